@@ -54,31 +54,44 @@ func TestInterrupted(t *testing.T) {
 // makes it, and nobody has to say that a history begins anew.
 func TestFirstInterrupted(t *testing.T) {
 	t.Parallel()
+	const lanes = 4 // each waits for the disk by itself
 	for _, kind := range []faultfs.Kind{faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death} {
-		for n, met := 1, true; met; n++ {
-			c := newCompany(t)
-			c.append(0, "{}\n")
-			plan := faultfs.NewPlan(0, kind)
-			env := workspace.SystemEnv()
-			env.OpenFS = plan.Open
-			w, err := workspace.Open(env, c.dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan.Arm(n, kind)
-			_, err = Seal(t.Context(), w, c.key)
-			hit := plan.Hit()
-			met = hit != ""
-			_ = w.Close() // it may be dead
-			c.unlock()
-			if _, again := Seal(t.Context(), c.w, c.key); again != nil {
-				t.Fatalf("%s at call %d, %s (%v): %v", kind, n, hit, err, again)
-			}
-			if r, err := Verify(t.Context(), c.w, Options{}); err != nil || !r.OK || r.Records != 1 {
-				t.Fatalf("%s at call %d, %s: %+v, %v", kind, n, hit, r, err)
-			}
+		for lane := range lanes {
+			t.Run(fmt.Sprintf("%s/%d", kind, lane), func(t *testing.T) {
+				t.Parallel()
+				met := true
+				for n := lane + 1; met; n += lanes {
+					met = interruptFirst(t, kind, n)
+				}
+			})
 		}
 	}
+}
+
+// interruptFirst ends the first seal of a new company at its call n and expects
+// that the next one succeeds. It reports whether there was such a call.
+func interruptFirst(t *testing.T, kind faultfs.Kind, n int) bool {
+	c := newCompany(t)
+	c.append(0, "{}\n")
+	plan := faultfs.NewPlan(0, kind)
+	env := workspace.SystemEnv()
+	env.OpenFS = plan.Open
+	w, err := workspace.Open(env, c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Arm(n, kind)
+	_, err = Seal(t.Context(), w, c.key)
+	hit := plan.Hit()
+	_ = w.Close() // it may be dead
+	c.unlock()
+	if _, again := Seal(t.Context(), c.w, c.key); again != nil {
+		t.Fatalf("%s at call %d, %s (%v): %v", kind, n, hit, err, again)
+	}
+	if r, err := Verify(t.Context(), c.w, Options{}); err != nil || !r.OK || r.Records != 1 {
+		t.Fatalf("%s at call %d, %s: %+v, %v", kind, n, hit, r, err)
+	}
+	return hit != ""
 }
 
 // unlock makes the lock of a seal that was killed old enough to be taken over.

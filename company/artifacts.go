@@ -67,3 +67,21 @@ func (cs *Host) NewArtifact(file string, spec governance.ArtifactSpec, force boo
 func (c *Company) ArtifactNames(_ context.Context, p ProjectParams) ([]doc.Artifact, error) {
 	return governance.Artifacts(c.w, p.ProjectID)
 }
+
+// EvidenceParams are the params of artifact.evidence.
+type EvidenceParams struct {
+	Dir
+	ProjectID  string `json:"project_id" is:"id"`
+	ArtifactID string `json:"artifact_id" is:"id"`
+	Mask       bool   `json:"mask" is:"default=true"`
+	FilesActor
+}
+
+// Evidence reads what a milestone report offers as proof, if the actor may read the report.
+// The policy's decision is logged.
+func (c *Company) Evidence(ctx context.Context, p EvidenceParams) (governance.MilestoneEvidence, error) {
+	if _, err := governance.ReadAs(ctx, c.w, p.ProjectID, p.ArtifactID, "", p.actor()); err != nil {
+		return governance.MilestoneEvidence{}, err
+	}
+	return governance.ReportEvidence(c.w, governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, p.Mask)
+}

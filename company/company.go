@@ -4,12 +4,14 @@
 package company
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ac/feed"
@@ -18,6 +20,7 @@ import (
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
 	"ac/index"
+	"ac/index/search"
 	"ac/index/worker"
 	"ac/internal/durable"
 	"ac/internal/fault"
@@ -45,6 +48,8 @@ type Host struct {
 	files    *files.Memory
 	changes  recentChanges
 	serves   room.Serves
+	from     string        // what starts of this process say of where they come from
+	quiet    time.Duration // from when on a live run that says nothing is quiet
 
 	terminals *terminal.Hub // nil in a process without consoles
 
@@ -80,11 +85,13 @@ type opened struct {
 	ws        *workspace.Workspace
 	id        durable.Identity
 	index     *index.Index
+	search    *search.Store
 	validator *validate.Validator
 	admission *runs.Admission
+	searched  atomic.Int64 // when the worker last looked what is to be searched, in Unix milliseconds
 }
 
-func (o *opened) close() error { return errors.Join(o.index.Close(), o.ws.Close()) }
+func (o *opened) close() error { return errors.Join(o.index.Close(), o.search.Close(), o.ws.Close()) }
 
 // launched is a session that this process started.
 type launched struct{ dir, ref string }
@@ -103,6 +110,10 @@ type Options struct {
 	Version string
 	// Serves is what clients may do, as the room says it.
 	Serves room.Serves
+	// StartedFrom is what runs that clients of the process start say of it, "" for nothing.
+	StartedFrom string
+	// QuietAfter is from when on a live run that says nothing is quiet, 0 for a minute.
+	QuietAfter time.Duration
 	// Terminals: clients of the process may have consoles.
 	Terminals bool
 }
@@ -112,7 +123,7 @@ func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
 		ctx: ctx, cancel: cancel,
-		serves: opts.Serves, diagnoses: map[string]room.Doctor{},
+		serves: opts.Serves, from: opts.StartedFrom, quiet: cmp.Or(opts.QuietAfter, quietAfter), diagnoses: map[string]room.Doctor{},
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits: lane.LimitsFrom(os.LookupEnv), files: files.NewMemory(),
@@ -156,6 +167,9 @@ func (cs *Host) Close() error {
 	}
 	return failed
 }
+
+// QuietAfter is from when on a live run that says nothing is quiet.
+func (cs *Host) QuietAfter() time.Duration { return cs.quiet }
 
 // NewID makes an id with a prefix.
 func (cs *Host) NewID(prefix string) string { return cs.env.IDs.New(prefix) }
@@ -257,7 +271,7 @@ func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace
 	if w, err = workspace.Open(cs.env, dir); err != nil {
 		return nil, false, err
 	}
-	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
+	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), search: search.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
 		cs.open[dir].index.Stay()
 		w.OnAppend(func(log string) { cs.hub.LogAppended(w.Dir(), log) })

@@ -39,6 +39,7 @@ type resumeParams struct {
 	WorkspaceLimit int               `json:"lane_workspace_limit" is:"optional,gt=0"`
 	ProviderLimit  int               `json:"lane_provider_limit" is:"optional,gt=0"`
 	TeamLimit      int               `json:"lane_team_limit" is:"optional,gt=0"`
+	Placement      *doc.Placement    `json:"placement" is:"optional"`
 }
 
 func (p resumeParams) check() (issues []fault.Issue) {
@@ -65,7 +66,7 @@ func (p resumeParams) spec(c *Company, act actParams) runs.ContinueSpec {
 	return runs.ContinueSpec{
 		LaunchSpec: runs.LaunchSpec{
 			ProjectID: act.ProjectID, RunID: act.RunID, SessionRef: p.SessionRef, Model: p.Model, ModelProfile: p.ModelProfile, Version: c.all.version, Env: p.Env, Budget: p.Budget,
-			Actor: act.act().Actor, Priority: p.LanePriority,
+			Actor: act.act().Actor, Priority: p.LanePriority, Placement: p.Placement, Environ: c.all.launcher.Environ,
 			LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
 		},
 		Resume: p.Resume,
@@ -100,7 +101,11 @@ func (c *Company) Continue(ctx context.Context, p ContinueParams) (runs.Continue
 	}
 	spec := p.resumeParams.spec(c, p.actParams)
 	spec.Prompt, spec.Live, spec.ClientMessageID = p.PromptText, p.liveParams.spec(p.displayParams), p.ClientMessageID
-	result, err := runs.Continue(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec)
+	starter, err := c.placedOf(&spec.LaunchSpec)
+	if err != nil {
+		return runs.ContinueResult{}, err
+	}
+	result, err := runs.Continue(ctx, c.w, c.all.admission(c.w), starter, spec)
 	if err == nil && result.Resumed != "live" {
 		c.all.rememberSession(c.dir, result.SessionRef)
 	}

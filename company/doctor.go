@@ -5,13 +5,18 @@ package company
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"ac/audit"
 	"ac/doctor"
+	"ac/events"
+	"ac/governance"
+	"ac/governance/policy"
 	"ac/heartbeat"
 	"ac/index"
 	"ac/internal/clock"
+	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/snapshot/room"
 	"ac/workspace/doc"
@@ -22,6 +27,18 @@ type DoctorParams struct {
 	Dir
 	RebuildIndex bool `json:"rebuild_index" is:"default=false"`
 	SyncIndex    bool `json:"sync_index" is:"default=false"`
+	// Checks are the ids of checks to make, all if absent.
+	Checks []string `json:"checks,omitempty" is:"optional"`
+}
+
+// CheckFields refuses checks that there are not.
+func (p *DoctorParams) CheckFields() (issues []fault.Issue) {
+	for i, check := range p.Checks {
+		if known := doctor.Checks(); !slices.Contains(known, check) {
+			issues = append(issues, fault.Issue{Path: []any{"checks", i}, Code: "invalid_value", Message: "is no check of a workspace", Values: known})
+		}
+	}
+	return issues
 }
 
 // patient is the workspace as the doctor sees it, in any state.
@@ -39,8 +56,10 @@ func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Pati
 func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
-	report := doctor.Examine(ctx, patient)
-	c.all.diagnosed(c.dir, report.Summary)
+	report := doctor.Examine(ctx, patient, p.Checks...)
+	if len(p.Checks) == 0 {
+		c.all.diagnosed(c.dir, report.Summary)
+	}
 	return report, nil
 }
 
@@ -111,8 +130,41 @@ type MendParams struct {
 // Mend repairs what can be repaired without loss, or, in a dry run, reports
 // what it would repair.
 func (c *Folder) Mend(ctx context.Context, params MendParams) (doctor.MendResult, error) {
+	return c.mend(ctx, doctor.Repairs{DryRun: params.DryRun})
+}
+
+// MendAsParams are the params of workspace.mend.
+type MendAsParams struct {
+	Dir
+	Checks []string `json:"checks,omitempty" is:"optional"` // ids of checks, all if absent
+	DryRun bool     `json:"dry_run" is:"default=false"`
+	FilesActor
+}
+
+// CheckFields refuses checks that nothing can be repaired of.
+func (p *MendAsParams) CheckFields() []fault.Issue {
+	return unknownWords("checks", p.Checks, doctor.Mendable(), "is no check whose findings can be repaired")
+}
+
+// MendAs is Mend for an actor who may decide on the whole workspace, of the findings of some
+// checks. Anybody may see what would be done.
+func (c *Folder) MendAs(ctx context.Context, p MendAsParams) (doctor.MendResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return doctor.MendResult{}, err
+	}
+	if !p.DryRun {
+		if _, err := governance.Enforce(ctx, w, "", policy.Question{
+			Action: policy.Approve, Actor: p.actor(), Resource: policy.Resource{ID: "workspace", Kind: "workspace", Visibility: events.VisibilityManagers},
+		}); err != nil {
+			return doctor.MendResult{}, err
+		}
+	}
+	return c.mend(ctx, doctor.Repairs{DryRun: p.DryRun, Checks: p.Checks})
+}
+
+func (c *Folder) mend(ctx context.Context, repairs doctor.Repairs) (doctor.MendResult, error) {
 	p := c.patient(ctx, index.AsItIs)
-	repairs := doctor.Repairs{DryRun: params.DryRun}
 	if p.Workspace != nil {
 		repairs.Index = doctor.MendIndex(p.Workspace, c.all.indexOf(p.Workspace))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ac/governance"
 	"ac/inbox"
+	"ac/internal/fault"
 	"ac/snapshot"
 	"ac/workspace/doc"
 )
@@ -38,6 +39,75 @@ func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Reso
 	return inbox.Resolve(ctx, c.w, governance.Ruling{
 		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
 	}, c.all.jobs())
+}
+
+// ResolveManyParams are the params of inbox.resolve_many.
+type ResolveManyParams struct {
+	Dir
+	Items []ResolveItem `json:"items" is:"minitems=1"`
+	Decider
+}
+
+// ResolveItem is one of several decisions.
+type ResolveItem struct {
+	ProjectID  string `json:"project_id" is:"id"`
+	ArtifactID string `json:"artifact_id" is:"id"`
+	Decision   string `json:"decision" is:"enum=approved|denied"`
+	ExpectHash string `json:"expect_hash,omitzero" is:"optional"`
+}
+
+// mostDecisions bounds how many items one call decides.
+const mostDecisions = 100
+
+// CheckFields refuses too many items.
+func (p *ResolveManyParams) CheckFields() []fault.Issue {
+	if len(p.Items) <= mostDecisions {
+		return nil
+	}
+	return []fault.Issue{{Path: []any{"items"}, Code: "custom", Message: "must have at most 100 items"}}
+}
+
+// ResolveManyResult is the result of inbox.resolve_many: one of each item, in order.
+type ResolveManyResult struct {
+	Results  []ResolveOutcome `json:"results"`
+	Resolved int              `json:"resolved"`
+}
+
+// ResolveOutcome is what became of one of several decisions.
+type ResolveOutcome struct {
+	ArtifactID string        `json:"artifact_id"`
+	OK         bool          `json:"ok"`
+	ReviewID   string        `json:"review_id,omitempty"`
+	Error      *ResolveError `json:"error,omitempty"`
+}
+
+// ResolveError is why an item was not decided.
+type ResolveError struct {
+	Reason  fault.Reason `json:"reason"`
+	Message string       `json:"message"`
+}
+
+// ResolveMany decides on items of the inbox in order, each as a unit of its own: it is not all
+// or nothing.
+func (c *Company) ResolveMany(ctx context.Context, p ResolveManyParams) (ResolveManyResult, error) {
+	rulings := make([]governance.Ruling, len(p.Items))
+	for i, one := range p.Items {
+		rulings[i] = governance.Ruling{
+			Item: governance.Item{ProjectID: one.ProjectID, ArtifactID: one.ArtifactID}, Decision: one.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: one.ExpectHash,
+		}
+	}
+	result := ResolveManyResult{Results: make([]ResolveOutcome, len(rulings))}
+	for i, done := range inbox.ResolveMany(ctx, c.w, rulings, c.all.jobs()) {
+		outcome := ResolveOutcome{ArtifactID: rulings[i].ArtifactID, OK: done.Err == nil, ReviewID: done.Resolution.ReviewID}
+		if done.Err != nil {
+			outcome.ReviewID = ""
+			outcome.Error = &ResolveError{fault.ReasonOf(done.Err), done.Err.Error()}
+		} else {
+			result.Resolved++
+		}
+		result.Results[i] = outcome
+	}
+	return result, nil
 }
 
 // ApproveMilestoneParams are the params of milestone.approve.

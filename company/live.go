@@ -191,7 +191,7 @@ func (c *Company) Steer(ctx context.Context, p SteerParams) (session.SteerResult
 	}
 	result, err := runs.Steer(ctx, c.w, p.act(), said, true)
 	if err == nil && result.Delivery == session.DeliveryNextLaunch {
-		c.start(p)
+		err = c.start(p)
 	}
 	return result, err
 }
@@ -230,6 +230,8 @@ type RespondParams struct {
 	Text          *string             `json:"text" is:"optional,empty"`
 	Answers       map[string][]string `json:"answers" is:"optional"`
 	Note          string              `json:"note" is:"optional"`
+	// Cancel closes a question without an answer, for dialects whose clients may do that.
+	Cancel bool `json:"-"`
 }
 
 // CheckFields refuses an answer that is none, or several.
@@ -243,7 +245,7 @@ func (p *RespondParams) CheckFields() []fault.Issue {
 	if ways == 0 && p.Text != nil {
 		ways = 1
 	}
-	if ways == 1 {
+	if ways == 1 || p.Cancel {
 		return nil
 	}
 	return []fault.Issue{{Path: []any{"decision"}, Code: "custom", Message: "exactly one of option_id, decision, text and answers must be given"}}
@@ -263,6 +265,7 @@ func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerR
 	act.Launched = launched
 	done, err := runs.Respond(ctx, c.w, act, session.AnswerRequest{
 		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
+		Cancel: p.Cancel,
 	})
 	if err == nil && done.Scope == interaction.Session {
 		err = c.keepForWorkflow(ctx, p)

@@ -14,6 +14,7 @@ import (
 	"ac/internal/probe"
 	"ac/runs/modelprofile"
 	"ac/runs/session"
+	"ac/runs/transcript"
 	"ac/workspace/doc"
 )
 
@@ -110,10 +111,10 @@ type ModelProfileParams struct {
 	Name string `json:"name"`
 }
 
-// RemoveModelProfile removes a model profile with its key, unless a live session was
-// started with it.
+// RemoveModelProfile removes a model profile with its key, unless an agent works with it. A
+// session that is idle keeps what it was started with.
 func (c *Company) RemoveModelProfile(ctx context.Context, p ModelProfileParams) (Removed, error) {
-	used, err := c.profilesInUse()
+	used, err := c.profilesInUse(ctx)
 	if err != nil {
 		return Removed{}, err
 	}
@@ -123,7 +124,7 @@ func (c *Company) RemoveModelProfile(ctx context.Context, p ModelProfileParams) 
 			return err
 		}
 		if used[kept] {
-			return fault.New(fault.ProfileInUse, "a live session was started with model profile %s", kept)
+			return fault.New(fault.ProfileInUse, "an agent works with model profile %s", kept)
 		}
 		if modelprofile.Remove(m, s, kept); m.DefaultModelProfile == kept {
 			m.DefaultModelProfile = ""
@@ -133,12 +134,19 @@ func (c *Company) RemoveModelProfile(ctx context.Context, p ModelProfileParams) 
 	return Removed{err == nil}, err
 }
 
-// profilesInUse are the profiles that live sessions were started with.
-func (c *Company) profilesInUse() (map[string]bool, error) {
+// profilesInUse are the profiles that agents work with.
+func (c *Company) profilesInUse(ctx context.Context) (map[string]bool, error) {
 	records, err := session.All(c.w)
 	used := map[string]bool{}
 	for _, record := range records {
-		if record.ModelProfile != "" && !doc.Terminal(record.Status) && session.RefAlive(c.w, record.Ref) {
+		if record.ModelProfile == "" || doc.Terminal(record.Status) || !session.RefAlive(c.w, record.Ref) {
+			continue
+		}
+		idle := false
+		_ = c.all.logs.Transcript(ctx, c.w, record.ProjectID, record.RunID, nil, func(f *transcript.Fold) {
+			idle = f.State().Activity == transcript.ActivityIdle
+		}) // of an unreadable log it is taken to work
+		if !idle {
 			used[record.ModelProfile] = true
 		}
 	}

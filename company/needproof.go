@@ -47,14 +47,16 @@ type NeedResult struct {
 
 // NeedProof is what an act on a need is about. Which members are there depends on the kind.
 type NeedProof struct {
-	Interaction *interaction.Record      `json:"interaction,omitempty"`
-	Help        *HelpResult              `json:"help,omitempty"`
-	Delta       *DeltaPreview            `json:"delta,omitempty"`
-	Artifact    *ProofArtifact           `json:"artifact,omitempty"`
-	Files       *files.Listing           `json:"files,omitempty"`
-	Failure     *ProofFailure            `json:"failure,omitempty"`
-	Budget      *snapshot.BudgetDecision `json:"budget,omitempty"`
-	Log         *ProofLog                `json:"log,omitempty"`
+	Interaction *interaction.Record `json:"interaction,omitempty"`
+	Help        *HelpResult         `json:"help,omitempty"`
+	Delta       *DeltaPreview       `json:"delta,omitempty"`
+	// Evidence is of a milestone report; Artifact is the report then.
+	Evidence *governance.MilestoneEvidence `json:"evidence,omitempty"`
+	Artifact *ProofArtifact                `json:"artifact,omitempty"`
+	Files    *files.Listing                `json:"files,omitempty"`
+	Failure  *ProofFailure                 `json:"failure,omitempty"`
+	Budget   *snapshot.BudgetDecision      `json:"budget,omitempty"`
+	Log      *ProofLog                     `json:"log,omitempty"`
 	// Items are the newest of the transcript of the run.
 	Items []*transcript.Item `json:"items,omitempty"`
 	// Changes are what the run changed, without diffs.
@@ -192,6 +194,10 @@ func (c *Company) artifactProof(ctx context.Context, kind string, item governanc
 			proof.Files = &listing
 			return nil
 		}
+	case needs.Milestone:
+		if evidence, err := governance.ReportEvidence(c.w, item, true); err == nil {
+			proof.Evidence = &evidence
+		} // it is malformed: it can still be denied
 	}
 	record, err := governance.ReadArtifact(c.w, item.ProjectID, item.ArtifactID)
 	if err != nil {

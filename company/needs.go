@@ -29,11 +29,7 @@ type ListNeedsParams struct {
 
 // CheckFields refuses unknown kinds and cursors.
 func (p *ListNeedsParams) CheckFields() (issues []fault.Issue) {
-	for i, kind := range p.Kinds {
-		if known := needs.Kinds(); !slices.Contains(known, kind) {
-			issues = append(issues, fault.Issue{Path: []any{"kinds", i}, Code: "invalid_value", Message: "is no kind of needs", Values: known})
-		}
-	}
+	issues = unknownWords("kinds", p.Kinds, needs.Kinds(), "is no kind of needs")
 	if _, ok := needAt(p.Cursor); p.Cursor != "" && !ok {
 		issues = append(issues, fault.Issue{Path: []any{"cursor"}, Code: "custom", Message: "is not the next_cursor of a list"})
 	}

@@ -185,3 +185,24 @@ func (k *keptRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch s
 	}
 	return frames, k.room.Epoch, k.changed, k.failed
 }
+
+// FirstRows is the full frame of the room, with its epoch: what a reader begins with. It
+// waits for a room that nobody has looked at until ctx ends, and then reports false.
+func (c *Company) FirstRows(ctx context.Context, f room.Filter, runsLimit int) (epoch string, first room.Frame, ok bool) {
+	var k *keptRoom
+	leave, err := c.joinRoom(&k, runsLimit)
+	if err != nil {
+		return "", first, false // a subscription reports why
+	}
+	defer leave()
+	select {
+	case <-k.ready:
+	case <-ctx.Done():
+		return "", first, false
+	}
+	frames, epoch, _, err := k.frames(RoomStream{Filter: f}, -1)
+	return epoch, frames[0], err == nil
+}
+
+// HasProject reports whether a project exists.
+func (c *Company) HasProject(id string) (bool, error) { return c.w.HasProject(id) }

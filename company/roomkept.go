@@ -98,6 +98,13 @@ func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 	return k.apply(changes)
 }
 
+// hasMore keeps whether there are runs that the room does not have.
+func (k *keptRoom) hasMore(more bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.more = more
+}
+
 // apply changes the rows, and wakes the readers if anything changed. It is called with mu held.
 func (k *keptRoom) apply(changes []room.Change) error {
 	before := k.room.Rev()
@@ -150,7 +157,8 @@ func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (c
 		if err != nil {
 			return nil, err
 		}
-		rows, k.more = list.Rows, list.Total > len(list.Rows)
+		rows = list.Rows
+		k.hasMore(list.Total > len(rows))
 		found, err := m.Needs("")
 		if err != nil {
 			return nil, err
@@ -280,7 +288,7 @@ func (k *keptRoom) keep(ctx context.Context) {
 		k.end(err)
 	}
 	close(k.ready)
-	life, silence := time.NewTicker(roomLife), time.NewTimer(quietAfter)
+	life, silence := time.NewTicker(roomLife), time.NewTimer(k.c.all.quiet)
 	defer life.Stop()
 	defer silence.Stop()
 	for alone := false; err == nil; {

@@ -11,7 +11,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// quietAfter is from when on a live run that says nothing is quiet.
+// quietAfter is from when on a live run that says nothing is quiet, unless the process says
+// otherwise.
 const quietAfter = time.Minute
 
 // lastWord is when a live run said something.
@@ -47,7 +48,7 @@ func (k *keptRoom) quiet(tables []room.Change) (changes []room.Change, next time
 	}
 	now, quiet := k.c.w.Env.Clock.Now(), map[string]int{}
 	for _, last := range k.spoke {
-		if due := last.at.Add(quietAfter); due.After(now) {
+		if due := last.at.Add(k.c.all.quiet); due.After(now) {
 			if next.IsZero() || due.Before(next) {
 				next = due
 			}

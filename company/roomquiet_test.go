@@ -17,7 +17,7 @@ func TestQuietRuns(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	env := workspace.SystemEnv()
 	env.Clock = clock.New(func() time.Time { return now }, 0)
-	k := newKeptRoom(&Company{w: &workspace.Workspace{Env: env}}, 10)
+	k := newKeptRoom(&Company{location: location{all: &Host{quiet: quietAfter}}, w: &workspace.Workspace{Env: env}}, 10)
 	stamp := func(ago time.Duration) string { return clock.Stamp(now.Add(-ago)) }
 	run := func(id, project string, change func(*room.Run)) room.Change {
 		row := room.Run{Project: project, Status: doc.StatusRunning, Started: stamp(time.Hour)}

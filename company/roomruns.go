@@ -31,6 +31,7 @@ func (c *Company) roomRun(ctx context.Context, m *snapshot.MonitorRow, waiting i
 	}
 	if s := m.RowSession; s != nil {
 		row.Started = clock.Stamp(time.UnixMilli(s.StartedAtMS))
+		row.WorkerID, row.Reach = s.WorkerID, s.Reach
 		row.Exit, row.ErrorKind, row.Error = s.ExitCode, s.ErrorKind, needs.Line(s.Error)
 		if s.EndedAtMS != nil {
 			row.Ended = clock.Stamp(time.UnixMilli(*s.EndedAtMS))
@@ -97,6 +98,12 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 	_ = c.all.logs.Transcript(ctx, c.w, run.ProjectID, run.ID, nil, func(f *transcript.Fold) {
 		state := f.State()
 		row.Activity, row.Turn, row.Changed = state.Activity, state.Turn, f.Changed()
+		if used, ok := f.Used(); ok && (row.Tokens == nil || used.Tokens > *row.Tokens) { // with earlier sessions
+			row.Tokens, row.Tk = &used.Tokens, "reported"
+			if row.Cost = used.Cost; used.Cost != nil {
+				row.Ck = "reported"
+			}
+		}
 		items := f.Page(transcript.Query{Tail: lineItems}).Items
 		for i := len(items) - 1; i >= 0 && row.Line == ""; i-- {
 			if row.Line = needs.Line(transcript.LastLine(items[i])); row.Line != "" {

@@ -45,10 +45,15 @@ func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
 }
 
 // unknownTables refuses tables that are not among the known ones.
-func unknownTables(tables, known []string) (issues []fault.Issue) {
-	for i, table := range tables {
-		if !slices.Contains(known, table) {
-			issues = append(issues, fault.Issue{Path: []any{"tables", i}, Code: "invalid_value", Message: "is no table of the room", Values: known})
+func unknownTables(tables, known []string) []fault.Issue {
+	return unknownWords("tables", tables, known, "is no table of the room")
+}
+
+// unknownWords refuses words of a list that are not among the known ones.
+func unknownWords(field string, given, known []string, why string) (issues []fault.Issue) {
+	for i, word := range given {
+		if !slices.Contains(known, word) {
+			issues = append(issues, fault.Issue{Path: []any{field, i}, Code: "invalid_value", Message: why, Values: known})
 		}
 	}
 	return issues
@@ -56,6 +61,22 @@ func unknownTables(tables, known []string) (issues []fault.Issue) {
 
 // lightTables are what a reader gets that is hidden.
 func lightTables() []string { return []string{room.TableCounts, room.TableNeeds} }
+
+// Stream is what the params select. They were checked.
+func (p *SubscribeRoomParams) Stream() RoomStream {
+	stream := RoomStream{Filter: room.Filter{Project: p.ProjectID, Tables: p.Tables}, RunsLimit: p.RunsLimit, Light: p.Light}
+	if epoch, rev, ok := strings.Cut(p.Since, "."); ok {
+		stream.Epoch = epoch
+		stream.Since, _ = strconv.ParseInt(rev, 10, 64) // has its form
+	}
+	if p.Light && len(p.Tables) == 0 {
+		stream.Tables = lightTables()
+	}
+	return stream
+}
+
+// IsRevision reports whether a text has the form of a revision: <epoch>.<rev>.
+func IsRevision(text string) bool { return revision.MatchString(text) }
 
 // SubscribeRoomResult is the result of room.subscribe. Epoch and Rev are those of the room
 // when it was answered.
@@ -85,16 +106,7 @@ func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (res
 	case <-ctx.Done():
 		return result, ctx.Err()
 	}
-	stream := RoomStream{Filter: room.Filter{Project: p.ProjectID, Tables: p.Tables}, RunsLimit: p.RunsLimit, Light: p.Light}
-	if epoch, rev, ok := strings.Cut(p.Since, "."); ok {
-		if stream.Since, err = strconv.ParseInt(rev, 10, 64); err != nil {
-			return result, err
-		}
-		stream.Epoch = epoch
-	}
-	if p.Light && len(p.Tables) == 0 {
-		stream.Tables = lightTables()
-	}
+	stream := p.Stream()
 	result.Epoch, result.Rev, err = k.at()
 	if err != nil {
 		return result, err

@@ -39,6 +39,7 @@ const outputPage = 1000
 // of the log: the items of the transcript in the order in which they were closed. A run
 // without a log is fault.NotFound.
 func (c *Company) Output(ctx context.Context, p RunOutputParams) (RunOutput, error) {
+	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID}) // before the log is read, which has all that led to it
 	printed := outputText{raw: p.Format == "raw", fold: transcript.NewFold(p.ProjectID), shown: map[string]bool{}}
 	for at, more := int64(0), true; more; {
 		page, err := c.all.logs.Replay(ctx, c.w, feed.PageSpec{Project: p.ProjectID, Run: p.RunID, Since: at, Limit: outputPage})
@@ -50,7 +51,6 @@ func (c *Company) Output(ctx context.Context, p RunOutputParams) (RunOutput, err
 		}
 		at, more = page.Next, page.More
 	}
-	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID})
 	return cutOutput(printed.text, p, over), nil
 }
 

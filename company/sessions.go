@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/fleet"
 	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/internal/inflight"
@@ -48,6 +49,7 @@ type workParams struct {
 	WorkspaceLimit int               `json:"lane_workspace_limit" is:"optional,gt=0"`
 	ProviderLimit  int               `json:"lane_provider_limit" is:"optional,gt=0"`
 	TeamLimit      int               `json:"lane_team_limit" is:"optional,gt=0"`
+	Placement      *doc.Placement    `json:"placement" is:"optional"`
 	ActorID        string            `json:"actor_id" is:"default=human"`
 	ActorRole      string            `json:"actor_role" is:"default=human,role"`
 	ActorTeamID    string            `json:"actor_team_id" is:"optional"`
@@ -99,6 +101,7 @@ func (p *workParams) spec(c *Company, project, run, ref string) runs.LaunchSpec 
 		ProjectID: project, RunID: run, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model, ModelProfile: p.ModelProfile,
 		Live: p.liveParams.spec(p.displayParams), Version: c.all.version, Env: p.Env, Budget: p.Budget,
+		Placement: p.Placement, Environ: c.all.launcher.Environ,
 		Actor:    policy.Actor{ID: cmp.Or(strings.TrimSpace(p.ActorID), "human"), Role: p.ActorRole, Team: p.ActorTeamID},
 		Priority: p.LanePriority, LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
 	}
@@ -116,7 +119,11 @@ func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, e
 	defer func() { end(err) }()
 	spec := p.spec(c, p.ProjectID, p.RunID, ref)
 	isolate(&spec, p.Isolation)
-	if err = runs.Launch(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec); err != nil {
+	starter, err := c.placedOf(&spec)
+	if err != nil {
+		return LaunchResult{}, err
+	}
+	if err = runs.Launch(ctx, c.w, c.all.admission(c.w), starter, spec); err != nil {
 		return LaunchResult{}, err
 	}
 	c.all.rememberSession(c.dir, ref)
@@ -153,10 +160,13 @@ type Poll struct {
 	// context, trust, refused, network, crash or unknown.
 	ErrorKind string `json:"error_kind,omitempty"`
 	doc.LiveSession
+	fleet.Whereabouts
 }
 
-func pollOf(r doc.Session) Poll {
-	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind, r.Live()}
+// pollOf is the state of a session. Where one is that runs on another machine is known by
+// the records of its workspace.
+func pollOf(w *workspace.Workspace, r doc.Session) Poll {
+	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind, r.Live(), fleet.WhereaboutsOf(w, r)}
 }
 
 // SessionRow is a session in a list.
@@ -235,7 +245,7 @@ func (cs *Host) PollSession(ctx context.Context, p SessionParams) (Poll, error) 
 		return Poll{}, err
 	}
 	record, err := session.Current(ctx, w, p.SessionRef)
-	return pollOf(record), err
+	return pollOf(w, record), err
 }
 
 // StopSession stops a session.
@@ -248,7 +258,7 @@ func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) 
 	if fault.Is(err, fault.NotFound) {
 		return cs.stopWorkflow(ctx, w, p.SessionRef, err)
 	}
-	return pollOf(record), err
+	return pollOf(w, record), err
 }
 
 // KillSession kills the agent of a session at once.
@@ -273,7 +283,7 @@ func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectRes
 	}
 	w.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers are notified of the end, too
 	return CollectResult{
-		Poll: pollOf(record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
+		Poll: pollOf(w, record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
 		OutputRelpaths: outputs(w, record.ProjectID, record.RunID),
 	}, nil
 }
@@ -339,8 +349,12 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 	rows := []SessionRow{}
 	for i, r := range records {
 		if (p.ProjectID == "" || p.ProjectID == r.ProjectID) && (p.RunID == "" || p.RunID == r.RunID) && (p.Status == "" || p.Status == r.Status) {
+			w, err := cs.In(dirs[i]).workspace(ctx)
+			if err != nil {
+				return nil, err
+			}
 			rows = append(rows, SessionRow{
-				pollOf(r), dirs[i], r.StartedAtMS, r.EndedAtMS, r.Mode, r.PID, r.PIDClaimedAtMS, r.StopMarker, r.ThreadID, r.TurnID,
+				pollOf(w, r), dirs[i], r.StartedAtMS, r.EndedAtMS, r.Mode, r.PID, r.PIDClaimedAtMS, r.StopMarker, r.ThreadID, r.TurnID,
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ac/internal/durable"
@@ -48,6 +49,29 @@ func TestSkillsStayInside(t *testing.T) {
 	}
 	found, err := skillsIn(root)
 	if err != nil || len(found) != 1 || found[0].Name != "mine" || found[0].Description != "Mine." || found[0].Source != ".claude/skills/alias/SKILL.md" {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
+// TestSkillsAreFiles: what is no regular file is left out, and holds nothing up.
+func TestSkillsAreFiles(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	putSkill(t, root, "mine", "---\nname: mine\n---\n")
+	for name, put := range map[string]func(string) error{
+		"pipe":   func(name string) error { return syscall.Mkfifo(name, 0o600) },
+		"folder": func(name string) error { return os.Mkdir(name, 0o750) },
+	} {
+		dir := filepath.Join(root, ".claude/skills", name)
+		if err := os.Mkdir(dir, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(filepath.Join(dir, "SKILL.md")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := skillsIn(root)
+	if err != nil || len(found) != 1 || found[0].Name != "mine" {
 		t.Errorf("%+v %v", found, err)
 	}
 }

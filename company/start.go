@@ -3,6 +3,7 @@ package company
 // run.start and run.retry: making a run and launching it as one act.
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -104,8 +105,13 @@ func digestOf(p any) (string, error) {
 
 func (c *Company) startRun(ctx context.Context, spec runs.StartSpec, how startControls) (StartRunResult, error) {
 	inflight.Leave(ctx)
+	spec.From = cmp.Or(spec.From, c.all.from)
 	spec.DryRun, spec.ExpectPlan, spec.Key, spec.Environ = how.DryRun, how.ExpectPlan, how.ClientMessageID, c.all.launcher.Environ
-	made, err := runs.Start(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec)
+	starter, err := c.placed(&spec.LaunchSpec, spec.AgentID)
+	if err != nil {
+		return StartRunResult{}, err
+	}
+	made, err := runs.Start(ctx, c.w, c.all.admission(c.w), starter, spec)
 	if err != nil {
 		return StartRunResult{}, err
 	}

@@ -43,18 +43,23 @@ const startGrace = 1500 * time.Millisecond
 
 // start starts a session for the texts that wait for one, in the background. The texts
 // and what became of them stand in the log of the run.
-func (c *Company) start(p SteerParams) {
+func (c *Company) start(p SteerParams) error {
 	spec := p.Start.resumeParams.spec(c, p.actParams)
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
 	spec.Live = p.Start.liveParams.spec(displayParams{})
 	isolate(&spec.LaunchSpec, p.Start.Isolation)
+	starter, err := c.placedOf(&spec.LaunchSpec)
+	if err != nil {
+		return err
+	}
 	c.all.background.Go(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(c.all.ctx))
 		defer cancel()
 		ending := context.AfterFunc(c.all.ctx, func() { time.AfterFunc(startGrace, cancel) })
 		defer ending()
-		_ = runs.StartWaiting(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec) // its log tells
+		_ = runs.StartWaiting(ctx, c.w, c.all.admission(c.w), starter, spec) // its log tells
 	})
+	return nil
 }
 
 // StartWaitingParams are how a session is started for what was said to a run before, by a
@@ -67,6 +72,5 @@ type StartWaitingParams struct {
 // StartWaiting starts a session for the texts that wait for one in the log of a run, in the
 // background. Nothing is done for a run that nothing was said to.
 func (c *Company) StartWaiting(_ context.Context, p StartWaitingParams) (OK, error) {
-	c.start(SteerParams{actParams: p.actParams, Start: p.Start})
-	return OK{true}, nil
+	return OK{true}, c.start(SteerParams{actParams: p.actParams, Start: p.Start})
 }

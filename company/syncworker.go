@@ -4,6 +4,7 @@ package company
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"ac/index/worker"
 	"ac/internal/clock"
 	"ac/runs/session"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -26,11 +28,40 @@ func (cs *Host) newWorker() *worker.Worker {
 			if err != nil {
 				return err
 			}
-			_, err = cs.indexOf(w).Sync(ctx)
-			return err
+			if _, err = cs.indexOf(w).Sync(ctx); err != nil {
+				return err
+			}
+			return cs.searchBehind(ctx, dir, w)
 		},
-		Failed: func(dir string, err error) { fmt.Fprintf(cs.stderr, "[index-sync-worker] %s: %s\n", dir, err) },
+		Failed: func(dir string, err error) {
+			if !errors.Is(err, context.Canceled) { // the process ends
+				fmt.Fprintf(cs.stderr, "[index-sync-worker] %s: %s\n", dir, err)
+			}
+		},
 	})
+}
+
+const (
+	// searchSlice is for how long the worker brings a search index up to date that somebody
+	// has used. What is left then is for the next time.
+	searchSlice = 500 * time.Millisecond
+	// searchEvery is how often it does so: it looks at all documents of the workspace.
+	searchEvery = 10 * time.Second
+)
+
+// searchBehind brings the search index of a workspace up to date, behind its index. One that
+// nobody has searched yet is not made.
+func (cs *Host) searchBehind(ctx context.Context, dir string, w *workspace.Workspace) error {
+	now, o := cs.env.Clock.Now().UnixMilli(), cs.openedAs(w)
+	if o == nil || now-o.searched.Load() < searchEvery.Milliseconds() || !w.Exists(workspace.SearchFile) {
+		return nil
+	}
+	o.searched.Store(now)
+	c, err := cs.In(dir).Enter(ctx)
+	if err == nil {
+		_, err = c.refreshSearch(ctx, searchSlice)
+	}
+	return err
 }
 
 // notify reports that a log of a workspace grew.

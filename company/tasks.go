@@ -6,11 +6,14 @@ package company
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
+	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/shape"
 	"ac/pm"
+	"ac/snapshot"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -152,6 +155,68 @@ type NewTaskParams struct {
 // NewTask creates a draft task and returns its id.
 func (c *Company) NewTask(ctx context.Context, p NewTaskParams) (string, error) {
 	return pm.NewTask(ctx, c.w, p.ProjectID, p.Spec)
+}
+
+// CreateTaskParams are the params of task.create.
+type CreateTaskParams struct {
+	Dir
+	ProjectID  string `json:"project_id" is:"id"`
+	Title      string `json:"title"`
+	Body       string `json:"body,omitempty" is:"optional,empty,maxbytes=65536"`
+	AssigneeID string `json:"assignee_agent_id,omitempty" is:"optional,id"`
+	TeamID     string `json:"team_id,omitempty" is:"optional,id"`
+	Visibility string `json:"visibility" is:"default=team,visibility"`
+	FilesActor
+}
+
+// CreateTaskResult is the result of task.create.
+type CreateTaskResult struct {
+	TaskID string `json:"task_id"`
+}
+
+// CreateTask creates a draft task, with its body below the heading of the contract.
+func (c *Company) CreateTask(ctx context.Context, p CreateTaskParams) (result CreateTaskResult, err error) {
+	result.TaskID, err = pm.NewTask(ctx, c.w, p.ProjectID, pm.TaskSpec{
+		Title: p.Title, Visibility: p.Visibility, TeamID: p.TeamID, AssigneeID: p.AssigneeID, Contract: p.Body,
+	})
+	return result, err
+}
+
+// TaskParams are the params of task.get.
+type TaskParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	TaskID    string `json:"task_id" is:"id"`
+}
+
+// TaskResult is the result of task.get. Body is Markdown. Runs are the ids of the runs that
+// work on the task, the newest first.
+type TaskResult struct {
+	Frontmatter doc.Task        `json:"frontmatter"`
+	Body        string          `json:"body"`
+	Milestones  []doc.Milestone `json:"milestones"`
+	Runs        []string        `json:"runs"`
+}
+
+// taskRuns bounds the runs of a task.
+const taskRuns = 500
+
+// Task returns a task with its text and its runs.
+func (c *Company) Task(ctx context.Context, p TaskParams) (result TaskResult, err error) {
+	task, body, err := pm.ReadTask(c.w, p.ProjectID, p.TaskID)
+	if err != nil {
+		return result, err
+	}
+	result = TaskResult{Frontmatter: task, Body: strings.TrimSpace(string(body)), Milestones: task.Milestones, Runs: []string{}}
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+		list, err := m.RunList(snapshot.RunQuery{ProjectID: p.ProjectID, TaskID: p.TaskID, Most: taskRuns})
+		result.Runs = result.Runs[:0]
+		for i := range list.Rows {
+			result.Runs = append(result.Runs, list.Rows[i].RunID)
+		}
+		return err
+	})
+	return result, err
 }
 
 // AddMilestoneParams are the params of the command task:add-milestone.

@@ -51,13 +51,24 @@ func (c *Company) consoles() (*terminal.Hub, error) {
 	return c.all.terminals, nil
 }
 
-// console is a terminal of the workspace.
-func (c *Company) console(id string) (*terminal.Terminal, error) {
+// OneTerminal names a terminal, and who reaches for it.
+type OneTerminal struct {
+	Dir
+	PersonParams
+	TerminalID string `json:"terminal_id"`
+}
+
+// console is a terminal of the workspace, for those who may type there: what is read there
+// is not for others either.
+func (c *Company) console(p OneTerminal) (*terminal.Terminal, error) {
 	hub, err := c.consoles()
 	if err != nil {
 		return nil, err
 	}
-	return hub.Find(c.dir, id)
+	if _, err := c.mayType(p.actor()); err != nil {
+		return nil, err
+	}
+	return hub.Find(c.dir, p.TerminalID)
 }
 
 // CreateTerminalParams are the params of terminal.create.
@@ -105,17 +116,25 @@ func (c *Company) CreateTerminal(_ context.Context, p CreateTerminalParams) (inf
 	if via == "" {
 		via = "stdio"
 	}
-	return info, c.auditConsole("opened", via, info)
+	return info, c.auditConsole("opened", actor.ID, via, info)
 }
 
-// mayType refuses agents: a console is for people, and recorded managers, directors and
-// CEOs.
+// mayType refuses agents: a console is for people, whatever role they act in, and for managers,
+// directors and CEOs that are recorded as such.
 func (c *Company) mayType(actor policy.Actor) (policy.Actor, error) {
 	effective, err := policy.Effective(c.w, actor)
-	if err == nil && !runs.MayRaise(effective.Role) {
-		err = fault.New(fault.ActorNotAllowed, "%s may not use terminals: they are for people and managers", actor.ID)
+	if err != nil {
+		return effective, err
 	}
-	return effective, err
+	may := runs.MayRaise(effective.Role)
+	if may && effective.Role != "human" && actor.ID != person {
+		recorded, err := c.w.Agent(actor.ID)
+		may = err == nil && recorded.Role == effective.Role
+	}
+	if !may {
+		return effective, fault.New(fault.ActorNotAllowed, "%s may not use terminals: they are for people and managers", actor.ID)
+	}
+	return effective, nil
 }
 
 // consoleAudit is a line of .local/audit/terminals.jsonl.
@@ -131,13 +150,13 @@ type consoleAudit struct {
 	ExitCode   *int   `json:"exit_code,omitempty"`
 }
 
-// auditConsole records what became of a terminal. It is durable when it returns.
-func (c *Company) auditConsole(action, via string, i terminal.Info) error {
-	return auditConsole(c.w, c.all.Now(), action, via, i)
+// auditConsole records what somebody did with a terminal. It is durable when it returns.
+func (c *Company) auditConsole(action, actorID, via string, i terminal.Info) error {
+	return auditConsole(c.w, c.all.Now(), action, actorID, via, i)
 }
 
-func auditConsole(w *workspace.Workspace, now time.Time, action, via string, i terminal.Info) error {
-	line, err := json.Marshal(consoleAudit{clock.Stamp(now), action, i.ID, i.CreatedBy, via, i.Shell, i.CWD, i.PID, i.ExitCode})
+func auditConsole(w *workspace.Workspace, now time.Time, action, actorID, via string, i terminal.Info) error {
+	line, err := json.Marshal(consoleAudit{clock.Stamp(now), action, i.ID, actorID, via, i.Shell, i.CWD, i.PID, i.ExitCode})
 	if err == nil {
 		err = durable.MkdirAll(w.FS, path.Dir(workspace.TerminalsLog), 0o755)
 	}
@@ -165,9 +184,9 @@ func appendLine(fsys durable.FS, name string, line []byte) error {
 
 // AttachTerminalParams are the params of terminal.attach.
 type AttachTerminalParams struct {
-	Dir
-	TerminalID string `json:"terminal_id"`
-	Cursor     int64  `json:"cursor" is:"optional"`
+	OneTerminal
+
+	Cursor int64 `json:"cursor" is:"optional"`
 }
 
 // AttachTerminalResult is the result of terminal.attach.
@@ -202,7 +221,7 @@ type TerminalWatch struct {
 
 // WatchTerminal begins to look at a terminal, for listeners of this process.
 func (c *Company) WatchTerminal(_ context.Context, p AttachTerminalParams) (w TerminalWatch, err error) {
-	t, err := c.console(p.TerminalID)
+	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return w, err
 	}
@@ -280,11 +299,11 @@ func (c *Company) DetachTerminal(_ context.Context, p DetachTerminalParams) (Det
 
 // ReadTerminalParams are the params of terminal.read.
 type ReadTerminalParams struct {
-	Dir
-	TerminalID string `json:"terminal_id"`
-	Cursor     int64  `json:"cursor" is:"optional,min=0"`
-	Limit      int    `json:"limit" is:"default=65536,min=1,cut=1048576"`
-	WaitMS     int64  `json:"wait_ms" is:"optional,min=0,max=20000"`
+	OneTerminal
+
+	Cursor int64 `json:"cursor" is:"optional,min=0"`
+	Limit  int   `json:"limit" is:"default=65536,min=1,cut=1048576"`
+	WaitMS int64 `json:"wait_ms" is:"optional,min=0,max=20000"`
 }
 
 // ReadTerminalResult is the result of terminal.read.
@@ -299,7 +318,7 @@ type ReadTerminalResult struct {
 
 // ReadTerminal returns output of a terminal from a cursor on, and waits for some.
 func (c *Company) ReadTerminal(ctx context.Context, p ReadTerminalParams) (result ReadTerminalResult, err error) {
-	t, err := c.console(p.TerminalID)
+	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return result, err
 	}
@@ -321,11 +340,11 @@ const maxTyped = 1 << 20
 
 // WriteTerminalParams are the params of terminal.write: exactly one of the two texts.
 type WriteTerminalParams struct {
-	Dir
-	TerminalID string  `json:"terminal_id"`
-	Data       *string `json:"data_base64" is:"optional,empty"`
-	Text       *string `json:"text" is:"optional,empty"`
-	typed      []byte
+	OneTerminal
+
+	Data  *string `json:"data_base64" is:"optional,empty"`
+	Text  *string `json:"text" is:"optional,empty"`
+	typed []byte
 }
 
 // CheckFields decodes what is typed.
@@ -358,7 +377,7 @@ type WriteTerminalResult struct {
 
 // WriteTerminal types into a terminal, and returns when the kernel has it.
 func (c *Company) WriteTerminal(ctx context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
-	t, err := c.console(p.TerminalID)
+	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return WriteTerminalResult{}, err
 	}
@@ -368,10 +387,10 @@ func (c *Company) WriteTerminal(ctx context.Context, p WriteTerminalParams) (Wri
 
 // ResizeTerminalParams are the params of terminal.resize.
 type ResizeTerminalParams struct {
-	Dir
-	TerminalID string `json:"terminal_id"`
-	Cols       int    `json:"cols" is:"min=2,max=1000"`
-	Rows       int    `json:"rows" is:"min=2,max=1000"`
+	OneTerminal
+
+	Cols int `json:"cols" is:"min=2,max=1000"`
+	Rows int `json:"rows" is:"min=2,max=1000"`
 }
 
 // Nothing is an empty result.
@@ -379,7 +398,7 @@ type Nothing struct{}
 
 // ResizeTerminal changes the size of a terminal.
 func (c *Company) ResizeTerminal(_ context.Context, p ResizeTerminalParams) (Nothing, error) {
-	t, err := c.console(p.TerminalID)
+	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -388,14 +407,14 @@ func (c *Company) ResizeTerminal(_ context.Context, p ResizeTerminalParams) (Not
 
 // RenameTerminalParams are the params of terminal.rename.
 type RenameTerminalParams struct {
-	Dir
-	TerminalID string `json:"terminal_id"`
-	Title      string `json:"title" is:"empty"`
+	OneTerminal
+
+	Title string `json:"title" is:"empty"`
 }
 
 // RenameTerminal changes the title of a terminal.
 func (c *Company) RenameTerminal(_ context.Context, p RenameTerminalParams) (terminal.Info, error) {
-	t, err := c.console(p.TerminalID)
+	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return terminal.Info{}, err
 	}
@@ -404,9 +423,9 @@ func (c *Company) RenameTerminal(_ context.Context, p RenameTerminalParams) (ter
 
 // CloseTerminalParams are the params of terminal.close.
 type CloseTerminalParams struct {
-	Dir
-	TerminalID string `json:"terminal_id"`
-	Via        string `json:"-"`
+	OneTerminal
+
+	Via string `json:"-"`
 }
 
 // CloseTerminalResult is the result of terminal.close.
@@ -421,6 +440,10 @@ func (c *Company) CloseTerminal(_ context.Context, p CloseTerminalParams) (Close
 	if err != nil {
 		return CloseTerminalResult{}, err
 	}
+	actor, err := c.mayType(p.actor())
+	if err != nil {
+		return CloseTerminalResult{}, err
+	}
 	info, err := hub.CloseTerminal(c.dir, p.TerminalID)
 	if err != nil {
 		return CloseTerminalResult{}, err
@@ -429,7 +452,7 @@ func (c *Company) CloseTerminal(_ context.Context, p CloseTerminalParams) (Close
 	if via == "" {
 		via = "stdio"
 	}
-	return CloseTerminalResult{true, info.ExitCode}, c.auditConsole("closed", via, info)
+	return CloseTerminalResult{true, info.ExitCode}, c.auditConsole("closed", actor.ID, via, info)
 }
 
 // ptysHere: this system has pseudo-terminals and process groups.
@@ -453,7 +476,7 @@ func drawLetters(hexOf func(bytes int) string) func(n int) string {
 func (cs *Host) consoleEnded(dir string, i terminal.Info) {
 	w, err := cs.In(dir).workspace(context.Background())
 	if err == nil {
-		err = auditConsole(w, cs.Now(), "exited", "", i)
+		err = auditConsole(w, cs.Now(), "exited", i.CreatedBy, "", i)
 	}
 	if err != nil && cs.stderr != nil {
 		_, _ = fmt.Fprintf(cs.stderr, "[terminals] %s: %v\n", dir, err) // best effort

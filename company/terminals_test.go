@@ -49,6 +49,17 @@ func TestTerminalsAreOff(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
+	one := company.OneTerminal{Dir: p.Dir, PersonParams: p.PersonParams, TerminalID: "pty-aaaaaaaaaa"}
+	for role, want := range map[string]fault.Reason{"worker": fault.ActorNotAllowed, "human": fault.TerminalNotFound, "manager": fault.ActorNotAllowed} {
+		if one.ActorID, one.ActorRole = "human", role; role == "manager" {
+			one.ActorID = "nobody" // who is not recorded as one
+		}
+		for name, err := range reachFor(t, on, one) {
+			if !fault.Is(err, want) {
+				t.Errorf("%s as %s: %v, want %s", name, role, err, want)
+			}
+		}
+	}
 	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(workspace.TerminalsLog))); !os.IsNotExist(err) {
 		t.Errorf("a refusal was recorded as a terminal: %v", err)
 	}
@@ -58,4 +69,17 @@ func TestTerminalsAreOff(t *testing.T) {
 	if h, err := on.Health(t.Context(), company.NoParams{}); err != nil || !h.Terminals.Available || h.Terminals.Limit != 16 || strings.Contains(h.Status, "degraded") {
 		t.Errorf("%+v %v", h, err)
 	}
+}
+
+// reachFor is what each method says that is about one terminal.
+func reachFor(t *testing.T, all *company.Host, one company.OneTerminal) map[string]error {
+	t.Helper()
+	said := map[string]error{}
+	_, said["attach"] = company.Do(t.Context(), all, (*company.Company).AttachTerminal, company.AttachTerminalParams{OneTerminal: one})
+	_, said["read"] = company.Do(t.Context(), all, (*company.Company).ReadTerminal, company.ReadTerminalParams{OneTerminal: one, Limit: 1})
+	_, said["write"] = company.Do(t.Context(), all, (*company.Company).WriteTerminal, company.WriteTerminalParams{OneTerminal: one, Text: new("x")})
+	_, said["resize"] = company.Do(t.Context(), all, (*company.Company).ResizeTerminal, company.ResizeTerminalParams{OneTerminal: one, Cols: 80, Rows: 24})
+	_, said["rename"] = company.Do(t.Context(), all, (*company.Company).RenameTerminal, company.RenameTerminalParams{OneTerminal: one, Title: "x"})
+	_, said["close"] = company.Do(t.Context(), all, (*company.Company).CloseTerminal, company.CloseTerminalParams{OneTerminal: one})
+	return said
 }

@@ -113,9 +113,9 @@ func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
 		known.Reason = fault.RunBusy
 	case alive:
 		known.OK, known.Resume = true, resumeProvider
-	case run.Spec == nil || driver == "" && live == "" && len(words) == 0:
+	case run.Spec == nil && !doc.Terminal(run.Status) || driver == "" && live == "" && len(words) == 0:
 		known.Reason = fault.RunNotResumable
-	case run.Spec.WorktreeRel != "" && !c.w.Exists(run.Spec.WorktreeRel):
+	case run.Spec != nil && run.Spec.WorktreeRel != "" && !c.w.Exists(run.Spec.WorktreeRel):
 		known.Reason = fault.WorktreeGone
 	case job.OpenJobOf(c.w, run.ProjectID, state.SessionRef, run.ID) != "":
 		known.Reason = fault.RunOwnedByJob

@@ -4,7 +4,9 @@ package company
 
 import (
 	"context"
+	"time"
 
+	"ac/internal/fault"
 	"ac/snapshot"
 )
 
@@ -27,4 +29,52 @@ func (c *Company) UsageReport(ctx context.Context, p UsageReportParams) (report 
 		return err
 	})
 	return report, err
+}
+
+// UsageSeriesParams are the params of usage.series. From and To are local days, both included.
+type UsageSeriesParams struct {
+	Dir
+	IndexStep
+	ProjectID string `json:"project_id" is:"optional,id"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Bucket    string `json:"bucket" is:"default=day,enum=hour|day|week"`
+	By        string `json:"by" is:"default=agent,enum=agent|provider|model|project|task"`
+	Timezone  int    `json:"timezone_offset_minutes" is:"default=0,min=-1440,max=1440"`
+}
+
+// CheckFields refuses what is no period, and one of too many buckets.
+func (p *UsageSeriesParams) CheckFields() (issues []fault.Issue) {
+	q := p.query()
+	for _, day := range []struct {
+		name string
+		at   time.Time
+	}{{"from", q.From}, {"to", q.To}} {
+		if day.at.IsZero() {
+			issues = append(issues, fault.Issue{Path: []any{day.name}, Code: "custom", Message: "must be a day such as 2026-11-20"})
+		}
+	}
+	switch {
+	case len(issues) > 0:
+	case q.To.Before(q.From):
+		issues = append(issues, fault.Issue{Path: []any{"to"}, Code: "custom", Message: "must not be before from"})
+	case len(q.Starts()) > snapshot.MostBuckets:
+		issues = append(issues, fault.Issue{Path: []any{"bucket"}, Code: "custom", Message: "makes more than 400 buckets of this period"})
+	}
+	return issues
+}
+
+func (p *UsageSeriesParams) query() snapshot.SeriesQuery {
+	from, _ := time.Parse(time.DateOnly, p.From) // zero for what is none
+	to, _ := time.Parse(time.DateOnly, p.To)     // as above
+	return snapshot.SeriesQuery{ProjectID: p.ProjectID, From: from, To: to, Bucket: p.Bucket, By: p.By, Timezone: p.Timezone}
+}
+
+// UsageSeries crosses usage with time, with what was reported, rated and estimated apart.
+func (c *Company) UsageSeries(ctx context.Context, p UsageSeriesParams) (series snapshot.Series, err error) {
+	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+		series, err = m.UsageSeries(p.query())
+		return err
+	})
+	return series, err
 }

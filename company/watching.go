@@ -105,13 +105,14 @@ func (c *Company) WatchRun(ctx context.Context, p WatchRunParams) (result WatchR
 		return result, err
 	}
 	w := &watch{over: make(chan struct{}), told: p.Told, keepFollowing: !p.NoFollow}
+	status, over := c.overByRecord(run) // before the log is read, which has all that led to it
 	stop, err := c.FollowTranscript(ctx, TranscriptStream{
 		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
 		Settled: func() {
 			if p.Settled != nil {
 				p.Settled()
 			}
-			w.applyStatus(c.overByRecord(run))
+			w.applyStatus(status, over)
 		},
 	})
 	if err != nil {
@@ -242,6 +243,7 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 	}
 	r := rawReader{company: c, run: run, at: p.Since, told: p.Told, status: doc.StatusRunning}
 	for settled := false; ; settled = true {
+		status, over := c.overByRecord(run) // before the log is read, which has all that led to it
 		err := r.read(ctx)
 		if !settled && err == nil && p.Settled != nil {
 			p.Settled()
@@ -249,7 +251,7 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 		if err != nil || p.NoFollow || doc.Terminal(r.status) {
 			return WatchRunResult{r.status}, err
 		}
-		if status, over := c.overByRecord(run); over {
+		if over {
 			return WatchRunResult{status}, nil
 		}
 		select {

@@ -48,11 +48,17 @@ func Do[S company.Target, P, R any](ctx context.Context, c *Company, op func(S, 
 	return company.Do(ctx, c.Host, op, p)
 }
 
-// Check refuses a workspace or a project that is none.
+// Check refuses a workspace or a project that does not exist, and keeps the index of the
+// workspace fresh from now on.
 func (c *Company) Check(ctx context.Context) error {
 	if err := c.Host.In(c.Dir).KeepFresh(ctx); err != nil {
 		return err
 	}
+	return c.Exists(ctx)
+}
+
+// Exists refuses a workspace or a project that does not exist. It writes nothing.
+func (c *Company) Exists(ctx context.Context) error {
 	projects, err := Do(ctx, c, (*company.Company).ProjectNames, c.In())
 	if err != nil {
 		return err

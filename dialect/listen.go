@@ -66,13 +66,13 @@ type Place struct {
 	Patience time.Duration
 }
 
-// Listen listens for a dialect. An address that is not of loopback is fault.Denied; a port
-// in use names the option to change it.
+// Listen listens for a dialect. An address that is not of loopback is fault.Denied, what is
+// no address fault.InvalidParams; a port in use names the option to change it.
 func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 	p.Option = cmp.Or(p.Option, "--listen")
 	host, port, err := net.SplitHostPort(p.Address)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", p.Option, p.Address, err)
+		return nil, fault.New(fault.InvalidParams, "%s %s: %v", p.Option, p.Address, err)
 	}
 	at, err := p.loopback(ctx, host)
 	if err != nil {
@@ -80,7 +80,7 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: the port must be an integer from 0 to 65535", p.Option, p.Address)
+		return nil, fault.New(fault.InvalidParams, "%s %s: the port must be an integer from 0 to 65535", p.Option, p.Address)
 	}
 	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive}}
 	first, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(at, uint16(number)).String())

@@ -12,6 +12,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"ac/workspace"
@@ -69,22 +70,46 @@ type Patient struct {
 	findings func() validate.Findings // cached for one report
 }
 
-// examination is a part of the report; all run concurrently.
-type examination func(ctx context.Context) []Check
+// examination is a part of the report: the checks with some ids. All run concurrently.
+type examination struct {
+	ids  []string
+	look func(ctx context.Context) []Check
+}
 
-// Examine runs all checks.
-func Examine(ctx context.Context, p Patient) Report {
-	p.findings = sync.OnceValue(p.validate)
-	examinations := []examination{one(p.schema), one(p.machineConfig), p.providers, p.repositories}
-	if p.Workspace != nil && p.Index != nil {
-		examinations = append(examinations, one(p.Index))
+// Checks lists the ids of all checks of a workspace.
+func Checks() (ids []string) {
+	p := Patient{Workspace: &workspace.Workspace{}, Index: func(context.Context) Check { return Check{} }}
+	for _, e := range p.examinations() {
+		ids = append(ids, e.ids...)
 	}
-	examinations = append(examinations, p.worktrees)
+	return ids
+}
+
+// examinations are those of the patient; what is no workspace has fewer.
+func (p Patient) examinations() []examination {
+	list := []examination{
+		one(p.schema, "workspace.schema"), one(p.machineConfig, "machine.config"), {[]string{"providers.cli", "providers.protocol"}, p.providers}, {[]string{"repos.mappings"}, p.repositories},
+	}
+	if p.Workspace != nil && p.Index != nil {
+		list = append(list, one(p.Index, "index.rebuild", "index.sync"))
+	}
+	list = append(list, examination{[]string{"worktrees.references", "worktrees.orphans"}, p.worktrees})
 	if p.Workspace != nil {
-		examinations = append(examinations,
-			one(p.references), one(p.locks), one(p.journal), one(p.leftovers), one(p.sessions), one(p.chains), one(p.heartbeat), p.hierarchy, p.statements, p.newRuns,
+		list = append(list,
+			one(p.references, "references"), one(p.locks, "locks"), one(p.journal, "journal"), one(p.leftovers, "leftovers"), one(p.sessions, "sessions"), one(p.chains, "events.chain"), one(p.heartbeat, "heartbeat.config"),
+			examination{[]string{"heartbeat.hierarchy"}, p.hierarchy}, examination{[]string{"usage.statements"}, p.statements}, examination{[]string{"runs.new"}, p.newRuns},
+			examination{[]string{"hub.files", "hub.attempts", "hub.durability"}, p.machines},
 		)
 	}
+	return list
+}
+
+// Examine runs all checks, or those with some ids, and the ones that are made with them.
+func Examine(ctx context.Context, p Patient, ids ...string) Report {
+	p.findings = sync.OnceValue(p.validate)
+	examinations := slices.DeleteFunc(p.examinations(), func(e examination) bool {
+		return len(ids) > 0 && !slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(ids, id) })
+	})
 	report := Report{WorkspaceDir: p.Given, OK: true, Checks: []Check{}}
 	for _, checks := range p.sideBySide(ctx, examinations) {
 		report.Checks = append(report.Checks, checks...)
@@ -111,7 +136,7 @@ func (p Patient) sideBySide(ctx context.Context, examinations []examination) [][
 	for i, examine := range examinations {
 		go func() {
 			began := p.Env.Clock.Now()
-			results[i] = examine(ctx)
+			results[i] = examine.look(ctx)
 			took := (p.Env.Clock.Since(began).Microseconds() + 999) / 1000
 			for j := range results[i] {
 				results[i][j].DurationMS = took
@@ -125,8 +150,8 @@ func (p Patient) sideBySide(ctx context.Context, examinations []examination) [][
 	return results
 }
 
-func one(check func(context.Context) Check) examination {
-	return func(ctx context.Context) []Check { return []Check{check(ctx)} }
+func one(check func(context.Context) Check, ids ...string) examination {
+	return examination{ids, func(ctx context.Context) []Check { return []Check{check(ctx)} }}
 }
 
 func pass(id, format string, args ...any) Check {

@@ -479,3 +479,22 @@ func snapshotOf(t *testing.T, dir string) string {
 	}
 	return b.String()
 }
+
+func TestExamineMakesTheChecksAskedFor(t *testing.T) {
+	t.Parallel()
+	p := newFixture(t).patient()
+	whole := Examine(t.Context(), p)
+	for _, check := range whole.Checks {
+		if !slices.Contains(Checks(), check.ID) {
+			t.Errorf("%s is made, and Checks lacks it", check.ID)
+		}
+	}
+	some := Examine(t.Context(), p, "locks", "providers.cli")
+	var ids []string
+	for _, check := range some.Checks {
+		ids = append(ids, check.ID)
+	}
+	if want := []string{"providers.cli", "providers.protocol", "locks"}; !slices.Equal(ids, want) {
+		t.Errorf("asked for locks and providers.cli, got %v, want %v", ids, want)
+	}
+}

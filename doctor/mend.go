@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"ac/events"
 	"ac/internal/clock"
@@ -50,9 +51,33 @@ type MendResult struct {
 // Repairs are the options of Mend.
 type Repairs struct {
 	DryRun bool
+	// Checks are the ids of checks whose findings are repaired, empty for all.
+	Checks []string
 	// Index repairs the index; nil if there is none. It returns nothing if
 	// there is nothing to repair.
 	Index func(ctx context.Context, dryRun bool) []Mend
+}
+
+// Checks whose findings can be repaired, by their ids.
+const (
+	CheckSchema    = "workspace.schema"
+	CheckChain     = "events.chain"
+	CheckJournal   = "journal"
+	CheckLocks     = "locks"
+	CheckSessions  = "sessions"
+	CheckNewRuns   = "runs.new"
+	CheckLeftovers = "leftovers"
+	CheckIndex     = "index"
+)
+
+// Mendable lists the checks whose findings can be repaired.
+func Mendable() []string {
+	return []string{CheckSchema, CheckChain, CheckJournal, CheckLocks, CheckSessions, CheckNewRuns, CheckLeftovers, CheckIndex}
+}
+
+// covers reports whether the findings of a check are repaired.
+func (r *Repairs) covers(check string) bool {
+	return len(r.Checks) == 0 || slices.Contains(r.Checks, check)
 }
 
 // repairLock makes repairs of a workspace mutually exclusive.
@@ -78,13 +103,21 @@ func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
 		}
 		defer func() { _ = held.Retire() }() // a leftover blocks no one
 	}
-	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.discardNew, m.temporaries} {
+	for _, repair := range []struct {
+		check string
+		do    func()
+	}{
+		{CheckSchema, m.directories}, {CheckChain, m.tornLogs}, {CheckJournal, m.journal}, {CheckLocks, m.writeLock},
+		{CheckSessions, m.sessions}, {CheckLocks, m.sessionLocks}, {CheckNewRuns, m.discardNew}, {CheckLeftovers, m.temporaries},
+	} {
 		if ctx.Err() != nil {
 			return result, context.Cause(ctx)
 		}
-		repair()
+		if r.covers(repair.check) {
+			repair.do()
+		}
 	}
-	if r.Index != nil {
+	if r.Index != nil && r.covers(CheckIndex) {
 		m.mends = append(m.mends, r.Index(ctx, r.DryRun)...)
 	}
 	result.Mends = append(result.Mends, m.mends...)

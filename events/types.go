@@ -12,6 +12,17 @@ const (
 	PolicyDenied   = "policy.denied"
 	ProviderRaw    = "provider.raw"
 	UsageReported  = "usage.reported"
+	// Of sessions on other machines, written by their hub.
+	WorkerPlaced        = "worker.placed"
+	WorkerClaimed       = "worker.claimed"
+	WorkerWithdrawn     = "worker.withdrawn"
+	WorkerUnreachable   = "worker.unreachable"
+	WorkerReached       = "worker.reached"
+	WorkerFenced        = "worker.fenced" // nothing of it counts any more
+	WorkerDraftRefused  = "worker.draft_refused"
+	WorkerResults       = "worker.results"
+	WorkerResultsFailed = "worker.results_failed"
+	WorkerLateEvidence  = "worker.late_evidence"
 
 	// Of live sessions.
 	AgentStarted           = "agent.started"
@@ -53,6 +64,7 @@ const (
 	RulePromoted     = "evaluation.rule_promoted"
 	ImproveCycle     = "evaluation.self_improve_cycle"
 	CommentAdded     = "comment.added"
+	RunReviewed      = "run.reviewed"
 	ContextPlanned   = "context.plan.generated"
 	JobNotice        = "job.notice"
 	CandidatesFound  = "memory.candidates.generated"

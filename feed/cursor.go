@@ -59,6 +59,17 @@ func openLog(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLog,
 	return &runLog{ctx: ctx, file: f, id: durable.IdentityOf(st), size: st.Size()}, nil
 }
 
+// openWritten is openLog for a log that has text. An empty file is taken for none: a log that
+// is put back is empty before it is whole, and says nothing yet of what it holds.
+func openWritten(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLog, error) {
+	l, err := openLog(ctx, ws, key)
+	if err == nil && l.size == 0 {
+		l.close()
+		return nil, fs.ErrNotExist
+	}
+	return l, err
+}
+
 func (l *runLog) close() { _ = l.file.Close() } // it was only read
 
 // ReadAt makes a log an io.ReaderAt that ends with its context.

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ac/events"
+	"ac/internal/runtimetest"
 	"ac/workspace"
 )
 
@@ -32,6 +33,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	runtimetest.Overlap()
+	runtimetest.InMemory()
 	goleak.VerifyTestMain(m)
 }
 

@@ -40,6 +40,11 @@ func TestReplacedLogs(t *testing.T) {
 		"removed":              {func(f *fixture) { remove(f, f.file("p", "run_1")) }, []int64{1}},
 		"removed, another log": {func(f *fixture) { remove(f, f.file("p", "run_1")); f.write("p", "run_1", other) }, []int64{1, 2, 3, 4}},
 		"removed and put back": {func(f *fixture) { remove(f, f.file("p", "run_1")); f.write("p", "run_1", lines("run_1", 1, 10)) }, []int64{11}},
+		"put back, empty first": {func(f *fixture) {
+			f.replace("p", "run_1", "")
+			f.settle()
+			f.write("p", "run_1", lines("run_1", 1, 10))
+		}, []int64{11}},
 		"run removed, another": {func(f *fixture) { remove(f, filepath.Dir(f.file("p", "run_1"))); f.write("p", "run_1", other) }, []int64{1, 2, 3, 4}},
 		"project removed, again": {func(f *fixture) {
 			remove(f, filepath.Join(f.ws.Dir(), "work/projects/p"))

@@ -94,7 +94,7 @@ func (s *stream) linesAfter(ctx context.Context, ws *workspace.Workspace, key lo
 // read goes on to the end of the log, one turn of it at most. The first reading begins
 // where the one who asks stands.
 func (s *stream) read(ctx context.Context, ws *workspace.Workspace, key logKey, c *cursor) error {
-	l, err := openLog(ctx, ws, key)
+	l, err := openWritten(ctx, ws, key)
 	if err != nil {
 		return err
 	}

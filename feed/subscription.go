@@ -328,7 +328,7 @@ func (s *subscription) deliver(p logRef) (rest time.Duration, gone error) {
 
 // readAlone is deliver for a cursor that lies elsewhere than the lines that are kept.
 func (s *subscription) readAlone(w *watcher, st *stream, p logRef, c *cursor) (rest time.Duration, gone error) {
-	l, err := openLog(s.ctx, w.ws, p.key)
+	l, err := openWritten(s.ctx, w.ws, p.key)
 	if err != nil {
 		return retryAfter, s.ctx.Err()
 	}

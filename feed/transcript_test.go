@@ -233,6 +233,9 @@ func TestTranscriptOfASlowReader(t *testing.T) {
 	for i := 1; i <= 2000; i++ {
 		f.write("p", "run_1", log.words("m1", fmt.Sprint(i, " ")))
 		fmt.Fprint(&want, i, " ")
+		if i%400 == 0 { // writing may be faster than reading
+			quick.until(t, "a part of it", func() bool { return textOf(quick, "1:m1") == want.String() })
+		}
 	}
 	quick.until(t, "all of it", func() bool { return textOf(quick, "1:m1") == want.String() })
 	close(l.stuck)

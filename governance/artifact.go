@@ -220,12 +220,23 @@ func ReadAs(ctx context.Context, w *workspace.Workspace, project, id, run string
 	if run == "" {
 		run = record.String("run_id")
 	}
-	resource := policy.Resource{ID: record.String("id"), Kind: "artifact", Visibility: visibility, Producer: producer}
+	q := readingArtifact(w, record.String("id"), visibility, producer, actor)
+	q.RunID = run
+	_, err = Enforce(ctx, w, project, q)
+	return record, err
+}
+
+// MayReadArtifact reports whether an actor may read an artifact. No decision is recorded.
+func MayReadArtifact(w *workspace.Workspace, id, visibility, producer string, actor policy.Actor) bool {
+	return policy.Ask(w, readingArtifact(w, id, visibility, producer, actor)).Decision.Allowed
+}
+
+func readingArtifact(w *workspace.Workspace, id, visibility, producer string, actor policy.Actor) policy.Question {
+	resource := policy.Resource{ID: id, Kind: "artifact", Visibility: visibility, Producer: producer}
 	if workspace.SafeID(producer) {
 		resource.Team = w.AgentTeam(producer)
 	}
-	_, err = Enforce(ctx, w, project, policy.Question{Action: policy.Read, Resource: resource, Actor: actor, RunID: run})
-	return record, err
+	return policy.Question{Action: policy.Read, Resource: resource, Actor: actor}
 }
 
 // producedPayload is the payload of artifact.produced for artifacts.

@@ -50,6 +50,21 @@ func AddComment(ctx context.Context, w *workspace.Workspace, c NewComment) (doc.
 	})
 }
 
+// PutComments writes comments in a unit, each with its event, and returns their ids.
+func PutComments(u *workspace.Unit, comments []NewComment) (ids []string, err error) {
+	for _, c := range comments {
+		made, err := c.comment(u.Workspace())
+		if err == nil {
+			err = writeComment(u, made, func(log string, draft events.Draft) { u.Append(log, draft) })
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, made.ID)
+	}
+	return ids, nil
+}
+
 // Comment is AddComment within a unit that asked the policy. The event stands
 // between those told before and after it.
 func (g *PolicyUnit) Comment(c NewComment) (doc.Comment, error) {

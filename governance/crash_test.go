@@ -20,6 +20,7 @@ import (
 	"ac/governance/policy"
 	"ac/internal/durable/faultfs"
 	"ac/internal/fault"
+	"ac/internal/runtimetest"
 	"ac/workspace"
 	"ac/workspace/validate"
 )
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	runtimetest.InMemory()
 	os.Exit(m.Run())
 }
 

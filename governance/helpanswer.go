@@ -100,7 +100,7 @@ func AnswerHelp(ctx context.Context, w *workspace.Workspace, a HelpAnswer) (answ
 		if err != nil {
 			return err
 		}
-		changed, err := withResponse(text, "**"+a.Actor.ID+"**, "+clock.Stamp(w.Env.Clock.Now())+"\n\n"+lowered(a.Body))
+		changed, err := withResponse(text, "**"+a.Actor.ID+"**, "+clock.Stamp(w.Env.Clock.Now())+"\n\n"+frontmatter.Lowered(a.Body))
 		if err != nil {
 			return err
 		}
@@ -126,29 +126,11 @@ func withResponse(text []byte, answer string) ([]byte, error) {
 	return append(append([]byte{}, head...), extended...), nil
 }
 
-// lowered is Markdown without headings above the third level, so that the answer stays
-// within its section.
-func lowered(body string) string {
-	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(body), "\r\n", "\n"), "\n")
-	fenced := false
-	for i, line := range lines {
-		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
-			fenced = !fenced
-		}
-		if fenced {
-			continue
-		}
-		level := len(trimmed) - len(strings.TrimLeft(trimmed, "#"))
-		underline := i > 0 && trimmed != "" && (strings.Trim(trimmed, "=") == "" || strings.Trim(trimmed, "-") == "") && strings.TrimSpace(lines[i-1]) != ""
-		switch {
-		case underline:
-			lines[i] = "\\" + trimmed // a heading of the other form
-		case level == 1 || level == 2:
-			lines[i] = strings.Repeat("#", 3-level) + trimmed
-		}
-	}
-	return strings.Join(lines, "\n")
+// MayReadHelp reports whether an actor may read a help request. No decision is recorded.
+func MayReadHelp(w *workspace.Workspace, h doc.HelpRequest, actor policy.Actor) bool {
+	q := helpQuestion(h, actor)
+	q.Action = policy.Read
+	return policy.Ask(w, q).Decision.Allowed
 }
 
 // HelpAs reads a help request for somebody: the policy is asked, and its answer kept.

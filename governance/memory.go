@@ -116,6 +116,11 @@ func (c change) hash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 // ApproveDelta changes the target of a delta and writes the review. A patch that
 // does not fit leaves the item pending.
 func (g *PolicyUnit) ApproveDelta(r Ruling) (reviewID string, err error) {
@@ -258,8 +263,10 @@ type Preview struct {
 	State      string
 	Conflict   string
 	Hash       string
-	Decision   string // Pending, Approved or Denied
-	ReviewID   string // of the decision
+	// Before and After are hashes of the target as it is and as it would be, "" of a conflict.
+	Before, After string
+	Decision      string // Pending, Approved or Denied
+	ReviewID      string // of the decision
 }
 
 // PreviewDelta shows what the approval of a delta would do now. Nothing is
@@ -289,7 +296,7 @@ func PreviewDelta(w *workspace.Workspace, item Item) (Preview, error) {
 	if c.result.Reanchored {
 		seen.State = Reanchored
 	}
-	seen.Hash = c.hash()
+	seen.Hash, seen.Before, seen.After = c.hash(), hashOf(c.before), hashOf([]byte(c.result.Text))
 	seen.Diff, err = c.result.Diff(d.target.name)
 	return seen, err
 }

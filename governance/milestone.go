@@ -124,8 +124,8 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if err != nil {
 			return err
 		}
-		if milestone.Status == pm.StatusDone {
-			return fault.New(fault.Conflict, "milestone %s is done already", milestone.ID)
+		if err := undone(*milestone); err != nil {
+			return err
 		}
 		report, err := g.report(r)
 		if err != nil {
@@ -207,12 +207,25 @@ func reportQuestion(r Ruling, visibility, team, run string) policy.Question {
 	return policy.Question{Action: policy.Approve, Resource: resource, Actor: r.Actor, RunID: run}
 }
 
+// undone refuses a milestone that is done.
+func undone(milestone doc.Milestone) error {
+	if milestone.Status == pm.StatusDone {
+		return fault.New(fault.Conflict, "milestone %s is done already", milestone.ID)
+	}
+	return nil
+}
+
+// requiredOf is the evidence that a milestone asks for.
+func requiredOf(milestone doc.Milestone) doc.EvidenceRequired {
+	if milestone.Evidence != nil {
+		return *milestone.Evidence
+	}
+	return *pm.EvidenceOf(milestone.Kind)
+}
+
 // proven looks for the evidence that a milestone asks for.
 func proven(w *workspace.Workspace, project string, milestone doc.Milestone, report doc.MilestoneReport) error {
-	required := milestone.Evidence
-	if required == nil {
-		required = pm.EvidenceOf(milestone.Kind)
-	}
+	required := requiredOf(milestone)
 	if required.RequiresPatch && !anyEvidence(w, project, report.EvidenceArtifacts, ".patch") {
 		return fault.New(fault.Conflict, "milestone %s requires a patch: none of the evidence_artifacts of %s has a .patch file that is not empty", milestone.ID, report.ID)
 	}

@@ -22,6 +22,7 @@ import (
 	"ac/governance"
 	"ac/internal/durable/faultfs"
 	"ac/internal/fault"
+	"ac/internal/runtimetest"
 	"ac/workspace"
 )
 
@@ -56,6 +57,7 @@ func TestMain(m *testing.M) {
 		case crowdCommand:
 			err = crowd(os.Args[2:])
 		default:
+			runtimetest.InMemory()
 			os.Exit(m.Run())
 		}
 		if err != nil {
@@ -64,6 +66,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	runtimetest.InMemory()
 	os.Exit(m.Run())
 }
 

@@ -52,6 +52,7 @@ type RunFilter struct {
 	ProjectID string
 	Status    string
 	AgentID   string
+	TaskID    string
 	Limit     int    // 0 for all
 	Ending    string // of their ids, in any case
 	// From and To bound the time of the runs, inclusively, as of clock.Nanos; 0
@@ -67,6 +68,7 @@ func (f RunFilter) conditions() (c conditions) {
 		c.equal("r.status", f.Status)
 	}
 	c.equal("r.agent_id", f.AgentID)
+	c.equal("r.spec_task_id", f.TaskID)
 	if f.Ending != "" {
 		c.add("upper(substr(r.run_id,?))=?", -len(f.Ending), strings.ToUpper(f.Ending))
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ac/internal/fault"
+	"ac/internal/runtimetest"
 	"ac/workspace"
 )
 
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	runtimetest.InMemory()
 	flag.Parse()
 	if !given("rapid.checks") {
 		must(flag.Set("rapid.checks", fmt.Sprint(sized(60, 6))))

@@ -111,7 +111,7 @@ func interactionLine(n int, resolves bool) string {
 
 // usageLine is an event about usage, in a turn or not.
 func usageLine(n int, kind string) string {
-	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a","session_ref":"s","payload":{"turn":%d,"total_tokens":%d,"cost_usd":0.%d}}`, kind, n%60, n%4, n, n)
+	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a","session_ref":"s","payload":{"turn":%d,"total_tokens":%d,"input_tokens":%d,"cache_write_tokens":%d,"cost_usd":0.%d,"model":"m%d"}}`, kind, n%60, n%4, n, n/2, n/3, n, n%3)
 }
 
 // changes are what a step of the property may do.
@@ -321,7 +321,7 @@ func dumps() map[string]string {
 	}
 	list["runs"] = own("ac_runs", "project_id, run_id, dir, at, status, agent_id, usage_total_tokens, usage_cost_usd, context_cycles_count")
 	list["stats"] = own("ac_run_stats", statsColumns+", retry_of, session_ref, usage")
-	list["usage"] = "SELECT (SELECT path FROM ac_files f WHERE f.id=u.id>>36), u.id-((u.id>>36)<<36), at, estimated, input, cached, output, reasoning, total, cost_usd, cost_by FROM ac_usage_records u"
+	list["usage"] = "SELECT (SELECT path FROM ac_files f WHERE f.id=u.id>>36), u.id-((u.id>>36)<<36), at, estimated, input, cached, cache_write, output, reasoning, total, cost_usd, cost_by, model FROM ac_usage_records u"
 	list["artifacts"] = own("ac_artifacts", "project_id, artifact_id, type, subject_kind, run_id, relpath")
 	list["reviews"] = own("ac_reviews", "review_id, decision, subject_artifact_id, notes")
 	list["help"] = own("ac_help_requests", "help_request_id, at, title, answered")

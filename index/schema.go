@@ -26,7 +26,7 @@ import "math"
 // applicationID and schemaVersion identify our files and their layout.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 8
+	schemaVersion = 10
 )
 
 // seqBits is how many bits of an event's key hold its seq.
@@ -69,7 +69,7 @@ CREATE TABLE ac_interactions(
   at INTEGER NOT NULL, resolved INTEGER, resolved_at INTEGER);
 CREATE TABLE ac_usage_records(
   id INTEGER PRIMARY KEY, at INTEGER NOT NULL, estimated INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL,
-  output INTEGER NOT NULL, reasoning INTEGER NOT NULL, total INTEGER NOT NULL, cost_usd REAL, cost_by TEXT);
+  cache_write INTEGER NOT NULL, output INTEGER NOT NULL, reasoning INTEGER NOT NULL, total INTEGER NOT NULL, cost_usd REAL, cost_by TEXT, model TEXT);
 CREATE TABLE ac_artifacts(
   id INTEGER PRIMARY KEY, project_id TEXT NOT NULL, artifact_id TEXT NOT NULL, type TEXT NOT NULL, subject_kind TEXT,
   title TEXT, visibility TEXT, produced_by TEXT, run_id TEXT, context_pack_id TEXT, created_at TEXT, at INTEGER, relpath TEXT NOT NULL);

@@ -15,10 +15,12 @@ import (
 	"ac/events"
 )
 
-// counters are what was used. They are disjoint. Total is what was reported, else their sum.
+// counters are what was used. They are disjoint: what was written to a cache, which reports
+// count as input too, is none here. Total is what was reported, else their sum.
 type counters struct {
 	Input     int64    `json:"i,omitempty"`
 	Cached    int64    `json:"c,omitempty"`
+	Written   int64    `json:"w,omitempty"`
 	Output    int64    `json:"o,omitempty"`
 	Reasoning int64    `json:"s,omitempty"`
 	Total     int64    `json:"t,omitempty"`
@@ -31,8 +33,8 @@ func (c counters) less(before counters) counters {
 		return c
 	}
 	rest := counters{
-		Input: max(0, c.Input-before.Input), Cached: max(0, c.Cached-before.Cached), Output: max(0, c.Output-before.Output),
-		Reasoning: max(0, c.Reasoning-before.Reasoning), Total: c.Total - before.Total, Cost: c.Cost,
+		Input: max(0, c.Input-before.Input), Cached: max(0, c.Cached-before.Cached), Written: max(0, c.Written-before.Written),
+		Output: max(0, c.Output-before.Output), Reasoning: max(0, c.Reasoning-before.Reasoning), Total: c.Total - before.Total, Cost: c.Cost,
 	}
 	if c.Cost != nil && before.Cost != nil {
 		rest.Cost = new(max(0, *c.Cost-*before.Cost))
@@ -41,8 +43,8 @@ func (c counters) less(before counters) counters {
 }
 
 func (c *counters) add(more counters) {
-	c.Input, c.Cached, c.Output = c.Input+more.Input, c.Cached+more.Cached, c.Output+more.Output
-	c.Reasoning, c.Total = c.Reasoning+more.Reasoning, c.Total+more.Total
+	c.Input, c.Cached, c.Written = c.Input+more.Input, c.Cached+more.Cached, c.Written+more.Written
+	c.Output, c.Reasoning, c.Total = c.Output+more.Output, c.Reasoning+more.Reasoning, c.Total+more.Total
 	if more.Cost != nil {
 		cost := *more.Cost
 		if c.Cost != nil {
@@ -64,6 +66,7 @@ type usageRecord struct {
 
 	At        int64  `json:"at"` // noTime if the event has none
 	Turn      int    `json:"n,omitempty"`
+	Model     string `json:"d,omitempty"` // that the agent reported
 	Estimated bool   `json:"e,omitempty"`
 	CostBy    string `json:"b,omitempty"`
 }
@@ -78,8 +81,10 @@ type usageFold struct {
 	Turn   int      `json:"n,omitempty"`
 	Latest counters `json:"l,omitzero"`
 	Before counters `json:"p,omitzero"`
+	Model  string   `json:"d,omitempty"` // of the report
 	// Whole is the highest report without a turn, or the estimate.
 	Whole     *counters `json:"w,omitempty"`
+	WholeOf   string    `json:"o,omitempty"` // its model
 	Estimated bool      `json:"e,omitempty"`
 	Rate      *float64  `json:"c,omitempty"` // the computed cost of the session
 
@@ -91,11 +96,13 @@ type usagePayload struct {
 	Turn       int      `json:"turn"`
 	Input      *int64   `json:"input_tokens"`
 	Cached     *int64   `json:"cached_input_tokens"`
+	Written    *int64   `json:"cache_write_tokens"` // of Input
 	Output     *int64   `json:"output_tokens"`
 	Reasoning  *int64   `json:"reasoning_output_tokens"`
 	Total      *int64   `json:"total_tokens"`
 	Cost       *float64 `json:"cost_usd"`
 	CostSource string   `json:"cost_source"`
+	Model      string   `json:"model"`
 }
 
 func (p usagePayload) counters() counters {
@@ -109,6 +116,8 @@ func (p usagePayload) counters() counters {
 	if c.Total = c.Input + c.Cached + c.Output + c.Reasoning; p.Total != nil {
 		c.Total = known(p.Total)
 	}
+	c.Written = min(known(p.Written), c.Input)
+	c.Input -= c.Written
 	return c
 }
 
@@ -137,7 +146,7 @@ func (s *runStats) usage(e *event) {
 		u.reported(p)
 	case events.UsageEstimated:
 		c := p.counters()
-		u.Whole, u.Estimated = &c, true
+		u.Whole, u.WholeOf, u.Estimated = &c, p.Model, true
 	case events.UsageCost:
 		u.Rate = p.Cost
 	case events.TurnEnded:
@@ -153,16 +162,16 @@ func (u *usageFold) reported(p usagePayload) {
 	c := p.counters()
 	if p.Turn <= 0 {
 		if u.Whole == nil || u.Estimated || c.Total > u.Whole.Total {
-			u.Whole, u.Estimated = &c, false
+			u.Whole, u.WholeOf, u.Estimated = &c, p.Model, false
 		}
 		return
 	}
 	if p.Turn > u.Turn {
 		u.Before, u.Turn = u.Latest, p.Turn
 	}
-	u.Latest = c
+	u.Latest, u.Model = c, p.Model
 	if last := len(u.Closed) - 1; last >= u.First && u.Closed[last].Turn == p.Turn { // of a turn that is over
-		u.Closed[last].counters = c.less(u.Before)
+		u.Closed[last].counters, u.Closed[last].Model = c.less(u.Before), p.Model
 		u.changed(last)
 	}
 }
@@ -175,7 +184,7 @@ func (u *usageFold) closeTurn(at int64) {
 	if last := len(u.Closed) - 1; u.Turn == 0 || last >= u.First && u.Closed[last].Turn == u.Turn {
 		return
 	}
-	r := usageRecord{counters: u.Latest.less(u.Before), At: at, Turn: u.Turn}
+	r := usageRecord{counters: u.Latest.less(u.Before), At: at, Turn: u.Turn, Model: u.Model}
 	if r.Cost != nil {
 		r.CostBy = CostReported
 	}
@@ -198,7 +207,7 @@ func (u *usageFold) close(at int64) {
 // record of its own.
 func (u *usageFold) closeWhole(at int64) {
 	if len(u.Closed) == u.First {
-		r := usageRecord{counters: *u.Whole, At: at, Estimated: u.Estimated}
+		r := usageRecord{counters: *u.Whole, At: at, Estimated: u.Estimated, Model: u.WholeOf}
 		if r.Cost != nil {
 			r.CostBy = CostReported
 		}
@@ -255,8 +264,8 @@ func (w *writer) saveUsage(run int64, u *usageFold) error {
 	}
 	for n := from; n < len(u.Closed); n++ {
 		r := &u.Closed[n]
-		if err := w.exec("INSERT INTO ac_usage_records VALUES (?,?,?,?,?,?,?,?,?,?)", eventKey(run, int64(n)), r.At, r.Estimated,
-			r.Input, r.Cached, r.Output, r.Reasoning, r.Total, finite(r.Cost), maybe(r.CostBy)); err != nil {
+		if err := w.exec("INSERT INTO ac_usage_records VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", eventKey(run, int64(n)), r.At, r.Estimated,
+			r.Input, r.Cached, r.Written, r.Output, r.Reasoning, r.Total, finite(r.Cost), maybe(r.CostBy), maybe(r.Model)); err != nil {
 			return err
 		}
 	}
@@ -270,12 +279,14 @@ type UsageRecord struct {
 
 	AgentID   string
 	Provider  string
-	Model     string // "" if the run names none
+	Model     string // that the agent reported, else that of the run, "" if neither names one
 	Profile   string // of the run's newest session, "" without one
+	TaskID    string // "" if the run is of none
 	At        int64  // in Unix nanoseconds
 	Estimated bool
 	Input     int64
 	Cached    int64
+	Written   int64 // to a cache, beside Input
 	Output    int64
 	Reasoning int64
 	Total     int64
@@ -297,16 +308,16 @@ func (v *View) UsageRecords(f UsageFilter, visit func(*UsageRecord)) error {
 	c.add("u.at>=? AND u.at<=?", f.From, f.To)
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.agent_id", f.AgentID)
-	rows, err := v.conn.ask(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(r.spec_model,''), COALESCE(r.model_profile,''), u.at, u.estimated,
- u.input, u.cached, u.output, u.reasoning, u.total, u.cost_usd, COALESCE(u.cost_by,'') FROM ac_usage_records u JOIN ac_runs r ON r.id=u.id>>36`+c.text, c.args...)
+	rows, err := v.conn.ask(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(u.model,r.spec_model,''), COALESCE(r.model_profile,''), COALESCE(r.spec_task_id,''), u.at, u.estimated,
+ u.input, u.cached, u.cache_write, u.output, u.reasoning, u.total, u.cost_usd, COALESCE(u.cost_by,'') FROM ac_usage_records u JOIN ac_runs r ON r.id=u.id>>36`+c.text, c.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var u UsageRecord
-		if err := rows.Scan(&u.ProjectID, &u.RunID, &u.AgentID, &u.Provider, &u.Model, &u.Profile, &u.At, &u.Estimated,
-			&u.Input, &u.Cached, &u.Output, &u.Reasoning, &u.Total, &u.CostUSD, &u.CostBy); err != nil {
+		if err := rows.Scan(&u.ProjectID, &u.RunID, &u.AgentID, &u.Provider, &u.Model, &u.Profile, &u.TaskID, &u.At, &u.Estimated,
+			&u.Input, &u.Cached, &u.Written, &u.Output, &u.Reasoning, &u.Total, &u.CostUSD, &u.CostBy); err != nil {
 			return err
 		}
 		visit(&u)

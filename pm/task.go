@@ -30,6 +30,7 @@ type TaskSpec struct {
 	Visibility string
 	TeamID     string // optional
 	AssigneeID string // optional
+	Contract   string // Markdown below the heading of the contract, optional
 }
 
 // NewTask creates a draft task in a project and returns its id. It is durable
@@ -70,11 +71,28 @@ func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []do
 	if _, err := workspace.Decode(doc.TaskCodec, "task", head); err != nil {
 		return task, nil, err
 	}
-	body := "\n# " + spec.Title + "\n\n## Contract\n\n## Milestones\n"
+	body := "\n# " + spec.Title + "\n\n## Contract\n"
+	if contract := strings.TrimSpace(spec.Contract); contract != "" {
+		body += "\n" + frontmatter.Lowered(contract) + "\n"
+	}
+	body += "\n## Milestones\n"
 	if notes != "" {
 		body += "\n" + strings.TrimRight(notes, "\n") + "\n"
 	}
 	return task, frontmatter.Join(head, []byte(body)), nil
+}
+
+// ReadTask returns a task with the text below its front matter. A missing one is
+// fault.NotFound.
+func ReadTask(w *workspace.Workspace, project, id string) (task doc.Task, body []byte, err error) {
+	if task, err = w.Task(project, id); err != nil {
+		return task, nil, err
+	}
+	text, err := w.Read(workspace.TaskFile(project, id))
+	if err == nil {
+		_, body, err = frontmatter.Split(text)
+	}
+	return task, body, err
 }
 
 // newMilestone fills in the id of a milestone and the evidence that its kind

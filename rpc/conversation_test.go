@@ -35,6 +35,10 @@ import (
 	"strings"
 	"testing"
 
+	"ac/fleet/fleettest"
+	"ac/internal/fault"
+	"ac/workspace"
+
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -131,6 +135,9 @@ func converse(t *testing.T, file string) {
 	for _, f := range archive.Files[1:] {
 		write(t, filepath.Join(dir, f.Name), f.Data)
 	}
+	if answers, err := os.ReadFile(filepath.Join(dir, hubAnswers)); err == nil {
+		playHub(t, filepath.Join(dir, "ws"), answers)
+	}
 	text := archive.Files[0].Data
 	models := ""
 	if bytes.Contains(text, []byte("$models")) {
@@ -155,6 +162,28 @@ func converse(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// hubAnswers is the file of a conversation with what the hub of the workspace answers: a line
+// for each verb, with the result behind it.
+const hubAnswers = "hub"
+
+// playHub plays the hub of a workspace in another process.
+func playHub(t *testing.T, dir string, answers []byte) {
+	t.Helper()
+	w, err := workspace.Open(workspace.SystemEnv(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	fleettest.Start(t, w, func(verb string, _ json.RawMessage) (any, error) {
+		for line := range strings.Lines(string(answers)) {
+			if result, ok := strings.CutPrefix(line, verb+" "); ok {
+				return json.RawMessage(strings.TrimSpace(result)), nil
+			}
+		}
+		return nil, fault.New(fault.Conflict, "the played hub has no answer for %s", verb)
+	})
 }
 
 // modelServer serves the models of one who has the key.

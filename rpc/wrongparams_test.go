@@ -126,7 +126,11 @@ func wrongMembers(s *shape.Schema, add func(string, any)) {
 	for name, inner := range s.Properties {
 		add(name+" null", object{name: nil})
 		add(name+" negative", object{name: -1})
-		add(name+" object", object{name: object{}})
+		if inner.Type == "object" {
+			add(name+" with a list", object{name: object{"k": []any{}}}) // of texts, or of known keys
+		} else {
+			add(name+" object", object{name: object{}})
+		}
 		if inner.Type != "string" {
 			add(name+" text", object{name: "1"})
 		}

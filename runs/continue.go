@@ -78,7 +78,7 @@ func Continue(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 	if err := a.afford(ctx, w, spec.LaunchSpec, budget.Of(run.Usage)); err != nil {
 		return none, err
 	}
-	if err := starter.Launch(ctx, order); err != nil {
+	if err := spec.launch(ctx, starter, place, order); err != nil {
 		return none, err
 	}
 	return established(ctx, w, order)
@@ -138,9 +138,9 @@ func sessionsOf(run doc.Run) int {
 // continuable refuses a run that cannot go on.
 func continuable(w *workspace.Workspace, run doc.Run) error {
 	switch {
-	case run.Spec == nil || !doc.Terminal(run.Status):
+	case !doc.Terminal(run.Status):
 		return fault.New(fault.RunNotResumable, "run %s never executed: launch it", run.ID)
-	case run.Spec.WorktreeRel != "" && !w.Exists(run.Spec.WorktreeRel):
+	case run.Spec != nil && run.Spec.WorktreeRel != "" && !w.Exists(run.Spec.WorktreeRel):
 		return fault.New(fault.WorktreeGone, "the worktree of run %s is gone", run.ID)
 	}
 	return nil
@@ -168,6 +168,19 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	if err := spec.adopt(w, run.Provider); err != nil {
 		return order, err
 	}
+	if run.Spec != nil {
+		spec.RepoID = run.Spec.RepoID
+	}
+	if err := spec.placeable(ctx, w, false); err != nil {
+		return order, err
+	}
+	var tree *session.Worktree
+	if run.Spec != nil { // else nothing was executed that could be gone on with
+		tree, err = spec.resumed(ctx, w, run)
+	}
+	if err != nil {
+		return order, err
+	}
 	live, err := spec.live(w, run)
 	if err != nil {
 		return order, err
@@ -176,14 +189,18 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 		live.Turns = run.Live.Turns
 	}
 	live.Continue, live.Cause, live.ClientMessageID = true, session.CauseContinue, spec.ClientMessageID
-	live.WorktreeRel, live.WorktreeBranch = run.Spec.WorktreeRel, run.Spec.WorktreeBranch
+	was := run.Spec
+	if live.Fresh = was == nil; live.Fresh { // it ended before anything was executed: it works where this says
+		was = &doc.Spec{RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID}
+	}
+	live.WorktreeRel, live.WorktreeBranch = was.WorktreeRel, was.WorktreeBranch
 	if err := takeUp(ctx, w, run, spec, driver, live); err != nil {
 		return order, err
 	}
 	return session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef, AgentID: run.AgentID, Provider: run.Provider,
-		RepoID: run.Spec.RepoID, WorkdirRel: run.Spec.WorkdirRel, TaskID: run.Spec.TaskID, MilestoneID: run.Spec.MilestoneID,
-		Budget: spec.Budget, Live: live, Env: spec.Env, ModelProfile: spec.ModelProfile, MonotonicMS: w.Env.Clock.MonotonicMS(),
+		RepoID: was.RepoID, WorkdirRel: was.WorkdirRel, TaskID: was.TaskID, MilestoneID: was.MilestoneID,
+		Worktree: cmp.Or(spec.Worktree, tree), InPlace: spec.InPlace, Budget: spec.Budget, Live: live, Env: spec.Env, ModelProfile: spec.ModelProfile, MonotonicMS: w.Env.Clock.MonotonicMS(),
 	}, nil
 }
 
@@ -196,7 +213,9 @@ func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string,
 	}
 	s.Live.Driver = cmp.Or(s.Live.Driver, before.Driver, known.Live)
 	s.SessionRef = cmp.Or(s.SessionRef, fmt.Sprintf("%s_%d", session.LocalRef(run.ID), sessionsOf(run)+1))
-	s.TaskID = run.Spec.TaskID
+	if run.Spec != nil {
+		s.TaskID = run.Spec.TaskID
+	}
 	s.ModelProfile = cmp.Or(s.ModelProfile, run.ModelProfile)
 	if s.Live.Driver == "" || s.Live.Driver == session.DriverCommand {
 		words, err := CommandTemplate(w, run)

@@ -13,6 +13,7 @@ import (
 	"ac/governance/policy"
 	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/internal/inflight"
 	"ac/runs/lane"
 	"ac/runs/modelprofile"
 	"ac/runs/provider"
@@ -31,7 +32,11 @@ type LaunchSpec struct {
 	WorkdirRel string
 	Worktree   *session.Worktree // of the repository; nil for what its task says
 	InPlace    bool              // in the repository itself, whatever its task says
-	TaskID     string
+	// Placement is where the session runs, nil for this machine. The starter of the launch
+	// carries it out.
+	Placement *doc.Placement
+	Environ   []string // of programs that look at the repository before the launch
+	TaskID    string
 	// WorkflowRunID is the run of a workflow that this one is an attempt for, "" for none.
 	WorkflowRunID string
 	MilestoneID   string
@@ -59,7 +64,7 @@ type LaunchSpec struct {
 func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
 
 // Starter starts the session of an order: as a process of its own
-// (session.Launcher) or in this one (session.Hosted).
+// (session.Launcher), in this one (session.Hosted), or on another machine (fleet.Starter).
 type Starter interface {
 	Launch(ctx context.Context, order session.Order) error
 }
@@ -75,6 +80,9 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 		return err
 	}
 	if err := spec.adopt(w, run.Provider); err != nil {
+		return err
+	}
+	if err := spec.placeable(ctx, w, spec.InPlace); err != nil {
 		return err
 	}
 	live, err := spec.live(w, run)
@@ -97,7 +105,25 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err := a.preflight(ctx, w, spec); err != nil {
 		return err
 	}
-	return starter.Launch(ctx, spec.order(w, run, live))
+	if spec.Worktree, err = spec.sourced(ctx, w); err != nil {
+		return err
+	}
+	return spec.launch(ctx, starter, ticket, spec.order(w, run, live))
+}
+
+// launch starts the session of an order. What may wait for another machine does so without
+// its place in the lane, and without holding up other requests.
+func (s LaunchSpec) launch(ctx context.Context, starter Starter, ticket *lane.Ticket, order session.Order) error {
+	if s.Placement.Local() || s.Placement.Where == doc.WhereAny {
+		return starter.Launch(ctx, order)
+	}
+	ticket.Leave()
+	waiting, done, err := inflight.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return starter.Launch(waiting, order)
 }
 
 // order is what the supervisor of a launch needs to know.
@@ -232,7 +258,7 @@ func Approval(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Qu
 // authorize asks the policy, records its decision in the run's log, and ends
 // the run on a refusal.
 func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
-	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, Resource: resource(w, run), Actor: spec.Actor, RunID: spec.RunID})
+	verdict := policy.Ask(w, Launching(w, run, spec.Actor))
 	told, err := verdict.Events(w.Events)
 	if err != nil {
 		return err

@@ -102,6 +102,11 @@ func Living(ctx context.Context, w *workspace.Workspace, project, runID string) 
 	return run, record, false, err
 }
 
+// Launching is the question whether an actor may launch a run.
+func Launching(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Question {
+	return policy.Question{Action: policy.Launch, Resource: resource(w, run), Actor: actor, RunID: run.ID}
+}
+
 // living is Living for what needs a live session.
 func living(ctx context.Context, w *workspace.Workspace, project, runID string) (doc.Run, doc.Session, error) {
 	run, record, ok, err := Living(ctx, w, project, runID)

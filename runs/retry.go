@@ -15,9 +15,9 @@ import (
 )
 
 // Again is the start of a run like one that is over: with its agent, words or prompt,
-// task, place, model, policy, title and budget. A run in a worktree begins in a fresh one.
-// Environment and standard input were not kept. prompt stands in place of the kept one;
-// without it, a masked part is fault.PromptMasked.
+// task, place, machine, model, policy, title and budget. A run in a worktree begins in a fresh one.
+// Environment and standard input were not kept. prompt stands in place of the kept one.
+// A masked part of either is fault.PromptMasked: an agent is never given a mask for a secret.
 func Again(ctx context.Context, w *workspace.Workspace, project, runID string, prompt *string) (spec StartSpec, err error) {
 	run, _, live, err := Living(ctx, w, project, runID)
 	switch {
@@ -31,9 +31,10 @@ func Again(ctx context.Context, w *workspace.Workspace, project, runID string, p
 	spec.ProjectID, spec.AgentID, spec.Provider, spec.Title, spec.RetryOf = project, run.AgentID, run.Provider, run.Title, runID
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = run.Spec.RepoID, run.Spec.WorkdirRel, run.Spec.TaskID, run.Spec.MilestoneID
 	spec.Budget, spec.Model, spec.ModelProfile = run.Spec.Budget, run.Spec.Model, run.ModelProfile
+	spec.Placement = run.Placement
 	if spec.RepoID != "" {
 		spec.Isolation = IsolationNone
-		if run.Spec.WorktreeRel != "" {
+		if run.Spec.WorktreeBranch != "" || !spec.Placement.Local() {
 			spec.Isolation = IsolationWorktree
 		}
 	}
@@ -45,8 +46,13 @@ func Again(ctx context.Context, w *workspace.Workspace, project, runID string, p
 		Driver: run.Live.Driver, Interactive: &run.Live.Interactive, Mode: run.Live.Policy.Mode, Level: run.Live.Policy.PermissionLevel, Rules: &rules,
 		KeepOpen: &run.Live.KeepOpen,
 	}
-	if spec.Prompt = prompt; prompt == nil {
+	switch {
+	case prompt == nil:
 		spec.Prompt, err = keptPrompt(w, run)
+	case redact.Masked(*prompt): // copied from where it was shown
+		err = fault.New(fault.PromptMasked, "the given prompt has a masked part, which would reach the agent in place of the secret: write it without")
+	default:
+		spec.Prompt = prompt
 	}
 	return spec, err
 }

@@ -73,6 +73,7 @@ type Beginning struct {
 	// RetryOf the run that it does again, From what asked for it; each "" for none.
 	Title, StartKey, RetryOf, From string
 	ProgramVersion                 string // of the agent's program, "" where it is not known
+	Placement                      *doc.Placement
 }
 
 // trees are the directories of a new run and of its context pack.
@@ -115,7 +116,7 @@ func lay(w *workspace.Workspace, project, agent, provider string, b Beginning) (
 	record := doc.Run{
 		SchemaVersion: doc.Version, Type: "run", ID: made.RunID, ProjectID: project, AgentID: agent, Provider: provider,
 		CreatedAt: clock.Stamp(now), Status: doc.StatusRunning, ContextPackID: made.ContextPackID,
-		EventsRelpath: path.Join("runs", made.RunID, events.FileName), Title: b.Title, StartKey: b.StartKey, ProgramVersion: b.ProgramVersion, Budget: b.Budget,
+		EventsRelpath: path.Join("runs", made.RunID, events.FileName), Title: b.Title, StartKey: b.StartKey, ProgramVersion: b.ProgramVersion, Budget: b.Budget, Placement: b.Placement,
 	}
 	if b.End != "" {
 		record.Status, record.EndedAt = b.End, clock.Stamp(now)

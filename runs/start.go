@@ -43,7 +43,6 @@ type StartSpec struct {
 	RetryOf   string
 	From      string // what asks for it: cli, web, …
 	LimitMS   int64  // how long it may run, 0 for any time
-	Environ   []string
 	// Key is the client's id of the request, Content the digest of what it asks for.
 	Key, Content string
 	DryRun       bool
@@ -109,7 +108,7 @@ func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter St
 	if err != nil {
 		return none, err
 	}
-	if err := starter.Launch(ctx, order); err != nil {
+	if err := s.spec.launch(ctx, starter, ticket, order); err != nil {
 		if first, ok, _ := startedBefore(w, spec); ok {
 			return first, nil // somebody else asked for the same at the same time
 		}
@@ -166,6 +165,9 @@ func (s *start) check(ctx context.Context) (err error) {
 	if s.live, err = spec.live(s.w, s.run); err != nil {
 		return err
 	}
+	if err := spec.placeable(ctx, s.w, spec.Isolation == IsolationNone); err != nil {
+		return err
+	}
 	if err := s.place(ctx); err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func (s *start) speak() {
 
 // unavailable is why a run has no place to work in.
 func unavailable(err error) error {
-	if err == nil || fault.Is(err, fault.Internal) {
+	if err == nil || fault.Is(err, fault.Internal) || fault.Is(err, fault.InvalidParams) {
 		return err
 	}
 	return fault.New(fault.PlaceUnavailable, "%w", err)
@@ -205,7 +207,7 @@ func (s *start) place(ctx context.Context) (err error) {
 	if s.root, err = worktree.Root(s.machine, spec.RepoID); err != nil {
 		return unavailable(err)
 	}
-	isolated := spec.Isolation == IsolationWorktree || spec.BaseRunID != ""
+	isolated := spec.Isolation == IsolationWorktree || spec.BaseRunID != "" || !spec.Placement.Local()
 	if spec.Isolation == "" {
 		isolated = isolated || worktree.IsRepository(ctx, spec.Environ, s.root)
 	}
@@ -216,29 +218,37 @@ func (s *start) place(ctx context.Context) (err error) {
 		s.dir, err = worktree.Confine(s.root, spec.WorkdirRel)
 		return unavailable(err)
 	}
-	from := s.root
-	if spec.BaseRunID != "" {
-		if from, err = s.treeOf(spec.BaseRunID); err != nil {
-			return err
-		}
-	}
 	s.tree = &session.Worktree{Owner: cmp.Or(spec.TaskID, spec.RunID), Run: spec.RunID}
 	s.dir = filepath.Join(s.root, filepath.FromSlash(spec.WorkdirRel))
-	s.tree.Base, err = worktree.Head(ctx, spec.Environ, from)
+	if spec.BaseRunID != "" {
+		s.tree.Base, err = s.tipOf(ctx, spec.BaseRunID)
+		return err
+	}
+	s.tree.Base, err = spec.commit(ctx, s.root, "")
 	return unavailable(err)
 }
 
-// treeOf is the worktree of another run in the same repository.
-func (s *start) treeOf(run string) (string, error) {
+// tipOf is the commit of another run in the same repository: of its worktree, or what it
+// left on another machine.
+func (s *start) tipOf(ctx context.Context, run string) (string, error) {
 	base, err := Load(s.w, s.spec.ProjectID, run)
 	if err != nil {
 		return "", err
 	}
-	if repo, rel, _ := base.Tree(); rel == "" || repo != s.spec.RepoID {
+	repo, rel, branch := base.Tree()
+	switch {
+	case repo != s.spec.RepoID || rel == "" && branch == "":
 		return "", fault.New(fault.PlaceUnavailable, "run %s has no worktree of repository %s", run, s.spec.RepoID)
+	case rel == "":
+		tip, err := worktree.Left(ctx, s.spec.Environ, s.root, run, branch)
+		return tip, unavailable(err)
 	}
 	dir, err := worktree.Find(s.w, base)
-	return dir, unavailable(err)
+	if err != nil {
+		return "", unavailable(err)
+	}
+	tip, err := worktree.Head(ctx, s.spec.Environ, dir)
+	return tip, unavailable(err)
 }
 
 // mayWorkInPlace refuses those who may not let an agent change a repository as it stands.
@@ -253,7 +263,8 @@ func (s *start) mayWorkInPlace() error {
 	return err
 }
 
-// findProgram finds the program in the PATH of the run.
+// findProgram finds the program in the PATH of the run. One that may run on another
+// machine is looked for there.
 func (s *start) findProgram() (err error) {
 	if s.argv = s.spec.Argv; s.live != nil {
 		call := provider.LiveCall{Provider: s.run.Provider, Driver: s.live.Driver, Argv: s.spec.Argv, Model: s.live.Model, Mode: string(s.live.Policy.Mode)}
@@ -267,6 +278,10 @@ func (s *start) findProgram() (err error) {
 	if len(s.argv) == 0 || s.argv[0] == "" {
 		return fault.InvalidField("argv", "must begin with a program")
 	}
+	if !s.spec.Placement.Local() {
+		s.program = s.argv[0]
+		return nil
+	}
 	if s.program, err = proc.LookPath(s.argv[0], pathOf(session.Environ(s.spec.Environ, s.spec.Env)), s.dir); err != nil {
 		return fault.New(fault.ProgramMissing, "%w", err)
 	}
@@ -275,7 +290,7 @@ func (s *start) findProgram() (err error) {
 
 // version is that of the agent's program, "" for a command, and where it is not known.
 func (s *start) version() string {
-	if s.live == nil {
+	if s.live == nil || !s.spec.Placement.Local() {
 		return ""
 	}
 	return provider.KnownVersion(s.w, s.program)
@@ -311,7 +326,7 @@ func (s *start) admit(ctx context.Context, a *Admission) error {
 }
 
 func (s *start) ask() policy.Verdict {
-	return policy.Ask(s.w, policy.Question{Action: policy.Launch, Resource: resource(s.w, s.run), Actor: s.spec.Actor, RunID: s.spec.RunID})
+	return policy.Ask(s.w, Launching(s.w, s.run, s.spec.Actor))
 }
 
 // afford compares what was spent with the budgets.
@@ -328,7 +343,7 @@ func (s *start) order() (session.Order, error) {
 	spec := s.spec
 	made, begun, err := lay(s.w, spec.ProjectID, spec.AgentID, s.run.Provider, Beginning{
 		RunID: spec.RunID, Events: s.told, Title: spec.Title, StartKey: spec.Key, RetryOf: spec.RetryOf, From: spec.From,
-		ProgramVersion: s.version(),
+		ProgramVersion: s.version(), Placement: spec.Placement,
 	})
 	if err != nil {
 		return session.Order{}, err

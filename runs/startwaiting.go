@@ -4,6 +4,7 @@ package runs
 // since they were said.
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -35,6 +36,11 @@ func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, sta
 			return err
 		case live && record.Driver != "":
 			err = session.TakeMore(ctx, w, record)
+			if fault.Is(err, fault.RunNotLive) { // it is ending, however long that takes
+				if _, notOver := session.Collect(ctx, w, record.Ref); notOver == nil {
+					continue
+				}
+			}
 		case live:
 			_, err = session.Collect(ctx, w, record.Ref)
 			if err == nil {
@@ -47,8 +53,8 @@ func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, sta
 			return err
 		}
 		switch {
-		case elsewhere(w, spec, err):
-		case slices.Contains([]fault.Reason{fault.Internal, fault.IO, fault.ShuttingDown}, fault.ReasonOf(err)):
+		case elsewhere(w, run, err):
+		case slices.Contains([]fault.Reason{fault.Internal, fault.IO, fault.ShuttingDown, fault.HubNotRunning}, fault.ReasonOf(err)):
 			return err // nobody refused
 		default:
 			return discardWaiting(ctx, w, spec, err)
@@ -82,25 +88,57 @@ func startFor(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 }
 
 // elsewhere reports whether an error says that somebody else starts or ends a session of
-// the run, so that it may be otherwise in a moment.
-func elsewhere(w *workspace.Workspace, spec ContinueSpec, err error) bool {
+// the run, or did since its record was as before, so that it may be otherwise in a moment.
+func elsewhere(w *workspace.Workspace, before doc.Run, err error) bool {
 	reason := fault.ReasonOf(err)
 	if slices.Contains([]fault.Reason{fault.RunBusy, fault.RunNotLive, fault.SupervisorUnreachable}, reason) {
 		return true
 	}
-	// Nothing else waits any more, or the run began or ended meanwhile.
-	return (reason == fault.Conflict || reason == fault.InvalidParams) && session.RunAlive(w, spec.ProjectID, spec.RunID)
+	if reason != fault.Conflict && reason != fault.InvalidParams {
+		return false
+	}
+	if session.RunAlive(w, before.ProjectID, before.ID) {
+		return true
+	}
+	now, err := Load(w, before.ProjectID, before.ID)
+	return err == nil && (now.Status != before.Status || sessionsOf(now) != sessionsOf(before))
 }
 
 // discardWaiting ends the texts that wait, since no session can be started for them. It
-// returns why. Nothing is discarded beside a session that was started meanwhile.
+// returns why, nil where others had them said meanwhile. Nothing is discarded beside a session that was started meanwhile; one that is
+// over lets go of the run first.
 func discardWaiting(ctx context.Context, w *workspace.Workspace, spec ContinueSpec, refusal error) error {
+	for range startTries {
+		alone, left, err := discardAlone(ctx, w, spec, refusal)
+		switch {
+		case err != nil:
+			return err
+		case alone && left == 0:
+			return nil
+		case alone:
+			return refusal
+		}
+		if _, _, live, err := Living(ctx, w, spec.ProjectID, spec.RunID); live || err != nil {
+			return cmp.Or(err, refusal)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(startPause / 10):
+		}
+	}
+	return refusal
+}
+
+// discardAlone discards the texts that wait, unless somebody has the run, and counts them.
+func discardAlone(ctx context.Context, w *workspace.Workspace, spec ContinueSpec, refusal error) (alone bool, left int, err error) {
 	log := workspace.LogFile(spec.ProjectID, spec.RunID)
-	err := w.Update(ctx, func(u *workspace.Unit) error {
-		if session.RunAlive(w, spec.ProjectID, spec.RunID) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		if alone = !session.RunAlive(w, spec.ProjectID, spec.RunID); !alone {
 			return nil
 		}
 		waiting, err := waitingTurns(w, spec.ProjectID, spec.RunID)
+		left = len(waiting)
 		for _, text := range waiting {
 			d, err := session.Refused(w.Events, spec.RunID, text.ID, refusal)
 			if err != nil {
@@ -110,9 +148,8 @@ func discardWaiting(ctx context.Context, w *workspace.Workspace, spec ContinueSp
 		}
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil && left > 0 {
+		w.NotifyAppend(log)
 	}
-	w.NotifyAppend(log)
-	return refusal
+	return alone, left, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"ac/fleet"
 	"ac/index"
 	"ac/internal/canonjson"
 	"ac/internal/clock"
@@ -61,6 +62,7 @@ type RowSession struct {
 	StartedAtMS int64   `json:"session_started_at_ms"`
 	EndedAtMS   *int64  `json:"session_ended_at_ms,omitempty"`
 	doc.LiveSession
+	fleet.Whereabouts
 }
 
 // TokenUsage is what a run consumed.
@@ -120,7 +122,7 @@ func (m *View) Monitor(project string, limit int) (Monitor, error) {
 	for i := range runs {
 		key := index.RunKey{ProjectID: runs[i].ProjectID, RunID: runs[i].RunID}
 		shown[key] = true
-		result.Rows = append(result.Rows, rowOf(&runs[i], of[key]))
+		result.Rows = append(result.Rows, m.rowOf(&runs[i], of[key]))
 	}
 	// Look up the runs of the other sessions: those that are running. The rest
 	// can only be shown if every run is, so that their runs are unknown.
@@ -141,11 +143,11 @@ func (m *View) Monitor(project string, limit int) (Monitor, error) {
 	for i := range found {
 		key := index.RunKey{ProjectID: found[i].ProjectID, RunID: found[i].RunID}
 		shown[key] = true
-		result.Rows = append(result.Rows, rowOf(&found[i], of[key]))
+		result.Rows = append(result.Rows, m.rowOf(&found[i], of[key]))
 	}
 	for _, s := range others {
 		if !shown[index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID}] {
-			result.Rows = append(result.Rows, MonitorRow{ProjectID: s.ProjectID, RunID: s.RunID, RunStatus: s.Status, RowSession: sessionOf(s)})
+			result.Rows = append(result.Rows, MonitorRow{ProjectID: s.ProjectID, RunID: s.RunID, RunStatus: s.Status, RowSession: m.rowSession(s)})
 		}
 	}
 	sortRows(result.Rows)
@@ -167,11 +169,11 @@ func byRun(sessions []doc.Session) map[index.RunKey]*doc.Session {
 	return of
 }
 
-func rowOf(r *index.MonitoredRun, s *doc.Session) MonitorRow {
+func (m *View) rowOf(r *index.MonitoredRun, s *doc.Session) MonitorRow {
 	at, _ := clock.Parse(r.CreatedAt)
 	return MonitorRow{
 		ProjectID: r.ProjectID, RunID: r.RunID, CreatedAt: r.CreatedAt, RunStatus: r.Status, Provider: r.Provider, AgentID: r.AgentID,
-		ContextPackID: r.ContextPackID, RowSession: sessionOf(s), LastEvent: r.LastEvent, ParseErrors: r.ParseErrors,
+		ContextPackID: r.ContextPackID, RowSession: m.rowSession(s), LastEvent: r.LastEvent, ParseErrors: r.ParseErrors,
 		PolicyDecisions: r.PolicyDecisions, PolicyDenied: r.PolicyDenied,
 		BudgetDecisions: r.BudgetDecisions, BudgetAlerts: r.BudgetAlerts, BudgetExceeded: r.BudgetExceeded,
 		LatestPolicyDecision: policyDecision(r.LatestPolicyDecision), LatestPolicyDenied: policyDenial(r.LatestPolicyDenied),
@@ -190,13 +192,13 @@ func usageOf(r *index.MonitoredRun) *TokenUsage {
 	}
 }
 
-func sessionOf(s *doc.Session) *RowSession {
+func (m *View) rowSession(s *doc.Session) *RowSession {
 	if s == nil {
 		return nil
 	}
 	return &RowSession{
 		SessionRef: s.Ref, LiveStatus: s.Status, ExitCode: s.ExitCode, Signal: s.Signal, Error: s.Error, ErrorKind: s.ErrorKind,
-		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS, LiveSession: s.Live(),
+		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS, LiveSession: s.Live(), Whereabouts: fleet.WhereaboutsOf(m.w, *s),
 	}
 }
 

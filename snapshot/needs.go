@@ -4,14 +4,18 @@ package snapshot
 // of jobs.
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"ac/fleet"
 	"ac/governance/needs"
 	"ac/heartbeat/job"
 	"ac/index"
 	"ac/internal/clock"
 	"ac/runs/interaction"
+	"ac/runs/session"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -32,7 +36,7 @@ func (m *View) Needs(project string) (result Needs, err error) {
 		return result, err
 	}
 	var all []needs.Need
-	for _, part := range []func(string) ([]needs.Need, error){m.asked, m.helpNeeds, m.undecided, m.troubles} {
+	for _, part := range []func(string) ([]needs.Need, error){m.asked, m.helpNeeds, m.undecided, m.unreachable, m.troubles} {
 		list, err := part(project)
 		if err != nil {
 			return result, err
@@ -104,6 +108,44 @@ func orEmpty(text *string) string {
 		return ""
 	}
 	return *text
+}
+
+// unreachable are the sessions whose machine has been silent for more than half of their
+// lease, by their records.
+func (m *View) unreachable(project string) (list []needs.Need, err error) {
+	if !m.w.Exists(workspace.HubDir) {
+		return nil, nil
+	}
+	sessions, err := m.observed()
+	now := m.w.Env.Clock.Now()
+	for _, s := range sessions {
+		if !s.Remote() || s.Status != doc.StatusRunning || s.Reach != doc.ReachUnreachable || s.UnreachableSinceMS == nil || project != "" && s.ProjectID != project {
+			continue
+		}
+		attempt, err := fleet.ReadAttempt(m.w.FS, fleet.Attempt(s.ProjectID, s.RunID, s.Ref, s.Epoch))
+		if err != nil {
+			continue // the doctor says so
+		}
+		since := time.UnixMilli(*s.UnreachableSinceMS)
+		lease := time.Duration(attempt.LeaseS) * time.Second
+		if now.Sub(since) <= lease/2 {
+			continue
+		}
+		left := "its session goes on until it is back, or given up"
+		if attempt.OnCutOff == doc.CutOffStop {
+			left = fmt.Sprintf("its session has %s left", max(0, lease-now.Sub(since)).Round(time.Second))
+		}
+		if !fleet.HubAlive(m.w) { // nobody hears it
+			left = session.HubNotRunningNote
+		}
+		n := needs.New(needs.Unreachable, s.RunID, fmt.Sprintf("%s has not been heard since %s; %s", cmp.Or(fleet.WorkerName(m.w, s.WorkerID), s.WorkerID), clock.Stamp(since), left))
+		n.ProjectID, n.RunID, n.At = s.ProjectID, s.RunID, clock.Stamp(since)
+		if n.Who, err = m.view.AgentOf(index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID}); err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, err
 }
 
 // troubles are the runs that failed, went over a budget, or have a damaged log.

@@ -9,6 +9,7 @@ import (
 
 	"ac/index"
 	"ac/internal/collation"
+	"ac/snapshot/room"
 	"ac/workspace/doc"
 )
 
@@ -22,6 +23,8 @@ type Resources struct {
 	Models    []ModelResources    `json:"models"`
 	// Reconciliation is always present, with bills or without.
 	Reconciliation ReconciliationSummary `json:"reconciliation"`
+	// Machines are those of the hub, nil where there is none.
+	Machines *room.Machines `json:"machines,omitempty"`
 }
 
 // ResourceTotals are the sums over agents and runs.
@@ -63,6 +66,7 @@ func (m *View) Resources(project string) (Resources, error) {
 	if err != nil {
 		return result, err
 	}
+	result.Machines = m.Machines()
 	t := &result.Totals
 	for _, p := range used {
 		t.Runs, t.Tokens, t.CostUSD = t.Runs+p.Runs, t.Tokens+p.TotalTokens, t.CostUSD+p.TotalCostUSD

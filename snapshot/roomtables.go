@@ -38,7 +38,8 @@ func (m *View) RoomTables(reader RoomReader, version string) (RoomTables, error)
 	}
 	beat := readHeartbeat(m.w)
 	t.add(room.TableMeta, "server", "", room.Meta{
-		Version: version, Index: room.Index{State: "ready"}, Heartbeat: room.Heartbeat{On: beat.Enabled, NextAt: beat.NextTickAt},
+		Machines: m.Machines(),
+		Version:  version, Index: room.Index{State: "ready"}, Heartbeat: room.Heartbeat{On: beat.Enabled, NextAt: beat.NextTickAt},
 	})
 	return t.tables, nil
 }

@@ -16,6 +16,7 @@ import (
 type RunQuery struct {
 	ProjectID string
 	AgentID   string
+	TaskID    string
 	Ending    string // of their ids, in any case
 	Since     int64  // created since then, in Unix nanoseconds, 0 for ever
 	Status    string // as their records say
@@ -25,7 +26,7 @@ type RunQuery struct {
 }
 
 func (q RunQuery) filter() index.RunFilter {
-	f := index.RunFilter{ProjectID: q.ProjectID, AgentID: q.AgentID, Ending: q.Ending, From: q.Since, Status: q.Status, Limit: q.Most}
+	f := index.RunFilter{ProjectID: q.ProjectID, AgentID: q.AgentID, TaskID: q.TaskID, Ending: q.Ending, From: q.Since, Status: q.Status, Limit: q.Most}
 	if q.Before != 0 {
 		f.To = q.Before - 1
 	}
@@ -70,7 +71,7 @@ func (m *View) RunList(q RunQuery) (list RunList, err error) {
 
 // listed is the row of a run.
 func (m *View) listed(l *index.ListedRun) MonitorRow {
-	row := rowOf(&l.MonitoredRun, m.sessionOf(l))
+	row := m.rowOf(&l.MonitoredRun, m.sessionOf(l))
 	row.RetryOf = l.RetryOf
 	return row
 }

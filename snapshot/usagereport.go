@@ -55,6 +55,7 @@ type ModelUsage struct {
 	Label    string `json:"label"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
+	Profile  string `json:"-"` // "" for none
 }
 
 // modelKey is what makes a row of the models.
@@ -137,7 +138,7 @@ func (m *View) UsageReport(q UsageReportQuery) (report UsageReport, err error) {
 // nameUsage makes the lists of a report, the most tokens first.
 func (m *View) nameUsage(report *UsageReport, models usageBy[modelKey], projects, agents, providers usageBy[string]) error {
 	report.Models = usageList(models, func(key modelKey, sum UsageSum) (ModelUsage, string) {
-		row := ModelUsage{UsageSum: sum, Label: cmp.Or(key.profile, key.model, key.provider), Provider: key.provider, Model: key.model}
+		row := ModelUsage{UsageSum: sum, Label: cmp.Or(key.profile, key.model, key.provider), Provider: key.provider, Model: key.model, Profile: key.profile}
 		return row, row.Label + "\x00" + row.Provider + "\x00" + row.Model
 	})
 	report.Providers = usageList(providers, func(key string, sum UsageSum) (ProviderUsed, string) { return ProviderUsed{sum, key}, key })
@@ -174,7 +175,8 @@ func (s *UsageSum) add(r *index.UsageRecord) {
 		s.runs = map[index.RunKey]bool{}
 	}
 	s.runs[r.RunKey] = true
-	s.Input, s.Cached, s.Output, s.Reasoning, s.Total = s.Input+r.Input, s.Cached+r.Cached, s.Output+r.Output, s.Reasoning+r.Reasoning, s.Total+r.Total
+	s.Input, s.Cached, s.CacheWrite = s.Input+r.Input, s.Cached+r.Cached, s.CacheWrite+r.Written
+	s.Output, s.Reasoning, s.Total = s.Output+r.Output, s.Reasoning+r.Reasoning, s.Total+r.Total
 	if r.CostUSD == nil {
 		s.UnpricedRecords++
 		return

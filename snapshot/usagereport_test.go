@@ -69,6 +69,33 @@ func TestUsageOfProfiles(t *testing.T) {
 	}
 }
 
+// TestUsageOfModels: each record stands under the model that the agent used in it, whatever
+// the launch named; without one under that of the launch.
+func TestUsageOfModels(t *testing.T) {
+	t.Parallel()
+	w, project := office(t)
+	ix := index.For(w)
+	t.Cleanup(func() { _ = ix.Close() })
+	now := w.Env.Clock.Now()
+	ended := [3]string{"run.ended", "0s", `{}`}
+	usageRun(t, w, project, "run_turns", "claude", "", now,
+		[3]string{"usage.reported", "0s", `{"turn":1,"total_tokens":10,"model":"opus"}`}, [3]string{"run.turn_ended", "0s", `{"turn":1}`},
+		[3]string{"usage.reported", "0s", `{"turn":2,"total_tokens":30,"model":"opus"}`}, [3]string{"run.turn_ended", "0s", `{"turn":2}`},
+		[3]string{"usage.reported", "0s", `{"turn":2,"total_tokens":34,"model":"haiku"}`}, // after its turn
+		[3]string{"usage.reported", "0s", `{"turn":3,"total_tokens":35}`}, ended)
+	usageRun(t, w, project, "run_named", "claude", modelled, now, [3]string{"usage.reported", "0s", `{"total_tokens":100,"model":"opus"}`}, ended)
+	usageRun(t, w, project, "run_silent", "claude", modelled, now, [3]string{"usage.reported", "0s", `{"total_tokens":200,"model":7}`}, ended)
+	usageRun(t, w, project, "run_guessed", "acp", "", now, [3]string{"usage.estimated", "0s", `{"total_tokens":50,"model":"own"}`}, ended)
+	got := []string{}
+	for _, m := range usageReport(t, w, ix, UsageReportQuery{Days: 1}).Models {
+		got = append(got, fmt.Sprintf("%s/%s/%s %d of %d", m.Label, m.Provider, m.Model, m.Total, m.Records))
+	}
+	want := []string{"m1/claude/m1 200 of 1", "opus/claude/opus 110 of 2", "own/acp/own 50 of 1", "haiku/claude/haiku 24 of 1", "claude/claude/ 1 of 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+}
+
 // TestUsageDays: every day of the period is there, zero days too; the bounds are the first
 // and the last millisecond of local days, in UTC.
 func TestUsageDays(t *testing.T) {
@@ -108,11 +135,11 @@ func TestUsageReport(t *testing.T) {
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	// Two turns, the first one closed yesterday in UTC; a cost that was computed is shared.
 	usageRun(t, w, project, "run_turns", "codex", modelled, today,
-		[3]string{"usage.reported", "-20m", `{"turn":1,"total_tokens":100,"input_tokens":60,"cached_input_tokens":10,"output_tokens":30}`},
+		[3]string{"usage.reported", "-20m", `{"turn":1,"total_tokens":100,"input_tokens":60,"cache_write_tokens":25,"cached_input_tokens":10,"output_tokens":30}`},
 		[3]string{"run.turn_ended", "-10m", `{"turn":1}`},
 		[3]string{"usage.reported", "-5m", `{"turn":2,"total_tokens":150,"input_tokens":90,"cached_input_tokens":10,"output_tokens":50}`},
 		[3]string{"run.turn_ended", "0m", `{"turn":2}`},
-		[3]string{"usage.reported", "1m", `{"turn":2,"total_tokens":200,"input_tokens":140,"cached_input_tokens":10,"output_tokens":50}`},
+		[3]string{"usage.reported", "1m", `{"turn":2,"total_tokens":200,"input_tokens":140,"cache_write_tokens":40,"cached_input_tokens":10,"output_tokens":50}`},
 		[3]string{"usage.cost_computed", "2m", `{"cost_usd":4}`},
 		[3]string{"run.ended", "2m", `{}`})
 	// One session without turns: the highest report counts. It is continued: one more.
@@ -131,7 +158,7 @@ func TestUsageReport(t *testing.T) {
 
 	report := usageReport(t, w, ix, UsageReportQuery{Days: 2})
 	want := UsageSum{
-		Records: 4, EstimatedRecords: 1, Sessions: 2, Input: 144, Cached: 10, Output: 53, Total: 237, CostUSD: new(5.5), UnpricedRecords: 1,
+		Records: 4, EstimatedRecords: 1, Sessions: 2, Input: 104, Cached: 10, CacheWrite: 40, Output: 53, Total: 237, CostUSD: new(5.5), UnpricedRecords: 1,
 	}
 	same := cmpopts.IgnoreUnexported(UsageSum{})
 	if diff := cmp.Diff(want, report.Summary, same); diff != "" {
@@ -160,17 +187,17 @@ func TestUsageReport(t *testing.T) {
 		lists["agents"] = append(lists["agents"], r.UsageSum)
 	}
 	for name, list := range lists {
-		var records int
-		var tokens int64
-		var cost float64
+		sum := UsageSum{Sessions: want.Sessions, CostUSD: new(0.0)}
 		for _, s := range list {
-			records, tokens = records+s.Records, tokens+s.Total
+			sum.Records, sum.EstimatedRecords, sum.UnpricedRecords = sum.Records+s.Records, sum.EstimatedRecords+s.EstimatedRecords, sum.UnpricedRecords+s.UnpricedRecords
+			sum.Input, sum.Cached, sum.CacheWrite = sum.Input+s.Input, sum.Cached+s.Cached, sum.CacheWrite+s.CacheWrite
+			sum.Output, sum.Reasoning, sum.Total = sum.Output+s.Output, sum.Reasoning+s.Reasoning, sum.Total+s.Total
 			if s.CostUSD != nil {
-				cost += *s.CostUSD
+				*sum.CostUSD += *s.CostUSD
 			}
 		}
-		if records != want.Records || tokens != want.Total || cost != *want.CostUSD {
-			t.Errorf("%s add up to %d records, %d tokens, $%g", name, records, tokens, cost)
+		if diff := cmp.Diff(want, sum, same); diff != "" {
+			t.Errorf("%s do not add up (-summary +sum):\n%s", name, diff)
 		}
 	}
 	if report.Models[0].Label != "m1" || report.Models[1].Label != "claude" || report.Projects[0].Name != "P" {

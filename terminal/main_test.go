@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"ac/internal/runtimetest"
 	"ac/runs/session"
 )
 
@@ -22,5 +23,6 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TERMINAL_TEST_SERVER") != "" {
 		serve()
 	}
+	runtimetest.Overlap()
 	os.Exit(m.Run())
 }

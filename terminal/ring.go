@@ -3,10 +3,13 @@ package terminal
 // ring keeps the newest bytes of an output. Its places are counted from the first byte
 // that was ever written.
 type ring struct {
-	bytes []byte // grows up to the size
+	bytes []byte // grows up to the size, within its memory
 	size  int
 	end   int64 // how many were written
 }
+
+// newRing makes a ring in a memory that is as long as what it keeps.
+func newRing(memory []byte) ring { return ring{bytes: memory[:0], size: len(memory)} }
 
 // start is the place of the oldest byte that is kept.
 func (r *ring) start() int64 { return r.end - min(int64(len(r.bytes)), r.end) }
@@ -15,9 +18,6 @@ func (r *ring) start() int64 { return r.end - min(int64(len(r.bytes)), r.end) }
 func (r *ring) write(p []byte) {
 	if len(r.bytes) < r.size {
 		n := min(len(p), r.size-len(r.bytes))
-		if need := len(r.bytes) + n; need > cap(r.bytes) {
-			r.bytes = append(make([]byte, 0, min(max(2*cap(r.bytes), need), r.size)), r.bytes...)
-		}
 		r.bytes, p, r.end = append(r.bytes, p[:n]...), p[n:], r.end+int64(n)
 	}
 	for len(p) > 0 {

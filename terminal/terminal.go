@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -53,10 +54,15 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
+	memory, release, err := proc.Pages(BufferBytes)
+	if err != nil {
+		return nil, errors.Join(err, tty.Close(), master.Close())
+	}
 	t := &Terminal{
 		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
-		ring: ring{size: BufferBytes}, drained: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
+		ring: newRing(memory), drained: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
 	}
+	runtime.AddCleanup(t, func(release func()) { release() }, release) // nobody reads it any more
 	t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
 	if err = errors.Join(err, tty.Close()); err != nil {
 		if t.console != nil {

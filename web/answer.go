@@ -42,9 +42,9 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	}
 	switch fault.ReasonOf(err) {
-	case fault.InvalidParams, fault.Blank:
+	case fault.InvalidParams, fault.Blank, fault.BadQuery:
 		return http.StatusBadRequest
-	case fault.Denied, fault.ActorNotAllowed, fault.ExceedsPermissionLevel:
+	case fault.Denied, fault.ActorNotAllowed, fault.ExceedsPermissionLevel, fault.LaunchNotAllowed, fault.OtherUser:
 		return http.StatusForbidden
 	case fault.NotFound, fault.InteractionNotFound, fault.MCPNotFound, fault.ProfileNotFound, fault.TerminalNotFound:
 		return http.StatusNotFound
@@ -64,7 +64,7 @@ func statusOf(err error) int {
 		fault.TerminalLimit, fault.TerminalExited, fault.TerminalStalled, fault.TerminalViewers, fault.ShellNotAllowed, fault.ShellUnavailable,
 		fault.PathOutsideRoot, fault.NotADirectory:
 		return http.StatusConflict
-	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable, fault.TerminalDisabled, fault.TerminalUnavailable:
+	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable, fault.HubNotRunning, fault.TerminalDisabled, fault.TerminalUnavailable:
 		return http.StatusServiceUnavailable
 	case fault.IO, fault.NoIndex, fault.Internal, fault.WriteFailed, fault.GitFailed:
 	}

@@ -11,31 +11,84 @@ import (
 	"ac/rpc"
 )
 
+// class is what a method of the page does, and with that who may call it.
+type class int
+
+const (
+	reads   class = iota + 1 // for everybody who may see the page
+	acts                     // for the user of this server
+	starts                   // as acts, where starting was allowed
+	unknown class = 0
+)
+
 // callable are the methods that the page may call: those that read only this
 // workspace, and the actions of a person in the control room.
 func callable() []string {
+	return slices.Concat(readable(), actions(), startable())
+}
+
+func readable() []string {
 	return []string{
 		"server.health", "workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
-		"run.list", "run.replay", "run.transcript", "run.output", "events.replay",
-		"session.list", "session.poll", "session.stop",
-		"run.changes", "artifact.list", "artifact.preview", "artifact.checkpoints", "artifact.apply", "artifact.revert", "run.land",
-		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
-		"needs.list", "needs.get", "needs.dismiss", "needs.restore", "help.get", "help.answer",
-		"inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot", "inbox.resolve", "ui.resolve",
-		"pm.snapshot", "pm.recommend_allocations", "pm.apply_allocations",
-		"task.list", "task.update_plan",
-		"conversation.list", "conversation.create_channel", "conversation.create_dm", "conversation.messages.list", "conversation.message.send",
-		"job.list", "job.poll", "job.collect",
-		"workflow.list", "workflow.get", "workflow.check", "workflow.status", "workflow.runs",
-		"heartbeat.tick", "heartbeat.status", "heartbeat.config.get", "heartbeat.config.set",
-		"index.sync", "index.rebuild", "index.stats", "index.list_runs", "index.list_events", "index.list_event_parse_errors",
+		"run.list", "run.replay", "run.transcript", "run.output", "run.changes", "events.replay", "session.list", "session.poll",
+		"artifact.list", "artifact.preview", "artifact.checkpoints", "artifact.read", "artifact.evidence",
+		"memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
+		"needs.list", "needs.get", "help.get", "inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot",
+		"pm.snapshot", "pm.recommend_allocations", "task.list", "task.get",
+		"conversation.list", "conversation.messages.list", "job.list", "job.poll", "job.collect",
+		"workflow.list", "workflow.get", "workflow.check", "workflow.status", "workflow.runs", "heartbeat.status", "heartbeat.config.get",
+		"index.stats", "index.list_runs", "index.list_events", "index.list_event_parse_errors",
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
-		"monitor.snapshot", "usage.analytics", "usage.report", "room.read", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
-		"comment.add", "comment.list",
-		"run.steer", "run.interrupt", "run.continue", "run.policy.get", "run.policy.set", "policy.defaults.get",
-		"interaction.list", "interaction.get", "interaction.respond",
+		"monitor.snapshot", "usage.analytics", "usage.report", "usage.series", "usage.reconciliation.snapshot",
+		"room.read", "search.query", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot", "comment.list",
+		"run.policy.get", "policy.defaults.get", "interaction.list", "interaction.get",
 	}
+}
+
+func actions() []string {
+	return []string{
+		"session.stop", "artifact.apply", "artifact.revert", "run.land", "run.discard", "needs.dismiss", "needs.restore", "help.answer",
+		"inbox.resolve", "inbox.resolve_many", "ui.resolve", "memory.propose_delta", "pm.apply_allocations", "task.update_plan", "task.create",
+		"conversation.create_channel", "conversation.create_dm", "conversation.message.send", "job.cancel", "workflow.continue", "workflow.cancel",
+		"heartbeat.tick", "heartbeat.config.set", "index.sync", "index.rebuild", "comment.add", "workspace.mend",
+		"run.steer", "run.interrupt", "run.continue", "run.compact", "run.plan.clear", "run.review", "run.policy.set", "interaction.respond",
+	}
+}
+
+func startable() []string { return []string{"run.start", "run.retry", "workflow.run"} }
+
+// classOf is the class of a call. A message that starts a session where none lives is a start.
+func classOf(method string, params map[string]json.RawMessage) class {
+	switch {
+	case slices.Contains(startable(), method), method == "run.steer" && given(params["start"]):
+		return starts
+	case slices.Contains(actions(), method):
+		return acts
+	case slices.Contains(readable(), method):
+		return reads
+	}
+	return unknown
+}
+
+// given reports whether a param is there.
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// permit refuses a call that this server does not serve to this client.
+func (s *Server) permit(r *http.Request, method string, of class) error {
+	if of == unknown {
+		return &rpc.WireError{Code: rpc.CodeMethodNotFound, Message: "Unknown method: " + method}
+	}
+	if of == starts && !s.opts.AllowLaunch {
+		return fault.New(fault.LaunchNotAllowed, "this control room was started without --allow-launch")
+	}
+	if of == reads && s.table.Access(method) != rpc.Write {
+		return nil
+	}
+	if refused := s.guard.CheckPeer(r); refused != nil {
+		return fault.New(fault.OtherUser, "%s", refused.Message)
+	}
+	return nil
 }
 
 // callBody is the body of a call.
@@ -72,20 +125,20 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
-	if !slices.Contains(callable(), c.Method) {
-		return nil, &rpc.WireError{Code: rpc.CodeMethodNotFound, Message: "Unknown method: " + c.Method}
-	}
-	if s.table.Access(c.Method) == rpc.Write {
-		if refused := s.guard.CheckPeer(r); refused != nil {
-			return nil, refuse(refused.Status, "%s", refused.Message)
-		}
-	}
 	var params map[string]json.RawMessage
-	if json.Unmarshal(c.Params, &params) != nil && c.Params != nil {
+	notAnObject := json.Unmarshal(c.Params, &params) != nil && c.Params != nil
+	if err := s.permit(r, c.Method, classOf(c.Method, params)); err != nil {
+		return nil, err
+	}
+	if notAnObject {
 		return nil, fault.Invalid(fault.Issue{Path: []any{}, Code: "invalid_type", Message: "expected an object"})
 	}
 	if params == nil {
 		params = map[string]json.RawMessage{}
+	}
+	masked, err := s.masks(r, c.Method, params)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.claim(params, s.table.Params(c.Method)); err != nil {
 		return nil, err
@@ -94,7 +147,11 @@ func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.table.Call(r.Context(), s.all, c.Method, raw)
+	result, err := s.table.Call(r.Context(), s.all, c.Method, raw)
+	if err != nil || !masked {
+		return result, err
+	}
+	return maskResult(result)
 }
 
 // claim overwrites the workspace and the actor in params with the server's own,
@@ -105,7 +162,7 @@ func (s *Server) claim(params map[string]json.RawMessage, known []string) error 
 		"workspace_dir": s.opts.WorkspaceDir,
 		"actor_id":      actor.ActorID, "actor_role": actor.ActorRole, "actor_team_id": actor.ActorTeamID,
 		"manager_actor_id": actor.ActorID, "manager_role": actor.ActorRole, "manager_team_id": actor.ActorTeamID,
-		"author_id": actor.ActorID, "author_role": actor.ActorRole, "applied_by": actor.ActorID, "created_by": actor.ActorID,
+		"author_id": actor.ActorID, "author_role": actor.ActorRole, "applied_by": actor.ActorID, "produced_by": actor.ActorID, "created_by": actor.ActorID,
 	} {
 		if !slices.Contains(known, name) {
 			continue

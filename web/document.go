@@ -5,14 +5,17 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"ac/company"
+	"ac/snapshot/room"
 	"ac/web/page"
 )
 
@@ -25,10 +28,36 @@ type boot struct {
 	ColleagueID string               `json:"colleague_id"`
 	Limits      company.ScreenLimits `json:"limits"`
 	Version     string               `json:"version"`
+	// Company is the name of the company, "" where it cannot be read.
+	Company string `json:"company"`
+	// Workspace is the folder: the hidden tabs of one workspace share a stream.
+	Workspace string `json:"workspace"`
 	// Token is the token that every request must contain, on servers that other
 	// machines can reach.
 	Token string `json:"token,omitempty"`
+	// Launch: the page may start runs.
+	Launch bool `json:"launch"`
+	// QuietAfterMS is when a live run that says nothing is quiet, in milliseconds.
+	QuietAfterMS int64 `json:"quiet_after_ms"`
+	// Vendor are the libraries that the page may load.
+	Vendor []loadable `json:"vendor"`
+	// First is the first frame of the rows, where it was there at once.
+	First *firstRows `json:"first,omitempty"`
 }
+
+// firstRows is the full frame of the room in the document: the first screen is painted
+// without a further request.
+type firstRows struct {
+	Epoch string `json:"epoch"`
+	room.Frame
+}
+
+const (
+	// firstPatience is how long the document waits for a room that nobody looked at.
+	firstPatience = 150 * time.Millisecond
+	// maxFirst bounds the first frame in the document, in bytes.
+	maxFirst = 64 << 10
+)
 
 // framers are the origins that may embed the page (frame-ancestors, against
 // clickjacking): the desktop app, and pages of this machine.
@@ -48,8 +77,9 @@ func newDocument() (d document, err error) {
 	}
 	d.before, d.after, _ = bytes.Cut(html, []byte(page.Boot))
 	d.policy = strings.Join([]string{
-		"default-src 'none'", "script-src " + script, "style-src " + style, "connect-src 'self'", "img-src 'self' data:",
+		"default-src 'none'", "script-src 'self' " + script, "style-src 'self' " + style, "connect-src 'self'", "img-src 'self' data:",
 		"base-uri 'none'", "form-action 'none'", "frame-ancestors " + framers,
+		"require-trusted-types-for 'script'", "trusted-types ac dompurify",
 	}, "; ")
 	d.icon, err = page.Icon()
 	return d, err
@@ -61,16 +91,25 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	told, err := json.Marshal(boot{ // escapes what could end the element
-		s.opts.ProjectID, s.opts.Actor.ActorID, s.opts.Actor.ActorRole, query.Get("pane"), query.Get("colleague_id"),
-		s.opts.Limits, s.opts.Version, s.guard.Token(),
-	})
+	name, _ := company.Do(r.Context(), s.all, (*company.Company).Name, s.dir()) // the page says less without it
+	b := boot{
+		Company: name, Workspace: s.opts.WorkspaceDir,
+		ProjectID: s.opts.ProjectID, ActorID: s.opts.Actor.ActorID, ActorRole: s.opts.Actor.ActorRole,
+		Pane: query.Get("pane"), ColleagueID: query.Get("colleague_id"), Limits: s.opts.Limits, Version: s.opts.Version, Token: s.guard.Token(),
+		Launch: s.opts.AllowLaunch, QuietAfterMS: s.all.QuietAfter().Milliseconds(), Vendor: s.loadables, First: s.firstRows(r),
+	}
+	body, err := s.document.with(b)
 	if err != nil {
 		return err
 	}
-	element := slices.Concat([]byte(`<script type="application/json" id="boot">`), told, []byte(`</script>`))
-	body := slices.Concat(s.document.before, element, s.document.after)
-	sum := sha256.Sum256(body)
+	if b.First != nil {
+		b.First.AtMS = 0 // the moment alone makes no other page
+	}
+	same, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(slices.Concat(s.document.before, same, s.document.after))
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	h := w.Header()
 	h.Set("Content-Security-Policy", s.document.policy)
@@ -87,6 +126,32 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	send(w, r, http.StatusOK, body)
 	return nil
+}
+
+// with is the document with its initial data.
+func (d *document) with(b boot) ([]byte, error) {
+	text, err := json.Marshal(b) // escapes what could end the element
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(d.before, []byte(`<script type="application/json" id="boot">`), text, []byte(`</script>`), d.after), nil
+}
+
+// firstRows is the first frame, nil where the room is not there soon. Runs that are too many
+// for the document are in the stream.
+func (s *Server) firstRows(r *http.Request) *firstRows {
+	ctx, cancel := context.WithTimeout(r.Context(), firstPatience)
+	defer cancel()
+	c, err := s.folder.Enter(ctx)
+	if err != nil {
+		return nil // the stream says why
+	}
+	epoch, frame, ok := c.FirstRows(ctx, room.Filter{}, roomRuns)
+	if !ok {
+		return nil
+	}
+	frame.Cut(maxFirst)
+	return &firstRows{epoch, frame}
 }
 
 // matches reports whether a client has the current page.

@@ -141,11 +141,17 @@ func appendEvents(t testing.TB, dir, project, run string, from, to int) {
 		write(t, dir, workspace.RunFile(project, run), fmt.Sprintf("schema_version: 1\ntype: run\nid: %s\nproject_id: %s\nagent_id: a\nprovider: cmd\n"+
 			"created_at: 2026-01-02T00:00:00.000Z\nstatus: running\ncontext_pack_id: c\nevents_relpath: x\n", run, project))
 	}
-	log, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	appendLine(t, dir, project, run, text.String())
+}
+
+// appendLine appends text to the log of a run, as another program would.
+func appendLine(t testing.TB, dir, project, run, text string) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(dir, filepath.FromSlash(workspace.LogFile(project, run))), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.WriteString(text.String()); err != nil {
+	if _, err := log.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.Close(); err != nil {

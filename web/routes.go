@@ -4,6 +4,7 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strings"
 
@@ -49,6 +50,8 @@ func (s *Server) routes() map[string]methods {
 		callPath:                {post: s.call},
 		"/api/events":           {get: s.events},
 		"/api/stream":           {get: s.stream},
+		"/api/rows":             {get: s.rows},
+		"/badge.svg":            {get: s.badge},
 	}
 }
 
@@ -64,6 +67,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	if refused := s.admit(r); refused != nil {
 		if refused.Status == http.StatusUnauthorized {
 			h.Set("Www-Authenticate", "Bearer")
@@ -71,6 +76,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, refuse(refused.Status, "%s", refused.Message))
 		return
 	}
+	s.guard.SetCookie(w, r)
 	if err := s.handle(w, r); err != nil {
 		fail(w, r, err)
 	}
@@ -94,11 +100,11 @@ func (s *Server) admit(r *http.Request) *httpguard.Refusal {
 
 func (s *Server) handle(w http.ResponseWriter, r *http.Request) error {
 	path, known := s.paths[r.URL.Path]
+	if strings.HasPrefix(r.URL.Path, assetPath) {
+		path, known = methods{get: s.vendoredFile}, true
+	}
 	if !known || r.URL.Opaque != "" {
 		return refuse(http.StatusNotFound, "Not found")
-	}
-	if r.URL.Path != "/" {
-		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	}
 	chosen := path.get
 	switch r.Method {
@@ -165,49 +171,82 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 // dir is the workspace param.
 func (s *Server) dir() company.Dir { return company.Dir{WorkspaceDir: s.opts.WorkspaceDir} }
 
-// screenParams are the params of the project's screen.
-func (s *Server) screenParams(step company.IndexStep) company.UIParams {
-	return company.UIParams{Dir: s.dir(), IndexStep: step, ScreenLimits: s.opts.Limits, ProjectID: s.opts.ProjectID}
+// projectOf is the project that a request speaks of: that of the server, else the one that
+// the query names.
+func (s *Server) projectOf(query url.Values) (string, error) {
+	if s.opts.ProjectID != "" {
+		return s.opts.ProjectID, nil
+	}
+	project, err := idOf(query, "project_id")
+	if err != nil {
+		return "", err
+	}
+	if project == "" {
+		return "", refuse(http.StatusBadRequest, "project_id is needed: this control room is of all projects")
+	}
+	c, err := s.folder.Enter(s.work)
+	if err != nil {
+		return "", err
+	}
+	known, err := c.HasProject(project)
+	if err == nil && !known {
+		err = fault.New(fault.NotFound, "project %s does not exist", project)
+	}
+	return project, err
+}
+
+// inProject reads the query of a request with its project.
+func (s *Server) inProject(r *http.Request) (query url.Values, project string, err error) {
+	if query, err = queryOf(r); err != nil {
+		return nil, "", err
+	}
+	project, err = s.projectOf(query)
+	return query, project, err
+}
+
+// screenParams are the params of a project's screen.
+func (s *Server) screenParams(project string, step company.IndexStep) company.UIParams {
+	return company.UIParams{Dir: s.dir(), IndexStep: step, ScreenLimits: s.opts.Limits, ProjectID: project}
 }
 
 func (s *Server) ui(w http.ResponseWriter, r *http.Request) error {
-	query, err := queryOf(r)
+	query, project, err := s.inProject(r)
 	if err != nil {
 		return err
 	}
-	result, err := company.Do(r.Context(), s.all, (*company.Company).UI, s.screenParams(s.indexStep(query)))
+	result, err := company.Do(r.Context(), s.all, (*company.Company).UI, s.screenParams(project, s.indexStep(query)))
 	return reply(w, r, result, err)
 }
 
 func (s *Server) monitor(w http.ResponseWriter, r *http.Request) error {
-	query, err := queryOf(r)
+	query, project, err := s.inProject(r)
 	if err != nil {
 		return err
 	}
 	result, err := company.Do(r.Context(), s.all, (*company.Company).Monitor, company.MonitorParams{
-		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: s.opts.ProjectID, Limit: s.opts.Limits.MonitorLimit,
+		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: project, Limit: s.opts.Limits.MonitorLimit,
 	})
 	return reply(w, r, result, err)
 }
 
 func (s *Server) inbox(w http.ResponseWriter, r *http.Request) error {
-	query, err := queryOf(r)
+	query, project, err := s.inProject(r)
 	if err != nil {
 		return err
 	}
 	result, err := company.Do(r.Context(), s.all, (*company.Company).Inbox, company.InboxParams{
-		Dir: s.dir(), IndexStep: s.indexStep(query), ItemLimits: s.opts.Limits.ItemLimits, ProjectID: s.opts.ProjectID,
+		Dir: s.dir(), IndexStep: s.indexStep(query), ItemLimits: s.opts.Limits.ItemLimits, ProjectID: project,
 	})
 	return reply(w, r, result, err)
 }
 
 func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
-	query, err := queryOf(r)
+	query, project, err := s.inProject(r)
 	if err != nil {
 		return err
 	}
 	result, err := company.Do(r.Context(), s.all, (*company.Company).Usage, company.MonitorParams{
-		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: s.opts.ProjectID, Limit: rowsOf(query, s.opts.Limits.MonitorLimit),
+		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: project, Limit: rowsOf(query, s.opts.Limits.MonitorLimit),
 	})
 	return reply(w, r, result, err)
 }
@@ -227,11 +266,11 @@ type commentList struct {
 }
 
 func (s *Server) comments(w http.ResponseWriter, r *http.Request) error {
-	query, err := queryOf(r)
+	query, project, err := s.inProject(r)
 	if err != nil {
 		return err
 	}
-	p := company.ListCommentsParams{Dir: s.dir(), ProjectID: s.opts.ProjectID, Limit: rowsOf(query, fewComments)}
+	p := company.ListCommentsParams{Dir: s.dir(), ProjectID: project, Limit: rowsOf(query, fewComments)}
 	for name, id := range map[string]*string{
 		"target_agent_id": &p.TargetAgentID, "target_artifact_id": &p.TargetArtifactID, "target_run_id": &p.TargetRunID,
 	} {
@@ -250,6 +289,7 @@ type commentBody struct {
 	TargetArtifactID string `json:"target_artifact_id,omitempty" is:"optional,empty"`
 	TargetRunID      string `json:"target_run_id,omitempty" is:"optional,empty"`
 	Visibility       string `json:"visibility,omitempty" is:"optional,empty"`
+	ProjectID        string `json:"project_id,omitempty" is:"optional,empty"`
 }
 
 // commentResult is a new comment, with the screen afterwards; Snapshot is null
@@ -264,6 +304,10 @@ func (s *Server) addComment(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	project, err := s.projectOf(url.Values{"project_id": {body.ProjectID}})
+	if err != nil {
+		return err
+	}
 	switch blank := func(text string) bool { return strings.TrimSpace(text) == "" }; {
 	case blank(body.Body):
 		return refuse(http.StatusBadRequest, "body is missing")
@@ -271,14 +315,14 @@ func (s *Server) addComment(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusBadRequest, "target_agent_id, target_artifact_id or target_run_id is needed")
 	}
 	made, err := company.Do(r.Context(), s.all, (*company.Company).AddComment, company.AddCommentParams{
-		Dir: s.dir(), ProjectID: s.opts.ProjectID, AuthorID: s.opts.Actor.ActorID, AuthorRole: s.opts.Actor.ActorRole, Body: body.Body,
+		Dir: s.dir(), ProjectID: project, AuthorID: s.opts.Actor.ActorID, AuthorRole: s.opts.Actor.ActorRole, Body: body.Body,
 		TargetAgentID: body.TargetAgentID, TargetArtifactID: body.TargetArtifactID, TargetRunID: body.TargetRunID, Visibility: body.Visibility,
 	})
 	if err != nil {
 		return err
 	}
 	result := commentResult{Comment: made.Comment}
-	if screen, err := company.Do(r.Context(), s.all, (*company.Company).UI, s.screenParams(company.IndexStep{SyncIndex: true})); err == nil {
+	if screen, err := company.Do(r.Context(), s.all, (*company.Company).UI, s.screenParams(project, company.IndexStep{SyncIndex: true})); err == nil {
 		result.Snapshot = screen
 	}
 	return reply(w, r, result, nil)
@@ -289,10 +333,15 @@ type decisionBody struct {
 	ArtifactID string `json:"artifact_id" is:"id"`
 	Decision   string `json:"decision" is:"enum=approved|denied"`
 	Notes      string `json:"notes" is:"optional,empty"`
+	ProjectID  string `json:"project_id,omitempty" is:"optional,empty"`
 }
 
 func (s *Server) resolve(w http.ResponseWriter, r *http.Request) error {
 	body, err := decode[decisionBody](s, w, r)
+	if err != nil {
+		return err
+	}
+	project, err := s.projectOf(url.Values{"project_id": {body.ProjectID}})
 	if err != nil {
 		return err
 	}
@@ -301,7 +350,7 @@ func (s *Server) resolve(w http.ResponseWriter, r *http.Request) error {
 	}
 	result, err := company.Do(r.Context(), s.all, (*company.Company).ResolveUI, company.ResolveUIParams{
 		ResolveParams: company.ResolveParams{
-			Dir: s.dir(), ProjectID: s.opts.ProjectID, ArtifactID: body.ArtifactID, Decision: body.Decision,
+			Dir: s.dir(), ProjectID: project, ArtifactID: body.ArtifactID, Decision: body.Decision,
 			Decider: company.Decider{ActorParams: s.opts.Actor, Notes: body.Notes},
 		},
 		IndexStep: company.IndexStep{SyncIndex: s.opts.SyncIndex}, ScreenLimits: s.opts.Limits,

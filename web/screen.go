@@ -42,6 +42,27 @@ type screen struct {
 	latest  *frame
 }
 
+// screens are the screens of projects that somebody asked for.
+type screens struct {
+	mu    sync.Mutex
+	known map[string]*screen
+}
+
+// of is the screen of a project, made when it is first needed.
+func (s *screens) of(project string, begin func() *screen) *screen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.known[project]
+	if found == nil {
+		if s.known == nil {
+			s.known = map[string]*screen{}
+		}
+		found = begin()
+		s.known[project] = found
+	}
+	return found
+}
+
 // frame is one event of the stream. next is closed when there is a newer frame.
 type frame struct {
 	key  string // identifies the content

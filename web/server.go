@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"ac/internal/httpguard"
 	"ac/rpc"
 	"ac/snapshot"
+	"ac/snapshot/room"
 	"ac/workspace"
 )
 
@@ -48,6 +50,9 @@ const (
 	coalesce = 150 * time.Millisecond
 )
 
+// cookiePrefix begins the name of the cookie with the token; the port follows.
+const cookiePrefix = "ac_room_"
+
 // Options are the options of a server.
 type Options struct {
 	Env        workspace.Env
@@ -56,7 +61,7 @@ type Options struct {
 	Stderr     io.Writer // gets the log; must not block
 
 	WorkspaceDir string
-	ProjectID    string
+	ProjectID    string              // where the page begins; "" for all projects
 	Actor        company.ActorParams // the actor of all requests
 	Limits       company.ScreenLimits
 	// RefreshIndex rebuilds the index once; SyncIndex is whether reads sync it
@@ -66,6 +71,8 @@ type Options struct {
 
 	Host string
 	Port int // 0 for any free one
+	// Token: every request needs a token, on loopback too.
+	Token bool
 	// AllowRemote allows Host to be an address that other machines can reach;
 	// every request then needs a token.
 	AllowRemote bool
@@ -75,6 +82,10 @@ type Options struct {
 	Dialects func(context.Context, *company.Host) ([]dialect.Listener, error)
 	// Terminals: listeners beside the page may have consoles.
 	Terminals bool
+	// AllowLaunch: the page may start runs.
+	AllowLaunch bool
+	// QuietAfter is from when on a live run that says nothing is quiet, 0 for a minute.
+	QuietAfter time.Duration
 	// Heartbeat lets the heartbeat of the workspace tick as long as the server lives.
 	Heartbeat bool
 }
@@ -87,14 +98,18 @@ type Server struct {
 	dialects  []dialect.Listener
 	guard     *httpguard.Guard
 	document  document
+	assets    map[string]asset // vendored files by address
+	loadables []loadable
 	paths     map[string]methods
 	table     *rpc.Table
 	all       *company.Host
 	hub       *feed.Hub
 	folder    *company.Folder
-	screen    *screen
+	screens   screens
 	keepalive time.Duration
 	head      time.Duration // time limit of a request's header
+	stalled   time.Duration // time limit of a write to a stream
+	tabs      atomic.Int64  // open streams of rows
 
 	work       context.Context //nolint:containedctx // of all requests
 	cancelWork context.CancelFunc
@@ -116,8 +131,11 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, log: slog.New(slog.NewTextHandler(opts.Stderr, nil)), table: rpc.NewTable(opts.Version), keepalive: keepaliveEvery, head: headerPatience}
+	s := &Server{opts: opts, log: slog.New(slog.NewTextHandler(opts.Stderr, nil)), table: rpc.NewTable(opts.Version), keepalive: keepaliveEvery, head: headerPatience, stalled: stalled}
 	if s.document, err = newDocument(); err != nil {
+		return nil, err
+	}
+	if s.assets, s.loadables, err = newAssets(); err != nil {
 		return nil, err
 	}
 	s.opts.Limits.MonitorLimit = min(opts.Limits.MonitorLimit, maxRows)
@@ -125,11 +143,11 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	s.opts.Limits.DecisionsLimit = min(opts.Limits.DecisionsLimit, maxRows)
 	s.paths = s.routes()
 	s.hub = feed.NewHub(nil, opts.Env.Clock, opts.Env.IDs.New)
-	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: opts.Stderr, Version: opts.Version, Terminals: opts.Terminals})
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: opts.Stderr, Version: opts.Version, Terminals: opts.Terminals,
+		Serves: room.Serves{Launch: opts.AllowLaunch}, QuietAfter: opts.QuietAfter, StartedFrom: "web"})
 	s.folder = s.all.In(opts.WorkspaceDir)
 	s.work, s.cancelWork = context.WithCancel(context.Background())
 	s.live, s.cancelLive = context.WithCancel(s.work)
-	s.screen = newScreen(s.live, screenSource{take: s.takeScreen, watch: s.watchScreen})
 	err = s.folder.KeepFresh(ctx)
 	if err == nil {
 		s.listener, err = listen(ctx, at)
@@ -149,13 +167,13 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	}
 	s.all.ServesDialects(names)
 	token := ""
-	if !at.Addr().IsLoopback() {
+	if !at.Addr().IsLoopback() || opts.Token || opts.AllowLaunch && !httpguard.ChecksPeers() {
 		token = newToken()
 	}
 	if opts.Heartbeat {
 		s.all.Observe(opts.WorkspaceDir)
 	}
-	s.guard = httpguard.New(httpguard.Options{Host: opts.Host, At: netip.AddrPortFrom(at.Addr(), portOf(s.listener)), Token: token, OwnPages: true})
+	s.guard = httpguard.New(httpguard.Options{Host: opts.Host, At: netip.AddrPortFrom(at.Addr(), portOf(s.listener)), Token: token, Cookie: cookiePrefix + strconv.Itoa(int(portOf(s.listener))), OwnPages: true})
 	return s, nil
 }
 
@@ -308,14 +326,20 @@ func (s *Server) release() error {
 	return s.all.Close()
 }
 
-func (s *Server) takeScreen(ctx context.Context) (snapshot.UI, error) {
-	return company.Do(ctx, s.all, (*company.Company).UI, s.screenParams(company.IndexStep{SyncIndex: s.opts.SyncIndex}))
-}
-
-func (s *Server) watchScreen(changed func()) (stop func(), err error) {
-	c, err := s.folder.Enter(s.live)
-	if err != nil {
-		return nil, err
-	}
-	return c.Watch(s.live, s.opts.ProjectID, changed)
+// screenOf is the screen of a project, which lasts as long as the server.
+func (s *Server) screenOf(project string) *screen {
+	return s.screens.of(project, func() *screen {
+		return newScreen(s.live, screenSource{
+			take: func(ctx context.Context) (snapshot.UI, error) {
+				return company.Do(ctx, s.all, (*company.Company).UI, s.screenParams(project, company.IndexStep{SyncIndex: s.opts.SyncIndex}))
+			},
+			watch: func(changed func()) (stop func(), err error) {
+				c, err := s.folder.Enter(s.live)
+				if err != nil {
+					return nil, err
+				}
+				return c.Watch(s.live, project, changed)
+			},
+		})
+	})
 }

@@ -3,6 +3,7 @@ package web
 // Server-sent events: the screen after each change, and the events of runs.
 
 import (
+	"compress/gzip"
 	"context"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"ac/company"
 	"ac/events"
 	"ac/feed"
+	"ac/governance/needs"
 	"ac/internal/canonjson"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -22,22 +24,41 @@ import (
 // newestRunEvents is the backfill of a stream of all runs.
 const newestRunEvents = 50
 
-// stream is a streamed answer.
+const (
+	// streamLevel is how hard gzip tries on a stream, whose window is kept as long as it.
+	streamLevel = 4
+	// stalled is how long a client may take none of what is written to it.
+	stalled = 20 * time.Second
+)
+
+// stream is a streamed answer. One goroutine at a time may use it.
 type stream struct {
 	w       http.ResponseWriter
+	packed  *gzip.Writer // nil for a client that does not accept gzip
 	control *http.ResponseController
 	cut     func() bool
+	limit   func() // sets the time limit of the next write
 }
 
-// open begins a stream. A client that does not read is disconnected at
-// shutdown; before that it blocks no one.
-func (s *Server) open(w http.ResponseWriter) (*stream, error) {
+// open begins a stream, compressed if the client accepts that. A client that takes nothing
+// for some time is disconnected, and every client at shutdown; it blocks no one.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
+	h.Add("Vary", "Accept-Encoding")
 	out := &stream{w: w, control: http.NewResponseController(w)}
-	_ = out.control.SetWriteDeadline(time.Time{}) // unsupported by test recorders
+	out.limit = func() {
+		if s.live.Err() == nil {
+			_ = out.control.SetWriteDeadline(s.opts.Env.Clock.Now().Add(s.stalled)) // unsupported by test recorders
+		}
+	}
+	if takesGzip(r.Header.Values("Accept-Encoding")) {
+		h.Set("Content-Encoding", "gzip")
+		out.packed, _ = gzip.NewWriterLevel(w, streamLevel) // the level is valid
+	}
+	out.limit()
 	out.cut = context.AfterFunc(s.live, func() { _ = out.control.SetWriteDeadline(time.Unix(1, 0)) })
 	w.WriteHeader(http.StatusOK)
 	return out, out.send([]byte(": connected\n\n"))
@@ -46,8 +67,19 @@ func (s *Server) open(w http.ResponseWriter) (*stream, error) {
 // close releases the connection.
 func (o *stream) close() { o.cut() }
 
+// send sends a text, all of which has left when it returns.
 func (o *stream) send(text []byte) error {
-	if _, err := o.w.Write(text); err != nil {
+	o.limit()
+	if o.packed == nil {
+		if _, err := o.w.Write(text); err != nil {
+			return err
+		}
+		return o.control.Flush()
+	}
+	if _, err := o.packed.Write(text); err != nil {
+		return err
+	}
+	if err := o.packed.Flush(); err != nil {
 		return err
 	}
 	return o.control.Flush()
@@ -55,15 +87,20 @@ func (o *stream) send(text []byte) error {
 
 // events sends the screen at once and after each change.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	_, project, err := s.inProject(r)
+	if err != nil {
+		return err
+	}
 	if r.Method == http.MethodHead {
 		return s.headOfStream(w)
 	}
-	out, err := s.open(w)
+	out, err := s.open(w, r)
 	if err != nil {
 		return nil // the client has disconnected
 	}
 	defer out.close()
-	leave, err := s.screen.join()
+	screen := s.screenOf(project)
+	leave, err := screen.join()
 	if err != nil {
 		_ = out.send(frameOf(snapshot.UI{}, err).text) // the client then reconnects
 		return nil
@@ -72,7 +109,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	ticker := time.NewTicker(s.keepalive)
 	defer ticker.Stop()
 	shown := ""
-	for f := s.screen.take(s.live); ; f = s.screen.newest() {
+	for f := screen.take(s.live); ; f = screen.newest() {
 		if f.key != shown {
 			shown = f.key
 			if out.send(f.text) != nil {
@@ -117,6 +154,7 @@ type runEvents struct {
 	company.EventStream
 	cursor eventCursor
 	talk   bool // also notify of conversations
+	mask   *streamMask
 	lines  *lastLines
 }
 
@@ -140,6 +178,12 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, query url.Val
 	asked, err := s.asked(query, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
+	}
+	if asked.mask, err = s.maskOf(r, query); err != nil {
+		return err
+	}
+	if asked.RunID == "" {
+		asked.mask = newStreamMask() // of all runs in any case
 	}
 	if r.Method == http.MethodHead {
 		return s.headOfStream(w)
@@ -175,7 +219,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, query url.Val
 		}
 		defer unwatch()
 	}
-	out, err := s.open(w)
+	out, err := s.open(w, r)
 	if err != nil {
 		return nil // the client has disconnected
 	}
@@ -265,9 +309,9 @@ func (a *runEvents) frame(e feed.Event) []byte {
 	body := append(canonjson.AppendString([]byte(`{"project_id":`), e.Project), `,"run_id":`...)
 	body = append(canonjson.AppendString(body, e.Run), `,"seq":`...)
 	body = strconv.AppendInt(body, e.Seq, 10)
-	if line := a.lines.after(e); line != "" {
+	if line := needs.Line(a.lines.after(e)); line != "" {
 		body = canonjson.AppendString(append(body, `,"line":`...), line)
 	}
-	body = append(append(body, `,"event":`...), e.Raw...)
+	body = append(append(body, `,"event":`...), a.mask.value(e.Raw)...)
 	return event("run", id, append(body, '}'))
 }

@@ -166,7 +166,7 @@ func TestScreenErrors(t *testing.T) {
 	f := newServer(t)
 	var from source
 	from.fails.Store(true)
-	f.screen.source = from.screenSource()
+	f.screenOf(project).source = from.screenSource()
 	r := f.open("/api/events")
 	if got := r.next(); got.name != "error" || got.data != `{"message":"the disk is gone"}` || got.id == "" {
 		t.Errorf("%+v", got)
@@ -175,11 +175,11 @@ func TestScreenErrors(t *testing.T) {
 	if got := r.next(); got.name != "snapshot" { // it looks again by itself
 		t.Errorf("%+v", got)
 	}
-	f.screen.source.watch = func(func()) (func(), error) { return nil, errors.New("no watches left") }
+	f.screenOf(project).source.watch = func(func()) (func(), error) { return nil, errors.New("no watches left") }
 	r.cancel()
 	for range r.frames {
 	}
-	for f.screen.reading() {
+	for f.screenOf(project).reading() {
 		time.Sleep(time.Millisecond)
 	}
 	if got := f.open("/api/events").next(); got.name != "error" || !strings.Contains(got.data, "no watches left") {

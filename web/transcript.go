@@ -30,13 +30,21 @@ func (s *Server) transcript(w http.ResponseWriter, r *http.Request, query url.Va
 	if r.Method == http.MethodHead {
 		return s.headOfStream(w)
 	}
+	mask, err := s.maskOf(r, query)
+	if err != nil {
+		return err
+	}
 	frames := make(chan []byte)
 	asked.Deliver = func(ctx context.Context, n feed.TranscriptNotification) error {
 		n.SubscriptionID = "" // there is none to end
+		if !mask.pass(&n) {
+			return nil // it is sent with what follows
+		}
 		body, err := json.Marshal(n)
 		if err != nil {
 			return err
 		}
+		body = mask.value(body)
 		select {
 		case frames <- event("transcript", strconv.FormatInt(n.Seq, 10), body):
 			return nil
@@ -49,7 +57,7 @@ func (s *Server) transcript(w http.ResponseWriter, r *http.Request, query url.Va
 		return err
 	}
 	defer stop()
-	out, err := s.open(w)
+	out, err := s.open(w, r)
 	if err != nil {
 		return nil // the client has disconnected
 	}

@@ -44,6 +44,9 @@ const (
 	MCPDir        = LocalDir + "/mcp"
 	StartsDir     = LocalDir + "/starts"
 	IndexFile     = LocalDir + "/index.sqlite"
+	SearchFile    = LocalDir + "/search.sqlite"
+	// HubDir has what the hub keeps, where sessions run on other machines, too.
+	HubDir = LocalDir + "/hub"
 	// QuarantineDir keeps what repairs moved out of the way.
 	QuarantineDir = LocalDir + "/set-aside"
 	// StatementsFile holds the recorded bills of providers.
@@ -92,10 +95,10 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, DialectsDir, SecretsFile, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, DialectsDir, HubDir, SecretsFile, HeartbeatLock:
 		return false
 	}
-	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
+	return !strings.HasPrefix(name, IndexFile) && !strings.HasPrefix(name, SearchFile) && !strings.HasSuffix(name, ownerSuffix)
 }
 
 // RequiredDirs are the directories of every workspace, in the order in which

@@ -77,7 +77,7 @@ func aceCodeFailure(err error) error {
 	switch {
 	case fault.Is(err, fault.Denied):
 		return daemon.Failed(daemon.ExitRefused, err)
-	case fault.Is(err, fault.NoTarget), fault.Is(err, fault.InvalidFile):
+	case fault.Is(err, fault.NoTarget), fault.Is(err, fault.InvalidFile), fault.Is(err, fault.InvalidParams):
 		return daemon.Failed(daemon.ExitOptions, err)
 	}
 	return daemon.Failed(daemon.ExitListen, err)

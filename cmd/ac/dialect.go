@@ -80,6 +80,13 @@ file that cannot be written, 5 for options that do not fit, 6 when another one r
 		},
 	}
 	o.flags(cmd)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		err = cmd.Root().FlagErrorFunc()(cmd, err)
+		if cmd.Flags().Arg(0) == acecode.Name {
+			err = daemon.Failed(daemon.ExitOptions, err)
+		}
+		return err
+	})
 	return cmd
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ac/company"
+	"ac/dialect"
 	"ac/dialect/acecode"
 	"ac/dialect/daemon"
 	"ac/workspace"
@@ -67,8 +69,10 @@ when it did not come up within 5 seconds.`,
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(given[1]); err != nil {
-				return fmt.Errorf("%s is not a workspace: %w", given[1], err)
+			if err := a.across(func(host *company.Host) error {
+				return (&dialect.Company{Host: host, Dir: given[1], ProjectID: o.project}).Exists(cmd.Context())
+			}); err != nil {
+				return err
 			}
 			work, err := os.Getwd()
 			if err != nil {

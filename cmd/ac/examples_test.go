@@ -62,10 +62,7 @@ printf %s "$R" >../run
 `
 
 // notHere are short commands that the tests of this file leave out, with the reason.
-func notHere() map[string]string {
-	const later = "is not made yet"
-	return map[string]string{"search": later}
-}
+func notHere() map[string]string { return map[string]string{} }
 
 // notRun are examples that only a terminal, a live agent or a signal can end, by their
 // beginnings. Each command has another one that is run, or is tried in tmux_test.go.
@@ -82,8 +79,24 @@ type world struct {
 	env []string
 }
 
-// newWorld makes one. It skips the test where git or bash is missing.
+// newWorld makes the one of the short commands.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	if said, err := w.shell(t, "", exampleWorld); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	run, err := os.ReadFile(filepath.Join(w.dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run = string(run)
+	w.env = append(w.env, "AC_WORKSPACE="+filepath.Join(w.dir, "w"), "AC_PROJECT=Checkout")
+	return w
+}
+
+// emptyWorld makes one with the program alone. It skips the test where git or bash is missing.
+func emptyWorld(t *testing.T) *world {
 	t.Helper()
 	for _, program := range []string{"git", "bash"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -102,15 +115,6 @@ func newWorld(t *testing.T) *world {
 	}
 	w.env = append(os.Environ(), asProgram+"=1", "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+w.dir, "TMPDIR="+w.dir, "XDG_STATE_HOME="+w.dir,
 		"AC_WORKSPACE=", "AC_PROJECT=", "AC_ACTOR=", "AC_RUN=", "NO_COLOR=", "LC_ALL=C.UTF-8", "GORACE=atexit_sleep_ms=0")
-	if said, err := w.shell(t, "", exampleWorld); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	run, err := os.ReadFile(filepath.Join(w.dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.run = string(run)
-	w.env = append(w.env, "AC_WORKSPACE="+filepath.Join(w.dir, "w"), "AC_PROJECT=Checkout")
 	return w
 }
 

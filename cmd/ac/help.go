@@ -36,12 +36,13 @@ func plumbingGroups() []commandGroup {
 	return []commandGroup{
 		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "terminal", "demo"}, nil},
 		{"Company", []string{"team", "agent", "project", "conversation", "comment"}, nil},
+		{"Other machines", []string{"hub", "worker"}, nil},
 		{"Runs", []string{"run", "session", "interaction", "sharepack"}, nil},
 		{"Work", []string{"task", "pm", "job", "workflow", "heartbeat", "pipeline", "context"}, nil},
 		{"Decisions", []string{"inbox", "needs", "artifact", "memory", "milestone", "help"}, nil},
 		{"Screens", []string{"ui", "monitor"}, nil},
 		{"Proof", []string{"log", "audit"}, nil},
-		{"Index and bills", []string{"index", "usage"}, nil},
+		{"Index and bills", []string{"index", "search", "usage"}, nil},
 		{"For programs", []string{"server", "rpc", "protocol", "mcp", "dialect", "system"}, nil},
 	}
 }

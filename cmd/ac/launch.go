@@ -22,6 +22,7 @@ type liveFlags struct {
 	noWatch             bool
 	tokens              int64
 	dollars             float64
+	placementFlags
 }
 
 // budget is the limit of the run, nil for none.
@@ -58,6 +59,7 @@ func (l *liveFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.noWatch, "no-watch", false, "do not show what it does; what it asks waits for run:answer")
 	flags.Int64Var(&l.tokens, "budget-tokens", 0, "stop it above so many tokens")
 	flags.Float64Var(&l.dollars, "budget-usd", 0, "stop it above such a cost")
+	l.placementFlags.add(flags)
 	flags.BoolVar(&l.launchJobs, "mcp-launch-jobs", false, "let it launch jobs by them (with --mcp)")
 }
 
@@ -97,6 +99,9 @@ run:answer.`,
 			}
 			p.Tools(live.tools, live.launchJobs)
 			p.Budget = live.budget(cmd.Flags())
+			if p.Placement, err = live.placement(cmd.Flags()); err != nil {
+				return err
+			}
 			if run == "" {
 				made, err := ask(cmd.Context(), a, (*company.Company).StartRun, p)
 				if err != nil {
@@ -221,6 +226,9 @@ is given.`,
 			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
 			p.Tools(live.tools, live.launchJobs)
 			p.Budget = live.budget(cmd.Flags())
+			if p.Placement, err = live.placement(cmd.Flags()); err != nil {
+				return err
+			}
 			gone, err := ask(cmd.Context(), a, (*company.Company).Continue, p)
 			if err != nil {
 				return err

@@ -27,6 +27,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ac/heartbeat/job"
+	"ac/internal/runtimetest"
 	"ac/runs/session"
 )
 
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 	if hidden || os.Getenv(asProgram) != "" {
 		os.Exit(Main(os.Args[1:]))
 	}
+	runtimetest.Overlap()
 	testscript.Main(m, map[string]func(){"ac": main})
 }
 

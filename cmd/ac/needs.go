@@ -30,7 +30,7 @@ id, the kind, the age, the one who asks, and the title. With --dismissed the lis
 what was set aside.
 
 With --json the result is that of needs.list.`,
-		Example: "  ac needs:list ./acme\n  ac needs:list ./acme --kinds permission,question --json",
+		Example: "  ac needs:list ./acme\n  ac needs:list ./acme --kinds permission question --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dismissed {
 				p.State = "dismissed"

@@ -128,7 +128,7 @@ func undecidable(n needs.Need) string {
 	switch n.Kind {
 	case needs.Question, needs.Input, needs.Help:
 		return fmt.Sprintf("%s is a %s; answer it with: ac answer %s TEXT", short, n.Kind, short)
-	case needs.RunFailed, needs.OverBudget, needs.BrokenLog:
+	case needs.RunFailed, needs.OverBudget, needs.Unreachable, needs.BrokenLog:
 		return fmt.Sprintf("%s is nothing to decide on: %s", shortID(n.RunID), n.Title)
 	}
 	return ""

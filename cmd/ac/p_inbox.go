@@ -109,7 +109,7 @@ func (c *call) printInbox(rows []inboxRow, total int) error {
 // from is who asks: the agent, with the end of its run where it waits for the answer.
 func (r *inboxRow) from() string {
 	name := cmp.Or(orEmpty(r.From), orEmpty(r.FromID), terminal.Unknown)
-	if r.RunID != nil && slices.Contains([]string{needs.Permission, needs.Question, needs.Plan, needs.Input, needs.RunFailed, needs.OverBudget, needs.BrokenLog}, r.Kind) {
+	if r.RunID != nil && slices.Contains([]string{needs.Permission, needs.Question, needs.Plan, needs.Input, needs.RunFailed, needs.OverBudget, needs.Unreachable, needs.BrokenLog}, r.Kind) {
 		return terminal.Fit(name, min(terminal.Columns(name), mostFrom-shownEnding-1)) + " " + shortID(*r.RunID)
 	}
 	return name
@@ -151,7 +151,7 @@ func kindColour(kind string) terminal.Colour {
 	switch kind {
 	case needs.Permission, needs.Question, needs.Plan, needs.Input:
 		return terminal.BoldYellow
-	case needs.RunFailed, needs.OverBudget, needs.BrokenLog:
+	case needs.RunFailed, needs.OverBudget, needs.Unreachable, needs.BrokenLog:
 		return terminal.Red
 	}
 	return terminal.None

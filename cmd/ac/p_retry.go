@@ -81,8 +81,18 @@ func (c *call) retryParams(cmd *cobra.Command, row *company.RunRow, o *runFlags)
 	if err != nil {
 		return p, false, err
 	}
+	placement, err := o.placement(cmd.Flags())
+	if err != nil {
+		return p, false, err
+	}
 	p.Change = func(s *runs.StartSpec) {
 		s.From, s.Env, s.Stdin = "cli", env, stdin
+		if placement != nil {
+			s.Placement = placement
+		}
+		if !s.Placement.Local() && s.RepoID != "" && !o.here {
+			s.Isolation = runs.IsolationWorktree // there is no folder of it over there
+		}
 		if agent.id != "" {
 			s.AgentID, s.Provider = agent.id, ""
 			if s.Live.Driver != session.DriverCommand {
@@ -145,6 +155,9 @@ Without a text it is read from stdin; a terminal is asked for it.`,
 		p := c.continuation(&row, text)
 		p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
 		p.Tools(live.tools, live.launchJobs)
+		if p.Placement, err = live.placement(cmd.Flags()); err != nil {
+			return err
+		}
 		return c.continued(&row, p, detach)
 	})
 	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "do not follow it: print its id")

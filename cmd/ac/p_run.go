@@ -40,6 +40,7 @@ type runFlags struct {
 	detach, worktree, here, keepOpen, stdin, raw            bool
 	budgets, env                                            []string
 	timeout                                                 time.Duration
+	placementFlags
 }
 
 func (o *runFlags) add(flags *pflag.FlagSet) {
@@ -59,6 +60,7 @@ func (o *runFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.stdin, "stdin", false, "all of stdin goes to the command")
 	flags.DurationVar(&o.timeout, "timeout", 0, "how long it may run: 10m")
 	flags.StringVar(&o.title, "name", "", "what lists call it")
+	o.placementFlags.add(flags)
 	flags.BoolVar(&o.raw, "raw", false, "of an agent, print what it prints as it is")
 }
 
@@ -145,6 +147,9 @@ func (c *call) startParams(cmd *cobra.Command, given []string, o *runFlags) (p c
 	if err := c.shape(&p, o); err != nil {
 		return p, err
 	}
+	if p.Placement, err = o.placement(cmd.Flags()); err != nil {
+		return p, err
+	}
 	return p, c.placeRun(&p, o)
 }
 
@@ -219,7 +224,11 @@ func (c *call) placeRun(p *company.StartRunParams, o *runFlags) error {
 		return nil
 	}
 	spoken := p.PromptText != nil && p.Level != doc.LevelReadOnly
-	if p.Isolation = runs.IsolationNone; o.worktree || spoken && !o.here {
+	away := !p.Placement.Local() // where there is no folder to work in
+	if away && o.here {
+		return usageError{"--here is of this machine"}
+	}
+	if p.Isolation = runs.IsolationNone; o.worktree || away || spoken && !o.here {
 		p.Isolation = runs.IsolationWorktree
 	}
 	return nil

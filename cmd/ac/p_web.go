@@ -43,7 +43,7 @@ func roomCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "web", Short: "Serve the control room of the project to a browser", Args: args(),
 		Long: `Serve the control room of the project to a browser on this machine, until SIGINT or
-SIGTERM. The first line of output is the address. If the port is taken by the control room
+SIGTERM. Runs can be started from it. The first line of output is the address. If the port is taken by the control room
 of this workspace, print its address and end.`,
 		Example: "  ac web\n  ac web --open --port 0",
 	}
@@ -64,7 +64,7 @@ of this workspace, print its address and end.`,
 			Env: workspace.SystemEnv(), Executable: c.executable, Version: buildVersion(), Stderr: stderr,
 			WorkspaceDir: dir, ProjectID: c.project, Actor: company.ActorParams{ActorID: c.actor, ActorRole: c.role, ActorTeamID: c.team},
 			Limits:    company.ScreenLimits{MonitorLimit: screenRows, ItemLimits: company.ItemLimits{PendingLimit: screenRows, DecisionsLimit: screenRows}},
-			SyncIndex: true, Host: "127.0.0.1", Port: int(port),
+			SyncIndex: true, Host: "127.0.0.1", Port: int(port), AllowLaunch: true,
 		})
 		if errors.Is(err, syscall.EADDRINUSE) {
 			if there, ok := ownerOf(ctx, int(port), c.dir); ok {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ac/company"
+	"ac/index/search"
 	"ac/internal/terminal"
 	"ac/pm"
 	"ac/workspace/doc"
@@ -53,6 +54,10 @@ func shownTables(c *call, now time.Time, word func() string) map[string]terminal
 			{ConversationID: "conv_1", ProjectID: new("proj_1"), Kind: "channel", Slug: word(), Name: word(), LastAt: &at, LastBy: new("agent_1"), Unread: 4},
 			{ConversationID: "conv_2", Kind: "dm", Name: word()},
 		}, names),
+		"search": searchTable([]search.Hit{
+			{Kind: "run", Ref: "run_01M7YTJ74WV2FK6GPF4WKKE6", Title: word(), Snippet: word(), At: now.Add(-time.Hour).UnixMilli()},
+			{Kind: "task", Ref: "task_01M7YTJ74WV2FK6GPFKHQ2Z9", Title: word(), Snippet: word(), At: now.Add(-48 * time.Hour).UnixMilli()},
+		}, now),
 	}
 }
 

@@ -121,6 +121,7 @@ func shownCommands() map[string][]shownCommand {
 		"doctor":     {{line: "ac doctor --no-pager || true", shows: []string{"checks"}}},
 		"web":        {{line: "ac web --port 0", shows: []string{"http://127.0.0.1:"}, keys: []string{"C-c"}}},
 		"service":    once("ac service systemd", "[Service]"),
+		"search":     once("ac search flaky", "KIND ", "Fix the flaky test"),
 		"version":    once("ac version", "built with go"),
 		"demo":       once("ac demo --remove | tail -1", "one changed byte found"),
 		"completion": once("ac completion bash | head -1", "bash completion"),

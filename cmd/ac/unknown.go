@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,10 +25,14 @@ func unknownCommand(root *cobra.Command, name string) error {
 			same = append(same, c.Name())
 		}
 	}
+	near := root.SuggestionsFor(name)
+	if verb && len(same) > 0 { // the noun was meant
+		near = slices.DeleteFunc(near, func(other string) bool { return !slices.Contains(same, other) })
+	}
 	hints := ""
 	if meant := shortFor(root, name); meant != "" {
 		hints = "; did you mean " + meant + "?"
-	} else if near := root.SuggestionsFor(name); len(near) > 0 && len(near) <= 3 && (verb || len(same) == 0) {
+	} else if len(near) > 0 && len(near) <= 3 && (verb || len(same) == 0) {
 		return usageError{fmt.Sprintf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))}
 	}
 	switch {

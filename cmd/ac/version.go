@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"ac/web"
+
 	"github.com/spf13/cobra"
 )
 
@@ -79,17 +81,28 @@ func (f buildFacts) commit() string {
 
 func versionCommand(a *app) *cobra.Command {
 	var o shortFlags
-	sbom := false
+	sbom, licenses := false, false
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print version and build information", Args: args(),
 		Long: `Print version, commit, Go version and platform of this build, and with --json the
 versions and checksums of all its modules. Unknown values are null. --sbom prints the
-modules as a bill of materials, CycloneDX 1.6 in JSON.`,
-		Example: "  ac version\n  ac version --json | jq -r .commit\n  ac version --sbom",
+modules as a bill of materials, CycloneDX 1.6 in JSON. --licenses prints the libraries that
+the control room loads in a browser, with the texts of their licenses.`,
+		Example: "  ac version\n  ac version --json | jq -r .commit\n  ac version --sbom\n  ac version --licenses",
 		RunE: func(*cobra.Command, []string) error {
 			build, _ := debug.ReadBuildInfo() // nil if unavailable
 			facts := factsOf(build)
 			switch {
+			case licenses && o.asJSON:
+				list, _, err := web.Libraries()
+				if err != nil {
+					return err
+				}
+				return a.printJSON(list)
+			case licenses:
+				text, err := licenseTexts()
+				fmt.Fprint(a.stdout, text)
+				return err
 			case sbom:
 				return a.printJSON(billOf(facts))
 			case o.asJSON:
@@ -100,6 +113,7 @@ modules as a bill of materials, CycloneDX 1.6 in JSON.`,
 		},
 	}
 	a.everywhere(cmd, &o)
+	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the libraries of the control room and their licenses")
 	cmd.Flags().BoolVar(&sbom, "sbom", false, "print a bill of materials: CycloneDX 1.6 in JSON")
 	return cmd
 }

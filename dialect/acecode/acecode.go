@@ -69,6 +69,7 @@ type server struct {
 	began      time.Time
 	cwd, hash  string
 	repo       string // where sessions work, "" for the workspace
+	agent      string // the partner of new sessions, "" for the first that fits
 	onLoopback bool
 	port       int
 	kept       histories
@@ -147,6 +148,23 @@ func (s *server) settle(ctx context.Context) error {
 	}
 	s.hash = hashOf(s.cwd)
 	s.state = newMemory()
+	return s.choosePartner(ctx)
+}
+
+// choosePartner finds the agent that is named by its id or its name.
+func (s *server) choosePartner(ctx context.Context) error {
+	if s.AgentID == "" {
+		return nil
+	}
+	rows, err := dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
+	if err != nil {
+		return err
+	}
+	partner, ok := dialect.Named(rows, s.AgentID)
+	if !ok {
+		return fault.New(fault.NoTarget, "agent %s does not exist in %s", s.AgentID, s.Dir)
+	}
+	s.agent = partner.AgentID
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 type binding struct {
 	at     place
 	cancel context.CancelFunc
+	ended  chan struct{} // closed when nothing more of it is queued
 }
 
 // boundPayload acknowledges a binding.
@@ -41,12 +42,12 @@ func (c *socket) bind(kind, id string, since int64) {
 	full := !again && len(c.bound) >= maxBound
 	c.mu.Unlock()
 	if full {
-		c.complain("too many sessions", "too_many_sessions", "a socket follows 64 sessions at most")
+		c.complain(id, "too many sessions", "too_many_sessions", "a socket follows 64 sessions at most")
 		return
 	}
 	row, err := s.session(c.work, id)
 	if err != nil {
-		c.complain("unknown session", "unknown_session", "unknown session: "+id)
+		c.complain(id, "unknown session", "unknown_session", "unknown session: "+id)
 		return
 	}
 	s.state.wake(row.ID)
@@ -57,17 +58,19 @@ func (c *socket) bind(kind, id string, since int64) {
 	}
 	ctx, cancel := context.WithCancel(c.work)
 	c.mu.Lock()
-	c.bound[id] = &binding{at, cancel}
+	ended := make(chan struct{})
+	c.bound[id] = &binding{at, cancel, ended}
 	if c.first == "" {
 		c.first = id
 	}
 	c.mu.Unlock()
 	c.tasks.Go(func() {
+		defer close(ended)
 		defer cancel()
 		if err := c.follow(ctx, ack, at, since); err != nil && ctx.Err() == nil {
 			s.Log.Warn("a session cannot be followed", "session", id, "error", err)
 			c.forget(id)
-			c.complain("session cannot be followed", "follow_failed", err.Error())
+			c.complain(id, "session cannot be followed", "follow_failed", err.Error())
 		}
 	})
 }
@@ -182,6 +185,32 @@ func (c *socket) forget(id string) {
 	if b != nil {
 		b.cancel()
 	}
+}
+
+// unbind ends following a session, and drops what waits of it, so that it can be followed
+// from an earlier place: nothing newer goes out before what that begins with.
+func (c *socket) unbind(id string) {
+	c.mu.Lock()
+	b := c.bound[id]
+	c.mu.Unlock()
+	if b == nil {
+		return
+	}
+	b.cancel()
+	<-b.ended
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.bound, id)
+	kept := c.pending[:0]
+	for i := range c.pending {
+		if f := c.pending[i]; f.own == nil && f.at.SessionID == id {
+			c.bytes -= f.weight()
+		} else {
+			kept = append(kept, f)
+		}
+	}
+	clear(c.pending[len(kept):])
+	c.pending = kept
 }
 
 func (c *socket) unbindAll() {

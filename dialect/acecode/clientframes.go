@@ -31,17 +31,18 @@ func clientFrames() map[string]struct {
 		do    func(*socket, json.RawMessage)
 	}
 	return map[string]entry{
-		"hello":              {true, func(c *socket, p json.RawMessage) { c.hello("hello", p) }},
-		"subscribe":          {true, func(c *socket, p json.RawMessage) { c.hello("subscribe", p) }},
-		"ping":               {true, (*socket).pong},
-		"status_subscribe":   {true, (*socket).watch},
-		"status_unsubscribe": {true, (*socket).unwatch},
-		"mark_session_read":  {true, (*socket).markRead},
-		"unsubscribe":        {false, (*socket).unsubscribe},
-		"user_input":         {false, (*socket).input},
-		"decision":           {false, (*socket).decide},
-		"question_answer":    {false, (*socket).answer},
-		"abort":              {false, (*socket).abort},
+		"hello":               {true, func(c *socket, p json.RawMessage) { c.hello("hello", p) }},
+		"subscribe":           {true, func(c *socket, p json.RawMessage) { c.hello("subscribe", p) }},
+		"ping":                {true, (*socket).pong},
+		"status_subscribe":    {true, (*socket).watch},
+		"status_unsubscribe":  {true, (*socket).unwatch},
+		"mark_session_read":   {true, (*socket).markRead},
+		"mark_session_unread": {true, (*socket).markUnread},
+		"unsubscribe":         {false, (*socket).unsubscribe},
+		"user_input":          {false, (*socket).input},
+		"decision":            {false, (*socket).decide},
+		"question_answer":     {false, (*socket).answer},
+		"abort":               {false, (*socket).abort},
 	}
 }
 
@@ -49,7 +50,7 @@ func clientFrames() map[string]struct {
 func (c *socket) take(text []byte) {
 	var f clientFrame
 	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &f) != nil {
-		c.complain("bad json", "bad_json", "a frame must be one JSON object")
+		c.complain("", "bad json", "bad_json", "a frame must be one JSON object")
 		return
 	}
 	if p := bytes.TrimSpace(f.Payload); len(p) == 0 || string(p) == "null" {
@@ -60,7 +61,7 @@ func (c *socket) take(text []byte) {
 	case !ok:
 		c.send(ownFrame{Type: typeError, Payload: errorFrame{"unknown type", "unknown_type", "unknown type: " + f.Type, f.Type}})
 	case !known.early && !c.isBound():
-		c.complain("send hello first", "hello_required", "send hello first")
+		c.complain("", "send hello first", "hello_required", "send hello first")
 	default:
 		known.do(c, f.Payload)
 	}
@@ -71,15 +72,19 @@ func (c *socket) pong(json.RawMessage) { c.send(ownFrame{Type: "pong", Payload: 
 func (c *socket) hello(kind string, payload json.RawMessage) {
 	var p struct {
 		sessionPart
-		Since int64 `json:"since"`
+		Since  int64 `json:"since"`
+		Replay bool  `json:"replay_from_start"`
 	}
 	if json.Unmarshal(payload, &p) != nil || p.Since < 0 {
-		c.complain("bad json", "bad_json", "session_id must be a text, and since an integer that is not negative")
+		c.complain("", "bad json", "bad_json", "session_id must be a text, and since an integer that is not negative")
 		return
 	}
 	if p.SessionID == "" {
-		c.complain("missing session_id", "missing_session_id", "missing session_id")
+		c.complain("", "missing session_id", "missing_session_id", "missing session_id")
 		return
+	}
+	if p.Replay { // of a session that the socket follows, too
+		c.unbind(p.SessionID)
 	}
 	c.bind(kind, p.SessionID, p.Since)
 }
@@ -87,7 +92,7 @@ func (c *socket) hello(kind string, payload json.RawMessage) {
 func (c *socket) unsubscribe(payload json.RawMessage) {
 	var p sessionPart
 	if json.Unmarshal(payload, &p) != nil || p.SessionID == "" {
-		c.complain("missing session_id", "missing_session_id", "missing session_id")
+		c.complain("", "missing session_id", "missing_session_id", "missing session_id")
 		return
 	}
 	c.forget(p.SessionID)
@@ -99,7 +104,7 @@ func (c *socket) unsubscribe(payload json.RawMessage) {
 func (c *socket) ofFrame(named string) string {
 	id := c.session(named)
 	if _, deleted := c.server.state.is(id); id == "" || deleted {
-		c.complain("unknown session", "unknown_session", "unknown session: "+named)
+		c.complain(named, "unknown session", "unknown_session", "unknown session: "+named)
 		return ""
 	}
 	return id
@@ -111,7 +116,7 @@ func (c *socket) input(payload json.RawMessage) {
 		saidBody
 	}
 	if err := decodeObject(payload, &p); err != nil {
-		c.refused(err)
+		c.refused("", err)
 		return
 	}
 	id := c.ofFrame(p.SessionID)
@@ -123,19 +128,19 @@ func (c *socket) input(payload json.RawMessage) {
 		err = c.server.say(c.work, row, p.saidBody)
 	}
 	if err != nil {
-		c.refused(err)
+		c.refused(id, err)
 	}
 }
 
-// refused tells the client why a frame was not carried out, with the word of the answer
+// refused tells the client why a frame about a session was not carried out, with the word of the answer
 // that HTTP has for it.
-func (c *socket) refused(err error) {
+func (c *socket) refused(id string, err error) {
 	r := refusalOf(err)
 	message := r.body.Message
 	if message == "" {
 		message = r.body.Error
 	}
-	c.complain(r.body.Error, strings.ReplaceAll(r.body.Error, " ", "_"), message)
+	c.complain(id, r.body.Error, strings.ReplaceAll(r.body.Error, " ", "_"), message)
 }
 
 func (c *socket) decide(payload json.RawMessage) {
@@ -154,7 +159,7 @@ func (c *socket) decide(payload json.RawMessage) {
 		choice = "deny"
 	}
 	if err != nil || p.RequestID == "" || !slices.Contains([]string{"allow", "deny", "allow_session"}, choice) {
-		c.complain("bad decision", "bad_decision", "request_id must be given, and choice be allow, deny or allow_session")
+		c.complain(p.SessionID, "bad decision", "bad_decision", "request_id must be given, and choice be allow, deny or allow_session")
 		return
 	}
 	id := c.ofFrame(p.SessionID)
@@ -175,15 +180,29 @@ func (c *socket) respond(id string, answer company.RespondParams) {
 	_, err := dialect.Do(c.work, c.server.Company, (*company.Company).Respond, answer)
 	silent := []fault.Reason{fault.InteractionNotFound, fault.InteractionClosed, fault.InteractionKindMismatch, fault.RunNotLive}
 	if err != nil && !slices.Contains(silent, fault.ReasonOf(err)) {
-		c.refused(err)
+		c.refused(id, err)
 	}
 }
 
-// questionAnswer is the answer to one question.
+// questionAnswer is the answer to one question. Newer clients have two texts in place of the
+// custom one: what is answered instead of the options, and what is added to them.
 type questionAnswer struct {
 	QuestionID string   `json:"question_id"`
 	Selected   []string `json:"selected"`
 	Custom     string   `json:"custom_text"`
+	Exclusive  string   `json:"exclusive_text"`
+	Supplement string   `json:"supplement_text"`
+}
+
+// words are all that was answered.
+func (a *questionAnswer) words() []string {
+	words := slices.Clone(a.Selected)
+	for _, text := range []string{a.Custom, a.Exclusive, a.Supplement} {
+		if strings.TrimSpace(text) != "" {
+			words = append(words, text)
+		}
+	}
+	return words
 }
 
 func (c *socket) answer(payload json.RawMessage) {
@@ -194,56 +213,62 @@ func (c *socket) answer(payload json.RawMessage) {
 		Answers   []questionAnswer `json:"answers"`
 	}
 	if json.Unmarshal(payload, &p) != nil || p.RequestID == "" {
-		c.complain("bad question_answer", "bad_question_answer", "request_id must be given")
+		c.complain(p.SessionID, "bad question_answer", "bad_question_answer", "request_id must be given")
 		return
 	}
 	id := c.ofFrame(p.SessionID)
 	if id == "" {
 		return
 	}
-	if p.Cancelled { // nothing but the end of the turn takes a question back
-		c.interrupt(id)
+	if p.Cancelled {
+		c.respond(id, company.RespondParams{InteractionID: p.RequestID, Cancel: true})
 		return
 	}
-	if text, ok := c.inputText(id, p.RequestID, p.Answers); ok {
+	asked := c.questions(id, p.RequestID)
+	if len(asked) == 1 && asked[0].ID == inputID {
+		text := ""
+		if len(p.Answers) > 0 {
+			text = strings.Join(p.Answers[0].words(), "")
+		}
 		c.respond(id, company.RespondParams{InteractionID: p.RequestID, Text: &text})
 		return
 	}
 	answers := map[string][]string{}
 	for _, a := range p.Answers {
-		words := slices.Clone(a.Selected)
-		if strings.TrimSpace(a.Custom) != "" {
-			words = append(words, a.Custom)
+		words := a.words()
+		i := slices.IndexFunc(asked, func(q question) bool { return q.ID == a.QuestionID })
+		if i >= 0 && !asked[i].Multi && len(words) > 1 { // it takes one answer
+			words = []string{strings.Join(words, ", ")}
 		}
 		answers[a.QuestionID] = words
 	}
 	if len(answers) == 0 {
-		c.complain("bad question_answer", "bad_question_answer", "answers must be given")
+		c.complain(id, "bad question_answer", "bad_question_answer", "answers must be given")
 		return
 	}
 	c.respond(id, company.RespondParams{InteractionID: p.RequestID, Answers: answers})
 }
 
-// inputText is the text that answers a request without options; ok is false for a request
-// of questions.
-func (c *socket) inputText(id, request string, answers []questionAnswer) (text string, ok bool) {
+// questions are those of an open request, none for another.
+func (c *socket) questions(id, request string) (list []question) {
 	err := c.server.look(c.work, id, func(h *history) error {
 		for _, f := range h.mapper.view.asked() {
-			p, is := f.Payload.(questionPayload)
-			ok = ok || is && p.RequestID == request && len(p.Questions) == 1 && p.Questions[0].ID == inputID
+			if p, is := f.Payload.(questionPayload); is && p.RequestID == request {
+				list = p.Questions
+			}
 		}
 		return nil
 	})
-	if err != nil || len(answers) == 0 {
-		return "", ok && err == nil
+	if err != nil {
+		c.server.Log.Warn("a session cannot be read", "session", id, "error", err)
 	}
-	return strings.Join(append(slices.Clone(answers[0].Selected), answers[0].Custom), ""), ok
+	return list
 }
 
 func (c *socket) abort(payload json.RawMessage) {
 	var p sessionPart
 	if json.Unmarshal(payload, &p) != nil {
-		c.complain("bad json", "bad_json", "session_id must be a text")
+		c.complain("", "bad json", "bad_json", "session_id must be a text")
 		return
 	}
 	if id := c.ofFrame(p.SessionID); id != "" {
@@ -257,6 +282,6 @@ func (c *socket) interrupt(id string) {
 	c.server.act(&p, id)
 	_, err := dialect.Do(c.work, c.server.Company, (*company.Company).Interrupt, p)
 	if reason := fault.ReasonOf(err); err != nil && reason != fault.NoActiveTurn && reason != fault.RunNotLive && !errors.Is(err, c.work.Err()) {
-		c.refused(err)
+		c.refused(id, err)
 	}
 }

@@ -135,8 +135,13 @@ func listShells(s *server, r *request) (any, error) {
 	return list, err
 }
 
+// console is the console of a request, for the actor of the listener.
+func (s *server) console(r *request) company.OneTerminal {
+	return company.OneTerminal{Dir: s.In(), PersonParams: s.person(), TerminalID: r.PathValue("pty")}
+}
+
 func deleteConsole(s *server, r *request) (any, error) {
-	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).CloseTerminal, company.CloseTerminalParams{Dir: s.In(), TerminalID: r.PathValue("pty"), Via: Name})
+	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).CloseTerminal, company.CloseTerminalParams{OneTerminal: s.console(r), Via: Name})
 	return nil, err
 }
 
@@ -149,7 +154,7 @@ func resizeConsole(s *server, r *request) (any, error) {
 		return nil, err
 	}
 	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).ResizeTerminal, company.ResizeTerminalParams{
-		Dir: s.In(), TerminalID: r.PathValue("pty"), Cols: p.Cols, Rows: p.Rows,
+		OneTerminal: s.console(r), Cols: p.Cols, Rows: p.Rows,
 	})
 	if fault.Is(err, fault.InvalidParams) {
 		err = refuse(http.StatusBadRequest, "cols/rows out of range")
@@ -164,6 +169,6 @@ func renameConsole(s *server, r *request) (any, error) {
 	if err := r.decode(&p); err != nil {
 		return nil, err
 	}
-	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).RenameTerminal, company.RenameTerminalParams{Dir: s.In(), TerminalID: r.PathValue("pty"), Title: p.Title})
+	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).RenameTerminal, company.RenameTerminalParams{OneTerminal: s.console(r), Title: p.Title})
 	return nil, err
 }

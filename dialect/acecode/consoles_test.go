@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/dialecttest"
+
 	"github.com/coder/websocket"
 
 	"ac/terminal"
@@ -20,7 +22,7 @@ import (
 )
 
 // consoleClient looks at a console as the published client does: it counts bytes, and takes
-// the places that it is told.
+// the places that the server sends.
 type consoleClient struct {
 	t      *testing.T
 	conn   *websocket.Conn
@@ -32,7 +34,7 @@ type consoleClient struct {
 
 // newConsole starts a shell.
 func (s *stage) newConsole() consoleRow {
-	s.t.Helper()
+	s.T.Helper()
 	var made consoleRow
 	s.want(http.StatusCreated, "POST", "/api/pty", `{"shell":"sh"}`, &made)
 	return made
@@ -40,8 +42,8 @@ func (s *stage) newConsole() consoleRow {
 
 // look opens the socket of a console from a place on, which is part of the address.
 func (s *stage) look(id, from string) *consoleClient {
-	s.t.Helper()
-	return &consoleClient{t: s.t, conn: s.dial("/ws/pty/" + id + from).conn}
+	s.T.Helper()
+	return &consoleClient{t: s.T, conn: s.dial("/ws/pty/" + id + from).conn}
 }
 
 func (c *consoleClient) typed(text string) {
@@ -54,7 +56,7 @@ func (c *consoleClient) typed(text string) {
 // read takes the next frame, and returns the status of the end where there is none.
 func (c *consoleClient) read() (end websocket.StatusCode) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), dialecttest.Patience)
 	defer cancel()
 	kind, frame, err := c.conn.Read(ctx)
 	if err != nil {
@@ -122,7 +124,7 @@ func TestConsole(t *testing.T) {
 	s.want(http.StatusOK, "GET", "/api/health", "", nil, `"console":{"available":true,"backend":"posix"}`)
 	s.want(http.StatusOK, "GET", "/api/pty/shells", "", nil, `{"id":"sh","label":"sh","available":true,"needs_path":false}`)
 	made := s.newConsole()
-	if made.Status != "running" || made.Backend != "posix" || made.Cwd != s.repo || made.Title != "Terminal 1" || made.PID == 0 {
+	if made.Status != "running" || made.Backend != "posix" || made.Cwd != s.Repo || made.Title != "Terminal 1" || made.PID == 0 {
 		t.Errorf("%+v", made)
 	}
 	first := s.look(made.ID, "?cursor=0")
@@ -170,7 +172,7 @@ func TestConsole(t *testing.T) {
 		c.ends(websocket.StatusNormalClosure)
 	}
 	s.want(http.StatusOK, "GET", "/api/pty", "", nil, `"sessions":[]`)
-	trace := string(must(os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(workspace.TerminalsLog)))))
+	trace := string(dialecttest.Must(os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(workspace.TerminalsLog)))))
 	for _, part := range []string{`"action":"opened"`, `"action":"exited"`, `"action":"closed"`, `"via":"acecode"`} {
 		if !strings.Contains(trace, part) {
 			t.Errorf("the audit lacks %s: %s", part, trace)
@@ -211,7 +213,7 @@ func TestConsolePlaces(t *testing.T) {
 		}
 		_ = look.conn.CloseNow()
 	}
-	s.end()
+	s.End()
 	c.ends(websocket.StatusGoingAway)
 }
 
@@ -247,7 +249,7 @@ func TestConsoleFrames(t *testing.T) {
 	}
 }
 
-// TestConsoleFlood pins that a client that reads nothing holds up nobody, and is told what
+// TestConsoleFlood pins that a client that reads nothing holds up nobody, and hears what
 // it missed.
 func TestConsoleFlood(t *testing.T) {
 	t.Parallel()
@@ -311,7 +313,7 @@ func TestConsoleRefusals(t *testing.T) {
 	}{
 		{"POST", "/api/pty", `{"shell":"/bin/sh"}`, 400, `{"error":"shell unavailable","shell":"/bin/sh"}`},
 		{"POST", "/api/pty", `{"cwd":"/"}`, 400, `"error":"path_outside_root"`},
-		{"POST", "/api/pty", `{"cwd":"` + s.repo + `/README"}`, 400, `"error":"not_a_directory"`},
+		{"POST", "/api/pty", `{"cwd":"` + s.Repo + `/README"}`, 400, `"error":"not_a_directory"`},
 		{"POST", "/api/pty", `{"cwd":5}`, 400, `"error":"BAD_REQUEST"`},
 		{"POST", "/api/pty", `[]`, 400, `{"error":"bad json"}`},
 		{"DELETE", "/api/pty/pty-none", "", 404, `{"error":"unknown pty session"}`},
@@ -364,7 +366,7 @@ func TestConsoleRefusals(t *testing.T) {
 	s.want(http.StatusNoContent, "DELETE", "/api/pty/"+made.ID, "", nil)
 }
 
-// TestNoConsoles pins that a listener that was told so, and one that other machines reach,
+// TestNoConsoles pins that a listener with that option, and one that other machines reach,
 // has none.
 func TestNoConsoles(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 
 // maxConsoleUnread is how much of the output may wait to be written, in bytes; the terminal
 // itself keeps the rest.
-const maxConsoleUnread = 8 * terminal.ChunkBytes
+const maxConsoleUnread = 2 * terminal.ChunkBytes
 
 // consoleView is a client that looks at a console.
 type consoleView struct {
@@ -71,7 +71,7 @@ func (s *server) watchConsole(r *request) (w company.TerminalWatch, err error) {
 	if notNumber != nil {
 		from = -1
 	}
-	p := company.AttachTerminalParams{Dir: s.In(), TerminalID: r.PathValue("pty"), Cursor: from}
+	p := company.AttachTerminalParams{OneTerminal: s.console(r), Cursor: from}
 	w, err = dialect.Do(r.Context(), s.Company, (*company.Company).WatchTerminal, p)
 	if fault.Is(err, fault.InvalidParams) && from >= 0 {
 		p.Cursor = -1

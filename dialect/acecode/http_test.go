@@ -9,14 +9,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ac/dialect/dialecttest"
+	"ac/internal/fault"
 )
 
 // TestServerRoutes has a row for each answer about the server itself.
 func TestServerRoutes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	write(t, filepath.Join(s.repo, ".agents/skills/greet/SKILL.md"), "---\nname: greet\ndescription: Greets people.\n---\nSay hello.\n")
-	hash := hashOf(s.repo)
+	dialecttest.Write(t, filepath.Join(s.Repo, ".agents/skills/greet/SKILL.md"), "---\nname: greet\ndescription: Greets people.\n---\nSay hello.\n")
+	hash := hashOf(s.Repo)
 	for _, c := range []struct {
 		method, path, body string
 		code               int
@@ -44,7 +47,7 @@ func TestServerRoutes(t *testing.T) {
 		{"GET", "/api/history", "", 200, `[]`},
 		{"POST", "/api/history", `{"text":"x"}`, 204, ``},
 		{"GET", "/api/commands", "", 200, `"builtins":[{"name":"init"`},
-		{"GET", "/api/workspaces", "", 200, `[{"hash":"` + hash + `","cwd":"` + s.repo + `","name":"P","available":true,"active":true}]`},
+		{"GET", "/api/workspaces", "", 200, `[{"hash":"` + hash + `","cwd":"` + s.Repo + `","name":"P","available":true,"active":true}]`},
 		{"GET", "/api/sessions", "", 200, `{"sessions":[]}`},
 		{"GET", "/api/sessions?shape=wire", "", 200, `[]`},
 		{"GET", "/api/workspaces/none/sessions", "", 404, `unknown workspace`},
@@ -63,6 +66,8 @@ func TestServerRoutes(t *testing.T) {
 		{"GET", "/api/mcp", "", 200, `"auth_token":"***"`},
 		{"PUT", "/api/mcp", `{"mcp_servers":{"bad":{"transport":"stdio"}}}`, 400, `bad.`},
 		{"PUT", "/api/mcp", `{"files":7}`, 400, `files`},
+		{"PUT", "/api/mcp", `{"a/b":{"command":"x"}}`, 400, `"message":"a/b.server_id must be`},
+		{"PUT", "/api/mcp", `{"":{"command":"x"}}`, 400, `"message":".server_id must be`},
 		{"GET", "/api/mcp", "", 200, `"files":{"transport":"stdio","command":"mcp-files","args":[],"env":{"KEY":"***"}`},
 		{"POST", "/api/mcp/reload", "", 501, `mcp reload is not implemented`},
 		{"GET", "/api/skills", "", 200, `{"skills":[{"name":"init","command_key":"/init"`},
@@ -181,7 +186,7 @@ func TestTurns(t *testing.T) {
 	c.hello(id, 0)
 	c.await("Token")
 	path := "/api/sessions/" + id
-	s.want(200, "GET", path+"/messages", "", nil, `"busy":true`, `"active_turn_id":"t1"`, `"holding"`)
+	s.want(200, "GET", path+"/messages", "", nil, `"busy":true`, `"active_turn_id":"t1"`, `"holding `)
 	s.want(409, "POST", path+"/turn/steer", `{"text":"x","expected_turn_id":"t9"}`, nil, "TURN_MISMATCH", `"active_turn_id":"t1"`)
 	s.want(202, "POST", path+"/turn/interrupt", `{"text":"stop and greet","expected_turn_id":"t1"}`, nil, `"interrupting":true`, `"turn_id":"t1"`)
 	c.await("Done", `"aborted"`)
@@ -206,7 +211,7 @@ func TestAttachments(t *testing.T) {
 			Size           int `json:"size_bytes"`
 		}
 	}
-	body := must(json.Marshal(object{"name": "../x.png", "mime_type": "image/png", "data_base64": base64.StdEncoding.EncodeToString([]byte("png"))}))
+	body := dialecttest.Must(json.Marshal(object{"name": "../x.png", "mime_type": "image/png", "data_base64": base64.StdEncoding.EncodeToString([]byte("png"))}))
 	s.want(201, "POST", path+"/attachments", string(body), &made, `"kind":"image"`, `"size_bytes":3`)
 	r := s.want(200, "GET", path+"/attachments/"+made.Attachment.ID+"/blob", "", nil, "png")
 	if r.header.Get("Content-Type") != "image/png" || r.header.Get("Content-Disposition") != "attachment" {
@@ -221,7 +226,7 @@ func TestAttachments(t *testing.T) {
 		t.Errorf("%s", m.raw)
 	}
 	said := c.await("Message", `"role":"assistant"`).text("content")
-	file := filepath.Join(s.dir, "work/projects", s.project, "runs", id, "outputs/attachments")
+	file := filepath.Join(s.Dir, "work/projects", s.Project, "runs", id, "outputs/attachments")
 	for _, part := range []string{"<context type=\"selection\" label=\"a&quot;b\" path=\"/r/README.md\" lines=\"23-24\">\none < /context> two\n</context>", "Attached file: " + file} {
 		if !strings.Contains(said, part) {
 			t.Errorf("%q lacks %q", said, part)
@@ -234,14 +239,31 @@ func TestOpening(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.AllowOpen = true })
 	outside := t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(s.repo, "link")); err != nil {
+	if err := os.Symlink(outside, filepath.Join(s.Repo, "link")); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"", "relative", "/none", filepath.Join(s.repo, "README"), outside, filepath.Join(s.repo, "link"), "/"} {
-		s.want(400, "POST", "/api/open-in-explorer", string(must(json.Marshal(object{"path": path}))), nil, `"ok":false`)
+	for _, path := range []string{"", "relative", "/none", filepath.Join(s.Repo, "README"), outside, filepath.Join(s.Repo, "link"), "/"} {
+		s.want(400, "POST", "/api/open-in-explorer", string(dialecttest.Must(json.Marshal(object{"path": path}))), nil, `"ok":false`)
 	}
-	if inside, err := s.server.isOurs(t.Context(), s.repo); !inside || err != nil {
+	if inside, err := s.server.isOurs(t.Context(), s.Repo); !inside || err != nil {
 		t.Errorf("%v, %v", inside, err)
+	}
+}
+
+// TestPartner: the agent of new sessions is named by its id, or by its name in any case; one
+// that does not exist is refused.
+func TestPartner(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, name := range []string{s.agent, "Speaker", "speaker"} {
+		s.server.AgentID, s.server.agent = name, ""
+		if err := s.server.choosePartner(t.Context()); err != nil || s.server.agent != s.agent {
+			t.Errorf("%s: %q, %v", name, s.server.agent, err)
+		}
+	}
+	s.server.AgentID = "Nobody"
+	if err := s.server.choosePartner(t.Context()); !fault.Is(err, fault.NoTarget) {
+		t.Error(err)
 	}
 }
 
@@ -250,7 +272,7 @@ func TestOpening(t *testing.T) {
 func TestWithoutAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.server.AgentID = "agent_nobody"
+	s.server.agent = "agent_nobody"
 	if r := s.do("POST", "/api/sessions", ""); r.code != http.StatusConflict || !strings.Contains(r.text, "NO_AGENT") {
 		t.Errorf("%d %s", r.code, r.text)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/dialecttest"
+
 	"ac/runs/transcript"
 )
 
@@ -18,7 +20,7 @@ func logOf(r *rand.Rand, events int) (lines []string) {
 	running := false
 	add := func(kind string, payload any) {
 		n++
-		text := must(json.Marshal(object{
+		text := dialecttest.Must(json.Marshal(object{
 			"type": kind, "event_id": fmt.Sprint("evt_", n), "run_id": "run_1", "actor": "system", "session_ref": "local_run_1",
 			"ts_wallclock": fmt.Sprintf("2026-11-20T15:02:%02d.%03dZ", n/1000%60, n%1000), "payload": payload,
 		}))
@@ -27,7 +29,7 @@ func logOf(r *rand.Rand, events int) (lines []string) {
 	said := func(updates ...object) {
 		var b strings.Builder
 		for _, u := range updates {
-			b.Write(must(json.Marshal(object{"jsonrpc": "2.0", "method": "session/update", "params": object{"sessionId": "s", "update": u}})))
+			b.Write(dialecttest.Must(json.Marshal(object{"jsonrpc": "2.0", "method": "session/update", "params": object{"sessionId": "s", "update": u}})))
 			b.WriteByte('\n')
 		}
 		add("provider.raw", object{"stream": "stdout", "chunk": b.String()})
@@ -87,7 +89,7 @@ func logOf(r *rand.Rand, events int) (lines []string) {
 
 // state is what a snapshot shows, as JSON.
 func (v *view) state() string {
-	return string(must(json.Marshal([]any{v.messages, v.events(), v.busy != nil, v.todos, v.title, v.used})))
+	return string(dialecttest.Must(json.Marshal([]any{v.messages, v.events(), v.busy != nil, v.todos, v.title, v.used})))
 }
 
 // restored is a view made from a snapshot, as a client has it.
@@ -217,7 +219,7 @@ func TestManyEventsOfOneLine(t *testing.T) {
 	for i := range 2000 {
 		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c%d","title":"ls","kind":"execute","status":"completed"}}}`+"\n", i)
 	}
-	list := m.take(3, must(json.Marshal(object{"type": "provider.raw", "payload": object{"stream": "stdout", "chunk": b.String()}})))
+	list := m.take(3, dialecttest.Must(json.Marshal(object{"type": "provider.raw", "payload": object{"stream": "stdout", "chunk": b.String()}})))
 	last := list[len(list)-1]
 	if len(list) != perLine || last.Seq != seqOf(4)-1 || last.Type != typeReplace {
 		t.Fatalf("%d events, the last %d %s", len(list), last.Seq, last.Type)
@@ -261,5 +263,35 @@ func TestHunks(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestUsageOfATurn: each turn has one usage frame with its own figures; what was written to
+// a cache is part of the prompt, and told apart.
+func TestUsageOfATurn(t *testing.T) {
+	t.Parallel()
+	m := newMapper(place{SessionID: "run_1"}, "p")
+	var got []tokens
+	for i, line := range []string{
+		`{"type":"run.executing","payload":{"driver":"claude"}}`,
+		`{"type":"run.turn_started","payload":{"turn":1,"text":"x"}}`,
+		`{"type":"usage.reported","payload":{"turn":1,"input_tokens":60,"cache_write_tokens":20,"cached_input_tokens":30,"output_tokens":8,"reasoning_output_tokens":2,"total_tokens":100}}`,
+		`{"type":"run.turn_ended","payload":{"turn":1,"status":"completed"}}`,
+		`{"type":"run.turn_started","payload":{"turn":2,"text":"y"}}`,
+		`{"type":"usage.reported","payload":{"turn":2,"input_tokens":70,"cache_write_tokens":25,"cached_input_tokens":60,"output_tokens":10,"reasoning_output_tokens":2,"total_tokens":142}}`,
+		`{"type":"run.turn_ended","payload":{"turn":2,"status":"completed"}}`,
+	} {
+		for _, f := range m.take(int64(i+1), []byte(line)) {
+			if p, ok := f.Payload.(usagePayload); ok {
+				got = append(got, p.tokens)
+			}
+		}
+	}
+	want := []tokens{
+		{Prompt: 90, Completion: 10, Total: 100, CacheRead: 30, CacheWrite: 20, Reasoning: 2},
+		{Prompt: 40, Completion: 2, Total: 42, CacheRead: 30, CacheWrite: 5},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
 	}
 }

@@ -89,6 +89,9 @@ func setMCPServers(s *server, r *request) (any, error) {
 // where none is named.
 func mcpChange(id string, text json.RawMessage) (mcpserver.Change, error) {
 	var change mcpserver.Change
+	if err := mcpserver.CheckID(id); err != nil {
+		return change, bad(err.Error())
+	}
 	if err := decodeObject(text, &change); err != nil {
 		if refused := refusalOf(err); refused.body.Message != "" {
 			return change, bad(id + "." + refused.body.Message)

@@ -18,12 +18,13 @@ type memory struct {
 	active  map[string]bool
 	deleted map[string]bool
 	read    map[string]int64 // cursors
+	unread  map[string]bool  // marked so by a person
 	model   map[string]chosenModel
 	mode    doc.Mode // of new sessions, "" for that of the project
 }
 
 func newMemory() memory {
-	return memory{mu: &sync.Mutex{}, active: map[string]bool{}, deleted: map[string]bool{}, read: map[string]int64{}, model: map[string]chosenModel{}}
+	return memory{mu: &sync.Mutex{}, active: map[string]bool{}, deleted: map[string]bool{}, read: map[string]int64{}, unread: map[string]bool{}, model: map[string]chosenModel{}}
 }
 
 // wake makes a session active.
@@ -57,12 +58,22 @@ func (m *memory) markRead(id string, cursor int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.read[id] = max(m.read[id], cursor)
+	delete(m.unread, id)
 }
 
-func (m *memory) readUpTo(id string) int64 {
+// markUnread has a session count as unread until it is marked as read.
+func (m *memory) markUnread(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.read[id]
+	m.unread[id] = true
+}
+
+// readUpTo is up to where a session was read, and whether that is not all of it.
+func (m *memory) readUpTo(id string, head int64) (cursor int64, unread bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	cursor = m.read[id]
+	return cursor, m.unread[id] || cursor > 0 && cursor < head
 }
 
 // choose remembers the model of the next start of a session's agent.

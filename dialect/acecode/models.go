@@ -43,16 +43,6 @@ func (s *server) profiles(ctx context.Context) (company.ModelProfiles, error) {
 	return dialect.Do(ctx, s.Company, (*company.Company).ListModelProfiles, s.In())
 }
 
-// presets are the names of the profiles, by themselves.
-func (s *server) presets(ctx context.Context) (map[string]string, error) {
-	list, err := s.profiles(ctx)
-	names := map[string]string{}
-	for _, p := range list.Profiles {
-		names[p.Name] = p.Name
-	}
-	return names, err
-}
-
 func listModels(s *server, r *request) (any, error) {
 	list, err := s.profiles(r.Context())
 	rows := make([]modelRow, 0, len(list.Profiles))

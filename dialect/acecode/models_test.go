@@ -1,10 +1,14 @@
 package acecode
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"ac/dialect/dialecttest"
 )
 
 // TestModels has a row for each answer about models; no answer has a key.
@@ -76,5 +80,41 @@ func TestSessionModel(t *testing.T) {
 	c.send(`{"type":"user_input","payload":{"text":"which model"}}`)
 	c.await("Message", `"role":"assistant"`, "the model is m-small")
 	s.want(200, "GET", "/api/sessions", "", nil, `"model_name":"small"`)
+	c.send(`{"type":"user_input","payload":{"text":"hold"}}`)
+	c.await("Token", "holding")
 	s.want(409, "DELETE", "/api/models/small", "", nil, "MODEL_IN_USE")
+}
+
+// TestUsageOfModels pins that usage is that of a profile only where a session was started with
+// one, whatever profiles there are when it is asked for.
+func TestUsageOfModels(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	speak := func(model string) {
+		var made struct {
+			ID string `json:"session_id"`
+		}
+		s.want(201, "POST", "/api/sessions", `{"initial_user_message":"hi","model":"`+model+`"}`, &made)
+		c := s.dial("/ws/sessions/" + made.ID)
+		c.hello(made.ID, 0)
+		c.await("Done")
+	}
+	s.want(200, "POST", "/api/models", `{"name":"small","provider":"acp","model":"m-small"}`, nil)
+	speak("small")
+	speak("")
+	s.want(200, "POST", "/api/models", `{"name":"acp_own","provider":"acp","model":"m"}`, nil)
+	for deadline := time.Now().Add(dialecttest.Patience); s.do("DELETE", "/api/models/small", "").code != 200; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a profile cannot be removed that nobody works with")
+		}
+	}
+	var got usageAnswer
+	s.want(200, "GET", "/api/usage", "", &got)
+	presets := map[string]string{}
+	for _, m := range got.Models {
+		presets[m.Label] = m.Preset
+	}
+	if want := map[string]string{"small": "small", "acp_own": ""}; !maps.Equal(presets, want) {
+		t.Errorf("%v, want %v", presets, want)
+	}
 }

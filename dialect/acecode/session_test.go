@@ -28,9 +28,7 @@ func TestConversation(t *testing.T) {
 	id := s.create("hello there")
 	c := s.dial("/ws/sessions/" + id)
 	c.hello(id, 0)
-	for len(c.got) == 0 || c.got[len(c.got)-1].Type != "Done" {
-		c.read()
-	}
+	c.await("Done")
 	seen := slices.DeleteFunc(slices.Clone(c.got), func(f received) bool { return f.Type == "hello_ack" || f.Type == "agent_progress" })
 	if got := order(seen); !strings.HasPrefix(got, "Message session_updated BusyChanged Token") || !strings.HasSuffix(got, "BusyChanged Done") {
 		t.Errorf("%s\n%s", got, c.all())
@@ -48,7 +46,7 @@ func TestConversation(t *testing.T) {
 	}
 	c.await("Done")
 	mark := c.got[len(c.got)-1].Seq
-	s.end()
+	s.End()
 	s.open()
 	c = s.dial("/ws/sessions/any")
 	c.hello(id, last)
@@ -91,7 +89,7 @@ func TestPermission(t *testing.T) {
 		t.Errorf("%s", f.raw)
 	}
 	c.await("tool_end", `"success":true`)
-	c.await("message", "answer: yes")
+	c.await("message", "answered yes")
 	c.await("done", `"completed"`)
 	c.send(`{"type":"user_input","payload":{"session_id":"` + id + `","text":"ask make more"}}`)
 	c.await("permission_request")

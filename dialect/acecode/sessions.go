@@ -261,7 +261,7 @@ func createSession(s *server, r *request) (any, error) {
 	if len(p.Text) > maxText {
 		return nil, tooLarge()
 	}
-	agent, err := dialect.Do(r.Context(), s.Company, (*company.Company).TalkAgent, company.TalkAgentParams{Dir: s.In(), AgentID: cmp.Or(p.AgentID, s.AgentID)})
+	agent, err := dialect.Do(r.Context(), s.Company, (*company.Company).TalkAgent, company.TalkAgentParams{Dir: s.In(), AgentID: cmp.Or(p.AgentID, s.agent)})
 	if fault.Is(err, fault.NotFound) {
 		return nil, explain(http.StatusConflict, "NO_AGENT", err.Error())
 	}

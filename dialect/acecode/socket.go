@@ -245,7 +245,9 @@ type errorFrame struct {
 	Got     string `json:"got,omitempty"`
 }
 
-// complain tells the client of a frame that was not carried out.
-func (c *socket) complain(reason, code, message string) {
-	c.send(ownFrame{Type: typeError, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
+// complain tells the client of a frame that was not carried out. It names the session that the
+// frame was about, "" for none: a page that follows several shows it there, and in the one
+// that it opened last otherwise.
+func (c *socket) complain(id, reason, code, message string) {
+	c.send(ownFrame{Type: typeError, SessionID: id, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
 }

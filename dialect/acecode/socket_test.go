@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/dialecttest"
+
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
@@ -29,14 +31,19 @@ func TestFrames(t *testing.T) {
 		{`{"type":"hello","payload":{"session_id":"run_none"}}`, "Error", `"code":"unknown_session"`},
 		{`{"type":"dance"}`, "Error", `"code":"unknown_type","message":"unknown type: dance","got":"dance"`},
 		{`{"type":"status_subscribe","payload":{"workspace_hash":"none"}}`, "Error", `"code":"unknown_workspace"`},
-		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"cursor":7`},
+		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"state":"read"`},
+		{`{"type":"mark_session_unread","payload":{"session_id":"` + id + `","workspace_hash":""}}`, "mark_session_unread_ack", `"state":"unread","attention_state":"read","read_state":"unread","busy":false,"cursor":0,"update_cursor":0,"read_cursor":7}`},
+		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"state":"read"`},
+		{`{"type":"mark_session_unread","payload":{}}`, "Error", `"code":"missing_session_id"`},
+		{`{"type":"mark_session_unread","payload":{"session_id":"run_none"}}`, "Error", `"session_id":"run_none"`},
 		{`{"type":"hello","payload":{"session_id":"` + id + `"}}`, "hello_ack", `"gap":false`},
 		{`{"type":"hello","payload":{"session_id":"` + id + `"}}`, "hello_ack", `"head_seq":0`},
 		{`{"type":"decision","payload":{"request_id":"int_none","choice":"allow"}}`, "", ""},
 		{`{"type":"decision","payload":{"choice":"allow"}}`, "Error", `"reason":"bad decision"`},
 		{`{"type":"question_answer","payload":{}}`, "Error", `"reason":"bad question_answer"`},
 		{`{"type":"abort"}`, "", ""},
-		{`{"type":"user_input","payload":{"text":" "}}`, "Error", `text or attachments required`},
+		{`{"type":"user_input","payload":{"text":" "}}`, "Error", `"session_id":"` + id + `","payload":{"reason":"text or attachments required"`},
+		{`{"type":"decision","payload":{"session_id":"` + id + `"}}`, "Error", `"session_id":"` + id + `","payload":{"reason":"bad decision"`},
 		{`{"type":"user_input","payload":{"session_id":"run_other","text":"x"}}`, "Error", `"code":"unknown_session"`},
 		{`{"type":"unsubscribe","payload":{"session_id":"run_other"}}`, "unsubscribe_ack", `run_other`},
 		{`{"type":"unsubscribe","payload":{"session_id":"` + id + `"}}`, "unsubscribe_ack", id},
@@ -60,13 +67,85 @@ func TestStatuses(t *testing.T) {
 	c.send(`{"type":"status_subscribe","payload":{"workspace_hash":"` + s.server.hash + `"}}`)
 	c.await("session_status_snapshot", `"sessions":[]`)
 	id := s.create("hold")
-	c.await("session_status", id, `"state":"running"`, `"busy":true`)
+	c.await("session_status", id, `"state":"in_progress"`, `"busy":true`)
 	c.send(`{"type":"subscribe","payload":{"session_id":"` + id + `"}}`)
 	c.await("token", "holding")
 	c.send(`{"type":"abort","payload":{"session_id":"` + id + `"}}`)
-	c.await("session_status", id, `"state":"idle"`, `"busy":false`)
+	c.await("session_status", id, `"state":"read"`, `"busy":false`)
+	other := s.dial("/ws/sessions/_multiplex")
+	other.send(`{"type":"status_subscribe","payload":{"workspace_hash":"__local__"}}`)
+	other.await("session_status_snapshot", id, `"state":"read"`)
+	c.send(`{"type":"mark_session_unread","payload":{"session_id":"` + id + `"}}`)
+	other.await("session_status", id, `"state":"unread"`)
 	c.send(`{"type":"status_unsubscribe","payload":{"workspace_hash":"x"}}`)
 	c.await("status_unsubscribe_ack")
+}
+
+// TestQuestions pins that questions are answered by their options or in words, and that one
+// which is cancelled is closed as such, while its turn goes on.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, answer, reason, hears string }{
+		{"options", `"answers":[{"question_id":%q,"selected":["Red"],"custom_text":"pink"},{"question_id":%q,"selected":["L"]}]`, "answered", "Red, pink"},
+		{"texts", `"answers":[{"question_id":%q,"selected":[],"exclusive_text":"pink"},{"question_id":%q,"selected":["L"],"supplement_text":"and tall"}]`, "answered", "Which colour?:pink Which size?:L, and tall"},
+		{"cancelled", `"cancelled":true`, "cancelled", "The question was not answered."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.AddClaude()
+			var made struct {
+				ID string `json:"session_id"`
+			}
+			s.want(201, "POST", "/api/sessions", `{"initial_user_message":"go","agent_id":"`+s.Agents["Claude"]+`"}`, &made)
+			client := s.dial("/ws/sessions/" + made.ID)
+			client.hello(made.ID, 0)
+			asked := client.await("question_request")
+			var p questionPayload
+			if err := json.Unmarshal(dialecttest.Must(json.Marshal(asked.Payload)), &p); err != nil || len(p.Questions) != 2 || p.Questions[0].Text != "Which colour?" {
+				t.Fatalf("%v %s", err, asked.raw)
+			}
+			answer := c.answer
+			if c.reason == "answered" {
+				answer = fmt.Sprintf(answer, p.Questions[0].ID, p.Questions[1].ID)
+			}
+			client.send(`{"type":"question_answer","payload":{"request_id":"` + p.RequestID + `",` + answer + `}}`)
+			client.await("question_closed", `"reason":"`+c.reason+`"`)
+			plan := client.await("PermissionRequest", "ExitPlanMode")
+			client.send(`{"type":"decision","payload":{"request_id":"` + plan.text("request_id") + `","choice":"allow"}}`)
+			client.await("Message", `"role":"assistant"`, c.hears)
+			client.await("Done", `"outcome":"completed"`)
+		})
+	}
+}
+
+// TestReplayFromStart pins that a page which begins to show a session that its socket follows
+// already gets what it lacks of it, in order and once.
+func TestReplayFromStart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("")
+	c := s.dial("/ws/sessions/_multiplex")
+	c.send(`{"type":"subscribe","payload":{"session_id":"` + id + `","since":0}}`)
+	c.send(`{"type":"user_input","payload":{"session_id":"` + id + `","text":"one two three"}}`)
+	user := c.await("message", `"role":"user"`)
+	c.await("done")
+	c.send(`{"type":"subscribe","payload":{"session_id":"` + id + `","since":` + fmt.Sprint(user.Seq) + `,"replay_from_start":true}}`)
+	last, kinds := user.Seq, []string{}
+	for f := c.read(); f.Type != "subscribe_ack"; f = c.read() {
+		if f.Seq <= last {
+			t.Errorf("%d behind %d: %s", f.Seq, last, f.raw)
+		}
+		last, kinds = f.Seq, append(kinds, f.Type)
+	}
+	if got := strings.Join(kinds, " "); !strings.HasPrefix(got, "session_updated busy_changed token") || !strings.HasSuffix(got, "usage busy_changed done") {
+		t.Error(got)
+	}
+	c.send(`{"type":"user_input","payload":{"session_id":"` + id + `","text":"four"}}`)
+	c.await("message", "you said: four")
+	if f := c.await("done"); f.Seq <= last {
+		t.Errorf("%d behind %d", f.Seq, last)
+	}
 }
 
 // TestDeadAgent pins what is said of an agent that dies in its turn, and that the next text
@@ -95,7 +174,7 @@ func TestSlowReader(t *testing.T) {
 	slow.hello(id, 0)
 	quick.hello(id, 0)
 	text := strings.Repeat("word ", 40_000)
-	s.want(202, "POST", "/api/sessions/"+id+"/messages", string(must(json.Marshal(object{"text": text}))), nil)
+	s.want(202, "POST", "/api/sessions/"+id+"/messages", string(dialecttest.Must(json.Marshal(object{"text": text}))), nil)
 	quick.await("Done")
 	var got strings.Builder
 	for {
@@ -147,19 +226,19 @@ func TestTakenUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	id := s.create("")
-	log := filepath.Join(s.dir, "work/projects", s.project, "runs", id, "events.jsonl")
-	s.end()
+	log := filepath.Join(s.Dir, "work/projects", s.Project, "runs", id, "events.jsonl")
+	s.End()
 	// What the dead one wrote: it ended before it could start anything.
-	w := must(workspace.Open(workspace.SystemEnv(), s.dir))
-	run := must(runs.Load(w, s.project, id))
+	w := dialecttest.Must(workspace.Open(workspace.SystemEnv(), s.Dir))
+	run := dialecttest.Must(runs.Load(w, s.Project, id))
 	_, draft, err := session.QueueText(w, run, session.SteerRequest{Text: "left behind", Mode: session.ModeAfterTurn, Actor: "human"})
 	if err == nil {
-		err = w.Append(t.Context(), workspace.LogFile(s.project, id), draft)
+		err = w.Append(t.Context(), workspace.LogFile(s.Project, id), draft)
 	}
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if text := must(os.ReadFile(log)); !strings.Contains(string(text), "left behind") {
+	if text := dialecttest.Must(os.ReadFile(log)); !strings.Contains(string(text), "left behind") {
 		t.Fatalf("%s", text)
 	}
 	s.open()

@@ -7,81 +7,40 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"ac/dialect/dialecttest"
 
 	"github.com/coder/websocket"
 
 	"ac/company"
 	"ac/dialect"
-	"ac/feed"
-	"ac/workspace"
 )
-
-// patience bounds every wait for a state, on a busy machine too.
-const patience = 60 * time.Second
 
 const testToken = "test-token"
 
 // stage is a company with a daemon.
 type stage struct {
-	t                         *testing.T
-	dir, repo, project, agent string
-	url                       string
-	server                    *server
-	company                   *dialect.Company
-	end                       func()
+	*dialecttest.Stage
+	agent  string
+	url    string
+	server *server
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// newStage makes a company of one agent that speaks, with a repository.
+// newStage makes a company of one agent that speaks, with a daemon.
 func newStage(t *testing.T, change ...func(*Options)) *stage {
 	t.Helper()
-	bin := t.TempDir()
-	if err := os.Symlink(must(os.Executable()), filepath.Join(bin, "speaker")); err != nil {
+	s := &stage{Stage: dialecttest.New(t, dialecttest.Agent{Name: "Speaker", Provider: "acp_own"})}
+	s.agent = s.Agents["Speaker"]
+	c, release := dialecttest.Open(s.Dir, s.Project, io.Discard)
+	dialecttest.Must(dialect.Do(t.Context(), c, (*company.Company).SetAgentCommand, company.AgentCommandParams{
+		Dir: company.Dir{WorkspaceDir: s.Dir}, Provider: "acp_own", Argv: []string{dialecttest.Program(t, "speaker"), "--acp"},
+	}))
+	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	base := workspace.Canonical(t.TempDir())
-	s := &stage{t: t, dir: filepath.Join(base, "ws"), repo: filepath.Join(base, "repo")}
-	env := workspace.SystemEnv()
-	env.LockPatience = patience
-	if err := workspace.Init(t.Context(), env, s.dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w := must(workspace.Open(env, s.dir))
-	s.project = must(w.NewProject(t.Context(), "P"))
-	s.agent = must(w.NewAgent(t.Context(), workspace.AgentSpec{Name: "Speaker", Role: "worker", Provider: "acp_own"}))
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(s.repo, "README"), "hello\n")
-	s.open(change...)
-	in := company.Dir{WorkspaceDir: s.dir}
-	must(dialect.Do(t.Context(), s.company, (*company.Company).SetAgentCommand, company.AgentCommandParams{Dir: in, Provider: "acp_own", Argv: []string{filepath.Join(bin, "speaker"), "--acp"}}))
-	must(dialect.Do(t.Context(), s.company, (*company.Company).SetRepoRoot, company.RepoRootParams{Dir: in, RepoID: "main", RepoPath: s.repo}))
-	must(dialect.Do(t.Context(), s.company, (*company.Company).LinkRepo, company.LinkRepoParams{Dir: in, ProjectID: s.project, RepoID: "main"}))
-	s.end()
 	s.open(change...)
 	t.Cleanup(s.stopAll)
 	return s
@@ -89,77 +48,39 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 
 // stopAll ends the sessions that the test left.
 func (s *stage) stopAll() {
-	c, release := actIn(s.dir, s.project, io.Discard)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	c, release := dialecttest.Open(s.Dir, s.Project, io.Discard)
+	ctx, cancel := context.WithTimeout(context.Background(), dialecttest.Patience)
 	defer cancel()
-	live, err := dialect.Do(ctx, c, (*company.Host).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.dir}, Status: "running"})
+	live, err := dialect.Do(ctx, c, (*company.Host).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, Status: "running"})
 	if err != nil {
-		s.t.Error(err)
+		s.T.Error(err)
 	}
 	for _, one := range live {
-		named := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.dir}, SessionRef: one.SessionRef}
+		named := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, SessionRef: one.SessionRef}
 		_, _ = dialect.Do(ctx, c, (*company.Host).StopSession, named)    // it may end by itself
 		_, _ = dialect.Do(ctx, c, (*company.Host).CollectSession, named) // nothing is written any more
 	}
 	if err := release(); err != nil {
-		s.t.Error(err)
+		s.T.Error(err)
 	}
 }
 
 // open starts a daemon over the company.
 func (s *stage) open(change ...func(*Options)) {
-	s.t.Helper()
-	c, release := actIn(s.dir, s.project, io.Discard)
-	s.company = c
+	s.T.Helper()
 	o := Options{Place: dialect.Place{Address: "127.0.0.1:0", Token: testToken}, Terminals: true}
 	for _, fn := range change {
 		fn(&o)
 	}
-	made, listener, err := listen(s.t.Context(), c, o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.server = made
-	s.url = strings.TrimSuffix(strings.Split(listener.Addr, "?")[0], "/")
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- listener.Serve(ctx) }()
-	done := false
-	s.end = func() {
-		if done {
-			return
+	s.Serve(func(c *dialect.Company) func(context.Context) error {
+		made, listener, err := listen(s.T.Context(), c, o)
+		if err != nil {
+			s.T.Fatal(err)
 		}
-		done = true
-		cancel()
-		select {
-		case err := <-ended:
-			if err != nil {
-				s.t.Error(err)
-			}
-		case <-time.After(patience):
-			s.t.Error("the daemon does not end")
-		}
-		if err := release(); err != nil {
-			s.t.Error(err)
-		}
-	}
-	end := s.end
-	s.t.Cleanup(end)
-}
-
-// actIn is a company as a process opens it.
-func actIn(dir, project string, log io.Writer) (c *dialect.Company, release func() error) {
-	env := workspace.SystemEnv()
-	env.LockPatience = patience
-	hub := feed.NewHub(nil, env.Clock, env.IDs.New)
-	host := company.New(company.Options{Env: env, Executable: must(os.Executable()), Hub: hub, Stderr: log, Version: "test", Terminals: true})
-	return &dialect.Company{
-			Host: host, Dir: dir, ProjectID: project, Version: "test", Clock: env.Clock, Log: slog.New(slog.NewTextHandler(log, nil)),
-			Actor: company.ActorParams{ActorID: "human", ActorRole: "human"},
-		}, func() error {
-			hub.Close()
-			return host.Close()
-		}
+		s.server = made
+		s.url = strings.TrimSuffix(strings.Split(listener.Addr, "?")[0], "/")
+		return listener.Serve
+	})
 }
 
 // reply is the answer to a request.
@@ -171,8 +92,8 @@ type reply struct {
 
 // do sends a request; header are names and values.
 func (s *stage) do(method, path, body string, header ...string) reply {
-	s.t.Helper()
-	r := must(http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body)))
+	s.T.Helper()
+	r := dialecttest.Must(http.NewRequestWithContext(s.T.Context(), method, s.url+path, strings.NewReader(body)))
 	for i := 0; i+1 < len(header); i += 2 {
 		if header[i] == "Host" {
 			r.Host = header[i+1]
@@ -182,28 +103,28 @@ func (s *stage) do(method, path, body string, header ...string) reply {
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // it was read
-	text := must(io.ReadAll(answer.Body))
+	text := dialecttest.Must(io.ReadAll(answer.Body))
 	return reply{answer.StatusCode, answer.Header, strings.TrimSpace(string(text))}
 }
 
 // want sends a request whose answer has a status and holds texts, and decodes it.
 func (s *stage) want(code int, method, path, body string, into any, holds ...string) reply {
-	s.t.Helper()
+	s.T.Helper()
 	r := s.do(method, path, body)
 	if r.code != code {
-		s.t.Fatalf("%s %s %s: %d %s", method, path, body, r.code, r.text)
+		s.T.Fatalf("%s %s %s: %d %s", method, path, body, r.code, r.text)
 	}
 	for _, part := range holds {
 		if !strings.Contains(r.text, part) {
-			s.t.Errorf("%s %s: %s lacks %s", method, path, r.text, part)
+			s.T.Errorf("%s %s: %s lacks %s", method, path, r.text, part)
 		}
 	}
 	if into != nil {
 		if err := json.Unmarshal([]byte(r.text), into); err != nil {
-			s.t.Fatalf("%s %s: %v: %s", method, path, err, r.text)
+			s.T.Fatalf("%s %s: %v: %s", method, path, err, r.text)
 		}
 	}
 	return r
@@ -211,11 +132,11 @@ func (s *stage) want(code int, method, path, body string, into any, holds ...str
 
 // create makes a session that says something.
 func (s *stage) create(text string) string {
-	s.t.Helper()
+	s.T.Helper()
 	var made struct {
 		ID string `json:"session_id"`
 	}
-	body := must(json.Marshal(object{"initial_user_message": text}))
+	body := dialecttest.Must(json.Marshal(object{"initial_user_message": text}))
 	s.want(http.StatusCreated, "POST", "/api/sessions", string(body), &made)
 	return made.ID
 }
@@ -234,25 +155,26 @@ type client struct {
 	t    *testing.T
 	conn *websocket.Conn
 	got  []received
+	kept []received // that hello read and nobody has used
 }
 
 // dial opens a socket. Without a header it is the document's client.
 func (s *stage) dial(path string, header ...string) *client {
-	s.t.Helper()
+	s.T.Helper()
 	h := http.Header{}
 	for i := 0; i+1 < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
 	}
-	conn, answer, err := websocket.Dial(s.t.Context(), "ws"+strings.TrimPrefix(s.url, "http")+path, &websocket.DialOptions{HTTPHeader: h})
+	conn, answer, err := websocket.Dial(s.T.Context(), "ws"+strings.TrimPrefix(s.url, "http")+path, &websocket.DialOptions{HTTPHeader: h})
 	if err != nil {
-		s.t.Fatalf("%s: %v", path, err)
+		s.T.Fatalf("%s: %v", path, err)
 	}
 	if answer.Body != nil {
 		_ = answer.Body.Close()
 	}
 	conn.SetReadLimit(64 << 20)
-	c := &client{t: s.t, conn: conn}
-	s.t.Cleanup(func() { _ = conn.CloseNow() })
+	c := &client{t: s.T, conn: conn}
+	s.T.Cleanup(func() { _ = conn.CloseNow() })
 	return c
 }
 
@@ -264,9 +186,19 @@ func (c *client) send(text string) {
 }
 
 // read reads the next frame.
-func (c *client) read() received {
+func (c *client) read() (f received) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	if len(c.kept) > 0 {
+		f, c.kept = c.kept[0], c.kept[1:]
+		return f
+	}
+	return c.receive()
+}
+
+// receive reads the next frame of the connection.
+func (c *client) receive() received {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), dialecttest.Patience)
 	defer cancel()
 	_, text, err := c.conn.Read(ctx)
 	if err != nil {
@@ -316,6 +248,12 @@ func (f received) text(name string) string {
 // hello binds the socket to a session.
 func (c *client) hello(id string, since int64) received {
 	c.t.Helper()
-	c.send(string(must(json.Marshal(object{"type": "hello", "payload": object{"session_id": id, "since": since}}))))
-	return c.await("hello_ack")
+	c.send(string(dialecttest.Must(json.Marshal(object{"type": "hello", "payload": object{"session_id": id, "since": since}}))))
+	for {
+		f := c.receive()
+		if f.Type == "hello_ack" {
+			return f
+		}
+		c.kept = append(c.kept, f) // a replay comes first
+	}
 }

@@ -7,18 +7,19 @@ import (
 	"encoding/json"
 	"time"
 
+	"ac/company"
 	"ac/dialect"
 )
 
 // statusPace is the shortest time between two looks at all sessions.
 const statusPace = 200 * time.Millisecond
 
-// sessionStatus is the state of a session.
+// sessionStatus is the state of a session. Pages look at State alone, and at Busy.
 type sessionStatus struct {
 	SessionID     string `json:"session_id"`
 	WorkspaceHash string `json:"workspace_hash"`
 	Cwd           string `json:"cwd"`
-	State         string `json:"state"` // idle, running or waiting
+	State         string `json:"state"` // in_progress, unread or read
 	Attention     string `json:"attention_state"`
 	Read          string `json:"read_state"`
 	Busy          bool   `json:"busy"`
@@ -47,29 +48,39 @@ func (s *server) statuses(ctx context.Context) ([]sessionStatus, error) {
 		if _, deleted := s.state.is(rows[i].ID); deleted {
 			continue
 		}
-		row, err := s.row(ctx, &rows[i])
+		status, err := s.statusOf(ctx, &rows[i])
 		if err != nil {
 			return nil, err
-		}
-		known, err := s.factOf(ctx, &rows[i])
-		if err != nil {
-			return nil, err
-		}
-		read := s.state.readUpTo(row.ID)
-		status := sessionStatus{row.ID, s.hash, s.cwd, row.Status, row.Attention, "read", row.Busy, known.head, known.head, read}
-		if read > 0 && read < known.head {
-			status.Read = "unread"
 		}
 		list = append(list, status)
 	}
 	return list, nil
 }
 
+// statusOf is the state of one session.
+func (s *server) statusOf(ctx context.Context, run *company.SpokenRun) (sessionStatus, error) {
+	row, err := s.row(ctx, run)
+	if err != nil {
+		return sessionStatus{}, err
+	}
+	known, err := s.factOf(ctx, run)
+	if err != nil {
+		return sessionStatus{}, err
+	}
+	cursor, unread := s.state.readUpTo(row.ID, known.head)
+	read := map[bool]string{true: "unread", false: "read"}[unread]
+	state := read
+	if row.Busy {
+		state = "in_progress"
+	}
+	return sessionStatus{row.ID, s.hash, s.cwd, state, row.Attention, read, row.Busy, known.head, known.head, cursor}, nil
+}
+
 // watch has the client told of the states of all sessions.
 func (c *socket) watch(payload json.RawMessage) {
 	var p hashPart
 	if json.Unmarshal(payload, &p) != nil || p.WorkspaceHash != "" && !c.server.isHash(p.WorkspaceHash) {
-		c.complain("unknown workspace", "unknown_workspace", "unknown workspace: "+p.WorkspaceHash)
+		c.complain("", "unknown workspace", "unknown_workspace", "unknown workspace: "+p.WorkspaceHash)
 		return
 	}
 	c.mu.Lock()
@@ -164,12 +175,40 @@ func (c *socket) markRead(payload json.RawMessage) {
 		Cursor int64 `json:"cursor"`
 	}
 	if json.Unmarshal(payload, &p) != nil || p.SessionID == "" {
-		c.complain("missing session_id", "missing_session_id", "missing session_id")
+		c.complain("", "missing session_id", "missing_session_id", "missing session_id")
 		return
 	}
-	c.server.state.markRead(p.SessionID, p.Cursor)
-	c.send(ownFrame{"mark_session_read_ack", p.SessionID, c.server.hash, struct {
-		sessionPart
-		Cursor int64 `json:"cursor"`
-	}{p.sessionPart, p.Cursor}})
+	c.mark("mark_session_read_ack", p.SessionID, func() { c.server.state.markRead(p.SessionID, p.Cursor) })
+}
+
+func (c *socket) markUnread(payload json.RawMessage) {
+	var p sessionPart
+	if json.Unmarshal(payload, &p) != nil || p.SessionID == "" {
+		c.complain("", "missing session_id", "missing_session_id", "missing session_id")
+		return
+	}
+	c.mark("mark_session_unread_ack", p.SessionID, func() { c.server.state.markUnread(p.SessionID) })
+}
+
+// mark changes what is known of the reading of a session. It answers with the session's state
+// from then on, and tells it the others that watch.
+func (c *socket) mark(ack, id string, change func()) {
+	s := c.server
+	row, err := s.session(c.work, id)
+	if err != nil {
+		c.complain(id, "unknown session", "unknown_session", "unknown session: "+id)
+		return
+	}
+	change()
+	status, err := s.statusOf(c.work, &row)
+	if err != nil {
+		c.refused(id, err)
+		return
+	}
+	c.send(ownFrame{ack, id, s.hash, status})
+	for _, l := range s.open.All() {
+		if other, ok := l.(*socket); ok && other != c && other.isWatching() {
+			other.send(ownFrame{"session_status", id, s.hash, status})
+		}
+	}
 }

@@ -35,7 +35,7 @@ func (m *mapper) queued(payload json.RawMessage, changes []transcript.Change) {
 	}
 }
 
-// discarded tells of a text that was acknowledged and will not be said.
+// discarded reports a text that was acknowledged and will not be said.
 func (m *mapper) discarded(payload json.RawMessage, changes []transcript.Change) {
 	var p struct {
 		Reason string `json:"reason"`
@@ -87,7 +87,7 @@ func (m *mapper) turnStarted(payload json.RawMessage) {
 	m.busy("waiting_llm", "")
 }
 
-// waitsFor tells that the turn waits for a person.
+// waitsFor reports that the turn waits for a person.
 func (m *mapper) waitsFor(what string) {
 	if m.turn > 0 {
 		m.waits = what
@@ -95,7 +95,7 @@ func (m *mapper) waitsFor(what string) {
 	}
 }
 
-// waitsOn tells what the turn does once something was answered: it goes on, or waits for
+// waitsOn reports what the turn does once something was answered: it goes on, or waits for
 // the next.
 func (m *mapper) waitsOn() {
 	if m.turn == 0 {
@@ -148,7 +148,8 @@ func (m *mapper) end(outcome, reason string) {
 	m.turn, m.used = 0, nil
 }
 
-// tokensOf are the figures of a turn. Parts that nobody knows are 0.
+// tokensOf are the figures of a turn. Parts that nobody knows are 0. What was written to a
+// cache is input already.
 func tokensOf(u *transcript.Usage) tokens {
 	of := func(n *int64) int64 {
 		if n == nil {
@@ -156,7 +157,7 @@ func tokensOf(u *transcript.Usage) tokens {
 		}
 		return *n
 	}
-	t := tokens{CacheRead: of(u.CachedInputTokens), Reasoning: of(u.ReasoningOutputTokens), Total: u.TotalTokens}
+	t := tokens{CacheRead: of(u.CachedInputTokens), CacheWrite: of(u.CacheWriteTokens), Reasoning: of(u.ReasoningOutputTokens), Total: u.TotalTokens}
 	t.Prompt, t.Completion = of(u.InputTokens)+t.CacheRead, of(u.OutputTokens)+t.Reasoning
 	if t.Total == 0 {
 		t.Total = t.Prompt + t.Completion
@@ -164,7 +165,7 @@ func tokensOf(u *transcript.Usage) tokens {
 	return t
 }
 
-// sessionEnded tells of the end of a session in a turn, and of one that could not begin.
+// sessionEnded reports the end of a session in a turn, and of one that could not begin.
 // One that ends between turns is no news: the next text continues it.
 func (m *mapper) sessionEnded(e envelopeOf) {
 	var p struct {

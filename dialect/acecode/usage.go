@@ -80,12 +80,8 @@ func usage(s *server, r *request) (any, error) {
 		return nil, unknownWorkspace()
 	}
 	report, err := dialect.Do(r.Context(), s.Company, (*company.Company).UsageReport, company.UsageReportParams{
-		Dir: s.In(), ProjectID: s.ProjectID, Days: integer(r, "days", 30, 1, 366), Timezone: integer(r, "timezone_offset_minutes", 0, -1440, 1440),
+		Dir: s.In(), IndexStep: company.IndexStep{SyncIndex: true}, ProjectID: s.ProjectID, Days: integer(r, "days", 30, 1, 366), Timezone: integer(r, "timezone_offset_minutes", 0, -1440, 1440),
 	})
-	if err != nil {
-		return nil, err
-	}
-	presets, err := s.presets(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +94,7 @@ func usage(s *server, r *request) (any, error) {
 	}
 	for i := range report.Models {
 		m := &report.Models[i]
-		answer.Models = append(answer.Models, usageModel{m.Label, m.Provider, m.Model, presets[m.Label], sumOf(&m.UsageSum)})
+		answer.Models = append(answer.Models, usageModel{m.Label, m.Provider, m.Model, m.Profile, sumOf(&m.UsageSum)})
 	}
 	for i := range report.Projects {
 		answer.Workspaces = append(answer.Workspaces, usageWorkspace{s.hash, report.Projects[i].Name, s.cwd, sumOf(&report.Projects[i].UsageSum)})

@@ -19,6 +19,7 @@ const holds = 15 * time.Minute
 
 // codeMemory remembers whose answers were delivered, who waits, and who waited in vain.
 type codeMemory struct {
+	since   time.Time  // no client of an earlier process has an answer of later than this
 	submits sync.Mutex // equal requests that come together are one job
 
 	mu           sync.Mutex
@@ -27,8 +28,8 @@ type codeMemory struct {
 	disappointed map[string][]*connection
 }
 
-func newCodeMemory() *codeMemory {
-	return &codeMemory{met: map[string]bool{}, waiting: map[string]int{}, disappointed: map[string][]*connection{}}
+func newCodeMemory(since time.Time) *codeMemory {
+	return &codeMemory{since: since, met: map[string]bool{}, waiting: map[string]int{}, disappointed: map[string][]*connection{}}
 }
 
 // serves reports whether the answer of a job that is over is still owed to somebody.
@@ -42,7 +43,7 @@ func (m *codeMemory) serves(record doc.Job, now time.Time, within time.Duration)
 	defer m.mu.Unlock()
 	delivered, met := m.met[record.Job.JobID]
 	if !met {
-		return ended.Sub(began) > within
+		return ended.After(m.since) || ended.Sub(began) > within
 	}
 	return !delivered
 }

@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ac/dialect/dialecttest"
 )
 
 func (s *stage) read(name string) string {
-	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.repo, name))
+	s.T.Helper()
+	text, err := os.ReadFile(filepath.Join(s.Repo, name))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return string(text)
 }
@@ -42,7 +44,7 @@ func TestCode(t *testing.T) {
 	}
 	// A proposal, previewed and applied.
 	var list []artifact
-	c.do("code.refactor", object{"code": "print(1)", "language": "python", "filePath": filepath.Join(s.repo, "src/x.py"), "instructions": "print 2"}, &list)
+	c.do("code.refactor", object{"code": "print(1)", "language": "python", "filePath": filepath.Join(s.Repo, "src/x.py"), "instructions": "print 2"}, &list)
 	if len(list) != 1 || list[0].Path != "src/x.py" || list[0].Content != "print(2)\n" || list[0].Type != "code" || !strings.HasPrefix(list[0].ID, "fa_") {
 		t.Fatalf("%+v", list)
 	}
@@ -82,7 +84,7 @@ func TestApply(t *testing.T) {
 		return object{"id": "", "type": "code", "path": path, "content": content, "language": ""}
 	}
 	all := []object{
-		file("src/new.py", "new\n"), file("src/x.py", "print(1)\n"), file(filepath.Join(s.repo, "src/abs.py"), "abs\n"), file("../out.py", "x"),
+		file("src/new.py", "new\n"), file("src/x.py", "print(1)\n"), file(filepath.Join(s.Repo, "src/abs.py"), "abs\n"), file("../out.py", "x"),
 		file(".git/config", "x"), {"id": "fa_0000000000000000", "type": "code", "path": "a.py"}, file("src/new.py", "twice\n"),
 	}
 	var shown previewResult
@@ -101,7 +103,7 @@ func TestApply(t *testing.T) {
 		t.Error(got)
 	}
 	// A file that changes between preview and apply is left alone.
-	write(t, filepath.Join(s.repo, "src/new.py"), "somebody's\n")
+	dialecttest.Write(t, filepath.Join(s.Repo, "src/new.py"), "somebody's\n")
 	var done applyResult
 	c.do("artifacts.apply", object{"artifacts": all[:3]}, &done)
 	if done.Applied != 1 || done.Skipped != 1 || len(done.Errors) != 1 || done.Errors[0] != "src/new.py: the file changed since the preview; preview again" {
@@ -140,15 +142,14 @@ func TestStillWorking(t *testing.T) {
 	if again := other.refused("code.explain", params); again != why {
 		t.Errorf("another client: %s", again)
 	}
-	write(t, release, "")
+	dialecttest.Write(t, release, "")
 	// Nobody waits: those who waited in vain hear of the end.
 	for _, who := range []*client{c, other} {
-		who.await("the end of the execution", func(f frame) bool {
+		who.Await("the end of the execution", func(f frame) bool {
 			return f.Type == "execution.complete" && strings.Contains(f.raw, id) && strings.Contains(f.raw, `"text":"released"`)
 		})
 	}
-	var text string
-	if c.do("code.explain", params, &text); text != "released" {
+	if text := c.explained(params); text != "released" {
 		t.Errorf("asked again: %q", text)
 	}
 	var rows []backgroundTask
@@ -156,7 +157,7 @@ func TestStillWorking(t *testing.T) {
 		t.Errorf("%d jobs for one request", len(rows))
 	}
 	// It was delivered: the next one is a new request.
-	if c.do("code.explain", params, &text); text != "released" {
+	if text := c.explained(params); text != "released" {
 		t.Errorf("asked once more: %q", text)
 	}
 	if c.do("background.list", nil, &rows); len(rows) != 2 {
@@ -173,23 +174,22 @@ func TestStillWorkingAfterRestart(t *testing.T) {
 	c := s.dial()
 	why := c.refused("code.explain", params)
 	id, _, _ := strings.Cut(strings.TrimPrefix(why, "still working: task "), ";")
-	s.end()
+	s.End()
 	s.open(func(o *Options) { o.AnswerWithin = time.Second })
 	c = s.dial()
 	var r executionResult
 	if c.do("execution.status", object{"executionId": id}, &r); r.Status != "running" && r.Status != "queued" {
 		t.Errorf("%+v", r)
 	}
-	write(t, release, "")
+	dialecttest.Write(t, release, "")
 	if r = c.over(id); r.Status != "success" || r.Text != "released" {
 		t.Errorf("%+v", r)
 	}
-	var text string
-	f := c.do("code.explain", params, &text)
+	text := c.explained(params)
 	var rows []backgroundTask
 	c.do("background.list", nil, &rows)
 	if text != "released" || len(rows) != 1 {
-		t.Errorf("%s with %d jobs", f.raw, len(rows))
+		t.Errorf("%q with %d jobs", text, len(rows))
 	}
 }
 
@@ -199,7 +199,7 @@ func TestTogether(t *testing.T) {
 	s := newStage(t)
 	clients := []*client{s.dial(), s.dial(), s.dial()}
 	for _, c := range clients {
-		c.send(`{"id":1,"method":"code.explain","params":{"code":"print(1)","language":"python","filePath":"src/x.py"}}`)
+		c.Send(`{"id":1,"method":"code.explain","params":{"code":"print(1)","language":"python","filePath":"src/x.py"}}`)
 	}
 	for _, c := range clients {
 		if f := c.answer("1"); string(f.Result) != `"It **prints** 1."` {
@@ -220,7 +220,7 @@ func TestTooManyWait(t *testing.T) {
 	s := newStage(t)
 	c := s.dial()
 	for range maxWaiting {
-		c.send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
+		c.Send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
 	}
 	if why := c.refused("code.explain", object{"code": "print(1)"}); why != "too many requests are waiting (16)" {
 		t.Error(why)
@@ -229,7 +229,7 @@ func TestTooManyWait(t *testing.T) {
 	if c.do("background.list", nil, &rows); len(rows) != 1 {
 		t.Errorf("%d jobs for equal requests", len(rows))
 	}
-	write(t, release, "")
+	dialecttest.Write(t, release, "")
 	for range maxWaiting {
 		if f := c.answer(`"slow"`); string(f.Result) != `"released"` {
 			t.Errorf("%s", f.raw)

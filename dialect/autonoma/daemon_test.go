@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/dialecttest"
+
 	"github.com/coder/websocket"
 )
 
@@ -20,18 +22,18 @@ func TestEnds(t *testing.T) {
 	c := s.dial()
 	var made taskStarted
 	c.do("background.launch", object{"agentType": "Coder", "task": "hold " + filepath.Join(t.TempDir(), "never")}, &made)
-	c.await("the task runs", func(f frame) bool {
+	c.Await("the task runs", func(f frame) bool {
 		return f.Type == "task.update" && strings.Contains(f.raw, made.TaskID) && strings.Contains(f.raw, `"running"`)
 	})
 	var agents []agent
-	until(t, "the agent is busy", func() bool {
+	dialecttest.Until(t, "the agent is busy", func() bool {
 		c.do("agents.list", nil, &agents)
 		return agents[0].Status == busy
 	})
 	if f := c.do("background.cancel", object{"taskId": made.TaskID}, nil); string(f.Result) != "null" || !strings.Contains(f.raw, `"result":null`) {
 		t.Errorf("%s", f.raw)
 	}
-	c.await("the task is over", func(f frame) bool {
+	c.Await("the task is over", func(f frame) bool {
 		return f.Type == "task.update" && strings.Contains(f.raw, `"taskId":"`+made.TaskID+`","status":"cancelled"`)
 	})
 	if f := c.do("background.cancel", object{"taskId": made.TaskID}, nil); string(f.Result) != "null" {
@@ -78,7 +80,7 @@ func TestFleetAndScans(t *testing.T) {
 	if r := c.over(made.TaskID); made.TaskID != made.ExecutionID || r.Text != "[pause the music]" {
 		t.Errorf("%+v: %+v", made, r)
 	}
-	for _, name := range []string{"main", ".", s.repo, "file://" + s.repo + "/"} {
+	for _, name := range []string{"main", ".", s.Repo, "file://" + s.Repo + "/"} {
 		var scan scanStarted
 		c.do("scan.techDebt", object{"repository_url": name}, &scan)
 		if c.over(scan.JobID); name != "main" {
@@ -101,7 +103,7 @@ func TestFleetAndScans(t *testing.T) {
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	write(t, filepath.Join(s.dir, "org/workflows/docs/two.yaml"), fmt.Sprintf(`schema_version: 1
+	dialecttest.Write(t, filepath.Join(s.Dir, "org/workflows/docs/two.yaml"), fmt.Sprintf(`schema_version: 1
 type: workflow
 id: docs:two
 name: Two
@@ -119,7 +121,7 @@ flow: {kind: sequence, steps: [{kind: task, id: one, agent: {agent_id: %s}, goal
 	}
 	var made executionStarted
 	c.do("workflows.run", object{"workflowId": "docs:two", "input": "x"}, &made)
-	end := c.await("the run is over", func(f frame) bool { return f.Type == "execution.complete" })
+	end := c.Await("the run is over", func(f frame) bool { return f.Type == "execution.complete" })
 	var r executionResult
 	if err := json.Unmarshal(end.Data, &r); err != nil || r.ExecutionID != made.ExecutionID || r.Status != "success" || r.Progress != 100 || r.Text != "[say two]" {
 		t.Errorf("%s", end.raw)
@@ -175,7 +177,7 @@ func TestManyClients(t *testing.T) {
 	var made taskStarted
 	clients[0].do("background.launch", object{"agentType": "Coder", "task": "say it"}, &made)
 	for i, c := range clients {
-		f := c.await("the task is over", func(f frame) bool { return f.Type == "task.update" && strings.Contains(f.raw, `"completed"`) })
+		f := c.Await("the task is over", func(f frame) bool { return f.Type == "task.update" && strings.Contains(f.raw, `"completed"`) })
 		if !strings.Contains(f.raw, made.TaskID) {
 			t.Errorf("client %d: %s", i, f.raw)
 		}
@@ -183,7 +185,7 @@ func TestManyClients(t *testing.T) {
 	// Nothing is sent to a client before its first frame.
 	_ = deaf.CloseNow()
 	var quiet *websocket.Conn
-	until(t, "there is room for a client", func() bool {
+	dialecttest.Until(t, "there is room for a client", func() bool {
 		quiet, answer, err = websocket.Dial(t.Context(), s.url, nil) //nolint:bodyclose // closed below
 		if answer != nil && answer.Body != nil {
 			_ = answer.Body.Close()
@@ -208,10 +210,10 @@ func TestOrder(t *testing.T) {
 	s := newStage(t)
 	c := s.dial()
 	for i := range 200 {
-		c.send(fmt.Sprintf(`{"id":%d,"method":"workflows.list"}`, i))
+		c.Send(fmt.Sprintf(`{"id":%d,"method":"workflows.list"}`, i))
 	}
-	c.send(`{"id":"w","method":"artifacts.apply","params":{"artifacts":[{"path":"order.txt","content":"1\n"}]}}`)
-	c.send(`{"id":"r","method":"artifacts.preview","params":{"artifacts":[{"path":"order.txt","content":"1\n"}]}}`)
+	c.Send(`{"id":"w","method":"artifacts.apply","params":{"artifacts":[{"path":"order.txt","content":"1\n"}]}}`)
+	c.Send(`{"id":"r","method":"artifacts.preview","params":{"artifacts":[{"path":"order.txt","content":"1\n"}]}}`)
 	if f := c.answer(`"r"`); !strings.Contains(f.raw, `"skip"`) {
 		t.Errorf("%s", f.raw)
 	}
@@ -222,12 +224,12 @@ func TestOrder(t *testing.T) {
 
 // daemonProcess starts a daemon in a process of its own, and returns its address and pid.
 func (s *stage) daemonProcess() (url string, pid int, kill func()) {
-	s.t.Helper()
-	cmd := exec.Command(must(os.Executable()), daemonWord, s.dir, s.project)
+	s.T.Helper()
+	cmd := exec.Command(dialecttest.Must(os.Executable()), dialecttest.Daemon, s.Dir, s.Project)
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	out := must(cmd.StdoutPipe())
+	out := dialecttest.Must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	dead := false
 	kill = func() {
@@ -237,10 +239,10 @@ func (s *stage) daemonProcess() (url string, pid int, kill func()) {
 			_ = cmd.Wait() // it was killed
 		}
 	}
-	s.t.Cleanup(kill)
+	s.T.Cleanup(kill)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return strings.TrimSpace(line), cmd.Process.Pid, kill
 }
@@ -255,21 +257,21 @@ func TestKilled(t *testing.T) {
 	doomed := dial(t, url)
 	var task taskStarted
 	doomed.do("background.launch", object{"agentType": "Coder", "task": "hold " + release}, &task)
-	doomed.send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
+	doomed.Send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
 	c := s.dial()
 	var rows []backgroundTask
-	until(t, "the other daemon knows both tasks", func() bool {
+	dialecttest.Until(t, "the other daemon knows both tasks", func() bool {
 		c.do("background.list", nil, &rows)
 		return len(rows) >= 2
 	})
 	kill()
-	for range doomed.in { // until the connection is over
+	for range doomed.In { // until the connection is over
 	}
 	var r executionResult
 	if c.do("execution.status", object{"executionId": task.TaskID}, &r); r.Status != "running" && r.Status != "queued" {
 		t.Errorf("%+v", r)
 	}
-	write(t, release, "")
+	dialecttest.Write(t, release, "")
 	if r = c.over(task.TaskID); r.Status != "success" || r.Text != "released" {
 		t.Errorf("%+v", r)
 	}
@@ -293,9 +295,9 @@ func TestKilledWhileApplying(t *testing.T) {
 		list = append(list, object{"id": "", "type": "code", "path": fmt.Sprintf("many/f%d.txt", i), "content": "x\n", "language": ""})
 	}
 	doomed.do("agents.list", nil, nil)
-	doomed.send(string(must(json.Marshal(object{"id": "a", "method": "artifacts.apply", "params": object{"artifacts": list}}))))
-	until(t, "files appear", func() bool { // somewhere within the act, or just behind
-		found, _ := filepath.Glob(filepath.Join(s.repo, "many/*"))
+	doomed.Send(string(dialecttest.Must(json.Marshal(object{"id": "a", "method": "artifacts.apply", "params": object{"artifacts": list}}))))
+	dialecttest.Until(t, "files appear", func() bool { // somewhere within the act, or just behind
+		found, _ := filepath.Glob(filepath.Join(s.Repo, "many/*"))
 		return len(found) > 0
 	})
 	kill()
@@ -320,17 +322,17 @@ func TestShutdown(t *testing.T) {
 	release := filepath.Join(t.TempDir(), "release")
 	s := newStage(t)
 	c := s.dial()
-	c.send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
+	c.Send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
 	var rows []backgroundTask
-	until(t, "the job is there", func() bool {
+	dialecttest.Until(t, "the job is there", func() bool {
 		c.do("background.list", nil, &rows)
 		return len(rows) > 0
 	})
-	s.end()
+	s.End()
 	if f := c.answer(`"slow"`); f.Error == nil || !strings.HasPrefix(*f.Error, "still working: task "+rows[0].ID) {
 		t.Errorf("%s", f.raw)
 	}
-	write(t, release, "")
+	dialecttest.Write(t, release, "")
 	s.open()
 	if r := s.dial().over(rows[0].ID); r.Status != "success" {
 		t.Errorf("%+v", r)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/dialecttest"
+
 	"github.com/coder/websocket"
 
 	"ac/internal/param"
@@ -69,8 +71,8 @@ func TestFrames(t *testing.T) {
 			`{"id":"req_9","result":{"files":[{"path":"src/x.py","action":"skip"},{"path":"../y","action":"skip","diff":"# ../y: the path leads out of the target\n"}]}}`,
 		},
 	} {
-		c.send(row[0])
-		if got := c.await("an answer", func(f frame) bool { return f.Type == "" }); got.raw != row[1] {
+		c.Send(row[0])
+		if got := c.Await("an answer", func(f frame) bool { return f.Type == "" }); got.raw != row[1] {
 			t.Errorf("%d: %.200s\n got %s\nwant %s", i, row[0], got.raw, row[1])
 		}
 	}
@@ -86,18 +88,18 @@ func TestNoRequests(t *testing.T) {
 		`{"id":[],"method":"agents.list"}`, `{"id":"` + strings.Repeat("x", 257) + `","method":"agents.list"}`, `{"id":1,"method":7}`, `{"id":1,"method":"agents.list"}x`,
 		`{"type":"connected"}`,
 	} {
-		c.send(text)
+		c.Send(text)
 	}
-	c.send(`{"id":"last","method":"background.list"}`)
-	if f := <-c.in; f.raw != `{"id":"last","result":[]}` {
+	c.Send(`{"id":"last","method":"background.list"}`)
+	if f := <-c.In; f.raw != `{"id":"last","result":[]}` {
 		t.Errorf("%s", f.raw)
 	}
 	// A client may send bytes, and a text in pieces.
-	if err := c.conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"id":2,"method":"background.list"}`)); err != nil {
+	if err := c.Conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"id":2,"method":"background.list"}`)); err != nil {
 		t.Fatal(err)
 	}
 	c.answer("2")
-	w, err := c.conn.Writer(t.Context(), websocket.MessageText)
+	w, err := c.Conn.Writer(t.Context(), websocket.MessageText)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,14 +140,14 @@ func TestTooMuch(t *testing.T) {
 // raw sends bytes and returns what comes back until the daemon closes, or nothing more
 // comes for the header.
 func (s *stage) raw(request string) string {
-	s.t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(s.t.Context(), "tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "ws://"), "/ws"))
+	s.T.Helper()
+	conn, err := (&net.Dialer{}).DialContext(s.T.Context(), "tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "ws://"), "/ws"))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	defer conn.Close()
 	if _, err := io.WriteString(conn, request); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	var got strings.Builder
 	for part := make([]byte, 4096); !strings.Contains(got.String(), "\r\n\r\n"); {
@@ -218,7 +220,7 @@ func TestUnmaskedClose(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	until(t, "the clients are gone", func() bool { return len(s.server.connections.All()) == 0 })
+	dialecttest.Until(t, "the clients are gone", func() bool { return len(s.server.connections.All()) == 0 })
 }
 
 // TestReadArtifacts pins the forms in which artifacts come.
@@ -291,7 +293,7 @@ func FuzzFrames(f *testing.F) {
 func TestHomes(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	write(t, filepath.Join(root, ".git/config"), "[core]\n\turl = no\n[remote \"origin\"]\n\tfetch = x\n\turl = https://user:pass@example.org/a/b.git/\n")
+	dialecttest.Write(t, filepath.Join(root, ".git/config"), "[core]\n\turl = no\n[remote \"origin\"]\n\tfetch = x\n\turl = https://user:pass@example.org/a/b.git/\n")
 	from := originOf(root)
 	for _, name := range []string{"https://example.org/a/b", "https://other@example.org/a/b.git", from} {
 		if plainURL(name) != plainURL(from) {

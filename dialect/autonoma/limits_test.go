@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"ac/dialect/dialecttest"
+
 	"ac/company"
 	"ac/dialect"
 	"ac/dialect/ws"
@@ -34,7 +36,7 @@ func bare(t *testing.T, change func(*server)) (s *server, url string, pass func(
 	at := clock.New(func() time.Time { return time.UnixMilli(now.Load()) }, 0)
 	s = newServer(&dialect.Company{Clock: at, Log: slog.New(slog.DiscardHandler)}, Options{AnswerWithin: time.Second}, nil)
 	change(s)
-	listener := must((&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0"))
+	listener := dialecttest.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0"))
 	server := &http.Server{ConnContext: ws.Wired, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(s.connect)}
 	ended := make(chan struct{})
 	go func() {
@@ -63,11 +65,11 @@ func TestAnswerTooLarge(t *testing.T) {
 		}
 	})
 	c := dial(t, url)
-	c.send(`{"id":1,"method":"more"}`)
+	c.Send(`{"id":1,"method":"more"}`)
 	if got := c.answer("1"); got.raw != `{"id":1,"error":"the answer is too large (16777217 bytes)"}` {
 		t.Errorf("%.200s", got.raw)
 	}
-	c.send(`{"id":1,"method":"most"}`)
+	c.Send(`{"id":1,"method":"most"}`)
 	if got := c.answer("1"); len(got.raw) != maxAnswer || got.Error != nil {
 		t.Errorf("%d bytes, %.200s", len(got.raw), got.raw)
 	}
@@ -81,8 +83,8 @@ func TestPanic(t *testing.T) {
 		s.methods["stands"] = on(writeAccess, func(context.Context, *call, noParams) (any, error) { return nil, nil })
 	})
 	c := dial(t, url)
-	c.send(`{"id":1,"method":"falls"}`)
-	c.send(`{"id":2,"method":"stands"}`)
+	c.Send(`{"id":1,"method":"falls"}`)
+	c.Send(`{"id":2,"method":"stands"}`)
 	if got := c.answer("1"); got.raw != `{"id":1,"error":"internal error; see the daemon's log"}` {
 		t.Error(got.raw)
 	}
@@ -120,9 +122,9 @@ func TestPace(t *testing.T) {
 	n := 0
 	barrier := func(c *client) (progress []int, statuses []string) {
 		n++
-		c.send(fmt.Sprintf(`{"id":%d,"method":"none"}`, n))
+		c.Send(fmt.Sprintf(`{"id":%d,"method":"none"}`, n))
 		c.answer(strconv.Itoa(n))
-		for _, f := range c.kept {
+		for _, f := range c.Kept {
 			var u phaseUpdate
 			if err := json.Unmarshal(f.Data, &u); err != nil {
 				t.Fatal(err)
@@ -130,7 +132,7 @@ func TestPace(t *testing.T) {
 			progress = append(progress, u.Progress)
 			statuses = append(statuses, strings.Join(strings.Fields(f.Type+" "+u.Phase+" "+u.Status), " "))
 		}
-		c.kept = nil
+		c.Kept = nil
 		return progress, statuses
 	}
 	barrier(follower)
@@ -182,14 +184,14 @@ func TestPace(t *testing.T) {
 func TestRefusedByPolicy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	w := must(workspace.Open(workspace.SystemEnv(), s.dir))
-	team := must(w.NewTeam(t.Context(), "Core"))
-	must(w.NewAgent(t.Context(), workspace.AgentSpec{Name: "Insider", Role: "worker", Provider: "cmd", TeamID: team}))
+	w := dialecttest.Must(workspace.Open(workspace.SystemEnv(), s.Dir))
+	team := dialecttest.Must(w.NewTeam(t.Context(), "Core"))
+	dialecttest.Must(w.NewAgent(t.Context(), workspace.AgentSpec{Name: "Insider", Role: "worker", Provider: "cmd", TeamID: team}))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.end()
-	s.actor = company.ActorParams{ActorID: "agent_outsider", ActorRole: "worker", ActorTeamID: "team_other"}
+	s.End()
+	s.Actor = company.ActorParams{ActorID: "agent_outsider", ActorRole: "worker", ActorTeamID: "team_other"}
 	s.open()
 	c := s.dial()
 	for method, params := range map[string]object{
@@ -209,10 +211,10 @@ func TestRefusedByPolicy(t *testing.T) {
 // never switched to never woke up.
 func switches(t *testing.T, pid int) (sum int) {
 	t.Helper()
-	for _, name := range must(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))) {
-		for line := range strings.Lines(string(must(os.ReadFile(name)))) {
+	for _, name := range dialecttest.Must(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))) {
+		for line := range strings.Lines(string(dialecttest.Must(os.ReadFile(name)))) {
 			if key, value, _ := strings.Cut(line, ":"); strings.HasSuffix(key, "voluntary_ctxt_switches") {
-				sum += must(strconv.Atoi(strings.TrimSpace(value)))
+				sum += dialecttest.Must(strconv.Atoi(strings.TrimSpace(value)))
 			}
 		}
 	}
@@ -228,15 +230,15 @@ func TestIdle(t *testing.T) {
 	}
 	release := filepath.Join(t.TempDir(), "release")
 	s := newStage(t)
-	s.end() // the other daemon is the one that is looked at
+	s.End() // the other daemon is the one that is looked at
 	url, pid, _ := s.daemonProcess()
 	c, other := dial(t, url), dial(t, url)
 	other.do("agents.list", nil, nil)
 	var made executionStarted
 	c.do("agents.invoke", object{"agentType": "Coder", "task": "hold " + release}, &made)
-	c.await("the agent is at work", func(f frame) bool { return f.Type == "phase.update" && strings.Contains(f.raw, `"inspect"`) })
+	c.Await("the agent is at work", func(f frame) bool { return f.Type == "phase.update" && strings.Contains(f.raw, `"inspect"`) })
 	least := -1
-	for deadline := time.Now().Add(patience); least != 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(dialecttest.Patience); least != 0 && time.Now().Before(deadline); {
 		before := switches(t, pid)
 		time.Sleep(3 * time.Second) // what is measured is a span of time
 		if woken := switches(t, pid) - before; least < 0 || woken < least {
@@ -246,6 +248,6 @@ func TestIdle(t *testing.T) {
 	if least != 0 {
 		t.Errorf("%d context switches in 3 s of idleness at best", least)
 	}
-	write(t, release, "")
+	dialecttest.Write(t, release, "")
 	c.over(made.ExecutionID)
 }

@@ -3,48 +3,23 @@ package autonoma
 // The test binary plays every part: runner, guard, and the worker of each job.
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"ac/heartbeat/job"
-	"ac/heartbeat/workflow"
-	"ac/internal/runtimetest"
-	"ac/runs/session"
+	"ac/dialect"
+	"ac/dialect/dialecttest"
 )
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "answerer" {
-		os.Exit(exitOf(work()))
-	}
-	if len(os.Args) > 1 {
-		executable, err := os.Executable()
-		if err != nil {
-			os.Exit(exitOf(err))
-		}
-		switch os.Args[1] {
-		case session.GuardCommand:
-			os.Exit(exitOf(session.RunGuard()))
-		case job.RunCommand:
-			os.Exit(exitOf(workflow.RunJob(executable, os.Stdin, os.Stdout, nil)))
-		case daemonWord:
-			os.Exit(exitOf(daemon(os.Args[2:])))
-		}
-	}
-	os.Exit(runtimetest.With(m).Run())
-}
-
-func exitOf(err error) int {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	dialecttest.Main(m, dialecttest.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, map[string]func() error{"answerer": work}, func(ctx context.Context, c *dialect.Company) (dialect.Listener, error) {
+		return Listen(ctx, c, Options{Place: dialect.Place{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin})
+	})
 }
 
 // work is a worker. The kind of answer that its prompt asks for, and its goal, say what it
@@ -73,7 +48,7 @@ func work() error {
 			arg, _, _ = strings.Cut(rest, "\n")
 		}
 		fmt.Println("holding")
-		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(dialecttest.Patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 			if _, err := os.Stat(arg); err == nil {
 				break
 			}
@@ -105,14 +80,4 @@ func label(prompt, name string) string {
 		}
 	}
 	return ""
-}
-
-// until waits for a state.
-func until(t *testing.T, what string, reached func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !reached(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it is not so after %v: %s", patience, what)
-		}
-	}
 }

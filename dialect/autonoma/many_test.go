@@ -9,19 +9,21 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/dialecttest"
+
 	"ac/workspace"
 )
 
 // multiply copies a job that is over n times.
 func (s *stage) multiply(id string, n int) {
-	s.t.Helper()
-	from := filepath.Join(s.dir, workspace.JobDir(s.project, id))
+	s.T.Helper()
+	from := filepath.Join(s.Dir, workspace.JobDir(s.Project, id))
 	for i := range n {
 		made := fmt.Sprintf("job_0COPY%04d", i)
-		for _, e := range must(os.ReadDir(from)) {
+		for _, e := range dialecttest.Must(os.ReadDir(from)) {
 			if e.Type().IsRegular() {
-				text := strings.ReplaceAll(string(must(os.ReadFile(filepath.Join(from, e.Name())))), id, made)
-				write(s.t, filepath.Join(s.dir, workspace.JobDir(s.project, made), e.Name()), text)
+				text := strings.ReplaceAll(string(dialecttest.Must(os.ReadFile(filepath.Join(from, e.Name())))), id, made)
+				dialecttest.Write(s.T, filepath.Join(s.Dir, workspace.JobDir(s.Project, made), e.Name()), text)
 			}
 		}
 	}
@@ -37,34 +39,34 @@ func TestOverIsNotRead(t *testing.T) {
 	var made executionStarted
 	c.do("agents.invoke", object{"agentType": "Coder", "task": "say"}, &made)
 	c.over(made.ExecutionID)
-	s.end()
+	s.End()
 	s.multiply(made.ExecutionID, 20)
 	s.open()
 	c = s.dial()
 	c.do("agents.list", nil, nil)
 	for i := range 20 {
-		file := filepath.Join(s.dir, workspace.JobDir(s.project, fmt.Sprintf("job_0COPY%04d", i)), "job.yaml")
-		text := string(must(os.ReadFile(file)))
+		file := filepath.Join(s.Dir, workspace.JobDir(s.Project, fmt.Sprintf("job_0COPY%04d", i)), "job.yaml")
+		text := string(dialecttest.Must(os.ReadFile(file)))
 		anew := strings.Replace(text, "status: completed", "status: queued", 1)
 		if anew == text {
 			t.Fatalf("%s is not over", text)
 		}
-		write(t, file, anew)
+		dialecttest.Write(t, file, anew)
 	}
-	if active := must(s.server.activeRecords(t.Context())); len(active) != 0 {
+	if active := dialecttest.Must(s.server.activeRecords(t.Context())); len(active) != 0 {
 		t.Errorf("%d records were read again", len(active))
 	}
 	c.do("agents.invoke", object{"agentType": "Coder", "task": "say more"}, &made)
-	c.await("the end", func(f frame) bool { return f.Type == "execution.complete" })
-	for _, f := range c.kept {
+	c.Await("the end", func(f frame) bool { return f.Type == "execution.complete" })
+	for _, f := range c.Kept {
 		if strings.Contains(f.raw, "job_0COPY") {
 			t.Errorf("%s", f.raw)
 		}
 	}
 }
 
-// TestEndsWhileNobodyIsThere pins that the end of a task is told to those who were connected
-// then, and to nobody who comes later.
+// TestEndsWhileNobodyIsThere pins that those who were connected then hear of the end of a
+// task, and nobody who comes later.
 func TestEndsWhileNobodyIsThere(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
@@ -72,18 +74,18 @@ func TestEndsWhileNobodyIsThere(t *testing.T) {
 	first := s.dial()
 	var made taskStarted
 	first.do("background.launch", object{"agentType": "Coder", "task": "hold " + release}, &made)
-	_ = first.conn.CloseNow()
-	until(t, "the clients are gone", func() bool { return len(s.server.connections.All()) == 0 })
-	write(t, release, "")
-	until(t, "the task is over", func() bool {
-		record := must(s.server.record(t.Context(), made.TaskID))
+	_ = first.Conn.CloseNow()
+	dialecttest.Until(t, "the clients are gone", func() bool { return len(s.server.connections.All()) == 0 })
+	dialecttest.Write(t, release, "")
+	dialecttest.Until(t, "the task is over", func() bool {
+		record := dialecttest.Must(s.server.record(t.Context(), made.TaskID))
 		return record.Over()
 	})
 	second := s.dial()
 	second.do("background.list", nil, nil)
 	var next taskStarted
 	second.do("background.launch", object{"agentType": "Coder", "task": "say"}, &next)
-	second.await("the end of the next task", func(f frame) bool {
+	second.Await("the end of the next task", func(f frame) bool {
 		if strings.Contains(f.raw, made.TaskID) {
 			t.Errorf("%s", f.raw)
 		}

@@ -2,6 +2,7 @@ package autonoma
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -163,5 +164,25 @@ func TestFilesRead(t *testing.T) {
 	}
 	if got := filesRead(items); got != 2 {
 		t.Errorf("%d files", got)
+	}
+}
+
+// TestPhaseBetweenTwoLooks: a phase that began and ended since the last look is reported to have
+// run. One in which nothing happened is not.
+func TestPhaseBetweenTwoLooks(t *testing.T) {
+	t.Parallel()
+	w := newPhaseWalk(stamp(1))
+	w.raise(80)
+	w.enter(generate, stamp(2))
+	got := []phaseUpdate{}
+	for _, n := range phaseNews("job_a", [phaseCount]phase{}, w.phases) {
+		got = append(got, n.update)
+	}
+	want := []phaseUpdate{
+		{"job_a", "research", "running", 0}, {"job_a", "research", "completed", 100},
+		{"job_a", "inspect", "completed", 100}, {"job_a", "generate", "running", 0},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

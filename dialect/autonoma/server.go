@@ -88,7 +88,7 @@ func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server
 	s.methods = methods()
 	s.programs = dialect.NewPrograms(s.work, c)
 	s.watch = newJobWatch(s)
-	s.codes = newCodeMemory()
+	s.codes = newCodeMemory(s.began)
 	return s
 }
 
@@ -160,7 +160,7 @@ func (s *server) connect(w http.ResponseWriter, r *http.Request) {
 	c.serve(conn)
 }
 
-// badFrame tells of a frame that is ignored, once a second at most.
+// badFrame logs a frame that is ignored, once a second at most.
 func (s *server) badFrame(err error) {
 	now := s.Clock.Now()
 	s.mu.Lock()

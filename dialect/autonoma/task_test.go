@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ac/dialect/dialecttest"
 )
 
 // TestTask pins the way of a task: its agent, its answer before its first event, its phases
@@ -21,10 +23,10 @@ func TestTask(t *testing.T) {
 	if len(agents) == 0 || !slices.Contains(agents, agent{s.agent, "Coder", "worker (cmd)", "available"}) {
 		t.Fatalf("agents: %+v", agents)
 	}
-	write(t, filepath.Join(s.repo, "src/unsaved.py"), "mine\n")
-	c.send(`{"id":"req_2","method":"agents.invoke","params":{"agentType":"coder","task":"write notes.md","context":{"file":"src/x.py"}}}`)
+	dialecttest.Write(t, filepath.Join(s.Repo, "src/unsaved.py"), "mine\n")
+	c.Send(`{"id":"req_2","method":"agents.invoke","params":{"agentType":"coder","task":"write notes.md","context":{"file":"src/x.py"}}}`)
 	id, seen := "", []phaseUpdate{}
-	for f := range c.in {
+	for f := range c.In {
 		switch {
 		case string(f.ID) == `"req_2"`:
 			var made executionStarted
@@ -71,13 +73,13 @@ func TestTask(t *testing.T) {
 		}
 	}
 	// Another client hears of the task, and of no phase.
-	other.await("the task is over", func(f frame) bool {
+	other.Await("the task is over", func(f frame) bool {
 		if f.Type == "phase.update" || f.Type == "execution.complete" {
 			t.Errorf("%s to a client that follows nothing", f.raw)
 		}
 		return f.Type == "task.update" && strings.Contains(f.raw, `"taskId":"`+id+`","status":"completed","progress":100`)
 	})
-	if _, err := os.Stat(filepath.Join(s.repo, "notes.md")); err == nil {
+	if _, err := os.Stat(filepath.Join(s.Repo, "notes.md")); err == nil {
 		t.Error("the repository was written to")
 	}
 	var rows []backgroundTask

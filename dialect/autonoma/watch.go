@@ -251,19 +251,37 @@ func (c *connection) tellPhases(e execution) (changed bool) {
 	}
 	f.told = e.phases
 	c.mu.Unlock()
-	for i, p := range e.phases {
+	for _, n := range phaseNews(e.id, before, e.phases) {
+		c.tell("phase.update", n.update, n.key)
+		changed = true
+	}
+	return changed
+}
+
+// phaseNew is one change of a phase. The next one of its key may take its place.
+type phaseNew struct {
+	update phaseUpdate
+	key    string
+}
+
+// phaseNews are the changes from one look to the next, in order. A phase that began and ended
+// between the two ran, too, if anything happened in it.
+func phaseNews(id string, before, now [phaseCount]phase) (list []phaseNew) {
+	for i, p := range now {
 		old := before[i]
 		if p.Status == old.Status && p.Progress == old.Progress || old.Status == "" && p.Status == phasePending {
 			continue
 		}
 		key := ""
-		if p.Status == phaseRunning && old.Status == phaseRunning {
-			key = "phase " + e.id + " " + p.Name // the next one may take its place
+		switch {
+		case p.Status == phaseRunning && old.Status == phaseRunning:
+			key = "phase " + id + " " + p.Name
+		case p.Status != phaseRunning && old.Status != phaseRunning && p.Duration != nil:
+			list = append(list, phaseNew{update: phaseUpdate{id, p.Name, phaseRunning, old.Progress}})
 		}
-		c.tell("phase.update", phaseUpdate{e.id, p.Name, p.Status, p.Progress}, key)
-		changed = true
+		list = append(list, phaseNew{phaseUpdate{id, p.Name, p.Status, p.Progress}, key})
 	}
-	return changed
+	return list
 }
 
 // end tells those who follow an execution that it is over, and wakes those who wait for

@@ -71,12 +71,12 @@ func (f *subscription) attempt(step, run string) error {
 	return nil
 }
 
-// stream tells an event of a call.
+// stream sends an event of a call.
 func (f *subscription) stream(call *agentCall, event any) {
 	f.say(nil, "agent_streaming", agentStreaming{f.run, call.name, call.model, event})
 }
 
-// drain tells all that the logs of a call have.
+// drain sends all that the logs of a call have.
 func (f *subscription) drain(call *agentCall) error {
 	for i := range call.attempts {
 		a := &call.attempts[i]
@@ -95,7 +95,7 @@ func (f *subscription) drain(call *agentCall) error {
 	return nil
 }
 
-// line tells what an event of an attempt changes.
+// line sends what an event of an attempt changes.
 func (f *subscription) line(call *agentCall, a *attempt, seq int64, line []byte) {
 	kind := events.Type(line)
 	for _, change := range a.fold.Line(seq, line) {
@@ -114,7 +114,7 @@ func (f *subscription) line(call *agentCall, a *attempt, seq int64, line []byte)
 	}
 }
 
-// change tells a change of the transcript.
+// change sends a change of the transcript.
 func (f *subscription) change(call *agentCall, a *attempt, c transcript.Change) {
 	if c.Item == nil || c.Item.Parent != "" {
 		return // what a helper of the agent says is no answer of it
@@ -155,7 +155,7 @@ func (a *attempt) pieces(c transcript.Change) (list []string) {
 	return list
 }
 
-// thought tells what an agent thinks.
+// thought sends what an agent thinks.
 func (f *subscription) thought(call *agentCall, a *attempt, c transcript.Change) {
 	id := c.Item.ID
 	if _, known := a.said[id]; !known {
@@ -170,7 +170,7 @@ func (f *subscription) thought(call *agentCall, a *attempt, c transcript.Change)
 	}
 }
 
-// tool tells of a tool, or of a change of a file.
+// tool sends what an agent does with a tool, or to a file.
 func (f *subscription) tool(call *agentCall, a *attempt, c transcript.Change) {
 	id := c.Item.ID
 	t := a.open[id]
@@ -247,7 +247,7 @@ func resultOfTool(item *transcript.Item) toolResult {
 	return r
 }
 
-// finish tells the end of a call.
+// finish sends the end of a call.
 func (f *subscription) finish(call *agentCall, s doc.FlowStep) error {
 	for i := range call.attempts {
 		a := &call.attempts[i]

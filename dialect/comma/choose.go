@@ -19,24 +19,6 @@ func (s *server) agents(ctx context.Context) ([]company.AgentRow, error) {
 	return dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
 }
 
-// named is the agent of an id, or of a name, without regard to case.
-func named(rows []company.AgentRow, name string) (company.AgentRow, bool) {
-	for _, means := range []func(company.AgentRow) bool{
-		func(a company.AgentRow) bool { return a.AgentID == name },
-		func(a company.AgentRow) bool { return a.Name == name },
-		func(a company.AgentRow) bool {
-			return strings.EqualFold(a.AgentID, name) || strings.EqualFold(a.Name, name)
-		},
-	} {
-		for _, a := range rows {
-			if means(a) {
-				return a, true
-			}
-		}
-	}
-	return company.AgentRow{}, false
-}
-
 // chooser finds who plays the agents of a strategy.
 func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model string) (agent, chosen string, err error), error) {
 	rows, err := s.agents(ctx)
@@ -45,7 +27,7 @@ func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model 
 	}
 	byDefault := ""
 	if s.AgentID != "" {
-		a, ok := named(rows, s.AgentID)
+		a, ok := dialect.Named(rows, s.AgentID)
 		if !ok {
 			return nil, fail(codePrepare, "agent %s does not exist", s.AgentID)
 		}
@@ -53,12 +35,12 @@ func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model 
 	}
 	return func(key, model string) (agent, chosen string, err error) {
 		if id, direct := strings.CutPrefix(model, "ac/"); direct {
-			if a, ok := named(rows, id); ok {
+			if a, ok := dialect.Named(rows, id); ok {
 				return a.AgentID, "", nil
 			}
 			return "", "", fail(codePrepare, "Agent %q: there is no agent %q in this workspace", key, id)
 		}
-		if a, ok := named(rows, key); ok && !overridden {
+		if a, ok := dialect.Named(rows, key); ok && !overridden {
 			return a.AgentID, "", nil
 		}
 		if byDefault != "" {
@@ -166,7 +148,7 @@ func (s *server) model(ctx context.Context, agent string, task *doc.TaskNode) st
 	if err != nil {
 		return ""
 	}
-	a, ok := named(rows, agent)
+	a, ok := dialect.Named(rows, agent)
 	if !ok {
 		return ""
 	}

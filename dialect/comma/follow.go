@@ -41,7 +41,7 @@ type subscription struct {
 	sending sync.Mutex // while an event is sent
 
 	seq    int64 // in the log of the run
-	head   int64 // up to where nothing is told: that was before
+	head   int64 // up to where nothing is sent: that was before
 	quiet  bool
 	record doc.WorkflowRun // as it was read last
 	views  map[int]shown   // by template
@@ -113,7 +113,7 @@ func (f *subscription) rouse() {
 	}
 }
 
-// serve tells what happens until the subscription ends.
+// serve sends what happens until the subscription ends.
 func (f *subscription) serve() {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -128,7 +128,7 @@ func (f *subscription) serve() {
 			looks = f.begun && !f.record.Over()
 		}
 		if looks {
-			// A runner that died is made up for by whoever looks.
+			// A runner that died is made up for by the next process that looks.
 			if _, err := f.server.record(f.live, f.run); err != nil && f.live.Err() == nil {
 				f.server.Log.Warn("a run cannot be looked at", "run", f.run, "error", err)
 			}
@@ -145,7 +145,7 @@ func (f *subscription) serve() {
 	}
 }
 
-// look tells all that happened since the last time.
+// look sends all that happened since the last time.
 func (f *subscription) look() error {
 	for more := true; more; {
 		page, err := f.read(f.live, f.run, f.seq, logPage)
@@ -183,7 +183,7 @@ func (f *subscription) look() error {
 	return nil
 }
 
-// settleQuiet ends the part of the log that is not told, once it is read: the client hears
+// settleQuiet ends the part of the log that is not sent, once it is read: the client hears
 // what is open.
 func (f *subscription) settleQuiet(next int64) error {
 	if !f.quiet || next <= f.head {
@@ -278,12 +278,12 @@ type stepPayload struct {
 	Round  int            `json:"round"`
 }
 
-// event tells of one event of the run.
+// event sends what one event of the run means to clients.
 func (f *subscription) event(line []byte) error {
 	var e logged
 	var p stepPayload
 	if unreadable := json.Unmarshal(line, &e); unreadable != nil {
-		return nil //nolint:nilerr // a torn line tells nobody anything
+		return nil //nolint:nilerr // a torn line says nothing
 	}
 	switch e.Type {
 	case events.WorkflowStarted:
@@ -300,7 +300,7 @@ func (f *subscription) event(line []byte) error {
 		}
 	case events.SteerQueued:
 		var said session.SteerEvent
-		if json.Unmarshal(e.Payload, &said) == nil && f.begun { // what was said before was told then
+		if json.Unmarshal(e.Payload, &said) == nil && f.begun { // what was said before was sent then
 			f.say(nil, "steer_queued", steerQueued{f.run, said.Text})
 		}
 	case events.RunPolicyChanged:
@@ -309,7 +309,7 @@ func (f *subscription) event(line []byte) error {
 	return nil
 }
 
-// flowEvent tells of an event of the flow.
+// flowEvent sends what an event of the flow means to clients.
 func (f *subscription) flowEvent(kind string, p stepPayload) error {
 	switch kind {
 	case events.WorkflowRound:
@@ -354,7 +354,7 @@ func (f *subscription) step(name string) (doc.FlowStep, bool) {
 	return doc.FlowStep{}, false
 }
 
-// startRound tells that the flow begins.
+// startRound says that the flow begins.
 func (f *subscription) startRound(round int) error {
 	v, err := f.view(round)
 	if err != nil {
@@ -365,7 +365,7 @@ func (f *subscription) startRound(round int) error {
 	return f.walk()
 }
 
-// policyChanged tells the rules of a run, or of an agent of it.
+// policyChanged sends the rules of a run, or of an agent of it.
 func (f *subscription) policyChanged(payload []byte) {
 	var change policy.ChangeEvent
 	if json.Unmarshal(payload, &change) == nil {

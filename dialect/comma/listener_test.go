@@ -15,15 +15,17 @@ import (
 	"testing"
 	"time"
 
+	"ac/dialect/dialecttest"
+
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 )
 
 // get asks for a path with some headers.
 func (s *stage) get(path string, header http.Header) (status int, body string) {
-	s.t.Helper()
+	s.T.Helper()
 	url := "http" + strings.TrimSuffix(strings.TrimPrefix(s.url, "ws"), "/ws") + path
-	r := must(http.NewRequestWithContext(s.t.Context(), http.MethodGet, url, nil))
+	r := dialecttest.Must(http.NewRequestWithContext(s.T.Context(), http.MethodGet, url, nil))
 	r.Header = header
 	if host := header.Get("Host"); host != "" {
 		r.Host = host
@@ -31,10 +33,10 @@ func (s *stage) get(path string, header http.Header) (status int, body string) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Do(r)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // it was read
-	text := must(io.ReadAll(answer.Body))
+	text := dialecttest.Must(io.ReadAll(answer.Body))
 	return answer.StatusCode, string(text)
 }
 
@@ -104,33 +106,33 @@ func TestFrames(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	c := s.dial()
-	if err := c.conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"ping","requestId":""}`)); err != nil {
+	if err := c.Conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"type":"ping","requestId":""}`)); err != nil {
 		t.Fatal(err)
 	}
-	if m := c.next("pong"); m.Type != "pong" || m.RequestID == nil || *m.RequestID != "" {
+	if m := c.Next("pong"); m.Type != "pong" || m.RequestID == nil || *m.RequestID != "" {
 		t.Error(m.raw)
 	}
-	w := must(c.conn.Writer(t.Context(), websocket.MessageText))
+	w := dialecttest.Must(c.Conn.Writer(t.Context(), websocket.MessageText))
 	for _, part := range []string{`{"type":`, `"ping"`, `}`} {
-		must(io.WriteString(w, part))
+		dialecttest.Must(io.WriteString(w, part))
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if m := c.next("pong"); m.Type != "pong" || m.RequestID != nil {
+	if m := c.Next("pong"); m.Type != "pong" || m.RequestID != nil {
 		t.Error(m.raw)
 	}
-	c.sendText("not json")
-	if m := c.next("a fault"); m.Code != "PARSE_ERROR" || m.RequestID != nil {
+	c.Send("not json")
+	if m := c.Next("a fault"); m.Code != "PARSE_ERROR" || m.RequestID != nil {
 		t.Error(m.raw)
 	}
-	c.sendText(`{"type":"subscribe","requestId":"r"}`)
-	if m := c.next("a fault"); m.Code != "VALIDATION_ERROR" || *m.RequestID != "r" {
+	c.Send(`{"type":"subscribe","requestId":"r"}`)
+	if m := c.Next("a fault"); m.Code != "VALIDATION_ERROR" || *m.RequestID != "r" {
 		t.Error(m.raw)
 	}
 	big := s.dial()
-	big.sendText(strings.Repeat(" ", maxMessage+1))
-	if _, ok := <-big.in; ok {
+	big.Send(strings.Repeat(" ", maxMessage+1))
+	if _, ok := <-big.In; ok {
 		t.Error("a message that is too large is answered")
 	}
 	var closed websocket.CloseError
@@ -143,7 +145,7 @@ func TestFrames(t *testing.T) {
 		_, _, err := conn.Read(context.Background())
 		read <- err
 	}()
-	s.end()
+	s.End()
 	if err := <-read; !errors.As(err, &closed) || closed.Code != websocket.StatusGoingAway || closed.Reason != "Server shutting down" {
 		t.Error(err)
 	}
@@ -167,7 +169,7 @@ func TestCrowd(t *testing.T) {
 	for _, conn := range open {
 		_ = conn.CloseNow()
 	}
-	until(t, "there is room", func() bool { return s.server.connections.Count() == 0 })
+	dialecttest.Until(t, "there is room", func() bool { return s.server.connections.Count() == 0 })
 	s.dial().ask("ping", nil)
 }
 
@@ -179,7 +181,7 @@ func TestLists(t *testing.T) {
 	if m := c.ask("list_strategies", nil); !strings.Contains(m.raw, `"runs":[]`) {
 		t.Error(m.raw)
 	}
-	c.prepare("p", s.one(), object{"cwd": s.repo})
+	c.prepare("p", s.one(), object{"cwd": s.Repo})
 	if m := c.ask("list_strategies", nil); !strings.Contains(m.raw, `"runId":"p","strategyName":"One","status":"pending"`) || strings.Contains(m.raw, "completedAt") {
 		t.Error(m.raw)
 	}
@@ -187,8 +189,8 @@ func TestLists(t *testing.T) {
 		t.Error(m.raw)
 	}
 	c.send("start_run", object{"runId": "p", "input": "hi"})
-	c.await("the end", func(m message) bool { return m.is("strategy_completed", "p") })
-	write(t, filepath.Join(s.dir, "org/workflows/docs/one.yaml"), "schema_version: 1\ntype: workflow\nid: docs:one\nname: Doc\nflow: {kind: task, id: w, agent: {name: Printer}, goal: say}\n")
+	c.Await("the end", func(m message) bool { return m.is("strategy_completed", "p") })
+	dialecttest.Write(t, filepath.Join(s.Dir, "org/workflows/docs/one.yaml"), "schema_version: 1\ntype: workflow\nid: docs:one\nname: Doc\nflow: {kind: task, id: w, agent: {name: Printer}, goal: say}\n")
 	m := c.prepare("q", "workflow:docs:one", nil)
 	if diff := cmp.Diff(plain(t, object{"name": "w", "type": "sequential", "steps": []object{{"agent": "w"}}}), m.field("flowTree")); diff != "" {
 		t.Error(diff)
@@ -199,10 +201,10 @@ func TestLists(t *testing.T) {
 		t.Error(got)
 	}
 	var rows struct{ Runs []runRow }
-	if err := json.Unmarshal([]byte(c.ask("list_runs", object{"cwd": s.repo + "/."}).raw), &rows); err != nil || len(rows.Runs) != 1 {
+	if err := json.Unmarshal([]byte(c.ask("list_runs", object{"cwd": s.Repo + "/."}).raw), &rows); err != nil || len(rows.Runs) != 1 {
 		t.Fatalf("%+v %v", rows, err)
 	}
-	if r := rows.Runs[0]; r.RunID != "p" || r.Cwd != s.repo || r.Status != "completed" || r.CompletedAt == nil || r.StrategyPath != filepath.Join(s.dir, "strategies/one.json") {
+	if r := rows.Runs[0]; r.RunID != "p" || r.Cwd != s.Repo || r.Status != "completed" || r.CompletedAt == nil || r.StrategyPath != filepath.Join(s.Dir, "strategies/one.json") {
 		t.Errorf("%+v", r)
 	}
 	if m := c.ask("list_runs", object{}); !strings.Contains(m.raw, `"strategyPath":"workflow:docs:one"`) {
@@ -211,7 +213,7 @@ func TestLists(t *testing.T) {
 	for want, members := range map[string]object{
 		"Run not found: none":                           {"runId": "none"},
 		"Strategy file not found: workflow:a:none":      {"strategyPath": "workflow:a:none"},
-		"Strategy file not found: " + s.dir + "/x.json": {"strategyPath": "x.json"},
+		"Strategy file not found: " + s.Dir + "/x.json": {"strategyPath": "x.json"},
 		"Strategy path is outside the folders this server reads: /etc/x.json; start it with --strategies": {"strategyPath": "/etc/x.json"},
 		"cwd /tmp is not inside a repository linked to this project":                                      {"strategyPath": s.one(), "cwd": "/tmp"},
 	} {
@@ -243,7 +245,7 @@ func TestOthers(t *testing.T) {
 		t.Errorf("%+v", ids)
 	}
 	var models struct{ Models []availableModel }
-	if err := json.Unmarshal([]byte(c.ask("get_available_models", object{"modelId": s.agents["Speaker"]}).raw), &models); err != nil || len(models.Models) != 1 {
+	if err := json.Unmarshal([]byte(c.ask("get_available_models", object{"modelId": s.Agents["Speaker"]}).raw), &models); err != nil || len(models.Models) != 1 {
 		t.Fatalf("%+v %v", models, err)
 	}
 	if m := models.Models[0]; !m.HasCredentials || m.Name != "Speaker" || !cmp.Equal(m.ConfiguredProviders, []string{"ac"}) {
@@ -270,7 +272,7 @@ func TestOthers(t *testing.T) {
 		"hub_remove HUB_ERROR Packages are not fetched by this server.":                                             {"name": "x"},
 		"update_mcp_server MCP_UPDATE_FAILED Unknown MCP server: x":                                                 {"serverId": "x", "enabled": true, "scope": "default"},
 		"update_mcp_server MCP_UPDATE_FAILED MCP servers are switched for all runs.":                                {"serverId": "x", "enabled": true, "scope": "run"},
-		"list_mcp_servers MCP_LIST_FAILED Strategy file not found: " + s.dir + "/none.json":                         {"strategyPath": "none.json"},
+		"list_mcp_servers MCP_LIST_FAILED Strategy file not found: " + s.Dir + "/none.json":                         {"strategyPath": "none.json"},
 	} {
 		kind, want, _ := strings.Cut(kind, " ")
 		if code, text := c.refused(kind, members); code+" "+text != want {
@@ -281,12 +283,12 @@ func TestOthers(t *testing.T) {
 
 // process starts a listener of its own process, and returns how to kill it.
 func (s *stage) process() (url string, kill func()) {
-	s.t.Helper()
-	cmd := exec.Command(must(os.Executable()), daemonWord, s.dir, s.project) //nolint:gosec // it is this test
+	s.T.Helper()
+	cmd := exec.Command(dialecttest.Must(os.Executable()), dialecttest.Daemon, s.Dir, s.Project) //nolint:gosec // it is this test
 	cmd.Stderr = os.Stderr
-	out := must(cmd.StdoutPipe())
+	out := dialecttest.Must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	killed := false
 	kill = func() {
@@ -296,8 +298,8 @@ func (s *stage) process() (url string, kill func()) {
 			_ = cmd.Wait() // it was killed
 		}
 	}
-	s.t.Cleanup(kill)
-	line := must(bufio.NewReader(out).ReadString('\n'))
+	s.T.Cleanup(kill)
+	line := dialecttest.Must(bufio.NewReader(out).ReadString('\n'))
 	return strings.TrimSpace(line), kill
 }
 
@@ -312,11 +314,11 @@ func TestKilled(t *testing.T) {
 	release := filepath.Join(t.TempDir(), "go")
 	c.prepare("live", path, nil)
 	c.send("start_run", object{"runId": "live", "input": "hold " + release})
-	c.await("it works", func(m message) bool { return m.RunID == "live" && strings.Contains(string(m.Event), "holding") })
-	outside := filepath.Join(s.dir, "elsewhere.md")
-	c.prepare("asking", path, object{"cwd": s.repo})
+	c.Await("it works", func(m message) bool { return m.RunID == "live" && strings.Contains(string(m.Event), "holding") })
+	outside := filepath.Join(s.Dir, "elsewhere.md")
+	c.prepare("asking", path, object{"cwd": s.Repo})
 	c.send("start_run", object{"runId": "asking", "input": "write " + outside})
-	asked := c.await("it asks", func(m message) bool { return m.is("request_permission", "asking") })
+	asked := c.Await("it asks", func(m message) bool { return m.is("request_permission", "asking") })
 	c.prepare("waiting", path, nil)
 	kill()
 
@@ -331,11 +333,11 @@ func TestKilled(t *testing.T) {
 	}
 	c.send("subscribe", object{"runId": "live"})
 	c.send("permission_decision", object{"runId": "asking", "permissionRequestId": asked.field("requestId"), "decision": "allow"})
-	if m := c.await("the end", func(m message) bool { return m.is("strategy_completed", "asking") }); m.RequestID != nil {
+	if m := c.Await("the end", func(m message) bool { return m.is("strategy_completed", "asking") }); m.RequestID != nil {
 		t.Error(m.raw)
 	}
-	write(t, release, "")
-	if m := c.await("the end", func(m message) bool { return m.is("strategy_completed", "live") }); m.field("result") != "holding released" {
+	dialecttest.Write(t, release, "")
+	if m := c.Await("the end", func(m message) bool { return m.is("strategy_completed", "live") }); m.field("result") != "holding released" {
 		t.Error(m.raw)
 	}
 }
@@ -354,9 +356,9 @@ func TestLeft(t *testing.T) {
 	}
 	c.prepare("l", path, nil)
 	c.send("start_run", object{"runId": "l", "input": "hold " + release})
-	c.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
-	_ = c.conn.CloseNow()
-	until(t, "the client has gone", func() bool { return s.server.connections.Count() == 0 })
+	c.Await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	_ = c.Conn.CloseNow()
+	dialecttest.Until(t, "the client has gone", func() bool { return s.server.connections.Count() == 0 })
 	c = s.dial()
 	c.prepare("r", path, nil)
 	m := c.prepare("l", path, nil) // it goes on: attached
@@ -367,9 +369,9 @@ func TestLeft(t *testing.T) {
 		t.Errorf("%s %s", code, text)
 	}
 	c.send("steer_run", object{"runId": "l", "text": "again"})
-	c.await("it is queued", func(m message) bool { return m.is("steer_queued", "l") })
-	write(t, release, "")
-	c.await("the end", func(m message) bool { return m.is("strategy_completed", "l") })
+	c.Await("it is queued", func(m message) bool { return m.is("steer_queued", "l") })
+	dialecttest.Write(t, release, "")
+	c.Await("the end", func(m message) bool { return m.is("strategy_completed", "l") })
 }
 
 // TestOnExit pins that a listener which is to stop its runs does.
@@ -379,15 +381,15 @@ func TestOnExit(t *testing.T) {
 	c := s.dial()
 	c.prepare("x", s.one(), nil)
 	c.send("start_run", object{"runId": "x", "input": "hold " + filepath.Join(t.TempDir(), "never")})
-	c.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	c.Await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
 	before := time.Now()
-	s.end()
-	if took := time.Since(before); took > patience {
+	s.End()
+	if took := time.Since(before); took > dialecttest.Patience {
 		t.Error(took)
 	}
 	s.open()
 	c = s.dial()
-	until(t, "the run is over", func() bool {
+	dialecttest.Until(t, "the run is over", func() bool {
 		return strings.Contains(c.ask("list_strategies", nil).raw, `"runId":"x","strategyName":"One","status":"cancelled"`)
 	})
 }

@@ -22,7 +22,7 @@ import (
 const (
 	maxRows         = 500
 	maxRecords      = 200
-	maxConversation = 4 << 20 // bytes
+	maxConversation = 4 << 20 // bytes of the message with the conversation of a run
 	maxToolOutput   = 4 << 10
 )
 
@@ -182,22 +182,50 @@ type toolOutput struct {
 type roundInput struct {
 	Text           string `json:"text"`
 	BeforeRecordID string `json:"beforeRecordId,omitempty"`
+	round          int
 }
 
 func noConversation() conversation {
 	return conversation{Records: []callRecord{}, RetentionEvents: []shape.Value{}, Inputs: []roundInput{}}
 }
 
-// conversation reads what was said in a run: the newest calls, as many as fit.
-func (s *server) conversation(ctx context.Context, record doc.WorkflowRun) (conversation, error) {
+// conversation reads what was said in a run, as much as fits into room bytes: its newest
+// inputs, in at most half of them, and its newest calls.
+func (s *server) conversation(ctx context.Context, record doc.WorkflowRun, room int) (conversation, error) {
 	talk := noConversation()
-	templates, err := workflow.Templates(record)
+	ended, steps, err := endedCalls(record)
 	if err != nil {
 		return talk, err
 	}
-	firsts := map[int]string{}   // of each round
-	var ended []workflow.Passage // but for questions that nobody was asked
-	steps := map[string]doc.FlowStep{}
+	var used int
+	talk.Inputs, used = newestInputs(record, room/2)
+	room -= used
+	firsts := map[int]string{} // of each round
+	for _, p := range slices.Backward(ended) {
+		one, err := s.callRecord(ctx, record.RunID, p, steps[stepKey(p.Round, p.Path, p.Iteration)])
+		if err != nil {
+			return talk, err
+		}
+		if room -= encodedSize(one); room < 0 {
+			break
+		}
+		talk.Records, firsts[p.Round] = append(talk.Records, one), one.ID
+	}
+	slices.Reverse(talk.Records)
+	for i := range talk.Inputs {
+		talk.Inputs[i].BeforeRecordID = firsts[talk.Inputs[i].round]
+	}
+	return talk, nil
+}
+
+// endedCalls are the newest calls of a run that are over, without questions that nobody was
+// asked, and its steps by their keys.
+func endedCalls(record doc.WorkflowRun) (ended []workflow.Passage, steps map[string]doc.FlowStep, err error) {
+	templates, err := workflow.Templates(record)
+	if err != nil {
+		return nil, nil, err
+	}
+	steps = map[string]doc.FlowStep{}
 	for _, step := range record.Steps {
 		steps[stepKey(step.Round, step.Path, step.Iteration)] = step
 	}
@@ -206,27 +234,38 @@ func (s *server) conversation(ctx context.Context, record doc.WorkflowRun) (conv
 			ended = append(ended, p)
 		}
 	}
-	ended = ended[max(0, len(ended)-maxRecords):]
-	size := 0
-	for _, p := range slices.Backward(ended) {
-		one, err := s.callRecord(ctx, record.RunID, p, steps[stepKey(p.Round, p.Path, p.Iteration)])
-		if err != nil {
-			return talk, err
+	return ended[max(0, len(ended)-maxRecords):], steps, nil
+}
+
+// newestInputs are the last inputs of a run's rounds that fit into room bytes, each with
+// room for the id of a call, and what they use of it.
+func newestInputs(record doc.WorkflowRun, room int) (inputs []roundInput, used int) {
+	inputs = []roundInput{}
+	for _, round := range slices.Backward(record.Rounds) {
+		if round.Input == "" {
+			continue
 		}
-		text, err := dialect.Encode(one)
-		if size += len(text); err != nil || size > maxConversation/2 {
+		size := encodedSize(roundInput{Text: round.Input, BeforeRecordID: record.RunID + ":" + strings.Repeat("0", maxStepID)})
+		if used+size > room {
 			break
 		}
-		talk.Records, firsts[p.Round] = append(talk.Records, one), one.ID
+		used += size
+		inputs = append(inputs, roundInput{Text: round.Input, round: round.Round})
 	}
-	slices.Reverse(talk.Records)
-	for _, round := range slices.Backward(record.Rounds) {
-		if size += 2 * len(round.Input); round.Input != "" && size < maxConversation {
-			talk.Inputs = append(talk.Inputs, roundInput{round.Input, firsts[round.Round]})
-		}
+	slices.Reverse(inputs)
+	return inputs, used
+}
+
+// maxStepID bounds the id of a step, in bytes.
+const maxStepID = 200
+
+// encodedSize is what a value adds to a list in a message, in bytes.
+func encodedSize(v any) int {
+	text, err := dialect.Encode(v)
+	if err != nil {
+		return maxConversation // it fits nowhere
 	}
-	slices.Reverse(talk.Inputs)
-	return talk, nil
+	return len(text) + 1 // and a comma
 }
 
 // stepKey names an entry of a node.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"ac/dialect/dialecttest"
 )
 
 // TestMessages holds every type of messages to its members: each that is needed is missed,
@@ -29,7 +31,7 @@ func TestMessages(t *testing.T) {
 			needed["runId"] = "x"
 		}
 		for _, fits := range []object{whole, needed} {
-			if r, err := readMessage(must(json.Marshal(fits))); err != nil || r.Type != m.name {
+			if r, err := readMessage(dialecttest.Must(json.Marshal(fits))); err != nil || r.Type != m.name {
 				t.Errorf("%v: %v", fits, err)
 			}
 		}
@@ -42,7 +44,7 @@ func TestMessages(t *testing.T) {
 				if bad[member.name] = wrong; wrong == "absent" {
 					delete(bad, member.name)
 				}
-				_, err := readMessage(must(json.Marshal(bad)))
+				_, err := readMessage(dialecttest.Must(json.Marshal(bad)))
 				refused := wrong != "absent" || !member.optional
 				if (err != nil) != refused || refused && !strings.Contains(err.Error(), member.name+": ") {
 					t.Errorf("%s with %v as %s: %v", m.name, wrong, member.name, err)

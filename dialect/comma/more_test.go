@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"ac/dialect/dialecttest"
+
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
@@ -52,7 +54,7 @@ func TestTooMany(t *testing.T) {
 		run := fmt.Sprint("u", i)
 		c.prepare(run, path, nil)
 		c.send("start_run", object{"runId": run})
-		c.await("it asks", func(m message) bool { return m.is("request_input", run) })
+		c.Await("it asks", func(m message) bool { return m.is("request_input", run) })
 	}
 	c.prepare("more", path, nil)
 	if code, text := c.refused("start_run", object{"runId": "more"}); code+" "+text != "START_FAILED Too many runs" {
@@ -62,12 +64,12 @@ func TestTooMany(t *testing.T) {
 		t.Error(body)
 	}
 	c.send("user_input", object{"runId": "u0", "agentName": "user", "text": ""})
-	m := c.await("the end", func(m message) bool { return m.is("strategy_completed", "u0") })
+	m := c.Await("the end", func(m message) bool { return m.is("strategy_completed", "u0") })
 	if m.field("result") != "" {
 		t.Error(m.raw)
 	}
 	c.send("start_run", object{"runId": "more", "input": "given"})
-	c.await("the end", func(m message) bool { return m.is("strategy_completed", "more") })
+	c.Await("the end", func(m message) bool { return m.is("strategy_completed", "more") })
 	big := strings.Repeat("x", maxSaid+1)
 	c.prepare("big", path, nil)
 	if code, text := c.refused("start_run", object{"runId": "big", "input": big}); code+" "+text != "START_FAILED Input is larger than 256 KiB" {
@@ -163,9 +165,9 @@ func TestServers(t *testing.T) {
 	s := newStage(t)
 	c := s.dial()
 	command, transport := "/bin/true", "stdio"
-	p := company.PutMCPServerParams{Dir: company.Dir{WorkspaceDir: s.dir}}
+	p := company.PutMCPServerParams{Dir: company.Dir{WorkspaceDir: s.Dir}}
 	p.ActorID, p.ActorRole, p.ID, p.Command, p.Transport = "human", "human", "files", &command, &transport
-	must(dialect.Do(t.Context(), s.company, (*company.Company).PutMCPServer, p))
+	dialecttest.Must(dialect.Do(t.Context(), s.Company, (*company.Company).PutMCPServer, p))
 	whole := flowOf(object{"speaker": object{"mcpServers": []string{"files", "own"}}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "speaker"}}})
 	whole["mcpServers"] = object{"own": object{"url": "http://x"}, "files": object{"command": "y"}}
 	path := s.strategy("m.json", whole)
@@ -186,9 +188,9 @@ func TestServers(t *testing.T) {
 		t.Error(m.raw)
 	}
 	c.send("start_run", object{"runId": "m", "input": "hi"})
-	c.await("the end", func(m message) bool { return m.is("strategy_completed", "m") })
-	page := must(dialect.Do(t.Context(), s.company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
-		Dir: company.Dir{WorkspaceDir: s.dir}, ProjectID: s.project, RunID: "m", Limit: 100, EventTypes: []string{"workflow.notice"},
+	c.Await("the end", func(m message) bool { return m.is("strategy_completed", "m") })
+	page := dialecttest.Must(dialect.Do(t.Context(), s.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+		Dir: company.Dir{WorkspaceDir: s.Dir}, ProjectID: s.Project, RunID: "m", Limit: 100, EventTypes: []string{"workflow.notice"},
 	}))
 	if len(page.Events) != 2 || !strings.Contains(string(page.Events[1].Event), "MCP server own of the strategy is not started") {
 		t.Errorf("%+v", page.Events)

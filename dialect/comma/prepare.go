@@ -16,6 +16,9 @@ import (
 	"ac/workspace/doc"
 )
 
+// maxEnvelope bounds the members that every message has, in bytes, but for the requestId.
+const maxEnvelope = 256
+
 // runID are the ids that a client may choose.
 var runID = lazyregexp.New(`^[A-Za-z0-9_-]{1,100}$`)
 
@@ -40,13 +43,14 @@ func (c *connection) prepareRun(ctx context.Context, r *request) error {
 		}
 	}
 	body := runPrepared{RunID: p.run, StrategyName: p.shown.name, Agents: p.shown.keys, FlowTree: p.shown.flow, Conversation: noConversation()}
-	if record != nil {
-		if body.Conversation, err = s.conversation(ctx, *record); err != nil {
-			return refusal(err, codePrepare)
-		}
-	}
 	if body.MCPServers, err = s.mcpServers(ctx, p.shown); err != nil {
 		return refusal(err, codePrepare)
+	}
+	if record != nil {
+		rest := encodedSize(body) + encodedSize(r.RequestID) + maxEnvelope
+		if body.Conversation, err = s.conversation(ctx, *record, maxConversation-rest); err != nil {
+			return refusal(err, codePrepare)
+		}
 	}
 	c.hold(p.run, arrived.Add(s.delay), r.RequestID, frame{"run_prepared", body})
 	return c.follow(ctx, p.run)
@@ -238,17 +242,22 @@ func (c *connection) startRun(ctx context.Context, r *request) error {
 		Origin: &doc.JobOrigin{Kind: origin}, SourcePath: p.source, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
 		Said: p.said, Notices: p.notices,
 	})
-	switch {
-	case fault.Is(err, fault.RunExists):
-		err = fail(code, "Run already started: %s", p.run)
-	case err != nil:
-		s.memory.putBack(p)
-		err = refusal(err, code)
-	default:
-		s.memory.begun(p.run)
+	if fault.Is(err, fault.RunExists) {
+		c.rouse()
+		return fail(code, "Run already started: %s", p.run)
 	}
-	c.rouse()
-	return err
+	return c.begun(p, code, err)
+}
+
+// begun notes that a prepared run began, or puts it back with the refusal of why it did not.
+func (c *connection) begun(p *prepared, code string, err error) error {
+	defer c.rouse()
+	if err != nil {
+		c.server.memory.putBack(p)
+		return refusal(err, code)
+	}
+	c.server.memory.begun(p.run)
+	return nil
 }
 
 // continueRun begins another round of a run that is over and was prepared again.
@@ -269,17 +278,11 @@ func (c *connection) continueRun(ctx context.Context, r *request) error {
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: p.run, Input: r.Input, Template: p.template, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
 		Notices: p.notices, Place: p.place, Moves: p.moves,
 	})
-	switch {
-	case fault.Is(err, fault.RunBusy):
-		err = fail(code, "Run is not over: %s", p.run)
-	case err != nil:
-		s.memory.putBack(p)
-		err = refusal(err, code)
-	default:
-		s.memory.begun(p.run)
+	if fault.Is(err, fault.RunBusy) {
+		c.rouse()
+		return fail(code, "Run is not over: %s", p.run)
 	}
-	c.rouse()
-	return err
+	return c.begun(p, code, err)
 }
 
 // toBegin takes the prepared run of a request out of the memory, or says why there is none.

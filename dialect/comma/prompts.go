@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// prompt tells what is asked, once a connection. name is the agent that asks, "" for the
+// prompt sends what is asked, once a connection. name is the agent that asks, "" for the
 // run itself.
 func (f *subscription) prompt(r interaction.Record, name string) {
 	if f.quiet {
@@ -278,7 +278,7 @@ func (s *server) prompt(run, id string, f frame) {
 	}
 }
 
-// answersTo are the answers that a text gives to a question: choices by number or label,
+// answersTo are the answers that a text means to a question: choices by number or label,
 // several with commas between where that may be, else words of one's own. fits is false for
 // a text that is none of these.
 func answersTo(q interaction.QuestionPart, text string) (answers []string, fits bool) {
@@ -367,7 +367,7 @@ func rulesOf(r *request) (rules []doc.PolicyRule) {
 	return rules
 }
 
-// namesOf are rules as the clients are told them.
+// namesOf are rules in the form that clients get.
 func namesOf(rules []doc.PolicyRule) []policyName {
 	names := make([]policyName, len(rules))
 	for i, r := range rules {

@@ -1,8 +1,6 @@
 package comma
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,38 +8,18 @@ import (
 
 	"ac/company"
 	"ac/runs/interaction"
-	"ac/workspace"
 )
-
-// claude adds an agent of claude to a company.
-func (s *stage) claude() {
-	s.t.Helper()
-	bin := filepath.Join(s.t.TempDir(), "claude")
-	if err := os.Symlink(must(os.Executable()), bin); err != nil {
-		s.t.Fatal(err)
-	}
-	w := must(workspace.Open(workspace.SystemEnv(), s.dir))
-	s.agents["Claude"] = must(w.NewAgent(s.t.Context(), workspace.AgentSpec{Name: "Claude", Role: "worker", Provider: "claude_code"}))
-	if err := w.Close(); err != nil {
-		s.t.Fatal(err)
-	}
-	file := filepath.Join(s.dir, workspace.MachineFile)
-	text := string(must(os.ReadFile(file)))
-	text = strings.Replace(text, "provider_bins: {}\n", "provider_bins: {claude: "+bin+"}\n", 1)
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "channel: subscription_cli", "channel: api"), "require_subscription_proof: true", "require_subscription_proof: false")
-	write(s.t, file, text)
-}
 
 // TestQuestions pins questions of an agent: several at once come one after the other and are
 // handed over together; answers by number, by label and in words; a plan.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.claude()
+	s.AddClaude()
 	c := s.dial()
 	c.prepare("q", s.strategy("q.json", flowOf(object{"claude": object{}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "claude"}}})), nil)
 	c.send("start_run", object{"runId": "q", "input": "go"})
-	first := c.await("the first question", func(m message) bool { return m.is("request_question", "q") })
+	first := c.Await("the first question", func(m message) bool { return m.is("request_question", "q") })
 	if first.field("question") != "Which colour?\n1. Red\n2. Blue" || first.field("toolName") != "ask_question" || first.AgentName != "claude" {
 		t.Error(first.raw)
 	}
@@ -56,22 +34,22 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	c.send("question_response", object{"runId": "q", "questionRequestId": id, "response": "2, red"})
-	second := c.await("the second question", func(m message) bool { return m.is("request_question", "q") })
+	second := c.Await("the second question", func(m message) bool { return m.is("request_question", "q") })
 	if second.field("question") != "Which size?\n1. S\n2. L" || second.field("requestId") != next {
 		t.Error(second.raw)
 	}
 	late := s.dial()
 	late.send("subscribe", object{"runId": "q"})
-	if m := late.next("the open question"); m.field("requestId") != next {
+	if m := late.Next("the open question"); m.field("requestId") != next {
 		t.Error(m.raw)
 	}
 	late.send("question_response", object{"runId": "q", "questionRequestId": next, "response": "M as in medium"})
-	plan := c.await("the plan", func(m message) bool { return m.is("request_question", "q") })
+	plan := c.Await("the plan", func(m message) bool { return m.is("request_question", "q") })
 	if got, _ := plan.field("question").(string); !strings.HasPrefix(got, "Do it.\n1. Allow") {
 		t.Error(plan.raw)
 	}
 	c.send("question_response", object{"runId": "q", "questionRequestId": plan.field("requestId"), "response": "better not"})
-	end := c.await("the end", func(m message) bool { return m.is("strategy_completed", "q") })
+	end := c.Await("the end", func(m message) bool { return m.is("strategy_completed", "q") })
 	got, _ := end.field("result").(string)
 	for _, part := range []string{"Blue, Red", "M as in medium", "deny", "better not"} {
 		if !strings.Contains(got, part) {

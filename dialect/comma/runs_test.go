@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"ac/dialect/dialecttest"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -126,7 +128,7 @@ func TestUser(t *testing.T) {
 	late := s.dial()
 	late.send("subscribe", object{"runId": "u"})
 	late.send("subscribe", object{"runId": "u"})
-	if m := late.next("the open prompt"); m.Type != "request_input" {
+	if m := late.Next("the open prompt"); m.Type != "request_input" {
 		t.Error(m.raw)
 	}
 	late.send("user_input", object{"runId": "u", "agentName": "user", "text": "hello"})
@@ -216,13 +218,13 @@ func TestStop(t *testing.T) {
 	c := s.dial()
 	c.prepare("p", s.one(), nil)
 	c.send("stop_run", object{"runId": "p"})
-	m := c.next("the end")
+	m := c.Next("the end")
 	if !m.is("strategy_error", "p") || m.field("error", "code") != "CANCELLED" || m.field("error", "message") != "Run cancelled by client" || m.RequestID != nil {
 		t.Error(m.raw)
 	}
 	c.prepare("h", s.one(), nil)
 	c.send("start_run", object{"runId": "h", "input": "hold " + filepath.Join(t.TempDir(), "never")})
-	c.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	c.Await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
 	if code, text := c.refused("start_run", object{"runId": "h"}); code+" "+text != "START_FAILED Run already started: h" {
 		t.Errorf("%s %s", code, text)
 	}
@@ -230,14 +232,14 @@ func TestStop(t *testing.T) {
 		t.Errorf("%s %s", code, text)
 	}
 	c.send("stop_run", object{"runId": "h"})
-	m = c.await("the end", func(m message) bool { return m.is("strategy_error", "h") })
+	m = c.Await("the end", func(m message) bool { return m.is("strategy_error", "h") })
 	if m.field("error", "code") != "CANCELLED" || m.RequestID != nil {
 		t.Error(m.raw)
 	}
 	for _, run := range []string{"h", "none", "../.."} {
 		c.send("stop_run", object{"runId": run})
 	}
-	if m := c.ask("ping", nil); m.Type != "pong" || len(c.kept) > 0 && c.kept[len(c.kept)-1].Type == "error" {
+	if m := c.ask("ping", nil); m.Type != "pong" || len(c.Kept) > 0 && c.Kept[len(c.Kept)-1].Type == "error" {
 		t.Error(m.raw)
 	}
 }
@@ -249,7 +251,7 @@ func TestSteer(t *testing.T) {
 	c := s.dial()
 	c.prepare("s", s.one(), nil)
 	c.send("steer_run", object{"runId": "s", "text": "be brief"})
-	if m := c.next("what was said"); m.Type != "steer_queued" || m.field("text") != "be brief" || m.RequestID != nil {
+	if m := c.Next("what was said"); m.Type != "steer_queued" || m.field("text") != "be brief" || m.RequestID != nil {
 		t.Error(m.raw)
 	}
 	c.send("start_run", object{"runId": "s", "input": "hi"})
@@ -270,11 +272,11 @@ func TestSteer(t *testing.T) {
 	release := filepath.Join(t.TempDir(), "go")
 	c.prepare("l", s.one(), nil)
 	c.send("start_run", object{"runId": "l", "input": "hold " + release})
-	c.await("it works", func(m message) bool { return m.RunID == "l" && strings.Contains(string(m.Event), "holding") })
+	c.Await("it works", func(m message) bool { return m.RunID == "l" && strings.Contains(string(m.Event), "holding") })
 	c.send("steer_run", object{"runId": "l", "text": "and greet"})
-	c.await("it is queued", func(m message) bool { return m.is("steer_queued", "l") })
-	write(t, release, "")
-	m := c.await("the end", func(m message) bool { return m.is("strategy_completed", "l") })
+	c.Await("it is queued", func(m message) bool { return m.is("steer_queued", "l") })
+	dialecttest.Write(t, release, "")
+	m := c.Await("the end", func(m message) bool { return m.is("strategy_completed", "l") })
 	if m.field("result") != "you said: and greet" {
 		t.Error(m.raw) // it was a further turn of the same call
 	}
@@ -290,10 +292,10 @@ func TestPermission(t *testing.T) {
 		t.Run(decision, func(t *testing.T) {
 			c := s.dial()
 			run := "w-" + decision
-			c.prepare(run, path, object{"cwd": s.repo})
-			outside := filepath.Join(s.dir, "elsewhere.md")
+			c.prepare(run, path, object{"cwd": s.Repo})
+			outside := filepath.Join(s.Dir, "elsewhere.md")
 			c.send("start_run", object{"runId": run, "input": "write " + outside})
-			m := c.await("it asks", func(m message) bool { return m.is("request_permission", run) })
+			m := c.Await("it asks", func(m message) bool { return m.is("request_permission", run) })
 			if m.field("operation") != "fs.write" || m.field("reason") != "policy-ask" || m.AgentName != "speaker" || m.field("details", "title") == nil {
 				t.Error(m.raw)
 			}
@@ -302,16 +304,16 @@ func TestPermission(t *testing.T) {
 			}
 			late := s.dial()
 			late.prepare(run, path, nil)
-			again := late.await("it is asked again", func(m message) bool { return m.is("request_permission", run) })
+			again := late.Await("it is asked again", func(m message) bool { return m.is("request_permission", run) })
 			if again.field("requestId") != m.field("requestId") {
 				t.Error(again.raw)
 			}
 			late.send("permission_decision", object{"runId": run, "permissionRequestId": m.field("requestId"), "decision": decision})
-			end := c.await("the end", func(m message) bool { return m.is("strategy_completed", run) })
+			end := c.Await("the end", func(m message) bool { return m.is("strategy_completed", run) })
 			if got, _ := end.field("result").(string); !strings.HasPrefix(got, want) {
 				t.Error(end.raw)
 			}
-			for _, kept := range late.kept {
+			for _, kept := range late.Kept {
 				if kept.Type == "error" {
 					t.Error(kept.raw)
 				}
@@ -337,7 +339,7 @@ func TestOrder(t *testing.T) {
 	c.send("ping", nil)
 	var got []string
 	for len(got) < 6 {
-		got = append(got, c.next("the order").Type)
+		got = append(got, c.Next("the order").Type)
 	}
 	if got[0] != "pong" || got[1] != "run_prepared" {
 		t.Error(got)
@@ -345,14 +347,14 @@ func TestOrder(t *testing.T) {
 	s.server.delay = prepareDelay
 	late := s.dial()
 	late.send("prepare_run", object{"runId": "o"})
-	if first, second := late.next("the answer"), late.next("the open prompt"); first.Type != "run_prepared" || second.Type != "request_input" {
+	if first, second := late.Next("the answer"), late.Next("the open prompt"); first.Type != "run_prepared" || second.Type != "request_input" {
 		t.Errorf("%s %s", first.raw, second.raw)
 	}
 	back := s.dial()
 	if code, _ := back.refused("user_input", object{"runId": "o", "agentName": "nobody", "text": "x"}); code != "NO_PENDING_INPUT" {
 		t.Error(code)
 	}
-	back.await("it is subscribed by that", func(m message) bool { return m.Type == "request_input" })
+	back.Await("it is subscribed by that", func(m message) bool { return m.Type == "request_input" })
 }
 
 // TestPolicy pins rules of a run: they decide what would be asked.
@@ -366,9 +368,9 @@ func TestPolicy(t *testing.T) {
 	}
 	release := filepath.Join(t.TempDir(), "go")
 	c.send("start_run", object{"runId": "p", "input": "hold " + release})
-	c.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	c.Await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
 	c.send("update_policy", object{"runId": "p", "tool": "write_file", "mode": "write", "allow": []string{"src/**"}, "deny": []string{"src/x.py"}, "default": "ask"})
-	m := c.await("the rules", func(m message) bool { return m.is("policy_updated", "p") })
+	m := c.Await("the rules", func(m message) bool { return m.is("policy_updated", "p") })
 	want := []any{}
 	for _, rule := range []string{"deny fs_write src/x.py", "deny fs_exec src/x.py", "allow fs_write src/**", "allow fs_exec src/**", "ask fs_write **", "ask fs_exec **"} {
 		want = append(want, map[string]any{"name": rule})
@@ -377,9 +379,9 @@ func TestPolicy(t *testing.T) {
 		t.Error(diff, m.raw)
 	}
 	c.send("update_policy", object{"runId": "p", "mode": "read"})
-	c.await("the rules as they are", func(m message) bool { return m.is("policy_updated", "p") })
-	write(t, release, "")
-	c.await("the end", func(m message) bool { return m.is("strategy_completed", "p") })
+	c.Await("the rules as they are", func(m message) bool { return m.is("policy_updated", "p") })
+	dialecttest.Write(t, release, "")
+	c.Await("the end", func(m message) bool { return m.is("strategy_completed", "p") })
 	if code, _ := c.refused("update_policy", object{"runId": "p", "mode": "read", "default": "deny"}); code != "RUN_NOT_FOUND" {
 		t.Error(code)
 	}
@@ -398,7 +400,7 @@ func TestSubscriptions(t *testing.T) {
 	other.send("subscribe", object{"runId": "x"}) // prepared runs, too
 	other.ask("ping", nil)
 	c.send("start_run", object{"runId": "x", "input": "hold " + release})
-	other.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	other.Await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
 	late, gone := s.dial(), s.dial()
 	for _, client := range []*client{late, gone} {
 		client.send("subscribe", object{"runId": "x"})
@@ -408,24 +410,24 @@ func TestSubscriptions(t *testing.T) {
 	gone.send("unsubscribe", object{"runId": "none"})
 	gone.ask("ping", nil)
 	c.send("steer_run", object{"runId": "x", "text": "mark"})
-	late.await("it hears from now on", func(m message) bool { return m.Type == "steer_queued" })
-	for _, m := range late.kept {
+	late.Await("it hears from now on", func(m message) bool { return m.Type == "steer_queued" })
+	for _, m := range late.Kept {
 		if m.Type != "pong" {
 			t.Errorf("of the past: %s", m.raw)
 		}
 	}
-	write(t, release, "")
+	dialecttest.Write(t, release, "")
 	list := late.until("x", "strategy_completed")
 	if strings.Contains(list[0].raw, "holding") || list[0].Type != "agent_streaming" || !strings.Contains(list[0].raw, "released") {
 		t.Errorf("%s", list[0].raw)
 	}
 	over := s.dial()
 	over.send("subscribe", object{"runId": "x"}) // ended ones, too
-	if m := over.ask("ping", nil); len(over.kept) != 0 || m.Type != "pong" {
-		t.Error(over.kept)
+	if m := over.ask("ping", nil); len(over.Kept) != 0 || m.Type != "pong" {
+		t.Error(over.Kept)
 	}
-	if gone.ask("ping", nil); len(gone.kept) != 0 {
-		t.Error(gone.kept)
+	if gone.ask("ping", nil); len(gone.Kept) != 0 {
+		t.Error(gone.Kept)
 	}
 }
 
@@ -436,7 +438,7 @@ func TestIDs(t *testing.T) {
 	c := s.dial()
 	path := s.one()
 	seen := func() (names []string) {
-		_ = filepath.Walk(filepath.Dir(s.dir), func(name string, _ os.FileInfo, err error) error {
+		_ = filepath.Walk(filepath.Dir(s.Dir), func(name string, _ os.FileInfo, err error) error {
 			if err == nil && !strings.Contains(name, ".local") {
 				names = append(names, name)
 			}

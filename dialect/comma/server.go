@@ -104,7 +104,7 @@ func check(ctx context.Context, c *dialect.Company) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := named(rows, c.AgentID); !ok {
+	if _, ok := dialect.Named(rows, c.AgentID); !ok {
 		return fail(codePrepare, "agent %s does not exist in %s", c.AgentID, c.Dir)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// walk tells which steps were entered and left since it was called last.
+// walk sends which steps were entered and left since it was called last.
 func (f *subscription) walk() error {
 	v, err := f.view(f.round)
 	if err != nil {

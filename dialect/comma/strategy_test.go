@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ac/dialect/dialecttest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"ac/internal/param"
@@ -19,10 +21,10 @@ import (
 func translateDoc(t *testing.T, whole object, change ...func(*translator)) (translated, error) {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "prompt.md"), "Be {{kind}}.")
-	from := must(folders{dir}.open(filepath.Join(dir, "s.json")))
+	dialecttest.Write(t, filepath.Join(dir, "prompt.md"), "Be {{kind}}.")
+	from := dialecttest.Must(folders{dir}.open(filepath.Join(dir, "s.json")))
 	t.Cleanup(from.close)
-	value := param.Parse(must(json.Marshal(whole)))
+	value := param.Parse(dialecttest.Must(json.Marshal(whole)))
 	tr := translator{from: from, level: doc.LevelRunCommands, choose: func(key, model string) (string, string, error) {
 		_, chosen, _ := strings.Cut(model, "/")
 		return "agent_" + key, chosen, nil
@@ -36,7 +38,7 @@ func translateDoc(t *testing.T, whole object, change ...func(*translator)) (tran
 func plain(t *testing.T, v any) any {
 	t.Helper()
 	var out any
-	if err := json.Unmarshal(must(json.Marshal(v)), &out); err != nil {
+	if err := json.Unmarshal(dialecttest.Must(json.Marshal(v)), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -184,8 +186,8 @@ func TestDocuments(t *testing.T) {
 	dir := t.TempDir()
 	read := func(name, text string) (string, error) {
 		path := filepath.Join(dir, name)
-		write(t, path, text)
-		from := must(folders{dir}.open(path))
+		dialecttest.Write(t, path, text)
+		from := dialecttest.Must(folders{dir}.open(path))
 		defer from.close()
 		value, err := from.read()
 		return value.Get("name").Text, err
@@ -221,8 +223,8 @@ func TestFolders(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	in, out := filepath.Join(base, "in"), filepath.Join(base, "out")
-	write(t, filepath.Join(in, "a.json"), "{}")
-	write(t, filepath.Join(out, "b.json"), "{}")
+	dialecttest.Write(t, filepath.Join(in, "a.json"), "{}")
+	dialecttest.Write(t, filepath.Join(out, "b.json"), "{}")
 	for link, target := range map[string]string{"c.json": filepath.Join(out, "b.json"), "d.json": "a.json", "far": out} {
 		if err := os.Symlink(target, filepath.Join(in, link)); err != nil {
 			t.Fatal(err)
@@ -252,7 +254,7 @@ func TestFolders(t *testing.T) {
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	speaker, printer := s.agents["Speaker"], s.agents["Printer"]
+	speaker, printer := s.Agents["Speaker"], s.Agents["Printer"]
 	for _, c := range []struct{ byDefault, override, key, model, agent, chosen, fault string }{
 		{key: "SPEAKER", agent: speaker},
 		{key: "speaker", model: "openai/x", agent: speaker},
@@ -269,7 +271,7 @@ func TestAgents(t *testing.T) {
 		{key: "x", model: "noslash", fault: "no agent of this workspace serves model"},
 		{key: "x", fault: `Agent "x": it names no model`},
 	} {
-		s.company.AgentID = c.byDefault
+		s.Company.AgentID = c.byDefault
 		choose, err := s.server.chooser(t.Context(), c.override != "")
 		if err != nil {
 			t.Fatal(err)
@@ -295,7 +297,7 @@ func TestPlaces(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(filepath.Join(s.repo, "src"), link); err != nil {
+	if err := os.Symlink(filepath.Join(s.Repo, "src"), link); err != nil {
 		t.Fatal(err)
 	}
 	main := &doc.JobPlace{RepoID: "main", Isolation: "none"}
@@ -306,18 +308,18 @@ func TestPlaces(t *testing.T) {
 		fault     string
 	}{
 		{cwd: "", want: nil},
-		{cwd: s.dir, want: nil},
+		{cwd: s.Dir, want: nil},
 		{repo: "main", cwd: "", want: main},
-		{repo: "main", cwd: s.dir, want: main},
-		{cwd: s.repo, want: main},
-		{cwd: s.repo + "/", want: main},
-		{cwd: filepath.Join(s.repo, "src"), want: below},
+		{repo: "main", cwd: s.Dir, want: main},
+		{cwd: s.Repo, want: main},
+		{cwd: s.Repo + "/", want: main},
+		{cwd: filepath.Join(s.Repo, "src"), want: below},
 		{cwd: link, want: below},
 		{cwd: "src", fault: "cwd src is not inside a repository linked to this project"},
 		{cwd: "/", fault: "cwd / is not inside"},
-		{cwd: s.repo + "x", fault: "is not inside"},
+		{cwd: s.Repo + "x", fault: "is not inside"},
 	} {
-		s.company.RepoID = c.repo
+		s.Company.RepoID = c.repo
 		got, err := s.server.place(t.Context(), c.cwd)
 		if diff := cmp.Diff(c.want, got); err == nil && diff != "" || (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 			t.Errorf("%q: %+v %v", c.cwd, got, err)

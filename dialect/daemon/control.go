@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,8 @@ type Start struct {
 	Dir     string
 	// Answers asks the server whether it is the one with this guid.
 	Answers func(ctx context.Context, r Running) error
+
+	within time.Duration // 0 for startWithin
 }
 
 // Run starts the server, in a session of its own, with its errors in the log of the data
@@ -115,16 +118,22 @@ func (s Start) Run(ctx context.Context) (line string, err error) {
 	return s.await(ctx, cmd, out, func() string { return logged(log.Name(), begin) })
 }
 
-// await waits until a server that was started answers, or ends.
+// await waits until a server that was started answers, or ends. One that does neither in
+// time is killed.
 func (s Start) await(ctx context.Context, cmd *exec.Cmd, out io.Reader, said func() string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	within := cmp.Or(s.within, startWithin)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	first := make(chan string, 1)
 	go func() { // ends with the output, which ends with the server, or with this process
 		line, _ := bufio.NewReader(out).ReadString('\n')
 		first <- strings.TrimSuffix(line, "\n")
 	}()
-	late := Failed(ExitNotStarted, fmt.Errorf("the server did not come up within %v; see its log %s", startWithin, filepath.Join(runDir(s.DataDir), logFile)))
+	late := func() error {
+		_ = cmd.Process.Kill() // it may have ended by now
+		_ = cmd.Wait()         // it was killed
+		return Failed(ExitNotStarted, fmt.Errorf("the server did not come up within %v; see its log %s", within, filepath.Join(runDir(s.DataDir), logFile)))
+	}
 	select {
 	case line := <-first:
 		if line == "" {
@@ -138,11 +147,11 @@ func (s Start) await(ctx context.Context, cmd *exec.Cmd, out io.Reader, said fun
 				}
 			}
 			if !pause(ctx) {
-				return "", late
+				return "", late()
 			}
 		}
 	case <-ctx.Done():
-		return "", late
+		return "", late()
 	}
 }
 
@@ -173,8 +182,10 @@ func logged(name string, from int64) string {
 	return string(text)
 }
 
-// Stop ends the server of a data directory and waits for its end.
-func Stop(ctx context.Context, dataDir string) error {
+// Stop ends the server of a data directory and waits for its end, for 10 seconds at most.
+func Stop(ctx context.Context, dataDir string) error { return stop(ctx, dataDir, stopWithin) }
+
+func stop(ctx context.Context, dataDir string, within time.Duration) error {
 	r, ok, err := Find(dataDir)
 	if err != nil {
 		return err
@@ -185,11 +196,11 @@ func Stop(ctx context.Context, dataDir string) error {
 	if err := r.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for r.Process.Alive() {
 		if !pause(ctx) {
-			return Failed(ExitNotStopping, fmt.Errorf("process %d did not end within %v", r.Process.PID, stopWithin))
+			return Failed(ExitNotStopping, fmt.Errorf("process %d did not end within %v", r.Process.PID, within))
 		}
 	}
 	return nil

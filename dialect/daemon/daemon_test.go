@@ -18,9 +18,18 @@ import (
 
 const testGUID = "0d0cc4ab-0c1f-4f6c-8b1c-5a6f7f0c9d1e"
 
-// TestMain has the test binary play a server: "serve DIR" runs, "fail" ends with status 3,
-// and "hang" never comes up.
+// TestMain has the test binary play a server: "serve DIR" runs, "stay DIR" does so and ignores
+// that it should end, "fail" ends with status 3, and "hang" never comes up.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "stay" {
+		signal.Ignore(syscall.SIGTERM)
+		os.Exit(serve(os.Args[2]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "hang" {
+		for {
+			time.Sleep(time.Hour) // until it is killed
+		}
+	}
 	if len(os.Args) > 2 && os.Args[1] == "serve" {
 		os.Exit(serve(os.Args[2]))
 	}
@@ -32,8 +41,11 @@ func TestMain(m *testing.M) {
 }
 
 func serve(dir string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
+	ctx, end := context.Background(), func() {}
+	if !signal.Ignored(syscall.SIGTERM) {
+		ctx, end = signal.NotifyContext(ctx, syscall.SIGTERM)
+	}
+	defer end()
 	r, err := Claim(dir, testGUID, "")
 	if err == nil {
 		err = r.Write("http://127.0.0.1:1/", 1)
@@ -177,6 +189,46 @@ func TestControl(t *testing.T) {
 	start.Argv = []string{filepath.Join(dir, "none")}
 	if _, err := start.Run(t.Context()); statusOf(err) != ExitSpawn {
 		t.Errorf("none: %v", err)
+	}
+}
+
+// TestLate pins what is said of a server that does not come up in time, which is killed, and
+// of one that does not end in time, which is left.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := Start{DataDir: dir, Argv: []string{self, "hang"}, within: 50 * time.Millisecond}
+	if _, err := start.Run(t.Context()); statusOf(err) != ExitNotStarted || !strings.HasSuffix(err.Error(), "see its log "+filepath.Join(dir, "run", logFile)) {
+		t.Errorf("one that hangs: %v", err)
+	}
+	asked, giveUp := context.WithCancel(t.Context())
+	silent := Start{DataDir: dir, Argv: []string{self, "serve", dir}, Answers: func(context.Context, Running) error {
+		giveUp()
+		return errors.New("another one answers")
+	}}
+	if _, err := silent.Run(asked); statusOf(err) != ExitNotStarted {
+		t.Errorf("one that does not answer: %v", err)
+	}
+	stays := Start{DataDir: dir, Argv: []string{self, "stay", dir}, Answers: func(context.Context, Running) error { return nil }}
+	if _, err := stays.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, ok, err := Find(dir)
+	if !ok || err != nil {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	if err := stop(t.Context(), dir, 50*time.Millisecond); statusOf(err) != ExitNotStopping || !r.Process.Alive() {
+		t.Errorf("one that stays: %v", err)
+	}
+	if err := r.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(t.Context(), dir, time.Minute); err != nil && statusOf(err) != ExitFailed { // it may be gone already
+		t.Error(err)
 	}
 }
 

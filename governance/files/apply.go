@@ -236,6 +236,9 @@ func (a *application) write(g *governance.PolicyUnit, root *checkpoint.Root, res
 		ActorID: a.o.Actor.ID, Target: a.b.place.Target, Root: a.b.place.dir, Identity: root.Identity, Source: source, Refuse: !a.o.Skip,
 		Reverts: a.reverts, ClientRef: a.o.ClientRef, ContentHash: a.contentHash(),
 	}
+	if a.ruling != nil {
+		plan.Proposal = a.ruling.ArtifactID
+	}
 	result.CheckpointID = &plan.ID
 	var before, after [][]byte
 	for _, d := range due {

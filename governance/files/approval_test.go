@@ -75,6 +75,11 @@ func TestApproval(t *testing.T) {
 	if _, err := s.Revert(t.Context(), Undo{ProjectID: s.project, CheckpointID: done.CheckpointID, Actor: o.Actor}); err != nil {
 		t.Errorf("a manager takes it back: %v", err)
 	}
+	// What applied the proposal, and what took that back, can be told.
+	list, err := Checkpoints(s.Workspace, s.project, 9, nil)
+	if err != nil || len(list) != 2 || list[1].Proposal != id || list[1].Reverts != "" || list[0].Reverts != done.CheckpointID || list[0].Proposal != "" {
+		t.Errorf("%+v, %v", list, err)
+	}
 }
 
 func TestApprovalDenied(t *testing.T) {

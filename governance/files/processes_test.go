@@ -20,6 +20,7 @@ import (
 
 	"ac/internal/durable/faultfs"
 	"ac/internal/fault"
+	"ac/internal/runtimetest"
 	"ac/workspace"
 	"ac/workspace/checkpoint"
 )
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	runtimetest.InMemory()
 	os.Exit(m.Run())
 }
 

@@ -29,6 +29,10 @@ type CheckpointRow struct {
 	Files        []CheckpointFile  `json:"files"`
 	State        string            `json:"state"`
 	Source       checkpoint.Source `json:"source"`
+	// Reverts is the checkpoint that this one took back, "" if it applied files.
+	Reverts string `json:"reverts,omitempty"`
+	// Proposal is the artifact whose approval applied them, "" if nobody had to approve.
+	Proposal string `json:"proposal_id,omitempty"`
 }
 
 // CheckpointFile is a file of a checkpoint.
@@ -58,7 +62,7 @@ func Checkpoints(w *workspace.Workspace, project string, limit int, keep func(ch
 		if err != nil || keep != nil && !keep(plan) {
 			continue
 		}
-		row := CheckpointRow{CheckpointID: id, At: plan.At, ActorID: plan.ActorID, Target: plan.Target, Files: []CheckpointFile{}, State: outcome.State, Source: plan.Source}
+		row := CheckpointRow{CheckpointID: id, At: plan.At, ActorID: plan.ActorID, Target: plan.Target, Files: []CheckpointFile{}, State: outcome.State, Source: plan.Source, Reverts: plan.Reverts, Proposal: plan.Proposal}
 		if w.Exists(checkpoint.RevertFile(dir)) {
 			row.State = Reverted
 		}

@@ -27,15 +27,18 @@ const (
 	Files      = "files"
 	RunFailed  = "run_failed"
 	OverBudget = "over_budget"
-	BrokenLog  = "broken_log"
+	// Unreachable: a session is on another machine that has been silent for long.
+	Unreachable = "unreachable"
+	BrokenLog   = "broken_log"
 )
 
 // Kinds lists the kinds, in the order of their urgency.
 func Kinds() []string {
-	return append(Words(), RunFailed, OverBudget, BrokenLog)
+	return append(Words(), RunFailed, OverBudget, Unreachable, BrokenLog)
 }
 
-// Words lists the kinds that wait for somebody's word. The others can be dismissed.
+// Words lists the kinds that wait for somebody's word. Of the others all but
+// Unreachable can be dismissed.
 func Words() []string {
 	return []string{Permission, Question, Plan, Input, Help, Milestone, Memory, Action, Files}
 }
@@ -63,6 +66,8 @@ func ofKind(kind string) of {
 		return of{Help, 1, GroupHelp}
 	case Milestone:
 		return of{Milestone, 1, GroupArtifact}
+	case Unreachable:
+		return of{kind, 1, GroupRun}
 	case RunFailed, OverBudget:
 		return of{kind, 2, GroupRun}
 	case BrokenLog:

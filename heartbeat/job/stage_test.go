@@ -17,6 +17,7 @@ import (
 	"ac/events"
 	"ac/heartbeat/job"
 	"ac/internal/proc"
+	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -263,21 +264,11 @@ func (s *stage) kill(id string) {
 func (s *stage) gone() {
 	s.t.Helper()
 	s.until("no worker lives", func() bool {
-		entries, err := os.ReadDir("/proc")
+		lives, err := runtimetest.Lives(s.token)
 		if err != nil {
-			s.t.Skip("this system has no /proc to look for survivors in: ", err)
+			s.t.Skip(err)
 		}
-		for _, e := range entries {
-			pid, err := strconv.Atoi(e.Name())
-			if err != nil || pid == os.Getpid() {
-				continue
-			}
-			environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-			if _, alive := proc.Lookup(pid); err == nil && alive && strings.Contains(string(environ), s.token) {
-				return false
-			}
-		}
-		return true
+		return !lives
 	})
 	s.until("the locks are gone", func() bool {
 		locks, err := filepath.Glob(filepath.Join(s.w.Dir(), ".local/locks/job-*"))

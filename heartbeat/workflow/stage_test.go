@@ -14,6 +14,7 @@ import (
 	"ac/governance/policy"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
+	"ac/internal/runtimetest"
 	"ac/internal/yamldoc"
 	"ac/runs"
 	"ac/workspace"
@@ -52,13 +53,26 @@ func newStage(t *testing.T, environ ...string) *stage {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.flows = workflow.Flows{Workspace: s.w, Starter: &job.Starter{Executable: executable, Environ: append(os.Environ(), environ...)}}
+	s.flows = workflow.Flows{Workspace: s.w, Starter: &job.Starter{Executable: executable, Environ: append(os.Environ(), append(environ, "AC_TEST_STAGE="+dir)...)}}
 	t.Cleanup(func() {
+		s.gone("AC_TEST_STAGE=" + dir)
 		if err := s.w.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
+}
+
+// gone waits for the processes of the stage: a runner still lets go of its job when the
+// record of the flow is over.
+func (s *stage) gone(token string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if lives, err := runtimetest.Lives(token); err != nil || !lives {
+			return
+		}
+	}
+	s.t.Error("a process of the test does not end")
 }
 
 // start begins a run of a flow that is given in YAML.

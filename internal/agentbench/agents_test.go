@@ -28,6 +28,9 @@ var acBinary, cliDir string
 func TestMain(m *testing.M) { os.Exit(withProgram(m)) }
 
 func withProgram(m *testing.M) int {
+	if says := os.Getenv(toolSecret); says != "" {
+		return serveTool(says)
+	}
 	cliDir = os.Getenv("AC_AGENTS_BIN")
 	if cliDir == "" {
 		fmt.Fprintln(os.Stderr, "AC_AGENTS_BIN names no directory of agent CLIs: run scripts/agents")
@@ -115,18 +118,21 @@ func companyOf(t *testing.T, k kind, login bool, script Script) *company {
 	return c
 }
 
+// write writes a file of the user's home.
+func (c *company) write(name, text string) {
+	c.t.Helper()
+	file := filepath.Join(c.home, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // configure points each CLI at the model.
 func (c *company) configure(login bool) {
-	write := func(name, text string) {
-		file := filepath.Join(c.home, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			c.t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			c.t.Fatal(err)
-		}
-	}
-	write(".codex/config.toml", fmt.Sprintf(`model = "gpt-6.1-sol"
+	c.write(".codex/config.toml", fmt.Sprintf(`model = "gpt-6.1-sol"
 model_provider = "bench"
 chatgpt_base_url = %q
 [model_providers.bench]
@@ -147,10 +153,10 @@ enabled = false
 	auth, _ := json.Marshal(object{"auth_mode": "chatgpt", "OPENAI_API_KEY": nil, "last_refresh": time.Now().UTC(),
 		"tokens": object{"id_token": token, "access_token": token, "refresh_token": "r", "account_id": "acc"}})
 	if login {
-		write(".codex/auth.json", string(auth))
+		c.write(".codex/auth.json", string(auth))
 	}
-	write(".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false,"maxAttempts":1}}`)
-	write(".config/opencode/opencode.json", fmt.Sprintf(`{"autoupdate":false,"model":"bench/m1","provider":{"bench":{"npm":"@ai-sdk/openai-compatible","name":"bench","options":{"baseURL":%q,"apiKey":"k"},"models":{"m1":{"name":"m1","tool_call":true,"limit":{"context":1000000,"output":100000},"cost":{"input":1,"output":2}}}}}}`, c.model.URL+"/v1"))
+	c.write(".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false,"maxAttempts":1}}`)
+	c.write(".config/opencode/opencode.json", fmt.Sprintf(`{"autoupdate":false,"model":"bench/m1","provider":{"bench":{"npm":"@ai-sdk/openai-compatible","name":"bench","options":{"baseURL":%q,"apiKey":"k"},"models":{"m1":{"name":"m1","tool_call":true,"limit":{"context":1000000,"output":100000},"cost":{"input":1,"output":2}}}}}}`, c.model.URL+"/v1"))
 	c.environ = []string{
 		"HOME=" + c.home, "PATH=" + cliDir + ":" + os.Getenv("PATH"), "TMPDIR=" + c.home, "XDG_RUNTIME_DIR=" + c.t.TempDir(),
 		"PWD=/somewhere/else", "LANG=C.UTF-8",

@@ -13,21 +13,24 @@ import (
 	"testing"
 )
 
-// mcpCall is a call of a tool of ac by the name that the agent has for it.
-func mcpCall(r Request, tool string, arguments object) Call {
+// mcpCall is a call of a tool of ac.
+func mcpCall(r Request, tool string, arguments object) Call { return toolOf(r, "ac", tool, arguments) }
+
+// toolOf is a call of a tool of an MCP server by the name that the agent has for it.
+func toolOf(r Request, server, tool string, arguments object) Call {
 	if slices.Contains(r.Tools, "exec") { // codex runs a script that calls its tools
 		text, _ := json.Marshal(arguments)
-		return Call{Name: "exec", Args: fmt.Sprintf("text(JSON.stringify(await tools.mcp__ac__%s(%s)))", tool, text)}
+		return Call{Name: "exec", Args: fmt.Sprintf("text(JSON.stringify(await tools.mcp__%s__%s(%s)))", server, tool, text)}
 	}
 	for _, name := range r.Tools {
-		if strings.HasSuffix(name, tool) && strings.Contains(name, "ac") {
+		if strings.HasSuffix(name, tool) && strings.Contains(name, server) {
 			return Call{Name: name, Args: arguments}
 		}
 	}
 	if r.API == Messages { // claude offers such tools once the model looks for them
-		return Call{Name: "mcp__ac__" + tool, Args: arguments}
+		return Call{Name: "mcp__" + server + "__" + tool, Args: arguments}
 	}
-	return Call{Name: tool, Space: "mcp__ac", Args: arguments}
+	return Call{Name: tool, Space: "mcp__" + server, Args: arguments}
 }
 
 // TestToolsOfAC: nobody but the person who is asked allows anything, at the least level.

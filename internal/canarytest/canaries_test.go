@@ -314,6 +314,10 @@ func (c *town) reads() {
 		"run.changes":          nil, "artifact.list": nil, "artifact.preview": nil, // of runs with a worktree
 		"artifact.checkpoints": project,
 		"needs.get":            nil, // nothing waits
+		"artifact.evidence":    nil, // nobody reports on a milestone
+		"task.get":             nil, // there is none
+		"search.query":         c.with(object{"q": "run", "limit": 100}),
+		"usage.series":         c.with(object{"from": "2026-01-01", "to": "2026-01-31"}),
 		"skill.read":           c.with(object{"name": "init"}),
 		"terminal.read":        nil, // there are none
 		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,

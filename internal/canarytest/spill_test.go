@@ -114,6 +114,11 @@ func work(args []string) int {
 	case line == "--version":
 		fmt.Println("codex 1.2.3", secrets)
 		return 0
+	case line == "app-server":
+		// A codex without this protocol, which a probe would otherwise wait for.
+		fmt.Println("no such command", secrets)
+		fmt.Fprintln(os.Stderr, "no such command", secrets)
+		return 2
 	case strings.HasSuffix(line, "--help"):
 		fmt.Println("  --output-schema <FILE>", secrets)
 		return 0

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ac/heartbeat/job"
+	"ac/internal/runtimetest"
 	"ac/pm"
 	"ac/rpc"
 	"ac/runs/session"
@@ -73,6 +74,7 @@ func TestMain(m *testing.M) {
 	}
 	code := exitOf(err)
 	if err == nil {
+		runtimetest.InMemory()
 		code = m.Run()
 	}
 	if err := os.RemoveAll(dir); err != nil {

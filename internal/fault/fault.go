@@ -71,6 +71,9 @@ const (
 	ResumeFailed            Reason = "resume_failed"
 	TooLarge                Reason = "too_large"
 	SupervisorUnreachable   Reason = "supervisor_unreachable"
+	// HubNotRunning: what is asked for happens on another machine, and the process that
+	// speaks with it does not run.
+	HubNotRunning Reason = "hub_not_running"
 	// Calls of the tools that agents have are refused with these.
 	RateLimited    Reason = "rate_limited"
 	TooManyOpen    Reason = "too_many_open"
@@ -96,6 +99,11 @@ const (
 	PlanChanged      Reason = "plan_changed"
 	NeverRan         Reason = "never_ran"
 	PromptMasked     Reason = "prompt_masked"
+	// Of the control room: it starts nothing, and serves another user's acts to nobody.
+	LaunchNotAllowed Reason = "launch_not_allowed"
+	OtherUser        Reason = "other_user"
+	// Of a search: a filter that is none.
+	BadQuery Reason = "bad_query"
 	// Of needs and help requests: one that is over, one that only a decision ends, and
 	// a text that changed since it was read.
 	Settled        Reason = "settled"

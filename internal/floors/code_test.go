@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -25,17 +26,27 @@ func (s source) at(p token.Pos) token.Position {
 	return at
 }
 
-func sources(t *testing.T) (files []source) {
-	t.Helper()
-	for _, p := range packages(t) {
+// parsed reads all files once for all tests, which only look at them.
+var parsed = sync.OnceValues(func() (files []source, err error) {
+	list, err := listed()
+	for _, p := range list {
 		for _, name := range p.sources() {
 			fset := token.NewFileSet()
 			file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
 			files = append(files, source{pkg: p.name(), name: filepath.Base(name), fset: fset, file: file})
 		}
+	}
+	return files, err
+})
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	files, err := parsed()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return files
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -31,12 +33,20 @@ func floors() map[string]int {
 		"governance/policy":       3,
 		"index":                   3,
 		"index/worker":            3,
+		"index/search":            3,
 		"pm":                      4,
 		"runs/...":                4,
 		"terminal":                4,
 		"audit":                   5,
 		"governance/...":          5,
 		"conversation":            5,
+		"fleet":                   5,
+		"fleet/placement":         5,
+		"fleet/fleettest":         5,
+		"fleet/parcel":            6,
+		"fleet/carrier":           6,
+		"fleet/hub":               7,
+		"fleet/worker":            7,
 		"heartbeat":               6,
 		"heartbeat/job":           6,
 		"heartbeat/workflow":      6,
@@ -55,9 +65,12 @@ func floors() map[string]int {
 		"dialect/comma":           9,
 		"dialect/acecode":         9,
 		"dialect/daemon":          9,
+		"dialect/dialecttest":     9,
 		"web/page":                0,
 		"cmd/ac/...":              10,
+		"cmd/ac-hub":              10,
 		"cmd/archive":             10,
+		"cmd/vendored":            10,
 		"bench":                   10,
 		"internal/floors":         10,
 	}
@@ -93,7 +106,10 @@ func neighbours() map[string][]string {
 		"governance/files": {"governance"},
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
-		"heartbeat":              {"heartbeat/job"},
+		// Placement is what the hub and its workers say, without the words of the wire.
+		"fleet/placement": {"fleet"},
+		"fleet/fleettest": {"fleet"},
+		"heartbeat":       {"heartbeat/job"},
 		// The tables of the room are parts of snapshots.
 		"snapshot": {"snapshot/room"},
 		// The tasks of a workflow are jobs.
@@ -102,10 +118,11 @@ func neighbours() map[string][]string {
 		// from its process.
 		"web": {"rpc", "dialect"},
 		// Dialects share what they act in and how they listen.
-		"dialect":          {"dialect/ws"},
-		"dialect/autonoma": {"dialect", "dialect/ws"},
-		"dialect/comma":    {"dialect", "dialect/ws"},
-		"dialect/acecode":  {"dialect", "dialect/ws"},
+		"dialect":             {"dialect/ws"},
+		"dialect/autonoma":    {"dialect", "dialect/ws"},
+		"dialect/comma":       {"dialect", "dialect/ws"},
+		"dialect/dialecttest": {"dialect"},
+		"dialect/acecode":     {"dialect", "dialect/ws"},
 	}
 }
 
@@ -139,10 +156,11 @@ func (p goPackage) sources() (files []string) {
 func modules() []string { return []string{root, filepath.Join(root, "bench")} }
 
 // packages are those of all modules.
-func packages(t *testing.T) (list []goPackage) {
+func packages(t *testing.T) []goPackage {
 	t.Helper()
-	for _, dir := range modules() {
-		list = append(list, packagesOf(t, dir)...)
+	list, err := listed()
+	if err != nil {
+		t.Fatal(err)
 	}
 	if len(list) < 10 {
 		t.Fatalf("go list names %d packages: the test looks at the wrong place", len(list))
@@ -150,26 +168,36 @@ func packages(t *testing.T) (list []goPackage) {
 	return list
 }
 
-func packagesOf(t *testing.T, dir string) (list []goPackage) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json", "./...")
+// listed asks go list once for all tests.
+var listed = sync.OnceValues(func() (list []goPackage, err error) {
+	for _, dir := range modules() {
+		packages, err := packagesOf(dir)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, packages...)
+	}
+	return list, nil
+})
+
+func packagesOf(dir string) (list []goPackage, err error) {
+	cmd := exec.Command("go", "list", "-json", "./...")
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list in %s: %v\n%s", dir, err, &stderr)
+		return nil, fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
 	}
 	for values := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := values.Decode(&p); errors.Is(err, io.EOF) {
-			break
+			return list, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		list = append(list, p)
 	}
-	return list
 }
 
 // TestBenchmarksBuild vets the module that go vet ./... does not reach: what it measures
@@ -233,6 +261,26 @@ func TestPackagesImportLowerFloorsOnly(t *testing.T) {
 	}
 }
 
+// TestACLinksNoMessageBroker: each session has processes of the program ac, which must not
+// pay for what only hubs and workers need.
+func TestACLinksNoMessageBroker(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/ac")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out), "ac/fleet\n") {
+		t.Error("the test looks at the wrong program")
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "nats-io") || strings.HasPrefix(line, "ac/fleet/carrier") {
+			t.Errorf("ac links %s", strings.TrimSpace(line))
+		}
+	}
+}
+
 // TestOneOwnerOfAnEngine holds what a package has taken over for all others: whoever needs
 // it asks that package.
 func TestOneOwnerOfAnEngine(t *testing.T) {
@@ -241,10 +289,15 @@ func TestOneOwnerOfAnEngine(t *testing.T) {
 		"github.com/fsnotify/fsnotify": "internal/watch",
 		"modernc.org/sqlite":           "index",
 		"go.yaml.in/yaml/v3":           "internal/yamldoc",
+
+		"github.com/nats-io/nats-server/v2/server": "fleet/carrier",
+		"github.com/nats-io/nats.go":               "fleet/carrier",
+		"github.com/nats-io/nats.go/jetstream":     "fleet/carrier",
+		"github.com/nats-io/nkeys":                 "fleet/carrier",
 	}
 	for _, p := range packages(t) {
 		for _, path := range p.Imports {
-			if owner := owners[path]; owner != "" && p.name() != owner && p.name() != "bench" { // which measures it
+			if owner := owners[path]; owner != "" && p.name() != owner && !strings.HasPrefix(p.name(), owner+"/") && p.name() != "bench" { // which measures it
 				t.Errorf("%s imports %s, which is for %s alone", p.ImportPath, path, owner)
 			}
 		}

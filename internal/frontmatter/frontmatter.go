@@ -8,6 +8,7 @@ package frontmatter
 import (
 	"bytes"
 	"errors"
+	"strings"
 )
 
 // The two ways in which front matter can be missing. Front matter that is not
@@ -151,4 +152,29 @@ func levelOf(line []byte) int {
 		return 0
 	}
 	return n
+}
+
+// Lowered is Markdown without headings above the third level, so that it stays within a
+// section of the second.
+func Lowered(body string) string {
+	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(body), "\r\n", "\n"), "\n")
+	fenced := false
+	for i, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			fenced = !fenced
+		}
+		if fenced {
+			continue
+		}
+		level := len(trimmed) - len(strings.TrimLeft(trimmed, "#"))
+		underline := i > 0 && trimmed != "" && (strings.Trim(trimmed, "=") == "" || strings.Trim(trimmed, "-") == "") && strings.TrimSpace(lines[i-1]) != ""
+		switch {
+		case underline:
+			lines[i] = "\\" + trimmed // a heading of the other form
+		case level == 1 || level == 2:
+			lines[i] = strings.Repeat("#", 3-level) + trimmed
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -22,6 +22,8 @@ type Options struct {
 	At   netip.AddrPort
 	// Token is required of every request, "" for none.
 	Token string
+	// Cookie is the name of the cookie in which browsers may bring the token, "" for none.
+	Cookie string
 	// OwnPages accepts pages that this listener itself serves; Origins are the other
 	// accepted origins, compared exactly.
 	OwnPages bool
@@ -41,6 +43,7 @@ type Guard struct {
 	names    map[string]bool // lower case, addresses in canonical form
 	port     string
 	token    string
+	cookie   string
 	ownPages bool
 	needPort bool
 	origins  []string
@@ -57,7 +60,7 @@ func New(o Options) *Guard {
 	}
 	return &Guard{
 		names: names,
-		port:  strconv.Itoa(int(o.At.Port())), token: o.Token, everywhere: o.At.Addr().IsUnspecified(),
+		port:  strconv.Itoa(int(o.At.Port())), token: o.Token, cookie: o.Cookie, everywhere: o.At.Addr().IsUnspecified(),
 		ownPages: o.OwnPages, origins: o.Origins, needPort: o.NeedPort,
 	}
 }
@@ -144,7 +147,26 @@ func (g *Guard) goesBy(r *http.Request, name string) bool {
 	return err == nil && at.Addr().Unmap().String() == name
 }
 
-func (g *Guard) hasToken(r *http.Request) bool { return g.IsToken(TokenOf(r)) }
+// hasToken reports whether a request brings the token. A browser adds its cookies to whatever
+// a page sends, so that a cookie alone is no proof for what may change something: that also
+// needs the origin, which CheckOrigin holds to be this server.
+func (g *Guard) hasToken(r *http.Request) bool {
+	if g.IsToken(TokenOf(r)) {
+		return true
+	}
+	if g.cookie == "" || r.Method != http.MethodGet && r.Method != http.MethodHead && r.Header.Get("Origin") == "" {
+		return false
+	}
+	brought, err := r.Cookie(g.cookie)
+	return err == nil && g.IsToken(brought.Value)
+}
+
+// SetCookie lets a browser keep the token that it brought in an address, until it ends.
+func (g *Guard) SetCookie(w http.ResponseWriter, r *http.Request) {
+	if g.cookie != "" && g.IsToken(r.URL.Query().Get("token")) {
+		http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	}
+}
 
 // TokenOf is the token that a request brings: as bearer, else in its address; "" for none.
 func TokenOf(r *http.Request) string {

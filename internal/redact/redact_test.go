@@ -278,6 +278,8 @@ func FuzzText(f *testing.F) {
 		f.Add(shape)
 	}
 	f.Add("password:\n ``@")
+	f.Add("--api-key==@")
+	f.Add("--api-key=\\nx --api-key `:@ x_cookie=>@")
 	f.Add("token=\\\"a\\\\\\\"b\" Bearer x -----BEGIN PRIVATE KEY-----\\n")
 	r := NewRedactor(nil)
 	f.Fuzz(func(t *testing.T, text string) {

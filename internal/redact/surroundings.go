@@ -56,7 +56,7 @@ func surroundings(text string) string {
 		}
 		w := rewrite{text: text}
 		for _, m := range s.pattern().FindAllStringSubmatchIndex(text, -1) {
-			if found := text[m[2]:m[3]]; !strings.HasPrefix(found, "[REDACTED") && !strings.HasPrefix(found, "$") && found != "null" {
+			if found := text[m[2]:m[3]]; !marked(text, m[2]) && !strings.HasPrefix(found, "$") && found != "null" {
 				w.replace(m[2], m[3], markSecret)
 			}
 		}
@@ -64,3 +64,17 @@ func surroundings(text string) string {
 	}
 	return text
 }
+
+// marked reports whether a mark stands at a place, or behind what assignments let stand
+// between a name and its value, so that what they hid is not hidden once more.
+func marked(text string, at int) bool {
+	for next := -1; next != at; {
+		next = at
+		at = between.run(text, blanks(text, at))
+	}
+	return strings.HasPrefix(text[at:], "[REDACTED")
+}
+
+// between is what may stand between a name and its value: a sign of two characters,
+// and emphasis.
+var between = classOf("**``::==>>")

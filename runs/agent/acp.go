@@ -34,9 +34,10 @@ type acp struct {
 	asked  map[string]acpRequest
 	tools  map[string]acpTool // what is known of calls
 
-	sum  usage.Counters
-	cost *float64 // of the conversation
-	told bool     // usage was
+	sum   usage.Counters
+	cost  *float64 // of the conversation
+	told  bool     // usage was
+	model string   // that it works with, "" where it does not tell
 }
 
 // acpOption is a setting of a session.
@@ -200,7 +201,8 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 			} `json:"availableModes"`
 		} `json:"modes"`
 		Models struct {
-			Models []struct {
+			Current string `json:"currentModelId"`
+			Models  []struct {
 				ID string `json:"modelId"`
 			} `json:"availableModels"`
 		} `json:"models"`
@@ -212,6 +214,8 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 		return
 	}
 	a.mode, a.config = known.Modes.Current, known.Config
+	a.works(known.Models.Current)
+	a.settings(known.Config)
 	for _, mode := range known.Modes.Modes {
 		a.modes = append(a.modes, mode.ID)
 	}
@@ -224,7 +228,7 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 	if err == nil {
 		err = a.Mode(a.start.Mode)
 	}
-	if a.talk.Mode = a.mode; err != nil {
+	if a.talk.Mode, a.talk.Model = a.mode, a.model; err != nil {
 		a.cannotSend(err)
 		return
 	}
@@ -235,7 +239,7 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 func (a *acp) choose(models []string) error {
 	model := a.start.Model
 	if option, ok := a.option("model", model); ok && model != "" {
-		return a.set(option, model)
+		return a.set(option, model, func() { a.works(model) })
 	}
 	if model == "" || !slices.Contains(models, model) {
 		if model != "" && !a.start.Named {
@@ -246,16 +250,18 @@ func (a *acp) choose(models []string) error {
 	return a.rpc.call("session/set_model", struct {
 		ID    string `json:"sessionId"`
 		Model string `json:"modelId"`
-	}{a.thread, model}, a.wish("the model "+model))
+	}{a.thread, model}, a.wish("the model "+model, func() { a.works(model) }))
 }
 
-// wish takes the answer to a wish. One that was refused changes nothing about what the
-// agent may do.
-func (a *acp) wish(what string) func(json.RawMessage, *failure) {
+// wish takes the answer to a wish, and does what follows from one that is granted. One that
+// was refused changes nothing about what the agent may do.
+func (a *acp) wish(what string, granted func()) func(json.RawMessage, *failure) {
 	return func(_ json.RawMessage, failed *failure) {
-		if failed != nil {
-			a.host.Notice("The agent does not take " + what + ": " + failed.words())
+		if failed == nil {
+			granted()
+			return
 		}
+		a.host.Notice("The agent does not take " + what + ": " + failed.words())
 	}
 }
 
@@ -271,12 +277,12 @@ func (a *acp) option(category, value string) (acpOption, bool) {
 	return acpOption{}, false
 }
 
-func (a *acp) set(o acpOption, value string) error {
+func (a *acp) set(o acpOption, value string, granted func()) error {
 	return a.rpc.call("session/set_config_option", struct {
 		ID     string `json:"sessionId"`
 		Option string `json:"configId"`
 		Value  string `json:"value"`
-	}{a.thread, o.ID, value}, a.wish("the "+o.Category+" "+value))
+	}{a.thread, o.ID, value}, a.wish("the "+o.Category+" "+value, granted))
 }
 
 func (a *acp) Mode(mode string) error {
@@ -292,7 +298,7 @@ func (a *acp) Mode(mode string) error {
 		return a.rpc.call("session/set_mode", struct {
 			ID   string `json:"sessionId"`
 			Mode string `json:"modeId"`
-		}{a.thread, wanted}, a.wish("the mode "+wanted))
+		}{a.thread, wanted}, a.wish("the mode "+wanted, func() {}))
 	}
 	for i := range a.config {
 		o := &a.config[i]
@@ -305,7 +311,7 @@ func (a *acp) Mode(mode string) error {
 		}
 		if _, offered := a.option("mode", value); offered && o.Current != value {
 			o.Current = value
-			return a.set(*o, value)
+			return a.set(*o, value, func() {})
 		}
 	}
 	return nil
@@ -373,37 +379,9 @@ func (a *acp) ended(result json.RawMessage, failed *failure) {
 		a.host.TurnEnded(Outcome{Status: Failed, Error: failed.words()})
 		return
 	}
-	var end struct {
-		Stop  string `json:"stopReason"`
-		Usage *struct {
-			Input    int64  `json:"inputTokens"`
-			Output   int64  `json:"outputTokens"`
-			Total    *int64 `json:"totalTokens"`
-			Thought  int64  `json:"thoughtTokens"`
-			Cached   int64  `json:"cachedReadTokens"`
-			CacheNew int64  `json:"cachedWriteTokens"`
-		} `json:"usage"`
-		Meta struct {
-			Quota struct {
-				Count *struct {
-					Input  int64 `json:"input_tokens"`
-					Output int64 `json:"output_tokens"`
-				} `json:"token_count"`
-			} `json:"quota"`
-		} `json:"_meta"`
-	}
+	var end acpEnd
 	decode(result, &end)
-	switch u, count := end.Usage, end.Meta.Quota.Count; {
-	case u != nil:
-		input := u.Input + u.CacheNew
-		turn := usage.Counters{Input: &input, Cached: &u.Cached, Output: &u.Output, Reasoning: &u.Thought, Total: input + u.Cached + u.Output + u.Thought}
-		if u.Total != nil {
-			turn.Total = *u.Total
-		}
-		a.used(turn)
-	case count != nil:
-		a.used(usage.Counters{Input: &count.Input, Output: &count.Output, Total: count.Input + count.Output})
-	}
+	a.turnUsed(&end)
 	o := Outcome{Status: Completed, StopReason: end.Stop}
 	switch end.Stop {
 	case "cancelled":
@@ -412,22 +390,4 @@ func (a *acp) ended(result json.RawMessage, failed *failure) {
 		o.Status, o.Error = Failed, "the agent refused to go on"
 	}
 	a.host.TurnEnded(o)
-}
-
-func (a *acp) used(turn usage.Counters) {
-	a.sum, a.told = a.sum.Plus(turn), true
-	a.report()
-}
-
-// report tells the usage with the cost, which is a total of the conversation.
-func (a *acp) report() {
-	r := usage.Report{Counters: a.sum, Captured: "session/prompt"}
-	if a.cost != nil {
-		base := 0.0
-		if b := a.start.Baseline.CostUSD; b != nil {
-			base = *b
-		}
-		r.CostUSD = new(max(0, *a.cost-base))
-	}
-	a.host.Used(r)
 }

@@ -67,8 +67,9 @@ func (a *acp) update(params json.RawMessage) {
 		Commands []struct {
 			Name string `json:"name"`
 		} `json:"availableCommands"`
-		Mode string `json:"currentModeId"`
-		Cost *struct {
+		Mode   string      `json:"currentModeId"`
+		Config []acpOption `json:"configOptions"`
+		Cost   *struct {
 			Amount   float64 `json:"amount"`
 			Currency string  `json:"currency"`
 		} `json:"cost"`
@@ -86,6 +87,8 @@ func (a *acp) update(params json.RawMessage) {
 		}
 	case "current_mode_update":
 		a.mode = u.Mode
+	case "config_option_update":
+		a.settings(u.Config)
 	case "usage_update":
 		if u.Cost != nil && (u.Cost.Currency == "" || u.Cost.Currency == "USD") && !a.loading {
 			if a.cost = &u.Cost.Amount; a.told && !a.active {

@@ -64,7 +64,8 @@ type Host interface {
 	SteerTaken(id string, how How)
 	SteerReturned(id string)
 	SteerRefused(id, why string)
-	// Used reports what the session used so far, not only this turn.
+	// Used reports what the session used so far, not only this turn, and the model of
+	// this turn.
 	Used(r usage.Report)
 	// Cycled reports signs that the agent compacted its context.
 	Cycled(found []usage.Cycle)
@@ -125,6 +126,7 @@ type Conversation struct {
 	ResumeError  string // why it is a new conversation, in the agent's words
 	Capabilities Capabilities
 	Mode         string // the agent's own, "" where it has none
+	Model        string // that the agent works with, "" where it does not tell yet
 }
 
 // Capabilities are what an agent can do.

@@ -20,13 +20,15 @@ import (
 
 // stage is the host of a driver; it notes what it is called with.
 type stage struct {
-	t     testing.TB
-	d     Driver
-	sent  []string
-	calls []string
-	asked []Request
-	talk  Conversation
-	fails error // of Send
+	t      testing.TB
+	d      Driver
+	sent   []string
+	calls  []string
+	asked  []Request
+	talk   Conversation
+	models []string     // of the usage
+	used   usage.Report // as last told
+	fails  error        // of Send
 }
 
 func newStage(t *testing.T, d Driver, s Start) *stage {
@@ -68,8 +70,11 @@ func (h *stage) Cycled(found []usage.Cycle)    { h.note("cycle %s", found[0].Typ
 func (h *stage) TurnEnded(o Outcome) {
 	h.note("%s", strings.TrimSpace("turn "+o.Status+" "+o.StopReason+" "+o.Error))
 }
-func (h *stage) Notice(text string)  { h.note("notice %s", text) }
-func (h *stage) Used(r usage.Report) { h.note("used %s", counted(r)) }
+func (h *stage) Notice(text string) { h.note("notice %s", text) }
+func (h *stage) Used(r usage.Report) {
+	h.note("used %s", counted(r))
+	h.models, h.used = append(h.models, r.Model), r
+}
 
 func (h *stage) Asked(q Request) {
 	h.asked = append(h.asked, q)

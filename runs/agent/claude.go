@@ -33,6 +33,8 @@ type claude struct {
 
 	sum  usage.Counters // of the turns that ended
 	turn usage.Turn     // that is under way
+
+	model string // as of the newest turn
 }
 
 // claudeRequest is a request that waits for an answer.
@@ -174,6 +176,7 @@ type claudeLine struct {
 	Subtype  string `json:"subtype"`
 	UUID     string `json:"uuid"`
 	IsReplay bool   `json:"isReplay"`
+	Model    string `json:"model"` // of init
 	Parent   string `json:"parent_tool_use_id"`
 	// Of command_lifecycle.
 	Command string `json:"command_uuid"`
@@ -233,7 +236,10 @@ func (c *claude) Line(line []byte) {
 			c.keepLastText(m.Message.Content)
 		}
 	case "system":
-		if m.Subtype == "compact_boundary" {
+		switch m.Subtype {
+		case "init":
+			c.model = orElse(m.Model, c.model)
+		case "compact_boundary":
 			c.host.Cycled([]usage.Cycle{{Count: 1, Type: m.Subtype, Source: usage.FromNotification}})
 		}
 	case "result":
@@ -339,10 +345,10 @@ func claudeError(m *claudeLine) string {
 // used adds the usage of a turn. The cost is a total of the conversation.
 func (c *claude) used(m *claudeLine) {
 	var u struct {
-		Input    int64 `json:"input_tokens"`
-		Created  int64 `json:"cache_creation_input_tokens"`
-		Cached   int64 `json:"cache_read_input_tokens"`
-		Output   int64 `json:"output_tokens"`
+		Input    int64  `json:"input_tokens"`
+		Created  *int64 `json:"cache_creation_input_tokens"`
+		Cached   int64  `json:"cache_read_input_tokens"`
+		Output   int64  `json:"output_tokens"`
 		Thinking struct {
 			Tokens int64 `json:"thinking_tokens"`
 		} `json:"output_tokens_details"`
@@ -351,13 +357,17 @@ func (c *claude) used(m *claudeLine) {
 		return
 	}
 	decode(m.Usage, &u)
+	if u.Created != nil {
+		u.Input += *u.Created
+	}
 	thinking := min(u.Thinking.Tokens, u.Output)
 	c.sum = c.turn.Total(c.sum, usage.Counters{
-		Input: new(u.Input + u.Created), Cached: &u.Cached, Output: new(u.Output - thinking), Reasoning: &thinking,
-		Total: u.Input + u.Created + u.Cached + u.Output,
+		Input: &u.Input, Cached: &u.Cached, Output: new(u.Output - thinking), Reasoning: &thinking,
+		Total: u.Input + u.Cached + u.Output, CacheWrite: u.Created,
 	}, m.Models, c.start.Baseline.Counters)
+	c.model = orElse(c.turn.Model(), c.model)
 	c.turn = usage.Turn{}
-	r := usage.Report{Counters: c.sum, Captured: "result"}
+	r := usage.Report{Counters: c.sum, Captured: "result", Model: c.model}
 	if m.Cost != nil {
 		base := 0.0
 		if b := c.start.Baseline.CostUSD; b != nil {

@@ -134,6 +134,66 @@ func TestClaudeRecordings(t *testing.T) {
 	}
 }
 
+// TestClaudeCacheWrites: what was written to the cache is input, of which it is told apart,
+// summed over the turns of the session.
+func TestClaudeCacheWrites(t *testing.T) {
+	t.Parallel()
+	h := greeted(t, Start{})
+	for range 2 {
+		if err := h.d.Prompt(Prompt{ID: "p"}); err != nil {
+			t.Fatal(err)
+		}
+		h.line(`{"type":"result","usage":{"input_tokens":3,"cache_creation_input_tokens":70,"cache_read_input_tokens":5,"output_tokens":2}}`)
+	}
+	h.told("accepted", "used 73+5+2+0", "turn completed", "accepted", "used 146+10+4+0", "turn completed")
+	if got := h.used.CacheWrite; got == nil || *got != 140 || h.used.Total != 160 {
+		t.Errorf("%+v", h.used)
+	}
+}
+
+// TestCacheWritesOfOthers: codex counts what was written to the cache as input, by ACP it
+// stands beside that. Of a thread that goes on only what is new counts, where that is known.
+func TestCacheWritesOfOthers(t *testing.T) {
+	t.Parallel()
+	written := func(h *stage) int64 {
+		if h.used.CacheWrite == nil {
+			return -1
+		}
+		return *h.used.CacheWrite
+	}
+	h := newStage(t, ACP(), Start{})
+	h.line(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`, `{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}`)
+	if err := h.d.Prompt(Prompt{ID: "p"}); err != nil {
+		t.Fatal(err)
+	}
+	h.line(`{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn","usage":{"inputTokens":10,"cachedWriteTokens":4,"outputTokens":1}}}`)
+	if got := counted(h.used); got != "14+0+1+0" || written(h) != 4 || h.used.Total != 15 {
+		t.Errorf("acp: %s, %d written of %d", got, written(h), h.used.Total)
+	}
+	for name, c := range map[string]struct {
+		start Start
+		told  string
+		want  int64
+	}{
+		"new":            {Start{}, "", 9},
+		"told at resume": {Start{Thread: "th"}, `{"method":"thread/tokenUsage/updated","params":{"threadId":"th","tokenUsage":{"total":{"inputTokens":50,"cacheWriteInputTokens":6,"totalTokens":50}}}}`, 3},
+		"of a record":    {Start{Thread: "th", Baseline: usage.Report{Counters: usage.Counters{Input: new(int64(50)), Total: 50}}}, "", -1},
+	} {
+		h := newStage(t, Codex(), c.start)
+		h.line(`{"id":1,"result":{}}`, `{"id":2,"result":{"thread":{"id":"th"}}}`)
+		if c.told != "" {
+			h.line(c.told)
+		}
+		if err := h.d.Prompt(Prompt{ID: "p"}); err != nil {
+			t.Fatal(err)
+		}
+		h.line(`{"method":"thread/tokenUsage/updated","params":{"threadId":"th","tokenUsage":{"total":{"inputTokens":100,"cachedInputTokens":20,"cacheWriteInputTokens":9,"totalTokens":100}}}}`)
+		if written(h) != c.want {
+			t.Errorf("codex, %s: %d written, want %d", name, written(h), c.want)
+		}
+	}
+}
+
 // TestClaudeResumes: the cost of a conversation that goes on is a total, of which only
 // what is new is ours; its usage is told by turns.
 func TestClaudeResumes(t *testing.T) {

@@ -21,6 +21,8 @@ type codex struct {
 	prompted bool   // a turn was begun, so that totals are no baseline any more
 	refused  string // why the conversation does not go on
 	version  string // of the agent
+	model    string // of the thread, "" where it names none
+	rerouted string // the model that does the turn in place of that, "" for none
 	failed   string // the last error that it told of
 
 	turns     int    // that were begun
@@ -147,6 +149,7 @@ func (c *codex) opened(method string, result json.RawMessage, failed *failure) {
 		Thread struct {
 			ID string `json:"id"`
 		} `json:"thread"`
+		Model string `json:"model"`
 	}
 	decode(result, &known)
 	switch {
@@ -157,9 +160,9 @@ func (c *codex) opened(method string, result json.RawMessage, failed *failure) {
 	case known.Thread.ID == "":
 		c.host.Broke(Broken{Reason: ReasonProtocol, Error: method + ": the answer names no thread"})
 	default:
-		c.thread = known.Thread.ID
+		c.thread, c.model = known.Thread.ID, known.Model
 		c.host.Conversation(Conversation{
-			Thread: c.thread, Name: "codex", Version: c.version, Resumed: c.resumed, ResumeError: c.refused,
+			Thread: c.thread, Name: "codex", Version: c.version, Resumed: c.resumed, ResumeError: c.refused, Model: c.model,
 			Capabilities: Capabilities{Steer: true, Interrupt: true, Resume: true, Modes: []string{}, MCP: true},
 		})
 	}
@@ -203,12 +206,13 @@ func codexInput(text string) []codexText {
 
 func (c *codex) Prompt(p Prompt) error {
 	c.begin()
+	c.model = orElse(p.Model, c.model)
 	return c.rpc.call("turn/start", codexTurn{ThreadID: c.thread, Client: p.ID, Input: codexInput(p.Text), Model: p.Model}, c.begun("turn/start"))
 }
 
 func (c *codex) begin() {
 	c.turns++
-	c.active, c.prompted, c.turn, c.interrupt, c.failed = true, true, "", false, ""
+	c.active, c.prompted, c.turn, c.interrupt, c.failed, c.rerouted = true, true, "", false, "", ""
 }
 
 // begun takes the answer to what begins a turn.
@@ -304,6 +308,7 @@ type codexNotice struct {
 	ThreadID   string          `json:"threadId"`
 	RequestID  json.RawMessage `json:"requestId"`
 	TokenUsage json.RawMessage `json:"tokenUsage"`
+	ToModel    string          `json:"toModel"` // of model/rerouted
 	Item       json.RawMessage `json:"item"`
 	Turn       struct {
 		ID     string `json:"id"`
@@ -351,6 +356,8 @@ func (c *codex) notice(method string, n *codexNotice) {
 				c.host.Withdrawn(key)
 			}
 		}
+	case "model/rerouted":
+		c.rerouted = n.ToModel
 	case "error":
 		c.failed = n.Error.Message
 	case "turn/started":
@@ -393,22 +400,4 @@ func (c *codex) ended(o Outcome) {
 		c.host.SteerReturned(p.ID)
 	}
 	c.host.TurnEnded(o)
-}
-
-// used takes what a thread was charged with so far. Before the first turn of a
-// conversation that goes on that is what it had used before.
-func (c *codex) used(n *codexNotice) {
-	report, ok := usage.AppServer(n.TokenUsage)
-	if !ok {
-		return
-	}
-	if n.ThreadID == "" || c.thread == "" || n.ThreadID == c.thread {
-		if !c.prompted {
-			c.baseline = report.Counters
-			return
-		}
-		report.Counters = report.Minus(c.baseline)
-	}
-	c.charged[n.ThreadID] = report
-	c.host.Used(usage.Sum(c.charged))
 }

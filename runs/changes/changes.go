@@ -228,7 +228,7 @@ func (r Reader) openBranch(ctx context.Context, s *Set) error {
 		return err
 	}
 	// What was saved of a worktree on another machine comes before its branch.
-	for _, ref := range []string{"refs/ac/wip/" + s.Run.ID, "refs/heads/" + s.Branch} {
+	for _, ref := range worktree.LeftRefs(s.Run.ID, s.Branch) {
 		if s.Tip, err = s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}"); err == nil {
 			break
 		}

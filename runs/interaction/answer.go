@@ -22,8 +22,10 @@ const (
 )
 
 // Answer is what somebody answers: exactly one of OptionID, Decision, Text and
-// Answers. With a denial Text is what the agent hears besides.
+// Answers. With a denial Text is what the agent hears besides. Cancel closes a question or an
+// input without an answer: the agent hears that there is none.
 type Answer struct {
+	Cancel   bool
 	OptionID string
 	Decision string // Allow or Deny
 	Scope    string // Once when empty
@@ -56,6 +58,13 @@ func (r Record) Decide(a Answer) (Verdict, error) {
 	}}}
 	if r.State != Open {
 		return v, r.Closed()
+	}
+	if a.Cancel {
+		v.State = Cancelled
+		if r.Kind != Question && r.Kind != Input {
+			return v, r.mismatch()
+		}
+		return v, nil
 	}
 	if err := a.one(); err != nil {
 		return v, err

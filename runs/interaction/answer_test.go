@@ -37,6 +37,9 @@ func TestAnswers(t *testing.T) {
 		scope  string
 		reason fault.Reason
 	}{
+		"a question cancelled":              {question(two), Answer{Cancel: true}, Cancelled, "", ""},
+		"an input cancelled":                {input, Answer{Cancel: true}, Cancelled, "", ""},
+		"a permission cancelled":            {permission, Answer{Cancel: true}, "", "", fault.InteractionKindMismatch},
 		"allow":                             {permission, Answer{Decision: Allow}, Allowed, Once, ""},
 		"deny":                              {permission, Answer{Decision: Deny}, Denied, Once, ""},
 		"deny with words":                   {permission, Answer{Decision: Deny, Text: text("use make")}, Denied, Once, ""},

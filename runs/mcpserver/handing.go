@@ -31,7 +31,7 @@ func For(driver string, machine doc.Machine, secrets doc.Secrets, lookup func(na
 			continue
 		}
 		s = withSecrets(s, secrets.MCPServers[id])
-		if err := errors.Join(checkID(id), check(id, s)); err != nil {
+		if err := errors.Join(CheckID(id), check(id, s)); err != nil {
 			return h, err // somebody wrote it by hand
 		}
 		server, err := h.resolve(id, s, lookup)

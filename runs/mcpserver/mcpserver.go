@@ -110,7 +110,7 @@ func (c Change) Apply(old *doc.MCPServer, secrets doc.MCPSecrets) (s doc.MCPServ
 		s = withSecrets(*old, secrets)
 	}
 	before := s
-	if err := checkID(c.ID); err != nil {
+	if err := CheckID(c.ID); err != nil {
 		return s, err
 	}
 	assign(&s.Transport, c.Transport)
@@ -202,10 +202,10 @@ func (c Change) values(member string, given *map[string]string, now, before map[
 	return values, nil
 }
 
-// checkID refuses ids by which the tools of a server could pass for ac's own, which the
+// CheckID refuses ids by which the tools of a server could pass for ac's own, which the
 // policy of every run allows. Agents name a tool mcp__SERVER__TOOL, with "_" in the place
 // of other characters.
-func checkID(id string) error {
+func CheckID(id string) error {
 	if !serverID().MatchString(id) || strings.Trim(id, "._-") == "" {
 		return invalid(id, "server_id", "must be 1 to 64 of A-Z a-z 0-9 _ . -, with a letter or digit")
 	}

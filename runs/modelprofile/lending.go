@@ -11,6 +11,7 @@ import (
 
 	"ac/internal/canonjson"
 	"ac/internal/fault"
+	"ac/internal/lazyregexp"
 	"ac/workspace/doc"
 )
 
@@ -71,8 +72,11 @@ func For(kind string, p doc.ModelProfile) (l Lent) {
 	case FamilyCodex:
 		l.codex(p, set)
 	case FamilyGemini:
+		set("GEMINI_MODEL", p.Model)
 		set("GOOGLE_GEMINI_BASE_URL", p.BaseURL)
 		set("GEMINI_API_KEY", p.APIKey)
+		given, _ := geminiHeaders(p.RequestHeaders) // of a profile that applies
+		set("GEMINI_CLI_CUSTOM_HEADERS", given)
 	default:
 		set("AC_MODEL", p.Model)
 		set("AC_MODEL_BASE_URL", p.BaseURL)
@@ -145,6 +149,22 @@ func lines(headers map[string]string) string {
 	}
 	return strings.Join(list, "\n")
 }
+
+// geminiHeaders are headers as gemini reads them, with commas between. ok is false where a
+// value holds what it would take for another header.
+func geminiHeaders(headers map[string]string) (text string, ok bool) {
+	list := make([]string, 0, len(headers))
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if value := headers[name]; nextHeader().MatchString(value) {
+			return "", false
+		}
+		list = append(list, name+": "+headers[name])
+	}
+	return strings.Join(list, ","), true
+}
+
+// nextHeader is where gemini ends one header and begins another.
+var nextHeader = lazyregexp.New(`,\s*[^,:]+:`)
 
 // Authorize is the headers by which the server of a profile knows who asks for its models.
 func Authorize(p doc.ModelProfile) http.Header {

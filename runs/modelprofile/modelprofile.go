@@ -144,7 +144,7 @@ func applies(p doc.ModelProfile) []string {
 		case FamilyACP, FamilyCommand:
 			return false
 		case FamilyGemini:
-			if len(p.RequestHeaders) > 0 { // it takes none
+			if _, ok := geminiHeaders(p.RequestHeaders); !ok {
 				return true
 			}
 		}

@@ -90,7 +90,8 @@ func TestKeysStayAtTheirProvider(t *testing.T) {
 		{doc.ModelProfile{Provider: "OpenAI", Model: "m", APIKey: "k"}, []string{"acp", "codex", "command"}},
 		{doc.ModelProfile{Provider: "anthropic", Model: "m", APIKey: "k"}, []string{"acp", "claude", "command"}},
 		{doc.ModelProfile{Provider: "own", Model: "m", APIKey: "k", BaseURL: "http://h"}, []string{"acp", "claude", "codex", "command", "gemini"}},
-		{doc.ModelProfile{Provider: "gemini", Model: "m", RequestHeaders: map[string]string{"X": "y"}, BaseURL: "http://h"}, []string{"acp", "claude", "codex", "command"}},
+		{doc.ModelProfile{Provider: "gemini", Model: "m", RequestHeaders: map[string]string{"X": "a, b"}, BaseURL: "http://h"}, []string{"acp", "claude", "codex", "command", "gemini"}},
+		{doc.ModelProfile{Provider: "gemini", Model: "m", RequestHeaders: map[string]string{"X": "a, Y: b"}, BaseURL: "http://h"}, []string{"acp", "claude", "codex", "command"}},
 	} {
 		if got := modelprofile.Shown("p", c.p).Applies; !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %v, want %v", c.p, got, c.want)
@@ -116,7 +117,7 @@ func TestLending(t *testing.T) {
 	for kind, want := range map[string]modelprofile.Lent{
 		modelprofile.FamilyClaude:  {Environ: []string{"ANTHROPIC_BASE_URL=https://h/v1", "ANTHROPIC_CUSTOM_HEADERS=" + headers, "ANTHROPIC_AUTH_TOKEN=key-of-own"}},
 		modelprofile.FamilyCodex:   {Environ: []string{"AC_MODEL_API_KEY=key-of-own", "AC_MODEL_HEADER_1=fast", "AC_MODEL_HEADER_2=token-of-team"}, Words: codex},
-		modelprofile.FamilyGemini:  {Environ: []string{"GOOGLE_GEMINI_BASE_URL=https://h/v1", "GEMINI_API_KEY=key-of-own"}},
+		modelprofile.FamilyGemini:  {Environ: []string{"GEMINI_MODEL=m", "GOOGLE_GEMINI_BASE_URL=https://h/v1", "GEMINI_API_KEY=key-of-own", "GEMINI_CLI_CUSTOM_HEADERS=X-Mode: fast,X-Token: token-of-team"}},
 		modelprofile.FamilyACP:     {Environ: []string{"AC_MODEL=m", "AC_MODEL_BASE_URL=https://h/v1", "AC_MODEL_API_KEY=key-of-own", "AC_MODEL_HEADERS=" + headers}},
 		modelprofile.FamilyCommand: {Environ: []string{"AC_MODEL=m", "AC_MODEL_BASE_URL=https://h/v1", "AC_MODEL_API_KEY=key-of-own", "AC_MODEL_HEADERS=" + headers}},
 	} {

@@ -16,6 +16,7 @@ type Adapter struct {
 	Mode         string       `json:"mode"`
 	Available    bool         `json:"available"`
 	Reason       string       `json:"reason,omitempty"`
+	Program      string       `json:"program,omitempty"` // its file; "" if there is none
 	Capabilities Capabilities `json:"capabilities"`
 	// Version is the version that the program reports, TriedWith the release
 	// that this build was tested with; "" if unknown.
@@ -83,6 +84,9 @@ func (a *Adapter) look(ctx context.Context, machine doc.Machine, environ []strin
 	}
 	program, err := Find(Binary(machine, key), value(environ, "PATH"))
 	approval := program.Approve([]string{a.Provider})
+	if err == nil {
+		a.Program = program.Path
+	}
 	switch {
 	case errors.Is(approval, ErrNotApproved):
 		a.Reason = "name not allowed: " + approval.Error()

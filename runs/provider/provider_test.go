@@ -90,6 +90,9 @@ func TestAdapterStatus(t *testing.T) {
 		if a.Available != (a.Reason == "") {
 			t.Errorf("%+v", a)
 		}
+		if a.Provider == "codex" && a.Program != machine.ProviderBins["codex"] || a.Provider == "gemini" && a.Program != "" {
+			t.Errorf("%s is the program %q", a.Name, a.Program)
+		}
 	}
 	want := map[string]string{"codex_app_server": "", "codex_cli": "", "claude_cli": "name not allowed", "gemini_cli": "binary not found"}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"ac/events"
-	"ac/internal/canonjson"
 	"ac/internal/durable"
 	"ac/internal/param"
 	"ac/runs/provider"
@@ -61,7 +63,7 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 		drafts = append(drafts, draft)
 	}
 	for _, r := range told.Reports {
-		draft, err := s.draft(events.UsageReported, reportedPayload{*r.Event(s.order.Provider), turn})
+		draft, err := s.draft(events.UsageReported, s.reported(r, turn))
 		if err != nil {
 			return nil, err
 		}
@@ -70,10 +72,33 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	return drafts, nil
 }
 
-// reportedPayload is the payload of usage.reported.
-type reportedPayload struct {
+// usedPayload is the payload of usage.reported and usage.estimated: what a run's record
+// has, whose members are fixed, and more.
+type usedPayload struct {
 	doc.Usage
-	Turn int `json:"turn,omitempty"` // of a live session
+	Turn  int    `json:"turn,omitempty"`  // of a live session
+	Model string `json:"model,omitempty"` // that the agent used, in its own words
+	// CacheWrite is the part of the input that was written to a cache.
+	CacheWrite *int64 `json:"cache_write_tokens,omitempty"`
+}
+
+// more are the members of a usedPayload that a run's record does not have.
+func more() []string { return []string{"turn", "model", "cache_write_tokens"} }
+
+// maxModel bounds the name of a model.
+const maxModel = 200
+
+// reported is the payload that tells a report.
+func (s *supervisor) reported(r usage.Report, turn int) usedPayload {
+	return usedPayload{*r.Event(s.order.Provider), turn, s.modelName(r.Model), r.CacheWrite}
+}
+
+// modelName is the name of a model as it may be written down, "" for what is no name.
+func (s *supervisor) modelName(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return ""
+	}
+	return clippedTo(s.secrets.String(name), maxModel)
 }
 
 // accounting fills in what the run consumed and gives the events that tell it.
@@ -92,13 +117,13 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 		return err
 	}
 	if r, ok := s.collector.Whole(s.printed()); ok {
-		if err := tell(events.UsageReported, r.Event(s.order.Provider)); err != nil {
+		if err := tell(events.UsageReported, s.reported(r, 0)); err != nil {
 			return nil, err
 		}
 	}
 	best := s.collector.Best()
 	if r, ok := s.noted(c); ok && (best == nil || r.Total > best.Total) {
-		if err := tell(events.UsageReported, r.Event(s.order.Provider)); err != nil {
+		if err := tell(events.UsageReported, s.reported(r, 0)); err != nil {
 			return nil, err
 		}
 		best = &r
@@ -119,7 +144,7 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 			}
 		}
 		c.usage = usage.Estimate(s.order.Provider, s.given(), said)
-		if err := tell(events.UsageEstimated, c.usage); err != nil {
+		if err := tell(events.UsageEstimated, usedPayload{Usage: *c.usage, Model: s.modelName(s.told())}); err != nil {
 			return nil, err
 		}
 	}
@@ -132,6 +157,15 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 		return nil, err
 	}
 	return drafts, s.w.Replace(path.Join(s.outDir, "token_usage.json"), append(text, '\n'), 0o644)
+}
+
+// told is the model that an agent told of in its handshake, which stands unless the launch
+// named another one.
+func (s *supervisor) told() string {
+	if s.talk == nil || s.talk.order.Model != "" {
+		return ""
+	}
+	return s.talk.talk.Model // its goroutine has ended
 }
 
 // noted is what codex noted of its usage: more than it told where the session ended
@@ -199,14 +233,24 @@ func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
 		if json.Unmarshal(line, &e) != nil {
 			return
 		}
-		text, err := canonjson.CanonicalWithout(nil, e.Payload, "turn")
-		if err != nil {
-			return
-		}
-		value := param.Parse(text)
-		if u, err := doc.UsageCodec.Bind(&value); err == nil {
+		if u, ok := reportedUsage(e.Payload); ok {
 			last = &u
 		}
 	})
 	return last, err
+}
+
+// reportedUsage reads the payload of usage.reported.
+func reportedUsage(payload []byte) (u doc.Usage, ok bool) {
+	if !json.Valid(payload) {
+		return u, false
+	}
+	value := param.Parse(payload)
+	for i := len(value.Keys) - 1; i >= 0; i-- {
+		if slices.Contains(more(), value.Keys[i]) {
+			value.Keys, value.Items = slices.Delete(value.Keys, i, i+1), slices.Delete(value.Items, i, i+1)
+		}
+	}
+	u, err := doc.UsageCodec.Bind(&value)
+	return u, err == nil
 }

@@ -4,6 +4,7 @@ package session
 // end.
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type budgetWatch struct {
 	patience time.Duration
 	stop     func()
 	summing  sync.WaitGroup
+	may      *allowance // of whoever counts for all runs
 
 	mu      sync.Mutex
 	others  *budget.Totals // what other runs had spent at the start; nil while unknown
@@ -39,8 +41,9 @@ type budgetWatch struct {
 func (s *supervisor) watchBudget() *budgetWatch {
 	b := &budgetWatch{
 		limits: budget.LimitsOf(s.w, s.order.Budget, s.order.subject()), sums: budget.NewSums(s.w),
-		patience: budgetPatience, stop: func() { s.requestStop(false) },
+		patience: budgetPatience, stop: func() { s.requestStop(false) }, may: s.may,
 	}
+	s.may.watch(b.again)
 	if s.host.BudgetPatience > 0 {
 		b.patience = s.host.BudgetPatience
 	}
@@ -72,11 +75,19 @@ func (b *budgetWatch) reported(u, prior *doc.Usage) {
 		return
 	}
 	usage.Price(u, b.cards)
+	b.may.count(budget.Of(u))
 	u = sumUsage(prior, u)
 	spent := budget.Of(u)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.spent = &spent
+	b.compare()
+}
+
+// again compares anew.
+func (b *budgetWatch) again() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.compare()
 }
 
@@ -89,7 +100,7 @@ func (b *budgetWatch) compare() {
 	if b.others != nil {
 		limits, others = b.limits, *b.others
 	}
-	over := len(budget.Over(limits.Decide(*b.spent, others))) > 0
+	over := len(budget.Over(limits.Decide(*b.spent, others))) > 0 || b.may.exceeded()
 	switch {
 	case over && b.timer == nil:
 		b.timer = time.AfterFunc(b.patience, b.expire)
@@ -112,6 +123,7 @@ func (b *budgetWatch) expire() {
 
 // close ends the watch. Nothing is stopped by it afterwards.
 func (b *budgetWatch) close() {
+	b.may.close()
 	b.mu.Lock()
 	b.closed = true
 	if b.timer != nil {
@@ -148,7 +160,7 @@ func (s *supervisor) budgetDecider(c *closing) func() (told []events.Draft, exce
 			c.status, c.record.Status = doc.StatusFailed, doc.StatusFailed
 		}
 		if exceeded && c.status == doc.StatusFailed && c.record.Error == "" {
-			c.record.Error = "budget exceeded: " + budget.Describe(over)
+			c.record.Error = "budget exceeded: " + cmp.Or(budget.Describe(over), "what was left to it")
 			if s.budget.stopped {
 				c.record.Error = "stopped in mid-run, " + c.record.Error
 			}

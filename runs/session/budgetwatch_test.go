@@ -12,10 +12,20 @@ import (
 
 func watchOf(limits budget.Limits, cards map[string]doc.RateCard) (b *budgetWatch, stops *atomic.Int32) {
 	stops = new(atomic.Int32)
-	return &budgetWatch{limits: limits, cards: cards, patience: budgetPatience, stop: func() { stops.Add(1) }}, stops
+	b = &budgetWatch{limits: limits, cards: cards, patience: budgetPatience, stop: func() { stops.Add(1) }, may: &allowance{}}
+	b.may.watch(b.again)
+	return b, stops
 }
 
 func tokens(n int64) *doc.Usage { return &doc.Usage{Provider: "cmd", TotalTokens: n} }
+
+// allow says what the session of a watch may still spend.
+func (b *budgetWatch) allow(t *testing.T, may budget.Allowance, after time.Duration) {
+	t.Helper()
+	if _, err := b.may.set(LimitsRequest{Allowance: &may, HoldsAfterMS: after.Milliseconds()}); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestBudgetWatch: five seconds over a hard limit stop a provider, nothing else
 // does.
@@ -71,6 +81,33 @@ func TestBudgetWatch(t *testing.T) {
 			b.reported(tokens(49), nil)
 			b.reported(tokens(50), nil)
 		}, 5 * time.Second},
+		"an allowance that waits for the next": {budget.Limits{}, nil, func(b *budgetWatch) {
+			b.reported(tokens(50), tokens(1000))
+			for range 3 {
+				b.allow(t, budget.Allowance{Tokens: new(int64(10))}, 20*time.Second)
+				time.Sleep(19 * time.Second)
+				b.reported(tokens(b.may.spent.Tokens+20), tokens(1000))
+			}
+			b.allow(t, budget.Allowance{Tokens: new(int64(10))}, 20*time.Second)
+			b.reported(tokens(b.may.spent.Tokens+9), nil)
+		}, 0},
+		"an allowance that nobody replaced": {budget.Limits{}, nil, func(b *budgetWatch) {
+			b.reported(tokens(50), nil)
+			b.allow(t, budget.Allowance{Tokens: new(int64(10))}, 20*time.Second)
+			b.reported(tokens(60), nil)
+		}, 25 * time.Second},
+		"of what was counted": {budget.Limits{}, nil, func(b *budgetWatch) {
+			b.reported(tokens(50), nil)
+			b.allow(t, budget.Allowance{Tokens: new(int64(10)), Counted: &budget.Counted{Tokens: 40}}, 0)
+		}, 5 * time.Second},
+		"lifted in time": {budget.Limits{}, nil, func(b *budgetWatch) {
+			b.reported(tokens(50), nil)
+			b.allow(t, budget.Allowance{Tokens: new(int64(0))}, 0)
+			time.Sleep(4 * time.Second)
+			if _, err := b.may.set(LimitsRequest{}); err != nil {
+				t.Error(err)
+			}
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

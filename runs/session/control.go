@@ -51,6 +51,9 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 	if err != nil || doc.Terminal(record.Status) {
 		return record, err
 	}
+	if !ownerAlive(w, record) && record.Remote() {
+		return record, HubNotRunning(nil)
+	}
 	if !ownerAlive(w, record) && record.Socket != "" {
 		return Current(ctx, w, ref) // it came to its end just now
 	}
@@ -80,6 +83,10 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 // wait for its steps. The session's end is recorded by its supervisor as ever.
 func Kill(ctx context.Context, w *workspace.Workspace, ref string) error {
 	record, err := Current(ctx, w, ref)
+	if err == nil && record.Remote() {
+		_, err = Stop(ctx, w, ref) // its process is on another machine
+		return err
+	}
 	if err != nil || doc.Terminal(record.Status) || record.PID == nil || record.PIDStart == "" {
 		return err
 	}
@@ -91,9 +98,9 @@ func Kill(ctx context.Context, w *workspace.Workspace, ref string) error {
 }
 
 // signalOwner asks the supervisor of a record to end its session, where that is
-// certainly it. Runners of jobs host several sessions and find the marker.
+// certainly it. Runners of jobs, and hubs, have several sessions and find the marker.
 func signalOwner(record doc.Session) {
-	if record.OwnerPID == nil || record.OwnerStart == "" || strings.HasPrefix(record.Ref, "job_") {
+	if record.OwnerPID == nil || record.OwnerStart == "" || record.Remote() || strings.HasPrefix(record.Ref, "job_") {
 		return
 	}
 	_ = proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Signal(syscall.SIGTERM) // gone meanwhile

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/internal/fault"
 	"ac/internal/proc"
 	"ac/runs/agent"
 	"ac/runs/grant"
@@ -62,6 +63,9 @@ func (s *supervisor) borrow(machine doc.Machine, secrets doc.Secrets, get func(n
 	kind := modelprofile.FamilyOf(s.order.Provider, driver)
 	if s.order.Live == nil && kind == modelprofile.FamilyCodex && !strings.Contains(filepath.Base(s.order.Argv[0]), "codex") {
 		kind = modelprofile.FamilyCommand // its options are those of codex alone
+	}
+	if !slices.Contains(modelprofile.Shown(name, profile).Applies, kind) { // with its values it may fit no more
+		return fault.InvalidField("model_profile", "%s does not apply to agents of provider %s", name, s.order.Provider)
 	}
 	s.lent = modelprofile.For(kind, profile)
 	s.learn(s.lent.Secrets)

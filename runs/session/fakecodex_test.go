@@ -182,7 +182,7 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 		answer(object{"userAgent": "agentcompany/9.9.9 (fake)"})
 	case "thread/start":
 		f.told(m.Params.Config.Servers)
-		answer(object{"thread": object{"id": "th_1"}})
+		answer(object{"thread": object{"id": "th_1"}, "model": "scripted-codex"})
 	case "thread/resume":
 		f.told(m.Params.Config.Servers)
 		if m.Params.ThreadID != "th_1" {
@@ -190,7 +190,7 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 			return false
 		}
 		f.used = 30
-		answer(object{"thread": object{"id": "th_1"}})
+		answer(object{"thread": object{"id": "th_1"}, "model": "scripted-codex"})
 		f.note("thread/tokenUsage/updated", object{"tokenUsage": object{"total": object{"inputTokens": f.used, "outputTokens": 5, "totalTokens": f.used + 5}}})
 	case "thread/compact/start":
 		f.turn++

@@ -173,7 +173,7 @@ func claudeMain() int {
 				}
 				return
 			}
-			emit(object{"type": "system", "subtype": "init", "session_id": "se_1"})
+			emit(object{"type": "system", "subtype": "init", "session_id": "se_1", "model": "scripted-claude"})
 			read(m)
 			s.begin(text(m))
 		}
@@ -224,7 +224,7 @@ func acpMain() int {
 			answer(object{"protocolVersion": 1, "agentCapabilities": object{"loadSession": true, "mcpCapabilities": object{"http": true}}, "agentInfo": object{"name": "scripted", "version": "1"}})
 		case "session/new", "session/load":
 			s.servers = m.Params.Servers
-			answer(object{"sessionId": "s1"})
+			answer(object{"sessionId": "s1", "models": object{"currentModelId": "scripted-acp"}})
 		case "session/prompt":
 			prompt = append(json.RawMessage{}, m.ID...)
 			s.begin(m.Params.Prompt[0].Text)

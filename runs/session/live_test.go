@@ -14,6 +14,7 @@ import (
 	"ac/events"
 	"ac/internal/fault"
 	"ac/runs"
+	"ac/runs/interaction"
 	"ac/runs/session"
 	"ac/workspace/doc"
 )
@@ -52,6 +53,33 @@ func TestAnswers(t *testing.T) {
 			k.before(saying("turn/completed"), isType(events.TurnEnded))
 		})
 	}
+}
+
+// TestQuestionCancelled: a question may be closed without an answer, a permission may not, and
+// the turn goes on.
+func TestQuestionCancelled(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("question Which colour?", nil)
+	got, err := k.respond(session.AnswerRequest{InteractionID: k.asked(), Cancel: true})
+	if err != nil || got.State != interaction.Cancelled || !got.HandedOver {
+		t.Fatalf("%+v %v", got, err)
+	}
+	k.end()
+	if k.lastMessage() != "answer: " {
+		t.Error(k.lastMessage())
+	}
+	if all := strings.Join(k.log(k.order), "\n"); !strings.Contains(all, `"state":"cancelled"`) || strings.Contains(all, `"status":"interrupted"`) {
+		t.Error(all)
+	}
+	k = newStage(t).live("ask make", nil)
+	id := k.asked()
+	if _, err := k.respond(session.AnswerRequest{InteractionID: id, Cancel: true}); !fault.Is(err, fault.InteractionKindMismatch) {
+		t.Error(err)
+	}
+	if _, err := k.respond(session.AnswerRequest{InteractionID: id, Decision: "deny"}); err != nil {
+		t.Error(err)
+	}
+	k.end()
 }
 
 // TestQuestionAnswered: a question has its choices, and a secret answer stands nowhere.
@@ -121,6 +149,25 @@ func TestJudged(t *testing.T) {
 			}
 			k.before(isType(events.PermissionJudged), saying("serverRequest/resolved"))
 		})
+	}
+}
+
+// TestAnswerBehindTheEnd: who answers when somebody else's answer has ended the session hears
+// that it is closed; of what was never asked, that the session is over.
+func TestAnswerBehindTheEnd(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("ask touch x", nil)
+	id := k.asked()
+	live := k.record(k.order)
+	if _, err := k.respond(session.AnswerRequest{InteractionID: id, Decision: "allow"}); err != nil {
+		t.Fatal(err)
+	}
+	k.end()
+	for asked, want := range map[string]fault.Reason{id: fault.InteractionClosed, "int_none": fault.RunNotLive} {
+		_, err := session.Respond(k.ctx, k.w, live, session.AnswerRequest{InteractionID: asked, Decision: "deny", Actor: "human", Role: "human"})
+		if !fault.Is(err, want) {
+			t.Errorf("%s: %v", asked, err)
+		}
 	}
 }
 

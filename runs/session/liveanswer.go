@@ -25,6 +25,7 @@ type AnswerRequest struct {
 	Text          *string             `json:"text,omitempty"`
 	Answers       map[string][]string `json:"answers,omitempty"`
 	Note          string              `json:"note,omitempty"`
+	Cancel        bool                `json:"cancel,omitempty"` // nobody answers the question
 }
 
 // AnswerResult says what came of it.
@@ -49,6 +50,7 @@ func (c *conversation) answer(p AnswerRequest) (AnswerResult, error) {
 	i, by := c.open[n], cmp.Or(p.Actor, "human")
 	v, err := i.Decide(interaction.Answer{
 		OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note, By: by, ByRole: p.Role,
+		Cancel: p.Cancel,
 	})
 	if err != nil {
 		return AnswerResult{}, err

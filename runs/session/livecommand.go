@@ -28,8 +28,13 @@ func (d *command) Start(h agent.Host, _ agent.Start) error {
 
 // Prompt settles the program of the turn, which the supervisor starts then.
 func (d *command) Prompt(p agent.Prompt) error {
+	template, err := d.c.s.withFolders(d.c.order.Template)
+	if err != nil {
+		d.c.fail("", fmt.Errorf("the folders of the session: %w", err))
+		return nil
+	}
 	call, err := provider.CommandCall(provider.Work{
-		Model: cmp.Or(p.Model, d.c.order.Model), Prompt: p.Text, Level: string(d.c.policy.PermissionLevel), Template: d.c.order.Template,
+		Model: cmp.Or(p.Model, d.c.order.Model), Prompt: p.Text, Level: string(d.c.policy.PermissionLevel), Template: template,
 	})
 	if err != nil {
 		d.c.fail("", fmt.Errorf("the agent's command line does not take this text: %w", err))

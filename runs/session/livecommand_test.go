@@ -238,3 +238,26 @@ func TestCommandAgentDies(t *testing.T) {
 		next.end()
 	}
 }
+
+// TestCommandAgentPlaces: marks in the template are the folders of this machine, and what is
+// said stays as it is. Recorded command lines have the marks.
+func TestCommandAgentPlaces(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).commandAgent("echo", "--out=@{outputs}/x", "--context=@{context}", "--", "{PROMPT}")
+	if err := k.ask("write to @{outputs}", nil); err != nil {
+		t.Fatal(err)
+	}
+	k.end()
+	run, err := runs.Load(k.w, k.project, k.order.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(k.w.Dir(), "work", "projects", k.project)
+	want := "--out=" + filepath.Join(dir, "runs", k.order.RunID, "outputs", "x") + " --context=" + filepath.Join(dir, "context_packs", run.ContextPackID, "bundle") + " -- write to @{outputs}\n"
+	if got := k.lastMessage(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !slices.Contains(run.Spec.Argv, "--out=@{outputs}/x") {
+		t.Errorf("recorded: %q", run.Spec.Argv)
+	}
+}

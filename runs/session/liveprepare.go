@@ -194,10 +194,12 @@ func (c *conversation) start() agent.Start {
 	return s
 }
 
-// named reports whether the agent's command line names the model.
+// named reports whether the agent's command line names the model, or what its model profile
+// lends it does.
 func (c *conversation) named() bool {
 	model := c.order.Model
-	return model != "" && slices.ContainsFunc(c.s.order.Argv, func(word string) bool { return strings.Contains(word, model) })
+	return model != "" && (slices.ContainsFunc(c.s.order.Argv, func(word string) bool { return strings.Contains(word, model) }) ||
+		slices.ContainsFunc(c.s.lent.Environ, func(entry string) bool { return strings.HasSuffix(entry, "="+model) }))
 }
 
 // spentOf is what a session used by now, as its record keeps it.

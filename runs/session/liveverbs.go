@@ -3,16 +3,21 @@ package session
 // The verbs of a supervisor: what others may ask of a session by its socket.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"time"
 
+	"ac/events"
 	"ac/internal/fault"
 	"ac/runs/interaction"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
+
+// verbLimits is of the second version, and of every session.
+const verbLimits = "limits"
 
 // Verbs of the second version, of live sessions alone.
 const (
@@ -39,19 +44,37 @@ func (s *supervisor) serve(request socketRequest) socketReply {
 	case verbState:
 	default:
 		verb, known := verbs()[request.Verb]
-		if !known || request.Version < 2 {
+		switch {
+		case request.Version < 2 || !known && request.Verb != verbLimits:
 			reply.Error, reply.Reason = "unknown verb "+request.Verb, string(fault.Unsupported)
-			break
-		}
-		result, err := s.speak(func(c *conversation) (any, error) { return verb(c, request.Params) })
-		if reply.Result = result; err != nil {
-			reply.Result, reply.Error, reply.Reason = nil, err.Error(), string(fault.ReasonOf(err))
-			if e, ok := errors.AsType[*fault.Error](err); ok {
-				reply.Data = e.Data
-			}
+		case !known:
+			reply.with(s.limit(request.Params))
+		default:
+			reply.with(s.speak(func(c *conversation) (any, error) { return verb(c, request.Params) }))
 		}
 	}
 	return reply
+}
+
+// limit takes what the session may still spend.
+func (s *supervisor) limit(params []byte) (any, error) {
+	var p LimitsRequest
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
+	}
+	return s.may.set(p)
+}
+
+// with puts what became of a request into its reply.
+func (r *socketReply) with(result any, err error) {
+	if err == nil {
+		r.Result = result
+		return
+	}
+	r.Error, r.Reason = err.Error(), string(fault.ReasonOf(err))
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		r.Data = e.Data
+	}
 }
 
 // verb is what a live session does for others.
@@ -152,7 +175,11 @@ func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session
 	switch {
 	case errors.Is(err, errNoSocket):
 		gone := !ownerAlive(w, record) && !errors.Is(err, errUnanswered) // one that died over the request may have recorded it
-		if now, readErr := Read(w, record.Ref); readErr != nil || doc.Terminal(now.Status) || gone {
+		now, readErr := Read(w, record.Ref)
+		if readErr == nil && gone && now.Remote() && !doc.Terminal(now.Status) {
+			return result, HubNotRunning(nil)
+		}
+		if readErr != nil || doc.Terminal(now.Status) || gone {
 			return result, fault.New(fault.RunNotLive, "the session of run %s is over", record.RunID)
 		}
 		return result, fault.New(fault.SupervisorUnreachable, "the supervisor of run %s cannot be reached; try again", record.RunID)
@@ -185,9 +212,31 @@ func Interrupt(ctx context.Context, w *workspace.Workspace, record doc.Session, 
 	return call[InterruptResult](ctx, w, record, verbInterrupt, p)
 }
 
-// Respond answers what the agent of a live session asks.
+// Respond answers what the agent of a live session asks. Where the session is over, and what
+// was asked is closed, the error is fault.InteractionClosed: somebody's answer may have ended it.
 func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p AnswerRequest) (AnswerResult, error) {
-	return call[AnswerResult](ctx, w, record, verbAnswer, p)
+	result, err := call[AnswerResult](ctx, w, record, verbAnswer, p)
+	if fault.Is(err, fault.RunNotLive) {
+		err = cmp.Or(closed(w, record, p.InteractionID), err)
+	}
+	return result, err
+}
+
+// closed is the error about an interaction that the log of a run has closed, nil for another.
+func closed(w *workspace.Workspace, record doc.Session, id string) (err error) {
+	fold := interaction.Fold{Project: record.ProjectID, Run: record.RunID}
+	readErr := EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
+		if kind != events.InteractionRequested && kind != events.InteractionResolved {
+			return
+		}
+		if r := fold.Apply(line); r != nil && r.InteractionID == id && r.State != interaction.Open {
+			err = r.Closed()
+		}
+	})
+	if readErr != nil {
+		return nil //nolint:nilerr // that the session is over is told
+	}
+	return err
 }
 
 // SetPolicy changes the policy of a live session.
@@ -199,6 +248,11 @@ func SetPolicy(ctx context.Context, w *workspace.Workspace, record doc.Session, 
 func TakeMore(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
 	_, err := call[struct{}](ctx, w, record, verbMore, struct{}{})
 	return err
+}
+
+// Limit says what a session may spend while whoever counts for all runs cannot be reached.
+func Limit(ctx context.Context, w *workspace.Workspace, record doc.Session, p LimitsRequest) (LimitsResult, error) {
+	return call[LimitsResult](ctx, w, record, verbLimits, p)
 }
 
 // StateOf is a live session as it is now.

@@ -111,7 +111,8 @@ func supervise() int {
 	if err != nil {
 		return exitOf(err)
 	}
-	return exitOf(session.SuperviseMain(executable, os.Stdin, os.Stdout, nil))
+	host := session.Host{Executable: executable, BudgetPatience: 100 * time.Millisecond}
+	return exitOf(session.SuperviseFor(host, os.Stdin, os.Stdout))
 }
 
 func exitOf(err error) int {

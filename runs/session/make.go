@@ -110,6 +110,9 @@ func (s *supervisor) make(ctx context.Context) error {
 		if err := u.Create(workspace.RunDir(s.order.ProjectID, s.order.RunID), made.Run); err != nil {
 			return err
 		}
+		if len(s.placed) > 0 {
+			u.Append(workspace.LogFile(s.order.ProjectID, s.order.RunID), s.placed...)
+		}
 		return u.Write(workspace.SessionFile(s.order.SessionRef), record, 0o600)
 	})
 	if err == nil {

@@ -32,9 +32,9 @@ func (s *stage) startSpec(agent, key string, words ...string) runs.StartSpec {
 	return runs.StartSpec{
 		LaunchSpec: runs.LaunchSpec{
 			ProjectID: s.project, Argv: append([]string{s.launcher.Executable, providerCommand}, words...), Version: "1",
-			Actor: policy.Actor{ID: "human", Role: "human"},
+			Actor: policy.Actor{ID: "human", Role: "human"}, Environ: s.launcher.Environ,
 		},
-		AgentID: agent, Environ: s.launcher.Environ, Key: key, Content: strings.Join(words, " "),
+		AgentID: agent, Key: key, Content: strings.Join(words, " "),
 	}
 }
 

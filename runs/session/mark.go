@@ -38,6 +38,9 @@ func marked(environ []string, record doc.Session) []string {
 // placed puts into an environment where the session works and as whom, so that ac, called
 // by the agent, knows both.
 func placed(environ []string, order Order) []string {
+	if order.Away != nil {
+		return placedAway(environ, *order.Away)
+	}
 	ours := []string{
 		"AC_WORKSPACE=" + order.WorkspaceDir, "AC_PROJECT=" + order.ProjectID, "AC_RUN=" + order.RunID, "AC_ACTOR=" + order.AgentID,
 	}

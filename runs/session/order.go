@@ -31,6 +31,7 @@ type Order struct {
 	MilestoneID   string            `json:"milestone_id,omitempty"`
 	Worktree      *Worktree         `json:"worktree,omitempty"` // of its repository, whatever its task says
 	InPlace       bool              `json:"in_place,omitempty"` // in its repository itself, whatever its task says
+	Away          *Away             `json:"away,omitempty"`     // of a session for another machine
 	New           *NewRun           `json:"new,omitempty"`      // the run is made with the session
 	Budget        *doc.Budget       `json:"budget,omitempty"`
 	Stdin         *string           `json:"stdin,omitempty"`
@@ -40,6 +41,7 @@ type Order struct {
 	Environ       []string          `json:"environ,omitempty"`  // what the provider gets below that
 	MonotonicMS   int64             `json:"monotonic_ms"`       // count of the launching process
 	LimitMS       int64             `json:"limit_ms,omitempty"` // how long it may run, 0 for any time
+	Limits        *LimitsRequest    `json:"limits,omitempty"`   // what it may spend while nobody can be asked
 }
 
 // check refuses what the record of the run could not hold.
@@ -114,8 +116,9 @@ type LiveOrder struct {
 	ClientMessageID string `json:"client_message_id,omitempty"`
 	display
 	// Continue: the run was over, and goes on. WorktreeRel and WorktreeBranch are those
-	// that it had.
+	// that it had. A Fresh one enters its repository as a launch does.
 	Continue       bool   `json:"continue,omitempty"`
+	Fresh          bool   `json:"fresh,omitempty"` // it ended before anything was executed
 	WorktreeRel    string `json:"worktree_relpath,omitempty"`
 	WorktreeBranch string `json:"worktree_branch,omitempty"`
 

@@ -54,9 +54,11 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		}
 		spec.StdinRelpath = path.Join("runs", s.order.RunID, "outputs", "stdin.txt")
 	}
-	s.workdir = s.w.Dir()
+	if s.workdir = s.w.Dir(); s.order.Away != nil {
+		s.workdir = s.order.Away.Dir
+	}
 	switch {
-	case s.goesOn():
+	case s.goesOn() && s.order.Worktree == nil && !s.order.Live.Fresh:
 		err = s.enterAgain(machine, spec)
 	case s.order.RepoID != "":
 		err = s.enterRepo(ctx, machine, spec)

@@ -41,6 +41,9 @@ func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 	if err != nil || doc.Terminal(record.Status) || ownerAlive(w, record) {
 		return record, err
 	}
+	if record.Remote() {
+		return unattended(w, record), nil
+	}
 	claim, err := take(w, record.ProjectID, record.RunID, ref)
 	if errors.Is(err, lock.ErrBusy) {
 		return record, nil // somebody follows it, or ends it just now
@@ -52,11 +55,37 @@ func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 	return record, errors.Join(err, claim.release())
 }
 
+// HubNotRunningNote says that no hub runs and what to do. It is the error of a session on
+// another machine meanwhile.
+const HubNotRunningNote = "the hub is not running; start it with ac hub:start"
+
+// HubNotRunning refuses what only a hub can do. A cause says how its end was noticed; nil
+// for none.
+func HubNotRunning(cause error) error {
+	if cause == nil {
+		return fault.New(fault.HubNotRunning, HubNotRunningNote)
+	}
+	return fault.New(fault.HubNotRunning, HubNotRunningNote+" (%w)", cause)
+}
+
+// unattended is the record of a session on another machine whose hub does not run, as it
+// is to be told. It is no orphan: its provider may go on over there, and the next hub
+// follows it. Only a hub ends it, and who abandons it while none runs.
+func unattended(w *workspace.Workspace, record doc.Session) doc.Session {
+	if !toldEnd(w, &record) {
+		record.Error = HubNotRunningNote
+	}
+	return record
+}
+
 // reconcile runs with the locks of the session held.
 func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
 	record, err := Read(w, ref)
 	if err != nil || doc.Terminal(record.Status) || foreignOwnerAlive(record) {
 		return record, err
+	}
+	if record.Remote() {
+		return unattended(w, record), nil
 	}
 	var left []int
 	reason := orphanNote
@@ -132,7 +161,11 @@ func toldEnd(w *workspace.Workspace, record *doc.Session) bool {
 // Observe gives a record as it is to be told now, without touching anything: it
 // writes nothing and signals nobody.
 func Observe(w *workspace.Workspace, record doc.Session) doc.Session {
-	if !doc.Terminal(record.Status) && !ownerAlive(w, record) {
+	switch {
+	case doc.Terminal(record.Status) || ownerAlive(w, record):
+	case record.Remote():
+		return unattended(w, record)
+	default:
 		toldEnd(w, &record)
 	}
 	return record

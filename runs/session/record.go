@@ -140,7 +140,7 @@ func takeSoon(ctx context.Context, w *workspace.Workspace, order Order) (*claim,
 			// The session before, which is over, holds the lock of the run.
 		case readErr != nil:
 			patience = strangerPatience
-		case !doc.Terminal(old.Status) && (old.OwnerPID == nil || proc.Identity{PID: *old.OwnerPID, Start: old.OwnerStart}.Alive()):
+		case !doc.Terminal(old.Status) && (old.Remote() || old.OwnerPID == nil || proc.Identity{PID: *old.OwnerPID, Start: old.OwnerStart}.Alive()):
 			return nil, err // it will not let go
 		}
 		if time.Since(began) > patience {
@@ -157,10 +157,31 @@ func takeSoon(ctx context.Context, w *workspace.Workspace, order Order) (*claim,
 // release gives both up and removes their files.
 func (c *claim) release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
 
-// RunAlive reports whether some session of a run has a live owner.
+// RunAlive reports whether some session of a run has a live owner, or goes on elsewhere
+// while its hub is down.
 func RunAlive(w *workspace.Workspace, project, run string) bool {
 	busy, err := lock.Busy(w.FS, runLock(project, run))
-	return busy || (err != nil && !errors.Is(err, fs.ErrNotExist))
+	return busy || (err != nil && !errors.Is(err, fs.ErrNotExist)) || unattendedRun(w, project, run)
+}
+
+// unattendedRun reports whether a session of a run, whose lock is free, is on another
+// machine. Without a hub's folder there is none.
+func unattendedRun(w *workspace.Workspace, project, run string) bool {
+	if !w.Exists(workspace.HubDir) {
+		return false
+	}
+	for _, named := range []string{run, ""} { // refs that nobody chose hold the run's id
+		records, err := NamedAfter(w, named)
+		if err != nil {
+			return true
+		}
+		if slices.ContainsFunc(records, func(r doc.Session) bool {
+			return r.ProjectID == project && r.RunID == run && r.Remote() && !doc.Terminal(r.Status)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // Reserve keeps sessions of a run from starting until it is released. It waits for the
@@ -212,9 +233,10 @@ func foreignOwnerAlive(record doc.Session) bool {
 }
 
 // Live reports whether a record tells of a session that runs: not final, and
-// with a live owner. It neither signals nor writes.
+// with a live owner. One on another machine runs until its end is recorded, whether its
+// hub lives or not. It neither signals nor writes.
 func Live(w *workspace.Workspace, record doc.Session) bool {
-	return !doc.Terminal(record.Status) && ownerAlive(w, record)
+	return !doc.Terminal(record.Status) && (record.Remote() || ownerAlive(w, record))
 }
 
 // AnyLive finds a session that lives, "" where there is none.

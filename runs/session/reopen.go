@@ -70,7 +70,7 @@ func (s *supervisor) reopen(ctx context.Context) error {
 		if err := s.w.FS.Remove(marker); err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		u.Append(workspace.LogFile(s.order.ProjectID, s.order.RunID), d)
+		u.Append(workspace.LogFile(s.order.ProjectID, s.order.RunID), append([]events.Draft{d}, s.placed...)...)
 		return nil
 	})
 }

@@ -25,6 +25,9 @@ type Worktree struct {
 	// what was not committed.
 	Base     string `json:"base"`
 	Snapshot bool   `json:"snapshot,omitempty"`
+	// From is the commit that it is made anew from, of a run that goes on and has none
+	// here; "" for one that is made the first time.
+	From string `json:"from,omitempty"`
 	// Exists says that the worktree was made before.
 	Exists bool `json:"exists,omitempty"`
 }
@@ -142,7 +145,12 @@ func (s *supervisor) isolate(ctx context.Context, root string, tree Worktree, sp
 			return "", err
 		}
 	}
-	if dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, location, tree.Base); err != nil {
+	if tree.From != "" {
+		dir, err = worktree.PrepareAgain(ctx, s.w, s.order.Environ, root, location, tree.From)
+	} else {
+		dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, location, tree.Base)
+	}
+	if err != nil {
 		return "", err
 	}
 	spec.WorktreeRel, spec.WorktreeBranch = location.Rel, location.Branch
@@ -186,6 +194,9 @@ func (s *supervisor) commitWorktree(ctx context.Context, spec *doc.Spec, tree Wo
 // recordRepo writes the state of the repository into the context pack of the
 // run, or says in the log why it could not.
 func (s *supervisor) recordRepo(ctx context.Context, root string) error {
+	if s.order.Away != nil {
+		return nil // the repository is elsewhere, and was looked at there
+	}
 	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID))
 	if err != nil {
 		return err

@@ -126,21 +126,27 @@ type socketServer struct {
 }
 
 func listen(ctx context.Context, random func(bytes int) string) (*socketServer, error) {
-	name := random(8)
-	dir, err := socketDir()
-	if err != nil {
-		return nil, err
-	}
-	file, err := socketPath(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "unix", file)
+	listener, dir, name, err := NewSocket(ctx, random)
 	if err != nil {
 		return nil, err
 	}
 	return &socketServer{dir: dir, name: name, listener: listener, conns: map[net.Conn]struct{}{}}, nil
+}
+
+// NewSocket makes a socket among those of this user's sessions. SocketFile finds it by its
+// directory and name.
+func NewSocket(ctx context.Context, random func(bytes int) string) (listener net.Listener, dir, name string, err error) {
+	name = random(8)
+	if dir, err = socketDir(); err != nil {
+		return nil, "", "", err
+	}
+	file, err := socketPath(dir, name)
+	if err != nil {
+		return nil, "", "", err
+	}
+	var config net.ListenConfig
+	listener, err = config.Listen(ctx, "unix", file)
+	return listener, dir, name, err
 }
 
 func (s *socketServer) serve(session *supervisor) {
@@ -199,8 +205,7 @@ func (s *socketServer) answer(conn net.Conn, session *supervisor) {
 		serve := func() {
 			reply, ofTool := toolReply(granted, request, write)
 			if !ofTool {
-				reply = session.serve(request)
-				reply.Record = new(session.snapshot())
+				reply = session.answer(request)
 			}
 			write(reply)
 		}
@@ -210,6 +215,18 @@ func (s *socketServer) answer(conn net.Conn, session *supervisor) {
 		}
 		underWay.Go(serve)
 	}
+}
+
+// answer carries a request out, and says what the session is then.
+func (s *supervisor) answer(request socketRequest) socketReply {
+	if s.remote != nil {
+		reply := s.remote.serve(request)
+		reply.Record = new(s.remote.reported())
+		return reply
+	}
+	reply := s.serve(request)
+	reply.Record = new(s.snapshot())
+	return reply
 }
 
 // requestLine reads a line of a bounded length.
@@ -228,6 +245,16 @@ func requestLine(from *bufio.Reader) (line []byte, err error) {
 
 // lingering is how long answers to waiting callers may take at the end.
 const lingering = 500 * time.Millisecond
+
+// drop ends the connections of those who wait.
+func (s *socketServer) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.conns {
+		_ = conn.Close() // they ask the next owner
+	}
+	clear(s.conns)
+}
 
 // close ends the socket. Callers that wait for the end of the session get their
 // answer first.
@@ -302,4 +329,10 @@ func exchange(ctx context.Context, record doc.Session, request socketRequest) (r
 		return reply, errUnanswered
 	}
 	return reply, nil
+}
+
+// SocketFile is the file of a socket by its name and by the directory that a record names
+// for it: where it was made, else where it would lie now.
+func SocketFile(dir, name string) (string, error) {
+	return socketOf(doc.Session{Socket: name, SocketDir: dir})
 }

@@ -4,6 +4,7 @@ package session_test
 // for all of them.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,13 +28,17 @@ func (k talk) queueFor(text, client string) (session.SteerResult, error) {
 
 // startWaiting starts a session for the texts that wait.
 func (k talk) startWaiting(change func(*runs.ContinueSpec)) error {
+	return k.startBy(k.launcher, change)
+}
+
+func (k talk) startBy(starter runs.Starter, change func(*runs.ContinueSpec)) error {
 	spec := runs.ContinueSpec{LaunchSpec: runs.LaunchSpec{
 		ProjectID: k.project, RunID: k.order.RunID, Version: "1", Actor: policy.Actor{ID: "human", Role: "human"},
 	}, Resume: runs.ResumeAuto}
 	if change != nil {
 		change(&spec)
 	}
-	return runs.StartWaiting(k.ctx, k.w, runs.NewAdmission(k.w, lane.Limits{Workspace: 4, Provider: 4, Team: 4}), k.launcher, spec)
+	return runs.StartWaiting(k.ctx, k.w, runs.NewAdmission(k.w, lane.Limits{Workspace: 4, Provider: 4, Team: 4}), starter, spec)
 }
 
 // said are the texts of the user in the order of their turns.
@@ -88,9 +93,11 @@ func TestStarts(t *testing.T) {
 		if round == 1 {
 			k.order.SessionRef += "_2"
 		}
-		if record := k.end(); record.Status != doc.StatusEnded {
-			t.Fatalf("%s: %s", record.Status, record.Error)
+		record, err := session.Collect(k.ctx, k.w, k.order.SessionRef) // who lost may ask the policy behind its end
+		if err != nil || record.Status != doc.StatusEnded {
+			t.Fatalf("%s: %s: %v", record.Status, record.Error, err)
 		}
+		k.checkStory(k.order, record.Status)
 		if got := k.output(k.order, "prompt.txt"); got != want[round*3] {
 			t.Errorf("prompt.txt has %q", got)
 		}
@@ -134,6 +141,79 @@ func TestStartsBesideASession(t *testing.T) {
 	}
 }
 
+// late starts sessions too late: when it comes to it, somebody else's is over already.
+type late struct {
+	runs.Starter
+
+	before func()
+	busy   bool // it is over when it is reported to be there
+}
+
+func (l *late) Launch(ctx context.Context, order session.Order) error {
+	if l.before == nil {
+		return l.Starter.Launch(ctx, order)
+	}
+	l.before()
+	l.before = nil
+	if !l.busy {
+		return l.Starter.Launch(ctx, order)
+	}
+	return fault.New(fault.Conflict, "run %s is being executed already", order.RunID)
+}
+
+// TestStartsOnce: who comes to start a session when another one has said all that waited, and
+// is over, starts none.
+func TestStartsOnce(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("say one", nil)
+	k.end()
+	if _, err := k.queueFor("say two", ""); err != nil {
+		t.Fatal(err)
+	}
+	loser := &late{Starter: k.launcher, before: func() {
+		if err := k.startWaiting(nil); err != nil {
+			t.Error(err)
+		}
+		k.order.SessionRef += "_2"
+		k.end()
+	}}
+	if err := k.startBy(loser, func(s *runs.ContinueSpec) { s.Live.KeepOpen = new(true) }); err != nil {
+		t.Error(err)
+	}
+	run, err := runs.Load(k.w, k.project, k.order.RunID)
+	if err != nil || run.Live.Sessions != 2 || run.Live.Turns != 2 {
+		t.Errorf("%+v: %v", run.Live, err)
+	}
+}
+
+// TestStartsBehindASession: who loses the start to a session that is over before it looks
+// again refuses nothing; what came behind that session is said in a next one.
+func TestStartsBehindASession(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	k := talk{s, s.turn("not said")}
+	if _, err := k.queueFor("say one", ""); err != nil {
+		t.Fatal(err)
+	}
+	loser := &late{Starter: k.launcher, busy: true, before: func() {
+		if err := k.startWaiting(nil); err != nil {
+			t.Error(err)
+		}
+		k.end()
+		if _, err := k.queueFor("say two", ""); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := k.startBy(loser, nil); err != nil {
+		t.Error(err)
+	}
+	k.order.SessionRef += "_2"
+	k.end()
+	if got := k.said(); !slices.Equal(got, []string{"say one", "say two"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestStartRefused: a refusal ends the texts that wait, with its reason; what only met
 // an obstacle waits on.
 func TestStartRefused(t *testing.T) {
@@ -156,18 +236,43 @@ func TestStartRefused(t *testing.T) {
 	}
 }
 
+// TestStartInItsPlace: a run that failed before anything was executed works, once it goes on,
+// where that start says.
+func TestStartInItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	repo := t.TempDir()
+	if err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) { m.RepoRoots = map[string]string{"repo": repo} }); err != nil {
+		t.Fatal(err)
+	}
+	k := talk{s, s.turnOf(session.DriverACP, "not said")}
+	for _, c := range []struct{ repo, status string }{{"none", doc.StatusFailed}, {"repo", doc.StatusEnded}} {
+		if _, err := k.queueFor("say "+c.repo, ""); err != nil {
+			t.Fatal(err)
+		}
+		_ = k.startWaiting(func(spec *runs.ContinueSpec) { spec.RepoID, spec.InPlace = c.repo, true }) // the record says
+		if record := k.end(); record.Status != c.status {
+			t.Fatalf("%s: %s: %s", c.repo, record.Status, record.Error)
+		}
+		k.order.SessionRef += "_2"
+	}
+	run, err := runs.Load(s.w, s.project, k.order.RunID)
+	if err != nil || run.Spec == nil || run.Spec.RepoID != "repo" || !slices.Equal(k.said(), []string{"say repo"}) {
+		t.Errorf("%+v %q %v", run.Spec, k.said(), err)
+	}
+}
+
 // TestStartFails: where the session is accepted and its agent cannot be started, the texts
 // that were to begin it are discarded with the reason, so that they do not come along with a
-// later one.
+// later one, which goes on with the run, whether it began to execute or not.
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		machine  func(*doc.Machine)
-		want     string
-		executed bool // as far as its log tells
+		machine func(*doc.Machine)
+		want    string
 	}{
-		"no command line": {func(m *doc.Machine) { m.AgentCommands = nil }, "no command line is known", false},
-		"no program":      {func(m *doc.Machine) { m.AgentCommands["acp_script"] = []string{"/nonexistent/agent"} }, "/nonexistent/agent", true},
+		"no command line": {func(m *doc.Machine) { m.AgentCommands = nil }, "no command line is known"},
+		"no program":      {func(m *doc.Machine) { m.AgentCommands["acp_script"] = []string{"/nonexistent/agent"} }, "/nonexistent/agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,14 +304,7 @@ func TestStartFails(t *testing.T) {
 			if _, err := k.queueFor("say later", ""); err != nil {
 				t.Fatal(err)
 			}
-			err = k.startWaiting(nil)
-			if !c.executed { // the run has nothing to go on with
-				if !fault.Is(err, fault.RunNotResumable) {
-					t.Error(err)
-				}
-				return
-			}
-			if err != nil {
+			if err := k.startWaiting(nil); err != nil {
 				t.Fatal(err)
 			}
 			k.order.SessionRef += "_2"

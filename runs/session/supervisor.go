@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,6 +95,7 @@ type supervisor struct {
 
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
+	may       *allowance
 
 	prior  *doc.Usage // of the sessions of the run before this one
 	words  []string   // the words of a live session's order
@@ -101,6 +103,9 @@ type supervisor struct {
 	spec   *doc.Spec  // of the execution
 
 	overdue bool // it ran longer than it may; of the supervisor's own goroutine
+
+	remote *Remote        // of a session on another machine
+	placed []events.Draft // that tell where it was placed; written with its record
 
 	writing sync.Mutex // of the record; taken before mu
 	mu      sync.Mutex
@@ -133,7 +138,14 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 		host.Guards = &GuardSet{}
 	}
 	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(environOf(order)),
-		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}),
+		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}), may: &allowance{},
+	}
+	s.learnAway()
+	if order.Limits != nil {
+		if _, err := s.may.set(*order.Limits); err != nil {
+			host.tell(phaseRefused, err)
+			return record, errors.Join(err, claim.release())
+		}
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.release()) }()
 	if err := s.accept(ctx); err != nil {
@@ -156,15 +168,19 @@ func (s *supervisor) accept(ctx context.Context) error {
 	if err := s.executable(ctx); err != nil {
 		return err
 	}
-	if err := s.equip(); err != nil {
-		return err
+	if s.remote == nil { // over there it is equipped over there
+		if err := s.equip(); err != nil {
+			return err
+		}
 	}
 	var err error
 	if s.socket, err = listen(ctx, s.w.Env.IDs.Hex); err != nil {
 		return fmt.Errorf("open the session's socket: %w", err)
 	}
-	if err := s.openTools(); err != nil {
-		return fmt.Errorf("grant the session's tools: %w", err)
+	if s.remote == nil {
+		if err := s.openTools(); err != nil {
+			return fmt.Errorf("grant the session's tools: %w", err)
+		}
 	}
 	self := proc.Self()
 	s.record = doc.Session{
@@ -178,11 +194,16 @@ func (s *supervisor) accept(ctx context.Context) error {
 		s.record.MCP, s.record.MCPLaunchJobs = s.order.Live.MCP, s.order.Live.LaunchJobs
 		s.record.PermissionTimeoutMS, s.record.QuestionTimeoutMS = s.order.Live.PermissionMS, s.order.Live.QuestionMS
 	}
+	if s.remote != nil {
+		s.record.WorkerID, s.record.Epoch, s.record.Reach = s.remote.host.WorkerID, s.remote.host.Epoch, doc.ReachPlacing
+	}
 	switch {
 	case s.order.New != nil:
 		err = s.make(ctx)
 	case s.goesOn():
 		err = s.reopen(ctx)
+	case s.remote != nil:
+		err = s.place(ctx)
 	default:
 		err = write(s.w, s.record)
 	}
@@ -195,6 +216,9 @@ func (s *supervisor) accept(ctx context.Context) error {
 
 // executable refuses a run that cannot be executed, or not any more.
 func (s *supervisor) executable(ctx context.Context) error {
+	if err := s.order.permitted(s.w); err != nil {
+		return err
+	}
 	file := workspace.RunFile(s.order.ProjectID, s.order.RunID)
 	load := func() (doc.Run, error) { return workspace.Load(s.w, doc.RunCodec, file) }
 	if s.order.New == nil {
@@ -211,6 +235,23 @@ func (s *supervisor) executable(ctx context.Context) error {
 	run, err := load()
 	if err == nil && doc.Terminal(run.Status) != s.goesOn() {
 		err = fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
+	}
+	if err == nil {
+		err = s.hasText()
+	}
+	return err
+}
+
+// hasText refuses a session that is only for texts which wait, where another session has
+// said them since it was ordered. Over there the log does not have them.
+func (s *supervisor) hasText() error {
+	live := s.order.Live
+	if live == nil || !live.Waits || strings.TrimSpace(live.Prompt) != "" || s.order.Away != nil {
+		return nil
+	}
+	waiting, err := WaitingTexts(s.w, s.order.ProjectID, s.order.RunID)
+	if err == nil && len(waiting) == 0 {
+		err = fault.New(fault.Conflict, "what waited in run %s was said in another session", s.order.RunID)
 	}
 	return err
 }

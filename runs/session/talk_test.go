@@ -66,6 +66,7 @@ type payload struct {
 	By            string              `json:"by"`
 	Answers       map[string][]string `json:"answers"`
 	Chunk         string              `json:"chunk"`
+	Model         string              `json:"model"`
 }
 
 func (e event) read() (p payload) {

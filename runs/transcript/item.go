@@ -105,6 +105,7 @@ type Step struct {
 type Usage struct {
 	InputTokens           *int64   `json:"input_tokens,omitempty"`
 	CachedInputTokens     *int64   `json:"cached_input_tokens,omitempty"`
+	CacheWriteTokens      *int64   `json:"cache_write_tokens,omitempty"` // of InputTokens
 	OutputTokens          *int64   `json:"output_tokens,omitempty"`
 	ReasoningOutputTokens *int64   `json:"reasoning_output_tokens,omitempty"`
 	TotalTokens           int64    `json:"total_tokens"`

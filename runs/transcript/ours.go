@@ -26,7 +26,8 @@ func (f *Fold) execute(e Event) {
 	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
 	switch {
 	case f.number == 0 || f.ended || f.announced > 0:
-		f.number, f.execution, f.used = max(f.number+1, f.announced), 1, turnUsage{}
+		used, _ := f.Used()
+		f.number, f.execution, f.used = max(f.number+1, f.announced), 1, turnUsage{done: used}
 	case f.named:
 		f.execution++
 	}

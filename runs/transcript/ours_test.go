@@ -178,10 +178,10 @@ func TestOurEvents(t *testing.T) {
 			`run.executing {"driver":"claude"}
 			run.turn_started {"turn":1,"text":"x"}
 			usage.reported {"turn":1,"total_tokens":50,"input_tokens":40,"output_tokens":10}
-			usage.reported {"turn":1,"total_tokens":100,"input_tokens":80,"output_tokens":20,"cost_usd":0.25}
+			usage.reported {"turn":1,"total_tokens":100,"input_tokens":80,"cache_write_tokens":5,"output_tokens":20,"cost_usd":0.25}
 			run.turn_ended {"turn":1,"status":"completed"}
 			run.turn_started {"turn":2,"text":"y"}
-			usage.reported {"turn":2,"total_tokens":160,"input_tokens":120,"output_tokens":30,"reasoning_output_tokens":10,"cost_usd":0.75}
+			usage.reported {"turn":2,"total_tokens":160,"input_tokens":120,"cache_write_tokens":12,"output_tokens":30,"reasoning_output_tokens":10,"cost_usd":0.75}
 			run.turn_ended {"turn":2,"status":"completed"}
 			run.ended {}
 			run.continued {"session":2}
@@ -189,9 +189,9 @@ func TestOurEvents(t *testing.T) {
 			run.turn_started {"turn":3,"text":"z"}
 			usage.reported {"turn":3,"total_tokens":7}`,
 			`ev:evt_2 message user closed [2-2] turn=1 "x"
-			ev:evt_3 usage system closed [3-5] turn=1 {"input_tokens":80,"output_tokens":20,"total_tokens":100,"cost_usd":0.25}
+			ev:evt_3 usage system closed [3-5] turn=1 {"input_tokens":80,"cache_write_tokens":5,"output_tokens":20,"total_tokens":100,"cost_usd":0.25}
 			ev:evt_6 message user closed [6-6] turn=2 "y"
-			ev:evt_7 usage system closed [7-8] turn=2 {"input_tokens":40,"output_tokens":10,"reasoning_output_tokens":10,"total_tokens":60,"cost_usd":0.5}
+			ev:evt_7 usage system closed [7-8] turn=2 {"input_tokens":40,"cache_write_tokens":7,"output_tokens":10,"reasoning_output_tokens":10,"total_tokens":60,"cost_usd":0.5}
 			ev:evt_9 notice system closed [9-9] "The run ended."
 			ev:evt_10 notice system closed [10-10] "The run goes on in session 2."
 			ev:evt_12 message user closed [12-12] turn=3 "z"

@@ -11,6 +11,34 @@ type turnUsage struct {
 	before Usage // the last report of an earlier turn of the session
 	latest Usage
 	item   *Item
+	done   Used // of earlier turns
+}
+
+// Used is what the turns of a transcript used so far, as the agent reports it. Cost is nil
+// where it reports none.
+type Used struct {
+	Tokens int64
+	Cost   *float64
+}
+
+// Used is what all turns used; ok is false where none was reported.
+func (f *Fold) Used() (sum Used, ok bool) {
+	if f.used.item == nil {
+		return f.used.done, f.used.done != Used{}
+	}
+	return f.used.done.and(f.used.item.Usage), true
+}
+
+func (u Used) and(turn *Usage) Used {
+	sum := Used{u.Tokens + turn.TotalTokens, u.Cost}
+	if turn.CostUSD != nil {
+		cost := *turn.CostUSD
+		if u.Cost != nil {
+			cost += *u.Cost
+		}
+		sum.Cost = &cost
+	}
+	return sum
 }
 
 // usage takes a report of what was used.
@@ -25,6 +53,9 @@ func (f *Fold) usage(e Event) {
 	u := &f.used
 	if u.item == nil || p.Turn > u.turn {
 		u.close(f)
+		if u.item != nil {
+			u.done = u.done.and(u.item.Usage)
+		}
 		u.turn, u.before, u.item = p.Turn, u.latest, nil
 	}
 	u.latest = p.Usage
@@ -64,7 +95,8 @@ func (u Usage) less(before Usage) Usage {
 	}
 	used := Usage{
 		InputTokens: count(u.InputTokens, before.InputTokens), CachedInputTokens: count(u.CachedInputTokens, before.CachedInputTokens),
-		OutputTokens: count(u.OutputTokens, before.OutputTokens), ReasoningOutputTokens: count(u.ReasoningOutputTokens, before.ReasoningOutputTokens),
+		CacheWriteTokens: count(u.CacheWriteTokens, before.CacheWriteTokens),
+		OutputTokens:     count(u.OutputTokens, before.OutputTokens), ReasoningOutputTokens: count(u.ReasoningOutputTokens, before.ReasoningOutputTokens),
 		TotalTokens: u.TotalTokens - before.TotalTokens, CostUSD: u.CostUSD,
 	}
 	if u.CostUSD != nil && before.CostUSD != nil {

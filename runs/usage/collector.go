@@ -54,6 +54,7 @@ func (c *Collector) Line(line []byte) (news News) {
 		return news
 	}
 	take := func(r Report) {
+		r.Model = c.steps.model
 		if c.add(r) {
 			news.Reports = append(news.Reports, r)
 		}

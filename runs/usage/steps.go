@@ -14,11 +14,15 @@ import (
 // maxSteps bounds the steps that are kept; later ones are added to the last.
 const maxSteps = 100_000
 
+// synthetic is the model of messages that claude writes by itself.
+const synthetic = "<synthetic>"
+
 // steps adds up the steps of one run.
 type steps struct {
 	byID    map[string]Counters
 	sum     Counters
 	message string             // claude's current streamed message
+	model   string             // of claude's newest message, "" before one
 	others  bool               // claude used sub-agents
 	costs   map[string]float64 // of opencode's steps
 	cost    float64
@@ -48,8 +52,11 @@ func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 			return Report{Counters: c, Captured: "modelUsage"}, ok, true
 		}
 	case "assistant":
-		s.others = s.others || v.Get("parent_tool_use_id").Kind == shape.String
-		message := v.Get("message")
+		message, sub := v.Get("message"), v.Get("parent_tool_use_id").Kind == shape.String
+		s.others = s.others || sub
+		if model := message.Get("model").Text; !sub && model != "" && model != synthetic {
+			s.model = model
+		}
 		if id := message.Get("id"); id.Kind == shape.String && id.Text != "" && message.Get("usage").Kind == shape.Map {
 			r, ok = s.add(id.Text, message.Get("usage"), "assistant")
 			return r, ok, true
@@ -71,10 +78,10 @@ func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 // used if there were sub-agents.
 func modelCounters(models *shape.Value) (c Counters, ok bool) {
 	for _, m := range models.Items {
-		thought, out := count(m.Get("thinkingTokens")), count(m.Get("outputTokens"))
+		thought, out, written := count(m.Get("thinkingTokens")), count(m.Get("outputTokens")), count(m.Get("cacheCreationInputTokens"))
 		c = c.Plus(Counters{
-			Input: sum(count(m.Get("inputTokens")), count(m.Get("cacheCreationInputTokens"))), Cached: count(m.Get("cacheReadInputTokens")),
-			Output: Counters{Output: out}.Minus(Counters{Output: thought}).Output, Reasoning: thought,
+			Input: sum(count(m.Get("inputTokens")), written), Cached: count(m.Get("cacheReadInputTokens")),
+			Output: Counters{Output: out}.Minus(Counters{Output: thought}).Output, Reasoning: thought, CacheWrite: written,
 		})
 	}
 	return withTotal(c, nil)
@@ -96,6 +103,10 @@ func (t *Turn) Line(line []byte) {
 	}
 }
 
+// Model is the model of the turn's newest message, "" before one, and where claude
+// wrote it by itself. Those of sub-agents do not count.
+func (t *Turn) Model() string { return t.steps.model }
+
 // Total is what the session used with this turn. before is what it used before it,
 // result what the result of the turn says of it, and models the modelUsage of that, a
 // total of the conversation, which had used baseline when the session began.
@@ -106,7 +117,11 @@ func (t *Turn) Total(before, result Counters, models []byte, baseline Counters) 
 	sum := before.Plus(result)
 	if v, ok := parse(models); ok && t.steps.others && v.Kind == shape.Map {
 		if all, ok := modelCounters(&v); ok && all.Minus(baseline).Total > sum.Total {
-			return all.Minus(baseline)
+			all = all.Since(baseline)
+			if all.CacheWrite == nil {
+				all.CacheWrite = sum.CacheWrite
+			}
+			return all
 		}
 	}
 	return sum
@@ -115,9 +130,10 @@ func (t *Turn) Total(before, result Counters, models []byte, baseline Counters) 
 // stepTokens reads the counters of a step of opencode, which do not overlap.
 func stepTokens(v *shape.Value) Counters {
 	cache := v.Get("cache")
+	written := count(cache.Get("write"))
 	c := Counters{
-		Input: sum(count(v.Get("input")), count(cache.Get("write"))), Cached: count(cache.Get("read")),
-		Output: count(v.Get("output")), Reasoning: count(v.Get("reasoning")),
+		Input: sum(count(v.Get("input")), written), Cached: count(cache.Get("read")),
+		Output: count(v.Get("output")), Reasoning: count(v.Get("reasoning")), CacheWrite: written,
 	}
 	c, _ = withTotal(c, nil) // a step of zeros adds nothing
 	return c
@@ -150,6 +166,7 @@ func (s *steps) put(id string, c Counters, captured string) (r Report, ok bool) 
 func (c Counters) Plus(o Counters) Counters {
 	return Counters{
 		sum(c.Input, o.Input), sum(c.Cached, o.Cached), sum(c.Output, o.Output), sum(c.Reasoning, o.Reasoning), plus(c.Total, o.Total),
+		sum(c.CacheWrite, o.CacheWrite),
 	}
 }
 
@@ -163,7 +180,18 @@ func (c Counters) Minus(o Counters) Counters {
 	}
 	return Counters{
 		less(c.Input, o.Input), less(c.Cached, o.Cached), less(c.Output, o.Output), less(c.Reasoning, o.Reasoning), max(0, c.Total-o.Total),
+		less(c.CacheWrite, o.CacheWrite),
 	}
+}
+
+// Since is what was used since a baseline. What was written to a cache is not known where
+// the baseline does not say it, as that of a record.
+func (c Counters) Since(baseline Counters) Counters {
+	rest := c.Minus(baseline)
+	if baseline.Total > 0 && baseline.CacheWrite == nil {
+		rest.CacheWrite = nil
+	}
+	return rest
 }
 
 // priced adds up the costs of opencode's steps. A cost of zero means that it

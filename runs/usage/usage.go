@@ -4,7 +4,8 @@
 //
 // Invariants:
 //   - A counter that was not reported is unknown, never zero.
-//   - The parts of a report never overlap, however its provider counts.
+//   - The parts of a report never overlap, however its provider counts. What was written
+//     to a cache is input, of which it is told apart.
 //   - A report that occurs twice counts once.
 //   - A run's usage is one report, the one with the highest total. Agents that
 //     report each step separately have their steps added up first.
@@ -33,6 +34,7 @@ const (
 type Counters struct {
 	Input, Cached, Output, Reasoning *int64
 	Total                            int64
+	CacheWrite                       *int64 // of Input: what was written to a cache
 }
 
 // key identifies counters by value.
@@ -54,6 +56,7 @@ type Report struct {
 	Captured string // the event type that it was captured from, "" when unknown
 	// CostUSD is the cost that the agent reports, nil if it reports none.
 	CostUSD *float64
+	Model   string // that the agent used, in its own words, "" if it names none
 }
 
 // Usage is the report as a run records it, with a reported cost only.
@@ -139,7 +142,8 @@ func counters(v *shape.Value) (c Counters, ok bool) {
 	total := first(v, "total_tokens", "totalTokens")
 	switch {
 	case v.Get("cache_read_input_tokens").Kind != shape.Absent || v.Get("cache_creation_input_tokens").Kind != shape.Absent:
-		c.Input = sum(c.Input, count(v.Get("cache_creation_input_tokens")))
+		c.CacheWrite = count(v.Get("cache_creation_input_tokens"))
+		c.Input = sum(c.Input, c.CacheWrite)
 		c.Cached = count(v.Get("cache_read_input_tokens"))
 		if c.Cached == nil {
 			c.Cached = count(v.Get("cached_input_tokens"))
@@ -150,9 +154,13 @@ func counters(v *shape.Value) (c Counters, ok bool) {
 		}
 	default:
 		c.Cached = first(v, "cached_input_tokens", "cachedInputTokens", "cached")
+		c.CacheWrite = first(v, "cache_write_input_tokens", "cacheWriteInputTokens")
 		for _, details := range []string{"input_tokens_details", "prompt_tokens_details", "inputTokensDetails"} {
 			if c.Cached == nil {
 				c.Cached = first(v.Get(details), "cached_tokens", "cachedTokens")
+			}
+			if c.CacheWrite == nil {
+				c.CacheWrite = first(v.Get(details), "cache_write_tokens", "cacheWriteTokens")
 			}
 		}
 		c.Reasoning = first(v, "reasoning_output_tokens", "reasoningOutputTokens")
@@ -254,10 +262,11 @@ func WholeOutput(v *shape.Value) (r Report, ok bool) {
 	return modelStats(v)
 }
 
-// modelStats sums stats.models.<name>.tokens.
+// modelStats sums stats.models.<name>.tokens. The model is the one with the most of them.
 func modelStats(v *shape.Value) (r Report, ok bool) {
 	models := v.Get("stats").Get("models")
 	var total *int64
+	most := int64(0)
 	for i := range models.Items {
 		tokens := models.Items[i].Get("tokens")
 		if tokens.Kind != shape.Map {
@@ -268,6 +277,9 @@ func modelStats(v *shape.Value) (r Report, ok bool) {
 		prompt := count(tokens.Get("prompt"))
 		if prompt != nil && cached != nil {
 			prompt = new(max(0, *prompt-*cached))
+		}
+		if tokens := count(tokens.Get("total")); tokens != nil && *tokens > most {
+			most, r.Model = *tokens, models.Keys[i]
 		}
 		r.Input, r.Cached = sum(r.Input, prompt), sum(r.Cached, cached)
 		r.Output = sum(r.Output, count(tokens.Get("candidates")))

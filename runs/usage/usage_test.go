@@ -17,6 +17,31 @@ import (
 
 func n(v int64) *int64 { return &v }
 
+// TestModels: reports name the model of claude's newest message, or the one that did the
+// most of a whole output.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	c := NewCollector()
+	got := ""
+	for _, line := range []string{
+		`{"type":"assistant","message":{"id":"m1","model":"opus","usage":{"input_tokens":10}}}`,
+		`{"type":"assistant","parent_tool_use_id":"t","message":{"id":"m2","model":"haiku","usage":{"input_tokens":20}}}`,
+		`{"type":"assistant","message":{"id":"m3","model":"<synthetic>","usage":{"input_tokens":30}}}`,
+		`{"type":"result","usage":{"input_tokens":90}}`,
+	} {
+		for _, r := range c.Line([]byte(line)).Reports {
+			got += r.Model + " "
+		}
+	}
+	if want := "opus opus opus opus "; got != want || c.Best().Model != "opus" {
+		t.Errorf("models %q, best %q; want %q", got, c.Best().Model, want)
+	}
+	whole, ok := NewCollector().Whole([]byte(`{"stats":{"models":{"lite":{"tokens":{"total":5,"prompt":5}},"pro":{"tokens":{"total":9,"prompt":9}},"odd":{"tokens":{}}}}}`))
+	if !ok || whole.Model != "pro" || whole.Total != 14 {
+		t.Errorf("%+v %v", whole, ok)
+	}
+}
+
 // TestReports pins what lines of the known providers report.
 func TestReports(t *testing.T) {
 	t.Parallel()
@@ -24,14 +49,14 @@ func TestReports(t *testing.T) {
 		lines []string
 		want  []Report
 	}{
-		"codex turn":        {[]string{`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":10,"output_tokens":20}}`}, []Report{{Counters: Counters{n(90), n(10), n(20), nil, 120}, Captured: "usage"}}},
-		"zero total":        {[]string{`{"usage":{"total_tokens":0}}`}, []Report{{Counters: Counters{nil, nil, nil, nil, 0}, Captured: "usage"}}},
+		"codex turn":        {[]string{`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":10,"output_tokens":20}}`}, []Report{{Counters: Counters{n(90), n(10), n(20), nil, 120, nil}, Captured: "usage"}}},
+		"zero total":        {[]string{`{"usage":{"total_tokens":0}}`}, []Report{{Counters: Counters{nil, nil, nil, nil, 0, nil}, Captured: "usage"}}},
 		"zeros tell little": {[]string{`{"usage":{"input_tokens":0,"output_tokens":0}}`}, nil},
-		"claude cache":      {[]string{`{"type":"result","usage":{"input_tokens":3,"cache_creation_input_tokens":7,"cache_read_input_tokens":5,"output_tokens":2}}`}, []Report{{Counters: Counters{n(10), n(5), n(2), nil, 17}, Captured: "usage"}}},
-		"openai names":      {[]string{`{"type":"x","prompt_tokens":4,"completion_tokens":5}`}, []Report{{Counters: Counters{n(4), nil, n(5), nil, 9}, Captured: "x"}}},
-		"said twice":        {[]string{`{"usage":{"total_tokens":5}}`, `{"tokenUsage":{"total_tokens":5}}`}, []Report{{Counters: Counters{nil, nil, nil, nil, 5}, Captured: "usage"}}},
-		"null gives way":    {[]string{`{"usage":{"input_tokens":null,"prompt_tokens":2.9,"output_tokens":"7"}}`}, []Report{{Counters: Counters{n(2), nil, nil, nil, 2}, Captured: "usage"}}},
-		"in an array":       {[]string{`[{"a":[{"usage":{"total_tokens":1}}]}]`}, []Report{{Counters: Counters{nil, nil, nil, nil, 1}, Captured: "usage"}}},
+		"claude cache":      {[]string{`{"type":"result","usage":{"input_tokens":3,"cache_creation_input_tokens":7,"cache_read_input_tokens":5,"output_tokens":2}}`}, []Report{{Counters: Counters{n(10), n(5), n(2), nil, 17, n(7)}, Captured: "usage"}}},
+		"openai names":      {[]string{`{"type":"x","prompt_tokens":4,"completion_tokens":5}`}, []Report{{Counters: Counters{n(4), nil, n(5), nil, 9, nil}, Captured: "x"}}},
+		"said twice":        {[]string{`{"usage":{"total_tokens":5}}`, `{"tokenUsage":{"total_tokens":5}}`}, []Report{{Counters: Counters{nil, nil, nil, nil, 5, nil}, Captured: "usage"}}},
+		"null gives way":    {[]string{`{"usage":{"input_tokens":null,"prompt_tokens":2.9,"output_tokens":"7"}}`}, []Report{{Counters: Counters{n(2), nil, nil, nil, 2, nil}, Captured: "usage"}}},
+		"in an array":       {[]string{`[{"a":[{"usage":{"total_tokens":1}}]}]`}, []Report{{Counters: Counters{nil, nil, nil, nil, 1, nil}, Captured: "usage"}}},
 		"too deep":          {[]string{strings.Repeat(`{"a":`, 9) + `{"usage":{"total_tokens":1}}` + strings.Repeat("}", 9)}, nil},
 		"negative":          {[]string{`{"usage":{"total_tokens":-1}}`}, nil},
 		"no JSON":           {[]string{`usage: 5 tokens`, `{"usage":{"total_tokens":5}`, strings.Repeat("[", 9000)}, nil},
@@ -55,12 +80,12 @@ func TestPartsAreDisjoint(t *testing.T) {
 		line string
 		want Counters
 	}{
-		"codex exec":            {`{"type":"turn.completed","usage":{"input_tokens":2800,"cached_input_tokens":800,"cache_write_input_tokens":0,"output_tokens":140,"reasoning_output_tokens":40}}`, Counters{n(2000), n(800), n(100), n(40), 2940}},
-		"openai details":        {`{"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":40},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}`, Counters{n(60), n(40), n(15), n(5), 120}},
-		"chat details":          {`{"usage":{"prompt_tokens":100,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens":20,"completion_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}`, Counters{n(60), n(40), n(15), n(5), 120}},
-		"claude result":         {`{"type":"result","usage":{"input_tokens":3000,"cache_creation_input_tokens":90,"cache_read_input_tokens":1200,"output_tokens":210,"output_tokens_details":{"thinking_tokens":60}}}`, Counters{n(3090), n(1200), n(150), n(60), 4500}},
-		"gemini stream":         {`{"type":"result","status":"success","stats":{"total_tokens":4460,"input_tokens":4235,"output_tokens":165,"cached":1200,"input":3035,"duration_ms":89029,"tool_calls":2}}`, Counters{n(3035), n(1200), n(165), n(60), 4460}},
-		"larger than its whole": {`{"usage":{"input_tokens":5,"cached_input_tokens":10,"output_tokens":1}}`, Counters{n(5), n(10), n(1), nil, 16}},
+		"codex exec":            {`{"type":"turn.completed","usage":{"input_tokens":2800,"cached_input_tokens":800,"cache_write_input_tokens":0,"output_tokens":140,"reasoning_output_tokens":40}}`, Counters{n(2000), n(800), n(100), n(40), 2940, n(0)}},
+		"openai details":        {`{"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":40},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}`, Counters{n(60), n(40), n(15), n(5), 120, nil}},
+		"chat details":          {`{"usage":{"prompt_tokens":100,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens":20,"completion_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}`, Counters{n(60), n(40), n(15), n(5), 120, nil}},
+		"claude result":         {`{"type":"result","usage":{"input_tokens":3000,"cache_creation_input_tokens":90,"cache_read_input_tokens":1200,"output_tokens":210,"output_tokens_details":{"thinking_tokens":60}}}`, Counters{n(3090), n(1200), n(150), n(60), 4500, n(90)}},
+		"gemini stream":         {`{"type":"result","status":"success","stats":{"total_tokens":4460,"input_tokens":4235,"output_tokens":165,"cached":1200,"input":3035,"duration_ms":89029,"tool_calls":2}}`, Counters{n(3035), n(1200), n(165), n(60), 4460, nil}},
+		"larger than its whole": {`{"usage":{"input_tokens":5,"cached_input_tokens":10,"output_tokens":1}}`, Counters{n(5), n(10), n(1), nil, 16, nil}},
 	} {
 		collector := NewCollector()
 		collector.Line([]byte(c.line))
@@ -74,7 +99,7 @@ func TestPartsAreDisjoint(t *testing.T) {
 		}
 	}
 	r, ok := AppServer([]byte(`{"total":{"totalTokens":2280,"inputTokens":2200,"cachedInputTokens":1300,"cacheWriteInputTokens":0,"outputTokens":80,"reasoningOutputTokens":30},"last":{"totalTokens":1230}}`))
-	if diff := cmp.Diff(Counters{n(900), n(1300), n(50), n(30), 2280}, r.Counters); !ok || diff != "" {
+	if diff := cmp.Diff(Counters{n(900), n(1300), n(50), n(30), 2280, n(0)}, r.Counters); !ok || diff != "" {
 		t.Error(ok, diff)
 	}
 }
@@ -93,21 +118,21 @@ func TestStepsAddUp(t *testing.T) {
 			`{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1000,"cache_read_input_tokens":400,"cache_creation_input_tokens":30,"output_tokens":1}}}`,
 			`{"type":"stream_event","event":{"type":"message_delta","usage":{"input_tokens":1000,"cache_read_input_tokens":400,"cache_creation_input_tokens":30,"output_tokens":50}}}`,
 			`{"type":"stream_event","event":{"type":"message_start","message":{"id":"m2","usage":{"input_tokens":7,"cache_read_input_tokens":0,"output_tokens":1}}}}`,
-		}, Counters{n(1037), n(400), n(51), nil, 1488}, 0},
+		}, Counters{n(1037), n(400), n(51), nil, 1488, n(30)}, 0},
 		"claude, to its end": {[]string{
 			`{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":10,"cache_read_input_tokens":0,"output_tokens":1}}}`,
 			`{"type":"result","total_cost_usd":0.25,"usage":{"input_tokens":10,"cache_read_input_tokens":0,"output_tokens":5}}`,
-		}, Counters{n(10), n(0), n(5), nil, 15}, 0.25},
+		}, Counters{n(10), n(0), n(5), nil, 15, nil}, 0.25},
 		"claude, others working for it": {[]string{
 			`{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m1","usage":{"input_tokens":10,"output_tokens":5}}}`,
 			`{"type":"assistant","parent_tool_use_id":"toolu_1","message":{"id":"m2","usage":{"input_tokens":10,"output_tokens":1}}}`,
 			`{"type":"result","usage":{"input_tokens":10,"output_tokens":5},"modelUsage":{"a":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":2,"thinkingTokens":1},"b":{"inputTokens":10,"outputTokens":50,"cacheReadInputTokens":4,"thinkingTokens":20}},"total_cost_usd":0.5}`,
-		}, Counters{n(22), n(4), n(34), n(21), 81}, 0.5},
+		}, Counters{n(22), n(4), n(34), n(21), 81, n(2)}, 0.5},
 		"opencode": {[]string{
 			`{"type":"step_finish","part":{"id":"p1","tokens":{"total":1470,"input":1000,"output":50,"reasoning":20,"cache":{"write":0,"read":400}},"cost":0.5}}`,
 			`{"type":"step_finish","part":{"id":"p2","tokens":{"total":17,"input":10,"output":5,"reasoning":0,"cache":{"write":2,"read":0}},"cost":0.25}}`,
 			`{"type":"step_finish","part":{"id":"p2","tokens":{"total":17,"input":10,"output":5,"reasoning":0,"cache":{"write":2,"read":0}},"cost":0.25}}`,
-		}, Counters{n(1012), n(400), n(55), n(20), 1487}, 0.75},
+		}, Counters{n(1012), n(400), n(55), n(20), 1487, n(2)}, 0.75},
 	} {
 		collector := NewCollector()
 		for _, line := range c.lines {
@@ -189,7 +214,7 @@ func TestGeminiStatistics(t *testing.T) {
 	t.Parallel()
 	c := NewCollector()
 	r, ok := c.Whole([]byte("{\n \"response\": \"hi\",\n \"stats\": {\"models\": {\"a\": {\"tokens\": {\"prompt\": 10, \"candidates\": 3, \"total\": 15, \"cached\": 4, \"thoughts\": 2}}, \"b\": {\"tokens\": {\"prompt\": 1, \"candidates\": 1, \"total\": 2, \"cached\": 0}}}}}\n"))
-	want := Report{Counters: Counters{n(7), n(4), n(4), n(2), 17}, Captured: "stats.models"}
+	want := Report{Counters: Counters{n(7), n(4), n(4), n(2), 17, nil}, Captured: "stats.models", Model: "a"}
 	if diff := cmp.Diff(want, r); !ok || diff != "" {
 		t.Error(ok, diff)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ac/internal/durable"
@@ -23,6 +24,60 @@ func Head(ctx context.Context, environ []string, root string) (string, error) {
 		return "", err
 	}
 	return g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+}
+
+// Commit is the commit that a name stands for in a repository, "" for HEAD.
+func Commit(ctx context.Context, environ []string, root, name string) (string, error) {
+	if name == "" {
+		name = "HEAD"
+	}
+	g, err := looking(ctx, environ, root)
+	if err != nil {
+		return "", err
+	}
+	return g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+}
+
+// Distance is how many commits one commit is ahead of another.
+func Distance(ctx context.Context, environ []string, root, from, to string) (int, error) {
+	g, err := looking(ctx, environ, root)
+	if err != nil {
+		return 0, err
+	}
+	text, err := g.line(ctx, "rev-list", "--count", "--end-of-options", from+".."+to)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
+}
+
+// Origin is the address of the remote origin of a repository, "" for none.
+func Origin(ctx context.Context, environ []string, root string) string {
+	g, err := looking(ctx, environ, root)
+	if err != nil {
+		return ""
+	}
+	address, err := g.line(ctx, "config", "--get", "remote.origin.url")
+	if err != nil {
+		return ""
+	}
+	return address
+}
+
+// Left is the commit of what a run left in a repository that it has no worktree of: what
+// was saved of its worktree, else its branch.
+func Left(ctx context.Context, environ []string, root, run, branch string) (commit string, err error) {
+	for _, ref := range LeftRefs(run, branch) {
+		if commit, err = Commit(ctx, environ, root, ref); err == nil {
+			return commit, nil
+		}
+	}
+	return "", err
+}
+
+// LeftRefs are the refs that may have what a run left, the first one that is there counts.
+func LeftRefs(run, branch string) []string {
+	return []string{"refs/ac/wip/" + run, "refs/heads/" + branch}
 }
 
 // IsRepository reports whether a directory is the root of a git repository's

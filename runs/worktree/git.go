@@ -41,6 +41,8 @@ type git struct {
 	dir     string
 	env     []string
 	stdin   []byte
+	// from and into are open files in the place of stdin and of stdout, nil for none.
+	from, into *os.File
 	// shared is an open file that the program inherits, nil for none. said takes what it
 	// prints where that must not depend on a reader that may die, nil for a pipe.
 	shared, said *os.File
@@ -149,6 +151,9 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	if g.stdin != nil {
 		cmd.Stdin = bytes.NewReader(g.stdin)
 	}
+	if g.from != nil {
+		cmd.Stdin = g.from
+	}
 	cmd.SysProcAttr = proc.NewSession() // no terminal to prompt on, and a group to kill
 	cmd.Cancel = func() error {
 		if err := proc.SignalGroup(cmd.Process.Pid, syscall.SIGTERM); err == nil {
@@ -159,6 +164,9 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	cmd.WaitDelay = endAfter
 	out, said := &bounded{limit: maxOut, strict: true}, &bounded{limit: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, said
+	if g.into != nil {
+		cmd.Stdout = g.into
+	}
 	if g.said != nil {
 		cmd.Stdout, cmd.Stderr = nil, g.said
 	}

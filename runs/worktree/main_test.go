@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 			exit(session.RunGuard())
 		}
 	}
+	runtimetest.InMemory()
 	// The sockets of sessions go where they are removed again, and no git of
 	// these tests reads the configuration of whoever runs them.
 	dir, err := os.MkdirTemp("", "ac")

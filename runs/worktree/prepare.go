@@ -22,6 +22,26 @@ import (
 // in the repository that are not in the commit stay there. After a failure no
 // worktree is left but what git itself could not take back.
 func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit string) (string, error) {
+	return prepare(ctx, w, environ, root, location, commit, "-b")
+}
+
+// PrepareAgain is Prepare for a run whose branch may be there: it is moved forward to the
+// commit. A branch with commits that are not in it stays, and is fault.Conflict.
+func PrepareAgain(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit string) (string, error) {
+	g, err := looking(ctx, environ, root)
+	if err != nil {
+		return "", err
+	}
+	ref := "refs/heads/" + location.Branch
+	if _, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref); err == nil {
+		if _, err := g.run(ctx, lookLimit, maxText, "merge-base", "--is-ancestor", ref, commit); err != nil {
+			return "", fault.New(fault.Conflict, "branch %s has commits that are not in %s", location.Branch, commit)
+		}
+	}
+	return prepare(ctx, w, environ, root, location, commit, "-B")
+}
+
+func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit, branching string) (string, error) {
 	parent := path.Dir(location.Rel)
 	if err := durable.MkdirAll(w.FS, parent, 0o755); err != nil {
 		return "", err
@@ -38,7 +58,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	}
 	dir := filepath.Join(w.Dir(), filepath.FromSlash(location.Rel))
 	_, err = g.run(ctx, writeLimit, maxText,
-		"worktree", "add", "--no-track", "-b", location.Branch, "--end-of-options", dir, commit)
+		"worktree", "add", "--no-track", branching, location.Branch, "--end-of-options", dir, commit)
 	if err != nil {
 		removeEmpty(w.FS, parent)
 		return "", err

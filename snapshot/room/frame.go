@@ -122,6 +122,18 @@ func (r *Room) First(at time.Time, f Filter) []Frame {
 	return frames
 }
 
+// Cut drops the last rows of a first frame that is over a size in bytes: of the others, the
+// reader hears in the frames that follow.
+func (f *Frame) Cut(limit int) {
+	size := 0
+	for i := range f.Set {
+		if size += f.Set[i].size(); size > limit {
+			f.Set, f.More = f.Set[:i], true
+			return
+		}
+	}
+}
+
 // size is about how long a row is, in bytes.
 func (c *RowChange) size() int {
 	n := len(c.Table) + len(c.ID) + len(`["","",{}],`)

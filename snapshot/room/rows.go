@@ -49,6 +49,9 @@ type Run struct {
 	RetryOf   string   `json:"retry_of,omitempty"`
 	Sessions  int      `json:"sessions"`
 	Changed   int      `json:"changed,omitempty"` // files, as the agent says; of work that landed, as it landed
+	// Of a session on another machine.
+	WorkerID string `json:"worker_id,omitempty"`
+	Reach    string `json:"reach,omitempty"` // placing, ok, unreachable or lost
 }
 
 // Person is a row of people.
@@ -119,7 +122,17 @@ type Meta struct {
 	EpochAt   string    `json:"epoch_at"`
 	Index     Index     `json:"index"`
 	Heartbeat Heartbeat `json:"heartbeat"`
-	Doctor    *Doctor   `json:"doctor,omitempty"` // of the last diagnosis by this process
+	Machines  *Machines `json:"machines,omitempty"` // only where there is a hub
+	Doctor    *Doctor   `json:"doctor,omitempty"`   // of the last diagnosis by this process
+}
+
+// Machines are the workers of a hub, and what waits for them.
+type Machines struct {
+	Workers    int `json:"workers"`
+	Online     int `json:"online"`
+	SlotsTotal int `json:"slots_total"`
+	SlotsUsed  int `json:"slots_used"`
+	Waiting    int `json:"waiting"` // launches
 }
 
 // Doctor is how many checks of a diagnosis came out how.

@@ -12,18 +12,26 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
+
+// pulse is the pace of the steps "pulse X".
+const pulse = 1250 * time.Millisecond
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "app-server" {
 		(&agent{out: json.NewEncoder(os.Stdout)}).serve()
 		return
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
+	}
+	os.Exit(status)
 }
 
 // agent does steps, parted by semicolons: "say X", "run X", which asks for permission,
-// "question X", with the choices Red and Blue, and "hold", until it is steered or stopped.
+// "question X", with the choices Red and Blue, "pulse X", and "hold", until it is steered or stopped.
 type agent struct {
 	out         *json.Encoder
 	steps       []string
@@ -56,6 +64,16 @@ func (a *agent) say(text string) {
 	a.item("completed", object{"type": "agentMessage", "text": text})
 }
 
+// writeFile writes a file and says so.
+func (a *agent) writeFile(name, text string, _ bool) {
+	a.items++
+	change := object{"type": "fileChange", "status": "completed", "changes": []object{{"path": name, "kind": object{"type": "add"}, "diff": "@@ -0,0 +1 @@\n+" + text + "\n"}}}
+	if err := os.WriteFile(name, []byte(text+"\n"), 0o600); err != nil {
+		change["status"] = "failed"
+	}
+	a.item("completed", change)
+}
+
 // advance does steps until one waits for somebody.
 func (a *agent) advance() {
 	for ; len(a.steps) > 0; a.steps = a.steps[1:] {
@@ -71,6 +89,13 @@ func (a *agent) advance() {
 			a.ask("item/tool/requestUserInput", object{"questions": []object{{"id": "q", "header": "Colour", "question": rest,
 				"options": []object{{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}}}}})
 			return
+		case "pulse": // says something at a steady pace, until it is stopped
+			for i := 0; ; i++ {
+				a.say(fmt.Sprintf("%s %d", rest, i))
+				time.Sleep(pulse)
+			}
+		case "write":
+			a.writeFile(strings.Cut(rest, " "))
 		case "hold":
 			a.say("I hold.")
 			return

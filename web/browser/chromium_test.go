@@ -47,8 +47,10 @@ type tab struct {
 	t       *testing.T
 	c       *chromium
 	session string
+	context string
 	mu      sync.Mutex
 	faults  []string
+	bytes   map[string]int64 // received since Network was enabled, by request
 }
 
 // launch starts a browser with a profile of its own; it and all its children
@@ -120,6 +122,8 @@ func (c *chromium) listen(from io.Reader) {
 		switch {
 		case waiting != nil:
 			waiting <- m.reply
+		case tab != nil && (m.Method == "Network.dataReceived" || m.Method == "Network.loadingFinished"):
+			tab.count(m.Method, m.Params)
 		case tab != nil && (m.Method == "Runtime.exceptionThrown" || m.Method == "Log.entryAdded"):
 			tab.mu.Lock()
 			tab.faults = append(tab.faults, string(m.Params))
@@ -172,23 +176,32 @@ func (c *chromium) call(t *testing.T, session, method string, params any, result
 // fails the test at its end.
 func (c *chromium) open(t *testing.T, width, height int, dark bool) *tab {
 	t.Helper()
-	var made struct{ BrowserContextID, TargetID, SessionID string }
+	var made struct{ BrowserContextID string }
 	c.call(t, "", "Target.createBrowserContext", struct{}{}, &made)
-	c.call(t, "", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": made.BrowserContextID, "width": width, "height": height}, &made)
-	c.call(t, "", "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
-	tab := &tab{t: t, c: c, session: made.SessionID}
-	c.mu.Lock()
-	c.tabs[made.SessionID] = tab
-	c.mu.Unlock()
-	for _, domain := range []string{"Page", "Runtime", "Log", "Performance"} {
-		tab.do(domain+".enable", struct{}{}, nil)
-	}
+	tab := c.tabOf(t, made.BrowserContextID, map[string]any{"width": width, "height": height})
 	tab.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 	scheme := "light"
 	if dark {
 		scheme = "dark"
 	}
 	tab.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	return tab
+}
+
+// tabOf opens a tab of a storage.
+func (c *chromium) tabOf(t *testing.T, storage string, target map[string]any) *tab {
+	t.Helper()
+	var made struct{ TargetID, SessionID string }
+	target["url"], target["browserContextId"] = "about:blank", storage
+	c.call(t, "", "Target.createTarget", target, &made)
+	c.call(t, "", "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
+	tab := &tab{t: t, c: c, session: made.SessionID, context: storage}
+	c.mu.Lock()
+	c.tabs[made.SessionID] = tab
+	c.mu.Unlock()
+	for _, domain := range []string{"Page", "Runtime", "Log", "Performance"} {
+		tab.do(domain+".enable", struct{}{}, nil)
+	}
 	t.Cleanup(func() {
 		tab.mu.Lock()
 		faults := tab.faults
@@ -254,17 +267,6 @@ func (p *tab) until(condition string) {
 	}
 }
 
-// settles reports whether a condition of the page becomes true while it is being drawn.
-func (p *tab) settles(condition string) bool {
-	p.t.Helper()
-	for end := time.Now().Add(patience / 3); !p.holds(condition); time.Sleep(15 * time.Millisecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
-}
-
 // shows waits for a text in what matches a selector.
 func (p *tab) shows(selector, text string) {
 	p.t.Helper()
@@ -315,6 +317,12 @@ func (p *tab) picture() []byte {
 func (p *tab) heap() float64 {
 	p.t.Helper()
 	p.do("HeapProfiler.collectGarbage", struct{}{}, nil)
+	return p.metric("JSHeapUsedSize")
+}
+
+// metric is a figure of the browser about the page.
+func (p *tab) metric(name string) float64 {
+	p.t.Helper()
 	var got struct {
 		Metrics []struct {
 			Name  string
@@ -323,11 +331,11 @@ func (p *tab) heap() float64 {
 	}
 	p.do("Performance.getMetrics", struct{}{}, &got)
 	for _, m := range got.Metrics {
-		if m.Name == "JSHeapUsedSize" {
+		if m.Name == name {
 			return m.Value
 		}
 	}
-	p.t.Fatal("the browser does not tell the size of its heap")
+	p.t.Fatalf("the browser does not report %s", name)
 	return 0
 }
 
@@ -342,4 +350,66 @@ func (p *tab) complaint(text string) bool {
 		}
 	}
 	return false
+}
+
+// sibling opens another tab with the same storage and locks.
+func (p *tab) sibling() *tab {
+	p.t.Helper()
+	return p.c.tabOf(p.t, p.context, map[string]any{})
+}
+
+// hide makes the page believe that nobody looks at it, counts the streams that it opens from
+// then on, and marks when it has given up its own.
+func (p *tab) hide() {
+	p.t.Helper()
+	p.eval(`(() => {
+		window.acStreams = 0;
+		const real = window.fetch;
+		window.fetch = async (...args) => {
+			const stream = String(args[0]).includes('/api/rows');
+			if (stream) {
+				window.acStreams++;
+				args[1]?.signal?.addEventListener('abort', () => window.acStreams--);
+			}
+			return real(...args);
+		};
+		addEventListener('ac:hidden', () => { window.acHidden = true; });
+		Object.defineProperty(document, 'hidden', { get: () => true, configurable: true });
+		document.dispatchEvent(new Event('visibilitychange'));
+	})()`, nil)
+}
+
+// allow lets the console of the page hold a text: the test causes it.
+func (p *tab) allow(text string) {
+	p.t.Cleanup(func() {
+		for p.complaint(text) {
+		}
+	})
+}
+
+// count adds what the browser reports of a request: pieces while it lasts, and all of it,
+// with its head, at its end.
+func (p *tab) count(method string, params json.RawMessage) {
+	var got struct {
+		RequestID         string
+		EncodedDataLength float64
+	}
+	if json.Unmarshal(params, &got) != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bytes == nil {
+		p.bytes = map[string]int64{}
+	}
+	if method == "Network.dataReceived" {
+		p.bytes[got.RequestID] += int64(got.EncodedDataLength)
+	} else {
+		p.bytes[got.RequestID] = max(p.bytes[got.RequestID], int64(got.EncodedDataLength))
+	}
+}
+
+func readFile(name string) string {
+	text, _ := os.ReadFile(name)
+	return string(text)
 }

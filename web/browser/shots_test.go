@@ -2,6 +2,8 @@
 
 package browser
 
+// Every view at the narrowest and the widest screen, and the pictures of the documentation.
+
 import (
 	"flag"
 	"fmt"
@@ -10,40 +12,76 @@ import (
 	"testing"
 )
 
-var shots = flag.String("shots", "", "a folder for pictures of every view")
+var shots = flag.String("shots", "", "the folder of the documentation's pictures, to take them anew")
 
-// TestEveryViewFits opens every view in both themes at widths from a telephone
-// to a wall, and finds nothing that is wider than the window.
-func TestEveryViewFits(t *testing.T) {
-	f := serve(t, bootOf())
-	c := launch(t)
-	places := map[string]string{
-		"now": "#/now", "run": "#/runs/run_01M7WQSZBK0000", "run over": "#/runs/" + overRun, "needs": "#/pending", "decisions": "#/decisions", "plan": "#/plan",
-		"people": "#/people", "colleague": "#/people/agent_ada", "talk": "#/talk/conv_home", "cost": "#/cost", "health": "#/health",
+// lively makes a company in which something of each kind happens, and returns a live run.
+func (r *company) lively() string {
+	r.t.Helper()
+	r.ac("project:new", r.dir, "--name", "Search relevance")
+	for _, title := range []string{"Review the ledger schema", "Rewrite transfers", "Load test the queue"} {
+		r.ac("task:new", r.dir, "--project", r.project, "--title", title)
 	}
-	for _, size := range [][2]int{{400, 860}, {1440, 900}, {2560, 1300}} {
-		for _, dark := range []bool{false, true} {
-			if dark && size[0] > 2000 {
-				continue // the colours are those of the others
-			}
-			p := c.open(t, size[0], size[1], dark)
-			p.goTo(f.URL)
-			p.until(`document.querySelector('.link-state.live')`)
-			for name, hash := range places {
-				p.eval(fmt.Sprintf("location.hash = %q", hash), nil)
-				p.until(`!document.querySelector('.loading') && document.querySelector('main h1')`)
-				p.eval(`new Promise((done) => setTimeout(done, 150))`, nil)
-				if !p.settles(`document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.scroller, .needs-body, .rows')].every((e) => e.scrollWidth <= e.clientWidth + 1)`) {
-					t.Errorf("%s is wider than %d", name, size[0])
-				}
-				if *shots == "" {
-					continue
-				}
-				theme := map[bool]string{false: "light", true: "dark"}[dark]
-				if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d-%s.png", name, size[0], theme)), p.picture(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
+	r.execute("sh", "-c", `echo 'go test ./ledger'; echo 'ok  ledger  1.204s'; echo '{"usage":{"total_tokens":46400}}'`)
+	r.execute("sh", "-c", "echo 'connecting to the registry'; echo 'quota exceeded: limit reached' >&2; exit 1")
+	r.milestone("Build transfers", true)
+	r.delta("Ask before a migration", "- Ask before a migration of the ledger")
+	r.delta("Prefer integers", "- Amounts are integers of cents")
+	r.help("Which queue do transfers use?", "The **old** queue has the retries, the new one has the metrics. I would take `queue/v2`.")
+	r.launch("say Transfers are **idempotent** now: each carries its key.;run rm -rf build;hold")
+	return r.launch("say I'll look at how a transfer is **retried**.\n\n- the key is made in `ledger/retry.go`\n- nothing keeps it;say The key is kept now.;hold")
+}
+
+// TestEveryViewFits opens every view at 320 pixels and on a wall, and finds nothing that is
+// wider than the window.
+func TestEveryViewFits(t *testing.T) {
+	r := found(t)
+	run := r.lively()
+	r.serve()
+	c := launch(t)
+	for _, width := range []int{320, 2560} {
+		p := c.open(t, width, 900, false)
+		p.allow("409")
+		p.goTo(r.url)
+		p.lives()
+		for _, view := range []string{"projects", "now", "needs", "start", "plan", "people", "talk", "cost", "decided", "health", "settings", "runs/" + run} {
+			p.show(view)
+			p.fits(fmt.Sprintf("%s at %d", view, width))
+		}
+	}
+	if *shots != "" {
+		pictures(t, r, c, run)
+	}
+}
+
+// show opens a view and waits until it has what it shows.
+func (p *tab) show(view string) {
+	p.t.Helper()
+	p.eval(fmt.Sprintf(`location.hash = '#/%s'`, view), nil)
+	p.until(fmt.Sprintf(`location.hash === '#/%s' && document.querySelector('main h1') && !document.querySelector('main .loading')`, view))
+}
+
+// pictures takes the pictures of the documentation.
+func pictures(t *testing.T, r *company, c *chromium, run string) {
+	for _, one := range []struct {
+		name, view string
+		width      int
+		dark       bool
+	}{
+		{"now", "now", 1440, false}, {"now-narrow", "now", 390, false}, {"needs-you", "needs", 1440, false}, {"run-dark", "runs/" + run, 1440, true},
+		{"projects", "projects", 1440, false}, {"plan", "plan", 1440, false}, {"cost-dark", "cost", 1440, true}, {"talk-narrow", "talk", 390, false},
+	} {
+		p := c.open(t, one.width, 900, one.dark)
+		p.allow("409")
+		p.goTo(r.url)
+		p.lives()
+		p.show(one.view)
+		if one.name == "needs-you" {
+			p.click("[data-needs-list] [data-kind=milestone]", "")
+			p.until(`document.querySelector('[data-proof=patch]')`)
+		}
+		p.eval(`document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 300)))))`, nil)
+		if err := os.WriteFile(filepath.Join(*shots, "control-room-"+one.name+".png"), p.picture(), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

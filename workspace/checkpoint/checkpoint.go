@@ -91,6 +91,8 @@ type Plan struct {
 	Files  []File `json:"files"`
 	// Reverts is the checkpoint that this one takes back.
 	Reverts string `json:"reverts,omitempty"`
+	// Proposal is the artifact whose approval applied it.
+	Proposal string `json:"proposal_id,omitempty"`
 	// ClientRef and ContentHash say which request this was, Answer what was answered.
 	ClientRef   string          `json:"client_ref,omitempty"`
 	ContentHash string          `json:"content_hash,omitempty"`

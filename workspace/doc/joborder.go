@@ -38,6 +38,8 @@ type JobOrder struct {
 	Interactive bool `json:"interactive,omitempty" is:"optional"`
 	// ModelProfile is the profile of the workspace that the worker is started with.
 	ModelProfile string `json:"model_profile,omitempty" is:"optional"`
+	// Placement is where the attempts run: on this machine, so far.
+	Placement *Placement `json:"placement,omitempty" is:"optional"`
 	// WorkerKind is the true kind of worker where job.yaml cannot name it.
 	WorkerKind string `json:"worker_kind,omitempty" is:"optional,enum=acp|cmd"`
 	// TimeoutMS bounds one attempt in milliseconds, 0 for the usual time.
@@ -57,6 +59,9 @@ const (
 func (o *JobOrder) CheckFields() (issues []fault.Issue) {
 	refuse := func(why string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: why})
+	}
+	if !o.Placement.Local() {
+		refuse("attempts of jobs run on this machine", "placement", "where")
 	}
 	if len(o.Attachments) > maxAttachments {
 		refuse(fmt.Sprintf("must have at most %d items", maxAttachments), "attachments")

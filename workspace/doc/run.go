@@ -65,6 +65,8 @@ type Run struct {
 	WorktreeBranch string `json:"worktree_branch" is:"optional"`
 	// Budget is that of a run of a workflow: what all attempts of its steps may spend.
 	Budget *Budget `json:"budget" is:"optional"`
+	// Placement is where its sessions were to run, nil for this machine.
+	Placement *Placement `json:"placement" is:"optional"`
 	// Landed is the commit that the run's work was brought in as.
 	Landed *Landed `json:"landed" is:"optional"`
 	// LogIntegrity is set if events were removed from the log while the run
@@ -255,7 +257,25 @@ type Session struct {
 	// ResumeError is why its conversation is a new one, Reason why it failed.
 	ResumeError string `json:"resume_error" is:"optional"`
 	Reason      string `json:"reason" is:"optional"`
+	// Of a session on another machine alone: the worker that executes it, which of its
+	// placements this is, and whether the worker is heard. The owner is the hub then, and
+	// PID is a number of that machine: text, which nobody here signals.
+	WorkerID           string `json:"worker_id" is:"optional"`
+	Epoch              int    `json:"epoch" is:"optional,gt=0"`
+	Reach              string `json:"reach" is:"optional,enum=placing|ok|unreachable|lost"`
+	UnreachableSinceMS *int64 `json:"unreachable_since_ms" is:"optional"`
 }
+
+// How far the worker of a session is reached.
+const (
+	ReachPlacing     = "placing" // no worker has claimed it
+	ReachOK          = "ok"
+	ReachUnreachable = "unreachable" // silent for longer than is usual
+	ReachLost        = "lost"        // given up: nothing of it counts any more
+)
+
+// Remote reports whether a session is executed by a worker on another machine.
+func (s Session) Remote() bool { return s.WorkerID != "" }
 
 // LiveSession is what lists show of a live session while it runs; empty for any other.
 type LiveSession struct {

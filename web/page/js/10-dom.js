@@ -1,7 +1,10 @@
 // A tree of plain objects is compared with the one before and only what differs
 // is written, so that nothing flickers, and focus, selection and scroll
 // positions stay. Values reach the document as text or attributes, never as
-// markup.
+// markup. A node that stands in the tree once more, unchanged, costs nothing.
+//
+// An element with the property draws has its children set by that function instead,
+// from the value of the property of: first, and whenever that changes.
 
 const svgTags = new Set(['svg', 'path', 'rect', 'line', 'circle', 'g', 'text', 'polyline', 'polygon', 'title', 'defs', 'marker']);
 
@@ -61,8 +64,14 @@ function patchChildren(el, before, after, svg) {
 }
 
 function drop(node) {
-  if (node.props && node.props.unmounted) node.props.unmounted(node.el);
   node.el.remove();
+  left(node);
+}
+
+function left(node) {
+  if (node.tag === '#text') return;
+  if (node.props.unmounted) node.props.unmounted(node.el);
+  for (const child of node.children) left(child);
 }
 
 function build(node, svg) {
@@ -73,6 +82,7 @@ function build(node, svg) {
   for (const name in node.props) setProp(el, name, undefined, node.props[name]);
   for (const child of node.children) el.appendChild(build(child, svg));
   if ('value' in node.props && node.tag === 'select') el.value = node.props.value;
+  if (node.props.draws) node.props.draws(el, node.props.of);
   if (node.props.mounted) queueMicrotask(() => node.props.mounted(el));
   return el;
 }
@@ -91,11 +101,14 @@ function patchNode(old, node, svg) {
     const theirs = name === 'value' || name === 'checked';
     if (theirs || old.props[name] !== node.props[name]) setProp(node.el, name, old.props[name], node.props[name]);
   }
-  patchChildren(node.el, old.children, node.children, svg);
+  if (!node.props.draws) patchChildren(node.el, old.children, node.children, svg);
+  else if (old.props.of !== node.props.of) node.props.draws(node.el, node.props.of);
+  // What is chosen may only just have come into the list.
+  if (node.tag === 'select' && 'value' in node.props) setProp(node.el, 'value', undefined, node.props.value);
 }
 
 function setProp(el, name, before, now) {
-  if (name === 'key' || name === 'mounted' || name === 'unmounted') return;
+  if (name === 'key' || name === 'mounted' || name === 'unmounted' || name === 'draws' || name === 'of') return;
   if (name.startsWith('on')) {
     if (!el.acHandlers) el.acHandlers = {};
     const type = name.slice(2);

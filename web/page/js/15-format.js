@@ -31,10 +31,8 @@ function duration(ms) {
 
 const instant = (text) => (text ? Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text : text + 'Z') : NaN);
 
-function ago(text, now) {
-  const at = instant(text);
-  if (!Number.isFinite(at)) return none;
-  const s = Math.round((now - at) / 1000);
+function agoWords(ms, at = Date.now() - ms) {
+  const s = Math.round(ms / 1000);
   if (s < 5) return 'now';
   if (s < 60) return s + ' s ago';
   if (s < 3600) return Math.floor(s / 60) + ' min ago';

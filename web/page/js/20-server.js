@@ -57,27 +57,26 @@ const send = async (path, body) =>
 
 const call = async (method, params) => (await send('/api/call', { method, params: params || {} })).result;
 
-// The two snapshots that are polled while the stream is not there, and the
-// whole one.
-const readMonitor = () => read('/api/monitor/snapshot');
-const readInbox = () => read('/api/inbox/snapshot');
-const readSnapshot = () => read('/api/ui/snapshot');
+// follow reads a stream of server-sent events and comes back when it breaks, with the last
+// id it saw: after 0.5 s, 1 s, then every 2 s, and at once when told to. It is read by hand,
+// not by an EventSource, because the comments that keep it alive tell whether the line is
+// dead, and because it has to resume after a pause of the page.
+//
+// onstate is called with connecting, live, ended (it breaks; the next try is near), lost (a
+// try failed), absent (there is no such stream; it stops).
+const silenceLimit = 20000;
+const retryWaits = [500, 1000, 2000];
 
-// follow reads a stream of server-sent events and comes back when it breaks,
-// later and later up to 15 s, with the last id it saw. It is read by hand, not
-// by an EventSource, because the comments that keep it alive tell whether the
-// line is dead, and because it has to resume after a pause of the page.
-function follow(path, { onframe, onstate, onbeat }) {
+function follow(path, { onframe, onstate, last = '' }) {
   let stopped = false;
   let control = null;
-  let last = '';
-  let wait = 500;
-  let timer = 0;
+  let tries = 0;
   let heard = Date.now();
+  let wake = () => {};
 
   const watch = setInterval(() => {
-    if (control && Date.now() - heard > 45000) control.abort();
-  }, 5000);
+    if (control && Date.now() - heard > silenceLimit) control.abort();
+  }, 1000);
 
   async function once() {
     control = new AbortController();
@@ -85,8 +84,8 @@ function follow(path, { onframe, onstate, onbeat }) {
     const more = last ? { 'Last-Event-ID': last, Accept: 'text/event-stream' } : { Accept: 'text/event-stream' };
     const response = await reach(path, { headers: headers(more), signal: control.signal });
     if (!response.ok) await answer(response);
+    tries = 0;
     onstate('live');
-    wait = 500;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = frames((frame) => {
       if (frame.id) last = frame.id;
@@ -96,42 +95,55 @@ function follow(path, { onframe, onstate, onbeat }) {
       const { done, value } = await reader.read();
       if (done) return;
       heard = Date.now();
-      if (onbeat) onbeat();
       parser(value);
     }
   }
 
   async function loop() {
     while (!stopped) {
+      let reached = true;
       try {
         await once();
       } catch (error) {
-        if (stopped) return;
-        if (error.status === 404) {
+        if (error.status === 404 && !stopped) {
           onstate('absent');
           return;
         }
+        reached = tries === 0 && error.status === undefined; // it was there and broke
       }
       control = null;
       if (stopped) return;
-      onstate('lost');
-      const pause = wait * (0.75 + Math.random() / 2);
-      wait = Math.min(wait * 2, 15000);
+      onstate(reached ? 'ended' : 'lost');
       await new Promise((done) => {
-        timer = setTimeout(done, pause);
+        wake = done;
+        setTimeout(done, retryWaits[Math.min(tries++, retryWaits.length - 1)]);
       });
     }
   }
   onstate('connecting');
   loop();
   return {
+    last: () => last,
+    // again tries at once, also where a line seems to be there.
+    again() {
+      if (control && Date.now() - heard > 1000) control.abort();
+      wake();
+    },
     stop() {
       stopped = true;
       clearInterval(watch);
-      clearTimeout(timer);
       if (control) control.abort();
+      wake();
     },
   };
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 // frames cuts text that comes in pieces into frames of server-sent events.

@@ -1,4 +1,4 @@
-// What the page knows. Everything shown follows from here and from now.
+// What the page knows beside the rows. Everything shown follows from both and from now.
 
 const memory = {
   get(name) {
@@ -18,25 +18,18 @@ const memory = {
 };
 
 const state = {
-  project: boot.project_id || '',
+  project: boot.project_id || '', // '' for all
   actor: boot.actor_id || 'human',
   role: boot.actor_role || 'manager',
   version: boot.version || '',
-  route: { view: 'now', id: '' },
-  snapshot: null,
-  failure: '',
-  link: 'connecting', // connecting, live, lost, polling
-  hears: false, // the stream of runs and of talk is there
-  heardAt: 0,
+  route: { view: 'now', id: '', tab: '', query: {} },
+  link: 'connecting', // connecting, live, lost
+  lostAt: 0,
   now: Date.now(),
-  agents: [],
-  teams: [],
-  tasks: new Map(),
-  runTask: new Map(),
-  runs: new Map(), // run id: what the live stream told of it
-  open: null, // the run that is shown, see 40-run.js
-  deciding: null,
-  help: false,
+  open: null, // the run that is shown
+  dialog: null, // see openDialog
+  palette: null,
+  switching: null,
   menu: false,
   toast: null,
   theme: memory.get('theme') || 'auto',
@@ -48,9 +41,20 @@ const state = {
 
 let drawing = 0;
 let drawnAt = 0;
+let stateRev = 0;
 
-// changed draws soon: with the next frame, at most 25 times a second.
+// generalRev is what a part is drawn anew for, whatever it read: acts of the person and
+// answers of the server. Frames of rows don't raise it.
+const generalRev = (one) => (one.name.startsWith('=') ? 0 : stateRev);
+
+// changed draws everything soon; drawSoon only the parts that are marked.
 function changed() {
+  stateRev++;
+  drawSoon();
+}
+
+// At most 25 times a second.
+function drawSoon() {
   if (drawing) return;
   const due = drawnAt + 40 - performance.now();
   drawing = due <= 0 ? requestAnimationFrame(drawNow) : setTimeout(() => requestAnimationFrame(drawNow), due);
@@ -60,10 +64,17 @@ function drawNow() {
   drawing = 0;
   drawnAt = performance.now();
   state.now = Date.now();
+  drawRev++;
+  const focused = document.activeElement;
   draw();
+  restorePlace();
+  // The focus never falls to the body: what had it may be gone.
+  if (focused && focused !== document.body && !focused.isConnected) firstTitle()?.focus({ preventScroll: true });
+  forgetParts();
+  showClocks();
 }
 
-// fetched gives what is known under a name and asks for it when that is missing
+// fetched returns what is known under a name and asks for it when that is missing
 // or older than some milliseconds. What is known stays while the new comes.
 function fetched(name, ask, age = Infinity) {
   let entry = state.cache[name];
@@ -80,6 +91,7 @@ function fetched(name, ask, age = Infinity) {
       (error) => {
         entry.error = error.message;
         entry.reason = error.reason;
+        entry.data = error.data;
       },
     ).finally(() => {
       entry.busy = false;
@@ -110,20 +122,3 @@ function say(text, bad) {
     changed();
   }, bad ? 9000 : 4000);
 }
-
-const monitorRows = () => (state.snapshot && state.snapshot.monitor && state.snapshot.monitor.rows) || [];
-const inboxPart = () => (state.snapshot && state.snapshot.review_inbox) || { pending: [], recent_decisions: [], parse_errors: {} };
-const colleagues = () => (state.snapshot && state.snapshot.colleagues) || [];
-const agentName = (id) => {
-  const agent = state.agents.find((a) => a.agent_id === id) || colleagues().find((c) => c.agent_id === id);
-  return agent ? agent.name : id || none;
-};
-const teamName = (id) => {
-  const team = state.teams.find((t) => t.team_id === id);
-  return team ? team.name : id || '';
-};
-// begun says whether a run was ever launched: a new one has nothing but its making, and
-// what was decided against its launch, in its log.
-const begun = (row) => row.run_status !== 'running' || !!row.live_status || !row.last_event || !/^(run\.started|policy\.|budget\.)/.test(row.last_event.type);
-const running = (row) => (row.live_status || row.run_status) === 'running' && begun(row);
-const statusOf = (row) => !begun(row) ? 'new' : row.live_status || row.run_status || 'unknown';

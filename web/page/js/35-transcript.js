@@ -1,23 +1,26 @@
-// The transcript of a run: its items, as the operations of the server's stream make
-// them. Output of agents is decoded there, and nowhere else.
+// The transcript of a run: its items, as the server's fold makes them and the operations
+// of its stream change them. Output of agents is decoded there, and nowhere else.
 
 const cut = (text, most) => (text.length > most ? text.slice(0, most) + '…' : text);
 
 // The bounds of an item's texts are the server's.
 const outputTail = 16384;
 
+// newestItems is what is read when a run is opened, mostItems what is kept of it.
+const newestItems = 200;
+const mostItems = 20000;
+
 class Transcript {
-  constructor(most = 3000) {
-    this.most = most;
+  constructor() {
     this.clear();
   }
 
   clear() {
-    this.items = new Map(); // by id, in the order of their making
+    this.items = new Map(); // by id
     this.state = null;
     this.seq = 0;
-    this.dropped = 0;
-    this.shown = null;
+    this.older = false; // the log has items before these
+    this.sorted = null;
   }
 
   // apply takes one operation. The first one of a stream that begins before what is here
@@ -44,56 +47,88 @@ class Transcript {
   }
 
   put(item) {
+    const old = this.items.get(item.item_id);
     this.items.set(item.item_id, item);
-    this.shown = null;
-    if (this.items.size <= this.most) return;
+    const at = this.sorted && old && placeOfItem(old) === placeOfItem(item) ? this.sorted.at.get(item.item_id) : undefined;
+    if (at === undefined) this.sorted = null;
+    else this.sorted.list[at] = item;
+    if (this.items.size > mostItems) this.forget();
+  }
+
+  // page takes items as they were read, in their order, which what is here may be newer
+  // than. What is here and was not read began later.
+  page(items) {
+    const read = new Map();
+    for (const item of items) {
+      const old = this.items.get(item.item_id);
+      read.set(item.item_id, old && old.seq_last >= item.seq_last ? old : item);
+      this.items.delete(item.item_id);
+    }
+    for (const [id, item] of this.items) read.set(id, item);
+    this.items = read;
+    this.sorted = null;
+  }
+
+  forget() {
     for (const [id, old] of this.items) {
       if (old.state !== 'closed') continue;
       this.items.delete(id);
-      this.dropped++;
-      if (this.items.size <= this.most * 0.75) break;
+      if (this.items.size <= mostItems * 0.75) break;
     }
+    this.older = true;
+    this.sorted = null;
   }
 
   // list is what is shown, in its order: a text of a person stands where the agent got
   // it, one that waits at the end.
   list() {
-    if (this.shown) return this.shown;
-    const place = (i) => (i.kind !== 'message' || i.role !== 'user' ? i.seq_first : i.state === 'open' ? Infinity : i.seq_last);
-    this.shown = [...this.items.values()].filter((i) => i.kind !== 'usage' || i.usage);
-    return this.shown.sort((a, b) => { const x = place(a), y = place(b); return x === y ? 0 : x - y; });
+    if (this.sorted) return this.sorted.list;
+    const list = [...this.items.values()].filter((i) => i.kind !== 'usage' || i.usage);
+    list.sort((a, b) => placeOfItem(a) - placeOfItem(b) || 0);
+    this.sorted = { list, at: new Map(list.map((item, i) => [item.item_id, i])) };
+    return list;
   }
 }
 
-// lineOf is the last line of what an agent said or did in an item, '' for none.
-function lineOf(item) {
-  if (item.role === 'user' || item.kind === 'usage') return '';
-  const text = item.tool ? item.tool.title || item.tool.name : item.interaction ? item.interaction.title : item.text;
-  return cut((text || '').trim().split(/[\r\n]/).pop().trim(), 200);
+const placeOfItem = (i) => (i.kind !== 'message' || i.role !== 'user' ? i.seq_first : i.state === 'open' ? Number.MAX_SAFE_INTEGER : i.seq_last);
+
+// failedItem says whether an item is of something that went wrong.
+const failedItem = (item) =>
+  (item.tool && (item.tool.status === 'failed' || (known(item.tool.exit_code) && item.tool.exit_code !== 0))) || (item.kind === 'notice' && /\b(failed|failure|denied|exceeded|error)\b/i.test(item.text || ''));
+
+const stateOfItem = (item) => (failedItem(item) ? 'error' : item.state);
+
+// holding is the item that an event of the log belongs to: the innermost one that spans it,
+// else the last one that began before.
+function holding(list, seq) {
+  let found = null;
+  for (const item of list) {
+    if (item.seq_first > seq) continue;
+    const spans = item.seq_last >= seq;
+    const before = found && found.seq_last >= seq;
+    if (!found || (spans && !before) || (spans === before && item.seq_first >= found.seq_first)) found = item;
+  }
+  return found;
 }
 
-// followTranscript shows the transcript of the open run, and goes on behind what it has.
-function followTranscript(open) {
-  if (open.stream) open.stream.stop();
-  const at = open.transcript.seq;
-  let first = true;
-  open.stream = follow('/api/stream?view=transcript&project_id=' + encodeURIComponent(open.project) + '&run_id=' + encodeURIComponent(open.id) + (at ? '&since_seq=' + at : '&tail=' + open.transcript.most), {
-    onframe(frame) {
-      const said = frame.event === 'transcript' && parse(frame.data);
-      if (!said) return;
-      open.transcript.apply(said, first);
-      first = false;
-      if (said.op === 'state') stale('continuable/' + open.id);
-      open.followed = true;
-      changed();
-    },
-    onstate(link) {
-      first = true;
-      if (link === 'absent') open.followed = true;
-      changed();
-    },
-  });
+// wordsOf is all text of an item, in lower case, for finding.
+const wordsOfItems = new WeakMap();
+
+function wordsOf(item) {
+  let words = wordsOfItems.get(item);
+  if (words === undefined) {
+    const { tool, interaction, plan } = item;
+    words = [item.text, item.note, tool && [tool.name, tool.title, tool.output_tail, tool.diff, ...(tool.locations || []).map((l) => l.path)].join('\n'),
+      interaction && [interaction.title, interaction.prompt, interaction.resource].join('\n'), plan && plan.map((s) => s.text).join('\n')].filter(Boolean).join('\n').toLowerCase();
+    wordsOfItems.set(item, words);
+  }
+  return words;
 }
+
+const itemsWith = (list, text) => {
+  const wanted = text.trim().toLowerCase();
+  return wanted ? list.filter((item) => wordsOf(item).includes(wanted)) : [];
+};
 
 // usageWords says what a turn used.
 const usageWords = (usage) => [compact(usage.total_tokens) + ' tokens', known(usage.cost_usd) && money(usage.cost_usd)].filter(Boolean).join(' · ');

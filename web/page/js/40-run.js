@@ -1,206 +1,219 @@
-// The run that is open: its log as it is and as it grows, what it used, what was
-// decided about it, and whether its chain holds.
+// The run that is open: what it is, its transcript as it is and as it grows, and the one
+// stream that follows it.
 
-const replayTail = 5000;
-const keepEvents = 6000;
+const runTabs = [['transcript', 'Transcript'], ['changes', 'Changes'], ['log', 'Log'], ['events', 'Events'], ['notes', 'Notes']];
+
+const tabOfRun = () => (runTabs.some(([id]) => id === state.route.tab) ? state.route.tab : 'transcript');
 
 function openRun(id) {
-  if (state.open && state.open.id === id) return;
-  const tab = (state.open && state.open.tab) || 'transcript';
+  if (state.open && state.open.id === id) return state.open;
   closeRun();
-  const row = monitorRows().find((r) => r.run_id === id);
   state.open = {
     id,
-    project: (row && row.project_id) || state.project,
-    tab,
-    kind: 'all',
-    events: [],
-    known: new Set(),
+    project: '',
+    begun: null, // the payload of run.started
     transcript: new Transcript(),
-    usage: [],
-    issues: [],
-    verified: null,
-    cut: false,
-    busy: true,
+    continuable: null,
+    begins: false, // it is being read, or was
+    loaded: false,
     error: '',
-    early: [],
-    follow: true,
-    from: 0,
-    stopping: false,
-    stream: null, // of the transcript
-    followed: false, // its first frame came
+    missing: false,
+    reading: null, // older items: the promise of it
+    unfolded: new Set(),
+    shown: new Map(), // items that were asked for with their secrets, by id
+    cursor: '', // the item that find or e went to
+    log: null,
+    events: null,
+    stream: null,
+    following: '', // what the stream is of
     speaking: false,
     message: null,
+    stale: 0,
   };
-  state.fields.note = '';
-  loadRun();
-  followTranscript(state.open);
-  stale('comments/' + id, 'continuable/' + id, 'policy/' + id);
+  stale('comments/' + id, 'policy/' + id, 'changes/' + id);
+  beginRun(state.open);
+  return state.open;
 }
 
 function closeRun() {
-  if (state.open && state.open.stream) state.open.stream.stop();
+  if (!state.open) return;
+  stopFollowing(state.open);
+  forgetTall('transcript/' + state.open.id, 'log/' + state.open.id);
   state.open = null;
 }
 
-// reopenRun reads the log anew: after a pause of the page, or by hand.
-function reopenRun() {
-  if (state.open && !state.open.busy) loadRun();
+// beginRun reads the run once it is known which projects there are.
+function beginRun(open) {
+  if (open.begins || (!projectsOfRun(open.id).length && !store.ready)) return;
+  open.begins = true;
+  loadRun(open);
 }
 
-async function loadRun() {
-  const open = state.open;
-  open.busy = true;
-  open.early = [];
-  changed();
-  try {
-    const log = await call('run.replay', { project_id: open.project, run_id: open.id, mode: 'verified', tail: replayTail });
-    if (state.open !== open) return;
-    open.events = [];
-    open.known = new Set();
-    open.usage = [];
-    open.issues = [
-      ...(log.parse_issues || []).map((i) => ({ seq: i.seq, what: 'Line ' + i.seq + ' cannot be read: ' + i.error })),
-      ...(log.verification_issues || []).map((i) => ({ seq: i.seq, what: 'Event ' + i.seq + ': ' + i.message })),
-    ];
-    open.verified = log.deterministic_ok;
-    open.cut = log.events.length >= replayTail;
-    open.error = '';
-    const faults = (log.parse_issues || []).map((i) => i.seq);
-    let seq = 0;
-    for (const event of log.events) {
-      seq++;
-      while (faults.includes(seq)) seq++;
-      keepEvent(open, open.cut ? 0 : seq, event);
+// projectsOfRun are the projects that a run may be of: its row's, the address's, or all.
+function projectsOfRun(id) {
+  const row = rowOf('runs', id);
+  const named = (row && row.p) || state.route.query.project || state.project;
+  return named ? [named] : [...rowsOf('projects').keys()];
+}
+
+// loadRun reads the newest of the transcript and follows it from there.
+async function loadRun(open) {
+  let failure = null;
+  for (const project of projectsOfRun(open.id)) {
+    try {
+      const read = await call('run.transcript', { project_id: project, run_id: open.id, tail: newestItems });
+      if (state.open !== open) return;
+      takeRun(open, project, read);
+      return;
+    } catch (error) {
+      failure = error;
     }
-    // What the log has counts for the row of the run, too.
-    const seen = state.runs.get(open.id) || newRun(open.id);
-    for (const { event } of open.events) fold(seen, event);
-    seen.seq = Math.max(seen.seq, open.lastSeq || 0);
-    for (const [at, event] of open.early) keepEvent(open, at, event);
-    open.early = [];
-  } catch (error) {
-    open.error = error.message;
   }
-  open.busy = false;
+  if (state.open !== open) return;
+  open.error = failure ? failure.message : '';
+  open.missing = !failure || failure.reason === 'not_found' || failure.status === 404;
+  open.loaded = true;
+  changed();
+  if (open.missing) focusTitle();
+}
+
+function takeRun(open, project, read) {
+  open.project = project;
+  const { transcript } = open;
+  transcript.page(read.items);
+  transcript.seq = read.head_seq;
+  transcript.older = read.dropped > 0;
+  transcript.state = { status: read.status, activity: read.activity, turn: read.turn, session_ref: read.session_ref };
+  open.continuable = read.continuable;
+  open.loaded = true;
+  open.error = '';
+  followRun(open);
+  if (!rowOf('runs', open.id)) readBegin(open);
+  if (state.route.query.find) readOlder(open, true);
   changed();
 }
 
-// openTakes takes an event of the live stream. One that comes while the log is
-// being read waits for it; where some are missing the log is read again.
-function openTakes(seq, event) {
-  const open = state.open;
-  if (open.busy) {
-    open.early.push([seq, event]);
-    return;
-  }
-  const last = open.lastSeq || 0;
-  keepEvent(open, seq, event);
-  if (last && seq > last + 1 && !open.cut) {
-    clearTimeout(open.again);
-    open.again = setTimeout(() => state.open === open && reopenRun(), 500);
-  }
-}
-
-function keepEvent(open, seq, event) {
-  const id = event && event.event_id;
-  if (id) {
-    if (open.known.has(id)) return;
-    open.known.add(id);
-  }
-  if (seq) open.lastSeq = Math.max(open.lastSeq || 0, seq);
-  if (!event || typeof event !== 'object') return;
-  open.events.push({ seq, event, key: id || 's' + seq + '/' + open.events.length });
-  if (open.events.length > keepEvents) {
-    for (const gone of open.events.splice(0, keepEvents / 4)) open.known.delete(gone.event.event_id);
-    open.cut = true;
-  }
-  open.filtered = null;
-  if (event.type === 'usage.reported' || event.type === 'usage.estimated') {
-    const tokens = (event.payload || {}).total_tokens;
-    if (known(tokens)) open.usage.push({ at: instant(event.ts_wallclock), tokens, estimated: event.type === 'usage.estimated' });
-    if (open.usage.length > 800) open.usage = open.usage.filter((_, i) => i % 2 === 1 || i === open.usage.length - 1);
-  }
-  if (event.type === 'comment.added') stale('comments/' + open.id);
-}
-
-// kindOf sorts events by what a reader looks for.
-function kindOf(type) {
-  if (type === 'provider.raw') return 'output';
-  if (/^(policy|budget|approval|interaction|permission)\.|^run\.policy_changed/.test(type)) return 'decisions';
-  if (/^(usage|context)\./.test(type)) return 'usage';
-  if (/^comment\./.test(type)) return 'notes';
-  return 'run';
-}
-
-// tell says what an event means, in words.
-function tell(event) {
-  const p = event.payload || {};
-  switch (event.type) {
-    case 'run.started': return 'Run made for ' + agentName(p.agent_id) + ' with ' + p.provider;
-    case 'run.executing': return 'Executing ' + (Array.isArray(p.argv) ? p.argv.join(' ') : sentence(p.mode));
-    case 'run.ended': return 'Ended' + (known(p.exit_code) ? ' with exit code ' + p.exit_code : '') + (p.budget_exceeded ? ', over its budget' : '');
-    case 'run.stopped': return 'Stopped' + (p.signal ? ' by ' + p.signal : '') + (p.budget_exceeded ? ', over its budget' : '');
-    case 'run.failed': return 'Failed' + (p.error_kind && p.error_kind !== 'unknown' ? ' (' + words(p.error_kind) + ')' : '') + (p.error ? ': ' + p.error : p.reason ? ': ' + words(p.reason) : known(p.exit_code) ? ' with exit code ' + p.exit_code : p.orphaned ? ': its process was gone' : '');
-    case 'policy.decision': return (p.allowed ? 'Allowed' : 'Refused') + ' to ' + p.action + ' ' + words(p.resource_kind) + ', by rule ' + p.rule_id + ': ' + words(p.reason);
-    case 'policy.denied': return 'Refused to ' + p.action + (p.policy ? ', by rule ' + p.policy.rule_id + ': ' + words(p.policy.reason) : '');
-    case 'budget.decision': return 'Budget of the ' + p.scope + ', ' + p.metric + ': ' + count(p.actual) + ' of ' + count(p.threshold) + ' (' + p.severity + '), ' + words(p.result);
-    case 'budget.alert': return 'Budget alert: ' + p.metric + ' of the ' + p.scope + ' at ' + count(p.actual) + ' of ' + count(p.threshold);
-    case 'budget.exceeded': return 'Budget exceeded: ' + p.metric + ' of the ' + p.scope + ' at ' + count(p.actual) + ' of ' + count(p.threshold);
-    case 'usage.reported': return count(p.total_tokens) + ' tokens so far, as the provider reports';
-    case 'usage.estimated': return 'About ' + count(p.total_tokens) + ' tokens, estimated from the length of the text';
-    case 'usage.cost_computed': return 'Costs ' + money(p.cost_usd) + ' by the rate card';
-    case 'context.cycle.detected': return 'Context compacted, ' + plural(p.count, 'time');
-    case 'artifact.produced': return 'Produced ' + words(p.artifact_type || p.kind) + ' ' + p.artifact_id;
-    case 'worktree.prepared': return 'Worktree of ' + p.repo_id + ' on ' + p.branch;
-    case 'approval.decided': return sentence(p.decision) + ': ' + words(p.subject_kind) + (p.policy ? ', by rule ' + p.policy.rule_id : '');
-    case 'comment.added': return 'Note: ' + p.body;
-    case 'interaction.requested': return 'Asks: ' + p.title;
-    case 'interaction.resolved': return outcomeOf(p);
-    case 'permission.judged': return sentence(p.effect) + ' ' + words(p.operation) + ' ' + (p.resource || '') + ', by ' + words(p.by);
-    case 'run.policy_changed': return 'Policy: mode ' + words((p.after || {}).mode) + ', level ' + (p.after || {}).permission_level;
-    case 'run.turn_started': return 'Turn ' + p.turn + ' begins';
-    case 'run.turn_ended': return 'Turn ' + p.turn + ' ' + words(p.status) + (p.error ? ': ' + p.error : '');
-    case 'run.steer_queued': return 'Said: ' + (p.display_text || p.text);
-    case 'provider.raw': return String(p.chunk || '').trim();
-    default: return sentence(event.type) + (p.message ? ': ' + p.message : '');
-  }
-}
-
-// toneOf is good, bad, warn or '' for an event.
-function toneOf(event) {
-  const p = event.payload || {};
-  if (event.type === 'policy.denied' || event.type === 'budget.exceeded' || event.type === 'run.failed') return 'bad';
-  if (event.type === 'budget.alert' || event.type === 'run.stopped') return 'warn';
-  if (event.type === 'policy.decision') return p.allowed ? 'good' : 'bad';
-  if (event.type === 'budget.decision') return p.result === 'ok' ? 'good' : p.severity === 'hard' ? 'bad' : 'warn';
-  if (event.type === 'run.ended') return 'good';
-  if (event.type === 'approval.decided') return p.decision === 'approved' ? 'good' : 'bad';
-  return '';
-}
-
-async function stopRun(row) {
-  const open = state.open;
+// readBegin reads who a run is of that is older than the rows of the room.
+async function readBegin(open) {
   try {
-    await call('session.stop', { session_ref: row.session_ref || 'local_' + row.run_id });
-    say('Asked ' + brief(row.run_id) + ' to stop.');
-  } catch (error) {
-    say('Not stopped: ' + error.message, true);
+    const read = await call('events.replay', { project_id: open.project, run_id: open.id, event_types: ['run.started'], limit: 1 });
+    open.begun = read.events.length ? { ...read.events[0].event.payload, at: read.events[0].event.ts_wallclock } : {};
+    changed();
+  } catch {
+    open.begun = {}; // its name is missing, and nothing else
   }
-  if (open) open.stopping = false;
-  refresh();
 }
 
-// addNote says something about a run, an artifact or an agent.
-async function addNote(target, body) {
+// followRun follows what the tab that is shown is made of: one stream, whatever is open.
+function followRun(open) {
+  if (!open.project) return;
+  const raw = tabOfRun() === 'log' || tabOfRun() === 'events';
+  const of = raw ? 'events' : 'transcript';
+  if (open.stream && open.following === of) return;
+  stopFollowing(open);
+  open.following = of;
+  open.stream = raw ? followEvents(open) : followTranscript(open);
+}
+
+function stopFollowing(open) {
+  if (open.stream) open.stream.stop();
+  open.stream = null;
+}
+
+// A tab that nobody looks at keeps no stream.
+addEventListener('ac:hidden', () => state.open && stopFollowing(state.open));
+addEventListener('ac:seen', () => state.open && followRun(state.open));
+
+const streamOfRun = (open, more) => '/api/stream?project_id=' + encodeURIComponent(open.project) + '&run_id=' + encodeURIComponent(open.id) + more;
+
+function followTranscript(open) {
+  let first = true;
+  return follow(streamOfRun(open, '&view=transcript&since_seq=' + open.transcript.seq), {
+    onframe(frame) {
+      const said = frame.event === 'transcript' && parse(frame.data);
+      if (!said) return;
+      open.transcript.apply(said, first);
+      first = false;
+      if (said.op === 'state') renewed(open);
+      if (said.item && said.item.state === 'closed' && (said.item.kind === 'file_change' || said.item.kind === 'tool')) staleChanges(open);
+      changed();
+    },
+    onstate() {
+      first = true;
+    },
+  });
+}
+
+// renewed asks anew whether the run could continue, once its state stands.
+function renewed(open) {
+  clearTimeout(open.stale);
+  open.stale = setTimeout(async () => {
+    if (state.open !== open) return;
+    try {
+      const read = await call('run.transcript', { project_id: open.project, run_id: open.id, tail: 1 });
+      open.continuable = read.continuable;
+      if (!open.transcript.state.activity && read.continuable.reason === 'run_busy') renewed(open); // its session ends a moment later
+      changed();
+    } catch {
+      open.continuable = null; // the next state tells
+    }
+  }, 300);
+  staleChanges(open);
+}
+
+// readOlder reads what was before the items that are here: more of the newest, then all.
+async function readOlder(open, all) {
+  while (open.reading) await open.reading;
+  if (!open.transcript.older || state.open !== open) return;
+  open.reading = readBefore(open, all);
+  changed();
+  await open.reading;
+  open.reading = null;
+  changed();
+}
+
+async function readBefore(open, all) {
+  const { transcript } = open;
   try {
-    const answered = await send('/api/comments', { body, ...target });
-    if (answered.snapshot) takeSnapshot(answered.snapshot);
-    stale('comments/*');
-    say('Note kept.');
-    return true;
+    const ask = (more) => call('run.transcript', { project_id: open.project, run_id: open.id, ...more });
+    if (!all && transcript.items.size < 2000) {
+      const read = await ask({ tail: Math.min(5000, transcript.items.size * 5) });
+      transcript.page(read.items);
+      transcript.older = read.dropped > 0;
+    } else {
+      const items = new Map();
+      for (let since = 0, head = Infinity; since < head;) {
+        const read = await ask({ since_seq: since, limit: 5000 });
+        for (const item of read.items) items.set(item.item_id, item);
+        if (read.next_seq <= since) break;
+        since = read.next_seq;
+        head = read.head_seq;
+      }
+      transcript.page(items.values());
+      transcript.older = false;
+    }
   } catch (error) {
-    say('Not kept: ' + error.message, true);
-    return false;
+    transcript.older = false; // scrolling does not ask again
+    say('Not read: ' + error.message, true);
   }
+}
+
+// aboutRun is what is known of a run that is shown: its row, else what its log begins with.
+function aboutRun(open) {
+  const row = rowOf('runs', open.id);
+  const now = open.transcript.state;
+  if (row) return { ...row, status: now && now.status && !open.loaded ? now.status : row.status };
+  const begun = open.begun || {};
+  return { p: open.project, agent: begun.agent_id, provider: begun.provider, started: begun.at, status: (now && now.status) || 'unknown' };
+}
+
+const runLives = (open) => {
+  const now = open.transcript.state;
+  return Boolean(now && now.status === 'running' && now.session_ref);
+};
+
+// stopRun ends the session of the open run.
+async function stopRun(open) {
+  await call('session.stop', { session_ref: (open.transcript.state && open.transcript.state.session_ref) || 'local_' + open.id });
+  say('Asked the run to stop.');
 }

@@ -2,8 +2,13 @@
 
 const icons = {
   now: 'M3 12h4l3 8 4-16 3 8h4',
-  pending: 'M4 13h4l2 3h4l2-3h4M4 13l3-8h10l3 8v6H4z',
-  decisions: 'M5 12l4 4L19 6M4 20h16',
+  projects: 'M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z',
+  needs: 'M4 13h4l2 3h4l2-3h4M4 13l3-8h10l3 8v6H4z',
+  start: 'M12 5v14M5 12h14',
+  decided: 'M5 12l4 4L19 6M4 20h16',
+  settings: 'M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6M12 3v3M12 18v3M3 12h3M18 12h3M5.6 5.6l2.1 2.1M16.3 16.3l2.1 2.1M5.6 18.4l2.1-2.1M16.3 7.7l2.1-2.1',
+  more: 'M6 12h.1M12 12h.1M18 12h.1',
+  search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14M16 16l4 4',
   plan: 'M4 6h9M8 12h11M6 18h7',
   people: 'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M3 20c0-3.3 2.7-6 6-6s6 2.7 6 6M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c1.8.9 3 2.9 3 5.5',
   talk: 'M4 5h16v11H10l-5 4v-4H4z',
@@ -27,8 +32,8 @@ const tones = { running: 'live', ended: '', failed: 'bad', stopped: 'warn', acti
 const pill = (status, text) => h('span', { class: 'pill ' + (tones[status] || '') }, dot(tones[status] || ''), text || sentence(status));
 
 function button(text, onclick, options) {
-  const { kind = '', key, label, hint, disabled, pressed } = options || {};
-  return h('button', { type: 'button', class: 'button ' + kind, onclick, key, 'aria-label': label, title: hint, disabled, 'aria-pressed': pressed === undefined ? undefined : String(pressed) }, text);
+  const { kind = '', key, label, hint, disabled, pressed, act, ...more } = options || {};
+  return h('button', { type: 'button', class: 'button ' + kind, onclick, key, 'aria-label': label, title: hint, disabled, 'aria-pressed': pressed === undefined ? undefined : String(pressed), 'data-act': act, ...more }, text);
 }
 
 const iconButton = (name, label, onclick, more) => h('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick, ...more }, icon(name));
@@ -38,7 +43,7 @@ const empty = (title, what, ...more) => h('div', { class: 'empty' }, h('p', { cl
 
 const code = (text) => h('code', {}, text);
 
-const loading = (what) => h('div', { class: 'loading', role: 'status' }, h('span', { class: 'spinner', 'aria-hidden': 'true' }), what);
+const loading = (what) => h('div', { class: 'loading', role: 'status' }, what);
 
 const fault = (message, again) =>
   h('div', { class: 'fault', role: 'alert' }, h('p', {}, message), again && button('Try again', again));
@@ -94,15 +99,6 @@ function rows({ name, items, height, row, label, role = 'list', active = -1, onk
 // placed gives a row of such a list its place.
 const placed = (index, height) => ({ position: 'absolute', top: index * height + 'px', height: height + 'px', left: '0', right: '0' });
 
-// reveal scrolls a list so that a row of it is seen.
-function reveal(name, index, height) {
-  const el = document.getElementById('rows-' + name);
-  if (!el) return;
-  const top = index * height;
-  if (top < el.scrollTop) el.scrollTop = top;
-  else if (top + height > el.scrollTop + el.clientHeight) el.scrollTop = top + height - el.clientHeight;
-}
-
 // field is an input or a text area whose text lives in state.fields.
 function field(name, label, props, tag) {
   return h(tag || 'input', {
@@ -123,81 +119,3 @@ const sends = (act) => (event) => {
     act();
   }
 };
-
-const tabs = (label, list, active, choose) =>
-  h('div', { class: 'tabs', role: 'tablist', 'aria-label': label }, list.map(([id, text, n]) =>
-    h('button', {
-      type: 'button', role: 'tab', key: id, id: 'tab-' + id, 'aria-selected': String(active === id), tabindex: active === id ? '0' : '-1', class: 'tab',
-      onclick: () => choose(id),
-      onkeydown: (event) => {
-        const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
-        if (!step) return;
-        event.preventDefault();
-        const next = list[(list.findIndex((t) => t[0] === id) + step + list.length) % list.length][0];
-        choose(next);
-        queueMicrotask(() => requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById('tab-' + next)?.focus())));
-      },
-    }, text, known(n) && h('span', { class: 'tab-count' }, count(n)))));
-
-// diff shows a patch line by line; what a line does is told by a sign and a
-// word for those who do not see colours.
-function diff(text) {
-  const lines = text.replace(/\n$/, '').split('\n');
-  let oldLine = 0;
-  let newLine = 0;
-  return h('div', { class: 'diff', role: 'group', 'aria-label': 'Changes', tabindex: '0' }, lines.slice(0, 2000).map((line, i) => {
-    let kind = 'same';
-    let number = '';
-    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
-    if (hunk) {
-      kind = 'hunk';
-      oldLine = +hunk[1];
-      newLine = +hunk[2];
-    } else if (/^(---|\+\+\+|diff |index )/.test(line) && !newLine) return null; // the file is named above
-    else if (line[0] === '+') {
-      kind = 'added';
-      number = newLine++;
-    } else if (line[0] === '-') {
-      kind = 'removed';
-      number = oldLine++;
-    } else if (newLine) {
-      number = newLine++;
-      oldLine++;
-    }
-    const said = { added: 'Added: ', removed: 'Removed: ' }[kind];
-    const shown = kind === 'added' || kind === 'removed' || kind === 'same' ? line.slice(1) : line;
-    return h('div', { key: i, class: 'diff-line ' + kind },
-      h('span', { class: 'diff-number', 'aria-hidden': 'true' }, number),
-      h('span', { class: 'diff-sign', 'aria-hidden': 'true' }, { added: '+', removed: '−' }[kind] || ''),
-      said && h('span', { class: 'quiet-text' }, said),
-      h('span', { class: 'diff-text' }, shown || ' '));
-  }), lines.length > 2000 && h('div', { class: 'diff-line hunk' }, h('span', {}), h('span', {}), 'and ' + plural(lines.length - 2000, 'more line')));
-}
-
-// prose shows Markdown as text with its headings, lists and code set apart.
-// Nothing of it becomes markup of its own.
-function prose(text) {
-  const body = text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, '');
-  const out = [];
-  let fence = null;
-  body.split(/\r?\n/).slice(0, 4000).forEach((line, i) => {
-    if (/^\s*```/.test(line)) {
-      if (fence) {
-        out.push(h('pre', { key: i }, fence.join('\n')));
-        fence = null;
-      } else fence = [];
-      return;
-    }
-    if (fence) {
-      fence.push(line);
-      return;
-    }
-    const head = /^(#{1,6})\s+(.*)/.exec(line);
-    const item = /^\s*[-*]\s+(.*)/.exec(line);
-    if (head) out.push(h(head[1].length < 2 ? 'h3' : 'h4', { key: i }, head[2]));
-    else if (item) out.push(h('p', { key: i, class: 'prose-item' }, item[1]));
-    else if (line.trim()) out.push(h('p', { key: i }, line));
-  });
-  if (fence) out.push(h('pre', { key: 'last' }, fence.join('\n')));
-  return h('div', { class: 'prose' }, out);
-}

@@ -1,238 +1,214 @@
-// Now, the Run Monitor: what runs and ran, and one run opened.
+// Now: what needs a person, what runs, what failed and what is done.
 
-const runHeight = 76;
+const compactRows = () => memory.get('density') === 'compact' && wide();
+const runHeight = () => (compactRows() ? 38 : wide() ? 56 : 68);
+const runGroups = ['live', 'failed', 'done'];
 
-function runTokens(row) {
-  const live = state.runs.get(row.run_id);
-  const told = row.token_usage;
-  const estimated = told ? told.source === 'estimated_chars' : Boolean(live && live.estimated);
-  const tokens = told && known(told.total_tokens) ? Math.max(told.total_tokens, (live && live.tokens) || 0) : live ? live.tokens : null;
-  const cost = told && known(told.cost_usd) ? told.cost_usd : live ? live.cost : null;
-  return { tokens, cost, estimated };
+const overBudget = (row) => row.flags.includes('over_budget');
+const isFailed = (row) => row.status === 'failed' || (row.status === 'stopped' && overBudget(row));
+
+function groupOfRun(id, row, dismissed) {
+  if (row.status === 'running') return 'live';
+  if (isFailed(row)) return dismissed.has(id) ? 'dismissed' : 'failed';
+  return 'done';
 }
 
-function elapsed(row) {
-  const from = row.session_started_at_ms || instant(row.created_at);
-  if (!Number.isFinite(from)) return null;
-  if (row.session_ended_at_ms) return row.session_ended_at_ms - from;
-  if (running(row)) return state.now - from;
-  const last = row.last_event && instant(row.last_event.ts_wallclock);
-  return Number.isFinite(last) ? last - from : null;
+// A run stays in its group for two seconds, and while it is pointed at or has the focus.
+const groupStay = 2000;
+const shownGroups = new Map(); // run id: {group, since}
+let regroupTimer = 0;
+
+function stayInGroup(id, wanted) {
+  const known = shownGroups.get(id);
+  const now = Date.now();
+  if (!known) {
+    shownGroups.set(id, { group: wanted, since: now });
+    return wanted;
+  }
+  if (known.group === wanted) {
+    known.leaving = 0;
+    return wanted;
+  }
+  known.leaving ||= now;
+  const focused = document.activeElement?.dataset?.run === id;
+  if (pointedRow === id || focused || now - known.leaving < groupStay) {
+    if (!regroupTimer) regroupTimer = setTimeout(() => { regroupTimer = 0; changed(); }, groupStay);
+    return known.group;
+  }
+  shownGroups.set(id, { group: wanted, since: now });
+  return wanted;
 }
 
-function taskOf(row) {
-  const id = state.runTask.get(row.run_id);
-  const task = id && state.tasks.get(id);
-  return task ? task.title : id || '';
+// Runs older than those of the room, as far as somebody scrolled.
+const olderRuns = new Map(); // by project: {rows: Map, more, busy}
+
+async function readOlderRuns(before) {
+  const of = state.project;
+  const known = olderRuns.get(of) || { rows: new Map(), more: true, busy: false };
+  if (known.busy) return;
+  known.busy = true;
+  olderRuns.set(of, known);
+  changed();
+  try {
+    const page = await call('room.read', { ...(of ? { project_id: of } : {}), tables: ['runs'], before, limit: 200 });
+    for (const [, key, row] of page.rows) known.rows.set(key, row);
+    known.more = page.more && page.rows.length > 0;
+  } catch (error) {
+    say(error.message, true);
+  }
+  known.busy = false;
+  changed();
 }
 
-// governance tells the worst first.
-function governance(row) {
-  const policy = 'policy denied ' + row.policy_denied_count + '/' + row.policy_decision_count;
+// dismissedRuns are the runs whose failure somebody dismissed.
+function dismissedRuns() {
+  const rev = tableRev('needs');
+  const entry = fetched('link/dismissed', () => call('needs.list', { state: 'dismissed', kinds: ['run_failed', 'over_budget'], limit: 1000 }));
+  if (entry.rev !== rev && entry.at) {
+    if (entry.rev !== undefined) queueMicrotask(() => stale('link/dismissed'));
+    entry.rev = rev;
+  }
+  return new Set(((entry.value && entry.value.needs) || []).map((need) => need.run));
+}
+
+const nowFilters = ['status', 'agent', 'provider', 'task', 'q', 'since'];
+
+// statusOfRun is the word of the filter for a run.
+const statusOfRun = (row) => (isNew(row) ? 'new' : row.status === 'running' ? 'live' : isFailed(row) ? 'failed' : row.status === 'stopped' ? 'stopped' : 'done');
+
+function fitsFilter(id, row, query) {
+  const { status, agent, provider, task, since: after, q } = query;
+  if (!inProject(row)) return false;
+  if (status && statusOfRun(row) !== status) return false;
+  if (agent && row.agent !== agent) return false;
+  if (provider && row.provider !== provider) return false;
+  if (task && row.task !== task) return false;
+  if (after && row.at < after) return false;
+  const wanted = (q || '').trim().toLowerCase();
+  return !wanted || [id, row.agent, personName(row.agent), row.provider, row.title, row.task, row.status, row.line].some((v) => v && v.toLowerCase().includes(wanted));
+}
+
+// shownRuns are the runs by group, each [id, row], the newest first.
+function shownRuns() {
+  const groups = { live: [], failed: [], done: [], dismissed: [] };
+  const dismissed = dismissedRuns();
+  const take = (id, row) => fitsFilter(id, row, state.route.query) && groups[stayInGroup(id, groupOfRun(id, row, dismissed))].push([id, row]);
+  const known = rowsOf('runs');
+  for (const [id, row] of known) take(id, row);
+  for (const [id, row] of olderRuns.get(state.project)?.rows || []) if (!known.has(id)) take(id, row);
+  for (const name in groups) groups[name].sort(([, a], [, b]) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  return groups;
+}
+
+const runSigns = { live: ['●', 'live'], new: ['○', ''], failed: ['✗', 'bad'], stopped: ['■', 'warn'], done: ['✓', ''] };
+const lostWord = (text) => (state.link === 'lost' ? 'was ' + text : text);
+
+function runState(row) {
+  const status = statusOfRun(row);
+  const [sign, tone] = runSigns[status];
+  const word = { live: lostWord(row.open > 0 ? 'waiting' : /idle/.test(row.activity || '') ? 'idle' : 'running'), new: 'new', failed: 'failed', stopped: 'stopped', done: 'done' }[status];
+  return h('span', { class: 'sign ' + (state.link === 'lost' && status === 'live' ? '' : tone), title: sentence(word) }, h('span', { 'aria-hidden': 'true' }, sign), h('span', { class: 'quiet-text' }, sentence(word)));
+}
+
+const errorKinds = { quota: 'quota', auth: 'login', crash: 'crashed', timeout: 'timed out', budget: 'over budget' };
+
+// runLine is the last thing a run said, or why it failed.
+function runLine(row) {
+  if (isNew(row)) return 'Made, never launched';
+  if (isFailed(row)) {
+    const why = row.err ? oneLine(row.err) : overBudget(row) ? 'over its budget' : '';
+    return [row.err_kind && (errorKinds[row.err_kind] || words(row.err_kind)), why, known(row.exit) && 'exit ' + row.exit].filter(Boolean).join(' · ') || 'Failed';
+  }
+  return row.line ? shownText(oneLine(row.line)) : '';
+}
+
+const flagWords = { policy_denied: ['something was denied', 'warn'], over_budget: ['over budget', 'bad'], budget_alert: ['budget alert', 'warn'], parse_errors: ['log has faults', 'bad'], chain_broken: ['log is broken', 'bad'] };
+const runFlags = (row) => row.flags.map((flag) => h('span', { key: flag, class: 'note ' + (flagWords[flag]?.[1] || '') }, flagWords[flag]?.[0] || words(flag)));
+
+const runTokens = (row) => (known(row.tokens) ? (row.tk === 'estimated' ? '~' : '') + compact(row.tokens) : none);
+const unpricedWhy = (row) => (!known(row.tokens) ? 'No usage is reported yet' : row.status === 'running' ? 'Priced when the run ends' : 'No rate card has a price for this model');
+
+function runCost(row) {
+  if (!known(row.cost)) return h('span', { class: 'run-cost', title: unpricedWhy(row) }, none);
+  return h('span', { class: 'run-cost', title: row.ck === 'reported' ? 'Reported by the provider' : 'By the rate card' }, (row.tk === 'estimated' && row.ck !== 'reported' ? '~' : '') + money(row.cost));
+}
+
+function runElapsed(row) {
+  if (row.status === 'running' && row.started) return state.link === 'lost' ? h('span', {}, duration(state.lostAt - instant(row.started))) : since(row.started, 'elapsed');
+  if (row.started && row.ended) return h('span', {}, duration(instant(row.ended) - instant(row.started)));
+  return h('span', {}, none);
+}
+
+// runRow is a run of a list: a link, with its acts behind it.
+function runRow(id, row, chosen) {
+  return part('=run/' + id, [row, chosen, state.link, freshRow('runs', id), rowOf('people', row.agent), state.project], () => h('div', { class: 'run-row' + (freshRow('runs', id) ? ' fresh' : '') },
+    h('a', { class: 'run-link', href: hrefOf('runs', id), 'data-run': id, 'aria-current': chosen ? 'true' : undefined },
+      runState(row),
+      h('span', { class: 'run-who' }, oneLine(personName(row.agent), 60)),
+      h('span', { class: 'run-title' }, oneLine(row.title) || brief(id), !state.project && h('span', { class: 'run-project' }, oneLine(projectName(row.p), 60))),
+      h('span', { class: 'run-said' }, runFlags(row), h('span', { class: 'said' }, runLine(row)),
+        isLive(row) && row.said_at && state.link !== 'lost' && since(row.said_at, 'quiet', { class: 'note warn quiet-mark' })),
+      h('span', { class: 'run-elapsed' }, runElapsed(row)),
+      h('span', { class: 'run-tokens' }, runTokens(row)),
+      runCost(row),
+      h('span', { class: 'run-when' }, row.status !== 'running' && agoSince(row.ended || row.at))),
+    h('span', { class: 'run-act' }, isFailed(row) && button('Retry', () => go('start', '', '', { from: id, project: row.p }), { act: 'retry', kind: 'small', label: 'Retry ' + oneLine(row.title, 80) }))));
+}
+
+
+function nowHead(groups) {
+  const counted = rowOf('counts', state.project || 'all') || {};
+  const costs = [...rowsOf('projects')].filter(([id]) => !state.project || id === state.project).map(([, p]) => p.cost_today).filter(known);
+  const failed = groups.failed.length;
+  return h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Now'),
+    h('p', { class: 'sub' }, [count(counted.live || 0) + ' ' + lostWord('live'), failed && count(failed) + ' failed', counted.quiet && count(counted.quiet) + ' quiet', money(costs.length ? costs.reduce((a, b) => a + b, 0) : null) + ' today'].filter(Boolean).join(' · ')));
+}
+
+function choiceOf(name, label, options) {
+  const chosen = state.route.query[name] || '';
+  return h('select', { class: 'field', key: name, 'aria-label': label, value: chosen, onchange: (e) => setQuery({ [name]: e.target.value }) },
+    [['', 'Any ' + label.toLowerCase()], ...options].map(([v, text]) => h('option', { value: v, key: v, selected: v === chosen }, text)));
+}
+
+function nowFilter() {
+  const runs = [...rowsOf('runs').values()].filter(inProject);
+  const agents = [...new Set(runs.map((row) => row.agent))].map((id) => [id, oneLine(personName(id), 60)]).sort((a, b) => a[1].localeCompare(b[1]));
+  const providers = [...new Set(runs.map((row) => row.provider))].sort().map((one) => [one, one]);
+  const filtered = nowFilters.some((name) => state.route.query[name]);
+  return h('div', { class: 'filters', role: 'search', 'aria-label': 'Filter runs' },
+    h('input', { type: 'search', class: 'field', 'aria-label': 'Filter', placeholder: 'Filter', 'data-filter': true, value: state.route.query.q || '', oninput: (e) => setQuery({ q: e.target.value }) }),
+    choiceOf('status', 'Status', [['live', 'Live'], ['new', 'New'], ['failed', 'Failed'], ['stopped', 'Stopped'], ['done', 'Done']]),
+    choiceOf('agent', 'Agent', agents), choiceOf('provider', 'Provider', providers),
+    filtered && iconButton('close', 'Clear the filter', () => setQuery(Object.fromEntries(nowFilters.map((name) => [name, ''])))));
+}
+
+const needsShown = 3;
+
+function nowGroups(groups) {
+  const needs = openNeeds();
+  const runs = (id, title, items, more) => ({ id, title, count: items.length, items, height: runHeight(), keyOf: ([run]) => run, row: ([run, row]) => runRow(run, row, false), ...more });
+  const done = groups.done;
+  const last = done[done.length - 1];
+  const older = olderRuns.get(state.project);
   return [
-    row.policy_denied_count > 0 && h('span', { key: 'p', class: 'note bad' }, policy),
-    row.budget_exceeded_count > 0 && h('span', { key: 'x', class: 'note bad' }, 'budget exceeded ' + row.budget_exceeded_count),
-    row.budget_alert_count > 0 && h('span', { key: 'a', class: 'note warn' }, 'budget alerts ' + row.budget_alert_count),
-    row.parse_error_count > 0 && h('span', { key: 'e', class: 'note bad' }, plural(row.parse_error_count, 'parse error')),
-    row.policy_denied_count === 0 && row.policy_decision_count > 0 && h('span', { key: 'p', class: 'note plain' }, policy),
-    row.budget_decision_count > 0 && h('span', { key: 'b', class: 'note plain' }, 'budget ' + row.budget_decision_count),
-  ];
+    needs.length > 0 && { id: 'needs', title: 'Needs you', count: needs.length, items: needs.slice(0, needsShown), height: needHeight(), keyOf: ([id]) => id, row: ([id, row]) => needRow(id, row, { inline: true }), aside: needs.length > needsShown && h('a', { class: 'link', href: hrefOf('needs') }, 'see all ' + count(needs.length)) },
+    groups.live.length > 0 && runs('live', sentence(lostWord('live')), groups.live),
+    groups.failed.length + groups.dismissed.length > 0 && runs('failed', 'Failed', groups.failed, { aside: groups.dismissed.length > 0 && h('a', { class: 'link', href: hrefOf('needs', '', '', { state: 'dismissed' }) }, 'dismissed ' + count(groups.dismissed.length)) }),
+    done.length > 0 && runs('done', 'Done', done, { after: last && (!older || older.more) && done.length >= 150 && h('div', { class: 'after' }, button(older && older.busy ? 'Reading…' : 'Older runs', () => readOlderRuns(last[1].at), { disabled: Boolean(older && older.busy) })) }),
+  ].filter(Boolean);
 }
 
-function lastSaid(row) {
-  const live = state.runs.get(row.run_id);
-  if (/^waiting_/.test(row.activity || '')) return 'Waits for an answer' + (live && live.line ? ': ' + live.line : '');
-  if (live && live.line) return live.line;
-  if (row.live_error) return row.live_error;
-  if (!begun(row)) return 'Made, never launched';
-  return row.last_event ? sentence(row.last_event.type) : 'Nothing yet';
-}
-
-function matching() {
-  const wanted = (state.fields.runs || '').trim().toLowerCase();
-  const status = state.fields.status || '';
-  return monitorRows().filter((row) => {
-    if (status && statusOf(row) !== status) return false;
-    if (!wanted) return true;
-    return [row.run_id, row.agent_id, agentName(row.agent_id), row.provider, taskOf(row), row.run_status].some((v) => v && v.toLowerCase().includes(wanted));
-  });
-}
-
-function runRow(row, i) {
-  const { tokens, cost, estimated } = runTokens(row);
-  const task = taskOf(row);
-  const chosen = state.open && state.open.id === row.run_id;
-  const failed = (tones[statusOf(row)] || '');
-  return h('div', { key: row.run_id, role: 'listitem', style: placed(i, runHeight), class: 'run-row' + (chosen ? ' chosen' : ''), 'aria-setsize': monitorRows().length, 'aria-posinset': i + 1 },
-    h('a', { class: 'run-link', href: '#/runs/' + encodeURIComponent(row.run_id), 'aria-current': chosen ? 'true' : undefined, 'data-run': row.run_id },
-      h('span', { class: 'run-state ' + failed }, dot(failed), h('span', { class: 'run-status' }, sentence(statusOf(row)))),
-      h('span', { class: 'run-what' },
-        h('span', { class: 'run-title' }, h('strong', {}, agentName(row.agent_id)), task && h('span', { class: 'run-task' }, task), h('span', { class: 'id' }, brief(row.run_id))),
-        h('span', { class: 'run-said' }, governance(row), h('span', { class: 'said' }, lastSaid(row)))),
-      h('span', { class: 'run-figures' },
-        h('span', { class: 'run-elapsed' }, duration(elapsed(row))),
-        h('span', { class: 'run-usage' }, tokens === null ? 'no usage yet' : (estimated ? '~' : '') + compact(tokens) + ' tok', h('span', { class: 'run-cost' }, known(cost) ? money(cost) : tokens === null || running(row) ? '' : 'unpriced')))));
-}
+// nowIds are the runs in the order in which they are shown.
+const nowIds = () => { const groups = shownRuns(); return runGroups.flatMap((name) => groups[name].map(([id]) => id)); };
 
 function nowView() {
-  const all = monitorRows();
-  const list = matching();
-  const live = all.filter(running);
-  const opened = state.route.id;
-  if (opened) openRun(opened);
-  else closeRun();
-  const jobs = (state.snapshot && state.snapshot.monitor && state.snapshot.monitor.jobs) || null;
-  const chosen = opened ? list.findIndex((r) => r.run_id === opened) : -1;
-  return h('div', { class: 'split' + (opened ? ' opened' : ''), key: 'now' },
-    h('div', { class: 'pane list-pane' },
-      h('header', { class: 'pane-head' },
-        h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Now'), h('p', { class: 'sub' }, 'Run Monitor · ' + (live.length ? plural(live.length, 'run') + ' live' : 'nothing runs') + (jobs && (jobs.running || jobs.queued) ? ' · ' + plural(jobs.running + jobs.queued, 'job') : ''))),
-        h('div', { class: 'filters' },
-          field('runs', 'Filter runs', { type: 'search', 'data-filter': true }),
-          h('select', { class: 'field', 'aria-label': 'Status', value: state.fields.status || '', onchange: (e) => { state.fields.status = e.target.value; changed(); } },
-            [['', 'Any status'], ['new', 'New'], ['running', 'Running'], ['ended', 'Ended'], ['failed', 'Failed'], ['stopped', 'Stopped']].map(([v, t]) => h('option', { value: v, key: v }, t))))),
-      !state.snapshot ? loading('Reading runs…')
-        : !all.length ? empty('No run yet', 'A run shows here the moment it is made. Start one in a terminal:', h('pre', {}, 'ac run:new <workspace> --project ' + state.project + ' --agent <agent> --provider codex\nac run:execute <workspace> --project ' + state.project + ' --run <run> --argv codex exec "…"'))
-          : !list.length ? empty('No run fits', 'Nothing among ' + plural(all.length, 'run') + ' fits this filter.', button('Clear the filter', () => { state.fields.runs = ''; state.fields.status = ''; changed(); }))
-            : rows({ name: 'runs', items: list, height: runHeight, row: runRow, label: 'Runs', active: chosen })),
-    opened && runPane(all.find((r) => r.run_id === opened)));
+  const groups = shownRuns();
+  const shown = nowGroups(groups);
+  const any = [...rowsOf('runs').values()].some(inProject);
+  return h('div', { class: 'page', key: 'now' },
+    h('header', { class: 'pane-head' }, nowHead(groups), nowFilter()),
+    !store.ready ? loading('Reading runs…')
+      : shown.some((group) => group.id !== 'needs') ? groupedList({ name: 'now', label: 'Runs', groups: shown })
+        : any ? empty('No run fits', 'No run fits this filter.', button('Clear the filter', () => setQuery(Object.fromEntries(nowFilters.map((name) => [name, ''])))))
+          : [shown.length > 0 && groupedList({ name: 'now', label: 'What needs you', groups: shown }), empty('No run yet', 'A run shows here the moment it is made.', h('a', { class: 'button primary', href: hrefOf('start') }, 'Start one'))]);
 }
-
-// usageCurve draws what a run used over time.
-function usageCurve(points) {
-  if (points.length < 2) return null;
-  const width = 300, height = 64;
-  const from = points[0].at, to = points[points.length - 1].at || from + 1;
-  const most = Math.max(...points.map((p) => p.tokens), 1);
-  const x = (p) => (to > from ? ((p.at - from) / (to - from)) * width : 0).toFixed(1);
-  const y = (p) => (height - 4 - (p.tokens / most) * (height - 10)).toFixed(1);
-  const line = points.map((p, i) => (i ? 'L' : 'M') + x(p) + ' ' + y(p)).join('');
-  return h('figure', { class: 'curve' },
-    h('svg', { viewBox: '0 0 ' + width + ' ' + height, preserveAspectRatio: 'none', role: 'img', 'aria-label': 'Tokens over time, up to ' + count(most) },
-      h('path', { class: 'curve-area', d: line + 'L' + width + ' ' + height + 'L0 ' + height + 'Z' }), h('path', { class: 'curve-line', d: line })),
-    h('figcaption', {}, h('span', {}, clock(new Date(from).toISOString())), h('span', {}, compact(most) + ' tokens'), h('span', {}, clock(new Date(to).toISOString()))));
-}
-
-function chainState(open) {
-  if (open.busy && open.verified === null) return h('span', { class: 'note' }, 'Verifying…');
-  if (open.error) return h('span', { class: 'note warn' }, 'Not verified');
-  if (open.verified) return h('span', { class: 'note good' }, open.cut ? 'Chain holds (newest ' + count(replayTail) + ')' : 'Chain holds');
-  const first = open.issues[0];
-  return h('span', { class: 'note bad' }, first ? 'Chain broken at ' + first.seq : 'Chain broken');
-}
-
-function runPane(row) {
-  const open = state.open;
-  const told = row || { run_id: open.id, run_status: 'unknown' };
-  const { tokens, cost, estimated } = runTokens(told);
-  const live = running(told);
-  if (live) open.live = true;
-  else if (open.live && !open.busy) {
-    // It ended while somebody looked: the whole log is verified once more.
-    open.live = false;
-    queueMicrotask(reopenRun);
-  }
-  const comments = fetched('comments/' + open.id, () => read('/api/comments?target_run_id=' + encodeURIComponent(open.id)));
-  const notes = (comments.value && comments.value.comments) || [];
-  const decided = open.events.filter((e) => kindOf(e.event.type) === 'decisions');
-  return h('article', { class: 'pane detail', key: 'run/' + open.id, 'aria-label': 'Run ' + open.id },
-    h('header', { class: 'detail-head' },
-      h('a', { class: 'icon-button back', href: '#/now', 'aria-label': 'Back to all runs' }, icon('back')),
-      h('div', { class: 'detail-title' },
-        h('h2', { tabindex: '-1', id: 'detail-title' }, agentName(told.agent_id), taskOf(told) && h('span', { class: 'run-task' }, taskOf(told))),
-        h('p', { class: 'id' }, open.id)),
-      h('div', { class: 'actions' },
-        live && (open.stopping
-          ? h('span', { class: 'confirm', role: 'group', 'aria-label': 'Stop this run?' }, button('Stop it', () => stopRun(told), { kind: 'danger', key: 'yes' }), button('Keep it', () => { open.stopping = false; changed(); }, { key: 'no' }))
-          : button('Stop', () => { open.stopping = true; changed(); }, { key: 'stop', hint: 'Ask the session to stop (s)' })),
-        button('Replay', () => { reopenRun(); say('Reading and verifying the log again.'); }, { key: 'replay', hint: 'Read the log again and verify its chain (v)', disabled: open.busy }))),
-    h('div', { class: 'detail-figures' },
-      h('div', { class: 'figure' }, h('span', { class: 'figure-name' }, 'Status'), pill(statusOf(told))),
-      figure('Elapsed', duration(elapsed(told))),
-      figure('Tokens', tokens === null ? none : (estimated ? '~' : '') + count(tokens), tokens === null ? '' : estimated ? 'estimated' : 'reported'),
-      figure('Cost', known(cost) ? money(cost) : none, known(cost) || tokens === null ? '' : live ? 'priced at the end' : 'unpriced'),
-      h('div', { class: 'figure' }, h('span', { class: 'figure-name' }, 'Log'), chainState(open))),
-    usageCurve(open.usage),
-    open.issues.length > 0 && h('div', { class: 'fault', role: 'alert' }, h('p', {}, 'The log does not fit its chain: ' + open.issues[0].what + (open.issues.length > 1 ? ' (and ' + (open.issues.length - 1) + ' more)' : '') + '.'), h('p', {}, 'Compare with a share pack or a backup of this run before you trust what follows it.')),
-    tabs('Parts of the run', [['transcript', 'Transcript'], ['events', 'Events', open.events.length], ['decisions', 'Decisions', decided.length], ['notes', 'Notes', notes.length]], open.tab, (id) => { open.tab = id; changed(); }),
-    open.error && !open.events.length ? fault(open.error, reopenRun)
-      : open.tab === 'events' ? eventsTab(open)
-        : open.tab === 'decisions' ? decisionsTab(told, decided)
-          : open.tab === 'notes' ? notesTab(open, notes)
-            : transcriptTab(open, live));
-}
-
-const pageOfEntries = 240;
-
-function transcriptTab(open, live) {
-  const list = open.transcript.list();
-  const box = speakingBox(open);
-  if (!list.length) return h('div', { class: 'tab-body', key: 'transcript' }, !open.followed ? loading('Reading the transcript…') : empty('No output yet', live ? 'What the agent writes shows here as it comes.' : 'This run wrote nothing.'), box);
-  const to = open.follow || !open.to ? list.length : Math.min(open.to, list.length);
-  const from = Math.max(0, to - pageOfEntries);
-  return h('div', { class: 'tab-body', key: 'transcript' }, h('div', { class: 'scroller transcript', key: 'scroller', role: 'log', 'aria-live': 'off', 'aria-label': 'Transcript', tabindex: '0',
-    mounted: (el) => {
-      const keep = () => { if (state.open && state.open.follow) el.scrollTop = el.scrollHeight; };
-      el.acWatch = [new MutationObserver(keep), new ResizeObserver(keep)];
-      el.acWatch[0].observe(el, { childList: true, subtree: true, characterData: true });
-      el.acWatch[1].observe(el);
-      el.scrollTop = el.scrollHeight;
-    },
-    unmounted: (el) => el.acWatch && el.acWatch.forEach((one) => one.disconnect()),
-    onscroll: (event) => {
-      const el = event.target;
-      const atEnd = el.scrollHeight - el.scrollTop - el.clientHeight < 40;
-      if (atEnd === open.follow) return;
-      open.follow = atEnd && !(open.to && open.to < list.length);
-      if (!open.follow && !open.to) open.to = list.length;
-      if (open.follow) open.to = 0;
-      changed();
-    } },
-    (from > 0 || open.transcript.dropped > 0) && h('div', { class: 'older', key: 'older' },
-      from > 0 ? button('Show what came before', () => { open.follow = false; open.to = Math.max(pageOfEntries, from + 20); changed(); }) : h('span', {}, 'Older items are in the log of the run; here are the newest ' + count(list.length) + '.')),
-    list.slice(from, to).map(itemView),
-    to < list.length && h('div', { class: 'older', key: 'newer' }, button(count(list.length - to) + ' new below', () => { open.follow = true; open.to = 0; changed(); })),
-    live && open.follow && h('div', { class: 'writing', key: 'writing' }, dot('live'), 'Follows live')), box);
-}
-
-const eventHeight = 36;
-
-function eventsTab(open) {
-  const kinds = [['all', 'All'], ['output', 'Output'], ['run', 'Run'], ['decisions', 'Decisions'], ['usage', 'Usage'], ['notes', 'Notes']];
-  if (!open.filtered || open.filteredBy !== open.kind) {
-    open.filtered = open.kind === 'all' ? open.events.slice().reverse() : open.events.filter((e) => kindOf(e.event.type) === open.kind).reverse();
-    open.filteredBy = open.kind;
-  }
-  return h('div', { class: 'tab-body', key: 'events' },
-    h('div', { class: 'chips', role: 'group', 'aria-label': 'Kinds of events' }, kinds.map(([id, text]) => button(text, () => { open.kind = id; changed(); }, { kind: 'chip', key: id, pressed: open.kind === id }))),
-    !open.filtered.length ? empty('No such event', 'This run has none of this kind so far.')
-      : rows({ name: 'events/' + open.id + open.kind, items: open.filtered, height: eventHeight, label: 'Events, the newest first', row: ({ seq, event, key }, i) =>
-        h('div', { key, role: 'listitem', class: 'event-row', style: placed(i, eventHeight) },
-          h('span', { class: 'event-seq' }, seq || ''), h('time', { title: moment(event.ts_wallclock) }, clock(event.ts_wallclock)),
-          h('span', { class: 'event-type' }, dot(toneOf(event)), event.type || 'unknown'), h('span', { class: 'event-said', title: cut(tell(event), 400) }, cut(tell(event), 300))) }));
-}
-
-function decisionsTab(row, decided) {
-  const policy = row.latest_policy_decision;
-  const budget = row.latest_budget_decision;
-  return h('div', { class: 'scroller', key: 'decisions', tabindex: '0' },
-    (policy || budget) && h('p', { class: 'lead' }, policy && 'Last policy: ' + (policy.allowed ? 'allowed' : 'denied') + ' ' + (policy.action || '') + ' by ' + (policy.rule_id || 'no rule') + ' (' + words(policy.reason) + '). ', budget && 'Last budget: ' + budget.metric + ' of the ' + budget.scope + ', ' + words(budget.result) + ', ' + count(budget.actual) + ' of ' + count(budget.threshold) + '.'),
-    !decided.length ? empty('Nothing was decided', 'Policy and budget decisions about this run show here with their rule.')
-      : h('ol', { class: 'timeline' }, decided.map(({ event, key }) => h('li', { key, class: toneOf(event) }, dot(toneOf(event)), h('span', { class: 'entry-said' }, tell(event), (event.payload || {}).phase && h('span', { class: 'note' }, event.payload.phase)), h('time', { title: moment(event.ts_wallclock) }, clock(event.ts_wallclock))))));
-}
-
-function notesTab(open, notes) {
-  const keep = async () => {
-    const body = (state.fields.note || '').trim();
-    if (body && (await addNote({ target_run_id: open.id }, body))) {
-      state.fields.note = '';
-      changed();
-    }
-  };
-  return h('div', { class: 'scroller', key: 'notes', tabindex: '0' },
-    h('div', { class: 'compose' }, field('note', 'A note about this run', { rows: 3, onkeydown: sends(keep) }, 'textarea'), h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Ctrl+Enter sends'), button('Add note', keep, { kind: 'primary', disabled: !(state.fields.note || '').trim() }))),
-    !notes.length ? empty('No note yet', 'What you write here stays with the run, in its log too.') : h('ol', { class: 'notes' }, notes.map(noteView)));
-}
-
-const noteView = (c) =>
-  h('li', { key: c.id, class: 'said-note' }, h('div', { class: 'note-head' }, h('strong', {}, agentName(c.author_id)), h('span', { class: 'note' }, c.author_role), h('time', { title: moment(c.created_at) }, ago(c.created_at, state.now))), h('p', {}, c.body));

@@ -1,76 +1,71 @@
-// What agents ask, and the answers of people: interactions as cards.
+// What agents ask, and the answers of people: the same in a list, in Needs you and in the
+// transcript of the run.
+//
+//   askForm(record)         the ways to answer an interaction
+//   respond(record, given)  answers it; what happened is said
+//   outcomeOf(record)       how one that is over ended, in words
 
-// openAsks are the open interactions of the project, the oldest first.
-function openAsks() {
-  const entry = fetched('interactions', () => call('interaction.list', { project_id: state.project }), state.hears ? 60000 : pollEvery);
-  return (entry.value && entry.value.interactions) || [];
-}
+const answering = new Set(); // interactions whose answer is on its way
 
-const answering = new Map(); // interaction id: true while its answer is on its way
-
-// outcomeOf says how an interaction ended, and by whom.
 function outcomeOf(record) {
   const answers = record.answers ? Object.values(record.answers).map((a) => a.join(', ')).join('; ') : record.text || '';
   const said = { allowed: record.scope === 'session' ? 'Allowed for this session' : 'Allowed', denied: 'Denied', answered: 'Answered', timed_out: 'Nobody answered in time', cancelled: 'Withdrawn' }[record.state] || sentence(record.state);
-  const by = record.by && record.by !== 'system' ? ' by ' + (record.by === state.actor ? 'you' : agentName(record.by)) : '';
-  return said + by + (answers ? ': ' + answers : '');
+  const by = record.by && record.by !== 'system' ? ' by ' + (record.by === state.actor ? 'you' : personName(record.by)) : '';
+  return said + by + (answers ? ': ' + oneLine(answers) : '');
 }
 
 async function respond(record, given) {
   const id = record.interaction_id;
   if (answering.has(id)) return;
-  answering.set(id, true);
+  answering.add(id);
   changed();
   try {
     const done = await call('interaction.respond', { project_id: record.project_id, run_id: record.run_id, interaction_id: id, ...given });
     for (const name in state.fields) if (name.startsWith('ask/' + id)) delete state.fields[name];
-    say(sentence(done.state) + ': ' + record.title + (done.handed_over ? '' : ' (the agent did not take it)'), !done.handed_over);
+    tellOutcome(sentence(done.state) + ': ' + oneLine(record.title) + (done.handed_over ? '' : ' (the agent did not take it)'), !done.handed_over);
+    settle('interaction:' + id, sentence(done.state));
   } catch (error) {
     const closed = error.reason === 'interaction_closed' && error.data;
-    say(closed ? record.title + ': ' + outcomeOf(closed) : 'Not answered: ' + error.message, !closed);
+    tellOutcome(closed ? oneLine(record.title) + ': ' + outcomeOf(closed) : 'Nothing was sent. ' + error.message, !closed);
   }
   answering.delete(id);
-  stale('interactions');
+  stale('interactions', 'need/interaction:' + id);
 }
 
-// resolvedElsewhere says what somebody else decided of what is shown here.
-function resolvedElsewhere(payload) {
-  const entry = state.cache.interactions;
-  const record = ((entry && entry.value && entry.value.interactions) || []).find((r) => r.interaction_id === payload.interaction_id);
-  if (record && !answering.has(record.interaction_id) && payload.by !== state.actor) say(record.title + ': ' + outcomeOf(payload));
+// tellOutcome shows an outcome and says it to screen readers.
+function tellOutcome(text, bad) {
+  say(text, bad);
+  announce(text);
 }
 
-const askWords = { permission: 'asks for permission', plan: 'proposes a plan', question: 'asks a question', input: 'asks for text' };
+const optionTone = (o) => (o.effect === 'deny' ? 'danger' : o.scope === 'session' ? '' : 'primary');
 
-// askCard shows what an agent asks, with the ways to answer. No button has the focus by
-// itself, so that Enter answers nothing that was not chosen.
-function askCard(record, linkRun) {
-  const id = record.interaction_id;
-  const left = record.expires_at ? instant(record.expires_at) - state.now : null;
-  return h('article', { class: 'card ask', key: id, 'data-ask': id, 'aria-label': sentence(record.kind) + ': ' + record.title },
-    h('header', { class: 'item-head' },
-      h('p', { class: 'item-who' }, h('strong', {}, agentName(record.agent_id)), ' ' + (askWords[record.kind] || 'asks'), linkRun && h('a', { class: 'id', href: '#/runs/' + encodeURIComponent(record.run_id) }, 'run ' + brief(record.run_id)),
-        h('span', { class: 'note' + (left !== null && left < 60000 ? ' warn' : '') }, left === null ? 'no time limit' : left > 0 ? duration(left) + ' left' : 'time is up')),
-      h('h3', { class: 'asked-title' }, record.title)),
-    record.prompt && record.prompt !== record.title && h('div', { class: 'asked-prompt' }, prose(record.prompt)),
-    record.resource && record.resource !== record.title && h('p', { class: 'asked-resource' }, words(record.operation), ' ', code(record.resource)),
-    record.diff ? diff(record.diff) : record.args_preview && h('details', { class: 'source' }, h('summary', {}, 'What the tool gets'), h('pre', {}, record.args_preview)),
-    record.kind === 'question' ? questionForm(record) : record.kind === 'input' ? inputForm(record) : decisionForm(record));
+function optionButton(record, o, given, more) {
+  return button(oneLine(o.label), () => respond(record, { option_id: o.option_id, ...given() }), {
+    key: o.option_id, act: 'respond', 'data-option': o.option_id, 'data-effect': o.effect, 'data-scope': o.scope,
+    kind: optionTone(o), hint: o.description && oneLine(o.description), disabled: answering.has(record.interaction_id), ...more });
+}
+
+function askForm(record) {
+  if (record.kind === 'question') return questionForm(record);
+  if (record.kind === 'input') return inputForm(record);
+  return decisionForm(record);
 }
 
 const askField = (record, part, label, props, tag) => field('ask/' + record.interaction_id + part, label, props, tag);
 const asked = (record, part) => state.fields['ask/' + record.interaction_id + part];
 
-// decisionForm has a button for each option, and words for the agent with a denial.
+// decisionForm has a button for each option, and words for the agent with a denial. No
+// button has the focus by itself, so that Enter answers nothing that was not chosen.
 function decisionForm(record) {
-  const busy = answering.has(record.interaction_id);
   const why = () => (asked(record, '/why') || '').trim();
+  const deny = (record.options || []).find((o) => o.effect === 'deny');
+  const saying = asked(record, '/saying');
+  const openWhy = () => { state.fields['ask/' + record.interaction_id + '/saying'] = true; changed(); focusDrawn(() => document.getElementById('field-ask/' + record.interaction_id + '/why')); };
   return h('div', { class: 'asked-answer' },
-    askField(record, '/why', 'What to do instead (sent with a denial)', { rows: 1 }, 'textarea'),
-    h('div', { class: 'actions end' }, (record.options || []).map((o) => {
-      const deny = o.effect === 'deny';
-      return button(o.label, () => respond(record, deny && why() ? { option_id: o.option_id, text: why() } : { option_id: o.option_id }), { key: o.option_id, kind: deny ? 'danger' : o.scope === 'session' ? '' : 'primary', hint: o.description, disabled: busy });
-    })));
+    saying && deny && askField(record, '/why', 'What to do instead', { rows: 2, onkeydown: sends(() => why() && respond(record, { option_id: deny.option_id, text: why() })) }, 'textarea'),
+    h('div', { class: 'actions' }, (record.options || []).map((o) => optionButton(record, o, () => (o.effect === 'deny' && why() ? { text: why() } : {}))),
+      deny && !saying && button('Deny and say…', openWhy, { key: 'say', kind: 'quiet' })));
 }
 
 // questionForm has the choices as buttons that stay pressed, and one that answers.
@@ -79,7 +74,7 @@ function questionForm(record) {
   const parts = (record.questions || []).map((q) => questionPart(record, q, answers));
   const whole = (record.questions || []).every((q) => answers[q.question_id].length > 0);
   return h('div', { class: 'asked-answer' }, parts,
-    h('div', { class: 'actions end' }, button('Answer', () => respond(record, { answers }), { kind: 'primary', disabled: !whole || answering.has(record.interaction_id) })));
+    h('div', { class: 'actions' }, button('Answer', () => respond(record, { answers }), { kind: 'primary', act: 'answer', disabled: !whole || answering.has(record.interaction_id) })));
 }
 
 function questionPart(record, q, answers) {
@@ -93,9 +88,9 @@ function questionPart(record, q, answers) {
     if (!q.multi_select) state.fields['ask/' + record.interaction_id + '/text/' + id] = '';
     changed();
   };
-  return h('div', { class: 'asked-question', key: id, role: 'group', 'aria-label': q.question },
-    q.question !== record.title && h('p', {}, q.header && h('strong', {}, q.header + ': '), q.question),
-    h('div', { class: 'actions' }, (q.options || []).map((o) => button(o.label, () => choose(o.label), { key: o.label, kind: 'chip', hint: o.description, pressed: chosen.includes(o.label) }))),
+  return h('div', { class: 'asked-question', key: id, role: 'group', 'aria-label': oneLine(q.question) },
+    q.question !== record.title && h('p', {}, q.header && h('strong', {}, oneLine(q.header) + ': '), shownText(q.question)),
+    h('div', { class: 'actions' }, (q.options || []).map((o) => button(oneLine(o.label), () => choose(o.label), { key: o.label, kind: 'chip', 'data-option': o.label, hint: o.description && oneLine(o.description), pressed: chosen.includes(o.label) }))),
     q.free_text && askField(record, '/text/' + id, q.options && q.options.length ? 'Another answer' : 'Your answer', q.secret ? { type: 'password' } : {}));
 }
 
@@ -103,5 +98,39 @@ function inputForm(record) {
   const send = () => respond(record, { text: asked(record, '/text') || '' });
   return h('div', { class: 'asked-answer' },
     askField(record, '/text', 'Your answer', { rows: 3, onkeydown: sends(send) }, 'textarea'),
-    h('div', { class: 'actions end' }, h('span', { class: 'hint' }, 'Ctrl+Enter sends'), button('Answer', send, { kind: 'primary', disabled: answering.has(record.interaction_id) })));
+    h('div', { class: 'actions' }, button('Answer', send, { kind: 'primary', act: 'answer', disabled: answering.has(record.interaction_id) }), h('span', { class: 'hint' }, 'Ctrl+Enter sends')));
+}
+
+// askProof is what an answer decides on: the command or the diff in full, and where.
+function askProof(record) {
+  const command = record.resource || record.args_preview || '';
+  return h('div', { class: 'proof' },
+    record.prompt && record.prompt !== record.title && h('div', { 'data-proof': 'question' }, markdown(record.prompt)),
+    record.questions && h('div', { 'data-proof': 'question' }, record.questions.map((q) => h('p', { key: q.question_id }, shownText(q.question)))),
+    record.resource && h('pre', { class: 'command', 'data-proof': 'figures', tabindex: '0', 'aria-label': words(record.operation) || 'What it is about' }, shownText(command)),
+    record.diff && h('div', { 'data-proof': 'diff' }, patchView(record.diff, record.resource)),
+    !record.diff && record.args_preview && record.args_preview !== record.resource && h('details', { class: 'source' }, h('summary', {}, 'What the tool gets'), h('pre', { tabindex: '0' }, shownText(record.args_preview))));
+}
+
+// openAsks are the records of what agents ask now, by id.
+function openAsks() {
+  const rev = tableRev('needs');
+  const entry = fetched('interactions', () => call('interaction.list', {}));
+  if (entry.rev !== rev) {
+    if (entry.rev !== undefined) queueMicrotask(() => stale('interactions'));
+    entry.rev = rev;
+  }
+  return new Map(((entry.value && entry.value.interactions) || []).map((record) => [record.interaction_id, record]));
+}
+
+const askWords = { permission: 'asks for permission', plan: 'proposes a plan', question: 'asks a question', input: 'asks for text' };
+
+const deadline = (record) => record.expires_at && since(record.expires_at, 'left', { 'data-deadline': record.interaction_id, class: 'note' });
+
+// askCard is an open request among the items of a transcript.
+function askCard(record) {
+  const id = record.interaction_id;
+  return h('article', { class: 'card ask', key: id, 'data-ask': id, 'aria-label': sentence(record.kind) + ': ' + oneLine(record.title) },
+    h('p', { class: 'item-who' }, h('strong', {}, oneLine(personName(record.agent_id))), ' ' + (askWords[record.kind] || 'asks'), deadline(record)),
+    h('h2', { class: 'asked-title' }, shownText(oneLine(record.title))), askProof(record), askForm(record));
 }

@@ -1,145 +1,150 @@
-// Needs you, the Pending Approvals: one item at a time, what it would change, and
-// a decision. Recent Decisions stay beside it with their rule.
+// Needs you: the list of what waits, one item with its proof, and the decision about it.
 
-const proposals = {
-  memory_delta: 'asks to change a memory',
-  milestone_report: 'reports a milestone as done',
-  heartbeat_action_proposal: 'proposes an action',
+const needHeight = () => (compactRows() ? 36 : 48);
+
+const needSigns = { permission: '?', question: '?', plan: '?', input: '?', help: '☞', milestone: '⚑', memory: '✎', action: '▸', files: '±', run_failed: '✗', over_budget: '$', unreachable: '↯', broken_log: '≠' };
+const needNames = {
+  permission: 'Permission', question: 'Question', plan: 'Plan', input: 'Input', help: 'Help', milestone: 'Milestone', memory: 'Memory', action: 'Action', files: 'Files',
+  run_failed: 'Failed run', over_budget: 'Over budget', unreachable: 'Unreachable machine', broken_log: 'Broken log',
 };
+const artifactKinds = ['milestone', 'memory', 'action', 'files'];
+const dismissible = ['run_failed', 'over_budget', 'broken_log'];
 
-function currentItem() {
-  const list = inboxPart().pending;
-  const at = Math.max(0, list.findIndex((i) => i.artifact_id === state.route.id));
-  return { list, at, item: list[at] };
+const byUrgency = ([a, x], [b, y]) => x.sev - y.sev || (x.at < y.at ? -1 : x.at > y.at ? 1 : a < b ? -1 : 1);
+
+// openNeeds are the open needs of the project, the most urgent first, then the oldest.
+const openNeeds = () => [...rowsOf('needs')].filter(([, row]) => inProject(row)).sort(byUrgency);
+
+// What is over stays in the list, struck, for a moment: with how it ended where that is known.
+const struckFor = 3000;
+const struck = new Map(); // need id: {row, how}
+
+function settle(id, how) {
+  const row = tableOf('needs').get(id) || struck.get(id)?.row;
+  if (!row) return;
+  const known = struck.has(id);
+  struck.set(id, { row, how });
+  if (!known) setTimeout(() => { struck.delete(id); changed(); }, struckFor);
 }
 
-function stepItem(by) {
-  const { list, at } = currentItem();
-  if (!list.length) return;
-  const next = list[Math.min(list.length - 1, Math.max(0, at + by))];
-  location.hash = '#/pending/' + encodeURIComponent(next.artifact_id);
+// strikeGone is called with the rows of needs that a frame removed.
+function strikeGone(id, row) {
+  if (state.route.view !== 'needs' || struck.has(id)) return;
+  settleAs(id, row, 'settled');
+  call('needs.get', { need_id: id }).catch((error) => {
+    if (error.reason !== 'settled' || !error.data || !struck.has(id)) return;
+    struck.get(id).how = words(error.data.how) + (error.data.by ? ' by ' + personName(error.data.by) : '') + (error.data.at ? ', ' + clock(error.data.at) : '');
+    changed();
+  });
 }
 
-function beginDecision(decision) {
-  const { item } = currentItem();
-  if (!item) return;
-  state.deciding = { id: item.artifact_id, decision, busy: false };
-  state.fields.notes = '';
-  changed();
-  focusDrawn(() => document.getElementById('field-notes'));
+function settleAs(id, row, how) {
+  struck.set(id, { row, how });
+  setTimeout(() => { struck.delete(id); changed(); }, struckFor);
 }
 
-async function decide(item, preview) {
-  const { decision } = state.deciding;
-  const { list, at } = currentItem();
-  const next = list[at + 1] || list[at - 1];
-  state.deciding.busy = true;
-  changed();
-  try {
-    const params = { project_id: item.project_id, artifact_id: item.artifact_id, decision, notes: (state.fields.notes || '').trim() };
-    if (decision === 'approved' && preview && preview.hash) params.expect_hash = preview.hash;
-    const answered = params.expect_hash ? await call('ui.resolve', params) : await send('/api/ui/resolve', { artifact_id: params.artifact_id, decision, notes: params.notes });
-    state.deciding = null;
-    if (next) location.hash = '#/pending/' + encodeURIComponent(next.artifact_id);
-    takeSnapshot(answered.snapshot);
-    say((decision === 'approved' ? 'Approved: ' : 'Denied: ') + (item.title || item.artifact_id));
-    stale('reviews', 'preview/*', 'plan/*');
-  } catch (error) {
-    state.deciding = null;
-    if (error.status === 409) {
-      stale('preview/' + item.artifact_id);
-      say('Nothing was decided: ' + error.message + ' The preview is being read again.', true);
-    } else say('Nothing was decided: ' + error.message, true);
+const showsDismissed = () => state.route.query.state === 'dismissed';
+
+function dismissedNeeds() {
+  const rev = tableRev('needs');
+  const entry = fetched('link/dismissed-needs', () => call('needs.list', { state: 'dismissed', limit: 1000 }));
+  if (entry.rev !== rev) {
+    if (entry.rev !== undefined) queueMicrotask(() => stale('link/dismissed-needs'));
+    entry.rev = rev;
   }
-  changed();
+  return ((entry.value && entry.value.needs) || []).map((need) => [need.need_id, need]).filter(([, row]) => inProject(row));
+}
+
+// listedNeeds are those of the list: open ones with the ones that just ended at their place,
+// or the dismissed ones.
+function listedNeeds() {
+  const { kind } = state.route.query;
+  let list;
+  if (showsDismissed()) list = dismissedNeeds();
+  else {
+    const open = new Set(rowsOf('needs').keys());
+    list = [...openNeeds(), ...[...struck].filter(([id, { row }]) => !open.has(id) && inProject(row)).map(([id, { row }]) => [id, row])].sort(byUrgency);
+  }
+  return kind ? list.filter(([, row]) => row.kind === kind) : list;
+}
+
+// chosenNeed is the item of the address, else the one that is being decided, else the first
+// one of a wide screen.
+function chosenNeed(list) {
+  const id = state.route.id || deciding.id;
+  if (id) return list.find(([need]) => need === id || need.endsWith(':' + id)) || [id, null];
+  return wide() && list.length ? list.find(([need]) => !struck.has(need)) || list[0] : null;
+}
+
+const wide = () => matchMedia('(min-width: 900px)').matches;
+
+function stepNeed(by) {
+  const list = listedNeeds().filter(([id]) => !struck.has(id));
+  if (!list.length) return;
+  const at = list.findIndex(([id]) => id === (chosenNeed(list) || [])[0]);
+  const [next] = list[Math.min(list.length - 1, Math.max(0, at + by))];
+  goThen(() => document.querySelector('[data-need="' + CSS.escape(next) + '"]'), 'needs', next, '', needQuery());
+}
+
+const needQuery = () => ({ kind: state.route.query.kind, state: state.route.query.state });
+
+// nextNeed opens what follows a need that was decided, with the focus on its row.
+function nextNeed(id) {
+  const list = listedNeeds().filter(([one]) => one === id || !struck.has(one));
+  const at = list.findIndex(([one]) => one === id);
+  const next = list[at + 1] || list[at - 1];
+  goThen(() => (next && document.querySelector('[data-need="' + CSS.escape(next[0]) + '"]')) || firstTitle(), 'needs', next ? next[0] : '', '', needQuery());
+}
+
+// needRow is a need of a list. inline: with the options of a permission whose command is shown
+// in full.
+function needRow(id, row, { inline, chosen, box } = {}) {
+  const record = inline && wide() && row.kind === 'permission' ? openAsks().get(id.replace('interaction:', '')) : null;
+  const acts = record && wholeCommand(record, row) ? record.options.map((o) => optionButton(record, o, () => ({}), { kind: 'small ' + optionTone(o) })) : null;
+  const over = struck.get(id);
+  return h('div', { class: 'need-row' + (chosen ? ' chosen' : '') + (over ? ' struck' : '') + (freshRow('needs', id) ? ' fresh' : '') },
+    box && h('input', { type: 'checkbox', 'aria-label': 'Choose ' + oneLine(row.title, 80), checked: chosenMany.has(id), disabled: Boolean(over), onchange: () => chooseMany(id) }),
+    h('a', { class: 'need-link', href: hrefOf('needs', id, '', inline ? {} : needQuery()), 'data-need': id, 'data-kind': row.kind, 'aria-current': chosen ? 'true' : undefined },
+      h('span', { class: 'need-sign', 'aria-hidden': 'true', title: needNames[row.kind] }, needSigns[row.kind] || '·'), h('span', { class: 'quiet-text' }, (needNames[row.kind] || words(row.kind)) + ': '),
+      h('span', { class: 'need-who' }, row.who ? oneLine(personName(row.who), 40) : ''),
+      h('span', { class: 'need-title' }, over ? h('s', {}, oneLine(row.title)) : shownText(oneLine(row.title)), over && h('span', { class: 'note' }, over.how), !state.project && row.p && h('span', { class: 'run-project' }, oneLine(projectName(row.p), 60)))),
+    row.expires_at && !over ? since(row.expires_at, 'left', { class: 'need-when', 'data-deadline': id }) : agoSince(row.at, { class: 'need-when' }),
+    inline && wide() && h('span', { class: 'need-acts' }, acts || h('a', { class: 'button small', href: hrefOf('needs', id) }, 'Open')));
+}
+
+// wholeCommand reports whether the row shows all of what would be allowed.
+const wholeCommand = (record, row) => !record.diff && record.resource && record.options?.length > 0 && !/[\n\r]/.test(record.resource) && oneLine(row.title).includes(oneLine(record.resource)) && oneLine(record.resource) === record.resource;
+
+function needFilters(list) {
+  const kinds = [...new Set((showsDismissed() ? dismissedNeeds() : openNeeds()).map(([, row]) => row.kind))];
+  return h('div', { class: 'filters' },
+    choiceOf('kind', 'Kind', kinds.map((kind) => [kind, needNames[kind] || words(kind)])),
+    h('select', { class: 'field', key: 'state', 'aria-label': 'State', value: state.route.query.state || '', onchange: (e) => go('needs', '', '', { ...needQuery(), state: e.target.value }) }, [['', 'Open'], ['dismissed', 'Dismissed']].map(([v, text]) => h('option', { key: v, value: v, selected: v === (state.route.query.state || '') }, text))),
+    list.length > 0 && h('label', { class: 'choose-all' }, h('input', { type: 'checkbox', checked: chosenMany.size > 0 && chosenMany.size === list.length, onchange: (e) => chooseAll(e.target.checked ? list : []) }), 'choose all'));
+}
+
+function needsList(list, chosen) {
+  const height = needHeight();
+  const name = 'needs' + (showsDismissed() ? '/dismissed' : '');
+  const seen = state.scroll[name] || { top: 0, height: innerHeight };
+  const from = Math.max(0, Math.floor(seen.top / height) - overscan);
+  const to = Math.min(list.length, Math.ceil((seen.top + seen.height) / height) + overscan);
+  placeRows(name, new Map(list.map(([id], i) => [id, { top: i * height + groupHead, height }])));
+  return h('div', { class: 'needs-list', key: name, id: 'list-' + name, 'data-needs-list': true, role: 'group', 'aria-label': 'What waits', tabindex: '0', ...keepsScroll(name) },
+    h('ul', { class: 'group-rows', style: { height: list.length * height + 'px' } }, list.slice(from, to).map(([id, row], i) => h('li', { key: id, class: 'list-row', style: placed(from + i, height), 'aria-setsize': list.length, 'aria-posinset': from + i + 1 }, needRow(id, row, { box: true, chosen: chosen && chosen[0] === id })))));
 }
 
 function needsView() {
-  const { list, at, item } = currentItem();
-  const asks = openAsks();
-  const head = h('header', { class: 'pane-head' },
-    h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Needs you'), h('p', { class: 'sub' }, 'Pending Approvals · ' + (list.length ? count(at + 1) + ' of ' + count(list.length) : 'none waits') + (asks.length ? ' · ' + plural(asks.length, 'agent waits', 'agents wait') + ' for an answer' : ''))),
-    list.length > 1 && h('div', { class: 'actions' }, button('Previous', () => stepItem(-1), { disabled: at === 0, hint: 'k' }), button('Next', () => stepItem(1), { disabled: at >= list.length - 1, hint: 'j' })));
-  if (!state.snapshot) return h('div', { class: 'page', key: 'needs' }, head, loading('Reading what waits…'));
-  return h('div', { class: 'page needs', key: 'needs' }, head,
-    h('div', { class: 'needs-body' },
-      h('div', { class: 'needs-main' }, asks.map((record) => askCard(record, true)), item ? itemCard(item) : !asks.length && empty('Nothing waits for you', 'Questions and proposals of your agents show here: permissions, changes of memories, reports of milestones, actions of the heartbeat. You will see them the moment they come.')),
-      h('aside', { class: 'needs-side', 'aria-label': 'Queue and decisions' },
-        list.length > 1 && section('In the queue', h('span', { class: 'note' }, count(list.length)),
-          rows({ name: 'queue', items: list, height: 52, label: 'Pending items', active: at, row: (entry, i) => h('div', { key: entry.artifact_id, role: 'listitem', style: placed(i, 52), class: 'queue-row' + (entry === item ? ' chosen' : '') },
-            h('a', { href: '#/pending/' + encodeURIComponent(entry.artifact_id), 'aria-current': entry === item ? 'true' : undefined }, h('span', { class: 'queue-title' }, entry.title || entry.artifact_id), h('span', { class: 'queue-sub' }, sentence(entry.artifact_type) + ' · ' + agentName(entry.produced_by)))) })),
-        decidedCard(8))));
-}
-
-function itemCard(item) {
-  const isDelta = item.artifact_type === 'memory_delta';
-  const preview = isDelta ? fetched('preview/' + item.artifact_id, () => call('memory.preview_delta', { project_id: item.project_id, artifact_id: item.artifact_id })) : null;
-  const artifact = fetched('artifact/' + item.artifact_id, () => call('artifact.read', { project_id: item.project_id, artifact_id: item.artifact_id }));
-  const front = (artifact.value && artifact.value.frontmatter) || {};
-  const evidence = [...new Set([].concat(front.evidence || [], front.evidence_artifact_ids || [], front.evidence_ids || []).filter((e) => typeof e === 'string'))];
-  const deciding = state.deciding && state.deciding.id === item.artifact_id ? state.deciding : null;
-  const shown = preview && preview.value;
-  const act = () => decide(item, shown);
-  return h('article', { class: 'card item', key: item.artifact_id, 'aria-label': item.title || item.artifact_id },
-    h('header', { class: 'item-head' },
-      h('p', { class: 'item-who' }, h('strong', {}, agentName(item.produced_by)), ' ' + (proposals[item.artifact_type] || 'asks for a decision'), h('time', { title: moment(item.created_at) }, ago(item.created_at, state.now))),
-      h('h2', {}, item.title || item.artifact_id),
-      h('p', { class: 'item-ids' }, h('span', { class: 'note' }, sentence(item.artifact_type)), h('span', { class: 'id' }, item.artifact_id), item.run_id && h('a', { class: 'id', href: '#/runs/' + encodeURIComponent(item.run_id) }, 'run ' + brief(item.run_id)), item.parse_error_count > 0 && h('span', { class: 'note bad' }, plural(item.parse_error_count, 'parse error') + ' in its run'))),
-    preview && shownOr(preview, 'preview/' + item.artifact_id, (p) => [
-      h('p', { class: 'target' }, 'Into ', h('code', {}, p.target_file), p.state === 'reanchored' && h('span', { class: 'note warn' }, 'moved: the file changed since'), p.state === 'conflict' && h('span', { class: 'note bad' }, 'does not fit any more')),
-      p.state === 'conflict' && h('p', { class: 'fault' }, 'Approving cannot work: ' + (p.reason || 'the memory changed') + ' Deny it, or ask for a new proposal.'),
-      p.diff ? diff(p.diff) : null,
-    ]),
-    h('details', { class: 'source', open: !isDelta }, h('summary', {}, isDelta ? 'Reason and whole proposal' : 'What it says'), shownOr(artifact, 'artifact/' + item.artifact_id, (a) => prose(a.markdown))),
-    evidence.length > 0 && h('div', { class: 'evidence' }, h('h3', {}, 'Evidence'), evidence.map((id) => evidenceView(item, id))),
-    h('footer', { class: 'decide' }, deciding
-      ? h('div', { class: 'deciding', key: 'note' },
-        field('notes', deciding.decision === 'approved' ? 'A note with your approval (optional)' : 'Why not? (optional)', { rows: 2, onkeydown: (e) => {
-          if (e.key === 'Escape') { e.stopPropagation(); state.deciding = null; changed(); focusTitle(); }
-          sends(act)(e);
-        } }, 'textarea'),
-        h('div', { class: 'actions' }, h('span', { class: 'hint' }, 'Ctrl+Enter decides, Esc goes back'), button('Cancel', () => { state.deciding = null; changed(); }, { key: 'cancel' }), button(deciding.busy ? 'Deciding…' : deciding.decision === 'approved' ? 'Approve' : 'Deny', act, { kind: deciding.decision === 'approved' ? 'primary' : 'danger', key: 'do', disabled: deciding.busy })))
-      : h('div', { class: 'actions', key: 'choose' }, h('span', { class: 'hint shortcuts' }, h('kbd', {}, 'a'), ' approve ', h('kbd', {}, 'd'), ' deny ', h('kbd', {}, 'j'), h('kbd', {}, 'k'), ' next, previous'),
-        button('Deny', () => beginDecision('denied'), { key: 'deny' }), button('Approve', () => beginDecision('approved'), { kind: 'primary', key: 'approve', disabled: Boolean(shown && shown.state === 'conflict') }))));
-}
-
-function evidenceView(item, id) {
-  const name = 'artifact/' + id;
-  const opened = state.fields['evidence/' + id];
-  return h('div', { key: id, class: 'evidence-item' },
-    h('button', { type: 'button', class: 'link', 'aria-expanded': String(Boolean(opened)), onclick: () => { state.fields['evidence/' + id] = !opened; changed(); } }, id),
-    opened && shownOr(fetched(name, () => call('artifact.read', { project_id: item.project_id, artifact_id: id })), name, (a) => prose(a.markdown)));
-}
-
-// reviews are the whole documents of what was decided: they have the rule.
-function reviews() {
-  const entry = fetched('reviews', () => call('inbox.list_reviews', { limit: 300 }), 30000);
-  return new Map((entry.value || []).map((r) => [r.id, r]));
-}
-
-function decisionView(d, rules) {
-  const review = rules.get(d.review_id);
-  return h('li', { key: d.review_id, class: 'decision' },
-    h('div', { class: 'decision-head' }, pill(d.decision), h('span', { class: 'decision-what' }, words(d.subject_kind)), h('time', { title: moment(d.created_at) }, ago(d.created_at, state.now))),
-    h('p', { class: 'id' }, d.subject_artifact_id),
-    h('p', { class: 'decision-by' }, 'by ' + agentName(d.actor_id) + ' (' + d.actor_role + ')', review && review.policy && h('span', { class: 'rule' }, ', rule ' + review.policy.rule_id + ': ' + words(review.policy.reason)), d.parse_error_count > 0 && h('span', { class: 'note bad' }, plural(d.parse_error_count, 'parse error'))),
-    d.notes && h('p', { class: 'decision-notes' }, '“' + d.notes + '”'));
-}
-
-function decidedCard(most) {
-  const list = inboxPart().recent_decisions;
-  const rules = list.length ? reviews() : new Map();
-  return section('Recent Decisions', list.length > most && h('a', { href: '#/decisions' }, 'All ' + count(list.length)),
-    list.length ? h('ol', { class: 'decisions' }, list.slice(0, most).map((d) => decisionView(d, rules))) : h('p', { class: 'quiet' }, 'What you decide stays here, with the rule that allowed it.'));
-}
-
-const decisionHeight = 118;
-
-function decisionsView() {
-  const list = inboxPart().recent_decisions;
-  const rules = list.length ? reviews() : new Map();
-  return h('div', { class: 'page', key: 'decisions' },
-    h('header', { class: 'pane-head' }, h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Recent Decisions'), h('p', { class: 'sub' }, plural(list.length, 'decision') + ' in this project'))),
-    list.length ? rows({ name: 'decisions', items: list, height: decisionHeight, label: 'Decisions, the newest first', row: (d, i) => h('div', { key: d.review_id, role: 'listitem', style: placed(i, decisionHeight), class: 'decision-row' }, decisionView(d, rules)) })
-      : empty('Nothing was decided yet', 'Every approval and denial stays here, with who decided, when, and by which rule.', h('a', { class: 'button', href: '#/pending' }, 'See what waits')));
+  const list = listedNeeds();
+  const chosen = chosenNeed(list);
+  const opened = Boolean(state.route.id);
+  const waiting = list.filter(([id]) => !struck.has(id)).length;
+  return h('div', { class: 'split needs' + (opened ? ' opened' : ''), key: 'needs' },
+    (wide() || !opened) && h('div', { class: 'pane list-pane', key: 'list' },
+      h('header', { class: 'pane-head' }, h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Needs you ', h('span', { class: 'group-count' }, count(waiting))), showsDismissed() && h('p', { class: 'sub' }, 'Dismissed')), needFilters(list)),
+      bulkBar(list),
+      !store.ready ? loading('Reading what waits…') : list.length ? needsList(list, chosen)
+        : showsDismissed() ? empty('Nothing was dismissed', 'Failed runs that somebody dismissed stand here, and can be restored.', h('a', { class: 'button', href: hrefOf('needs') }, 'See what waits'))
+          : empty('Nothing waits for you', 'Questions of agents, proposals, reports of milestones and failed runs show here the moment they come.')),
+    chosen && needItem(chosen, list));
 }

@@ -1,93 +1,114 @@
-// People: teams and their agents, and one colleague with what they did.
-
-const personHeight = 56;
-
-function peopleList() {
-  const seen = new Map(colleagues().map((c) => [c.agent_id, c]));
-  const everyone = new Map(state.agents.map((a) => [a.agent_id, { ...a, ...seen.get(a.agent_id) }]));
-  for (const c of colleagues()) if (!everyone.has(c.agent_id)) everyone.set(c.agent_id, c);
-  const wanted = (state.fields.people || '').trim().toLowerCase();
-  const list = [...everyone.values()].filter((a) => !wanted || [a.name, a.agent_id, a.role, a.provider, a.display_title, a.team_name].some((v) => v && v.toLowerCase().includes(wanted)));
-  const byTeam = new Map();
-  for (const a of list) {
-    const team = a.team_id || '';
-    if (!byTeam.has(team)) byTeam.set(team, []);
-    byTeam.get(team).push(a);
-  }
-  const rank = { ceo: 0, director: 1, manager: 2, worker: 3 };
-  const order = [...byTeam.keys()].sort((a, b) => (a === '' ? -1 : b === '' ? 1 : teamName(a).localeCompare(teamName(b))));
-  const items = [];
-  for (const team of order) {
-    const members = byTeam.get(team).sort((a, b) => rank[a.role] - rank[b.role] || a.name.localeCompare(b.name));
-    items.push({ team, size: members.length });
-    items.push(...members);
-  }
-  for (const team of state.teams) if (!byTeam.has(team.team_id) && !wanted) items.push({ team: team.team_id, size: 0 });
-  return items;
-}
+// People: everybody by name, and one person with what they do, cost and know.
 
 const initials = (name) => (name || '?').split(/\s+/).map((w) => w[0]).slice(0, 2).join('').toUpperCase();
 
 const face = (name, status) => h('span', { class: 'face', 'aria-hidden': 'true' }, initials(name), status && h('span', { class: 'dot ' + (tones[status] || '') }));
 
-function personRow(a, i) {
-  if (a.team !== undefined) return h('div', { key: 'team/' + a.team, role: 'listitem', class: 'team-row', style: placed(i, personHeight) }, h('h2', {}, a.team ? teamName(a.team) : 'Across the company'), h('span', { class: 'note' }, plural(a.size, 'agent')));
-  const chosen = state.route.id === a.agent_id;
-  return h('div', { key: a.agent_id, role: 'listitem', class: 'person-row' + (chosen ? ' chosen' : ''), style: placed(i, personHeight) },
-    h('a', { href: '#/people/' + encodeURIComponent(a.agent_id), 'aria-current': chosen ? 'true' : undefined }, face(a.name, a.status || 'idle'),
-      h('span', { class: 'person-what' }, h('strong', {}, a.name), h('span', {}, [a.display_title || sentence(a.role), a.provider].filter(Boolean).join(' · '))),
-      h('span', { class: 'person-state' }, a.active_runs ? plural(a.active_runs, 'run') + ' live' : a.pending_reviews ? plural(a.pending_reviews, 'review') : a.last_seen_at ? ago(a.last_seen_at, state.now) : '')));
+const readTeams = () => fetched('people/teams', () => call('workspace.teams.list'), 120000);
+
+function teamName(id) {
+  const { value } = readTeams();
+  const team = (Array.isArray(value) ? value : (value && value.teams) || []).find((t) => t.team_id === id);
+  return team ? oneLine(team.name) : id || '';
+}
+
+// costsToday is what each person used today, by the table of Cost.
+function costsToday() {
+  const today = localDay(Date.now());
+  const entry = fetched('people/costs/' + state.project, () => call('usage.series', { from: today, to: today, by: 'agent', bucket: 'day', timezone_offset_minutes: timeZoneOffset(Date.now()), ...(state.project ? { project_id: state.project } : {}) }), 60000);
+  return new Map(((entry.value && entry.value.buckets) || []).flatMap((b) => Object.entries(b.keys).map(([key, cell]) => [key, figuresOf([cell])])));
 }
 
 function peopleView() {
-  const items = peopleList();
-  return h('div', { class: 'split' + (state.route.id ? ' opened' : ''), key: 'people' },
-    h('div', { class: 'pane list-pane' },
-      h('header', { class: 'pane-head' }, h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'People'), h('p', { class: 'sub' }, plural(state.agents.length || colleagues().length, 'agent') + ' in ' + plural(state.teams.length, 'team'))), h('div', { class: 'filters' }, field('people', 'Filter people', { type: 'search', 'data-filter': true }))),
-      !state.snapshot ? loading('Reading the company…') : items.length ? rows({ name: 'people', items, height: personHeight, row: personRow, label: 'Teams and agents' }) : empty('Nobody here', state.fields.people ? 'Nobody fits this filter.' : 'Hire the first agent in a terminal:', !state.fields.people && h('pre', {}, 'ac agent:new <workspace> --name Ada --role worker --provider codex'))),
-    state.route.id && colleaguePane(state.route.id));
+  if (state.route.id) return personView(state.route.id);
+  const everybody = [...rowsOf('people')];
+  const team = state.route.query.team || '';
+  const teams = [...new Set(everybody.map(([, row]) => row.team).filter(Boolean))];
+  const list = everybody.filter(([, row]) => !team || row.team === team).sort((a, b) => a[1].name.localeCompare(b[1].name));
+  const costs = costsToday();
+  return h('div', { class: 'page', key: 'people' },
+    h('header', { class: 'pane-head' }, h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'People'), h('p', { class: 'sub' }, plural(everybody.length, 'agent') + ' in ' + plural(teams.length, 'team'))),
+      h('div', { class: 'filters' }, h('select', { class: 'field', 'aria-label': 'Team', value: team, onchange: (e) => setQuery({ team: e.target.value }) }, h('option', { value: '', key: '' }, 'All teams'), teams.map((id) => h('option', { value: id, key: id }, teamName(id)))))),
+    h('div', { class: 'scroller', tabindex: '-1' }, list.length ? h('ul', { class: 'people-grid' }, list.map(([id, row]) => personCard(id, row, costs.get(id)))) : empty('Nobody here', 'Hire the first agent in a terminal:', h('pre', {}, 'ac agent:new <workspace> --name Ada --role worker --provider codex'))));
 }
 
-// doings are what concerns a colleague, the newest first.
-function doings(id) {
-  const artifact = (state.fields.byArtifact || '').trim();
-  const run = (state.fields.byRun || '').trim();
-  const comments = ((state.snapshot && state.snapshot.comments) || []).filter((c) => c.target.agent_id === id);
-  const all = [
-    ...monitorRows().filter((r) => r.agent_id === id).map((r) => ({ key: 'r' + r.run_id, at: r.created_at, run: r.run_id, tone: tones[statusOf(r)], title: 'Run ' + statusOf(r), said: lastSaid(r), href: '#/runs/' + encodeURIComponent(r.run_id), id: r.run_id })),
-    ...inboxPart().pending.filter((p) => p.produced_by === id).map((p) => ({ key: 'p' + p.artifact_id, at: p.created_at, artifact: p.artifact_id, run: p.run_id, tone: 'warn', title: 'Waits for a decision', said: p.title || p.artifact_type, href: '#/pending/' + encodeURIComponent(p.artifact_id), id: p.artifact_id })),
-    ...inboxPart().recent_decisions.filter((d) => d.actor_id === id).map((d) => ({ key: 'd' + d.review_id, at: d.created_at, artifact: d.subject_artifact_id, run: d.run_id, tone: tones[d.decision], title: sentence(d.decision), said: d.notes || words(d.subject_kind), id: d.subject_artifact_id })),
-    ...comments.map((c) => ({ key: 'c' + c.id, at: c.created_at, artifact: c.target.artifact_id, run: c.target.run_id, tone: '', title: 'Note by ' + agentName(c.author_id), said: c.body, id: c.target.artifact_id || c.target.run_id })),
-  ];
-  return all.filter((e) => (!artifact || (e.artifact || '').includes(artifact)) && (!run || (e.run || '').includes(run))).sort((a, b) => (instant(b.at) || 0) - (instant(a.at) || 0));
+const personCard = (id, row, cost) => h('li', { key: id, class: 'person' },
+  h('a', { class: 'person-link', 'data-person': id, href: hrefOf('people', id) }, face(row.name, row.status), h('span', { class: 'person-what' }, h('strong', {}, oneLine(row.name)), h('span', {}, [row.role, row.provider, row.team && teamName(row.team)].filter(Boolean).map((t) => oneLine(t)).join(' · ')))),
+  h('p', { class: 'person-figures' }, [plural(row.live || 0, 'run') + ' live', row.waiting ? plural(row.waiting, 'thing') + ' to decide' : '', cost && costWords(cost) + ' today'].filter(Boolean).join(' · ')),
+  h('div', { class: 'actions' }, h('a', { class: 'button', href: hrefOf('start', '', '', { agent: id }), 'aria-label': 'Start a run of ' + oneLine(row.name) }, 'Start'), h('a', { class: 'button', href: hrefOf('people', id, 'say'), 'aria-label': 'Say something to ' + oneLine(row.name) }, 'Say')));
+
+// costWords is a cost of several kinds in one figure, with its sign.
+const costWords = (f) => (f.reported + f.rate ? money(f.reported + f.rate) : '') + (f.estimated ? ' ~' + money(f.estimated) : '') || (f.unpriced ? compact(f.unpriced) + ' tokens unpriced' : money(0));
+
+function personView(id) {
+  const row = rowOf('people', id);
+  if (!row) return h('div', { class: 'page', key: 'nobody' }, h('header', { class: 'pane-head' }, h('h1', { tabindex: '-1', id: 'title' }, 'Nobody')), empty('There is no ' + oneLine(id, 80), 'This person may have left, or was never here.', h('a', { class: 'button', href: hrefOf('people') }, 'Back to People')));
+  const runs = [...rowsOf('runs')].filter(([, r]) => r.agent === id);
+  const needs = [...rowsOf('needs')].filter(([, n]) => n.who === id);
+  return h('div', { class: 'page', key: 'person/' + id },
+    h('header', { class: 'pane-head' }, h('div', { class: 'task-head' }, h('a', { class: 'icon-button', href: hrefOf('people'), 'aria-label': 'Back to People' }, icon('back')), face(row.name, row.status),
+      h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, oneLine(row.name)), h('p', { class: 'sub' }, [row.role, row.provider, row.team && teamName(row.team)].filter(Boolean).map((t) => oneLine(t)).join(' · ')))),
+    h('div', { class: 'actions' }, h('a', { class: 'button primary', href: hrefOf('start', '', '', { agent: id }) }, 'Start'))),
+    h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': oneLine(row.name) },
+      profileSection(id), sayTo(id, row),
+      needs.length > 0 && section('Needs you', h('span', { class: 'note' }, count(needs.length)), h('ul', { class: 'plain-list' }, needs.map(([key, n]) => h('li', { key }, h('a', { class: 'run-line', 'data-need': key, 'data-kind': n.kind, href: hrefOf('needs', key) }, h('span', { class: 'note' }, words(n.kind)), h('span', { class: 'run-line-what' }, oneLine(n.title)), agoSince(n.at)))))),
+      section('Runs', h('span', { class: 'note' }, count(runs.length)), runs.length ? h('ul', { class: 'plain-list' }, runs.slice(0, 100).map(([key, r]) => runLink(key, r))) : h('p', { class: 'quiet' }, 'No run so far.')),
+      personCosts(id), personMemory(id), personComments(id)));
 }
 
-function colleaguePane(id) {
-  const known_ = { ...state.agents.find((a) => a.agent_id === id), ...colleagues().find((c) => c.agent_id === id) };
-  const profile = fetched('profile/' + id, () => call('agent.profile.snapshot', { agent_id: id, project_id: state.project }), 30000);
-  const list = doings(id);
+function profileSection(id) {
+  const profile = fetched('people/profile/' + id, () => call('agent.profile.snapshot', { agent_id: id, ...(state.project ? { project_id: state.project } : {}) }), 60000);
   const m = profile.value && profile.value.metrics;
   const a = profile.value && profile.value.agent;
+  return section('In all', null, m ? h('div', { class: 'figures' }, figure('Runs', count(m.total_runs), m.running_runs ? plural(m.running_runs, 'run') + ' live' : ''), figure('Failed', count(m.failed_runs), '', m.failed_runs ? 'bad' : ''), figure('Tokens', compact(m.total_tokens)), figure('Cost', money(m.total_cost_usd), 'of priced runs'), figure('With us', a ? plural(a.tenure_days, 'day') : none)) : profile.error ? h('p', { class: 'quiet' }, profile.error) : loading('Reading the profile…'));
+}
+
+// sayTo writes to a person: what is written stands below as a comment.
+function sayTo(id, row) {
+  const name = 'say-to/' + id;
+  const text = (state.fields[name] || '').trim();
   const keep = async () => {
-    const body = (state.fields.colleagueNote || '').trim();
-    if (!body) return;
-    const target = { target_agent_id: id };
-    if ((state.fields.byArtifact || '').trim()) target.target_artifact_id = state.fields.byArtifact.trim();
-    if ((state.fields.byRun || '').trim()) target.target_run_id = state.fields.byRun.trim();
-    if (await addNote(target, body)) {
-      state.fields.colleagueNote = '';
+    const body = (state.fields[name] || '').trim();
+    if (body && (await addNote({ target_agent_id: id, ...(state.project ? { project_id: state.project } : {}) }, body))) {
+      state.fields[name] = '';
       changed();
     }
   };
-  return h('article', { class: 'pane detail', key: 'colleague/' + id, 'aria-label': 'Colleague ' + id },
-    h('header', { class: 'detail-head' }, h('a', { class: 'icon-button back', href: '#/people', 'aria-label': 'Back to all people' }, icon('back')), face(known_.name || id, known_.status),
-      h('div', { class: 'detail-title' }, h('h2', { tabindex: '-1', id: 'detail-title' }, known_.name || id), h('p', { class: 'sub' }, [known_.display_title, sentence(known_.role), known_.provider, known_.team_name || teamName(known_.team_id)].filter(Boolean).join(' · '))), known_.status && pill(known_.status)),
-    h('div', { class: 'scroller', tabindex: '0' },
-      m ? h('div', { class: 'figures' }, figure('Runs', count(m.total_runs), m.running_runs ? plural(m.running_runs, 'run') + ' live' : ''), figure('Failed', count(m.failed_runs), '', m.failed_runs ? 'bad' : ''), figure('Tokens', compact(m.total_tokens)), figure('Cost', money(m.total_cost_usd), 'of priced runs'), figure('Context cycles', count(m.context_cycles_count), m.context_cycles_count === null ? 'not told' : ''), figure('With us', a ? plural(a.tenure_days, 'day') : none)) : profile.error ? h('p', { class: 'quiet' }, profile.error) : loading('Reading the profile…'),
-      h('div', { class: 'compose' },
-        h('div', { class: 'compose-about' }, field('byArtifact', 'About artifact (id)', {}), field('byRun', 'About run (id)', {})),
-        field('colleagueNote', 'A note to ' + (known_.name || id), { rows: 3, onkeydown: sends(keep) }, 'textarea'),
-        h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Ctrl+Enter sends. The ids filter what is below, too.'), button('Send note', keep, { kind: 'primary', disabled: !(state.fields.colleagueNote || '').trim() }))),
-      list.length ? h('ol', { class: 'timeline wide' }, list.slice(0, 400).map((e) => h('li', { key: e.key }, dot(e.tone || ''), h('span', { class: 'entry-said' }, h('span', { class: 'timeline-title' }, e.title, e.id && (e.href ? h('a', { class: 'id', href: e.href }, brief(e.id)) : h('span', { class: 'id' }, brief(e.id)))), h('span', { class: 'timeline-said' }, cut(e.said, 400))), h('time', { title: moment(e.at) }, ago(e.at, state.now)))))
-        : empty('Nothing here', 'Runs, proposals, decisions and notes of this colleague show here.')));
+  return section('Say', null, h('div', { class: 'compose' }, field(name, 'A note to ' + oneLine(row.name), { rows: 3, onkeydown: sends(keep), mounted: (el) => state.route.tab === 'say' && setTimeout(() => el.focus(), 150) }, 'textarea'),
+    text && h('div', { class: 'preview' }, markdown(text, { key: 'preview', label: 'Preview' })),
+    h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Markdown. Ctrl+Enter sends.'), button('Send note', keep, { kind: 'primary', disabled: !text }))));
+}
+
+function personCosts(id) {
+  const to = localDay(Date.now()), from = localDay(Date.now() - 13 * dayMs);
+  const entry = fetched('people/cost/' + id + state.project, () => call('usage.series', { from, to, by: 'agent', bucket: 'day', timezone_offset_minutes: timeZoneOffset(Date.now()), ...(state.project ? { project_id: state.project } : {}) }), 60000);
+  const days = ((entry.value && entry.value.buckets) || []).map((b) => [String(b.at).slice(0, 10), b.keys[id] && figuresOf([b.keys[id]])]).filter(([, f]) => f);
+  return section('Cost by day', h('a', { class: 'text-link', href: hrefOf('cost', '', '', { by: 'agent' }) }, 'All of it'), days.length ? h('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Cost by day' }, h('table', {},
+    h('thead', {}, h('tr', {}, ['Day', 'Runs', 'Cost', 'Tokens'].map((t, i) => h('th', { key: t, scope: 'col', class: i ? 'number' : '' }, t)))),
+    h('tbody', {}, days.reverse().map(([key, f]) => h('tr', { key }, h('th', { scope: 'row' }, dayName(key)), h('td', { class: 'number' }, count(f.runs)), h('td', { class: 'number' }, costWords(f)), h('td', { class: 'number' }, (f.guessed ? '~' : '') + compact(f.tokens + f.guessed))))))) : h('p', { class: 'quiet' }, entry.error || 'Nothing in the last 14 days.'));
+}
+
+// personMemory are the lines that this person proposed for a memory, as they would stand there.
+function personMemory(id) {
+  const entry = fetched('people/memory/' + state.project, () => call('memory.list_deltas', state.project ? { project_id: state.project } : {}), 60000);
+  const list = ((entry.value && entry.value.items) || []).filter((d) => d.produced_by === id).slice(0, 30);
+  return section('Memory', h('span', { class: 'note' }, count(list.length)), list.length ? h('ul', { class: 'notes' }, list.map((d) => h('li', { key: d.artifact_id }, h('div', { class: 'note-head' }, h('a', { class: 'text-link', href: d.status === 'pending' ? hrefOf('needs', 'memory:' + d.artifact_id) : hrefOf('decided', d.artifact_id) }, oneLine(d.title)), pill(d.status), agoSince(d.created_at)), memoryText(d)))) : h('p', { class: 'quiet' }, entry.error || 'Nothing was proposed.'));
+}
+
+function memoryText(d) {
+  const entry = fetched('people/memory/text/' + d.artifact_id, () => call('artifact.read', { project_id: d.project_id, artifact_id: d.artifact_id }));
+  return entry.value ? markdown(String(entry.value.markdown || '').replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, ''), { key: 'text' }) : null;
+}
+
+// notesAbout are the notes about a person, of the project or of all of them.
+async function notesAbout(id) {
+  const projects = state.project ? [state.project] : [...tableOf('projects').keys()];
+  const answers = await Promise.all(projects.map((project) => read('/api/comments?target_agent_id=' + encodeURIComponent(id) + '&project_id=' + encodeURIComponent(project))));
+  return { comments: answers.flatMap((one) => one.comments).sort((a, b) => (a.created_at < b.created_at ? 1 : -1)) };
+}
+
+function personComments(id) {
+  const entry = fetched('comments/person/' + id + state.project, () => notesAbout(id), 60000);
+  const list = (entry.value && entry.value.comments) || [];
+  return section('Notes', h('span', { class: 'note' }, count(list.length)), list.length ? h('ol', { class: 'notes' }, list.map(noteView)) : h('p', { class: 'quiet' }, 'No note yet.'));
 }

@@ -1,74 +1,68 @@
-// Health: whether this workspace is well, and what to do where it is not.
+// Health: whether this workspace is well, check by check as each is made, and what mends
+// it; and the parts of the machine that work runs on.
 
-function healthView() {
-  const doctor = fetched('health/doctor', () => call('workspace.doctor'), 120000);
-  const adapters = fetched('health/adapters', () => call('adapter.status'), 120000);
-  const worker = fetched('health/worker', () => call('index.sync_worker_status'), 5000);
-  const server = fetched('health/server', () => read('/api/health'), 60000);
-  const projects = fetched('health/projects', () => call('workspace.projects.list'), 120000);
-  const beat = (state.snapshot && state.snapshot.heartbeat) || null;
-  return h('div', { class: 'page', key: 'health' },
-    h('header', { class: 'pane-head' }, h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Health'), h('p', { class: 'sub' }, doctor.value ? verdict(doctor.value) : 'Looking the workspace over')), h('div', { class: 'actions' }, button(doctor.busy ? 'Looking…' : 'Look again', () => stale('health/*'), { disabled: doctor.busy }))),
-    h('div', { class: 'scroller', tabindex: '-1' }, h('div', { class: 'columns health' },
-      section('Doctor', doctor.value && pill(doctor.value.ok ? 'pass' : 'fail', doctor.value.ok ? 'Well' : 'Needs care'), shownOr(doctor, 'health/doctor', checks)),
-      h('div', { class: 'stack', key: 'stack' },
-        section('Agent CLIs', null, shownOr(adapters, 'health/adapters', adapterList)),
-        section('Index worker', null, shownOr(worker, 'health/worker', workerFacts)),
-        section('Heartbeat', beat && pill(beat.running ? 'running' : beat.enabled ? 'idle' : 'stopped', beat.running ? 'Ticking' : beat.enabled ? 'On' : 'Off'), beat ? heartbeatFacts(beat) : loading('Reading…')),
-        section('Links to repositories', null, shownOr(projects, 'health/projects', links)),
-        section('This server', null, shownOr(server, 'health/server', (s) => facts([['Version', s.version || state.version || none], ['Company', s.company || none], ['Workspace', s.workspace_dir || (state.snapshot && state.snapshot.workspace_dir) || none, 'mono'], ['Process', s.pid ? String(s.pid) : none], ['Stream', linkWords()], ...(s.dialects || []).map((d) => ['Clients of ' + d.name, d.address, 'mono'])])))))));
-}
+// checkParts are the checks of the doctor that are made together.
+const checkParts = [
+  ['workspace.schema'], ['machine.config'], ['providers.cli', 'providers.protocol'], ['repos.mappings'], ['index.rebuild', 'index.sync'], ['worktrees.references', 'worktrees.orphans'], ['references'], ['locks'], ['journal'],
+  ['leftovers'], ['sessions'], ['events.chain'], ['heartbeat.config'], ['heartbeat.hierarchy'], ['usage.statements'], ['runs.new'],
+];
 
-const verdict = (d) => {
-  const bad = d.checks.filter((c) => c.status === 'fail').length, warn = d.checks.filter((c) => c.status === 'warn').length;
-  return bad ? plural(bad, 'check') + ' failed' + (warn ? ', ' + plural(warn, 'warning') : '') : warn ? plural(warn, 'warning') : 'All checks pass';
-};
+// mends names, by check, what workspace.mend calls its findings.
+const mends = { 'index.rebuild': 'index', 'index.sync': 'index' };
+for (const id of ['workspace.schema', 'events.chain', 'journal', 'locks', 'sessions', 'runs.new', 'leftovers']) mends[id] = id;
 
-const rankOf = { fail: 0, warn: 1, pass: 2 };
+const rankOf = { fail: 0, warn: 1, wait: 2, pass: 3 };
 const checkWords = { pass: 'Pass', warn: 'Warning', fail: 'Fails' };
 
-function checks(d) {
-  const list = [...d.checks].sort((a, b) => rankOf[a.status] - rankOf[b.status]);
-  return h('ul', { class: 'checks' }, list.map((c) => h('li', { key: c.id, class: 'check ' + c.status },
+function healthView() {
+  const parts = checkParts.map((ids) => [ids, fetched('health/check/' + ids[0], () => call('workspace.doctor', { checks: ids }), 120000)]);
+  const busy = parts.some(([, entry]) => entry.busy);
+  const found = parts.flatMap(([ids, entry]) => (entry.value ? entry.value.checks : [{ id: ids[0], status: entry.error ? 'fail' : 'wait', message: entry.error }]));
+  return h('div', { class: 'page', key: 'health' },
+    h('header', { class: 'pane-head' }, h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Health'), h('p', { class: 'sub', role: 'status' }, verdict(found))), h('div', { class: 'actions' }, button(busy ? 'Looking…' : 'Look again', () => stale('health/*'), { disabled: busy }))),
+    h('div', { class: 'scroller', tabindex: '-1' }, h('div', { class: 'columns health' },
+      section('Doctor', null, h('ul', { class: 'checks', 'aria-busy': String(busy) }, found.sort((a, b) => rankOf[a.status] - rankOf[b.status]).map(checkRow))),
+      machineParts())));
+}
+
+const verdict = (list) => {
+  const of = (status) => list.filter((c) => c.status === status).length;
+  const bad = of('fail'), warn = of('warn'), wait = of('wait');
+  const said = bad ? plural(bad, 'check') + ' failed' + (warn ? ', ' + plural(warn, 'warning') : '') : warn ? plural(warn, 'warning') : wait ? '' : 'All checks pass';
+  return [said, wait && plural(wait, 'check') + ' not done yet'].filter(Boolean).join(', ');
+};
+
+function checkRow(c) {
+  if (c.status === 'wait') return h('li', { key: c.id, class: 'check wait', 'data-check': c.id }, h('div', { class: 'check-head' }, pill('', 'Looking'), h('span', { class: 'check-id' }, words(c.id))), h('span', { class: 'skeleton', 'aria-hidden': 'true' }));
+  return h('li', { key: c.id, class: 'check ' + c.status, 'data-check': c.id },
     h('div', { class: 'check-head' }, pill(c.status, checkWords[c.status] || sentence(c.status)), h('span', { class: 'check-id' }, words(c.id)), known(c.duration_ms) && h('span', { class: 'number quiet' }, count(c.duration_ms) + ' ms')),
-    h('p', {}, c.message),
-    c.details && c.details.length > 0 && h('details', {}, h('summary', {}, plural(c.details.length, 'detail')), h('ul', { class: 'details' }, c.details.slice(0, 200).map((t, i) => h('li', { key: i }, t)))),
-    c.hint && c.status !== 'pass' && h('p', { class: 'check-hint' }, c.hint))));
+    h('p', {}, shownText(c.message)),
+    c.details && c.details.length > 0 && h('details', {}, h('summary', {}, plural(c.details.length, 'detail')), h('ul', { class: 'details' }, c.details.slice(0, 200).map((t, i) => h('li', { key: i }, shownText(t))))),
+    c.hint && c.status !== 'pass' && h('p', { class: 'check-hint' }, shownText(c.hint)),
+    c.status !== 'pass' && mends[c.id] && mendPart(mends[c.id]));
 }
 
-const adapterList = (list) => h('ul', { class: 'adapters' }, list.map((a) => h('li', { key: a.name }, h('span', { class: 'adapter-name' }, words(a.name)), pill(a.available ? 'pass' : 'warn', a.available ? 'Available' : 'Missing'), a.reason && h('p', { class: 'quiet' }, a.reason))));
-
-function workerFacts(w) {
-  return facts([
-    ['State', w.enabled ? (w.running ? 'syncing' : 'on') : 'off'],
-    ['Pending', count(w.pending_workspaces)],
-    ['Last run', w.last_run_at_ms ? ago(new Date(w.last_run_at_ms).toISOString(), state.now) : none],
-    ['Syncs', count(w.total_workspace_sync_attempts)],
-    ['Errors', count(w.total_workspace_sync_errors), w.total_workspace_sync_errors ? 'bad' : ''],
-    w.last_error_message && ['Last error', w.last_error_message],
-  ]);
+// mendPart offers to mend what can be, else the command that says more.
+function mendPart(check) {
+  const entry = fetched('health/mend/' + check, () => call('workspace.mend', { checks: [check], dry_run: true }), 120000);
+  if (!entry.value) return entry.error ? copyPart() : null;
+  const would = entry.value.mends;
+  return would.length ? h('div', { class: 'actions' }, button('Mend…', () => askMend(check, would), { act: 'fix', key: 'mend' })) : copyPart();
 }
 
-function heartbeatFacts(b) {
-  const s = b.stats || {};
-  return facts([
-    ['Every', plural(b.tick_interval_minutes, 'minute')],
-    ['Last tick', b.last_tick_at ? ago(b.last_tick_at, state.now) : none],
-    ['Next tick', b.next_tick_at ? clock(b.next_tick_at) : none],
-    ['Ticks', count(s.ticks_total)],
-    ['Woken', count(s.workers_woken_total)],
-    ['Actions', count(s.actions_executed_total) + ' done, ' + count(s.approvals_queued_total) + ' queued'],
-  ]);
-}
+const doctorCommand = () => 'ac workspace:doctor ' + quoted(boot.workspace || '<workspace>');
 
-function links(list) {
-  const all = (list.projects || list || []).flatMap((p) => (p.repo_links || []).map((l) => ({ project: p.name, ...l })));
-  if (!all.length) return h('p', { class: 'quiet' }, 'No repository is tied to a project yet..');
-  return h('ul', { class: 'adapters' }, all.slice(0, 200).map((l, i) => h('li', { key: i }, h('span', { class: 'adapter-name' }, l.label || l.repo_id), h('span', { class: 'quiet' }, l.project))));
-}
+const copyPart = () => h('div', { class: 'actions' }, button('Copy command', () => copyText(doctorCommand(), 'Copied: ' + doctorCommand()), { key: 'copy' }));
 
-function linkWords() {
-  if (state.link === 'live') return 'live';
-  if (state.link === 'connecting') return 'connecting';
-  return state.link === 'polling' ? 'polling every 5 s' : 'not connected';
+function askMend(check, would) {
+  openDialog({
+    name: 'mend', title: 'Mend this?', confirm: 'Mend', wide: true,
+    body: () => [h('p', {}, 'This will be done:'), h('ul', { class: 'conflicts', tabindex: '0', 'aria-label': 'What will be done' }, would.map((m, i) => h('li', { key: i }, shownText(m.what), ' ', h('span', { class: 'mono quiet' }, oneLine(m.path)))))],
+    run: async () => {
+      const done = await call('workspace.mend', { checks: [check] });
+      const failed = done.mends.filter((m) => m.outcome === 'failed').length;
+      say(done.ok ? 'Mended: ' + plural(done.mends.length, 'thing') + '.' : plural(failed, 'thing') + ' could not be mended.', !done.ok);
+      stale('health/*');
+    },
+  });
 }

@@ -1,33 +1,36 @@
 // The beginning: where to be, what to follow, and what the embedding shell says.
 
-const panes = { pending: 'pending', runs: 'now', decisions: 'decisions', colleague: 'people' };
-
-function routeOf(hash) {
-  const [, view, ...rest] = hash.split('/');
-  let id = '';
-  try {
-    id = decodeURIComponent(rest.join('/'));
-  } catch {
-    id = '';
-  }
-  if (view === 'runs') return { view: id ? 'runs' : 'now', id };
-  return views.some(([name]) => name === view) ? { view, id } : { view: 'now', id: '' };
-}
+const panes = { pending: 'needs', runs: 'now', decisions: 'decided', colleague: 'people' };
 
 function select(pane, colleague) {
   const view = panes[pane] || (views.some(([name]) => name === pane) ? pane : '');
-  if (!view) return;
-  location.hash = '#/' + view + (view === 'people' && colleague ? '/' + encodeURIComponent(colleague) : '');
+  if (view) go(view, view === 'people' && colleague ? colleague : '');
 }
 
 function onRoute() {
   const before = state.route;
-  state.route = routeOf(location.hash);
-  state.deciding = null;
-  const [, name] = views.find(([id]) => id === (state.route.view === 'runs' ? 'now' : state.route.view)) || views[0];
-  document.title = name + ' · AgentCompany Manager Web';
+  state.route = addressOf(location.hash);
+  takeProject();
+  deciding.id = '';
+  shownEvidence.clear();
+  showTitle();
   changed();
-  if (before.view !== state.route.view || (before.id !== state.route.id && !writing(document.activeElement))) focusTitle();
+  if (focusAfter) {
+    focusDrawn(focusAfter);
+    focusAfter = null;
+    return;
+  }
+  // A row of a list keeps the focus while what it opens is shown beside it.
+  const kept = document.activeElement?.closest?.('[data-need]');
+  if (before.view !== state.route.view || (before.id !== state.route.id && !writing(document.activeElement) && !(kept && wide()))) focusTitle();
+}
+
+// The token leaves the address: the cookie that came with the page is enough from now on.
+function hideToken() {
+  const address = new URL(location.href);
+  if (!address.searchParams.has('token')) return;
+  address.searchParams.delete('token');
+  history.replaceState(history.state, '', address);
 }
 
 const show = mount(document.getElementById('app'));
@@ -44,19 +47,18 @@ addEventListener('message', (event) => {
 });
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
 matchMedia('(min-width: 900px)').addEventListener('change', changed);
-// What counts the seconds is drawn anew each second, while somebody looks.
-setInterval(() => {
-  if (!document.hidden) changed();
-}, 1000);
 
 showTheme();
+showDensity();
 {
   const asked = new URLSearchParams(location.search);
   const pane = boot.pane || asked.get('pane');
   if (pane && !location.hash) select(pane, boot.colleague_id || asked.get('colleague_id'));
-  state.route = routeOf(location.hash);
+  state.route = addressOf(location.hash);
+  takeProject();
+  takePlace();
 }
+hideToken();
+beginRows();
 drawNow();
-openStreams();
-watchLink();
-watchVisibility();
+showTitle();

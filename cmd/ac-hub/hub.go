@@ -1,0 +1,118 @@
+package main
+
+// The hub in the foreground.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ac/fleet"
+	"ac/fleet/hub"
+	"ac/internal/clock"
+	"ac/workspace"
+)
+
+// hubFlags are the options of hub:start.
+type hubFlags struct {
+	listen, advertise            []string
+	cert, certKey                string
+	beat, unreachable            time.Duration
+	lease, leaseMargin, claiming time.Duration
+	onCutOff                     string
+}
+
+func (a *app) hubStart() *cobra.Command {
+	var f hubFlags
+	cmd := &cobra.Command{
+		Use: "hub:start DIR", Short: "Run the hub of a workspace, until SIGTERM or SIGINT; sessions go on",
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runHub(cmd.Context(), args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.listen, "listen", nil, "host:port to listen at, repeatable; kept in hub.yaml")
+	flags.StringArrayVar(&f.advertise, "advertise", nil, "host:port that workers are sent to, repeatable; kept in hub.yaml")
+	flags.StringVar(&f.cert, "tls-cert", "", "certificate that workers check by name, PEM")
+	flags.StringVar(&f.certKey, "tls-key", "", "its private key, PEM")
+	flags.DurationVar(&f.beat, "beat", 0, "time between two beats of a worker")
+	flags.DurationVar(&f.unreachable, "unreachable-after", 0, "how long a worker may be silent")
+	flags.DurationVar(&f.lease, "lease", 0, "how long a session may go on without its hub")
+	flags.DurationVar(&f.leaseMargin, "lease-margin", 0, "how much longer the hub waits")
+	flags.DurationVar(&f.claiming, "claim-within", 0, "how long an order waits for a worker")
+	flags.StringVar(&f.onCutOff, "on-cut-off", "", "what happens at the end of a lease: stop or continue")
+	return cmd
+}
+
+// settings are those that hold for the life of this hub.
+func (f hubFlags) settings() (fleet.Settings, error) {
+	switch f.onCutOff {
+	case "", fleet.CutOffStop, fleet.CutOffContinue:
+	default:
+		return fleet.Settings{}, usageError{errors.New("--on-cut-off must be stop or continue")}
+	}
+	if f.lease != 0 && f.lease < time.Second {
+		return fleet.Settings{}, usageError{errors.New("--lease must be at least 1s")}
+	}
+	if f.beat != 0 && (f.beat < 100*time.Millisecond || f.beat > time.Minute) {
+		return fleet.Settings{}, usageError{errors.New("--beat must be between 100ms and 1m")}
+	}
+	return fleet.Settings{
+		BeatMS: f.beat.Milliseconds(), UnreachableAfterMS: f.unreachable.Milliseconds(), LeaseS: int64(f.lease / time.Second),
+		LeaseMarginMS: f.leaseMargin.Milliseconds(), ClaimWithinMS: f.claiming.Milliseconds(), OnCutOff: f.onCutOff,
+	}, nil
+}
+
+// readyLine is printed once workers can connect.
+type readyLine struct {
+	HubID       string   `json:"hub_id"`
+	Listen      []string `json:"listen"`
+	Advertise   []string `json:"advertise"`
+	Fingerprint string   `json:"fingerprint"`
+	PID         int      `json:"pid"`
+}
+
+func (a *app) runHub(ctx context.Context, dir string, f hubFlags) (err error) {
+	settings, err := f.settings()
+	if err != nil {
+		return err
+	}
+	o := hub.Options{
+		Version: a.version, Environ: a.environ, Log: a.log(), Listen: f.listen, Advertise: f.advertise, Settings: settings, Elapsed: clock.Stopwatch(),
+	}
+	if (f.cert == "") != (f.certKey == "") {
+		return usageError{errors.New("--tls-cert and --tls-key go together")}
+	}
+	if f.cert != "" {
+		if o.CertPEM, err = os.ReadFile(f.cert); err != nil {
+			return err
+		}
+		if o.CertKeyPEM, err = os.ReadFile(f.certKey); err != nil {
+			return err
+		}
+	}
+	if o.Workspace, err = workspace.Open(workspace.SystemEnv(), dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Workspace.Close()) }()
+	h, err := hub.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	owner := h.Owner()
+	line, err := json.Marshal(readyLine{h.HubID(), owner.Listen, owner.Advertise, owner.Fingerprint, owner.PID})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s\n", line)
+	select {
+	case <-ctx.Done():
+	case <-h.Stopped():
+	}
+	return nil
+}

@@ -1,0 +1,335 @@
+package main
+
+// The test binary plays both programs: it is started under their names.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/internal/proc"
+	"ac/internal/runtimetest"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "ac":
+		os.Exit(playAC(os.Args[1]))
+	case "ac-hub":
+		os.Exit(Main(os.Args[1:]))
+	}
+	os.Exit(runtimetest.With(m).Run())
+}
+
+// playAC has the hidden commands of ac.
+func playAC(command string) int {
+	var err error
+	switch command {
+	case session.GuardCommand:
+		err = session.RunGuard()
+	case session.SuperviseCommand:
+		var executable string
+		if executable, err = os.Executable(); err == nil {
+			err = session.SuperviseMain(executable, os.Stdin, os.Stdout, make(chan struct{}))
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// patience bounds every wait for a state, on a busy machine too.
+const patience = 60 * time.Second
+
+// company is a workspace, its hub and its workers, as processes.
+type company struct {
+	t       *testing.T
+	w       *workspace.Workspace
+	project string
+	bin     string // directory of the programs
+	relay   *relay
+	hub     *process
+	hubArgs []string
+	workers map[string]*process
+	folders map[string]string
+}
+
+// process is a program that was started and said that it is ready.
+type process struct {
+	cmd    *exec.Cmd
+	ready  string
+	stderr *bytes.Buffer
+	exited chan struct{}
+}
+
+func newCompany(t *testing.T, hubArgs ...string) *company {
+	t.Helper()
+	env := workspace.SystemEnv()
+	env.LockPatience = patience
+	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
+	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}}
+	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if c.w, err = workspace.Open(env, dir); err != nil {
+		t.Fatal(err)
+	}
+	if c.project, err = c.w.NewProject(t.Context(), "P"); err != nil {
+		t.Fatal(err)
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ac", "ac-hub"} {
+		if err := link(executable, filepath.Join(c.bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.hubArgs = append([]string{"hub:start", dir, "--beat", "200ms", "--unreachable-after", "1500ms", "--advertise", c.relay.listener.Addr().String()}, hubArgs...)
+	t.Cleanup(c.end)
+	c.startHub()
+	return c
+}
+
+// link links a program under another name, or copies it where links are not possible.
+func link(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o700)
+}
+
+// end ends everything, and holds that no process is left.
+func (c *company) end() {
+	for name := range c.workers {
+		c.kill(c.workers[name])
+	}
+	c.kill(c.hub)
+	records, err := session.All(c.w)
+	if err != nil {
+		c.t.Error(err)
+	}
+	for _, record := range records {
+		if !doc.Terminal(record.Status) {
+			c.t.Errorf("session %s is %s", record.Ref, record.Status)
+		}
+	}
+	for _, folder := range c.folders {
+		c.until("no process is left in "+folder, func() bool { return len(processesIn(folder)) == 0 })
+	}
+	if err := c.w.Close(); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// processesIn are the processes that work in a folder.
+func processesIn(folder string) (pids []string) {
+	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		return nil
+	}
+	for _, dir := range dirs {
+		if at, err := os.Readlink(dir); err == nil && strings.HasPrefix(at, folder+"/") {
+			pids = append(pids, dir)
+		}
+	}
+	return pids
+}
+
+// start starts a program and waits until it says that it is ready.
+func (c *company) start(args ...string) *process {
+	c.t.Helper()
+	cmd := exec.Command(filepath.Join(c.bin, "ac-hub"), args...)
+	p := &process{cmd: cmd, stderr: &bytes.Buffer{}, exited: make(chan struct{})}
+	cmd.Stderr = &locked{to: p.stderr}
+	cmd.SysProcAttr = proc.NewGroup()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	go func() { // ends with the process
+		_, _ = io.Copy(io.Discard, lines)
+		_ = cmd.Wait()
+		close(p.exited)
+	}()
+	if err != nil {
+		<-p.exited
+		c.t.Fatalf("%s: %v: %s", args[0], err, p.stderr)
+	}
+	p.ready = line
+	return p
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *locked) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(text)
+}
+
+// kill kills a program at once.
+func (c *company) kill(p *process) {
+	if p == nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // gone already
+	<-p.exited
+}
+
+func (c *company) startHub() {
+	c.t.Helper()
+	c.hub = c.start(c.hubArgs...)
+	var ready struct {
+		Listen []string `json:"listen"`
+	}
+	if err := json.Unmarshal([]byte(c.hub.ready), &ready); err != nil || len(ready.Listen) != 1 {
+		c.t.Fatalf("%q: %v", c.hub.ready, err)
+	}
+	c.relay.leadTo(ready.Listen[0])
+}
+
+// hire invites a worker, has it join, and starts it.
+func (c *company) hire(name string, slots int) {
+	c.t.Helper()
+	var invited fleet.InviteResult
+	c.ask(fleet.HubInvite, fleet.InviteRequest{Name: name, Slots: slots}, &invited)
+	c.folders[name] = filepath.Join(workspace.Canonical(c.t.TempDir()), name)
+	cmd := exec.CommandContext(c.t.Context(), filepath.Join(c.bin, "ac-hub"), "worker:join", "-", "--dir", c.folders[name])
+	cmd.Stdin = strings.NewReader(invited.Token + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.t.Fatalf("join: %v: %s", err, out)
+	}
+	c.startWorker(name)
+}
+
+func (c *company) startWorker(name string) {
+	c.t.Helper()
+	c.workers[name] = c.start("worker:start", "--dir", c.folders[name], "--min-free", "1")
+}
+
+// ask asks the hub, again while it is being started.
+func (c *company) ask(verb string, params, result any) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	if err := fleet.CallHub(ctx, c.w, verb, params, result); err != nil {
+		c.t.Fatalf("%s: %v", verb, err)
+	}
+}
+
+// launch has a shell script executed by some worker.
+func (c *company) launch(script string, env map[string]string) session.Order {
+	c.t.Helper()
+	order := c.order(script, env)
+	c.ask(fleet.HubPlace, fleet.PlaceRequest{Order: order, Placement: fleet.Placement{Where: fleet.WhereRemote}}, nil)
+	return order
+}
+
+func (c *company) order(script string, env map[string]string) session.Order {
+	c.t.Helper()
+	made, err := runs.Create(c.t.Context(), c.w, c.project, "agent", "cmd")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return session.Order{
+		Version: session.OrderVersion, WorkspaceDir: c.w.Dir(), ProjectID: c.project, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID),
+		AgentID: "agent", Provider: "cmd", Argv: []string{"/bin/sh", "-c", script}, Env: env,
+	}
+}
+
+// collect waits for the end of a session.
+func (c *company) collect(order session.Order) doc.Session {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	record, err := session.Collect(ctx, c.w, order.SessionRef)
+	if err != nil || !doc.Terminal(record.Status) {
+		said := "hub: " + c.hub.stderr.String()
+		for name, w := range c.workers {
+			said += "\n" + name + ": " + w.stderr.String()
+		}
+		types, printed := c.log(order)
+		c.t.Fatalf("collect: %s on %s of epoch %d is %s, %s: %v; printed %d bytes, last %s\n%s", record.Ref, record.WorkerID, record.Epoch, record.Status, record.Reach,
+			err, len(printed), types[len(types)-1], said)
+	}
+	return record
+}
+
+// until waits for a state.
+func (c *company) until(what string, state func() bool) {
+	c.t.Helper()
+	for began := time.Now(); !state(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > patience {
+			c.t.Fatalf("%s: not after %s", what, patience)
+		}
+	}
+}
+
+// log is what a run's log has: the types of its events, and what its provider printed. The
+// chain is verified against the run's record.
+func (c *company) log(order session.Order) (types []string, printed string) {
+	c.t.Helper()
+	report, err := runs.VerifyLog(c.w, order.ProjectID, order.RunID)
+	if err != nil || len(report.VerificationIssues)+len(report.RecordIssues)+len(report.ParseIssues) > 0 {
+		c.t.Errorf("the log is not sound: %+v (%v)", report, err)
+	}
+	err = session.EachEvent(c.w, workspace.LogFile(order.ProjectID, order.RunID), func(kind string, line []byte) {
+		types = append(types, kind)
+		var e struct {
+			Payload struct {
+				Stream, Chunk string
+			}
+		}
+		if kind == events.ProviderRaw && json.Unmarshal(line, &e) == nil && e.Payload.Stream == "stdout" {
+			printed += e.Payload.Chunk
+		}
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return types, printed
+}
+
+func count(list []string, want string) (n int) {
+	for _, one := range list {
+		if one == want {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,20 @@
+package main
+
+// The libraries of other projects in the page of the control room, with their licenses.
+
+import (
+	"fmt"
+	"strings"
+
+	"ac/web"
+)
+
+// licenseTexts are the libraries with the texts of their licenses.
+func licenseTexts() (string, error) {
+	list, texts, err := web.Libraries()
+	var b strings.Builder
+	for _, l := range list {
+		fmt.Fprintf(&b, "%s %s (%s)\n%s\n\n%s\n\n", l.Name, l.Version, l.License, l.From, strings.TrimSpace(texts[l.Name]))
+	}
+	return b.String(), err
+}

@@ -1,0 +1,91 @@
+package main
+
+// run:review: comments on what a run changed.
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/workspace"
+)
+
+func runReviewCommand(a *app) *cobra.Command {
+	var on onRun
+	var p company.ReviewParams
+	var comments []string
+	cmd := &cobra.Command{
+		Use: "run:review <dir> <run>", Short: "Comment on what a run changed, for its agent", Args: args("dir", "run"),
+		Long: `Write comments on lines that a run changed, and give them to its agent as one text: while
+it works or waits as a message, else by going on with the run. A comment is
+PATH:LINE: TEXT, with PATH:FROM-TO for several lines, and (old) behind the lines for what
+was there before. The run may be "last". With --json the result of run.review.`,
+		Example: "  ac run:review ./acme last --comment 'ledger/retry.go:12: Name it KeepKey.' --text 'Then run the tests.'\n" +
+			"  ac run:review ./acme last --comment 'a.go:3-5(old): Keep this.' --deliver continue",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "comment"); err != nil {
+				return err
+			}
+			p.Comments = nil
+			for _, text := range comments {
+				line, ok := reviewedLine(text)
+				if !ok {
+					return usageError{"--comment must be PATH:LINE: TEXT, not " + strconv.Quote(text)}
+				}
+				p.Comments = append(p.Comments, line)
+			}
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			if p.ClientMessageID == "" {
+				p.ClientMessageID = workspace.SystemEnv().IDs.New("review")
+			}
+			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+			done, err := ask(cmd.Context(), a, (*company.Company).Review, p)
+			if err != nil {
+				return err
+			}
+			if on.asJSON {
+				return a.printJSON(done)
+			}
+			return a.printLine(done)
+		},
+	}
+	on.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&comments, "comment", nil, "PATH:LINE: TEXT, may be repeated (required)")
+	flags.StringVar(&p.Text, "text", "", "a text behind the comments")
+	flags.StringVar(&p.Deliver, "deliver", "auto", "how the agent gets it: auto, steer, continue")
+	flags.StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again writes and says nothing twice")
+	return cmd
+}
+
+// reviewedLine reads a comment: PATH:LINE: TEXT, PATH:FROM-TO(old): TEXT.
+func reviewedLine(text string) (line company.ReviewedLine, ok bool) {
+	for from := 0; ; { // the path may hold colons
+		colon := strings.IndexByte(text[from:], ':')
+		if colon < 0 {
+			return line, false
+		}
+		colon += from
+		place, body, ends := strings.Cut(text[colon+1:], ":")
+		if ends {
+			line = company.ReviewedLine{Path: text[:colon], Side: "new", Body: strings.TrimSpace(body)}
+			if rest, old := strings.CutSuffix(place, "(old)"); old {
+				line.Side, place = "old", rest
+			}
+			first, last, several := strings.Cut(strings.TrimSpace(strings.TrimSuffix(place, "(new)")), "-")
+			var err, lastErr error
+			line.Line, err = strconv.Atoi(first)
+			if several {
+				line.LineTo, lastErr = strconv.Atoi(last)
+			}
+			if err == nil && lastErr == nil && line.Path != "" {
+				return line, true
+			}
+		}
+		from = colon + 1
+	}
+}

@@ -1,0 +1,139 @@
+package company
+
+// session.abandon: giving up a session on another machine that cannot be reached.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// AbandonParams are the params of session.abandon.
+type AbandonParams struct {
+	Dir
+	SessionRef string `json:"session_ref"`
+	Reason     string `json:"reason" is:"maxbytes=2000"`
+	PersonParams
+}
+
+// CheckFields refuses what cannot be the name of a session.
+func (p *AbandonParams) CheckFields() []fault.Issue {
+	if why := session.CheckRef(p.SessionRef); why != "" {
+		return []fault.Issue{{Path: []any{"session_ref"}, Code: "custom", Message: why}}
+	}
+	return nil
+}
+
+// AbandonSession gives up a session whose worker cannot be reached, or whose hub does not
+// run: nothing that comes from there later counts, and the run has failed. A session that
+// is reached is fault.Conflict: it can be stopped.
+func (c *Company) AbandonSession(ctx context.Context, p AbandonParams) (none Poll, err error) {
+	record, err := session.Current(ctx, c.w, p.SessionRef)
+	if err != nil {
+		return none, err
+	}
+	actor, err := c.mayAbandon(ctx, record, p.actor())
+	if err != nil {
+		return none, err
+	}
+	hub := fleet.HubAlive(c.w)
+	switch {
+	case !record.Remote() || doc.Terminal(record.Status):
+		return none, fault.New(fault.Conflict, "session %s is not one that lives on another machine", record.Ref)
+	case hub && record.Reach != doc.ReachUnreachable:
+		return none, fault.New(fault.Conflict, "the worker of session %s is reached; stop it", record.Ref)
+	}
+	if hub {
+		err = fleet.CallHub(ctx, c.w, fleet.HubAbandon, fleet.AbandonRequest{SessionRef: record.Ref, Reason: p.Reason, By: actor.ID}, nil)
+	} else {
+		err = c.abandonUnattended(ctx, record, p.Reason, actor.ID)
+	}
+	if err != nil {
+		return none, err
+	}
+	record, err = session.Read(c.w, p.SessionRef)
+	return pollOf(c.w, record), err
+}
+
+// mayAbandon refuses those who may not launch the run, and workers. The decision is in the
+// log of the run.
+func (c *Company) mayAbandon(ctx context.Context, record doc.Session, claimed policy.Actor) (actor policy.Actor, err error) {
+	run, err := runs.Load(c.w, record.ProjectID, record.RunID)
+	if err != nil {
+		return actor, err
+	}
+	err = governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+		verdict, err := g.Enforce(record.ProjectID, runs.Launching(c.w, run, claimed))
+		if actor = verdict.Actor; err == nil && actor.Role == "worker" {
+			err = fault.New(fault.Denied, "a worker may not abandon a session")
+		}
+		return err
+	})
+	return actor, err
+}
+
+// fencedPayload is the payload of worker.fenced.
+type fencedPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	Reason   string `json:"reason"`
+	By       string `json:"by,omitempty"`
+	Sealed   int64  `json:"sealed"`
+	Note     string `json:"note,omitempty"`
+}
+
+// abandonUnattended does in the place of the hub, while none runs, what it does with an
+// attempt that is given up. The attempt is fenced before the run has its end, so that no
+// hub takes anything of it in between.
+func (c *Company) abandonUnattended(ctx context.Context, record doc.Session, why, by string) (err error) {
+	name := fleet.Attempt(record.ProjectID, record.RunID, record.Ref, record.Epoch)
+	order := session.Order{ProjectID: record.ProjectID, RunID: record.RunID, SessionRef: record.Ref}
+	run, err := runs.Load(c.w, record.ProjectID, record.RunID)
+	if err != nil {
+		return err
+	}
+	if order.AgentID, order.Provider = run.AgentID, run.Provider; run.Spec != nil {
+		order.TaskID, order.Budget = run.Spec.TaskID, run.Spec.Budget
+	}
+	r, err := session.ResumeRemote(ctx, c.w, session.RemoteHost{
+		WorkerID: record.WorkerID, Epoch: record.Epoch, Stop: func(bool) string { return "" },
+		Verb: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			return nil, fault.New(fault.RunNotLive, "the session is being abandoned")
+		},
+	}, order)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	attempt, err := fleet.ReadAttempt(c.w.FS, name)
+	if err == nil && liveAttempt(attempt.State) {
+		attempt.State, attempt.FencedFor = fleet.AttemptFenced, fleet.FencedAbandoned
+		err = fleet.WriteAttempt(c.w, attempt)
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = r.Append(ctx, func(source events.Source) ([]events.Draft, error) {
+		d, err := source.Draft(events.Draft{
+			RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.WorkerFenced,
+		}, fencedPayload{record.WorkerID, record.Epoch, fleet.FencedAbandoned, by, attempt.Checkpoint.N, why})
+		return []events.Draft{d}, err
+	})
+	if err != nil {
+		return err
+	}
+	return r.End(ctx, session.RemoteEnd{
+		Status: doc.StatusFailed, Orphaned: true, Lost: true, Reason: fleet.ReasonLost, Reach: doc.ReachLost,
+		Error: "its worker was given up: " + why,
+	})
+}

@@ -1,0 +1,295 @@
+package company
+
+// hub.* and worker.*: the machines that execute sessions for a workspace. What changes
+// something is done by the hub's own process; without one, lists come from its files.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// HubStatus tells whether a hub runs and how it does. It does not fail for want of one.
+func (c *Company) HubStatus(ctx context.Context, _ Dir) (status fleet.StatusResult, err error) {
+	err = fleet.CallHub(ctx, c.w, fleet.HubStatus, struct{}{}, &status)
+	if !fault.Is(err, fault.HubNotRunning) {
+		return status, err
+	}
+	status = fleet.StatusResult{Listen: []string{}}
+	config, err := workspace.Load(c.w, fleet.ConfigCodec, fleet.ConfigFile)
+	if fault.Is(err, fault.NotFound) {
+		return status, nil
+	}
+	if err != nil {
+		status.Broken = append(status.Broken, fleet.ConfigFile)
+	}
+	status.HubID, status.Carrier = config.HubID, config.Carrier
+	workers, broken, err := fleet.ReadWorkers(c.w.FS)
+	if err != nil {
+		return status, err
+	}
+	status.Broken = append(status.Broken, broken...)
+	for _, w := range workers {
+		if w.State == fleet.WorkerActive || w.State == fleet.WorkerDraining {
+			status.Workers.Offline++
+		}
+	}
+	attempts, broken, err := fleet.ReadAttempts(c.w.FS)
+	status.Broken = append(status.Broken, broken...)
+	for i := range attempts {
+		if liveAttempt(attempts[i].State) {
+			status.Attempts.Live++
+		}
+	}
+	return status, err
+}
+
+// liveAttempt reports whether an attempt in a state may still go on.
+func liveAttempt(state string) bool {
+	return state != fleet.AttemptDone && state != fleet.AttemptFenced
+}
+
+// ListWorkersParams are the params of worker.list.
+type ListWorkersParams struct {
+	Dir
+	State string `json:"state" is:"optional,enum=invited|active|draining|revoked"`
+}
+
+// ListWorkers lists the workers of the hub by name. Without a hub they are all offline.
+func (c *Company) ListWorkers(ctx context.Context, p ListWorkersParams) ([]fleet.WorkerRow, error) {
+	var found fleet.WorkersResult
+	err := fleet.CallHub(ctx, c.w, fleet.HubWorkers, struct{}{}, &found)
+	if fault.Is(err, fault.HubNotRunning) {
+		found.Workers, err = c.recordedWorkers()
+	}
+	rows := slices.DeleteFunc(found.Workers, func(w fleet.WorkerRow) bool { return p.State != "" && w.State != p.State })
+	if rows == nil {
+		rows = []fleet.WorkerRow{}
+	}
+	return rows, err
+}
+
+// recordedWorkers are the workers as their records tell them, with the attempts that they
+// had when the hub ended.
+func (c *Company) recordedWorkers() ([]fleet.WorkerRow, error) {
+	workers, _, err := fleet.ReadWorkers(c.w.FS)
+	if err != nil {
+		return nil, err
+	}
+	attempts, _, err := fleet.ReadAttempts(c.w.FS)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]fleet.WorkerRow, len(workers))
+	for i, w := range workers {
+		row := fleet.WorkerRow{
+			WorkerID: w.ID, Name: w.Name, Role: w.Role, State: w.State, Labels: w.Labels, Slots: w.Slots, Providers: []string{}, Attempts: []fleet.AttemptRow{},
+		}
+		if row.Labels == nil {
+			row.Labels = []string{}
+		}
+		if last := w.Last; last != nil {
+			row.LastSeenAt, row.Version, row.OS, row.Arch, row.ClockOffsetMS = last.SeenAt, last.Version, last.OS, last.Arch, &last.ClockOffsetMS
+			row.Providers = append(row.Providers, last.Providers...)
+		}
+		for _, a := range attempts {
+			if a.WorkerID == w.ID && liveAttempt(a.State) {
+				of := fleet.AttemptRow{RunID: a.RunID, ProjectID: a.ProjectID, SessionRef: a.SessionRef, Epoch: a.Epoch}
+				if record, err := session.Read(c.w, a.SessionRef); err == nil {
+					of.Reach = record.Reach
+				}
+				row.Attempts = append(row.Attempts, of)
+			}
+		}
+		row.Used = len(row.Attempts)
+		row.FreeSlots = max(0, row.Slots-row.Used)
+		rows[i] = row
+	}
+	return rows, nil
+}
+
+// govern asks the policy whether somebody may change the machines: a person or a CEO. The
+// decision is in the audit log.
+func (c *Company) govern(ctx context.Context, actor policy.Actor, kind, id string) error {
+	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+		_, err := g.Enforce("", policy.Question{
+			Action: policy.Approve, Actor: actor,
+			Resource: policy.Resource{ID: id, Kind: kind, Visibility: events.VisibilityOrg, Approvers: policy.ExecutivesApprove},
+		})
+		return err
+	})
+}
+
+// HubConfigParams are the params of hub.config.
+type HubConfigParams struct {
+	Dir
+	PersonParams
+	Settings fleet.Settings `json:"settings"`
+}
+
+// ConfigureHub changes the settings that are given, and returns all of them. Without a hub
+// its file is changed, and counts when one is started.
+func (c *Company) ConfigureHub(ctx context.Context, p HubConfigParams) (settings fleet.Settings, err error) {
+	if err := c.govern(ctx, p.actor(), "hub", "settings"); err != nil {
+		return settings, err
+	}
+	err = fleet.CallHub(ctx, c.w, fleet.HubConfig, fleet.ConfigRequest{Settings: p.Settings}, &settings)
+	if !fault.Is(err, fault.HubNotRunning) {
+		return settings, err
+	}
+	if !c.w.Exists(fleet.ConfigFile) {
+		return settings, err // there is nothing to configure
+	}
+	return fleet.Configure(c.w, p.Settings)
+}
+
+// StopHubParams are those of the command hub:stop.
+type StopHubParams struct{ Dir }
+
+// stopWithin is how long a hub may take to end.
+const stopWithin = 10 * time.Second
+
+// StopHub ends the hub and waits until it has ended; sessions on other machines go on. It is
+// not OK where none runs.
+func (c *Company) StopHub(ctx context.Context, _ StopHubParams) (OK, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, stopWithin, fault.New(fault.Internal, "the hub did not end within %s", stopWithin))
+	defer cancel()
+	err := fleet.CallHub(ctx, c.w, fleet.HubStop, struct{}{}, nil)
+	if fault.Is(err, fault.HubNotRunning) && !fleet.HubAlive(c.w) {
+		return OK{}, nil
+	}
+	if err != nil && !fault.Is(err, fault.HubNotRunning) { // it ended over the answer
+		return OK{}, err
+	}
+	hold, err := lock.Wait(ctx, c.w.FS, fleet.HubLock())
+	if err != nil {
+		return OK{}, err
+	}
+	return OK{true}, hold.Release()
+}
+
+// InviteWorkerParams are the params of worker.invite.
+type InviteWorkerParams struct {
+	Dir
+	PersonParams
+	Name        string   `json:"name" is:"maxbytes=63"`
+	Labels      []string `json:"labels" is:"optional"`
+	Slots       int      `json:"slots" is:"optional,min=1,max=1000"`
+	Role        string   `json:"role" is:"default=worker,enum=worker"`
+	ExpiresS    int64    `json:"expires_s" is:"optional,min=1,max=604800"`
+	TrustLabels bool     `json:"trust_labels" is:"optional"`
+}
+
+// CheckFields refuses a name and labels that no worker can have.
+func (p *InviteWorkerParams) CheckFields() []fault.Issue { return checkWorker(p.Name, p.Labels) }
+
+func checkWorker(name string, labels []string) (issues []fault.Issue) {
+	refuse := func(why string, path ...any) {
+		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: why})
+	}
+	if name != "" && !fleet.IsName(name) {
+		refuse("must be letters, digits, dots, underscores and hyphens, and no id of a worker", "name")
+	}
+	for i, label := range labels {
+		if !fleet.IsLabel(label) {
+			refuse("is no label", "labels", i)
+		}
+	}
+	if len(labels) > fleet.MaxLabels {
+		refuse(fmt.Sprintf("must have at most %d items", fleet.MaxLabels), "labels")
+	}
+	return issues
+}
+
+// InviteWorker makes a worker that a machine may become with the token, which is kept
+// nowhere. A name in use is fault.Conflict.
+func (c *Company) InviteWorker(ctx context.Context, p InviteWorkerParams) (made fleet.InviteResult, err error) {
+	if err := c.govern(ctx, p.actor(), "worker", p.Name); err != nil {
+		return made, err
+	}
+	return made, fleet.CallHub(ctx, c.w, fleet.HubInvite, fleet.InviteRequest{
+		Name: p.Name, Labels: p.Labels, Slots: p.Slots, ExpiresS: p.ExpiresS, TrustLabels: p.TrustLabels,
+	}, &made)
+}
+
+// workerParams name a worker, and who changes it.
+type workerParams struct {
+	Dir
+	PersonParams
+	WorkerID string `json:"worker_id"` // id or name
+}
+
+// CheckFields refuses what names no worker.
+func (p *workerParams) CheckFields() []fault.Issue {
+	if fleet.IsWorker(p.WorkerID) || fleet.IsName(p.WorkerID) {
+		return nil
+	}
+	return []fault.Issue{{Path: []any{"worker_id"}, Code: "custom", Message: "is neither an id nor a name of a worker"}}
+}
+
+// UpdateWorkerParams are the params of worker.update. What is not given stays.
+type UpdateWorkerParams struct {
+	workerParams
+	Name   string    `json:"name" is:"optional,maxbytes=63"`
+	Labels *[]string `json:"labels" is:"optional"`
+	Slots  int       `json:"slots" is:"optional,min=1,max=1000"`
+}
+
+// CheckFields refuses a name and labels that no worker can have.
+func (p *UpdateWorkerParams) CheckFields() []fault.Issue {
+	issues := p.workerParams.CheckFields()
+	if p.Labels == nil {
+		return append(issues, checkWorker(p.Name, nil)...)
+	}
+	return append(issues, checkWorker(p.Name, *p.Labels)...)
+}
+
+// UpdateWorker changes the name, the labels or the slots of a worker.
+func (c *Company) UpdateWorker(ctx context.Context, p UpdateWorkerParams) (row fleet.WorkerRow, err error) {
+	if err := c.govern(ctx, p.actor(), "worker", p.WorkerID); err != nil {
+		return row, err
+	}
+	return row, fleet.CallHub(ctx, c.w, fleet.HubUpdate, fleet.UpdateRequest{WorkerID: p.WorkerID, Name: p.Name, Labels: p.Labels, Slots: p.Slots}, &row)
+}
+
+// DrainWorkerParams are the params of worker.drain.
+type DrainWorkerParams struct {
+	workerParams
+	On bool `json:"on"`
+}
+
+// DrainWorker says whether a worker takes new sessions. Those that it has go on.
+func (c *Company) DrainWorker(ctx context.Context, p DrainWorkerParams) (row fleet.WorkerRow, err error) {
+	if err := c.govern(ctx, p.actor(), "worker", p.WorkerID); err != nil {
+		return row, err
+	}
+	return row, fleet.CallHub(ctx, c.w, fleet.HubDrain, fleet.DrainRequest{WorkerID: p.WorkerID, On: p.On}, &row)
+}
+
+// RevokeWorkerParams are the params of worker.revoke.
+type RevokeWorkerParams struct {
+	workerParams
+	Reason string `json:"reason" is:"optional,maxbytes=2000"`
+}
+
+// RevokeWorker ends a worker for good, with the sessions that it has.
+func (c *Company) RevokeWorker(ctx context.Context, p RevokeWorkerParams) (result fleet.RevokeResult, err error) {
+	if err := c.govern(ctx, p.actor(), "worker", p.WorkerID); err != nil {
+		return result, err
+	}
+	err = fleet.CallHub(ctx, c.w, fleet.HubRevoke, fleet.RevokeRequest{WorkerID: p.WorkerID, Reason: p.Reason}, &result)
+	if result.Fenced == nil {
+		result.Fenced = []string{}
+	}
+	return result, err
+}

@@ -1,0 +1,42 @@
+package company_test
+
+import (
+	"slices"
+	"testing"
+
+	"ac/company"
+	"ac/feed"
+)
+
+// TestWatchTellsTheEnd: a run that ends while its log is read is watched to its last event,
+// though its record says already that it is over.
+func TestWatchTellsTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	discard := func(run string) {
+		b.must("run.discard", `{"workspace_dir":"DIR","project_id":"PROJECT","run_id":"`+run+`"}`)
+	}
+	watched := func(run string, settled func()) (told []int64) {
+		p := company.WatchRunParams{
+			NamedRunParams: company.NamedRunParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run}, Settled: settled,
+			Told: func(n feed.TranscriptNotification) error {
+				told = append(told, n.Seq)
+				return nil
+			},
+		}
+		if _, err := company.Do(t.Context(), b.all, (*company.Company).WatchRun, p); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+		return told
+	}
+	before := b.run()
+	discard(before)
+	want := watched(before, nil)
+	if !slices.Contains(want, 2) {
+		t.Fatalf("the end is not told: %v", want)
+	}
+	during := b.run()
+	if got := watched(during, func() { discard(during) }); !slices.Contains(got, 2) {
+		t.Errorf("%v in place of %v", got, want)
+	}
+}

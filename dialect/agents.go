@@ -1,0 +1,27 @@
+package dialect
+
+// Agents by the words of clients and options.
+
+import (
+	"strings"
+
+	"ac/company"
+)
+
+// Named is the agent of an id, or of a name, without regard to case.
+func Named(rows []company.AgentRow, name string) (company.AgentRow, bool) {
+	for _, means := range []func(company.AgentRow) bool{
+		func(a company.AgentRow) bool { return a.AgentID == name },
+		func(a company.AgentRow) bool { return a.Name == name },
+		func(a company.AgentRow) bool {
+			return strings.EqualFold(a.AgentID, name) || strings.EqualFold(a.Name, name)
+		},
+	} {
+		for _, a := range rows {
+			if means(a) {
+				return a, true
+			}
+		}
+	}
+	return company.AgentRow{}, false
+}

@@ -1,0 +1,131 @@
+package doctor
+
+// The hub by which other machines execute sessions. Without its folder there is nothing to
+// check.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"ac/fleet"
+	"ac/internal/fault"
+	"ac/internal/proc"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// machines checks what the hub keeps, the sessions that it follows, and what carries its
+// words.
+func (p Patient) machines(ctx context.Context) []Check {
+	if !p.Workspace.Exists(fleet.HubDir) {
+		return nil
+	}
+	return []Check{p.hubFiles(), p.hubAttempts(), p.hubDurability(ctx)}
+}
+
+// hubFiles are who may read what the hub keeps, and what of it cannot be read.
+func (p Patient) hubFiles() Check {
+	const id = "hub.files"
+	w := p.Workspace
+	wide, broken := wideHubFiles(w), []string{}
+	if _, err := workspace.Load(w, fleet.ConfigCodec, fleet.ConfigFile); err != nil && !fault.Is(err, fault.NotFound) {
+		broken = append(broken, fleet.ConfigFile)
+	}
+	_, workers, err := fleet.ReadWorkers(w.FS)
+	if err != nil {
+		return unknown(id, err)
+	}
+	for _, name := range workers {
+		broken = append(broken, path.Join(fleet.WorkersDir, name))
+	}
+	_, attempts, err := fleet.ReadAttempts(w.FS)
+	if err != nil {
+		return unknown(id, err)
+	}
+	for _, name := range attempts {
+		broken = append(broken, path.Join(fleet.AttemptsDir, name))
+	}
+	switch {
+	case len(wide) > 0:
+		return Check{ID: id, Status: Warn, Message: plural(len(wide), "file") + " of the hub can be read by other users", Details: shortened(wide),
+			Hint: "Take their rights away: chmod -R go-rwx " + path.Join(p.Given, fleet.HubDir)}
+	case len(broken) > 0:
+		return Check{ID: id, Status: Warn, Message: plural(len(broken), "file") + " of the hub cannot be read", Details: shortened(broken),
+			Hint: "Restore them from a backup while the hub is down. A worker without a record is not known any more: invite it again."}
+	}
+	return pass(id, "the hub's files are private and readable")
+}
+
+// wideHubFiles are the files and folders of the hub that others may read.
+func wideHubFiles(w *workspace.Workspace) (wide []string) {
+	if !proc.HasModes {
+		return nil
+	}
+	names := []string{fleet.HubDir, fleet.ConfigFile, fleet.KeyFile, fleet.OwnerFile, fleet.CertKeyFile, fleet.WorkersDir, fleet.AttemptsDir, fleet.CarrierDir}
+	for dir, ext := range map[string]string{fleet.WorkersDir: ".yaml", fleet.AttemptsDir: ".json"} {
+		found, err := workspace.Files(w.FS, dir, ext)
+		if err != nil {
+			continue // reading them says why
+		}
+		for _, name := range found {
+			names = append(names, path.Join(dir, name))
+		}
+	}
+	for _, name := range names {
+		if st, err := w.FS.Lstat(name); err == nil && st.Mode().Perm()&0o077 != 0 {
+			wide = append(wide, name)
+		}
+	}
+	return wide
+}
+
+// hubAttempts are the sessions on other machines that no hub follows.
+func (p Patient) hubAttempts() Check {
+	const id = "hub.attempts"
+	attempts, _, err := fleet.ReadAttempts(p.Workspace.FS)
+	if err != nil {
+		return unknown(id, err)
+	}
+	var live []string
+	for i := range attempts {
+		if a := &attempts[i]; a.State != fleet.AttemptDone && a.State != fleet.AttemptFenced {
+			live = append(live, a.SessionRef)
+		}
+	}
+	if len(live) == 0 || fleet.HubAlive(p.Workspace) {
+		return pass(id, "%s on other machines, and a hub for them", plural(len(live), "session"))
+	}
+	return Check{ID: id, Status: Warn, Message: plural(len(live), "session") + " on other machines without a hub", Details: shortened(live),
+		Hint: "Start it: ac hub:start " + p.Given + ". To give one up: ac session:abandon " + p.Given + " REF --reason TEXT"}
+}
+
+// hubWithin is how long the hub may take to say how it does.
+const hubWithin = 2 * time.Second
+
+// hubDurability is what a running hub says of its carrier, and how far the logs are behind.
+func (p Patient) hubDurability(ctx context.Context) Check {
+	const id = "hub.durability"
+	ctx, cancel := context.WithTimeout(ctx, hubWithin)
+	defer cancel()
+	var status fleet.StatusResult
+	err := fleet.CallHub(ctx, p.Workspace, fleet.HubStatus, struct{}{}, &status)
+	switch {
+	case fault.Is(err, fault.HubNotRunning):
+		return pass(id, session.HubNotRunningNote)
+	case errors.Is(err, context.DeadlineExceeded):
+		return Check{ID: id, Status: Warn, Message: "the hub does not answer", Hint: "Stop it and start it again; sessions go on: ac hub:stop " + p.Given}
+	case err != nil:
+		return unknown(id, err)
+	case status.Error != "":
+		return Check{ID: id, Status: Warn, Message: "the hub keeps nothing of what workers say: " + status.Error, Hint: "What is not kept stays with the workers. Mend what the message says."}
+	case status.Connected != nil && !*status.Connected:
+		return Check{ID: id, Status: Warn, Message: "the hub is not connected to what carries its words", Hint: "Workers keep what they have to say. Look at the servers of hub.yaml."}
+	case status.Durability == "weak":
+		return Check{ID: id, Status: Warn, Message: "what carries the words of the hub may lose some after a power cut",
+			Hint: "Nothing is lost for good: it is said again. Set sync_interval: always on every server, with three replicas."}
+	}
+	return pass(id, "%s", fmt.Sprintf("%d events wait to be kept", status.Lag.Drafts))
+}

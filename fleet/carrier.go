@@ -1,0 +1,60 @@
+package fleet
+
+// What a worker needs of the carrier. Package fleet/carrier implements it.
+
+import (
+	"context"
+	"io"
+)
+
+// WorkerCarrier is a worker's connection to its hub. It connects again by itself. It is
+// safe for concurrent use.
+type WorkerCarrier interface {
+	// Ask sends a signed request of a verb and returns the answer, whose signature was
+	// checked. Without an answer within the context, or 5 s, it fails with a fault of
+	// reason carrier_unavailable.
+	Ask(ctx context.Context, verb string, body []byte) (answer []byte, err error)
+	// Publish has the carrier store a signed batch or end of an attempt; id is that of
+	// MessageID. That it returns nil is no promise of the carrier that counts: the draft
+	// is kept until the hub says that it is sealed.
+	Publish(ctx context.Context, attempt, id string, body []byte) error
+	// NextOrder waits for an order for this worker. Its signature was checked; an order
+	// that did not pass was dropped.
+	NextOrder(ctx context.Context) (OrderMessage, error)
+	// Has reports whether an object is stored. Put stores it. Get writes one out; the receiver checks its digest. Delete
+	// removes it and is idempotent.
+	Has(ctx context.Context, name string) (bool, error)
+	Put(ctx context.Context, name string, from io.Reader) error
+	Get(ctx context.Context, name string, to io.Writer) error
+	Delete(ctx context.Context, name string) error
+	// Connections receives a value for each connection that was made, the first one
+	// included: a worker says hello at each. It is closed by Close.
+	Connections() <-chan struct{}
+	// Close ends the connection and waits for its goroutines.
+	Close()
+}
+
+// OrderMessage is an order as it came.
+type OrderMessage struct {
+	Attempt string
+	Body    []byte // an Order
+	// Ack says that the order is not delivered again. Later lets it come again after a
+	// while, as when there is no slot.
+	Ack   func(ctx context.Context) error
+	Later func() error
+}
+
+// TellHandler takes what the hub tells; its signature was checked. attempt is "" for what
+// concerns none. A nil answer sends none.
+type TellHandler func(ctx context.Context, attempt, verb string, body []byte) (answer []byte)
+
+// WorkerLink is what a worker connects with.
+type WorkerLink struct {
+	HubID       string
+	WorkerID    string
+	URLs        []string
+	Fingerprint string // "" for a certificate of a known authority
+	HubKey      string // the public key of the hub
+	Key         Key    // the worker's own; of the invitation to join
+	Tell        TellHandler
+}

@@ -1,0 +1,76 @@
+// Package carrier moves the words of package fleet over NATS with JetStream: the embedded
+// server of a hub, the hub's connection and those of workers, streams, objects and rights.
+// It is the only importer of NATS.
+//
+// The carrier is a road, not an archive: nothing is safe because it was acknowledged here.
+// A hub makes again whatever streams are missing, and the others send again.
+package carrier
+
+import (
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"ac/fleet"
+	"ac/internal/fault"
+)
+
+// Fixed times of connections.
+const (
+	pingEvery        = 5 * time.Second
+	pingsOut         = 2
+	askWithin        = 5 * time.Second
+	reconnectSoonest = 200 * time.Millisecond
+	reconnectLatest  = 5 * time.Second
+	replyWithin      = 30 * time.Second // that a worker may take to answer what it is told
+	publishWithin    = 5 * time.Second
+)
+
+// Limits of what the carrier stores.
+const (
+	maxOrders    = 256 << 20
+	maxDrafts    = 1 << 30
+	maxStore     = 12 << 30
+	maxMemory    = 64 << 20
+	chunk        = 128 << 10
+	objectsFor   = 7 * 24 * time.Hour
+	ordersFor    = time.Hour
+	duplicateFor = 2 * time.Minute
+	ackWithin    = 30 * time.Second
+)
+
+// ingest is the consumer of the drafts.
+const ingest = "ingest"
+
+// unavailable is the error of a carrier that could not do what it was asked for.
+func unavailable(what string, err error) error {
+	return fault.New(fleet.CarrierUnavailable, "%s: %w", what, err)
+}
+
+// reconnectDelay doubles from reconnectSoonest to reconnectLatest.
+func reconnectDelay(attempts int) time.Duration {
+	return min(reconnectSoonest<<min(max(attempts-1, 0), 10), reconnectLatest)
+}
+
+// options are those of every connection.
+func options(name string, key fleet.Key) []nats.Option {
+	return []nats.Option{
+		nats.Name(name),
+		nats.Nkey(key.Public(), func(nonce []byte) ([]byte, error) { return key.Raw(nonce), nil }),
+		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut),
+		nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay), nats.ReconnectBufSize(-1),
+		nats.NoEcho(), nats.DontRandomize(),
+	}
+}
+
+// message makes a signed message.
+func message(key fleet.Key, subject string, body []byte) *nats.Msg {
+	m := nats.NewMsg(subject)
+	m.Data = body
+	m.Header.Set(fleet.SignatureHeader, key.Sign(subject, body))
+	return m
+}
+
+// errForged is for messages whose signature does not fit.
+var errForged = errors.New("the message is not signed by who it should be from")

@@ -1,0 +1,91 @@
+package carrier
+
+// The certificate of the embedded server: our own, pinned by its fingerprint in tokens, or
+// the user's, checked by name.
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// certLife is how long a certificate of our own is valid.
+const certLife = 10 * 365 * 24 * time.Hour
+
+// NewCertificate makes a certificate of our own and its key, as PEM.
+func NewCertificate(now time.Time) (cert, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "ac hub"},
+		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(certLife),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: []string{"ac-hub"},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		return nil, nil, err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), nil
+}
+
+// Fingerprint is the SHA-256 of a certificate, in hexadecimal.
+func Fingerprint(certPEM []byte) (string, error) {
+	block, _ := pem.Decode(certPEM)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return "", errors.New("the certificate is not PEM")
+	}
+	sum := sha256.Sum256(block.Bytes)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// serverTLS is how the embedded server listens.
+func serverTLS(certPEM, keyPEM []byte) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate of the hub: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}, nil
+}
+
+// clientTLS is how a worker connects: to the certificate of a fingerprint, or by name and
+// the authorities of the system where there is none.
+func clientTLS(fingerprint string) *tls.Config {
+	if fingerprint == "" {
+		return &tls.Config{MinVersion: tls.VersionTLS13}
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared below
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) == 0 {
+				return errors.New("the hub showed no certificate")
+			}
+			if sum := sha256.Sum256(state.PeerCertificates[0].Raw); hex.EncodeToString(sum[:]) != fingerprint {
+				return errors.New("the certificate is not the one that the invitation names")
+			}
+			return nil
+		},
+	}
+}

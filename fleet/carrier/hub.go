@@ -1,0 +1,316 @@
+package carrier
+
+// The hub's connection: orders out, drafts in, requests of workers answered.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ac/fleet"
+	"ac/internal/fault"
+)
+
+// Asked is a request of a worker as it came.
+type Asked struct {
+	Worker    string
+	Verb      string
+	Subject   string
+	Body      []byte
+	Signature string
+}
+
+// HubOptions are those of a hub's connection.
+type HubOptions struct {
+	HubID  string
+	Key    fleet.Key
+	Server *Server
+	Log    *slog.Logger
+	// Answer answers a request of a worker; a nil answer sends none. It verifies the
+	// signature: it knows the workers' keys. It is called by several goroutines.
+	Answer func(ctx context.Context, a Asked) []byte
+	// Workers are those that have a consumer and a bucket.
+	Workers func() []string
+}
+
+// Hub is a hub's connection. It is safe for concurrent use.
+type Hub struct {
+	options  HubOptions
+	subjects fleet.Subjects
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	drafts   chan Draft
+	cancel   context.CancelFunc
+	ctx      context.Context //nolint:containedctx // of the goroutines below
+	wg       sync.WaitGroup
+	slots    chan struct{} // of requests that are being answered
+}
+
+// Draft is a batch or an end as it came.
+type Draft struct {
+	Worker    string
+	Attempt   string
+	Subject   string
+	Body      []byte
+	Signature string
+	// Ack says that it is durable in the chain or needs no more to come. Later has it come
+	// again after a second.
+	Ack   func()
+	Later func()
+}
+
+// maxAnswers bounds the requests that are answered at once.
+const maxAnswers = 256
+
+// ConnectHub connects to the embedded server and makes the streams that are missing.
+func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
+	h := &Hub{options: o, subjects: fleet.Subjects{Hub: o.HubID}, drafts: make(chan Draft, 512), slots: make(chan struct{}, maxAnswers)}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	var err error
+	if h.conn, err = nats.Connect("", append(options("ac-hub", o.Key), nats.InProcessServer(o.Server))...); err != nil {
+		h.cancel()
+		return nil, unavailable("connect to the carrier", err)
+	}
+	if h.js, err = jetstream.New(h.conn, jetstream.WithDefaultTimeout(askWithin)); err == nil {
+		err = h.Ensure(ctx)
+	}
+	if err == nil {
+		_, err = h.conn.Subscribe(h.subjects.All("ask"), h.asked)
+	}
+	if err != nil {
+		h.Close()
+		return nil, err
+	}
+	h.wg.Go(h.consume)
+	return h, nil
+}
+
+// Ensure makes the streams and consumers that are missing.
+func (h *Hub) Ensure(ctx context.Context) error {
+	for _, config := range []jetstream.StreamConfig{
+		{
+			Name: h.subjects.OrdersStream(), Subjects: []string{h.subjects.All("order")}, Retention: jetstream.WorkQueuePolicy,
+			Discard: jetstream.DiscardNew, MaxBytes: maxOrders, MaxAge: ordersFor, MaxMsgSize: fleet.MaxMessage, Duplicates: duplicateFor,
+		},
+		{
+			Name: h.subjects.DraftsStream(), Subjects: []string{h.subjects.All("draft")}, Retention: jetstream.WorkQueuePolicy,
+			Discard: jetstream.DiscardNew, MaxBytes: maxDrafts, MaxMsgSize: fleet.MaxMessage, Duplicates: duplicateFor,
+		},
+	} {
+		if _, err := h.js.CreateOrUpdateStream(ctx, config); err != nil {
+			return unavailable("make the stream "+config.Name, err)
+		}
+	}
+	if _, err := h.js.CreateOrUpdateConsumer(ctx, h.subjects.DraftsStream(), jetstream.ConsumerConfig{
+		Durable: ingest, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWithin, MaxDeliver: -1, MaxAckPending: 1024,
+	}); err != nil {
+		return unavailable("make the consumer of drafts", err)
+	}
+	for _, worker := range h.options.Workers() {
+		if err := h.EnsureWorker(ctx, worker); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EnsureWorker makes what a worker reads and writes. It is idempotent.
+func (h *Hub) EnsureWorker(ctx context.Context, worker string) error {
+	if _, err := h.js.CreateOrUpdateConsumer(ctx, h.subjects.OrdersStream(), jetstream.ConsumerConfig{
+		Durable: worker, FilterSubject: h.subjects.Of("order", worker), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWithin,
+		MaxDeliver: 10, MaxAckPending: 16, MaxWaiting: 4,
+	}); err != nil {
+		return unavailable("make the queue of worker "+worker, err)
+	}
+	// Its size is bounded by that of the whole store: a bound of its own would be reserved
+	// for it, and few workers would fit.
+	if _, err := h.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: h.subjects.Bucket(worker), TTL: objectsFor}); err != nil {
+		return unavailable("make the object store of worker "+worker, err)
+	}
+	return nil
+}
+
+// RemoveWorker removes what EnsureWorker made. It is idempotent.
+func (h *Hub) RemoveWorker(ctx context.Context, worker string) error {
+	err := h.js.DeleteConsumer(ctx, h.subjects.OrdersStream(), worker)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = nil
+	}
+	dropErr := h.js.DeleteObjectStore(ctx, h.subjects.Bucket(worker))
+	if errors.Is(dropErr, jetstream.ErrStreamNotFound) || errors.Is(dropErr, jetstream.ErrBucketNotFound) {
+		dropErr = nil
+	}
+	return errors.Join(err, dropErr)
+}
+
+// PublishOrder stores an order for a worker. Streams that are missing are made first.
+func (h *Hub) PublishOrder(ctx context.Context, worker, attempt string, body []byte) error {
+	m := message(h.options.Key, h.subjects.Order(worker, attempt), body)
+	_, err := h.js.PublishMsg(ctx, m, jetstream.WithMsgID(attempt), jetstream.WithExpectStream(h.subjects.OrdersStream()))
+	if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err := h.Ensure(ctx); err != nil {
+			return err
+		}
+		_, err = h.js.PublishMsg(ctx, m, jetstream.WithMsgID(attempt))
+	}
+	if err != nil {
+		return unavailable("publish the order", err)
+	}
+	return nil
+}
+
+// DeleteOrder takes an order back that was not acknowledged. It is idempotent.
+func (h *Hub) DeleteOrder(ctx context.Context, worker, attempt string) error {
+	stream, err := h.js.Stream(ctx, h.subjects.OrdersStream())
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(h.subjects.Order(worker, attempt)))
+	}
+	if err != nil {
+		return unavailable("take back the order", err)
+	}
+	return nil
+}
+
+// Drafts has the batches and ends of all workers. It is closed by Close.
+func (h *Hub) Drafts() <-chan Draft { return h.drafts }
+
+// consume reads the drafts, and begins anew when the carrier forgot.
+func (h *Hub) consume() {
+	defer close(h.drafts)
+	for wait := reconnectSoonest; h.ctx.Err() == nil; wait = min(2*wait, reconnectLatest) {
+		if err := h.consumeOnce(func() { wait = reconnectSoonest }); err != nil && h.ctx.Err() == nil {
+			h.options.Log.Warn("the drafts cannot be read", "error", err)
+			if err := h.Ensure(h.ctx); err != nil {
+				h.options.Log.Warn("the streams cannot be made", "error", err)
+			}
+		}
+		select {
+		case <-h.ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (h *Hub) consumeOnce(came func()) error {
+	consumer, err := h.js.Consumer(h.ctx, h.subjects.DraftsStream(), ingest)
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(256), jetstream.PullHeartbeat(pingEvery))
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(jetstream.NextContext(h.ctx))
+		if err != nil {
+			return err
+		}
+		came()
+		kind, worker, attempt, err := h.subjects.Parse(m.Subject())
+		if err != nil || kind != "draft" || !fleet.IsAttempt(attempt) {
+			_ = m.Term() // it can never be taken
+			continue
+		}
+		d := Draft{
+			Worker: worker, Attempt: attempt, Subject: m.Subject(), Body: m.Data(), Signature: m.Headers().Get(fleet.SignatureHeader),
+			Ack:   func() { _ = m.Ack() }, // it comes again where this is lost, and is known then
+			Later: func() { _ = m.NakWithDelay(time.Second) },
+		}
+		select {
+		case h.drafts <- d:
+		case <-h.ctx.Done():
+			return context.Cause(h.ctx)
+		}
+	}
+}
+
+// asked answers a request in a goroutine of its own. Answers go to the inbox of the worker
+// that asked and nowhere else.
+func (h *Hub) asked(m *nats.Msg) {
+	kind, worker, verb, err := h.subjects.Parse(m.Subject)
+	if err != nil || kind != "ask" || !strings.HasPrefix(m.Reply, fleet.Inbox(worker)+".") {
+		return
+	}
+	select {
+	case h.slots <- struct{}{}:
+	case <-h.ctx.Done():
+		return
+	}
+	h.wg.Go(func() {
+		defer func() { <-h.slots }()
+		answer := h.options.Answer(h.ctx, Asked{Worker: worker, Verb: verb, Subject: m.Subject, Body: m.Data, Signature: m.Header.Get(fleet.SignatureHeader)})
+		if answer != nil {
+			_ = h.conn.PublishMsg(message(h.options.Key, m.Reply, answer)) // who asked asks again
+		}
+	})
+}
+
+// Tell tells a worker something and waits for its signed answer. Who the answer is from is
+// checked by its public key.
+func (h *Hub) Tell(ctx context.Context, worker, publicKey, attempt, verb string, body []byte) ([]byte, error) {
+	reply, err := h.conn.RequestMsgWithContext(ctx, message(h.options.Key, h.subjects.Tell(worker, attempt, verb), body))
+	switch {
+	case errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrConnectionClosed):
+		return nil, fault.New(fleet.WorkerUnreachable, "the worker is not connected")
+	case err != nil && ctx.Err() != nil:
+		return nil, fault.New(fleet.WorkerUnreachable, "the worker did not answer: %w", context.Cause(ctx))
+	case err != nil:
+		return nil, unavailable("tell the worker", err)
+	case !fleet.Verify(publicKey, reply.Subject, reply.Data, reply.Header.Get(fleet.SignatureHeader)):
+		return nil, fault.New(fleet.WorkerUnreachable, "the worker's answer: %w", errForged)
+	}
+	return reply.Data, nil
+}
+
+// Notify tells a worker something that has no answer, best effort.
+func (h *Hub) Notify(worker, verb string, body []byte) {
+	_ = h.conn.PublishMsg(message(h.options.Key, h.subjects.Tell(worker, "", verb), body)) // the next beat says it, too
+}
+
+// Put stores an object for a worker.
+func (h *Hub) Put(ctx context.Context, worker, name string, from io.Reader) error {
+	return putObject(ctx, h.js, h.subjects.Bucket(worker), name, from)
+}
+
+// Get writes an object of a worker out.
+func (h *Hub) Get(ctx context.Context, worker, name string, to io.Writer) error {
+	return getObject(ctx, h.js, h.subjects.Bucket(worker), name, to)
+}
+
+// Delete removes an object of a worker. It is idempotent.
+func (h *Hub) Delete(ctx context.Context, worker, name string) error {
+	return deleteObject(ctx, h.js, h.subjects.Bucket(worker), name)
+}
+
+// Counts is what the streams hold.
+func (h *Hub) Counts(ctx context.Context) (counts fleet.StreamCounts, err error) {
+	for name, to := range map[string]*int64{h.subjects.OrdersStream(): &counts.Orders, h.subjects.DraftsStream(): &counts.Drafts} {
+		stream, err := h.js.Stream(ctx, name)
+		if err != nil {
+			return counts, unavailable("look at the streams", err)
+		}
+		state := stream.CachedInfo().State
+		*to = int64(state.Msgs)            //nolint:gosec // far below
+		counts.Bytes += int64(state.Bytes) //nolint:gosec // far below
+	}
+	return counts, nil
+}
+
+// Connected reports whether the carrier can be reached.
+func (h *Hub) Connected() bool { return h.conn.IsConnected() }
+
+// Close ends the connection and waits for its goroutines. Answers that are being made are
+// not sent any more.
+func (h *Hub) Close() {
+	h.cancel()
+	h.conn.Close()
+	h.wg.Wait()
+}

@@ -1,0 +1,59 @@
+package carrier
+
+// Who may publish and read what. The server checks it; signatures check the rest.
+
+import (
+	"github.com/nats-io/nats-server/v2/server"
+
+	"ac/fleet"
+)
+
+// User is somebody who may connect.
+type User struct {
+	Worker    string
+	PublicKey string
+	Invited   bool // may join, and nothing else
+}
+
+// Rights are the subjects that a user may publish to and subscribe to.
+type Rights struct {
+	Publish   []string `json:"publish"`
+	Subscribe []string `json:"subscribe"`
+	// Responses: it may answer each request once.
+	Responses bool `json:"responses,omitempty"`
+}
+
+// RightsOf are the rights of a user of a hub.
+func RightsOf(hub string, u User) Rights {
+	s := fleet.Subjects{Hub: hub}
+	inbox := fleet.Inbox(u.Worker) + ".>"
+	if u.Invited {
+		return Rights{Publish: []string{s.Ask(u.Worker, fleet.AskJoin)}, Subscribe: []string{inbox}}
+	}
+	orders, bucket := s.OrdersStream()+"."+u.Worker, "OBJ_"+s.Bucket(u.Worker)
+	objects := "$O." + s.Bucket(u.Worker)
+	return Rights{
+		Publish: []string{
+			s.Of("draft", u.Worker), s.Of("ask", u.Worker),
+			"$JS.API.CONSUMER.INFO." + orders, "$JS.API.CONSUMER.MSG.NEXT." + orders, "$JS.ACK." + orders + ".>",
+			"$JS.API.STREAM.INFO." + bucket, "$JS.API.STREAM.MSG.GET." + bucket,
+			"$JS.API.DIRECT.GET." + bucket, "$JS.API.DIRECT.GET." + bucket + ".>", "$JS.API.STREAM.PURGE." + bucket,
+			"$JS.API.CONSUMER.CREATE." + bucket + ".>", "$JS.API.CONSUMER.DELETE." + bucket + ".>", "$JS.FC." + bucket + ".>",
+			objects + ".C.>", objects + ".M.>",
+		},
+		Subscribe: []string{inbox, s.Of("tell", u.Worker)},
+		Responses: true,
+	}
+}
+
+// nkeyUser is a user as the embedded server knows it.
+func nkeyUser(hub string, u User) *server.NkeyUser {
+	r := RightsOf(hub, u)
+	p := &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: r.Publish}, Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
+	}
+	if r.Responses {
+		p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: replyWithin}
+	}
+	return &server.NkeyUser{Nkey: u.PublicKey, Permissions: p}
+}

@@ -1,0 +1,225 @@
+package carrier
+
+// A worker's connection.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"ac/fleet"
+)
+
+// worker is a fleet.WorkerCarrier.
+type worker struct {
+	link        fleet.WorkerLink
+	subjects    fleet.Subjects
+	conn        *nats.Conn
+	js          jetstream.JetStream
+	connections chan struct{}
+	ctx         context.Context //nolint:containedctx // of what the hub tells
+	cancel      context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	telling sync.WaitGroup
+	orders  jetstream.MessagesContext // nil until the first order is waited for
+}
+
+// ConnectWorker connects a worker to its hub. It fails when no address can be reached within
+// the context; later it connects again by itself, for ever.
+func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
+	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
+	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	o := append(options("ac-worker", link.Key), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
+		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) { w.connected() }))
+	conn, err := nats.Connect(strings.Join(link.URLs, ","), o...)
+	if err != nil {
+		w.cancel()
+		return nil, unavailable("connect to the hub at "+strings.Join(link.URLs, ", "), err)
+	}
+	w.conn = conn
+	if w.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(publishWithin)); err == nil && link.Tell != nil {
+		_, err = conn.Subscribe(w.subjects.Of("tell", link.WorkerID), w.told)
+	}
+	if err == nil {
+		err = conn.FlushWithContext(flushContext(ctx))
+	}
+	if err != nil {
+		w.Close()
+		return nil, unavailable("connect to the hub", err)
+	}
+	return w, nil
+}
+
+// flushContext is a context that has a deadline, which a flush needs.
+func flushContext(ctx context.Context) context.Context {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx
+	}
+	bounded, cancel := context.WithTimeout(ctx, askWithin)
+	context.AfterFunc(bounded, cancel)
+	return bounded
+}
+
+func (w *worker) connected() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	select {
+	case w.connections <- struct{}{}:
+	default: // one is known already
+	}
+}
+
+// Connections implements fleet.WorkerCarrier.
+func (w *worker) Connections() <-chan struct{} { return w.connections }
+
+// Ask implements fleet.WorkerCarrier.
+func (w *worker) Ask(ctx context.Context, verb string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	reply, err := w.conn.RequestMsgWithContext(ctx, message(w.link.Key, w.subjects.Ask(w.link.WorkerID, verb), body))
+	if err == nil && !fleet.Verify(w.link.HubKey, reply.Subject, reply.Data, reply.Header.Get(fleet.SignatureHeader)) {
+		err = errForged
+	}
+	if err != nil {
+		return nil, unavailable("ask the hub ("+verb+")", err)
+	}
+	return reply.Data, nil
+}
+
+// Publish implements fleet.WorkerCarrier.
+func (w *worker) Publish(ctx context.Context, attempt, id string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, publishWithin)
+	defer cancel()
+	_, err := w.js.PublishMsg(ctx, message(w.link.Key, w.subjects.Draft(w.link.WorkerID, attempt), body), jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		return unavailable("publish to the hub", err)
+	}
+	return nil
+}
+
+// told passes on what the hub tells, if it is the hub.
+func (w *worker) told(m *nats.Msg) {
+	_, _, rest, err := w.subjects.Parse(m.Subject)
+	if err != nil || !fleet.Verify(w.link.HubKey, m.Subject, m.Data, m.Header.Get(fleet.SignatureHeader)) {
+		return
+	}
+	attempt, verb, ofAttempt := strings.Cut(rest, ".")
+	if !ofAttempt {
+		attempt, verb = "", rest
+	} else if !fleet.IsAttempt(attempt) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.telling.Go(func() {
+		if answer := w.link.Tell(w.ctx, attempt, verb, m.Data); answer != nil && m.Reply != "" {
+			_ = w.conn.PublishMsg(message(w.link.Key, m.Reply, answer)) // the hub tells again
+		}
+	})
+}
+
+// NextOrder implements fleet.WorkerCarrier. One goroutine at a time calls it.
+func (w *worker) NextOrder(ctx context.Context) (fleet.OrderMessage, error) {
+	for {
+		messages, err := w.queue(ctx)
+		if err != nil {
+			return fleet.OrderMessage{}, unavailable("wait for orders", err)
+		}
+		m, err := messages.Next(jetstream.NextContext(ctx))
+		if err != nil {
+			w.leaveQueue()
+			if ctx.Err() != nil {
+				return fleet.OrderMessage{}, context.Cause(ctx)
+			}
+			return fleet.OrderMessage{}, unavailable("wait for orders", err)
+		}
+		_, _, attempt, err := w.subjects.Parse(m.Subject())
+		if err != nil || !fleet.IsAttempt(attempt) || !fleet.Verify(w.link.HubKey, m.Subject(), m.Data(), m.Headers().Get(fleet.SignatureHeader)) {
+			_ = m.Term() // nobody who may order anything said it
+			continue
+		}
+		return fleet.OrderMessage{Attempt: attempt, Body: m.Data(),
+			Ack:   func(ctx context.Context) error { return m.DoubleAck(ctx) },
+			Later: func() error { return m.NakWithDelay(time.Second) },
+		}, nil
+	}
+}
+
+// queue is the worker's queue of orders, opened when needed. A message at a time is asked
+// for, so that none waits in a worker that has no slot.
+func (w *worker) queue(ctx context.Context) (jetstream.MessagesContext, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, errors.New("the connection is closed")
+	}
+	if w.orders != nil {
+		return w.orders, nil
+	}
+	consumer, err := w.js.Consumer(ctx, w.subjects.OrdersStream(), w.link.WorkerID)
+	if err != nil {
+		return nil, fmt.Errorf("find the queue: %w", err)
+	}
+	w.orders, err = consumer.Messages(jetstream.PullMaxMessages(1), jetstream.PullHeartbeat(pingEvery))
+	return w.orders, err
+}
+
+func (w *worker) leaveQueue() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.orders != nil {
+		w.orders.Stop()
+		w.orders = nil
+	}
+}
+
+// Has implements fleet.WorkerCarrier.
+func (w *worker) Has(ctx context.Context, name string) (bool, error) {
+	return hasObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name)
+}
+
+// Put implements fleet.WorkerCarrier.
+func (w *worker) Put(ctx context.Context, name string, from io.Reader) error {
+	return putObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name, from)
+}
+
+// Get implements fleet.WorkerCarrier.
+func (w *worker) Get(ctx context.Context, name string, to io.Writer) error {
+	return getObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name, to)
+}
+
+// Delete implements fleet.WorkerCarrier.
+func (w *worker) Delete(ctx context.Context, name string) error {
+	return deleteObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name)
+}
+
+// Close implements fleet.WorkerCarrier.
+func (w *worker) Close() {
+	w.mu.Lock()
+	already := w.closed
+	w.closed = true
+	w.mu.Unlock()
+	if already {
+		return
+	}
+	w.cancel()
+	w.leaveQueue()
+	w.telling.Wait()
+	w.conn.Close()
+	close(w.connections)
+}

@@ -1,0 +1,58 @@
+package fleet
+
+// Changing the settings in hub.yaml.
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/workspace"
+)
+
+// Configure changes the settings that are given in the file of a hub that does not run, and
+// returns all of them. It holds the hub's lock meanwhile: where a hub has just been started
+// the error is fault.Locked.
+func Configure(w *workspace.Workspace, given Settings) (Settings, error) {
+	hold, err := lock.Try(w.FS, HubLock())
+	if errors.Is(err, lock.ErrBusy) {
+		err = fault.New(fault.Locked, "the hub is being started or ended; try again")
+	}
+	if err != nil {
+		return Settings{}, err
+	}
+	defer func() { _ = hold.Release() }() // it ends with the process at the latest
+	config, err := workspace.Load(w, ConfigCodec, ConfigFile)
+	if err != nil {
+		return Settings{}, err
+	}
+	kept := Settings{}
+	if config.Settings != nil {
+		kept = *config.Settings
+	}
+	kept = kept.Over(given)
+	all := Defaults().Over(kept)
+	if err := all.Check(); err != nil {
+		return Settings{}, err
+	}
+	config.Settings = &kept
+	text, err := ConfigCodec.Encode(config)
+	if err != nil {
+		return Settings{}, err
+	}
+	return all, w.Replace(ConfigFile, text, 0o600)
+}
+
+// SettingNames are the names of all settings.
+func SettingNames() []string {
+	of := reflect.TypeFor[Settings]()
+	var names []string
+	for i := range of.NumField() {
+		if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

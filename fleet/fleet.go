@@ -1,0 +1,35 @@
+// Package fleet is what a hub and its workers say to each other: the words of the wire,
+// the names of its subjects, invitations, signatures; the hub's own documents; and the
+// client of the hub's socket, by which other processes on the hub's machine reach it.
+//
+// The hub is the process on the machine of a workspace that places sessions on other
+// machines. A worker is the process there that executes them. An attempt is one
+// placement of one session on one worker; its epoch counts the placements of that
+// session, and only the newest may write.
+//
+// Invariants:
+//   - Nothing here knows what carries the words (package fleet/carrier does), so a
+//     program that links this package links no message broker.
+//   - What is decoded from the wire was verified before (Verify), and is checked again
+//     before it touches a path or a log.
+package fleet
+
+// Protocol is the version of the words between a hub and its workers.
+const Protocol = 1
+
+// OrderVersion is the version of an Order, OrderOldest the oldest one that is understood.
+const (
+	OrderVersion = 1
+	OrderOldest  = 1
+)
+
+// Limits of the wire.
+const (
+	MaxOrder       = 768 << 10 // bytes of an encoded order
+	MaxBatch       = 512 << 10 // bytes of the drafts of a batch
+	MaxBatchDrafts = 256
+	MaxPayload     = 2 << 20 // bytes of a draft's payload
+	MaxMessage     = 1 << 20 // bytes of a message of the carrier
+	// MaxUnderWay is how many batches of an attempt may be unacknowledged.
+	MaxUnderWay = 32
+)

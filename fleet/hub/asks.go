@@ -1,0 +1,298 @@
+package hub
+
+// What workers ask: signatures and repetitions first, then one function for each verb.
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"ac/fleet"
+	"ac/fleet/carrier"
+	"ac/internal/clock"
+	"ac/internal/fault"
+)
+
+// stamps tells requests apart that were heard already. A worker's process is its boot; an
+// earlier boot of it is not heard any more.
+type stamps struct {
+	boot    string
+	earlier map[string]bool
+	highest int64
+	heard   map[int64]bool
+}
+
+// window is how far requests of one process may overtake each other.
+const window = 1024
+
+// fresh reports whether a stamp was not heard before, and remembers it.
+func (s *stamps) fresh(stamp fleet.Stamp) bool {
+	if stamp.Boot == "" || stamp.Seq <= 0 || s.earlier[stamp.Boot] {
+		return false
+	}
+	if stamp.Boot != s.boot {
+		if s.earlier == nil {
+			s.earlier = map[string]bool{}
+		}
+		if s.boot != "" {
+			s.earlier[s.boot] = true
+		}
+		s.boot, s.highest, s.heard = stamp.Boot, 0, map[int64]bool{}
+	}
+	if stamp.Seq <= s.highest-window || s.heard[stamp.Seq] {
+		return false
+	}
+	s.heard[stamp.Seq] = true
+	if stamp.Seq > s.highest {
+		s.highest = stamp.Seq
+		for seq := range s.heard {
+			if seq <= s.highest-window {
+				delete(s.heard, seq)
+			}
+		}
+	}
+	return true
+}
+
+// answer answers a request of a worker; nil for what is not from who it says, or was
+// answered before.
+func (h *Hub) answer(ctx context.Context, a carrier.Asked) []byte {
+	select {
+	case <-h.loaded: // before that, attempts would seem unknown that are not
+	case <-ctx.Done():
+		return nil
+	}
+	var stamp fleet.Stamp
+	if json.Unmarshal(a.Body, &stamp) != nil || !h.authentic(a, stamp) {
+		h.refused.Add(1)
+		return nil
+	}
+	reply, err := h.serve(ctx, a, stamp)
+	if err != nil {
+		reply = struct{ fleet.Reply }{fleet.Refusal(stamp.Seq, err)}
+	}
+	text, err := json.Marshal(reply)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// authentic checks the signature of a request by the key that its worker has now, and
+// whether it is new.
+func (h *Hub) authentic(a carrier.Asked, stamp fleet.Stamp) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.workers[a.Worker]
+	if w == nil || w.record.State == fleet.WorkerRevoked {
+		return false
+	}
+	key := w.record.PublicKey
+	if a.Verb == fleet.AskJoin {
+		switch key = w.joinedBy; {
+		case w.record.Invite != nil:
+			key = w.record.Invite.PublicKey
+		case h.w.Env.Clock.Now().Sub(w.joinedAt) >= joinGrace:
+			return false
+		}
+	}
+	return key != "" && fleet.Verify(key, a.Subject, a.Body, a.Signature) && w.stamps.fresh(stamp)
+}
+
+// serve decodes a request and has it carried out.
+func (h *Hub) serve(ctx context.Context, a carrier.Asked, stamp fleet.Stamp) (any, error) {
+	switch a.Verb {
+	case fleet.AskJoin:
+		return asking(a, stamp, h.join)
+	case fleet.AskHello:
+		return asking(a, stamp, func(id string, p fleet.Hello) (fleet.HelloReply, error) { return h.greet(ctx, id, p) })
+	case fleet.AskBeat:
+		return asking(a, stamp, h.heard)
+	case fleet.AskClaim:
+		return asking(a, stamp, func(id string, p fleet.GiveUp) (fleet.ClaimReply, error) { return h.claim(ctx, id, p) })
+	case fleet.AskObject:
+		return asking(a, stamp, func(id string, p fleet.ObjectAsk) (fleet.ObjectReply, error) { return h.objectTaken(id, p) })
+	}
+	return nil, fault.New(fault.Unsupported, "this hub does not know %s", a.Verb)
+}
+
+// answered is a reply whose seq can be set.
+type answered[R any] interface {
+	*R
+	Stamped(seq int64)
+}
+
+func asking[P, R any, A answered[R]](a carrier.Asked, stamp fleet.Stamp, do func(worker string, p P) (R, error)) (any, error) {
+	var p P
+	if err := json.Unmarshal(a.Body, &p); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
+	}
+	reply, err := do(a.Worker, p)
+	if err != nil {
+		return nil, err
+	}
+	A(&reply).Stamped(stamp.Seq)
+	return reply, nil
+}
+
+// join makes an invitation a worker. Its key is durable before it is answered.
+func (h *Hub) join(id string, p fleet.Join) (reply fleet.JoinReply, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w, now := h.workers[id], h.w.Env.Clock.Now()
+	switch {
+	case w.record.Invite == nil && p.PublicKey != "" && p.PublicKey == w.record.PublicKey:
+		return h.joined(w), nil // the answer was lost
+	case w.record.Invite == nil || expired(w.record.Invite, now):
+		return reply, fault.New(fleet.InviteSpent, "the invitation was used or has expired; ac worker:invite makes another one")
+	case p.Nonce == "":
+		if w.nonce, err = nonce(); err != nil {
+			return reply, err
+		}
+		return fleet.JoinReply{Nonce: w.nonce, Settings: h.settings}, nil
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(p.Signature)
+	if err != nil || w.nonce == "" || p.Nonce != w.nonce || !fleet.VerifyRaw(p.PublicKey, fleet.JoinText(h.config.HubID, id, p.Nonce, p.PublicKey), signature) {
+		return reply, fault.New(fault.Denied, "the new key did not sign the hub's nonce")
+	}
+	by := w.record.Invite.PublicKey
+	if err := h.amend(w, func(r *fleet.WorkerRecord) {
+		r.PublicKey, r.Instance, r.State, r.JoinedAt, r.Invite = p.PublicKey, p.Instance, fleet.WorkerActive, clock.Stamp(now), nil
+	}); err != nil {
+		return reply, err
+	}
+	w.nonce, w.joinedBy, w.joinedAt = "", by, now
+	if err := h.admit(); err != nil {
+		return reply, err
+	}
+	return h.joined(w), nil
+}
+
+func (h *Hub) joined(w *worker) fleet.JoinReply {
+	return fleet.JoinReply{
+		HubID: h.config.HubID, WorkerID: w.record.ID, Name: w.record.Name, Labels: w.record.Labels, Slots: w.record.Slots, Settings: h.settings,
+	}
+}
+
+// greet takes what a worker says of itself at a connection.
+func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.HelloReply, err error) {
+	if p.Protocol[0] > fleet.Protocol || p.Protocol[1] < fleet.Protocol {
+		return reply, fault.New(fleet.Incompatible, "the hub speaks version %d, the worker %d to %d", fleet.Protocol, p.Protocol[0], p.Protocol[1])
+	}
+	h.mu.Lock()
+	w := h.workers[id]
+	if w.instance != "" && w.instance != p.Instance && h.online(w) {
+		h.mu.Unlock()
+		return reply, fault.New(fleet.DuplicateWorker, "worker %s runs on another machine; each machine needs an invitation of its own", w.record.Name)
+	}
+	w.instance, w.hello, w.seen = p.Instance, &p, h.o.Elapsed()
+	w.beat.DiskFree = -1
+	err = h.amend(w, func(r *fleet.WorkerRecord) {
+		r.Instance, r.Last = p.Instance, lastSeen(p, w.offset, h.w.Env.Clock.Now())
+	})
+	order, _ := orders(p).Common(ours())
+	reply = fleet.HelloReply{
+		Protocol: fleet.Protocol, Order: order, Hub: fleet.HubVersion{Boot: h.boot, Version: h.o.Version}, Attempts: map[string]fleet.AttemptReply{},
+		Settings: h.settings, Slots: w.record.Slots, Name: w.record.Name, Drain: w.record.State == fleet.WorkerDraining,
+	}
+	h.mu.Unlock()
+	if err != nil {
+		return reply, err
+	}
+	for _, a := range p.Attempts {
+		if a.NeverStarted {
+			h.giveUp(ctx, id, a.Attempt, withdrawnNeverStarted)
+		}
+		reply.Attempts[a.Attempt] = h.stateOf(id, a.Attempt)
+	}
+	h.heardOf(ctx, id)
+	h.look()
+	return reply, nil
+}
+
+func lastSeen(p fleet.Hello, offset int64, now time.Time) *fleet.LastSeen {
+	last := &fleet.LastSeen{
+		SeenAt: clock.Stamp(now), Version: p.Version, Protocol: p.Protocol[1], Orders: p.Orders[:], OS: p.OS, Arch: p.Arch, CPUs: p.CPUs,
+		Secrets: p.Secrets, ClockOffsetMS: offset,
+	}
+	for name, probe := range p.Providers {
+		if probe.OK {
+			last.Providers = append(last.Providers, name)
+		}
+	}
+	for id := range p.Repos {
+		last.Repos = append(last.Repos, id)
+	}
+	slices.Sort(last.Providers)
+	slices.Sort(last.Repos)
+	return last
+}
+
+// recordEvery is how often what is known of a worker is written at most.
+const recordEvery = time.Minute
+
+// offsetsKept is of how many beats the clock offset is the median, offsetFloor below which
+// it counts as none.
+const (
+	offsetsKept = 9
+	offsetFloor = 250
+)
+
+// heard takes a beat.
+func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) {
+	now := h.now()
+	h.mu.Lock()
+	w := h.workers[id]
+	if w.hello == nil {
+		h.mu.Unlock()
+		return reply, fault.New(fault.Conflict, "a hello comes first")
+	}
+	w.seen, w.beat, w.rtt = h.o.Elapsed(), p, p.RTTMS
+	if p.Repos != nil {
+		w.hello.Repos = p.Repos
+	}
+	w.measure(now - p.NowMS - int64(p.RTTMS/2))
+	if h.o.Elapsed()-w.written > recordEvery {
+		_ = h.amend(w, func(r *fleet.WorkerRecord) { r.Last = lastSeen(*w.hello, w.offset, h.w.Env.Clock.Now()) }) // what it says again
+	}
+	settings := h.settings
+	reply = fleet.BeatReply{
+		NowMS: now, Lease: map[string]int64{}, Sealed: map[string]int64{}, Drain: w.record.State == fleet.WorkerDraining, Settings: &settings,
+	}
+	h.mu.Unlock()
+	for attempt := range p.Attempts {
+		h.beatOf(id, attempt, p.Attempts[attempt], &reply)
+	}
+	h.heardOf(h.ctx, id)
+	h.look()
+	return reply, nil
+}
+
+// measure takes a measurement of the clock offset.
+func (w *worker) measure(offset int64) {
+	w.offsets = append(w.offsets, offset)
+	if len(w.offsets) > offsetsKept {
+		w.offsets = w.offsets[1:]
+	}
+	sorted := slices.Sorted(slices.Values(w.offsets))
+	w.offset = sorted[len(sorted)/2]
+	if -offsetFloor < w.offset && w.offset < offsetFloor {
+		w.offset = 0
+	}
+}
+
+// builtIn are the labels that nobody gives a worker.
+func builtIn(p fleet.Hello) []string {
+	list := []string{"os=" + p.OS, "arch=" + p.Arch}
+	for name, probe := range p.Providers {
+		if probe.OK {
+			list = append(list, "provider="+name)
+		}
+	}
+	for _, name := range p.Secrets {
+		list = append(list, "secret="+name)
+	}
+	return slices.DeleteFunc(list, func(label string) bool { return !fleet.IsLabel(label) })
+}

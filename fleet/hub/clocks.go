@@ -1,0 +1,263 @@
+package hub
+
+// The clocks: who was silent for too long, and what follows from it.
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/workspace/doc"
+)
+
+// lookEvery bounds the time between two looks at the clocks.
+const lookEvery = 500 * time.Millisecond
+
+// tick looks at the clocks and at the queue until the hub ends.
+func (h *Hub) tick() {
+	for {
+		every := min(lookEvery, h.settingsNow().Beat()/2)
+		timer := time.NewTimer(every)
+		select {
+		case <-h.ctx.Done():
+			timer.Stop()
+			return
+		case <-h.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+		h.mu.Lock()
+		h.assign()
+		if err := h.admit(); err != nil {
+			h.o.Log.Warn("the carrier keeps its users", "error", err)
+		}
+		h.mu.Unlock()
+		for _, l := range h.all() {
+			h.lookAt(l)
+		}
+	}
+}
+
+// due is what the clocks say of an attempt.
+type due int
+
+const (
+	nothing due = iota
+	again       // the order is published, once more where it was not
+	unclaimed
+	unstarted
+	silent
+	lost
+)
+
+// judge is what is due of an attempt: a function of the state, of the time since its worker
+// was heard of, and of the time since the attempt was placed or claimed.
+func judge(r fleet.AttemptRecord, s fleet.Settings, reach string, sent bool, quiet, since time.Duration) due {
+	switch {
+	case r.State == fleet.AttemptPlaced && since > s.ClaimWithin():
+		return unclaimed
+	case r.State == fleet.AttemptPlaced && !sent:
+		return again
+	case r.State == fleet.AttemptPlaced:
+		return nothing
+	case r.OnCutOff == fleet.CutOffStop && quiet >= s.FenceAfter(r.LeaseS):
+		return lost
+	case r.State == fleet.AttemptOver:
+		return nothing
+	case reach == doc.ReachOK && quiet >= s.UnreachableAfter():
+		return silent
+	case r.State == fleet.AttemptClaimed && since > s.StartWithin() && quiet < s.UnreachableAfter():
+		return unstarted
+	}
+	return nothing
+}
+
+type unreachablePayload struct {
+	WorkerID    string `json:"worker_id"`
+	Epoch       int    `json:"epoch"`
+	SilentMS    int64  `json:"silent_ms"`
+	Sealed      int64  `json:"sealed"`
+	LeaseLeftMS *int64 `json:"lease_left_ms,omitempty"`
+}
+
+type reachedPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	AwayMS   int64  `json:"away_ms"`
+	Spooled  int64  `json:"spooled"`
+}
+
+// quietFor is how long a worker was not heard of; since the hub began where it never was:
+// a lease counts anew then. It runs with the hub locked.
+func (h *Hub) quietFor(worker string) time.Duration {
+	if w := h.workers[worker]; w != nil && w.seen >= 0 {
+		return h.o.Elapsed() - w.seen
+	}
+	return h.o.Elapsed() - h.began
+}
+
+// lookAt does what is due of a launch.
+func (h *Hub) lookAt(l *launch) {
+	h.mu.Lock()
+	quiet := h.quietFor(l.at.worker)
+	settings := h.settings
+	h.mu.Unlock()
+	l.mu.Lock()
+	if !l.live() {
+		l.mu.Unlock()
+		return
+	}
+	attempt := l.id()
+	what := judge(l.record, settings, l.reach, l.sent, quiet, h.o.Elapsed()-l.since)
+	if what == silent {
+		l.goneQuiet(quiet, settings)
+	}
+	l.mu.Unlock()
+	switch what {
+	case nothing, silent:
+	case again:
+		h.beside(l, func() { h.send(l) })
+	case unclaimed:
+		h.used(l.at.worker, false)
+		h.withdraw(h.ctx, l, attempt, withdrawnNotClaimed)
+	case unstarted:
+		h.beside(l, func() { h.askToGiveUp(l) })
+	case lost:
+		if err := h.fence(h.ctx, l, fence{reason: fencedLease}); err != nil {
+			h.o.Log.Error("an attempt could not be fenced", "attempt", attempt, "error", err)
+		}
+	}
+}
+
+// goneQuiet records that the worker cannot be reached. It runs with the launch locked.
+func (l *launch) goneQuiet(quiet time.Duration, s fleet.Settings) {
+	l.reach = doc.ReachUnreachable
+	since := l.h.now() - quiet.Milliseconds()
+	l.remote.Amend(true, func(r *doc.Session) { r.Reach, r.UnreachableSinceMS = doc.ReachUnreachable, &since })
+	payload := unreachablePayload{WorkerID: l.at.worker, Epoch: l.at.epoch, SilentMS: quiet.Milliseconds(), Sealed: l.sealing.sealed}
+	if l.record.OnCutOff == fleet.CutOffStop {
+		left := (s.FenceAfter(l.record.LeaseS) - quiet).Milliseconds()
+		payload.LeaseLeftMS = &left
+	}
+	if err := l.tell(l.h.ctx, events.WorkerUnreachable, payload); err != nil {
+		l.h.faulty(err)
+	}
+}
+
+// heardOf notes that a worker is back.
+func (h *Hub) heardOf(ctx context.Context, worker string) {
+	for _, l := range h.all() {
+		if l.workerNow() != worker {
+			continue
+		}
+		l.mu.Lock()
+		if l.reach == doc.ReachUnreachable && l.live() {
+			l.back(ctx)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// workerNow is the worker of a launch.
+func (l *launch) workerNow() string {
+	l.h.mu.Lock()
+	defer l.h.mu.Unlock()
+	return l.at.worker
+}
+
+// back records that the worker is heard of again. It runs with the launch locked.
+func (l *launch) back(ctx context.Context) {
+	var away int64
+	if since := l.remote.Snapshot().UnreachableSinceMS; since != nil {
+		away = l.h.now() - *since
+	}
+	l.reach = doc.ReachOK
+	l.remote.Amend(true, func(r *doc.Session) { r.Reach, r.UnreachableSinceMS = doc.ReachOK, nil })
+	payload := reachedPayload{l.at.worker, l.at.epoch, away, max(0, l.lag.newest-l.sealing.sealed)}
+	if err := l.tell(ctx, events.WorkerReached, payload); err != nil {
+		l.h.faulty(err)
+	}
+}
+
+// beside does something for a launch beside the clocks, one thing at a time.
+func (h *Hub) beside(l *launch, do func()) {
+	if !l.busy.CompareAndSwap(false, true) {
+		return
+	}
+	h.wg.Go(func() {
+		defer l.busy.Store(false)
+		do()
+	})
+}
+
+// askToGiveUp has a worker give an attempt up that it claimed and did not start. It says
+// itself, by a claim, whether it never started.
+func (h *Hub) askToGiveUp(l *launch) {
+	ctx, cancel := context.WithTimeout(h.ctx, stopTellWithin)
+	defer cancel()
+	l.mu.Lock()
+	at := l.at
+	l.since = h.o.Elapsed() // it is asked again later
+	l.mu.Unlock()
+	body := fleet.Fence{Attempt: at.attempt, Reason: fleet.WhyGiveUp}
+	if text, err := json.Marshal(body); err == nil {
+		_, err = h.tell(ctx, at.worker, at.attempt, fleet.TellFence, text)
+		if err != nil {
+			h.o.Log.Info("an attempt could not be asked back yet", "attempt", at.attempt, "error", err)
+		}
+	}
+}
+
+// beatOf takes what a beat says of an attempt, and answers it.
+func (h *Hub) beatOf(id, attempt string, b fleet.BeatAttempt, reply *fleet.BeatReply) {
+	l := h.byAttempt(id, attempt)
+	if l == nil {
+		state := h.stateOf(id, attempt)
+		if state.Settled {
+			reply.Settled = append(reply.Settled, attempt)
+		} else {
+			reply.Fenced = append(reply.Fenced, attempt)
+		}
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.record.FencedFor != "" {
+		reply.Fenced = append(reply.Fenced, attempt)
+		return
+	}
+	if l.over || l.remote == nil {
+		return // the next beat has the answer
+	}
+	l.lag.beat(h.o.Elapsed(), b.N, l.sealing.sealed, time.Duration(b.OldestMS)*time.Millisecond)
+	l.spooled = b.SpooledBytes
+	reply.Lease[attempt], reply.Sealed[attempt] = l.record.LeaseS, l.sealing.sealed
+	if may := l.remote.Allowance(h.sharing(l)); may != nil {
+		if reply.Limits == nil {
+			reply.Limits = map[string]fleet.Allowance{}
+		}
+		reply.Limits[attempt] = *may
+	}
+	if l.record.Stop {
+		reply.Stop = append(reply.Stop, attempt)
+	}
+}
+
+// stateOf is an attempt as a worker is told of it. One that this hub does not know is
+// fenced.
+func (h *Hub) stateOf(id, attempt string) fleet.AttemptReply {
+	if l := h.byAttempt(id, attempt); l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return fleet.AttemptReply{State: l.record.State, Sealed: l.sealing.sealed, Stop: l.record.Stop, Fenced: l.record.FencedFor != ""}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.past[attempt]
+	if r == nil || r.WorkerID != id {
+		return fleet.AttemptReply{State: fleet.AttemptFenced, Fenced: true}
+	}
+	return fleet.AttemptReply{State: r.State, Sealed: r.Checkpoint.N, Fenced: r.State == fleet.AttemptFenced, Settled: settled(r)}
+}

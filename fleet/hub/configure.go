@@ -1,0 +1,240 @@
+package hub
+
+// The configuration of a hub, its key, its certificate, and the carrier that it starts.
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ac/fleet"
+	"ac/fleet/carrier"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/proc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// running is the refusal of a second hub.
+func running(w *workspace.Workspace) error {
+	owner, err := fleet.ReadOwner(w.FS)
+	if err != nil {
+		return fault.New(fleet.HubRunning, "a hub of this workspace runs already")
+	}
+	return fault.New(fleet.HubRunning, "a hub of this workspace runs already, as process %d", owner.PID).With(struct {
+		PID int `json:"pid"`
+	}{owner.PID})
+}
+
+// defaultListen is where a hub listens that nobody said anything else of.
+const defaultListen = "127.0.0.1:0"
+
+// configure reads the configuration, or makes it, with the hub's key.
+func (h *Hub) configure() error {
+	for _, dir := range []string{fleet.HubDir, fleet.WorkersDir, fleet.AttemptsDir, filepath.ToSlash(filepath.Dir(fleet.CertFile)), fleet.CarrierDir} {
+		if err := durable.MkdirAll(h.w.FS, dir, 0o700); err != nil {
+			return err
+		}
+	}
+	config, err := workspace.Load(h.w, fleet.ConfigCodec, fleet.ConfigFile)
+	if fault.Is(err, fault.NotFound) {
+		id := make([]byte, 8)
+		if _, err := rand.Read(id); err != nil {
+			return err
+		}
+		config = fleet.Config{
+			SchemaVersion: doc.Version, Type: "hub", Carrier: fleet.CarrierEmbedded,
+			HubID: strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(id))[:10],
+		}
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	if config.Carrier != fleet.CarrierEmbedded {
+		return fault.New(fault.Unsupported, "%s: carrier %s: this version has the embedded carrier only", fleet.ConfigFile, config.Carrier)
+	}
+	if len(h.o.Listen) > 0 {
+		config.Listen = h.o.Listen
+	}
+	if len(h.o.Advertise) > 0 {
+		config.Advertise = h.o.Advertise
+	}
+	if len(config.Listen) == 0 {
+		config.Listen = []string{defaultListen}
+	}
+	h.config = config
+	if err := h.adoptSettings(); err != nil {
+		return err
+	}
+	return h.loadKey()
+}
+
+// adoptSettings works out the settings that hold.
+func (h *Hub) adoptSettings() error {
+	settings := fleet.Defaults()
+	if h.config.Settings != nil {
+		settings = settings.Over(*h.config.Settings)
+	}
+	settings = settings.Over(h.o.Settings)
+	if err := settings.Check(); err != nil {
+		return err
+	}
+	h.settings = settings
+	return nil
+}
+
+// writeConfig writes the configuration. It is durable when it returns.
+func (h *Hub) writeConfig(config fleet.Config) error {
+	text, err := fleet.ConfigCodec.Encode(config)
+	if err != nil {
+		return err
+	}
+	return h.w.Replace(fleet.ConfigFile, text, 0o600)
+}
+
+func (h *Hub) loadKey() error {
+	text, err := durable.ReadFile(h.w.FS, fleet.KeyFile, 1<<10)
+	if durable.Absent(err) {
+		if h.key, err = fleet.NewKey(rand.Reader); err != nil {
+			return err
+		}
+		return h.w.Replace(fleet.KeyFile, []byte(h.key.Seed()+"\n"), 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	if h.key, err = fleet.ParseKey(strings.TrimSpace(string(text))); err != nil {
+		return fault.New(fault.InvalidFile, "%s: %w", fleet.KeyFile, err)
+	}
+	return nil
+}
+
+// certificate is the one that the carrier shows, with its fingerprint; that of a
+// certificate of the user is "".
+func (h *Hub) certificate() (cert, key []byte, fingerprint string, err error) {
+	if h.o.CertPEM != nil {
+		return h.o.CertPEM, h.o.CertKeyPEM, "", nil
+	}
+	cert, certErr := durable.ReadFile(h.w.FS, fleet.CertFile, 1<<20)
+	key, keyErr := durable.ReadFile(h.w.FS, fleet.CertKeyFile, 1<<20)
+	if durable.Absent(certErr) || durable.Absent(keyErr) {
+		if cert, key, err = carrier.NewCertificate(h.w.Env.Clock.Now()); err != nil {
+			return nil, nil, "", err
+		}
+		certErr, keyErr = h.w.Replace(fleet.CertFile, cert, 0o600), h.w.Replace(fleet.CertKeyFile, key, 0o600)
+	}
+	if err := errors.Join(certErr, keyErr); err != nil {
+		return nil, nil, "", err
+	}
+	fingerprint, err = carrier.Fingerprint(cert)
+	return cert, key, fingerprint, err
+}
+
+// connect starts the carrier and connects to it.
+func (h *Hub) connect(ctx context.Context) error {
+	cert, key, fingerprint, err := h.certificate()
+	if err != nil {
+		return err
+	}
+	h.server, err = carrier.StartServer(ctx, carrier.ServerOptions{
+		HubID: h.config.HubID, HubKey: h.key.Public(), Listen: h.config.Listen, StoreDir: filepath.Join(h.w.Dir(), filepath.FromSlash(fleet.CarrierDir)),
+		Cert: cert, Key: key, Users: h.users(), Log: h.o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	// The port is kept: workers come back to it.
+	h.config.Listen = h.server.Addresses()
+	if err := h.writeConfig(h.config); err != nil {
+		return err
+	}
+	connected, err := carrier.ConnectHub(ctx, carrier.HubOptions{
+		HubID: h.config.HubID, Key: h.key, Server: h.server, Log: h.o.Log, Answer: h.answer, Workers: h.membersOf,
+	})
+	if err != nil {
+		return err
+	}
+	h.road = connected
+	self := proc.Self()
+	h.owner = fleet.Owner{
+		PID: self.PID, Start: self.Start, Boot: h.boot, Listen: h.config.Listen, Advertise: h.advertised(), Fingerprint: fingerprint,
+		Version: h.o.Version, StartedAt: clock.Stamp(h.w.Env.Clock.Now()),
+	}
+	return nil
+}
+
+// advertised are the addresses that workers are sent to.
+func (h *Hub) advertised() []string {
+	if len(h.config.Advertise) > 0 {
+		return h.config.Advertise
+	}
+	list := []string{}
+	for _, address := range h.config.Listen {
+		host, port, err := net.SplitHostPort(address)
+		if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+			if name, err := os.Hostname(); err == nil {
+				address = net.JoinHostPort(name, port)
+			}
+		}
+		list = append(list, address)
+	}
+	return list
+}
+
+// writeOwner says who the hub is, for those who look for its socket.
+func (h *Hub) writeOwner() error {
+	text, err := json.Marshal(h.owner)
+	if err != nil {
+		return err
+	}
+	return h.w.Replace(fleet.OwnerFile, text, 0o600)
+}
+
+// change changes settings: it is durable when it returns.
+func (h *Hub) change(with fleet.Settings) (fleet.Settings, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, config := h.settings, h.config
+	kept := fleet.Settings{}
+	if config.Settings != nil {
+		kept = *config.Settings
+	}
+	kept = kept.Over(with)
+	config.Settings = &kept
+	was := h.config
+	h.config = config
+	err := h.adoptSettings()
+	if err == nil {
+		err = h.writeConfig(config)
+	}
+	if err != nil {
+		h.config, h.settings = was, before
+		return before, fmt.Errorf("change the settings: %w", err)
+	}
+	h.look()
+	return h.settings, nil
+}
+
+// membersOf are the workers that have a queue and a store of objects.
+func (h *Hub) membersOf() (ids []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, w := range h.workers {
+		if w.record.State != fleet.WorkerRevoked {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}

@@ -1,0 +1,212 @@
+package hub
+
+// The end of a session: results first, then the run's record and log, then the worker may
+// forget it.
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// ended takes the end that a worker reports, all of whose drafts are sealed. It is durable
+// when it returns. It runs with the launch locked.
+func (l *launch) ended(body []byte) error {
+	if l.ending || l.over {
+		return nil
+	}
+	before := l.record
+	l.record.State, l.record.End = fleet.AttemptOver, slices.Clone(body)
+	l.record.Checkpoint.N = l.sealing.sealed
+	if offset, err := l.h.sizeOf(l.name); err == nil {
+		l.record.Checkpoint.Offset = offset
+	}
+	if err := l.save(); err != nil {
+		l.record = before
+		l.h.faulty(err)
+		return err
+	}
+	l.ending = true
+	l.h.wg.Go(func() { l.h.finish(l) })
+	return nil
+}
+
+// closingKinds are the kinds of closing events that a worker's own end may bring.
+func closingKind(kind string) bool {
+	return slices.ContainsFunc([]string{"usage.", "context.", "interaction.", "run.steer_"}, func(p string) bool { return strings.HasPrefix(kind, p) }) ||
+		kind == events.TurnEnded
+}
+
+// finish takes the results of a session and records its end.
+func (h *Hub) finish(l *launch) {
+	l.mu.Lock()
+	var end fleet.End
+	err := json.Unmarshal(l.record.End, &end)
+	l.mu.Unlock()
+	if err != nil {
+		h.o.Log.Error("the end of a session cannot be read", "run", l.order.RunID, "error", err)
+		return
+	}
+	if end.Results != nil {
+		h.takeResults(h.ctx, l, *end.Results)
+	}
+	if h.ctx.Err() != nil {
+		return // the next hub goes on with it
+	}
+	h.conclude(l, l.endOf(end), fleet.AttemptDone)
+}
+
+// endOf is an end as the run's log has it. What a worker may not decide is left out.
+func (l *launch) endOf(end fleet.End) session.RemoteEnd {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := session.RemoteEnd{
+		Status: end.Status, ExitCode: end.ExitCode, Signal: end.Signal, Stopped: end.Stopped, Orphaned: end.Orphaned, Error: end.Error,
+		ErrorKind: end.ErrorKind, RetryAfterMS: end.RetryAfterMS, Reason: end.Reason, Usage: end.Usage, Cycles: end.ContextCycles, Live: end.Live,
+		Conversation: end.Conversation, Reach: doc.ReachOK,
+	}
+	if !doc.Terminal(out.Status) {
+		out.Status, out.Error = doc.StatusFailed, "the worker reported an end of status "+clip(end.Status)
+	}
+	out.Completed(end.Last)
+	for _, d := range end.Closing {
+		if !closingKind(d.Type) || l.sealing.known(d.ID) {
+			continue
+		}
+		if draft, why := l.sealable(d, 0); why == "" {
+			out.Before = append(out.Before, draft)
+		}
+	}
+	return out
+}
+
+// retryEnd is how long the record of an end waits that could not be written, as on a full
+// disk.
+const retryEnd = time.Second
+
+// conclude records the end of a session, and tries until it is recorded or the hub ends.
+// The attempt has the state afterwards.
+func (h *Hub) conclude(l *launch, end session.RemoteEnd, state string) {
+	l.mu.Lock()
+	remote := l.remote
+	l.mu.Unlock()
+	if remote == nil {
+		return // the hub ends
+	}
+	for {
+		err := remote.End(h.ctx, end)
+		if err == nil {
+			break
+		}
+		h.o.Log.Error("the end of a session cannot be recorded", "run", l.order.RunID, "error", err)
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-time.After(retryEnd):
+		}
+	}
+	l.mu.Lock()
+	l.over = true
+	l.record.State, l.record.DoneAtMS, l.record.End = state, h.now(), nil
+	if err := l.save(); err != nil {
+		h.o.Log.Warn("the attempt could not be closed", "attempt", l.id(), "error", err) // the next hub finds the end recorded
+	}
+	l.settle()
+	for n := range l.waiters {
+		close(n)
+		delete(l.waiters, n)
+	}
+	attempt, worker := l.id(), l.at.worker
+	l.mu.Unlock()
+	h.leave(l)
+	if err := l.close(); err != nil {
+		h.o.Log.Warn("a session could not be let go", "run", l.order.RunID, "error", err)
+	}
+	if state == fleet.AttemptDone {
+		h.notify(worker, fleet.TellSealed, fleet.Sealed{Settled: []string{attempt}})
+	}
+	h.look()
+}
+
+// fence says why an attempt does not count any more.
+type fence struct{ reason, by string }
+
+type fencedPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	Reason   string `json:"reason"`
+	By       string `json:"by,omitempty"`
+	Sealed   int64  `json:"sealed"`
+}
+
+// Reasons of a fence beside fleet.WhyRevoked.
+const (
+	fencedLease     = "lease_over"
+	fencedAbandoned = "abandoned"
+)
+
+// workerLost is the reason of a session whose worker is not waited for any longer.
+const workerLost = "worker_lost"
+
+// fence gives an attempt up for good. Its session is over when fence returns.
+func (h *Hub) fence(ctx context.Context, l *launch, why fence) error {
+	l.mu.Lock()
+	if !l.live() {
+		l.mu.Unlock()
+		return nil
+	}
+	if err := l.set(func(r *fleet.AttemptRecord) { r.FencedFor = why.reason }); err != nil {
+		l.mu.Unlock()
+		return err
+	}
+	l.ending = true
+	attempt, worker := l.id(), l.at.worker
+	payload := fencedPayload{worker, l.at.epoch, why.reason, why.by, l.sealing.sealed}
+	err := l.tell(ctx, events.WorkerFenced, payload)
+	l.mu.Unlock()
+	if err != nil {
+		h.o.Log.Warn("a fence could not be told", "attempt", attempt, "error", err)
+	}
+	if err := h.road.DeleteOrder(ctx, worker, attempt); err != nil {
+		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // its claim is refused
+	}
+	h.conclude(l, l.lostEnd(), fleet.AttemptFenced)
+	h.notify(worker, fleet.TellFence, fleet.Fence{Attempt: attempt, Reason: why.reason})
+	return nil
+}
+
+// lostEnd is the end of a session whose attempt was fenced.
+func (l *launch) lostEnd() session.RemoteEnd {
+	return session.RemoteEnd{
+		Status: doc.StatusFailed, Orphaned: true, Reason: workerLost, Lost: true, Reach: doc.ReachLost,
+		Error: "worker " + l.at.name + " was given up (" + l.record.FencedFor + ")",
+	}
+}
+
+// abandon fences the attempt of a session whose worker cannot be reached.
+func (h *Hub) abandon(ctx context.Context, p fleet.AbandonRequest) error {
+	for _, l := range h.all() {
+		if l.order.SessionRef != p.SessionRef {
+			continue
+		}
+		l.mu.Lock()
+		reach, live := l.reach, l.live()
+		l.mu.Unlock()
+		if live && reach != doc.ReachUnreachable {
+			return fault.New(fault.Conflict, "the worker of session %s can be reached; stop the session instead", p.SessionRef)
+		}
+		return h.fence(ctx, l, fence{fencedAbandoned, p.By})
+	}
+	return fault.New(fault.Conflict, "session %s is none that a worker executes now", p.SessionRef)
+}
+
+// settled reports whether the end of an attempt is recorded.
+func settled(r *fleet.AttemptRecord) bool { return r != nil && r.State == fleet.AttemptDone }

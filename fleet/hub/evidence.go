@@ -1,0 +1,153 @@
+package hub
+
+// Evidence: what comes too late, or may not enter a log, is kept beside the run.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/fleet/carrier"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// maxEvidence bounds what is kept of an attempt, in bytes.
+const maxEvidence = 64 << 20
+
+// lateness is what was kept of an attempt.
+type lateness struct {
+	told   bool
+	bytes  int64
+	drafts int64
+}
+
+type refusedPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	N        int64  `json:"n"`
+	Type     string `json:"type"`
+	Reason   string `json:"reason"`
+}
+
+type latePayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	Drafts   int64  `json:"drafts"`
+	Relpath  string `json:"relpath"`
+}
+
+// evidenceLine is a line of the evidence.
+type evidenceLine struct {
+	ReceivedAt string          `json:"received_at"`
+	WorkerID   string          `json:"worker_id"`
+	Attempt    string          `json:"attempt"`
+	Reason     string          `json:"reason"`
+	Batch      json.RawMessage `json:"batch"`
+}
+
+// lateDir is where the evidence of a run lies.
+func lateDir(r fleet.AttemptRecord) string {
+	return path.Join(workspace.RunDir(r.ProjectID, r.RunID), "outputs", "late")
+}
+
+// refuse keeps a draft that may not enter the log. Its number counts as sealed. It runs with
+// the launch locked.
+func (l *launch) refuse(ctx context.Context, n int64, d fleet.Draft, why string) {
+	text, err := json.Marshal(d)
+	if err == nil {
+		err = l.h.keep(l.record, evidenceLine{WorkerID: l.at.worker, Attempt: l.id(), Reason: why, Batch: text}, l.late)
+	}
+	if !l.refused {
+		l.refused = true
+		err = errors.Join(err, l.tell(ctx, events.WorkerDraftRefused, refusedPayload{l.at.worker, l.at.epoch, n, clip(d.Type), why}))
+	}
+	if err != nil {
+		l.h.o.Log.Warn("a refused draft could not be kept", "run", l.order.RunID, "error", err)
+	}
+}
+
+func clip(kind string) string { return kind[:min(len(kind), maxKind)] }
+
+// late takes a message of an attempt that is not the newest, was fenced, or is unknown: it
+// is kept where its run is known. What comes twice of an attempt that is done is dropped.
+func (h *Hub) late(ctx context.Context, message carrier.Draft) {
+	h.mu.Lock()
+	r := h.past[message.Attempt]
+	if r == nil || r.WorkerID != message.Worker {
+		h.mu.Unlock()
+		return // of no run that this hub knows
+	}
+	if r.State == fleet.AttemptDone {
+		h.mu.Unlock()
+		h.notify(message.Worker, fleet.TellSealed, fleet.Sealed{Settled: []string{message.Attempt}})
+		return
+	}
+	record := *r
+	kept := h.lateOf[message.Attempt]
+	if kept == nil {
+		kept = &lateness{}
+		h.lateOf[message.Attempt] = kept
+	}
+	h.mu.Unlock()
+	h.keepLate(ctx, record, or(record.FencedFor, "fenced"), message, kept)
+}
+
+// keepLate keeps a message as evidence, and tells so once when the first comes and when the
+// end does.
+func (h *Hub) keepLate(ctx context.Context, r fleet.AttemptRecord, reason string, message carrier.Draft, late *lateness) {
+	var head struct {
+		End    bool              `json:"end"`
+		Drafts []json.RawMessage `json:"drafts"`
+	}
+	if json.Unmarshal(message.Body, &head) != nil {
+		return
+	}
+	late.drafts += int64(len(head.Drafts))
+	if err := h.keep(r, evidenceLine{WorkerID: message.Worker, Attempt: message.Attempt, Reason: reason, Batch: message.Body}, late); err != nil {
+		h.o.Log.Warn("late drafts could not be kept", "run", r.RunID, "error", err)
+		return
+	}
+	if late.told && !head.End {
+		return
+	}
+	late.told = true
+	l := &launch{h: h, name: workspace.LogFile(r.ProjectID, r.RunID), order: session.Order{RunID: r.RunID, SessionRef: r.SessionRef}}
+	payload := latePayload{r.WorkerID, r.Epoch, late.drafts, path.Join("runs", r.RunID, "outputs", "late", lateName(r))}
+	if err := l.tell(ctx, events.WorkerLateEvidence, payload); err != nil {
+		h.o.Log.Warn("late drafts could not be told", "run", r.RunID, "error", err)
+	}
+}
+
+func lateName(r fleet.AttemptRecord) string { return fmt.Sprintf("%s-%d.jsonl", r.WorkerID, r.Epoch) }
+
+// keep appends a line to the evidence of an attempt, durable when it returns.
+func (h *Hub) keep(r fleet.AttemptRecord, line evidenceLine, late *lateness) (err error) {
+	line.ReceivedAt = clock.Stamp(h.w.Env.Clock.Now())
+	text, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	if late.bytes += int64(len(text)) + 1; late.bytes > maxEvidence {
+		return nil // it is counted only
+	}
+	if err := durable.MkdirAll(h.w.FS, lateDir(r), 0o755); err != nil {
+		return err
+	}
+	file, err := h.w.FS.OpenFile(path.Join(lateDir(r), lateName(r)), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := durable.WriteAll(file, append(text, '\n')); err != nil {
+		return err
+	}
+	return file.SyncData()
+}

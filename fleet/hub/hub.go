@@ -1,0 +1,198 @@
+// Package hub is the process on the machine of a workspace that has sessions executed on
+// other machines: the registry of workers, the placing of sessions, their leases, the
+// ingester that seals what workers report into the runs' logs, and the relay of what is
+// said to a session.
+//
+// Invariants:
+//   - A provider is started at most once for an attempt: the claim is granted here alone,
+//     and durable before it is answered.
+//   - Nothing of an attempt that is not the newest of its session, or was fenced, enters a
+//     log; it is kept as evidence.
+//   - A worker is told that a draft is sealed once it is durable in the run's log. So it
+//     stands there once, whatever dies in between.
+//   - What is decided is in the hub's files before anybody hears of it. The carrier may
+//     forget everything.
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ac/fleet"
+	"ac/fleet/carrier"
+	"ac/internal/lock"
+	"ac/workspace"
+)
+
+// Options are those of a hub.
+type Options struct {
+	Workspace *workspace.Workspace
+	Version   string // of this program
+	// Environ is what git inherits.
+	Environ []string
+	Log     *slog.Logger
+	// Listen and Advertise win over the configuration, and are kept in it; nil for what it
+	// has.
+	Listen, Advertise []string
+	// Settings win over the configuration for the life of this hub.
+	Settings fleet.Settings
+	// CertPEM and CertKeyPEM are a certificate that workers check by name; nil for one of
+	// our own.
+	CertPEM, CertKeyPEM []byte
+	// Elapsed is the clock of the leases: it counts suspended time.
+	Elapsed func() time.Duration
+}
+
+// road is the hub's side of the carrier.
+type road interface {
+	EnsureWorker(ctx context.Context, worker string) error
+	RemoveWorker(ctx context.Context, worker string) error
+	PublishOrder(ctx context.Context, worker, attempt string, body []byte) error
+	DeleteOrder(ctx context.Context, worker, attempt string) error
+	Drafts() <-chan carrier.Draft
+	Tell(ctx context.Context, worker, publicKey, attempt, verb string, body []byte) ([]byte, error)
+	Notify(worker, verb string, body []byte)
+	Put(ctx context.Context, worker, name string, from io.Reader) error
+	Get(ctx context.Context, worker, name string, to io.Writer) error
+	Delete(ctx context.Context, worker, name string) error
+	Counts(ctx context.Context) (fleet.StreamCounts, error)
+	Connected() bool
+	Close()
+}
+
+// Hub is a hub that runs. Its methods are safe for concurrent use.
+type Hub struct {
+	o       Options
+	w       *workspace.Workspace
+	key     fleet.Key
+	boot    string
+	owner   fleet.Owner
+	hold    *lock.Hold
+	server  *carrier.Server
+	road    road
+	sockets net.Listener
+
+	ctx    context.Context //nolint:containedctx // of the hub's own goroutines
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	loaded chan struct{} // closed when the attempts of the last hub are known
+	wake   chan struct{} // asks for a look at the queue and at the clocks
+	stop   chan struct{} // closed when somebody asks by the socket
+	once   sync.Once
+	tells  atomic.Int64
+	began  time.Duration // by the clock of the leases
+
+	refused atomic.Int64 // messages that were not from who they said
+
+	// mu guards what follows. It is taken after the lock of a launch, never before it.
+	mu       sync.Mutex
+	config   fleet.Config
+	settings fleet.Settings
+	workers  map[string]*worker
+	launches map[string]*launch              // by their newest attempt
+	past     map[string]*fleet.AttemptRecord // attempts that are done or fenced
+	lateOf   map[string]*lateness            // of past attempts
+	taking   map[string]bool                 // past attempts whose late results are being taken
+	waiting  []*waiter
+	arrivals int64
+	broken   []string // files that cannot be read
+	fault    error    // why nothing is sealed
+}
+
+// Start takes the hub's lock of the workspace, connects what is left of the last one, and
+// returns when workers can connect. Run does the work.
+func Start(ctx context.Context, o Options) (h *Hub, err error) {
+	hold, err := lock.Try(o.Workspace.FS, fleet.HubLock())
+	if errors.Is(err, lock.ErrBusy) {
+		return nil, running(o.Workspace)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take the lock of the hub: %w", err)
+	}
+	h = &Hub{
+		o: o, w: o.Workspace, boot: o.Workspace.Env.IDs.Hex(8), hold: hold, wake: make(chan struct{}, 1), stop: make(chan struct{}), loaded: make(chan struct{}),
+		workers: map[string]*worker{}, launches: map[string]*launch{}, past: map[string]*fleet.AttemptRecord{},
+		lateOf: map[string]*lateness{}, taking: map[string]bool{},
+	}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	h.began = o.Elapsed()
+	if err := h.configure(); err != nil {
+		return nil, err
+	}
+	if err := h.loadWorkers(); err != nil {
+		return nil, err
+	}
+	if err := h.connect(ctx); err != nil {
+		return nil, err
+	}
+	if err := h.openSocket(ctx); err != nil {
+		return nil, err
+	}
+	if err := h.loadAttempts(ctx); err != nil {
+		return nil, err
+	}
+	close(h.loaded)
+	h.wg.Go(h.serveSocket)
+	h.wg.Go(h.ingest)
+	h.wg.Go(h.tick)
+	return h, nil
+}
+
+// Owner is how the hub introduces itself.
+func (h *Hub) Owner() fleet.Owner { return h.owner }
+
+// HubID is the id of the hub.
+func (h *Hub) HubID() string { return h.config.HubID }
+
+// Stopped is closed when somebody asked the hub to stop, by its socket.
+func (h *Hub) Stopped() <-chan struct{} { return h.stop }
+
+// Close ends the hub. Sessions go on, and the next hub takes them over.
+func (h *Hub) Close() error {
+	h.cancel()
+	var errs []error
+	if h.sockets != nil {
+		errs = append(errs, h.sockets.Close())
+	}
+	if h.road != nil {
+		h.road.Close()
+	}
+	h.mu.Lock()
+	launches := make([]*launch, 0, len(h.launches))
+	for _, l := range h.launches {
+		launches = append(launches, l)
+	}
+	h.mu.Unlock()
+	h.wg.Wait()
+	for _, l := range launches {
+		errs = append(errs, l.close())
+	}
+	h.wg.Wait() // for what somebody asked for meanwhile
+	if h.server != nil {
+		h.server.Close()
+	}
+	return errors.Join(append(errs, h.hold.Release())...)
+}
+
+// look asks for a look at the queue and at the clocks.
+func (h *Hub) look() {
+	select {
+	case h.wake <- struct{}{}:
+	default: // one is due already
+	}
+}
+
+// now is the wall clock in Unix milliseconds.
+func (h *Hub) now() int64 { return h.w.Env.Clock.Now().UnixMilli() }

@@ -1,0 +1,387 @@
+package hub
+
+// The ingester: one goroutine takes what workers send, writes it into the logs, makes it
+// durable, and says so.
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/fleet/carrier"
+	"ac/internal/durable"
+	"ac/workspace/doc"
+)
+
+// maxRound is how many messages are made durable together.
+const maxRound = 256
+
+// ingest takes drafts until the carrier is closed.
+func (h *Hub) ingest() {
+	drafts := h.road.Drafts()
+	for d := range drafts {
+		round := []carrier.Draft{d}
+		for full := false; !full && len(round) < maxRound; {
+			select {
+			case more, ok := <-drafts:
+				if full = !ok; ok {
+					round = append(round, more)
+				}
+			default:
+				full = true
+			}
+		}
+		h.seal(h.ctx, round)
+	}
+}
+
+// taken is a message whose drafts are written and have to become durable.
+type taken struct {
+	message carrier.Draft
+	end     *fleet.End
+}
+
+// seal writes a round of messages and makes them durable, each log once.
+func (h *Hub) seal(ctx context.Context, round []carrier.Draft) {
+	touched, order := map[*launch][]taken{}, []*launch{}
+	for _, message := range round {
+		l, end, verdict := h.take(ctx, message)
+		switch verdict {
+		case drop:
+			message.Ack()
+		case later:
+			message.Later()
+		case wait:
+			if touched[l] == nil {
+				order = append(order, l)
+			}
+			touched[l] = append(touched[l], taken{message, end})
+		}
+	}
+	errs := durable.Parallel(len(order), func(i int) error { return order[i].log.Sync() })
+	sealed := map[string]map[string]int64{}
+	for i, l := range order {
+		h.durable(l, touched[l], errs[i], sealed)
+	}
+	for worker, numbers := range sealed {
+		h.notify(worker, fleet.TellSealed, fleet.Sealed{Sealed: numbers})
+	}
+}
+
+// verdict is what becomes of a message.
+type verdict int
+
+const (
+	drop  verdict = iota // it is not needed any more
+	later                // it comes again
+	wait                 // for the disk
+)
+
+// take checks a message and writes the drafts that are new.
+func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.End, verdict) {
+	h.mu.Lock()
+	w := h.workers[message.Worker]
+	genuine := w != nil && w.record.State != fleet.WorkerRevoked && fleet.Verify(w.record.PublicKey, message.Subject, message.Body, message.Signature)
+	var offset int64
+	if genuine {
+		offset = w.offset
+	}
+	h.mu.Unlock()
+	if !genuine {
+		h.refused.Add(1)
+		return nil, nil, drop
+	}
+	var head struct {
+		Attempt string `json:"attempt"`
+		End     bool   `json:"end"`
+	}
+	if json.Unmarshal(message.Body, &head) != nil || head.Attempt != message.Attempt {
+		h.refused.Add(1)
+		return nil, nil, drop
+	}
+	l := h.byAttempt(message.Worker, message.Attempt)
+	if l == nil {
+		h.late(ctx, message)
+		return nil, nil, drop
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.record.FencedFor != "":
+		h.keepLate(ctx, l.record, l.record.FencedFor, message, l.late)
+		return nil, nil, drop
+	case l.over || l.ending && l.record.State == fleet.AttemptOver:
+		return nil, nil, drop // the end is here: all before it is, too
+	case l.id() != message.Attempt || l.ending:
+		h.late(ctx, message)
+		return nil, nil, drop
+	case l.record.State == fleet.AttemptPlaced:
+		h.keepLate(ctx, l.record, "not_claimed", message, l.late)
+		return nil, nil, drop
+	}
+	if head.End {
+		end := &fleet.End{}
+		if json.Unmarshal(message.Body, end) != nil {
+			h.refused.Add(1)
+			return nil, nil, drop
+		}
+		return l, end, wait
+	}
+	var batch fleet.Batch
+	if json.Unmarshal(message.Body, &batch) != nil || batch.First < 1 || len(batch.Drafts) > fleet.MaxBatchDrafts {
+		h.refused.Add(1)
+		return nil, nil, drop
+	}
+	return l, nil, l.takeBatch(ctx, batch, offset)
+}
+
+// takeBatch writes what is new of a batch. It runs with the launch locked.
+func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64) verdict {
+	from, gap := l.sealing.news(batch.First, len(batch.Drafts))
+	if gap {
+		l.h.notify(l.at.worker, fleet.TellResend, fleet.Resend{Attempt: l.id(), From: l.sealing.written + 1})
+		return later
+	}
+	if err := l.begun(ctx, batch); err != nil {
+		l.h.faulty(err)
+		return later
+	}
+	var drafts []events.Draft
+	numbers := []int64{} // of the drafts
+	next := l.sealing.written
+	for _, d := range batch.Drafts[from:] {
+		next++
+		if l.sealing.known(d.ID) {
+			continue
+		}
+		if d.Object != "" {
+			payload, err := l.h.payloadOf(ctx, l.at.worker, d.Object)
+			if err != nil {
+				l.h.faulty(err)
+				l.unknow(drafts)
+				return later
+			}
+			d.Payload = payload
+		}
+		draft, why := l.sealable(d, offset)
+		if why != "" {
+			l.refuse(ctx, next, d, why)
+			continue
+		}
+		drafts, numbers = append(drafts, draft), append(numbers, next)
+	}
+	if err := l.write(ctx, drafts, numbers); err != nil {
+		l.h.faulty(err)
+		return later
+	}
+	l.sealing.written = next
+	for _, draft := range drafts {
+		l.remote.Saw(draft.Type, draft.Payload)
+	}
+	return wait
+}
+
+// write writes drafts into the log. What was written of them before a failure counts.
+func (l *launch) write(ctx context.Context, drafts []events.Draft, numbers []int64) error {
+	if len(drafts) == 0 {
+		return nil
+	}
+	err := l.log.Write(ctx, drafts...)
+	if err == nil {
+		return nil
+	}
+	written := 0
+	if partial, ok := errors.AsType[*events.PartialError](err); ok {
+		written = partial.Written
+	}
+	if written > 0 {
+		l.sealing.written = numbers[written-1]
+	}
+	l.unknow(drafts[written:])
+	return err
+}
+
+// unknow forgets the ids of drafts that come again.
+func (l *launch) unknow(drafts []events.Draft) {
+	for _, d := range drafts {
+		delete(l.sealing.newest.ids, d.ID)
+	}
+}
+
+// payloadOf reads the payload of a draft that is an object.
+func (h *Hub) payloadOf(ctx context.Context, worker, name string) (json.RawMessage, error) {
+	if !fleet.IsObject(name) {
+		return nil, nil // it is refused for want of a payload
+	}
+	var text bounded
+	if err := h.road.Get(ctx, worker, name, &text); err != nil {
+		if errors.Is(err, errTooLong) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if sum := sha256.Sum256(text.Bytes()); fleet.ObjectName(fleet.ObjectDraft, hex.EncodeToString(sum[:])) != name {
+		return nil, nil
+	}
+	return text.Bytes(), nil
+}
+
+// bounded takes the payload of one draft.
+type bounded struct{ bytes.Buffer }
+
+var errTooLong = errors.New("the payload is too long")
+
+func (b *bounded) Write(text []byte) (int, error) {
+	if b.Len()+len(text) > fleet.MaxPayload {
+		return 0, errTooLong
+	}
+	return b.Buffer.Write(text)
+}
+
+// begun takes what a batch says of the session beside its events. It runs with the launch
+// locked.
+func (l *launch) begun(ctx context.Context, batch fleet.Batch) error {
+	pid := batch.Record != nil && batch.Record.PID != nil
+	if l.record.State == fleet.AttemptClaimed && (batch.Spec != nil || pid) {
+		if err := l.set(func(r *fleet.AttemptRecord) { r.State = fleet.AttemptStarted }); err != nil {
+			return err
+		}
+		l.h.used(l.at.worker, true)
+	}
+	if batch.Spec != nil {
+		if err := l.remote.Begin(ctx, l.specOf(*batch.Spec), l.base); err != nil {
+			return err
+		}
+	}
+	if r := batch.Record; r != nil {
+		l.remote.Amend(pid, func(record *doc.Session) {
+			if r.PID != nil && *r.PID > 0 {
+				record.PID = r.PID
+			}
+			record.ThreadID, record.TurnID = or(r.ThreadID, record.ThreadID), or(r.TurnID, record.TurnID)
+			record.Activity, record.Turn = or(r.Activity, record.Activity), max(r.Turn, record.Turn)
+		})
+	}
+	if pid {
+		l.settle()
+	}
+	return nil
+}
+
+func or(text, otherwise string) string {
+	if text != "" {
+		return text
+	}
+	return otherwise
+}
+
+// specOf is what is executed, as the run's record has it: the worker says which command,
+// the rest is as it was ordered.
+func (l *launch) specOf(said doc.Spec) *doc.Spec {
+	o := l.order
+	spec := doc.Spec{
+		Kind: said.Kind, Argv: said.Argv, Model: said.Model, PromptRelpath: said.PromptRelpath, StdinRelpath: said.StdinRelpath, Env: said.Env,
+		RepoID: o.RepoID, WorkdirRel: o.WorkdirRel, TaskID: o.TaskID, MilestoneID: o.MilestoneID, Budget: o.Budget,
+	}
+	if o.RepoID != "" {
+		if location, err := l.location(); err == nil {
+			spec.WorktreeBranch = location.Branch
+		}
+	}
+	return &spec
+}
+
+// checkpointEvery is how often the checkpoint of an attempt is written.
+const checkpointEvery = time.Second
+
+// durable goes on with messages of a launch once their drafts are durable, or are not.
+func (h *Hub) durable(l *launch, messages []taken, syncErr error, sealed map[string]map[string]int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if syncErr != nil {
+		h.faulty(syncErr)
+		// What the disk has of it is read again before anything is told.
+		if err := l.recover(); err != nil {
+			h.faulty(err)
+		}
+		for _, m := range messages {
+			m.message.Later()
+		}
+		return
+	}
+	l.sealing.sealed = l.sealing.written
+	for n, number := range l.waiters {
+		if number <= l.sealing.sealed {
+			close(n)
+			delete(l.waiters, n)
+		}
+	}
+	if now := h.o.Elapsed(); now-l.rate >= checkpointEvery {
+		l.rate = now
+		l.checkpoint()
+	}
+	if sealed[l.at.worker] == nil {
+		sealed[l.at.worker] = map[string]int64{}
+	}
+	sealed[l.at.worker][l.id()] = l.sealing.sealed
+	for _, m := range messages {
+		switch {
+		case m.end == nil:
+			m.message.Ack()
+		case m.end.N > l.sealing.sealed:
+			h.notify(l.at.worker, fleet.TellResend, fleet.Resend{Attempt: l.id(), From: l.sealing.sealed + 1})
+			m.message.Later()
+		case l.ended(m.message.Body) == nil:
+			m.message.Ack()
+		default:
+			m.message.Later()
+		}
+	}
+	h.faulty(nil)
+}
+
+// checkpoint notes how far the log is, best effort. It runs with the launch locked.
+func (l *launch) checkpoint() {
+	offset, err := l.h.sizeOf(l.name)
+	if err != nil {
+		return
+	}
+	l.record.Checkpoint = fleet.LogCheckpoint{N: l.sealing.sealed, Offset: offset}
+	l.saveHint()
+}
+
+// sizeOf is the size of a log, 0 of one that is missing.
+func (h *Hub) sizeOf(name string) (int64, error) {
+	st, err := h.w.FS.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+// faulty notes why nothing is sealed, nil once something is.
+func (h *Hub) faulty(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil && h.fault == nil {
+		h.o.Log.Error("what workers report cannot be written", "error", err)
+	}
+	h.fault = err
+}
+
+// notify tells a worker something that has no answer.
+func (h *Hub) notify(worker, verb string, body any) {
+	if text, err := json.Marshal(body); err == nil {
+		h.road.Notify(worker, verb, text)
+	}
+}

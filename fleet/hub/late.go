@@ -1,0 +1,121 @@
+package hub
+
+// Results that come after they were waited for: the run is over, and they are unpacked then.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/internal/fault"
+)
+
+// errAwaited is why a parcel was given up that may come yet.
+var errAwaited = errors.New("it is unpacked when it comes")
+
+// lateWithin bounds one try to take a late parcel; its worker asks again.
+const lateWithin = 2 * time.Minute
+
+// keepAwaited keeps what a later arrival of results needs, durable when it returns.
+func (l *launch) keepAwaited(missing fleet.Results) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	order, err := json.Marshal(kept{l.order, l.placement, l.priority, l.tried, l.base, l.actors})
+	if err != nil {
+		return err
+	}
+	return l.set(func(r *fleet.AttemptRecord) { r.Awaited = &fleet.AwaitedResults{Results: missing, Order: order} })
+}
+
+// awaits reports whether an attempt that is over lacks an object.
+func awaits(r *fleet.AttemptRecord, name string) bool {
+	if r.Awaited == nil || slices.Contains(r.Taken, name) {
+		return false
+	}
+	m := r.Awaited.Results
+	return m.Outputs != nil && m.Outputs.Name == name || m.Worktree != nil && m.Worktree.Name == name
+}
+
+// lateObject answers for an object of an attempt that is over. One that is awaited is taken
+// now, beside the answer: the worker asks again. Everything else may be removed.
+func (h *Hub) lateObject(id string, p fleet.ObjectAsk) fleet.ObjectReply {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.past[p.Attempt]
+	if r == nil || r.WorkerID != id || !awaits(r, p.Name) {
+		return fleet.ObjectReply{Taken: true}
+	}
+	if record := *r; !h.taking[p.Attempt] && h.ctx.Err() == nil {
+		h.taking[p.Attempt] = true
+		h.wg.Go(func() { h.takeLate(record) })
+	}
+	return fleet.ObjectReply{}
+}
+
+// takeLate takes what came of an attempt that is over.
+func (h *Hub) takeLate(record fleet.AttemptRecord) {
+	l, err := h.lateLaunch(record)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(h.ctx, lateWithin)
+		h.takeAwaited(ctx, l)
+		cancel()
+		err = l.log.Close()
+		record = l.record
+	}
+	if err != nil {
+		h.o.Log.Warn("late results cannot be taken", "run", record.RunID, "error", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.past[record.Attempt] = &record
+	delete(h.taking, record.Attempt)
+}
+
+// lateLaunch is the launch of an attempt that is over, for what is still done with it.
+func (h *Hub) lateLaunch(record fleet.AttemptRecord) (*launch, error) {
+	var k kept
+	if err := json.Unmarshal(record.Awaited.Order, &k); err != nil {
+		return nil, fault.New(fault.InvalidFile, "the order of attempt %s: %w", record.Attempt, err)
+	}
+	l := h.newLaunch(k.Order, k.Placement, k.Priority, place{record.Attempt, record.WorkerID, "", record.Epoch})
+	l.record, l.base, l.over = record, k.Base, true
+	return l, nil
+}
+
+// takeAwaited takes the parcels of an attempt that are awaited, each told before it is taken.
+func (h *Hub) takeAwaited(ctx context.Context, l *launch) {
+	missing := l.record.Awaited.Results
+	take := func(what string, o fleet.Object, use func(*os.File, *resultsPayload) error) {
+		if slices.Contains(l.record.Taken, o.Name) {
+			return
+		}
+		err := h.parcel(ctx, l, o, func(file *os.File) error {
+			payload := resultsPayload{WorkerID: l.at.worker, Epoch: l.at.epoch}
+			if err := use(file, &payload); err != nil {
+				return err
+			}
+			return l.tell(h.ctx, events.WorkerResults, payload)
+		})
+		if err == nil || ctx.Err() != nil || errors.Is(err, errAwaited) {
+			return // the worker asks again
+		}
+		err = l.tell(h.ctx, events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()})
+		if err == nil {
+			err = l.takenObject(o.Name) // it would be refused again
+		}
+		if err != nil {
+			h.faulty(err)
+		}
+	}
+	if missing.Outputs != nil {
+		take("outputs", *missing.Outputs, func(file *os.File, p *resultsPayload) error { return h.unpack(l, file, p) })
+	}
+	if missing.Worktree != nil {
+		take("worktree", missing.Worktree.Object, func(file *os.File, p *resultsPayload) error { return h.fetch(ctx, l, file, p) })
+	}
+}

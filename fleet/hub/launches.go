@@ -1,0 +1,312 @@
+package hub
+
+// Launches: a session on another machine from its placing to its end, through one attempt
+// or several.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// launch is a session that a worker executes, or is to. Its lock is taken before that of
+// the hub, never after it.
+type launch struct {
+	h         *Hub
+	order     session.Order
+	placement fleet.Placement
+	priority  string
+	name      string // of the log
+
+	// at is where the session is now: written with both locks held, so that either is
+	// enough to read it.
+	at place
+
+	mu      sync.Mutex
+	remote  *session.Remote
+	log     *events.Log
+	record  fleet.AttemptRecord
+	body    []byte // the order as it is published; nil while it is being made
+	sent    bool   // and was
+	tried   []string
+	base    string        // the commit that it starts from, "" while unknown or for none
+	ready   chan struct{} // closed when the provider runs or the session is over
+	ending  bool          // the end is being recorded
+	over    bool          // it is recorded
+	reach   string
+	since   time.Duration // of the placing or the claim, by Hub.elapsed
+	lag     lag
+	spooled int64
+	last    int64 // the newest time of a draft, Unix milliseconds
+	sealing sealing
+	waiters map[chan struct{}]int64 // for a number to be sealed
+	busy    atomic.Bool             // something is done for it beside the clocks
+	refused bool                    // a draft was refused, which was told
+	late    *lateness               // of the ingester alone
+	actors  []string                // who said something through the hub
+	rate    time.Duration           // when the checkpoint was written
+}
+
+// place is where a session is.
+type place struct {
+	attempt string
+	worker  string
+	name    string // of the worker
+	epoch   int
+}
+
+// id is the newest attempt. It runs with either lock held.
+func (l *launch) id() string { return l.at.attempt }
+
+// kept is what the file of an attempt keeps of its launch.
+type kept struct {
+	Order     session.Order   `json:"order"`
+	Placement fleet.Placement `json:"placement"`
+	Priority  string          `json:"priority,omitempty"`
+	Tried     []string        `json:"tried,omitempty"`
+	Base      string          `json:"base,omitempty"`
+	Actors    []string        `json:"actors,omitempty"`
+}
+
+// newLaunch makes the launch of an order on a worker.
+func (h *Hub) newLaunch(order session.Order, placed fleet.Placement, priority string, at place) *launch {
+	l := &launch{
+		h: h, order: order, placement: placed, priority: priority, name: workspace.LogFile(order.ProjectID, order.RunID), at: at,
+		ready: make(chan struct{}), reach: doc.ReachPlacing, since: h.o.Elapsed(), waiters: map[chan struct{}]int64{}, late: &lateness{},
+	}
+	l.log = events.OpenLog(h.w.FS, l.name)
+	l.record = fleet.AttemptRecord{
+		Attempt: at.attempt, ProjectID: order.ProjectID, RunID: order.RunID, SessionRef: order.SessionRef, Epoch: at.epoch, WorkerID: at.worker,
+		State: fleet.AttemptPlaced, LeaseS: l.leaseS(), OnCutOff: l.onCutOff(), PlacedAtMS: h.now(),
+	}
+	return l
+}
+
+func (l *launch) leaseS() int64 {
+	if l.placement.LeaseS > 0 {
+		return l.placement.LeaseS
+	}
+	return l.h.settingsNow().LeaseS
+}
+
+func (l *launch) onCutOff() string {
+	if l.placement.OnCutOff != "" {
+		return l.placement.OnCutOff
+	}
+	return l.h.settingsNow().OnCutOff
+}
+
+func (h *Hub) settingsNow() fleet.Settings {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.settings
+}
+
+// save writes the record of the attempt, durable when it returns. It runs with the launch
+// locked.
+func (l *launch) save() error {
+	record, err := l.whole()
+	if err != nil {
+		return err
+	}
+	return fleet.WriteAttempt(l.h.w, record)
+}
+
+// saveHint is save without the wait for the disk.
+func (l *launch) saveHint() {
+	if record, err := l.whole(); err == nil {
+		_ = fleet.HintAttempt(l.h.w, record) // an older one costs the next hub some reading
+	}
+}
+
+// whole is the record with what the next hub needs.
+func (l *launch) whole() (record fleet.AttemptRecord, err error) {
+	record = l.record
+	if record.State == fleet.AttemptDone || record.State == fleet.AttemptFenced {
+		return record, nil
+	}
+	record.Order, err = json.Marshal(kept{l.order, l.placement, l.priority, l.tried, l.base, l.actors})
+	return record, err
+}
+
+// set changes the state of the attempt, durable when it returns; on failure nothing
+// changed. It runs with the launch locked.
+func (l *launch) set(change func(*fleet.AttemptRecord)) error {
+	before := l.record
+	change(&l.record)
+	if err := l.save(); err != nil {
+		l.record = before
+		return err
+	}
+	return nil
+}
+
+// live reports whether the session may still bring anything. It runs with the launch
+// locked.
+func (l *launch) live() bool { return !l.over && !l.ending }
+
+// enter makes the launch known.
+func (h *Hub) enter(l *launch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.launches[l.at.attempt] = l
+	if w := h.workers[l.at.worker]; w != nil {
+		w.launches[l] = true
+		w.placedMS = h.now()
+	}
+}
+
+// leave forgets the launch, but for what is known of its attempt.
+func (h *Hub) leave(l *launch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.launches, l.at.attempt)
+	if w := h.workers[l.at.worker]; w != nil {
+		delete(w.launches, l)
+	}
+	record := l.record
+	record.Order, record.End = nil, nil
+	h.past[l.at.attempt], h.lateOf[l.at.attempt] = &record, l.late
+	h.look()
+}
+
+// byAttempt is the launch whose newest attempt this is, of this worker; else nil.
+func (h *Hub) byAttempt(worker, attempt string) *launch {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.launches[attempt]; l != nil && l.at.worker == worker {
+		return l
+	}
+	return nil
+}
+
+// all are the launches that are not over.
+func (h *Hub) all() []*launch {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*launch, 0, len(h.launches))
+	for _, l := range h.launches {
+		list = append(list, l)
+	}
+	return list
+}
+
+// close lets go of the session: the next hub takes it over.
+func (l *launch) close() error {
+	l.mu.Lock()
+	remote := l.remote
+	l.remote = nil
+	l.mu.Unlock()
+	var err error
+	if remote != nil {
+		err = remote.Close() // its requests may want the lock
+	}
+	return errors.Join(err, l.log.Close())
+}
+
+// settle closes ready, once. It runs with the launch locked.
+func (l *launch) settle() {
+	select {
+	case <-l.ready:
+	default:
+		close(l.ready)
+	}
+}
+
+// loadAttempts takes over what the last hub left.
+func (h *Hub) loadAttempts(ctx context.Context) error {
+	list, broken, err := fleet.ReadAttempts(h.w.FS)
+	if err != nil {
+		return err
+	}
+	h.broken = append(h.broken, broken...)
+	newest := map[string]int{}
+	for _, r := range list {
+		newest[r.Attempt[:16]] = max(newest[r.Attempt[:16]], r.Epoch)
+	}
+	for _, r := range list {
+		switch {
+		case r.State == fleet.AttemptDone || r.State == fleet.AttemptFenced || r.Epoch < newest[r.Attempt[:16]]:
+			if h.now()-max(r.DoneAtMS, r.PlacedAtMS) > attemptsKept.Milliseconds() {
+				_ = h.w.FS.Remove(fleet.AttemptFile(r.Attempt)) // the next hub tries again
+				continue
+			}
+			if r.State != fleet.AttemptDone {
+				r.State = fleet.AttemptFenced
+			}
+			r.Order, r.End = nil, nil
+			h.past[r.Attempt] = &r
+		default:
+			if err := h.resume(ctx, r); err != nil {
+				h.o.Log.Error("an attempt cannot be taken over", "attempt", r.Attempt, "run", r.RunID, "error", err)
+				h.broken = append(h.broken, r.Attempt+".json")
+			}
+		}
+	}
+	return nil
+}
+
+// attemptsKept is how long the record of an attempt that is done stays.
+const attemptsKept = 7 * 24 * time.Hour
+
+// resume takes over an attempt.
+func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
+	var k kept
+	if err := json.Unmarshal(r.Order, &k); err != nil {
+		return fault.New(fault.InvalidFile, "the order of attempt %s: %w", r.Attempt, err)
+	}
+	name := r.WorkerID
+	if w := h.workers[r.WorkerID]; w != nil {
+		name = w.record.Name
+	}
+	l := h.newLaunch(k.Order, k.Placement, k.Priority, place{r.Attempt, r.WorkerID, name, r.Epoch})
+	l.record, l.tried, l.base, l.actors = r, k.Tried, k.Base, k.Actors
+	remote, err := session.ResumeRemote(ctx, h.w, l.host(), k.Order)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
+		// The hub died before the record was written: nothing was ordered.
+		l.record.State, l.record.DoneAtMS = fleet.AttemptFenced, h.now()
+		h.past[r.Attempt] = &l.record
+		return l.save()
+	}
+	if err != nil {
+		return err
+	}
+	l.remote = remote
+	if remote.Ended() { // the hub died before it noted that
+		l.record.State, l.record.DoneAtMS, l.record.End = fleet.AttemptDone, h.now(), nil
+		h.past[r.Attempt] = &l.record
+		return errors.Join(l.save(), l.close())
+	}
+	if err := l.recover(); err != nil {
+		return errors.Join(err, l.close())
+	}
+	if r.State != fleet.AttemptPlaced {
+		l.reach = doc.ReachOK
+		l.settle()
+	}
+	if remote.StopMarked() && !r.Stop {
+		if err := l.set(func(r *fleet.AttemptRecord) { r.Stop = true }); err != nil {
+			return errors.Join(err, l.close())
+		}
+	}
+	h.enter(l)
+	if r.FencedFor != "" {
+		l.ending = true
+		h.wg.Go(func() { h.conclude(l, l.lostEnd(), fleet.AttemptFenced) })
+	}
+	if l.record.State == fleet.AttemptOver && r.FencedFor == "" {
+		l.ending = true
+		h.wg.Go(func() { h.finish(l) })
+	}
+	return nil
+}

@@ -1,0 +1,347 @@
+package hub
+
+// Orders: what a worker is told to execute, and what becomes of an order that is not taken.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/fleet/parcel"
+	"ac/fleet/placement"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/runs/worktree"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+type placedPayload struct {
+	WorkerID   string   `json:"worker_id"`
+	WorkerName string   `json:"worker_name"`
+	Epoch      int      `json:"epoch"`
+	Labels     []string `json:"labels"`
+	WaitedMS   int64    `json:"waited_ms"`
+}
+
+type withdrawnPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	Reason   string `json:"reason"`
+}
+
+// Why an attempt was withdrawn.
+const (
+	withdrawnNotClaimed   = "not_claimed"
+	withdrawnNeverStarted = "never_started"
+	withdrawnRefused      = "start_refused"
+)
+
+// draft makes an event of the hub about a launch.
+func (l *launch) draft(source events.Source, kind string, payload any) (events.Draft, error) {
+	return source.Draft(events.Draft{
+		RunID: l.order.RunID, SessionRef: l.order.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: kind,
+	}, payload)
+}
+
+// tell appends an event of the hub about a launch. It is durable when it returns.
+func (l *launch) tell(ctx context.Context, kind string, payload any) error {
+	draft, err := l.draft(l.h.w.Events, kind, payload)
+	if err != nil {
+		return err
+	}
+	return l.h.w.Append(ctx, l.name, draft)
+}
+
+func (l *launch) placedEvents(source events.Source, began int64) ([]events.Draft, error) {
+	labels := l.placement.Labels
+	if labels == nil {
+		labels = []string{}
+	}
+	d, err := l.draft(source, events.WorkerPlaced, placedPayload{l.at.worker, l.at.name, l.at.epoch, labels, l.h.now() - began})
+	return []events.Draft{d}, err
+}
+
+// send makes the order of a launch and publishes it. What fails is tried again by the next
+// look at the clocks, until the order is given up.
+func (h *Hub) send(l *launch) {
+	l.mu.Lock()
+	attempt, made := l.id(), l.body != nil
+	due := l.record.State == fleet.AttemptPlaced && !l.sent && l.live()
+	l.mu.Unlock()
+	if !due {
+		return
+	}
+	if !made {
+		body, err := h.orderOf(h.ctx, l)
+		if err != nil {
+			if h.ctx.Err() == nil {
+				h.o.Log.Warn("the order cannot be made", "run", l.order.RunID, "error", err)
+				h.endUnstarted(l, err)
+			}
+			return
+		}
+		l.mu.Lock()
+		if l.id() == attempt {
+			l.body = body
+		}
+		l.mu.Unlock()
+	}
+	l.mu.Lock()
+	body, worker := l.body, l.at.worker
+	due = l.id() == attempt && l.record.State == fleet.AttemptPlaced && l.live()
+	l.mu.Unlock()
+	if !due {
+		return
+	}
+	if err := h.road.PublishOrder(h.ctx, worker, attempt, body); err != nil {
+		if h.ctx.Err() == nil {
+			h.o.Log.Warn("the order cannot be published", "run", l.order.RunID, "error", err)
+		}
+		return
+	}
+	l.mu.Lock()
+	if l.id() == attempt {
+		l.sent, l.since = true, h.o.Elapsed()
+	}
+	l.mu.Unlock()
+}
+
+// orderOf is the order of a launch for the worker that it is placed on. Sources and files
+// are stored with the carrier before.
+func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
+	o := l.order
+	h.mu.Lock()
+	at := l.at
+	w := h.workers[at.worker]
+	settings := h.settings
+	var tips []string
+	if w != nil && w.hello != nil {
+		tips = w.hello.Repos[o.RepoID]
+	}
+	h.mu.Unlock()
+	order := fleet.Order{
+		Version: fleet.OrderVersion, HubID: h.config.HubID, Attempt: at.attempt, Epoch: at.epoch, ProjectID: o.ProjectID, RunID: o.RunID,
+		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Stdin: o.Stdin, Live: o.Live,
+		Env: o.Env, SecretRefs: l.placement.SecretRefs, TaskID: o.TaskID, MilestoneID: o.MilestoneID, Outputs: l.placement.Outputs, Budget: o.Budget,
+		LimitMS: o.LimitMS, LeaseS: l.record.LeaseS, OnCutOff: l.record.OnCutOff, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),
+		ExpiresInMS: settings.ClaimWithinMS,
+	}
+	if o.Live != nil {
+		order.Driver, order.Turn = o.Live.Driver, o.Live.Turns
+		if o.Live.Driver == session.DriverCodex {
+			order.Mode = doc.KindAppServer
+		}
+	}
+	if machine, err := h.w.Machine(); err == nil {
+		order.Pricing = machine.Pricing
+	}
+	l.mu.Lock()
+	if l.remote != nil {
+		order.Allowance = l.remote.Allowance(h.sharing(l))
+	}
+	l.mu.Unlock()
+	if o.RepoID != "" {
+		repo, err := h.source(ctx, l, at.worker, tips)
+		if err != nil {
+			return nil, err
+		}
+		order.Repo = repo
+	}
+	files, err := h.contextFiles(ctx, l, at.worker)
+	if err != nil {
+		return nil, err
+	}
+	order.Files = files
+	body, err := json.Marshal(order)
+	if err == nil && len(body) > fleet.MaxOrder {
+		err = fault.New(fault.TooLarge, "the order has %d bytes; at most %d can be sent to a worker", len(body), fleet.MaxOrder)
+	}
+	return body, err
+}
+
+// source is the repository of a launch, with the commit that it is made from. What the
+// worker does not have is stored as a bundle.
+func (h *Hub) source(ctx context.Context, l *launch, worker string, tips []string) (*fleet.Repo, error) {
+	root, commit, err := h.base(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	location, err := l.location()
+	if err != nil {
+		return nil, err
+	}
+	repo := &fleet.Repo{ID: l.order.RepoID, Commit: commit, Branch: location.Branch, Via: fleet.ViaAuto, Worktree: true, WorkdirRel: l.order.WorkdirRel}
+	if s := l.placement.Source; s != nil && s.Via != "" {
+		repo.Via = s.Via
+	}
+	repo.Remote = withoutSecret(worktree.Origin(ctx, h.o.Environ, root))
+	if repo.Via == fleet.ViaRemote || slices.Contains(tips, commit) {
+		return repo, nil
+	}
+	repo.Bundle, err = h.bundle(ctx, worker, root, commit, tips)
+	return repo, err
+}
+
+// base is the repository of a launch, and the commit that it starts from: the one that the
+// reference named when the session was placed.
+func (h *Hub) base(ctx context.Context, l *launch) (root, commit string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.remote == nil && l.base == "" {
+		return "", "", fault.New(fault.Conflict, "the session is over")
+	}
+	machine, err := h.w.Machine()
+	if err != nil {
+		return "", "", err
+	}
+	if root, err = worktree.Root(machine, l.order.RepoID); err != nil || l.base != "" {
+		return root, l.base, err
+	}
+	if t := l.order.Worktree; t != nil && t.From != "" { // it goes on from what a session before left
+		l.base = t.From
+		return root, l.base, l.save()
+	}
+	ref := ""
+	if l.placement.Source != nil {
+		ref = l.placement.Source.Ref
+	}
+	if commit, err = worktree.Commit(ctx, h.o.Environ, root, ref); err != nil {
+		return "", "", fault.New(fleet.SourceUnavailable, "the commit to start from: %w", err)
+	}
+	l.base = commit
+	return root, commit, l.save()
+}
+
+// withoutSecret is the address of a remote, "" for one that has a password in it.
+func withoutSecret(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return ""
+		}
+	}
+	return address
+}
+
+// bundle stores the commits that a worker does not have.
+func (h *Hub) bundle(ctx context.Context, worker, root, commit string, tips []string) (name string, err error) {
+	file, err := h.scratch()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	if err := parcel.WriteBundle(ctx, h.o.Environ, root, []parcel.Head{{Ref: "refs/ac/source", Commit: commit}}, tips, file); err != nil {
+		return "", err
+	}
+	return h.store(ctx, worker, fleet.ObjectSource, file)
+}
+
+// store puts a file to the objects of a worker, named by its digest.
+func (h *Hub) store(ctx context.Context, worker, kind string, file io.ReadSeeker) (string, error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	digest, err := parcel.Measure(file)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return "", err
+	}
+	name := fleet.ObjectName(kind, digest.SHA256)
+	return name, h.road.Put(ctx, worker, name, file)
+}
+
+// scratch is a file for a moment, which its user removes.
+func (h *Hub) scratch() (*os.File, error) {
+	if err := durable.MkdirAll(h.w.FS, workspace.TempDir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(filepath.Join(h.w.Dir(), filepath.FromSlash(workspace.TempDir)), "hub-*")
+}
+
+// contextFiles stores the files of the run's context pack for the provider.
+func (h *Hub) contextFiles(ctx context.Context, l *launch, worker string) (files []fleet.File, err error) {
+	run, err := workspace.Load(h.w, doc.RunCodec, workspace.RunFile(l.order.ProjectID, l.order.RunID))
+	if err != nil || !workspace.SafeID(run.ContextPackID) {
+		return nil, err
+	}
+	dir := path.Join(workspace.ContextPackDir(l.order.ProjectID, run.ContextPackID), "bundle")
+	names, err := tree(h.w.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		file, err := h.w.FS.OpenFile(path.Join(dir, name), os.O_RDONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		st, err := file.Stat()
+		var object string
+		if err == nil {
+			object, err = h.store(ctx, worker, fleet.ObjectContext, file)
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+		files = append(files, fleet.File{Path: name, Object: object, SHA256: strings.TrimPrefix(object, fleet.ObjectContext+"-"), Size: st.Size()})
+	}
+	return files, nil
+}
+
+// tree lists the regular files below a directory, none of one that is missing.
+func tree(fsys durable.FS, dir string) (names []string, err error) {
+	entries, err := fsys.ReadDir(dir)
+	if durable.Absent(err) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		switch {
+		case e.IsDir():
+			below, belowErr := tree(fsys, path.Join(dir, e.Name()))
+			for _, name := range below {
+				names = append(names, path.Join(e.Name(), name))
+			}
+			err = cmp.Or(err, belowErr)
+		case e.Type().IsRegular():
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// location is the branch of the run.
+func (l *launch) location() (worktree.Location, error) {
+	return worktree.LocationOf(l.order.ProjectID, cmp.Or(l.order.TaskID, l.order.RunID), l.order.RunID)
+}
+
+// used counts a start of a worker that succeeded or failed.
+func (h *Hub) used(worker string, succeeded bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.workers[worker]; w != nil {
+		w.starts = w.starts.After(succeeded, h.now())
+	}
+}
+
+// waitsAgain is a launch whose attempt was withdrawn, as placement sees it. It runs with the
+// hub locked.
+func (h *Hub) waitsAgain(l *launch) placement.Launch {
+	wanted, err := h.wanted(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority})
+	if err != nil {
+		wanted.Named = "" // it is no worker any more
+	}
+	wanted.Last = l.tried
+	return wanted
+}

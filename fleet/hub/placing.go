@@ -1,0 +1,301 @@
+package hub
+
+// Placing: launches wait for a worker, are accepted, and ordered.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/fleet/placement"
+	"ac/internal/fault"
+	"ac/runs/lane"
+	"ac/runs/session"
+)
+
+// waiter is a launch that waits for a worker.
+type waiter struct {
+	launch  placement.Launch
+	outcome chan outcome // has one value, once the launch is out of the queue
+}
+
+// outcome is the worker that takes a launch, one of whose slots is held for it; or why none
+// ever will.
+type outcome struct {
+	worker   *worker
+	slot     *launch
+	refusals []placement.Refusal
+}
+
+// answerAfter bounds how long a launch waits for its provider.
+const answerAfter = 800 * time.Millisecond
+
+// orders and ours are the versions of orders that a worker and this hub know.
+func orders(p fleet.Hello) placement.Versions {
+	return placement.Versions{Min: p.Orders[0], Max: p.Orders[1]}
+}
+
+func ours() placement.Versions {
+	return placement.Versions{Min: fleet.OrderOldest, Max: fleet.OrderVersion}
+}
+
+// view is a worker as placement sees it. It runs with the hub locked.
+func (h *Hub) view(w *worker) placement.Worker {
+	v := placement.Worker{
+		ID: w.record.ID, Name: w.record.Name, State: placement.State(w.record.State), Online: h.online(w) && w.hello != nil,
+		Labels: slices.Clone(w.record.Labels), Slots: w.record.Slots, Used: len(w.launches), LastPlacedMS: w.placedMS, Starts: w.starts,
+		MinFree: h.settings.MinFreeBytes,
+	}
+	if p := w.hello; p != nil {
+		v.Labels = append(v.Labels, builtIn(*p)...)
+		if w.record.TrustLabels {
+			v.Labels = append(v.Labels, p.Labels...)
+		}
+		for name, probe := range p.Providers {
+			if probe.OK {
+				v.Providers = append(v.Providers, name)
+			}
+		}
+		v.Secrets, v.Orders = p.Secrets, orders(*p)
+		if p.Slots > 0 {
+			v.Slots = min(v.Slots, p.Slots)
+		}
+		for id := range p.Repos {
+			v.Repos = append(v.Repos, id)
+		}
+	}
+	if v.DiskFree = w.beat.DiskFree; v.DiskFree < 0 {
+		v.DiskFree = v.MinFree // it has not said yet
+	}
+	if w.beat.Why == "disk" {
+		v.DiskFree = 0
+	}
+	return v
+}
+
+// views are all workers. It runs with the hub locked.
+func (h *Hub) views() []placement.Worker {
+	list := make([]placement.Worker, 0, len(h.workers))
+	for _, w := range h.workers {
+		list = append(list, h.view(w))
+	}
+	slices.SortFunc(list, func(a, b placement.Worker) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// wanted is an order as placement sees it. It runs with the hub locked.
+func (h *Hub) wanted(p fleet.PlaceRequest) (placement.Launch, error) {
+	h.arrivals++
+	l := placement.Launch{
+		ID: strconv.FormatInt(h.arrivals, 10), Arrival: h.arrivals, Provider: p.Order.Provider, Labels: p.Placement.Labels, RepoID: p.Order.RepoID, Orders: ours(),
+		Priority: map[string]int{lane.High: 1, lane.Low: -1}[p.Priority], Earlier: h.earlier(p.Order),
+	}
+	for _, name := range p.Placement.SecretRefs {
+		l.Secrets = append(l.Secrets, name)
+	}
+	if p.Order.Live != nil && p.Order.Live.MustResume {
+		l.BoundUntilMS = h.now() + 1000*p.Placement.Wait()
+	}
+	if p.Placement.WorkerID != "" {
+		w, err := h.find(p.Placement.WorkerID)
+		if err != nil {
+			return l, err
+		}
+		l.Named = w.record.ID
+	}
+	return l, nil
+}
+
+// earlier is the worker that had the session before of a run. It runs with the hub locked.
+func (h *Hub) earlier(o session.Order) (worker string) {
+	var at int64
+	for _, r := range h.past {
+		if r.ProjectID == o.ProjectID && r.RunID == o.RunID && r.State == fleet.AttemptDone && r.PlacedAtMS >= at {
+			worker, at = r.WorkerID, r.PlacedAtMS
+		}
+	}
+	return worker
+}
+
+// place has a session executed by a worker. It returns when the provider runs, the session
+// is over, or its record is written and a moment has passed.
+func (h *Hub) place(ctx context.Context, p fleet.PlaceRequest) (result fleet.PlaceResult, err error) {
+	if issues := p.Placement.CheckFields(); len(issues) > 0 {
+		return result, fault.Invalid(issues...)
+	}
+	out, err := h.await(ctx, p)
+	if err != nil || out.worker == nil {
+		return fleet.PlaceResult{Local: err == nil}, err
+	}
+	l, err := h.accept(context.WithoutCancel(ctx), p, out.worker)
+	h.free(out)
+	if err != nil {
+		return result, err
+	}
+	h.wg.Go(func() { h.send(l) })
+	timer := time.NewTimer(answerAfter)
+	defer timer.Stop()
+	select {
+	case <-l.ready:
+	case <-timer.C:
+	case <-h.ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return fleet.PlaceResult{WorkerID: l.at.worker, WorkerName: l.at.name, Epoch: l.at.epoch}, nil
+}
+
+// await waits for a worker that holds a slot. There is none where a placement any finds no
+// slot now.
+func (h *Hub) await(ctx context.Context, p fleet.PlaceRequest) (out outcome, err error) {
+	h.mu.Lock()
+	wanted, err := h.wanted(p)
+	if err != nil {
+		h.mu.Unlock()
+		return out, err
+	}
+	me := &waiter{launch: wanted, outcome: make(chan outcome, 1)}
+	h.waiting = append(h.waiting, me)
+	h.assign()
+	h.mu.Unlock()
+	wait := time.NewTimer(time.Duration(p.Placement.Wait()) * time.Second)
+	defer wait.Stop()
+	ready := make(chan struct{})
+	if p.Placement.Where == fleet.WhereAny {
+		close(ready) // it waits for nothing
+	}
+	select {
+	case out = <-me.outcome:
+	case <-wait.C:
+		out = h.stopWaiting(me)
+	case <-ready:
+		out = h.stopWaiting(me)
+	case <-ctx.Done():
+		if out = h.stopWaiting(me); out.worker != nil {
+			h.free(out)
+		}
+		return outcome{}, context.Cause(ctx)
+	case <-h.ctx.Done():
+		return outcome{}, session.HubNotRunning(errors.New("it is being stopped"))
+	}
+	if out.worker == nil && p.Placement.Where != fleet.WhereAny {
+		return out, noWorker(out.refusals)
+	}
+	return out, nil
+}
+
+// free releases a slot that was held.
+func (h *Hub) free(out outcome) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(out.worker.launches, out.slot)
+	h.look()
+}
+
+// stopWaiting takes a launch out of the queue. It has the outcome that came just now.
+func (h *Hub) stopWaiting(me *waiter) outcome {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := len(h.waiting)
+	h.waiting = slices.DeleteFunc(h.waiting, func(other *waiter) bool { return other == me })
+	if len(h.waiting) == before {
+		return <-me.outcome
+	}
+	return outcome{refusals: placement.Refusals(h.views(), me.launch, h.now())}
+}
+
+// noWorker is the refusal of a launch that no worker takes.
+func noWorker(refusals []placement.Refusal) error {
+	data := fleet.NoWorkerData{Workers: []fleet.UnfitWorker{}}
+	for _, r := range refusals {
+		data.Workers = append(data.Workers, fleet.UnfitWorker{WorkerID: r.WorkerID, Name: r.Name, Why: string(r.Why)})
+	}
+	why := "there is none; ac worker:invite makes one"
+	if len(refusals) > 0 {
+		why = "of " + refusals[0].Name + " because of: " + string(refusals[0].Why)
+	}
+	return fault.New(fleet.NoWorker, "no worker takes the session: %s", why).With(data)
+}
+
+// assign gives waiting launches the workers that they fit, and ends the wait of those that
+// no worker will ever fit as it is. It runs with the hub locked.
+func (h *Hub) assign() {
+	if len(h.waiting) == 0 {
+		return
+	}
+	launches := make([]placement.Launch, len(h.waiting))
+	for i, one := range h.waiting {
+		launches[i] = one.launch
+	}
+	for _, a := range placement.Assign(h.views(), launches, h.now()) {
+		w, slot := h.workers[a.WorkerID], &launch{}
+		w.launches[slot], w.placedMS = true, h.now()
+		h.waiting = slices.DeleteFunc(h.waiting, func(one *waiter) bool {
+			if one.launch.ID == a.LaunchID {
+				one.outcome <- outcome{worker: w, slot: slot}
+			}
+			return one.launch.ID == a.LaunchID
+		})
+	}
+	views := h.views()
+	h.waiting = slices.DeleteFunc(h.waiting, func(one *waiter) bool {
+		refusals := placement.Refusals(views, one.launch, h.now())
+		later := len(refusals) < len(views) || slices.ContainsFunc(refusals, func(r placement.Refusal) bool { return r.Why.Passes() })
+		if !later {
+			one.outcome <- outcome{refusals: refusals}
+		}
+		return !later
+	})
+}
+
+// accept writes everything down: the attempt, then the session's record with the event.
+func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*launch, error) {
+	began := h.now()
+	at := h.nextPlace(p.Order, w)
+	l := h.newLaunch(p.Order, p.Placement, p.Priority, at)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	placed := func(source events.Source) ([]events.Draft, error) {
+		offset, err := h.sizeOf(l.name)
+		if err != nil {
+			return nil, err
+		}
+		l.record.Checkpoint.Offset = offset
+		if err := l.save(); err != nil {
+			return nil, err
+		}
+		drafts, err := l.placedEvents(source, began)
+		if err != nil {
+			return nil, err
+		}
+		notice, err := l.absent(source)
+		return append(drafts, notice...), err
+	}
+	remote, err := session.AcceptRemote(ctx, h.w, l.host(), p.Order, placed)
+	if remote == nil {
+		_ = h.w.FS.Remove(fleet.AttemptFile(at.attempt)) // it was refused; the next hub drops it
+		return nil, err
+	}
+	if err != nil {
+		h.o.Log.Warn("the state of the repository was not recorded", "run", p.Order.RunID, "error", err)
+	}
+	l.remote = remote
+	h.enter(l)
+	return l, nil
+}
+
+// nextPlace is the attempt behind all those of the session that are known.
+func (h *Hub) nextPlace(o session.Order, w *worker) place {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	epoch := 1
+	for h.past[fleet.Attempt(o.ProjectID, o.RunID, o.SessionRef, epoch)] != nil {
+		epoch++
+	}
+	return place{fleet.Attempt(o.ProjectID, o.RunID, o.SessionRef, epoch), w.record.ID, w.record.Name, epoch}
+}

@@ -1,0 +1,286 @@
+package hub
+
+// The registry: which workers there are, who of them is here, and what a person changes.
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/fleet"
+	"ac/fleet/carrier"
+	"ac/fleet/placement"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// worker is a worker as the hub knows it; Hub.mu guards it.
+type worker struct {
+	record   fleet.WorkerRecord
+	hello    *fleet.Hello // of this hub boot, nil for none
+	beat     fleet.Beat
+	seen     time.Duration // of the last beat or hello, by Hub.elapsed; -1 for never
+	written  time.Duration // when its record was written last
+	offsets  []int64       // the last measured ones, in milliseconds
+	offset   int64
+	rtt      float64
+	starts   placement.Starts
+	placedMS int64
+	launches map[*launch]bool // that use a slot
+	stamps   stamps
+	instance string // that said hello first in this hub boot
+
+	nonce    string    // of a join that is under way
+	joinedBy string    // invitation that was used a moment ago
+	joinedAt time.Time // when
+}
+
+// defaultExpiry is how long an invitation holds.
+const defaultExpiry = time.Hour
+
+// joinGrace is how long the key of a used invitation stays, so that its answer arrives.
+const joinGrace = 10 * time.Second
+
+func newWorker(record fleet.WorkerRecord) *worker {
+	return &worker{record: record, seen: -1, launches: map[*launch]bool{}}
+}
+
+func (h *Hub) loadWorkers() error {
+	list, broken, err := fleet.ReadWorkers(h.w.FS)
+	if err != nil {
+		return err
+	}
+	h.broken = append(h.broken, broken...)
+	for _, record := range list {
+		h.workers[record.ID] = newWorker(record)
+	}
+	return nil
+}
+
+// users are who may connect. It runs with the hub locked, or before it runs.
+func (h *Hub) users() (list []carrier.User) {
+	now := h.w.Env.Clock.Now()
+	for id, w := range h.workers {
+		if w.record.State != fleet.WorkerRevoked && w.record.PublicKey != "" {
+			list = append(list, carrier.User{Worker: id, PublicKey: w.record.PublicKey})
+		}
+		if w.record.Invite != nil && !expired(w.record.Invite, now) {
+			list = append(list, carrier.User{Worker: id, PublicKey: w.record.Invite.PublicKey, Invited: true})
+		}
+		if w.joinedBy != "" && now.Sub(w.joinedAt) < joinGrace {
+			list = append(list, carrier.User{Worker: id, PublicKey: w.joinedBy, Invited: true})
+		}
+	}
+	slices.SortFunc(list, func(a, b carrier.User) int {
+		return cmp.Or(strings.Compare(a.Worker, b.Worker), strings.Compare(a.PublicKey, b.PublicKey))
+	})
+	return list
+}
+
+func expired(i *fleet.Invitation, now time.Time) bool {
+	at, ok := clock.Parse(i.ExpiresAt)
+	return !ok || !now.Before(at)
+}
+
+// admit tells the carrier who may connect now. It runs with the hub locked.
+func (h *Hub) admit() error { return h.server.SetUsers(h.users()) }
+
+// find is a worker by its id or name. It runs with the hub locked.
+func (h *Hub) find(name string) (*worker, error) {
+	if w := h.workers[name]; w != nil {
+		return w, nil
+	}
+	for _, w := range h.workers {
+		if w.record.Name == name && w.record.State != fleet.WorkerRevoked {
+			return w, nil
+		}
+	}
+	return nil, fault.New(fleet.UnknownWorker, "there is no worker %s; ac worker:list has them", name)
+}
+
+// taken reports whether a name is in use. It runs with the hub locked.
+func (h *Hub) taken(name, but string) bool {
+	for id, w := range h.workers {
+		if id != but && w.record.Name == name && w.record.State != fleet.WorkerRevoked {
+			return true
+		}
+	}
+	return false
+}
+
+func checkLabels(labels []string) error {
+	if len(labels) > fleet.MaxLabels {
+		return fault.InvalidField("labels", "must be at most %d", fleet.MaxLabels)
+	}
+	for _, label := range labels {
+		if !fleet.IsLabel(label) {
+			return fault.InvalidField("labels", "%q is no label", label)
+		}
+	}
+	return nil
+}
+
+// invite makes a worker that may join. Its record is durable when it returns.
+func (h *Hub) invite(ctx context.Context, p fleet.InviteRequest) (result fleet.InviteResult, err error) {
+	if !fleet.IsName(p.Name) {
+		return result, fault.InvalidField("name", "must begin with a letter or digit, and have letters, digits, dots, dashes and underscores only")
+	}
+	if err := checkLabels(p.Labels); err != nil {
+		return result, err
+	}
+	key, err := fleet.NewKey(rand.Reader)
+	if err != nil {
+		return result, err
+	}
+	now := h.w.Env.Clock.Now()
+	expires := now.Add(defaultExpiry)
+	if p.ExpiresS > 0 {
+		expires = now.Add(time.Duration(p.ExpiresS) * time.Second)
+	}
+	record := fleet.WorkerRecord{
+		SchemaVersion: doc.Version, Type: "worker_record", ID: h.w.Env.IDs.New("wkr"), Name: p.Name, Role: fleet.RoleWorker, Labels: p.Labels,
+		TrustLabels: p.TrustLabels, State: fleet.WorkerInvited, InvitedAt: clock.Stamp(now),
+		Invite: &fleet.Invitation{PublicKey: key.Public(), ExpiresAt: clock.Stamp(expires)},
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	record.Slots = cmp.Or(p.Slots, h.settings.Slots, max(1, runtime.NumCPU()/2))
+	if h.taken(p.Name, "") {
+		return result, fault.New(fault.Conflict, "a worker is named %s already", p.Name)
+	}
+	if err := fleet.WriteWorker(h.w, record); err != nil {
+		return result, err
+	}
+	h.workers[record.ID] = newWorker(record)
+	if err := h.admit(); err != nil {
+		return result, err
+	}
+	if err := h.road.EnsureWorker(ctx, record.ID); err != nil {
+		return result, err
+	}
+	urls := []string{}
+	for _, address := range h.owner.Advertise {
+		urls = append(urls, "tls://"+address)
+	}
+	token := fleet.Token{
+		Hub: h.config.HubID, Worker: record.ID, URLs: urls, Fingerprint: h.owner.Fingerprint, HubKey: h.key.Public(), Seed: key.Seed(), Expires: expires.Unix(),
+	}
+	return fleet.InviteResult{WorkerID: record.ID, Token: token.String(), ExpiresAt: clock.Stamp(expires)}, nil
+}
+
+// amend changes the record of a worker, durable when it returns. It runs with the hub
+// locked.
+func (h *Hub) amend(w *worker, change func(*fleet.WorkerRecord)) error {
+	record := w.record
+	change(&record)
+	if err := fleet.WriteWorker(h.w, record); err != nil {
+		return err
+	}
+	w.record, w.written = record, h.o.Elapsed()
+	return nil
+}
+
+func (h *Hub) update(p fleet.UpdateRequest) (row fleet.WorkerRow, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w, err := h.find(p.WorkerID)
+	if err != nil {
+		return row, err
+	}
+	if p.Name != "" && !fleet.IsName(p.Name) {
+		return row, fault.InvalidField("name", "must begin with a letter or digit, and have letters, digits, dots, dashes and underscores only")
+	}
+	if p.Name != "" && h.taken(p.Name, w.record.ID) {
+		return row, fault.New(fault.Conflict, "a worker is named %s already", p.Name)
+	}
+	if p.Labels != nil {
+		if err := checkLabels(*p.Labels); err != nil {
+			return row, err
+		}
+	}
+	if err := h.amend(w, func(r *fleet.WorkerRecord) {
+		r.Name, r.Slots = cmp.Or(p.Name, r.Name), cmp.Or(p.Slots, r.Slots)
+		if p.Labels != nil {
+			r.Labels = *p.Labels
+		}
+	}); err != nil {
+		return row, err
+	}
+	h.look()
+	return h.row(w), nil
+}
+
+func (h *Hub) drain(p fleet.DrainRequest) (row fleet.WorkerRow, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w, err := h.find(p.WorkerID)
+	if err != nil {
+		return row, err
+	}
+	state := map[bool]string{true: fleet.WorkerDraining, false: fleet.WorkerActive}[p.On]
+	switch w.record.State {
+	case state:
+		return h.row(w), nil
+	case fleet.WorkerActive, fleet.WorkerDraining:
+	default:
+		return row, fault.New(fault.Conflict, "worker %s is %s", w.record.Name, w.record.State)
+	}
+	if err := h.amend(w, func(r *fleet.WorkerRecord) { r.State = state }); err != nil {
+		return row, err
+	}
+	h.notify(w.record.ID, fleet.TellDrain, fleet.Drain{On: p.On})
+	h.look()
+	return h.row(w), nil
+}
+
+// revoke ends a worker for good. Its attempts are fenced when it returns.
+func (h *Hub) revoke(ctx context.Context, p fleet.RevokeRequest) (result fleet.RevokeResult, err error) {
+	h.mu.Lock()
+	w, err := h.find(p.WorkerID)
+	if err == nil && w.record.State != fleet.WorkerRevoked {
+		err = h.amend(w, func(r *fleet.WorkerRecord) {
+			r.State, r.RevokedAt, r.Invite = fleet.WorkerRevoked, clock.Stamp(h.w.Env.Clock.Now()), nil
+		})
+	}
+	if err != nil {
+		h.mu.Unlock()
+		return result, err
+	}
+	launches := slices.DeleteFunc(slices.Collect(maps.Keys(w.launches)), func(l *launch) bool { return l.h == nil }) // a slot that is held
+	for _, l := range launches {                                                                                     // while it can hear
+		h.notify(w.record.ID, fleet.TellFence, fleet.Fence{Attempt: l.id(), Reason: fleet.WhyRevoked})
+	}
+	admitErr := h.admit()
+	h.mu.Unlock()
+	result.Fenced = []string{}
+	for _, l := range launches {
+		ref := l.order.SessionRef
+		if err := h.fence(ctx, l, fence{reason: fleet.WhyRevoked, by: p.Reason}); err != nil {
+			return result, err
+		}
+		result.Fenced = append(result.Fenced, ref)
+	}
+	slices.Sort(result.Fenced)
+	return result, admitErr
+}
+
+// online reports whether a worker was heard of lately. It runs with the hub locked.
+func (h *Hub) online(w *worker) bool {
+	return w.seen >= 0 && h.o.Elapsed()-w.seen < h.settings.UnreachableAfter() && w.record.State != fleet.WorkerRevoked
+}
+
+// nonce is a text that nobody can guess.
+func nonce() (string, error) {
+	raw := make([]byte, 16)
+	if _, err := rand.Read(raw); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(raw), nil
+}

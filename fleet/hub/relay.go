@@ -1,0 +1,179 @@
+package hub
+
+// The relay: what is asked at the socket of a session is carried out by its worker, and
+// answered once what it caused is sealed.
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"ac/fleet"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// tellWithin bounds a verb: over there, and until what it caused is sealed.
+const tellWithin = 8 * time.Second
+
+// stopTellWithin bounds the telling of a stop; the beats repeat it.
+const stopTellWithin = 5 * time.Second
+
+// host is what the session asks of its hub.
+func (l *launch) host() session.RemoteHost {
+	return session.RemoteHost{WorkerID: l.at.worker, Epoch: l.at.epoch, Verb: l.verb, Stop: l.stop}
+}
+
+// verb carries a verb of the session's socket out.
+func (l *launch) verb(ctx context.Context, verb string, params json.RawMessage) (json.RawMessage, error) {
+	l.mu.Lock()
+	at, reach := l.at, l.reach
+	err := l.heardFrom(params)
+	l.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if reach != doc.ReachOK {
+		return nil, l.h.unreachable(at)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, tellWithin, fault.New(fault.SupervisorUnreachable, "worker %s has not answered in time; try again", at.name))
+	defer cancel()
+	reply, err := l.h.tell(ctx, at.worker, at.attempt, verb, params)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.await(ctx, at.attempt, reply.N); err != nil {
+		return nil, err
+	}
+	return reply.Result, nil
+}
+
+// heardFrom remembers who says something to the session, durably: events over there may be
+// theirs from then on. It runs with the launch locked.
+func (l *launch) heardFrom(params json.RawMessage) error {
+	var said struct {
+		Actor string `json:"actor_id"`
+	}
+	_ = json.Unmarshal(params, &said) // what is not understood names nobody
+	if said.Actor == "" || l.speaks(said.Actor) || l.over {
+		return nil
+	}
+	l.actors = append(slices.Clone(l.actors), said.Actor)
+	return l.save()
+}
+
+// await waits until a draft of the attempt is sealed.
+func (l *launch) await(ctx context.Context, attempt string, n int64) error {
+	l.mu.Lock()
+	if l.sealing.sealed >= n || l.over || l.id() != attempt {
+		l.mu.Unlock()
+		return nil
+	}
+	sealed := make(chan struct{})
+	l.waiters[sealed] = n
+	l.mu.Unlock()
+	select {
+	case <-sealed:
+		return nil
+	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.waiters, sealed)
+		return context.Cause(ctx)
+	}
+}
+
+// tell tells a worker something about an attempt and has its answer.
+func (h *Hub) tell(ctx context.Context, worker, attempt, verb string, params json.RawMessage) (reply fleet.TellReply, err error) {
+	h.mu.Lock()
+	w := h.workers[worker]
+	key := ""
+	if w != nil {
+		key = w.record.PublicKey
+	}
+	h.mu.Unlock()
+	seq := h.tells.Add(1)
+	body, err := json.Marshal(fleet.Tell{Stamp: fleet.Stamp{Boot: h.boot, Seq: seq}, Params: params})
+	if err != nil {
+		return reply, err
+	}
+	text, err := h.road.Tell(ctx, worker, key, attempt, verb, body)
+	if err != nil {
+		if ctx.Err() != nil {
+			return reply, context.Cause(ctx)
+		}
+		return reply, err
+	}
+	if err := json.Unmarshal(text, &reply); err != nil || reply.Seq != seq {
+		return reply, fault.New(fleet.WorkerUnreachable, "the worker's answer is not understood")
+	}
+	return reply, reply.Err()
+}
+
+// unreachableData is the data of worker_unreachable.
+type unreachableData struct {
+	WorkerID string `json:"worker_id"`
+	Since    string `json:"since,omitempty"`
+}
+
+// unreachable is the refusal of what only a worker that is away could do.
+func (h *Hub) unreachable(at place) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	data := unreachableData{WorkerID: at.worker}
+	if w := h.workers[at.worker]; w != nil && w.seen >= 0 {
+		data.Since = clock.Stamp(h.w.Env.Clock.Now().Add(w.seen - h.o.Elapsed()))
+	}
+	since := ""
+	if data.Since != "" {
+		since = " since " + data.Since
+	}
+	return fault.New(fleet.WorkerUnreachable, "worker %s cannot be reached%s", at.name, since).With(data)
+}
+
+// stop has a session stopped: what it says is written down and told, now and in each beat
+// until the end. It does not wait.
+func (l *launch) stop(bool) (note string) {
+	h := l.h
+	h.mu.Lock()
+	away := true
+	since, name := "", l.at.name
+	if w := h.workers[l.at.worker]; w != nil {
+		away = !h.online(w)
+		if w.seen >= 0 {
+			since = " since " + clock.Stamp(h.w.Env.Clock.Now().Add(w.seen-h.o.Elapsed()))
+		}
+	}
+	h.mu.Unlock()
+	h.wg.Go(func() { h.stopOver(l) })
+	if away {
+		return "worker " + name + " cannot be reached" + since + "; it is told when it is back"
+	}
+	return ""
+}
+
+// stopOver writes the stop down and tells it.
+func (h *Hub) stopOver(l *launch) {
+	l.mu.Lock()
+	if !l.live() {
+		l.mu.Unlock()
+		return
+	}
+	if err := l.set(func(r *fleet.AttemptRecord) { r.Stop = true }); err != nil {
+		h.faulty(err) // the marker says it, too
+	}
+	at, placed := l.at, l.record.State == fleet.AttemptPlaced
+	l.mu.Unlock()
+	if placed {
+		h.endUnstarted(l, nil)
+		return
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, stopTellWithin)
+	defer cancel()
+	if _, err := h.tell(ctx, at.worker, at.attempt, fleet.TellStop, nil); err != nil {
+		h.o.Log.Info("a stop could not be told yet", "attempt", at.attempt, "error", err) // the next beat has it
+	}
+}

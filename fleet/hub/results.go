@@ -1,0 +1,221 @@
+package hub
+
+// Results: what a provider left over there is unpacked beside the run and fetched into the
+// repository.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/fleet/parcel"
+	"ac/internal/fault"
+	"ac/runs/worktree"
+	"ac/workspace"
+)
+
+type resultsPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	Branch   string `json:"branch,omitempty"`
+	BaseSHA  string `json:"base_sha,omitempty"`
+	HeadSHA  string `json:"head_sha,omitempty"`
+	WipSHA   string `json:"wip_sha,omitempty"`
+	Commits  int    `json:"commits"`
+	Files    int    `json:"files"`
+	Bytes    int64  `json:"bytes"`
+	Skipped  int    `json:"skipped"`
+}
+
+type resultsFailedPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	What     string `json:"what"`
+	Error    string `json:"error"`
+}
+
+// resultsRetry is how long a parcel is waited for before it is asked for again.
+const resultsRetry = time.Second
+
+// takeResults takes the results of a session, and tells what came. What does not come in
+// time, or is refused, fails the results, not the run.
+func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(h.settingsNow().ResultsWaitS)*time.Second)
+	defer cancel()
+	payload := resultsPayload{WorkerID: l.at.worker, Epoch: l.at.epoch}
+	failed := func(what string, err error) {
+		if h.ctx.Err() != nil {
+			return // the next hub takes them
+		}
+		if err := l.tell(h.ctx, events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()}); err != nil {
+			h.faulty(err)
+		}
+	}
+	if r.Error != "" {
+		failed("worker", errors.New(r.Error))
+	}
+	var missing fleet.Results
+	if r.Outputs != nil {
+		err := h.parcel(ctx, l, *r.Outputs, func(file *os.File) error { return h.unpack(l, file, &payload) })
+		if errors.Is(err, errAwaited) {
+			missing.Outputs = r.Outputs
+		}
+		if err != nil {
+			failed("outputs", err)
+		}
+	}
+	if w := r.Worktree; w != nil {
+		err := h.parcel(ctx, l, w.Object, func(file *os.File) error { return h.fetch(ctx, l, file, &payload) })
+		if errors.Is(err, errAwaited) {
+			missing.Worktree = r.Worktree
+		}
+		if err != nil {
+			failed("worktree", err)
+		}
+	}
+	if missing != (fleet.Results{}) && h.ctx.Err() == nil {
+		if err := l.keepAwaited(missing); err != nil {
+			h.faulty(err)
+		}
+	}
+	if h.ctx.Err() == nil && (r.Outputs != nil || r.Worktree != nil) {
+		if err := l.tell(h.ctx, events.WorkerResults, payload); err != nil {
+			h.faulty(err)
+		}
+	}
+}
+
+// parcel reads an object, checks it, and has it used. It is taken from then on. An object
+// that is not there yet is waited for.
+func (h *Hub) parcel(ctx context.Context, l *launch, o fleet.Object, use func(*os.File) error) (err error) {
+	if !fleet.IsObject(o.Name) || o.Size < 0 || o.Size > h.settingsNow().ResultsMaxBytes {
+		return fault.New(fault.TooLarge, "the object %q has %d bytes", o.Name, o.Size)
+	}
+	_, digest, _ := strings.Cut(o.Name, "-")
+	file, err := h.scratch()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	for {
+		err := h.receive(ctx, l.at.worker, o.Name, parcel.Digest{SHA256: digest, Size: o.Size}, file)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, parcel.ErrDamaged) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not come in time; %w: %w", o.Name, errAwaited, err)
+		case <-time.After(resultsRetry):
+		}
+	}
+	if err := use(file); err != nil {
+		return err
+	}
+	return l.takenObject(o.Name)
+}
+
+// receive reads an object into a file and compares it with its name.
+func (h *Hub) receive(ctx context.Context, worker, name string, want parcel.Digest, file *os.File) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	if err := h.road.Get(ctx, worker, name, io.Writer(file)); err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	got, err := parcel.Measure(file)
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return parcel.ErrDamaged
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return err
+}
+
+// unpack writes the files of a session beside its run. What the hub itself writes there is
+// left out.
+func (h *Hub) unpack(l *launch, file *os.File, payload *resultsPayload) error {
+	limits := parcel.DefaultLimits()
+	limits.Bytes = h.settingsNow().ResultsMaxBytes
+	dir := path.Join(workspace.RunDir(l.order.ProjectID, l.order.RunID), "outputs")
+	got, err := parcel.Unpack(h.w.FS, dir, file, limits, func(name string) bool {
+		return name == "late" || strings.HasPrefix(name, "late/") || name == "stop_requested.flag"
+	})
+	payload.Files, payload.Bytes, payload.Skipped = got.Files, got.Bytes, got.Skipped
+	return err
+}
+
+// fetch brings the branch of a session, and what it did not commit, into the repository.
+func (h *Hub) fetch(ctx context.Context, l *launch, file *os.File, payload *resultsPayload) error {
+	location, err := l.location()
+	if err != nil {
+		return err
+	}
+	root, base, err := h.base(ctx, l)
+	if err != nil {
+		return err
+	}
+	branch, wip := "refs/heads/"+location.Branch, "refs/ac/wip/"+l.order.RunID
+	taken, err := parcel.TakeBundle(ctx, h.o.Environ, root, file, []parcel.Want{
+		{Ref: branch, To: []string{branch, fmt.Sprintf("%s-%d", branch, l.at.epoch)}},
+		{Ref: wip, To: []string{wip}, Force: true},
+	})
+	if err != nil {
+		return err
+	}
+	payload.BaseSHA = base
+	for _, t := range taken {
+		switch t.Want {
+		case branch:
+			payload.Branch, payload.HeadSHA = strings.TrimPrefix(t.Ref, "refs/heads/"), t.Commit
+		case wip:
+			payload.WipSHA = t.Commit
+		}
+	}
+	if payload.HeadSHA != "" {
+		payload.Commits, err = worktree.Distance(ctx, h.o.Environ, root, base, payload.HeadSHA)
+	}
+	return err
+}
+
+// takenObject notes that an object of a worker's is here. It is durable when it returns.
+func (l *launch) takenObject(name string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.set(func(r *fleet.AttemptRecord) { r.Taken = append(r.Taken, name) })
+}
+
+// objectTaken says whether an object of a worker is here, durable. What nothing waits for
+// counts as taken: it may be removed.
+func (h *Hub) objectTaken(id string, p fleet.ObjectAsk) (reply fleet.ObjectReply, err error) {
+	if !fleet.IsObject(p.Name) {
+		return reply, fault.InvalidField("name", "is no object")
+	}
+	l := h.byAttempt(id, p.Attempt)
+	if l == nil {
+		return h.lateObject(id, p), nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range l.record.Taken {
+		reply.Taken = reply.Taken || name == p.Name
+	}
+	return reply, nil
+}

@@ -1,0 +1,184 @@
+package hub
+
+// Models: sealing against a list, and requests that come again.
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"ac/fleet"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// modelLog is a log with what of it is durable, and the checkpoint that is.
+type modelLog struct {
+	lines      []string
+	synced     int
+	checkpoint int // lines that are certain, and as many drafts
+}
+
+// crash takes what was not synced, up to a place that nobody chooses, and begins anew as
+// the next hub does.
+func (m *modelLog) crash(t *rapid.T, s *sealing) {
+	m.lines = m.lines[:rapid.IntRange(m.synced, len(m.lines)).Draw(t, "kept")]
+	m.synced = len(m.lines)
+	n := int64(m.checkpoint)
+	*s = sealing{sealed: n, written: n, found: map[string]bool{}}
+	for _, id := range m.lines[m.checkpoint:] {
+		s.found[id] = true
+	}
+}
+
+// TestSealingIsAList: whatever is lost, doubled, reordered and sent again, and whenever the
+// hub dies, each draft stands once and in order, and what was said to be sealed stays.
+func TestSealingIsAList(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		drafts := rapid.IntRange(1, 30).Draw(t, "drafts")
+		id := func(n int64) string { return fmt.Sprintf("evt_%d", n) }
+		log, s, told := &modelLog{}, &sealing{}, int64(0)
+		take := func(first int64, count int) {
+			from, gap := s.news(first, count)
+			if gap {
+				return
+			}
+			n := s.written
+			for range count - from {
+				n++
+				if !s.known(id(n)) {
+					log.lines = append(log.lines, id(n))
+				}
+			}
+			s.written = n
+		}
+		sync := func() {
+			log.synced, s.sealed = len(log.lines), s.written
+			told = max(told, s.sealed)
+			if rapid.Bool().Draw(t, "checkpoint") && int(s.sealed) == len(log.lines) {
+				log.checkpoint = len(log.lines)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"batch": func(t *rapid.T) {
+				first := rapid.IntRange(1, drafts).Draw(t, "first")
+				take(int64(first), rapid.IntRange(0, drafts-first+1).Draw(t, "count"))
+			},
+			"sync":  func(*rapid.T) { sync() },
+			"crash": func(t *rapid.T) { log.crash(t, s) },
+			"": func(t *rapid.T) {
+				for i, line := range log.lines {
+					if line != id(int64(i+1)) {
+						t.Fatalf("the log is %v", log.lines)
+					}
+				}
+				if int64(len(log.lines)) < told {
+					t.Fatalf("%d were said to be sealed, the log has %d", told, len(log.lines))
+				}
+			},
+		})
+		take(s.written+1, 0)
+		take(1, drafts)
+		sync()
+		if len(log.lines) != drafts {
+			t.Fatalf("in the end the log has %d of %d", len(log.lines), drafts)
+		}
+	})
+}
+
+func TestRecentIdsAreKnown(t *testing.T) {
+	t.Parallel()
+	var r recent
+	for i := range 3 * remembered {
+		id := fmt.Sprint(i)
+		if r.add(id) || !r.add(id) {
+			t.Fatal(id)
+		}
+	}
+	if len(r.ids) != remembered || len(r.ring) != remembered {
+		t.Error(len(r.ids), len(r.ring))
+	}
+	if !r.add(fmt.Sprint(2*remembered)) || r.add("0") {
+		t.Error("it forgets what is new, or keeps what is old")
+	}
+}
+
+// TestNoRequestCountsTwice, in whatever order requests come.
+func TestNoRequestCountsTwice(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var s stamps
+		heard := map[fleet.Stamp]bool{}
+		boot := 1
+		t.Repeat(map[string]func(*rapid.T){
+			"ask": func(t *rapid.T) {
+				stamp := fleet.Stamp{Boot: fmt.Sprint(rapid.IntRange(1, boot).Draw(t, "boot")), Seq: rapid.Int64Range(0, 3*window).Draw(t, "seq")}
+				if s.fresh(stamp) {
+					if heard[stamp] || stamp.Boot != fmt.Sprint(boot) && s.earlier[stamp.Boot] || stamp.Seq == 0 {
+						t.Fatalf("%+v counts", stamp)
+					}
+					heard[stamp] = true
+				}
+			},
+			"restart": func(*rapid.T) { boot++ },
+		})
+	})
+}
+
+// TestNoFenceBeforeTheWorkerStopped: the worker stops by itself at the end of its lease, by
+// its own clock since it sent the last beat that was answered. Whatever the clocks drift,
+// within one in a thousand, and however long the beat was under way, the hub waits longer,
+// by at least what stopping takes.
+func TestNoFenceBeforeTheWorkerStopped(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		settings := fleet.Defaults()
+		settings.LeaseMarginMS = rapid.Int64Range(5_000, 120_000).Draw(t, "margin")
+		record := fleet.AttemptRecord{
+			State: rapid.SampledFrom([]string{fleet.AttemptClaimed, fleet.AttemptStarted}).Draw(t, "state"), OnCutOff: fleet.CutOffStop,
+			LeaseS: rapid.Int64Range(1, 7*86_400).Draw(t, "lease"),
+		}
+		drift := 1 + rapid.Float64Range(-0.001, 0.001).Draw(t, "drift")
+		travel := time.Duration(rapid.Int64Range(0, 60_000).Draw(t, "travel")) * time.Millisecond
+		// In true time since the beat was sent: when the worker has stopped, when the hub fences.
+		stopped := time.Duration(float64(time.Duration(record.LeaseS)*time.Second) / drift)
+		var quiet time.Duration
+		for step := time.Duration(record.LeaseS) * time.Second; step > time.Millisecond; {
+			if judge(record, settings, doc.ReachUnreachable, true, quiet+step, 0) == lost {
+				step /= 2
+			} else {
+				quiet += step
+			}
+		}
+		if fenced := travel + quiet; fenced < stopped+4*time.Second {
+			t.Fatalf("the hub fences after %s, the worker stops after %s", fenced, stopped)
+		}
+		record.OnCutOff = fleet.CutOffContinue
+		if judge(record, settings, doc.ReachUnreachable, true, 1000*time.Hour*24, 0) == lost {
+			t.Fatal("a session that goes on for ever is given up")
+		}
+	})
+}
+
+// TestTimesStayInOrder: a worker's times are put on the hub's clock, never back, never
+// ahead.
+func TestTimesStayInOrder(t *testing.T) {
+	t.Parallel()
+	h := &Hub{w: testWorkspace(t)}
+	l := &launch{h: h, order: session.Order{}}
+	now := h.w.Env.Clock.Now()
+	stamp := func(d time.Duration) string { return now.Add(d).UTC().Format("2006-01-02T15:04:05.000Z") }
+	times := []time.Time{
+		l.timeOf(stamp(-time.Hour), 0), l.timeOf(stamp(-2*time.Hour), 0), l.timeOf(stamp(-time.Hour), 60_000), l.timeOf(stamp(time.Hour), 0), l.timeOf("nonsense", 0),
+	}
+	if !slices.IsSortedFunc(times, time.Time.Compare) || times[4].After(h.w.Env.Clock.Now()) {
+		t.Error(times)
+	}
+	if want := now.Add(-time.Hour + time.Minute).Truncate(time.Millisecond); !times[2].Equal(want) {
+		t.Error(times[2], want)
+	}
+}

@@ -1,0 +1,144 @@
+package hub
+
+// The hub's socket: what other processes of this machine ask for.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+
+	"ac/fleet"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs/session"
+)
+
+// maxRequest bounds a request line: an order with its prompt.
+const maxRequest = 16 << 20
+
+// openSocket makes the socket and says where it is.
+func (h *Hub) openSocket(ctx context.Context) error {
+	listener, dir, name, err := session.NewSocket(ctx, h.w.Env.IDs.Hex)
+	if err != nil {
+		return err
+	}
+	h.sockets, h.owner.SocketDir, h.owner.Socket = listener, dir, name
+	return h.writeOwner()
+}
+
+// serveSocket answers until the socket is closed.
+func (h *Hub) serveSocket() {
+	for {
+		conn, err := h.sockets.Accept()
+		if err != nil {
+			return
+		}
+		h.wg.Go(func() { h.converse(conn) })
+	}
+}
+
+// converse answers one request. Who asked and is gone is not waited for.
+func (h *Hub) converse(conn net.Conn) {
+	ctx, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	defer conn.Close()
+	lines := bufio.NewReader(io.LimitReader(conn, maxRequest))
+	line, err := lines.ReadBytes('\n')
+	if err != nil {
+		return
+	}
+	h.wg.Go(func() { // ends with the connection
+		if _, err := lines.ReadByte(); err != nil {
+			cancel()
+		}
+	})
+	reply := fleet.HubReply{}
+	result, err := h.ask(ctx, line)
+	if err == nil {
+		reply.Result, err = json.Marshal(result)
+	}
+	if err != nil {
+		reply = refusal(err)
+	}
+	text, err := json.Marshal(reply)
+	if err == nil {
+		_ = durable.WriteAll(conn, append(text, '\n')) // who asked may be gone
+	}
+}
+
+func refusal(err error) fleet.HubReply {
+	reply := fleet.HubReply{Error: err.Error(), Reason: string(fault.ReasonOf(err))}
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Data != nil {
+		if data, err := json.Marshal(e.Data); err == nil {
+			reply.Data = data
+		}
+	}
+	return reply
+}
+
+// ask carries a request out.
+func (h *Hub) ask(ctx context.Context, line []byte) (any, error) {
+	var request fleet.HubRequest
+	if err := json.Unmarshal(line, &request); err != nil || request.Version != 1 {
+		return nil, fault.New(fault.Unsupported, "the hub and this program are of different versions")
+	}
+	switch request.Verb {
+	case fleet.HubPlace:
+		return asked(request, func(p fleet.PlaceRequest) (any, error) { return h.place(ctx, p) })
+	case fleet.HubInvite:
+		return asked(request, func(p fleet.InviteRequest) (any, error) { return h.invite(ctx, p) })
+	case fleet.HubUpdate:
+		return asked(request, func(p fleet.UpdateRequest) (any, error) { return h.update(p) })
+	case fleet.HubDrain:
+		return asked(request, func(p fleet.DrainRequest) (any, error) { return h.drain(p) })
+	case fleet.HubRevoke:
+		return asked(request, func(p fleet.RevokeRequest) (any, error) { return h.revoke(ctx, p) })
+	case fleet.HubConfig:
+		return asked(request, func(p fleet.ConfigRequest) (any, error) { return h.change(p.Settings) })
+	case fleet.HubAbandon:
+		return asked(request, func(p fleet.AbandonRequest) (any, error) { return struct{}{}, h.abandon(ctx, p) })
+	case fleet.HubProbe:
+		return asked(request, func(p fleet.ProbeRequest) (any, error) { return h.probe(ctx, p) })
+	case fleet.HubStatus:
+		return h.status(ctx), nil
+	case fleet.HubWorkers:
+		return h.rows(), nil
+	case fleet.HubStop:
+		h.once.Do(func() { close(h.stop) })
+		return struct{}{}, nil
+	}
+	return nil, fault.New(fault.Unsupported, "the hub does not know %s", request.Verb)
+}
+
+func asked[P any](request fleet.HubRequest, do func(P) (any, error)) (any, error) {
+	var p P
+	if err := json.Unmarshal(request.Params, &p); err != nil {
+		return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
+	}
+	return do(p)
+}
+
+// probe asks a worker what its agent of a provider can do.
+func (h *Hub) probe(ctx context.Context, p fleet.ProbeRequest) (json.RawMessage, error) {
+	h.mu.Lock()
+	w, err := h.find(p.WorkerID)
+	if err != nil {
+		h.mu.Unlock()
+		return nil, err
+	}
+	id := w.record.ID
+	h.mu.Unlock()
+	params, err := json.Marshal(fleet.Probe{Provider: p.Provider})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	defer cancel()
+	reply, err := h.tell(ctx, id, "", fleet.TellProbe, params)
+	return reply.Result, err
+}

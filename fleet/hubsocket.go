@@ -1,0 +1,134 @@
+package fleet
+
+// The hub's socket: how other processes of its machine ask it for something. A line of
+// JSON asks, a line answers.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// HubAlive reports whether a hub of the workspace runs.
+func HubAlive(w *workspace.Workspace) bool {
+	busy, err := lock.Busy(w.FS, HubLock())
+	return err == nil && busy
+}
+
+// CallHub asks the running hub of a workspace. params and result are those of the verb;
+// result may be nil. Where none runs the error is a fault of reason hub_not_running. The
+// wait lasts as long as the context: a hub that waits for a worker answers late, and leaves
+// the queue when the connection ends.
+func CallHub(ctx context.Context, w *workspace.Workspace, verb string, params, result any) error {
+	reply, err := exchangeHub(ctx, w, verb, params)
+	if err != nil {
+		return err
+	}
+	if reply.Error != "" || reply.Reason != "" {
+		return Reply{Reason: reply.Reason, Error: reply.Error, Data: reply.Data}.Err()
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(reply.Result, result)
+}
+
+// hubPatience is how long a hub that has its lock may take until its socket is there.
+const hubPatience = 2 * time.Second
+
+func exchangeHub(ctx context.Context, w *workspace.Workspace, verb string, params any) (reply HubReply, err error) {
+	conn, err := dialHub(ctx, w)
+	if err != nil {
+		return reply, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends the read below
+	defer stop()
+	text, err := json.Marshal(params)
+	if err != nil {
+		return reply, err
+	}
+	line, err := json.Marshal(HubRequest{Version: 1, Verb: verb, Params: text})
+	if err != nil {
+		return reply, err
+	}
+	if err = durable.WriteAll(conn, append(line, '\n')); err == nil {
+		err = json.NewDecoder(bufio.NewReader(conn)).Decode(&reply)
+	}
+	if err != nil && ctx.Err() != nil {
+		return reply, context.Cause(ctx)
+	}
+	if err != nil {
+		return reply, session.HubNotRunning(fmt.Errorf("it ended before it answered: %w", err))
+	}
+	return reply, nil
+}
+
+// dialHub connects to the hub's socket. A hub that just began may not have it yet.
+func dialHub(ctx context.Context, w *workspace.Workspace) (net.Conn, error) {
+	var dialer net.Dialer
+	patience := time.NewTimer(hubPatience)
+	defer patience.Stop()
+	for late := false; ; {
+		if !HubAlive(w) {
+			return nil, session.HubNotRunning(nil)
+		}
+		owner, err := ReadOwner(w.FS)
+		if err == nil {
+			var file string
+			if file, err = session.SocketFile(owner.SocketDir, owner.Socket); err == nil {
+				var conn net.Conn
+				if conn, err = dialer.DialContext(ctx, "unix", filepath.Clean(file)); err == nil {
+					return conn, nil
+				}
+			}
+		}
+		if late {
+			return nil, session.HubNotRunning(fmt.Errorf("its lock is held, but its socket cannot be reached: %w", err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("reach the hub: %w", context.Cause(ctx)), err)
+		case <-patience.C:
+			late = true
+		case <-time.After(hubPatience / 100):
+		}
+	}
+}
+
+// Starter starts sessions on workers: it is a runs.Starter. Here starts one on this machine,
+// where a placement any finds no slot.
+type Starter struct {
+	Workspace *workspace.Workspace
+	Placement Placement
+	Priority  string
+	Here      func(ctx context.Context, order session.Order) error
+}
+
+// Launch has the hub place the session of an order. It returns when the provider runs over
+// there, the session is over, or its record is written and a moment has passed.
+func (s Starter) Launch(ctx context.Context, order session.Order) error {
+	order.Version = session.OrderVersion
+	var placed PlaceResult
+	if err := CallHub(ctx, s.Workspace, HubPlace, PlaceRequest{Order: order, Placement: s.Placement, Priority: s.Priority}, &placed); err != nil {
+		if s.Placement.Where == WhereAny && s.Here != nil && fault.Is(err, fault.HubNotRunning) {
+			return s.Here(ctx, order)
+		}
+		return err
+	}
+	if placed.Local {
+		return s.Here(ctx, order)
+	}
+	return nil
+}

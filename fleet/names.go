@@ -1,0 +1,149 @@
+package fleet
+
+// Names: attempts, subjects, objects, labels.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ac/internal/lazyregexp"
+	"ac/workspace/doc"
+)
+
+// Attempt is the id of one placement of a session.
+func Attempt(project, run, sessionRef string, epoch int) string {
+	sum := sha256.Sum256([]byte(project + "\x00" + run + "\x00" + sessionRef))
+	return hex.EncodeToString(sum[:8]) + "-" + strconv.Itoa(epoch)
+}
+
+var (
+	attemptForm = lazyregexp.New(`^[0-9a-f]{16}-[1-9][0-9]{0,5}$`)
+	hubForm     = lazyregexp.New(`^[a-z2-7]{10}$`)
+	objectForm  = lazyregexp.New(`^(src|ctx|out|wt|draft)-[0-9a-f]{64}$`)
+	plainForm   = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+)
+
+// MaxLabels bounds the labels of a worker.
+const MaxLabels = doc.MaxLabels
+
+// IsAttempt reports whether a text is the id of an attempt, and may become a file name.
+func IsAttempt(text string) bool { return attemptForm().MatchString(text) }
+
+// IsWorker reports whether a text is the id of a worker, and may become a file name.
+func IsWorker(text string) bool { return doc.IsWorker(text) }
+
+// IsHub reports whether a text is the id of a hub.
+func IsHub(text string) bool { return hubForm().MatchString(text) }
+
+// IsObject reports whether a text is the name of an object.
+func IsObject(text string) bool { return objectForm().MatchString(text) }
+
+// IsLabel reports whether a text is a label of a worker.
+func IsLabel(text string) bool { return doc.IsLabel(text) }
+
+// IsName reports whether a text may name a worker. Ids of workers may not.
+func IsName(text string) bool { return doc.IsWorkerName(text) }
+
+// Epoch is the epoch of an attempt, 0 for a text that is none.
+func Epoch(attempt string) int {
+	if !IsAttempt(attempt) {
+		return 0
+	}
+	n, err := strconv.Atoi(attempt[17:])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Placement kinds of objects.
+const (
+	ObjectSource   = "src"   // a bundle of a repository
+	ObjectContext  = "ctx"   // files for the provider
+	ObjectOutputs  = "out"   // a tar of what the provider left
+	ObjectWorktree = "wt"    // a bundle of the branch
+	ObjectDraft    = "draft" // the payload of a draft too long for a batch
+)
+
+// ObjectName names an object of a kind by the SHA-256 of its bytes in hexadecimal.
+func ObjectName(kind, digest string) string { return kind + "-" + digest }
+
+// Subjects are the subjects of one hub.
+type Subjects struct{ Hub string }
+
+func (s Subjects) prefix() string { return "ac." + s.Hub + "." }
+
+// Order is where an order for a worker is published.
+func (s Subjects) Order(worker, attempt string) string {
+	return s.prefix() + "order." + worker + "." + attempt
+}
+
+// Draft is where a worker publishes the batches and the end of an attempt.
+func (s Subjects) Draft(worker, attempt string) string {
+	return s.prefix() + "draft." + worker + "." + attempt
+}
+
+// Ask is where a worker asks the hub for something.
+func (s Subjects) Ask(worker, verb string) string {
+	return s.prefix() + "ask." + worker + "." + verb
+}
+
+// Tell is where the hub says something to a worker; attempt is "" for what concerns none.
+func (s Subjects) Tell(worker, attempt, verb string) string {
+	if attempt != "" {
+		verb = attempt + "." + verb
+	}
+	return s.prefix() + "tell." + worker + "." + verb
+}
+
+// Alive is where a hub that starts asks for another one.
+func (s Subjects) Alive() string { return s.prefix() + "alive" }
+
+// All is the pattern of the subjects of a kind: order, draft, ask or tell.
+func (s Subjects) All(kind string) string { return s.prefix() + kind + ".>" }
+
+// Of is the pattern of the subjects of a kind for one worker.
+func (s Subjects) Of(kind, worker string) string { return s.prefix() + kind + "." + worker + ".>" }
+
+// Parse splits a subject into its kind, its worker and the rest. It fails for a subject of
+// another hub, and one whose worker is no id.
+func (s Subjects) Parse(subject string) (kind, worker, rest string, err error) {
+	tail, ours := strings.CutPrefix(subject, s.prefix())
+	words := strings.SplitN(tail, ".", 3)
+	if !ours || len(words) != 3 || !IsWorker(words[1]) || words[2] == "" {
+		return "", "", "", fmt.Errorf("the subject %q is none of this hub", subject)
+	}
+	return words[0], words[1], words[2], nil
+}
+
+// Inbox is the prefix of the subjects on which a worker takes answers.
+func Inbox(worker string) string { return "_INBOX_" + worker }
+
+// Names of what the carrier keeps for a hub.
+
+// OrdersStream is the name of the stream of orders.
+func (s Subjects) OrdersStream() string { return "AC_" + s.Hub + "_ORDERS" }
+
+// DraftsStream is the name of the stream of drafts.
+func (s Subjects) DraftsStream() string { return "AC_" + s.Hub + "_DRAFTS" }
+
+// Bucket is the name of the object store of a worker.
+func (s Subjects) Bucket(worker string) string { return "AC_" + s.Hub + "_" + worker }
+
+// Word is the name of a project or run as a word of a subject.
+func Word(name string) string {
+	if plainForm().MatchString(name) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "x" + hex.EncodeToString(sum[:8])
+}
+
+// MessageID is the id by which the carrier leaves out a batch that it has already. A
+// repetition has a new generation.
+func MessageID(attempt string, first int64, count int, generation int64) string {
+	return fmt.Sprintf("%s.%d.%d.%d", attempt, first, count, generation)
+}

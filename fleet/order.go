@@ -1,0 +1,180 @@
+package fleet
+
+// The order: what a worker needs to know to execute a session.
+
+import (
+	"encoding/json"
+
+	"ac/runs/budget"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// Order is version 1 of the order. A worker refuses a version that it did not offer, and
+// one that names something critical which it does not know.
+type Order struct {
+	Version  int      `json:"version"`
+	Critical []string `json:"critical,omitempty"`
+	HubID    string   `json:"hub_id"`
+	Attempt  string   `json:"attempt"`
+	Epoch    int      `json:"epoch"`
+
+	ProjectID   string             `json:"project_id"`
+	RunID       string             `json:"run_id"`
+	SessionRef  string             `json:"session_ref"`
+	AgentID     string             `json:"agent_id"`
+	Provider    string             `json:"provider"`
+	Mode        string             `json:"mode"` // of the session's record: command or codex_app_server
+	Argv        []string           `json:"argv,omitempty"`
+	Stdin       *string            `json:"stdin,omitempty"`
+	Turn        int                `json:"turn,omitempty"` // turns of the run before this session
+	Driver      string             `json:"driver,omitempty"`
+	Live        *session.LiveOrder `json:"live,omitempty"`
+	Env         map[string]string  `json:"env,omitempty"`
+	SecretRefs  map[string]string  `json:"secret_refs,omitempty"` // variable to the name of a secret
+	Repo        *Repo              `json:"repo,omitempty"`
+	TaskID      string             `json:"task_id,omitempty"`
+	MilestoneID string             `json:"milestone_id,omitempty"`
+	Files       []File             `json:"files,omitempty"`   // for the folder context/
+	Outputs     []string           `json:"outputs,omitempty"` // globs in the working directory that are brought back
+
+	Budget    *doc.Budget             `json:"budget,omitempty"`
+	Allowance *Allowance              `json:"allowance,omitempty"`
+	Pricing   map[string]doc.RateCard `json:"pricing,omitempty"`
+	LimitMS   int64                   `json:"limit_ms,omitempty"`
+
+	LeaseS      int64  `json:"lease_s"`
+	OnCutOff    string `json:"on_cut_off"`
+	MonotonicMS int64  `json:"monotonic_ms"` // count of the hub when the order was issued
+	ClockMS     int64  `json:"clock_ms"`     // the hub's wall clock then, Unix milliseconds
+	ExpiresInMS int64  `json:"expires_in_ms"`
+}
+
+// Known reports whether this program knows everything that an order calls critical.
+func (o Order) Known() bool {
+	return o.Version >= OrderOldest && o.Version <= OrderVersion && len(o.Critical) == 0
+}
+
+// Repo is the repository that a session works in.
+type Repo struct {
+	ID         string `json:"repo_id"`
+	Commit     string `json:"commit"`
+	Branch     string `json:"branch"` // of the run, that the worktree has
+	Via        string `json:"via"`
+	Remote     string `json:"remote,omitempty"` // the hub's remote origin
+	Bundle     string `json:"bundle,omitempty"` // an object
+	Worktree   bool   `json:"worktree"`
+	WorkdirRel string `json:"workdir_rel,omitempty"`
+}
+
+// Ways of a source to a worker.
+const (
+	ViaAuto   = doc.ViaAuto
+	ViaRemote = doc.ViaRemote
+	ViaBundle = doc.ViaBundle
+)
+
+// File is a file for the provider that travels as an object.
+type File struct {
+	Path   string `json:"path"`
+	Object string `json:"object"`
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+}
+
+// Allowance is what a session may still spend while no beat is answered.
+type Allowance = budget.Allowance
+
+// What happens to a session whose worker is cut off for as long as its lease.
+const (
+	CutOffStop     = doc.CutOffStop
+	CutOffContinue = doc.CutOffContinue
+)
+
+// Draft is an event that has no place in the chain yet.
+type Draft struct {
+	ID      string          `json:"id"`
+	At      string          `json:"at"`   // by the worker's clock
+	Mono    int64           `json:"mono"` // milliseconds since the worker took the order
+	Actor   string          `json:"actor"`
+	Vis     string          `json:"vis"`
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+	Object  string          `json:"object,omitempty"` // that has the payload
+	Cause   string          `json:"cause,omitempty"`
+}
+
+// Batch is a run of drafts. First is the number of the first one: numbers count the lines
+// of the session in the worker's log from 1, without gaps. A batch without drafts carries
+// news of the record alone, and First is the number of the next draft then.
+type Batch struct {
+	Attempt    string    `json:"attempt"`
+	First      int64     `json:"first"`
+	Generation int64     `json:"generation"`
+	Drafts     []Draft   `json:"drafts"`
+	Spec       *doc.Spec `json:"spec,omitempty"`
+	Record     *Record   `json:"record,omitempty"`
+}
+
+// Record is what a worker says of the session's record; absent members are unchanged.
+type Record struct {
+	PID      *int   `json:"pid,omitempty"` // on the worker's machine
+	ThreadID string `json:"protocol_thread_id,omitempty"`
+	TurnID   string `json:"protocol_turn_id,omitempty"`
+	Activity string `json:"activity,omitempty"`
+	Turn     int    `json:"turn,omitempty"`
+}
+
+// End closes an attempt. It is published on the subject of its batches, behind all of them.
+type End struct {
+	Attempt  string  `json:"attempt"`
+	End      bool    `json:"end"` // always true
+	N        int64   `json:"n"`   // number of the last draft
+	Status   string  `json:"status"`
+	ExitCode *int    `json:"exit_code"`
+	Signal   *string `json:"signal"`
+	Stopped  bool    `json:"stopped"`
+	Error    string  `json:"error,omitempty"`
+	// ErrorKind and RetryAfterMS are the agent's own words, as in a record.
+	ErrorKind     string             `json:"error_kind,omitempty"`
+	RetryAfterMS  *int64             `json:"retry_after_ms,omitempty"`
+	Reason        string             `json:"reason,omitempty"`
+	Orphaned      bool               `json:"orphaned,omitempty"`
+	Usage         *doc.Usage         `json:"usage,omitempty"`
+	ContextCycles *doc.ContextCycles `json:"context_cycles,omitempty"`
+	Live          *doc.Live          `json:"live,omitempty"`
+	Conversation  string             `json:"provider_session_id,omitempty"`
+	Closing       []Draft            `json:"closing,omitempty"`
+	Last          json.RawMessage    `json:"last,omitempty"` // payload of the terminal event in the spool
+	Results       *Results           `json:"results"`
+	Log           Log                `json:"log"`
+	Generation    int64              `json:"generation"`
+}
+
+// Results are the objects that hold what a provider left; "" for none.
+type Results struct {
+	Outputs  *Object   `json:"outputs,omitempty"`
+	Worktree *Worktree `json:"worktree,omitempty"`
+	Error    string    `json:"error,omitempty"` // why there are none
+}
+
+// Object is a stored object.
+type Object struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+}
+
+// Worktree is the bundle of the branch of a run, and what it holds.
+type Worktree struct {
+	Object
+	Branch  string `json:"branch"`
+	BaseSHA string `json:"base_sha"`
+	HeadSHA string `json:"head_sha"`
+	WipSHA  string `json:"wip_sha,omitempty"` // a commit of what was not committed
+}
+
+// Log is the session's part of the worker's log.
+type Log struct {
+	Count int64  `json:"count"`
+	Head  string `json:"head"`
+}

@@ -1,0 +1,71 @@
+// Package parcel makes and takes what travels between a hub and its workers as files:
+// commits of repositories (bundles) and what a provider left (archives).
+//
+// Invariants:
+//   - What was received is untrusted. Its digest and size are checked before use, and the
+//     whole of an archive is judged before anything of it is written.
+//   - Files are written through a durable.FS, so that no name leaves its directory.
+//   - git runs no hook and no program that a repository's own configuration names as a
+//     filter. Of a bundle only refs that the caller names are taken, to refs that the
+//     caller names, after git has checked every object of it.
+//   - Taking the same parcel twice is idempotent: what was interrupted is done again.
+package parcel
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"ac/internal/durable"
+)
+
+// Limits bound an archive.
+type Limits struct {
+	Entries int
+	Bytes   int64
+}
+
+// DefaultLimits are the limits of results where a hub sets none.
+func DefaultLimits() Limits { return Limits{Entries: 100_000, Bytes: 2 << 30} }
+
+// Digest is the size of a file and its SHA-256 in hexadecimal.
+type Digest struct {
+	SHA256 string
+	Size   int64
+}
+
+// ErrDamaged is the error of a file that is not what its sender named.
+var ErrDamaged = errors.New("the file is not the one that its name says")
+
+// Measure reads a stream to its end.
+func Measure(r io.Reader) (Digest, error) {
+	sum := sha256.New()
+	n, err := io.Copy(sum, r)
+	return Digest{hex.EncodeToString(sum.Sum(nil)), n}, err
+}
+
+// Receive copies a stream to a new file and checks its digest and size; it is durable when
+// Receive returns, but for its name. At most one byte more than the size is read. After a
+// failure no file is left; one that stood before is an error.
+func Receive(fsys durable.FS, name string, r io.Reader, want Digest) (err error) {
+	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = fmt.Errorf("receive %s: %w", name, errors.Join(err, fsys.Remove(name)))
+		}
+	}()
+	got, err := Measure(io.TeeReader(io.LimitReader(r, want.Size+1), f))
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return ErrDamaged
+	}
+	return f.SyncData()
+}

@@ -1,0 +1,212 @@
+package parcel
+
+// Unpacking: judging an archive as a whole, then writing its files.
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"ac/internal/durable"
+)
+
+// ErrRefused is the error of an archive or a bundle with something in it that no honest
+// worker sends.
+var ErrRefused = errors.New("refused")
+
+// Bounds of names in an archive.
+const (
+	maxName  = 4096
+	maxStep  = 255
+	maxDepth = 64
+)
+
+// checkName refuses names that leave the directory, or that a file system may take for
+// another one.
+func checkName(name string) error {
+	switch steps := strings.Split(name, "/"); {
+	case len(name) > maxName || len(steps) > maxDepth || !fs.ValidPath(name) || name == ".",
+		!utf8.ValidString(name), strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }):
+		return fmt.Errorf("%w: the archive has an entry %.200q", ErrRefused, name)
+	default:
+		for _, step := range steps {
+			if len(step) > maxStep {
+				return fmt.Errorf("%w: the archive has an entry %.200q", ErrRefused, name)
+			}
+		}
+	}
+	return nil
+}
+
+// Unpacked says what was written of an archive.
+type Unpacked struct {
+	Files   int
+	Bytes   int64
+	Skipped int
+}
+
+// Unpack writes the files of an archive below a directory, which it makes. Entries that
+// skip names are left out and counted. Links, devices, names that are absolute or leave
+// the directory, two entries of one name, and more than the limits are ErrRefused; then,
+// and for an archive that is damaged, nothing was written. A file that stands under the
+// name of an entry is replaced; a symlink there, or on the way there, is an error. Files
+// and names are durable when Unpack returns nil. After another failure some of them are
+// written, each whole.
+func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, skip func(name string) bool) (Unpacked, error) {
+	if err := judge(archive, limits); err != nil {
+		return Unpacked{}, err
+	}
+	if _, err := archive.Seek(0, io.SeekStart); err != nil {
+		return Unpacked{}, err
+	}
+	u := &unpacker{fs: fsys, dir: dir, skip: skip, made: map[string]bool{}, stand: map[string]bool{}}
+	if err := u.mkdir(dir); err != nil {
+		return u.done, err
+	}
+	err := each(archive, func(h *tar.Header, name string, content io.Reader) error {
+		switch {
+		case skip(name):
+			u.done.Skipped++
+			return nil
+		case h.Typeflag == tar.TypeDir:
+			return u.mkdir(path.Join(dir, name))
+		}
+		return u.file(name, h, content)
+	})
+	for changed := range u.made {
+		if err == nil {
+			err = fsys.SyncDir(changed)
+		}
+	}
+	return u.done, err
+}
+
+// judge reads an archive to its end.
+func judge(archive io.Reader, limits Limits) error {
+	seen, entries, size := map[string]byte{}, 0, int64(0)
+	return each(archive, func(h *tar.Header, name string, content io.Reader) error {
+		if entries++; entries > limits.Entries {
+			return fmt.Errorf("%w: the archive has more than %d entries", ErrRefused, limits.Entries)
+		}
+		if h.Size < 0 || h.Size > limits.Bytes-size {
+			return fmt.Errorf("%w: the archive has more than %d bytes", ErrRefused, limits.Bytes)
+		}
+		size += h.Size
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir {
+			return fmt.Errorf("%w: %.200q is neither a file nor a directory", ErrRefused, name)
+		}
+		if before, twice := seen[name]; twice && (before != tar.TypeDir || h.Typeflag != tar.TypeDir) {
+			return fmt.Errorf("%w: the archive has two entries %.200q", ErrRefused, name)
+		}
+		seen[name] = h.Typeflag
+		for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
+			if kind, ok := seen[parent]; ok && kind != tar.TypeDir {
+				return fmt.Errorf("%w: %.200q lies below a file", ErrRefused, name)
+			} else if !ok {
+				seen[parent] = tar.TypeDir
+			}
+		}
+		_, err := io.Copy(io.Discard, content)
+		return err
+	})
+}
+
+// each calls visit for every entry of an archive.
+func each(archive io.Reader, visit func(h *tar.Header, name string, content io.Reader) error) error {
+	r := tar.NewReader(archive)
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: the archive cannot be read: %w", ErrRefused, err)
+		}
+		name := h.Name
+		if h.Typeflag == tar.TypeDir {
+			name = strings.TrimSuffix(name, "/")
+		}
+		if err := visit(h, name, r); err != nil {
+			return err
+		}
+	}
+}
+
+// unpacker writes the entries of an archive that was judged.
+type unpacker struct {
+	fs   durable.FS
+	dir  string
+	skip func(string) bool
+	// made are the directories with new names, stand those that were checked.
+	made, stand map[string]bool
+	done        Unpacked
+}
+
+// mkdir makes a directory. A symlink or a file in its place, or on the way, is an error.
+func (u *unpacker) mkdir(dir string) error {
+	if u.stand[dir] {
+		return nil
+	}
+	at := ""
+	for step := range strings.SplitSeq(dir, "/") {
+		at = path.Join(at, step)
+		if st, err := u.fs.Lstat(at); err == nil && !st.IsDir() {
+			return fmt.Errorf("unpack: %s is not a directory", at)
+		} else if err != nil && !durable.Absent(err) {
+			return err
+		}
+	}
+	err := durable.MkdirAll(u.fs, dir, 0o755)
+	u.stand[dir] = err == nil
+	return err
+}
+
+// partSuffix ends the name of a file that is not whole yet. What an interrupted unpacking
+// left under it is replaced.
+const partSuffix = ".ac-part"
+
+func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
+	target := path.Join(u.dir, name)
+	if err := u.mkdir(path.Dir(target)); err != nil {
+		return err
+	}
+	if st, err := u.fs.Lstat(target); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("unpack: %s is not a regular file", target)
+	}
+	mode := fs.FileMode(0o644)
+	if h.Mode&0o100 != 0 {
+		mode = 0o755
+	}
+	part := path.Join(path.Dir(target), partSuffix)
+	if err := u.fs.Remove(part); err != nil && !durable.Absent(err) {
+		return err
+	}
+	f, err := u.fs.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, content)
+	if err == nil {
+		err = f.SyncData()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = u.fs.Rename(part, target)
+	}
+	if err != nil {
+		_ = u.fs.Remove(part) // the error is what is reported; the next unpacking removes it
+		return fmt.Errorf("unpack %s: %w", target, err)
+	}
+	u.made[path.Dir(target)] = true
+	u.done.Files++
+	u.done.Bytes += n
+	return nil
+}

@@ -1,0 +1,276 @@
+package worker
+
+// From an order to a session: claim, preparation, start; and giving up before it.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"ac/fleet"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// takeOrders takes orders while there are free slots.
+func (w *Worker) takeOrders(ctx context.Context) {
+	for ctx.Err() == nil {
+		if !w.hasRoom() {
+			select {
+			case <-ctx.Done():
+			case <-w.changed:
+			case <-time.After(time.Second): // the disk may have room again
+			}
+			continue
+		}
+		message, err := w.carrier.NextOrder(ctx)
+		if err != nil {
+			sleep(ctx, firstPause)
+			continue
+		}
+		w.take(ctx, message)
+	}
+}
+
+// hasRoom reports whether the worker takes another order.
+func (w *Worker) hasRoom() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.greeted && !w.drained && !w.leaving && !w.lowDisk && w.freeSlots() > 0
+}
+
+// freeSlots runs with the worker locked.
+func (w *Worker) freeSlots() int {
+	free := w.slots
+	for _, a := range w.attempts {
+		if a.live() {
+			free--
+		}
+	}
+	return max(free, 0)
+}
+
+// take begins an attempt, or answers for one that is known.
+func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
+	if known := w.find(message.Attempt); known != nil {
+		known.redelivered(ctx, message)
+		return
+	}
+	if w.full() { // since it was asked for
+		_ = message.Later() // it comes again by itself
+		return
+	}
+	var order fleet.Order
+	err := json.Unmarshal(message.Body, &order)
+	if err == nil {
+		err = w.checkOrder(order, message.Attempt)
+	}
+	if err != nil {
+		w.refuse(ctx, message, order, err)
+		return
+	}
+	r := record{
+		Attempt: message.Attempt, State: stateTaken, Order: order, Taken: w.spool.Env.Clock.Now().UnixMilli(),
+		LeaseS: order.LeaseS, OnCutOff: order.OnCutOff, HeardAt: w.host.Elapsed().Milliseconds(),
+	}
+	if err := w.folder.keep(r, false); err != nil {
+		w.host.Log.Warn("an order cannot be recorded", "attempt", r.Attempt, "error", err)
+		_ = message.Later() // it comes again by itself
+		return
+	}
+	a := newAttempt(w, r)
+	a.message = &message
+	w.mu.Lock()
+	w.attempts[a.id] = a
+	w.mu.Unlock()
+	w.work.Go(func() { a.run(ctx) })
+}
+
+func (w *Worker) full() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.leaving || w.drained || w.lowDisk || w.freeSlots() == 0
+}
+
+// errVersion refuses an order that this program does not understand.
+var errVersion = errors.New(fleet.WhyOrder)
+
+// checkOrder refuses an order whose words could not be what the hub meant. It was signed by
+// the hub, but its names become paths here.
+func (w *Worker) checkOrder(order fleet.Order, attempt string) error {
+	if !order.Known() {
+		return errVersion
+	}
+	if order.HubID != w.folder.Config.HubID || order.Attempt != attempt || fleet.Attempt(order.ProjectID, order.RunID, order.SessionRef, order.Epoch) != attempt {
+		return errors.New("the order is of another attempt")
+	}
+	for _, id := range []string{order.ProjectID, order.RunID} {
+		if !workspace.SafeID(id) {
+			return fmt.Errorf("%q cannot be a path", id)
+		}
+	}
+	if why := session.CheckRef(order.SessionRef); why != "" {
+		return fmt.Errorf("session_ref %s", why)
+	}
+	if order.TaskID != "" && !workspace.SafeID(order.TaskID) {
+		return fmt.Errorf("%q cannot be a path", order.TaskID)
+	}
+	for _, file := range order.Files {
+		if err := checkFile(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse tells the hub that an order is not executed here.
+func (w *Worker) refuse(ctx context.Context, message fleet.OrderMessage, order fleet.Order, why error) {
+	w.host.Log.Warn("an order is refused", "attempt", message.Attempt, "error", why)
+	give := fleet.GiveUp{Claim: fleet.Claim{Attempt: message.Attempt, Epoch: fleet.Epoch(message.Attempt), Instance: w.folder.Instance}, NeverStarted: true, Why: why.Error()}
+	if errors.Is(why, errVersion) || order.Version != fleet.OrderVersion {
+		give.Refused = fleet.WhyOrder
+	}
+	var reply fleet.ClaimReply
+	if err := w.ask(ctx, fleet.AskClaim, &give.Stamp, &give, &reply); err != nil && reply.Answer != fleet.Refused {
+		_ = message.Later() // it comes again by itself
+		return
+	}
+	_ = message.Ack(ctx) // it comes again by itself
+}
+
+// redelivered answers an order that came before.
+func (a *attempt) redelivered(ctx context.Context, message fleet.OrderMessage) {
+	a.mu.Lock()
+	waits := a.record.State == stateTaken && !a.answered
+	if waits {
+		a.message = &message
+	}
+	a.mu.Unlock()
+	if !waits {
+		_ = message.Ack(ctx) // it comes again by itself
+	}
+}
+
+// claim asks for the right to start, until there is an answer.
+func (a *attempt) claim(ctx context.Context) error {
+	if a.recovered {
+		return a.giveUp(ctx, errors.New("the worker was restarted"))
+	}
+	claim := fleet.Claim{Attempt: a.id, Epoch: a.ordered.Epoch, Instance: a.w.folder.Instance}
+	var reply fleet.ClaimReply
+	sent := a.w.host.Elapsed()
+	err := a.w.ask(ctx, fleet.AskClaim, &claim.Stamp, &claim, &reply)
+	switch {
+	case reply.Answer == fleet.Refused:
+		return a.leave(ctx)
+	case err != nil:
+		return err
+	case reply.Answer != fleet.Granted:
+		return fault.New(fleet.CarrierUnavailable, "the hub's answer to a claim is not understood")
+	}
+	err = a.change(func(r *record) {
+		r.State, r.HeardAt = stateClaimed, sent.Milliseconds()
+		if reply.LeaseS > 0 {
+			r.LeaseS = reply.LeaseS
+		}
+		if reply.OnCutOff != "" {
+			r.OnCutOff = reply.OnCutOff
+		}
+	})
+	if err == nil {
+		a.acknowledge(ctx)
+	}
+	return err
+}
+
+// acknowledge says that the order is not to come again.
+func (a *attempt) acknowledge(ctx context.Context) {
+	a.mu.Lock()
+	message := a.message
+	a.answered = true
+	a.mu.Unlock()
+	if message != nil {
+		_ = message.Ack(ctx) // it comes again, and is acknowledged then
+	}
+}
+
+// leave forgets an attempt that was never started.
+func (a *attempt) leave(ctx context.Context) error {
+	a.acknowledge(ctx)
+	if err := a.clear(); err != nil {
+		return err
+	}
+	if err := a.unrecord(); err != nil {
+		return err
+	}
+	a.w.forget(a)
+	return errGone
+}
+
+// giveUp tells the hub that the attempt was never started, and forgets it. Once the permit
+// is gone the session cannot start any more.
+func (a *attempt) giveUp(ctx context.Context, why error) error {
+	started, err := a.revoke(ctx)
+	if err != nil {
+		return err
+	}
+	if started {
+		return a.change(func(r *record) { r.State = stateStarted })
+	}
+	give := fleet.GiveUp{
+		Claim:        fleet.Claim{Attempt: a.id, Epoch: a.ordered.Epoch, Instance: a.w.folder.Instance},
+		NeverStarted: true, Why: why.Error(),
+	}
+	var reply fleet.ClaimReply
+	if err := a.w.ask(ctx, fleet.AskClaim, &give.Stamp, &give, &reply); err != nil && reply.Answer != fleet.Refused {
+		return err
+	}
+	return a.leave(ctx)
+}
+
+// revoke removes the permit of the session. started says that the session has begun, so
+// that there is nothing to give up.
+func (a *attempt) revoke(ctx context.Context) (started bool, err error) {
+	order := a.ordered
+	if a.begun() {
+		return true, nil
+	}
+	within, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	hold, err := session.Reserve(within, a.w.spool, order.ProjectID, order.RunID)
+	if err != nil {
+		if a.begun() {
+			return true, nil
+		}
+		return false, err
+	}
+	started = a.begun()
+	if !started {
+		if err = a.w.spool.FS.Remove(permit(a.id)); durable.Absent(err) {
+			err = nil
+		}
+		if err == nil && a.w.spool.Exists(workspace.TempDir) {
+			err = a.w.spool.FS.SyncDir(workspace.TempDir)
+		}
+	}
+	return started, errors.Join(err, hold.Release())
+}
+
+// begun reports whether the session has a record. One that stood before the attempt was
+// refused at its preparation.
+func (a *attempt) begun() bool {
+	if a.state().State != stateStarting {
+		return false
+	}
+	_, err := a.session()
+	return !fault.Is(err, fault.NotFound)
+}
+
+// refused reports whether the hub itself answered with a refusal.
+func refused(err error) bool {
+	return err != nil && !fault.Is(err, fleet.CarrierUnavailable) && fault.ReasonOf(err) != fault.Internal && !errors.Is(err, errUnconnected)
+}

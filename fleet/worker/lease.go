@@ -1,0 +1,94 @@
+package worker
+
+// Leases: how long a session goes on while the hub is not heard.
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ac/fleet"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// lookAtLeases is how often leases are looked at while there are sessions: a machine that
+// slept over a lease stops its provider that soon after it woke.
+const lookAtLeases = time.Second
+
+// watchLeases stops sessions whose lease is over.
+func (w *Worker) watchLeases(ctx context.Context) {
+	ticker := time.NewTicker(lookAtLeases)
+	defer ticker.Stop()
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
+	for {
+		for _, a := range w.all() {
+			if a.leaseOver() {
+				stopping.Go(func() { a.expire(ctx) })
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// heard takes note of a request, sent at a time, that the hub answered.
+func (a *attempt) heard(sent time.Duration) {
+	a.mu.Lock()
+	a.record.HeardAt = max(a.record.HeardAt, sent.Milliseconds())
+	a.mu.Unlock()
+	a.hint()
+}
+
+// renew takes the rest of a lease, counted from the sending of a beat.
+func (a *attempt) renew(sent, left time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if left > 0 {
+		a.record.LeaseS = int64(left / time.Second)
+		a.record.HeardAt = max(a.record.HeardAt, sent.Milliseconds())
+	}
+}
+
+// leaseOver reports, once, that the session is to be stopped because its lease is over. A
+// machine that was started again since the last beat counts from its start.
+func (a *attempt) leaseOver() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.due || a.record.OnCutOff != fleet.CutOffStop || a.record.LeaseS <= 0 {
+		return false
+	}
+	switch a.record.State {
+	case stateClaimed, stateStarting, stateStarted:
+	default:
+		return false
+	}
+	now := a.w.host.Elapsed()
+	heard := time.Duration(a.record.HeardAt) * time.Millisecond
+	if heard > now {
+		heard = 0
+	}
+	a.due = now-heard >= time.Duration(a.record.LeaseS)*time.Second
+	return a.due
+}
+
+// expire stops the session of an attempt whose lease is over.
+func (a *attempt) expire(ctx context.Context) {
+	a.abandon(fault.New(fleet.Fenced, "the lease was over before the session started"))
+	if err := a.change(func(r *record) { r.Reason = reasonLease }); err != nil {
+		a.w.host.Log.Warn("the end of a lease cannot be recorded", "attempt", a.id, "error", err)
+	}
+	for ctx.Err() == nil {
+		record, err := session.Stop(ctx, a.w.spool, a.ordered.SessionRef)
+		if err == nil || fault.Is(err, fault.NotFound) || doc.Terminal(record.Status) {
+			return
+		}
+		a.w.host.Log.Warn("a session cannot be stopped at the end of its lease", "attempt", a.id, "error", err)
+		sleep(ctx, firstPause)
+	}
+}

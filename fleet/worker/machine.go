@@ -1,0 +1,140 @@
+package worker
+
+// The machine: disk, load, agents; and the watch of logs.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"ac/fleet"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/watch"
+	"ac/workspace"
+)
+
+// reserveBytes is the size of the file that is removed when the disk is full, so that ends
+// can be written.
+const reserveBytes = 64 << 20
+
+// look looks at the disk, and makes or removes the reserve.
+func (w *Worker) look() (free int64, low bool) {
+	bytes, err := w.host.Free(w.folder.dir)
+	if err != nil {
+		return 0, false // the system does not say
+	}
+	free = int64(min(bytes, 1<<62)) //nolint:gosec // bounded
+	minFree := w.currentSettings().MinFreeBytes
+	if w.host.MinFree > 0 {
+		minFree = w.host.MinFree
+	}
+	low = free < minFree
+	w.mu.Lock()
+	w.lowDisk = low
+	w.mu.Unlock()
+	switch reserved := durable.Exists(w.folder.fs, reserveFile); {
+	case reserved && free < reserveBytes/4:
+		_ = w.folder.fs.Remove(reserveFile) // it is tried again at the next look
+	case !reserved && free > minFree+reserveBytes:
+		if err := w.folder.reserve(); err != nil {
+			w.host.Log.Warn("no room is kept for the ends of sessions", "error", err)
+		}
+	}
+	return free, low
+}
+
+// reserve writes the reserve. It is written out, since a file with holes reserves nothing.
+func (f *Folder) reserve() error {
+	file, err := f.fs.OpenFile(reserveFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	block := bytes.Repeat([]byte("reserved\n"), 1<<16)
+	for written := 0; written < reserveBytes && err == nil; written += len(block) {
+		err = durable.WriteAll(file, block)
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = f.fs.Remove(reserveFile) // half a reserve is none
+	}
+	return err
+}
+
+// load1 is the load of the machine over the last minute, 0 where the system does not say.
+func load1() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	load, _ := strconv.ParseFloat(first, 64)
+	return load
+}
+
+// memFree is the memory that may be used, in bytes, 0 where the system does not say.
+func memFree() int64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// probe finds out which agents the machine has.
+func (w *Worker) probe(ctx context.Context) {
+	machine, err := w.spool.Machine()
+	if err != nil {
+		machine = workspace.DefaultMachine()
+	}
+	found := w.host.Probe(ctx, machine)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.providers = found
+}
+
+// probed answers what the hub wants to know of one agent.
+func (w *Worker) probed(ctx context.Context, params json.RawMessage) (json.RawMessage, int64, error) {
+	var ask fleet.Probe
+	if err := json.Unmarshal(params, &ask); err != nil {
+		return nil, 0, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
+	}
+	w.probe(ctx)
+	w.mu.Lock()
+	found, ok := w.providers[ask.Provider]
+	w.mu.Unlock()
+	if !ok {
+		found = fleet.ProviderProbe{Why: "the worker does not have it"}
+	}
+	result, err := json.Marshal(found)
+	return result, 0, err
+}
+
+// watchLog pokes the attempt when the log of its run grows. The function that it returns
+// ends that.
+func (a *attempt) watchLog(ctx context.Context) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	dir := path.Join(a.w.spool.Dir(), workspace.RunDir(a.ordered.ProjectID, a.ordered.RunID))
+	go func() {
+		defer close(over)
+		folder := watch.Folder{Dir: dir, Name: path.Base(workspace.LogFile("p", "r")), Often: often, Seldom: seldom}
+		folder.Until(ctx, func() bool { a.poke(); return false })
+	}()
+	return func() {
+		cancel()
+		<-over
+	}
+}

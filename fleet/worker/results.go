@@ -1,0 +1,428 @@
+package worker
+
+// The end of an attempt: results, the end itself, and what is left once it is recorded.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/fleet/parcel"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/runs/worktree"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// close ships what is left of an attempt that is over, its results and its end, until the
+// hub has recorded it.
+func (a *attempt) close(ctx context.Context) error {
+	if a.isSettled() {
+		return a.markSettled()
+	}
+	a.w.wake() // its slot is free
+	if err := a.pack(ctx); err != nil {
+		return err
+	}
+	if !a.state().Delivered {
+		if err := a.offer(ctx); err != nil {
+			return err
+		}
+	}
+	for pause := firstResend; ; pause = min(2*pause, maxResend) {
+		if a.ship(ctx); a.state().Fenced {
+			sent, _, _ := a.shipper.state()
+			a.shipper.seal(sent) // evidence: nobody says that it is sealed
+		}
+		a.shipper.overdue()
+		if err := a.publishEnd(ctx); err != nil && !fault.Is(err, fleet.CarrierUnavailable) && !errors.Is(err, errUnconnected) {
+			a.w.host.Log.Warn("an end cannot be shipped", "attempt", a.id, "error", err)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-a.settled:
+			timer.Stop()
+			return a.markSettled()
+		case <-a.wake: // drafts were sealed, or are wanted again
+			timer.Stop()
+			pause = firstResend / 2
+		case <-timer.C:
+			if !a.state().Delivered {
+				_ = a.offer(ctx) // the carrier may have lost them; the next round tries again
+			}
+		}
+	}
+}
+
+func (a *attempt) markSettled() error {
+	return a.change(func(r *record) {
+		r.State, r.SettledAt = stateSettled, a.w.spool.Env.Clock.Now().UnixMilli()
+	})
+}
+
+// publishEnd publishes the end behind all drafts; where these are not all published yet,
+// nothing.
+func (a *attempt) publishEnd(ctx context.Context) error {
+	newest, err := a.shipper.newest()
+	if err != nil {
+		return err
+	}
+	if sent, _, _ := a.shipper.state(); sent < newest {
+		return nil
+	}
+	end, err := a.end(newest)
+	if err != nil {
+		return err
+	}
+	a.shipper.mu.Lock()
+	a.shipper.generation++
+	end.Generation = a.shipper.generation
+	a.shipper.mu.Unlock()
+	body, err := encode(end)
+	if err != nil {
+		return err
+	}
+	return a.publish(ctx, fleet.MessageID(a.id, newest+1, 0, end.Generation), body)
+}
+
+// end is the end as the spool tells it.
+func (a *attempt) end(newest int64) (fleet.End, error) {
+	r, order := a.state(), a.ordered
+	record, err := a.session()
+	if err != nil {
+		return fleet.End{}, err
+	}
+	run, err := runs.Load(a.w.spool, order.ProjectID, order.RunID)
+	if err != nil {
+		return fleet.End{}, err
+	}
+	end := fleet.End{
+		Attempt: a.id, End: true, N: newest, Status: record.Status, ExitCode: record.ExitCode, Signal: record.Signal,
+		Stopped: record.Status == doc.StatusStopped, Error: record.Error, ErrorKind: record.ErrorKind, RetryAfterMS: record.RetryAfterMS,
+		Reason: record.Reason, Usage: run.Usage, ContextCycles: run.ContextCycles, Live: run.Live, Conversation: run.ProviderSessionID,
+		Results: r.Results, Log: fleet.Log{Count: newest},
+	}
+	if r.Reason != "" {
+		end.Reason = r.Reason
+	}
+	return end, a.last(&end)
+}
+
+// last puts the payload of the event that closed the session into its end.
+func (a *attempt) last(end *fleet.End) error {
+	file, err := a.shipper.log()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.Seek(a.state().Base, 0); err != nil {
+		return err
+	}
+	for lines := events.NewScanner(file, a.state().Base, 0); ; {
+		raw, err := lines.Next()
+		if err != nil {
+			return nil // the end of the log; without the event the record has to do
+		}
+		var line logLine
+		if !events.Terminal(events.Type(raw.Raw)) || json.Unmarshal(raw.Raw, &line) != nil || line.Session != a.ordered.SessionRef {
+			continue
+		}
+		var said struct {
+			Stopped  bool `json:"stopped"`
+			Orphaned bool `json:"orphaned"`
+		}
+		end.Last, end.Log.Head = line.Payload, events.Text(raw.Raw, "event_hash")
+		if json.Unmarshal(line.Payload, &said) == nil {
+			end.Stopped, end.Orphaned = said.Stopped, said.Orphaned
+		}
+	}
+}
+
+// parcelFile is a file of results on its way.
+func (a *attempt) parcelFile(kind string) string { return path.Join(parcelsDir, a.id+"."+kind) }
+
+// pack makes the results of the session, once.
+func (a *attempt) pack(ctx context.Context) error {
+	if a.state().Packed {
+		return nil
+	}
+	results := &fleet.Results{}
+	err := a.packOutputs(ctx, results)
+	if err == nil && a.ordered.Repo != nil {
+		err = a.packWorktree(ctx, results)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		results.Error = err.Error()
+	}
+	return a.change(func(r *record) { r.Results, r.Packed = results, true })
+}
+
+// packOutputs makes the archive of what the session left in its outputs, and of what its
+// order wants of the working directory.
+func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err error) {
+	order := a.ordered
+	secrets, err := a.secrets(ctx)
+	if err != nil {
+		return err // without them nothing can be masked
+	}
+	skip := func(name string) bool { return name == "late" || name == "stop_requested.flag" }
+	sources := []parcel.Source{{FS: a.w.spool.FS, Dir: workspace.RunDir(order.ProjectID, order.RunID) + "/outputs", Skip: skip}}
+	if len(order.Outputs) > 0 {
+		dir, err := a.workingDir()
+		if err != nil {
+			return err
+		}
+		root, err := a.w.folder.env.FS(dir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, root.Close()) }()
+		sources = append(sources, parcel.Source{FS: root, Dir: ".", Globs: order.Outputs, Skip: func(name string) bool { return name == ".git" || skip(name) }})
+	}
+	limits := parcel.DefaultLimits()
+	limits.Bytes = a.w.currentSettings().ResultsMaxBytes
+	object, err := a.write(fleet.ObjectOutputs, func(to *os.File) error {
+		_, err := parcel.Pack(ctx, to, sources, limits, a.masks(secrets))
+		return err
+	})
+	if err == nil {
+		results.Outputs = &object
+	}
+	return err
+}
+
+// write writes a parcel and names it by its digest.
+func (a *attempt) write(kind string, fill func(to *os.File) error) (o fleet.Object, err error) {
+	name := a.parcelFile(kind)
+	if err := a.w.folder.fs.Remove(name); err != nil && !durable.Absent(err) {
+		return o, err
+	}
+	file, err := os.OpenFile(a.w.folder.path(filepath.FromSlash(name)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := fill(file); err != nil {
+		return o, err
+	}
+	if _, err := file.Seek(0, 0); err != nil {
+		return o, err
+	}
+	digest, err := parcel.Measure(file)
+	return fleet.Object{Name: fleet.ObjectName(kind, digest.SHA256), Size: digest.Size}, errors.Join(err, file.Sync())
+}
+
+// workingDir is where the session worked.
+func (a *attempt) workingDir() (string, error) {
+	order := a.ordered
+	if order.Repo == nil {
+		return a.w.folder.path(workDir, a.id, "files"), nil
+	}
+	run, err := runs.Load(a.w.spool, order.ProjectID, order.RunID)
+	if err != nil {
+		return "", err
+	}
+	tree, err := worktree.Find(a.w.spool, run)
+	if err == nil && tree == "" {
+		err = fault.New(fault.NotFound, "the session has no worktree")
+	}
+	if err != nil {
+		return "", err
+	}
+	return worktree.Confine(tree, order.Repo.WorkdirRel)
+}
+
+// packWorktree makes the bundle of the branch, and of what was not committed.
+func (a *attempt) packWorktree(ctx context.Context, results *fleet.Results) error {
+	order := a.ordered
+	run, err := runs.Load(a.w.spool, order.ProjectID, order.RunID)
+	if err != nil {
+		return err
+	}
+	tree, err := worktree.Find(a.w.spool, run)
+	if err != nil || tree == "" {
+		return err // it was never made
+	}
+	_, _, branch := run.Tree()
+	left := fleet.Worktree{Branch: branch, BaseSHA: order.Repo.Commit}
+	reader, err := worktree.NewReader(ctx, a.w.host.Environ, tree)
+	if err != nil {
+		return err
+	}
+	if left.HeadSHA, err = reader.Line(ctx, "rev-parse", "--verify", "--end-of-options", "refs/heads/"+branch+"^{commit}"); err != nil {
+		return fmt.Errorf("the branch %s is gone: %w", branch, err)
+	}
+	heads := []parcel.Head{{Ref: "refs/heads/" + branch, Commit: left.HeadSHA}}
+	state, err := worktree.Look(ctx, a.w.host.Environ, tree)
+	if err != nil && !errors.Is(err, worktree.ErrTooLong) {
+		return err
+	}
+	if state.Dirty || err != nil || state.HeadSHA != left.HeadSHA {
+		if left.WipSHA, err = worktree.Snapshot(ctx, a.w.spool, a.w.host.Environ, tree); err != nil {
+			return err
+		}
+		heads = append(heads, parcel.Head{Ref: "refs/ac/wip/" + order.RunID, Commit: left.WipSHA})
+	}
+	left.Object, err = a.write(fleet.ObjectWorktree, func(to *os.File) error {
+		return parcel.WriteBundle(ctx, a.w.host.Environ, a.w.mirrors.Path(order.Repo.ID), heads, []string{order.Repo.Commit}, to)
+	})
+	if err == nil {
+		results.Worktree = &left
+	}
+	return err
+}
+
+// objects are the results that are objects, with their files.
+func (a *attempt) objects() map[string]fleet.Object {
+	found, results := map[string]fleet.Object{}, a.state().Results
+	if results == nil {
+		return found
+	}
+	if results.Outputs != nil {
+		found[fleet.ObjectOutputs] = *results.Outputs
+	}
+	if results.Worktree != nil {
+		found[fleet.ObjectWorktree] = results.Worktree.Object
+	}
+	return found
+}
+
+// offer stores the results where the hub finds them.
+func (a *attempt) offer(ctx context.Context) error {
+	carrier := a.w.connection()
+	if carrier == nil {
+		return errUnconnected
+	}
+	for kind, object := range a.objects() {
+		if there, err := carrier.Has(ctx, object.Name); err != nil || there {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		file, err := os.Open(a.w.folder.path(filepath.FromSlash(a.parcelFile(kind))))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(carrier.Put(ctx, object.Name, file), file.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver waits until the hub has taken the results of a settled attempt, and removes
+// them; then, after the time for that, everything else of it.
+func (a *attempt) deliver(ctx context.Context) error {
+	for pause := firstResend; !a.state().Delivered; pause = min(2*pause, maxResend) {
+		taken, err := a.delivered(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case taken:
+			for kind := range a.objects() {
+				if err := a.w.folder.fs.Remove(a.parcelFile(kind)); err != nil && !durable.Absent(err) {
+					return err
+				}
+			}
+			if err := a.change(func(r *record) { r.Delivered = true }); err != nil {
+				return err
+			}
+		case a.expired():
+			return a.remove(ctx)
+		case err == nil && pause > maxResend/2:
+			_ = a.offer(ctx) // the carrier may have lost them
+		}
+		if !taken && !sleep(ctx, pause) {
+			return context.Cause(ctx)
+		}
+	}
+	for !a.expired() {
+		if !sleep(ctx, time.Duration(min(a.w.currentSettings().KeepS, 60))*time.Second) {
+			return context.Cause(ctx)
+		}
+	}
+	return a.remove(ctx)
+}
+
+// delivered reports whether the hub has all objects, and deletes those that it has.
+func (a *attempt) delivered(ctx context.Context) (bool, error) {
+	all := true
+	for _, object := range a.objects() {
+		ask := fleet.ObjectAsk{Attempt: a.id, Name: object.Name}
+		var reply fleet.ObjectReply
+		if err := a.w.ask(ctx, fleet.AskObject, &ask.Stamp, &ask, &reply); err != nil {
+			return false, err
+		}
+		if !reply.Taken {
+			all = false
+			continue
+		}
+		if err := a.w.connection().Delete(ctx, object.Name); err != nil {
+			return false, err
+		}
+	}
+	return all, nil
+}
+
+// expired reports whether a settled attempt was kept for as long as the hub wants.
+func (a *attempt) expired() bool {
+	kept := a.w.spool.Env.Clock.Now().UnixMilli() - a.state().SettledAt
+	return kept >= a.w.currentSettings().KeepS*1000
+}
+
+// remove removes everything of a settled attempt. The run goes with its last attempt.
+func (a *attempt) remove(ctx context.Context) error {
+	order := a.ordered
+	for kind := range a.objects() {
+		if err := a.w.folder.fs.Remove(a.parcelFile(kind)); err != nil && !durable.Absent(err) {
+			return err
+		}
+	}
+	if err := a.w.folder.fs.RemoveAll(path.Join(workDir, a.id)); err != nil {
+		return err
+	}
+	for _, name := range []string{workspace.SessionFile(order.SessionRef), permit(a.id)} {
+		if err := a.w.spool.FS.Remove(name); err != nil && !durable.Absent(err) {
+			return err
+		}
+	}
+	if !a.w.sharesRun(a) && !session.RunAlive(a.w.spool, order.ProjectID, order.RunID) {
+		if err := a.removeRun(ctx); err != nil {
+			return err
+		}
+	}
+	if err := a.unrecord(); err != nil {
+		return err
+	}
+	a.w.forget(a)
+	return nil
+}
+
+func (a *attempt) removeRun(ctx context.Context) error {
+	order, w := a.ordered, a.w.spool
+	if run, err := runs.Load(w, order.ProjectID, order.RunID); err == nil && order.Repo != nil {
+		if _, rel, branch := run.Tree(); rel != "" {
+			if err := worktree.Forget(ctx, w, a.w.host.Environ, a.w.mirrors.Path(order.Repo.ID), worktree.Location{Rel: rel, Branch: branch}); err != nil {
+				return err
+			}
+		}
+	}
+	return w.FS.RemoveAll(workspace.RunDir(order.ProjectID, order.RunID))
+}

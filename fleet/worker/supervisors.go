@@ -1,0 +1,47 @@
+package worker
+
+// What a worker takes from a real machine.
+
+import (
+	"context"
+	"time"
+
+	"ac/fleet"
+	"ac/runs/provider"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// Supervisors starts a supervisor process for each session.
+type Supervisors struct {
+	// Executable is the program that has the hidden commands.
+	Executable string
+}
+
+// Launch implements Starter. The supervisor outlives this process.
+func (s Supervisors) Launch(ctx context.Context, order session.Order) error {
+	launcher := session.Launcher{Executable: s.Executable, Environ: order.Environ}
+	return launcher.Launch(ctx, order)
+}
+
+// probeWithin bounds how long finding out about the agents may take.
+const probeWithin = 10 * time.Second
+
+// ProbeAgents finds out which agents the machine has and whether they work.
+func ProbeAgents(environ []string) func(ctx context.Context, machine doc.Machine) map[string]fleet.ProviderProbe {
+	return func(ctx context.Context, machine doc.Machine) map[string]fleet.ProviderProbe {
+		found := map[string]fleet.ProviderProbe{}
+		for _, a := range provider.StatusWithin(ctx, machine, provider.Cache{Environ: environ}, probeWithin) {
+			verdict := fleet.ProviderProbe{
+				Bin: machine.ProviderBins[a.Provider], Version: a.Version, OK: a.Available && (a.Probe == nil || a.Probe.OK), Why: a.Reason,
+			}
+			if !verdict.OK && a.Probe != nil {
+				verdict.Why = a.Probe.Detail
+			}
+			if before, known := found[a.Provider]; !known || (!before.OK && verdict.OK) {
+				found[a.Provider] = verdict
+			}
+		}
+		return found
+	}
+}

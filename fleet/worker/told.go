@@ -1,0 +1,205 @@
+package worker
+
+// What the hub tells the worker.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"ac/fleet"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// told carries out what the hub tells and returns the answer, nil for none. Repetitions are
+// harmless: stops and fences are idempotent, and the verbs of a session know a request by
+// its client_message_id.
+func (w *Worker) told(ctx context.Context, attempt, verb string, body []byte) []byte {
+	switch verb {
+	case fleet.TellSealed:
+		var sealed fleet.Sealed
+		if json.Unmarshal(body, &sealed) == nil {
+			w.tellSealed(sealed)
+		}
+		return nil
+	case fleet.TellResend:
+		var resend fleet.Resend
+		if json.Unmarshal(body, &resend) == nil {
+			if a := w.find(resend.Attempt); a != nil {
+				a.shipper.from(resend.From)
+				a.poke()
+			}
+		}
+		return nil
+	}
+	var tell fleet.Tell
+	if json.Unmarshal(body, &tell) != nil {
+		return nil
+	}
+	if tell.Seq == 0 { // said to nobody who answers
+		_, _, err := w.carryOut(ctx, attempt, verb, body)
+		if err != nil {
+			w.host.Log.Warn("what the hub said is not understood", "verb", verb, "error", err)
+		}
+		return nil
+	}
+	if !w.fresh(tell.Stamp) {
+		return nil
+	}
+	reply := fleet.TellReply{Reply: fleet.Reply{Seq: tell.Seq}}
+	result, n, err := w.carryOut(ctx, attempt, verb, tell.Params)
+	if err != nil {
+		reply.Reply = refusalOf(tell.Seq, err)
+	} else {
+		reply.Result, reply.N = result, n
+	}
+	answer, err := encode(reply)
+	if err != nil {
+		return nil
+	}
+	return answer
+}
+
+// refusalOf is a refusal with the data of its error.
+func refusalOf(seq int64, err error) fleet.Reply {
+	reply := fleet.Refusal(seq, err)
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Data != nil {
+		if text, err := json.Marshal(refusal.Data); err == nil {
+			reply.Data = text
+		}
+	}
+	return reply
+}
+
+func (w *Worker) tellSealed(sealed fleet.Sealed) {
+	for id, n := range sealed.Sealed {
+		if a := w.find(id); a != nil {
+			a.seal(n)
+		}
+	}
+	for _, id := range sealed.Settled {
+		if a := w.find(id); a != nil {
+			a.settle()
+			a.poke()
+		}
+	}
+}
+
+// carryOut does what the hub tells, and returns the number of the newest draft that it
+// caused.
+func (w *Worker) carryOut(ctx context.Context, attempt, verb string, params json.RawMessage) (result json.RawMessage, n int64, err error) {
+	switch {
+	case verb == fleet.TellDrain:
+		var drain fleet.Drain
+		if err := json.Unmarshal(params, &drain); err != nil {
+			return nil, 0, err
+		}
+		w.mu.Lock()
+		w.drained = drain.On
+		w.mu.Unlock()
+		w.wake()
+		return nil, 0, nil
+	case verb == fleet.TellProbe:
+		return w.probed(ctx, params)
+	case verb == fleet.TellFence && attempt == "":
+		var fence fleet.Fence
+		if err := json.Unmarshal(params, &fence); err != nil {
+			return nil, 0, err
+		}
+		attempt = fence.Attempt
+	}
+	a := w.find(attempt)
+	if a == nil {
+		return nil, 0, fault.New(fault.NotFound, "the worker does not know attempt %s", attempt)
+	}
+	return a.carryOut(ctx, verb, params)
+}
+
+// carryOut does what the hub tells about the attempt.
+func (a *attempt) carryOut(ctx context.Context, verb string, params json.RawMessage) (result json.RawMessage, n int64, err error) {
+	switch verb {
+	case fleet.TellFence:
+		var fence fleet.Fence
+		if err := json.Unmarshal(params, &fence); err != nil {
+			return nil, 0, err
+		}
+		if fence.Reason == fleet.WhyGiveUp {
+			a.abandon(fault.New(fault.Canceled, "the hub asked for the attempt back"))
+		} else {
+			a.fence(ctx)
+		}
+		return nil, 0, nil
+	case fleet.TellState:
+		record, err := a.session()
+		if err != nil {
+			return nil, 0, err
+		}
+		result, err = json.Marshal(record)
+		return result, 0, err
+	case fleet.TellStop:
+		record, err := a.stop(ctx)
+		if fault.Is(err, fault.NotFound) { // it was not started, and will not be
+			return nil, 0, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		result, err = json.Marshal(record)
+		return result, 0, err
+	}
+	record, err := a.session()
+	if err == nil && doc.Terminal(record.Status) {
+		err = fault.New(fault.RunNotLive, "the session of run %s is over", record.RunID)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	result, err = session.Relay(ctx, a.w.spool, record, verb, params)
+	if err != nil {
+		return nil, 0, err
+	}
+	// What the verb did is in the log by now; the sync makes it as durable as the answer.
+	n, err = a.shipper.newest()
+	a.poke()
+	return result, n, err
+}
+
+// window is how far what the hub tells may overtake each other.
+const window = 1024
+
+// heardStamps tells apart what was told already. Only the process of the hub that answered
+// the last hello is listened to.
+type heardStamps struct {
+	boot    string
+	highest int64
+	heard   map[int64]bool
+}
+
+// fresh reports whether something was not told before, and remembers it: an operator of
+// the carrier may repeat what the hub signed.
+func (w *Worker) fresh(stamp fleet.Stamp) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := &w.heard
+	if stamp.Boot != h.boot || stamp.Seq <= h.highest-window || h.heard[stamp.Seq] {
+		return false
+	}
+	h.heard[stamp.Seq] = true
+	if stamp.Seq > h.highest {
+		h.highest = stamp.Seq
+		maps.DeleteFunc(h.heard, func(seq int64, _ bool) bool { return seq <= h.highest-window })
+	}
+	return true
+}
+
+// listenTo takes which process of the hub answers.
+func (w *Worker) listenTo(boot string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.heard.boot != boot {
+		w.heard = heardStamps{boot: boot, heard: map[int64]bool{}}
+	}
+}

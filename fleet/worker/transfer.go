@@ -1,0 +1,143 @@
+package worker
+
+// Objects: what is too large for a message, and secrets, which never are in one.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+	"time"
+
+	"ac/fleet"
+	"ac/fleet/parcel"
+	"ac/internal/durable"
+	"ac/internal/fault"
+)
+
+// receive writes an object to a file of the folder and checks its digest, and its size
+// where that is known. A file that stood there is replaced.
+func (a *attempt) receive(ctx context.Context, name, object string, want parcel.Digest) (err error) {
+	carrier, fsys := a.w.connection(), a.w.folder.fs
+	if carrier == nil {
+		return errUnconnected
+	}
+	if err := durable.MkdirAll(fsys, path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	if err := fsys.Remove(name); err != nil && !durable.Absent(err) {
+		return err
+	}
+	file, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = errors.Join(err, fsys.Remove(name))
+		}
+	}()
+	limit := a.w.currentSettings().ResultsMaxBytes
+	if want.Size >= 0 {
+		limit = want.Size
+	}
+	if err := carrier.Get(ctx, object, &bounded{to: file, left: limit}); err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	got, err := parcel.Measure(file)
+	if err == nil && (got.SHA256 != want.SHA256 || (want.Size >= 0 && got.Size != want.Size)) {
+		err = parcel.ErrDamaged
+	}
+	return errors.Join(err, file.SyncData())
+}
+
+// bounded is a writer that refuses more than so many bytes.
+type bounded struct {
+	to   io.Writer
+	left int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, parcel.ErrDamaged
+	}
+	return b.to.Write(p)
+}
+
+// publish publishes a batch or the end of the attempt.
+func (a *attempt) publish(ctx context.Context, id string, body []byte) error {
+	carrier := a.w.connection()
+	if carrier == nil {
+		return errUnconnected
+	}
+	return carrier.Publish(ctx, a.id, id, body)
+}
+
+// putPayload stores the payload of a draft that is too long for a batch.
+func (a *attempt) putPayload(ctx context.Context, payload []byte) (string, error) {
+	digest, err := parcel.Measure(bytes.NewReader(payload))
+	if err != nil {
+		return "", err
+	}
+	name := fleet.ObjectName(fleet.ObjectDraft, digest.SHA256)
+	carrier := a.w.connection()
+	if carrier == nil {
+		return "", errUnconnected
+	}
+	return name, carrier.Put(ctx, name, bytes.NewReader(payload))
+}
+
+// Bounds of a secret: how long it may be, and how long the command may take that prints it.
+const (
+	maxSecret    = 64 << 10
+	secretWithin = 30 * time.Second
+)
+
+// secret reads a secret of the worker where worker.yaml says. A LF at its end is not part
+// of it.
+func (f *Folder) secret(ctx context.Context, name string, environ []string) (string, error) {
+	source, ok := f.Config.Secrets[name]
+	if !ok {
+		return "", fault.New(fault.NotFound, "the worker has no secret %s", name)
+	}
+	var text []byte
+	switch {
+	case source.Env != "":
+		for _, entry := range environ {
+			if value, ok := strings.CutPrefix(entry, source.Env+"="); ok {
+				text = []byte(value)
+			}
+		}
+	case source.File != "":
+		file, err := os.Open(source.File)
+		if err != nil {
+			return "", err
+		}
+		defer file.Close()
+		if text, err = io.ReadAll(io.LimitReader(file, maxSecret)); err != nil {
+			return "", err
+		}
+	default:
+		within, cancel := context.WithTimeout(ctx, secretWithin)
+		defer cancel()
+		cmd := exec.CommandContext(within, source.Command[0], source.Command[1:]...) //nolint:gosec // what the worker's owner configured
+		cmd.Env, cmd.Dir = environ, f.dir
+		var err error
+		if text, err = cmd.Output(); err != nil {
+			return "", fmt.Errorf("the command of secret %s failed: %w", name, err)
+		}
+	}
+	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	if value == "" {
+		return "", fault.New(fault.NotFound, "secret %s is empty", name)
+	}
+	return value, nil
+}

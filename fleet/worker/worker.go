@@ -1,0 +1,308 @@
+// Package worker executes sessions for the hub of a workspace on another machine.
+//
+// The worker's spool is a workspace of its own, in its folder. A session in it is
+// executed by the same supervisor and guard as any other, and outlives the worker's
+// process. The worker claims attempts, makes their runs in the spool, ships what their
+// logs hold to the hub, and brings back what the provider left.
+//
+// Invariants:
+//   - A provider is started only for an attempt that the hub granted to this worker. What
+//     was given up never starts: its permit is removed under the lock of its run first.
+//   - A line of the spool is on the disk before it is published, so that the hub never has
+//     more than the worker.
+//   - A draft is kept until the hub said that it is sealed; the carrier's word counts for
+//     nothing.
+//   - The numbers of an attempt's drafts are a function of the spool's log alone.
+//   - Leases are counted by a clock that goes on while the machine sleeps.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"ac/fleet"
+	"ac/fleet/parcel"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Starter starts the session of an order, as session.Launcher does.
+type Starter interface {
+	Launch(ctx context.Context, order session.Order) error
+}
+
+// Host is what a worker takes from the process that it runs in.
+type Host struct {
+	// Connect connects to the hub. It is called again after a failure.
+	Connect func(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error)
+	Starter Starter
+	// Environ is the environment of the process.
+	Environ []string
+	Version string
+	// Elapsed is the time since the machine was started, suspended time included.
+	Elapsed func() time.Duration
+	// Free is how many bytes of a directory's file system may still be written.
+	Free func(dir string) (uint64, error)
+	// Probe finds out which agents the machine has. It may take a while.
+	Probe func(ctx context.Context, machine doc.Machine) map[string]fleet.ProviderProbe
+	// Connected is called at the first hello that the hub answered; nil for nobody.
+	Connected func()
+	Log       *slog.Logger
+	// MinFree replaces the hub's setting when it is not 0, in bytes.
+	MinFree int64
+	// StopAtExit has the sessions stopped before the worker ends.
+	StopAtExit bool
+}
+
+// Worker is a running worker. Run is called once.
+type Worker struct {
+	host    Host
+	folder  *Folder
+	spool   *workspace.Workspace
+	mirrors parcel.Mirrors
+	carrier fleet.WorkerCarrier
+	boot    string // of this process
+	seq     sequence
+	stays   context.Context //nolint:containedctx // outlives the one of Run by the time for shipping
+	work    sync.WaitGroup  // attempts
+
+	mu        sync.Mutex
+	attempts  map[string]*attempt
+	settings  fleet.Settings
+	providers map[string]fleet.ProviderProbe
+	drained   bool // by the hub
+	leaving   bool // the process ends
+	greeted   bool // the hub answered a hello since the last connection
+	welcomed  bool // the hub answered a hello
+	lowDisk   bool
+	slots     int
+	rtt       time.Duration
+	heard     heardStamps
+	changed   chan struct{} // holds one when a slot, the disk or the connection changed
+	fatal     chan error    // holds the error that ends the worker
+}
+
+// Open makes a worker of a folder that has joined a hub.
+func Open(folder *Folder, host Host) (*Worker, error) {
+	w := &Worker{
+		host: host, folder: folder, spool: folder.Spool, attempts: map[string]*attempt{}, settings: folder.Config.settings(),
+		boot: folder.Spool.Env.IDs.Hex(8), slots: folder.Config.Slots, changed: make(chan struct{}, 1), fatal: make(chan error, 1),
+	}
+	w.mirrors = parcel.Mirrors{FS: folder.Mirrors, Dir: folder.MirrorsDir(), Environ: host.Environ}
+	return w, w.load()
+}
+
+// load reads the attempts of the folder.
+func (w *Worker) load() error {
+	records, err := w.folder.attempts()
+	for _, record := range records {
+		a := newAttempt(w, record)
+		a.recovered = true
+		w.attempts[a.id] = a
+	}
+	return err
+}
+
+// Run serves the hub until the context ends or the hub sends the worker away. Sessions
+// that live are adopted first, whether the hub can be reached or not. When the context
+// ends no order is taken any more, what is there is shipped for two seconds, and the
+// sessions go on.
+func (w *Worker) Run(ctx context.Context) error {
+	stays, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	w.stays = stays
+	var serving sync.WaitGroup
+	w.mu.Lock()
+	for _, a := range w.attempts {
+		w.work.Go(func() { a.run(stays) })
+	}
+	w.mu.Unlock()
+	serving.Go(func() { w.watchLeases(stays) })
+	serving.Go(func() { w.serve(stays) })
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-w.fatal:
+	}
+	w.mu.Lock()
+	w.leaving = true
+	w.mu.Unlock()
+	w.wake()
+	if err == nil {
+		w.finish()
+	}
+	leave()
+	serving.Wait()
+	w.work.Wait()
+	return err
+}
+
+// shipAtExit is how long a worker that ends goes on shipping.
+const shipAtExit = 2 * time.Second
+
+// stopAtExit is how long it waits for sessions that it stops.
+const stopAtExit = 15 * time.Second
+
+// finish stops the sessions where that is asked for, and ships what is there.
+func (w *Worker) finish() {
+	if w.host.StopAtExit {
+		ctx, cancel := context.WithTimeout(w.stays, stopAtExit)
+		var stopping sync.WaitGroup
+		for _, a := range w.all() {
+			stopping.Go(func() { a.stopAndWait(ctx) })
+		}
+		stopping.Wait()
+		cancel()
+	}
+	ctx, cancel := context.WithTimeout(w.stays, shipAtExit)
+	defer cancel()
+	for _, a := range w.all() {
+		a.awaitSealed(ctx)
+	}
+}
+
+// all are the attempts of the worker, by their ids.
+func (w *Worker) all() []*attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := slices.Collect(maps.Values(w.attempts))
+	slices.SortFunc(list, func(a, b *attempt) int {
+		if a.id < b.id {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// find is an attempt of the worker, nil for one that it does not know.
+func (w *Worker) find(id string) *attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.attempts[id]
+}
+
+// forget removes an attempt that is over.
+func (w *Worker) forget(a *attempt) {
+	w.mu.Lock()
+	delete(w.attempts, a.id)
+	w.mu.Unlock()
+	w.wake()
+}
+
+// wake has the loops look again at what they wait for.
+func (w *Worker) wake() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// end ends the worker with an error.
+func (w *Worker) end(err error) {
+	select {
+	case w.fatal <- err:
+	default: // another one came first
+	}
+}
+
+// serve connects to the hub and serves it until the context ends.
+func (w *Worker) serve(ctx context.Context) {
+	w.probe(ctx)
+	if !w.connect(ctx) {
+		return
+	}
+	defer w.carrier.Close()
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	loops.Go(func() { w.takeOrders(ctx) })
+	loops.Go(func() { w.beat(ctx) })
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-w.carrier.Connections():
+			if !ok {
+				return
+			}
+			w.greet(ctx)
+		}
+	}
+}
+
+// Pauses between attempts to connect.
+const (
+	firstPause = 200 * time.Millisecond
+	maxPause   = 5 * time.Second
+	joinWithin = 10 * time.Second
+)
+
+// connect connects to the hub, for ever.
+func (w *Worker) connect(ctx context.Context) bool {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		within, cancel := context.WithTimeout(ctx, joinWithin)
+		carrier, err := w.host.Connect(within, w.folder.link(w.told))
+		cancel()
+		if err == nil {
+			w.mu.Lock()
+			w.carrier = carrier
+			w.mu.Unlock()
+			for _, a := range w.all() {
+				a.poke()
+			}
+			return true
+		}
+		w.host.Log.Warn("the hub cannot be reached", "error", err)
+		if !sleep(ctx, pause) {
+			return false
+		}
+	}
+}
+
+// connection is the carrier, nil before the first connection.
+func (w *Worker) connection() fleet.WorkerCarrier {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.carrier
+}
+
+// sleep waits, and reports whether the context still holds.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// errUnconnected is the error of a request before the first connection.
+var errUnconnected = errors.New("there is no connection to the hub yet")
+
+// sentAway reports whether a refusal of the hub ends the worker.
+func sentAway(err error) bool {
+	for _, reason := range []fault.Reason{fleet.DuplicateWorker, fleet.UnknownWorker} {
+		if fault.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// describe is an error with what failed, nil for none.
+func describe(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

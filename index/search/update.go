@@ -1,0 +1,270 @@
+package search
+
+// Filling the index: sources that changed are written anew, or continued.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"unicode"
+
+	"ac/internal/redact"
+)
+
+// Source is what rows come from: a run, a task, a conversation. Two with the same version have
+// the same rows.
+type Source struct {
+	Name    string // unique
+	Version string // not empty
+	Kind    string
+	Ref     string // the id of what it is
+	Project string
+	Agent   string // id and name of whose it is, for filters
+	Status  string
+	At      int64 // when it began, in Unix milliseconds: newer sources come first
+	// Guard is what decides who may see it, in words of the caller; "" for everybody.
+	Guard string
+	// Rows returns rows behind a position, at most limit or a few more, and the position then.
+	Rows func(ctx context.Context, since int64, limit int) (Rows, error)
+}
+
+// Rows are rows of a source.
+type Rows struct {
+	List []Row
+	Seq  int64 // position of the last row
+	More bool  // there are more behind it
+	// Whole replaces all rows that the source had; else those with the same number.
+	Whole bool
+}
+
+// Row is a text that can be found. At is in Unix milliseconds.
+type Row struct {
+	Number int64 // among those of its source, below 1<<31
+	Kind   string
+	Title  string
+	Body   string
+	Ref    string
+	Run    string
+	Seq    int64
+	At     int64
+}
+
+const (
+	// chunk is how many rows of a source are written at once.
+	chunk = 500
+	// maxText bounds a title and a body, in bytes.
+	maxTitle = 400
+	maxBody  = 256 << 10
+)
+
+// known is a source as it was written.
+type known struct {
+	id      int64
+	version string
+	seq     int64
+}
+
+// Update writes the sources that changed, in their order, and drops those that are gone. It
+// stops when ctx is done, and returns how many sources are behind; what was written stays.
+func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err error) {
+	db, err := s.open(ctx)
+	if err != nil {
+		return len(sources), ended(ctx, err)
+	}
+	before, err := loadKnown(ctx, db)
+	if err != nil {
+		return len(sources), ended(ctx, s.broken(err))
+	}
+	stale := make([]*Source, 0, len(sources))
+	for i := range sources {
+		if k, ok := before[sources[i].Name]; !ok || k.version != sources[i].Version {
+			stale = append(stale, &sources[i])
+		}
+	}
+	gone := map[string]known{}
+	for name, k := range before {
+		gone[name] = k
+	}
+	for i := range sources {
+		delete(gone, sources[i].Name)
+	}
+	if len(stale)+len(gone) == 0 {
+		return 0, nil
+	}
+	unlock, err := s.writer.Lock(ctx)
+	if err != nil {
+		return len(stale), ended(ctx, err)
+	}
+	defer func() { _ = unlock() }() // nothing is lost
+	u := updater{db: db, redactor: redact.NewRedactor(nil)}
+	for _, k := range gone {
+		if err := u.drop(ctx, k); err != nil {
+			return len(stale), ended(ctx, s.broken(err))
+		}
+	}
+	for i, source := range stale {
+		if err := u.write(ctx, source); err != nil {
+			return len(stale) - i, ended(ctx, s.broken(err))
+		}
+	}
+	return 0, nil
+}
+
+// ended is nil for an error because the time was over.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the rest is behind
+	}
+	return err
+}
+
+// broken has a damaged file made anew by the next use.
+func (s *Store) broken(err error) error {
+	if err == nil || !spoilt(err) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.close() // of no use
+	return errors.Join(err, s.remove())
+}
+
+func loadKnown(ctx context.Context, db *sql.DB) (map[string]known, error) {
+	rows, err := db.QueryContext(ctx, "SELECT name, id, version, seq FROM sources")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]known{}
+	for rows.Next() {
+		var name string
+		var k known
+		if err := rows.Scan(&name, &k.id, &k.version, &k.seq); err != nil {
+			return nil, err
+		}
+		all[name] = k
+	}
+	return all, rows.Err()
+}
+
+// updater writes sources. The caller holds the lock.
+type updater struct {
+	db       *sql.DB
+	redactor *redact.Redactor
+}
+
+func (u *updater) drop(ctx context.Context, k known) error {
+	return u.unit(ctx, func(tx *sql.Tx) error {
+		if err := dropRows(ctx, tx, k.id); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM sources WHERE id=?", k.id)
+		return err
+	})
+}
+
+func dropRows(ctx context.Context, tx *sql.Tx, id int64) error {
+	_, err := tx.ExecContext(ctx, "DELETE FROM hits WHERE rowid>=? AND rowid<?", id<<sourceShift, (id+1)<<sourceShift)
+	return err
+}
+
+// write brings a source up to date, in units of some rows. Until the last one it is behind.
+func (u *updater) write(ctx context.Context, source *Source) error {
+	for {
+		var now known
+		err := u.db.QueryRowContext(ctx, "SELECT id, seq FROM sources WHERE name=?", source.Name).Scan(&now.id, &now.seq)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		rows, err := source.Rows(ctx, now.seq, chunk)
+		if err != nil {
+			return err
+		}
+		if err := u.unit(ctx, func(tx *sql.Tx) error { return u.put(ctx, tx, source, now, rows) }); err != nil || !rows.More {
+			return err
+		}
+	}
+}
+
+func (u *updater) put(ctx context.Context, tx *sql.Tx, source *Source, now known, rows Rows) error {
+	reached := source.Version
+	if rows.More {
+		reached = "" // of nothing: there is more to come
+	}
+	if now.id == 0 {
+		if err := freeID(ctx, tx, source.At, &now.id); err != nil {
+			return err
+		}
+	}
+	err := tx.QueryRowContext(ctx, `INSERT INTO sources(id,name,version,seq,kind,ref,project,agent,status,guard) VALUES (?,?,?,?,?,?,?,?,?,?)
+ ON CONFLICT(name) DO UPDATE SET version=excluded.version, seq=excluded.seq, kind=excluded.kind, ref=excluded.ref, project=excluded.project,
+ agent=excluded.agent, status=excluded.status, guard=excluded.guard RETURNING id`,
+		now.id, source.Name, reached, rows.Seq, source.Kind, source.Ref, source.Project, strings.ToLower(source.Agent), source.Status, source.Guard).Scan(&now.id)
+	if err != nil {
+		return err
+	}
+	if rows.Whole {
+		if err := dropRows(ctx, tx, now.id); err != nil {
+			return err
+		}
+	}
+	insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO hits(rowid,title,body,kind,ref,project,run,seq,at) VALUES (?,?,?,?,?,?,?,?,?)")
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for _, row := range rows.List {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if _, err := insert.ExecContext(ctx, now.id<<sourceShift|row.Number, u.text(row.Title, maxTitle), u.text(row.Body, maxBody),
+			row.Kind, row.Ref, source.Project, row.Run, row.Seq, row.At); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeID finds an id for a source: by its time, so that newer rows have larger ids.
+func freeID(ctx context.Context, tx *sql.Tx, at int64, id *int64) error {
+	second := min(max(at/1000, 1), mostSeconds)
+	err := tx.QueryRowContext(ctx, `SELECT CASE WHEN EXISTS(SELECT 1 FROM sources WHERE id=?1) THEN
+ (SELECT min(id)+1 FROM sources s WHERE id>=?1 AND NOT EXISTS(SELECT 1 FROM sources WHERE id=s.id+1)) ELSE ?1 END`, second).Scan(id)
+	return err
+}
+
+// mostSeconds bounds the ids of sources: those of rows have 63 bits.
+const mostSeconds = 1<<31 - 1<<20
+
+// text is a text as it may lie in the file: masked, and without control characters, two of
+// which mark what was found.
+func (u *updater) text(text string, limit int) string {
+	if len(text) > 2*limit { // what is cut off anyway is not searched for secrets
+		text = text[:2*limit]
+	}
+	text = u.redactor.Text(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "")
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, text)
+}
+
+func (u *updater) unit(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := u.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}

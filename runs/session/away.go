@@ -1,0 +1,71 @@
+package session
+
+// Sessions that a worker executes for a hub on another machine. The workspace that they
+// run in is the worker's own record of them, not that of the agent.
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Away is what an order says of a session that is executed for another machine.
+type Away struct {
+	WorkerID string `json:"worker_id"`
+	// Permit is a file of the workspace. The session is refused unless it is there once
+	// its locks are taken: whoever removes it with the lock of the run held knows that the
+	// session never starts.
+	Permit string `json:"permit"`
+	// Dir is the working directory of a session without a repository, Context the
+	// directory of the files that came with the order; both absolute.
+	Dir     string `json:"dir"`
+	Context string `json:"context,omitempty"`
+	// Secrets are variables of the environment whose values are masked whatever their
+	// names.
+	Secrets []string `json:"secrets,omitempty"`
+}
+
+// permitted refuses a session whose worker has given it up.
+func (o Order) permitted(w *workspace.Workspace) error {
+	if o.Away == nil || w.Exists(o.Away.Permit) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "session %s was given up before it started", o.SessionRef)
+}
+
+// placedAway puts into an environment which worker the session runs on. The variables that
+// lead ac to a workspace are not set: the agent's workspace is on another machine.
+func placedAway(environ []string, away Away) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"AC_WORKSPACE", "AC_PROJECT", "AC_RUN", "AC_ACTOR", "AC_WORKER_ID", "AC_CONTEXT_DIR"}, name)
+	})
+	environ = append(environ, "AC_WORKER_ID="+away.WorkerID)
+	if away.Context != "" {
+		environ = append(environ, "AC_CONTEXT_DIR="+away.Context)
+	}
+	return environ
+}
+
+// learnAway has the values of the secrets of an order masked.
+func (s *supervisor) learnAway() {
+	if s.order.Away == nil {
+		return
+	}
+	environ := environOf(s.order)
+	for _, name := range s.order.Away.Secrets {
+		s.secrets.Learn(lookup(environ, name))
+	}
+}
+
+// Relay asks the supervisor of a session something on behalf of another machine: a verb of
+// the second version of the socket, with its params as they came. A refusal is a
+// *fault.Error as the supervisor worded it.
+func Relay(ctx context.Context, w *workspace.Workspace, record doc.Session, verb string, params json.RawMessage) (json.RawMessage, error) {
+	return call[json.RawMessage](ctx, w, record, verb, params)
+}

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"ac/internal/redact"
+)
+
+// TestGrowingSecret sends a text with secrets in pieces of every size: no secret leaves, and
+// what is harmless arrives as it was.
+func TestGrowingSecret(t *testing.T) {
+	t.Parallel()
+	secret := "ghp_" + strings.Repeat("Ab1", 12)
+	text := "first words\nexport TOKEN=" + secret + " and more\nplain " + secret + "\nlast line of it\n"
+	redactor := redact.NewRedactor(nil)
+	for size := 1; size < len(text); size++ {
+		var line growingLine
+		var got strings.Builder
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			got.WriteString(line.add(redactor, rest[:n]))
+			rest = rest[n:]
+		}
+		if strings.Contains(got.String(), secret) || strings.Contains(got.String(), secret[:20]) {
+			t.Fatalf("in pieces of %d the secret leaves: %q", size, got.String())
+		}
+		for _, part := range []string{"first words\n", "plain [REDACTED", "last line of it\n"} {
+			if !strings.Contains(got.String(), part) {
+				t.Fatalf("in pieces of %d there is no %q in %q", size, part, got.String())
+			}
+		}
+	}
+}
+
+// TestMasked pins that results with texts of agents are masked, and that a manager may ask for
+// what is masked, and a worker may not.
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	f := newServer(t)
+	secret := "ghp_" + strings.Repeat("Ab1", 12)
+	f.log("run_1", 1, 1)
+	line := `{"schema_version":1,"event_id":"evt_s","run_id":"run_1","type":"provider.raw","ts_wallclock":"2026-11-20T15:00:00.000Z","actor":"system","visibility":"org","payload":{"stream":"stdout","text":"key ` + secret + `"}}` + "\n"
+	appendLine(t, f.dir, project, "run_1", line)
+	worker := serve(t, f.dir, func(o *Options) { o.Actor.ActorID, o.Actor.ActorRole = "w", "worker" })
+	call := func(f *fixture, mask string) said {
+		return f.post("/api/call", `{"method":"events.replay","params":{"project_id":"proj_a","run_id":"run_1"`+mask+`}}`)
+	}
+	for _, mask := range []string{"", `,"mask":true`} {
+		if got := call(f, mask); got.status != 200 || strings.Contains(got.body, secret) || !strings.Contains(got.body, "[REDACTED") {
+			t.Errorf("%s: %+v", mask, got)
+		}
+	}
+	if got := call(f, `,"mask":false`); !strings.Contains(got.body, secret) {
+		t.Errorf("a manager gets %+v", got)
+	}
+	if got := call(worker, `,"mask":false`); got.status != 403 || strings.Contains(got.body, secret) {
+		t.Errorf("a worker gets %+v", got)
+	}
+	if got := worker.get("/api/stream?run_id=run_1&mask=0"); got.status != 403 {
+		t.Errorf("a worker gets the stream: %d", got.status)
+	}
+}

@@ -1,0 +1,81 @@
+// Dialogs. One is open at a time. It holds the focus, Esc and Cancel close it, and the focus
+// then returns to what opened it.
+//
+//   openDialog({name, title, body, confirm, danger, run, ready, wide})
+//     body()    the content, drawn with each draw
+//     confirm   the words of the button that acts (data-act="confirm"); none: Close only
+//     run()     what it does, awaited; the dialog closes unless run returns false or throws
+//     ready()   whether it may act now
+//   closeDialog()
+
+function openDialog(dialog) {
+  state.dialog = { ...dialog, opener: document.activeElement, busy: false, error: '' };
+  changed();
+}
+
+function closeDialog() {
+  const { opener } = state.dialog || {};
+  state.dialog = null;
+  drawNow();
+  refocus(opener);
+}
+
+// refocus returns the focus to an element, or to the title of the view where that is gone.
+function refocus(el) {
+  if (el && el.isConnected && el !== document.body) el.focus();
+  else focusTitle();
+}
+
+async function confirmDialog() {
+  const dialog = state.dialog;
+  if (!dialog || dialog.busy || (dialog.ready && !dialog.ready())) return;
+  dialog.busy = true;
+  dialog.error = '';
+  changed();
+  try {
+    const keep = (await dialog.run()) === false;
+    if (state.dialog === dialog && !keep) return closeDialog();
+  } catch (error) {
+    dialog.error = error.status === 0 ? 'Nothing was sent. ' + error.message : error.message;
+  }
+  dialog.busy = false;
+  changed();
+}
+
+const focusable = 'a[href], button:not([disabled]), input:not([disabled]), select, textarea, [tabindex="0"]';
+
+function trapFocus(event) {
+  if (event.key === 'Escape') {
+    event.stopPropagation();
+    event.preventDefault();
+    closeDialog();
+    return;
+  }
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    confirmDialog();
+    return;
+  }
+  if (event.key !== 'Tab') return;
+  const all = [...event.currentTarget.querySelectorAll(focusable)].filter((el) => el.offsetParent !== null);
+  const edge = event.shiftKey ? all[0] : all[all.length - 1];
+  if (document.activeElement === edge || document.activeElement === event.currentTarget) {
+    event.preventDefault();
+    (event.shiftKey ? all[all.length - 1] : all[0])?.focus();
+  }
+}
+
+function dialogView() {
+  const dialog = state.dialog;
+  if (!dialog) return null;
+  const acts = dialog.confirm
+    ? [button('Cancel', closeDialog, { key: 'cancel', act: 'cancel' }),
+      button(dialog.busy ? 'Working…' : dialog.confirm, confirmDialog, { key: 'confirm', act: 'confirm', kind: dialog.danger ? 'danger' : 'primary', disabled: dialog.busy || Boolean(dialog.ready && !dialog.ready()) })]
+    : [button('Close', closeDialog, { key: 'cancel', act: 'cancel' })];
+  return h('div', { class: 'overlay', key: 'dialog/' + dialog.name, onclick: (e) => e.target.classList.contains('overlay') && closeDialog() },
+    h('div', { class: 'dialog' + (dialog.wide ? ' wide' : ''), role: 'dialog', 'aria-modal': 'true', 'aria-labelledby': 'dialog-title', tabindex: '-1', onkeydown: trapFocus, mounted: (el) => (el.querySelector('[autofocus]') || el).focus() },
+      h('h2', { id: 'dialog-title' }, dialog.title),
+      h('div', { class: 'dialog-body' }, dialog.body && dialog.body()),
+      dialog.error && h('p', { class: 'fault', role: 'alert' }, dialog.error),
+      h('div', { class: 'actions end' }, acts)));
+}

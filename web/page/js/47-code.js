@@ -1,0 +1,56 @@
+// Code in its colours, as tokens for the differ: what the highlighter makes is sanitised as
+// a fragment and read, never put into the document.
+
+// languageOf is the language of a file by its name, '' where there is none.
+function languageOf(path) {
+  const end = ((path || '').split('/').pop().split('.').pop() || '').toLowerCase();
+  const name = languageNames[end] || end;
+  return languages.includes(name) ? name : '';
+}
+
+const mostCode = 64 << 10;
+const tokenLines = new Map();
+const readers = new Map(); // by language: the highlighter, null while it is being loaded
+
+// highlightLines are the lines of a text as tokens {text, kind}; null while the highlighter
+// is not there, and where it has nothing to say.
+function highlightLines(text, language) {
+  if (!language || text.length > mostCode) return null;
+  const reader = readers.get(language);
+  if (!reader) {
+    if (reader === undefined) loadReader(language);
+    return null;
+  }
+  const name = language + '\n' + text;
+  let lines = tokenLines.get(name);
+  if (!lines) {
+    lines = readTokens(reader, text, language);
+    if (tokenLines.size > 100) tokenLines.clear();
+    tokenLines.set(name, lines);
+  }
+  return lines;
+}
+
+async function loadReader(language) {
+  readers.set(language, null);
+  const reader = await highlighter(language);
+  if (!reader) return;
+  readers.set(language, reader);
+  changed();
+}
+
+function readTokens(reader, text, language) {
+  const lines = [[]];
+  const walk = (node, kind) => {
+    if (node.nodeType === Node.TEXT_NODE) {
+      node.data.split('\n').forEach((piece, i) => {
+        if (i) lines.push([]);
+        if (piece) lines[lines.length - 1].push({ text: piece, kind });
+      });
+      return;
+    }
+    for (const child of node.childNodes) walk(child, node.className || kind);
+  };
+  walk(DOMPurify.sanitize(reader.highlight(text, { language, ignoreIllegals: true }).value, codeRules), '');
+  return lines;
+}

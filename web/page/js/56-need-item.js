@@ -1,0 +1,204 @@
+// One need: its proof, and the acts on it.
+
+function needEntry(id) {
+  return fetched('need/' + id, () => call('needs.get', { need_id: id }));
+}
+
+// On a narrow screen an item is a view of its own, and its title the heading of the page.
+const itemHeading = (text) => h(wide() ? 'h2' : 'h1', { id: 'detail-title', tabindex: '-1' }, text);
+
+function needItem([id, row], list) {
+  const entry = needEntry(id);
+  const need = entry.value || row;
+  // What went from the list is asked for once more, so that its end is shown, not what it was.
+  const version = row ? JSON.stringify([row.title, row.at, row.expires_at]) : store.ready ? 'gone' : entry.version;
+  if (entry.version !== version) {
+    if (entry.version !== undefined) queueMicrotask(() => stale('need/' + id));
+    entry.version = version;
+  }
+  const at = list.findIndex(([one]) => one === id);
+  const back = h('a', { class: 'icon-button back', href: hrefOf('needs', '', '', needQuery()), 'aria-label': 'Back to the list' }, icon('back'));
+  if (!need) {
+    return h('section', { class: 'pane detail need', key: 'need/' + id, 'aria-labelledby': 'detail-title' }, h('header', { class: 'item-head' }, back, itemHeading(entry.error ? 'There is no such need' : 'Reading…')),
+      entry.error && h('div', { class: 'need-body' }, h('p', {}, settledWords(entry)), keptNote(id), h('a', { class: 'button', href: hrefOf('needs') }, 'See what waits')));
+  }
+  const step = at >= 0 && list.length > 1 && h('span', { class: 'need-place' }, count(at + 1) + ' of ' + count(list.length));
+  return h('section', { class: 'pane detail need', key: 'need/' + id, 'data-need-open': id, 'data-kind': need.kind, 'aria-labelledby': 'detail-title' },
+    h('header', { class: 'item-head' }, back,
+      h('div', { class: 'item-title' }, itemHeading(shownText(oneLine(need.title))),
+        h('p', { class: 'item-who' }, need.who && h('strong', {}, oneLine(personName(need.who), 60)), ' ', needNames[need.kind], ' · ', agoSince(need.at), need.expires_at && since(need.expires_at, 'left', { class: 'note', 'data-deadline': id }))),
+      step),
+    h('div', { class: 'need-body', key: 'body', tabindex: '0', role: 'group', 'aria-label': 'Proof' },
+      entry.value ? proofOf(entry.value) : entry.error ? fault(settledWords(entry), () => stale('need/' + id)) : loading('Reading the proof…'),
+      entry.value && needLinks(entry.value)),
+    h('footer', { class: 'decide', key: 'decide' }, struck.has(id) || isOver(entry) ? [h('p', { class: 'sub', key: 'over' }, struck.has(id) ? struck.get(id).how : settledWords(entry)), keptNote(id)] : needActs(id, need, entry.value)));
+}
+
+const isOver = (entry) => entry.error !== '' && entry.reason === 'settled';
+
+// keptNote is what the person wrote for a need that somebody else settled first.
+function keptNote(id) {
+  const note = (state.fields['notes/' + id] || state.fields['help/' + id] || '').trim();
+  return note && h('div', { class: 'kept-note', key: 'kept', 'data-kept': id }, h('p', { class: 'sub' }, 'What you wrote was not sent:'), h('blockquote', {}, note), button('Copy', () => copyText(note, 'Copied.'), { kind: 'small' }));
+}
+
+function settledWords(entry) {
+  if (entry.reason !== 'settled' || !entry.data) return entry.error;
+  const { how, by, at } = entry.data;
+  return 'It does not wait any more: ' + words(how) + (by ? ' by ' + personName(by) : '') + (at ? ', ' + moment(at) : '') + '.';
+}
+
+function needLinks(need) {
+  const task = need.proof.evidence?.task;
+  const links = [
+    need.run && h('a', { key: 'run', class: 'link', href: hrefOf('runs', need.run, '', { project: need.p }) }, 'Run' + (need.proof.changes ? ' (' + plural(need.proof.changes.files, 'change') + ')' : '') + ' ▸'),
+    task && task.id && h('a', { key: 'task', class: 'link', href: hrefOf('plan', task.id, '', { project: need.p }) }, 'Task ▸'),
+  ].filter(Boolean);
+  return links.length > 0 && h('p', { class: 'need-links' }, links);
+}
+
+// needActs are the acts by kind; approvals and denials are two steps, with a note.
+function needActs(id, need, full) {
+  if (showsDismissed()) return h('div', { class: 'actions' }, button('Restore', () => restore([id]), { act: 'restore', kind: 'primary', hint: 'u' }));
+  if (need.group === 'interaction') return full && full.proof.interaction ? askForm(full.proof.interaction) : null;
+  if (need.kind === 'help') return full && full.proof.help ? helpForm(id, full.proof.help) : null;
+  if (artifactKinds.includes(need.kind)) return decisionBar(id, need, full);
+  return h('div', { class: 'actions' },
+    need.kind === 'run_failed' && button('Retry', () => go('start', '', '', { from: need.run, project: need.p }), { act: 'retry', kind: 'primary' }),
+    (need.kind === 'run_failed' || need.kind === 'over_budget') && button('Continue', () => go('runs', need.run, 'transcript', { project: need.p }), { act: 'continue' }),
+    need.kind === 'broken_log' && h('a', { class: 'button', href: hrefOf('runs', need.run, 'events', { project: need.p }) }, 'Open the log'),
+    dismissible.includes(need.kind) && button('Dismiss', () => dismiss([id]), { act: 'dismiss' }));
+}
+
+// ---- Approve, deny
+
+const deciding = { id: '', decision: '', busy: false };
+
+// approvable reports why approving is off, '' when it is not.
+function approvable(need, full) {
+  if (!full) return 'The proof is being read.';
+  const { delta, files } = full.proof;
+  if (need.kind === 'milestone') {
+    const evidence = evidenceOf(full).value;
+    if (!evidence) return 'The evidence is being read.';
+    if (!evidence.fits) return evidence.why || 'The evidence does not fit.';
+  }
+  if (delta && delta.state === 'conflict') return delta.reason || 'The memory changed; this proposal does not fit any more.';
+  if (files && files.files.some((file) => file.problem)) return 'The files cannot be applied as they are.';
+  return '';
+}
+
+function beginDecision(decision) {
+  const id = (chosenNeed(listedNeeds()) || [])[0];
+  const need = id && tableOf('needs').get(id);
+  if (!need || !artifactKinds.includes(need.kind)) return;
+  if (decision === 'approved' && approvable(need, needEntry(id).value)) return say(approvable(need, needEntry(id).value), true);
+  Object.assign(deciding, { id, decision, busy: false });
+  changed();
+  focusDrawn(() => document.getElementById('field-notes/' + id));
+}
+
+function decisionBar(id, need, full) {
+  const why = approvable(need, full);
+  if (deciding.id !== id) {
+    return h('div', { class: 'actions', key: 'choose' },
+      button('Deny', () => beginDecision('denied'), { act: 'deny', key: 'deny', hint: 'd' }), button('Approve', () => beginDecision('approved'), { act: 'approve', key: 'approve', kind: 'primary', disabled: why !== '', hint: 'a' }),
+      h('span', { class: 'hint' }, (full && why) || ((state.fields['notes/' + id] || '').trim() && 'Your note is kept.')));
+  }
+  const approve = deciding.decision === 'approved';
+  const act = () => decide(id, need, full);
+  return h('div', { class: 'deciding', key: 'note' },
+    field('notes/' + id, approve ? 'A note with your approval (optional)' : 'Why not? (optional)', { rows: 2, onkeydown: (e) => {
+      if (e.key === 'Escape') { e.stopPropagation(); cancelDecision(); return; }
+      sends(act)(e);
+    } }, 'textarea'),
+    h('div', { class: 'actions' }, button('Cancel', cancelDecision, { key: 'cancel', act: 'cancel' }),
+      button(deciding.busy ? 'Deciding…' : approve ? 'Approve' : 'Deny', act, { key: 'do', act: 'confirm', kind: approve ? 'primary' : 'danger', disabled: deciding.busy }), h('span', { class: 'hint' }, 'Ctrl+Enter decides')));
+}
+
+function cancelDecision() {
+  deciding.id = '';
+  changed();
+  focusDrawn(() => document.querySelector('.decide [data-act="approve"]:not(:disabled)') || document.querySelector('.decide [data-act="deny"]'));
+}
+
+// decisionHash is of the content that the person saw.
+const decisionHash = (full) => full?.proof.delta?.hash;
+
+async function decide(id, need, full) {
+  if (deciding.busy || deciding.id !== id) return;
+  const { decision } = deciding;
+  deciding.busy = true;
+  changed();
+  const params = { project_id: need.p, artifact_id: id.slice(id.indexOf(':') + 1), decision, notes: (state.fields['notes/' + id] || '').trim() };
+  if (decision === 'approved' && decisionHash(full)) params.expect_hash = decisionHash(full);
+  try {
+    await call('inbox.resolve', params);
+    settle(id, (decision === 'approved' ? 'approved' : 'denied') + ' by ' + state.actor + ', ' + clock(new Date().toISOString()));
+    delete state.fields['notes/' + id];
+    deciding.id = '';
+    nextNeed(id);
+    tellOutcome((decision === 'approved' ? 'Approved: ' : 'Denied: ') + oneLine(need.title));
+    stale('reviews*', 'need/*');
+  } catch (error) {
+    stale('need/' + id);
+    if (error.status === 409) {
+      deciding.id = '';
+      tellOutcome('Nothing was decided: it changed meanwhile. ' + error.message, true);
+      goThen(() => document.getElementById('detail-title'), 'needs', id, '', needQuery()); // it stays in view, whatever the list does
+    } else tellOutcome((error.status === 0 ? 'Nothing was sent. ' : 'Nothing was decided: ') + error.message, true);
+  }
+  deciding.busy = false;
+  changed();
+}
+
+// ---- Help
+
+function helpForm(id, help) {
+  const sendAnswer = async () => {
+    const body = (state.fields['help/' + id] || '').trim();
+    if (!body || deciding.busy) return;
+    deciding.busy = true;
+    changed();
+    try {
+      await call('help.answer', { help_request_id: id.slice('help:'.length), body, expect_hash: help.hash });
+      delete state.fields['help/' + id];
+      settle(id, 'answered by ' + state.actor + ', ' + clock(new Date().toISOString()));
+      nextNeed(id);
+      tellOutcome('Answered: ' + oneLine(help.frontmatter.title));
+    } catch (error) {
+      stale('need/' + id);
+      tellOutcome(error.reason === 'changed' ? 'Nothing was sent: the request changed meanwhile. Your answer is kept.' : 'Nothing was sent. ' + error.message, true);
+    }
+    deciding.busy = false;
+    changed();
+  };
+  return h('div', { class: 'deciding' }, field('help/' + id, 'Your answer (Markdown)', { rows: 4, onkeydown: sends(sendAnswer) }, 'textarea'),
+    h('div', { class: 'actions' }, button('Answer', sendAnswer, { act: 'answer', kind: 'primary', disabled: deciding.busy || !(state.fields['help/' + id] || '').trim() }), h('span', { class: 'hint' }, 'Ctrl+Enter answers')));
+}
+
+// ---- Dismiss, restore
+
+async function dismiss(ids) {
+  try {
+    const done = await call('needs.dismiss', { need_ids: ids });
+    for (const id of done.done) settle(id, 'dismissed');
+    if (ids.length === 1) nextNeed(ids[0]);
+    tellOutcome(done.errors.length ? 'Not dismissed: ' + done.errors.map((e) => e.message).join('; ') : plural(done.done.length, 'thing') + ' dismissed.', done.errors.length > 0);
+  } catch (error) {
+    tellOutcome('Nothing was dismissed. ' + error.message, true);
+  }
+  stale('link/*');
+}
+
+async function restore(ids) {
+  try {
+    const done = await call('needs.restore', { need_ids: ids });
+    tellOutcome(done.errors.length ? 'Not restored: ' + done.errors.map((e) => e.message).join('; ') : 'Restored.', done.errors.length > 0);
+    go('needs', '', '', needQuery());
+    focusTitle();
+  } catch (error) {
+    tellOutcome('Nothing was restored. ' + error.message, true);
+  }
+  stale('link/*');
+}

@@ -1,0 +1,135 @@
+// The palette (Ctrl+K): where to go, what to do, and what the search finds.
+
+const paletteDelay = 120;
+let paletteTimer = 0;
+
+function openPalette() {
+  if (state.dialog) return;
+  state.palette = { q: '', at: 0, hits: [], opener: document.activeElement, asked: 0, behind: 0, error: '' };
+  changed();
+}
+
+function closePalette(back = true) {
+  const { opener } = state.palette;
+  state.palette = null;
+  clearTimeout(paletteTimer);
+  drawNow();
+  if (back) refocus(opener);
+}
+
+const paletteHeadings = { run: 'Runs', task: 'Tasks', milestone: 'Tasks', person: 'People', artifact: 'Artifacts', message: 'Messages', comment: 'Messages', help: 'Messages' };
+const optionKinds = { milestone: 'task', comment: 'message', help: 'message' };
+
+// hitHref is where a hit of the search leads.
+function hitHref(hit) {
+  const project = { project: hit.project_id };
+  switch (hit.kind) {
+    case 'run': return hrefOf('runs', hit.run_id || hit.ref, hit.seq ? 'transcript' : '', { ...project, seq: hit.seq });
+    case 'task': return hrefOf('plan', hit.ref, '', project);
+    case 'milestone': return hrefOf('plan', hit.of || hit.ref, '', project);
+    case 'person': return hrefOf('people', hit.ref);
+    case 'artifact': return tableOf('needs').has(needOfArtifact(hit.ref)) ? hrefOf('needs', needOfArtifact(hit.ref), '', project) : hrefOf('decided', hit.ref, '', project);
+    case 'help': return hrefOf('needs', 'help:' + hit.ref);
+    case 'comment': return hit.run_id ? hrefOf('runs', hit.run_id, 'notes', project) : hrefOf('people', hit.ref);
+    default: return hrefOf('talk', hit.of || hit.ref, '', project);
+  }
+}
+
+function recentRuns(most) {
+  return [...tableOf('runs')].filter(([, row]) => inProject(row)).sort(([, a], [, b]) => (a.at < b.at ? 1 : -1)).slice(0, most)
+    .map(([id, row]) => ({ kind: 'run', heading: 'Runs', title: oneLine(row.title, 100) || id, under: oneLine(personName(row.agent), 60), href: hrefOf('runs', id, '', { project: row.p }) }));
+}
+
+const viewOptions = () => views.map(([id, name]) => ({ kind: 'command', heading: 'Go to', title: id === 'start' ? 'Start…' : name, href: hrefOf(id) }));
+
+// paletteOptions are what is offered, in its order.
+function paletteOptions() {
+  const { q, hits } = state.palette;
+  const wanted = q.trim().toLowerCase();
+  if (!wanted) return [...viewOptions(), ...recentRuns(5)];
+  const commands = [...viewOptions(), { kind: 'command', heading: 'Do', title: 'Light or dark', run: flipTheme }, { kind: 'command', heading: 'Do', title: 'Keys', run: openKeys }, { kind: 'command', heading: 'Do', title: 'Switch project', run: openSwitcher }]
+    .filter((one) => one.title.toLowerCase().includes(wanted));
+  const found = hits.map((hit) => ({ kind: optionKinds[hit.kind] || hit.kind, heading: paletteHeadings[hit.kind] || 'Messages', title: oneLine(hit.title, 160) || hit.ref, hit, href: hitHref(hit) }));
+  const order = [...new Set(Object.values(paletteHeadings))];
+  found.sort((a, b) => order.indexOf(a.heading) - order.indexOf(b.heading));
+  return [...commands, ...found];
+}
+
+function searchSoon() {
+  clearTimeout(paletteTimer);
+  const palette = state.palette;
+  const q = palette.q.trim();
+  if (!q) {
+    palette.hits = [];
+    return;
+  }
+  paletteTimer = setTimeout(async () => {
+    const asked = ++palette.asked;
+    try {
+      const found = await call('search.query', { q, limit: 30 });
+      if (asked !== palette.asked || state.palette !== palette) return; // a newer one is on its way
+      Object.assign(palette, { hits: found.hits, behind: found.behind, error: '' });
+    } catch (error) {
+      if (asked === palette.asked) Object.assign(palette, { hits: [], error: error.message });
+    }
+    changed();
+  }, paletteDelay);
+}
+
+// marks are the pieces of a snippet with what was found set apart: offsets, no markup.
+function marks(text, spans) {
+  const out = [];
+  let at = 0;
+  for (const [from, to] of spans || []) {
+    out.push(plainText(text.slice(at, from)), h('mark', {}, plainText(text.slice(from, to))));
+    at = to;
+  }
+  return [...out, plainText(text.slice(at))];
+}
+
+function choosePalette(option, away) {
+  if (!option) return;
+  if (option.run) {
+    closePalette();
+    option.run();
+  } else if (away) window.open(option.href, '_blank', 'noopener');
+  else {
+    closePalette(false);
+    location.hash = option.href;
+  }
+}
+
+function paletteKey(event) {
+  const palette = state.palette;
+  const options = paletteOptions();
+  if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+    palette.at = options.length ? (palette.at + (event.key === 'ArrowDown' ? 1 : -1) + options.length) % options.length : 0;
+    changed();
+    requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById('palette-' + palette.at)?.scrollIntoView({ block: 'nearest' })));
+  } else if (event.key === 'Enter') choosePalette(options[palette.at], event.ctrlKey || event.metaKey);
+  else if (event.key === 'Escape') closePalette();
+  else if (event.key !== 'Tab') return;
+  event.stopPropagation();
+  event.preventDefault();
+}
+
+function paletteView() {
+  const palette = state.palette;
+  if (!palette) return null;
+  const options = paletteOptions();
+  palette.at = Math.min(palette.at, Math.max(0, options.length - 1));
+  const headings = [...new Set(options.map((one) => one.heading))];
+  return h('div', { class: 'overlay top-overlay', key: 'palette', onclick: (e) => e.target.classList.contains('overlay') && closePalette() },
+    h('div', { class: 'dialog palette', role: 'dialog', 'aria-modal': 'true', 'aria-label': 'Search and commands', 'data-palette': true, onkeydown: paletteKey },
+      h('input', { type: 'text', class: 'field', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette-list', 'aria-activedescendant': options.length ? 'palette-' + palette.at : undefined, 'aria-autocomplete': 'list', 'aria-label': 'Search and commands', placeholder: 'Go to, do, or search…', autocomplete: 'off', value: palette.q, mounted: (el) => el.focus(), oninput: (e) => { palette.q = e.target.value; palette.at = 0; searchSoon(); changed(); } }),
+      h('div', { role: 'listbox', id: 'palette-list', 'aria-label': 'Results', class: 'palette-list' }, headings.map((heading) => h('div', { key: heading, role: 'group', 'aria-label': heading }, h('div', { class: 'palette-heading', 'aria-hidden': 'true' }, heading),
+        options.map((option, i) => option.heading === heading && paletteOption(option, i, palette.at === i))))),
+      h('p', { class: 'hint', role: 'status' }, palette.error || (palette.q.trim() && !options.length ? 'Nothing found.' : palette.behind ? 'The search is behind by ' + count(palette.behind) + '.' : ''))));
+}
+
+function paletteOption(option, i, active) {
+  const { hit } = option;
+  return h('div', { key: option.href || option.title, role: 'option', id: 'palette-' + i, 'aria-selected': String(active), 'data-kind': option.kind, class: 'palette-option' + (active ? ' chosen' : ''), onclick: (e) => choosePalette(option, e.ctrlKey || e.metaKey) },
+    h('span', { class: 'palette-title' }, plainText(option.title)),
+    (hit ? hit.snippet : option.under) && h('span', { class: 'sub' }, hit ? marks(hit.snippet, hit.marks) : option.under));
+}
