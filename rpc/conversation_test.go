@@ -5,9 +5,10 @@ package rpc
 //
 // A file begins with what it pins. Its section "conversation" holds lines that
 // the client sends (>), lines that the server answers (<), comments (#) and
-// steps of the file system (@ cp FROM TO, @ rm NAME). All other sections are
-// files that lie in $dir when the conversation begins. The lines > up to the
-// next < are sent at once; answers stand before notifications.
+// steps (@ cp FROM TO; @ rm NAME; @ tick, which lets the clock show another
+// millisecond). All other sections are files that lie in $dir when the
+// conversation begins. The lines > up to the next < are sent at once; answers
+// stand before notifications.
 //
 // What differs from run to run stands in server lines by a name: $dir, $ws (a
 // name in it where nothing lies yet), ids by their prefix and a count in order
@@ -34,6 +35,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/fleet/fleettest"
 	"ac/internal/fault"
@@ -277,6 +279,10 @@ func (k *talk) step(line string) {
 	case len(words) == 3 && words[1] == "rm":
 		if err := os.RemoveAll(filepath.Join(k.dir, words[2])); err != nil {
 			k.t.Fatal(err)
+		}
+	case len(words) == 2 && words[1] == "tick":
+		for before := time.Now().UnixMilli(); time.Now().UnixMilli() == before; {
+			time.Sleep(time.Millisecond)
 		}
 	default:
 		k.t.Fatalf("unknown step: %s", line)
