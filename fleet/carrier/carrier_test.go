@@ -207,6 +207,35 @@ func TestWordsReachTheOtherSide(t *testing.T) {
 	}
 }
 
+// TestAnObjectIsPutOnce: whoever reads an object gets all of it while others put it again,
+// as two sessions from one commit do.
+func TestAnObjectIsPutOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c, ctx := w.connect(alice), t.Context()
+	text := bytes.Repeat([]byte("0123456789"), 1<<15)
+	for i := range 10 {
+		name := fmt.Sprintf("src-%d", i)
+		put := func() {
+			if err := w.hub.Put(ctx, alice, name, bytes.NewReader(text)); err != nil {
+				t.Error(err)
+			}
+		}
+		put()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(put)
+			all.Go(func() {
+				var got bytes.Buffer
+				if err := c.Get(ctx, name, &got); err != nil || !bytes.Equal(got.Bytes(), text) {
+					t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
 // TestAnOrderThatIsTakenBackDoesNotCome: nor does one come twice that was acknowledged.
 func TestAnOrderThatIsTakenBackDoesNotCome(t *testing.T) {
 	t.Parallel()

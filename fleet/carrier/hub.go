@@ -46,6 +46,7 @@ type Hub struct {
 	subjects fleet.Subjects
 	conn     *nats.Conn
 	js       jetstream.JetStream
+	objects  objects
 	drafts   chan Draft
 	cancel   context.CancelFunc
 	ctx      context.Context //nolint:containedctx // of the goroutines below
@@ -79,6 +80,7 @@ func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 		return nil, unavailable("connect to the carrier", err)
 	}
 	if h.js, err = jetstream.New(h.conn, jetstream.WithDefaultTimeout(askWithin)); err == nil {
+		h.objects.js = h.js
 		err = h.Ensure(ctx)
 	}
 	if err == nil {
@@ -277,17 +279,17 @@ func (h *Hub) Notify(worker, verb string, body []byte) {
 
 // Put stores an object for a worker.
 func (h *Hub) Put(ctx context.Context, worker, name string, from io.Reader) error {
-	return putObject(ctx, h.js, h.subjects.Bucket(worker), name, from)
+	return h.objects.put(ctx, h.subjects.Bucket(worker), name, from)
 }
 
 // Get writes an object of a worker out.
 func (h *Hub) Get(ctx context.Context, worker, name string, to io.Writer) error {
-	return getObject(ctx, h.js, h.subjects.Bucket(worker), name, to)
+	return h.objects.get(ctx, h.subjects.Bucket(worker), name, to)
 }
 
 // Delete removes an object of a worker. It is idempotent.
 func (h *Hub) Delete(ctx context.Context, worker, name string) error {
-	return deleteObject(ctx, h.js, h.subjects.Bucket(worker), name)
+	return h.objects.remove(ctx, h.subjects.Bucket(worker), name)
 }
 
 // Counts is what the streams hold.

@@ -23,6 +23,7 @@ type worker struct {
 	subjects    fleet.Subjects
 	conn        *nats.Conn
 	js          jetstream.JetStream
+	objects     objects
 	connections chan struct{}
 	ctx         context.Context //nolint:containedctx // of what the hub tells
 	cancel      context.CancelFunc
@@ -52,6 +53,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	if err == nil {
 		err = conn.FlushWithContext(flushContext(ctx))
 	}
+	w.objects.js = w.js
 	if err != nil {
 		w.Close()
 		return nil, unavailable("connect to the hub", err)
@@ -190,22 +192,22 @@ func (w *worker) leaveQueue() {
 
 // Has implements fleet.WorkerCarrier.
 func (w *worker) Has(ctx context.Context, name string) (bool, error) {
-	return hasObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name)
+	return w.objects.has(ctx, w.subjects.Bucket(w.link.WorkerID), name)
 }
 
 // Put implements fleet.WorkerCarrier.
 func (w *worker) Put(ctx context.Context, name string, from io.Reader) error {
-	return putObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name, from)
+	return w.objects.put(ctx, w.subjects.Bucket(w.link.WorkerID), name, from)
 }
 
 // Get implements fleet.WorkerCarrier.
 func (w *worker) Get(ctx context.Context, name string, to io.Writer) error {
-	return getObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name, to)
+	return w.objects.get(ctx, w.subjects.Bucket(w.link.WorkerID), name, to)
 }
 
 // Delete implements fleet.WorkerCarrier.
 func (w *worker) Delete(ctx context.Context, name string) error {
-	return deleteObject(ctx, w.js, w.subjects.Bucket(w.link.WorkerID), name)
+	return w.objects.remove(ctx, w.subjects.Bucket(w.link.WorkerID), name)
 }
 
 // Close implements fleet.WorkerCarrier.

@@ -32,6 +32,8 @@ type launch struct {
 	// enough to read it.
 	at place
 
+	sending sync.Mutex // held while its order is made and published, before mu
+
 	mu      sync.Mutex
 	remote  *session.Remote
 	log     *events.Log

@@ -74,8 +74,10 @@ func (l *launch) placedEvents(source events.Source, began int64) ([]events.Draft
 }
 
 // send makes the order of a launch and publishes it. What fails is tried again by the next
-// look at the clocks, until the order is given up.
+// look at the clocks, until the order is given up. Who comes while it is being sent waits.
 func (h *Hub) send(l *launch) {
+	l.sending.Lock()
+	defer l.sending.Unlock()
 	l.mu.Lock()
 	attempt, made := l.id(), l.body != nil
 	due := l.record.State == fleet.AttemptPlaced && !l.sent && l.live()
