@@ -266,6 +266,7 @@ func wallClocks() map[string]string {
 	return map[string]string{
 		"internal/clock":    "is the clock",
 		"internal/lateness": "measures the machine for tests",
+		"fleet/carrier":     "compares the age of objects with how long their store keeps them",
 		"heartbeat/job":     "makes the clock of a runner process",
 		"internal/proc":     "bounds waits for dying processes",
 		"terminal":          "paces output and viewers, and sets deadlines of terminals, which the kernel keeps",

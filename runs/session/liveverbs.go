@@ -212,8 +212,8 @@ func Interrupt(ctx context.Context, w *workspace.Workspace, record doc.Session, 
 	return call[InterruptResult](ctx, w, record, verbInterrupt, p)
 }
 
-// Respond answers what the agent of a live session asks. Where the session is over, and what
-// was asked is closed, the error is fault.InteractionClosed: somebody's answer may have ended it.
+// Respond answers what the agent of a live session asks. Where the session is over because
+// of somebody else's answer, the error is fault.InteractionClosed.
 func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p AnswerRequest) (AnswerResult, error) {
 	result, err := call[AnswerResult](ctx, w, record, verbAnswer, p)
 	if fault.Is(err, fault.RunNotLive) {
@@ -222,20 +222,18 @@ func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p 
 	return result, err
 }
 
-// closed is the error about an interaction that the log of a run has closed, nil for another.
+// closed is the error about an interaction that an answer has closed, nil for another: the
+// end of its session cancels what is open. Without a readable log there is none.
 func closed(w *workspace.Workspace, record doc.Session, id string) (err error) {
 	fold := interaction.Fold{Project: record.ProjectID, Run: record.RunID}
-	readErr := EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
+	_ = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
 		if kind != events.InteractionRequested && kind != events.InteractionResolved {
 			return
 		}
-		if r := fold.Apply(line); r != nil && r.InteractionID == id && r.State != interaction.Open {
+		if r := fold.Apply(line); r != nil && r.InteractionID == id && r.State != interaction.Open && r.State != interaction.Cancelled {
 			err = r.Closed()
 		}
 	})
-	if readErr != nil {
-		return nil //nolint:nilerr // that the session is over is told
-	}
 	return err
 }
 
