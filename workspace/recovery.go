@@ -1,0 +1,236 @@
+package workspace
+
+// What the journal does after a death: intents are finished, staged files removed.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/fault"
+)
+
+// recoverJournal finishes or drops all intents, in the order of their creation.
+func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err error) {
+	entries, err := w.listed(JournalDir, "unit_")
+	if err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	for _, name := range entries {
+		ops, err := w.readIntent(name)
+		if err != nil {
+			return logs, err
+		}
+		written, err := w.finish(ctx, ops)
+		logs = append(logs, written...)
+		if err != nil {
+			return logs, fmt.Errorf("finish the interrupted write %s: %w", name, err)
+		}
+		if err := w.dropIntent(name); err != nil {
+			return logs, err
+		}
+	}
+	return logs, w.clearStaging()
+}
+
+// clearStaging removes what killed writers had staged. Only the holder of the
+// write lock stages there, after the journal was recovered, except for stages
+// with locks of their own.
+func (w *Workspace) clearStaging() error {
+	entries, err := w.listed(TempDir, "stage_")
+	for _, name := range entries {
+		err = errors.Join(err, w.FS.RemoveAll(name))
+	}
+	return errors.Join(err, w.clearStages())
+}
+
+// listed returns the entries of one of our directories whose names have a
+// prefix. A missing directory has none.
+func (w *Workspace) listed(dir, prefix string) (names []string, err error) {
+	entries, err := w.FS.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), prefix) {
+			names = append(names, path.Join(dir, entry.Name()))
+		}
+	}
+	return names, nil
+}
+
+// readIntent returns no operations for an intent that was never durable (a torn
+// write): none of them can have been applied.
+func (w *Workspace) readIntent(name string) ([]operation, error) {
+	f, err := w.FS.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	var in intent
+	var ops []operation
+	if json.Unmarshal(text, &in) != nil || hashOf(in.Ops) != in.Hash || json.Unmarshal(in.Ops, &ops) != nil {
+		return nil, nil //nolint:nilerr // see above
+	}
+	return ops, nil
+}
+
+// finish carries out what is left of a unit. If another program changed a
+// document before anything of the unit was applied, the unit never happened.
+// Otherwise foreign changes are left alone.
+func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string, err error) {
+	states := make([]opState, len(ops))
+	for i := range ops {
+		if states[i], err = w.state(&ops[i]); err != nil && !ops[i].Spare {
+			return nil, err
+		}
+	}
+	if !slices.Contains(states, done) && !slices.Contains(states, begun) && slices.Contains(states, foreign) {
+		return nil, nil
+	}
+	for i := range ops {
+		if states[i] != due && states[i] != begun {
+			if err := amend(&ops[i], ops[i+1:]); err != nil {
+				return logs, err
+			}
+			continue
+		}
+		if ops[i].Kind == opAppend {
+			if ops[i].Drafts, err = w.missing(&ops[i]); err != nil {
+				return logs, err
+			}
+		}
+		if err := w.apply(ctx, &ops[i]); err != nil {
+			if ops[i].Spare {
+				continue
+			}
+			return logs, err
+		}
+		if err := amend(&ops[i], ops[i+1:]); err != nil {
+			return logs, err
+		}
+		if ops[i].Kind == opAppend {
+			logs = append(logs, ops[i].Name)
+		}
+	}
+	return logs, nil
+}
+
+type opState int
+
+func (w *Workspace) state(op *operation) (opState, error) {
+	switch op.Kind {
+	case opWrite:
+		now, err := readDocument(w.FS, op.Name)
+		hash := hashOf(now)
+		if fault.Is(err, fault.NotFound) {
+			hash = ""
+		} else if err != nil {
+			return foreign, err
+		}
+		switch hash {
+		case op.After:
+			return done, nil
+		case op.Before:
+			return due, nil
+		}
+		return foreign, nil
+	case opRemove:
+		now, err := readDocument(w.FS, op.Name)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return done, nil
+		case err != nil:
+			return foreign, err
+		case hashOf(now) == op.Before:
+			return due, nil
+		}
+		return foreign, nil
+	case opRename:
+		switch {
+		case !durable.Exists(w.FS, op.From):
+			if durable.Exists(w.FS, op.Name) {
+				return done, nil
+			}
+			return foreign, nil
+		case durable.Exists(w.FS, op.Name):
+			return foreign, nil
+		}
+		return due, nil
+	case opExchange:
+		switch op.Identity {
+		case w.identity(op.Name):
+			return done, nil
+		case w.identity(op.From):
+			return due, nil
+		}
+		return foreign, nil
+	case opFiles:
+		return w.filesState(op)
+	}
+	left, err := w.missing(op)
+	if err != nil {
+		return foreign, err
+	}
+	switch {
+	case len(left) == 0:
+		return done, nil
+	case !durable.Exists(w.FS, path.Dir(op.Name)) || w.irregular(op.Name):
+		return foreign, nil
+	case len(left) < len(op.Drafts):
+		return begun, nil
+	}
+	return due, nil
+}
+
+// irregular reports whether a name exists but is not a regular file.
+func (w *Workspace) irregular(name string) bool {
+	st, err := w.FS.Stat(name)
+	return err == nil && !st.Mode().IsRegular()
+}
+
+// missing returns the drafts of an append that are not in its log, searching
+// beyond the log's end at the time of the unit, or the whole log if it was
+// rewritten. A write may have been carried out in part.
+func (w *Workspace) missing(op *operation) ([]draftRecord, error) {
+	f, err := w.FS.OpenFile(op.Name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrIrregular) {
+		return op.Drafts, nil // what is not a file holds no events
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() >= op.Size {
+		if _, err := f.Seek(op.Size, io.SeekStart); err != nil {
+			return nil, err
+		}
+	}
+	there := map[string]bool{}
+	for scanner := events.NewScanner(f, 0, 0); ; {
+		line, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return slices.DeleteFunc(slices.Clone(op.Drafts), func(d draftRecord) bool { return there[d.ID] }), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		there[events.Text(line.Raw, "event_id")] = true
+	}
+}
