@@ -144,9 +144,14 @@ func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error
 	return true, write(w, *record)
 }
 
-// toldEnd puts the end that the run's record tells into that of the session. An
-// unreadable run tells none.
+// toldEnd puts the end into the record of a session that was read before its owner was gone:
+// the end that was recorded since, else the one that the run's record tells. An unreadable
+// run tells none.
 func toldEnd(w *workspace.Workspace, record *doc.Session) bool {
+	if now, err := Read(w, record.Ref); err == nil && doc.Terminal(now.Status) {
+		*record = now
+		return true
+	}
 	run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(record.ProjectID, record.RunID))
 	if err != nil || !doc.Terminal(run.Status) {
 		return false

@@ -80,6 +80,7 @@ func TestARemoteSessionLooksLikeAnyOther(t *testing.T) {
 	if r, err = session.ResumeRemote(s.ctx, s.w, host, order); err != nil {
 		t.Fatal(err)
 	}
+	before := s.record(order)
 	waited := make(chan doc.Session, 1)
 	go func() {
 		final, err := session.Collect(s.ctx, s.w, order.SessionRef)
@@ -91,7 +92,7 @@ func TestARemoteSessionLooksLikeAnyOther(t *testing.T) {
 	if err := r.Begin(s.ctx, &doc.Spec{Kind: doc.KindCommand, Argv: []string{"true"}}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.End(s.ctx, session.RemoteEnd{Status: doc.StatusStopped, Stopped: true, Usage: &doc.Usage{Source: "provider_reported", Confidence: "high", TotalTokens: 7}, Reach: doc.ReachOK}); err != nil {
+	if err := r.End(s.ctx, session.RemoteEnd{Status: doc.StatusStopped, Stopped: true, ExitCode: new(143), Error: "why", Usage: &doc.Usage{Source: "provider_reported", Confidence: "high", TotalTokens: 7}, Reach: doc.ReachOK}); err != nil {
 		t.Fatal(err)
 	}
 	if final := <-waited; final.Status != doc.StatusStopped {
@@ -99,6 +100,9 @@ func TestARemoteSessionLooksLikeAnyOther(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if final := session.Observe(s.w, before); final.Status != doc.StatusStopped || final.ExitCode == nil || final.Error != "why" {
+		t.Errorf("who looked before the end is told %+v", final)
 	}
 	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(order.ProjectID, order.RunID))
 	if err != nil || run.Status != doc.StatusStopped || run.Usage.TotalTokens != 7 || run.Spec.Argv[0] != "true" {
