@@ -39,7 +39,8 @@ type Conn struct {
 
 	mu      sync.Mutex
 	queue   []message
-	waiting int // bytes in the queue
+	waiting int  // bytes in the queue
+	writing bool // a message of the queue is being written
 	ended   bool
 	code    websocket.StatusCode
 	wake    chan struct{}
@@ -147,7 +148,7 @@ func (c *Conn) ping(ctx context.Context) {
 		err := c.conn.Ping(answered)
 		cancel()
 		if err != nil {
-			_ = c.wire.Close() // nobody is there to be told
+			abort(c.wire) // nobody is there to be told
 			return
 		}
 	}
@@ -156,9 +157,20 @@ func (c *Conn) ping(ctx context.Context) {
 // Room waits until at most so many messages and bytes wait to be written. It reports
 // whether more may be sent: false when the connection, or ctx, has ended.
 func (c *Conn) Room(ctx context.Context, messages, bytes int) bool {
+	return c.await(ctx, func() bool { return len(c.queue) <= messages && c.waiting <= bytes })
+}
+
+// Written waits until all that was sent is written, and nothing of it is held any more. It
+// reports what Room does.
+func (c *Conn) Written(ctx context.Context) bool {
+	return c.await(ctx, func() bool { return len(c.queue) == 0 && !c.writing })
+}
+
+// await waits for a state of the queue.
+func (c *Conn) await(ctx context.Context, is func() bool) bool {
 	for {
 		c.mu.Lock()
-		ended, fits := c.ended, len(c.queue) <= messages && c.waiting <= bytes
+		ended, fits := c.ended, is()
 		if c.taken == nil {
 			c.taken = make(chan struct{})
 		}
@@ -290,14 +302,15 @@ func (c *Conn) write() {
 func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
+	c.writing = len(c.queue) > 0
+	c.drain()
+	if !c.writing {
 		return nil, c.code, c.ended
 	}
 	m := c.queue[0]
 	c.queue[0] = message{}
 	c.queue = c.queue[1:]
 	c.waiting -= len(m.text)
-	c.drain()
 	return m.text, c.code, c.ended
 }
 
@@ -368,10 +381,21 @@ func (c *patientConn) Close() error {
 	return c.Conn.Close()
 }
 
+// abort closes a connection at once. A close alone leaves what the other end does not take with
+// the system, and the end of the connection behind it, for as long as that goes on.
+func abort(c net.Conn) {
+	if p, ok := c.(*patientConn); ok {
+		if tcp, ok := p.Conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0) // it is closed in any case
+		}
+	}
+	_ = c.Close() // nobody is there to be told
+}
+
 func (c *patientConn) Write(text []byte) (n int, err error) {
 	for len(text) > 0 && err == nil {
 		part := text[:min(len(text), chunk)]
-		cut := time.AfterFunc(c.patience, func() { _ = c.Close() })
+		cut := time.AfterFunc(c.patience, func() { abort(c) })
 		var wrote int
 		wrote, err = c.Conn.Write(part)
 		cut.Stop()
