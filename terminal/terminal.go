@@ -21,6 +21,7 @@ const (
 	rate         = 32 << 20 // bytes of output a second
 	hangupGrace  = 300 * time.Millisecond
 	stalledAfter = 5 * time.Second
+	heldAfter    = 100 * time.Millisecond // how long a text may take before it counts as held
 	// pace is how often a viewer is woken while output keeps coming.
 	pace = 8 * time.Millisecond
 	// readBytes is how much output is taken at once. Linux gives 4 KiB at most.
@@ -38,8 +39,6 @@ type Terminal struct {
 	ended   chan struct{} // closed when status and exit are known, and recorded
 	ending  sync.Once
 
-	writing sync.Mutex // of input, so that texts do not mix
-
 	mu         sync.Mutex
 	ring       ring
 	title      string
@@ -48,6 +47,7 @@ type Terminal struct {
 	viewers    int
 	gone       bool          // it was closed
 	changed    chan struct{} // closed with the next change, nil while nobody waits for one
+	typing     chan struct{} // closed when the newest text is typed, nil before the first
 }
 
 // start opens a terminal and starts its shell.
@@ -233,14 +233,21 @@ type written struct {
 	Written int `json:"written"`
 }
 
-// Write types bytes, and returns when the kernel has them. A program that takes none for
-// five seconds is fault.TerminalStalled. It ends early with ctx.
-func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
+// Write types bytes, and returns when the kernel has them. Texts are typed one after the other,
+// in the order of the calls. A program that takes none for five seconds is
+// fault.TerminalStalled. held is called once where the text has to wait, nil for nothing. Write
+// ends early with ctx.
+func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err error) {
 	if t.Info().Status == Exited {
 		return 0, t.over()
 	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
+	waits := sync.OnceFunc(func() {
+		if held != nil {
+			held()
+		}
+	})
+	typed := t.turn(waits)
+	defer typed()
 	cut := make(chan struct{})
 	uncut := context.AfterFunc(ctx, func() {
 		_ = t.master.SetWriteDeadline(time.Unix(1, 0)) // a terminal that is over is written to no more
@@ -251,26 +258,48 @@ func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
 			<-cut // it would cut the next text off
 		}
 	}()
-	for n < len(p) {
-		if err := t.master.SetWriteDeadline(time.Now().Add(stalledAfter)); err != nil {
+	for taken := time.Now(); n < len(p); {
+		if err := t.master.SetWriteDeadline(time.Now().Add(heldAfter)); err != nil {
 			return n, t.over()
 		}
 		if ctx.Err() != nil { // looked at behind the deadline, which would replace that of the end
 			return n, context.Cause(ctx)
 		}
 		wrote, err := t.master.Write(p[n:min(n+4096, len(p))])
-		n += wrote
+		if n += wrote; wrote > 0 {
+			taken = time.Now()
+		}
 		switch {
-		case err == nil || wrote > 0:
+		case err == nil:
 		case ctx.Err() != nil:
 			return n, context.Cause(ctx)
-		case errors.Is(err, os.ErrDeadlineExceeded):
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return n, t.over()
+		case time.Since(taken) >= stalledAfter:
 			return n, fault.New(fault.TerminalStalled, "the program does not read what is typed").With(written{n})
 		default:
-			return n, t.over()
+			waits()
 		}
 	}
 	return n, nil
+}
+
+// turn waits until the texts before are typed. typed has the next one go on.
+func (t *Terminal) turn(waits func()) (typed func()) {
+	mine := make(chan struct{})
+	t.mu.Lock()
+	before := t.typing
+	t.typing = mine
+	t.mu.Unlock()
+	if before != nil {
+		select {
+		case <-before:
+		default:
+			waits()
+			<-before // it ends with its own context, or when the program reads nothing
+		}
+	}
+	return func() { close(mine) }
 }
 
 // Piece is a part of the output, or how the terminal stands behind all of it.
@@ -376,7 +405,9 @@ func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 }
 
 // Write types bytes, as Terminal.Write does. Any goroutine may call it.
-func (v *Viewer) Write(ctx context.Context, p []byte) (n int, err error) { return v.t.Write(ctx, p) }
+func (v *Viewer) Write(ctx context.Context, p []byte) (n int, err error) {
+	return v.t.Write(ctx, p, nil)
+}
 
 // Detach ends the viewer.
 func (v *Viewer) Detach() {

@@ -66,7 +66,7 @@ func open(t *testing.T, h *terminal.Hub) *terminal.Terminal {
 
 func typed(t *testing.T, term *terminal.Terminal, text string) {
 	t.Helper()
-	if n, err := term.Write(t.Context(), []byte(text)); err != nil || n != len(text) {
+	if n, err := term.Write(t.Context(), []byte(text), nil); err != nil || n != len(text) {
 		t.Fatalf("%d %v", n, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestShell(t *testing.T) {
 	if info := over(t, term); info.ExitCode == nil || *info.ExitCode != 7 || info.Status != terminal.Exited || info.Signal != "" {
 		t.Errorf("%+v", info)
 	}
-	if _, err := term.Write(t.Context(), []byte("x")); !fault.Is(err, fault.TerminalExited) {
+	if _, err := term.Write(t.Context(), []byte("x"), nil); !fault.Is(err, fault.TerminalExited) {
 		t.Error(err)
 	}
 	if err := term.Resize(80, 24); !fault.Is(err, fault.TerminalExited) {
@@ -334,7 +334,7 @@ func serve() {
 	if err == nil {
 		var term *terminal.Terminal
 		if term, err = h.Find("/ws", info.ID); err == nil {
-			_, err = term.Write(context.Background(), []byte("(setsid sh -c 'echo $$ >deep; exec sleep 600' &) ; nohup sh -c 'echo $$ >near; exec sleep 600' >/dev/null 2>&1 & echo $$ >shell\n"))
+			_, err = term.Write(context.Background(), []byte("(setsid sh -c 'echo $$ >deep; exec sleep 600' &) ; nohup sh -c 'echo $$ >near; exec sleep 600' >/dev/null 2>&1 & echo $$ >shell\n"), nil)
 		}
 	}
 	if err != nil {
@@ -396,17 +396,54 @@ func TestStalled(t *testing.T) {
 	typed(t, term, "stty raw -echo; echo wait''ing; sleep 600\n")
 	await(t, term, 0, "waiting")
 	flood := []byte(strings.Repeat("x", 256<<10))
-	if n, err := term.Write(context.Background(), flood); !fault.Is(err, fault.TerminalStalled) || n >= len(flood) {
-		t.Errorf("%d %v", n, err)
+	held, began := 0, time.Now()
+	if n, err := term.Write(context.Background(), flood, func() { held++ }); !fault.Is(err, fault.TerminalStalled) || n >= len(flood) || held != 1 {
+		t.Errorf("%d %v, held %d times", n, err, held)
+	}
+	// What it took at first does not count twice: that would be ten seconds.
+	if took := time.Since(began); took < 5*time.Second || took > 9*time.Second {
+		t.Errorf("it took %s", took)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := term.Write(ctx, flood)
+		_, err := term.Write(ctx, flood, nil)
 		ended <- err
 	}()
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// TestTypedInOrder pins that texts are typed in the order of the calls, those too that wait for
+// one which the program does not read.
+func TestTypedInOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	term := open(t, newHub(t))
+	typed(t, term, "stty raw -echo; echo wait''ing; while ! test -e "+dir+"/go; do sleep 0.01; done; dd bs=1 count=65541 2>/dev/null | tail -c 5; echo =end\n")
+	await(t, term, 0, "waiting")
+	texts := make(chan error, 6)
+	say := func(text string) {
+		waits := make(chan struct{})
+		go func() {
+			_, err := term.Write(context.Background(), []byte(text), func() { close(waits) })
+			texts <- err
+		}()
+		<-waits
+	}
+	say(strings.Repeat("x", 65536))
+	for _, letter := range "abcde" {
+		say(string(letter))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 {
+		if err := <-texts; err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, term, 0, "abcde=end")
 }
