@@ -375,13 +375,14 @@ type WriteTerminalResult struct {
 	Written int `json:"written"`
 }
 
-// WriteTerminal types into a terminal, and returns when the kernel has it.
+// WriteTerminal types into a terminal, and returns when the kernel has it. Where the program
+// does not read, later requests do not wait for that.
 func (c *Company) WriteTerminal(ctx context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return WriteTerminalResult{}, err
 	}
-	n, err := t.Write(ctx, p.typed)
+	n, err := t.Write(ctx, p.typed, func() { inflight.Leave(ctx) })
 	return WriteTerminalResult{n}, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +44,49 @@ func TestConsole(t *testing.T) {
 	}
 	p.finish()
 	checkConsoleLog(t, filepath.Join(dir, filepath.FromSlash(workspace.TerminalsLog)), made.Result.ID)
+}
+
+// TestHeldText pins that requests behind a text which a program does not read are answered
+// while it waits, and that the end of the console ends it.
+func TestHeldText(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	dir := filepath.Join(t.TempDir(), "w")
+	p.send(requestLine(1, "workspace.init", object{"workspace_dir": dir, "company_name": "Acme"}) + "\n")
+	p.next()
+	p.send(requestLine(2, "terminal.create", object{"workspace_dir": dir, "shell": "sh", "env": object{"PS1": "", "ENV": ""}}) + "\n")
+	var made struct {
+		Result struct {
+			ID string `json:"terminal_id"`
+		}
+	}
+	decodeLine(t, p.next(), &made)
+	in := object{"workspace_dir": dir, "terminal_id": made.Result.ID}
+	p.send(requestLine(3, "terminal.attach", in) + "\n")
+	p.next()
+	p.send(requestLine(4, "terminal.write", object{"workspace_dir": dir, "terminal_id": made.Result.ID, "text": "stty raw -echo; echo wait''ing; sleep 600\n"}) + "\n")
+	for seen := ""; !strings.Contains(seen, "waiting"); {
+		var n struct {
+			Params struct {
+				Data []byte `json:"data_base64"`
+			}
+		}
+		decodeLine(t, p.next(), &n)
+		seen += string(n.Params.Data)
+	}
+	p.send(requestLine(5, "terminal.write", object{"workspace_dir": dir, "terminal_id": made.Result.ID, "text": strings.Repeat("x", 256<<10)}) + "\n" +
+		requestLine(6, "run.list", object{"workspace_dir": dir}) + "\n" + requestLine(7, "terminal.close", in) + "\n")
+	order := ""
+	for len(order) < 3 {
+		var answer struct{ ID int }
+		if decodeLine(t, p.next(), &answer); answer.ID >= 5 {
+			order += strconv.Itoa(answer.ID)
+		}
+	}
+	if order[0] != '6' {
+		t.Errorf("the answers came as %s", order)
+	}
+	p.finish()
 }
 
 // untilExited is the output of a console up to its end.

@@ -27,14 +27,17 @@ func (r *ring) write(p []byte) {
 }
 
 // read copies up to most bytes from a place on, or from the oldest that is kept where that
-// comes later.
-func (r *ring) read(from int64, most int) (at int64, p []byte) {
+// comes later. They stand in buf where that is large enough.
+func (r *ring) read(from int64, most int, buf []byte) (at int64, p []byte) {
 	at = max(from, r.start())
 	n := int(min(int64(most), r.end-at))
 	if n <= 0 {
 		return at, nil
 	}
-	p = make([]byte, n)
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	p = buf[:n]
 	first := int(at % int64(r.size))
 	copied := copy(p, r.bytes[first:min(first+n, len(r.bytes))])
 	copy(p[copied:], r.bytes)

@@ -21,8 +21,11 @@ const (
 	rate         = 32 << 20 // bytes of output a second
 	hangupGrace  = 300 * time.Millisecond
 	stalledAfter = 5 * time.Second
+	heldAfter    = 100 * time.Millisecond // how long a text may take before it counts as held
 	// pace is how often a viewer is woken while output keeps coming.
 	pace = 8 * time.Millisecond
+	// readBytes is how much output is taken at once. Linux gives 4 KiB at most.
+	readBytes = 8 << 10
 )
 
 // Terminal is a shell in a pseudo-terminal. It is safe for concurrent use.
@@ -36,8 +39,6 @@ type Terminal struct {
 	ended   chan struct{} // closed when status and exit are known, and recorded
 	ending  sync.Once
 
-	writing sync.Mutex // of input, so that texts do not mix
-
 	mu         sync.Mutex
 	ring       ring
 	title      string
@@ -45,7 +46,8 @@ type Terminal struct {
 	exit       *session.ConsoleExit // nil while it runs
 	viewers    int
 	gone       bool          // it was closed
-	changed    chan struct{} // closed with the next change
+	changed    chan struct{} // closed with the next change, nil while nobody waits for one
+	typing     chan struct{} // closed when the newest text is typed, nil before the first
 }
 
 // start opens a terminal and starts its shell.
@@ -60,7 +62,7 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 	}
 	t := &Terminal{
 		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
-		ring: newRing(memory), drained: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
+		ring: newRing(memory), drained: make(chan struct{}), ended: make(chan struct{}),
 	}
 	runtime.AddCleanup(t, func(release func()) { release() }, release) // nobody reads it any more
 	t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
@@ -78,7 +80,7 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 // pump reads the output, at most so fast.
 func (t *Terminal) pump() {
 	defer close(t.drained)
-	buffer := make([]byte, ChunkBytes)
+	buffer := make([]byte, readBytes)
 	began, read := time.Now(), 0
 	for {
 		n, err := t.master.Read(buffer)
@@ -102,8 +104,18 @@ func (t *Terminal) pump() {
 
 // wake lets everybody look again; t.mu is held.
 func (t *Terminal) wake() {
-	close(t.changed)
-	t.changed = make(chan struct{})
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
+}
+
+// change is closed with the next change; t.mu is held.
+func (t *Terminal) change() <-chan struct{} {
+	if t.changed == nil {
+		t.changed = make(chan struct{})
+	}
+	return t.changed
 }
 
 // await records the exit of the shell once its output is read.
@@ -216,51 +228,6 @@ func (t *Terminal) over() error {
 	return fault.New(fault.TerminalExited, "the shell of terminal %s has ended", t.id)
 }
 
-// written stands beside terminal_stalled.
-type written struct {
-	Written int `json:"written"`
-}
-
-// Write types bytes, and returns when the kernel has them. A program that takes none for
-// five seconds is fault.TerminalStalled. It ends early with ctx.
-func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
-	if t.Info().Status == Exited {
-		return 0, t.over()
-	}
-	t.writing.Lock()
-	defer t.writing.Unlock()
-	cut := make(chan struct{})
-	uncut := context.AfterFunc(ctx, func() {
-		_ = t.master.SetWriteDeadline(time.Unix(1, 0)) // a terminal that is over is written to no more
-		close(cut)
-	})
-	defer func() {
-		if !uncut() {
-			<-cut // it would cut the next text off
-		}
-	}()
-	for n < len(p) {
-		if err := t.master.SetWriteDeadline(time.Now().Add(stalledAfter)); err != nil {
-			return n, t.over()
-		}
-		if ctx.Err() != nil { // looked at behind the deadline, which would replace that of the end
-			return n, context.Cause(ctx)
-		}
-		wrote, err := t.master.Write(p[n:min(n+4096, len(p))])
-		n += wrote
-		switch {
-		case err == nil || wrote > 0:
-		case ctx.Err() != nil:
-			return n, context.Cause(ctx)
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return n, fault.New(fault.TerminalStalled, "the program does not read what is typed").With(written{n})
-		default:
-			return n, t.over()
-		}
-	}
-	return n, nil
-}
-
 // Piece is a part of the output, or how the terminal stands behind all of it.
 type Piece struct {
 	Cursor int64 // bytes before it
@@ -278,7 +245,7 @@ func (t *Terminal) Read(ctx context.Context, from int64, most int, wait time.Dur
 	defer timer.Stop()
 	for {
 		t.mu.Lock()
-		p, changed := t.piece(from, most), t.changed
+		p, changed := t.piece(from, most, nil), t.change()
 		t.mu.Unlock()
 		if from > p.Info.Cursor {
 			return p, false, fault.InvalidField("cursor", "is above the end of the output, %d", p.Info.Cursor)
@@ -296,9 +263,9 @@ func (t *Terminal) Read(ctx context.Context, from int64, most int, wait time.Dur
 	}
 }
 
-// piece is what there is from a place on; t.mu is held.
-func (t *Terminal) piece(from int64, most int) Piece {
-	at, bytes := t.ring.read(from, most)
+// piece is what there is from a place on, in buf where it fits; t.mu is held.
+func (t *Terminal) piece(from int64, most int, buf []byte) Piece {
+	at, bytes := t.ring.read(from, most, buf)
 	next := at + int64(len(bytes))
 	return Piece{Cursor: at, Bytes: bytes, Next: next, Info: t.info(), Over: t.exit != nil && next == t.ring.end, Closed: t.gone}
 }
@@ -309,6 +276,7 @@ type Viewer struct {
 	at   int64
 	over bool      // the end was returned
 	last time.Time // of the newest piece
+	buf  []byte    // of the newest piece
 	done sync.Once
 }
 
@@ -332,12 +300,16 @@ func (t *Terminal) Attach(from int64) (v *Viewer, info Info, start int64, trunca
 }
 
 // Next waits for output, for its end, which is returned once, or for the close of the
-// terminal. After output that came a moment ago it lets more of it gather.
+// terminal. After output that came a moment ago it lets more of it gather. The bytes of a
+// piece stand until the next call.
 func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 	for {
 		v.t.mu.Lock()
-		p, changed := v.t.piece(v.at, ChunkBytes), v.t.changed
+		p, changed := v.t.piece(v.at, ChunkBytes, v.buf), v.t.change()
 		v.t.mu.Unlock()
+		if len(p.Bytes) > 0 {
+			v.buf = p.Bytes
+		}
 		if rest := pace - time.Since(v.last); len(p.Bytes) > 0 && len(p.Bytes) < ChunkBytes && !p.Over && !p.Closed && rest > 0 {
 			select {
 			case <-time.After(rest):
@@ -359,7 +331,9 @@ func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 }
 
 // Write types bytes, as Terminal.Write does. Any goroutine may call it.
-func (v *Viewer) Write(ctx context.Context, p []byte) (n int, err error) { return v.t.Write(ctx, p) }
+func (v *Viewer) Write(ctx context.Context, p []byte) (n int, err error) {
+	return v.t.Write(ctx, p, nil)
+}
 
 // Detach ends the viewer.
 func (v *Viewer) Detach() {

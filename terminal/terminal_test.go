@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,7 +65,7 @@ func open(t *testing.T, h *terminal.Hub) *terminal.Terminal {
 
 func typed(t *testing.T, term *terminal.Terminal, text string) {
 	t.Helper()
-	if n, err := term.Write(t.Context(), []byte(text)); err != nil || n != len(text) {
+	if n, err := term.Write(t.Context(), []byte(text), nil); err != nil || n != len(text) {
 		t.Fatalf("%d %v", n, err)
 	}
 }
@@ -130,7 +129,7 @@ func TestShell(t *testing.T) {
 	if info := over(t, term); info.ExitCode == nil || *info.ExitCode != 7 || info.Status != terminal.Exited || info.Signal != "" {
 		t.Errorf("%+v", info)
 	}
-	if _, err := term.Write(t.Context(), []byte("x")); !fault.Is(err, fault.TerminalExited) {
+	if _, err := term.Write(t.Context(), []byte("x"), nil); !fault.Is(err, fault.TerminalExited) {
 		t.Error(err)
 	}
 	if err := term.Resize(80, 24); !fault.Is(err, fault.TerminalExited) {
@@ -334,7 +333,7 @@ func serve() {
 	if err == nil {
 		var term *terminal.Terminal
 		if term, err = h.Find("/ws", info.ID); err == nil {
-			_, err = term.Write(context.Background(), []byte("(setsid sh -c 'echo $$ >deep; exec sleep 600' &) ; nohup sh -c 'echo $$ >near; exec sleep 600' >/dev/null 2>&1 & echo $$ >shell\n"))
+			_, err = term.Write(context.Background(), []byte("(setsid sh -c 'echo $$ >deep; exec sleep 600' &) ; nohup sh -c 'echo $$ >near; exec sleep 600' >/dev/null 2>&1 & echo $$ >shell\n"), nil)
 		}
 	}
 	if err != nil {
@@ -385,28 +384,5 @@ func until(t *testing.T, what string, done func() bool) {
 		if time.Since(began) > patience {
 			t.Fatalf("never: %s", what)
 		}
-	}
-}
-
-// TestStalled pins that typing into a program that reads nothing ends: after five seconds, or
-// with the wish to type.
-func TestStalled(t *testing.T) {
-	t.Parallel()
-	term := open(t, newHub(t))
-	typed(t, term, "stty raw -echo; echo wait''ing; sleep 600\n")
-	await(t, term, 0, "waiting")
-	flood := []byte(strings.Repeat("x", 256<<10))
-	if n, err := term.Write(context.Background(), flood); !fault.Is(err, fault.TerminalStalled) || n >= len(flood) {
-		t.Errorf("%d %v", n, err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		_, err := term.Write(ctx, flood)
-		ended <- err
-	}()
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }

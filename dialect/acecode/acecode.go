@@ -96,7 +96,7 @@ func listen(ctx context.Context, c *dialect.Company, opts Options) (*server, dia
 	var none dialect.Listener
 	opts.Place.Dialect, opts.Place.Anywhere = Name, true
 	opts.Place.MaxHeader, opts.Place.HeaderPatience, opts.Place.MaxConnections = maxHeader, headerPatience, maxConnections
-	opts.Place.Patience = readPatience
+	opts.Place.Patience = cmp.Or(opts.Place.Patience, readPatience)
 	s := &server{Company: c, opts: opts, began: c.Clock.Now(), open: dialect.NewConnections[leaver](maxSockets)}
 	if err := s.settle(ctx); err != nil {
 		return nil, none, err

@@ -17,8 +17,8 @@ import (
 	"ac/terminal"
 )
 
-// maxConsoleUnread is how much of the output may wait to be written, in bytes; the terminal
-// itself keeps the rest.
+// maxConsoleUnread bounds what waits to be written, in bytes. That is one piece of the output
+// and what is said around it; the terminal itself keeps the rest.
 const maxConsoleUnread = 2 * terminal.ChunkBytes
 
 // consoleView is a client that looks at a console.
@@ -49,7 +49,7 @@ func consoleSocket(s *server, r *request) (any, error) {
 		return nil, tooManySockets()
 	}
 	defer leave()
-	c.conn, err = ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: 2 * maxConsoleUnread, Goodbye: goodbye, Binary: true})
+	c.conn, err = ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxConsoleUnread, Goodbye: goodbye, Binary: true})
 	if err != nil {
 		return taken{}, nil // the client has its answer
 	}
@@ -91,12 +91,13 @@ func (c *consoleView) take(typed []byte) {
 }
 
 // follow sends the output until the terminal is closed, or the client is gone. Output that
-// the client does not take in time stays with the terminal, until that overtakes it.
+// the client does not take in time stays with the terminal, until that overtakes it: a piece is
+// read when the one before, whose memory it takes, is written.
 func (c *consoleView) follow() {
 	for _, frame := range c.output.begin() {
 		c.conn.Send(frame, "")
 	}
-	for c.conn.Room(c.work, maxConsoleUnread, maxConsoleUnread) {
+	for c.conn.Written(c.work) {
 		p, err := c.Next(c.work)
 		if err != nil {
 			return

@@ -31,9 +31,9 @@ func TestFrames(t *testing.T) {
 		{`{"type":"hello","payload":{"session_id":"run_none"}}`, "Error", `"code":"unknown_session"`},
 		{`{"type":"dance"}`, "Error", `"code":"unknown_type","message":"unknown type: dance","got":"dance"`},
 		{`{"type":"status_subscribe","payload":{"workspace_hash":"none"}}`, "Error", `"code":"unknown_workspace"`},
-		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"state":"read"`},
-		{`{"type":"mark_session_unread","payload":{"session_id":"` + id + `","workspace_hash":""}}`, "mark_session_unread_ack", `"state":"unread","attention_state":"read","read_state":"unread","busy":false,"cursor":0,"update_cursor":0,"read_cursor":7}`},
-		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"state":"read"`},
+		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"state":"read","attention_state":"read","read_state":"read","busy":false,"cursor":0,"update_cursor":0,"read_cursor":0}`},
+		{`{"type":"mark_session_unread","payload":{"session_id":"` + id + `","workspace_hash":""}}`, "mark_session_unread_ack", `"state":"unread","attention_state":"read","read_state":"unread","busy":false,"cursor":0,"update_cursor":0,"read_cursor":0}`},
+		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"state":"read","attention_state":"read","read_state":"read","busy":false,"cursor":0,"update_cursor":0,"read_cursor":0}`},
 		{`{"type":"mark_session_unread","payload":{}}`, "Error", `"code":"missing_session_id"`},
 		{`{"type":"mark_session_unread","payload":{"session_id":"run_none"}}`, "Error", `"session_id":"run_none"`},
 		{`{"type":"hello","payload":{"session_id":"` + id + `"}}`, "hello_ack", `"gap":false`},
@@ -79,6 +79,54 @@ func TestStatuses(t *testing.T) {
 	other.await("session_status", id, `"state":"unread"`)
 	c.send(`{"type":"status_unsubscribe","payload":{"workspace_hash":"x"}}`)
 	c.await("status_unsubscribe_ack")
+}
+
+// TestReadMarks pins the cursors of a session: that of its newest event, which clients send
+// back, and up to where it was read, which never lies behind the newest event and never goes
+// back.
+func TestReadMarks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("")
+	c, watcher := s.dial("/ws/sessions/_multiplex"), s.dial("/ws/sessions/_multiplex")
+	watcher.send(`{"type":"status_subscribe","payload":{}}`)
+	watcher.await("session_status_snapshot", id)
+	turn := func(text string) (head int64) {
+		s.want(202, "POST", "/api/sessions/"+id+"/messages", `{"text":"`+text+`"}`, nil)
+		c.await("done")
+		var shown struct {
+			Busy bool  `json:"busy"`
+			Head int64 `json:"head_seq"`
+		}
+		s.want(200, "GET", "/api/sessions/"+id+"/messages", "", &shown)
+		if shown.Busy {
+			t.Fatal("it is busy behind the end of its turn")
+		}
+		return shown.Head
+	}
+	c.send(`{"type":"subscribe","payload":{"session_id":"` + id + `","since":0}}`)
+	c.await("subscribe_ack")
+	first := turn("one")
+	mark := func(cursor, head, read int64, state string) {
+		t.Helper()
+		c.send(fmt.Sprintf(`{"type":"mark_session_read","payload":{"session_id":%q,"workspace_hash":"","cursor":%d}}`, id, cursor))
+		want := fmt.Sprintf(`"state":%q,"attention_state":"read","read_state":%q,"busy":false,"cursor":%d,"update_cursor":%d,"read_cursor":%d}`, state, state, head, head, read)
+		f := c.await("mark_session_read_ack")
+		if !strings.Contains(f.raw, want) || !strings.Contains(f.raw, `"workspace_hash":"`+s.server.hash+`"`) {
+			t.Errorf("%d of %d: %s, want %s", cursor, head, f.raw, want)
+		}
+		watcher.await("session_status", want)
+	}
+	mark(1024, first, 1024, "unread")
+	mark(first, first, first, "read")
+	mark(1024, first, first, "read")
+	mark(first+1<<40, first, first, "read") // nothing is read before it is there
+	second := turn("two")
+	if second <= first {
+		t.Fatalf("%d, then %d", first, second)
+	}
+	mark(1, second, first, "unread")
+	mark(second, second, second, "read")
 }
 
 // TestQuestions pins that questions are answered by their options or in words, and that one

@@ -178,7 +178,7 @@ func (c *socket) markRead(payload json.RawMessage) {
 		c.complain("", "missing session_id", "missing_session_id", "missing session_id")
 		return
 	}
-	c.mark("mark_session_read_ack", p.SessionID, func() { c.server.state.markRead(p.SessionID, p.Cursor) })
+	c.mark("mark_session_read_ack", p.SessionID, func(head int64) { c.server.state.markRead(p.SessionID, min(p.Cursor, head)) })
 }
 
 func (c *socket) markUnread(payload json.RawMessage) {
@@ -187,19 +187,24 @@ func (c *socket) markUnread(payload json.RawMessage) {
 		c.complain("", "missing session_id", "missing_session_id", "missing session_id")
 		return
 	}
-	c.mark("mark_session_unread_ack", p.SessionID, func() { c.server.state.markUnread(p.SessionID) })
+	c.mark("mark_session_unread_ack", p.SessionID, func(int64) { c.server.state.markUnread(p.SessionID) })
 }
 
-// mark changes what is known of the reading of a session. It answers with the session's state
-// from then on, and tells it the others that watch.
-func (c *socket) mark(ack, id string, change func()) {
+// mark changes what is known of the reading of a session, whose newest event has the number
+// head. It answers with the session's state from then on, and tells it the others that watch.
+func (c *socket) mark(ack, id string, change func(head int64)) {
 	s := c.server
 	row, err := s.session(c.work, id)
 	if err != nil {
 		c.complain(id, "unknown session", "unknown_session", "unknown session: "+id)
 		return
 	}
-	change()
+	known, err := s.factOf(c.work, &row)
+	if err != nil {
+		c.refused(id, err)
+		return
+	}
+	change(known.head)
 	status, err := s.statusOf(c.work, &row)
 	if err != nil {
 		c.refused(id, err)

@@ -39,7 +39,8 @@ type Conn struct {
 
 	mu      sync.Mutex
 	queue   []message
-	waiting int // bytes in the queue
+	waiting int  // bytes in the queue
+	writing bool // a message of the queue is being written
 	ended   bool
 	code    websocket.StatusCode
 	wake    chan struct{}
@@ -147,7 +148,7 @@ func (c *Conn) ping(ctx context.Context) {
 		err := c.conn.Ping(answered)
 		cancel()
 		if err != nil {
-			_ = c.wire.Close() // nobody is there to be told
+			abort(c.wire) // nobody is there to be told
 			return
 		}
 	}
@@ -156,9 +157,20 @@ func (c *Conn) ping(ctx context.Context) {
 // Room waits until at most so many messages and bytes wait to be written. It reports
 // whether more may be sent: false when the connection, or ctx, has ended.
 func (c *Conn) Room(ctx context.Context, messages, bytes int) bool {
+	return c.await(ctx, func() bool { return len(c.queue) <= messages && c.waiting <= bytes })
+}
+
+// Written waits until all that was sent is written, and nothing of it is held any more. It
+// reports what Room does.
+func (c *Conn) Written(ctx context.Context) bool {
+	return c.await(ctx, func() bool { return len(c.queue) == 0 && !c.writing })
+}
+
+// await waits for a state of the queue.
+func (c *Conn) await(ctx context.Context, is func() bool) bool {
 	for {
 		c.mu.Lock()
-		ended, fits := c.ended, len(c.queue) <= messages && c.waiting <= bytes
+		ended, fits := c.ended, is()
 		if c.taken == nil {
 			c.taken = make(chan struct{})
 		}
@@ -290,14 +302,15 @@ func (c *Conn) write() {
 func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
+	c.writing = len(c.queue) > 0
+	c.drain()
+	if !c.writing {
 		return nil, c.code, c.ended
 	}
 	m := c.queue[0]
 	c.queue[0] = message{}
 	c.queue = c.queue[1:]
 	c.waiting -= len(m.text)
-	c.drain()
 	return m.text, c.code, c.ended
 }
 
@@ -306,78 +319,6 @@ type wireKey struct{}
 // Wired is the ConnContext of an http.Server whose requests Accept takes.
 func Wired(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, wireKey{}, c)
-}
-
-// chunk is what is written at once, in bytes.
-const chunk = 64 << 10
-
-// Patient makes a listener whose connections fail when the other end reads nothing for so
-// long, and not before, however much there is to write.
-func Patient(l net.Listener, patience time.Duration) net.Listener {
-	return patientListener{l, patience}
-}
-
-type patientListener struct {
-	net.Listener
-	patience time.Duration
-}
-
-func (l patientListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &patientConn{Conn: c, patience: l.patience}, nil
-}
-
-type patientConn struct {
-	net.Conn
-	patience time.Duration
-
-	mu     sync.Mutex
-	closed func()
-	ended  bool
-}
-
-// OnClose has a function called when a connection of a Patient listener is closed, once.
-func OnClose(c net.Conn, closed func()) {
-	p, ok := c.(*patientConn)
-	if !ok {
-		return
-	}
-	p.mu.Lock()
-	ended := p.ended
-	if !ended {
-		p.closed = closed
-	}
-	p.mu.Unlock()
-	if ended {
-		closed()
-	}
-}
-
-// Close closes the connection.
-func (c *patientConn) Close() error {
-	c.mu.Lock()
-	closed := c.closed
-	c.closed, c.ended = nil, true
-	c.mu.Unlock()
-	if closed != nil {
-		closed()
-	}
-	return c.Conn.Close()
-}
-
-func (c *patientConn) Write(text []byte) (n int, err error) {
-	for len(text) > 0 && err == nil {
-		part := text[:min(len(text), chunk)]
-		cut := time.AfterFunc(c.patience, func() { _ = c.Close() })
-		var wrote int
-		wrote, err = c.Conn.Write(part)
-		cut.Stop()
-		n, text = n+wrote, text[wrote:]
-	}
-	return n, err
 }
 
 // Statuses of the end of a connection: of a server that ends, of a message that is too

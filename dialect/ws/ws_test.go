@@ -2,6 +2,7 @@ package ws
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -209,6 +210,43 @@ func TestRoom(t *testing.T) {
 	}
 	if !<-roomyAgain {
 		t.Error("there is no room on an empty connection")
+	}
+}
+
+// TestWritten pins that a sender can wait until nothing of what it sent is held.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	written := make(chan bool, 1)
+	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
+		c.Send([]byte(strings.Repeat("x", 16<<20)), "") // more than the socket takes
+		var waits sync.WaitGroup
+		waits.Go(func() {
+			if c.Room(ctx, 0, 0) { // the queue is empty, since the message is being written
+				written <- c.Written(ctx)
+			}
+		})
+		c.Serve(ctx, func([]byte) {})
+		waits.Wait()
+		if c.Written(ctx) {
+			t.Error("a connection that has ended takes more")
+		}
+	})
+	c := dial(t, url)
+	header, text, err := c.Reader(t.Context())
+	if err != nil || header != websocket.MessageText {
+		t.Fatal(err)
+	}
+	select {
+	case <-written:
+		t.Fatal("it is written though the client has read nothing")
+	default:
+	}
+	if n, err := io.Copy(io.Discard, text); err != nil || n != 16<<20 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	c.CloseRead(t.Context())
+	if !<-written {
+		t.Error("it was not written")
 	}
 }
 
