@@ -18,6 +18,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/shellwords"
 	"ac/runs"
+	"ac/runs/session"
 	"ac/runs/transcript"
 	"ac/snapshot"
 	"ac/workspace"
@@ -313,6 +314,16 @@ func failureWord(overBudget bool, kind string, signal *string, exit *int, messag
 	return StateFailed
 }
 
+// begins reports whether a conversation with the agent of a run is being prepared: its run
+// gets to know of it once its worktree is made, which may take long.
+func (c *Company) begins(row *RunRow) bool {
+	if row.State != StateRunning {
+		return false
+	}
+	record, err := session.Read(c.w, session.LocalRef(row.RunID))
+	return err == nil && record.Driver != ""
+}
+
 // describe adds what only the files of the run hold: what it was asked to do, its task, its
 // worktree, and whether it idles. What cannot be read stays unknown.
 func (c *Company) describe(ctx context.Context, row *RunRow) {
@@ -326,7 +337,7 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	if run.Landed != nil {
 		row.Landed = &run.Landed.Commit
 	}
-	row.Spoken = run.Live != nil && run.Live.Driver != ""
+	row.Spoken = run.Live != nil && run.Live.Driver != "" || c.begins(row)
 	if row.State == StateRunning && row.Spoken {
 		_ = c.all.logs.Transcript(ctx, c.w, row.ProjectID, row.RunID, nil, func(f *transcript.Fold) {
 			if f.State().Activity == transcript.ActivityIdle {
