@@ -253,7 +253,7 @@ func TestConsoleFrames(t *testing.T) {
 // it missed.
 func TestConsoleFlood(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newStage(t, patient)
 	made := s.newConsole()
 	slow, quick := s.look(made.ID, ""), s.look(made.ID, "?cursor=0")
 	quick.typed("yes 0123456789abcdef | head -c 24000000; echo fin''ished\n")

@@ -216,7 +216,7 @@ func TestDeadAgent(t *testing.T) {
 // text in the end.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newStage(t, patient)
 	id := s.create("")
 	slow, quick := s.dial("/ws/sessions/"+id), s.dial("/ws/sessions/"+id)
 	slow.hello(id, 0)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/dialect/dialecttest"
 
@@ -45,6 +46,9 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 	t.Cleanup(s.stopAll)
 	return s
 }
+
+// patient lets a client read nothing for as long as a busy machine takes.
+func patient(o *Options) { o.Place.Patience = time.Hour }
 
 // stopAll ends the sessions that the test left.
 func (s *stage) stopAll() {
