@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 
 // playAC has the hidden commands of ac.
 func playAC(command string) int {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as ac does: who started it may be killed
 	var err error
 	switch command {
 	case session.GuardCommand:

@@ -4,10 +4,12 @@ package hub
 
 import (
 	"context"
+	"time"
 
 	"ac/events"
 	"ac/fleet"
 	"ac/fleet/placement"
+	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/runs/budget"
 	"ac/runs/session"
@@ -113,13 +115,58 @@ func (h *Hub) giveUp(ctx context.Context, id, attempt, reason string) {
 	h.withdraw(ctx, l, attempt, reason)
 }
 
+// replaceRetry is how often a worker is looked for that takes a session which was not started.
+const replaceRetry = 50 * time.Millisecond
+
+// replaceLater waits for a worker for a session that was claimed and never started: the one
+// that said so is not back before its hello was answered, and others may be away for the
+// same moment. It ends the session if none is there as long as an order may wait.
+func (h *Hub) replaceLater(l *launch, attempt, reason string) {
+	elapsed := clock.Stopwatch()
+	patience := time.Duration(h.settingsNow().ClaimWithinMS) * time.Millisecond
+	for {
+		select {
+		case <-h.ctx.Done():
+			return // the worker says it again to the next hub
+		case <-time.After(replaceRetry):
+		}
+		l.mu.Lock()
+		due, stopped := l.id() == attempt && l.live(), l.record.Stop
+		l.mu.Unlock()
+		if !due {
+			return
+		}
+		if stopped {
+			h.endUnstarted(l, nil)
+			return
+		}
+		next := h.pickAgain(l)
+		if next == nil && elapsed() < patience {
+			continue
+		}
+		if next == nil {
+			h.endUnstarted(l, fault.New(fleet.NoWorker, "no worker started the session"))
+			return
+		}
+		l.mu.Lock()
+		l.replacing = false
+		l.mu.Unlock()
+		if err := h.placeAgain(h.ctx, l, next, reason); err != nil {
+			h.o.Log.Error("the session could not be placed anew", "run", l.order.RunID, "error", err)
+			return
+		}
+		h.send(l)
+		return
+	}
+}
+
 // maxAttempts is how often a session is placed.
 const maxAttempts = 3
 
 // withdraw takes an attempt of a launch back and places the session with the next epoch.
 func (h *Hub) withdraw(ctx context.Context, l *launch, attempt, reason string) {
 	l.mu.Lock()
-	if l.id() != attempt || !l.live() {
+	if l.id() != attempt || !l.live() || l.replacing {
 		l.mu.Unlock()
 		return
 	}
@@ -132,6 +179,13 @@ func (h *Hub) withdraw(ctx context.Context, l *launch, attempt, reason string) {
 	var next *nextWorker
 	if tried < maxAttempts {
 		next = h.pickAgain(l)
+	}
+	if next == nil && tried < maxAttempts && reason == withdrawnNeverStarted {
+		l.mu.Lock()
+		l.replacing = true
+		l.mu.Unlock()
+		h.wg.Go(func() { h.replaceLater(l, attempt, reason) })
+		return
 	}
 	if next == nil {
 		h.endUnstarted(l, fault.New(fleet.NoWorker, "no worker started the session"))

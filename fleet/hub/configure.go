@@ -14,12 +14,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"ac/fleet"
 	"ac/fleet/carrier"
 	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -34,6 +36,33 @@ func running(w *workspace.Workspace) error {
 	return fault.New(fleet.HubRunning, "a hub of this workspace runs already, as process %d", owner.PID).With(struct {
 		PID int `json:"pid"`
 	}{owner.PID})
+}
+
+// deadOwner is how long the lock of a hub is waited for that was killed, and how often it is
+// tried. A child that it was just forking holds the lock until it executes its program.
+const (
+	deadOwner      = 10 * time.Second
+	deadOwnerRetry = 5 * time.Millisecond
+)
+
+// takeLock takes the hub's lock. It waits only if the hub that is recorded has died.
+func takeLock(ctx context.Context, w *workspace.Workspace) (*lock.Hold, error) {
+	elapsed := clock.Stopwatch()
+	for {
+		hold, err := lock.Try(w.FS, fleet.HubLock())
+		if !errors.Is(err, lock.ErrBusy) || elapsed() > deadOwner {
+			return hold, err
+		}
+		owner, readErr := fleet.ReadOwner(w.FS)
+		if readErr != nil || (proc.Identity{PID: owner.PID, Start: owner.Start}).Alive() {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(deadOwnerRetry):
+		}
+	}
 }
 
 // defaultListen is where a hub listens that nobody said anything else of.

@@ -134,6 +134,29 @@ func TestAWorkerNeverStarted(t *testing.T) {
 	}
 }
 
+// TestNeverStartedWhileNobodyIsThere: the next hub waits for a worker, and does not end the
+// session.
+func TestNeverStartedWhileNobodyIsThere(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fleet.Settings{})
+	m := s.invite(fleet.InviteRequest{Name: "box", Slots: 1})
+	order := s.run("true")
+	s.place(order)
+	o := m.take()
+	m.claim(o)
+	must[json.RawMessage](s, fleet.HubDrain, fleet.DrainRequest{WorkerID: m.id, On: true})
+	m.hello(fleet.HelloAttempt{Attempt: o.Attempt, State: "claimed", NeverStarted: true})
+	must[json.RawMessage](s, fleet.HubDrain, fleet.DrainRequest{WorkerID: m.id, On: false})
+	again := m.take()
+	if again.Epoch != 2 {
+		t.Errorf("epoch %d", again.Epoch)
+	}
+	m.claim(again)
+	m.send(again, 1, 1, m.draft("run.executing", ""))
+	m.end(again, 1)
+	s.until("it has ended", func() bool { return s.record(order).Status == doc.StatusEnded })
+}
+
 // TestAStopBeforeTheClaim: nothing is started.
 func TestAStopBeforeTheClaim(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,7 @@ type Hub struct {
 // Start takes the hub's lock of the workspace, connects what is left of the last one, and
 // returns when workers can connect. Run does the work.
 func Start(ctx context.Context, o Options) (h *Hub, err error) {
-	hold, err := lock.Try(o.Workspace.FS, fleet.HubLock())
+	hold, err := takeLock(ctx, o.Workspace)
 	if errors.Is(err, lock.ErrBusy) {
 		return nil, running(o.Workspace)
 	}

@@ -34,29 +34,30 @@ type launch struct {
 
 	sending sync.Mutex // held while its order is made and published, before mu
 
-	mu      sync.Mutex
-	remote  *session.Remote
-	log     *events.Log
-	record  fleet.AttemptRecord
-	body    []byte // the order as it is published; nil while it is being made
-	sent    bool   // and was
-	tried   []string
-	base    string        // the commit that it starts from, "" while unknown or for none
-	ready   chan struct{} // closed when the provider runs or the session is over
-	ending  bool          // the end is being recorded
-	over    bool          // it is recorded
-	reach   string
-	since   time.Duration // of the placing or the claim, by Hub.elapsed
-	lag     lag
-	spooled int64
-	last    int64 // the newest time of a draft, Unix milliseconds
-	sealing sealing
-	waiters map[chan struct{}]int64 // for a number to be sealed
-	busy    atomic.Bool             // something is done for it beside the clocks
-	refused bool                    // a draft was refused, which was told
-	late    *lateness               // of the ingester alone
-	actors  []string                // who said something through the hub
-	rate    time.Duration           // when the checkpoint was written
+	mu        sync.Mutex
+	remote    *session.Remote
+	log       *events.Log
+	record    fleet.AttemptRecord
+	body      []byte // the order as it is published; nil while it is being made
+	sent      bool   // and was
+	replacing bool   // a worker is looked for, after one that never started it
+	tried     []string
+	base      string        // the commit that it starts from, "" while unknown or for none
+	ready     chan struct{} // closed when the provider runs or the session is over
+	ending    bool          // the end is being recorded
+	over      bool          // it is recorded
+	reach     string
+	since     time.Duration // of the placing or the claim, by Hub.elapsed
+	lag       lag
+	spooled   int64
+	last      int64 // the newest time of a draft, Unix milliseconds
+	sealing   sealing
+	waiters   map[chan struct{}]int64 // for a number to be sealed
+	busy      atomic.Bool             // something is done for it beside the clocks
+	refused   bool                    // a draft was refused, which was told
+	late      *lateness               // of the ingester alone
+	actors    []string                // who said something through the hub
+	rate      time.Duration           // when the checkpoint was written
 }
 
 // place is where a session is.

@@ -12,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ac/fleet"
+	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/lock"
@@ -122,6 +124,28 @@ type Folder struct {
 	env  workspace.Env
 }
 
+// lockPatience is how long a starting worker waits for the lock of one that was killed: a
+// child that it was just forking holds it until it executes its program.
+const (
+	lockPatience = time.Second
+	lockRetry    = 5 * time.Millisecond
+)
+
+func lockSoon(ctx context.Context, fsys durable.FS) (*lock.Hold, error) {
+	elapsed := clock.Stopwatch()
+	for {
+		hold, err := lock.Try(fsys, lockFile)
+		if !errors.Is(err, lock.ErrBusy) || elapsed() > lockPatience {
+			return hold, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockRetry):
+		}
+	}
+}
+
 // OpenFolder opens and locks the folder of a worker that has joined. Another process with
 // the lock is fleet.WorkerRunning, a folder without a worker fault.NotFound.
 func OpenFolder(ctx context.Context, env workspace.Env, dir string) (folder *Folder, err error) {
@@ -135,7 +159,7 @@ func OpenFolder(ctx context.Context, env workspace.Env, dir string) (folder *Fol
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	if f.hold, err = lock.Try(fsys, lockFile); errors.Is(err, lock.ErrBusy) {
+	if f.hold, err = lockSoon(ctx, fsys); errors.Is(err, lock.ErrBusy) {
 		return nil, fault.New(fleet.WorkerRunning, "the worker of %s runs already", dir)
 	} else if err != nil {
 		return nil, err
