@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,7 +37,29 @@ func TestMain(m *testing.M) {
 	case "ac-hub":
 		os.Exit(Main(os.Args[1:]))
 	}
-	os.Exit(runtimetest.With(m).Run())
+	os.Exit(withProgram(runtimetest.With(m)))
+}
+
+// programVariable names the copy of this program that the tests start.
+const programVariable = "AC_HUB_TEST_PROGRAM"
+
+// withProgram runs the tests beside a copy of this program where their files are, to which
+// each company links. It is written before any test forks: a child that is being forked
+// would hold it open for writing, and it could not be started.
+func withProgram(m runtimetest.Tests) int {
+	dir, err := os.MkdirTemp("", "ac-hub-program")
+	if err != nil {
+		panic(err) // no test can run
+	}
+	defer os.RemoveAll(dir)
+	executable, err := os.Executable()
+	if err == nil {
+		err = link(executable, filepath.Join(dir, "program"))
+	}
+	if err := errors.Join(err, os.Setenv(programVariable, filepath.Join(dir, "program"))); err != nil {
+		panic(err)
+	}
+	return m.Run()
 }
 
 // playAC has the hidden commands of ac.
@@ -99,12 +122,8 @@ func newCompany(t *testing.T, hubArgs ...string) *company {
 	if c.project, err = c.w.NewProject(t.Context(), "P"); err != nil {
 		t.Fatal(err)
 	}
-	executable, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"ac", "ac-hub"} {
-		if err := link(executable, filepath.Join(c.bin, name)); err != nil {
+		if err := link(os.Getenv(programVariable), filepath.Join(c.bin, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
