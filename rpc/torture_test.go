@@ -73,10 +73,15 @@ func newProcess(t *testing.T, env ...string) *process {
 	return p
 }
 
-// ended waits for the process and checks that it ended well and in time.
-func (p *process) ended(since time.Time) {
+// ending begins to measure the end of the process. What it returns waits for that, and
+// checks that it ended well and in time.
+func (p *process) ending() (ended func()) {
+	since, sum := time.Now(), lateness.Measure()
+	return func() { p.t.Helper(); p.ended(since, sum) }
+}
+
+func (p *process) ended(since time.Time, sum func() time.Duration) {
 	p.t.Helper()
-	sum := lateness.Measure()
 	select {
 	case err := <-p.exited:
 		if err != nil {
@@ -173,9 +178,9 @@ func TestReaderThatStops(t *testing.T) {
 	taken := p.flood()
 	t.Logf("took %d requests", taken)
 	p.peak(memoryLimit)
-	began := time.Now()
+	ended := p.ending()
 	p.in.Close()
-	p.ended(began)
+	ended()
 }
 
 // TestReaderThatPauses reads late, but reads: what was received is answered. On
@@ -225,7 +230,7 @@ func pausing(t *testing.T) (answers, requests int, slowest time.Duration) {
 		line = strings.TrimSuffix(next, "\n")
 		answers++
 	}
-	p.ended(time.Now())
+	p.ending()()
 	if line == notJSON() || answers == requests+1 { // what was cut off by the deadline of the last write
 		answers--
 	}
@@ -254,7 +259,7 @@ func TestManyPipelined(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Error(err)
 	}
-	p.ended(time.Now())
+	p.ending()()
 }
 
 func TestByteByByte(t *testing.T) {
@@ -269,21 +274,21 @@ func TestByteByByte(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	}
-	began := time.Now()
+	ended := p.ending()
 	p.in.Close()
-	p.ended(began)
+	ended()
 }
 
 func TestCloseInMidLine(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t)
 	p.send(pingLine("1") + "\n" + `{"jsonrpc":"2.0","id":2,"meth`)
-	began := time.Now()
+	ended := p.ending()
 	p.in.Close()
 	if got := p.lines(bufio.NewReader(p.out), -1); len(got) != 2 || got[0] != pong("1") || got[1] != notJSON() {
 		t.Errorf("got %q", got)
 	}
-	p.ended(began)
+	ended()
 }
 
 // TestOutputClosed ends with the reader of the output, whatever still comes in
@@ -296,7 +301,7 @@ func TestOutputClosed(t *testing.T) {
 	p.send(requestLine(1, "workspace.init", in) + "\n")
 	p.lines(r, 1)
 	p.out.Close()
-	began := time.Now()
+	ended := p.ending()
 	flooded := make(chan struct{})
 	go func() { // ends with the server
 		defer close(flooded)
@@ -307,7 +312,7 @@ func TestOutputClosed(t *testing.T) {
 			}
 		}
 	}()
-	p.ended(began)
+	ended()
 	<-flooded
 }
 
@@ -319,9 +324,9 @@ func TestStderrNeverDrained(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	p.peak(memoryLimit)
-	began := time.Now()
+	ended := p.ending()
 	p.in.Close()
-	p.ended(began)
+	ended()
 	p.err.Close()
 }
 
