@@ -165,15 +165,16 @@ func (s *stage) log(order session.Order) (types []string, lines []string) {
 
 // member is a worker whose words the test says.
 type member struct {
-	s    *stage
-	id   string
-	link fleet.WorkerLink
-	c    fleet.WorkerCarrier
-	boot string
-	seq  atomic.Int64
-	ids  *ulid.Source
-	told chan string
-	tell func(attempt, verb string, body []byte) any
+	s     *stage
+	id    string
+	link  fleet.WorkerLink
+	c     fleet.WorkerCarrier
+	boot  string
+	seq   atomic.Int64
+	again atomic.Int64 // requests that were not answered in time
+	ids   *ulid.Source
+	told  chan string
+	tell  func(attempt, verb string, body []byte) any
 }
 
 // invite makes a worker and has it join.
