@@ -300,15 +300,25 @@ func (c *company) collect(order session.Order) doc.Session {
 	defer cancel()
 	record, err := session.Collect(ctx, c.w, order.SessionRef)
 	if err != nil || !doc.Terminal(record.Status) {
-		said := "hub: " + c.hub.stderr.String()
+		said := "hub: " + c.hub.last()
 		for name, w := range c.workers {
-			said += "\n" + name + ": " + w.stderr.String()
+			said += "\n" + name + ": " + w.last()
 		}
 		types, printed := c.log(order)
 		c.t.Fatalf("collect: %s on %s of epoch %d is %s, %s: %v; printed %d bytes, last %s\n%s", record.Ref, record.WorkerID, record.Epoch, record.Status, record.Reach,
 			err, len(printed), types[len(types)-1], said)
 	}
 	return record
+}
+
+// last ends the process, and returns what it wrote: behind that, what each goroutine does.
+func (p *process) last() string {
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT) // it may be gone
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+	}
+	return p.stderr.String()
 }
 
 // until waits for a state.

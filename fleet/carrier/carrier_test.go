@@ -236,6 +236,33 @@ func TestAnObjectIsPutOnce(t *testing.T) {
 	}
 }
 
+// late is a writer that takes its time for the first piece.
+type late struct {
+	bytes.Buffer
+	pause time.Duration
+}
+
+func (l *late) Write(p []byte) (int, error) {
+	time.Sleep(l.pause)
+	l.pause = 0
+	return l.Buffer.Write(p)
+}
+
+// TestAnObjectMayTakeLong: longer than a request may, as over a slow line.
+func TestAnObjectMayTakeLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c, ctx := w.connect(alice), t.Context()
+	text := bytes.Repeat([]byte("0123456789"), 1<<17)
+	if err := w.hub.Put(ctx, alice, "src-x", bytes.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	got := late{pause: 5500 * time.Millisecond}
+	if err := c.Get(ctx, "src-x", &got); err != nil || !bytes.Equal(got.Bytes(), text) {
+		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
+	}
+}
+
 // TestAnOrderThatIsTakenBackDoesNotCome: nor does one come twice that was acknowledged.
 func TestAnOrderThatIsTakenBackDoesNotCome(t *testing.T) {
 	t.Parallel()

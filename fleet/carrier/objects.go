@@ -7,6 +7,7 @@ package carrier
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -16,12 +17,59 @@ import (
 	"ac/internal/fault"
 )
 
-// maxSilence is how many reads in a row may wait in vain, of 5 s each, before an object
-// counts as lost: the client library itself would wait for ever.
-const maxSilence = 4
+// Bounds of what the client library itself would wait for without end, or until the whole
+// transfer must be over: a request whose answer was lost with a connection, and a piece of an
+// object that does not come.
+const (
+	requestWithin = 5 * time.Second
+	pieceWithin   = 60 * time.Second
+	lookAfter     = 5 * time.Second // without a piece, whether the object is still that one
+)
 
-// errChanged says that the object was replaced or removed while it was read.
-var errChanged = errors.New("it was replaced while it was read")
+// Why a transfer ended that somebody waited for.
+var (
+	errChanged = errors.New("it was replaced while it was read")
+	errStalled = fmt.Errorf("nothing of it came for %s", pieceWithin)
+)
+
+// moving is a context for one object. The library takes the deadline of a context as how long
+// a single read may take, so this one is always near; progress and its end cancel it.
+type moving struct{ context.Context }
+
+// Deadline is lookAfter from now.
+func (moving) Deadline() (time.Time, bool) { return time.Now().Add(lookAfter), true }
+
+// move makes the context of a transfer. It ends with ctx, by done, and when progress was not
+// called for pieceWithin.
+func move(ctx context.Context) (m moving, progress, done func()) {
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	timer := time.AfterFunc(pieceWithin, func() { cancel(errStalled) })
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return moving{inner}, func() { timer.Reset(pieceWithin) }, func() {
+		stop()
+		timer.Stop()
+		cancel(context.Canceled)
+	}
+}
+
+// why is the reason for which a transfer ended, else the error that it ended with.
+func (m moving) why(err error) error {
+	if err != nil && m.Err() != nil {
+		return context.Cause(m)
+	}
+	return err
+}
+
+// counting calls progress for each piece that is read.
+type counting struct {
+	from     io.Reader
+	progress func()
+}
+
+func (c counting) Read(p []byte) (int, error) {
+	c.progress()
+	return c.from.Read(p)
+}
 
 // objects are what a connection does with objects. One of a name is put at a time.
 type objects struct {
@@ -38,16 +86,15 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 		return unavailable("store the object "+name, err)
 	}
 	defer done()
-	store, err := o.js.ObjectStore(ctx, bucket)
-	if err != nil {
-		return unavailable("store the object "+name, err)
-	}
-	there, err := store.GetInfo(ctx, name)
+	store, there, err := o.find(ctx, bucket, name)
 	if err == nil && time.Since(there.ModTime) < objectsFor/2 {
 		return nil
 	}
 	if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) {
-		_, err = store.Put(ctx, jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, from)
+		m, progress, done := move(ctx)
+		defer done()
+		_, err = store.Put(m, jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, counting{from, progress})
+		err = m.why(err)
 	}
 	if err != nil {
 		return unavailable("store the object "+name, err)
@@ -83,11 +130,19 @@ func (o *objects) claim(ctx context.Context, key [2]string) (done func(), err er
 	}
 }
 
-func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
-	store, err := o.js.ObjectStore(ctx, bucket)
-	if err == nil {
-		_, err = store.GetInfo(ctx, name)
+// find looks for an object. Its store is known where the object is not there, too.
+func (o *objects) find(ctx context.Context, bucket, name string) (store jetstream.ObjectStore, there *jetstream.ObjectInfo, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	if store, err = o.js.ObjectStore(ctx, bucket); err != nil {
+		return nil, nil, err
 	}
+	there, err = store.GetInfo(ctx, name)
+	return store, there, err
+}
+
+func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
+	_, _, err := o.find(ctx, bucket, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return false, nil
 	}
@@ -100,12 +155,15 @@ func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
 // get writes an object out. One that is replaced before anything of it came is read anew;
 // later, the half that came is in to, and the call fails.
 func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) error {
-	store, err := o.js.ObjectStore(ctx, bucket)
-	if err != nil {
-		return unavailable("read the object "+name, err)
-	}
 	for {
-		written, err := read(ctx, store, name, to)
+		store, there, err := o.find(ctx, bucket, name)
+		var written int64
+		if err == nil {
+			m, progress, done := move(ctx)
+			written, err = read(m, store, there.NUID, name, to, progress)
+			err = m.why(err)
+			done()
+		}
 		switch {
 		case err == nil:
 			return nil
@@ -118,26 +176,18 @@ func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) er
 	}
 }
 
-// read writes an object out once.
-func read(ctx context.Context, store jetstream.ObjectStore, name string, to io.Writer) (written int64, err error) {
-	// With a deadline, the library waits until then for a chunk, and not for 5 s.
-	undated, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, cancel)()
-	object, err := store.Get(undated, name)
+// read writes an object out once. id is the one that its name stood for.
+func read(ctx context.Context, store jetstream.ObjectStore, id, name string, to io.Writer, progress func()) (written int64, err error) {
+	object, err := store.Get(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, object.Close()) }()
-	info, err := object.Info()
-	if err != nil {
-		return 0, err
-	}
 	buffer := make([]byte, chunk)
-	for silence := 0; ; {
+	for {
 		n, readErr := object.Read(buffer)
 		if n > 0 {
-			silence = 0
+			progress()
 			wrote, err := to.Write(buffer[:n])
 			if written += int64(wrote); err != nil {
 				return written, err
@@ -146,27 +196,28 @@ func read(ctx context.Context, store jetstream.ObjectStore, name string, to io.W
 		switch {
 		case errors.Is(readErr, io.EOF):
 			return written, nil
-		case ctx.Err() != nil:
-			return written, context.Cause(ctx)
 		case readErr != nil:
 			return written, readErr
 		case n > 0:
 			continue
 		}
-		now, err := store.GetInfo(undated, name)
-		if err != nil {
+		asking, cancel := context.WithTimeout(ctx, requestWithin)
+		now, err := store.GetInfo(asking, name)
+		cancel()
+		switch {
+		case errors.Is(err, jetstream.ErrObjectNotFound):
 			return written, err
-		}
-		if now.NUID != info.NUID {
+		case err == nil && now.NUID != id:
 			return written, errChanged
-		}
-		if silence++; silence == maxSilence {
-			return written, errors.New("no more of it came")
+		case ctx.Err() != nil:
+			return written, ctx.Err()
 		}
 	}
 }
 
 func (o *objects) remove(ctx context.Context, bucket, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
 	store, err := o.js.ObjectStore(ctx, bucket)
 	if err == nil {
 		err = store.Delete(ctx, name)

@@ -46,11 +46,21 @@ func (a *attempt) receive(ctx context.Context, name, object string, want parcel.
 	if want.Size >= 0 {
 		limit = want.Size
 	}
-	if err := carrier.Get(ctx, object, &bounded{to: file, left: limit}); err != nil {
-		return err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
+	ctx, cancel := context.WithTimeoutCause(ctx, sourcesWithin, fmt.Errorf("gave up after %s", sourcesWithin))
+	defer cancel()
+	for {
+		err := carrier.Get(ctx, object, &bounded{to: file, left: limit})
+		_, seekErr := file.Seek(0, io.SeekStart)
+		if err == nil && seekErr == nil {
+			break
+		}
+		if seekErr != nil || !fault.Is(err, fleet.CarrierUnavailable) {
+			return errors.Join(err, seekErr)
+		}
+		// The hub may have died in the middle of it.
+		if truncateErr := file.Truncate(0); truncateErr != nil || !sleep(ctx, firstPause) {
+			return errors.Join(err, truncateErr)
+		}
 	}
 	got, err := parcel.Measure(file)
 	if err == nil && (got.SHA256 != want.SHA256 || (want.Size >= 0 && got.Size != want.Size)) {
