@@ -51,7 +51,7 @@ func withProgram(m runtimetest.Tests) int {
 	if err != nil {
 		panic(err) // no test can run
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // nothing else can be done
 	executable, err := os.Executable()
 	if err == nil {
 		err = link(executable, filepath.Join(dir, "program"))
@@ -102,7 +102,7 @@ type company struct {
 type process struct {
 	cmd    *exec.Cmd
 	ready  string
-	stderr *bytes.Buffer
+	stderr *output
 	exited chan struct{}
 }
 
@@ -186,8 +186,8 @@ func processesIn(folder string) (pids []string) {
 func (c *company) start(args ...string) *process {
 	c.t.Helper()
 	cmd := exec.Command(filepath.Join(c.bin, "ac-hub"), args...)
-	p := &process{cmd: cmd, stderr: &bytes.Buffer{}, exited: make(chan struct{})}
-	cmd.Stderr = &locked{to: p.stderr}
+	p := &process{cmd: cmd, stderr: &output{}, exited: make(chan struct{})}
+	cmd.Stderr = p.stderr
 	cmd.SysProcAttr = proc.NewGroup()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -211,16 +211,22 @@ func (c *company) start(args ...string) *process {
 	return p
 }
 
-// locked is a writer for several goroutines.
-type locked struct {
-	mu sync.Mutex
-	to io.Writer
+// output is what a program has written until now.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
 }
 
-func (l *locked) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.to.Write(text)
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // kill kills a program at once.

@@ -34,7 +34,7 @@ var (
 
 // moving is a context for one object. The library takes the deadline of a context as how long
 // a single read may take, so this one is always near; progress and its end cancel it.
-type moving struct{ context.Context }
+type moving struct{ context.Context } //nolint:containedctx // it is one
 
 // Deadline is lookAfter from now.
 func (moving) Deadline() (time.Time, bool) { return time.Now().Add(lookAfter), true }
