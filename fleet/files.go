@@ -175,7 +175,7 @@ type AttemptRecord struct {
 	Checkpoint  LogCheckpoint `json:"checkpoint"`
 	Stop        bool          `json:"stop,omitempty"`
 	FencedFor   string        `json:"fenced_for,omitempty"`
-	Taken       []string      `json:"taken,omitempty"` // objects that are here
+	Taken       []string      `json:"taken,omitempty"` // late objects that are here, or refused
 	// Order is what the worker is told, as long as it was not claimed or may be placed anew.
 	Order json.RawMessage `json:"order,omitempty"`
 	// End is the end of the attempt from its arrival until it is recorded.

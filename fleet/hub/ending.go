@@ -55,13 +55,16 @@ func (h *Hub) finish(l *launch) {
 		h.o.Log.Error("the end of a session cannot be read", "run", l.order.RunID, "error", err)
 		return
 	}
+	var results []events.Draft
 	if end.Results != nil {
-		h.takeResults(h.ctx, l, *end.Results)
+		results = h.takeResults(h.ctx, l, *end.Results)
 	}
 	if h.ctx.Err() != nil {
 		return // the next hub goes on with it
 	}
-	h.conclude(l, l.endOf(end), fleet.AttemptDone)
+	final := l.endOf(end)
+	final.Before = append(final.Before, results...)
+	h.conclude(l, final, fleet.AttemptDone)
 }
 
 // endOf is an end as the run's log has it. What a worker may not decide is left out.

@@ -13,6 +13,7 @@ import (
 	"ac/events"
 	"ac/fleet"
 	"ac/internal/fault"
+	"ac/workspace"
 )
 
 // errAwaited is why a parcel was given up that may come yet.
@@ -25,6 +26,12 @@ const lateWithin = 2 * time.Minute
 func (l *launch) keepAwaited(missing fleet.Results) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if missing == (fleet.Results{}) {
+		if l.record.Awaited == nil {
+			return nil
+		}
+		return l.set(func(r *fleet.AttemptRecord) { r.Awaited = nil }) // they came for this hub
+	}
 	order, err := json.Marshal(kept{l.order, l.placement, l.priority, l.tried, l.base, l.actors})
 	if err != nil {
 		return err
@@ -87,28 +94,24 @@ func (h *Hub) lateLaunch(record fleet.AttemptRecord) (*launch, error) {
 	return l, nil
 }
 
-// takeAwaited takes the parcels of an attempt that are awaited, each told before it is taken.
+// takeAwaited takes the parcels of an attempt that are awaited.
 func (h *Hub) takeAwaited(ctx context.Context, l *launch) {
 	missing := l.record.Awaited.Results
 	take := func(what string, o fleet.Object, use func(*os.File, *resultsPayload) error) {
 		if slices.Contains(l.record.Taken, o.Name) {
 			return
 		}
-		err := h.parcel(ctx, l, o, func(file *os.File) error {
-			payload := resultsPayload{WorkerID: l.at.worker, Epoch: l.at.epoch}
-			if err := use(file, &payload); err != nil {
-				return err
-			}
-			return l.tell(h.ctx, events.WorkerResults, payload)
-		})
-		if err == nil || ctx.Err() != nil || errors.Is(err, errAwaited) {
+		payload := resultsPayload{WorkerID: l.at.worker, Epoch: l.at.epoch}
+		err := h.parcel(ctx, l, o, func(file *os.File) error { return use(file, &payload) })
+		switch {
+		case err == nil:
+			err = l.takenObject(h.ctx, o.Name, events.WorkerResults, payload)
+		case ctx.Err() != nil, errors.Is(err, errAwaited):
 			return // the worker asks again
+		default: // it would be refused again
+			err = l.takenObject(h.ctx, o.Name, events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()})
 		}
-		err = l.tell(h.ctx, events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()})
-		if err == nil {
-			err = l.takenObject(o.Name) // it would be refused again
-		}
-		if err != nil {
+		if err != nil && h.ctx.Err() == nil {
 			h.faulty(err)
 		}
 	}
@@ -118,4 +121,32 @@ func (h *Hub) takeAwaited(ctx context.Context, l *launch) {
 	if missing.Worktree != nil {
 		take("worktree", missing.Worktree.Object, func(file *os.File, p *resultsPayload) error { return h.fetch(ctx, l, file, p) })
 	}
+}
+
+// takenObject notes that a late object is dealt with, and tells what became of it, as one
+// unit: a hub that dies on the way leaves neither, and the next one takes the object again.
+func (l *launch) takenObject(ctx context.Context, name, kind string, payload any) error {
+	draft, err := l.draft(l.h.w.Events, kind, payload)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	record, err := l.whole()
+	if err != nil {
+		return err
+	}
+	record.Taken = append(slices.Clone(record.Taken), name)
+	text, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	err = l.h.w.Update(ctx, func(u *workspace.Unit) error {
+		u.Append(l.name, draft)
+		return u.Write(fleet.AttemptFile(record.Attempt), text, 0o600)
+	})
+	if err == nil {
+		l.record.Taken = record.Taken
+	}
+	return err
 }

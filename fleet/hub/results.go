@@ -44,19 +44,24 @@ type resultsFailedPayload struct {
 // resultsRetry is how long a parcel is waited for before it is asked for again.
 const resultsRetry = time.Second
 
-// takeResults takes the results of a session, and tells what came. What does not come in
-// time, or is refused, fails the results, not the run.
-func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) {
+// takeResults takes the results of a session, and returns the events that tell what came;
+// they are to be recorded together with its end, so that a hub that dies before takes them
+// again and tells them once. What does not come in time, or is refused, fails the results,
+// not the run.
+func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) (told []events.Draft) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(h.settingsNow().ResultsWaitS)*time.Second)
 	defer cancel()
+	tell := func(kind string, payload any) {
+		draft, err := l.draft(h.w.Events, kind, payload)
+		if err != nil {
+			h.faulty(err)
+			return
+		}
+		told = append(told, draft)
+	}
 	payload := resultsPayload{WorkerID: l.at.worker, Epoch: l.at.epoch}
 	failed := func(what string, err error) {
-		if h.ctx.Err() != nil {
-			return // the next hub takes them
-		}
-		if err := l.tell(h.ctx, events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()}); err != nil {
-			h.faulty(err)
-		}
+		tell(events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()})
 	}
 	if r.Error != "" {
 		failed("worker", errors.New(r.Error))
@@ -80,20 +85,20 @@ func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) {
 			failed("worktree", err)
 		}
 	}
-	if missing != (fleet.Results{}) && h.ctx.Err() == nil {
-		if err := l.keepAwaited(missing); err != nil {
-			h.faulty(err)
-		}
+	if r.Outputs != nil || r.Worktree != nil {
+		tell(events.WorkerResults, payload)
 	}
-	if h.ctx.Err() == nil && (r.Outputs != nil || r.Worktree != nil) {
-		if err := l.tell(h.ctx, events.WorkerResults, payload); err != nil {
-			h.faulty(err)
-		}
+	if h.ctx.Err() != nil {
+		return nil // the next hub takes them
 	}
+	if err := l.keepAwaited(missing); err != nil {
+		h.faulty(err)
+	}
+	return told
 }
 
-// parcel reads an object, checks it, and has it used. It is taken from then on. An object
-// that is not there yet is waited for.
+// parcel reads an object, checks it, and has it used. An object that is not there yet is
+// waited for.
 func (h *Hub) parcel(ctx context.Context, l *launch, o fleet.Object, use func(*os.File) error) (err error) {
 	if !fleet.IsObject(o.Name) || o.Size < 0 || o.Size > h.settingsNow().ResultsMaxBytes {
 		return fault.New(fault.TooLarge, "the object %q has %d bytes", o.Name, o.Size)
@@ -118,10 +123,7 @@ func (h *Hub) parcel(ctx context.Context, l *launch, o fleet.Object, use func(*o
 		case <-time.After(resultsRetry):
 		}
 	}
-	if err := use(file); err != nil {
-		return err
-	}
-	return l.takenObject(o.Name)
+	return use(file)
 }
 
 // receive reads an object into a file and compares it with its name.
@@ -195,27 +197,14 @@ func (h *Hub) fetch(ctx context.Context, l *launch, file *os.File, payload *resu
 	return err
 }
 
-// takenObject notes that an object of a worker's is here. It is durable when it returns.
-func (l *launch) takenObject(name string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.set(func(r *fleet.AttemptRecord) { r.Taken = append(r.Taken, name) })
-}
-
-// objectTaken says whether an object of a worker is here, durable. What nothing waits for
-// counts as taken: it may be removed.
+// objectTaken says whether an object of a worker is here, durable, which it is once the end
+// of its session is recorded. What nothing waits for counts as taken: it may be removed.
 func (h *Hub) objectTaken(id string, p fleet.ObjectAsk) (reply fleet.ObjectReply, err error) {
 	if !fleet.IsObject(p.Name) {
 		return reply, fault.InvalidField("name", "is no object")
 	}
-	l := h.byAttempt(id, p.Attempt)
-	if l == nil {
-		return h.lateObject(id, p), nil
+	if h.byAttempt(id, p.Attempt) != nil {
+		return reply, nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, name := range l.record.Taken {
-		reply.Taken = reply.Taken || name == p.Name
-	}
-	return reply, nil
+	return h.lateObject(id, p), nil
 }

@@ -32,7 +32,8 @@ type RemoteEnd struct {
 	Conversation string
 	// Completion is how the last turn of a live session ended.
 	CompletionStatus, CompletionError string
-	// Before are the closing events that the worker wrote itself, in order; they are new.
+	// Before are the closing events that the worker wrote itself, in order, then what came of
+	// its results; they are new.
 	Before []events.Draft
 	// Lost: nobody reported it. What the log has open is closed, and its usage counts.
 	Lost bool
