@@ -59,14 +59,16 @@ func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (r
 		if err != nil {
 			return taken, err
 		}
-		return taken, f.keepSteer(ctx, run, p, &taken, at.step)
+		return taken, f.keepSteer(ctx, run, p, &taken, at)
 	}
-	return result, f.keepSteer(ctx, run, p, &result, "")
+	return result, f.keepSteer(ctx, run, p, &result, attempt{})
 }
 
-// keepSteer notes a text in the record and the log of a run. step is the one whose
-// attempt took it, "" for none yet; result is completed in that case.
-func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerRequest, result *session.SteerResult, step string) error {
+// keepSteer notes a text in the record and the log of a run. at is the attempt that took
+// it, the zero value for none yet; result is completed in that case. The step of the attempt
+// may be over by now: then what became of the text is told here, since nothing looks again.
+func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerRequest, result *session.SteerResult, at attempt) error {
+	step := at.step
 	_, err := f.change(ctx, run.ProjectID, run.ID, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
 		known, ok, err := runs.SaidBefore(f.Workspace, run, p.ClientMessageID)
 		if err != nil {
@@ -97,7 +99,12 @@ func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerReques
 		r.Steer = append(slices.Clone(r.Steer), doc.FlowSteer{
 			SteerID: event.ID, Text: p.Text, At: clock.Stamp(f.Workspace.Env.Clock.Now()), UsedBy: step,
 		})
-		return []Event{{"", draft}}, nil
+		told := []Event{{"", draft}}
+		if slices.ContainsFunc(r.Steps, func(s doc.FlowStep) bool { return s.Step == step && s.Over() }) {
+			said := func(s doc.FlowSteer) bool { return s.SteerID == event.ID }
+			told = append(told, endSteers(f.Workspace, r, said, at.run)...)
+		}
+		return told, nil
 	})
 	return err
 }
@@ -143,15 +150,23 @@ func (f Flows) atWork(record doc.WorkflowRun) (list []attempt) {
 // settleSteers tells what became of the texts that the attempts of a step were given
 // while they worked. One that no agent took waits for the next task.
 func (e *engine) settleSteers(w *workspace.Workspace, step string, found doc.Job) {
-	r := &e.d.Record
 	given := func(s doc.FlowSteer) bool { return s.UsedBy == step }
+	attempts := make([]string, len(found.Attempts))
+	for i, a := range found.Attempts {
+		attempts[i] = a.RunID
+	}
+	e.d.Events = append(e.d.Events, endSteers(w, &e.d.Record, given, attempts...)...)
+}
+
+// endSteers is settleSteers for the texts that given chooses, of the runs of some attempts.
+func endSteers(w *workspace.Workspace, r *doc.WorkflowRun, given func(doc.FlowSteer) bool, attempts ...string) (told []Event) {
 	if !slices.ContainsFunc(r.Steer, given) {
-		return
+		return nil
 	}
 	applied, dropped := map[string]steerEnd{}, map[string]bool{}
-	for _, a := range found.Attempts {
+	for _, run := range attempts {
 		// A log that cannot be read leaves its texts with the step.
-		_ = session.EachEvent(w, workspace.LogFile(r.ProjectID, a.RunID), func(kind string, line []byte) {
+		_ = session.EachEvent(w, workspace.LogFile(r.ProjectID, run), func(kind string, line []byte) {
 			var event struct{ Payload steerEnd }
 			if (kind != events.SteerApplied && kind != events.SteerDiscarded) || json.Unmarshal(line, &event) != nil {
 				return
@@ -167,11 +182,12 @@ func (e *engine) settleSteers(w *workspace.Workspace, step string, found doc.Job
 	for i := range r.Steer {
 		s := &r.Steer[i]
 		if end, ok := applied[s.SteerID]; ok && given(*s) {
-			e.tell(events.SteerApplied, end)
+			told = append(told, Event{events.SteerApplied, end})
 		} else if dropped[s.SteerID] && given(*s) {
 			s.UsedBy = ""
 		}
 	}
+	return told
 }
 
 // useSteers gives the texts that wait to a step that begins.
