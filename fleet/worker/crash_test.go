@@ -80,9 +80,13 @@ func (s *site) state(o fleet.Order) string {
 // givesUp runs a worker that finds an attempt which was never started.
 func (s *site) givesUp(o fleet.Order) {
 	s.t.Helper()
+	var before int // as the dead worker may have acknowledged it
+	s.hub.do(func() { before = s.hub.acked[o.Attempt] })
 	s.begin()
 	s.hub.order(o) // it was not acknowledged, or comes again
-	s.hub.until("it is given up", func() bool { return len(s.hub.attempts[o.Attempt].gaveUp) > 0 && s.hub.acked[o.Attempt] > 0 })
+	s.hub.until("it is given up", func() bool {
+		return len(s.hub.attempts[o.Attempt].gaveUp) > 0 && s.hub.acked[o.Attempt] > before
+	})
 	s.hub.until("it is forgotten, however often it came", func() bool { return s.state(o) == "" })
 	if err := s.end(); err != nil {
 		s.t.Fatal(err)
