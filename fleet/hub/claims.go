@@ -31,7 +31,9 @@ func (h *Hub) claim(ctx context.Context, id string, p fleet.GiveUp) (reply fleet
 		if p.Refused != "" {
 			reason = withdrawnRefused
 		}
-		h.giveUp(ctx, id, p.Attempt, reason)
+		if h.giveUp(ctx, id, p.Attempt, reason); h.waits(id, p.Attempt) {
+			return reply, fault.New(fleet.NoWorker, "no worker takes the session yet") // it is said again
+		}
 		return fleet.ClaimReply{Answer: fleet.Refused}, nil
 	}
 	l := h.byAttempt(id, p.Attempt)
@@ -96,23 +98,34 @@ func (l *launch) grant(ctx context.Context, p fleet.GiveUp) error {
 
 // giveUp takes an attempt back that was not started, and places the session anew.
 func (h *Hub) giveUp(ctx context.Context, id, attempt, reason string) {
+	if !h.waits(id, attempt) {
+		return
+	}
 	l := h.byAttempt(id, attempt)
 	if l == nil {
-		return
+		return // meanwhile
 	}
 	l.mu.Lock()
-	due := l.id() == attempt && l.live() && (l.record.State == fleet.AttemptPlaced || l.record.State == fleet.AttemptClaimed)
 	stopped := l.record.Stop
 	l.mu.Unlock()
-	if !due {
-		return
-	}
 	if stopped {
 		h.endUnstarted(l, nil)
 		return
 	}
 	h.used(id, false)
 	h.withdraw(ctx, l, attempt, reason)
+}
+
+// waits reports whether an attempt that was given up is still the session's: its worker
+// forgets it only once it is durable that another one was placed.
+func (h *Hub) waits(id, attempt string) bool {
+	l := h.byAttempt(id, attempt)
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.id() == attempt && l.live() && (l.record.State == fleet.AttemptPlaced || l.record.State == fleet.AttemptClaimed)
 }
 
 // replaceRetry is how often a worker is looked for that takes a session which was not started.

@@ -157,6 +157,40 @@ func TestNeverStartedWhileNobodyIsThere(t *testing.T) {
 	s.until("it has ended", func() bool { return s.record(order).Status == doc.StatusEnded })
 }
 
+// TestGivenUpTwice: a hub that ends while nobody takes the session has not said that it
+// knows of it, so that the next one is told, too.
+func TestGivenUpTwice(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fleet.Settings{})
+	m := s.invite(fleet.InviteRequest{Name: "box", Slots: 1})
+	order := s.run("true")
+	s.place(order)
+	o := m.take()
+	m.claim(o)
+	must[json.RawMessage](s, fleet.HubDrain, fleet.DrainRequest{WorkerID: m.id, On: true})
+	giveUp := func() fleet.ClaimReply {
+		claim := fleet.Claim{Stamp: m.stamp(), Attempt: o.Attempt, Epoch: o.Epoch, Instance: "i"}
+		return ask[fleet.ClaimReply](m, fleet.AskClaim, &fleet.GiveUp{Claim: claim, NeverStarted: true})
+	}
+	if reply := giveUp(); reply.Answer != "" || reply.Reason != string(fleet.NoWorker) {
+		t.Fatalf("%+v", reply)
+	}
+	s.stop()
+	s.start()
+	m.c.Close()
+	m.connect()
+	m.hello()
+	giveUp()
+	must[json.RawMessage](s, fleet.HubDrain, fleet.DrainRequest{WorkerID: m.id, On: false})
+	again := m.take()
+	if reply := giveUp(); again.Epoch != 2 || reply.Answer != fleet.Refused {
+		t.Errorf("epoch %d, %+v", again.Epoch, reply)
+	}
+	m.claim(again)
+	m.end(again, 0)
+	s.until("it has ended", func() bool { return s.record(order).Status == doc.StatusEnded })
+}
+
 // TestAStopBeforeTheClaim: nothing is started.
 func TestAStopBeforeTheClaim(t *testing.T) {
 	t.Parallel()
