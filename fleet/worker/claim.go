@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ac/fleet"
@@ -73,6 +74,10 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 		w.refuse(ctx, message, order, err)
 		return
 	}
+	if w.holds(order) {
+		_ = message.Later() // it comes again by itself
+		return
+	}
 	r := record{
 		Attempt: message.Attempt, State: stateTaken, Order: order, Taken: w.spool.Env.Clock.Now().UnixMilli(),
 		LeaseS: order.LeaseS, OnCutOff: order.OnCutOff, HeardAt: w.host.Elapsed().Milliseconds(),
@@ -88,6 +93,12 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 	w.attempts[a.id] = a
 	w.mu.Unlock()
 	w.work.Go(func() { a.run(ctx) })
+}
+
+// holds reports whether an earlier attempt at the same session is not over here: one that was
+// given up, and waits to hear that it may go. They would take each other's session for theirs.
+func (w *Worker) holds(order fleet.Order) bool {
+	return slices.ContainsFunc(w.all(), func(a *attempt) bool { return a.ordered.SessionRef == order.SessionRef && a.live() })
 }
 
 func (w *Worker) full() bool {

@@ -136,6 +136,30 @@ func TestDeathBetweenClaimAndStart(t *testing.T) {
 	s.givesUp(o)
 }
 
+// TestOrderedAgainMeanwhile: a session that a worker gave up comes back to it before it knows
+// that it may forget the attempt. It waits for that.
+func TestOrderedAgainMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	o := s.order("echo one")
+	s.dieAt(o, false)
+	s.hub.do(func() { s.hub.attempt(o.Attempt).waits = true })
+	s.begin()
+	s.hub.until("it is given up", func() bool { return len(s.hub.attempts[o.Attempt].gaveUp) > 0 })
+	again := o
+	again.Epoch++
+	again.Attempt = fleet.Attempt(o.ProjectID, o.RunID, o.SessionRef, again.Epoch)
+	s.hub.order(again)
+	s.hub.until("the order is put back", func() bool { return s.hub.putBack[again.Attempt] > 1 })
+	s.hub.do(func() { s.hub.attempt(o.Attempt).waits = false })
+	if end := s.settled(again); end.Status != doc.StatusEnded || s.text(again) != "one\n" || s.started() != 1 {
+		t.Errorf("%s, %q, started %d times", end.Status, s.text(again), s.started())
+	}
+	if len(s.text(o)) > 0 || s.state(o) != "" {
+		t.Errorf("the attempt before is %s, and said %q", s.state(o), s.text(o))
+	}
+}
+
 func TestDeathBeforeTheSupervisorStarted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

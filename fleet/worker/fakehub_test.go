@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"ac/fleet"
 	"ac/internal/fault"
@@ -31,6 +32,7 @@ type fakeHub struct {
 	seen     map[string]bool
 	queue    []fleet.OrderMessage
 	acked    map[string]int
+	putBack  map[string]int
 	queued   chan struct{}
 	changed  chan struct{} // closed at each change, and made anew
 	links    []*fakeLink
@@ -50,6 +52,7 @@ type fakeAttempt struct {
 	claims   int
 	gaveUp   []fleet.GiveUp
 	refused  string // why claims are refused
+	waits    bool   // what it gave up is not placed anew yet
 	fenced   bool
 	stop     bool
 	drafts   []fleet.Draft
@@ -63,7 +66,7 @@ type fakeAttempt struct {
 func newFakeHub(t *testing.T) *fakeHub {
 	t.Helper()
 	return &fakeHub{
-		t: t, attempts: map[string]*fakeAttempt{}, objects: map[string][]byte{}, seen: map[string]bool{}, acked: map[string]int{},
+		t: t, attempts: map[string]*fakeAttempt{}, objects: map[string][]byte{}, seen: map[string]bool{}, acked: map[string]int{}, putBack: map[string]int{},
 		queued: make(chan struct{}, 1), changed: make(chan struct{}), limits: map[string]fleet.Allowance{},
 		settings: fleet.Settings{BeatMS: 100, UnreachableAfterMS: 300, LeaseMarginMS: 5000},
 	}
@@ -132,7 +135,8 @@ func (h *fakeHub) order(o fleet.Order) {
 			return nil
 		}
 		message.Later = func() error {
-			h.do(func() { h.queue = append(h.queue, message) })
+			h.do(func() { h.putBack[o.Attempt]++ })
+			time.AfterFunc(5*time.Millisecond, func() { h.do(func() { h.queue = append(h.queue, message) }) })
 			return nil
 		}
 		h.queue = append(h.queue, message)
@@ -296,6 +300,9 @@ func (h *fakeHub) claim(ok fleet.Reply, body []byte) (any, error) {
 	a := h.attempt(ask.Attempt)
 	if ask.NeverStarted || ask.Refused != "" {
 		a.gaveUp = append(a.gaveUp, ask)
+		if a.waits {
+			return fleet.ClaimReply{Reply: fleet.Reply{Seq: ok.Seq, Reason: string(fleet.NoWorker), Error: "not yet"}}, nil
+		}
 		return fleet.ClaimReply{Reply: ok, Answer: fleet.Refused}, nil
 	}
 	a.claims++
