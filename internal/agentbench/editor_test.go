@@ -34,6 +34,17 @@ func (c *company) attach() *editor {
 // dialect serves a dialect by a process of its own, and connects to it.
 func (c *company) dialect(name string) *websocket.Conn {
 	c.t.Helper()
+	return c.dial(c.daemon(name).url)
+}
+
+// daemon is a process that serves a dialect.
+type daemon struct {
+	url string
+	cmd *exec.Cmd
+}
+
+func (c *company) daemon(name string) *daemon {
+	c.t.Helper()
 	cmd := exec.Command(acBinary, "dialect:serve", name, c.dir, "--project", c.project, "--listen", "127.0.0.1:0")
 	cmd.Env, cmd.Dir, cmd.Stderr = c.environ, c.home, os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -43,17 +54,32 @@ func (c *company) dialect(name string) *websocket.Conn {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			c.t.Errorf("the daemon ended: %v", err)
-		}
-	})
+	d := &daemon{cmd: cmd}
+	c.t.Cleanup(func() { d.end(c.t, syscall.SIGTERM) })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	url, found := strings.CutPrefix(strings.TrimSpace(line), "AgentCompany "+name+": ")
 	if err != nil || !found {
 		c.t.Fatalf("%q (%v)", line, err)
 	}
+	d.url = url
+	return d
+}
+
+// end ends the daemon, once.
+func (d *daemon) end(t *testing.T, by syscall.Signal) {
+	if d.cmd == nil {
+		return
+	}
+	_ = d.cmd.Process.Signal(by)
+	if err := d.cmd.Wait(); err != nil && by == syscall.SIGTERM {
+		t.Errorf("the daemon ended: %v", err)
+	}
+	d.cmd = nil
+}
+
+// dial connects to a socket of a daemon.
+func (c *company) dial(url string) *websocket.Conn {
+	c.t.Helper()
 	conn, answer, err := websocket.Dial(c.t.Context(), url, nil)
 	if err != nil {
 		c.t.Fatal(err)
