@@ -37,6 +37,7 @@ func newPeer(t testing.TB) *peer { return newPeerWith(t, func(*Server) {}) }
 // newPeerWith lets the test change the server before it serves.
 func newPeerWith(t testing.TB, change func(*Server)) *peer {
 	t.Helper()
+	t.TempDir() // a test's directories go together, at the place of its first one: after the server
 	serverIn, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
