@@ -94,14 +94,31 @@ func IsWorkspace(fsys durable.FS) bool {
 // Open opens the workspace in a directory. Any other directory is
 // fault.NotAWorkspace. Nothing is created.
 func Open(env Env, dir string) (*Workspace, error) {
-	fsys, err := env.FS(dir)
+	for {
+		fsys, err := env.FS(dir)
+		if err != nil {
+			return nil, notAWorkspace(dir, err)
+		}
+		if IsWorkspace(fsys) {
+			return newWorkspace(env, dir, fsys), nil
+		}
+		replaced := replacedAt(dir, fsys)
+		if err := fsys.Close(); err != nil || !replaced {
+			return nil, notAWorkspace(dir, err)
+		}
+	}
+}
+
+// Replaced reports whether there is another directory by now where the workspace was opened.
+func (w *Workspace) Replaced() bool { return replacedAt(w.dir, w.FS) }
+
+func replacedAt(dir string, fsys durable.FS) bool {
+	opened, err := fsys.Stat(".")
 	if err != nil {
-		return nil, notAWorkspace(dir, err)
+		return false
 	}
-	if !IsWorkspace(fsys) {
-		return nil, notAWorkspace(dir, fsys.Close())
-	}
-	return newWorkspace(env, dir, fsys), nil
+	now, err := os.Stat(dir)
+	return err == nil && !durable.SameFile(opened, now)
 }
 
 func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {

@@ -12,6 +12,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -104,7 +105,7 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 	if err := o.apart(); err != nil {
 		return false, err
 	}
-	entries, err := os.ReadDir(o.To)
+	empty, err := isEmpty(o.To)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -112,7 +113,7 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 		return false, fault.New(fault.Conflict, "%s is not a directory", o.To)
 	case err != nil:
 		return false, fault.New(fault.IO, "cannot look at %s: %w", o.To, err)
-	case len(entries) == 0:
+	case empty:
 		return false, nil
 	case !o.Force:
 		return false, fault.New(fault.NotEmpty, "%s is not empty; nothing was changed (choose another directory, or force to replace the workspace there)", o.To)
@@ -131,6 +132,31 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 		err = o.Busy(target)
 	}
 	return true, errors.Join(err, target.Close())
+}
+
+// isEmpty reports whether a directory is empty, and not just one that is removed after another
+// was put in its place.
+func isEmpty(dir string) (empty bool, err error) {
+	for {
+		f, err := os.Open(dir) //nolint:gosec // the target that the caller named
+		if err != nil {
+			return false, err
+		}
+		entries, err := f.Readdirnames(1)
+		opened, statErr := f.Stat()
+		_ = f.Close() // was only read
+		switch {
+		case statErr != nil:
+			return false, statErr
+		case len(entries) > 0:
+			return false, nil
+		case !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist): // which a removed one answers
+			return false, err
+		}
+		if now, err := os.Stat(dir); err != nil || os.SameFile(opened, now) {
+			return err == nil, err
+		}
+	}
 }
 
 // fill copies the source into the new tree and creates what is missing there.
@@ -184,20 +210,35 @@ func (o Order) complete(into durable.FS) error {
 }
 
 // replace exchanges the target for the new tree while no other process writes
-// there.
-func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) (err error) {
-	target, err := workspace.Open(o.Env, o.To)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, target.Close()) }()
-	if !durable.Exists(target.FS, workspace.LocksDir) {
-		return site.Replace() // an inactive copy
-	}
-	return target.Update(ctx, func(*workspace.Unit) error {
-		if err := o.Busy(target); err != nil {
+// there. A target that another transfer has replaced meanwhile is opened anew.
+func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) error {
+	for {
+		target, err := workspace.Open(o.Env, o.To)
+		if err != nil {
 			return err
 		}
+		placed, err := o.replaceAt(ctx, site, target)
+		again := !placed && target.Replaced()
+		if closeErr := target.Close(); !again || closeErr != nil {
+			return errors.Join(err, closeErr)
+		}
+	}
+}
+
+// replaceAt replaces one target, unless it no longer is the one.
+func (o Order) replaceAt(ctx context.Context, site *workspace.TreeSwap, target *workspace.Workspace) (placed bool, err error) {
+	if !durable.Exists(target.FS, workspace.LocksDir) {
+		if target.Replaced() {
+			return false, nil
+		}
+		return true, site.Replace() // an inactive copy
+	}
+	err = target.Update(ctx, func(*workspace.Unit) error {
+		if err := o.Busy(target); err != nil || target.Replaced() {
+			return err
+		}
+		placed = true
 		return site.Replace()
 	})
+	return placed, err
 }
