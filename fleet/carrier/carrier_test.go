@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -259,6 +260,48 @@ func TestAnObjectMayTakeLong(t *testing.T) {
 	}
 	got := late{pause: 5500 * time.Millisecond}
 	if err := c.Get(ctx, "src-x", &got); err != nil || !bytes.Equal(got.Bytes(), text) {
+		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
+	}
+}
+
+// behind does something once all was read.
+type behind struct {
+	from *bytes.Reader
+	once sync.Once
+	do   func()
+}
+
+func (b *behind) Read(p []byte) (int, error) {
+	if b.from.Len() == 0 {
+		b.once.Do(b.do)
+	}
+	return b.from.Read(p)
+}
+
+// TestAnObjectIsPutAgainAfterACut: what was lost with a connection is not waited for.
+func TestAnObjectIsPutAgainAfterACut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.connect(alice)
+	text := bytes.Repeat([]byte("0123456789"), 1<<20)
+	again := func() {
+		select {
+		case <-c.Connections(): // the first one
+		default:
+		}
+		w.stop()
+		w.start()
+		<-c.Connections()
+	}
+	err := c.Put(t.Context(), "out-x", &behind{from: bytes.NewReader(text), do: again})
+	if err != nil && strings.Contains(err.Error(), "nothing of it came") {
+		t.Error(err)
+	}
+	for err != nil {
+		err = c.Put(t.Context(), "out-x", bytes.NewReader(text))
+	}
+	var got bytes.Buffer
+	if err := w.hub.Get(t.Context(), alice, "out-x", &got); err != nil || !bytes.Equal(got.Bytes(), text) {
 		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
 	}
 }

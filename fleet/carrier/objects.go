@@ -30,6 +30,7 @@ const (
 var (
 	errChanged = errors.New("it was replaced while it was read")
 	errStalled = fmt.Errorf("nothing of it came for %s", pieceWithin)
+	errCut     = errors.New("the connection was lost meanwhile")
 )
 
 // moving is a context for one object. The library takes the deadline of a context as how long
@@ -75,26 +76,44 @@ func (c counting) Read(p []byte) (int, error) {
 type objects struct {
 	js jetstream.JetStream
 
-	mu      sync.Mutex
-	putting map[[2]string]chan struct{} // by store and name; closed when it is done
+	mu       sync.Mutex
+	putting  map[[2]string]putting // by store and name
+	doubtful map[[2]string]bool    // by store and name: a put of it failed, and may have left it in parts
 }
 
-// put stores an object, unless it is there and stays for long enough.
+// putting is an object that is being put.
+type putting struct {
+	over   chan struct{} // closed when it is done
+	cancel context.CancelCauseFunc
+}
+
+// reconnected ends what is being put: answers that were lost with the connection before would
+// be waited for.
+func (o *objects) reconnected() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range o.putting {
+		p.cancel(errCut)
+	}
+}
+
+// put stores an object, unless it is there and stays for long enough. One that an earlier put
+// may have left in parts is replaced.
 func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) error {
-	done, err := o.claim(ctx, [2]string{bucket, name})
+	key := [2]string{bucket, name}
+	ctx, done, err := o.claim(ctx, key)
 	if err != nil {
 		return unavailable("store the object "+name, err)
 	}
 	defer done()
 	store, there, err := o.find(ctx, bucket, name)
-	if err == nil && time.Since(there.ModTime) < objectsFor/2 {
+	if err == nil && !o.doubts(key) && time.Since(there.ModTime) < objectsFor/2 {
 		return nil
 	}
 	if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) {
-		m, progress, done := move(ctx)
-		defer done()
-		_, err = store.Put(m, jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, counting{from, progress})
-		err = m.why(err)
+		o.doubt(key, true)
+		err = o.write(ctx, store, name, from)
+		o.doubt(key, err != nil)
 	}
 	if err != nil {
 		return unavailable("store the object "+name, err)
@@ -102,30 +121,75 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 	return nil
 }
 
-// claim waits until nobody else of the connection puts the object.
-func (o *objects) claim(ctx context.Context, key [2]string) (done func(), err error) {
+// write stores an object. The library takes pieces for stored whose answers were lost with a
+// connection, so an object is whole only if it went over one of them.
+func (o *objects) write(ctx context.Context, store jetstream.ObjectStore, name string, from io.Reader) error {
+	m, progress, done := move(ctx)
+	defer done()
+	connection := o.js.Conn().Stats().Reconnects
+	_, err := store.Put(m, jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, counting{from, progress})
+	if err == nil && o.js.Conn().Stats().Reconnects != connection {
+		return errCut
+	}
+	return m.why(err)
+}
+
+func (o *objects) doubt(key [2]string, doubtful bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !doubtful {
+		delete(o.doubtful, key)
+		return
+	}
+	if o.doubtful == nil {
+		o.doubtful = map[[2]string]bool{}
+	}
+	o.doubtful[key] = true
+}
+
+func (o *objects) doubts(key [2]string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.doubtful[key]
+}
+
+// drop removes an object, so that it is put anew.
+func (o *objects) drop(ctx context.Context, store jetstream.ObjectStore, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
+	defer cancel()
+	if err := store.Delete(ctx, name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	return nil
+}
+
+// claim waits until nobody else of the connection puts the object. The context that it returns
+// ends with the connection, too.
+func (o *objects) claim(ctx context.Context, key [2]string) (putter context.Context, done func(), err error) {
 	for {
 		o.mu.Lock()
-		other := o.putting[key]
-		if other == nil {
-			mine := make(chan struct{})
+		other, busy := o.putting[key]
+		if !busy {
+			mine := putting{over: make(chan struct{})}
+			putter, mine.cancel = context.WithCancelCause(ctx)
 			if o.putting == nil {
-				o.putting = map[[2]string]chan struct{}{}
+				o.putting = map[[2]string]putting{}
 			}
 			o.putting[key] = mine
 			o.mu.Unlock()
-			return func() {
+			return putter, func() {
 				o.mu.Lock()
 				defer o.mu.Unlock()
 				delete(o.putting, key)
-				close(mine)
+				mine.cancel(nil)
+				close(mine.over)
 			}, nil
 		}
 		o.mu.Unlock()
 		select {
-		case <-other:
+		case <-other.over:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 	}
 }
@@ -143,7 +207,7 @@ func (o *objects) find(ctx context.Context, bucket, name string) (store jetstrea
 
 func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
 	_, _, err := o.find(ctx, bucket, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
+	if errors.Is(err, jetstream.ErrObjectNotFound) || err == nil && o.doubts([2]string{bucket, name}) {
 		return false, nil
 	}
 	if err != nil {
@@ -170,6 +234,8 @@ func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) er
 		case errors.Is(err, jetstream.ErrObjectNotFound):
 			return fault.New(fault.NotFound, "the object %s does not exist", name)
 		case written == 0 && errors.Is(err, errChanged):
+		case errors.Is(err, jetstream.ErrDigestMismatch): // pieces of it are lost
+			return unavailable("read the object "+name, errors.Join(err, o.drop(ctx, store, name)))
 		default:
 			return unavailable("read the object "+name, err)
 		}
@@ -220,9 +286,9 @@ func (o *objects) remove(ctx context.Context, bucket, name string) error {
 	defer cancel()
 	store, err := o.js.ObjectStore(ctx, bucket)
 	if err == nil {
-		err = store.Delete(ctx, name)
+		err = o.drop(ctx, store, name)
 	}
-	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+	if err != nil {
 		return unavailable("remove the object "+name, err)
 	}
 	return nil

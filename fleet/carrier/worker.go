@@ -40,7 +40,10 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	o := append(options("ac-worker", link.Key), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
-		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) { w.connected() }))
+		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) {
+			w.objects.reconnected()
+			w.connected()
+		}))
 	conn, err := nats.Connect(strings.Join(link.URLs, ","), o...)
 	if err != nil {
 		w.cancel()
