@@ -264,6 +264,49 @@ func TestAnObjectMayTakeLong(t *testing.T) {
 	}
 }
 
+// cut ends the server, starts it again, and waits until the worker is back.
+func (w *world) cut(c fleet.WorkerCarrier) {
+	select {
+	case <-c.Connections(): // the first one
+	default:
+	}
+	w.stop()
+	w.start()
+	<-c.Connections()
+}
+
+// ahead does something before anything is written.
+type ahead struct {
+	bytes.Buffer
+	once sync.Once
+	do   func()
+}
+
+func (a *ahead) Write(p []byte) (int, error) {
+	a.once.Do(a.do)
+	return a.Buffer.Write(p)
+}
+
+// TestAnObjectIsReadAgainAfterACut: pieces are not waited for that nobody sends any more.
+func TestAnObjectIsReadAgainAfterACut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.connect(alice)
+	text := bytes.Repeat([]byte("0123456789"), 1<<20)
+	if err := w.hub.Put(t.Context(), alice, "in-x", bytes.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	got := &ahead{do: func() { w.cut(c) }}
+	err := c.Get(t.Context(), "in-x", got)
+	if err == nil || !fault.Is(err, fleet.CarrierUnavailable) || strings.Contains(err.Error(), "nothing of it came") {
+		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
+	}
+	got.Reset()
+	if err := c.Get(t.Context(), "in-x", got); err != nil || !bytes.Equal(got.Bytes(), text) {
+		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
+	}
+}
+
 // behind does something once all was read.
 type behind struct {
 	from *bytes.Reader
@@ -284,16 +327,7 @@ func TestAnObjectIsPutAgainAfterACut(t *testing.T) {
 	w := newWorld(t)
 	c := w.connect(alice)
 	text := bytes.Repeat([]byte("0123456789"), 1<<20)
-	again := func() {
-		select {
-		case <-c.Connections(): // the first one
-		default:
-		}
-		w.stop()
-		w.start()
-		<-c.Connections()
-	}
-	err := c.Put(t.Context(), "out-x", &behind{from: bytes.NewReader(text), do: again})
+	err := c.Put(t.Context(), "out-x", &behind{from: bytes.NewReader(text), do: func() { w.cut(c) }})
 	if err != nil && strings.Contains(err.Error(), "nothing of it came") {
 		t.Error(err)
 	}

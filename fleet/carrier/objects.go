@@ -77,23 +77,36 @@ type objects struct {
 	js jetstream.JetStream
 
 	mu       sync.Mutex
-	putting  map[[2]string]putting // by store and name
-	doubtful map[[2]string]bool    // by store and name: a put of it failed, and may have left it in parts
+	putting  map[[2]string]chan struct{} // by store and name; closed when it is done
+	doubtful map[[2]string]bool          // by store and name: a put of it failed, and may have left it in parts
+	kept     context.Context             //nolint:containedctx // ends with the connection as it is now
+	lose     context.CancelCauseFunc
 }
 
-// putting is an object that is being put.
-type putting struct {
-	over   chan struct{} // closed when it is done
-	cancel context.CancelCauseFunc
-}
-
-// reconnected ends what is being put: answers that were lost with the connection before would
-// be waited for.
+// reconnected ends what was under way on the connection before: answers that were lost with it
+// would be waited for, and pieces that nobody sends any more.
 func (o *objects) reconnected() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, p := range o.putting {
-		p.cancel(errCut)
+	if o.lose != nil {
+		o.lose(errCut)
+	}
+	o.kept, o.lose = context.WithCancelCause(context.Background())
+}
+
+// whileKept is a context that ends with the connection, too.
+func (o *objects) whileKept(ctx context.Context) (inner context.Context, done func()) {
+	o.mu.Lock()
+	if o.kept == nil {
+		o.kept, o.lose = context.WithCancelCause(context.Background())
+	}
+	kept := o.kept
+	o.mu.Unlock()
+	inner, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(kept, func() { cancel(context.Cause(kept)) })
+	return inner, func() {
+		stop()
+		cancel(context.Canceled)
 	}
 }
 
@@ -101,11 +114,13 @@ func (o *objects) reconnected() {
 // may have left in parts is replaced.
 func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) error {
 	key := [2]string{bucket, name}
-	ctx, done, err := o.claim(ctx, key)
+	done, err := o.claim(ctx, key)
 	if err != nil {
 		return unavailable("store the object "+name, err)
 	}
 	defer done()
+	ctx, over := o.whileKept(ctx)
+	defer over()
 	store, there, err := o.find(ctx, bucket, name)
 	if err == nil && !o.doubts(key) && time.Since(there.ModTime) < objectsFor/2 {
 		return nil
@@ -163,33 +178,30 @@ func (o *objects) drop(ctx context.Context, store jetstream.ObjectStore, name st
 	return nil
 }
 
-// claim waits until nobody else of the connection puts the object. The context that it returns
-// ends with the connection, too.
-func (o *objects) claim(ctx context.Context, key [2]string) (putter context.Context, done func(), err error) {
+// claim waits until nobody else of the connection puts the object.
+func (o *objects) claim(ctx context.Context, key [2]string) (done func(), err error) {
 	for {
 		o.mu.Lock()
 		other, busy := o.putting[key]
 		if !busy {
-			mine := putting{over: make(chan struct{})}
-			putter, mine.cancel = context.WithCancelCause(ctx)
+			over := make(chan struct{})
 			if o.putting == nil {
-				o.putting = map[[2]string]putting{}
+				o.putting = map[[2]string]chan struct{}{}
 			}
-			o.putting[key] = mine
+			o.putting[key] = over
 			o.mu.Unlock()
-			return putter, func() {
+			return func() {
 				o.mu.Lock()
 				defer o.mu.Unlock()
 				delete(o.putting, key)
-				mine.cancel(nil)
-				close(mine.over)
+				close(over)
 			}, nil
 		}
 		o.mu.Unlock()
 		select {
-		case <-other.over:
+		case <-other:
 		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -216,30 +228,37 @@ func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
 	return true, nil
 }
 
-// get writes an object out. One that is replaced before anything of it came is read anew;
-// later, the half that came is in to, and the call fails.
+// get writes an object out. Where it is replaced, or the connection lost, before anything of it
+// came it is read anew; later, the half that came is in to, and the call fails.
 func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) error {
 	for {
-		store, there, err := o.find(ctx, bucket, name)
-		var written int64
-		if err == nil {
-			m, progress, done := move(ctx)
-			written, err = read(m, store, there.NUID, name, to, progress)
-			err = m.why(err)
-			done()
-		}
+		written, err := o.getOnce(ctx, bucket, name, to)
 		switch {
 		case err == nil:
 			return nil
 		case errors.Is(err, jetstream.ErrObjectNotFound):
 			return fault.New(fault.NotFound, "the object %s does not exist", name)
-		case written == 0 && errors.Is(err, errChanged):
-		case errors.Is(err, jetstream.ErrDigestMismatch): // pieces of it are lost
-			return unavailable("read the object "+name, errors.Join(err, o.drop(ctx, store, name)))
+		case written == 0 && (errors.Is(err, errChanged) || errors.Is(err, errCut)):
 		default:
 			return unavailable("read the object "+name, err)
 		}
 	}
+}
+
+func (o *objects) getOnce(ctx context.Context, bucket, name string, to io.Writer) (written int64, err error) {
+	ctx, over := o.whileKept(ctx)
+	defer over()
+	store, there, err := o.find(ctx, bucket, name)
+	if err != nil {
+		return 0, err
+	}
+	m, progress, done := move(ctx)
+	defer done()
+	written, err = read(m, store, there.NUID, name, to, progress)
+	if errors.Is(err, jetstream.ErrDigestMismatch) { // pieces of it are lost
+		return written, errors.Join(err, o.drop(ctx, store, name))
+	}
+	return written, m.why(err)
 }
 
 // read writes an object out once. id is the one that its name stood for.

@@ -155,10 +155,12 @@ func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64)
 	}
 	var drafts []events.Draft
 	numbers := []int64{} // of the drafts
+	var found []string   // ids of those that the log has
 	next := l.sealing.written
 	for _, d := range batch.Drafts[from:] {
 		next++
 		if l.sealing.known(d.ID) {
+			found = append(found, d.ID)
 			continue
 		}
 		if d.Object != "" {
@@ -166,6 +168,7 @@ func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64)
 			if err != nil {
 				l.h.faulty(err)
 				l.unknow(drafts)
+				l.sealing.remember(found)
 				return later
 			}
 			d.Payload = payload
@@ -179,6 +182,7 @@ func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64)
 	}
 	if err := l.write(ctx, drafts, numbers); err != nil {
 		l.h.faulty(err)
+		l.sealing.remember(found)
 		return later
 	}
 	l.sealing.written = next

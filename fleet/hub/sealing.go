@@ -48,6 +48,13 @@ func (s *sealing) known(id string) bool {
 	return false
 }
 
+// remember takes back that drafts were known: they come again.
+func (s *sealing) remember(ids []string) {
+	for _, id := range ids {
+		s.found[id] = true
+	}
+}
+
 // recent remembers the last ids of many.
 type recent struct {
 	ids  map[string]bool
@@ -111,13 +118,15 @@ func (l *launch) recover() error {
 	}
 }
 
+// idOf is the id of a line that counts: one that is torn does not, and its draft is written
+// again.
 func idOf(line []byte) (id string, ok bool) {
-	_ = canonjson.Members(bytes.TrimSpace(line), func(m canonjson.Member) { // a torn line has none
+	err := canonjson.Members(bytes.TrimSpace(line), func(m canonjson.Member) {
 		if string(m.Key) == "event_id" {
 			ok = json.Unmarshal(m.Value, &id) == nil
 		}
 	})
-	return id, ok
+	return id, ok && err == nil
 }
 
 var eventID = lazyregexp.New(`^evt_[0-9A-HJKMNP-TV-Z]{26}$`)

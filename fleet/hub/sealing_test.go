@@ -107,6 +107,20 @@ func TestRecentIdsAreKnown(t *testing.T) {
 	}
 }
 
+// TestATornLineIsNoDraft: its draft is written again.
+func TestATornLineIsNoDraft(t *testing.T) {
+	t.Parallel()
+	const line = `{"event_id":"evt_1","type":"provider.raw","payload":{"chunk":"a"}}`
+	if id, ok := idOf([]byte(line)); id != "evt_1" || !ok {
+		t.Error(id, ok)
+	}
+	for cut := range len(line) {
+		if id, ok := idOf([]byte(line[:cut])); ok {
+			t.Errorf("%q has %s", line[:cut], id)
+		}
+	}
+}
+
 // TestNoRequestCountsTwice, in whatever order requests come.
 func TestNoRequestCountsTwice(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,9 @@
 package hub_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +101,50 @@ func TestTheHubDiesAtEachStep(t *testing.T) {
 	s.start()
 	types, lines := s.log(order)
 	if chunks(lines) != "abc" || count(types, "run.ended") != 1 || count(types, "worker.claimed") != 1 {
+		t.Error(types, chunks(lines))
+	}
+}
+
+// TestABatchThatFailedComesAgain: what the log had of it before stands there once.
+func TestABatchThatFailedComesAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fleet.Settings{})
+	m := s.invite(fleet.InviteRequest{Name: "box"})
+	order := s.run("true")
+	s.place(order)
+	o := m.take()
+	m.claim(o)
+	a, b, c := m.draft("provider.raw", "a"), m.draft("provider.raw", "b"), m.draft("provider.raw", "c")
+	m.send(o, 1, 1, a, b)
+	s.until("it is sealed", func() bool { return m.beat(o.Attempt).Sealed[o.Attempt] == 2 })
+	s.stop()
+	list, _, err := fleet.ReadAttempts(s.w.FS)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	list[0].Checkpoint.N, list[0].Checkpoint.Offset = 0, 0 // the newest one was not written
+	if err := fleet.WriteAttempt(s.w, list[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	m.c.Close()
+	m.connect()
+	m.hello(fleet.HelloAttempt{Attempt: o.Attempt})
+	sum := sha256.Sum256(c.Payload)
+	object := fleet.ObjectName(fleet.ObjectDraft, hex.EncodeToString(sum[:]))
+	payload := c.Payload
+	c.Payload, c.Object = nil, object
+	m.send(o, 2, 1, a, b, c)
+	s.until("it is told", func() bool { return must[fleet.StatusResult](s, fleet.HubStatus, struct{}{}).Streams.Drafts > 0 })
+	if err := m.c.Put(s.ctx, object, bytes.NewReader(payload)); err != nil {
+		t.Fatal(err)
+	}
+	s.until("it is sealed", func() bool { return m.beat(o.Attempt).Sealed[o.Attempt] == 3 })
+	m.end(o, 3)
+	if _, err := session.Collect(s.ctx, s.w, order.SessionRef); err != nil {
+		t.Fatal(err)
+	}
+	if types, lines := s.log(order); chunks(lines) != "abc" {
 		t.Error(types, chunks(lines))
 	}
 }
