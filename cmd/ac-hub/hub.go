@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ac/fleet"
+	"ac/fleet/carrier"
 	"ac/fleet/hub"
 	"ac/internal/clock"
 	"ac/workspace"
@@ -22,6 +24,9 @@ import (
 type hubFlags struct {
 	listen, advertise            []string
 	cert, certKey                string
+	nats                         []string
+	creds, natsCA                string
+	replicas                     int
 	beat, unreachable            time.Duration
 	lease, leaseMargin, claiming time.Duration
 	onCutOff                     string
@@ -39,6 +44,10 @@ func (a *app) hubStart() *cobra.Command {
 	flags.StringArrayVar(&f.advertise, "advertise", nil, "host:port that workers are sent to, repeatable; kept in hub.yaml")
 	flags.StringVar(&f.cert, "tls-cert", "", "certificate that workers check by name, PEM")
 	flags.StringVar(&f.certKey, "tls-key", "", "its private key, PEM")
+	flags.StringArrayVar(&f.nats, "nats", nil, "a NATS server of yours that carries in place of --listen, repeatable; kept in hub.yaml")
+	flags.StringVar(&f.creds, "creds", "", "the hub's credentials there: a file with a JWT and seed, or the seed of an nkey; kept in hub.yaml")
+	flags.StringVar(&f.natsCA, "nats-ca", "", "certificates that its own are checked by, PEM, in place of the system's; kept in hub.yaml")
+	flags.IntVar(&f.replicas, "replicas", 0, "on how many servers of a cluster each stream is, 1 unless told; kept in hub.yaml")
 	flags.DurationVar(&f.beat, "beat", 0, "time between two beats of a worker")
 	flags.DurationVar(&f.unreachable, "unreachable-after", 0, "how long a worker may be silent")
 	flags.DurationVar(&f.lease, "lease", 0, "how long a session may go on without its hub")
@@ -67,6 +76,69 @@ func (f hubFlags) settings() (fleet.Settings, error) {
 	}, nil
 }
 
+// own is what the options say of a NATS of the user's own, nil for nothing.
+func (f hubFlags) own() (*fleet.NATSConfig, error) {
+	switch {
+	case len(f.nats) == 0 && (f.creds != "" || f.natsCA != ""):
+		return nil, usageError{errors.New("--creds and --nats-ca go with --nats")}
+	case len(f.nats) == 0 && f.replicas != 0:
+		return nil, usageError{errors.New("--replicas goes with --nats")}
+	case len(f.nats) == 0:
+		return nil, nil
+	case len(f.listen) > 0:
+		return nil, usageError{errors.New("--nats and --listen exclude each other: a hub that is carried by your NATS does not listen")}
+	case f.creds == "":
+		return nil, usageError{errors.New("--nats needs --creds FILE, the hub's credentials there")}
+	case f.replicas < 0 || f.replicas > maxReplicas:
+		return nil, usageError{fmt.Errorf("--replicas must be between 1 and %d", maxReplicas)}
+	}
+	own := &fleet.NATSConfig{Replicas: max(f.replicas, 1)}
+	for _, text := range f.nats {
+		address, err := carrier.ServerAddress(text)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		own.Servers = append(own.Servers, address)
+	}
+	var err error
+	if own.Credentials, err = filepath.Abs(f.creds); err == nil && f.natsCA != "" {
+		own.CA, err = filepath.Abs(f.natsCA)
+	}
+	return own, err
+}
+
+// maxReplicas is what JetStream allows.
+const maxReplicas = 5
+
+// hubPermissions prints what the operators of a NATS of the user's own need to know.
+func (a *app) hubPermissions() *cobra.Command {
+	worker := ""
+	cmd := &cobra.Command{
+		Use: "hub:permissions DIR --worker W", Short: "Print what a worker may do on NATS servers of yours, as JSON",
+		Args: takes(1, 1),
+		RunE: func(_ *cobra.Command, args []string) (err error) {
+			if worker == "" {
+				return usageError{errors.New("--worker NAME is missing: the worker's id or name")}
+			}
+			w, err := workspace.Open(workspace.SystemEnv(), args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, w.Close()) }()
+			permissions, err := hub.PermissionsOf(w, worker)
+			if err != nil {
+				return err
+			}
+			e := json.NewEncoder(a.stdout)
+			e.SetEscapeHTML(false) // the servers do not read \u003e
+			e.SetIndent("", "  ")
+			return e.Encode(permissions)
+		},
+	}
+	cmd.Flags().StringVar(&worker, "worker", "", "the worker's id or name")
+	return cmd
+}
+
 // readyLine is printed once workers can connect.
 type readyLine struct {
 	HubID       string   `json:"hub_id"`
@@ -83,6 +155,9 @@ func (a *app) runHub(ctx context.Context, dir string, f hubFlags) (err error) {
 	}
 	o := hub.Options{
 		Version: a.version, Environ: a.environ, Log: a.log(), Listen: f.listen, Advertise: f.advertise, Settings: settings, Elapsed: clock.Stopwatch(),
+	}
+	if o.NATS, err = f.own(); err != nil {
+		return err
 	}
 	if (f.cert == "") != (f.certKey == "") {
 		return usageError{errors.New("--tls-cert and --tls-key go together")}

@@ -95,7 +95,7 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(a.hubStart())
+	root.AddCommand(a.hubStart(), a.hubPermissions())
 	root.AddCommand(a.workerCommands()...)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return root

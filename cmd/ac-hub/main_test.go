@@ -22,6 +22,7 @@ import (
 
 	"ac/events"
 	"ac/fleet"
+	"ac/fleet/carrier/carriertest"
 	"ac/internal/proc"
 	"ac/internal/runtimetest"
 	"ac/runs"
@@ -36,6 +37,8 @@ func TestMain(m *testing.M) {
 		os.Exit(playAC(os.Args[1]))
 	case "ac-hub":
 		os.Exit(Main(os.Args[1:]))
+	case "nats-server":
+		os.Exit(exitCode(carriertest.Serve(os.Args[1], os.Stdout)))
 	}
 	os.Exit(withProgram(runtimetest.With(m)))
 }
@@ -75,6 +78,10 @@ func playAC(command string) int {
 			err = session.SuperviseMain(executable, os.Stdin, os.Stdout, make(chan struct{}))
 		}
 	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -96,6 +103,8 @@ type company struct {
 	hubArgs []string
 	workers map[string]*process
 	folders map[string]string
+	environ []string // of the programs; nil for that of the tests
+	admit   func()   // tells a carrier of somebody else who the workers are
 }
 
 // process is a program that was started and said that it is ready.
@@ -108,10 +117,20 @@ type process struct {
 
 func newCompany(t *testing.T, hubArgs ...string) *company {
 	t.Helper()
+	c := makeCompany(t)
+	c.hubArgs = append(c.hubArgs, hubArgs...)
+	t.Cleanup(c.end)
+	c.startHub()
+	return c
+}
+
+// makeCompany is a company whose hub is not started, and not ended.
+func makeCompany(t *testing.T) *company {
+	t.Helper()
 	env := workspace.SystemEnv()
 	env.LockPatience = patience
 	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
-	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}}
+	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}, admit: func() {}}
 	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
@@ -122,14 +141,12 @@ func newCompany(t *testing.T, hubArgs ...string) *company {
 	if c.project, err = c.w.NewProject(t.Context(), "P"); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ac", "ac-hub"} {
+	for _, name := range []string{"ac", "ac-hub", "nats-server"} {
 		if err := link(os.Getenv(programVariable), filepath.Join(c.bin, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.hubArgs = append([]string{"hub:start", dir, "--beat", "200ms", "--unreachable-after", "1500ms", "--advertise", c.relay.listener.Addr().String()}, hubArgs...)
-	t.Cleanup(c.end)
-	c.startHub()
+	c.hubArgs = []string{"hub:start", dir, "--beat", "200ms", "--unreachable-after", "1500ms", "--advertise", c.relay.listener.Addr().String()}
 	return c
 }
 
@@ -182,10 +199,20 @@ func processesIn(folder string) (pids []string) {
 	return pids
 }
 
+// command is ac-hub with these arguments, or the server of a configuration.
+func (c *company) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(c.bin, "ac-hub"), args...)
+	if args[0] == "nats-server" {
+		cmd = exec.Command(filepath.Join(c.bin, args[0]), args[1:]...)
+	}
+	cmd.Env = c.environ
+	return cmd
+}
+
 // start starts a program and waits until it says that it is ready.
 func (c *company) start(args ...string) *process {
 	c.t.Helper()
-	cmd := exec.Command(filepath.Join(c.bin, "ac-hub"), args...)
+	cmd := c.command(args...)
 	p := &process{cmd: cmd, stderr: &output{}, exited: make(chan struct{})}
 	cmd.Stderr = p.stderr
 	cmd.SysProcAttr = proc.NewGroup()
@@ -244,10 +271,12 @@ func (c *company) startHub() {
 	var ready struct {
 		Listen []string `json:"listen"`
 	}
-	if err := json.Unmarshal([]byte(c.hub.ready), &ready); err != nil || len(ready.Listen) != 1 {
+	if err := json.Unmarshal([]byte(c.hub.ready), &ready); err != nil || len(ready.Listen) > 1 {
 		c.t.Fatalf("%q: %v", c.hub.ready, err)
 	}
-	c.relay.leadTo(ready.Listen[0])
+	for _, address := range ready.Listen { // none where others carry
+		c.relay.leadTo(address)
+	}
 }
 
 // hire invites a worker, has it join, and starts it.
@@ -256,11 +285,13 @@ func (c *company) hire(name string, slots int) {
 	var invited fleet.InviteResult
 	c.ask(fleet.HubInvite, fleet.InviteRequest{Name: name, Slots: slots}, &invited)
 	c.folders[name] = filepath.Join(workspace.Canonical(c.t.TempDir()), name)
-	cmd := exec.CommandContext(c.t.Context(), filepath.Join(c.bin, "ac-hub"), "worker:join", "-", "--dir", c.folders[name])
+	c.admit()
+	cmd := c.command("worker:join", "-", "--dir", c.folders[name])
 	cmd.Stdin = strings.NewReader(invited.Token + "\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Fatalf("join: %v: %s", err, out)
 	}
+	c.admit()
 	c.startWorker(name)
 }
 

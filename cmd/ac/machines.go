@@ -68,12 +68,26 @@ end it within 2 seconds; sessions go on, and the next hub follows them.
 
   --listen HOST:PORT      where workers connect to (repeatable; default 127.0.0.1 and any port)
   --advertise HOST:PORT   the address that invitations name (repeatable; default: those of --listen)
+  --nats URL --creds F    be carried by NATS servers of yours in place of listening (repeatable):
+                          nats://HOST:PORT or tls://HOST:PORT, and the hub's credentials there
+  --nats-ca F --replicas N   what their certificates are checked by; copies of each stream
   --tls-cert F --tls-key F   show this certificate in place of the hub's own
   --beat D --unreachable-after D --lease D --lease-margin D --claim-within D --on-cut-off stop|continue
                           settings for the life of this hub (see: ac help hub:config)
 
 Needs the program ac-hub: AC_HUB_BIN names it, else it lies beside ac or in PATH.`,
 		"  ac hub:start ./acme --listen 0.0.0.0:4222 --advertise build.example.org:4222")
+}
+
+func hubPermissionsCommand(a *app) *cobra.Command {
+	return a.byHubProgram("hub:permissions <dir> --worker <worker>", "Print what a worker may do on NATS servers of yours",
+		`Print the users that a worker needs on NATS servers of yours (hub:start --nats), as JSON: their
+nkeys and permissions, in the words of the servers' configuration. An invited worker has the user
+of its token until it joined, and a user of its own from then on: print it again after
+worker:join. One that was revoked has none: take it out there. The hub need not run.
+
+Needs the program ac-hub.`,
+		"  ac hub:permissions ./acme --worker box")
 }
 
 func workerJoinCommand(a *app) *cobra.Command {

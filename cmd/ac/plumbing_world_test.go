@@ -181,6 +181,7 @@ func plumbingLeftOut() map[string]string {
 		"ac dialect:serve":                       port,
 		"ac dialect:start":                       port,
 		"ac hub:config":                          hub,
+		"ac hub:permissions":                     hub,
 		"ac hub:start":                           hub,
 		"ac hub:status":                          hub,
 		"ac hub:stop":                            hub,

@@ -82,7 +82,7 @@ func newRoot(a *app) *cobra.Command {
 		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a), clientIntakeCommand(a), assignTasksCommand(a),
 		commentAddCommand(a), commentListCommand(a), interactionListCommand(a),
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
-		hubStartCommand(a), hubStopCommand(a), hubStatusCommand(a), hubConfigCommand(a),
+		hubStartCommand(a), hubStopCommand(a), hubStatusCommand(a), hubConfigCommand(a), hubPermissionsCommand(a),
 		workerInviteCommand(a), workerJoinCommand(a), workerStartCommand(a), workerStatusCommand(a),
 		workerListCommand(a), workerDrainCommand(a), workerRevokeCommand(a), workerLabelCommand(a),
 		webCommand(a),

@@ -53,11 +53,15 @@ func reconnectDelay(attempts int) time.Duration {
 	return min(reconnectSoonest<<min(max(attempts-1, 0), 10), reconnectLatest)
 }
 
+// byKey shows a key at a connection.
+func byKey(key fleet.Key) nats.Option {
+	return nats.Nkey(key.Public(), func(nonce []byte) ([]byte, error) { return key.Raw(nonce), nil })
+}
+
 // options are those of every connection.
-func options(name string, key fleet.Key) []nats.Option {
+func options(name string) []nats.Option {
 	return []nats.Option{
 		nats.Name(name),
-		nats.Nkey(key.Public(), func(nonce []byte) ([]byte, error) { return key.Raw(nonce), nil }),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut),
 		nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay), nats.ReconnectBufSize(-1),
 		nats.NoEcho(), nats.DontRandomize(),

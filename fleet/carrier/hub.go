@@ -29,10 +29,11 @@ type Asked struct {
 
 // HubOptions are those of a hub's connection.
 type HubOptions struct {
-	HubID  string
-	Key    fleet.Key
-	Server *Server
-	Log    *slog.Logger
+	HubID   string
+	Key     fleet.Key
+	Server  *Server  // the embedded one, nil with Cluster
+	Cluster *Cluster // the user's own
+	Log     *slog.Logger
 	// Answer answers a request of a worker; a nil answer sends none. It verifies the
 	// signature: it knows the workers' keys. It is called by several goroutines.
 	Answer func(ctx context.Context, a Asked) []byte
@@ -70,18 +71,26 @@ type Draft struct {
 // maxAnswers bounds the requests that are answered at once.
 const maxAnswers = 256
 
-// ConnectHub connects to the embedded server and makes the streams that are missing.
+// ConnectHub connects to the embedded server, or to the user's own, and makes the streams that
+// are missing. It fails with fleet.HubElsewhere when a hub of the same id is connected to the
+// user's own.
 func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 	h := &Hub{options: o, subjects: fleet.Subjects{Hub: o.HubID}, drafts: make(chan Draft, 512), slots: make(chan struct{}, maxAnswers)}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	var err error
-	if h.conn, err = nats.Connect("", append(options("ac-hub", o.Key), nats.InProcessServer(o.Server))...); err != nil {
+	if err := h.dial(); err != nil {
 		h.cancel()
-		return nil, unavailable("connect to the carrier", err)
+		return nil, err
 	}
-	if h.js, err = jetstream.New(h.conn, jetstream.WithDefaultTimeout(askWithin)); err == nil {
+	var err error
+	if o.Cluster != nil {
+		err = h.alone(ctx, o.Cluster.Boot)
+	}
+	if err == nil {
+		h.js, err = jetstream.New(h.conn, jetstream.WithDefaultTimeout(askWithin))
+	}
+	if err == nil {
 		h.objects.js = h.js
-		err = h.Ensure(ctx)
+		err = h.ensureFirst(ctx)
 	}
 	if err == nil {
 		_, err = h.conn.Subscribe(h.subjects.All("ask"), h.asked)
@@ -92,6 +101,51 @@ func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 	}
 	h.wg.Go(h.consume)
 	return h, nil
+}
+
+// dial makes the connection.
+func (h *Hub) dial() (err error) {
+	urls, how := "", []nats.Option{byKey(h.options.Key), nats.InProcessServer(h.options.Server)}
+	if c := h.options.Cluster; c != nil {
+		urls = c.urls()
+		if how, err = c.options(); err != nil {
+			return err
+		}
+		how = append(how, nats.ReconnectHandler(func(*nats.Conn) { h.objects.reconnected() }))
+	}
+	if h.conn, err = nats.Connect(urls, append(options("ac-hub"), how...)...); err != nil {
+		return unavailable("connect to the carrier", err)
+	}
+	return nil
+}
+
+// replicas of a stream; 0 is what an embedded server has.
+func (h *Hub) replicas() int {
+	if c := h.options.Cluster; c != nil {
+		return c.Replicas
+	}
+	return 0
+}
+
+// electWithin is how long servers of a cluster have that were just started.
+const electWithin = 30 * time.Second
+
+// ensureFirst is Ensure for a hub that starts, maybe together with a cluster: that answers
+// nothing before its servers have agreed.
+func (h *Hub) ensureFirst(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, electWithin)
+	defer cancel()
+	for {
+		err := h.Ensure(ctx)
+		if err == nil || h.options.Cluster == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-within.Done():
+			return err
+		case <-time.After(reconnectSoonest):
+		}
+	}
 }
 
 // Ensure makes the streams and consumers that are missing.
@@ -106,6 +160,7 @@ func (h *Hub) Ensure(ctx context.Context) error {
 			Discard: jetstream.DiscardNew, MaxBytes: maxDrafts, MaxMsgSize: fleet.MaxMessage, Duplicates: duplicateFor,
 		},
 	} {
+		config.Replicas = h.replicas()
 		if _, err := h.js.CreateOrUpdateStream(ctx, config); err != nil {
 			return unavailable("make the stream "+config.Name, err)
 		}
@@ -133,7 +188,7 @@ func (h *Hub) EnsureWorker(ctx context.Context, worker string) error {
 	}
 	// Its size is bounded by that of the whole store: a bound of its own would be reserved
 	// for it, and few workers would fit.
-	if _, err := h.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: h.subjects.Bucket(worker), TTL: objectsFor}); err != nil {
+	if _, err := h.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: h.subjects.Bucket(worker), TTL: objectsFor, Replicas: h.replicas()}); err != nil {
 		return unavailable("make the object store of worker "+worker, err)
 	}
 	return nil

@@ -49,6 +49,9 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if len(o.Listen) == 0 {
 		return nil, errors.New("the hub has no address to listen at")
 	}
+	if err := free(ctx, o.Listen[0]); err != nil {
+		return nil, err
+	}
 	s := &Server{options: o, users: o.Users}
 	config, err := s.config(o.Users)
 	if err != nil {
@@ -68,6 +71,16 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// free says at once why nobody can listen at an address: the server itself would go on for
+// startWithin.
+func free(ctx context.Context, address string) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("the hub cannot listen at %s: %w", address, err)
+	}
+	return l.Close()
 }
 
 func (s *Server) config(users []User) (*server.Options, error) {

@@ -39,7 +39,7 @@ type worker struct {
 func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	o := append(options("ac-worker", link.Key), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
+	o := append(options("ac-worker"), byKey(link.Key), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
 		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) {
 			w.objects.reconnected()
 			w.connected()
@@ -47,6 +47,9 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	conn, err := nats.Connect(strings.Join(link.URLs, ","), o...)
 	if err != nil {
 		w.cancel()
+		if errors.Is(err, nats.ErrAuthorization) {
+			err = fmt.Errorf("%w: this worker's key is not known there: its invitation is spent or over, it was revoked, or the operators of the NATS servers have not let it in yet (see: ac hub:permissions)", err)
+		}
 		return nil, unavailable("connect to the hub at "+strings.Join(link.URLs, ", "), err)
 	}
 	w.conn = conn

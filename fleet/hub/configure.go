@@ -90,23 +90,41 @@ func (h *Hub) configure() error {
 	if err != nil {
 		return err
 	}
-	if config.Carrier != fleet.CarrierEmbedded {
-		return fault.New(fault.Unsupported, "%s: carrier %s: this version has the embedded carrier only", fleet.ConfigFile, config.Carrier)
-	}
-	if len(h.o.Listen) > 0 {
-		config.Listen = h.o.Listen
-	}
-	if len(h.o.Advertise) > 0 {
-		config.Advertise = h.o.Advertise
-	}
-	if len(config.Listen) == 0 {
-		config.Listen = []string{defaultListen}
+	if err := h.chooseCarrier(&config); err != nil {
+		return err
 	}
 	h.config = config
 	if err := h.adoptSettings(); err != nil {
 		return err
 	}
 	return h.loadKey()
+}
+
+// chooseCarrier takes what the options say of the carrier: an address of the user's own NATS,
+// or one to listen at. The last choice stands.
+func (h *Hub) chooseCarrier(config *fleet.Config) error {
+	switch {
+	case h.o.NATS != nil:
+		config.Carrier, config.NATS, config.Listen, config.Advertise = fleet.CarrierNATS, h.o.NATS, nil, nil
+	case len(h.o.Listen) > 0:
+		config.Carrier, config.NATS, config.Listen = fleet.CarrierEmbedded, nil, h.o.Listen
+	}
+	if len(h.o.Advertise) > 0 {
+		config.Advertise = h.o.Advertise
+	}
+	if config.Carrier != fleet.CarrierNATS {
+		if len(config.Listen) == 0 {
+			config.Listen = []string{defaultListen}
+		}
+		return nil
+	}
+	if config.NATS == nil || len(config.NATS.Servers) == 0 {
+		return fault.New(fault.InvalidFile, "%s: carrier nats needs nats.servers and nats.credentials", fleet.ConfigFile)
+	}
+	if h.o.CertPEM != nil {
+		return fault.New(fault.InvalidParams, "--tls-cert is for a hub that listens; this one is carried by NATS servers of yours")
+	}
+	return nil
 }
 
 // adoptSettings works out the settings that hold.
@@ -170,43 +188,62 @@ func (h *Hub) certificate() (cert, key []byte, fingerprint string, err error) {
 	return cert, key, fingerprint, err
 }
 
-// connect starts the carrier and connects to it.
+// connect starts the carrier, unless it is the user's own, and connects to it.
 func (h *Hub) connect(ctx context.Context) error {
-	cert, key, fingerprint, err := h.certificate()
+	options := carrier.HubOptions{HubID: h.config.HubID, Key: h.key, Log: h.o.Log, Answer: h.answer, Workers: h.membersOf}
+	fingerprint := ""
+	if own := h.config.NATS; h.config.Carrier == fleet.CarrierNATS {
+		options.Cluster = &carrier.Cluster{Servers: own.Servers, Credentials: own.Credentials, CA: own.CA, Replicas: own.Replicas, Boot: h.boot}
+	} else {
+		var err error
+		if fingerprint, err = h.embed(ctx); err != nil {
+			return err
+		}
+		options.Server = h.server
+	}
+	connected, err := carrier.ConnectHub(ctx, options)
 	if err != nil {
 		return err
+	}
+	h.road = connected
+	if h.server == nil {
+		if err := h.writeConfig(h.config); err != nil { // what the options say is kept once it is known to work
+			return err
+		}
+	}
+	self := proc.Self()
+	h.owner = fleet.Owner{
+		PID: self.PID, Start: self.Start, Boot: h.boot, Listen: append([]string{}, h.config.Listen...), Advertise: h.advertised(), Fingerprint: fingerprint,
+		Version: h.o.Version, StartedAt: clock.Stamp(h.w.Env.Clock.Now()),
+	}
+	return nil
+}
+
+// embed starts the embedded server.
+func (h *Hub) embed(ctx context.Context) (fingerprint string, err error) {
+	cert, key, fingerprint, err := h.certificate()
+	if err != nil {
+		return "", err
 	}
 	h.server, err = carrier.StartServer(ctx, carrier.ServerOptions{
 		HubID: h.config.HubID, HubKey: h.key.Public(), Listen: h.config.Listen, StoreDir: filepath.Join(h.w.Dir(), filepath.FromSlash(fleet.CarrierDir)),
 		Cert: cert, Key: key, Users: h.users(), Log: h.o.Log,
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	// The port is kept: workers come back to it.
 	h.config.Listen = h.server.Addresses()
-	if err := h.writeConfig(h.config); err != nil {
-		return err
-	}
-	connected, err := carrier.ConnectHub(ctx, carrier.HubOptions{
-		HubID: h.config.HubID, Key: h.key, Server: h.server, Log: h.o.Log, Answer: h.answer, Workers: h.membersOf,
-	})
-	if err != nil {
-		return err
-	}
-	h.road = connected
-	self := proc.Self()
-	h.owner = fleet.Owner{
-		PID: self.PID, Start: self.Start, Boot: h.boot, Listen: h.config.Listen, Advertise: h.advertised(), Fingerprint: fingerprint,
-		Version: h.o.Version, StartedAt: clock.Stamp(h.w.Env.Clock.Now()),
-	}
-	return nil
+	return fingerprint, h.writeConfig(h.config)
 }
 
 // advertised are the addresses that workers are sent to.
 func (h *Hub) advertised() []string {
 	if len(h.config.Advertise) > 0 {
 		return h.config.Advertise
+	}
+	if h.config.Carrier == fleet.CarrierNATS {
+		return h.config.NATS.Servers
 	}
 	list := []string{}
 	for _, address := range h.config.Listen {

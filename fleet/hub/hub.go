@@ -41,6 +41,8 @@ type Options struct {
 	// Listen and Advertise win over the configuration, and are kept in it; nil for what it
 	// has.
 	Listen, Advertise []string
+	// NATS is the user's own, in place of an address to listen at; it is kept, too.
+	NATS *fleet.NATSConfig
 	// Settings win over the configuration for the life of this hub.
 	Settings fleet.Settings
 	// CertPEM and CertKeyPEM are a certificate that workers check by name; nil for one of
@@ -108,7 +110,7 @@ type Hub struct {
 
 // Start takes the hub's lock of the workspace, connects what is left of the last one, and
 // returns when workers can connect. Run does the work.
-func Start(ctx context.Context, o Options) (h *Hub, err error) {
+func Start(ctx context.Context, o Options) (started *Hub, err error) {
 	hold, err := takeLock(ctx, o.Workspace)
 	if errors.Is(err, lock.ErrBusy) {
 		return nil, running(o.Workspace)
@@ -116,7 +118,7 @@ func Start(ctx context.Context, o Options) (h *Hub, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("take the lock of the hub: %w", err)
 	}
-	h = &Hub{
+	h := &Hub{
 		o: o, w: o.Workspace, boot: o.Workspace.Env.IDs.Hex(8), hold: hold, wake: make(chan struct{}, 1), stop: make(chan struct{}), loaded: make(chan struct{}),
 		workers: map[string]*worker{}, launches: map[string]*launch{}, past: map[string]*fleet.AttemptRecord{},
 		lateOf: map[string]*lateness{}, taking: map[string]bool{},

@@ -68,12 +68,7 @@ func (h *Hub) loadWorkers() error {
 func (h *Hub) users() (list []carrier.User) {
 	now := h.w.Env.Clock.Now()
 	for id, w := range h.workers {
-		if w.record.State != fleet.WorkerRevoked && w.record.PublicKey != "" {
-			list = append(list, carrier.User{Worker: id, PublicKey: w.record.PublicKey})
-		}
-		if w.record.Invite != nil && !expired(w.record.Invite, now) {
-			list = append(list, carrier.User{Worker: id, PublicKey: w.record.Invite.PublicKey, Invited: true})
-		}
+		list = append(list, usersOf(w.record, now)...)
 		if w.joinedBy != "" && now.Sub(w.joinedAt) < joinGrace {
 			list = append(list, carrier.User{Worker: id, PublicKey: w.joinedBy, Invited: true})
 		}
@@ -84,13 +79,30 @@ func (h *Hub) users() (list []carrier.User) {
 	return list
 }
 
+// usersOf are who may connect by the record of a worker.
+func usersOf(r fleet.WorkerRecord, now time.Time) (list []carrier.User) {
+	if r.State != fleet.WorkerRevoked && r.PublicKey != "" {
+		list = append(list, carrier.User{Worker: r.ID, PublicKey: r.PublicKey})
+	}
+	if r.Invite != nil && !expired(r.Invite, now) {
+		list = append(list, carrier.User{Worker: r.ID, PublicKey: r.Invite.PublicKey, Invited: true})
+	}
+	return list
+}
+
 func expired(i *fleet.Invitation, now time.Time) bool {
 	at, ok := clock.Parse(i.ExpiresAt)
 	return !ok || !now.Before(at)
 }
 
-// admit tells the carrier who may connect now. It runs with the hub locked.
-func (h *Hub) admit() error { return h.server.SetUsers(h.users()) }
+// admit tells the carrier who may connect now; of the user's own others decide. It runs with
+// the hub locked.
+func (h *Hub) admit() error {
+	if h.server == nil {
+		return nil
+	}
+	return h.server.SetUsers(h.users())
+}
 
 // find is a worker by its id or name. It runs with the hub locked.
 func (h *Hub) find(name string) (*worker, error) {

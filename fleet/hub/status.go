@@ -18,8 +18,8 @@ import (
 func (h *Hub) status(ctx context.Context) fleet.StatusResult {
 	connected := h.road.Connected()
 	s := fleet.StatusResult{
-		Running: true, HubID: h.config.HubID, PID: h.owner.PID, Version: h.owner.Version, Carrier: fleet.CarrierEmbedded, Listen: h.owner.Listen,
-		Connected: &connected, Durability: "ok", StartedAt: h.owner.StartedAt, Refused: h.refused.Load(),
+		Running: true, HubID: h.config.HubID, PID: h.owner.PID, Version: h.owner.Version, Carrier: h.config.Carrier, Listen: h.owner.Listen,
+		Connected: &connected, Durability: h.durability(), StartedAt: h.owner.StartedAt, Refused: h.refused.Load(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -49,6 +49,18 @@ func (h *Hub) status(ctx context.Context) fleet.StatusResult {
 		h.count(w, &s)
 	}
 	return s
+}
+
+// durability is what is known of the carrier's: "weak" where one server alone has what it
+// carries, "" where nothing else can be told.
+func (h *Hub) durability() string {
+	switch {
+	case h.config.Carrier == fleet.CarrierEmbedded:
+		return "ok"
+	case h.config.NATS.Replicas < 2:
+		return "weak"
+	}
+	return ""
 }
 
 // count counts a worker. It runs with the hub locked.
