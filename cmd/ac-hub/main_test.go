@@ -22,7 +22,7 @@ import (
 
 	"ac/events"
 	"ac/fleet"
-	"ac/fleet/carrier/carriertest"
+	"ac/fleet/carrier/natstest"
 	"ac/internal/proc"
 	"ac/internal/runtimetest"
 	"ac/runs"
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	case "ac-hub":
 		os.Exit(Main(os.Args[1:]))
 	case "nats-server":
-		os.Exit(exitCode(carriertest.Serve(os.Args[1], os.Stdout)))
+		os.Exit(exitCode(natstest.Serve(os.Args[1], os.Stdout)))
 	}
 	os.Exit(withProgram(runtimetest.With(m)))
 }

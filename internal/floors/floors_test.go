@@ -45,6 +45,7 @@ func floors() map[string]int {
 		"fleet/fleettest":         5,
 		"fleet/parcel":            6,
 		"fleet/carrier":           6,
+		"fleet/carrier/natstest":  6,
 		"fleet/hub":               7,
 		"fleet/worker":            7,
 		"heartbeat":               6,

@@ -1,6 +1,6 @@
-// Package carriertest is a NATS server for tests, as its operators run one: a process of its
+// Package natstest is a NATS server for tests, as its operators run one: a process of its
 // own with a file of configuration, which it reads again on SIGHUP, and says so on stderr.
-package carriertest
+package natstest
 
 import (
 	"fmt"
