@@ -295,6 +295,19 @@ func TestSealRefuses(t *testing.T) {
 	if diff := cmp.Diff([]string{"changed run_1.", "shortened run_2.", "removed run_3."}, codes(c.verify().Findings)); diff != "" {
 		t.Error(diff)
 	}
+	for _, state := range []string{"kept", "missing"} {
+		if state == "missing" {
+			c.remove(stateFile)
+		}
+		c.remove(logName(4))
+		if err := syscall.Mkfifo(c.path(logName(4)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := c.seal()
+		if diff := cmp.Diff([]string{"changed run_1.", "shortened run_2.", "removed run_3.", "unreadable run_4."}, codes(s.Refused)); diff != "" || s.Added != 0 {
+			t.Errorf("a FIFO in place of a log, with the state %s: %d added; %s", state, s.Added, diff)
+		}
+	}
 	c.write(recordsFile, "{}\n")
 	if _, err := Seal(context.Background(), c.w, c.key); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a history that does not fit: %v", err)

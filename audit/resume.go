@@ -124,8 +124,11 @@ func appendRecords(w *workspace.Workspace, lines [][]byte) error {
 	return errors.Join(durable.WriteAll(f, text), f.SyncData(), f.Close())
 }
 
-// unchanged reports whether a log has nothing new.
-func (l sealedLog) unchanged(v durable.Version) bool { return l.Place == v.ID && l.Seen == v.Size }
+// unchanged reports whether a log has nothing new. The place of a log is unknown
+// without the state, and that of what is no file always: nothing equals it.
+func (l sealedLog) unchanged(v durable.Version) bool {
+	return l.Place != durable.Identity{} && l.Place == v.ID && l.Seen == v.Size
+}
 
 // goOn records what is new in a log, nil if the state does not allow that.
 func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *reading) (*sealedLog, error) {

@@ -6,6 +6,7 @@ package validate
 import (
 	"path"
 
+	"ac/events"
 	"ac/internal/yamldoc"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -35,6 +36,9 @@ func runKind() kind {
 		d.carries(file, path.Base(path.Dir(file)), r.ID)
 		d.within(file, projectOf(file), r.ProjectID)
 		d.namesAgent("agent_id", r.AgentID)
+		if r.LogIntegrity != nil {
+			d.warn(events.LogTampered, file, r.LogIntegrity.String())
+		}
 	})
 }
 

@@ -169,6 +169,7 @@ func breakages() []breakage {
 		{"a run without its log", gone(log)},
 		{"a run of another project and of nobody", swap(run, "project_id: proj_a\nagent_id: agent_a", "project_id: proj_b\nagent_id: agent_z")},
 		{"a run of bad usage and spec", swap(run, "total_tokens: 5}\nspec:\n  kind: command\n  argv: [echo, hi]", "total_tokens: 5, more: 1}\nspec:\n  kind: command\n  argv: []\n  model: x")},
+		{"a run whose log lost events", swap(run, "spec:", "log_integrity: {state: broken, lost_events: 3, last_hash: "+strings.Repeat("ab", 32)+"}\nspec:")},
 		{"a log without seals", fill(log, `{"schema_version":1,"type":"run.started"}`+"\n")},
 		{"a task without front matter", fill(task, "# Do it\n")},
 		{"a task whose front matter does not end", fill(task, "---\ntype: task\n")},
