@@ -161,3 +161,35 @@ func TestNoLookingWithoutListeners(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestNoLinesKeptWithoutListeners pins that a watcher that goes on keeps no lines of logs
+// once nobody reads them.
+func TestNoLinesKeptWithoutListeners(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.write("p", "run_1", lines("run_1", 1, 1))
+	h, w, _ := f.watching(t)
+	kept := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.streams)
+	}
+	for _, id := range []string{"a", "b"} {
+		_, start, err := h.Subscribe(Spec{ID: id, Workspace: f.ws})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start()
+	}
+	f.write("p", "run_1", lines("run_1", 2, 2))
+	f.seqs(t, "a", "run_1", 2)
+	f.seqs(t, "b", "run_1", 2)
+	h.Unsubscribe("a")
+	if kept() == 0 {
+		t.Error("nothing is kept for the one who still listens")
+	}
+	h.Unsubscribe("b")
+	if n := kept(); n != 0 {
+		t.Errorf("lines of %d logs are kept for nobody", n)
+	}
+}

@@ -380,12 +380,16 @@ func (w *watcher) listeners() []*subscription {
 	return slices.Collect(maps.Keys(w.subs))
 }
 
-// detach reports whether nobody listens any more.
+// detach reports whether nobody listens any more. Then no lines are kept.
 func (w *watcher) detach(s *subscription) (alone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.subs, s)
-	return len(w.subs) == 0
+	if alone = len(w.subs) == 0; alone {
+		clear(w.streams)
+		w.recent = nil
+	}
+	return alone
 }
 
 // keys lists the logs that are known.

@@ -26,6 +26,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ac/dialect/dialecttest"
 	"ac/heartbeat/job"
 	"ac/internal/runtimetest"
 	"ac/runs/session"
@@ -39,6 +40,12 @@ func TestMain(m *testing.M) {
 	hidden := len(os.Args) > 1 && (os.Args[1] == session.SuperviseCommand || os.Args[1] == session.GuardCommand || os.Args[1] == job.RunCommand || os.Args[1] == "mcp:serve")
 	if len(os.Args) == 2 && os.Args[1] == toolAgentWord {
 		os.Exit(agentMain())
+	}
+	if len(os.Args) == 2 && os.Args[1] == soakSpeaker {
+		os.Exit(exitOf(dialecttest.Speak(os.Stdin, os.Stdout)))
+	}
+	if file := os.Getenv(soakProbe); file != "" && !hidden {
+		go describeAt(file)
 	}
 	if hidden || os.Getenv(asProgram) != "" {
 		os.Exit(Main(os.Args[1:]))

@@ -1,0 +1,564 @@
+package main
+
+// A soak: clients of every protocol at once, on a process that serves the control room with
+// all dialects and on a server over stdin and stdout. They come, work, and go away without a
+// word, for as long as -soak says. Behind it both processes have no more descriptors and
+// goroutines than before, and no more memory.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"ac/dialect/dialecttest"
+)
+
+var (
+	soakFor  = flag.Duration("soak", 3*time.Second, "how long clients of every protocol work")
+	soakPace = flag.Duration("soak-pace", 20*time.Millisecond, "the time between two rounds of a client")
+)
+
+const (
+	// soakProbe is the variable with the file that a process describes itself in at SIGUSR1.
+	soakProbe = "AC_TEST_PROBE"
+	// soakSpeaker makes the test binary the agent.
+	soakSpeaker = "soak-speaker"
+	// soakTexts is after how many texts a conversation is ended for another one.
+	soakTexts = 50
+)
+
+// burden is what a process holds.
+type burden struct {
+	Goroutines  int
+	Heap        uint64 // bytes in use behind a collection
+	Descriptors int
+	Private     int64 // bytes of anonymous memory
+}
+
+// describeAt writes the burden of this process into a file at each SIGUSR1.
+func describeAt(file string) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	for range asked {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		text, err := json.Marshal(burden{Goroutines: runtime.NumGoroutine(), Heap: m.HeapInuse})
+		if err == nil {
+			err = errors.Join(os.WriteFile(file+".new", text, 0o600), os.Rename(file+".new", file))
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+}
+
+// soaked is a process under the soak.
+type soaked struct {
+	name  string
+	pid   int
+	probe string
+	seen  []burden
+}
+
+// look reads the burden of a process once it is at rest: twice the same in a row.
+func (p *soaked) look(t *testing.T) burden {
+	t.Helper()
+	var last burden
+	dialecttest.Until(t, p.name+" is at rest", func() bool {
+		_ = os.Remove(p.probe) // of the look before
+		if err := syscall.Kill(p.pid, syscall.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		var b burden
+		dialecttest.Until(t, p.name+" describes itself", func() bool {
+			text, err := os.ReadFile(p.probe)
+			return err == nil && json.Unmarshal(text, &b) == nil
+		})
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Descriptors, b.Private = len(open), anonymous(t, p.pid)
+		same := b.Descriptors == last.Descriptors && b.Goroutines == last.Goroutines
+		last = b
+		return same
+	})
+	return last
+}
+
+// anonymous is the memory of a process that no file stands behind.
+func anonymous(t *testing.T, pid int) (bytes int64) {
+	t.Helper()
+	text := dialecttest.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))
+	_, rest, _ := strings.Cut(string(text), "RssAnon:")
+	if _, err := fmt.Sscan(rest, &bytes); err != nil {
+		t.Fatal(err)
+	}
+	return bytes << 10
+}
+
+// soak is a company with its servers and clients.
+type soak struct {
+	t                          *testing.T
+	dir, project               string
+	room, autonoma, comma, ace string // addresses
+	servers                    []*soaked
+	working                    sync.RWMutex // held by each round, and by who looks
+	rounds                     map[string]*atomic.Int64
+	stdio                      *soakPeer
+	mu                         sync.Mutex
+	session                    string // the conversation that is spoken in
+	texts                      int
+}
+
+// TestSoak needs /proc to count descriptors.
+func TestSoak(t *testing.T) {
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		t.Skip("descriptors are counted in /proc, which is not here")
+	}
+	t.Parallel()
+	s := newSoak(t)
+	clients := map[string]func(context.Context) error{
+		"stdio": s.useStdio, "page": s.usePage, "autonoma": s.useAutonoma, "comma": s.useComma, "acecode": s.useACECode, "console": s.useConsole, "commands": s.useCommands,
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), *soakFor)
+	defer cancel()
+	var busy sync.WaitGroup
+	for name, round := range clients {
+		s.rounds[name] = new(atomic.Int64)
+		busy.Go(func() { s.keep(ctx, name, round) })
+	}
+	for ctx.Err() == nil && !t.Failed() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(max(*soakFor/20, 200*time.Millisecond)):
+			s.look()
+		}
+	}
+	busy.Wait()
+	s.look()
+	for name, n := range s.rounds {
+		t.Logf("%s: %d rounds", name, n.Load())
+		if n.Load() == 0 {
+			t.Errorf("no client of %s has done anything", name)
+		}
+	}
+	for _, p := range s.servers {
+		p.flat(t)
+	}
+	s.stop()
+}
+
+// flat holds what a process held in the last quarter of the looks against the second one,
+// when it had seen everything once.
+func (p *soaked) flat(t *testing.T) {
+	t.Helper()
+	for i, b := range p.seen {
+		t.Logf("%s %3d: %d goroutines, %d descriptors, heap %d KiB, anonymous %d KiB", p.name, i, b.Goroutines, b.Descriptors, b.Heap>>10, b.Private>>10)
+	}
+	quarter := max(len(p.seen)/4, 1)
+	early, late := p.seen[min(quarter, len(p.seen)-1):max(min(2*quarter, len(p.seen)), 1)], p.seen[len(p.seen)-quarter:]
+	for _, of := range []struct {
+		what  string
+		value func(burden) int64
+		spare int64 // what may come and go with what happens at the moment
+	}{
+		{"goroutines", func(b burden) int64 { return int64(b.Goroutines) }, 8},
+		{"descriptors", func(b burden) int64 { return int64(b.Descriptors) }, 8},
+		{"bytes of heap", func(b burden) int64 { return int64(b.Heap) }, 16 << 20},
+		{"bytes of anonymous memory", func(b burden) int64 { return b.Private }, 32 << 20},
+	} {
+		if before, after := middle(early, of.value), middle(late, of.value); after > before+of.spare {
+			t.Errorf("%s: %d %s became %d", p.name, before, of.what, after)
+		}
+	}
+}
+
+func middle(of []burden, value func(burden) int64) int64 {
+	all := make([]int64, len(of))
+	for i, b := range of {
+		all[i] = value(b)
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// look waits for the rounds under way and looks at all servers.
+func (s *soak) look() {
+	s.working.Lock()
+	defer s.working.Unlock()
+	for _, p := range s.servers {
+		p.seen = append(p.seen, p.look(s.t))
+	}
+}
+
+// keep has a client do one round after the other.
+func (s *soak) keep(ctx context.Context, name string, round func(context.Context) error) {
+	pace := time.NewTicker(*soakPace)
+	defer pace.Stop()
+	for ctx.Err() == nil {
+		s.working.RLock()
+		// A round is not cut off by the end of the time.
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialecttest.Patience)
+		err := round(within)
+		cancel()
+		s.working.RUnlock()
+		if err != nil {
+			s.t.Errorf("%s: %v", name, err)
+			return
+		}
+		s.rounds[name].Add(1)
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	dir, project := webWorkspace(t)
+	s := &soak{t: t, dir: dir, project: project, rounds: map[string]*atomic.Int64{}}
+	s.run("machine:set-agent-command", dir, "--provider", "acp_own", "--argv", os.Args[0], "--argv", soakSpeaker)
+	s.run("agent:new", dir, "--name", "Speaker", "--role", "worker", "--provider", "acp_own")
+	repo := filepath.Join(t.TempDir(), "repo")
+	dialecttest.Write(t, filepath.Join(repo, "x"), "x\n")
+	dialecttest.Git(t, repo, "init", "-q")
+	dialecttest.Git(t, repo, "add", ".")
+	dialecttest.Git(t, repo, "commit", "-qm", "first")
+	s.run("machine:set-repo", dir, "--repo", "main", "--path", repo)
+	s.run("rpc:call", "--method", "workspace.project.link_repo", "--params", fmt.Sprintf(`{"workspace_dir":%q,"project_id":%q,"repo_id":"main"}`, dir, project))
+	s.serveRoom()
+	s.serveStdio()
+	return s
+}
+
+// run runs a command of the program to its end.
+func (s *soak) run(words ...string) string {
+	s.t.Helper()
+	out, err := program(s.t, words...).Output()
+	if err != nil {
+		s.t.Fatalf("%v: %v", words, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// start starts a server that describes itself.
+func (s *soak) start(name string, words ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
+	s.t.Helper()
+	cmd = program(s.t, words...)
+	probe := filepath.Join(s.t.TempDir(), "probe")
+	cmd.Env = append(cmd.Env, soakProbe+"="+probe)
+	in, err := cmd.StdinPipe()
+	stdout, outErr := cmd.StdoutPipe()
+	if err := errors.Join(err, outErr, cmd.Start()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
+	s.servers = append(s.servers, &soaked{name: name, pid: cmd.Process.Pid, probe: probe})
+	return cmd, in, bufio.NewReaderSize(stdout, 1<<20)
+}
+
+func (s *soak) serveRoom() {
+	_, _, out := s.start("control room", "ui:web", s.dir, "--project", s.project, "--port", "0", "--allow-launch", "--terminals",
+		"--dialect", "autonoma=127.0.0.1:0", "--dialect", "comma=127.0.0.1:0", "--dialect", "acecode=127.0.0.1:0")
+	for s.room == "" || s.autonoma == "" || s.comma == "" || s.ace == "" {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		address := strings.TrimSuffix(words[len(words)-1], "/")
+		switch {
+		case strings.Contains(line, "Manager Web"):
+			s.room = address
+		case strings.Contains(line, "autonoma"):
+			s.autonoma = address
+		case strings.Contains(line, "comma"):
+			s.comma = address
+		case strings.Contains(line, "acecode"):
+			s.ace = address
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // until it ends
+}
+
+// stop ends the conversation, and the servers as their parents end them.
+func (s *soak) stop() {
+	s.t.Helper()
+	s.run("session:stop", s.dir, "--all")
+	if err := s.stdio.in.Close(); err != nil {
+		s.t.Error(err)
+	}
+	for _, p := range s.servers {
+		if p.name == "control room" {
+			if err := syscall.Kill(p.pid, syscall.SIGTERM); err != nil {
+				s.t.Error(err)
+			}
+		}
+	}
+}
+
+// soakPeer is the client over stdin and stdout. It is for one goroutine.
+type soakPeer struct {
+	in  io.WriteCloser
+	out *bufio.Reader
+	id  int
+}
+
+func (s *soak) serveStdio() {
+	_, in, out := s.start("server", "server:start")
+	s.stdio = &soakPeer{in: in, out: out}
+}
+
+// call sends a request and passes over what comes before its answer.
+func (p *soakPeer) call(method string, params map[string]any, result any) error {
+	p.id++
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": p.id, "method": method, "params": params})
+	if err != nil {
+		return err
+	}
+	if _, err := p.in.Write(append(text, '\n')); err != nil {
+		return err
+	}
+	for {
+		line, err := p.out.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("%s: %w", method, err)
+		}
+		var answer struct {
+			ID     *int
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if err := json.Unmarshal(line, &answer); err != nil {
+			return fmt.Errorf("%s: %w: %.200s", method, err, line)
+		}
+		switch {
+		case answer.ID == nil || *answer.ID != p.id:
+		case answer.Error != nil:
+			return fmt.Errorf("%s: %s", method, answer.Error)
+		case result == nil:
+			return nil
+		default:
+			return json.Unmarshal(answer.Result, result)
+		}
+	}
+}
+
+func (s *soak) useStdio(context.Context) error {
+	in := map[string]any{"workspace_dir": s.dir, "project_id": s.project}
+	var subscription struct {
+		ID string `json:"subscription_id"`
+	}
+	if err := s.stdio.call("events.subscribe", map[string]any{"workspace_dir": s.dir, "project_id": s.project, "backfill_limit": 20}, &subscription); err != nil {
+		return err
+	}
+	for _, method := range []string{"run.list", "ui.snapshot", "monitor.snapshot", "workspace.open", "needs.list", "task.list", "index.stats"} {
+		params := in
+		if method == "workspace.open" {
+			params = map[string]any{"workspace_dir": s.dir}
+		}
+		if err := s.stdio.call(method, params, nil); err != nil {
+			return err
+		}
+	}
+	return s.stdio.call("events.unsubscribe", map[string]any{"subscription_id": subscription.ID}, nil)
+}
+
+// fetch sends a request over HTTP and returns the status and the body, of which it reads up to
+// a bound; then it goes away.
+func fetch(ctx context.Context, method, url, body string, bound int64) (int, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, bound))
+	return answer.StatusCode, text, errors.Join(err, answer.Body.Close())
+}
+
+func (s *soak) usePage(ctx context.Context) error {
+	for _, path := range []string{"/", "/api/health", "/api/rows", "/api/events", "/api/ui/snapshot"} {
+		// A stream is left behind its first bytes.
+		code, text, err := fetch(ctx, "GET", s.room+path, "", map[bool]int64{true: 16, false: 1 << 24}[path == "/api/rows" || path == "/api/events"])
+		if err != nil || code != http.StatusOK || len(text) == 0 {
+			return fmt.Errorf("%s: %d %w", path, code, err)
+		}
+	}
+	for _, call := range []string{`{"method":"room.read"}`, `{"method":"needs.list"}`, `{"method":"search.query","params":{"q":"said"}}`, `{"method":"usage.report"}`} {
+		if code, text, err := fetch(ctx, "POST", s.room+"/api/call", call, 1<<24); err != nil || code != http.StatusOK {
+			return fmt.Errorf("%s: %d %.300s %w", call, code, text, err)
+		}
+	}
+	return nil
+}
+
+// socket opens a socket, says some frames, reads until one holds each of the words in turn,
+// and leaves, every other time without a word.
+func (s *soak) socket(ctx context.Context, url string, frames, words []string) error {
+	conn, answer, err := websocket.Dial(ctx, url, nil)
+	if err != nil {
+		return err
+	}
+	if answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(64 << 20)
+	for _, frame := range frames {
+		if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
+			return err
+		}
+	}
+	for _, word := range words {
+		for {
+			_, text, err := conn.Read(ctx)
+			if err != nil {
+				return fmt.Errorf("before %s: %w", word, err)
+			}
+			if bytes.Contains(text, []byte(word)) {
+				break
+			}
+		}
+	}
+	if s.rounds["stdio"].Load()%2 == 0 {
+		return conn.Close(websocket.StatusNormalClosure, "")
+	}
+	return nil
+}
+
+func (s *soak) useAutonoma(ctx context.Context) error {
+	return s.socket(ctx, s.autonoma, []string{
+		`{"id":1,"method":"agents.list"}`, `{"id":2,"method":"background.list"}`, `{"id":3,"method":"nothing.such"}`, `{"id":4,"method":"workflows.list"}`,
+	}, []string{`"id":4`})
+}
+
+func (s *soak) useComma(ctx context.Context) error {
+	return s.socket(ctx, s.comma, []string{
+		`{"type":"list_strategies","requestId":"a"}`, `{"type":"list_runs","requestId":"b"}`, `{"type":"nothing","requestId":"c"}`, `{"type":"list_strategies","requestId":"d"}`,
+	}, []string{`"requestId":"d"`})
+}
+
+// useACECode says something in a conversation and follows it from its beginning until it is
+// answered.
+func (s *soak) useACECode(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == "" || s.texts == soakTexts {
+		if err := s.converse(ctx); err != nil {
+			return err
+		}
+	}
+	s.texts++
+	said := fmt.Sprintf("text-%d-of-the-soak", s.texts)
+	if code, text, err := fetch(ctx, "POST", s.ace+"/api/sessions/"+s.session+"/messages", fmt.Sprintf(`{"text":%q}`, said), 1<<20); err != nil || code >= 300 {
+		return fmt.Errorf("a message: %d %.300s %w", code, text, err)
+	}
+	if code, text, err := fetch(ctx, "GET", s.ace+"/api/sessions", "", 1<<24); err != nil || code != http.StatusOK {
+		return fmt.Errorf("sessions: %d %.300s %w", code, text, err)
+	}
+	return s.socket(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/"+s.session, []string{
+		fmt.Sprintf(`{"type":"hello","payload":{"session_id":%q,"since":0}}`, s.session),
+	}, []string{said})
+}
+
+// converse begins another conversation, and ends the one before.
+func (s *soak) converse(ctx context.Context) error {
+	if s.session != "" {
+		stop := program(s.t, "session:stop", s.dir, "local_"+s.session)
+		if err := stop.Run(); err != nil {
+			return err
+		}
+	}
+	code, text, err := fetch(ctx, "POST", s.ace+"/api/sessions", `{"initial_user_message":"hello"}`, 1<<20)
+	var made struct {
+		ID string `json:"session_id"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	if err != nil || code >= 300 || made.ID == "" {
+		return fmt.Errorf("a session: %d %.300s %w", code, text, err)
+	}
+	s.session, s.texts = made.ID, 0
+	return nil
+}
+
+// useConsole opens a shell, has it print, and deletes it.
+func (s *soak) useConsole(ctx context.Context) error {
+	code, text, err := fetch(ctx, "POST", s.ace+"/api/pty", `{"shell":"sh"}`, 1<<20)
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	if err != nil || code != http.StatusCreated {
+		return fmt.Errorf("a console: %d %.300s %w", code, text, err)
+	}
+	conn, answer, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/pty/"+made.ID+"?cursor=0", nil)
+	if err != nil {
+		return err
+	}
+	if answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	defer func() { _ = conn.CloseNow() }()
+	if err := conn.Write(ctx, websocket.MessageBinary, []byte("echo so''ak\n")); err != nil {
+		return err
+	}
+	var out []byte
+	for !bytes.Contains(out, []byte("soak")) {
+		_, frame, err := conn.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("a console: %w: %q", err, out)
+		}
+		out = append(out, frame...)
+	}
+	if code, text, err := fetch(ctx, "DELETE", s.ace+"/api/pty/"+made.ID, "", 1<<20); err != nil || code >= 300 {
+		return fmt.Errorf("the end of a console: %d %.300s %w", code, text, err)
+	}
+	return nil
+}
+
+func (s *soak) useCommands(context.Context) error {
+	for _, words := range [][]string{{"ps", "-C", s.dir}, {"status", "-q", "-C", s.dir}, {"inbox", "-q", "-C", s.dir}} {
+		if err := program(s.t, words...).Run(); err != nil {
+			return fmt.Errorf("%v: %w", words, err)
+		}
+	}
+	return nil
+}
