@@ -3,6 +3,8 @@ package search
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -155,7 +157,17 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%d behind, %v", behind, err)
 	}
 	name := filepath.Join(s.w.Dir(), filepath.FromSlash(workspace.SearchFile))
-	for _, text := range []string{"no database", ""} {
+	other := filepath.Join(t.TempDir(), "other")
+	db, err := sql.Open("sqlite", other)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "CREATE TABLE of_somebody(x)")
+		err = errors.Join(err, db.Close())
+	}
+	foreign, readErr := os.ReadFile(other)
+	if err := errors.Join(err, readErr); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"no database", "", strings.Repeat("no database", 1000), string(foreign)} {
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}
@@ -164,9 +176,16 @@ func TestUpdate(t *testing.T) {
 		}
 		update(source("a", "", row))
 		if got := refs(s.query(t, "two", everybody)); got != "task_a" {
-			t.Errorf("over %q: %q", text, got)
+			t.Errorf("over %.20q: %q", text, got)
 		}
 	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if behind, err := s.Update(over, []Source{source("a", "", row)}); err != nil || behind != 1 {
+		t.Errorf("no file, and no time left: %d behind, %v", behind, err)
+	}
+	update(source("a", "", row))
 }
 
 // TestMasked pins that no secret and no control character lies in the file.

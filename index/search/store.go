@@ -126,7 +126,7 @@ func spoilt(err error) bool {
 	return ok && (failed.Code()&0xff == corrupt || failed.Code()&0xff == notADatabase || failed.Code()&0xff == cantOpen)
 }
 
-func (s *Store) begin(ctx context.Context) (db *sql.DB, err error) {
+func (s *Store) begin(ctx context.Context) (*sql.DB, error) {
 	if _, err := s.identity(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -144,20 +144,19 @@ func (s *Store) begin(ctx context.Context) (db *sql.DB, err error) {
 	u.RawQuery = url.Values{"mode": {"rw"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(wal)", "synchronous(off)", "cache_size(-8192)", "trusted_schema(0)", "journal_size_limit(1048576)",
 	}}.Encode()
-	if db, err = sql.Open("sqlite", u.String()); err != nil {
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = db.Close() // of no use
-		}
-	}()
 	db.SetMaxOpenConns(4)
-	if err = s.prepare(ctx, db); err != nil {
+	if err = s.prepare(ctx, db); err == nil {
+		s.id, err = s.identity()
+	}
+	if err != nil {
+		_ = db.Close() // of no use
 		return nil, err
 	}
-	s.id, err = s.identity()
-	return db, err
+	return db, nil
 }
 
 // prepare makes the tables of an empty file, and refuses one that is not ours.
