@@ -127,6 +127,7 @@ type soak struct {
 	working                    sync.RWMutex // held by each round, and by who looks
 	rounds                     map[string]*atomic.Int64
 	stdio                      *soakPeer
+	strategy                   string // a file
 	mu                         sync.Mutex
 	session                    string // the conversation that is spoken in
 	texts                      int
@@ -249,6 +250,8 @@ func newSoak(t *testing.T) *soak {
 	dialecttest.Git(t, repo, "commit", "-qm", "first")
 	s.run("machine:set-repo", dir, "--repo", "main", "--path", repo)
 	s.run("rpc:call", "--method", "workspace.project.link_repo", "--params", fmt.Sprintf(`{"workspace_dir":%q,"project_id":%q,"repo_id":"main"}`, dir, project))
+	s.strategy = filepath.Join(dir, "strategies", "one.json")
+	dialecttest.Write(t, s.strategy, `{"name":"One","version":"1","agents":{"speaker":{"model":"ac/Speaker"}},"flow":{"name":"F","type":"sequential","steps":[{"agent":"speaker"}]}}`)
 	s.serveRoom()
 	s.serveStdio()
 	return s
@@ -438,6 +441,17 @@ func (s *soak) socket(ctx context.Context, url string, frames, words []string) e
 	}
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(64 << 20)
+	if err := exchange(ctx, conn, frames, words); err != nil {
+		return err
+	}
+	if s.rounds["stdio"].Load()%2 == 0 {
+		return conn.Close(websocket.StatusNormalClosure, "")
+	}
+	return nil
+}
+
+// exchange says frames, and reads until one frame after the other holds the words.
+func exchange(ctx context.Context, conn *websocket.Conn, frames, words []string) error {
 	for _, frame := range frames {
 		if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
 			return err
@@ -454,22 +468,44 @@ func (s *soak) socket(ctx context.Context, url string, frames, words []string) e
 			}
 		}
 	}
-	if s.rounds["stdio"].Load()%2 == 0 {
-		return conn.Close(websocket.StatusNormalClosure, "")
-	}
 	return nil
 }
 
+// soakWork is in every how many rounds a client has an agent work.
+const soakWork = 25
+
 func (s *soak) useAutonoma(ctx context.Context) error {
-	return s.socket(ctx, s.autonoma, []string{
+	frames, last := []string{
 		`{"id":1,"method":"agents.list"}`, `{"id":2,"method":"background.list"}`, `{"id":3,"method":"nothing.such"}`, `{"id":4,"method":"workflows.list"}`,
-	}, []string{`"id":4`})
+	}, []string{`"id":4`}
+	if s.rounds["autonoma"].Load()%soakWork == 0 {
+		frames, last = append(frames, `{"id":5,"method":"agents.invoke","params":{"agentType":"Speaker","task":"say it"}}`), []string{`"id":5`, `"execution.complete"`}
+	}
+	return s.socket(ctx, s.autonoma, frames, last)
 }
 
 func (s *soak) useComma(ctx context.Context) error {
-	return s.socket(ctx, s.comma, []string{
+	frames, last := []string{
 		`{"type":"list_strategies","requestId":"a"}`, `{"type":"list_runs","requestId":"b"}`, `{"type":"nothing","requestId":"c"}`, `{"type":"list_strategies","requestId":"d"}`,
-	}, []string{`"requestId":"d"`})
+	}, []string{`"requestId":"d"`}
+	n := s.rounds["comma"].Load()
+	if n%soakWork != 0 {
+		return s.socket(ctx, s.comma, frames, last)
+	}
+	run := fmt.Sprintf("soak-%d", n)
+	conn, answer, err := websocket.Dial(ctx, s.comma, nil)
+	if err != nil {
+		return err
+	}
+	if answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(64 << 20)
+	return errors.Join(
+		exchange(ctx, conn, []string{fmt.Sprintf(`{"type":"prepare_run","runId":%q,"strategyPath":%q,"requestId":"p"}`, run, s.strategy)}, []string{`"run_prepared"`}),
+		exchange(ctx, conn, []string{fmt.Sprintf(`{"type":"start_run","runId":%q,"input":"say it","requestId":"s"}`, run)}, []string{`"strategy_completed"`}),
+	)
 }
 
 // useACECode says something in a conversation and follows it from its beginning until it is
