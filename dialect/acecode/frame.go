@@ -2,10 +2,7 @@ package acecode
 
 // The events of a session as clients get them: their payloads, and both names of each.
 
-import (
-	"encoding/json"
-	"maps"
-)
+import "encoding/json"
 
 // Types of events on the wire.
 const (
@@ -84,52 +81,6 @@ func (s shape) name(kind string) string {
 // envelope is the frame for a client.
 func (f frame) envelope(at place, s shape) envelope {
 	return envelope{s.name(f.Type), f.Seq, f.At, at.SessionID, at.WorkspaceHash, f.Payload}
-}
-
-// maxFrame bounds a written frame, in bytes.
-const maxFrame = 1 << 20
-
-// maxPart is what a text keeps of a frame that is too long.
-const maxPart = 64 << 10
-
-// encode is the frame as JSON, with its longer texts cut where it would be too long.
-func (e envelope) encode() ([]byte, error) {
-	text, err := json.Marshal(e)
-	if err != nil || len(text) <= maxFrame {
-		return text, err
-	}
-	var payload map[string]json.RawMessage // what is cut is any text of any payload
-	whole, err := json.Marshal(e.Payload)
-	if err == nil {
-		err = json.Unmarshal(whole, &payload)
-	}
-	if err != nil {
-		return nil, err
-	}
-	payload = maps.Clone(payload)
-	for name, value := range payload {
-		payload[name] = clipped(value)
-	}
-	payload["truncated"] = json.RawMessage("true")
-	e.Payload = payload
-	return json.Marshal(e)
-}
-
-// clipped is a member that is short enough: a text is cut, anything else that is too long
-// is left out.
-func clipped(value json.RawMessage) json.RawMessage {
-	if len(value) <= maxPart {
-		return value
-	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		return json.RawMessage("null")
-	}
-	short, err := json.Marshal(head(text, maxPart))
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return short
 }
 
 // textPayload is token and reasoning.

@@ -1,0 +1,77 @@
+package acecode
+
+// Frames that are too long to be sent whole. What is left out is in the snapshot.
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// maxFrame bounds a written frame, in bytes.
+const maxFrame = 1 << 20
+
+// maxPart is what a text keeps of a frame that is too long.
+const maxPart = 64 << 10
+
+// clip is how much a frame keeps of what it holds.
+type clip struct {
+	text int // bytes of each text
+	list int // elements of each list
+}
+
+// clips are the ways to shorten a frame, the mildest first. By the last one any payload fits.
+func clips() []clip {
+	return []clip{{maxPart, maxMessages}, {16 << 10, 500}, {4 << 10, 100}, {1 << 10, 20}, {200, 10}}
+}
+
+// encode is the frame as JSON, with its texts and lists cut where it would be too long.
+func (e envelope) encode() ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil || len(text) <= maxFrame {
+		return text, err
+	}
+	whole, err := json.Marshal(e.Payload)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range clips() {
+		var payload map[string]any // of any type: each has the same members when it is cut
+		d := json.NewDecoder(bytes.NewReader(whole))
+		d.UseNumber()
+		if err := d.Decode(&payload); err != nil {
+			return nil, err
+		}
+		for name, value := range payload {
+			payload[name] = c.value(name, value)
+		}
+		payload["truncated"] = true
+		e.Payload = payload
+		if text, err = json.Marshal(e); err != nil || len(text) <= maxFrame {
+			break
+		}
+	}
+	return text, err
+}
+
+// value is what stays of a member.
+func (c clip) value(name string, value any) any {
+	switch v := value.(type) {
+	case string:
+		return head(v, c.text)
+	case map[string]any:
+		for inner, member := range v {
+			v[inner] = c.value(inner, member)
+		}
+	case []any:
+		if over := len(v) - c.list; over > 0 {
+			if v = v[:c.list:c.list]; name == "messages" { // the newest are those that are read
+				v = value.([]any)[over:]
+			}
+		}
+		for i, element := range v {
+			v[i] = c.value("", element)
+		}
+		return v
+	}
+	return value
+}
