@@ -123,14 +123,15 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 		if result.Policy, err = runpolicy.Changed(before, p.change(), true); err != nil {
 			return err
 		}
-		if runpolicy.Equal(before, result.Policy) {
+		same := runpolicy.Equal(before, result.Policy)
+		if same && run.Live != nil {
 			return nil
 		}
-		if run.Live == nil {
+		if run.Live == nil { // what was chosen stays so, though the defaults were the same
 			run.Live = &doc.Live{}
 		}
 		run.Live.Policy = result.Policy
-		if err := workspace.Put(g.Unit, doc.RunCodec, workspace.RunFile(p.ProjectID, p.RunID), run, 0o644); err != nil {
+		if err := workspace.Put(g.Unit, doc.RunCodec, workspace.RunFile(p.ProjectID, p.RunID), run, 0o644); err != nil || same {
 			return err
 		}
 		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: verdict.Actor.ID, Visibility: events.VisibilityTeam, Type: events.RunPolicyChanged},

@@ -3,6 +3,7 @@ package acecode
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -108,4 +109,40 @@ func TestPermission(t *testing.T) {
 		t.Errorf("%s", f.raw)
 	}
 	c.await("done", `"aborted"`)
+}
+
+// TestFailedStarts pins that what was said to a session whose agent could not be started is told
+// once, and that the session stays, to be talked with once the cause is gone.
+func TestFailedStarts(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	away := s.Repo + ".away"
+	for name, c := range map[string]struct{ breaks, mends func() error }{
+		"before it executed":  {func() error { return os.Rename(s.Repo, away) }, func() error { return os.Rename(away, s.Repo) }},
+		"its program is gone": {func() error { return os.Rename(s.program, s.program+".away") }, func() error { return os.Rename(s.program+".away", s.program) }},
+	} {
+		if err := c.breaks(); err != nil {
+			t.Fatal(err)
+		}
+		id := s.create("hello there")
+		client := s.dial("/ws/sessions/" + id)
+		client.hello(id, 0)
+		client.await("Done", `"outcome":"error"`)
+		if err := c.mends(); err != nil {
+			t.Fatal(err)
+		}
+		s.want(http.StatusOK, "GET", "/api/sessions", "", nil, `"id":"`+id+`"`)
+		s.want(http.StatusAccepted, "POST", "/api/sessions/"+id+"/messages", `{"text":"once more"}`, nil)
+		client.await("Message", "you said: once more")
+		client.await("Done", `"outcome":"completed"`)
+		failures := 0
+		for _, f := range client.got {
+			if f.Type == "Error" {
+				failures++
+			}
+		}
+		if failures != 1 {
+			t.Errorf("%s: told %d times\n%s", name, failures, client.all())
+		}
+	}
 }

@@ -25,9 +25,10 @@ const testToken = "test-token"
 // stage is a company with a daemon.
 type stage struct {
 	*dialecttest.Stage
-	agent  string
-	url    string
-	server *server
+	agent   string
+	program string // of the agent
+	url     string
+	server  *server
 }
 
 // newStage makes a company of one agent that speaks, with a daemon.
@@ -35,9 +36,10 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 	t.Helper()
 	s := &stage{Stage: dialecttest.New(t, dialecttest.Agent{Name: "Speaker", Provider: "acp_own"})}
 	s.agent = s.Agents["Speaker"]
+	s.program = dialecttest.Program(t, "speaker")
 	c, release := dialecttest.Open(s.Dir, s.Project, io.Discard)
 	dialecttest.Must(dialect.Do(t.Context(), c, (*company.Company).SetAgentCommand, company.AgentCommandParams{
-		Dir: company.Dir{WorkspaceDir: s.Dir}, Provider: "acp_own", Argv: []string{dialecttest.Program(t, "speaker"), "--acp"},
+		Dir: company.Dir{WorkspaceDir: s.Dir}, Provider: "acp_own", Argv: []string{s.program, "--acp"},
 	}))
 	if err := release(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/events"
+	"ac/runs/session"
 	"ac/runs/transcript"
 )
 
@@ -48,6 +49,7 @@ func (m *mapper) discarded(payload json.RawMessage, changes []transcript.Change)
 			continue
 		}
 		delete(m.clients, item.ID)
+		delete(m.waiting, item.ID)
 		code := cmp.Or(p.Reason, "discarded")
 		m.fail(code, oneLine(item.Text, 80)+": not delivered: "+cmp.Or(p.Error, code), "")
 		if m.turn > 0 {
@@ -55,6 +57,9 @@ func (m *mapper) discarded(payload json.RawMessage, changes []transcript.Change)
 			continue
 		}
 		m.send(typeDone, donePayload{"error", outcomeError, "", m.place})
+		if code == session.DiscardRefused { // that the start failed is said with it
+			m.started = false
+		}
 	}
 }
 

@@ -378,7 +378,7 @@ func (c *conversation) SteerReturned(id string) {
 // SteerRefused takes that the agent does not want a text.
 func (c *conversation) SteerRefused(id, why string) {
 	if s := c.take(id); s != nil {
-		c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: id, Reason: "refused", Error: clippedTo(c.masked(why), maxError)}))
+		c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: id, Reason: DiscardRefused, Error: clippedTo(c.masked(why), maxError)}))
 		c.next()
 	}
 }

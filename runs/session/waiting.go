@@ -128,11 +128,14 @@ func (c *conversation) more(struct{}) (struct{}, error) {
 // maxWaiting bounds a text that waits.
 const maxWaiting = 2 << 20
 
+// DiscardRefused is why a text is discarded that no agent can be started for, or takes.
+const DiscardRefused = "refused"
+
 // Refused is the event of a text that waited, and for which no session could be started.
 func Refused(source events.Source, run, steer string, why error) (events.Draft, error) {
 	return source.Draft(events.Draft{
 		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
-	}, discardedPayload{SteerID: steer, Reason: "refused", Error: clippedTo(why.Error(), maxError)})
+	}, discardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clippedTo(why.Error(), maxError)})
 }
 
 // refusedTexts discards the texts that wait for turns of their own, since the session that
