@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -162,10 +163,21 @@ func ended(err error, said string) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 		status = exit.ExitCode()
 	}
-	if said = strings.TrimSpace(said); said == "" {
-		said = "the server ended before it listened"
+	return Failed(status, errors.New(cmp.Or(complaint(said), "the server ended before it listened")))
+}
+
+// complaint is the error that a program said last, without the word that begins it; all that
+// it said where it called nothing so.
+func complaint(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for _, line := range slices.Backward(lines) {
+		for _, word := range []string{"ERROR: ", "error: "} {
+			if why, ok := strings.CutPrefix(line, word); ok {
+				return why
+			}
+		}
 	}
-	return Failed(status, errors.New(said))
+	return strings.Join(lines, "\n")
 }
 
 // logged is what a log has behind an offset, the last 4 KiB of it.

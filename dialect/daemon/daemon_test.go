@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		os.Exit(serve(os.Args[2]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "fail" {
-		fmt.Fprintln(os.Stderr, "the address is in use")
+		fmt.Fprintln(os.Stderr, "level=INFO msg=listening\nERROR: the address is in use")
 		os.Exit(ExitListen)
 	}
 	os.Exit(runtimetest.With(m).Run())
@@ -245,8 +245,12 @@ func TestTokenFiles(t *testing.T) {
 	if token, err := ReadToken(file("abc\n", 0o600)); token != "abc" || err != nil {
 		t.Errorf("%q, %v", token, err)
 	}
+	pipe := filepath.Join(t.TempDir(), "pipe") // that nobody writes to
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for what, name := range map[string]string{
-		"empty": file("\n", 0o600), "open to others": file("abc", 0o640), "two": file("a b", 0o600), "missing": filepath.Join(t.TempDir(), "none"), "a directory": t.TempDir(),
+		"a pipe": pipe, "empty": file("\n", 0o600), "open to others": file("abc", 0o640), "two": file("a b", 0o600), "missing": filepath.Join(t.TempDir(), "none"), "a directory": t.TempDir(),
 	} {
 		if _, err := ReadToken(name); statusOf(err) != ExitRefused {
 			t.Errorf("%s: %v", what, err)

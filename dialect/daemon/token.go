@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"ac/internal/proc"
 )
@@ -33,7 +34,8 @@ func ReadToken(name string) (string, error) {
 	refuse := func(why string) (string, error) {
 		return "", Failed(ExitRefused, fmt.Errorf("the token file %s %s", name, why))
 	}
-	f, err := os.Open(name) //nolint:gosec // the operator named it
+	// It is not waited for: the end of a pipe that nobody writes to would never come.
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator named it
 	if err != nil {
 		return "", Failed(ExitRefused, fmt.Errorf("the token file cannot be read: %w", err))
 	}
