@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -206,7 +207,9 @@ func (s *Socket) bounded(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.open.Load() > int64(s.place.MaxConnections) {
 			w.Header().Set("Connection", "close")
-			http.Error(w, `{"error":"too many connections"}`, http.StatusServiceUnavailable)
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"error":"too many connections"}`+"\n") // the client may be gone
 			return
 		}
 		handler.ServeHTTP(w, r)

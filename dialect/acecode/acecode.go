@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -201,6 +202,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(s.Clock.Now().Add(bodyPatience)) // it is a connection
+	if p := r.URL.EscapedPath(); path.Clean(p) != p {                                  // the mux would lead to another one
+		s.answer(w, nil, unknownRoute())
+		return
+	}
 	s.routes.ServeHTTP(w, r)
 }
 

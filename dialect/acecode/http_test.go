@@ -27,6 +27,9 @@ func TestServerRoutes(t *testing.T) {
 	}{
 		{"GET", "/", "", 200, "ac ui:web"},
 		{"GET", "/api/nothing", "", 404, `{"error":"unknown route"}`},
+		{"GET", "//api/health", "", 404, `{"error":"unknown route"}`},
+		{"POST", "/api//sessions", "{}", 404, `{"error":"unknown route"}`},
+		{"GET", "/api/config/../health", "", 404, `{"error":"unknown route"}`},
 		{"PATCH", "/api/health", "", 405, `{"error":"method not allowed"}`},
 		{"GET", "/api/health", "", 200, `"workspace_hash":"` + hash + `","status":"ok","dialect":"acecode"`},
 		{"GET", "/api/usage?days=abc", "", 200, `"days":30`},
@@ -156,7 +159,9 @@ func TestSessionRoutes(t *testing.T) {
 	} {
 		s.want(400, "POST", path+"/messages", body, nil, word)
 	}
-	s.want(413, "POST", path+"/messages", `{"text":"`+strings.Repeat("x", maxText+1)+`"}`, nil, "text_too_large")
+	for _, n := range []int{maxText + 1, 5 * maxText} {
+		s.want(413, "POST", path+"/messages", `{"text":"`+strings.Repeat("x", n)+`"}`, nil, `{"error":"text_too_large","limit":1048576}`)
+	}
 	s.want(400, "POST", path+"/commands", `{"command":"rm"}`, nil, `{"error":"unsupported command","command":"rm"}`)
 	s.want(202, "POST", path+"/commands", `{"command":"/init","display_text":"/init"}`, nil, `{"queued":true,"command":"init"}`)
 	if m := c.await("Message", `"role":"user"`); m.text("content") != "/init" {

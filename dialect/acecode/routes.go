@@ -53,10 +53,12 @@ func (s *server) allRoutes() *http.ServeMux {
 	}
 	mux.Handle("/{$}", methods{"GET": greet}.serve(s))
 	mux.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s.answer(w, nil, refuse(http.StatusNotFound, "unknown route"))
+		s.answer(w, nil, unknownRoute())
 	}))
 	return mux
 }
+
+func unknownRoute() error { return refuse(http.StatusNotFound, "unknown route") }
 
 // greet says what this is.
 func greet(*server, *request) (any, error) {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -79,6 +80,9 @@ func postMessage(s *server, r *request) (any, error) {
 func (s *server) saidIn(r *request) (row company.SpokenRun, p saidBody, err error) {
 	if row, err = s.conversation(r.Context(), r.PathValue("id")); err == nil {
 		err = r.decodeUpTo(4*maxText, &p)
+	}
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusRequestEntityTooLarge {
+		err = tooLarge() // the bound is that of the text, however it is written
 	}
 	return row, p, err
 }
