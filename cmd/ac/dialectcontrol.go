@@ -102,6 +102,8 @@ func serveWords(cmd *cobra.Command, executable string, given []string, dataDir s
 			for _, value := range list.GetSlice() {
 				words = append(words, "--"+f.Name+"="+value)
 			}
+		case f.Value.Type() == "bool": // it is on: there is no way to give one that is off
+			words = append(words, "--"+f.Name)
 		default:
 			words = append(words, "--"+f.Name+"="+f.Value.String())
 		}
