@@ -228,6 +228,21 @@ func joined(a, b any) any {
 	return b
 }
 
+// replacedBy reports whether a newer event says all that this one did.
+func (f *frame) replacedBy(newer *frame) bool {
+	if f.Type != newer.Type {
+		return false
+	}
+	switch p := newer.Payload.(type) {
+	case toolUpdatePayload:
+		of, ok := f.Payload.(toolUpdatePayload)
+		return ok && of.CallID == p.CallID
+	case progressPayload:
+		return true
+	}
+	return false
+}
+
 // system sends a notice.
 func (m *mapper) system(text string) { m.message(transcript.RoleSystem, text, nil) }
 

@@ -222,21 +222,6 @@ func (c *socket) join(f outgoing) {
 	c.add(f)
 }
 
-// replacedBy reports whether a newer event says all that this one did.
-func (f *frame) replacedBy(newer *frame) bool {
-	if f.Type != newer.Type {
-		return false
-	}
-	switch p := newer.Payload.(type) {
-	case toolUpdatePayload:
-		of, ok := f.Payload.(toolUpdatePayload)
-		return ok && of.CallID == p.CallID
-	case progressPayload:
-		return true
-	}
-	return false
-}
-
 // errorFrame is the payload of an error of a frame.
 type errorFrame struct {
 	Reason  string `json:"reason"`

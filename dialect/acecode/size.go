@@ -1,0 +1,32 @@
+package acecode
+
+// size is about how long an event is, in bytes.
+func (f frame) size() int {
+	switch p := f.Payload.(type) {
+	case textPayload:
+		return 300 + 2*len(p.Text)
+	case messagePayload:
+		return 400 + 2*sizeOf(&p.Message)
+	case toolStartPayload:
+		return 500 + len(p.Args)
+	case toolUpdatePayload:
+		return 500 + len(p.Chunk)
+	case toolEndPayload:
+		n := 700 + len(p.Output) + len(p.OutputTail)
+		for _, h := range p.Hunks {
+			for _, l := range h.Lines {
+				n += 60 + len(l.Text)
+			}
+		}
+		return n
+	case permissionPayload:
+		return 500 + len(p.Args) + len(p.Diff)
+	case replacePayload:
+		n := 300
+		for i := range p.Messages {
+			n += sizeOf(&p.Messages[i])
+		}
+		return n
+	}
+	return 400
+}
