@@ -20,6 +20,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -176,7 +177,9 @@ func hashOf(dir string) string {
 }
 
 // placeOf is what the payloads of a session's events say.
-func (s *server) placeOf(id string) place { return place{id, s.hash, s.cwd} }
+func (s *server) placeOf(id string) frames.Place {
+	return frames.Place{SessionID: id, WorkspaceHash: s.hash, Cwd: s.cwd}
+}
 
 // serve serves until ctx is done.
 func (s *server) serve(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"unicode/utf8"
 
+	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
 )
 
@@ -75,7 +76,7 @@ func inFull(err error) string {
 type request struct {
 	*http.Request
 	w     http.ResponseWriter
-	shape shape
+	shape frames.Shape
 }
 
 // handler answers a request: with nil for 204, a value for 200, or a status and a value.

@@ -13,6 +13,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/events"
 	"ac/internal/fault"
 	"ac/runs"
@@ -73,7 +74,7 @@ func attach(s *server, r *request) (any, error) {
 	if _, err := base64.StdEncoding.DecodeString(*body.Data); err != nil {
 		return nil, bad("data_base64 must be base64")
 	}
-	p := company.AttachParams{Name: body.Name, MediaType: head(body.MIMEType, 200), Content: *body.Data}
+	p := company.AttachParams{Name: body.Name, MediaType: frames.Head(body.MIMEType, 200), Content: *body.Data}
 	s.act(&p, row.ID)
 	made, err := dialect.Do(r.Context(), s.Company, (*company.Company).Attach, p)
 	if fault.Is(err, fault.TooLarge) {

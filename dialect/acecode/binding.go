@@ -7,19 +7,20 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/feed"
 )
 
 // binding is a session that a socket follows.
 type binding struct {
-	at     place
+	at     frames.Place
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when nothing more of it is queued
 }
 
 // boundPayload acknowledges a binding.
 type boundPayload struct {
-	place
+	frames.Place
 	Head int64 `json:"head_seq"`
 	Gap  bool  `json:"gap"`
 }
@@ -36,7 +37,7 @@ func (c *socket) bind(kind, id string, since int64) {
 	ack := kind + "_ack"
 	c.mu.Lock()
 	if !c.fixed && kind == "subscribe" && len(c.bound) == 0 {
-		c.naming = shapeWire
+		c.naming = frames.ShapeWire
 	}
 	_, again := c.bound[id]
 	full := !again && len(c.bound) >= maxBound
@@ -75,12 +76,12 @@ func (c *socket) bind(kind, id string, since int64) {
 	})
 }
 
-func (c *socket) acknowledge(ack string, at place, head int64, gap bool) {
+func (c *socket) acknowledge(ack string, at frames.Place, head int64, gap bool) {
 	c.send(ownFrame{ack, at.SessionID, at.WorkspaceHash, boundPayload{at, head, gap}})
 }
 
 // acknowledgeAgain answers a binding of a session that is bound.
-func (c *socket) acknowledgeAgain(ack string, at place) {
+func (c *socket) acknowledgeAgain(ack string, at frames.Place) {
 	head := int64(0)
 	err := c.server.look(c.work, at.SessionID, func(h *history) error {
 		head = h.head()
@@ -93,12 +94,12 @@ func (c *socket) acknowledgeAgain(ack string, at place) {
 }
 
 // follow sends the events of a session until ctx is done.
-func (c *socket) follow(ctx context.Context, ack string, at place, since int64) error {
+func (c *socket) follow(ctx context.Context, ack string, at frames.Place, since int64) error {
 	var (
-		missed, asked []frame
+		missed, asked []frames.Frame
 		gap           bool
 		head          int64
-		m             *mapper
+		m             *frames.Mapper
 	)
 	err := c.server.look(ctx, at.SessionID, func(h *history) error {
 		switch {
@@ -107,10 +108,10 @@ func (c *socket) follow(ctx context.Context, ack string, at place, since int64) 
 		case c.isWire():
 			missed = h.turn()
 		default:
-			missed = h.newest(perLine)
+			missed = h.newest(frames.PerLine)
 		}
-		head, m = h.head(), h.mapper.clone()
-		asked = m.view.asked()
+		head, m = h.head(), h.mapper.Clone()
+		asked = m.View.Asked()
 		return nil
 	})
 	if err != nil {
@@ -122,14 +123,14 @@ func (c *socket) follow(ctx context.Context, ack string, at place, since int64) 
 	c.acknowledge(ack, at, head, gap)
 	for _, f := range asked { // again, without their numbers
 		f.Seq = 0
-		if !c.put(ctx, at, []frame{f}) {
+		if !c.put(ctx, at, []frames.Frame{f}) {
 			return nil
 		}
 	}
 	stop, err := dialect.Do(ctx, c.server.Company, (*company.Company).Follow, company.EventStream{
-		Dir: c.server.In(), ProjectID: c.server.ProjectID, RunID: at.SessionID, Since: map[string]int64{at.SessionID: m.line},
+		Dir: c.server.In(), ProjectID: c.server.ProjectID, RunID: at.SessionID, Since: map[string]int64{at.SessionID: m.Line},
 		Deliver: func(live context.Context, e feed.Event) error {
-			if e.Seq > m.line && !c.put(live, at, m.take(e.Seq, e.Raw)) {
+			if e.Seq > m.Line && !c.put(live, at, m.Take(e.Seq, e.Raw)) {
 				return context.Canceled
 			}
 			return nil
@@ -146,7 +147,7 @@ func (c *socket) follow(ctx context.Context, ack string, at place, since int64) 
 func (c *socket) isWire() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.naming == shapeWire
+	return c.naming == frames.ShapeWire
 }
 
 // session is the session that a frame is about: the one that it names, else the first that
@@ -226,10 +227,10 @@ func (c *socket) unbindAll() {
 func (s *server) tell(id, text string) {
 	at := s.placeOf(id)
 	now := s.Clock.Now()
-	said := message{Role: "system", Content: text, ID: "x" + s.Host.NewID("note"), Timestamp: stampOf(now.UnixMilli()), TimestampMS: now.UnixMilli()}
+	said := frames.Message{Role: "system", Content: text, ID: "x" + s.Host.NewID("note"), Timestamp: frames.StampOf(now.UnixMilli()), TimestampMS: now.UnixMilli()}
 	for _, l := range s.open.All() {
 		if c, ok := l.(*socket); ok && c.session(id) == id {
-			c.send(ownFrame{typeMessage, id, s.hash, messagePayload{said, said, at}})
+			c.send(ownFrame{frames.TypeMessage, id, s.hash, frames.Said(said, at)})
 		}
 	}
 }

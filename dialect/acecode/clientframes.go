@@ -11,6 +11,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
 )
 
@@ -59,7 +60,7 @@ func (c *socket) take(text []byte) {
 	known, ok := clientFrames()[f.Type]
 	switch {
 	case !ok:
-		c.send(ownFrame{Type: typeError, Payload: errorFrame{"unknown type", "unknown_type", "unknown type: " + f.Type, f.Type}})
+		c.send(ownFrame{Type: frames.TypeError, Payload: errorFrame{"unknown type", "unknown_type", "unknown type: " + f.Type, f.Type}})
 	case !known.early && !c.isBound():
 		c.complain("", "send hello first", "hello_required", "send hello first")
 	default:
@@ -225,7 +226,7 @@ func (c *socket) answer(payload json.RawMessage) {
 		return
 	}
 	asked := c.questions(id, p.RequestID)
-	if len(asked) == 1 && asked[0].ID == inputID {
+	if len(asked) == 1 && asked[0].ID == frames.InputID {
 		text := ""
 		if len(p.Answers) > 0 {
 			text = strings.Join(p.Answers[0].words(), "")
@@ -236,7 +237,7 @@ func (c *socket) answer(payload json.RawMessage) {
 	answers := map[string][]string{}
 	for _, a := range p.Answers {
 		words := a.words()
-		i := slices.IndexFunc(asked, func(q question) bool { return q.ID == a.QuestionID })
+		i := slices.IndexFunc(asked, func(q frames.Question) bool { return q.ID == a.QuestionID })
 		if i >= 0 && !asked[i].Multi && len(words) > 1 { // it takes one answer
 			words = []string{strings.Join(words, ", ")}
 		}
@@ -250,10 +251,10 @@ func (c *socket) answer(payload json.RawMessage) {
 }
 
 // questions are those of an open request, none for another.
-func (c *socket) questions(id, request string) (list []question) {
+func (c *socket) questions(id, request string) (list []frames.Question) {
 	err := c.server.look(c.work, id, func(h *history) error {
-		for _, f := range h.mapper.view.asked() {
-			if p, is := f.Payload.(questionPayload); is && p.RequestID == request {
+		for _, f := range h.mapper.View.Asked() {
+			if p, is := f.Payload.(frames.QuestionPayload); is && p.RequestID == request {
 				list = p.Questions
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/acecode/frames"
 	"ac/dialect/dialecttest"
 
 	"github.com/coder/websocket"
@@ -61,7 +62,7 @@ func (c *consoleClient) read() (end websocket.StatusCode) {
 	kind, frame, err := c.conn.Read(ctx)
 	if err != nil {
 		if end = websocket.CloseStatus(err); end < 0 {
-			c.t.Fatalf("%v behind %q", err, tail(c.out.String(), 500))
+			c.t.Fatalf("%v behind %q", err, frames.Tail(c.out.String(), 500))
 		}
 		return end
 	}
@@ -92,7 +93,7 @@ func (c *consoleClient) until(there func() bool) {
 	c.t.Helper()
 	for !there() {
 		if end := c.read(); end != 0 {
-			c.t.Fatalf("the socket ended with %d behind %q", end, tail(c.out.String(), 500))
+			c.t.Fatalf("the socket ended with %d behind %q", end, frames.Tail(c.out.String(), 500))
 		}
 	}
 }

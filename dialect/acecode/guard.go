@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"ac/dialect/acecode/frames"
 	"ac/internal/httpguard"
 )
 
@@ -72,20 +73,20 @@ func isNear(r *http.Request) bool {
 
 // shapeOf is the naming that a request gets: what it asks for, what the listener is fixed
 // to, else that of pages for what browsers send.
-func (s *server) shapeOf(r *http.Request) shape {
+func (s *server) shapeOf(r *http.Request) frames.Shape {
 	switch cmp.Or(r.URL.Query().Get("shape"), s.opts.Shape) {
 	case "wire":
-		return shapeWire
+		return frames.ShapeWire
 	case "document":
-		return shapeDocument
+		return frames.ShapeDocument
 	}
 	if r.Header.Get("Origin") != "" {
-		return shapeWire
+		return frames.ShapeWire
 	}
 	for name := range r.Header {
 		if strings.HasPrefix(name, "Sec-Fetch-") {
-			return shapeWire
+			return frames.ShapeWire
 		}
 	}
-	return shapeDocument
+	return frames.ShapeDocument
 }

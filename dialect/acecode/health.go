@@ -168,8 +168,8 @@ func typedTexts(s *server, r *request) (any, error) {
 			break
 		}
 		err := s.look(r.Context(), row.ID, func(h *history) error {
-			for i := len(h.mapper.view.messages) - 1; i >= 0 && len(texts) < most; i-- {
-				if m := h.mapper.view.messages[i]; m.Role == "user" {
+			for i := len(h.mapper.View.Messages) - 1; i >= 0 && len(texts) < most; i-- {
+				if m := h.mapper.View.Messages[i]; m.Role == "user" {
 					texts = append(texts, m.Content)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
 )
 
@@ -24,8 +25,8 @@ const (
 // history is the events of a session as far as its log was read.
 type history struct {
 	mu     sync.Mutex
-	mapper *mapper
-	recent []frame // all events behind floor
+	mapper *frames.Mapper
+	recent []frames.Frame // all events behind floor
 	bytes  int
 	floor  int64
 }
@@ -64,7 +65,7 @@ func (s *server) look(ctx context.Context, id string, use func(h *history) error
 	if h.mapper == nil {
 		h.reset(s, id)
 	}
-	err := s.lines(ctx, id, h.mapper.line, h.take)
+	err := s.lines(ctx, id, h.mapper.Line, h.take)
 	if fault.Is(err, fault.CursorAhead) { // another log
 		h.reset(s, id)
 		err = s.lines(ctx, id, 0, h.take)
@@ -76,21 +77,21 @@ func (s *server) look(ctx context.Context, id string, use func(h *history) error
 }
 
 func (h *history) reset(s *server, id string) {
-	h.mapper, h.recent, h.bytes, h.floor = newMapper(s.placeOf(id), s.ProjectID), nil, 0, 0
+	h.mapper, h.recent, h.bytes, h.floor = frames.NewMapper(s.placeOf(id), s.ProjectID), nil, 0, 0
 }
 
 // take adds the events of a line.
 func (h *history) take(line int64, text []byte) {
-	for _, f := range h.mapper.take(line, text) {
+	for _, f := range h.mapper.Take(line, text) {
 		h.recent = append(h.recent, f)
-		h.bytes += f.size()
+		h.bytes += f.Size()
 	}
 	drop := max(0, len(h.recent)-maxReplay)
 	for _, f := range h.recent[:drop] {
-		h.bytes -= f.size()
+		h.bytes -= f.Size()
 	}
 	for h.bytes > maxReplayBytes && drop < len(h.recent) {
-		h.bytes -= h.recent[drop].size()
+		h.bytes -= h.recent[drop].Size()
 		drop++
 	}
 	if drop > 0 {
@@ -100,11 +101,11 @@ func (h *history) take(line int64, text []byte) {
 }
 
 // since are the events behind a number. gap reports that there are too many to be sent.
-func (h *history) since(seq int64) (list []frame, gap bool) {
+func (h *history) since(seq int64) (list []frames.Frame, gap bool) {
 	if seq < h.floor {
 		return nil, true
 	}
-	i, found := slices.BinarySearchFunc(h.recent, seq, func(f frame, seq int64) int { return int(f.Seq - seq) })
+	i, found := slices.BinarySearchFunc(h.recent, seq, func(f frames.Frame, seq int64) int { return int(f.Seq - seq) })
 	if found {
 		i++
 	}
@@ -112,16 +113,16 @@ func (h *history) since(seq int64) (list []frame, gap bool) {
 }
 
 // turn are the events of the turn that is running, none where none is.
-func (h *history) turn() []frame {
-	if h.mapper.turn == 0 {
+func (h *history) turn() []frames.Frame {
+	if h.mapper.Turn == 0 {
 		return nil
 	}
-	list, _ := h.since(max(h.floor, seqOf(h.mapper.began)-1))
+	list, _ := h.since(max(h.floor, frames.SeqOf(h.mapper.Began)-1))
 	return list
 }
 
 // newest are the newest events, n at most.
-func (h *history) newest(n int) []frame {
+func (h *history) newest(n int) []frames.Frame {
 	return slices.Clone(h.recent[max(0, len(h.recent)-n):])
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/acecode/frames"
 	"ac/dialect/dialecttest"
 	"ac/internal/fault"
 )
@@ -135,7 +136,7 @@ func TestSessionRoutes(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	last := snap.Events[len(snap.Events)-1]
-	if snap.Busy || snap.Title != "tool make all" || snap.Turns != 1 || last.Type != typeSession || last.Seq != snap.Head || snap.Usage["total_tokens"] != 120.0 {
+	if snap.Busy || snap.Title != "tool make all" || snap.Turns != 1 || last.Type != frames.TypeSession || last.Seq != snap.Head || snap.Usage["total_tokens"] != 120.0 {
 		t.Errorf("%+v", snap)
 	}
 	var events struct{ Events []struct{ Seq int64 } }

@@ -7,30 +7,31 @@ import (
 	"net/http"
 	"strconv"
 
+	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
 )
 
 // snapshotAnswer is a session at one moment of its log.
 type snapshotAnswer struct {
-	Messages    []*message  `json:"messages"`
-	Events      []envelope  `json:"events"`
-	Busy        bool        `json:"busy"`
-	ActiveTurn  string      `json:"active_turn_id"`
-	Turns       int         `json:"turn_count"`
-	Mode        string      `json:"permission_mode"`
-	Usage       *turnTokens `json:"token_usage"`
-	Todos       []todo      `json:"todos"`
-	TodoSummary todoSummary `json:"todo_summary"`
-	Goal        *struct{}   `json:"goal"`
-	Head        int64       `json:"head_seq"`
-	SessionID   string      `json:"session_id"`
-	Title       string      `json:"title"`
-	Truncated   bool        `json:"truncated,omitempty"`
+	Messages    []*frames.Message  `json:"messages"`
+	Events      []frames.Envelope  `json:"events"`
+	Busy        bool               `json:"busy"`
+	ActiveTurn  string             `json:"active_turn_id"`
+	Turns       int                `json:"turn_count"`
+	Mode        string             `json:"permission_mode"`
+	Usage       *frames.TurnTokens `json:"token_usage"`
+	Todos       []frames.Todo      `json:"todos"`
+	TodoSummary frames.TodoSummary `json:"todo_summary"`
+	Goal        *struct{}          `json:"goal"`
+	Head        int64              `json:"head_seq"`
+	SessionID   string             `json:"session_id"`
+	Title       string             `json:"title"`
+	Truncated   bool               `json:"truncated,omitempty"`
 }
 
 // eventList is a list of events as the document has it.
 type eventList struct {
-	Events []envelope `json:"events"`
+	Events []frames.Envelope `json:"events"`
 }
 
 func readMessages(s *server, r *request) (any, error) {
@@ -51,7 +52,7 @@ func readMessages(s *server, r *request) (any, error) {
 			return nil, err
 		}
 		events := envelopes(list, at, r.shape)
-		if r.shape == shapeWire {
+		if r.shape == frames.ShapeWire {
 			return events, nil
 		}
 		return eventList{events}, nil
@@ -68,23 +69,23 @@ func readMessages(s *server, r *request) (any, error) {
 }
 
 // from takes a session as it is by its log.
-func (a *snapshotAnswer) from(h *history, at place, naming shape) {
-	v := h.mapper.view.clone()
-	a.Messages, a.Busy, a.ActiveTurn, a.Turns = append([]*message{}, v.messages...), v.busy != nil, turnID(h.mapper.turn), v.turns
-	a.Usage, a.Todos, a.TodoSummary, a.Head, a.Title, a.Truncated = v.used, append([]todo{}, v.todos...), v.summary, h.head(), v.title, v.truncated
-	a.Events = append(envelopes(v.events(), at, naming), frame{typeSession, a.Head, v.last, sessionPayload{v.title, at}}.envelope(at, naming))
+func (a *snapshotAnswer) from(h *history, at frames.Place, naming frames.Shape) {
+	v := h.mapper.View.Clone()
+	a.Messages, a.Busy, a.ActiveTurn, a.Turns = append([]*frames.Message{}, v.Messages...), v.Busy != nil, frames.TurnID(h.mapper.Turn), v.Turns
+	a.Usage, a.Todos, a.TodoSummary, a.Head, a.Title, a.Truncated = v.Used, append([]frames.Todo{}, v.Todos...), v.Summary, h.head(), v.Title, v.Truncated
+	a.Events = append(envelopes(v.Events(), at, naming), frames.Titled(v.Title, a.Head, v.Last, at).Envelope(at, naming))
 }
 
-func envelopes(list []frame, at place, naming shape) []envelope {
-	made := make([]envelope, len(list))
+func envelopes(list []frames.Frame, at frames.Place, naming frames.Shape) []frames.Envelope {
+	made := make([]frames.Envelope, len(list))
 	for i, f := range list {
-		made[i] = f.envelope(at, naming)
+		made[i] = f.Envelope(at, naming)
 	}
 	return made
 }
 
 // eventsSince are the events behind a number, none where there are too many.
-func (s *server) eventsSince(ctx context.Context, id string, since int64) (list []frame, err error) {
+func (s *server) eventsSince(ctx context.Context, id string, since int64) (list []frames.Frame, err error) {
 	err = s.look(ctx, id, func(h *history) error {
 		list, _ = h.since(since)
 		return nil

@@ -320,7 +320,7 @@ func setSessionModel(s *server, r *request) (any, error) {
 	}
 	busy := false
 	err = s.look(r.Context(), row.ID, func(h *history) error {
-		busy = row.Alive && h.mapper.turn > 0
+		busy = row.Alive && h.mapper.Turn > 0
 		return nil
 	})
 	switch {

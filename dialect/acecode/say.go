@@ -14,6 +14,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
 	"ac/runs/session"
 	"ac/workspace/doc"
@@ -156,7 +157,7 @@ func (s *server) steer(ctx context.Context, row company.SpokenRun, p saidBody) (
 	}
 	steer.ClientMessageID, steer.DisplayText = p.client(), p.display
 	if steer.DisplayText == "" && steer.Text != p.Text {
-		steer.DisplayText = head(p.Text, maxDisplay)
+		steer.DisplayText = frames.Head(p.Text, maxDisplay)
 		if strings.TrimSpace(p.Text) == "" {
 			steer.DisplayText = fileNames(files)
 		}
@@ -179,9 +180,9 @@ func metaOf(contexts []contextBody, files []attachedFile) (json.RawMessage, erro
 	for _, most := range []int{4 << 10, 200, 0} {
 		kept := make([]contextBody, len(contexts))
 		for i, c := range contexts {
-			kept[i] = contextBody{Type: head(c.Type, 40), Label: head(c.Label, most), Note: head(c.Note, most)}
+			kept[i] = contextBody{Type: frames.Head(c.Type, 40), Label: frames.Head(c.Label, most), Note: frames.Head(c.Note, most)}
 			if c.Source != nil {
-				kept[i].Source = &sourceBody{head(c.Source.Path, most), c.Source.Start, c.Source.End, c.Source.Count}
+				kept[i].Source = &sourceBody{frames.Head(c.Source.Path, most), c.Source.Start, c.Source.End, c.Source.Count}
 			}
 		}
 		text, err := json.Marshal(struct {
@@ -243,7 +244,7 @@ func (s *server) intoTurn(r *request, mode string) (any, error) {
 	}
 	running := 0
 	err = s.look(r.Context(), row.ID, func(h *history) error {
-		running = h.mapper.turn
+		running = h.mapper.Turn
 		return nil
 	})
 	if err != nil {
@@ -252,8 +253,8 @@ func (s *server) intoTurn(r *request, mode string) (any, error) {
 	switch {
 	case running == 0 || !row.Alive:
 		return nil, refuse(http.StatusConflict, "NO_ACTIVE_TURN")
-	case turnID(running) != *p.ExpectedTurn:
-		return nil, &refusal{http.StatusConflict, errorBody{Error: "TURN_MISMATCH", ActiveID: turnID(running)}}
+	case frames.TurnID(running) != *p.ExpectedTurn:
+		return nil, &refusal{http.StatusConflict, errorBody{Error: "TURN_MISMATCH", ActiveID: frames.TurnID(running)}}
 	case isCommand(row):
 		return nil, refuse(http.StatusConflict, "TURN_NOT_STEERABLE")
 	}
@@ -269,7 +270,7 @@ func (s *server) intoTurn(r *request, mode string) (any, error) {
 		return nil, turnRefusal(err, running)
 	}
 	s.state.wake(row.ID)
-	return status{http.StatusAccepted, turnAnswer{true, mode == session.ModeInterrupt, turnID(running), p.client()}}, nil
+	return status{http.StatusAccepted, turnAnswer{true, mode == session.ModeInterrupt, frames.TurnID(running), p.client()}}, nil
 }
 
 // maxSteer bounds a text for a running turn, in bytes.
@@ -283,7 +284,7 @@ func turnRefusal(err error, running int) error {
 	case fault.Is(err, fault.RunNotSteerable):
 		return refuse(http.StatusConflict, "TURN_NOT_STEERABLE")
 	case fault.Is(err, fault.TurnMismatch):
-		return &refusal{http.StatusConflict, errorBody{Error: "TURN_MISMATCH", ActiveID: turnID(running)}}
+		return &refusal{http.StatusConflict, errorBody{Error: "TURN_MISMATCH", ActiveID: frames.TurnID(running)}}
 	case fault.Is(err, fault.SteerQueueFull):
 		return refuse(http.StatusTooManyRequests, "TURN_QUEUE_FULL")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/workspace/doc"
@@ -25,30 +26,30 @@ const maxListed = 500
 
 // sessionRow is a session in the list.
 type sessionRow struct {
-	ID             string      `json:"id"`
-	SessionID      string      `json:"session_id"`
-	Title          string      `json:"title"`
-	Summary        string      `json:"summary"`
-	Status         string      `json:"status"` // idle, running or waiting
-	Busy           bool        `json:"busy"`
-	Active         bool        `json:"active"`
-	WorkspaceHash  string      `json:"workspace_hash"`
-	Cwd            string      `json:"cwd"`
-	Model          string      `json:"model"`
-	ModelName      string      `json:"model_name"`
-	Provider       string      `json:"provider"`
-	AgentID        string      `json:"agent_id"`
-	PermissionMode string      `json:"permission_mode"`
-	Messages       int         `json:"message_count"`
-	Turns          int         `json:"turn_count"`
-	CreatedAt      string      `json:"created_at"`
-	UpdatedAt      string      `json:"updated_at"`
-	CreatedMS      int64       `json:"created_at_unix_ms"`
-	UpdatedMS      int64       `json:"updated_at_unix_ms"`
-	Archived       bool        `json:"archived"`
-	ParentID       string      `json:"parent_session_id"`
-	Attention      string      `json:"attention_state"` // read, in_progress or waiting
-	Usage          *turnTokens `json:"token_usage"`
+	ID             string             `json:"id"`
+	SessionID      string             `json:"session_id"`
+	Title          string             `json:"title"`
+	Summary        string             `json:"summary"`
+	Status         string             `json:"status"` // idle, running or waiting
+	Busy           bool               `json:"busy"`
+	Active         bool               `json:"active"`
+	WorkspaceHash  string             `json:"workspace_hash"`
+	Cwd            string             `json:"cwd"`
+	Model          string             `json:"model"`
+	ModelName      string             `json:"model_name"`
+	Provider       string             `json:"provider"`
+	AgentID        string             `json:"agent_id"`
+	PermissionMode string             `json:"permission_mode"`
+	Messages       int                `json:"message_count"`
+	Turns          int                `json:"turn_count"`
+	CreatedAt      string             `json:"created_at"`
+	UpdatedAt      string             `json:"updated_at"`
+	CreatedMS      int64              `json:"created_at_unix_ms"`
+	UpdatedMS      int64              `json:"updated_at_unix_ms"`
+	Archived       bool               `json:"archived"`
+	ParentID       string             `json:"parent_session_id"`
+	Attention      string             `json:"attention_state"` // read, in_progress or waiting
+	Usage          *frames.TurnTokens `json:"token_usage"`
 }
 
 // facts are what was read of logs that have not changed since.
@@ -69,7 +70,7 @@ type fact struct {
 	turns        int
 	last         int64 // milliseconds
 	head         int64
-	used         *turnTokens
+	used         *frames.TurnTokens
 }
 
 // factOf is what a list says of a session by its log.
@@ -81,18 +82,18 @@ func (s *server) factOf(ctx context.Context, row *company.SpokenRun) (fact, erro
 		return known, nil
 	}
 	found := fact{size: row.Size, changed: row.Changed}
-	m := newMapper(s.placeOf(row.ID), s.ProjectID)
+	m := frames.NewMapper(s.placeOf(row.ID), s.ProjectID)
 	err := s.lines(ctx, row.ID, 0, func(line int64, text []byte) {
-		if frames := m.take(line, text); len(frames) > 0 {
+		if frames := m.Take(line, text); len(frames) > 0 {
 			found.head = frames[len(frames)-1].Seq
 		}
 	})
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return found, err
 	}
-	v := m.view
-	found.title, found.first, found.waits, found.busy = v.title, v.first, v.waits(), v.busy != nil
-	found.messages, found.turns, found.last, found.used = v.count, v.turns, v.last, v.used
+	v := m.View
+	found.title, found.first, found.waits, found.busy = v.Title, v.First, v.Waits(), v.Busy != nil
+	found.messages, found.turns, found.last, found.used = v.Count, v.Turns, v.Last, v.Used
 	s.facts.mu.Lock()
 	defer s.facts.mu.Unlock()
 	if s.facts.byID == nil {
@@ -159,7 +160,7 @@ func (s *server) row(ctx context.Context, run *company.SpokenRun) (sessionRow, e
 	active, _ := s.state.is(run.ID)
 	model := s.modelOf(run)
 	row := sessionRow{
-		ID: run.ID, SessionID: run.ID, Title: known.title, Summary: oneLine(strings.TrimSpace(known.first), 120), Status: "idle", Busy: known.busy && run.Alive,
+		ID: run.ID, SessionID: run.ID, Title: known.title, Summary: frames.OneLine(strings.TrimSpace(known.first), 120), Status: "idle", Busy: known.busy && run.Alive,
 		Active: active || run.Alive, WorkspaceHash: s.hash, Cwd: s.cwd, Model: model.model, ModelName: cmp.Or(model.profile, model.model), Provider: run.Provider, AgentID: run.AgentID,
 		PermissionMode: modeOf(modeOfRun(run)).Mode, Messages: known.messages, Turns: known.turns, CreatedAt: run.CreatedAt, Attention: "read", Usage: known.used,
 	}
@@ -167,7 +168,7 @@ func (s *server) row(ctx context.Context, run *company.SpokenRun) (sessionRow, e
 		row.CreatedMS = at.UnixMilli()
 	}
 	row.UpdatedMS = max(row.CreatedMS, known.last)
-	row.UpdatedAt = stampOf(row.UpdatedMS)
+	row.UpdatedAt = frames.StampOf(row.UpdatedMS)
 	if row.Busy {
 		row.Status, row.Attention = "running", "in_progress"
 		if known.waits != "" {
@@ -217,7 +218,7 @@ func listSessions(s *server, r *request) (any, error) {
 			rows = append(rows, row)
 		}
 	}
-	if r.shape == shapeWire {
+	if r.shape == frames.ShapeWire {
 		return rows, nil
 	}
 	return sessionList{rows}, nil
@@ -362,11 +363,11 @@ func (s *server) end(ctx context.Context, id string) error {
 
 // todosAnswer is a list of things to do.
 type todosAnswer struct {
-	SessionID     string      `json:"session_id"`
-	ID            string      `json:"id"`
-	WorkspaceHash string      `json:"workspace_hash"`
-	Todos         []todo      `json:"todos"`
-	Summary       todoSummary `json:"todo_summary"`
+	SessionID     string             `json:"session_id"`
+	ID            string             `json:"id"`
+	WorkspaceHash string             `json:"workspace_hash"`
+	Todos         []frames.Todo      `json:"todos"`
+	Summary       frames.TodoSummary `json:"todo_summary"`
 }
 
 func clearTodos(s *server, r *request) (any, error) {
@@ -379,5 +380,5 @@ func clearTodos(s *server, r *request) (any, error) {
 	if _, err := dialect.Do(r.Context(), s.Company, (*company.Company).ClearPlan, p); err != nil {
 		return nil, err
 	}
-	return todosAnswer{row.ID, row.ID, s.hash, []todo{}, todoSummary{}}, nil
+	return todosAnswer{row.ID, row.ID, s.hash, []frames.Todo{}, frames.TodoSummary{}}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
 )
 
@@ -40,7 +41,7 @@ func (s *server) skillRows(ctx context.Context) ([]commandRow, error) {
 
 func listSkills(s *server, r *request) (any, error) {
 	rows, err := s.skills(r.Context())
-	if r.shape == shapeWire {
+	if r.shape == frames.ShapeWire {
 		return rows, err
 	}
 	return skillList{rows}, err

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"ac/dialect/acecode/frames"
 	"ac/dialect/ws"
 )
 
@@ -39,7 +40,7 @@ type socket struct {
 	tasks  sync.WaitGroup
 
 	mu      sync.Mutex
-	naming  shape
+	naming  frames.Shape
 	fixed   bool // the naming was said outright
 	pending []outgoing
 	bytes   int
@@ -51,8 +52,8 @@ type socket struct {
 
 // outgoing is a frame that waits to be written.
 type outgoing struct {
-	frame
-	at  place
+	frames.Frame
+	at  frames.Place
 	own *ownFrame // of the socket, not of a session's log
 }
 
@@ -82,7 +83,7 @@ func sessionSocket(s *server, r *request) (any, error) {
 	c := &socket{server: s, naming: r.shape, bound: map[string]*binding{}, room: make(chan struct{})}
 	c.fixed = r.URL.Query().Get("shape") != "" || s.opts.Shape == "wire" || s.opts.Shape == "document"
 	if !c.fixed && r.PathValue("x") == multiplexed {
-		c.naming = shapeWire
+		c.naming = frames.ShapeWire
 	}
 	c.work, c.cancel = context.WithCancel(s.work)
 	defer c.cancel()
@@ -141,22 +142,22 @@ func (c *socket) next() ([]byte, bool) {
 	}
 }
 
-func (f *outgoing) encode(naming shape) ([]byte, error) {
+func (f *outgoing) encode(naming frames.Shape) ([]byte, error) {
 	if f.own != nil {
 		own := *f.own
-		if naming == shapeDocument && own.Type == typeError {
+		if naming == frames.ShapeDocument && own.Type == frames.TypeError {
 			own.Type = "Error"
 		}
 		return json.Marshal(own)
 	}
-	return f.envelope(f.at, naming).encode()
+	return f.Envelope(f.at, naming).Encode()
 }
 
 func (f *outgoing) weight() int {
 	if f.own != nil {
 		return 300
 	}
-	return f.size()
+	return f.Size()
 }
 
 // send queues a frame of the socket's own.
@@ -177,7 +178,7 @@ func (c *socket) add(f outgoing) {
 
 // put queues events of a session. It waits while too much is unread, and reports false
 // once ctx is done.
-func (c *socket) put(ctx context.Context, at place, list []frame) bool {
+func (c *socket) put(ctx context.Context, at frames.Place, list []frames.Frame) bool {
 	for _, f := range list {
 		c.mu.Lock()
 		for c.bytes > maxPending {
@@ -192,7 +193,7 @@ func (c *socket) put(ctx context.Context, at place, list []frame) bool {
 			}
 			c.mu.Lock()
 		}
-		c.join(outgoing{frame: f, at: at})
+		c.join(outgoing{Frame: f, at: at})
 		conn := c.conn
 		c.mu.Unlock()
 		conn.Wake()
@@ -205,15 +206,15 @@ func (c *socket) put(ctx context.Context, at place, list []frame) bool {
 func (c *socket) join(f outgoing) {
 	if n := len(c.pending); n > 0 {
 		last := &c.pending[n-1]
-		if _, text := f.Payload.(textPayload); text && last.own == nil && last.at == f.at && last.joins(f.Type, f.Payload) {
+		if _, text := f.Payload.(frames.TextPayload); text && last.own == nil && last.at == f.at && last.Joins(f.Type, f.Payload) {
 			c.bytes -= last.weight()
-			last.Payload, last.Seq, last.At = joined(last.Payload, f.Payload), f.Seq, f.At
+			last.Payload, last.Seq, last.At = frames.Joined(last.Payload, f.Payload), f.Seq, f.At
 			c.bytes += last.weight()
 			return
 		}
 	}
 	for i := range c.pending {
-		if old := &c.pending[i]; old.own == nil && old.at == f.at && old.replacedBy(&f.frame) {
+		if old := &c.pending[i]; old.own == nil && old.at == f.at && old.ReplacedBy(&f.Frame) {
 			c.bytes -= old.weight()
 			c.pending = append(c.pending[:i], c.pending[i+1:]...)
 			break
@@ -234,5 +235,5 @@ type errorFrame struct {
 // frame was about, "" for none: a page that follows several shows it there, and in the one
 // that it opened last otherwise.
 func (c *socket) complain(id, reason, code, message string) {
-	c.send(ownFrame{Type: typeError, SessionID: id, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
+	c.send(ownFrame{Type: frames.TypeError, SessionID: id, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/dialect/acecode/frames"
 	"ac/dialect/dialecttest"
 
 	"ac/runs"
@@ -149,7 +150,7 @@ func TestQuestions(t *testing.T) {
 			client := s.dial("/ws/sessions/" + made.ID)
 			client.hello(made.ID, 0)
 			asked := client.await("question_request")
-			var p questionPayload
+			var p frames.QuestionPayload
 			if err := json.Unmarshal(dialecttest.Must(json.Marshal(asked.Payload)), &p); err != nil || len(p.Questions) != 2 || p.Questions[0].Text != "Which colour?" {
 				t.Fatalf("%v %s", err, asked.raw)
 			}
@@ -243,21 +244,21 @@ func TestSlowReader(t *testing.T) {
 func TestJoined(t *testing.T) {
 	t.Parallel()
 	c := &socket{bound: map[string]*binding{}}
-	at := place{SessionID: "a"}
+	at := frames.Place{SessionID: "a"}
 	for i := range 10 {
 		n := int64(i)
-		c.join(outgoing{frame: frame{typeToken, 3*n + 1, n, textPayload{Text: "x", Delta: "x", ItemID: "1", place: at}}, at: at})
-		c.join(outgoing{frame: frame{typeToolUpdate, 3*n + 2, n, toolUpdatePayload{CallID: "c", TotalBytes: n, place: at}}, at: at})
-		c.join(outgoing{frame: frame{typeToken, 3*n + 3, n, textPayload{Text: "y", Delta: "y", ItemID: "1", place: at}}, at: at})
+		c.join(outgoing{Frame: frames.Frame{Type: frames.TypeToken, Seq: 3*n + 1, At: n, Payload: frames.TextPayload{Text: "x", Delta: "x", ItemID: "1", Place: at}}, at: at})
+		c.join(outgoing{Frame: frames.Frame{Type: frames.TypeToolUpdate, Seq: 3*n + 2, At: n, Payload: frames.ToolUpdatePayload{CallID: "c", TotalBytes: n, Place: at}}, at: at})
+		c.join(outgoing{Frame: frames.Frame{Type: frames.TypeToken, Seq: 3*n + 3, At: n, Payload: frames.TextPayload{Text: "y", Delta: "y", ItemID: "1", Place: at}}, at: at})
 	}
 	var text strings.Builder
 	updates, bytes := 0, 0
 	for i := range c.pending {
 		bytes += c.pending[i].weight()
 		switch p := c.pending[i].Payload.(type) {
-		case textPayload:
+		case frames.TextPayload:
 			text.WriteString(p.Text)
-		case toolUpdatePayload:
+		case frames.ToolUpdatePayload:
 			if updates++; p.TotalBytes != 9 {
 				t.Errorf("%+v", p)
 			}
@@ -298,12 +299,12 @@ func TestTakenUp(t *testing.T) {
 // TestGap pins that a client that missed too much gets a notice of that, and nothing of what it missed.
 func TestGap(t *testing.T) {
 	t.Parallel()
-	h := &history{mapper: newMapper(place{}, "p")}
+	h := &history{mapper: frames.NewMapper(frames.Place{}, "p")}
 	h.take(1, []byte(`{"type":"run.executing","payload":{"driver":"acp"}}`))
 	for i := range int64(maxReplay + 10) {
 		h.take(i+2, []byte(fmt.Sprintf(`{"type":"run.attached","event_id":"e%d","payload":{"name":"f","size":1}}`, i)))
 	}
-	if list, gap := h.since(seqOf(5)); !gap || len(list) != 0 {
+	if list, gap := h.since(frames.SeqOf(5)); !gap || len(list) != 0 {
 		t.Errorf("%d events, gap %v", len(list), gap)
 	}
 	if list, gap := h.since(h.head() - 1); gap || len(list) != 1 {
@@ -312,7 +313,7 @@ func TestGap(t *testing.T) {
 	if list, _ := h.since(h.head() + 5); len(list) != 0 {
 		t.Errorf("%d events above the head", len(list))
 	}
-	if n := len(h.newest(perLine)); n != perLine {
+	if n := len(h.newest(frames.PerLine)); n != frames.PerLine {
 		t.Errorf("%d newest", n)
 	}
 }

@@ -7,19 +7,20 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode/frames"
 	"ac/snapshot"
 )
 
 // usageSum is a sum of what was used.
 type usageSum struct {
-	Records   int    `json:"records"`
-	Estimated int    `json:"estimated_records"`
-	Sessions  int    `json:"session_count"`
-	Totals    tokens `json:"totals"`
+	Records   int           `json:"records"`
+	Estimated int           `json:"estimated_records"`
+	Sessions  int           `json:"session_count"`
+	Totals    frames.Tokens `json:"totals"`
 }
 
 func sumOf(u *snapshot.UsageSum) usageSum {
-	t := tokens{
+	t := frames.Tokens{
 		Prompt: u.Input + u.Cached + u.CacheWrite, Completion: u.Output + u.Reasoning, Total: u.Total,
 		CacheRead: u.Cached, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,
 	}

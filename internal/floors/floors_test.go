@@ -65,6 +65,7 @@ func floors() map[string]int {
 		"dialect/autonoma":        9,
 		"dialect/comma":           9,
 		"dialect/acecode":         9,
+		"dialect/acecode/frames":  9,
 		"dialect/daemon":          9,
 		"dialect/dialecttest":     9,
 		"web/page":                0,
@@ -123,7 +124,7 @@ func neighbours() map[string][]string {
 		"dialect/autonoma":    {"dialect", "dialect/ws"},
 		"dialect/comma":       {"dialect", "dialect/ws"},
 		"dialect/dialecttest": {"dialect"},
-		"dialect/acecode":     {"dialect", "dialect/ws"},
+		"dialect/acecode":     {"dialect", "dialect/acecode/frames", "dialect/ws"},
 	}
 }
 

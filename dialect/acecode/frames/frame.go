@@ -1,16 +1,17 @@
-package acecode
-
-// The events of a session as clients get them: their payloads, and both names of each.
+// Package frames is the events of sessions as clients of the ACECode daemon get them: what
+// the lines of a run's log become, with both names of each, and what a client shows that got
+// them all.
+package frames
 
 import "encoding/json"
 
 // Types of events on the wire.
 const (
-	typeToken             = "token"
+	TypeToken             = "token"
 	typeReasoning         = "reasoning"
-	typeMessage           = "message"
+	TypeMessage           = "message"
 	typeToolStart         = "tool_start"
-	typeToolUpdate        = "tool_update"
+	TypeToolUpdate        = "tool_update"
 	typeToolEnd           = "tool_end"
 	typePermissionRequest = "permission_request"
 	typePermissionClosed  = "permission_closed"
@@ -19,39 +20,39 @@ const (
 	typeUsage             = "usage"
 	typeTodos             = "todo_updated"
 	typeProgress          = "agent_progress"
-	typeSession           = "session_updated"
+	TypeSession           = "session_updated"
 	typeReplace           = "transcript_replace"
 	typeBusy              = "busy_changed"
 	typeDone              = "done"
-	typeError             = "error"
+	TypeError             = "error"
 )
 
 // documented are the names of the published document, where it has one.
 func documented() map[string]string {
 	return map[string]string{
-		typeToken: "Token", typeReasoning: "ReasoningDelta", typeMessage: "Message", typeToolStart: "ToolStart", typeToolUpdate: "ToolUpdate",
+		TypeToken: "Token", typeReasoning: "ReasoningDelta", TypeMessage: "Message", typeToolStart: "ToolStart", TypeToolUpdate: "ToolUpdate",
 		typeToolEnd: "ToolEnd", typePermissionRequest: "PermissionRequest", typeUsage: "Usage", typeReplace: "TranscriptReplace",
-		typeBusy: "BusyChanged", typeDone: "Done", typeError: "Error",
+		typeBusy: "BusyChanged", typeDone: "Done", TypeError: "Error",
 	}
 }
 
-// place is what every payload says of its session.
-type place struct {
+// Place is what every payload says of its session.
+type Place struct {
 	SessionID     string `json:"session_id"`
 	WorkspaceHash string `json:"workspace_hash"`
 	Cwd           string `json:"cwd"`
 }
 
-// frame is an event of a session. Its payload belongs to nobody: it is not changed.
-type frame struct {
+// Frame is an event of a session. Its payload belongs to nobody: it is not changed.
+type Frame struct {
 	Type    string
 	Seq     int64 // 0 for none
 	At      int64 // milliseconds
 	Payload any
 }
 
-// envelope is a frame on the wire.
-type envelope struct {
+// Envelope is a frame on the wire.
+type Envelope struct {
 	Type          string `json:"type"`
 	Seq           int64  `json:"seq,omitempty"`
 	At            int64  `json:"timestamp_ms,omitempty"`
@@ -60,17 +61,17 @@ type envelope struct {
 	Payload       any    `json:"payload"`
 }
 
-// shape is which of the two namings a client gets.
-type shape int
+// Shape is which of the two namings a client gets.
+type Shape int
 
 const (
-	shapeWire shape = iota
-	shapeDocument
+	ShapeWire Shape = iota
+	ShapeDocument
 )
 
 // name is the type of a frame in a shape.
-func (s shape) name(kind string) string {
-	if s == shapeDocument {
+func (s Shape) name(kind string) string {
+	if s == ShapeDocument {
 		if name, ok := documented()[kind]; ok {
 			return name
 		}
@@ -78,17 +79,17 @@ func (s shape) name(kind string) string {
 	return kind
 }
 
-// envelope is the frame for a client.
-func (f frame) envelope(at place, s shape) envelope {
-	return envelope{s.name(f.Type), f.Seq, f.At, at.SessionID, at.WorkspaceHash, f.Payload}
+// Envelope is the frame for a client.
+func (f Frame) Envelope(at Place, s Shape) Envelope {
+	return Envelope{s.name(f.Type), f.Seq, f.At, at.SessionID, at.WorkspaceHash, f.Payload}
 }
 
-// textPayload is token and reasoning.
-type textPayload struct {
+// TextPayload is token and reasoning.
+type TextPayload struct {
 	Text   string `json:"text"`
 	Delta  string `json:"delta"`
 	ItemID string `json:"item_id"`
-	place
+	Place
 }
 
 // metadata is what a message has beside its text.
@@ -103,8 +104,8 @@ type metadata struct {
 	Truncated       bool            `json:"truncated,omitempty"`
 }
 
-// message is a message of the transcript.
-type message struct {
+// Message is a message of the transcript.
+type Message struct {
 	Role        string     `json:"role"`
 	Content     string     `json:"content"`
 	ID          string     `json:"id"`
@@ -127,11 +128,18 @@ type called struct {
 	Arguments string `json:"arguments"`
 }
 
-type messagePayload struct {
-	message
-	Message message `json:"message"`
-	place
+// flat is a message whose members stand in the payload itself.
+type flat = Message
+
+// MessagePayload is a message as both generations of clients read it.
+type MessagePayload struct {
+	flat
+	Message Message `json:"message"`
+	Place
 }
+
+// Said is the payload of a message.
+func Said(m Message, at Place) MessagePayload { return MessagePayload{m, m, at} }
 
 type toolStartPayload struct {
 	Tool            string          `json:"tool"`
@@ -143,10 +151,11 @@ type toolStartPayload struct {
 	TaskComplete    bool            `json:"is_task_complete"`
 	CallID          string          `json:"tool_call_id"`
 	Index           int             `json:"tool_index"`
-	place
+	Place
 }
 
-type toolUpdatePayload struct {
+// ToolUpdatePayload is what a tool printed so far.
+type ToolUpdatePayload struct {
 	Tool       string   `json:"tool"`
 	CallID     string   `json:"tool_call_id"`
 	TailLines  []string `json:"tail_lines"`
@@ -155,7 +164,7 @@ type toolUpdatePayload struct {
 	TotalBytes int64    `json:"total_bytes"`
 	Elapsed    float64  `json:"elapsed_seconds"`
 	Chunk      string   `json:"chunk"`
-	place
+	Place
 }
 
 type toolEndPayload struct {
@@ -170,7 +179,7 @@ type toolEndPayload struct {
 	Output      string      `json:"output,omitempty"`
 	OutputTail  string      `json:"output_tail"`
 	Attachments []struct{}  `json:"attachments"`
-	place
+	Place
 }
 
 type toolSummary struct {
@@ -196,23 +205,25 @@ type permissionPayload struct {
 	Options        []string        `json:"options"`
 	ExpiresAtMS    *int64          `json:"expires_at_ms"`
 	CallID         string          `json:"tool_call_id,omitempty"`
-	place
+	Place
 }
 
 type permissionClosedPayload struct {
 	RequestID string `json:"request_id"`
 	Choice    string `json:"choice"`
 	Reason    string `json:"reason"`
-	place
+	Place
 }
 
-type questionPayload struct {
+// QuestionPayload is what an agent asks.
+type QuestionPayload struct {
 	RequestID string     `json:"request_id"`
-	Questions []question `json:"questions"`
-	place
+	Questions []Question `json:"questions"`
+	Place
 }
 
-type question struct {
+// Question is one of the questions of a request.
+type Question struct {
 	ID       string           `json:"id"`
 	Text     string           `json:"text"`
 	Question string           `json:"question"`
@@ -229,11 +240,11 @@ type questionOption struct {
 type questionClosedPayload struct {
 	RequestID string `json:"request_id"`
 	Reason    string `json:"reason"`
-	place
+	Place
 }
 
-// tokens is what was used, as the protocol counts it.
-type tokens struct {
+// Tokens is what was used, as the protocol counts it.
+type Tokens struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
@@ -242,25 +253,27 @@ type tokens struct {
 	Reasoning  int64 `json:"reasoning_tokens"`
 }
 
-// turnTokens is what a turn used.
-type turnTokens struct {
-	tokens
+// TurnTokens is what a turn used.
+type TurnTokens struct {
+	Tokens
 	HasData   bool `json:"has_data"`
 	Estimated bool `json:"estimated"`
 }
 
 type usagePayload struct {
-	turnTokens
-	place
+	TurnTokens
+	Place
 }
 
-type todo struct {
+// Todo is a step of a plan.
+type Todo struct {
 	ID      string `json:"id"`
 	Content string `json:"content"`
 	Status  string `json:"status"`
 }
 
-type todoSummary struct {
+// TodoSummary counts the steps of a plan.
+type TodoSummary struct {
 	Total      int `json:"total"`
 	Pending    int `json:"pending"`
 	InProgress int `json:"in_progress"`
@@ -269,25 +282,31 @@ type todoSummary struct {
 }
 
 type todosPayload struct {
-	Todos   []todo      `json:"todos"`
-	Summary todoSummary `json:"summary"`
-	place
+	Todos   []Todo      `json:"todos"`
+	Summary TodoSummary `json:"summary"`
+	Place
 }
 
 type progressPayload struct {
 	Phase string `json:"phase"`
 	Label string `json:"label"`
-	place
+	Place
 }
 
-type sessionPayload struct {
+// Titled is the event that tells what a session is called, and from where to go on.
+func Titled(title string, seq, at int64, place Place) Frame {
+	return Frame{TypeSession, seq, at, SessionPayload{title, place}}
+}
+
+// SessionPayload is what a session is called.
+type SessionPayload struct {
 	Title string `json:"title"`
-	place
+	Place
 }
 
 type replacePayload struct {
-	Messages []message `json:"messages"`
-	place
+	Messages []Message `json:"messages"`
+	Place
 }
 
 type busyPayload struct {
@@ -295,14 +314,14 @@ type busyPayload struct {
 	Reason  string `json:"reason"`
 	TurnID  string `json:"turn_id"`
 	Outcome string `json:"outcome,omitempty"`
-	place
+	Place
 }
 
 type donePayload struct {
 	Reason  string `json:"reason"`
 	Outcome string `json:"outcome"`
 	TurnID  string `json:"turn_id"`
-	place
+	Place
 }
 
 type errorPayload struct {
@@ -311,5 +330,5 @@ type errorPayload struct {
 	Message   string `json:"message"`
 	RequestID string `json:"request_id,omitempty"`
 	Source    string `json:"source"`
-	place
+	Place
 }

@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 // Frames that are too long to be sent whole. What is left out is in the snapshot.
 
@@ -24,8 +24,8 @@ func clips() []clip {
 	return []clip{{maxPart, maxMessages}, {16 << 10, 500}, {4 << 10, 100}, {1 << 10, 20}, {200, 10}}
 }
 
-// encode is the frame as JSON, with its texts and lists cut where it would be too long.
-func (e envelope) encode() ([]byte, error) {
+// Encode is the frame as JSON, with its texts and lists cut where it would be too long.
+func (e Envelope) Encode() ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil || len(text) <= maxFrame {
 		return text, err
@@ -57,7 +57,7 @@ func (e envelope) encode() ([]byte, error) {
 func (c clip) value(name string, value any) any {
 	switch v := value.(type) {
 	case string:
-		return head(v, c.text)
+		return Head(v, c.text)
 	case map[string]any:
 		for inner, member := range v {
 			v[inner] = c.value(inner, member)

@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 // Texts that are cut at the borders of characters.
 
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// head is the beginning of a text, n bytes at most.
-func head(text string, n int) string {
+// Head is the beginning of a text, n bytes at most.
+func Head(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
@@ -18,8 +18,8 @@ func head(text string, n int) string {
 	return text[:n]
 }
 
-// tail is the end of a text, n bytes at most.
-func tail(text string, n int) string {
+// Tail is the end of a text, n bytes at most.
+func Tail(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
@@ -41,8 +41,8 @@ func firstRunes(text string, n int) string {
 	return text
 }
 
-// oneLine is a text with its line breaks as spaces, n characters at most.
-func oneLine(text string, n int) string {
-	text = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(head(text, 8*n))
+// OneLine is a text with its line breaks as spaces, n characters at most.
+func OneLine(text string, n int) string {
+	text = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(Head(text, 8*n))
 	return firstRunes(text, n)
 }

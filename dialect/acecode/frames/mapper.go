@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 // The mapper: the lines of a run's log in, the events of its session out. What it sends is
 // a function of the log alone, so that every socket and every start of the listener numbers
@@ -19,29 +19,29 @@ import (
 
 // perLine is how many events a line may yield: an event has the number of its line times
 // this, and its place among them.
-const perLine = 1024
+const PerLine = 1024
 
-// seqOf is the number of the first event of a line.
-func seqOf(line int64) int64 { return line * perLine }
+// SeqOf is the number of the first event of a line.
+func SeqOf(line int64) int64 { return line * PerLine }
 
 // lineOf is the line that an event came from.
-func lineOf(seq int64) int64 { return seq / perLine }
+func lineOf(seq int64) int64 { return seq / PerLine }
 
-// mapper makes events of a session. It is for one goroutine.
-type mapper struct {
-	place place
+// Mapper makes events of a session. It is for one goroutine.
+type Mapper struct {
+	place Place
 	fold  *transcript.Fold
-	view  *view
+	View  *View
 
-	line  int64 // the last one
+	Line  int64 // the last one
 	at    int64 // its time, in milliseconds
 	stamp string
-	out   []frame
+	out   []Frame
 	full  bool // the line yields too many
 
-	turn    int   // under way, 0 for none
+	Turn    int   // under way, 0 for none
 	last    int   // the newest that began
-	began   int64 // the line of its beginning
+	Began   int64 // the line of its beginning
 	tools   int
 	used    *transcript.Usage
 	waits   string            // what the turn waits for, "" for nothing
@@ -70,17 +70,18 @@ type work struct {
 	started int64
 }
 
-func newMapper(at place, project string) *mapper {
-	return &mapper{
-		place: at, fold: transcript.NewFold(project).Fork(), view: &view{},
+// NewMapper makes the mapper of a session, at the beginning of its log.
+func NewMapper(at Place, project string) *Mapper {
+	return &Mapper{
+		place: at, fold: transcript.NewFold(project).Fork(), View: &View{},
 		clients: map[string]string{}, waiting: map[string]bool{}, said: map[string]*sent{}, running: map[string]*work{},
 	}
 }
 
-// clone is a mapper that goes on from here by itself.
-func (m *mapper) clone() *mapper {
+// Clone is a mapper that goes on from here by itself.
+func (m *Mapper) Clone() *Mapper {
 	c := *m
-	c.fold, c.view, c.out = m.fold.Fork(), m.view.clone(), nil
+	c.fold, c.View, c.out = m.fold.Fork(), m.View.Clone(), nil
 	c.clients, c.waiting = maps.Clone(m.clients), maps.Clone(m.waiting)
 	c.said, c.running = map[string]*sent{}, map[string]*work{}
 	for id, s := range m.said {
@@ -99,9 +100,9 @@ type envelopeOf struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// take applies a line of the log. The list is valid until the next call.
-func (m *mapper) take(line int64, text []byte) []frame {
-	m.line, m.out, m.full = line, m.out[:0], false
+// Take applies a line of the log. The list is valid until the next call.
+func (m *Mapper) Take(line int64, text []byte) []Frame {
+	m.Line, m.out, m.full = line, m.out[:0], false
 	changes := m.fold.Line(line, text)
 	var e envelopeOf
 	if json.Unmarshal(text, &e) != nil {
@@ -118,7 +119,7 @@ func (m *mapper) take(line int64, text []byte) []frame {
 }
 
 // event sends what an event of the log means.
-func (m *mapper) event(e envelopeOf, changes []transcript.Change) {
+func (m *Mapper) event(e envelopeOf, changes []transcript.Change) {
 	switch {
 	case e.Type == events.SteerQueued:
 		m.queued(e.Payload, changes)
@@ -158,10 +159,10 @@ func (m *mapper) event(e envelopeOf, changes []transcript.Change) {
 	m.changes(changes)
 }
 
-func (m *mapper) changes(list []transcript.Change) { m.changesBut(list, "") }
+func (m *Mapper) changes(list []transcript.Change) { m.changesBut(list, "") }
 
 // changesBut sends changes of items but those of a kind.
-func (m *mapper) changesBut(list []transcript.Change, kind string) {
+func (m *Mapper) changesBut(list []transcript.Change, kind string) {
 	for i := range list {
 		if list[i].Item != nil && list[i].Item.Kind != kind {
 			m.change(&list[i])
@@ -171,40 +172,40 @@ func (m *mapper) changesBut(list []transcript.Change, kind string) {
 
 // send adds an event to those of the line. Texts of one item that follow each other are
 // one, and of the updates of a tool only the newest stays.
-func (m *mapper) send(kind string, payload any) {
-	if n := len(m.out); n > 0 && m.out[n-1].joins(kind, payload) {
-		m.out[n-1].Payload = joined(m.out[n-1].Payload, payload)
-		if _, text := payload.(textPayload); !text {
+func (m *Mapper) send(kind string, payload any) {
+	if n := len(m.out); n > 0 && m.out[n-1].Joins(kind, payload) {
+		m.out[n-1].Payload = Joined(m.out[n-1].Payload, payload)
+		if _, text := payload.(TextPayload); !text {
 			payload = m.out[n-1].Payload
 		}
-		m.view.apply(frame{kind, m.out[n-1].Seq, m.at, payload})
+		m.View.apply(Frame{kind, m.out[n-1].Seq, m.at, payload})
 		return
 	}
-	f := frame{kind, seqOf(m.line) + int64(min(len(m.out), perLine-1)), m.at, payload}
-	m.view.apply(f)
-	if m.full = m.full || len(m.out) == perLine; !m.full {
+	f := Frame{kind, SeqOf(m.Line) + int64(min(len(m.out), PerLine-1)), m.at, payload}
+	m.View.apply(f)
+	if m.full = m.full || len(m.out) == PerLine; !m.full {
 		m.out = append(m.out, f)
 	}
 }
 
 // overflow puts the whole transcript in the place of the last event of a line that yields
 // too many.
-func (m *mapper) overflow() {
+func (m *Mapper) overflow() {
 	last := &m.out[len(m.out)-1]
-	last.Type, last.Payload = typeReplace, replacePayload{m.view.list(), m.place}
+	last.Type, last.Payload = typeReplace, replacePayload{m.View.list(), m.place}
 }
 
-// joins reports whether an event can be one with the next.
-func (f frame) joins(kind string, payload any) bool {
+// Joins reports whether an event can be one with the next.
+func (f Frame) Joins(kind string, payload any) bool {
 	if f.Type != kind {
 		return false
 	}
 	switch next := payload.(type) {
-	case textPayload:
-		of, ok := f.Payload.(textPayload)
+	case TextPayload:
+		of, ok := f.Payload.(TextPayload)
 		return ok && of.ItemID == next.ItemID && len(of.Text)+len(next.Text) <= maxPart
-	case toolUpdatePayload:
-		of, ok := f.Payload.(toolUpdatePayload)
+	case ToolUpdatePayload:
+		of, ok := f.Payload.(ToolUpdatePayload)
 		return ok && of.CallID == next.CallID
 	case progressPayload:
 		return true
@@ -212,30 +213,30 @@ func (f frame) joins(kind string, payload any) bool {
 	return false
 }
 
-// joined is one payload for two.
-func joined(a, b any) any {
-	if of, ok := a.(textPayload); ok {
-		next, _ := b.(textPayload) // joins said so
+// Joined is one payload for two.
+func Joined(a, b any) any {
+	if of, ok := a.(TextPayload); ok {
+		next, _ := b.(TextPayload) // joins said so
 		of.Text += next.Text
 		of.Delta = of.Text
 		return of
 	}
-	if of, ok := a.(toolUpdatePayload); ok {
-		next, _ := b.(toolUpdatePayload)
-		next.Chunk = tail(of.Chunk+next.Chunk, maxOutput)
+	if of, ok := a.(ToolUpdatePayload); ok {
+		next, _ := b.(ToolUpdatePayload)
+		next.Chunk = Tail(of.Chunk+next.Chunk, maxOutput)
 		return next
 	}
 	return b
 }
 
-// replacedBy reports whether a newer event says all that this one did.
-func (f *frame) replacedBy(newer *frame) bool {
+// ReplacedBy reports whether a newer event says all that this one did.
+func (f *Frame) ReplacedBy(newer *Frame) bool {
 	if f.Type != newer.Type {
 		return false
 	}
 	switch p := newer.Payload.(type) {
-	case toolUpdatePayload:
-		of, ok := f.Payload.(toolUpdatePayload)
+	case ToolUpdatePayload:
+		of, ok := f.Payload.(ToolUpdatePayload)
 		return ok && of.CallID == p.CallID
 	case progressPayload:
 		return true
@@ -244,30 +245,30 @@ func (f *frame) replacedBy(newer *frame) bool {
 }
 
 // system sends a notice.
-func (m *mapper) system(text string) { m.message(transcript.RoleSystem, text, nil) }
+func (m *Mapper) system(text string) { m.message(transcript.RoleSystem, text, nil) }
 
 // message sends a message that is complete.
-func (m *mapper) message(role, text string, about *metadata) {
+func (m *Mapper) message(role, text string, about *metadata) {
 	if role != transcript.RoleAssistant {
 		m.closeSaid("")
 	}
-	said := message{
+	said := Message{
 		Role: role, Content: text, ID: m.messageID(), Timestamp: m.stamp, TimestampMS: m.at, Metadata: about,
 	}
-	m.send(typeMessage, messagePayload{said, said, m.place})
+	m.send(TypeMessage, Said(said, m.place))
 }
 
 // messageID is the id of a message that is sent now.
-func (m *mapper) messageID() string {
-	return "m" + strconv.FormatInt(seqOf(m.line)+int64(min(len(m.out), perLine-1)), 10)
+func (m *Mapper) messageID() string {
+	return "m" + strconv.FormatInt(SeqOf(m.Line)+int64(min(len(m.out), PerLine-1)), 10)
 }
 
-func (m *mapper) fail(code, text, request string) {
-	m.send(typeError, errorPayload{code, code, text, request, "server", m.place})
+func (m *Mapper) fail(code, text, request string) {
+	m.send(TypeError, errorPayload{code, code, text, request, "server", m.place})
 }
 
-// turnID is the id of a turn, "" for none.
-func turnID(turn int) string {
+// TurnID is the id of a turn, "" for none.
+func TurnID(turn int) string {
 	if turn == 0 {
 		return ""
 	}
@@ -275,7 +276,7 @@ func turnID(turn int) string {
 }
 
 // titleOf is what a session is called by its first text.
-func titleOf(text string) string { return oneLine(strings.TrimSpace(text), 30) }
+func titleOf(text string) string { return OneLine(strings.TrimSpace(text), 30) }
 
-// stampOf is a time in milliseconds as text.
-func stampOf(ms int64) string { return clock.Stamp(time.UnixMilli(ms)) }
+// StampOf is a time in milliseconds as text.
+func StampOf(ms int64) string { return clock.Stamp(time.UnixMilli(ms)) }

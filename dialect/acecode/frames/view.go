@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 // The view: what a client that got all events of a session shows. The snapshot is it, so
 // that both agree.
@@ -17,69 +17,70 @@ const (
 	maxMessageBytes = 8 << 20
 )
 
-// view is the state of a session that its events make. What it holds is shared between
+// View is the state of a session that its events make. What it holds is shared between
 // copies and not changed.
-type view struct {
-	messages  []*message
+type View struct {
+	Messages  []*Message
 	bytes     int
-	truncated bool
-	count     int // messages ever
+	Truncated bool
+	Count     int // messages ever
 
 	draft   *draft  // the answer that is open
-	open    []frame // tool_start, tool_update and what is asked, in order
-	busy    *frame  // of the running turn
-	turns   int
+	open    []Frame // tool_start, tool_update and what is asked, in order
+	Busy    *Frame  // of the running turn
+	Turns   int
 	step    bool // the last messages are a step of tools
-	title   string
-	first   string // the first text of a person
-	todos   []todo
-	summary todoSummary
-	used    *turnTokens
-	last    int64 // milliseconds of the newest event
+	Title   string
+	First   string // the first text of a person
+	Todos   []Todo
+	Summary TodoSummary
+	Used    *TurnTokens
+	Last    int64 // milliseconds of the newest event
 }
 
-func (v *view) clone() *view {
+// Clone is a view that goes on from here by itself.
+func (v *View) Clone() *View {
 	c := *v
-	c.messages, c.open = slices.Clip(v.messages), slices.Clone(v.open)
+	c.Messages, c.open = slices.Clip(v.Messages), slices.Clone(v.open)
 	if v.draft != nil {
-		c.draft = &draft{slices.Clip(v.draft.text), v.draft.frame}
+		c.draft = &draft{slices.Clip(v.draft.text), v.draft.Frame}
 	}
 	return &c
 }
 
 // apply takes the next event.
-func (v *view) apply(f frame) {
-	v.last = f.At
+func (v *View) apply(f Frame) {
+	v.Last = f.At
 	switch p := f.Payload.(type) {
-	case textPayload:
-		if f.Type == typeToken {
+	case TextPayload:
+		if f.Type == TypeToken {
 			v.token(f, p)
 		}
-	case messagePayload:
+	case MessagePayload:
 		v.draft, v.step = nil, false
-		if p.Role == transcript.RoleUser && v.first == "" {
-			v.first = p.Content
+		if p.Role == transcript.RoleUser && v.First == "" {
+			v.First = p.Content
 		}
 		v.add(&p.Message)
 	case toolStartPayload:
 		v.open = append(v.open, f)
-	case toolUpdatePayload:
-		v.remove(typeToolUpdate, p.CallID)
+	case ToolUpdatePayload:
+		v.remove(TypeToolUpdate, p.CallID)
 		v.open = append(v.open, f)
 	case toolEndPayload:
 		v.toolEnded(f, p)
-	case permissionPayload, questionPayload:
+	case permissionPayload, QuestionPayload:
 		v.open = append(v.open, f)
 	case permissionClosedPayload:
 		v.remove(typePermissionRequest, p.RequestID)
 	case questionClosedPayload:
 		v.remove(typeQuestionRequest, p.RequestID)
 	case usagePayload:
-		v.used = &p.turnTokens
+		v.Used = &p.TurnTokens
 	case todosPayload:
-		v.todos, v.summary = p.Todos, p.Summary
-	case sessionPayload:
-		v.title = p.Title
+		v.Todos, v.Summary = p.Todos, p.Summary
+	case SessionPayload:
+		v.Title = p.Title
 	case replacePayload:
 		v.replace(p.Messages)
 	case busyPayload:
@@ -90,11 +91,11 @@ func (v *view) apply(f frame) {
 // draft is the text so far of an answer, with the event that brought its end.
 type draft struct {
 	text []byte
-	frame
+	Frame
 }
 
-func (v *view) token(f frame, p textPayload) {
-	d := &draft{frame: f}
+func (v *View) token(f Frame, p TextPayload) {
+	d := &draft{Frame: f}
 	if v.draft != nil {
 		d.text = v.draft.text
 	}
@@ -103,9 +104,9 @@ func (v *view) token(f frame, p textPayload) {
 }
 
 // event is one event for all of the text.
-func (d *draft) event() frame {
-	f := d.frame
-	p, _ := f.Payload.(textPayload) // it is one
+func (d *draft) event() Frame {
+	f := d.Frame
+	p, _ := f.Payload.(TextPayload) // it is one
 	p.Text = string(d.text)
 	p.Delta = p.Text
 	f.Payload = p
@@ -113,41 +114,41 @@ func (d *draft) event() frame {
 }
 
 // drafted is the item of the answer that is open, "" for none.
-func (v *view) drafted() string {
+func (v *View) drafted() string {
 	if v.draft == nil {
 		return ""
 	}
-	p, _ := v.draft.Payload.(textPayload) // it is one
+	p, _ := v.draft.Payload.(TextPayload) // it is one
 	return p.ItemID
 }
 
 // drop forgets the answer that is open.
-func (v *view) drop() { v.draft = nil }
+func (v *View) drop() { v.draft = nil }
 
-func (v *view) add(m *message) {
-	v.messages = append(v.messages, m)
-	v.count++
+func (v *View) add(m *Message) {
+	v.Messages = append(v.Messages, m)
+	v.Count++
 	v.bytes += sizeOf(m)
 	v.trim()
 }
 
 // trim lets go of the oldest messages where there are too many.
-func (v *view) trim() {
-	n := max(0, len(v.messages)-maxMessages)
-	for _, m := range v.messages[:n] {
+func (v *View) trim() {
+	n := max(0, len(v.Messages)-maxMessages)
+	for _, m := range v.Messages[:n] {
 		v.bytes -= sizeOf(m)
 	}
-	for v.bytes > maxMessageBytes && n < len(v.messages)-1 {
-		v.bytes -= sizeOf(v.messages[n])
+	for v.bytes > maxMessageBytes && n < len(v.Messages)-1 {
+		v.bytes -= sizeOf(v.Messages[n])
 		n++
 	}
 	if n > 0 {
-		v.messages, v.truncated = v.messages[n:], true
+		v.Messages, v.Truncated = v.Messages[n:], true
 	}
 }
 
 // sizeOf is about how long a message is, in bytes.
-func sizeOf(m *message) int {
+func sizeOf(m *Message) int {
 	n := 200 + len(m.Content)
 	for _, c := range m.ToolCalls {
 		n += 100 + len(c.Function.Arguments)
@@ -164,23 +165,23 @@ func sizeOf(m *message) int {
 }
 
 // idOf is the id of what an open event is about.
-func idOf(f *frame) string {
+func idOf(f *Frame) string {
 	switch p := f.Payload.(type) {
 	case toolStartPayload:
 		return p.CallID
-	case toolUpdatePayload:
+	case ToolUpdatePayload:
 		return p.CallID
 	case permissionPayload:
 		return p.RequestID
-	case questionPayload:
+	case QuestionPayload:
 		return p.RequestID
 	}
 	return ""
 }
 
 // remove takes an open event out, nil where it is not there.
-func (v *view) remove(kind, id string) *frame {
-	i := slices.IndexFunc(v.open, func(f frame) bool { return f.Type == kind && idOf(&f) == id })
+func (v *View) remove(kind, id string) *Frame {
+	i := slices.IndexFunc(v.open, func(f Frame) bool { return f.Type == kind && idOf(&f) == id })
 	if i < 0 {
 		return nil
 	}
@@ -191,8 +192,8 @@ func (v *view) remove(kind, id string) *frame {
 
 // toolEnded makes messages of a tool: its call, which it shares with the other tools of a
 // step, and its result.
-func (v *view) toolEnded(f frame, p toolEndPayload) {
-	v.remove(typeToolUpdate, p.CallID)
+func (v *View) toolEnded(f Frame, p toolEndPayload) {
+	v.remove(TypeToolUpdate, p.CallID)
 	args := json.RawMessage("{}")
 	if start := v.remove(typeToolStart, p.CallID); start != nil {
 		was, _ := start.Payload.(toolStartPayload) // it is one
@@ -201,26 +202,26 @@ func (v *view) toolEnded(f frame, p toolEndPayload) {
 	id := "m" + strconv.FormatInt(f.Seq, 10)
 	call := toolCall{p.CallID, "function", called{p.Tool, string(args)}}
 	if calls := v.stepCalls(); calls >= 0 {
-		shared := *v.messages[calls]
+		shared := *v.Messages[calls]
 		shared.ToolCalls = append(slices.Clip(shared.ToolCalls), call)
-		v.messages = slices.Clone(v.messages)
-		v.messages[calls] = &shared
+		v.Messages = slices.Clone(v.Messages)
+		v.Messages[calls] = &shared
 		v.bytes += 100 + len(args)
 	} else {
-		v.add(&message{Role: transcript.RoleAssistant, ID: id + "c", Timestamp: stampOf(f.At), TimestampMS: f.At, ToolCalls: []toolCall{call}})
+		v.add(&Message{Role: transcript.RoleAssistant, ID: id + "c", Timestamp: StampOf(f.At), TimestampMS: f.At, ToolCalls: []toolCall{call}})
 	}
-	v.add(&message{
-		Role: "tool", Content: p.OutputTail, ID: id, Timestamp: stampOf(f.At), TimestampMS: f.At, ToolCallID: p.CallID, Tool: p.Tool,
+	v.add(&Message{
+		Role: "tool", Content: p.OutputTail, ID: id, Timestamp: StampOf(f.At), TimestampMS: f.At, ToolCallID: p.CallID, Tool: p.Tool,
 		Metadata: &metadata{ToolSuccess: &p.Success, ToolSummary: &p.Summary, ToolHunks: p.Hunks},
 	})
 	v.step = true
 }
 
 // stepCalls is where the message with the calls of the last step stands, -1 for none.
-func (v *view) stepCalls() int {
-	for i := len(v.messages) - 1; v.step && i >= 0; i-- {
-		if v.messages[i].Role != "tool" {
-			if len(v.messages[i].ToolCalls) > 0 {
+func (v *View) stepCalls() int {
+	for i := len(v.Messages) - 1; v.step && i >= 0; i-- {
+		if v.Messages[i].Role != "tool" {
+			if len(v.Messages[i].ToolCalls) > 0 {
 				return i
 			}
 			return -1
@@ -229,28 +230,28 @@ func (v *view) stepCalls() int {
 	return -1
 }
 
-func (v *view) replace(list []message) {
-	v.messages, v.bytes, v.draft, v.step = nil, 0, nil, false
+func (v *View) replace(list []Message) {
+	v.Messages, v.bytes, v.draft, v.step = nil, 0, nil, false
 	for i := range list {
 		v.add(&list[i])
-		v.count--
+		v.Count--
 	}
 }
 
-func (v *view) busyChanged(f frame, p busyPayload) {
+func (v *View) busyChanged(f Frame, p busyPayload) {
 	if !p.Busy {
-		v.busy = nil
+		v.Busy = nil
 		v.draft = nil
 		return
 	}
-	if v.busy == nil {
-		v.turns++
+	if v.Busy == nil {
+		v.Turns++
 	}
-	v.busy = &f
+	v.Busy = &f
 }
 
-// waits is what the turn waits for by what is open.
-func (v *view) waits() string {
+// Waits is what the turn waits for by what is open.
+func (v *View) Waits() string {
 	for i := range v.open {
 		switch v.open[i].Type {
 		case typePermissionRequest:
@@ -262,8 +263,8 @@ func (v *view) waits() string {
 	return ""
 }
 
-// asked are the open requests.
-func (v *view) asked() (list []frame) {
+// Asked are the open requests.
+func (v *View) Asked() (list []Frame) {
 	for _, f := range v.open {
 		if f.Type == typePermissionRequest || f.Type == typeQuestionRequest {
 			list = append(list, f)
@@ -273,24 +274,24 @@ func (v *view) asked() (list []frame) {
 }
 
 // list are the messages as values.
-func (v *view) list() []message {
-	list := make([]message, len(v.messages))
-	for i, m := range v.messages {
+func (v *View) list() []Message {
+	list := make([]Message, len(v.Messages))
+	for i, m := range v.Messages {
 		list[i] = *m
 	}
 	return list
 }
 
-// events are what is open, in order, none of which the messages have.
-func (v *view) events() []frame {
-	list := []frame{}
-	if v.busy != nil {
-		list = append(list, *v.busy)
+// Events are what is open, in order, none of which the messages have.
+func (v *View) Events() []Frame {
+	list := []Frame{}
+	if v.Busy != nil {
+		list = append(list, *v.Busy)
 	}
 	list = append(list, v.open...)
 	if v.draft != nil {
 		list = append(list, v.draft.event())
 	}
-	slices.SortStableFunc(list, func(a, b frame) int { return int(a.Seq - b.Seq) })
+	slices.SortStableFunc(list, func(a, b Frame) int { return int(a.Seq - b.Seq) })
 	return list
 }

@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 // What turns, texts that wait and the ends of sessions become.
 
@@ -20,7 +20,7 @@ const (
 )
 
 // queued remembers a text that waits, and the id that its client gave it.
-func (m *mapper) queued(payload json.RawMessage, changes []transcript.Change) {
+func (m *Mapper) queued(payload json.RawMessage, changes []transcript.Change) {
 	var p struct {
 		Client string `json:"client_message_id"`
 	}
@@ -37,7 +37,7 @@ func (m *mapper) queued(payload json.RawMessage, changes []transcript.Change) {
 }
 
 // discarded reports a text that was acknowledged and will not be said.
-func (m *mapper) discarded(payload json.RawMessage, changes []transcript.Change) {
+func (m *Mapper) discarded(payload json.RawMessage, changes []transcript.Change) {
 	var p struct {
 		Reason string `json:"reason"`
 		Error  string `json:"error"`
@@ -51,8 +51,8 @@ func (m *mapper) discarded(payload json.RawMessage, changes []transcript.Change)
 		delete(m.clients, item.ID)
 		delete(m.waiting, item.ID)
 		code := cmp.Or(p.Reason, "discarded")
-		m.fail(code, oneLine(item.Text, 80)+": not delivered: "+cmp.Or(p.Error, code), "")
-		if m.turn > 0 {
+		m.fail(code, OneLine(item.Text, 80)+": not delivered: "+cmp.Or(p.Error, code), "")
+		if m.Turn > 0 {
 			m.busy(m.doing(), "")
 			continue
 		}
@@ -64,7 +64,7 @@ func (m *mapper) discarded(payload json.RawMessage, changes []transcript.Change)
 }
 
 // doing is what a running turn does, in the protocol's word.
-func (m *mapper) doing() string {
+func (m *Mapper) doing() string {
 	switch {
 	case m.waits != "":
 		return m.waits
@@ -74,27 +74,27 @@ func (m *mapper) doing() string {
 	return "waiting_llm"
 }
 
-func (m *mapper) busy(reason, outcome string) {
-	m.send(typeBusy, busyPayload{m.turn > 0 && outcome == "", reason, turnID(m.last), outcome, m.place})
+func (m *Mapper) busy(reason, outcome string) {
+	m.send(typeBusy, busyPayload{m.Turn > 0 && outcome == "", reason, TurnID(m.last), outcome, m.place})
 }
 
-func (m *mapper) turnStarted(payload json.RawMessage) {
+func (m *Mapper) turnStarted(payload json.RawMessage) {
 	var p struct {
 		Turn int `json:"turn"`
 	}
 	if json.Unmarshal(payload, &p) != nil || p.Turn <= 0 {
 		return
 	}
-	if m.turn > 0 { // a log that lacks the end of a turn
+	if m.Turn > 0 { // a log that lacks the end of a turn
 		m.end(outcomeAborted, "abort")
 	}
-	m.turn, m.last, m.began, m.used, m.waits, m.started = p.Turn, p.Turn, m.line, nil, "", false
+	m.Turn, m.last, m.Began, m.used, m.waits, m.started = p.Turn, p.Turn, m.Line, nil, "", false
 	m.busy("waiting_llm", "")
 }
 
 // waitsFor reports that the turn waits for a person.
-func (m *mapper) waitsFor(what string) {
-	if m.turn > 0 {
+func (m *Mapper) waitsFor(what string) {
+	if m.Turn > 0 {
 		m.waits = what
 		m.busy(what, "")
 	}
@@ -102,22 +102,22 @@ func (m *mapper) waitsFor(what string) {
 
 // waitsOn reports what the turn does once something was answered: it goes on, or waits for
 // the next.
-func (m *mapper) waitsOn() {
-	if m.turn == 0 {
+func (m *Mapper) waitsOn() {
+	if m.Turn == 0 {
 		return
 	}
-	m.waits = m.view.waits()
+	m.waits = m.View.Waits()
 	m.busy(m.doing(), "")
 }
 
-func (m *mapper) turnEnded(payload json.RawMessage) {
+func (m *Mapper) turnEnded(payload json.RawMessage) {
 	var p struct {
 		Turn   int    `json:"turn"`
 		Status string `json:"status"`
 		Error  string `json:"error"`
 		Reason string `json:"reason"`
 	}
-	if json.Unmarshal(payload, &p) != nil || m.turn == 0 {
+	if json.Unmarshal(payload, &p) != nil || m.Turn == 0 {
 		return
 	}
 	switch {
@@ -135,34 +135,34 @@ func (m *mapper) turnEnded(payload json.RawMessage) {
 }
 
 // closeAll completes what a turn leaves open.
-func (m *mapper) closeAll() {
+func (m *Mapper) closeAll() {
 	m.closeSaid("")
 	clear(m.said)
 	m.endTools()
 }
 
 // end sends the end of a turn. Nothing of it follows.
-func (m *mapper) end(outcome, reason string) {
+func (m *Mapper) end(outcome, reason string) {
 	m.closeAll()
 	if u := m.used; u != nil {
-		m.send(typeUsage, usagePayload{turnTokens{tokensOf(u), true, false}, m.place})
+		m.send(typeUsage, usagePayload{TurnTokens{tokensOf(u), true, false}, m.place})
 	}
 	m.waits = ""
 	m.busy("idle", outcome)
-	m.send(typeDone, donePayload{reason, outcome, turnID(m.last), m.place})
-	m.turn, m.used = 0, nil
+	m.send(typeDone, donePayload{reason, outcome, TurnID(m.last), m.place})
+	m.Turn, m.used = 0, nil
 }
 
 // tokensOf are the figures of a turn. Parts that nobody knows are 0. What was written to a
 // cache is input already.
-func tokensOf(u *transcript.Usage) tokens {
+func tokensOf(u *transcript.Usage) Tokens {
 	of := func(n *int64) int64 {
 		if n == nil {
 			return 0
 		}
 		return *n
 	}
-	t := tokens{CacheRead: of(u.CachedInputTokens), CacheWrite: of(u.CacheWriteTokens), Reasoning: of(u.ReasoningOutputTokens), Total: u.TotalTokens}
+	t := Tokens{CacheRead: of(u.CachedInputTokens), CacheWrite: of(u.CacheWriteTokens), Reasoning: of(u.ReasoningOutputTokens), Total: u.TotalTokens}
 	t.Prompt, t.Completion = of(u.InputTokens)+t.CacheRead, of(u.OutputTokens)+t.Reasoning
 	if t.Total == 0 {
 		t.Total = t.Prompt + t.Completion
@@ -172,7 +172,7 @@ func tokensOf(u *transcript.Usage) tokens {
 
 // sessionEnded reports the end of a session in a turn, and of one that could not begin.
 // One that ends between turns is no news: the next text continues it.
-func (m *mapper) sessionEnded(e envelopeOf) {
+func (m *Mapper) sessionEnded(e envelopeOf) {
 	var p struct {
 		Error string `json:"error"`
 		Kind  string `json:"error_kind"`
@@ -180,9 +180,9 @@ func (m *mapper) sessionEnded(e envelopeOf) {
 	_ = json.Unmarshal(e.Payload, &p) // it has ended, whatever it says
 	failed := e.Type == events.RunFailed
 	switch {
-	case m.turn > 0 && e.Type == events.RunStopped:
+	case m.Turn > 0 && e.Type == events.RunStopped:
 		m.end(outcomeAborted, "abort")
-	case m.turn > 0:
+	case m.Turn > 0:
 		m.closeAll()
 		m.fail(cmp.Or(p.Kind, "session_ended"), cmp.Or(p.Error, "The agent ended in its turn."), "")
 		m.end(outcomeError, "error")
@@ -193,7 +193,7 @@ func (m *mapper) sessionEnded(e envelopeOf) {
 	m.started = false
 }
 
-func (m *mapper) compacted(payload json.RawMessage) {
+func (m *Mapper) compacted(payload json.RawMessage) {
 	var p struct {
 		OK    *bool  `json:"ok"`
 		Error string `json:"error"`
@@ -201,7 +201,7 @@ func (m *mapper) compacted(payload json.RawMessage) {
 	_ = json.Unmarshal(payload, &p) // an old event has neither
 	if p.OK != nil && !*p.OK {
 		m.fail("compact_failed", cmp.Or(p.Error, "The conversation could not be compacted."), "")
-		if m.turn > 0 {
+		if m.Turn > 0 {
 			m.busy(m.doing(), "")
 		}
 		return

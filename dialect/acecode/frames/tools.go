@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 // Tools of agents, by the names and in the shapes of the protocol.
 
@@ -134,7 +134,7 @@ func previewOf(t *transcript.Tool) string {
 	if path == "" && len(t.Locations) > 0 && t.Kind != "execute" {
 		path = t.Locations[0].Path
 	}
-	return oneLine(cmp.Or(command, path, t.Title, t.Name), maxPreview)
+	return OneLine(cmp.Or(command, path, t.Title, t.Name), maxPreview)
 }
 
 // lastLines are the last whole lines of an output, and what stands behind them.
@@ -263,8 +263,8 @@ func hunkHeader(line string) (h hunk, ok bool) {
 }
 
 // todosOf are the steps of a plan.
-func todosOf(steps []transcript.Step) ([]todo, todoSummary) {
-	list, sum := make([]todo, 0, len(steps)), todoSummary{Total: len(steps)}
+func todosOf(steps []transcript.Step) ([]Todo, TodoSummary) {
+	list, sum := make([]Todo, 0, len(steps)), TodoSummary{Total: len(steps)}
 	for i, s := range steps {
 		status := s.Status
 		if !slices.Contains([]string{"pending", "in_progress", "completed", "cancelled"}, status) {
@@ -280,7 +280,7 @@ func todosOf(steps []transcript.Step) ([]todo, todoSummary) {
 		case "cancelled":
 			sum.Cancelled++
 		}
-		list = append(list, todo{strconv.Itoa(i + 1), s.Text, status})
+		list = append(list, Todo{strconv.Itoa(i + 1), s.Text, status})
 	}
 	return list, sum
 }

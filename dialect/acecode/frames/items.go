@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 // What the changes of items become.
 
@@ -17,12 +17,12 @@ import (
 )
 
 // change sends what one change of an item means.
-func (m *mapper) change(c *transcript.Change) {
+func (m *Mapper) change(c *transcript.Change) {
 	item := c.Item
 	switch item.Kind {
 	case transcript.KindMessage:
 		if item.Role == transcript.RoleAssistant {
-			m.says(c, typeToken)
+			m.says(c, TypeToken)
 		} else if c.Op == transcript.Close && item.Note == "" {
 			m.userSaid(item)
 		}
@@ -39,14 +39,14 @@ func (m *mapper) change(c *transcript.Change) {
 			m.notice(item.Text)
 		}
 	case transcript.KindUsage:
-		if m.turn > 0 && item.Turn == m.turn {
+		if m.Turn > 0 && item.Turn == m.Turn {
 			m.used = item.Usage
 		}
 	}
 }
 
 // userSaid sends what a person said, and the title that the first text makes.
-func (m *mapper) userSaid(item *transcript.Item) {
+func (m *Mapper) userSaid(item *transcript.Item) {
 	about := &metadata{DisplayText: item.Text, Truncated: item.Truncated}
 	var kept struct {
 		Contexts    json.RawMessage `json:"contexts"`
@@ -60,21 +60,21 @@ func (m *mapper) userSaid(item *transcript.Item) {
 	delete(m.clients, item.ID)
 	delete(m.waiting, item.ID)
 	m.message(transcript.RoleUser, item.Text, about)
-	if m.view.title == "" {
+	if m.View.Title == "" {
 		if title := titleOf(item.Text); title != "" {
-			m.send(typeSession, sessionPayload{title, m.place})
+			m.send(TypeSession, SessionPayload{title, m.place})
 		}
 	}
 }
 
 // notice sends what is no part of the conversation: that the agent tries again, or a
 // message of the system.
-func (m *mapper) notice(text string) {
+func (m *Mapper) notice(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if word := strings.ToLower(head(text, 40)); strings.HasPrefix(word, "reconnecting") || strings.HasPrefix(word, "retrying") {
-		m.send(typeProgress, progressPayload{"retrying", oneLine(text, maxPreview), m.place})
+	if word := strings.ToLower(Head(text, 40)); strings.HasPrefix(word, "reconnecting") || strings.HasPrefix(word, "retrying") {
+		m.send(typeProgress, progressPayload{"retrying", OneLine(text, maxPreview), m.place})
 		return
 	}
 	m.system(text)
@@ -82,7 +82,7 @@ func (m *mapper) notice(text string) {
 
 // says sends what the agent says, piece by piece, and the message once it is complete. What
 // a sub-agent says is its tool's.
-func (m *mapper) says(c *transcript.Change, kind string) {
+func (m *Mapper) says(c *transcript.Change, kind string) {
 	item := c.Item
 	if item.Parent != "" {
 		return
@@ -114,17 +114,17 @@ func (m *mapper) says(c *transcript.Change, kind string) {
 	}
 }
 
-func (m *mapper) piece(kind, id string, s *sent, text string) {
+func (m *Mapper) piece(kind, id string, s *sent, text string) {
 	if text == "" {
 		return
 	}
 	s.text, s.any = append(s.text, text...), true
-	m.send(kind, textPayload{text, text, id, m.place})
+	m.send(kind, TextPayload{text, text, id, m.place})
 }
 
 // text sends what an answer holds as a whole, as far as it is new. A text that does not
 // begin with what was sent puts the transcript anew.
-func (m *mapper) text(item *transcript.Item, s *sent, over bool) {
+func (m *Mapper) text(item *transcript.Item, s *sent, over bool) {
 	whole := item.Text
 	if len(whole) < s.before {
 		s.before = 0
@@ -133,12 +133,12 @@ func (m *mapper) text(item *transcript.Item, s *sent, over bool) {
 	}
 	rest := whole[s.before:]
 	if !strings.HasPrefix(rest, string(s.text)) {
-		m.view.drop()
-		m.send(typeReplace, replacePayload{m.view.list(), m.place})
+		m.View.drop()
+		m.send(typeReplace, replacePayload{m.View.list(), m.place})
 		s.text = nil
 	}
 	if !over {
-		m.piece(typeToken, item.ID, s, rest[len(s.text):])
+		m.piece(TypeToken, item.ID, s, rest[len(s.text):])
 		return
 	}
 	if len(s.text) > 0 || rest != "" && (s.before == 0 || strings.TrimSpace(rest) != "") {
@@ -152,8 +152,8 @@ func (m *mapper) text(item *transcript.Item, s *sent, over bool) {
 
 // closeSaid completes for the client what the agent was saying, but for one item: it began
 // something else. What is added later is another message.
-func (m *mapper) closeSaid(but string) {
-	id := m.view.drafted()
+func (m *Mapper) closeSaid(but string) {
+	id := m.View.drafted()
 	if s := m.said[id]; s != nil && id != but && len(s.text) > 0 {
 		m.message(transcript.RoleAssistant, string(s.text), nil)
 		s.before, s.text = s.before+len(s.text), nil
@@ -162,7 +162,7 @@ func (m *mapper) closeSaid(but string) {
 
 // works sends what a tool does. One of which the agent said no more than its name is sent
 // once it says more.
-func (m *mapper) works(c *transcript.Change) {
+func (m *Mapper) works(c *transcript.Change) {
 	item := c.Item
 	w := m.running[item.ID]
 	if w == nil {
@@ -186,12 +186,12 @@ func (m *mapper) works(c *transcript.Change) {
 	case c.Op == transcript.Close:
 		m.endTool(w)
 	case item.Tool.OutputBytes > w.bytes:
-		m.update(item.ID, w, tail(item.Tool.OutputTail, int(min(item.Tool.OutputBytes-w.bytes, maxOutput))))
+		m.update(item.ID, w, Tail(item.Tool.OutputTail, int(min(item.Tool.OutputBytes-w.bytes, maxOutput))))
 	}
 }
 
 // begin sends the start of a tool.
-func (m *mapper) begin(w *work) {
+func (m *Mapper) begin(w *work) {
 	if w.begun {
 		return
 	}
@@ -199,12 +199,12 @@ func (m *mapper) begin(w *work) {
 	t := w.item.Tool
 	w.begun = true
 	m.send(typeToolStart, toolStartPayload{
-		Tool: toolName(t), ProviderTool: t.Name, Args: argsOf(t), CommandPreview: previewOf(t), Preview: previewOf(t), CallID: w.item.ID, Index: w.index, place: m.place,
+		Tool: toolName(t), ProviderTool: t.Name, Args: argsOf(t), CommandPreview: previewOf(t), Preview: previewOf(t), CallID: w.item.ID, Index: w.index, Place: m.place,
 	})
 }
 
 // update sends output of a tool.
-func (m *mapper) update(id string, w *work, text string) {
+func (m *Mapper) update(id string, w *work, text string) {
 	if text == "" || w.item == nil {
 		return
 	}
@@ -212,28 +212,28 @@ func (m *mapper) update(id string, w *work, text string) {
 	w.bytes += int64(len(text))
 	w.lines += int64(strings.Count(text, "\n"))
 	shown := w.item.Tool
-	shown.OutputTail = tail(shown.OutputTail+text, 16<<10) // of the mapper's own copy
+	shown.OutputTail = Tail(shown.OutputTail+text, 16<<10) // of the mapper's own copy
 	lines, partial := lastLines(shown.OutputTail)
-	m.send(typeToolUpdate, toolUpdatePayload{
+	m.send(TypeToolUpdate, ToolUpdatePayload{
 		Tool: toolName(shown), CallID: id, TailLines: lines, Partial: partial, TotalLines: w.lines, TotalBytes: w.bytes, Elapsed: m.since(w.started),
-		Chunk: tail(text, maxOutput), place: m.place,
+		Chunk: Tail(text, maxOutput), Place: m.place,
 	})
 }
 
 // since is how many seconds lie between a time and the line.
-func (m *mapper) since(ms int64) float64 {
+func (m *Mapper) since(ms int64) float64 {
 	return math.Round(float64(max(0, m.at-ms))/100) / 10
 }
 
 // endTool sends the end of a tool.
-func (m *mapper) endTool(w *work) {
+func (m *Mapper) endTool(w *work) {
 	m.begin(w)
 	t := w.item.Tool
 	hunks := hunksOf(t.Diff)
 	ok := t.Status == transcript.ToolCompleted
 	end := toolEndPayload{
 		Tool: toolName(t), CallID: w.item.ID, Index: w.index, Success: ok, OK: ok, Elapsed: m.since(w.started), Summary: summaryOf(t, hunks), Hunks: hunks,
-		OutputTail: tail(t.OutputTail, maxOutput), Attachments: []struct{}{}, place: m.place,
+		OutputTail: Tail(t.OutputTail, maxOutput), Attachments: []struct{}{}, Place: m.place,
 	}
 	if !ok {
 		end.Output = end.OutputTail
@@ -243,7 +243,7 @@ func (m *mapper) endTool(w *work) {
 }
 
 // endTools ends for the client what its turn left open.
-func (m *mapper) endTools() {
+func (m *Mapper) endTools() {
 	open := slices.SortedFunc(maps.Values(m.running), func(a, b *work) int { return a.index - b.index })
 	for _, w := range open {
 		m.endTool(w)
@@ -251,7 +251,7 @@ func (m *mapper) endTools() {
 }
 
 // plans sends the steps of a plan that changed.
-func (m *mapper) plans(item *transcript.Item) {
+func (m *Mapper) plans(item *transcript.Item) {
 	list, sum := todosOf(item.Plan)
 	text, err := json.Marshal(list)
 	if err != nil || string(text) == m.todos || len(list) == 0 && m.todos == "" {
@@ -262,7 +262,7 @@ func (m *mapper) plans(item *transcript.Item) {
 }
 
 // asks sends what the agent asks, and what was answered.
-func (m *mapper) asks(c *transcript.Change) {
+func (m *Mapper) asks(c *transcript.Change) {
 	record := c.Item.Interaction
 	if record == nil {
 		return
@@ -277,22 +277,22 @@ func (m *mapper) asks(c *transcript.Change) {
 	}
 }
 
-func (m *mapper) request(kind string, r *interaction.Record) {
+func (m *Mapper) request(kind string, r *interaction.Record) {
 	if kind == transcript.KindPermission {
 		m.send(typePermissionRequest, m.permission(r))
 		m.waitsFor("waiting_permission")
 		return
 	}
-	m.send(typeQuestionRequest, questionPayload{r.InteractionID, questionsOf(r), m.place})
+	m.send(typeQuestionRequest, QuestionPayload{r.InteractionID, questionsOf(r), m.place})
 	m.waitsFor("waiting_question")
 }
 
 // permission is the request of a permission.
-func (m *mapper) permission(r *interaction.Record) permissionPayload {
+func (m *Mapper) permission(r *interaction.Record) permissionPayload {
 	p := permissionPayload{
 		RequestID: r.InteractionID, Tool: operationTool(doc.Operation(r.Operation), r.Tool), Args: argsText(r.ArgsPreview),
-		CommandPreview: oneLine(cmp.Or(r.Resource, r.Title), maxPreview), Title: r.Title, Operation: r.Operation, Diff: r.Diff,
-		Options: []string{"allow", "deny", "allow_session"}, place: m.place,
+		CommandPreview: OneLine(cmp.Or(r.Resource, r.Title), maxPreview), Title: r.Title, Operation: r.Operation, Diff: r.Diff,
+		Options: []string{"allow", "deny", "allow_session"}, Place: m.place,
 	}
 	if r.Kind == interaction.Plan {
 		p.Tool = "ExitPlanMode"
@@ -316,10 +316,10 @@ func (m *mapper) permission(r *interaction.Record) permissionPayload {
 }
 
 // questionsOf are the questions of a request. One for an input has no options.
-func questionsOf(r *interaction.Record) []question {
-	list := []question{}
+func questionsOf(r *interaction.Record) []Question {
+	list := []Question{}
 	for _, q := range r.Questions {
-		made := question{ID: q.QuestionID, Text: q.Question, Question: q.Question, Options: []questionOption{}, Multi: q.Multi}
+		made := Question{ID: q.QuestionID, Text: q.Question, Question: q.Question, Options: []questionOption{}, Multi: q.Multi}
 		for _, o := range q.Options {
 			made.Options = append(made.Options, questionOption{o.Label, o.Label, o.Description})
 		}
@@ -327,7 +327,7 @@ func questionsOf(r *interaction.Record) []question {
 	}
 	if len(list) == 0 {
 		text := cmp.Or(r.Prompt, r.Title)
-		list = append(list, question{ID: inputID, Text: text, Question: text, Options: []questionOption{}})
+		list = append(list, Question{ID: InputID, Text: text, Question: text, Options: []questionOption{}})
 	}
 	return list
 }
@@ -347,7 +347,7 @@ func closedBy(reason string) string {
 	return "session_end"
 }
 
-func (m *mapper) resolved(kind string, r *interaction.Record) {
+func (m *Mapper) resolved(kind string, r *interaction.Record) {
 	by := closedBy(r.Reason)
 	if kind == transcript.KindPermission {
 		choice := "deny"
@@ -374,4 +374,4 @@ func (m *mapper) resolved(kind string, r *interaction.Record) {
 }
 
 // inputID is the one question of a request for a text.
-const inputID = "input"
+const InputID = "input"

@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 import (
 	"encoding/json"
@@ -13,26 +13,26 @@ import (
 // the members and the kinds that it has whole.
 func TestLongFrames(t *testing.T) {
 	t.Parallel()
-	at := place{"run_1", "hash", "/r"}
+	at := Place{"run_1", "hash", "/r"}
 	text := strings.Repeat("\x01", 300<<10) // six characters each
-	said := message{Role: "assistant", Content: text, ID: "m1", Metadata: &metadata{DisplayText: text}}
-	many := make([]message, maxMessages)
+	said := Message{Role: "assistant", Content: text, ID: "m1", Metadata: &metadata{DisplayText: text}}
+	many := make([]Message, maxMessages)
 	for i := range many {
-		many[i] = message{Role: "user", Content: strings.Repeat("x", 2000), ID: fmt.Sprint("m", i)}
+		many[i] = Message{Role: "user", Content: strings.Repeat("x", 2000), ID: fmt.Sprint("m", i)}
 	}
 	lines := make([]hunkLine, 50_000)
 	for i := range lines {
 		lines[i] = hunkLine{lineAdded, "a line of the file", 0, i + 1}
 	}
 	input := json.RawMessage(`{"command":` + string(dialecttest.Must(json.Marshal(text))) + `,"n":9007199254740993}`)
-	for _, f := range []frame{
-		{typeMessage, 1024, 5, messagePayload{said, said, at}},
+	for _, f := range []Frame{
+		{TypeMessage, 1024, 5, Said(said, at)},
 		{typeReplace, 1025, 5, replacePayload{many, at}},
-		{typeToolStart, 1026, 5, toolStartPayload{Tool: "bash", Args: input, place: at}},
-		{typeToolEnd, 1027, 5, toolEndPayload{Hunks: []hunk{{1, 0, 1, len(lines), lines}}, Attachments: []struct{}{}, place: at}},
+		{typeToolStart, 1026, 5, toolStartPayload{Tool: "bash", Args: input, Place: at}},
+		{typeToolEnd, 1027, 5, toolEndPayload{Hunks: []hunk{{1, 0, 1, len(lines), lines}}, Attachments: []struct{}{}, Place: at}},
 	} {
-		whole := dialecttest.Must(json.Marshal(f.envelope(at, shapeDocument)))
-		cut := dialecttest.Must(f.envelope(at, shapeDocument).encode())
+		whole := dialecttest.Must(json.Marshal(f.Envelope(at, ShapeDocument)))
+		cut := dialecttest.Must(f.Envelope(at, ShapeDocument).Encode())
 		if len(whole) <= maxFrame || len(cut) > maxFrame {
 			t.Errorf("%s: %d bytes of %d", f.Type, len(cut), len(whole))
 		}
@@ -52,11 +52,11 @@ func TestLongFrames(t *testing.T) {
 			t.Errorf("%s: %s", f.Type, why)
 		}
 	}
-	last := dialecttest.Must(frame{typeReplace, 1, 5, replacePayload{many, at}}.envelope(at, shapeWire).encode())
+	last := dialecttest.Must(Frame{typeReplace, 1, 5, replacePayload{many, at}}.Envelope(at, ShapeWire).Encode())
 	if !strings.Contains(string(last), fmt.Sprintf(`"id":"m%d"`, maxMessages-1)) {
 		t.Error("the newest message is left out")
 	}
-	if short := dialecttest.Must(frame{typeToolStart, 1, 5, toolStartPayload{Args: input, place: at}}.envelope(at, shapeWire).encode()); !strings.Contains(string(short), `"n":9007199254740993`) {
+	if short := dialecttest.Must(Frame{typeToolStart, 1, 5, toolStartPayload{Args: input, Place: at}}.Envelope(at, ShapeWire).Encode()); !strings.Contains(string(short), `"n":9007199254740993`) {
 		t.Error("a number was changed")
 	}
 }

@@ -1,15 +1,15 @@
-package acecode
+package frames
 
-// size is about how long an event is, in bytes.
-func (f frame) size() int {
+// Size is about how long an event is, in bytes.
+func (f Frame) Size() int {
 	switch p := f.Payload.(type) {
-	case textPayload:
+	case TextPayload:
 		return 300 + 2*len(p.Text)
-	case messagePayload:
+	case MessagePayload:
 		return 400 + 2*sizeOf(&p.Message)
 	case toolStartPayload:
 		return 500 + len(p.Args)
-	case toolUpdatePayload:
+	case ToolUpdatePayload:
 		return 500 + len(p.Chunk)
 	case toolEndPayload:
 		n := 700 + len(p.Output) + len(p.OutputTail)

@@ -1,4 +1,4 @@
-package acecode
+package frames
 
 import (
 	"encoding/json"
@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"ac/dialect/dialecttest"
-
 	"ac/runs/transcript"
 )
+
+type object = map[string]any
 
 // logOf makes the log of a run that speaks ACP: any order of what may happen.
 func logOf(r *rand.Rand, events int) (lines []string) {
@@ -88,20 +89,20 @@ func logOf(r *rand.Rand, events int) (lines []string) {
 }
 
 // state is what a snapshot shows, as JSON.
-func (v *view) state() string {
-	return string(dialecttest.Must(json.Marshal([]any{v.messages, v.events(), v.busy != nil, v.todos, v.title, v.used})))
+func (v *View) state() string {
+	return string(dialecttest.Must(json.Marshal([]any{v.Messages, v.Events(), v.Busy != nil, v.Todos, v.Title, v.Used})))
 }
 
 // restored is a view made from a snapshot, as a client has it.
-func restored(v *view) *view {
-	made := &view{todos: v.todos, summary: v.summary, title: v.title, first: v.first, used: v.used, turns: v.turns, count: v.count, step: v.step}
-	for _, m := range v.messages {
+func restored(v *View) *View {
+	made := &View{Todos: v.Todos, Summary: v.Summary, Title: v.Title, First: v.First, Used: v.Used, Turns: v.Turns, Count: v.Count, step: v.step}
+	for _, m := range v.Messages {
 		made.add(m)
-		made.count--
+		made.Count--
 	}
-	events := v.events()
-	if v.busy != nil {
-		made.turns--
+	events := v.Events()
+	if v.Busy != nil {
+		made.Turns--
 	}
 	for _, f := range events {
 		made.apply(f)
@@ -117,41 +118,41 @@ func TestLaws(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(120) {
 		lines := logOf(rand.New(rand.NewPCG(seed, 7)), 120)
-		m, again := newMapper(place{SessionID: "run_1"}, "p"), newMapper(place{SessionID: "run_1"}, "p")
-		var all []frame
+		m, again := NewMapper(Place{SessionID: "run_1"}, "p"), NewMapper(Place{SessionID: "run_1"}, "p")
+		var all []Frame
 		cut := int(seed) % len(lines)
-		var before *view
+		var before *View
 		at := 0
 		for i, line := range lines {
-			made := slices.Clone(m.take(int64(i+1), []byte(line)))
+			made := slices.Clone(m.Take(int64(i+1), []byte(line)))
 			if i%7 == 3 {
-				m = m.clone()
+				m = m.Clone()
 			}
-			if second := again.take(int64(i+1), []byte(line)); !reflect.DeepEqual(made, second) && len(made)+len(second) > 0 {
+			if second := again.Take(int64(i+1), []byte(line)); !reflect.DeepEqual(made, second) && len(made)+len(second) > 0 {
 				t.Fatalf("seed %d, line %d: a clone says other things:\n%+v\n%+v", seed, i+1, made, second)
 			}
 			for k, f := range made {
-				if f.Seq != seqOf(int64(i+1))+int64(k) {
+				if f.Seq != SeqOf(int64(i+1))+int64(k) {
 					t.Fatalf("seed %d: %d is event %d of line %d", seed, f.Seq, k, i+1)
 				}
 			}
 			all = append(all, made...)
 			if i == cut {
-				before, at = restored(m.view), len(all)
+				before, at = restored(m.View), len(all)
 			}
 		}
 		for _, f := range all[at:] {
 			before.apply(f)
 		}
-		if before.state() != m.view.state() {
-			t.Fatalf("seed %d: a snapshot at line %d and the rest are not the whole:\n%s\n%s", seed, cut+1, before.state(), m.view.state())
+		if before.state() != m.View.state() {
+			t.Fatalf("seed %d: a snapshot at line %d and the rest are not the whole:\n%s\n%s", seed, cut+1, before.state(), m.View.state())
 		}
 		holdOrder(t, seed, all)
 	}
 }
 
 // holdOrder pins the order of events.
-func holdOrder(t *testing.T, seed uint64, all []frame) {
+func holdOrder(t *testing.T, seed uint64, all []Frame) {
 	t.Helper()
 	busy, tools, drafted := false, map[string]bool{}, ""
 	for i, f := range all {
@@ -166,14 +167,14 @@ func holdOrder(t *testing.T, seed uint64, all []frame) {
 			if busy {
 				fail("done while busy")
 			}
-		case textPayload:
-			if f.Type == typeToken {
+		case TextPayload:
+			if f.Type == TypeToken {
 				if drafted != "" && drafted != p.ItemID {
 					fail("two answers at once")
 				}
 				drafted = p.ItemID
 			}
-		case messagePayload:
+		case MessagePayload:
 			if p.Role == transcript.RoleAssistant {
 				drafted = ""
 			}
@@ -187,7 +188,7 @@ func holdOrder(t *testing.T, seed uint64, all []frame) {
 				fail("a tool begins twice")
 			}
 			tools[p.CallID] = true
-		case toolUpdatePayload:
+		case ToolUpdatePayload:
 			if !tools[p.CallID] {
 				fail("an update without a start")
 			}
@@ -197,7 +198,7 @@ func holdOrder(t *testing.T, seed uint64, all []frame) {
 			}
 			delete(tools, p.CallID)
 		case permissionClosedPayload:
-			if p.Reason == "timeout" && (i+1 >= len(all) || all[i+1].Type != typeError) {
+			if p.Reason == "timeout" && (i+1 >= len(all) || all[i+1].Type != TypeError) {
 				fail("a time-out without its error")
 			}
 		case errorPayload:
@@ -212,22 +213,22 @@ func holdOrder(t *testing.T, seed uint64, all []frame) {
 // transcript in the place of the last.
 func TestManyEventsOfOneLine(t *testing.T) {
 	t.Parallel()
-	m := newMapper(place{SessionID: "run_1"}, "p")
-	m.take(1, []byte(`{"type":"run.executing","payload":{"driver":"acp"}}`))
-	m.take(2, []byte(`{"type":"run.turn_started","payload":{"turn":1,"text":"x"}}`))
+	m := NewMapper(Place{SessionID: "run_1"}, "p")
+	m.Take(1, []byte(`{"type":"run.executing","payload":{"driver":"acp"}}`))
+	m.Take(2, []byte(`{"type":"run.turn_started","payload":{"turn":1,"text":"x"}}`))
 	var b strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c%d","title":"ls","kind":"execute","status":"completed"}}}`+"\n", i)
 	}
-	list := m.take(3, dialecttest.Must(json.Marshal(object{"type": "provider.raw", "payload": object{"stream": "stdout", "chunk": b.String()}})))
+	list := m.Take(3, dialecttest.Must(json.Marshal(object{"type": "provider.raw", "payload": object{"stream": "stdout", "chunk": b.String()}})))
 	last := list[len(list)-1]
-	if len(list) != perLine || last.Seq != seqOf(4)-1 || last.Type != typeReplace {
+	if len(list) != PerLine || last.Seq != SeqOf(4)-1 || last.Type != typeReplace {
 		t.Fatalf("%d events, the last %d %s", len(list), last.Seq, last.Type)
 	}
 	if p, _ := last.Payload.(replacePayload); len(p.Messages) != maxMessages {
 		t.Errorf("%d messages", len(p.Messages))
 	}
-	if next := m.take(4, []byte(`{"type":"run.turn_ended","payload":{"turn":1,"status":"completed"}}`)); next[0].Seq != seqOf(4) {
+	if next := m.Take(4, []byte(`{"type":"run.turn_ended","payload":{"turn":1,"status":"completed"}}`)); next[0].Seq != SeqOf(4) {
 		t.Errorf("%+v", next)
 	}
 }
@@ -237,15 +238,15 @@ func FuzzMapper(f *testing.F) {
 	f.Add(strings.Join(logOf(rand.New(rand.NewPCG(1, 1)), 60), "\n"))
 	f.Add("null\n{}\n{\"type\":\"run.turn_started\",\"payload\":[]}")
 	f.Fuzz(func(t *testing.T, log string) {
-		m := newMapper(place{SessionID: "run_1"}, "p")
+		m := NewMapper(Place{SessionID: "run_1"}, "p")
 		last := int64(0)
 		for i, line := range strings.Split(log, "\n") {
-			for _, e := range m.take(int64(i+1), []byte(line)) {
+			for _, e := range m.Take(int64(i+1), []byte(line)) {
 				if e.Seq <= last || lineOf(e.Seq) != int64(i+1) {
 					t.Fatalf("%d behind %d", e.Seq, last)
 				}
 				last = e.Seq
-				if _, err := e.envelope(m.place, shapeWire).encode(); err != nil {
+				if _, err := e.Envelope(m.place, ShapeWire).Encode(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -270,8 +271,8 @@ func TestHunks(t *testing.T) {
 // a cache is part of the prompt, and told apart.
 func TestUsageOfATurn(t *testing.T) {
 	t.Parallel()
-	m := newMapper(place{SessionID: "run_1"}, "p")
-	var got []tokens
+	m := NewMapper(Place{SessionID: "run_1"}, "p")
+	var got []Tokens
 	for i, line := range []string{
 		`{"type":"run.executing","payload":{"driver":"claude"}}`,
 		`{"type":"run.turn_started","payload":{"turn":1,"text":"x"}}`,
@@ -281,13 +282,13 @@ func TestUsageOfATurn(t *testing.T) {
 		`{"type":"usage.reported","payload":{"turn":2,"input_tokens":70,"cache_write_tokens":25,"cached_input_tokens":60,"output_tokens":10,"reasoning_output_tokens":2,"total_tokens":142}}`,
 		`{"type":"run.turn_ended","payload":{"turn":2,"status":"completed"}}`,
 	} {
-		for _, f := range m.take(int64(i+1), []byte(line)) {
+		for _, f := range m.Take(int64(i+1), []byte(line)) {
 			if p, ok := f.Payload.(usagePayload); ok {
-				got = append(got, p.tokens)
+				got = append(got, p.Tokens)
 			}
 		}
 	}
-	want := []tokens{
+	want := []Tokens{
 		{Prompt: 90, Completion: 10, Total: 100, CacheRead: 30, CacheWrite: 20, Reasoning: 2},
 		{Prompt: 40, Completion: 2, Total: 42, CacheRead: 30, CacheWrite: 5},
 	}
