@@ -1,12 +1,17 @@
 package acecode
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"ac/dialect/dialecttest"
+	"ac/workspace"
 )
 
 // order are the types of frames in their order, texts of one kind once.
@@ -144,5 +149,29 @@ func TestFailedStarts(t *testing.T) {
 		if failures != 1 {
 			t.Errorf("%s: told %d times\n%s", name, failures, client.all())
 		}
+	}
+}
+
+// TestUnreadableLogs pins that a session whose log cannot be read hides no other one.
+func TestUnreadableLogs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	whole, damaged := s.create("hello there"), s.create("")
+	client := s.dial("/ws/sessions/_multiplex")
+	client.send(`{"type":"subscribe","payload":{"session_id":"` + whole + `"}}`)
+	dialecttest.Until(t, "the turn is over", func() bool {
+		return strings.Contains(s.do("GET", "/api/sessions/"+whole+"/messages", "").text, "you said: hello there")
+	})
+	log := filepath.Join(s.Dir, workspace.LogFile(s.Project, damaged))
+	if err := errors.Join(os.Remove(log), os.Mkdir(log, 0o750)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/sessions", "/api/history"} {
+		s.want(http.StatusOK, "GET", path, "", nil, "hello there")
+	}
+	s.want(http.StatusConflict, "GET", "/api/sessions/"+damaged+"/messages", "", nil, `"error":"io"`)
+	client.send(`{"type":"status_subscribe"}`)
+	if f := client.await("session_status_snapshot"); !strings.Contains(f.raw, whole) || strings.Contains(f.raw, damaged) {
+		t.Error(f.raw)
 	}
 }

@@ -178,6 +178,16 @@ func (s *server) row(ctx context.Context, run *company.SpokenRun) (sessionRow, e
 	return row, nil
 }
 
+// isLeftOut reports whether a session is left out of what is listed: its log cannot be read,
+// which is no reason to list nothing.
+func (s *server) isLeftOut(ctx context.Context, id string, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	s.Log.Warn("a session cannot be read", "session", id, "error", err)
+	return true
+}
+
 // modeOfRun is the permission mode of a run by its record.
 func modeOfRun(run *company.SpokenRun) doc.Mode {
 	if run.Live != nil && run.Live.Policy.Mode != "" {
@@ -212,10 +222,13 @@ func listSessions(s *server, r *request) (any, error) {
 		}
 		for i := range found {
 			row, err := s.row(r.Context(), &found[i])
-			if err != nil {
+			switch {
+			case s.isLeftOut(r.Context(), found[i].ID, err):
+			case err != nil:
 				return nil, err
+			default:
+				rows = append(rows, row)
 			}
-			rows = append(rows, row)
 		}
 	}
 	if r.shape == frames.ShapeWire {

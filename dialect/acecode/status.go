@@ -49,10 +49,13 @@ func (s *server) statuses(ctx context.Context) ([]sessionStatus, error) {
 			continue
 		}
 		status, err := s.statusOf(ctx, &rows[i])
-		if err != nil {
+		switch {
+		case s.isLeftOut(ctx, rows[i].ID, err):
+		case err != nil:
 			return nil, err
+		default:
+			list = append(list, status)
 		}
-		list = append(list, status)
 	}
 	return list, nil
 }

@@ -43,10 +43,10 @@ func (s *server) takeUpAll(ctx context.Context) error {
 			continue
 		}
 		waits, err := s.waits(ctx, rows[i].ID)
-		if err != nil {
+		if err != nil && !s.isLeftOut(ctx, rows[i].ID, err) {
 			return err
 		}
-		if !waits {
+		if !waits || err != nil {
 			continue
 		}
 		p := company.StartWaitingParams{Start: s.start(rows[i])}
