@@ -103,8 +103,9 @@ type company struct {
 	hubArgs []string
 	workers map[string]*process
 	folders map[string]string
-	environ []string // of the programs; nil for that of the tests
-	admit   func()   // tells a carrier of somebody else who the workers are
+	environ []string        // of the programs; nil for that of the tests
+	admit   func()          // tells a carrier of somebody else who the workers are
+	place   func(*exec.Cmd) // has a program run on a machine of its own
 }
 
 // process is a program that was started and said that it is ready.
@@ -127,10 +128,16 @@ func newCompany(t *testing.T, hubArgs ...string) *company {
 // makeCompany is a company whose hub is not started, and not ended.
 func makeCompany(t *testing.T) *company {
 	t.Helper()
+	return makeCompanyIn(t, t.TempDir())
+}
+
+// makeCompanyIn makes it in a folder.
+func makeCompanyIn(t *testing.T, home string) *company {
+	t.Helper()
 	env := workspace.SystemEnv()
 	env.LockPatience = patience
-	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
-	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}, admit: func() {}}
+	dir := filepath.Join(workspace.Canonical(home), "ws")
+	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}, admit: func() {}, place: func(*exec.Cmd) {}}
 	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +213,7 @@ func (c *company) command(args ...string) *exec.Cmd {
 		cmd = exec.Command(filepath.Join(c.bin, args[0]), args[1:]...)
 	}
 	cmd.Env = c.environ
+	c.place(cmd)
 	return cmd
 }
 
@@ -282,9 +290,15 @@ func (c *company) startHub() {
 // hire invites a worker, has it join, and starts it.
 func (c *company) hire(name string, slots int) {
 	c.t.Helper()
+	c.hireIn(name, slots, c.t.TempDir())
+}
+
+// hireIn hires a worker whose folder is in this one.
+func (c *company) hireIn(name string, slots int, home string) {
+	c.t.Helper()
 	var invited fleet.InviteResult
 	c.ask(fleet.HubInvite, fleet.InviteRequest{Name: name, Slots: slots}, &invited)
-	c.folders[name] = filepath.Join(workspace.Canonical(c.t.TempDir()), name)
+	c.folders[name] = filepath.Join(workspace.Canonical(home), name)
 	c.admit()
 	cmd := c.command("worker:join", "-", "--dir", c.folders[name])
 	cmd.Stdin = strings.NewReader(invited.Token + "\n")
