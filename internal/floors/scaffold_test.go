@@ -176,3 +176,26 @@ func TestEveryDocumentIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestFormatsHaveTheLayout holds docs/formats.md to the names in workspace/layout.go.
+func TestFormatsHaveTheLayout(t *testing.T) {
+	t.Parallel()
+	code := texts(t, func(name string) bool { return name == "layout.go" }, "workspace")
+	_, code, _ = strings.Cut(code, "// Fixed names.")
+	page := texts(t, ending("formats.md"), "docs")
+	names := regexp.MustCompile(`"/?((?:[\w.-]+/)*[\w.-]+)"`).FindAllStringSubmatch(code, -1)
+	seen := 0
+	for _, m := range names {
+		last := m[1][strings.LastIndex(m[1], "/")+1:]
+		if len(last) < 3 || strings.HasPrefix(last, ".own") || strings.HasSuffix(last, ".kernel") || strings.HasSuffix(last, ".write.lock") {
+			continue // parts of names, and locks
+		}
+		seen++
+		if !strings.Contains(page, last) {
+			t.Errorf("docs/formats.md does not have %s of workspace/layout.go", m[1])
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d names were found in workspace/layout.go", seen)
+	}
+}
