@@ -213,7 +213,7 @@ func write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// run carries the lines out and gives them with what the server really said.
+// run carries the lines out and returns them with what the server really said.
 func (k *talk) run(lines []string) (said []string) {
 	for at := 0; at < len(lines); {
 		line := lines[at]

@@ -195,7 +195,7 @@ func NewTable(version string) *Table {
 
 		on("worktree.cleanup", Wait, (*company.Company).CleanUpWorktrees, "Remove the worktrees of finished runs."),
 
-		on("mcp.server.list", Read, (*company.Company).ListMCPServers, "List the MCP servers that agents are told of, without their secrets."),
+		on("mcp.server.list", Read, (*company.Company).ListMCPServers, "List the MCP servers that agents get, without their secrets."),
 		on("mcp.server.put", Write, (*company.Company).PutMCPServer, "Add an MCP server, or change the given members of one; it counts from the next launch on."),
 		on("mcp.server.remove", Write, (*company.Company).RemoveMCPServer, "Remove an MCP server with its secrets."),
 		on("mcp.server.replace", Write, (*company.Company).ReplaceMCPServers, "Make the given MCP servers all that there are, or change nothing."),
