@@ -199,3 +199,35 @@ func TestFormatsHaveTheLayout(t *testing.T) {
 		t.Errorf("only %d names were found in workspace/layout.go", seen)
 	}
 }
+
+// TestFuzzInputsHaveTheirTarget finds kept inputs whose target was renamed or moved: nothing
+// runs them.
+func TestFuzzInputsHaveTheirTarget(t *testing.T) {
+	t.Parallel()
+	found := 0
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() || filepath.Base(filepath.Dir(name)) != "fuzz" {
+			return err
+		}
+		pkg := filepath.Dir(filepath.Dir(filepath.Dir(name)))
+		files, err := filepath.Glob(filepath.Join(pkg, "*_test.go"))
+		for _, file := range files {
+			text, readErr := os.ReadFile(file)
+			if readErr != nil {
+				return readErr
+			}
+			if strings.Contains(string(text), "func "+entry.Name()+"(") {
+				found++
+				return filepath.SkipDir
+			}
+		}
+		t.Errorf("%s has no target in its package", name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 15 {
+		t.Errorf("only %d targets were found", found)
+	}
+}
