@@ -61,7 +61,7 @@ func measureBootstrap(ctx context.Context, b *bench) ([]figure, error) {
 	}, nil
 }
 
-// planned gives every project of a workspace some tasks.
+// planned adds some tasks to every project of a workspace.
 func planned(dir string, n int) error {
 	projects, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(workspace.ProjectsDir)))
 	for _, project := range projects {

@@ -154,7 +154,7 @@ func measureProject(ctx context.Context, b *bench) ([]figure, error) {
 }
 
 // manyRuns makes a workspace whose one project has 3,000 finished runs and
-// gives the project's id.
+// returns the project's id.
 func (b *bench) manyRuns(ctx context.Context) (dir, project string, err error) {
 	dir = b.path("runs")
 	if err := b.fixture(ctx, dir, size{teams: 1, agents: 1, projects: 1, runs: 3000}); err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// What the system tells of a process: memory, wake-ups, parentage. Linux tells
+// What the system reports about a process: memory, wake-ups, parentage. Linux tells
 // it in /proc; elsewhere these measurements fail and say so.
 
 import (

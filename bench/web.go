@@ -1,6 +1,6 @@
 package main
 
-// The control room: its page, a snapshot, and how soon a stream tells of what
+// The control room: its page, a snapshot, and how soon a stream reports what
 // another process wrote.
 
 import (

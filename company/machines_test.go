@@ -73,7 +73,7 @@ func (y *yard) away(t *testing.T, reach string) string {
 
 func as(role string) PersonParams { return PersonParams{ActorID: "somebody", ActorRole: role} }
 
-// TestOneWordWithoutAHub: whoever needs a hub that does not run is told so in the same words
+// TestOneWordWithoutAHub: everything that needs a hub that does not run says so in the same words
 // and with the same reason, whatever was asked for, and a hub that ends meanwhile counts, too.
 func TestOneWordWithoutAHub(t *testing.T) {
 	t.Parallel()

@@ -177,7 +177,7 @@ func TestLaunchBesideOthers(t *testing.T) {
 	}
 }
 
-// TestRefusedLaunch: the end that a refusal brings is told under the session_ref
+// TestRefusedLaunch: the end that a refusal brings is recorded under the session_ref
 // that was asked for, as the decisions of budgets are; those of the policy are
 // the run's own.
 func TestRefusedLaunch(t *testing.T) {

@@ -95,7 +95,7 @@ func home(w *workspace.Workspace) string {
 	return filepath.Join(w.Dir(), filepath.FromSlash(workspace.HomeDir), workspace.MessagesFile)
 }
 
-// start runs processes of this binary side by side and gives what each printed.
+// start runs processes of this binary in parallel and returns what each printed.
 func start(t *testing.T, role, dir string, count int) (outputs []string) {
 	t.Helper()
 	var wg sync.WaitGroup

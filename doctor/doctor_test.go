@@ -187,7 +187,7 @@ func TestMendLeavesTheLiving(t *testing.T) {
 		t.Errorf("changed:\n%s\nwas\n%s", after, before)
 	}
 	if c := checkOf(Examine(context.Background(), p), "locks"); c.Status != Pass {
-		t.Errorf("a live lock is told as dead: %+v", c)
+		t.Errorf("a live lock is reported as dead: %+v", c)
 	}
 }
 

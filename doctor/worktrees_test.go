@@ -10,7 +10,7 @@ import (
 	"ac/workspace"
 )
 
-// TestWorktrees pins that worktrees of no run are told whatever became of those
+// TestWorktrees pins that worktrees of no run are reported whatever became of those
 // that runs name, and that what lies in a named one is not taken for them.
 func TestWorktrees(t *testing.T) {
 	t.Parallel()

@@ -249,7 +249,7 @@ func TestFailedSyncOfMany(t *testing.T) {
 	}
 }
 
-// TestCloseBesideSync closes a log again and again while others append to it: whoever
+// TestCloseBesideSync closes a log again and again while others append to it: any writer that
 // waits for the disk still has the file.
 func TestCloseBesideSync(t *testing.T) {
 	t.Parallel()

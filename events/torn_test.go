@@ -1,7 +1,7 @@
 package events
 
 // Torn files: a log cut, zeroed, flipped or reordered at every place. The prefix
-// before the damage is kept, the place is told exactly, and nothing is accepted.
+// before the damage is kept, the place is reported exactly, and nothing is accepted.
 
 import (
 	"bytes"
@@ -81,7 +81,7 @@ func (s *torn) told(t *testing.T, what string, log []byte, place int64) {
 }
 
 // appended appends to damaged text and checks that what is before the damage
-// stays as it is, and that the place of the damage is told still.
+// stays as it is, and that the place of the damage is still reported.
 func (s *torn) appended(t *testing.T, what string, text []byte, place int64) {
 	t.Helper()
 	name := filepath.Join(s.root.Path(), FileName)

@@ -25,7 +25,7 @@ type past struct {
 }
 
 // backfill sends the events and leaves the cursors where they are. Runs that
-// the client resumes by seq have none: the live reader gives them all.
+// the client resumes by seq have none: the live reader returns them all.
 func (s *subscription) backfill() error {
 	found, err := s.recent()
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *subscription) backfill() error {
 	return nil
 }
 
-// recent gives the events of the backfill in their order: by the index where
+// recent returns the events of the backfill in their order: by the index where
 // that pays, else from the logs.
 func (s *subscription) recent() (found []past, err error) {
 	places := s.places()
@@ -72,7 +72,7 @@ func (s *subscription) recent() (found []past, err error) {
 	return newest(found, s.spec.Backfill), nil
 }
 
-// newest gives the last events in order of time, those of a run in their order.
+// newest returns the last events in order of time, those of a run in their order.
 func newest(found []past, limit int) []past {
 	slices.SortStableFunc(found, func(a, b past) int { return cmp.Compare(a.at, b.at) })
 	return slices.Clone(found[max(0, len(found)-limit):])
@@ -141,7 +141,7 @@ func lineStart(f io.ReaderAt, from, end int64) (int64, error) {
 	return end, nil
 }
 
-// matching gives the last matching events of a piece of a log that begins with a
+// matching returns the last matching events of a piece of a log that begins with a
 // line, with their seq counted from there.
 func (s *subscription) matching(p logRef, l *runLog, from, to int64) (found []past, err error) {
 	scanner := events.NewScanner(l.part(from, to), from, 0)

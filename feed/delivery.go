@@ -107,7 +107,7 @@ func (s *subscription) source(p logRef) *watcher {
 	return s.sources[p.dir]
 }
 
-// at gives the tree and the cursor of a place: its own, or the place at which the log
+// at returns the tree and the cursor of a place: its own, or the place at which the log
 // was when the subscription began.
 func (s *subscription) at(p logRef) (*workspace.Workspace, *cursor) {
 	w := s.source(p)
@@ -133,7 +133,7 @@ func (s *subscription) own(p logRef) (*workspace.Workspace, *cursor) {
 	return ws, c
 }
 
-// kindOf gives the type of an event; sound says that the line is an object.
+// kindOf returns the type of an event; sound says that the line is an object.
 func kindOf(raw []byte) (kind string, sound bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
@@ -167,7 +167,7 @@ func (s *subscription) mustHold(w *watcher, st *stream, key logKey, c *cursor, l
 	return s.hub.clock.Since(c.held) < holdTerminal && st.awaitsRecord(s.hub.clock.Now(), w.ws, key, line)
 }
 
-// awaitsRecord reports whether the session of a terminal event is still told as
+// awaitsRecord reports whether the session of a terminal event is still reported as
 // running by its live owner.
 func awaitsRecord(ws *workspace.Workspace, key logKey, raw []byte) bool {
 	record, err := session.Read(ws, events.Text(raw, "session_ref"))

@@ -23,7 +23,7 @@ import (
 // each is the end of a name that stands for all folders in a folder.
 const each = "/*"
 
-// WatchDocuments tells of changes of the files that lie in some folders of a
+// WatchDocuments reports changes of the files that lie in some folders of a
 // workspace, until stop is called, which waits for what it runs. Folders need
 // not be there yet; a name that ends in "/*" stands for all folders in that one, as
 // they come and go. changed must not block; it may be told too often, and one
@@ -113,7 +113,7 @@ func (d *documents) follow(ctx context.Context) {
 	}
 }
 
-// heed tells of a change of a file in a folder, and follows folders that come and go.
+// heed reports a change of a file in a folder, and follows folders that come and go.
 func (d *documents) heed() {
 	changes, lost := d.heard.Take()
 	anew, concerned := lost, lost

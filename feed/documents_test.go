@@ -21,7 +21,7 @@ func (w *watched) changed() {
 	}
 }
 
-// expect makes a change and waits until it is told.
+// expect makes a change and waits until it is reported.
 func (w *watched) expect(t *testing.T, what string, change func() error) {
 	t.Helper()
 	for quiet := false; !quiet; { // what was told of the change before
@@ -41,7 +41,7 @@ func (w *watched) expect(t *testing.T, what string, change func() error) {
 	}
 }
 
-// TestWatchDocuments pins which changes are told, by the system and by looking:
+// TestWatchDocuments pins which changes are reported, by the system and by looking:
 // of files that come, change and go, in folders that are there or come later.
 func TestWatchDocuments(t *testing.T) {
 	t.Parallel()

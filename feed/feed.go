@@ -1,4 +1,4 @@
-// Package feed brings the events of run logs to subscribers, whoever appended
+// Package feed brings the events of run logs to subscribers, regardless of who appended
 // them: each complete line once, in the order of its file.
 //
 // The log is the queue. A subscription is a filter, a sink, and a cursor for each log
@@ -6,7 +6,7 @@
 // in a log is read once and found by all who listen; backfill and live events begin at the
 // same places, so that there is neither gap nor repetition between them, and a slow reader
 // costs a cursor and no memory. While somebody listens all logs are watched; else those of runs that
-// may grow, where the system tells of changes by itself, for whoever keeps
+// may grow, where the system reports changes by itself, for a client that keeps
 // something in step with the logs.
 package feed
 
@@ -48,7 +48,7 @@ type Spec struct {
 	// Deliver takes the events in place of the hub's sink. As that it blocks while
 	// its reader is slow, and fails when it is gone or ctx ends.
 	Deliver func(ctx context.Context, e Event) error
-	// Grown, where it is set, is told whenever a log that is asked for grew, by
+	// Grown, if it is set, is called whenever a watched log grew, by
 	// whomever, and no event is read. It must not block.
 	Grown func()
 
@@ -106,7 +106,7 @@ func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 	}
 }
 
-// OnGrowth sets who is told that logs of a workspace that is known grew, by
+// OnGrowth sets the callback for growth of the logs of a known workspace, by
 // whomever. It must not block. It is set before the hub is used.
 func (h *Hub) OnGrowth(told func(dir string)) { h.grown = told }
 
@@ -327,7 +327,7 @@ func (h *Hub) drop(s *subscription) {
 	}
 }
 
-// watch gives the running watcher of a workspace; the hub is locked.
+// watch returns the running watcher of a workspace; the hub is locked.
 func (h *Hub) watch(w *workspace.Workspace) *watcher {
 	if running := h.watchers[w.Dir()]; running != nil {
 		return running

@@ -9,7 +9,7 @@ import (
 	"ac/workspace"
 )
 
-// told is who is told of growth.
+// told is the observer of growth.
 type told chan string
 
 func (c told) note(dir string) {
@@ -31,7 +31,7 @@ func (c told) wait(t *testing.T, want string) {
 	}
 }
 
-// watching makes a hub without subscriptions that tells of growth, and waits
+// watching makes a hub without subscriptions that reports growth, and waits
 // until it knows all logs.
 func (f *fixture) watching(t *testing.T) (*Hub, *watcher, told) {
 	t.Helper()
@@ -124,7 +124,7 @@ func drain(c told) {
 	}
 }
 
-// TestGrowthAfterLoss pins that changes which the system lost are told of.
+// TestGrowthAfterLoss pins that changes that the system lost are reported.
 func TestGrowthAfterLoss(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -19,7 +19,7 @@ const fewLogs = 8
 // them.
 var errUnfit = errors.New("the index does not fit the logs")
 
-// indexed gives the last matching events before the cursors, those of logs that
+// indexed returns the last matching events before the cursors, those of logs that
 // the index does not know too.
 func (s *subscription) indexed(places []logRef) (found []past, err error) {
 	scope := index.Scope{Project: s.spec.Project, Kinds: index.Runs}
@@ -62,7 +62,7 @@ func (s *subscription) indexed(places []logRef) (found []past, err error) {
 	return found, s.texts(found)
 }
 
-// newestIndexed gives more than the newest matching events, of each log the end
+// newestIndexed returns more than the newest matching events, of each log the end
 // from some event on. The time of an event is never before the one before it in
 // its log, which the index does not know: so of every log whose events are among
 // the newest by their own time, all that follows the first of those is taken.
@@ -91,7 +91,7 @@ func (s *subscription) newestIndexed(v *index.View, known map[logKey]logRef) (fo
 	return found, nil
 }
 
-// firstOfNewest gives, by run, the first of its events that are among the newest
+// firstOfNewest returns, by run, the first of its events that are among the newest
 // by their own time, with all that are as old as the oldest of them.
 func (s *subscription) firstOfNewest(v *index.View, known map[logKey]logRef) (map[index.RunKey]int64, error) {
 	for limit := s.spec.Backfill + 256; ; limit *= 4 {

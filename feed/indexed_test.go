@@ -38,7 +38,7 @@ func (f *fixture) run(project, run string) {
 	}
 }
 
-// recentBy gives what a backfill would hold, with the index or without.
+// recentBy returns what a backfill would hold, with the index or without.
 func (f *fixture) recentBy(ix *index.Index, spec Spec) (list []string) {
 	f.t.Helper()
 	spec.Workspace, spec.Index, spec.ID = f.ws, ix, "probe"

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// received subscribes with a receiver of its own and gives what it gets until
+// received subscribes with a receiver of its own and returns what it gets until
 // there are as many events as wanted.
 func (f *fixture) received(t *testing.T, spec Spec, want int) (got []string) {
 	t.Helper()
@@ -80,7 +80,7 @@ func TestResumeByTime(t *testing.T) {
 	}
 }
 
-// TestGrown pins that who only wants to know of growth is told of lines of any
+// TestGrown pins that an observer of growth is notified of lines of any
 // kind, of the runs that it asks for.
 func TestGrown(t *testing.T) {
 	t.Parallel()

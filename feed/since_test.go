@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSince pins that a client goes on exactly behind what it has, and is told
+// TestSince pins that a client continues exactly after what it has, and is notified
 // when the log does not reach as far.
 func TestSince(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ func (s *stream) read(ctx context.Context, ws *workspace.Workspace, key logKey, 
 	defer l.close()
 	if s.at != nil {
 		if stands, err := s.at.stands(l); err != nil || !stands || s.at.id != l.id {
-			s.at, s.lines, s.bytes = nil, nil, 0 // whoever knew the other file looks for itself
+			s.at, s.lines, s.bytes = nil, nil, 0 // readers of the other file look for themselves
 		}
 	}
 	if s.at == nil {

@@ -48,7 +48,7 @@ func (f front) cursor() *cursor {
 }
 
 // watcher follows the logs of one workspace for the subscriptions attached to
-// it, or, with none, for the one who is told of growth. A subscription has cursors for
+// it, or, with none, for the observer of growth. A subscription has cursors for
 // the logs that grew since it came; those of all others are the fronts.
 type watcher struct {
 	hub    *Hub
@@ -312,9 +312,9 @@ func (w *watcher) logGrew(log string) {
 	w.mark(key, true)
 }
 
-// mark looks at a log. Whoever listens is told where it looks another way; who did not
-// read of it yet begins where it was looked at before, and in a log that is new at its
-// start. During the first look at all logs none is new.
+// mark looks at a log and marks it for the subscriptions if it changed. A subscription that
+// has not read it yet starts at the position of the previous look, or at the start of a log
+// that is new. During the first look at all logs none is new.
 func (w *watcher) mark(key logKey, newer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -332,7 +332,7 @@ func (w *watcher) mark(key logKey, newer bool) {
 	}
 }
 
-// streamOf gives the lines that are kept of a log.
+// streamOf returns the buffered lines of a log.
 func (w *watcher) streamOf(key logKey) *stream {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -349,7 +349,7 @@ func (w *watcher) streamOf(key logKey) *stream {
 	return st
 }
 
-// at gives the place of a log as one who listens and has read nothing of it knows it.
+// at returns the position of a log as a subscriber that has read nothing of it knows it.
 func (w *watcher) at(key logKey) *cursor {
 	w.mu.Lock()
 	defer w.mu.Unlock()

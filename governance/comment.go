@@ -1,6 +1,6 @@
 package governance
 
-// Comments: adding them, with the event that tells of them, and listing them.
+// Comments: adding them, with their event, and listing them.
 
 import (
 	"cmp"

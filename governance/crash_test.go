@@ -167,7 +167,7 @@ func TestProcesses(t *testing.T) {
 }
 
 // whole looks that an approval happened entirely or not at all once the next
-// operation was there, and that approving again gives one.
+// operation was there, and that approving again makes one.
 func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	t.Helper()
 	if err := c.Recover(t.Context()); err != nil {

@@ -236,7 +236,7 @@ func proven(w *workspace.Workspace, project string, milestone doc.Milestone, rep
 }
 
 // anyEvidence reports whether one of the ids has a file of substance. Nothing is
-// opened: a file that is none could hang whoever opens it.
+// opened: a FIFO, say, could hang its reader.
 func anyEvidence(w *workspace.Workspace, project string, ids []string, extensions ...string) bool {
 	for _, id := range ids {
 		if !workspace.SafeID(id) {
@@ -307,7 +307,7 @@ func (g *PolicyUnit) deniable(r Ruling) (Record, Base, error) {
 	return record, base, err
 }
 
-// deny writes the review of a denial, or gives that of the first one.
+// deny writes the review of a denial, or returns that of the first one.
 func (g *PolicyUnit) deny(r Ruling, verdict policy.Verdict, about DecisionResult) (review string, err error) {
 	standing, err := g.CheckUndecided(r, about.SubjectKind)
 	if err != nil || standing != "" {

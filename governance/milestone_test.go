@@ -176,7 +176,7 @@ func TestBrokenSiblings(t *testing.T) {
 	}
 }
 
-// TestEventsOfAMilestone looks at what is told of a refusal, a denial and an
+// TestEventsOfAMilestone looks at the events of a refusal, a denial and an
 // approval, and of a report whose run is gone.
 func TestEventsOfAMilestone(t *testing.T) {
 	t.Parallel()

@@ -130,7 +130,7 @@ type Ruling struct {
 }
 
 // CheckUndecided looks whether an item of a kind may be decided as asked: an approved one may
-// not; one that was denied may be approved, and gives its first denial when it
+// not; one that was denied may be approved, and returns its first denial when it
 // is denied again. standing is "" when a review is due. The policy is enforced
 // before, so that the state is not revealed to everybody.
 func (g *PolicyUnit) CheckUndecided(r Ruling, kind string) (standing string, err error) {

@@ -16,7 +16,7 @@ func act(change func(*doc.Action)) doc.Action {
 	return a
 }
 
-// TestRules gives each circumstance its outcome and its reason.
+// TestRules pins the outcome and the reason of each circumstance.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	calm := circumstances{now: noon(), config: doc.DefaultHeartbeatConfig()}

@@ -43,7 +43,7 @@ func (h *hand) advance(d time.Duration) {
 // this machine was written.
 func noon() time.Time { return time.Date(2036, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-// stage is a company whose workers answer at once, or as they are told.
+// stage is a company whose workers answer at once, or as the test says.
 type stage struct {
 	hand    *hand
 	plan    *faultfs.Plan

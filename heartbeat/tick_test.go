@@ -247,7 +247,7 @@ func TestApprovalDuringTick(t *testing.T) {
 	}
 }
 
-// TestTickInProgress skips a tick beside another one, whoever makes that.
+// TestTickInProgress skips a tick beside that of any other process.
 func TestTickInProgress(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)

@@ -34,7 +34,7 @@ func running(worker string, age time.Duration, failed int) doc.Job {
 	return j
 }
 
-// TestScores gives each circumstance its points.
+// TestScores pins the points of each circumstance.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	task := func(status, assignee, team, end string) func(*TriageInput) {

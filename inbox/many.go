@@ -59,7 +59,7 @@ func (m *movedDeltas) look(i int, r governance.Ruling) {
 	}
 }
 
-// adjust gives a ruling the hash of the delta at its new place, and returns its preview.
+// adjust sets the hash of a ruling to that of the delta at its new place, and returns its preview.
 func (m *movedDeltas) adjust(i int, r *governance.Ruling) governance.Preview {
 	was := m.seen[i]
 	if was.Hash == "" {

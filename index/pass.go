@@ -195,7 +195,7 @@ func (p *pass) store(r reading) error {
 	return p.assign(f, r.doc)
 }
 
-// assign gives a document the key that it claims, if it is the first to claim
+// assign records the key that a document claims, if it is the first to claim
 // it.
 func (p *pass) assign(f *file, d decoded) error {
 	kept := f.shown && f.claim == d.claim

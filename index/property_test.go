@@ -53,7 +53,7 @@ func must(err error) {
 	}
 }
 
-// stamp gives a file that was written a time of its own, by turns forth and back.
+// stamp sets the time of a written file, alternately forward and back.
 func (c *company) stamp(name string) {
 	if !c.ahead {
 		return

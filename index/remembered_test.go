@@ -48,7 +48,7 @@ func seenBy(t *testing.T, ix *Index) (seen string) {
 }
 
 // TestRememberedIsOfNow asks again after each kind of change: what is remembered
-// is never older than the file, whoever changed that.
+// is never older than the file, whichever process changed that.
 func TestRememberedIsOfNow(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)

@@ -63,7 +63,7 @@ func TestConversations(t *testing.T) {
 	for _, file := range conversationFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			converse(t, file)
+			converse(t, file, fits)
 		})
 	}
 }
@@ -120,9 +120,11 @@ type talk struct {
 	models string
 	names  map[string]string // of ids
 	count  map[string]int    // ids seen, by prefix
+	fits   func(want, got string) bool
 }
 
-func converse(t *testing.T, file string) {
+// converse runs the conversation in a file. fit compares a line of it with what the server says.
+func converse(t *testing.T, file string, fit func(want, got string) bool) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +155,7 @@ func converse(t *testing.T, file string) {
 			t.Error(err)
 		}
 	})
-	talk := &talk{t: t, peer: peer, dir: dir, models: models, names: map[string]string{}, count: map[string]int{}}
+	talk := &talk{t: t, peer: peer, dir: dir, models: models, names: map[string]string{}, count: map[string]int{}, fits: fit}
 	said := talk.run(strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"))
 	if rest := talk.peer.finish(); len(rest) > 0 {
 		t.Errorf("the server said more: %q", rest)
@@ -211,7 +213,7 @@ func write(t *testing.T, name string, data []byte) {
 	}
 }
 
-// run carries the lines out and gives them with what the server really said.
+// run carries the lines out and returns them with what the server really said.
 func (k *talk) run(lines []string) (said []string) {
 	for at := 0; at < len(lines); {
 		line := lines[at]
@@ -241,7 +243,7 @@ func (k *talk) run(lines []string) (said []string) {
 		}
 		k.peer.send(strings.Join(ask, "\n") + "\n")
 		for i, got := range k.listen(max(answers, len(want))) {
-			if i < len(want) && fits(want[i], got) {
+			if i < len(want) && k.fits(want[i], got) {
 				got = want[i]
 			} else if !*update {
 				k.t.Errorf("%s\n got %s\nwant %s", strings.Join(ask, "\n"), got, want[i])

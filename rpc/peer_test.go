@@ -77,7 +77,7 @@ func newPeerWith(t testing.TB, change func(*Server)) *peer {
 	return p
 }
 
-// finish ends the input, and gives what was still unread once the server has
+// finish ends the input, and returns what was still unread once the server has
 // ended.
 func (p *peer) finish() (rest []string) {
 	p.t.Helper()
@@ -113,7 +113,7 @@ func (p *peer) send(text string) {
 	}
 }
 
-// next gives the next line of the server.
+// next returns the next line of the server.
 func (p *peer) next() string {
 	p.t.Helper()
 	select {
@@ -186,7 +186,7 @@ func requestLine(id any, method string, params any) string {
 	return string(text)
 }
 
-// post sends a request and gives its id, without waiting.
+// post sends a request and returns its id, without waiting.
 func (p *peer) post(method string, params any) (id string) {
 	p.t.Helper()
 	p.serial++

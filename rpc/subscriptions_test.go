@@ -16,7 +16,7 @@ import (
 )
 
 // TestSubscriptionsOverTheWire subscribes as a client does: the answer comes
-// before the first notification, the workspace is told as it was given, live
+// before the first notification, the workspace is named as it was given, live
 // events follow the backfill, and nothing follows the answer to unsubscribe.
 func TestSubscriptionsOverTheWire(t *testing.T) {
 	t.Parallel()

@@ -195,7 +195,7 @@ func NewTable(version string) *Table {
 
 		on("worktree.cleanup", Wait, (*company.Company).CleanUpWorktrees, "Remove the worktrees of finished runs."),
 
-		on("mcp.server.list", Read, (*company.Company).ListMCPServers, "List the MCP servers that agents are told of, without their secrets."),
+		on("mcp.server.list", Read, (*company.Company).ListMCPServers, "List the MCP servers that agents get, without their secrets."),
 		on("mcp.server.put", Write, (*company.Company).PutMCPServer, "Add an MCP server, or change the given members of one; it counts from the next launch on."),
 		on("mcp.server.remove", Write, (*company.Company).RemoveMCPServer, "Remove an MCP server with its secrets."),
 		on("mcp.server.replace", Write, (*company.Company).ReplaceMCPServers, "Make the given MCP servers all that there are, or change nothing."),
@@ -240,7 +240,7 @@ func NewTable(version string) *Table {
 		on("run.changes", Read, (*company.Company).Changes, "Return what a run changed in its worktree, with diffs."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "Return the logs in a share pack, verified on request."),
 
-		on("run.review", Wait, (*company.Company).Review, "Write comments on what a run changed, and give them to its agent."),
+		on("run.review", Wait, (*company.Company).Review, "Write comments on what a run changed, and send them to its agent."),
 		on("artifact.read", Write, (*company.Company).ReadArtifact, "Return an artifact, if the actor may see it."),
 		on("artifact.list", Read, (*company.Company).ListFiles, "List the files that a run or a job proposes, compared with their target."),
 		on("artifact.preview", Read, (*company.Company).PreviewFiles, "Show what applying proposed files would change, with diffs."),
@@ -305,7 +305,7 @@ func NewTable(version string) *Table {
 		on("needs.dismiss", Write, (*company.Company).DismissNeeds, "Set runs that failed, or went wrong in another way, aside."),
 		on("needs.restore", Write, (*company.Company).RestoreNeeds, "Bring dismissed needs back."),
 		on("help.get", Write, (*company.Company).Help, "Return a help request with its question and its response."),
-		on("help.answer", Write, (*company.Company).AnswerHelp, "Answer a help request, and tell the agent that asked."),
+		on("help.answer", Write, (*company.Company).AnswerHelp, "Answer a help request, and notify the agent that asked."),
 		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
 
 		on("agent.record_mistake", Write, (*company.Company).RecordMistake, "Count a mistake of an agent; a recurring one becomes a rule of its guidance."),

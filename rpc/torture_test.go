@@ -108,7 +108,7 @@ func (p *process) peak(limit int) {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if errors.Is(err, os.ErrNotExist) {
-		p.t.Logf("no peak of memory is told here: %v", err)
+		p.t.Logf("the system reports no peak of memory: %v", err)
 		return
 	}
 	found := peakMemory.FindSubmatch(status)
@@ -151,7 +151,7 @@ func (p *process) lines(r *bufio.Reader, n int) (lines []string) {
 	return lines
 }
 
-// flood writes pings until the server takes no more, and gives the number of
+// flood writes pings until the server takes no more, and returns the number of
 // whole lines it took.
 func (p *process) flood() (taken int) {
 	p.t.Helper()
@@ -292,7 +292,7 @@ func TestCloseInMidLine(t *testing.T) {
 }
 
 // TestOutputClosed ends with the reader of the output, whatever still comes in
-// and whoever still waits.
+// and all that still wait.
 func TestOutputClosed(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t)

@@ -88,7 +88,7 @@ func (spec LaunchSpec) subject() budget.Subject {
 	return budget.Subject{Project: spec.ProjectID, Task: spec.TaskID, Workflow: spec.WorkflowRunID, Run: spec.RunID}
 }
 
-// compare gives the events of what was spent before, and the refusal where a hard limit
+// compare returns the events of what was spent before, and the refusal where a hard limit
 // is reached.
 func (a *Admission) compare(w *workspace.Workspace, spec LaunchSpec, own budget.Spend) (told []events.Draft, refusal, err error) {
 	limits := budget.LimitsOf(w, spec.Budget, spec.subject())

@@ -141,7 +141,7 @@ func continuable(w *workspace.Workspace, run doc.Run) error {
 	case !doc.Terminal(run.Status):
 		return fault.New(fault.RunNotResumable, "run %s never executed: launch it", run.ID)
 	case run.Spec != nil && run.Spec.WorktreeRel != "" && !w.Exists(run.Spec.WorktreeRel):
-		return fault.New(fault.WorktreeGone, "the worktree of run %s is gone", run.ID)
+		return fault.New(fault.WorktreeGone, "the worktree of run %s is gone: what was landed or cleaned up cannot be continued, start another run", run.ID)
 	}
 	return nil
 }

@@ -235,7 +235,7 @@ type attemptsOf struct {
 
 // counts reports whether the failure of a run is one that a person has to look at. Of the
 // attempts of a job only the last counts, once the job is over; that of a step of a
-// workflow is told by the workflow's own run.
+// workflow is reported by the workflow's own run.
 func (a attemptsOf) counts(project, run string) (bool, error) {
 	of, known := a.known[project]
 	if !known {

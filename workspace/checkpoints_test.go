@@ -1,7 +1,7 @@
 package workspace_test
 
 // Checkpoints under faults: the n-th call to a file system fails, in the workspace or
-// in the target. Afterwards every file is new and one event tells of it, or every file
+// in the target. Afterwards every file is new and one event records it, or every file
 // is as it was.
 
 import (

@@ -210,7 +210,7 @@ func refoundAt(t *testing.T, kind faultfs.Kind, n int) bool {
 	return plan.Hit() != ""
 }
 
-// wholeCompany settles a workspace and gives the name of its company, which its
+// wholeCompany settles a workspace and returns the name of its company, which its
 // only project has too.
 func wholeCompany(t *testing.T, env workspace.Env, dir, hit string) string {
 	t.Helper()

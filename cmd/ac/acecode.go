@@ -33,7 +33,7 @@ func (o *aceCodeOptions) flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.hosts, "allow-host", nil, "further name that clients may call this machine by")
 	flags.BoolVar(&o.noTerminals, "no-terminals", false, "serve no consoles")
 	flags.BoolVar(&o.open, "allow-open", false, "let clients open directories in the file manager")
-	flags.BoolVar(&o.allRuns, "all-runs", false, "list runs that are no conversations, too")
+	flags.BoolVar(&o.allRuns, "all-runs", false, "also list runs that are not conversations")
 	flags.StringVar(&o.shape, "shape", "auto", "names of events: auto, wire for those of pages, document for the published ones")
 	flags.BoolVar(&o.dangerous, "dangerous", false, "new sessions ask for nothing by default; on loopback only")
 }

@@ -108,7 +108,7 @@ func (o *dialectOptions) flags(cmd *cobra.Command) {
 	flags.StringVar(&o.isolation, "isolation", doc.IsolationNone, "how runs work in a repository: none, or worktree")
 	flags.StringVar(&o.tokenFile, "token-file", "", "file with a token, of this user and closed to others, that every request then needs")
 	flags.StringVar(&o.onExit, "on-exit", onExitKeep, "what becomes of the live runs that this started when it ends: keep, or stop")
-	flags.StringVar(&o.dataDir, "data-dir", "", "folder whose run/ says who serves: pid, port, guid; of acecode in the workspace by default")
+	flags.StringVar(&o.dataDir, "data-dir", "", "folder whose run/ identifies the server: pid, port, guid; for acecode in the workspace by default")
 	o.aceCodeOptions.flags(flags)
 	flags.StringArrayVar(&o.origins, "allow-origin", nil, "origin of pages that may connect; none by default")
 }

@@ -122,7 +122,7 @@ func diagnosticsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "workspace:diagnostics <dir> <out>", Short: "Write a diagnostics bundle without secrets", Args: args("dir", "out"),
 		Long: `Create a directory of JSON files below <out> with the state of a workspace, to be
-handed to somebody else: the doctor's report, agent CLIs, sessions and snapshots.
+shared: the doctor's report, agent CLIs, sessions and snapshots.
 Secrets are removed from every file; review it nevertheless before you hand it on.
 A bundle with a manifest.json is complete.`,
 		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",

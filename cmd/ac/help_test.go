@@ -36,7 +36,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 }
 
 // TestEveryJSONCommandTakesJSON holds every command whose line in the table of
-// docs/scripting.md tells of JSON to the flag.
+// docs/scripting.md mentions JSON to the flag.
 func TestEveryJSONCommandTakesJSON(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/scripting.md")

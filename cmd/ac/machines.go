@@ -75,7 +75,7 @@ end it within 2 seconds; sessions go on, and the next hub follows them.
   --beat D --unreachable-after D --lease D --lease-margin D --claim-within D --on-cut-off stop|continue
                           settings for the life of this hub (see: ac help hub:config)
 
-Needs the program ac-hub: AC_HUB_BIN names it, else it lies beside ac or in PATH.`,
+Needs the program ac-hub: AC_HUB_BIN names it, otherwise it is beside ac or in PATH.`,
 		"  ac hub:start ./acme --listen 0.0.0.0:4222 --advertise build.example.org:4222")
 }
 

@@ -19,7 +19,7 @@ func memoryDeltaCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "memory:delta <dir>", Short: "Propose lines for a memory", Args: args("dir"),
 		Long: `Propose lines for a memory, to be inserted below the first line that equals --under.
-This writes an artifact and a patch; the memory changes only when somebody approves
+This writes an artifact and a patch; the memory changes only when a person approves
 them. Print the ids as JSON, on one line.
 
 --insert takes one or more lines, which may begin with a dash and a blank.

@@ -55,7 +55,7 @@ With --json the result is that of needs.list.`,
 		"project=project_id: only of this project",
 		"kinds: only of these kinds: "+strings.Join(needs.Kinds(), ", "),
 		"limit: at most so many",
-		"cursor: go on behind a list, by its next_cursor")
+		"cursor: continue a list from its next_cursor")
 	cmd.Flags().BoolVar(&dismissed, "dismissed", false, "list what was set aside")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -165,7 +165,7 @@ func helpAnswerCommand(a *app) *cobra.Command {
 	var p company.AnswerHelpParams
 	cmd := &cobra.Command{
 		Use: "help:answer <dir>", Short: "Answer a help request", Args: args("dir"),
-		Long: `Append an answer to a help request, with who answers and when, and tell the agent that
+		Long: `Append an answer to a help request, with who answers and when, and notify the agent that
 asks in a direct message. Print the result of help.answer as JSON.`,
 		Example: "  ac help:answer ./acme --request help_01M7WR6QK4S7X2Y8Z3A5B6C9DE --body 'The one of the payments team'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -179,7 +179,7 @@ asks in a direct message. Print the result of help.answer as JSON.`,
 		"request=help_request_id: id of the request",
 		"body: the answer, in Markdown",
 		"expect-hash: answer only if the request still has this hash of help.get",
-		"tell: how the requester learns of it")
+		"tell: how to notify the requester")
 	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	return cmd
 }

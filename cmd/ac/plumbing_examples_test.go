@@ -44,6 +44,9 @@ func TestExamplesOfPlumbing(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	t.Run("each", func(t *testing.T) { w.plumbAll(t, ids) })
+	if files := checkLayout(t, filepath.Join(w.dir, "acme"), formatsLayout(t)); files < 100 {
+		t.Errorf("the examples left %d files", files)
+	}
 	// Jobs and runs that examples began end before their folder does.
 	if said, err := w.shell(t, "", "ac session:stop acme --all"); err != nil {
 		t.Errorf("%v\n%s", err, said)
@@ -115,6 +118,9 @@ func (w *world) plumb(t *testing.T, ids map[string]string, name, line string) {
 		if said, err := w.shell(t, at, "P="+ids["proj"]+"\n"+afterwards); err != nil {
 			t.Errorf("%s: %v\n%s", afterwards, err, said)
 		}
+	}
+	if acme := filepath.Join(w.dir, at, "acme"); apart {
+		checkLayout(t, acme, formatsLayout(t))
 	}
 }
 

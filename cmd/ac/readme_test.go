@@ -53,23 +53,31 @@ git commit -q -m First
 type step struct{ command, prints string }
 
 // transcriptIn are the steps between two marks of a page.
-func transcriptIn(t *testing.T, page, mark string) (steps []step) {
+func transcriptIn(t *testing.T, page, mark string) []step {
 	t.Helper()
 	_, text, _ := strings.Cut(page, "<!-- "+mark+" -->")
 	text, _, _ = strings.Cut(text, "<!-- /"+mark+" -->")
-	_, text, _ = strings.Cut(text, "```console\n")
-	text, _, there := strings.Cut(text, "```\n")
-	if !there {
+	blocks := consoles(text)
+	if len(blocks) != 1 {
 		t.Fatalf("the README has no transcript %s", mark)
 	}
-	for line := range strings.Lines(text) {
-		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			steps = append(steps, step{command: strings.TrimSpace(command)})
-		} else {
-			steps[len(steps)-1].prints += line
+	return blocks[0]
+}
+
+// consoles are the steps of each transcript in a text.
+func consoles(text string) (blocks [][]step) {
+	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		var steps []step
+		for line := range strings.Lines(block[1]) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				steps = append(steps, step{command: strings.TrimSpace(command)})
+			} else {
+				steps[len(steps)-1].prints += line
+			}
 		}
+		blocks = append(blocks, steps)
 	}
-	return steps
+	return blocks
 }
 
 // sameEverywhere replaces what differs from run to run: ids, times, hashes and positions.
@@ -77,6 +85,7 @@ func sameEverywhere(text string) string {
 	for _, r := range []struct{ from, to string }{
 		{`20\d\d-\d\d-\d\dT[0-9:.]+Z`, "TIME"}, {`[0-9A-HJKMNP-TV-Z]{26}`, "ULID"}, {`\b[0-9A-HJKMNP-TV-Z]{6}\b`, "ENDING"},
 		{`\b[0-9a-f]{64}\b`, "HASH"}, {`\b(as|revert) [0-9a-f]{7}\b`, "$1 COMMIT"}, {`\b\d+(\.\d+)?s\b`, "TOOK"}, {`byte \d+`, "byte N"},
+		{`127\.0\.0\.1:\d+`, "ADDRESS"}, {` +(\n|$)`, "$1"},
 	} {
 		text = regexp.MustCompile(r.from).ReplaceAllString(text, r.to)
 	}
@@ -126,7 +135,7 @@ func TestReadme(t *testing.T) {
 }
 
 // readmeShell runs scripts in a folder where only the programs are that the transcripts need.
-func readmeShell(t *testing.T) func(at, script string) (string, error) {
+func readmeShell(t *testing.T, programs ...string) func(at, script string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -135,7 +144,7 @@ func readmeShell(t *testing.T) func(at, script string) (string, error) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
 	err = errors.Join(os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac")), os.WriteFile(filepath.Join(bin, "codex"), []byte(scriptedCodex), 0o755))
-	for _, program := range []string{"bash", "sh", "git", "sed", "cut", "cat", "mkdir"} {
+	for _, program := range append([]string{"bash", "sh", "git", "sed", "cut", "cat", "mkdir"}, programs...) {
 		path, missing := exec.LookPath(program)
 		if missing != nil {
 			t.Skipf("SKIPPED: the transcripts need %s, which is not installed", program)

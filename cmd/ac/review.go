@@ -18,7 +18,7 @@ func runReviewCommand(a *app) *cobra.Command {
 	var comments []string
 	cmd := &cobra.Command{
 		Use: "run:review <dir> <run>", Short: "Comment on what a run changed, for its agent", Args: args("dir", "run"),
-		Long: `Write comments on lines that a run changed, and give them to its agent as one text: while
+		Long: `Write comments on lines that a run changed, and send them to its agent as one text: while
 it works or waits as a message, else by going on with the run. A comment is
 PATH:LINE: TEXT, with PATH:FROM-TO for several lines, and (old) behind the lines for what
 was there before. The run may be "last". With --json the result of run.review.`,
@@ -56,9 +56,9 @@ was there before. The run may be "last". With --json the result of run.review.`,
 	on.flags(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&comments, "comment", nil, "PATH:LINE: TEXT, may be repeated (required)")
-	flags.StringVar(&p.Text, "text", "", "a text behind the comments")
+	flags.StringVar(&p.Text, "text", "", "a text after the comments")
 	flags.StringVar(&p.Deliver, "deliver", "auto", "how the agent gets it: auto, steer, continue")
-	flags.StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again writes and says nothing twice")
+	flags.StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: a request with an id that was used changes nothing")
 	return cmd
 }
 

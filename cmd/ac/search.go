@@ -50,7 +50,7 @@ title and what was found. With --json the result is that of search.query.`,
 		"project=project_id: only of this project",
 		"kinds: only of these kinds: "+strings.Join(search.Kinds(), ", "),
 		"limit: at most so many",
-		"cursor: go on behind a list, by its next_cursor")
+		"cursor: continue a list from its next_cursor")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	return cmd

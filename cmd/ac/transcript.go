@@ -48,7 +48,7 @@ func runTranscriptCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run:transcript <dir> <run>", Short: "Print what a run did and said", Args: args("dir", "run"),
 		Long: `Print the transcript of a run: messages, commands with their output, changed files,
-plans, questions and what came of them. The run may be "last". Thoughts of the agent
+plans, questions and their outcomes. The run may be "last". Thoughts of the agent
 are printed where --kinds names reasoning. What could act on a terminal is printed
 as \x1b and the like.
 
@@ -81,7 +81,7 @@ With --json the result is that of run.transcript.`,
 	a.runFlags(cmd, &p.ProjectID, &asJSON, "print JSON")
 	cmd.Flags().IntVar(&p.Tail, "tail", 0, "only the newest N items")
 	cmd.Flags().StringVar(&kinds, "kinds", "", "only items of these kinds, with commas between")
-	cmd.Flags().Int64Var(&p.SinceSeq, "since-seq", 0, "only what changed behind this line of the log")
+	cmd.Flags().Int64Var(&p.SinceSeq, "since-seq", 0, "only what changed after this line of the log")
 	return cmd
 }
 
@@ -161,7 +161,7 @@ which does not stop the run.`,
 		},
 	}
 	a.runFlags(cmd, &o.project, &o.json, "print notifications, one a line")
-	cmd.Flags().Int64Var(&o.since, "since-seq", 0, "begin behind this line of the log")
+	cmd.Flags().Int64Var(&o.since, "since-seq", 0, "begin after this line of the log")
 	cmd.Flags().BoolVar(&o.all, "all", false, "begin with all items, and print thoughts too")
 	cmd.Flags().BoolVar(&o.noFollow, "no-follow", false, "end with what there is now")
 	cmd.Flags().BoolVar(&o.raw, "raw", false, "pass on what the agent prints as it is")

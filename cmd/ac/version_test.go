@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestBuildFacts pins that what is unknown is null, and how a commit is told.
+// TestBuildFacts pins that what is unknown is null, and how a commit is shown.
 func TestBuildFacts(t *testing.T) {
 	t.Parallel()
 	if facts := factsOf(nil); facts.Commit != nil || facts.Dirty != nil || facts.CommitTime != nil || facts.Modules == nil || facts.commit() != "unknown" {

@@ -52,12 +52,12 @@ options.
 
 The page steers runs, answers agents and decides. It starts runs only with --allow-launch:
 to start one is to run a program of one's choice. Other users of this machine may look and
-change nothing; where the system does not tell whose a connection is, --allow-launch needs
+change nothing; where the system does not report whose a connection is, --allow-launch needs
 the token on loopback, too.
 
 With --dialect the same process also serves the clients of another program, on loopback
 and as the same actor, with the defaults of dialect:serve. Their address is the second
-line, and stands on the page under Health.
+line, and is on the page under Health.
 
 Exit status: 0 when ended by a signal.`,
 		Example: `  ac ui:web ./acme --allow-launch

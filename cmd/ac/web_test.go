@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// webServer starts ui:web and gives its address, as its first line tells it.
+// webServer starts ui:web and returns the address on its first line.
 func webServer(t *testing.T, words ...string) (cmd *exec.Cmd, url string) {
 	t.Helper()
 	cmd = program(t, append([]string{"ui:web"}, words...)...)

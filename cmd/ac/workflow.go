@@ -24,7 +24,7 @@ func workflowListCommand(a *app) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "workflow:list <dir>", Short: "List the workflow templates of a workspace", Args: args("dir"),
-		Long:    "List the workflow templates in org/workflows by id. Files that are no templates are listed below them.",
+		Long:    "List the workflow templates in org/workflows by id. Other files are listed below them.",
 		Example: "  ac workflow:list ./acme\n  ac workflow:list ./acme --domain review --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := ask(cmd.Context(), a, (*company.Company).ListWorkflows, p)

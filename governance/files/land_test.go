@@ -275,7 +275,7 @@ func TestLandWritesInTheWorkspace(t *testing.T) {
 	}
 }
 
-// TestHooksAreNotRun: a hook that would fail is not run, and that is told.
+// TestHooksAreNotRun: a hook that would fail is not run, and that is reported.
 func TestHooksAreNotRun(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"", "hooks"} {

@@ -183,7 +183,7 @@ func (s *stage) revertInACrowd(t *testing.T, id, repo string, versions map[strin
 }
 
 // TestKills kills a process at its n-th call. After the next holder of the lock every
-// file is the new one and one event tells of it, or nothing happened.
+// file is the new one and one event records it, or nothing happened.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"a.txt": "new\n", "new/deep/c.txt": "three\n", "sub/b.txt": "two, too\n"}

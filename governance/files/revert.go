@@ -147,7 +147,7 @@ func (s *Service) backwards(plan checkpoint.Plan, dir string, outcome checkpoint
 	return b, nil
 }
 
-// runOf is the run whose log tells of a plan.
+// runOf is the run whose log records a plan.
 func (s *Service) runOf(plan checkpoint.Plan) string {
 	if plan.Source.JobID == "" {
 		return plan.Source.RunID

@@ -48,7 +48,7 @@ type Artifact struct {
 	Source checkpoint.Source
 	// Kind is what the agent says that the file is, "" where it says nothing.
 	Kind string
-	// Run is the run whose log tells of it, "" where there is none.
+	// Run is the run whose log records it, "" where there is none.
 	Run string
 	// Problem and Message say that it cannot be applied, whatever the target is.
 	Problem, Message string

@@ -116,7 +116,7 @@ func (s *stage) service(t testing.TB, w *workspace.Workspace) *Service {
 	}
 }
 
-// run makes a run with a worktree and gives its id and its directory.
+// run makes a run with a worktree and returns its id and its directory.
 func (s *stage) run(t testing.TB) (id, tree string) {
 	t.Helper()
 	made, err := runs.Create(t.Context(), s.Workspace, s.project, "agent_a", "cmd")

@@ -26,7 +26,7 @@ type Mistake struct {
 	Summary          string
 	PreventionRule   string
 	ProjectID        string
-	RunID            string // its log is told, when it exists
+	RunID            string // its log gets the event, if it exists
 	TaskID           string
 	MilestoneID      string
 	Evidence         []string
@@ -164,7 +164,7 @@ func guidanceIn(u *workspace.Unit, agent string) (guidance []byte, missing bool,
 	return guidance, false, err
 }
 
-// requireAgent gives the error of an agent that does not exist or cannot be read.
+// requireAgent returns the error of an agent that does not exist or cannot be read.
 func requireAgent(w *workspace.Workspace, id string) error {
 	_, err := w.Agent(id)
 	if fault.Is(err, fault.NotFound) {

@@ -65,7 +65,7 @@ type filling struct {
 }
 
 // Fill has an agent write an artifact. What is wrong with the artifact or with
-// the answer is told by the result and leaves the artifact as it was; an agent
+// the answer is reported by the result and leaves the artifact as it was; an agent
 // or a provider that is not there is an error before any run. The run is over
 // when Fill returns, unless the context ended first: then it goes on by itself
 // and its answer is not used.

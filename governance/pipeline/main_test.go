@@ -116,7 +116,7 @@ func complete(template string) string {
 	return regexp.MustCompile(`(?m)^(## .*)$`).ReplaceAllString(template, "$1\n\nWritten by an agent, \"quoted\", with \\ and an é.")
 }
 
-// misbehave gives an odd answer, or an exit code.
+// misbehave returns an odd answer, or an exit code.
 func misbehave(what, template, answer string) (odd string, code int) {
 	head, body, _ := strings.Cut(strings.TrimPrefix(answer, "---\n"), "---\n")
 	change := func(key, value string) string {

@@ -99,7 +99,7 @@ func MakePlan(ctx context.Context, w *workspace.Workspace, conductor runs.Conduc
 	return plan, w.Replace(name, append(text, '\n'), 0o644)
 }
 
-// fill writes all artifacts and gives the stages in their order.
+// fill writes all artifacts and returns the stages in their order.
 func (p *planning) fill(ctx context.Context, made Intake) ([]*stage, error) {
 	brief := &stage{
 		name: "intake_brief", label: "the intake brief", artifact: made.Artifacts.IntakeBrief, agent: p.people.ceo,

@@ -1,6 +1,6 @@
 package pipeline
 
-// What an agent is told when it is to fill an artifact.
+// The prompt for an agent that fills an artifact.
 
 import "strings"
 

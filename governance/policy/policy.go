@@ -1,5 +1,5 @@
 // Package policy decides who may do what. The decision is a pure function of
-// the action, the resource and the actor; whoever asks keeps the record of it.
+// the action, the resource and the actor. The caller keeps the record.
 package policy
 
 import (

@@ -63,7 +63,7 @@ func TestUnreadableRecord(t *testing.T) {
 	}
 }
 
-// TestNobodyDecidesOnTheirOwnRequest: whoever waits for a decision does not take it,
+// TestNobodyDecidesOnTheirOwnRequest: who waits for a decision does not make it,
 // in any role; what they may read stays.
 func TestNobodyDecidesOnTheirOwnRequest(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,7 @@ tasks is empty exactly when done is true; text then is the final answer.`,
 		"\nIf you cannot do the job at all, answer {\"cannot\":\"why\"}.\n"
 }
 
-// checkAnswers gives the first value that is an answer of the job's kind, else the issues
+// checkAnswers returns the first value that is an answer of the job's kind, else the issues
 // of the first that was tried. A worker that declines is accepted, too.
 func (job asked) checkAnswers(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
 	kind := answerKind(job.order)

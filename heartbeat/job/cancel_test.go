@@ -34,7 +34,7 @@ func (s *stage) canceled(id string) (doc.Job, job.Results) {
 		s.t.Errorf("%s: %+v %+v", id, record, left.Result)
 	}
 	if len(left.Result.Errors)+len(left.Digest.Errors) > 0 {
-		s.t.Errorf("%s: an end that was asked for is told as an error: %+v", id, left.Result.Errors)
+		s.t.Errorf("%s: an end that was asked for is reported as an error: %+v", id, left.Result.Errors)
 	}
 	if last := record.Last(); last != nil && (last.Status != doc.AttemptStopped || last.Error == "") {
 		s.t.Errorf("%s: the last attempt is %+v", id, *last)

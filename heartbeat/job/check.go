@@ -88,7 +88,7 @@ func (job asked) check() func(values []shape.Value, id, run string) (*accepted, 
 	return checkResults
 }
 
-// checkResults gives the first value that is a result of this job, else the
+// checkResults returns the first value that is a result of this job, else the
 // issues of the first that was tried.
 func checkResults(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
 	objects := objectsOf(values)

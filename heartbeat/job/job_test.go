@@ -168,7 +168,7 @@ func TestBlockedAndRefused(t *testing.T) {
 	}
 	a := record.Attempts[0]
 	if n := strings.Count(s.file(workspace.LogFile(s.project, a.RunID)), `"session_ref":"`+a.SessionRef+`"`); n != 2 {
-		t.Errorf("%d events are told under the attempt's session_ref", n)
+		t.Errorf("%d events are recorded under the attempt's session_ref", n)
 	}
 	spec := s.spec("job_w", "gemini", "good")
 	spec.WorkerAgentID = s.agents["codex"] // of another kind

@@ -69,7 +69,7 @@ func exitOf(err error) int {
 	return 0
 }
 
-// runJob is a runner. One that is to die is told in the environment of its
+// runJob is a runner. One that is to die learns it from the environment of its
 // workers.
 func runJob() error {
 	executable, err := os.Executable()

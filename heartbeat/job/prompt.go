@@ -25,7 +25,7 @@ func askedOf(record doc.Job) asked {
 	return asked{spec: record.Job, order: record.Order, last: attemptsOf(record)}
 }
 
-// previous is what a prompt tells of the attempt before.
+// previous is the part of a prompt about the attempt before.
 type previous struct {
 	run    string
 	failed string // why it did not end normally, "" if it did

@@ -41,7 +41,7 @@ const (
 // timeoutVariable sets the time limit of one attempt, in milliseconds.
 const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
-// Ended is told of a job that is over by the runner that ended it, when nothing of
+// Ended is called for a job that is over by the runner that ended it, when nothing of
 // the job goes on any more. starter starts runners as this one was started.
 type Ended func(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error
 

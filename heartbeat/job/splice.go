@@ -102,7 +102,7 @@ func hashOf(text string) string {
 }
 
 // readProposed reads a file below a root. Links out of it, files that are none and
-// files that are too long count as absent: whoever applies the answer judges them.
+// files that are too long count as absent: the code that applies the answer judges them.
 func readProposed(root *os.Root, name string) (text string, there bool) {
 	if root == nil || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return "", false

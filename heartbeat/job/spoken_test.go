@@ -29,7 +29,7 @@ func (s *stage) acpAgent() string {
 	return id
 }
 
-// opened waits for what the attempt of a job asks, and gives its run.
+// opened waits for what the attempt of a job asks, and returns its run.
 func (s *stage) opened(id string) (run, asked string) {
 	s.t.Helper()
 	s.until("job "+id+" asks", func() bool {

@@ -75,7 +75,7 @@ func refuseField(field, why string) error {
 // errOwnerless means that an active job lost its owner.
 var errOwnerless = errors.New("the job lost its owner")
 
-// Enter asks, within a unit, for a new job, and gives its id. start starts its
+// Enter asks, within a unit, for a new job, and returns its id. start starts its
 // runner: it is called once the unit is durable and the workspace is free again;
 // a job that it is never called for is taken up as one whose runner died. The
 // spec is checked here, by the rules of its type; a blank id is replaced by a new

@@ -30,7 +30,7 @@ type aftermath struct {
 var errUnchanged = errors.New("nothing changes")
 
 // change makes one change to a record, decides what follows from it, and writes both
-// as one unit. fn gives the events of its change.
+// as one unit. fn returns the events of its change.
 func (f Flows) change(ctx context.Context, project, run string, fn func(*workspace.Unit, *doc.WorkflowRun) ([]Event, error)) (record doc.WorkflowRun, err error) {
 	var after aftermath
 	err = f.Workspace.Update(ctx, func(u *workspace.Unit) error {
@@ -343,7 +343,7 @@ func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after after
 	return err
 }
 
-// Look gives the record of a run as it is now: what its jobs came to is taken over,
+// Look returns the record of a run as it is now: what its jobs came to is taken over,
 // and what comes next is begun, should nobody have done so. Runners that died are
 // made up for. It writes nothing where nothing is due.
 func (f Flows) Look(ctx context.Context, project, run string) (doc.WorkflowRun, error) {

@@ -1,7 +1,7 @@
 // Package workflow runs flows of tasks for agents: who does what after whom is
 // decided by a plan that people wrote, not by the mood of a model.
 //
-// Invariants: what comes next is a pure function of the record, so that whoever
+// Invariants: what comes next is a pure function of the record, so that any process that
 // looks at a run, in any process, decides the same; a step gets one job, whose id
 // follows from the run and the step; record, jobs and events change in one unit;
 // nothing needs a process that stays.
@@ -52,7 +52,7 @@ type Question struct {
 	Prompt string
 }
 
-// Event is what the log of the run is told, in order.
+// Event is an event for the log of the run, in order.
 type Event struct {
 	Type    string
 	Payload any

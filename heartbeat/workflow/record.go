@@ -31,7 +31,7 @@ const defaultAgent = "agent_global_manager"
 type Flows struct {
 	Workspace *workspace.Workspace
 	Starter   *job.Starter
-	// Launched is told of each job before its runner is started; nil tells nobody.
+	// Launched is called for each job before its runner starts; it may be nil.
 	Launched func(project, job string)
 }
 

@@ -123,7 +123,7 @@ func (s *stage) answer(record doc.WorkflowRun, text string) {
 	}
 }
 
-// inTurn waits until the agent of a run's step is in its turn, and gives the attempt.
+// inTurn waits until the agent of a run's step is in its turn, and returns the attempt.
 func (s *stage) inTurn(run, step string) (attempt string) {
 	s.t.Helper()
 	s.written(run, "step "+step+" is in its turn", func(r doc.WorkflowRun) bool {

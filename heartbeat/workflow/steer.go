@@ -66,7 +66,7 @@ func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (r
 
 // keepSteer notes a text in the record and the log of a run. at is the attempt that took
 // it, the zero value for none yet; result is completed in that case. The step of the attempt
-// may be over by now: then what became of the text is told here, since nothing looks again.
+// may be over by now: then the end of the text is recorded here, since nothing looks again.
 func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerRequest, result *session.SteerResult, at attempt) error {
 	step := at.step
 	_, err := f.change(ctx, run.ProjectID, run.ID, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
@@ -190,7 +190,7 @@ func endSteers(w *workspace.Workspace, r *doc.WorkflowRun, given func(doc.FlowSt
 	return told
 }
 
-// useSteers gives the texts that wait to a step that begins.
+// useSteers returns the texts that wait to a step that begins.
 func (e *engine) useSteers(step string) {
 	for i := range e.d.Record.Steer {
 		if s := &e.d.Record.Steer[i]; s.UsedBy == "" {

@@ -86,7 +86,7 @@ func Get(w *workspace.Workspace, id string) (Found, error) {
 	return read(w, domain, slug)
 }
 
-// Put writes a template, which is durable when it returns, and gives its file.
+// Put writes a template, which is durable when it returns, and returns its file.
 func Put(ctx context.Context, w *workspace.Workspace, template shape.Value) (id, file string, err error) {
 	t, err := doc.BindWorkflow(&template)
 	if err != nil {

@@ -346,7 +346,7 @@ func (w *walk) supervisor(n *doc.Node, input string) outcome {
 	}}
 }
 
-// handOut gives a task of a plan to the worker that it names.
+// handOut assigns a task of a plan to the worker that it names.
 func (w *walk) handOut(n *doc.Node, task doc.PlanTask, round int) outcome {
 	workers := n.Steps[1:]
 	i := slices.IndexFunc(workers, func(c *doc.Node) bool { return c.ID == task.Agent })

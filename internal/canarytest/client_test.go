@@ -52,7 +52,7 @@ func start(t *testing.T, environ []string) *server {
 	return s
 }
 
-// ask makes a request and gives the answer, which may be an error.
+// ask makes a request and returns the answer, which may be an error.
 func (s *server) ask(method string, params object) (result, failure json.RawMessage) {
 	s.t.Helper()
 	s.next++
@@ -106,7 +106,7 @@ func (s *server) stop() {
 	}
 }
 
-// run runs a command and gives all that it prints.
+// run runs a command and returns all that it prints.
 func run(t *testing.T, environ []string, params any, words ...string) string {
 	t.Helper()
 	executable, err := os.Executable()

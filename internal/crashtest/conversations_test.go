@@ -151,7 +151,7 @@ func (k *spoken) lose(step, after string) {
 		s.call("session.launch", launch, nil)
 		k.await(events.InteractionRequested)
 		if step == "continuing" {
-			// The log can be read a moment before the system tells of the write.
+			// The log can be read a moment before the system reports the write.
 			for len(k.answers) == 0 && !k.t.Failed() {
 				k.respond(s, "allow")
 			}

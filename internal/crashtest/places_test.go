@@ -121,7 +121,7 @@ type places struct {
 	n   int
 }
 
-// stage makes what the next process works on and gives its arguments, the last
+// stage makes what the next process works on and returns its arguments, the last
 // of which is the place.
 func (p *places) stage() []string {
 	p.t.Helper()

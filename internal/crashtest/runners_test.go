@@ -41,7 +41,7 @@ func (g *ground) acts(job string) []string {
 	return strings.Fields(string(text))
 }
 
-// runnerKiller gives a function that kills a runner at a random moment, if one
+// runnerKiller returns a function that kills a runner at a random moment, if one
 // lives then.
 func (g *ground) runnerKiller(r *rand.Rand) func() {
 	after, pick := moment(r), rand.New(rand.NewPCG(r.Uint64(), 3))

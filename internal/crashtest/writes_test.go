@@ -219,7 +219,7 @@ func (c *client) decide() bool {
 	return ok
 }
 
-// plan gives the task a higher number than ever before.
+// plan sets a higher number on the task than ever before.
 func (c *client) plan() bool {
 	hint := c.l.plan(c.task, func(p *plan) { p.asked++ }).asked
 	ok := c.call("task.update_plan", object{"project_id": c.own, "task_id": c.task, "execution_plan": object{"token_budget_hint": hint}}, nil)
@@ -233,7 +233,7 @@ func (c *client) sync() bool { return c.call("index.sync", object{}, nil) }
 
 func (c *client) rebuild() bool { return c.call("index.rebuild", object{}, nil) }
 
-// job gives work to a worker that does it in one attempt.
+// job assigns work to a worker that does it in one attempt.
 func (c *client) job() bool {
 	project := c.l.anyProject(c.r)
 	spec := object{

@@ -70,7 +70,7 @@ func kindOf(err error) string {
 	return ""
 }
 
-// answers is everything that is told of a name, but the time of reading it.
+// answers is everything that is known of a name, but the time of reading it.
 func answers(r *Root, name string) []string {
 	var told []string
 	say := func(op string, what any, err error) {
@@ -241,7 +241,7 @@ func TestKernelWrites(t *testing.T) {
 	}
 }
 
-// TestClosedRoot pins that a closed root gives errors, not other files.
+// TestClosedRoot pins that a closed root returns errors, not other files.
 func TestClosedRoot(t *testing.T) {
 	t.Parallel()
 	r, err := OpenRoot(t.TempDir())

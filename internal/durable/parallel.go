@@ -10,7 +10,7 @@ const (
 	parallelFrom  = 16
 )
 
-// Parallel calls do for 0 to n-1 and gives their errors. Few calls come one after the
+// Parallel calls do for 0 to n-1 and returns their errors. Few calls come one after the
 // other; of many some go on side by side, since what they wait for is mostly the disk. It
 // returns when all are done.
 func Parallel(n int, do func(i int) error) []error {

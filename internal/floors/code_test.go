@@ -112,7 +112,7 @@ func TestNothingRunsByItself(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
-				t.Errorf("%s: no init functions: whoever needs it calls it", s.at(f.Pos()))
+				t.Errorf("%s: no init functions: the caller that needs it calls it", s.at(f.Pos()))
 			}
 		}
 	}

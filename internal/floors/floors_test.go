@@ -283,7 +283,7 @@ func TestACLinksNoMessageBroker(t *testing.T) {
 	}
 }
 
-// TestOneOwnerOfAnEngine holds what a package has taken over for all others: whoever needs
+// TestOneOwnerOfAnEngine holds what a package has taken over for all others: a package that needs
 // it asks that package.
 func TestOneOwnerOfAnEngine(t *testing.T) {
 	t.Parallel()

@@ -176,3 +176,58 @@ func TestEveryDocumentIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestFormatsHaveTheLayout holds docs/formats.md to the names in workspace/layout.go.
+func TestFormatsHaveTheLayout(t *testing.T) {
+	t.Parallel()
+	code := texts(t, func(name string) bool { return name == "layout.go" }, "workspace")
+	_, code, _ = strings.Cut(code, "// Fixed names.")
+	page := texts(t, ending("formats.md"), "docs")
+	names := regexp.MustCompile(`"/?((?:[\w.-]+/)*[\w.-]+)"`).FindAllStringSubmatch(code, -1)
+	seen := 0
+	for _, m := range names {
+		last := m[1][strings.LastIndex(m[1], "/")+1:]
+		if len(last) < 3 || strings.HasPrefix(last, ".own") || strings.HasSuffix(last, ".kernel") || strings.HasSuffix(last, ".write.lock") {
+			continue // parts of names, and locks
+		}
+		seen++
+		if !strings.Contains(page, last) {
+			t.Errorf("docs/formats.md does not have %s of workspace/layout.go", m[1])
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d names were found in workspace/layout.go", seen)
+	}
+}
+
+// TestFuzzInputsHaveTheirTarget finds kept inputs whose target was renamed or moved: nothing
+// runs them.
+func TestFuzzInputsHaveTheirTarget(t *testing.T) {
+	t.Parallel()
+	found := 0
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() || filepath.Base(filepath.Dir(name)) != "fuzz" {
+			return err
+		}
+		pkg := filepath.Dir(filepath.Dir(filepath.Dir(name)))
+		files, err := filepath.Glob(filepath.Join(pkg, "*_test.go"))
+		for _, file := range files {
+			text, readErr := os.ReadFile(file)
+			if readErr != nil {
+				return readErr
+			}
+			if strings.Contains(string(text), "func "+entry.Name()+"(") {
+				found++
+				return filepath.SkipDir
+			}
+		}
+		t.Errorf("%s has no target in its package", name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 15 {
+		t.Errorf("only %d targets were found", found)
+	}
+}

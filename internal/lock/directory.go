@@ -18,5 +18,5 @@ type Directory struct {
 	release func() error
 }
 
-// Release gives the lock up.
+// Release releases the lock.
 func (d *Directory) Release() error { return d.release() }

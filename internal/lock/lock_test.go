@@ -211,7 +211,7 @@ func TestBoundedWait(t *testing.T) {
 	}
 }
 
-// TestTurns pins that whoever waits comes before the one who just released,
+// TestTurns pins that a waiter comes before the process that just released,
 // between openings as between processes.
 func TestTurns(t *testing.T) {
 	t.Parallel()
@@ -250,7 +250,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestDeathFrees kills the process that holds a lock: whoever waits gets it.
+// TestDeathFrees kills the process that holds a lock: the waiter gets it.
 func TestDeathFrees(t *testing.T) {
 	t.Parallel()
 	r := newRoot(t)

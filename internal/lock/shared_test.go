@@ -205,7 +205,7 @@ func TestSharedUnremovable(t *testing.T) {
 	}
 }
 
-// lateLinks is a file system whose links are made and told as failed.
+// lateLinks is a file system whose links are made and reported as failed.
 type lateLinks struct{ durable.FS }
 
 func (l lateLinks) Link(from, to string) error {

@@ -4,7 +4,7 @@ package redact
 
 import "strings"
 
-// naming is what the name of a value tells of it.
+// naming is what the name of a value reveals.
 type naming struct {
 	secret bool
 	// counted names may tell of a number: max_token, password_length.

@@ -247,7 +247,7 @@ func TestOrdinary(t *testing.T) {
 	})
 }
 
-// TestWorkIsLinear gives each pattern a text that would take hours if it went
+// TestWorkIsLinear runs each pattern on a text that would take hours if it went
 // back over what it saw.
 func TestWorkIsLinear(t *testing.T) {
 	t.Parallel()

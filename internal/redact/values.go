@@ -108,7 +108,7 @@ type Stream struct {
 // Found tells whether anything was masked.
 func (s *Stream) Found() bool { return s.found }
 
-// Next gives what can be written of the stream after one more piece. The result
+// Next returns what can be written of the stream after one more piece. The result
 // may share memory with the piece.
 func (s *Stream) Next(piece []byte) []byte {
 	if len(s.values.secrets()) == 0 {
@@ -139,7 +139,7 @@ func (s *Stream) Next(piece []byte) []byte {
 	return append(out, text[from:len(text)-keep]...)
 }
 
-// Rest gives what was held back when the stream has ended.
+// Rest returns what was held back when the stream has ended.
 func (s *Stream) Rest() []byte {
 	rest := s.values.mask(s.held)
 	s.found = s.found || !bytes.Equal(rest, s.held)
@@ -179,7 +179,7 @@ func (v *Values) in(text []byte) finder {
 	return f
 }
 
-// find gives the first secret at or behind a place, which does not go back; the
+// find returns the first secret at or behind a place, which does not go back; the
 // longest where several begin there, -1 where none does.
 func (f finder) find(from int) (at, length int) {
 	at = -1

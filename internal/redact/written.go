@@ -13,7 +13,7 @@ import (
 	"ac/internal/canonjson"
 )
 
-// written gives the forms of a value within JSON, and within a text of JSON that
+// written returns the forms of a value within JSON, and within a text of JSON that
 // is in JSON itself: as this program writes it, as Go does (<, > and & escaped),
 // as Python does (nothing but ASCII), and as PHP does (slashes escaped too). The
 // outer encoder of two is the same as the inner one, or this program.

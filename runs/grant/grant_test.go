@@ -347,7 +347,7 @@ func TestJobsAreStartedWhereThatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestTheEndOfTheSession: who waits is told, nothing hangs.
+// TestTheEndOfTheSession: waiters are answered, nothing hangs.
 func TestTheEndOfTheSession(t *testing.T) {
 	t.Parallel()
 	s, _, c := supervised(t, nil)

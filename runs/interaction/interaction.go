@@ -1,6 +1,6 @@
 // Package interaction is what an agent asks of people and waits for: a permission,
 // a question, a plan, an input. Its record is derived from two events of the run's
-// log, interaction.requested and interaction.resolved, whoever wrote them.
+// log, interaction.requested and interaction.resolved, from any writer.
 //
 // Invariants: the first request of an id that is open stands, and so does the
 // first resolution of it; what comes later changes nothing. Nothing here waits,

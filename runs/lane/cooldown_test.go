@@ -8,7 +8,7 @@ import (
 )
 
 // pressure is the slow model of cooldowns: each report with its time, from which
-// levels and ends are told over again.
+// levels and ends are reported again.
 type pressure struct {
 	provider string
 	class    Class
@@ -16,7 +16,7 @@ type pressure struct {
 	random   float64
 }
 
-// told gives when the cooldown of a provider and class ends, and its level.
+// told returns when the cooldown of a provider and class ends, and its level.
 func told(reports []pressure, provider string, class Class) (until int64, level int) {
 	table := map[Class]struct {
 		base   float64

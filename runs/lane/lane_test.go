@@ -124,7 +124,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestRemovedTicket: whoever cleans .local up does not leave launches hanging.
+// TestRemovedTicket: cleaning .local up does not leave launches hanging.
 func TestRemovedTicket(t *testing.T) {
 	t.Parallel()
 	l := New(newWorkspace(t))

@@ -236,7 +236,7 @@ func (s *server) send(id int, method string, params any) {
 	}
 }
 
-// answer gives the next answer, which must be for a request.
+// answer returns the next answer, which must be for a request.
 func (s *server) answer(id int) string {
 	s.t.Helper()
 	select {

@@ -143,7 +143,7 @@ func (p process) end(t *testing.T) {
 }
 
 // held is the log of a lane, replayed: it fails when more launches went on at
-// once than the limits allow, and gives the times between a return and the next
+// once than the limits allow, and returns the times between a return and the next
 // grant.
 func held(t *testing.T, log string) (grants int, gaps []time.Duration) {
 	t.Helper()

@@ -1,6 +1,6 @@
 package mcpserver
 
-// What an agent is told of the servers of its workspace at its start.
+// What an agent learns about the servers of its workspace at its start.
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Handed are the servers that an agent is told of, and the values in them that must not
+// Handed are the servers that an agent gets, and the values in them that must not
 // be recorded.
 type Handed struct {
 	Servers []agent.Server
 	Secrets []string
 }
 
-// For resolves the enabled servers that the agents of a driver are told of, by id. lookup
+// For resolves the enabled servers that the agents of a driver get, by id. lookup
 // reads the environment of the session. The error is env_missing for a variable that it
 // does not have.
 func For(driver string, machine doc.Machine, secrets doc.Secrets, lookup func(name string) string) (h Handed, err error) {

@@ -1,5 +1,5 @@
 // Package mcpserver is the MCP servers of a workspace: what a record of one may hold,
-// what of it is shown, and what an agent is told of it at its start.
+// what of it is shown, and what an agent learns of it at its start.
 //
 // Invariants: Shown never returns a value of the environment, a header or a token that is
 // more than {env:NAME}; a server never has a name by which its tools could pass for ac's
@@ -70,7 +70,7 @@ func Shown(id string, s doc.MCPServer) Server {
 	return Server{ID: id, MCPServer: s, Applies: "next_launch", Drivers: Drivers(id, s)}
 }
 
-// Drivers are the drivers whose agents are told of a server. ACP agents say at their
+// Drivers are the drivers whose agents get a server. ACP agents say at their
 // start which transports they take.
 func Drivers(id string, s doc.MCPServer) []string {
 	drivers := []string{doc.LiveACP, doc.LiveClaude}

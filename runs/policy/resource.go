@@ -34,7 +34,7 @@ func Command(line string) Access {
 	return Access{Operation: doc.OpExec, Resource: shellwords.Unwrapped(line)}
 }
 
-// Root is the working directory of a session, from which its paths are told.
+// Root is the working directory of a session, from which its paths are resolved.
 type Root struct {
 	dir   string
 	links Links

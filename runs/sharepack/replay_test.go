@@ -115,7 +115,7 @@ func TestReplayRefused(t *testing.T) {
 	}
 }
 
-// TestReplayOfSome shows that what a pack lacks is told as that, not as a broken chain,
+// TestReplayOfSome shows that what a pack lacks is reported as missing, not as a broken chain,
 // and that a chain that is broken still is.
 func TestReplayOfSome(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,7 @@ func (f *fixture) create(t testing.TB, environ ...string) (CreateResult, doc.Sha
 	return made, pack
 }
 
-// read gives the files of a directory by relative name.
+// read returns the files of a directory by relative name.
 func read(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -367,7 +367,7 @@ func TestFiftySecrets(t *testing.T) {
 	t.Logf("%d secrets planted, %d files searched", len(planted), len(files))
 }
 
-// TestLongLine pins that a line that cannot be redacted is told, not passed on.
+// TestLongLine pins that a line that cannot be redacted is reported, not passed on.
 func TestLongLine(t *testing.T) {
 	t.Parallel()
 	redactor := redact.NewRedactor(nil)

@@ -5,7 +5,7 @@
 // Invariants:
 //   - A counter that was not reported is unknown, never zero.
 //   - The parts of a report never overlap, however its provider counts. What was written
-//     to a cache is input, of which it is told apart.
+//     to a cache is input, and reported apart from it.
 //   - A report that occurs twice counts once.
 //   - A run's usage is one report, the one with the highest total. Agents that
 //     report each step separately have their steps added up first.

@@ -152,7 +152,7 @@ func TestLookWithoutCommits(t *testing.T) {
 	}
 }
 
-// The environment of whoever starts us, a git hook for one, does not lead git to
+// The environment of the caller, a git hook for one, does not lead git to
 // another repository, and a PATH cannot make the repository supply the program.
 func TestEnvironmentDoesNotRedirect(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	runtimetest.InMemory()
 	// The sockets of sessions go where they are removed again, and no git of
-	// these tests reads the configuration of whoever runs them.
+	// these tests reads the configuration of the user.
 	dir, err := os.MkdirTemp("", "ac")
 	if err != nil {
 		exit(err)

@@ -3,7 +3,7 @@
 //
 // A checkpoint is a folder of the workspace: the plan, the bytes before (old/<n>) and
 // after (new/<n>), and once it is over its outcome. Invariants: bytes that the plan does
-// not know are never lost, whoever put them there, and when; nothing is written through
+// not know are never lost, whatever put them there, and when; nothing is written through
 // a symlink; of a checkpoint that is in place each file ends as planned or is named as a
 // conflict, however often its writer dies.
 package checkpoint

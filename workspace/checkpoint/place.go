@@ -171,7 +171,7 @@ func (c *change) chmod() error {
 	return c.dir.Chmod(c.name, c.mode)
 }
 
-// create gives the new bytes a name that must be free.
+// create links the new bytes to a name that must be free.
 func (c *change) create() error {
 	err := c.dir.Link(c.temp, c.name)
 	if err != nil && !errors.Is(err, fs.ErrExist) {

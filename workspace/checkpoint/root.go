@@ -49,7 +49,7 @@ func Lock(ctx context.Context, open func(dir string) (durable.FS, error), dir st
 	return r, nil
 }
 
-// Close gives the lock up and releases the directory.
+// Close releases the lock and the directory.
 func (r *Root) Close() error { return errors.Join(r.held.Release(), r.FS.Close()) }
 
 // Held is what holds the lock of the directory.

@@ -53,7 +53,7 @@ type Machine struct {
 	// RunDefaults are what people prefer for the runs of a project, by its id. No
 	// launch takes them by itself.
 	RunDefaults map[string]RunDefaults `json:"run_defaults" is:"optional"`
-	// MCPServers are told to agents at their start, by id. The values that nobody is
+	// MCPServers are passed to agents at their start, by id. The values that nobody is
 	// shown are in secrets.yaml.
 	MCPServers map[string]MCPServer `json:"mcp_servers" is:"optional"`
 	// ModelProfiles are models that runs can be started with, by name; ModelHosts the

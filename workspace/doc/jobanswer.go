@@ -179,7 +179,7 @@ func atMost(n, most int, field string) []fault.Issue {
 	return []fault.Issue{{Path: []any{field}, Code: "too_big", Maximum: new(float64(most)), Inclusive: new(true), Message: fmt.Sprintf("must have at most %d items", most)}}
 }
 
-// Said is the text of an answer for whoever reads on: files and findings as a
+// Said is the text of an answer for the next reader: files and findings as a
 // list below their summary.
 func (a Answer) Said() string {
 	var b strings.Builder

@@ -17,7 +17,7 @@ const (
 	ModeFullAuto    Mode = "full_auto"
 )
 
-// Level is what a run may do at most, whoever allows it.
+// Level is what a run may do at most, whatever anyone allows.
 type Level string
 
 // The permission levels, from the least to the most.

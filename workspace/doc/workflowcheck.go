@@ -337,8 +337,8 @@ func (r *flowReader) supervisor(n *Node, v *shape.Value, path []any, depth int) 
 	}
 }
 
-// checkReferences holds goals and instructions to the nodes and inputs there are,
-// and gives every task an answer and a goal.
+// checkReferences checks that goals and instructions refer to existing nodes and inputs.
+// It requires a goal of every task and sets the default answer.
 func (r *flowReader) checkReferences() {
 	workers := map[*Node]bool{}
 	known := Placeholders{Inputs: map[string]bool{}, Nodes: map[string]bool{}}

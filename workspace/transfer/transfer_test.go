@@ -322,7 +322,7 @@ func count(t *testing.T, dir, pattern string) int {
 	return len(names)
 }
 
-// TestCheckout imports what a git checkout gives: no empty directories, nothing
+// TestCheckout imports a git checkout: no empty directories, nothing
 // of a machine.
 func TestCheckout(t *testing.T) {
 	t.Parallel()

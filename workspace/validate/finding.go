@@ -56,7 +56,7 @@ func yamlKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, 
 	}}
 }
 
-// recordKind is a markdown record with front matter. then gives the headings
+// recordKind is a markdown record with front matter. then returns the headings
 // that its body must have.
 func recordKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, document T) (headings []string)) kind {
 	return typedKind(codec, func(d *finding, file string, _ []byte, document T) ([]string, func()) {

@@ -14,7 +14,7 @@ import (
 const (
 	// maxMessages bounds the message files that are looked into.
 	maxMessages = 64 << 20
-	// maxBadLines is how many bad lines of a file are told one by one.
+	// maxBadLines is how many bad lines of a file are listed one by one.
 	maxBadLines = 5
 )
 
