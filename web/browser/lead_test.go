@@ -198,3 +198,36 @@ func TestLeadsPhone(t *testing.T) {
 	p.shows("main", "No run fits")
 	p.fits("now with its filter")
 }
+
+// TestMemoryIsTakenBack approves a line for a memory, proposes its reverse on Decided, and
+// approves that.
+func TestMemoryIsTakenBack(t *testing.T) {
+	r := found(t)
+	memory := func() string { return readFile(filepath.Join(r.dir, "work/projects", r.project, "memory.md")) }
+	before := memory()
+	id := r.delta("Ask before a migration", "- Ask before a migration")
+	r.ac("memory:approve", r.dir, "--project", r.project, "--artifact", id)
+	if memory() == before {
+		t.Fatal("nothing was remembered")
+	}
+	r.serve("--project", r.project)
+	p := launch(t).open(t, 1440, 900, false)
+	p.allow("409") // of a need that was settled
+	p.goTo(r.url)
+	p.lives()
+	p.show("decided/" + id)
+	p.click("[data-act=reverse]", "Propose the reverse")
+	p.shows("[role=dialog] pre", "- Ask before a migration")
+	p.click("[role=dialog] [data-act=confirm]", "Propose")
+	p.shows(".toast", "Proposed: Take back: Ask before a migration")
+	p.eval(`location.hash = '#/needs'`, nil)
+	p.shows("[data-needs-list] [data-kind=memory]", "Take back")
+	p.click("[data-needs-list] [data-kind=memory]", "Take back")
+	p.until(`[...document.querySelectorAll('[data-proof=diff] [data-sign="-"]')].some((e) => e.textContent.includes('Ask before a migration'))`)
+	p.click(".decide [data-act=approve]", "Approve")
+	p.click(".decide [data-act=confirm]", "Approve")
+	p.shows(".toast", "Approved: Take back")
+	if memory() != before {
+		t.Errorf("the memory is\n%s", memory())
+	}
+}
