@@ -6,10 +6,12 @@ package browser
 // phone, the page of another machine.
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSecretsOfNeeds looks at needs whose proofs hold a secret: it is masked, and a manager may
@@ -230,4 +232,30 @@ func TestMemoryIsTakenBack(t *testing.T) {
 	if memory() != before {
 		t.Errorf("the memory is\n%s", memory())
 	}
+}
+
+// TestMachineThatIsSilent copies the command that gives up a session of a machine that is not
+// heard. The machine is one by its records.
+func TestMachineThatIsSilent(t *testing.T) {
+	r := found(t)
+	run := r.id("run_id", "run:new", r.dir, "--project", r.project, "--agent", r.worker, "--provider", "cmd")
+	const machine = "wkr_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	ref := "local_" + run
+	sum := sha256.Sum256([]byte(r.project + "\x00" + run + "\x00" + ref))
+	attempt := fmt.Sprintf("%x-1", sum[:8])
+	since := time.Now().Add(-time.Hour).UnixMilli()
+	r.write(".local/hub/attempts/"+attempt+".json", fmt.Sprintf(`{"attempt":%q,"project_id":%q,"run_id":%q,"session_ref":%q,"epoch":1,"worker_id":%q,"lease_s":600,"on_cut_off":"finish"}`, attempt, r.project, run, ref, machine))
+	r.write(".local/sessions/"+ref+".yaml", fmt.Sprintf("schema_version: 1\ntype: session_record\nsession_ref: %s\nworkspace_dir: %s\nproject_id: %s\nrun_id: %s\nstatus: running\nstarted_at_ms: %d\nworker_id: %s\nepoch: 1\nreach: unreachable\nunreachable_since_ms: %d\n",
+		ref, r.dir, r.project, run, since, machine, since))
+	r.serve("--project", r.project)
+	p := launch(t).open(t, 1440, 900, false)
+	p.do("Page.addScriptToEvaluateOnNewDocument", object{"source": elsewhere}, nil)
+	p.goTo(r.url)
+	p.lives()
+	id := "unreachable:" + run
+	p.eval(`location.hash = '#/needs'`, nil)
+	p.until(fmt.Sprintf(`document.querySelector('[data-need=%q]')`, id))
+	p.shows("[data-need-open]", "has not been heard since")
+	p.do("Runtime.evaluate", object{"expression": `[...document.querySelectorAll('.decide button')].find((e) => e.textContent.includes('Copy')).click()`, "userGesture": true}, nil)
+	p.until(fmt.Sprintf(`window.acCopiedText?.includes('session:abandon') && window.acCopiedText.includes(%q)`, ref))
 }

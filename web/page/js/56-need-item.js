@@ -67,7 +67,20 @@ function needActs(id, need, full) {
     need.kind === 'run_failed' && button('Retry', () => go('start', '', '', { from: need.run, project: need.p }), { act: 'retry', kind: 'primary' }),
     (need.kind === 'run_failed' || need.kind === 'over_budget') && button('Continue', () => go('runs', need.run, 'transcript', { project: need.p }), { act: 'continue' }),
     need.kind === 'broken_log' && h('a', { class: 'button', href: hrefOf('runs', need.run, 'events', { project: need.p }) }, 'Open the log'),
+    need.kind === 'unreachable' && [h('span', { class: 'hint', key: 'waits' }, 'It is waited for, unless somebody gives it up in a terminal.'), button('Copy the command', () => copyAbandon(need), { key: 'abandon' })],
     dismissible.includes(need.kind) && button('Dismiss', () => dismiss([id]), { act: 'dismiss' }));
+}
+
+// copyAbandon copies the command that gives up the session of a machine that is silent.
+async function copyAbandon(need) {
+  let ref = 'local_' + need.run;
+  try {
+    const read = await call('run.transcript', { project_id: need.p, run_id: need.run, tail: 1 });
+    ref = read.state?.session_ref || ref;
+  } catch {
+    // Its first session has that name.
+  }
+  copyText(['ac', 'session:abandon', quoted(boot.workspace || '<workspace>'), quoted(ref), '--reason', "'its machine is gone'"].join(' '), 'The command is copied.');
 }
 
 // ---- Approve, deny
