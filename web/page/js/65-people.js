@@ -70,10 +70,10 @@ function profileSection(id) {
 function sayTo(id, row) {
   const name = 'say-to/' + id;
   const text = (state.fields[name] || '').trim();
-  const about = state.project || state.fields['say-about'] || [...rowsOf('projects')].sort(byName)[0]?.[0] || '';
+  const about = () => state.project || state.fields['say-about'] || [...rowsOf('projects')].sort(byName)[0]?.[0] || '';
   const keep = async () => {
     const body = (state.fields[name] || '').trim();
-    if (body && (await addNote({ target_agent_id: id, project_id: about }, body))) {
+    if (body && (await addNote({ target_agent_id: id, project_id: about() }, body))) {
       state.fields[name] = '';
       changed();
     }
@@ -81,7 +81,7 @@ function sayTo(id, row) {
   return section('Say', null, h('div', { class: 'compose' }, field(name, 'A note to ' + oneLine(row.name), { rows: 3, onkeydown: sends(keep), mounted: (el) => state.route.tab === 'say' && setTimeout(() => el.focus(), 150) }, 'textarea'),
     text && h('div', { class: 'preview' }, markdown(text, { key: 'preview', label: 'Preview' })),
     h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Markdown. Ctrl+Enter sends.'),
-      !state.project && h('label', { class: 'policy-choice', key: 'about' }, h('span', {}, 'About'), h('select', { class: 'field', 'data-field': 'project', value: about, onchange: (e) => { state.fields['say-about'] = e.target.value; changed(); } }, [...rowsOf('projects')].sort(byName).map(([key, p]) => h('option', { key, value: key }, oneLine(p.name, 60))))),
+      !state.project && h('label', { class: 'policy-choice', key: 'about' }, h('span', {}, 'About'), h('select', { class: 'field', 'data-field': 'project', value: about(), onchange: (e) => { state.fields['say-about'] = e.target.value; changed(); } }, [...rowsOf('projects')].sort(byName).map(([key, p]) => h('option', { key, value: key }, oneLine(p.name, 60))))),
       button('Send note', keep, { kind: 'primary', disabled: !text }))));
 }
 
