@@ -27,6 +27,8 @@ type ProposeDeltaParams struct {
 	ContextPackID string   `json:"context_pack_id"`
 	TargetFile    string   `json:"target_file,omitempty" is:"optional"`
 	Evidence      []string `json:"evidence,omitempty" is:"optional,empty"`
+	// Remove takes the lines out again, where they follow each other below the heading.
+	Remove bool `json:"remove" is:"default=false"`
 	// Any of these selects the second form.
 	ScopeKind   *string `json:"scope_kind,omitempty" is:"optional,enum=project_memory|agent_guidance"`
 	ScopeRef    *string `json:"scope_ref,omitempty" is:"optional"`
@@ -94,6 +96,7 @@ func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (gover
 	spec := governance.DeltaSpec{
 		ProjectID: p.ProjectID, Title: p.Title, TargetFile: p.TargetFile, Under: p.UnderHeading, Lines: p.InsertLines,
 		Visibility: p.Visibility, ProducedBy: p.ProducedBy, RunID: p.RunID, ContextPackID: p.ContextPackID, Evidence: p.Evidence,
+		Remove: p.Remove,
 	}
 	if !p.scoped() {
 		return governance.ProposeDelta(ctx, w, spec)

@@ -32,6 +32,8 @@ type DeltaSpec struct {
 	Evidence      []string
 	// Scope makes it a delta of version 2; nil for one of version 1.
 	Scope *doc.DeltaScope
+	// Remove takes the lines out, below that line, in place of putting them in.
+	Remove bool
 	// AtEnd puts the line and what goes under it at the end of a file that does
 	// not have it.
 	AtEnd bool
@@ -83,9 +85,9 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (DeltaProposal, error) {
 	for _, entry := range spec.Lines {
 		lines = append(lines, strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(entry), "\n")...)
 	}
-	text, difference, err := patch.Insert(file.name, string(old), spec.Under, lines)
-	if errors.Is(err, patch.ErrNoLine) && spec.AtEnd {
-		text, difference, err = patch.Append(file.name, string(old), append([]string{spec.Under}, lines...))
+	text, difference, err := spec.change(file.name, string(old), lines)
+	if errors.Is(err, patch.ErrNoLine) && spec.Remove {
+		return DeltaProposal{}, fault.New(fault.NotFound, "%s does not have these lines", file.name)
 	}
 	if errors.Is(err, patch.ErrNoLine) {
 		return DeltaProposal{}, fault.New(fault.NotFound, "%s has no line %q", file.name, spec.Under)
@@ -108,7 +110,7 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (DeltaProposal, error) {
 	if spec.Scope != nil {
 		delta.SchemaVersion, delta.DeltaScope = doc.DeltaVersion2, *spec.Scope
 	}
-	record, err := WriteRecord(doc.MemoryDeltaCodec, delta, deltaBody(delta, spec.Under, lines))
+	record, err := WriteRecord(doc.MemoryDeltaCodec, delta, deltaBody(delta, spec, lines))
 	if err != nil {
 		return DeltaProposal{}, err
 	}
@@ -122,14 +124,30 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (DeltaProposal, error) {
 	return made, CreateArtifact(u, spec.ProjectID, head.ID, record)
 }
 
+// change is the text of the target with the change, and the patch that makes it.
+func (spec DeltaSpec) change(name, old string, lines []string) (text, difference string, err error) {
+	if spec.Remove {
+		return patch.Remove(name, old, spec.Under, lines)
+	}
+	text, difference, err = patch.Insert(name, old, spec.Under, lines)
+	if errors.Is(err, patch.ErrNoLine) && spec.AtEnd {
+		return patch.Append(name, old, append([]string{spec.Under}, lines...))
+	}
+	return text, difference, err
+}
+
 // patchFile is where the patch of a delta lies.
 func patchFile(project, id string) string {
 	return path.Join(workspace.ArtifactsDir(project), id+".patch")
 }
 
 // deltaBody is what people read of a delta.
-func deltaBody(delta doc.MemoryDelta, under string, lines []string) []byte {
+func deltaBody(delta doc.MemoryDelta, spec DeltaSpec, lines []string) []byte {
 	var b strings.Builder
+	place := "inserted_under"
+	if spec.Remove {
+		place = "removed_under"
+	}
 	fmt.Fprintf(&b, "# %s\n\n## Summary\n\n", delta.Title)
 	if delta.SchemaVersion == doc.DeltaVersion2 {
 		fmt.Fprintf(&b, "- rationale: %s\n", strings.Join(strings.Fields(delta.Rationale), " "))
@@ -139,7 +157,7 @@ func deltaBody(delta doc.MemoryDelta, under string, lines []string) []byte {
 		b.WriteByte('\n')
 	}
 	b.WriteString("## Changes\n\n")
-	for _, bullet := range [][2]string{{"target_file", delta.TargetFile}, {"patch_file", delta.PatchFile}, {"inserted_under", under}} {
+	for _, bullet := range [][2]string{{"target_file", delta.TargetFile}, {"patch_file", delta.PatchFile}, {place, spec.Under}} {
 		fmt.Fprintf(&b, "- %s: %s\n", bullet[0], codeSpan(bullet[1]))
 	}
 	block := strings.Join(lines, "\n")

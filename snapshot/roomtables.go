@@ -141,6 +141,13 @@ func (t *roomTables) ofProjects() error {
 	for _, p := range projects {
 		c := t.countsOf(p.ID)
 		t.projects[p.ID] = &room.Project{Name: needs.Line(p.Name), Live: c.Live, Needs: c.Needs, Failed: c.Failed}
+		links, err := t.w.RepoLinks(p.ID)
+		if err != nil {
+			continue // validation reports it
+		}
+		for _, link := range links {
+			t.projects[p.ID].Repos = append(t.projects[p.ID].Repos, room.Repo{ID: link.RepoID, Label: needs.Line(link.Label)})
+		}
 	}
 	tasks, err := t.view.TaskCounts()
 	if err != nil {

@@ -20,7 +20,10 @@ import (
 // maskedHere are the methods whose results are masked by this server. Others that hold texts
 // of agents mask them themselves.
 func maskedHere() []string {
-	return []string{"run.transcript", "run.output", "run.replay", "events.replay"}
+	return []string{
+		"run.transcript", "run.output", "run.replay", "events.replay", "needs.get", "help.get", "memory.preview_delta",
+		"session.list", "session.poll", "index.list_events",
+	}
 }
 
 // mayUnmask refuses a client that asks for secrets: they are for the user of this server, in a

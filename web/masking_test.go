@@ -1,6 +1,7 @@
 package web
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,6 +30,37 @@ func TestGrowingSecret(t *testing.T) {
 			if !strings.Contains(got.String(), part) {
 				t.Fatalf("in pieces of %d there is no %q in %q", size, part, got.String())
 			}
+		}
+	}
+}
+
+// TestNoSecretInProofs pins that what a decision shows of an agent's words is masked, whichever
+// method it comes from, and that what the decision is made by stays as it is.
+func TestNoSecretInProofs(t *testing.T) {
+	t.Parallel()
+	f := newServer(t)
+	secret := "ghp_" + strings.Repeat("Ab1", 12)
+	write(t, f.dir, "inbox/help_requests/help_1.md", "---\nschema_version: 1\ntype: help_request\nid: help_1\ncreated_at: 2026-11-20T15:00:00.000Z\ntitle: Which key?\nvisibility: org\nrequester: agent_a\ntarget_manager: agent_m\nproject_id: proj_a\n---\n\n## Question\n\nIs it "+secret+"?\n\n## Response\n")
+	f.log("run_1", 1, 1)
+	line := `{"schema_version":1,"event_id":"evt_s","run_id":"run_1","type":"provider.raw","ts_wallclock":"2026-11-20T15:00:00.000Z","actor":"system","visibility":"org","payload":{"stream":"stdout","text":"key ` + secret + `"}}` + "\n"
+	appendLine(t, f.dir, project, "run_1", line)
+	for method, params := range map[string]string{
+		"needs.get": `"need_id":"help:help_1"`, "help.get": `"help_request_id":"help_1"`,
+		"index.list_events": `"project_id":"proj_a","run_id":"run_1","limit":10`,
+	} {
+		call := func(mask string) said {
+			return f.post("/api/call", `{"method":"`+method+`","params":{`+params+mask+`}}`)
+		}
+		plain := call(`,"mask":false`)
+		if plain.status != 200 || !strings.Contains(plain.body, secret) {
+			t.Errorf("%s: a manager who asks gets %+v", method, plain)
+		}
+		got := call("")
+		if got.status != 200 || strings.Contains(got.body, secret) || !strings.Contains(got.body, "[REDACTED") {
+			t.Errorf("%s: %+v", method, got)
+		}
+		if hash := regexp.MustCompile(`"hash":"[^"]+"`); hash.FindString(got.body) != hash.FindString(plain.body) {
+			t.Errorf("%s: the mask changed a hash", method)
 		}
 	}
 }

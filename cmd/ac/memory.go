@@ -22,7 +22,8 @@ func memoryDeltaCommand(a *app) *cobra.Command {
 This writes an artifact and a patch; the memory changes only when a person approves
 them. Print the ids as JSON, on one line.
 
---insert takes one or more lines, which may begin with a dash and a blank.
+--insert takes one or more lines, which may begin with a dash and a blank. With --remove
+they are taken out again, where they follow each other below that line.
 
 With --scope-kind, --scope-ref, --sensitivity or --rationale the delta declares whose
 memory it changes and why. Then --rationale and --evidence are required, and only
@@ -46,6 +47,7 @@ directors and above decide.`,
 		"title: title, one line",
 		"under=under_heading: the line to insert below, such as '## Decisions'",
 		"insert=insert_lines: the lines",
+		"remove: take the lines out in place of inserting them",
 		"target=target_file: the file to change (default: the memory of the project)",
 		"visibility: who may see it",
 		"by=produced_by: id of the proposer",

@@ -77,6 +77,13 @@ type Project struct {
 	Blocked     int      `json:"blocked"`
 	TokensToday int64    `json:"tokens_today"`
 	CostToday   *float64 `json:"cost_today,omitempty"`
+	Repos       []Repo   `json:"repos,omitempty"` // in which its agents may work
+}
+
+// Repo is a repository of a project.
+type Repo struct {
+	ID    string `json:"repo_id"`
+	Label string `json:"label,omitempty"`
 }
 
 // Counts is a row of counts.

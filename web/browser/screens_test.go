@@ -6,6 +6,7 @@ package browser
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -15,7 +16,10 @@ func TestScreensAreAccessible(t *testing.T) {
 	changed := r.inWorktree(changesOfLedger + "\nprintf '\\033[31mred\\033[0m plain\\n'; echo oh no >&2")
 	live := r.launch("say Hello **there**, see `ledger/retry.go`.;run touch approved.txt;hold", "--repo", r.repo())
 	r.milestone("The queue is hardened", true)
+	decided := r.milestone("It is decided", true)
+	task := strings.TrimSpace(r.ac("task:new", r.dir, "--project", r.project, "--title", "Load test"))
 	r.serve("--project", r.project, "--allow-launch")
+	r.call("inbox.resolve", object{"project_id": r.project, "artifact_id": decided, "decision": "approved"}, nil)
 	c := launch(t)
 	views := []struct{ hash, ready string }{
 		{"runs/" + live + "/transcript", `[data-kind=permission] [data-act=respond]`},
@@ -28,6 +32,8 @@ func TestScreensAreAccessible(t *testing.T) {
 		{"start", `[data-act=start]`},
 		{"start?from=" + changed, `[data-act=start]`},
 		{"plan", `.gantt-link`},
+		{"plan/" + task, `h1`},
+		{"decided/" + decided, `[data-proof=criteria]`},
 		{"people", `[data-person] strong`},
 		{"people/" + r.worker, `textarea`},
 		{"talk", `h1`},
@@ -62,5 +68,11 @@ func TestScreensAreAccessible(t *testing.T) {
 		if p.holds(`document.activeElement === document.body`) {
 			t.Errorf("%s: after the dialog the focus is on the body", name)
 		}
+		p.eval(`location.hash = '#/start'`, nil)
+		p.set("agent", r.worker)
+		p.set("prompt", "say Hello.")
+		p.click("[data-act=start]", "Review")
+		p.until(`document.querySelector('[role=dialog] [data-act=confirm]:not(:disabled)')`)
+		p.accessible(name + " start")
 	}
 }

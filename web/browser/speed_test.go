@@ -34,9 +34,11 @@ func TestLongRunOpensAtItsEnd(t *testing.T) {
 	}
 }
 
-// TestWriteToPage measures from when a program writes a line to when the page shows it.
+// TestWriteToPage measures from when a program writes a line to when the page shows it, beside
+// 500 other runs.
 func TestWriteToPage(t *testing.T) {
 	r := found(t)
+	r.create(499)
 	r.serve("--project", r.project)
 	p := launch(t).open(t, 1440, 900, false)
 	p.goTo(r.url)

@@ -87,11 +87,27 @@ function seqLink(open, item) {
 
 async function copyText(text, done) {
   try {
-    await navigator.clipboard.writeText(text);
+    if (navigator.clipboard) await navigator.clipboard.writeText(text);
+    else if (!copyByCommand(text)) throw new Error('refused');
     say(done);
   } catch {
     say('Not copied: the browser does not let this page write to the clipboard.', true);
   }
+}
+
+// copyByCommand copies on a page that has no clipboard: one of a plain http address of another
+// machine.
+function copyByCommand(text) {
+  let copied = false;
+  const give = (event) => {
+    event.clipboardData.setData('text/plain', text);
+    event.preventDefault();
+    copied = true;
+  };
+  document.addEventListener('copy', give, { once: true });
+  document.execCommand('copy');
+  document.removeEventListener('copy', give);
+  return copied;
 }
 
 const lineBody = (open, item, text, tone) => [dot(tone), h('span', { class: 'entry-said' }, plainText(cut(text, 4000))), timeOf(item), seqLink(open, item)];

@@ -1,12 +1,13 @@
 // Speaking with the agent of the open run: steering it, stopping its turn, continuing the
 // run, and what it may do unasked.
 
+// freshId names an act, so that a retry does it once. Pages of a plain http address of
+// another machine have no crypto.randomUUID.
+const freshId = () => 'web-' + Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+
 // messageId names what is about to be said, so that a retry says it once.
 function messageId(open, text) {
-  if (!open.message || open.message.text !== text) {
-    const bytes = crypto.getRandomValues(new Uint8Array(16));
-    open.message = { text, id: 'web-' + Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('') };
-  }
+  if (!open.message || open.message.text !== text) open.message = { text, id: freshId() };
   return open.message.id;
 }
 
@@ -38,7 +39,16 @@ const interrupt = (open) => speak(open, 'run.interrupt', {}, (r) => 'Turn ' + r.
 
 const resumptions = { provider: "It takes up the agent's own conversation.", digest: 'It starts anew, with a digest of what happened.', live: 'The agent goes on.', no: 'It starts anew.', pending: 'It is starting.' };
 
-const goOn = (open, text) => speak(open, 'run.continue', { prompt_text: text, client_message_id: messageId(open, text) }, (r) => resumptions[r.resumed] || 'It goes on.');
+// goOn continues a run that is over, with another budget where one is given.
+function goOn(open, text) {
+  const written = state.fields['budget/' + open.id] || '';
+  const budget = budgetOf(written);
+  if (!budget) return say('Nothing was sent: ' + budgetHint, true);
+  return speak(open, 'run.continue', { prompt_text: text, client_message_id: messageId(open, text + written), ...(Object.keys(budget).length ? { budget } : {}) }, (r) => {
+    state.fields['budget/' + open.id] = '';
+    return resumptions[r.resumed] || 'It goes on.';
+  });
+}
 
 // speakingBox is below the transcript: what can be said now depends on what the run does.
 function speakingBox(open) {
@@ -60,6 +70,8 @@ function speakingBox(open) {
   const send = saying((text) => (busy ? steer(open, text, 'next_turn') : goOn(open, text)));
   return h('form', { class: 'speaking compose', key: 'speaking', 'aria-label': 'Speak with the agent', onsubmit: (e) => e.preventDefault() },
     field('say/' + open.id, busy ? 'Say something to ' + name : 'What ' + name + ' is to do next', { rows: 2, 'data-steer': true, onkeydown: sends(send) }, 'textarea'),
+    !busy && (aboutRun(open).flags || []).includes('over_budget') && h('label', { class: 'policy-choice', key: 'budget' }, h('span', {}, 'Another budget'),
+      field('budget/' + open.id, '$2.00 or 200k tokens', { 'data-field': 'budget', 'aria-label': 'Another budget', onkeydown: sends(send) })),
     h('div', { class: 'compose-foot' },
       h('span', { class: 'hint' }, busy ? activityWords(now) : now.activity === 'idle' ? 'The agent waits for you.' : waits ? 'The run is ending.' : resumptions[can.resume]),
       h('div', { class: 'actions' }, busy

@@ -175,11 +175,15 @@ function nowFilter() {
   const agents = [...new Set(runs.map((row) => row.agent))].map((id) => [id, oneLine(personName(id), 60)]).sort((a, b) => a[1].localeCompare(b[1]));
   const providers = [...new Set(runs.map((row) => row.provider))].sort().map((one) => [one, one]);
   const filtered = nowFilters.some((name) => state.route.query[name]);
-  return h('div', { class: 'filters', role: 'search', 'aria-label': 'Filter runs' },
-    h('input', { type: 'search', class: 'field', 'aria-label': 'Filter', placeholder: 'Filter', 'data-filter': true, value: state.route.query.q || '', oninput: (e) => setQuery({ q: e.target.value }) }),
+  const fields = [
+    h('input', { type: 'search', class: 'field', key: 'q', 'aria-label': 'Filter', placeholder: 'Filter', 'data-filter': true, value: state.route.query.q || '', oninput: (e) => setQuery({ q: e.target.value }) }),
     choiceOf('status', 'Status', [['live', 'Live'], ['new', 'New'], ['failed', 'Failed'], ['stopped', 'Stopped'], ['done', 'Done']]),
     choiceOf('agent', 'Agent', agents), choiceOf('provider', 'Provider', providers),
-    filtered && iconButton('close', 'Clear the filter', () => setQuery(Object.fromEntries(nowFilters.map((name) => [name, ''])))));
+    filtered && iconButton('close', 'Clear the filter', () => setQuery(Object.fromEntries(nowFilters.map((name) => [name, '']))), { key: 'clear' })];
+  if (wide()) return h('div', { class: 'filters', key: 'filters', role: 'search', 'aria-label': 'Filter runs' }, fields);
+  const open = state.filtering ?? filtered;
+  return h('div', { class: 'filters', key: 'filters-more', role: 'search', 'aria-label': 'Filter runs' },
+    button(open ? 'Filter ▴' : 'Filter ▾', () => { state.filtering = !open; changed(); }, { key: 'more', kind: 'quiet filter-more', 'aria-expanded': String(open) }), open && fields);
 }
 
 const needsShown = 3;

@@ -96,6 +96,17 @@ function nextNeed(id) {
   goThen(() => (next && document.querySelector('[data-need="' + CSS.escape(next[0]) + '"]')) || firstTitle(), 'needs', next ? next[0] : '', '', needQuery());
 }
 
+// troubled reports whether a need is about a run that went wrong.
+const troubled = (row) => ['run_failed', 'over_budget', 'broken_log'].includes(row.kind);
+
+// needTitle is what a need is about. What the server says of a run that went wrong begins a
+// sentence here; where its agent gave no reason, there is at least how its program ended.
+function needTitle(row) {
+  if (!troubled(row)) return oneLine(row.title);
+  const exit = row.kind === 'run_failed' && row.title === 'failed' && tableOf('runs').get(row.run)?.exit;
+  return oneLine(row.title.replace(/^./u, (c) => c.toUpperCase()) + (known(exit) && exit !== false ? ': exit ' + exit : ''));
+}
+
 // needRow is a need of a list. inline: with the options of a permission whose command is shown
 // in full.
 function needRow(id, row, { inline, chosen, box } = {}) {
@@ -107,7 +118,7 @@ function needRow(id, row, { inline, chosen, box } = {}) {
     h('a', { class: 'need-link', href: hrefOf('needs', id, '', inline ? {} : needQuery()), 'data-need': id, 'data-kind': row.kind, 'aria-current': chosen ? 'true' : undefined },
       h('span', { class: 'need-sign', 'aria-hidden': 'true', title: needNames[row.kind] }, needSigns[row.kind] || '·'), h('span', { class: 'quiet-text' }, (needNames[row.kind] || words(row.kind)) + ': '),
       h('span', { class: 'need-who' }, row.who ? oneLine(personName(row.who), 40) : ''),
-      h('span', { class: 'need-title' }, over ? h('s', {}, oneLine(row.title)) : shownText(oneLine(row.title)), over && h('span', { class: 'note' }, over.how), !state.project && row.p && h('span', { class: 'run-project' }, oneLine(projectName(row.p), 60)))),
+      h('span', { class: 'need-title' }, over ? h('s', {}, needTitle(row)) : shownText(needTitle(row)), troubled(row) && h('span', { class: 'run-project' }, oneLine(tableOf('runs').get(row.run)?.title || '', 80)), over && h('span', { class: 'note' }, over.how), !state.project && row.p && h('span', { class: 'run-project' }, oneLine(projectName(row.p), 60)))),
     row.expires_at && !over ? since(row.expires_at, 'left', { class: 'need-when', 'data-deadline': id }) : agoSince(row.at, { class: 'need-when' }),
     inline && wide() && h('span', { class: 'need-acts' }, acts || h('a', { class: 'button small', href: hrefOf('needs', id) }, 'Open')));
 }

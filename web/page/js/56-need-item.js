@@ -25,11 +25,11 @@ function needItem([id, row], list) {
   const step = at >= 0 && list.length > 1 && h('span', { class: 'need-place' }, count(at + 1) + ' of ' + count(list.length));
   return h('section', { class: 'pane detail need', key: 'need/' + id, 'data-need-open': id, 'data-kind': need.kind, 'aria-labelledby': 'detail-title' },
     h('header', { class: 'item-head' }, back,
-      h('div', { class: 'item-title' }, itemHeading(shownText(oneLine(need.title))),
-        h('p', { class: 'item-who' }, need.who && h('strong', {}, oneLine(personName(need.who), 60)), ' ', needNames[need.kind], ' · ', agoSince(need.at), need.expires_at && since(need.expires_at, 'left', { class: 'note', 'data-deadline': id }))),
+      h('div', { class: 'item-title' }, itemHeading(shownText(needTitle(need))),
+        h('p', { class: 'item-who' }, need.who && h('strong', {}, oneLine(personName(need.who), 60)), ' ', needNames[need.kind], troubled(need) && tableOf('runs').has(need.run) && [' · ', h('a', { class: 'text-link', key: 'run', href: hrefOf('runs', need.run, '', { project: need.p }) }, oneLine(tableOf('runs').get(need.run).title, 80) || brief(need.run))], ' · ', agoSince(need.at), need.expires_at && since(need.expires_at, 'left', { class: 'note', 'data-deadline': id }))),
       step),
     h('div', { class: 'need-body', key: 'body', tabindex: '0', role: 'group', 'aria-label': 'Proof' },
-      entry.value ? proofOf(entry.value) : entry.error ? fault(settledWords(entry), () => stale('need/' + id)) : loading('Reading the proof…'),
+      entry.value ? [proofOf(shownNeeds.get(id) || entry.value), maskedButton(entry.value)] : entry.error ? fault(settledWords(entry), () => stale('need/' + id)) : loading('Reading the proof…'),
       entry.value && needLinks(entry.value)),
     h('footer', { class: 'decide', key: 'decide' }, struck.has(id) || isOver(entry) ? [h('p', { class: 'sub', key: 'over' }, struck.has(id) ? struck.get(id).how : settledWords(entry)), keptNote(id)] : needActs(id, need, entry.value)));
 }
@@ -51,7 +51,7 @@ function settledWords(entry) {
 function needLinks(need) {
   const task = need.proof.evidence?.task;
   const links = [
-    need.run && h('a', { key: 'run', class: 'link', href: hrefOf('runs', need.run, '', { project: need.p }) }, 'Run' + (need.proof.changes ? ' (' + plural(need.proof.changes.files, 'change') + ')' : '') + ' ▸'),
+    tableOf('runs').has(need.run) && h('a', { key: 'run', class: 'link', href: hrefOf('runs', need.run, '', { project: need.p }) }, 'Run' + (need.proof.changes ? ' (' + plural(need.proof.changes.files, 'change') + ')' : '') + ' ▸'),
     task && task.id && h('a', { key: 'task', class: 'link', href: hrefOf('plan', task.id, '', { project: need.p }) }, 'Task ▸'),
   ].filter(Boolean);
   return links.length > 0 && h('p', { class: 'need-links' }, links);
@@ -67,7 +67,20 @@ function needActs(id, need, full) {
     need.kind === 'run_failed' && button('Retry', () => go('start', '', '', { from: need.run, project: need.p }), { act: 'retry', kind: 'primary' }),
     (need.kind === 'run_failed' || need.kind === 'over_budget') && button('Continue', () => go('runs', need.run, 'transcript', { project: need.p }), { act: 'continue' }),
     need.kind === 'broken_log' && h('a', { class: 'button', href: hrefOf('runs', need.run, 'events', { project: need.p }) }, 'Open the log'),
+    need.kind === 'unreachable' && [h('span', { class: 'hint', key: 'waits' }, 'It is waited for, unless somebody gives it up in a terminal.'), button('Copy the command', () => copyAbandon(need), { key: 'abandon' })],
     dismissible.includes(need.kind) && button('Dismiss', () => dismiss([id]), { act: 'dismiss' }));
+}
+
+// copyAbandon copies the command that gives up the session of a machine that is silent.
+async function copyAbandon(need) {
+  let ref = 'local_' + need.run;
+  try {
+    const read = await call('run.transcript', { project_id: need.p, run_id: need.run, tail: 1 });
+    ref = read.state?.session_ref || ref;
+  } catch {
+    // Its first session has that name.
+  }
+  copyText(['ac', 'session:abandon', quoted(boot.workspace || '<workspace>'), quoted(ref), '--reason', "'its machine is gone'"].join(' '), 'The command is copied.');
 }
 
 // ---- Approve, deny
@@ -174,7 +187,32 @@ function helpForm(id, help) {
     changed();
   };
   return h('div', { class: 'deciding' }, field('help/' + id, 'Your answer (Markdown)', { rows: 4, onkeydown: sends(sendAnswer) }, 'textarea'),
-    h('div', { class: 'actions' }, button('Answer', sendAnswer, { act: 'answer', kind: 'primary', disabled: deciding.busy || !(state.fields['help/' + id] || '').trim() }), h('span', { class: 'hint' }, 'Ctrl+Enter answers')));
+    h('div', { class: 'actions' }, button('Pass on…', () => passOn(id, help), { key: 'pass', act: 'pass-on' }), button('Answer', sendAnswer, { key: 'answer', act: 'answer', kind: 'primary', disabled: deciding.busy || !(state.fields['help/' + id] || '').trim() }), h('span', { class: 'hint' }, 'Ctrl+Enter answers')));
+}
+
+// passOn asks somebody else for the answer, by a note to them. The request stays open until it
+// has one.
+function passOn(id, help) {
+  const of = tableOf('needs').get(id) || {};
+  const name = 'pass/' + id;
+  const others = [...rowsOf('people')].filter(([person]) => person !== of.who).sort(byName);
+  openDialog({
+    name: 'pass-on', title: 'Who is to answer this?', confirm: 'Pass on', ready: () => Boolean(state.fields[name]),
+    body: () => [
+      h('p', {}, 'They get a note with the question. It waits here until it is answered.'),
+      h('select', { class: 'field', 'data-field': 'agent', 'aria-label': 'Who', value: state.fields[name] || '', onchange: (e) => { state.fields[name] = e.target.value; changed(); } }, h('option', { key: '', value: '' }, 'Choose somebody'), others.map(([person, row]) => h('option', { key: person, value: person }, oneLine(row.name, 60) + ' · ' + words(row.role)))),
+      field(name + '/words', 'A word to it (optional)', { rows: 3 }, 'textarea'),
+    ],
+    run: async () => {
+      const said = (state.fields[name + '/words'] || '').trim();
+      const who = state.fields[name];
+      await call('comment.add', { project_id: of.p || startProject(), target_agent_id: who, body: 'Please answer the request for help "' + oneLine(help.frontmatter.title) + '" (' + id.slice('help:'.length) + ').\n\n' + help.question.trim() + (said ? '\n\n' + said : '') });
+      delete state.fields[name];
+      delete state.fields[name + '/words'];
+      stale('comments/*');
+      tellOutcome('Passed on to ' + oneLine(personName(who), 60) + '.');
+    },
+  });
 }
 
 // ---- Dismiss, restore

@@ -28,6 +28,24 @@ function evidenceOf(need) {
 
 // Secrets that somebody asked to see, until the next place is opened.
 const shownEvidence = new Map(); // by need
+const shownNeeds = new Map(); // by need, the need with its proof
+
+function forgetSecrets() {
+  shownEvidence.clear();
+  shownNeeds.clear();
+}
+
+async function showMasked(id) {
+  try {
+    shownNeeds.set(id, await call('needs.get', { need_id: id, mask: false }));
+  } catch (error) {
+    say('Nothing is shown. ' + error.message, true);
+  }
+  changed();
+}
+
+// maskedButton offers to show what is masked in a proof; that of a milestone has its own.
+const maskedButton = (need) => need.kind !== 'milestone' && !shownNeeds.has(need.need_id) && maySeeSecrets() && hasSecret(JSON.stringify(need.proof)) && button('Show what is masked', () => showMasked(need.need_id), { act: 'show-secret', kind: 'small', key: 'secrets' });
 
 async function showSecrets(need) {
   try {

@@ -56,26 +56,26 @@ const words1 = (name, label, draft, keep, more) =>
 
 const startLists = (project) => ({
   tasks: fetched('start/tasks/' + project, () => call('task.list', { project_id: project }), 30000).value,
-  projects: fetched('start/projects', () => call('workspace.projects.list'), 60000).value,
   defaults: fetched('start/defaults/' + project, () => call('policy.defaults.get', { project_id: project }), 60000).value,
 });
 
 const agentChoices = () => [...rowsOf('people')].map(([id, row]) => [id, oneLine(row.name, 60) + ' · ' + oneLine(row.provider, 30) + (row.live ? ' · ' + row.live + ' live' : '')]).sort((a, b) => a[1].localeCompare(b[1]));
 
 function startForm(project) {
-  const { tasks, projects, defaults } = startLists(project);
+  const { tasks, defaults } = startLists(project);
   const draft = startDraft(project);
   const keep = (values) => keepStart(project, values);
   const agents = agentChoices();
   const agent = rowOf('people', draft.agent);
   const command = agent && withoutDriver.includes(agent.provider);
   const list = ((tasks && tasks.tasks) || []).filter((t) => !['done', 'canceled'].includes(t.frontmatter.status));
-  const repos = (((projects && projects.projects) || []).find((p) => p.project_id === project) || {}).repo_links || [];
+  const repos = rowOf('projects', project)?.repos || [];
   const repo = draft.repo ?? (repos[0] ? repos[0].repo_id : '');
   const isolation = draft.isolation || (repo ? 'worktree' : 'none');
   const mode = draft.mode || (defaults && defaults.mode) || 'default';
-  const review = () => beginStart(project, projects && { draft, command, repo, isolation, mode });
-  if (state.startWaits && projects) {
+  const ready = tableOf('projects').has(project); // with its repositories
+  const review = () => beginStart(project, ready && { draft, command, repo, isolation, mode });
+  if (state.startWaits && ready) {
     state.startWaits = false;
     queueMicrotask(review);
   }
@@ -145,6 +145,8 @@ function wordsOfCommand(text) {
   return out;
 }
 
+const budgetHint = 'A budget is like $2.00, or 200k tokens.';
+
 // budgetOf reads "$2.00", "200k tokens" or both; null where it is neither.
 function budgetOf(text) {
   const budget = {};
@@ -165,7 +167,7 @@ function paramsOfStart(project, { draft, command, repo, isolation, mode }) {
   if (!draft.agent) return { missing: 'agent', why: 'Choose an agent first.' };
   if (command && !argv.length) return { missing: 'command', why: 'Write the command to run.' };
   if (!command && !(draft.prompt || '').trim() && !draft.task) return { missing: 'prompt', why: 'Write what is to be done, or choose a task.' };
-  if (!budget) return { missing: 'budget', why: 'A budget is like $2.00, or 200k tokens.' };
+  if (!budget) return { missing: 'budget', why: budgetHint };
   const params = { project_id: project, agent_id: draft.agent };
   if (repo) params.isolation = isolation;
   if (command) params.argv = argv;
@@ -227,7 +229,7 @@ function retryForm(project, from) {
   const of = (row && row.p) || project;
   const review = () => {
     const budget = budgetOf(draft.budget);
-    state.startError = budget ? '' : 'A budget is like $2.00, or 200k tokens.';
+    state.startError = budget ? '' : budgetHint;
     changed();
     if (!budget) return;
     const params = { project_id: of, run_id: from };

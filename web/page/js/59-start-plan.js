@@ -60,7 +60,7 @@ const startRefusal = (error) => startRefusals[error.reason] || error.message;
 // called with the new run.
 function reviewStart(method, params, begun) {
   const shown = { plan: null, hash: '', error: '', before: null };
-  const id = 'web-' + crypto.randomUUID();
+  const id = freshId();
   const run = async () => {
     try {
       begun(await call(method, { ...params, expect_plan: shown.hash, client_message_id: id }));

@@ -4,6 +4,9 @@ const initials = (name) => (name || '?').split(/\s+/).map((w) => w[0]).slice(0, 
 
 const face = (name, status) => h('span', { class: 'face', 'aria-hidden': 'true' }, initials(name), status && h('span', { class: 'dot ' + (tones[status] || '') }));
 
+// presenceOf is what the dot of a person shows: whether a run of theirs lives now.
+const presenceOf = (row) => (row.live > 0 && state.link !== 'lost' ? 'running' : row.status);
+
 const readTeams = () => fetched('people/teams', () => call('workspace.teams.list'), 120000);
 
 function teamName(id) {
@@ -33,7 +36,7 @@ function peopleView() {
 }
 
 const personCard = (id, row, cost) => h('li', { key: id, class: 'person' },
-  h('a', { class: 'person-link', 'data-person': id, href: hrefOf('people', id) }, face(row.name, row.status), h('span', { class: 'person-what' }, h('strong', {}, oneLine(row.name)), h('span', {}, [row.role, row.provider, row.team && teamName(row.team)].filter(Boolean).map((t) => oneLine(t)).join(' · ')))),
+  h('a', { class: 'person-link', 'data-person': id, href: hrefOf('people', id) }, face(row.name, presenceOf(row)), h('span', { class: 'person-what' }, h('strong', {}, oneLine(row.name)), h('span', {}, [row.role, row.provider, row.team && teamName(row.team)].filter(Boolean).map((t) => oneLine(t)).join(' · ')))),
   h('p', { class: 'person-figures' }, [plural(row.live || 0, 'run') + ' live', row.waiting ? plural(row.waiting, 'thing') + ' to decide' : '', cost && costWords(cost) + ' today'].filter(Boolean).join(' · ')),
   h('div', { class: 'actions' }, h('a', { class: 'button', href: hrefOf('start', '', '', { agent: id }), 'aria-label': 'Start a run of ' + oneLine(row.name) }, 'Start'), h('a', { class: 'button', href: hrefOf('people', id, 'say'), 'aria-label': 'Say something to ' + oneLine(row.name) }, 'Say')));
 
@@ -46,7 +49,7 @@ function personView(id) {
   const runs = [...rowsOf('runs')].filter(([, r]) => r.agent === id);
   const needs = [...rowsOf('needs')].filter(([, n]) => n.who === id);
   return h('div', { class: 'page', key: 'person/' + id },
-    h('header', { class: 'pane-head' }, h('div', { class: 'task-head' }, h('a', { class: 'icon-button', href: hrefOf('people'), 'aria-label': 'Back to People' }, icon('back')), face(row.name, row.status),
+    h('header', { class: 'pane-head' }, h('div', { class: 'task-head' }, h('a', { class: 'icon-button', href: hrefOf('people'), 'aria-label': 'Back to People' }, icon('back')), face(row.name, presenceOf(row)),
       h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, oneLine(row.name)), h('p', { class: 'sub' }, [row.role, row.provider, row.team && teamName(row.team)].filter(Boolean).map((t) => oneLine(t)).join(' · ')))),
     h('div', { class: 'actions' }, h('a', { class: 'button primary', href: hrefOf('start', '', '', { agent: id }) }, 'Start'))),
     h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': oneLine(row.name) },
@@ -67,16 +70,19 @@ function profileSection(id) {
 function sayTo(id, row) {
   const name = 'say-to/' + id;
   const text = (state.fields[name] || '').trim();
+  const about = () => state.project || state.fields['say-about'] || [...rowsOf('projects')].sort(byName)[0]?.[0] || '';
   const keep = async () => {
     const body = (state.fields[name] || '').trim();
-    if (body && (await addNote({ target_agent_id: id, ...(state.project ? { project_id: state.project } : {}) }, body))) {
+    if (body && (await addNote({ target_agent_id: id, project_id: about() }, body))) {
       state.fields[name] = '';
       changed();
     }
   };
   return section('Say', null, h('div', { class: 'compose' }, field(name, 'A note to ' + oneLine(row.name), { rows: 3, onkeydown: sends(keep), mounted: (el) => state.route.tab === 'say' && setTimeout(() => el.focus(), 150) }, 'textarea'),
     text && h('div', { class: 'preview' }, markdown(text, { key: 'preview', label: 'Preview' })),
-    h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Markdown. Ctrl+Enter sends.'), button('Send note', keep, { kind: 'primary', disabled: !text }))));
+    h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Markdown. Ctrl+Enter sends.'),
+      !state.project && h('label', { class: 'policy-choice', key: 'about' }, h('span', {}, 'About'), h('select', { class: 'field', 'data-field': 'project', value: about(), onchange: (e) => { state.fields['say-about'] = e.target.value; changed(); } }, [...rowsOf('projects')].sort(byName).map(([key, p]) => h('option', { key, value: key }, oneLine(p.name, 60))))),
+      button('Send note', keep, { kind: 'primary', disabled: !text }))));
 }
 
 function personCosts(id) {

@@ -70,13 +70,16 @@ function figuresOf(cells) {
   return sum;
 }
 
+// costOf is a sum of money of one kind; without any of that kind it is not known to be zero.
+const costOf = (value, sign = '') => (value ? sign + money(value) : none);
+
 function costBody(series, asked) {
   const cells = series.buckets.flatMap((b) => Object.values(b.keys));
   const all = figuresOf(cells);
   if (!cells.length) return empty('Nothing was used in these days', 'What runs use shows here as their providers report it. Prices come from the rate card in .local/machine.yaml.');
   return [
     section('In all', null, h('div', { class: 'figures' },
-      figure('Reported', money(all.reported), 'by providers'), figure('By rate', money(all.rate), 'of the rate card'), figure('Estimated', '~' + money(all.estimated), 'from the length of text'),
+      figure('Reported', costOf(all.reported), 'by providers'), figure('By rate', costOf(all.rate), 'of the rate card'), figure('Estimated', costOf(all.estimated, '~'), 'from the length of text'),
       figure('Unpriced', compact(all.unpriced), 'tokens, ' + plural(all.unpricedRuns, 'run'), all.unpriced ? 'warn' : ''), figure('Tokens', (all.guessed ? '~' : '') + compact(all.tokens + all.guessed), all.guessed ? compact(all.guessed) + ' estimated' : 'reported'),
       figure('Silent', count(all.silent), 'runs that reported nothing'))),
     section(asked.unit === 'usd' ? 'Money by day' : 'Tokens by day', null, costChart(series, asked)),
@@ -94,10 +97,9 @@ function costTable(series, asked) {
   const name = nameOfKey(series, asked);
   const rows = series.keys.map(({ key }) => ({ key, ...figuresOf(series.buckets.map((b) => b.keys[key]).filter(Boolean)) }));
   const heads = [asked.by[0].toUpperCase() + asked.by.slice(1), 'Runs', 'Reported', 'By rate', 'Estimated', 'Unpriced tokens', 'Tokens'];
-  const cost = (value, sign = '') => (value ? sign + money(value) : none);
   return h('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'By ' + asked.by }, h('table', {},
     h('thead', {}, h('tr', {}, heads.map((text, i) => h('th', { key: text, scope: 'col', class: i ? 'number' : '' }, text)))),
     h('tbody', {}, rows.map((r, i) => h('tr', { key: r.key },
       h('th', { scope: 'row' }, h('span', { class: 'swatch key-' + colourOf(series, r.key, i), 'aria-hidden': 'true' }), ' ', name(r.key)),
-      [count(r.runs), cost(r.reported), cost(r.rate), cost(r.estimated, '~'), r.unpriced ? compact(r.unpriced) + ' (' + plural(r.unpricedRuns, 'run') + ')' : none, r.silent === r.runs ? none : (r.guessed ? '~' : '') + compact(r.tokens + r.guessed)].map((text, k) => h('td', { key: k, class: 'number' }, text)))))));
+      [count(r.runs), costOf(r.reported), costOf(r.rate), costOf(r.estimated, '~'), r.unpriced ? compact(r.unpriced) + ' (' + plural(r.unpricedRuns, 'run') + ')' : none, r.silent === r.runs ? none : (r.guessed ? '~' : '') + compact(r.tokens + r.guessed)].map((text, k) => h('td', { key: k, class: 'number' }, text)))))));
 }

@@ -2,7 +2,8 @@
 // as wide, which says what it shows. Labels are elements, too.
 
 const chartAxis = 56; // pixels left of the first slot
-const chartHeight = 240;
+const chartHeight = 248;
+const chartFoot = 8; // pixels below the plot, for half of the lowest label
 const slotLeast = 34; // pixels; a bar is a target of 24
 const barShare = 0.7; // of a slot
 const mostTicks = 12;
@@ -100,7 +101,7 @@ async function drawCost(el, of) {
   const ink = style.getPropertyValue('--ink-3'), grid = style.getPropertyValue('--line');
   const value = unit === 'usd' ? (v) => '$' + +v.toPrecision(3) : compact;
   el.acPlot = new uPlot({
-    width: el.clientWidth, height: chartHeight, padding: [12, 0, 0, 0], legend: { show: false }, cursor: { show: false },
+    width: el.clientWidth, height: chartHeight, padding: [12, 0, chartFoot, 0], legend: { show: false }, cursor: { show: false },
     scales: { x: { time: false, range: [-0.5, n - 0.5] }, y: { range: [0, most * 1.08] } },
     axes: [{ show: false }, { size: chartAxis, stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, values: (_, list) => list.map(value) }],
     series: [{}, { paths: () => null, points: { show: false } }],

@@ -105,13 +105,37 @@ function decidedItem(id, entry) {
     review && h('div', { class: 'scroller', tabindex: '0', role: 'group', 'aria-label': 'Decision' }, decisionView(review), decidedProof(review)));
 }
 
+// addedLines are the lines that a diff adds.
+const addedLines = (diff) => diff.split('\n').filter((line) => line.startsWith('+') && !line.startsWith('+++ ')).map((line) => line.slice(1)).filter((line, i, all) => line.trim() || (i > 0 && i < all.length - 1));
+
+// insertedUnder is the line below which a proposal put its lines, '' where it does not say so.
+const insertedUnder = (artifact) => (/^- inserted_under: (`+) ?(.*?) ?\1$/m.exec(artifact?.markdown || '') || [])[2] || '';
+
+// proposeReverse proposes that what an approved proposal added to a memory is taken out again.
+// It waits for a decision as any other proposal does.
+function proposeReverse(review, shown) {
+  const { artifact_id: id, project_id: project } = review.subject;
+  const title = 'Take back: ' + oneLine(decidedTitle(review), 120);
+  openDialog({
+    name: 'reverse', title: 'Propose the reverse?', confirm: 'Propose', wide: true,
+    body: () => [h('p', {}, 'These lines are to leave ', h('code', {}, oneLine(shown.target_file)), '. Somebody has to approve it:'), h('pre', { tabindex: '0', 'aria-label': 'Lines' }, shownText(addedLines(shown.diff).join('\n')))],
+    run: async () => {
+      // The lines as they are, also where what was shown of them is masked.
+      const { diff, target_file: target } = await call('memory.preview_delta', { project_id: project, artifact_id: id, ...(hasSecret(shown.diff) ? { mask: false } : {}) });
+      const about = decidedArtifact(review).value;
+      await call('memory.propose_delta', { project_id: project, title, under_heading: insertedUnder(about), insert_lines: addedLines(diff), remove: true, target_file: target, visibility: about.frontmatter.visibility || 'managers', run_id: 'run_manual', context_pack_id: 'ctx_manual', evidence: [id] });
+      tellOutcome('Proposed: ' + title + '. It waits in Needs you.');
+    },
+  });
+}
+
 function decidedProof(review) {
   const { artifact_id: id, project_id: project, kind } = review.subject;
   const artifact = decidedArtifact(review);
   const delta = kind === 'memory_delta' && fetched('decided/' + id, () => call('memory.preview_delta', { project_id: project, artifact_id: id })).value;
   const evidence = kind === 'milestone_report' || kind === 'milestone';
   return [
-    delta && delta.diff && proofPart('diff', 'Change', patchView(delta.diff, delta.target_file), review.decision === 'approved' && h('p', { class: 'sub' }, 'To take it back, remove these lines from ', h('code', {}, delta.target_file), ' or propose what replaces them (ac memory:delta).')),
+    delta && delta.diff && proofPart('diff', 'Change', patchView(delta.diff, delta.target_file), review.decision === 'approved' && addedLines(delta.diff).length > 0 && insertedUnder(artifact.value) && button('Propose the reverse…', () => proposeReverse(review, delta), { act: 'reverse', key: 'reverse' })),
     evidence && milestoneProof({ need_id: 'milestone:' + id, p: project, kind: 'milestone', proof: {} }),
     shownOr(artifact, 'artifact/' + id, (a) => proofPart('items', 'Proposal', markdown(a.markdown.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, '')))),
   ];

@@ -40,6 +40,12 @@ function recentRuns(most) {
     .map(([id, row]) => ({ kind: 'run', heading: 'Runs', title: oneLine(row.title, 100) || id, under: oneLine(personName(row.agent), 60), href: hrefOf('runs', id, '', { project: row.p }) }));
 }
 
+// whoseRun is said of a run that is found as a whole, in place of its ids.
+function whoseRun(hit) {
+  const row = hit.kind === 'run' && !hit.seq && tableOf('runs').get(hit.run_id || hit.ref);
+  return row ? [oneLine(personName(row.agent), 60), oneLine(projectName(row.p), 60), statusOfRun(row)].join(' · ') : '';
+}
+
 const viewOptions = () => views.map(([id, name]) => ({ kind: 'command', heading: 'Go to', title: id === 'start' ? 'Start…' : name, href: hrefOf(id) }));
 
 // paletteOptions are what is offered, in its order.
@@ -49,7 +55,7 @@ function paletteOptions() {
   if (!wanted) return [...viewOptions(), ...recentRuns(5)];
   const commands = [...viewOptions(), { kind: 'command', heading: 'Do', title: 'Light or dark', run: flipTheme }, { kind: 'command', heading: 'Do', title: 'Keys', run: openKeys }, { kind: 'command', heading: 'Do', title: 'Switch project', run: openSwitcher }]
     .filter((one) => one.title.toLowerCase().includes(wanted));
-  const found = hits.map((hit) => ({ kind: optionKinds[hit.kind] || hit.kind, heading: paletteHeadings[hit.kind] || 'Messages', title: oneLine(hit.title, 160) || hit.ref, hit, href: hitHref(hit) }));
+  const found = hits.map((hit) => ({ kind: optionKinds[hit.kind] || hit.kind, heading: paletteHeadings[hit.kind] || 'Messages', title: oneLine(hit.title, 160) || hit.ref, under: whoseRun(hit), hit, href: hitHref(hit) }));
   const order = [...new Set(Object.values(paletteHeadings))];
   found.sort((a, b) => order.indexOf(a.heading) - order.indexOf(b.heading));
   return [...commands, ...found];
@@ -131,5 +137,5 @@ function paletteOption(option, i, active) {
   const { hit } = option;
   return h('div', { key: option.href || option.title, role: 'option', id: 'palette-' + i, 'aria-selected': String(active), 'data-kind': option.kind, class: 'palette-option' + (active ? ' chosen' : ''), onclick: (e) => choosePalette(option, e.ctrlKey || e.metaKey) },
     h('span', { class: 'palette-title' }, plainText(option.title)),
-    (hit ? hit.snippet : option.under) && h('span', { class: 'sub' }, hit ? marks(hit.snippet, hit.marks) : option.under));
+    (option.under || hit?.snippet) && h('span', { class: 'sub' }, option.under || marks(hit.snippet, hit.marks)));
 }

@@ -90,7 +90,7 @@ function actionOf(key) {
     case 'r': return readAgain;
     case 't': return flipTheme;
     case '/': return () => document.querySelector('[data-filter], [data-find]')?.focus();
-    case 'n': return () => focusDrawn(() => document.getElementById('field-note') || document.getElementById('field-colleagueNote') || document.querySelector('[data-compose]'));
+    case 'n': return () => focusDrawn(() => document.getElementById('field-note') || document.getElementById('field-colleagueNote') || document.querySelector('[data-compose], [data-steer]'));
     default: return view === 'needs' ? needKey(key) : null;
   }
 }

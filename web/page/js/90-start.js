@@ -12,7 +12,7 @@ function onRoute() {
   state.route = addressOf(location.hash);
   takeProject();
   deciding.id = '';
-  shownEvidence.clear();
+  forgetSecrets();
   showTitle();
   changed();
   if (focusAfter) {
