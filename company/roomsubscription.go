@@ -4,13 +4,13 @@ package company
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ac/internal/fault"
 	"ac/internal/inflight"
+	"ac/internal/lazyregexp"
 	"ac/snapshot/room"
 )
 
@@ -29,7 +29,7 @@ type SubscribeRoomParams struct {
 func (p SubscribeRoomParams) OfSubscription() string { return p.SubscriptionID }
 
 // revision is what since of room.subscribe looks like.
-var revision = regexp.MustCompile(`^[0-9a-f]{8}\.[0-9]{1,18}$`)
+var revision = lazyregexp.New(`^[0-9a-f]{8}\.[0-9]{1,18}$`)
 
 // CheckFields refuses unknown tables, those that light leaves out, and what is no revision.
 func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
@@ -38,7 +38,7 @@ func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
 		known = lightTables()
 	}
 	issues = unknownTables(p.Tables, known)
-	if p.Since != "" && !revision.MatchString(p.Since) {
+	if p.Since != "" && !revision().MatchString(p.Since) {
 		issues = append(issues, fault.Issue{Path: []any{"since"}, Code: "custom", Message: "must be <epoch>.<rev> of a frame"})
 	}
 	return issues
@@ -76,7 +76,7 @@ func (p *SubscribeRoomParams) Stream() RoomStream {
 }
 
 // IsRevision reports whether a text has the form of a revision: <epoch>.<rev>.
-func IsRevision(text string) bool { return revision.MatchString(text) }
+func IsRevision(text string) bool { return revision().MatchString(text) }
 
 // SubscribeRoomResult is the result of room.subscribe. Epoch and Rev are those of the room
 // when it was answered.

@@ -7,11 +7,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"ac/internal/fault"
+	"ac/internal/lazyregexp"
 	"ac/internal/proc"
 	"ac/runs/worktree"
 )
@@ -174,7 +174,7 @@ func (c *Company) consoleRoots() ([]string, error) {
 	return roots, nil
 }
 
-var consoleName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var consoleName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Bounds of the variables that a caller adds.
 const (
@@ -189,7 +189,7 @@ func checkConsoleEnv(env map[string]string) (issues []fault.Issue) {
 	}
 	for name, value := range env {
 		size += len(name) + len(value)
-		if !consoleName.MatchString(name) || strings.ContainsRune(value, 0) {
+		if !consoleName().MatchString(name) || strings.ContainsRune(value, 0) {
 			refuse("must be a name of letters, digits and _ and a value without NUL", "env", name)
 		}
 	}

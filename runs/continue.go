@@ -181,6 +181,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	if err != nil {
 		return order, err
 	}
+	spec.Argv = spec.keptWords(w, run, spec.Live.Driver)
 	live, err := spec.live(w, run)
 	if err != nil {
 		return order, err
@@ -198,7 +199,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 		return order, err
 	}
 	return session.Order{
-		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef, AgentID: run.AgentID, Provider: run.Provider,
+		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef, AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv,
 		RepoID: was.RepoID, WorkdirRel: was.WorkdirRel, TaskID: was.TaskID, MilestoneID: was.MilestoneID,
 		Worktree: cmp.Or(spec.Worktree, tree), InPlace: spec.InPlace, Budget: spec.Budget, Live: live, Env: spec.Env, ModelProfile: spec.ModelProfile, MonotonicMS: w.Env.Clock.MonotonicMS(),
 	}, nil

@@ -6,10 +6,12 @@ package runs
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/internal/redact"
 	"ac/runs/interaction"
 	runpolicy "ac/runs/policy"
 	"ac/runs/provider"
@@ -121,6 +123,9 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	if len(issues) > 0 {
 		return nil, fault.Invalid(issues...)
 	}
+	if err := s.hasWords(w, run, driver); err != nil {
+		return nil, err
+	}
 	rules, err := s.policy(w, run)
 	if err != nil {
 		return nil, err
@@ -137,6 +142,32 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	live.Workflow = s.Live.Workflow
 	live.DisplayText, live.DisplayMeta = s.Live.DisplayText, s.Live.DisplayMeta
 	return live, nil
+}
+
+// hasWords refuses an agent whose command line nobody named. Those of another machine are
+// looked for there.
+func (s LaunchSpec) hasWords(w *workspace.Workspace, run doc.Run, driver string) error {
+	if driver != session.DriverACP || len(s.Argv) > 0 || !s.Placement.Local() {
+		return nil
+	}
+	machine, err := w.Machine()
+	if err != nil {
+		return err
+	}
+	_, err = provider.LiveCall{Provider: run.Provider, Driver: driver, Model: s.Model}.Words(machine)
+	return err
+}
+
+// keptWords are the words that the newest session of an ACP agent was launched with, for
+// another session where no others are known. Words with a masked part are not kept.
+func (s LaunchSpec) keptWords(w *workspace.Workspace, run doc.Run, driver string) []string {
+	if run.Live == nil || run.Live.Driver != driver || run.Spec == nil || slices.ContainsFunc(run.Spec.Argv, redact.Masked) {
+		return nil
+	}
+	if !fault.Is(s.hasWords(w, run, driver), fault.NoAgentCommand) {
+		return nil
+	}
+	return run.Spec.Argv
 }
 
 // CommandTemplate is the command line in the document of a run's agent, nil for none. An

@@ -46,6 +46,7 @@ func Again(ctx context.Context, w *workspace.Workspace, project, runID string, p
 		Driver: run.Live.Driver, Interactive: &run.Live.Interactive, Mode: run.Live.Policy.Mode, Level: run.Live.Policy.PermissionLevel, Rules: &rules,
 		KeepOpen: &run.Live.KeepOpen,
 	}
+	spec.Argv = spec.keptWords(w, run, run.Live.Driver)
 	switch {
 	case prompt == nil:
 		spec.Prompt, err = keptPrompt(w, run)

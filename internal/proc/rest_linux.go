@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"os"
 	"strconv"
@@ -33,18 +34,21 @@ type part struct{ start, size uintptr }
 
 // unchangedParts reads a text as of /proc/self/smaps (proc(5)) and lists the parts of the
 // file that are not writable and hold nothing of the process's own: a loader may have written
-// into constants before it protected them.
+// into constants before it protected them. It makes no garbage of the some thousand lines,
+// which a process at rest would keep.
 func unchangedParts(smaps io.Reader, file string) (found []part) {
 	var last part // whose fields are being read
 	for lines := bufio.NewScanner(smaps); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
+		line := lines.Bytes()
+		first, rest, _ := bytes.Cut(line, []byte(" "))
 		switch {
-		case len(fields) > 0 && strings.Contains(fields[0], "-"): // START-END PERMS OFFSET DEV INODE PATH
+		case bytes.IndexByte(first, '-') >= 0: // START-END PERMS OFFSET DEV INODE PATH
 			last = part{}
-			if len(fields) > 5 && strings.HasSuffix(lines.Text(), " "+file) && !strings.Contains(fields[1], "w") {
-				last = rangeOf(fields[0])
+			perms, _, _ := bytes.Cut(rest, []byte(" "))
+			if end := len(line) - len(file); end > 0 && line[end-1] == ' ' && string(line[end:]) == file && bytes.IndexByte(perms, 'w') < 0 {
+				last = rangeOf(string(first))
 			}
-		case len(fields) > 1 && fields[0] == "Anonymous:" && fields[1] == "0" && last.size > 0:
+		case last.size > 0 && string(first) == "Anonymous:" && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("0 ")):
 			found = append(found, last)
 		}
 	}

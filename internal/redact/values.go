@@ -7,18 +7,28 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"ac/internal/lazyregexp"
 )
 
 // Mask stands in the place of a secret.
 const Mask = "[REDACTED]"
 
-// secretName matches names of variables whose values are secret.
-var secretName = lazyregexp.New(`(?i)(key|token|secret|passw|passphrase|credential|auth)|.+_(pwd|pat|creds|dsn|cookie)$`)
-
-// SecretName reports whether the value of a variable of this name is secret.
-func SecretName(name string) bool { return secretName().MatchString(name) }
+// SecretName reports whether the value of a variable of this name is secret: a word in it says
+// so, or its last part behind an underscore. Each process of a session asks it of its whole
+// environment, which a regular expression would take 36 KB for.
+func SecretName(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "\u017f", "s") // the long s is no other letter
+	for _, word := range []string{"key", "token", "secret", "passw", "passphrase", "credential", "auth"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	for _, part := range []string{"_pwd", "_pat", "_creds", "_dsn", "_cookie"} {
+		if before, ends := strings.CutSuffix(name, part); ends && before != "" && !strings.HasSuffix(before, "\n") {
+			return true
+		}
+	}
+	return false
+}
 
 // minSecret is the shortest value that is masked: shorter ones occur by chance.
 const minSecret = 4

@@ -57,6 +57,9 @@ func Compile(t reflect.Type) *Plan {
 			p.needed = p.needed || sf.Tag.Get("is") == "needed"
 		}
 	}
+	n := 0
+	eachField(t, nil, func(string, reflect.StructField) { n++ })
+	p.fields = make([]field, 0, n) // of hundreds of bytes each, for the life of the process
 	eachField(t, nil, func(name string, sf reflect.StructField) {
 		f := field{name: name, index: sf.Index, rule: parseRule(sf)}
 		if elem := element(sf.Type); elem.Kind() == reflect.Struct && elem != valueType {

@@ -74,7 +74,11 @@ func (t *Tree) begin() error {
 	case runtime.GOOS == "darwin" && !t.everywhere:
 		return errors.ErrUnsupported
 	}
-	watcher, err := fsnotify.NewBufferedWatcher(1024)
+	waiting := uint(1024)
+	if t.everywhere {
+		waiting = 16 // few files change seldom; each place takes 40 bytes
+	}
+	watcher, err := fsnotify.NewBufferedWatcher(waiting)
 	if err != nil {
 		return err
 	}

@@ -121,6 +121,15 @@ func (f *fakeCodex) advance() (gone bool) {
 		case "stuff":
 			f.message("stuffed")
 			time.Sleep(3 * time.Minute) // longer than any test
+		case "shut":
+			_ = os.Stdin.Close()
+			f.message("shut")
+			if rest == "and die" {
+				time.Sleep(300 * time.Millisecond) // what is said to it meanwhile finds no reader
+				fmt.Fprintln(os.Stderr, "out of luck")
+				return true
+			}
+			time.Sleep(3 * time.Minute) // longer than any test
 		case "bound":
 			f.message(f.bound)
 		case "servers":

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"ac/events"
@@ -187,6 +188,7 @@ func (c *conversation) callOff(name string) {
 // begin begins the handshake with an agent whose process was started.
 func (c *conversation) begin(stdin *os.File) {
 	c.post(func() {
+		c.callOff("input") // of the process before
 		c.stdin, c.driver = stdin, c.driverOf(c.order.Driver)
 		c.after("handshake", handshakeWithin, func() {
 			c.fail(agent.ReasonHandshake, fmt.Errorf("the agent did not finish its handshake within %s", handshakeWithin))
@@ -205,9 +207,17 @@ func (c *conversation) Send(frame []byte) error {
 	return durable.WriteAll(c.stdin, append(frame, '\n'))
 }
 
-// stuck fails the session of an agent that takes no frame.
+// stuck fails the session of an agent that takes no frame. The input of one that died is
+// closed, too: its end, which is told at once, says more.
 func (c *conversation) stuck(err error) {
-	c.fail(agent.ReasonStuck, fmt.Errorf("the agent does not read its input: %w", err))
+	fail := func() { c.fail(agent.ReasonStuck, fmt.Errorf("the agent does not read its input: %w", err)) }
+	switch {
+	case c.closing: // it is over already
+	case errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed):
+		c.after("input", closeAfter, fail)
+	default:
+		fail()
+	}
 }
 
 // tell queues an event, behind the lines that caused it.

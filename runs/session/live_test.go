@@ -372,6 +372,36 @@ func TestStuck(t *testing.T) {
 	}
 }
 
+// TestInputClosed: an agent that closes its input and lives is stuck. One that died, which
+// closes it too, is told as dead with its last words, also where something was said to it
+// before its death was noticed.
+func TestInputClosed(t *testing.T) {
+	t.Parallel()
+	for prompt, want := range map[string][2]string{
+		"shut":         {"does not read its input", "agent_stuck"},
+		"shut and die": {"before its turn was completed: out of luck", "agent_ended"},
+	} {
+		t.Run(prompt, func(t *testing.T) {
+			t.Parallel()
+			k := newStage(t).live(prompt, nil)
+			k.awaitSaid("shut")
+			_, err := session.Steer(k.ctx, k.w, k.record(k.order), session.SteerRequest{Text: "hello"})
+			if err != nil {
+				t.Errorf("its text was not taken: %v", err)
+			}
+			if record := k.end(); record.Status != doc.StatusFailed || !strings.Contains(record.Error, want[0]) {
+				t.Errorf("%s: %s", record.Status, record.Error)
+			}
+			if p := k.await(events.TurnEnded, nil); p.Reason != want[1] || p.Status != "failed" {
+				t.Errorf("%+v", p)
+			}
+			if p := k.await(events.SteerDiscarded, nil); p.Reason != "session_ended" {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
 // TestLiveEnds has a row for each way in which a live session ends.
 func TestLiveEnds(t *testing.T) {
 	t.Parallel()

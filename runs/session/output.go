@@ -24,7 +24,10 @@ import (
 )
 
 const (
-	readBlock = 64 << 10
+	// firstBlock is what is read of a pipe at once until that is too little: most agents
+	// print a line at a time, and there are many of them.
+	firstBlock = 4 << 10
+	readBlock  = 64 << 10
 	// maxBacklog is how many bytes of output may wait for the log before the
 	// pipes are no longer read.
 	maxBacklog = 4 << 20
@@ -307,11 +310,14 @@ type stream struct {
 // on a full pipe.
 func (r *recorder) pump(name string, from *os.File, to durable.File) error {
 	s := &stream{name: name, file: to, mask: r.secrets.Stream()}
-	buf := make([]byte, readBlock)
+	buf := make([]byte, firstBlock)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
 			r.take(s, s.mask.Next(buf[:n]))
+		}
+		if n == len(buf) && n < readBlock {
+			buf = make([]byte, readBlock)
 		}
 		if err == nil {
 			continue

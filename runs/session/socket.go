@@ -144,8 +144,7 @@ func NewSocket(ctx context.Context, random func(bytes int) string) (listener net
 	if err != nil {
 		return nil, "", "", err
 	}
-	var config net.ListenConfig
-	listener, err = config.Listen(ctx, "unix", file)
+	listener, err = proc.Listen(ctx, file)
 	return listener, dir, name, err
 }
 

@@ -271,8 +271,8 @@ func TestStartFails(t *testing.T) {
 		machine func(*doc.Machine)
 		want    string
 	}{
-		"no command line": {func(m *doc.Machine) { m.AgentCommands = nil }, "no command line is known"},
-		"no program":      {func(m *doc.Machine) { m.AgentCommands["acp_script"] = []string{"/nonexistent/agent"} }, "/nonexistent/agent"},
+		"no program":    {func(m *doc.Machine) { m.AgentCommands["acp_script"] = []string{"/nonexistent/agent"} }, "/nonexistent/agent"},
+		"no executable": {func(m *doc.Machine) { m.AgentCommands["acp_script"] = []string{"/etc/hostname"} }, "/etc/hostname"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -315,5 +315,49 @@ func TestStartFails(t *testing.T) {
 				t.Errorf("%q were said", got)
 			}
 		})
+	}
+}
+
+// TestStartWithoutWords: where nobody named the agent's command line, nothing is accepted, the
+// texts that were to begin the session are discarded with the reason, and the run stays as it
+// was, so that it can be started once the command line is named.
+func TestStartWithoutWords(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	k := talk{s, s.turnOf(session.DriverACP, "not said")}
+	working, err := s.w.Machine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) { m.AgentCommands = nil }); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := k.queueFor("say lost", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.startWaiting(nil); !fault.Is(err, fault.NoAgentCommand) {
+		t.Errorf("%v", err)
+	}
+	if p := k.await(events.SteerDiscarded, nil); p.SteerID != lost.SteerID || p.Reason != "refused" || !strings.Contains(p.Error, "no command line is known") {
+		t.Errorf("%+v", p)
+	}
+	if run, err := runs.Load(s.w, s.project, k.order.RunID); err != nil || run.Status != doc.StatusRunning {
+		t.Errorf("%s (%v)", run.Status, err)
+	}
+	if err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) { m.AgentCommands = working.AgentCommands }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.queueFor("say later", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.startWaiting(nil); err != nil {
+		t.Fatal(err)
+	}
+	if record := k.end(); record.Status != doc.StatusEnded {
+		t.Errorf("%s: %s", record.Status, record.Error)
+	}
+	if got := k.said(); !slices.Equal(got, []string{"say later"}) {
+		t.Errorf("%q were said", got)
 	}
 }

@@ -1,0 +1,59 @@
+//go:build !windows
+
+package proc
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestListen connects to a socket, and shows that its file goes with its listener and that one
+// name is taken once.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "l") // the name of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	file := filepath.Join(dir, "s.sock")
+	l, err := Listen(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(t.Context(), file); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("a second one: %v", err)
+	}
+	said := make(chan error, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err == nil {
+			_, err = conn.Write([]byte("hello"))
+			err = errors.Join(err, conn.Close())
+		}
+		said <- err
+	}()
+	conn, err := net.Dial("unix", file) //nolint:noctx // it is there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	text, err := io.ReadAll(conn)
+	if err := errors.Join(err, <-said); err != nil || string(text) != "hello" {
+		t.Errorf("%q (%v)", text, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its file: %v", err)
+	}
+	if _, err := Listen(t.Context(), filepath.Join(dir, "none", "s.sock")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no folder: %v", err)
+	}
+}
