@@ -50,7 +50,7 @@ type Spec struct {
 	Deliver func(ctx context.Context, e Event) error
 	// Grown, where it is set, is told whenever a log that is asked for grew, by
 	// whomever, and no event is read. It must not block.
-	Grown func()
+	Grown func(project, run string)
 
 	// beside runs from the start of the subscription to its end; an error ends it.
 	beside func(ctx context.Context) error

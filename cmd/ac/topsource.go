@@ -29,6 +29,10 @@ const (
 	topCostDays = 14
 	// glanced is for how long a look at the health holds.
 	glanced = time.Minute
+	// flooded is for how long the output of a run is gathered that prints more than unreadable
+	// lines meanwhile, which nobody reads: only a few pictures of it are drawn.
+	flooded    = 250 * time.Millisecond
+	unreadable = 100
 	// keptLines is how much of a transcript the screen keeps, in lines.
 	keptLines = 2000
 )
@@ -47,7 +51,7 @@ type topSource struct {
 
 func newTopSource(c *call) *topSource {
 	base := *c
-	base.color, base.noPager, base.asJSON = "never", true, false
+	base.color, base.noPager, base.asJSON, base.pace = "never", true, false, gathered
 	return &topSource{base: base, seen: map[string]company.NeedResult{}, talks: map[string]company.TalkRow{}}
 }
 
@@ -150,7 +154,11 @@ func (t *topSource) Watch(ctx context.Context, id string, send func([]top.Line))
 			case <-tail.news:
 			}
 			send(tail.lines())
-			_ = pauseFor(ctx, gathered)
+			rest := gathered
+			if tail.cameSince() > unreadable {
+				rest = flooded
+			}
+			_ = pauseFor(ctx, rest)
 		}
 	})
 	_, err = c.shown(ctx, &row, 0, keptLines, tail, tail)
@@ -167,6 +175,7 @@ type tailLines struct {
 
 	mu   sync.Mutex
 	text []byte
+	came int // lines since the last look
 }
 
 // Write keeps text and never fails.
@@ -174,6 +183,7 @@ func (l *tailLines) Write(text []byte) (int, error) {
 	const most = 1 << 20
 	l.mu.Lock()
 	l.text = append(l.text, text...)
+	l.came += bytes.Count(text, []byte("\n"))
 	if len(l.text) > 2*most {
 		l.text = append([]byte(nil), l.text[len(l.text)-most:]...)
 	}
@@ -189,15 +199,24 @@ func (l *tailLines) lines() []top.Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := bytes.TrimSuffix(l.text, []byte("\n"))
-	parts := bytes.Split(text[tailAt(text, keptLines):], []byte("\n"))
+	parts := strings.Split(string(text[tailAt(text, keptLines):]), "\n")
 	lines := make([]top.Line, len(parts))
 	for i, p := range parts {
-		lines[i] = top.Line{Text: strings.TrimSuffix(string(p), "\r")}
+		lines[i] = top.Line{Text: strings.TrimSuffix(p, "\r")}
 		if strings.HasPrefix(lines[i].Text, "? ") {
 			lines[i].Colour = terminal.BoldYellow
 		}
 	}
 	return lines
+}
+
+// cameSince is how many lines came since the last look.
+func (l *tailLines) cameSince() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	came := l.came
+	l.came = 0
+	return came
 }
 
 // tailAt is where the last n lines of a text begin.
