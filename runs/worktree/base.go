@@ -167,8 +167,14 @@ func Unfiltered(ctx context.Context, environ []string, dir, commit string) (name
 	if err != nil {
 		return nil, err
 	}
-	g.stdin = changed
-	text, err := g.run(ctx, lookLimit, 4*maxLanding, "check-attr", "-z", "--stdin", "filter")
+	return g.filtered(ctx, drivers, changed)
+}
+
+// filtered are those files of a list, a NUL behind each, that pass through one of the filters.
+func (g *git) filtered(ctx context.Context, drivers []string, list []byte) (names []string, err error) {
+	at := *g
+	at.stdin = list
+	text, err := at.run(ctx, lookLimit, 4*maxLanding, "check-attr", "-z", "--stdin", "filter")
 	for found := fields(text); len(found) > 2; found = found[3:] {
 		if slices.Contains(drivers, found[2]) {
 			names = append(names, found[0])
