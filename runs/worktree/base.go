@@ -23,7 +23,18 @@ func Head(ctx context.Context, environ []string, root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+	return g.head(ctx)
+}
+
+// head is the commit that is checked out.
+func (g *git) head(ctx context.Context) (string, error) {
+	commit, err := g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+	if err != nil && ctx.Err() == nil {
+		if branch, broken := g.line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); broken == nil {
+			err = fmt.Errorf("branch %s of %s has no commit yet: %w", branch, g.dir, err)
+		}
+	}
+	return commit, err
 }
 
 // Commit is the commit that a name stands for in a repository, "" for HEAD.

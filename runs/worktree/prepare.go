@@ -177,7 +177,7 @@ func Look(ctx context.Context, environ []string, root string) (State, error) {
 	if err != nil {
 		return state, err
 	}
-	if state.HeadSHA, err = g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD"); err != nil {
+	if state.HeadSHA, err = g.head(ctx); err != nil {
 		return state, err
 	}
 	if state.Dirty, err = g.changed(ctx); err != nil || !state.Dirty {
