@@ -5,9 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -314,26 +312,6 @@ func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
 	}
 	lines, err := c.chart(&schedule.Plan, 0)
 	return linesOf(strings.Join(lines, "\n")), err
-}
-
-// Cost is what was used today and in the last days, by day and by agent.
-func (t *topSource) Cost(ctx context.Context, width int) (lines []top.Line, err error) {
-	c := t.call(ctx, io.Discard)
-	report, err := c.usage(topCostDays)
-	if err != nil {
-		return nil, err
-	}
-	for _, by := range []string{"day", "agent"} {
-		rows := costRows(&report, by)
-		if len(rows) == 0 {
-			return []top.Line{{Text: fmt.Sprintf("Nothing was used in the last %d days.", topCostDays)}}, nil
-		}
-		for _, line := range costTable(by, rows, &report, width, terminal.Unicode(os.Getenv)).Lines(width, false) {
-			lines = append(lines, top.Line{Text: line})
-		}
-		lines = append(lines, top.Line{})
-	}
-	return lines, nil
 }
 
 // Messages are the last messages of a conversation.
