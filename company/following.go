@@ -98,7 +98,7 @@ func (c *Company) anyHub() (hub *feed.Hub, release func()) {
 // Watch calls changed after every change, by any process, of what a screen of a
 // project shows, until stop is called. changed must not block.
 func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
-	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: changed})
+	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (c *Company) WatchJobs(ctx context.Context, project string, changed func())
 	if err := checkIDs(namedText{"project_id", project}); err != nil {
 		return nil, err
 	}
-	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: changed})
+	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
 	if err != nil {
 		return nil, err
 	}

@@ -81,9 +81,14 @@ func (c *Company) olderRuns(ctx context.Context, p ReadRoomParams) (result ReadR
 		if result.More = len(list.Rows) > p.Limit; result.More {
 			list.Rows = list.Rows[:p.Limit]
 		}
+		jobs, err := m.Attempts()
+		if err != nil {
+			return err
+		}
 		changes = changes[:0]
 		for i := range list.Rows {
-			changes = append(changes, c.roomRun(ctx, &list.Rows[i], 0))
+			r := &list.Rows[i]
+			changes = append(changes, c.roomRun(ctx, r, 0, jobs[index.RunKey{ProjectID: r.ProjectID, RunID: r.RunID}]))
 		}
 		return nil
 	})

@@ -291,3 +291,56 @@ func (b bystander) freshRoom() map[room.Key]map[string]string {
 	}
 	return rows
 }
+
+// TestRoomNamesJobs: the row of a run that is an attempt of a job names the job, also in a page
+// of older runs.
+func TestRoomNamesJobs(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	run, other := b.run(), b.run()
+	r := b.follow()
+	r.settled("itself", r.same)
+	if got := r.field(room.TableRuns, run, "job"); got != "" {
+		t.Errorf("a run without a job has %s", got)
+	}
+	at := "2026-11-20T15:02:47.930Z"
+	b.write("work/projects/"+b.project+"/jobs/job_1/job.yaml", "schema_version: 1\ntype: job_record\njob: {job_id: job_1, worker_kind: codex, worker_agent_id: a, workspace_dir: /x, project_id: "+b.project+
+		", goal: g, constraints: [], deliverables: [], permission_level: read-only, context_refs: []}\ncreated_at: "+at+"\nupdated_at: "+at+
+		"\nstatus: running\ncancellation_requested: false\ncurrent_attempt: 1\nattempts:\n  - {attempt: 1, run_id: "+run+
+		", context_pack_id: c, session_ref: s, worker_kind: codex, worker_agent_id: a, provider: codex, started_at: "+at+", status: running}\n")
+	r.settled("the job of its run", func() bool { return r.field(room.TableRuns, run, "job") == `"job_1"` && r.same() })
+	b.must("run.discard", `{"workspace_dir":"DIR","project_id":"PROJECT","run_id":"`+run+`"}`)
+	r.settled("the end of the run", func() bool { return r.field(room.TableRuns, run, "status") == `"stopped"` })
+	if got := r.field(room.TableRuns, run, "job"); got != `"job_1"` {
+		t.Errorf("after its end the job of the run is %s", got)
+	}
+	older := b.must("room.read", `{"workspace_dir":"DIR","before":"2999-01-01T00:00:00Z"}`)
+	if !strings.Contains(older, `"job":"job_1"`) || strings.Count(older, `"job":`) != 1 || !strings.Contains(older, other) {
+		t.Errorf("a page of runs: %s", older)
+	}
+}
+
+// TestRoomHeedsEvents: what only the log of a run says reaches the tables, and so does the log
+// that another one took the place of.
+func TestRoomHeedsEvents(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	run := b.run()
+	r := b.follow()
+	r.settled("itself", r.same)
+	name := "work/projects/" + b.project + "/runs/" + run + "/events.jsonl"
+	before := b.log(run)
+	event := func(kind, payload string) string {
+		return fmt.Sprintf(`{"type":%q,"run_id":%q,"session_ref":"s","ts_wallclock":"2026-11-20T15:00:01.000Z","payload":%s}`+"\n", kind, run, payload)
+	}
+	raw := event("provider.raw", `{"stream":"stdout","chunk":"x\n"}`)
+	b.write(name, before+strings.Repeat(raw, 200))
+	r.settled("what it printed", r.same)
+	broken := func() bool { return r.field(room.TableNeeds, "broken_log:"+run, "kind") == `"broken_log"` }
+	b.write(name, before+strings.Repeat(raw, 200)+event("run.log_tampered", `{}`)+raw)
+	r.settled("what only its log says", broken)
+	b.write(name, before)
+	r.settled("the log that was put back", func() bool { return !broken() && r.same() })
+	b.write(name, before+"no event\n")
+	r.settled("a line that is no event", broken)
+}

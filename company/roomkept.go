@@ -29,8 +29,10 @@ type keptRoom struct {
 	watched []string // folders of documents; they and unwatch are of follow, then of keep
 	unwatch func()
 
-	updating sync.Mutex // serializes updates
-	mu       sync.Mutex // guards what follows
+	updating sync.Mutex               // serializes updates; guards the next two
+	seen     map[index.RunKey]readLog // the log of each run that was read
+	jobs     map[index.RunKey]string  // of which job a run is an attempt, as of the last tables
+	mu       sync.Mutex               // guards what follows
 	room     *room.Room
 	meta     room.Meta           // of the last tables
 	counts   []room.Change       // of the last tables, without what is quiet
@@ -43,7 +45,7 @@ type keptRoom struct {
 
 func newKeptRoom(c *Company, limit int) *keptRoom {
 	return &keptRoom{
-		c: c, limit: limit, began: clock.Stamp(c.w.Env.Clock.Now()), room: room.New(c.w.Env.IDs.Hex(epochBytes)), changed: make(chan struct{}), spoke: map[string]lastWord{}, ready: make(chan struct{}),
+		c: c, limit: limit, began: clock.Stamp(c.w.Env.Clock.Now()), room: room.New(c.w.Env.IDs.Hex(epochBytes)), changed: make(chan struct{}), spoke: map[string]lastWord{}, seen: map[index.RunKey]readLog{}, ready: make(chan struct{}),
 		news: &pendingNews{roomNews: roomNews{dirty: map[index.RunKey]bool{}}, wake: make(chan struct{}, 1)},
 	}
 }
@@ -58,26 +60,14 @@ const epochBytes = 4
 func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 	k.updating.Lock()
 	defer k.updating.Unlock()
-	var changes []room.Change
-	var tables snapshot.RoomTables
-	err := k.c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
-		if changes, err = k.runs(ctx, m, news); err != nil || !news.tables && !news.whole {
-			return err
-		}
-		read, err := k.c.readPositions(person)
-		if err != nil {
-			return err
-		}
-		tables, err = m.RoomTables(snapshot.RoomReader{ID: person, Read: read}, k.c.all.version)
-		return err
-	})
+	changes, tables, whole, err := k.look(ctx, news)
 	if err != nil {
 		return err
 	}
 	serves, diagnosis := k.c.all.facts(k.c.w.Dir())
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if news.whole {
+	if whole {
 		changes = k.room.Whole(room.TableRuns, changes)
 	}
 	if tables != nil {
@@ -96,6 +86,44 @@ func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 		}
 	}
 	return k.apply(changes)
+}
+
+// look reads the rows that the news are about: those of runs, all of them where whole, and the
+// other tables where the news are of them. It is called while updating is held.
+func (k *keptRoom) look(ctx context.Context, asked roomNews) (changes []room.Change, tables snapshot.RoomTables, whole bool, err error) {
+	var rows []snapshot.MonitorRow
+	var news roomNews
+	err = k.c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+		news, tables = asked, nil
+		if err := k.heedLogs(m, &news); err != nil {
+			return err
+		}
+		others := news.tables || news.whole
+		if others {
+			if k.jobs, err = m.Attempts(); err != nil {
+				return err
+			}
+		}
+		if rows, changes, err = k.runs(ctx, m, news); err != nil || !others {
+			return err
+		}
+		read, err := k.c.readPositions(person)
+		if err != nil {
+			return err
+		}
+		tables, err = m.RoomTables(snapshot.RoomReader{ID: person, Read: read}, k.c.all.version)
+		return err
+	})
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if news.whole {
+		clear(k.seen)
+	}
+	for i := range rows {
+		k.seen[index.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}] = readLogOf(&rows[i])
+	}
+	return changes, tables, news.whole, nil
 }
 
 // hasMore keeps whether there are runs that the room does not have.
@@ -141,27 +169,26 @@ func (k *keptRoom) behind(cause error) error {
 
 // runs are the rows of the dirty runs; with whole of all that live, that a need names, and
 // of the newest.
-func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (changes []room.Change, err error) {
+func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (rows []snapshot.MonitorRow, changes []room.Change, err error) {
 	open, err := m.Interactions(snapshot.InteractionQuery{State: snapshot.InteractionsOpen, Limit: math.MaxInt32})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	waiting := map[string]int{}
 	for i := range open.Interactions {
 		waiting[open.Interactions[i].RunID]++
 	}
-	var rows []snapshot.MonitorRow
 	dirty := news.dirty
 	if news.whole {
 		list, err := m.RunList(snapshot.RunQuery{Most: k.kept()})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		rows = list.Rows
 		k.hasMore(list.Total > len(rows))
 		found, err := m.Needs("")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		dirty = map[index.RunKey]bool{}
 		for _, n := range found.Open {
@@ -176,7 +203,7 @@ func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (c
 	for key := range dirty {
 		row, known, err := m.OneRun(key)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if known {
 			rows = append(rows, row)
@@ -185,9 +212,10 @@ func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (c
 		}
 	}
 	for i := range rows {
-		changes = append(changes, k.c.roomRun(ctx, &rows[i], waiting[rows[i].RunID]))
+		job := k.jobs[index.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}]
+		changes = append(changes, k.c.roomRun(ctx, &rows[i], waiting[rows[i].RunID], job))
 	}
-	return changes, nil
+	return rows, changes, nil
 }
 
 // kept is how many of the newest runs the room has.

@@ -10,6 +10,7 @@ import (
 	"ac/events"
 	"ac/feed"
 	"ac/index"
+	"ac/snapshot"
 	"ac/workspace"
 )
 
@@ -49,20 +50,49 @@ func (n *pendingNews) take() roomNews {
 // none reports whether there is no news.
 func (n roomNews) none() bool { return len(n.dirty) == 0 && !n.tables && !n.whole }
 
+// heedLogs adds to the news what the new events of the dirty runs may have changed. They were
+// read into the index anyway: nobody else reads them for the room.
+func (k *keptRoom) heedLogs(m *snapshot.View, news *roomNews) error {
+	for key := range news.dirty {
+		if news.whole {
+			return nil
+		}
+		row, known, err := m.OneRun(key)
+		if err != nil {
+			return err
+		}
+		before := k.seen[key]
+		if now := readLogOf(&row); known && (now.seq < before.seq || now.faults < before.faults) {
+			news.whole = true // the log is another one
+			continue
+		} else if now.faults > before.faults {
+			news.tables = true
+		}
+		types, err := m.TypesAfter(key, before.seq, events.ProviderRaw, events.UsageReported) // of those its own row only
+		if err != nil {
+			return err
+		}
+		news.tables = news.tables || len(types) > 0
+		news.whole = news.whole || slices.Contains(types, events.RunStarted) // it enters the newest
+	}
+	return nil
+}
+
+// readLog is how far the log of a run was read: its last event, and how many lines are none.
+type readLog struct{ seq, faults int64 }
+
+func readLogOf(row *snapshot.MonitorRow) readLog {
+	read := readLog{faults: row.ParseErrors}
+	if row.LastEvent != nil {
+		read.seq = row.LastEvent.Seq
+	}
+	return read
+}
+
 // follow listens to the logs and the documents of the workspace, until stop is called.
 func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
-	unfollow, err := k.c.subscribe(ctx, feed.Spec{Deliver: func(_ context.Context, e feed.Event) error {
-		k.news.add(func(n *roomNews) {
-			n.dirty[index.RunKey{ProjectID: e.Project, RunID: e.Run}] = true
-			switch events.Text(e.Raw, "type") {
-			case events.ProviderRaw, events.UsageReported: // its own row only
-			case events.RunStarted:
-				n.whole = true // it enters the newest
-			default:
-				n.tables = true
-			}
-		})
-		return nil
+	unfollow, err := k.c.subscribe(ctx, feed.Spec{Grown: func(project, run string) {
+		k.news.add(func(n *roomNews) { n.dirty[index.RunKey{ProjectID: project, RunID: run}] = true })
 	}})
 	if err != nil {
 		return nil, err

@@ -20,11 +20,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// roomRun is the row of a run. waiting is how many requests of its agent are open.
-func (c *Company) roomRun(ctx context.Context, m *snapshot.MonitorRow, waiting int) room.Change {
+// roomRun is the row of a run. waiting is how many requests of its agent are open, job that of
+// which it is an attempt, "" for none.
+func (c *Company) roomRun(ctx context.Context, m *snapshot.MonitorRow, waiting int, job string) room.Change {
 	row := room.Run{
 		Project: m.ProjectID, Agent: m.AgentID, Provider: m.Provider, Status: m.RunStatus, At: m.CreatedAt, Tk: "none", Ck: "none",
-		Flags: roomFlags(m), Open: waiting, RetryOf: m.RetryOf, Sessions: 1,
+		Flags: roomFlags(m), Open: waiting, Job: job, RetryOf: m.RetryOf, Sessions: 1,
 	}
 	if m.LastEvent != nil {
 		row.Seq = m.LastEvent.Seq

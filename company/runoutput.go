@@ -6,7 +6,6 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"ac/events"
 	"ac/feed"
 	"ac/runs/transcript"
 )
@@ -64,10 +63,8 @@ type outputText struct {
 
 func (o *outputText) take(seq int64, event []byte) {
 	if o.raw {
-		if events.Type(event) == events.ProviderRaw {
-			if _, chunk, ok := transcript.Output(event); ok {
-				o.text = append(o.text, chunk...)
-			}
+		if _, _, chunk, ok := transcript.Output(event, nil); ok {
+			o.text = append(o.text, chunk...)
 		}
 		return
 	}

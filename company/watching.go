@@ -14,6 +14,7 @@ import (
 	"ac/runs"
 	"ac/runs/session"
 	"ac/runs/transcript"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -214,8 +215,10 @@ type RawRunParams struct {
 	// Settled is called once what there is has been told, nil for nobody.
 	Settled func() `json:"-"`
 	// Told gets what the agent printed, of each stream in its order; its error ends the
-	// watch.
+	// watch. A piece is valid until it returns.
 	Told func(stream string, chunk []byte) error `json:"-"`
+	// Pace is how long what comes is gathered, 0 for not at all.
+	Pace time.Duration `json:"-"`
 }
 
 // WatchRaw follows what the agent of a run prints, until the run is over, ctx ends, or Told
@@ -226,7 +229,7 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 		return result, err
 	}
 	grown := make(chan struct{}, 1)
-	stop, err := c.subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, Grown: func() {
+	stop, err := c.subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, Grown: func(_, _ string) {
 		select {
 		case grown <- struct{}{}:
 		default: // it is going to be read
@@ -241,7 +244,7 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 	if err := c.reconcile(ctx, run); err != nil {
 		return result, err
 	}
-	r := rawReader{company: c, run: run, at: p.Since, told: p.Told, status: doc.StatusRunning}
+	r := rawReader{workspace: c.w, at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), told: p.Told, status: doc.StatusRunning}
 	for settled := false; ; settled = true {
 		status, over := c.overByRecord(run) // before the log is read, which has all that led to it
 		err := r.read(ctx)
@@ -261,6 +264,9 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
+		if err == nil && p.Pace > 0 && !pause(ctx, p.Pace) {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return result, err
 		}
@@ -269,36 +275,26 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 
 // rawReader reads what an agent printed.
 type rawReader struct {
-	company *Company
-	run     NamedRun
-	at      int64
-	told    func(stream string, chunk []byte) error
-	status  string
+	workspace *workspace.Workspace
+	at        *feed.Place
+	told      func(stream string, chunk []byte) error
+	status    string
+	chunk     []byte // memory for the next one
 }
 
 // read tells all that there is behind its place.
 func (r *rawReader) read(ctx context.Context) error {
-	for more := true; more; {
-		page, err := r.company.all.logs.Replay(ctx, r.company.w, feed.PageSpec{Project: r.run.ProjectID, Run: r.run.RunID, Since: r.at, Limit: 1000})
-		if err != nil {
-			return err
+	return r.at.Lines(ctx, r.workspace, func(_ int64, line []byte) error {
+		kind, stream, chunk, ok := transcript.Output(line, r.chunk)
+		switch {
+		case ok:
+			r.chunk = chunk[:0]
+			return r.told(stream, chunk)
+		case events.Terminal(kind):
+			r.status = strings.TrimPrefix(kind, "run.")
+		case kind == events.RunContinued || kind == events.RunExecuting:
+			r.status = doc.StatusRunning
 		}
-		for _, e := range page.Events {
-			switch kind := events.Type(e.Event); {
-			case kind == events.ProviderRaw:
-				if stream, chunk, ok := transcript.Output(e.Event); ok {
-					err = r.told(stream, chunk)
-				}
-			case events.Terminal(kind):
-				r.status = strings.TrimPrefix(kind, "run.")
-			case kind == events.RunContinued || kind == events.RunExecuting:
-				r.status = doc.StatusRunning
-			}
-			if err != nil {
-				return err
-			}
-		}
-		r.at, more = page.Next, page.More
-	}
-	return nil
+		return nil
+	})
 }

@@ -23,7 +23,7 @@ func Glance(ctx context.Context, p Patient) []Check {
 		p.findings = sync.OnceValue(p.validate)
 		return []Check{p.schema(ctx)}
 	}
-	return []Check{p.machineConfig(ctx), p.locks(ctx), p.journal(ctx), p.nearLeftovers(ctx), p.space(ctx)}
+	return append([]Check{p.machineConfig(ctx), p.locks(ctx), p.journal(ctx), p.nearLeftovers(ctx), p.space(ctx)}, p.builds(ctx)...)
 }
 
 // space is a finding where little space is left.

@@ -97,7 +97,7 @@ func (p Patient) examinations() []examination {
 	if p.Workspace != nil {
 		list = append(list,
 			one(p.references, "references"), one(p.locks, "locks"), one(p.journal, "journal"), one(p.leftovers, "leftovers"), one(p.sessions, "sessions"), one(p.chains, "events.chain"), one(p.heartbeat, "heartbeat.config"),
-			examination{[]string{"heartbeat.hierarchy"}, p.hierarchy}, examination{[]string{"usage.statements"}, p.statements}, examination{[]string{"runs.new"}, p.newRuns},
+			examination{[]string{"heartbeat.hierarchy"}, p.hierarchy}, examination{[]string{"usage.statements"}, p.statements}, examination{[]string{"runs.new"}, p.newRuns}, examination{[]string{"sessions.build"}, p.builds},
 			examination{[]string{"hub.files", "hub.attempts", "hub.durability"}, p.machines},
 		)
 	}

@@ -50,7 +50,7 @@ type Spec struct {
 	Deliver func(ctx context.Context, e Event) error
 	// Grown, if it is set, is called whenever a watched log grew, by
 	// whomever, and no event is read. It must not block.
-	Grown func()
+	Grown func(project, run string)
 
 	// beside runs from the start of the subscription to its end; an error ends it.
 	beside func(ctx context.Context) error

@@ -62,10 +62,7 @@ func (g *Logs) Replay(ctx context.Context, ws *workspace.Workspace, spec PageSpe
 		return page, fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
 	}
 	if spec.Since > page.Head {
-		return page, fault.New(fault.CursorAhead, "the log of run %s ends at %d, before %d", spec.Run, page.Head, spec.Since).
-			With(struct {
-				HeadSeq int64 `json:"head_seq"`
-			}{page.Head})
+		return page, ahead(spec.Run, page.Head, spec.Since)
 	}
 	end := page.Head
 	if spec.Until != nil {
@@ -76,6 +73,13 @@ func (g *Logs) Replay(ctx context.Context, ws *workspace.Workspace, spec PageSpe
 	}
 	page.More = page.Next < end
 	return page, nil
+}
+
+// ahead is the error of one who had more of a log than there is.
+func ahead(run string, head, since int64) error {
+	return fault.New(fault.CursorAhead, "the log of run %s ends at %d, before %d", run, head, since).With(struct {
+		HeadSeq int64 `json:"head_seq"`
+	}{head})
 }
 
 // end is the number of the last line.

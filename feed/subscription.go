@@ -188,7 +188,7 @@ func (s *subscription) mark(ws *workspace.Workspace, key logKey, before front) {
 		return
 	}
 	if s.spec.Grown != nil {
-		s.spec.Grown()
+		s.spec.Grown(key.project, key.run)
 		return
 	}
 	p := logRef{ws.Dir(), key}

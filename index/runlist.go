@@ -33,6 +33,21 @@ func (v *View) ListedRun(key RunKey) (*ListedRun, error) {
 	return &list[0], nil
 }
 
+// TypesAfter lists the types of the events that a run has behind a seq, without some of them.
+func (v *View) TypesAfter(key RunKey, seq int64, except ...string) ([]string, error) {
+	runs, err := query(v, "SELECT id FROM ac_runs WHERE run_id=? AND project_id=?", []any{key.RunID, key.ProjectID}, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	args := []any{eventKey(runs[0], seq), eventKey(runs[0]+1, 0)}
+	for _, word := range except {
+		args = append(args, word)
+	}
+	none := strings.TrimPrefix(strings.Repeat(",?", len(except)), ",")
+	return query(v, `SELECT word FROM ac_words WHERE id IN (SELECT type FROM ac_events WHERE id>? AND id<?
+ AND type NOT IN (SELECT id FROM ac_words WHERE word IN (`+none+`)))`, args, func(rows *sql.Rows, word *string) error { return rows.Scan(word) })
+}
+
 const listed = "SELECT " + runColumns + ", " + statsColumns + ", COALESCE(s.session_ref,''), COALESCE(s.retry_of,'') FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
 func scanListed(rows *sql.Rows, l *ListedRun) error {

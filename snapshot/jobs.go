@@ -1,10 +1,12 @@
 package snapshot
 
-// The number of jobs by status.
+// Jobs: how many there are by status, and which runs are their attempts.
 
 import (
 	"path"
 
+	"ac/heartbeat/job"
+	"ac/index"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -44,4 +46,41 @@ func countJobs(w *workspace.Workspace, project string) (n JobCounts) {
 		}
 	}
 	return n
+}
+
+// jobsOf are the records of a project's jobs. They belong to the view.
+func (m *View) jobsOf(project string) ([]doc.Job, error) {
+	if list, read := m.jobs[project]; read {
+		return list, nil
+	}
+	list, err := job.All(m.w, project)
+	if err != nil {
+		return nil, err
+	}
+	if m.jobs == nil {
+		m.jobs = map[string][]doc.Job{}
+	}
+	m.jobs[project] = list
+	return list, nil
+}
+
+// Attempts names the job of each run that is an attempt of one.
+func (m *View) Attempts() (map[index.RunKey]string, error) {
+	projects, err := workspace.Dirs(m.w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return nil, err
+	}
+	of := map[index.RunKey]string{}
+	for _, project := range projects {
+		list, err := m.jobsOf(project)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			for _, attempt := range list[i].Attempts {
+				of[index.RunKey{ProjectID: project, RunID: attempt.RunID}] = list[i].Job.JobID
+			}
+		}
+	}
+	return of, nil
 }

@@ -45,9 +45,10 @@ type View struct {
 	taken   Header
 	indexed IndexState
 
-	partly   bool          // logs are to be checked
-	sessions []doc.Session // read once, on first use
-	projects []ProjectRow  // like sessions
+	partly   bool                 // logs are to be checked
+	sessions []doc.Session        // read once, on first use
+	projects []ProjectRow         // like sessions
+	jobs     map[string][]doc.Job // by project, each read once, on first use
 	watched  map[page][]index.MonitoredRun
 }
 

@@ -240,7 +240,7 @@ func (a attemptsOf) counts(project, run string) (bool, error) {
 	of, known := a.known[project]
 	if !known {
 		of = map[string]bool{}
-		jobs, err := job.All(a.m.w, project)
+		jobs, err := a.m.jobsOf(project)
 		if err != nil {
 			return false, err
 		}

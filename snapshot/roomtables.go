@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ac/governance/needs"
-	"ac/heartbeat/job"
 	"ac/index"
 	"ac/internal/clock"
 	"ac/snapshot/room"
@@ -192,10 +191,11 @@ const oldJobs = 20
 // jobs are the jobs that are not over, and the newest others.
 func (t *roomTables) jobs() error {
 	for project := range t.projects {
-		all, err := job.All(t.w, project)
+		all, err := t.jobsOf(project)
 		if err != nil {
 			return err
 		}
+		all = slices.Clone(all)
 		slices.SortFunc(all, func(a, b doc.Job) int { return newer(a.CreatedAt, b.CreatedAt) })
 		over := 0
 		for i := range all {

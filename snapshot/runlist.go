@@ -125,3 +125,8 @@ func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) 
 func (m *View) RunsSince(project string, since int64) (map[string]int, error) {
 	return m.view.RunsSince(project, since)
 }
+
+// TypesAfter lists the types of the events that a run has behind a seq, without some of them.
+func (m *View) TypesAfter(key index.RunKey, seq int64, except ...string) ([]string, error) {
+	return m.view.TypesAfter(key, seq, except...)
+}

@@ -165,7 +165,7 @@ func (m *View) UsageSeries(q SeriesQuery) (s Series, err error) {
 	if err := m.nameSeries(&s, q, keys); err != nil {
 		return s, err
 	}
-	s.Budgets, err = m.seriesBudgets(q.ProjectID)
+	s.Budgets, err = m.Budgets(q.ProjectID)
 	return s, err
 }
 
@@ -321,8 +321,8 @@ func (m *View) eachTask(project string, visit func(doc.Task)) error {
 	return nil
 }
 
-// seriesBudgets are the budgets of a project and its tasks; of all projects if it is "".
-func (m *View) seriesBudgets(project string) (list []SeriesBudget, err error) {
+// Budgets are the budgets of a project and its tasks; of all projects if it is "".
+func (m *View) Budgets(project string) (list []SeriesBudget, err error) {
 	list = []SeriesBudget{}
 	add := func(scope, id, name string, b *doc.Budget) {
 		if b == nil {

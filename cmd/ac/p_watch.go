@@ -93,7 +93,7 @@ func (c *call) shown(ctx context.Context, row *company.RunRow, since int64, tail
 		}
 		return err
 	}
-	result, err := company.Do(ctx, c.all, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, Since: since, Told: told})
+	result, err := company.Do(ctx, c.all, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, Since: since, Told: told, Pace: c.pace})
 	return result.Status, err
 }
 

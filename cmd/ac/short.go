@@ -71,7 +71,8 @@ type call struct {
 	all *company.Host
 	now time.Time
 
-	columns int // the width that texts are made for, 0 for that of stdout
+	columns int           // the width that texts are made for, 0 for that of stdout
+	pace    time.Duration // for how long the output of a run that is watched is gathered
 }
 
 // short completes a short command: its options, and its context, which is found before it

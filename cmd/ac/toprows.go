@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"ac/internal/clock"
 	"ac/internal/terminal"
 	"ac/snapshot/room"
+	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // roomTables are the rows of the room, as its frames made them.
@@ -81,6 +84,7 @@ func (t *roomTables) room() (shown top.Room, err error) {
 	names, asks := map[string]string{}, map[string]string{}
 	var runKeys, needKeys []room.Key
 	today := snapshotToday{}
+	people := map[string]room.Person{}
 	for key, kept := range t.rows {
 		switch key.Table {
 		case room.TableRuns:
@@ -93,7 +97,7 @@ func (t *roomTables) room() (shown top.Room, err error) {
 				return shown, err
 			}
 			names[key.ID] = p.Name
-			shown.Agents = append(shown.Agents, p.Name)
+			people[key.ID] = p
 		case room.TableProjects:
 			p, err := read[room.Project](kept)
 			if err != nil {
@@ -102,7 +106,7 @@ func (t *roomTables) room() (shown top.Room, err error) {
 			today.add(p)
 		}
 	}
-	slices.Sort(shown.Agents)
+	shown.Agents = taskable(people)
 	if shown.Needs, err = t.needs(needKeys, names, asks); err != nil {
 		return shown, err
 	}
@@ -114,6 +118,27 @@ func (t *roomTables) room() (shown top.Room, err error) {
 		}
 	}
 	return shown, err
+}
+
+// taskable are the names of those whom a run can be given to, by their ids: workers that take a
+// prompt first, then the others.
+func taskable(people map[string]room.Person) (names []string) {
+	rank := func(id string) int {
+		switch p := people[id]; {
+		case p.Provider == doc.WorkerCmd:
+			return 2 // it runs commands
+		case p.Role != "worker" || strings.HasPrefix(id, workspace.SecretaryPrefix):
+			return 1
+		}
+		return 0
+	}
+	ids := slices.SortedFunc(maps.Keys(people), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(people[a].Name, people[b].Name), cmp.Compare(a, b))
+	})
+	for _, id := range ids {
+		names = append(names, people[id].Name)
+	}
+	return names
 }
 
 // snapshotToday is what was used today in the projects of the room.

@@ -5,9 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +27,10 @@ const (
 	topCostDays = 14
 	// glanced is for how long a look at the health holds.
 	glanced = time.Minute
+	// flooded is for how long the output of a run is gathered that prints more than unreadable
+	// lines meanwhile, which nobody reads: only a few pictures of it are drawn.
+	flooded    = 250 * time.Millisecond
+	unreadable = 100
 	// keptLines is how much of a transcript the screen keeps, in lines.
 	keptLines = 2000
 )
@@ -47,7 +49,7 @@ type topSource struct {
 
 func newTopSource(c *call) *topSource {
 	base := *c
-	base.color, base.noPager, base.asJSON = "never", true, false
+	base.color, base.noPager, base.asJSON, base.pace = "never", true, false, gathered
 	return &topSource{base: base, seen: map[string]company.NeedResult{}, talks: map[string]company.TalkRow{}}
 }
 
@@ -150,7 +152,11 @@ func (t *topSource) Watch(ctx context.Context, id string, send func([]top.Line))
 			case <-tail.news:
 			}
 			send(tail.lines())
-			_ = pauseFor(ctx, gathered)
+			rest := gathered
+			if tail.cameSince() > unreadable {
+				rest = flooded
+			}
+			_ = pauseFor(ctx, rest)
 		}
 	})
 	_, err = c.shown(ctx, &row, 0, keptLines, tail, tail)
@@ -167,6 +173,7 @@ type tailLines struct {
 
 	mu   sync.Mutex
 	text []byte
+	came int // lines since the last look
 }
 
 // Write keeps text and never fails.
@@ -174,6 +181,7 @@ func (l *tailLines) Write(text []byte) (int, error) {
 	const most = 1 << 20
 	l.mu.Lock()
 	l.text = append(l.text, text...)
+	l.came += bytes.Count(text, []byte("\n"))
 	if len(l.text) > 2*most {
 		l.text = append([]byte(nil), l.text[len(l.text)-most:]...)
 	}
@@ -189,15 +197,24 @@ func (l *tailLines) lines() []top.Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := bytes.TrimSuffix(l.text, []byte("\n"))
-	parts := bytes.Split(text[tailAt(text, keptLines):], []byte("\n"))
+	parts := strings.Split(string(text[tailAt(text, keptLines):]), "\n")
 	lines := make([]top.Line, len(parts))
 	for i, p := range parts {
-		lines[i] = top.Line{Text: strings.TrimSuffix(string(p), "\r")}
+		lines[i] = top.Line{Text: strings.TrimSuffix(p, "\r")}
 		if strings.HasPrefix(lines[i].Text, "? ") {
 			lines[i].Colour = terminal.BoldYellow
 		}
 	}
 	return lines
+}
+
+// cameSince is how many lines came since the last look.
+func (l *tailLines) cameSince() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	came := l.came
+	l.came = 0
+	return came
 }
 
 // tailAt is where the last n lines of a text begin.
@@ -295,26 +312,6 @@ func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
 	}
 	lines, err := c.chart(&schedule.Plan, 0)
 	return linesOf(strings.Join(lines, "\n")), err
-}
-
-// Cost is what was used today and in the last days, by day and by agent.
-func (t *topSource) Cost(ctx context.Context, width int) (lines []top.Line, err error) {
-	c := t.call(ctx, io.Discard)
-	report, err := c.usage(topCostDays)
-	if err != nil {
-		return nil, err
-	}
-	for _, by := range []string{"day", "agent"} {
-		rows := costRows(&report, by)
-		if len(rows) == 0 {
-			return []top.Line{{Text: fmt.Sprintf("Nothing was used in the last %d days.", topCostDays)}}, nil
-		}
-		for _, line := range costTable(by, rows, &report, width, terminal.Unicode(os.Getenv)).Lines(width, false) {
-			lines = append(lines, top.Line{Text: line})
-		}
-		lines = append(lines, top.Line{})
-	}
-	return lines, nil
 }
 
 // Messages are the last messages of a conversation.

@@ -28,11 +28,11 @@ func refusals() []refusal {
 		}, fault.Conflicts, `"a.txt"`},
 		{"uncommitted changes", func(t *testing.T, s *stage, _, _ string, _ *LandOrder) {
 			put(t, s.repo, "a.txt", "mine\n")
-		}, fault.TargetBusy, "local changes"},
+		}, fault.TargetBusy, "following files would be overwritten by merge:\na.txt\n"},
 		{"staged changes", func(t *testing.T, s *stage, _, _ string, _ *LandOrder) {
 			put(t, s.repo, "a.txt", "mine\n")
 			git(t, s.repo, "add", "a.txt")
-		}, fault.TargetBusy, "local changes"},
+		}, fault.TargetBusy, "following files would be overwritten by merge:\na.txt\n"},
 		{"a file in the way", func(t *testing.T, s *stage, _, dir string, _ *LandOrder) {
 			put(t, dir, "new file", "theirs\n")
 			put(t, s.repo, "new file", "mine\n")

@@ -198,23 +198,53 @@ func RefAlive(w *workspace.Workspace, ref string) bool {
 
 // Living counts the sessions of a workspace that have a live owner, by their locks alone.
 func Living(w *workspace.Workspace) (n int, err error) {
+	held, err := heldRefs(w)
+	return len(held), err
+}
+
+// LivingRecords are the records of the sessions that have a live owner. No other file is read.
+func LivingRecords(w *workspace.Workspace) (records []doc.Session, err error) {
+	held, err := heldRefs(w)
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	names, err := workspace.Files(w.FS, workspace.SessionsDir, ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		ref, ok := workspace.DecodeRef(strings.TrimSuffix(name, ".yaml"))
+		if !ok || !held[refLock(ref)] {
+			continue
+		}
+		if record, err := Read(w, ref); err == nil { // what is no record says nothing
+			records = append(records, record)
+		}
+	}
+	return records, nil
+}
+
+// heldRefs are the locks of session_refs that somebody holds.
+func heldRefs(w *workspace.Workspace) (held map[string]bool, err error) {
 	names, err := workspace.Files(w.FS, workspace.LocksDir, ".lock")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	held = map[string]bool{}
 	for _, name := range names {
 		if !strings.HasPrefix(name, refLockPrefix) {
 			continue
 		}
-		busy, err := lock.Busy(w.FS, workspace.LocksDir+"/"+name)
+		file := workspace.LockFile(strings.TrimSuffix(name, ".lock"))
+		busy, err := lock.Busy(w.FS, file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return 0, err
+			return nil, err
 		}
 		if busy {
-			n++
+			held[file] = true
 		}
 	}
-	return n, nil
+	return held, nil
 }
 
 // ownerAlive tells whether somebody follows the session of a record: by the

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ac/events"
 	"ac/internal/canonjson"
 )
 
@@ -54,14 +55,17 @@ func readEvent(line []byte) (e Event, ok bool) {
 	return e, err == nil
 }
 
-// Output is what an event of output holds: a piece of one of the agent's streams. ok is
-// false for a line that is none.
-func Output(line []byte) (stream string, chunk []byte, ok bool) {
-	e, ok := readEvent(line)
-	if !ok {
-		return "", nil, false
+// Output reads a line of a log: its type, "" for a line that is no event, and, where ok, the
+// piece of one of the agent's streams that it holds. The piece is in memory of the caller's.
+func Output(line, into []byte) (kind, stream string, chunk []byte, ok bool) {
+	e, event := readEvent(line)
+	if !event {
+		return "", "", nil, false
 	}
-	return readChunk(e.Payload, nil)
+	if e.Type == events.ProviderRaw {
+		stream, chunk, ok = readChunk(e.Payload, into)
+	}
+	return e.Type, stream, chunk, ok
 }
 
 // readChunk reads the payload of provider.raw, into memory of the caller's.

@@ -23,7 +23,18 @@ func Head(ctx context.Context, environ []string, root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+	return g.head(ctx)
+}
+
+// head is the commit that is checked out.
+func (g *git) head(ctx context.Context) (string, error) {
+	commit, err := g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+	if err != nil && ctx.Err() == nil {
+		if branch, broken := g.line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); broken == nil {
+			err = fmt.Errorf("branch %s of %s has no commit yet: %w", branch, g.dir, err)
+		}
+	}
+	return commit, err
 }
 
 // Commit is the commit that a name stands for in a repository, "" for HEAD.
@@ -167,8 +178,14 @@ func Unfiltered(ctx context.Context, environ []string, dir, commit string) (name
 	if err != nil {
 		return nil, err
 	}
-	g.stdin = changed
-	text, err := g.run(ctx, lookLimit, 4*maxLanding, "check-attr", "-z", "--stdin", "filter")
+	return g.filtered(ctx, drivers, changed)
+}
+
+// filtered are those files of a list, a NUL behind each, that pass through one of the filters.
+func (g *git) filtered(ctx context.Context, drivers []string, list []byte) (names []string, err error) {
+	at := *g
+	at.stdin = list
+	text, err := at.run(ctx, lookLimit, 4*maxLanding, "check-attr", "-z", "--stdin", "filter")
 	for found := fields(text); len(found) > 2; found = found[3:] {
 		if slices.Contains(drivers, found[2]) {
 			names = append(names, found[0])

@@ -3,6 +3,7 @@ package worktree_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,5 +34,19 @@ func TestSnapshotOfTheSameMoment(t *testing.T) {
 	}
 	if got := git(t, repo, "cat-file", "blob", commit+":a.txt"); got != "ONE" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestNoCommitYet: a repository without a commit is called so.
+func TestNoCommitYet(t *testing.T) {
+	t.Parallel()
+	repo := t.TempDir()
+	git(t, repo, "init", "--quiet", "--initial-branch=trunk")
+	_, err := worktree.Head(t.Context(), os.Environ(), repo)
+	if err == nil || !strings.Contains(err.Error(), "branch trunk of "+repo+" has no commit yet") {
+		t.Errorf("head: %v", err)
+	}
+	if _, err = worktree.Look(t.Context(), os.Environ(), repo); err == nil || !strings.Contains(err.Error(), "has no commit yet") {
+		t.Errorf("state: %v", err)
 	}
 }

@@ -183,13 +183,24 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
 	case err != nil:
-		text := strings.ToValidUTF8(string(bytes.TrimSpace(said.text.Bytes())), "\uFFFD")
+		text := plainLines(strings.ToValidUTF8(said.text.String(), "\uFFFD"))
 		if text == "" {
 			return out.text.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
 		}
 		return out.text.Bytes(), fmt.Errorf("git %s: %s (%w)", args[0], text, err)
 	}
 	return out.text.Bytes(), nil
+}
+
+// plainLines is a text without the blanks around its lines: git indents names with tabs.
+func plainLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // hear takes what git printed into the file of said.

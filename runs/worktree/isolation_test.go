@@ -148,3 +148,32 @@ func TestRoot(t *testing.T) {
 		}
 	}
 }
+
+// TestFiltersOfTheRepository: files that pass through a filter which only the repository's own
+// configuration names count as unchanged in a new worktree, though nobody who looks runs it.
+func TestFiltersOfTheRepository(t *testing.T) {
+	t.Parallel()
+	h, repo := newHouse(t), repository(t)
+	git(t, repo, "config", "filter.up.clean", "tr a-z A-Z")
+	git(t, repo, "config", "filter.up.smudge", "tr A-Z a-z")
+	put(t, filepath.Join(repo, ".gitattributes"), "*.up filter=up\n")
+	for _, name := range []string{"a.up", "b.up", "c.up"} {
+		put(t, filepath.Join(repo, name), "text\n")
+	}
+	git(t, repo, "add", ".")
+	git(t, repo, "commit", "--quiet", "-m", "Filtered")
+	for _, run := range []string{"r1", "r2", "r3", "r4", "r5"} { // what is wrong depends on the time of each
+		place := worktree.Location{Rel: ".local/worktrees/p/t/" + run, Branch: "ac/p/t/" + run}
+		dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place, "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit, err := worktree.Snapshot(t.Context(), h.Workspace, os.Environ(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed := git(t, dir, "diff-tree", "-r", "--name-only", "HEAD", commit); changed != "" {
+			t.Errorf("%s: changed %q", run, changed)
+		}
+	}
+}

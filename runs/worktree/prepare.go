@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ac/internal/durable"
 	"ac/internal/fault"
@@ -63,7 +65,51 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 		removeEmpty(w.FS, parent)
 		return "", err
 	}
+	if err := g.freshen(ctx, dir); err != nil {
+		err = errors.Join(err, g.remove(context.WithoutCancel(ctx), dir))
+		removeEmpty(w.FS, parent)
+		return "", err
+	}
 	return dir, nil
+}
+
+// racySpan is how much older than its index a file must be for git not to read it again. The
+// usual builds of git compare seconds.
+const racySpan = 2 * time.Second
+
+// freshen makes the files older than the index of a new worktree that pass through a filter
+// which only the repository's own configuration names. Git reads files again that are as young
+// as the index, and who runs no such filter would take them for changed.
+func (g *git) freshen(ctx context.Context, dir string) error {
+	drivers, err := g.ownFilters(ctx)
+	if err != nil || len(drivers) == 0 {
+		return err
+	}
+	at := *g
+	at.dir = dir
+	listed, err := at.run(ctx, lookLimit, maxLanding, "ls-files", "-z")
+	if err != nil {
+		return err
+	}
+	names, err := at.filtered(ctx, drivers, listed)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	for _, name := range names {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		st, err := os.Lstat(file)
+		if err != nil || !st.Mode().IsRegular() {
+			continue // it is not checked out, or no filter is for it
+		}
+		if err := os.Chtimes(file, time.Time{}, st.ModTime().Add(-racySpan)); err != nil {
+			return err
+		}
+	}
+	_, err = at.run(ctx, writeLimit, maxText, "update-index", "-q", "--refresh")
+	if ExitCode(err) == 1 { // of a file that its own filter changes; who looks sees that
+		err = nil
+	}
+	return err
 }
 
 // Discard removes a worktree, whatever it holds; its branch stays.
@@ -131,7 +177,7 @@ func Look(ctx context.Context, environ []string, root string) (State, error) {
 	if err != nil {
 		return state, err
 	}
-	if state.HeadSHA, err = g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD"); err != nil {
+	if state.HeadSHA, err = g.head(ctx); err != nil {
 		return state, err
 	}
 	if state.Dirty, err = g.changed(ctx); err != nil || !state.Dirty {

@@ -1,0 +1,62 @@
+package main
+
+// Sessions that another build of the program started, as before an upgrade.
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestSupervisorsOfOtherBuilds starts a session by another build of the program, whose file is
+// replaced as an upgrade does: status and doctor name the session until it ends.
+func TestSupervisorsOfOtherBuilds(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: only Linux says which program a process executes")
+	}
+	w := newWorld(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(w.dir, "other")
+	if err := os.WriteFile(other, append(text, 0), 0o755); err != nil { // what follows the program is not loaded
+		t.Fatal(err)
+	}
+	sh := func(line string) string {
+		t.Helper()
+		said, err := w.shell(t, "", line)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, said)
+		}
+		return said
+	}
+	sh("ac run -d -- sleep 1000")
+	if said := sh("ac status"); !strings.Contains(said, "HEALTH   ok") {
+		t.Errorf("with sessions of its own:\n%s", said)
+	}
+	run := strings.TrimSpace(sh(other + " run -d -- sleep 1000"))
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	if said := sh("ac status"); !strings.Contains(said, "HEALTH   warn: sessions.build: 1 live session") {
+		t.Errorf("status:\n%s", said)
+	}
+	if said, _ := w.shell(t, "", "ac doctor --json"); !strings.Contains(said, "1 live session of another build of ac") || !strings.Contains(said, ": run "+run+" of ") {
+		t.Errorf("doctor:\n%s", said)
+	}
+	if said := sh("ac status --json"); !strings.Contains(said, "1 live session of another build of ac") {
+		t.Errorf("status:\n%s", said)
+	}
+	sh("ac stop --all -y")
+	if said := sh("ac status"); !strings.Contains(said, "HEALTH   ok") {
+		t.Errorf("after its end:\n%s", said)
+	}
+}

@@ -1,0 +1,57 @@
+package company
+
+// Budgets that are set, with what was used of them.
+
+import (
+	"context"
+
+	"ac/index"
+	"ac/runs/budget"
+	"ac/snapshot"
+)
+
+// BudgetsParams choose a project, "" for all.
+type BudgetsParams struct {
+	Dir
+	ProjectID string `json:"-"`
+}
+
+// BudgetUse is a budget and what was used of it, in its metric.
+type BudgetUse struct {
+	snapshot.SeriesBudget
+
+	Used float64
+}
+
+// Budgets lists the budgets of a project and of its tasks, or those of all projects.
+func (c *Company) Budgets(ctx context.Context, p BudgetsParams) (list []BudgetUse, err error) {
+	var set []snapshot.SeriesBudget
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+		set, err = m.Budgets(p.ProjectID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	sums := budget.NewSums(c.w)
+	for _, b := range set {
+		of := budget.Subject{Project: b.ID}
+		if b.Scope == budget.ScopeTask {
+			of = budget.Subject{Project: p.ProjectID, Task: b.ID}
+		}
+		totals, err := sums.Of(of)
+		if err != nil {
+			return nil, err
+		}
+		spent := totals.Project
+		if b.Scope == budget.ScopeTask {
+			spent = totals.Task
+		}
+		use := BudgetUse{SeriesBudget: b, Used: float64(spent.Tokens)}
+		if b.Metric == budget.MetricCost {
+			use.Used = spent.USD()
+		}
+		list = append(list, use)
+	}
+	return list, nil
+}

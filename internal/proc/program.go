@@ -1,0 +1,54 @@
+package proc
+
+// Which program a process executes.
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+// SameProgram reports whether a process executes the program that this one does: the same
+// file, or one with the same text, whatever lies at its path by now. The error is
+// errors.ErrUnsupported where the system cannot tell.
+func SameProgram(pid int) (same bool, err error) {
+	own, err := program(os.Getpid())
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	other, err := program(pid)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, other.Close()) }()
+	a, err := own.Stat()
+	if err != nil {
+		return false, err
+	}
+	b, err := other.Stat()
+	if err != nil || os.SameFile(a, b) || a.Size() != b.Size() {
+		return err == nil && os.SameFile(a, b), err
+	}
+	return sameText(own, other)
+}
+
+// sameText compares two files of the same size.
+func sameText(a, b io.Reader) (bool, error) {
+	const block = 1 << 20
+	left, right := make([]byte, block), make([]byte, block)
+	for {
+		n, err := io.ReadFull(a, left)
+		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !end {
+			return false, err
+		}
+		if _, err := io.ReadFull(b, right[:n]); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(left[:n], right[:n]) || end {
+			return bytes.Equal(left[:n], right[:n]), nil
+		}
+	}
+}

@@ -1,0 +1,11 @@
+package proc
+
+import (
+	"os"
+	"strconv"
+)
+
+// program opens what a process executes.
+func program(pid int) (*os.File, error) {
+	return os.Open("/proc/" + strconv.Itoa(pid) + "/exe")
+}
