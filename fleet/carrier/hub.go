@@ -186,12 +186,23 @@ func (h *Hub) EnsureWorker(ctx context.Context, worker string) error {
 	}); err != nil {
 		return unavailable("make the queue of worker "+worker, err)
 	}
-	// Its size is bounded by that of the whole store: a bound of its own would be reserved
-	// for it, and few workers would fit.
-	if _, err := h.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: h.subjects.Bucket(worker), TTL: objectsFor, Replicas: h.replicas()}); err != nil {
+	if _, err := h.js.CreateOrUpdateStream(ctx, h.store(worker)); err != nil {
 		return unavailable("make the object store of worker "+worker, err)
 	}
 	return nil
+}
+
+// store is the object store of a worker, as the client library makes one but for direct
+// reads. Their answers, with words of the worker's choice, go to any subject it names, and
+// the server takes them there for requests to its API, of somebody who may do everything.
+// Its size is bounded by that of the whole store: a bound of its own would be reserved for
+// it, and few workers would fit.
+func (h *Hub) store(worker string) jetstream.StreamConfig {
+	bucket := h.subjects.Bucket(worker)
+	return jetstream.StreamConfig{
+		Name: streamOf(bucket), Subjects: []string{objectsOf(bucket) + ".C.>", objectsOf(bucket) + ".M.>"}, Storage: jetstream.FileStorage,
+		MaxAge: objectsFor, MaxBytes: -1, Replicas: h.replicas(), Discard: jetstream.DiscardNew, AllowRollup: true,
+	}
 }
 
 // RemoveWorker removes what EnsureWorker made. It is idempotent.

@@ -238,6 +238,8 @@ func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) er
 			return nil
 		case errors.Is(err, jetstream.ErrObjectNotFound):
 			return fault.New(fault.NotFound, "the object %s does not exist", name)
+		case fault.Is(err, fault.Denied):
+			return err
 		case written == 0 && (errors.Is(err, errChanged) || errors.Is(err, errCut)):
 		default:
 			return unavailable("read the object "+name, err)
@@ -251,6 +253,9 @@ func (o *objects) getOnce(ctx context.Context, bucket, name string, to io.Writer
 	store, there, err := o.find(ctx, bucket, name)
 	if err != nil {
 		return 0, err
+	}
+	if there.Opts != nil && there.Opts.Link != nil { // the library would read what it leads to
+		return 0, fault.New(fault.Denied, "the object %s is a link", name)
 	}
 	m, progress, done := move(ctx)
 	defer done()

@@ -30,14 +30,14 @@ func RightsOf(hub string, u User) Rights {
 	if u.Invited {
 		return Rights{Publish: []string{s.Ask(u.Worker, fleet.AskJoin)}, Subscribe: []string{inbox}}
 	}
-	orders, bucket := s.OrdersStream()+"."+u.Worker, "OBJ_"+s.Bucket(u.Worker)
-	objects := "$O." + s.Bucket(u.Worker)
+	orders, bucket := s.OrdersStream()+"."+u.Worker, streamOf(s.Bucket(u.Worker))
+	objects := objectsOf(s.Bucket(u.Worker))
 	return Rights{
 		Publish: []string{
 			s.Of("draft", u.Worker), s.Of("ask", u.Worker),
 			"$JS.API.CONSUMER.INFO." + orders, "$JS.API.CONSUMER.MSG.NEXT." + orders, "$JS.ACK." + orders + ".>",
 			"$JS.API.STREAM.INFO." + bucket, "$JS.API.STREAM.MSG.GET." + bucket,
-			"$JS.API.DIRECT.GET." + bucket, "$JS.API.DIRECT.GET." + bucket + ".>", "$JS.API.STREAM.PURGE." + bucket,
+			"$JS.API.STREAM.PURGE." + bucket,
 			"$JS.API.CONSUMER.CREATE." + bucket + ".>", "$JS.API.CONSUMER.DELETE." + bucket + ".>", "$JS.FC." + bucket + ".>",
 			objects + ".C.>", objects + ".M.>",
 		},
@@ -45,6 +45,12 @@ func RightsOf(hub string, u User) Rights {
 		Responses: true,
 	}
 }
+
+// streamOf is the stream of an object store.
+func streamOf(bucket string) string { return "OBJ_" + bucket }
+
+// objectsOf is where the subjects of an object store begin.
+func objectsOf(bucket string) string { return "$O." + bucket }
 
 // nkeyUser is a user as the embedded server knows it.
 func nkeyUser(hub string, u User) *server.NkeyUser {
