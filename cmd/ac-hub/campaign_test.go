@@ -28,6 +28,7 @@ import (
 var (
 	fleetKills = flag.Int("fleet-kills", 12, "kills of TestCampaign, over all of its companies")
 	fleetEach  = flag.Int("fleet-each", 40, "kills of one company")
+	fleetHosts = flag.Bool("fleet-hosts", false, "the machines of TestCampaign are network namespaces, between which packets are lost and late (Linux, root)")
 )
 
 // Sizes of a campaign.
@@ -35,6 +36,9 @@ const (
 	campaignSessions = 6
 	campaignLines    = 15
 )
+
+// campaignWorkers are the workers of a campaign, the last digit the host of each.
+var campaignWorkers = []string{"box1", "box2"}
 
 // working prints numbered lines, and commits one file where it has a repository.
 const working = `echo started >> "$STARTS"
@@ -59,7 +63,8 @@ func TestCampaign(t *testing.T) {
 type campaign struct {
 	*repository
 	random *rand.Rand
-	dir    string // of the files where providers write that they were started
+	dir    string     // of the files where providers write that they were started
+	cut    func(bool) // the network, or mends it
 	kills  map[string]int
 	done   map[string]int
 	sent   int
@@ -80,12 +85,20 @@ type struck struct {
 
 func newCampaign(t *testing.T, seed uint64) *campaign {
 	t.Helper()
-	c := newCompany(t)
-	c.hire("one", 4)
-	c.hire("two", 4)
+	random := rand.New(rand.NewPCG(seed, 26))
+	var c *company
+	var cut func(bool)
+	if *fleetHosts {
+		c, cut = stormyCompany(t, random)
+	} else {
+		c = newCompany(t)
+		cut = c.relay.set
+	}
+	for _, name := range campaignWorkers {
+		c.hire(name, 4)
+	}
 	return &campaign{
-		repository: c.repository(), random: rand.New(rand.NewPCG(seed, 26)), dir: workspace.Canonical(t.TempDir()),
-		kills: map[string]int{}, done: map[string]int{},
+		repository: c.repository(), random: random, dir: workspace.Canonical(t.TempDir()), cut: cut, kills: map[string]int{}, done: map[string]int{},
 	}
 }
 
@@ -155,13 +168,13 @@ func (c *campaign) strike() bool {
 		}
 		c.startHub()
 	case "worker":
-		name := []string{"one", "two"}[c.random.IntN(2)]
+		name := campaignWorkers[c.random.IntN(len(campaignWorkers))]
 		c.kill(c.workers[name])
 		c.startWorker(name)
 	case "cut":
-		c.relay.set(true)
+		c.cut(true)
 		time.Sleep(time.Duration(c.random.IntN(300)) * time.Millisecond)
-		c.relay.set(false)
+		c.cut(false)
 	case "stop":
 		return c.stop()
 	default:

@@ -103,8 +103,9 @@ type company struct {
 	hubArgs []string
 	workers map[string]*process
 	folders map[string]string
-	environ []string // of the programs; nil for that of the tests
-	admit   func()   // tells a carrier of somebody else who the workers are
+	environ []string        // of the programs; nil for that of the tests
+	admit   func()          // tells a carrier of somebody else who the workers are
+	place   func(*exec.Cmd) // has a program run on a machine of its own
 }
 
 // process is a program that was started and said that it is ready.
@@ -130,7 +131,7 @@ func makeCompany(t *testing.T) *company {
 	env := workspace.SystemEnv()
 	env.LockPatience = patience
 	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
-	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}, admit: func() {}}
+	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}, admit: func() {}, place: func(*exec.Cmd) {}}
 	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +207,7 @@ func (c *company) command(args ...string) *exec.Cmd {
 		cmd = exec.Command(filepath.Join(c.bin, args[0]), args[1:]...)
 	}
 	cmd.Env = c.environ
+	c.place(cmd)
 	return cmd
 }
 
