@@ -357,7 +357,7 @@ func (l *launch) checkpoint() {
 	if err != nil {
 		return
 	}
-	l.record.Checkpoint = fleet.LogCheckpoint{N: l.sealing.sealed, Offset: offset}
+	l.record.Checkpoint = l.sealing.checkpoint(l.record.Checkpoint, offset)
 	l.saveHint()
 }
 

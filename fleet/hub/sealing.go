@@ -48,6 +48,16 @@ func (s *sealing) known(id string) bool {
 	return false
 }
 
+// checkpoint is the next checkpoint for a log of this size. The log is read from the same
+// place again while it has drafts from there that did not come again yet: the worker sends
+// them, and their lines must be known.
+func (s *sealing) checkpoint(was fleet.LogCheckpoint, size int64) fleet.LogCheckpoint {
+	if len(s.found) > 0 {
+		size = was.Offset
+	}
+	return fleet.LogCheckpoint{N: s.sealed, Offset: size}
+}
+
 // remember takes back that drafts were known: they come again.
 func (s *sealing) remember(ids []string) {
 	for _, id := range ids {
@@ -112,21 +122,24 @@ func (l *launch) recover() error {
 		if err != nil {
 			return err
 		}
-		if id, ok := idOf(line.Raw); ok {
+		if id, kind, ok := idOf(line.Raw); ok && !forbidden(kind) {
 			l.sealing.found[id] = true
 		}
 	}
 }
 
-// idOf is the id of a line that counts: one that is torn does not, and its draft is written
-// again.
-func idOf(line []byte) (id string, ok bool) {
+// idOf is the id and the type of a line that counts: one that is torn does not, and its draft
+// is written again.
+func idOf(line []byte) (id, kind string, ok bool) {
 	err := canonjson.Members(bytes.TrimSpace(line), func(m canonjson.Member) {
-		if string(m.Key) == "event_id" {
+		switch string(m.Key) {
+		case "event_id":
 			ok = json.Unmarshal(m.Value, &id) == nil
+		case "type":
+			_ = json.Unmarshal(m.Value, &kind) // then it is none of the hub's own
 		}
 	})
-	return id, ok && err == nil
+	return id, kind, ok && err == nil
 }
 
 var eventID = lazyregexp.New(`^evt_[0-9A-HJKMNP-TV-Z]{26}$`)

@@ -19,7 +19,7 @@ import (
 type modelLog struct {
 	lines      []string
 	synced     int
-	checkpoint int // lines that are certain, and as many drafts
+	checkpoint fleet.LogCheckpoint // its offset counts lines
 }
 
 // crash takes what was not synced, up to a place that nobody chooses, and begins anew as
@@ -27,9 +27,9 @@ type modelLog struct {
 func (m *modelLog) crash(t *rapid.T, s *sealing) {
 	m.lines = m.lines[:rapid.IntRange(m.synced, len(m.lines)).Draw(t, "kept")]
 	m.synced = len(m.lines)
-	n := int64(m.checkpoint)
+	n := m.checkpoint.N
 	*s = sealing{sealed: n, written: n, found: map[string]bool{}}
-	for _, id := range m.lines[m.checkpoint:] {
+	for _, id := range m.lines[m.checkpoint.Offset:] {
 		s.found[id] = true
 	}
 }
@@ -59,8 +59,8 @@ func TestSealingIsAList(t *testing.T) {
 		sync := func() {
 			log.synced, s.sealed = len(log.lines), s.written
 			told = max(told, s.sealed)
-			if rapid.Bool().Draw(t, "checkpoint") && int(s.sealed) == len(log.lines) {
-				log.checkpoint = len(log.lines)
+			if rapid.Bool().Draw(t, "checkpoint") {
+				log.checkpoint = s.checkpoint(log.checkpoint, int64(len(log.lines)))
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -111,11 +111,11 @@ func TestRecentIdsAreKnown(t *testing.T) {
 func TestATornLineIsNoDraft(t *testing.T) {
 	t.Parallel()
 	const line = `{"event_id":"evt_1","type":"provider.raw","payload":{"chunk":"a"}}`
-	if id, ok := idOf([]byte(line)); id != "evt_1" || !ok {
-		t.Error(id, ok)
+	if id, kind, ok := idOf([]byte(line)); id != "evt_1" || kind != "provider.raw" || !ok {
+		t.Error(id, kind, ok)
 	}
 	for cut := range len(line) {
-		if id, ok := idOf([]byte(line[:cut])); ok {
+		if id, _, ok := idOf([]byte(line[:cut])); ok {
 			t.Errorf("%q has %s", line[:cut], id)
 		}
 	}

@@ -149,6 +149,52 @@ func TestABatchThatFailedComesAgain(t *testing.T) {
 	}
 }
 
+// TestTwoHubsDieInARow: the second has been told a part of what the first had written, and
+// the third all of it. Every draft stands once.
+func TestTwoHubsDieInARow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fleet.Settings{})
+	m := s.invite(fleet.InviteRequest{Name: "box"})
+	order := s.run("true")
+	s.place(order)
+	o := m.take()
+	m.claim(o)
+	a, b, c := m.draft("provider.raw", "a"), m.draft("provider.raw", "b"), m.draft("provider.raw", "c")
+	m.send(o, 1, 1, a, b, c)
+	s.until("it is sealed", func() bool { return m.beat(o.Attempt).Sealed[o.Attempt] == 3 })
+	again := func() {
+		s.start()
+		m.c.Close()
+		m.connect()
+		m.hello(fleet.HelloAttempt{Attempt: o.Attempt})
+	}
+	s.stop()
+	list, _, err := fleet.ReadAttempts(s.w.FS)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	list[0].Checkpoint = fleet.LogCheckpoint{} // the newest one was not written
+	if err := fleet.WriteAttempt(s.w, list[0]); err != nil {
+		t.Fatal(err)
+	}
+	elapsed := s.options.Elapsed
+	s.options.Elapsed = func() time.Duration { return time.Hour + elapsed() } // a checkpoint is due
+	again()
+	m.send(o, 2, 1, a)
+	s.until("a part is sealed", func() bool { return m.beat(o.Attempt).Sealed[o.Attempt] == 1 })
+	s.stop()
+	again()
+	m.send(o, 3, 1, a, b, c)
+	s.until("all is sealed", func() bool { return m.beat(o.Attempt).Sealed[o.Attempt] == 3 })
+	m.end(o, 3)
+	if _, err := session.Collect(s.ctx, s.w, order.SessionRef); err != nil {
+		t.Fatal(err)
+	}
+	if types, lines := s.log(order); chunks(lines) != "abc" {
+		t.Error(types, chunks(lines))
+	}
+}
+
 func TestNobodyTakesIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fleet.Settings{})
