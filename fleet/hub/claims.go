@@ -250,9 +250,7 @@ func (h *Hub) placeAgain(ctx context.Context, l *launch, next *nextWorker, reaso
 		l.record = before
 		return err
 	}
-	if err := fleet.WriteAttempt(h.w, before); err != nil {
-		return err
-	}
+	_ = fleet.WriteAttempt(h.w, before) // the next hub takes it for fenced, as there is a newer one
 	h.mu.Lock()
 	delete(h.launches, old.attempt)
 	h.past[old.attempt], h.lateOf[old.attempt] = &before, l.late
@@ -261,12 +259,17 @@ func (h *Hub) placeAgain(ctx context.Context, l *launch, next *nextWorker, reaso
 	h.mu.Unlock()
 	l.body, l.sent, l.since, l.reach, l.sealing = nil, false, h.o.Elapsed(), doc.ReachPlacing, sealing{}
 	l.late = &lateness{}
-	return l.remote.PlaceAgain(ctx, at.worker, at.epoch, func(source events.Source) ([]events.Draft, error) {
+	return l.tellAgain(ctx, old, reason)
+}
+
+// tellAgain records that the session was placed anew. It runs with the launch locked.
+func (l *launch) tellAgain(ctx context.Context, old place, reason string) error {
+	return l.remote.PlaceAgain(ctx, l.at.worker, l.at.epoch, func(source events.Source) ([]events.Draft, error) {
 		gone, err := l.draft(source, events.WorkerWithdrawn, withdrawnPayload{old.worker, old.epoch, reason})
 		if err != nil {
 			return nil, err
 		}
-		placed, err := l.placedEvents(source, h.now())
+		placed, err := l.placedEvents(source, l.h.now())
 		return append([]events.Draft{gone}, placed...), err
 	})
 }

@@ -290,7 +290,7 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 		h.past[r.Attempt] = &l.record
 		return errors.Join(l.save(), l.close())
 	}
-	if err := l.recover(); err != nil {
+	if err := errors.Join(l.recover(), h.placedAgain(ctx, l)); err != nil {
 		return errors.Join(err, l.close())
 	}
 	if r.State != fleet.AttemptPlaced {
@@ -312,4 +312,20 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 		h.wg.Go(func() { h.finish(l) })
 	}
 	return nil
+}
+
+// placedAgain records what the hub before died over: it had given the session to another
+// worker, and the session's record does not have it.
+func (h *Hub) placedAgain(ctx context.Context, l *launch) error {
+	worker, epoch, due := l.remote.Before()
+	if !due {
+		return nil
+	}
+	reason := withdrawnNeverStarted
+	if past := h.past[fleet.Attempt(l.order.ProjectID, l.order.RunID, l.order.SessionRef, epoch)]; past != nil && past.FencedFor != "" {
+		reason = past.FencedFor
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tellAgain(ctx, place{worker: worker, epoch: epoch}, reason)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,6 +193,46 @@ func TestTwoHubsDieInARow(t *testing.T) {
 	}
 	if types, lines := s.log(order); chunks(lines) != "abc" {
 		t.Error(types, chunks(lines))
+	}
+}
+
+// TestAHubDiesWhileItPlacesAgain, with the new attempt written and the session's record not:
+// the next hub goes on with the new one.
+func TestAHubDiesWhileItPlacesAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fleet.Settings{})
+	m := s.invite(fleet.InviteRequest{Name: "box"})
+	order := s.run("true")
+	s.place(order)
+	m.claim(m.take())
+	s.stop()
+	list, _, err := fleet.ReadAttempts(s.w.FS)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	next := list[0]
+	next.Epoch, next.State, next.ClaimedAtMS = 2, fleet.AttemptPlaced, 0
+	next.Attempt = fleet.Attempt(order.ProjectID, order.RunID, order.SessionRef, next.Epoch)
+	if err := fleet.WriteAttempt(s.w, next); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	m.c.Close()
+	m.connect()
+	m.hello()
+	o := m.take()
+	if o.Epoch != 2 {
+		t.Fatalf("%+v", o)
+	}
+	m.claim(o)
+	m.send(o, 1, 1, m.draft("provider.raw", "a"))
+	m.end(o, 1)
+	record, err := session.Collect(s.ctx, s.w, order.SessionRef)
+	if err != nil || record.Status != doc.StatusEnded || record.Epoch != 2 {
+		t.Errorf("%+v %v", record, err)
+	}
+	if types, lines := s.log(order); chunks(lines) != "a" || !slices.Contains(types, "worker.withdrawn") {
+		t.Error(types)
 	}
 }
 

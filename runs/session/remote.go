@@ -89,7 +89,7 @@ func ResumeRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, 
 		return nil, errors.Join(err, hold.release())
 	}
 	record, err := Read(w, order.SessionRef)
-	if err == nil && (record.WorkerID != host.WorkerID || record.Epoch != host.Epoch) {
+	if err == nil && (record.WorkerID != host.WorkerID || record.Epoch != host.Epoch) && !isBefore(record, host) {
 		err = fault.New(fault.Conflict, "the record of session %s is of another attempt", order.SessionRef)
 	}
 	if err != nil {
@@ -117,6 +117,20 @@ func ResumeRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, 
 	r.s.socket.serve(r.s)
 	r.watchBudget()
 	return r, nil
+}
+
+// isBefore reports whether a record is of an epoch before that of the attempt: the session was
+// being placed anew, and PlaceAgain did not come to its end.
+func isBefore(record doc.Session, host RemoteHost) bool {
+	return record.WorkerID != "" && record.Epoch < host.Epoch && !doc.Terminal(record.Status)
+}
+
+// Before is the attempt that the session's record names, where PlaceAgain is due for that of
+// the host.
+func (r *Remote) Before() (workerID string, epoch int, due bool) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	return r.s.record.WorkerID, r.s.record.Epoch, isBefore(r.s.record, r.host)
 }
 
 func newRemote(w *workspace.Workspace, host RemoteHost, order Order, hold *claim) *Remote {
