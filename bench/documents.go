@@ -184,7 +184,7 @@ func measureRuns(ctx context.Context, b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	launched, err := b.launches(ctx, dir, project, []string{"true"}, ended)
+	launched, err := b.launches(ctx, dir, project, []string{"true"}, ended, nil)
 	what := "reading the same documents"
 	return []figure{
 		{Name: "run.list of 3,000, cold", Unit: "ms", Seen: ms(cold.median()), Target: 200, Limit: bare, By: what, Note: cold.spread()},

@@ -69,6 +69,10 @@ func conversations() []measurement {
 	return []measurement{{"live", measureLive}, {"crowd", measureCrowd}}
 }
 
+// fleets are the measurements of other machines, with a table of their own: they need a second
+// program.
+func fleets() []measurement { return []measurement{{"machines", measureMachines}} }
+
 // bench is what the measurements share.
 type bench struct {
 	dir     string // everything is made in here
@@ -84,6 +88,7 @@ type order struct {
 	asJSON bool
 	growth bool
 	talk   bool
+	fleet  bool
 	page   string // where the table goes too; "" for nowhere
 }
 
@@ -99,6 +104,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "measure only these groups, separated by commas: "+names())
 	flag.BoolVar(&o.growth, "growth", false, "measure instead how cost grows with the number of runs and events, which takes some minutes and three gigabytes")
 	flag.BoolVar(&o.talk, "conversations", false, "measure instead conversations with agents: live and crowd")
+	flag.BoolVar(&o.fleet, "machines", false, "measure instead sessions on other machines")
 	flag.StringVar(&o.page, "write", "", "also put the table into this page, between the marks of its name")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -111,7 +117,7 @@ func main() {
 }
 
 func names() string {
-	known := slices.Concat(measurements(), conversations())
+	known := slices.Concat(measurements(), conversations(), fleets())
 	all := make([]string, 0, len(known))
 	for _, m := range known {
 		all = append(all, m.name)
@@ -120,7 +126,7 @@ func names() string {
 }
 
 func run(ctx context.Context, o order) (err error) {
-	if o.only != "" && (o.page != "" || o.growth || o.talk) {
+	if o.only != "" && (o.page != "" || o.growth || o.talk || o.fleet) {
 		return errors.New("--only goes with no other choice and not with --write: a page has all figures")
 	}
 	chosen, err := choose(o.only)
@@ -140,6 +146,9 @@ func run(ctx context.Context, o order) (err error) {
 	name := "figures"
 	if o.talk {
 		name, chosen = "conversations", conversations()
+	}
+	if o.fleet {
+		name, chosen = "machines", fleets()
 	}
 	if o.growth {
 		name, chosen = "growth", nil
@@ -183,7 +192,7 @@ func choose(only string) ([]measurement, error) {
 	var chosen []measurement
 	for name := range strings.SplitSeq(only, ",") {
 		before := len(chosen)
-		for _, m := range slices.Concat(measurements(), conversations()) {
+		for _, m := range slices.Concat(measurements(), conversations(), fleets()) {
 			if m.name == strings.TrimSpace(name) {
 				chosen = append(chosen, m)
 			}
@@ -196,17 +205,20 @@ func choose(only string) ([]measurement, error) {
 }
 
 // build makes the real program from the module that is measured.
-func (b *bench) build(ctx context.Context) error {
+func (b *bench) build(ctx context.Context) error { return b.buildProgram(ctx, "./cmd/ac", b.program) }
+
+// buildProgram makes a program of the module that is measured.
+func (b *bench) buildProgram(ctx context.Context, command, program string) error {
 	where, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "ac").Output()
 	if err != nil {
 		return fmt.Errorf("find the module: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", b.program, "./cmd/ac")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, command)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // one static file, as it is released
 	cmd.Dir = strings.TrimSpace(string(where))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("build ac: %w", err)
+		return fmt.Errorf("build %s: %w", command, err)
 	}
 	return nil
 }

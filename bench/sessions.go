@@ -26,7 +26,7 @@ type launched struct{ answered, seen samples }
 
 // launches launches a program thirty times over a real server, one after the
 // other, with a subscription to the workspace.
-func (b *bench) launches(ctx context.Context, dir, project string, argv []string, until string) (all launched, err error) {
+func (b *bench) launches(ctx context.Context, dir, project string, argv []string, until string, placement any) (all launched, err error) {
 	c, err := b.serve(ctx)
 	if err != nil {
 		return all, err
@@ -40,7 +40,7 @@ func (b *bench) launches(ctx context.Context, dir, project string, argv []string
 		if err != nil {
 			return all, err
 		}
-		if err := c.launch(dir, project, run, argv, until, &all); err != nil {
+		if err := c.launch(dir, project, run, argv, until, placement, &all); err != nil {
 			return all, err
 		}
 		// The next one starts when this one is over.
@@ -52,8 +52,12 @@ func (b *bench) launches(ctx context.Context, dir, project string, argv []string
 }
 
 // launch makes one launch and times its answer and the event that is waited for.
-func (c *child) launch(dir, project, run string, argv []string, until string, all *launched) error {
-	line, err := c.request("session.launch", map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "argv": argv})
+func (c *child) launch(dir, project, run string, argv []string, until string, placement any, all *launched) error {
+	params := map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "argv": argv}
+	if placement != nil {
+		params["placement"] = placement
+	}
+	line, err := c.request("session.launch", params)
 	if err != nil {
 		return err
 	}
@@ -104,11 +108,11 @@ func measureLaunch(ctx context.Context, b *bench) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := b.launches(ctx, dir, project, []string{"echo", "hello"}, printed)
+	words, err := b.launches(ctx, dir, project, []string{"echo", "hello"}, printed, nil)
 	if err != nil {
 		return nil, err
 	}
-	silent, err := b.launches(ctx, dir, project, []string{"true"}, ended)
+	silent, err := b.launches(ctx, dir, project, []string{"true"}, ended, nil)
 	by := "spawn of echo, its output read"
 	return []figure{
 		{Name: "launch of echo to its first event", Unit: "ms", Seen: ms(words.seen.median()), Target: 60, Limit: ms(bare.median()), By: by, Note: words.seen.spread()},
