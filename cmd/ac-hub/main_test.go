@@ -128,9 +128,15 @@ func newCompany(t *testing.T, hubArgs ...string) *company {
 // makeCompany is a company whose hub is not started, and not ended.
 func makeCompany(t *testing.T) *company {
 	t.Helper()
+	return makeCompanyIn(t, t.TempDir())
+}
+
+// makeCompanyIn makes it in a folder.
+func makeCompanyIn(t *testing.T, home string) *company {
+	t.Helper()
 	env := workspace.SystemEnv()
 	env.LockPatience = patience
-	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
+	dir := filepath.Join(workspace.Canonical(home), "ws")
 	c := &company{t: t, bin: t.TempDir(), relay: newRelay(t), workers: map[string]*process{}, folders: map[string]string{}, admit: func() {}, place: func(*exec.Cmd) {}}
 	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
 		t.Fatal(err)
@@ -284,9 +290,15 @@ func (c *company) startHub() {
 // hire invites a worker, has it join, and starts it.
 func (c *company) hire(name string, slots int) {
 	c.t.Helper()
+	c.hireIn(name, slots, c.t.TempDir())
+}
+
+// hireIn hires a worker whose folder is in this one.
+func (c *company) hireIn(name string, slots int, home string) {
+	c.t.Helper()
 	var invited fleet.InviteResult
 	c.ask(fleet.HubInvite, fleet.InviteRequest{Name: name, Slots: slots}, &invited)
-	c.folders[name] = filepath.Join(workspace.Canonical(c.t.TempDir()), name)
+	c.folders[name] = filepath.Join(workspace.Canonical(home), name)
 	c.admit()
 	cmd := c.command("worker:join", "-", "--dir", c.folders[name])
 	cmd.Stdin = strings.NewReader(invited.Token + "\n")

@@ -100,6 +100,9 @@ func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 		return nil, err
 	}
 	h.wg.Go(h.consume)
+	if o.Server != nil {
+		h.wg.Go(h.mend)
+	}
 	return h, nil
 }
 

@@ -69,9 +69,8 @@ func (h *Hub) view(w *worker) placement.Worker {
 			v.Repos = append(v.Repos, id)
 		}
 	}
-	if v.DiskFree = w.beat.DiskFree; v.DiskFree < 0 {
-		v.DiskFree = v.MinFree // it has not said yet
-	}
+	// Whether its disk is too full a worker says itself: its own limit may be another.
+	v.DiskFree = v.MinFree
 	if w.beat.Why == "disk" {
 		v.DiskFree = 0
 	}
