@@ -276,7 +276,7 @@ func small(lines int) []string {
 	return []string{"sh", "-c", fmt.Sprintf(`i=0; while [ $i -lt %d ]; do echo "a line of output such as a build or a test prints, number $i"; i=$((i+1)); done`, lines)}
 }
 
-// saturation is how many events a second arrive from ever more workers, until more of them
+// saturation is how many lines a second arrive from ever more workers, until more of them
 // bring no more.
 func (f *fleet) saturation(context.Context) (all []figure, err error) {
 	const lines = 30_000
@@ -284,7 +284,6 @@ func (f *fleet) saturation(context.Context) (all []figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	local := float64(here.events) / here.took.Seconds()
 	for _, workers := range []int{1, 2, 4} {
 		places := make([]string, workers)
 		for n := range places {
@@ -295,8 +294,9 @@ func (f *fleet) saturation(context.Context) (all []figure, err error) {
 			return all, err
 		}
 		all = append(all, figure{
-			Name: fmt.Sprintf("events sealed by the hub, of %d workers", workers), Unit: "/s", Seen: float64(v.events) / v.took.Seconds(),
-			Limit: local, By: "the same by one session here", Note: fmt.Sprintf("%d events of %d bytes", v.events, v.bytes/int64(v.events)),
+			Name: fmt.Sprintf("lines sealed by the hub, of %d workers", workers), Unit: "/s", Seen: rate(workers*lines, v.took),
+			Limit: rate(lines, here.took), By: "the same by one session here",
+			Note: fmt.Sprintf("%.0f events a second, of %d bytes; the fuller a machine, the more lines are in one", rate(v.events, v.took), v.bytes/int64(v.events)),
 		})
 	}
 	return all, nil

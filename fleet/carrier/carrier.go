@@ -65,6 +65,7 @@ func options(name string) []nats.Option {
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut),
 		nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay), nats.ReconnectBufSize(-1),
 		nats.NoEcho(), nats.DontRandomize(),
+		nats.IgnoreAuthErrorAbort(), // who is let in again comes back
 	}
 }
 

@@ -435,3 +435,27 @@ func TestOnlyTheHubOfTheInvitationIsBelieved(t *testing.T) {
 		t.Error("somebody without a key was let in")
 	}
 }
+
+// TestAWorkerIsLetInAgain: one that the server turned away again and again comes back by
+// itself once it is known.
+func TestAWorkerIsLetInAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.connect(alice)
+	known := w.users()
+	if err := w.server.SetUsers(slices.DeleteFunc(w.users(), func(u carrier.User) bool { return u.Worker == alice })); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second) // of attempts
+	if err := w.server.SetUsers(known); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.Connections():
+	case <-time.After(time.Minute):
+		t.Fatal("it does not come back")
+	}
+	if answer, err := c.Ask(t.Context(), fleet.AskBeat, []byte("hello")); err != nil || string(answer) != "re: hello" {
+		t.Error(string(answer), err)
+	}
+}
