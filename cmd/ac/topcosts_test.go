@@ -20,7 +20,7 @@ func TestBudgetTable(t *testing.T) {
 	}
 	table := budgetTable(budgets, false)
 	for width, want := range map[int][]string{
-		60: {
+		80: {
 			"BUDGET         USED           OF",
 			"Checkout          -       $12.50    0 %  --------------------",
 			"Checkout        500  1.0k tokens   50 %  ##########----------",
