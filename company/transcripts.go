@@ -67,8 +67,9 @@ type Continuable struct {
 func (c *Company) Transcript(ctx context.Context, p TranscriptParams) (result TranscriptResult, err error) {
 	result = TranscriptResult{RunID: p.RunID, ProjectID: p.ProjectID}
 	var state transcript.State
+	var forgets bool
 	err = c.all.logs.Transcript(ctx, c.w, p.ProjectID, p.RunID, p.UntilSeq, func(f *transcript.Fold) {
-		state = f.State()
+		state, forgets = f.State(), f.Forgets()
 		result.Page = f.Page(transcript.Query{Since: p.SinceSeq, Tail: p.Tail, Limit: p.Limit, Kinds: p.Kinds})
 	})
 	if err != nil {
@@ -82,7 +83,7 @@ func (c *Company) Transcript(ctx context.Context, p TranscriptParams) (result Tr
 		state.Status, state.Activity = run.Status, "" // even if the log of another program lacks it
 	}
 	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
-	result.Continuable = c.continuable(run, state)
+	result.Continuable = c.continuable(run, state, forgets)
 	if workflow.Is(c.w, p.ProjectID, p.RunID) {
 		err = c.asWorkflow(ctx, &result, p.UntilSeq == nil)
 	}
@@ -95,8 +96,9 @@ const (
 	resumeDigest   = "digest"
 )
 
-// continuable reports how a run could be continued now.
-func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
+// continuable reports how a run could be continued now. forgets says that its agent goes on
+// with no conversation.
+func (c *Company) continuable(run doc.Run, state transcript.State, forgets bool) Continuable {
 	known := Continuable{Resume: resumeDigest}
 	driver := doc.ProviderNamed(run.Provider).Driver
 	live := ""
@@ -105,10 +107,11 @@ func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
 	}
 	words, _ := runs.CommandTemplate(c.w, run) // of an agent whose document cannot be read nothing is known
 	asBefore := live != "" && live != session.DriverCommand || driver == doc.Codex || driver == doc.Claude
-	if run.ProviderSessionID != "" && asBefore {
+	if run.ProviderSessionID != "" && asBefore && !forgets {
 		known.Resume = resumeProvider
 	}
-	switch alive := session.RunAlive(c.w, run.ProjectID, run.ID); {
+	// The supervisor of a run that is over is about to leave.
+	switch alive := !doc.Terminal(run.Status) && session.RunAlive(c.w, run.ProjectID, run.ID); {
 	case alive && state.Activity != transcript.ActivityIdle:
 		known.Reason = fault.RunBusy
 	case alive:

@@ -3,12 +3,13 @@ package pm
 // A plan as an SVG picture.
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 	"time"
+
+	"ac/internal/xmltext"
 )
 
 // Dimensions of the picture, in user units.
@@ -44,11 +45,11 @@ func (p *Plan) WriteSVG(out io.Writer, title string, today time.Time) error {
 	height := svgHead + svgRow*max(1, len(p.Bars)) + svgFoot
 	width := svgMargin*2 + svgTitles + svgChart
 	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`,
-		width, height, width, height, escaped("Plan of "+title))
+		width, height, width, height, xmltext.Escape("Plan of "+title))
 	d.printf("<style>%s</style>\n", svgStyle)
 	d.printf(`<defs><marker id="tip" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L6 3L0 6z" fill="#8d95a6"/></marker></defs>`)
 	d.printf(`<rect width="%d" height="%d" fill="#fff"/>`, width, height)
-	d.printf(`<text class="title" x="%d" y="32">%s</text>`+"\n", svgMargin, escaped(cut(title, 90)))
+	d.printf(`<text class="title" x="%d" y="32">%s</text>`+"\n", svgMargin, xmltext.Escape(cut(title, 90)))
 	d.grid(height)
 	d.dependencies()
 	for i := range p.Bars {
@@ -125,8 +126,8 @@ func (d *drawing) bar(row int) {
 	if b.Critical {
 		class = ` class="critical"`
 	}
-	d.printf(`<g%s><title>%s</title>`, class, escaped(b.describe()))
-	d.printf(`<text x="%d" y="%.1f">%s</text>`, svgMargin+4, d.y(row)+4.5, escaped(cut(b.Task.Title, svgLetters)))
+	d.printf(`<g%s><title>%s</title>`, class, xmltext.Escape(b.describe()))
+	d.printf(`<text x="%d" y="%.1f">%s</text>`, svgMargin+4, d.y(row)+4.5, xmltext.Escape(cut(b.Task.Title, svgLetters)))
 	if slack := b.SlackDays / float64(d.frame.days) * svgChart; slack > 0 {
 		end := min(x+long+slack, svgMargin+svgTitles+svgChart)
 		d.printf(`<path class="slack" d="M%.1f %.1fH%.1f"/>`, x+long, d.y(row), end)
@@ -167,7 +168,7 @@ func (d *drawing) legend(height int) {
 	}
 	d.printf(`<path class="slack" d="M%d %dH%d"/><text class="quiet" x="%d" y="%d">slack</text>`, x, y-4, x+22, x+28, y)
 	if d.plan.Status == StatusCycle {
-		d.printf(`<text class="warn" x="%d" y="52">These tasks depend on each other: %s</text>`, svgMargin, escaped(cut(strings.Join(d.plan.CycleIDs, ", "), 120)))
+		d.printf(`<text class="warn" x="%d" y="52">These tasks depend on each other: %s</text>`, svgMargin, xmltext.Escape(cut(strings.Join(d.plan.CycleIDs, ", "), 120)))
 	}
 	d.printf("\n")
 }
@@ -179,12 +180,4 @@ func cut(text string, letters int) string {
 		return text
 	}
 	return string(runes[:letters-1]) + "…"
-}
-
-// escaped escapes a text for XML; invalid characters become U+FFFD.
-func escaped(text string) string {
-	var b strings.Builder
-	// A strings.Builder never fails.
-	_ = xml.EscapeText(&b, []byte(text))
-	return b.String()
 }

@@ -3,8 +3,6 @@ package main
 // ac service: a unit that keeps the control room or a dialect running.
 
 import (
-	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"ac/internal/xmltext"
 )
 
 // serviceOptions are the options of ac service.
@@ -178,18 +178,18 @@ func (u *unit) launchd() string {
 <plist version="1.0">
 <dict>
 	<key>Label</key>
-	<string>` + xmlText(u.name) + `</string>
+	<string>` + xmltext.Escape(u.name) + `</string>
 	<key>ProgramArguments</key>
 	<array>
 `)
 	for _, word := range u.argv {
-		b.WriteString("\t\t<string>" + xmlText(word) + "</string>\n")
+		b.WriteString("\t\t<string>" + xmltext.Escape(word) + "</string>\n")
 	}
 	b.WriteString(`	</array>
 	<key>EnvironmentVariables</key>
 	<dict>
 		<key>PATH</key>
-		<string>` + xmlText(u.path) + `</string>
+		<string>` + xmltext.Escape(u.path) + `</string>
 	</dict>
 	<key>RunAtLoad</key>
 	<true/>
@@ -201,15 +201,9 @@ func (u *unit) launchd() string {
 	<key>AbandonProcessGroup</key>
 	<true/>
 	<key>StandardErrorPath</key>
-	<string>` + xmlText(filepath.Join(u.home, "Library/Logs", u.name+".log")) + `</string>
+	<string>` + xmltext.Escape(filepath.Join(u.home, "Library/Logs", u.name+".log")) + `</string>
 </dict>
 </plist>
 `)
-	return b.String()
-}
-
-func xmlText(text string) string {
-	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
 	return b.String()
 }

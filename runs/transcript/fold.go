@@ -53,6 +53,7 @@ type Fold struct {
 	shown   State // as the last change had it
 	live    bool  // the session is spoken with
 	begun   bool  // its agent answered
+	forgets bool  // the newest agent said that it takes up no conversation
 
 	quiet    bool // nobody wants the changes of this event
 	final    string
@@ -87,6 +88,10 @@ func (f *Fold) Seq() int64 { return f.seq }
 
 // State is how the run is by its log.
 func (f *Fold) State() State { return f.state }
+
+// Forgets reports whether the newest agent said of itself that it does not go on with
+// conversations.
+func (f *Fold) Forgets() bool { return f.forgets }
 
 // Facts are those of the newest execution; none before one began.
 func (f *Fold) Facts() Facts {

@@ -40,11 +40,21 @@ func (f *Fold) execute(e Event) {
 	f.start(p.Driver, e.SessionRef)
 }
 
+func (f *Fold) agentStarted(e Event) {
+	var p struct {
+		Capabilities *struct {
+			Resume bool `json:"resume"`
+		} `json:"capabilities"`
+	}
+	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
+	f.begun, f.forgets = true, p.Capabilities != nil && !p.Capabilities.Resume
+}
+
 // event takes an event that is neither output nor the beginning or end of a session.
 func (f *Fold) event(e Event) {
 	switch e.Type {
 	case events.AgentStarted:
-		f.begun = true
+		f.agentStarted(e)
 	case events.TurnStarted:
 		f.turnStarted(e)
 	case events.TurnEnded:
