@@ -3,6 +3,7 @@ package main
 // The examples in the help of the short commands, run as they stand.
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -121,7 +122,7 @@ func emptyWorld(t *testing.T) *world {
 // shell runs a command line in a folder and returns what it prints.
 func (w *world) shell(t *testing.T, at, line string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-c", line) // what cleans up comes behind its end
 	cmd.Dir, cmd.Env = filepath.Join(w.dir, at), w.env
 	said, err := cmd.CombinedOutput()
 	return string(said), err

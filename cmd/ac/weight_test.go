@@ -39,7 +39,11 @@ func TestWaitingProcessesAreLight(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	t.Cleanup(func() { _, _ = w.shell(t, "", "ac stop --all -y") })
+	t.Cleanup(func() {
+		if said, err := w.shell(t, "", "ac stop --all -y"); err != nil {
+			t.Errorf("%v\n%s", err, said)
+		}
+	})
 	record, err := os.ReadFile(filepath.Join(w.dir, "w", ".local", "sessions", "local_"+strings.TrimSpace(said)+".yaml"))
 	if err != nil {
 		t.Fatal(err)
