@@ -62,7 +62,10 @@ type followed struct {
 }
 
 // follow follows the room of the workspace until the test ends.
-func (b bystander) follow() followed {
+func (b bystander) follow() followed { return b.followNewest(50) }
+
+// followNewest is follow for so many of the newest runs.
+func (b bystander) followNewest(limit int) followed {
 	r := &roomReader{rows: map[room.Key]map[string]string{}, got: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	ended := make(chan error, 1)
@@ -70,7 +73,7 @@ func (b bystander) follow() followed {
 		folder := b.all.In(b.dir)
 		c, err := folder.Enter(ctx)
 		if err == nil {
-			err = c.FollowRoom(ctx, company.RoomStream{RunsLimit: 50, Deliver: r.deliver})
+			err = c.FollowRoom(ctx, company.RoomStream{RunsLimit: limit, Deliver: r.deliver})
 		}
 		ended <- err
 	}()
@@ -343,4 +346,24 @@ func TestRoomHeedsEvents(t *testing.T) {
 	r.settled("the log that was put back", func() bool { return !broken() && r.same() })
 	b.write(name, before+"no event\n")
 	r.settled("a line that is no event", broken)
+}
+
+// TestRoomHasOlderRunsThatChange: a run that is older than those the room has is shown once
+// something happens to it.
+func TestRoomHasOlderRunsThatChange(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	var runs []string
+	for range 4 {
+		run := b.run()
+		b.must("run.discard", `{"workspace_dir":"DIR","project_id":"PROJECT","run_id":"`+run+`"}`)
+		runs = append(runs, run)
+	}
+	r := b.followNewest(1)
+	r.settled("the newest run", func() bool { return r.field(room.TableRuns, runs[3], "status") != "" })
+	if got := r.field(room.TableRuns, runs[0], "status"); got != "" {
+		t.Errorf("the oldest run is there already: %s", got)
+	}
+	b.must("comment.add", `{"workspace_dir":"DIR","project_id":"PROJECT","author_id":"human","author_role":"human","target_run_id":"`+runs[0]+`","body":"look"}`)
+	r.settled("the run that was commented on", func() bool { return r.field(room.TableRuns, runs[0], "status") != "" })
 }

@@ -5,6 +5,7 @@ package company
 
 import (
 	"context"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -167,8 +168,8 @@ func (k *keptRoom) behind(cause error) error {
 	return k.apply([]room.Change{{Key: room.Key{Table: room.TableMeta, ID: "server"}, Row: meta}})
 }
 
-// runs are the rows of the dirty runs; with whole of all that live, that a need names, and
-// of the newest.
+// runs are the rows of the dirty runs; with whole also of all that live, that a need names,
+// and of the newest.
 func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (rows []snapshot.MonitorRow, changes []room.Change, err error) {
 	open, err := m.Interactions(snapshot.InteractionQuery{State: snapshot.InteractionsOpen, Limit: math.MaxInt32})
 	if err != nil {
@@ -191,6 +192,7 @@ func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (r
 			return nil, nil, err
 		}
 		dirty = map[index.RunKey]bool{}
+		maps.Copy(dirty, news.dirty)
 		for _, n := range found.Open {
 			if n.RunID != "" {
 				dirty[index.RunKey{ProjectID: n.ProjectID, RunID: n.RunID}] = true
@@ -207,7 +209,7 @@ func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (r
 		}
 		if known {
 			rows = append(rows, row)
-		} else if !news.whole {
+		} else if !news.whole { // what is not among the rows of a whole room goes with that
 			changes = append(changes, room.Change{Key: room.Key{Table: room.TableRuns, ID: key.RunID}})
 		}
 	}

@@ -20,11 +20,12 @@ func (p Patient) builds(context.Context) []Check {
 		return []Check{unknown(id, err)}
 	}
 	var details []string
+	var programs proc.Programs
 	for _, r := range records {
 		if r.OwnerPID == nil || r.Remote() {
 			continue
 		}
-		same, err := proc.SameProgram(*r.OwnerPID)
+		same, err := programs.Same(*r.OwnerPID)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil
 		}

@@ -344,8 +344,10 @@ func (w *watcher) streamOf(key logKey) *stream {
 		w.recent = w.recent[1:]
 	}
 	st := &stream{}
-	w.streams[key] = st
-	w.recent = append(w.recent, key)
+	if len(w.subs) > 0 { // the last one may have gone while it read
+		w.streams[key] = st
+		w.recent = append(w.recent, key)
+	}
 	return st
 }
 

@@ -159,9 +159,10 @@ func (s LaunchSpec) hasWords(w *workspace.Workspace, run doc.Run, driver string)
 }
 
 // keptWords are the words that the newest session of an ACP agent was launched with, for
-// another session where no others are known. Words with a masked part are not kept.
+// another session where no others are known. Words with a masked part are not kept, nor any for
+// who names a model: that of the session before may stand in them.
 func (s LaunchSpec) keptWords(w *workspace.Workspace, run doc.Run, driver string) []string {
-	if run.Live == nil || run.Live.Driver != driver || run.Spec == nil || slices.ContainsFunc(run.Spec.Argv, redact.Masked) {
+	if s.Model != "" || run.Live == nil || run.Live.Driver != driver || run.Spec == nil || slices.ContainsFunc(run.Spec.Argv, redact.Masked) {
 		return nil
 	}
 	if !fault.Is(s.hasWords(w, run, driver), fault.NoAgentCommand) {

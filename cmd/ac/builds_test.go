@@ -38,6 +38,7 @@ func TestSupervisorsOfOtherBuilds(t *testing.T) {
 		}
 		return said
 	}
+	t.Cleanup(func() { _, _ = w.shell(t, "", "ac stop --all -y") }) // where the test ended early
 	sh("ac run -d -- sleep 1000")
 	if said := sh("ac status"); !strings.Contains(said, "HEALTH   ok") {
 		t.Errorf("with sessions of its own:\n%s", said)

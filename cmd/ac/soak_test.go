@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 // A soak: clients of every protocol at once, on a process that serves the control room with
@@ -146,8 +148,14 @@ func TestSoak(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *soakFor)
 	defer cancel()
 	var busy sync.WaitGroup
-	for name, round := range clients {
+	for name := range clients {
 		s.rounds[name] = new(atomic.Int64)
+	}
+	t.Cleanup(func() { // before the servers end
+		cancel()
+		busy.Wait()
+	})
+	for name, round := range clients {
 		busy.Go(func() { s.keep(ctx, name, round) })
 	}
 	for ctx.Err() == nil && !t.Failed() {
@@ -168,7 +176,6 @@ func TestSoak(t *testing.T) {
 	for _, p := range s.servers {
 		p.flat(t)
 	}
-	s.stop()
 }
 
 // flat holds what a process held in the last quarter of the looks against the second one,
@@ -254,6 +261,13 @@ func newSoak(t *testing.T) *soak {
 	dialecttest.Write(t, s.strategy, `{"name":"One","version":"1","agents":{"speaker":{"model":"ac/Speaker"}},"flow":{"name":"F","type":"sequential","steps":[{"agent":"speaker"}]}}`)
 	s.serveRoom()
 	s.serveStdio()
+	t.Cleanup(func() { // once nobody asks for another session, and before the servers end
+		stop := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "session:stop", dir, "--all")
+		stop.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0")
+		if out, err := stop.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
 	return s
 }
 
@@ -271,6 +285,7 @@ func (s *soak) run(words ...string) string {
 func (s *soak) start(name string, words ...string) (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Reader) {
 	s.t.Helper()
 	cmd = program(s.t, words...)
+	cmd.Cancel = func() error { return nil } // it is ended below
 	probe := filepath.Join(s.t.TempDir(), "probe")
 	cmd.Env = append(cmd.Env, soakProbe+"="+probe)
 	in, err := cmd.StdinPipe()
@@ -278,7 +293,10 @@ func (s *soak) start(name string, words ...string) (cmd *exec.Cmd, in io.WriteCl
 	if err := errors.Join(err, outErr, cmd.Start()); err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
+	s.t.Cleanup(func() { // as its parent ends it
+		_, _ = in.Close(), cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+		_ = cmd.Wait()
+	})
 	s.servers = append(s.servers, &soaked{name: name, pid: cmd.Process.Pid, probe: probe})
 	return cmd, in, bufio.NewReaderSize(stdout, 1<<20)
 }
@@ -308,22 +326,6 @@ func (s *soak) serveRoom() {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }() // until it ends
-}
-
-// stop ends the conversation, and the servers as their parents end them.
-func (s *soak) stop() {
-	s.t.Helper()
-	s.run("session:stop", s.dir, "--all")
-	if err := s.stdio.in.Close(); err != nil {
-		s.t.Error(err)
-	}
-	for _, p := range s.servers {
-		if p.name == "control room" {
-			if err := syscall.Kill(p.pid, syscall.SIGTERM); err != nil {
-				s.t.Error(err)
-			}
-		}
-	}
 }
 
 // soakPeer is the client over stdin and stdout. It is for one goroutine.

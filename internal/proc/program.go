@@ -9,10 +9,19 @@ import (
 	"os"
 )
 
-// SameProgram reports whether a process executes the program that this one does: the same
-// file, or one with the same text, whatever lies at its path by now. The error is
+// Programs compares the programs of processes with that of this one. It reads each file once,
+// however many processes execute it. The zero value is ready. It is for one goroutine.
+type Programs struct{ read []comparedProgram }
+
+type comparedProgram struct {
+	file os.FileInfo
+	same bool
+}
+
+// Same reports whether a process executes the program that this one does: the same file, or
+// one with the same text, whatever lies at its path by now. The error is
 // errors.ErrUnsupported where the system cannot tell.
-func SameProgram(pid int) (same bool, err error) {
+func (p *Programs) Same(pid int) (same bool, err error) {
 	own, err := program(os.Getpid())
 	if err != nil {
 		return false, err
@@ -31,7 +40,15 @@ func SameProgram(pid int) (same bool, err error) {
 	if err != nil || os.SameFile(a, b) || a.Size() != b.Size() {
 		return err == nil && os.SameFile(a, b), err
 	}
-	return sameText(own, other)
+	for _, before := range p.read {
+		if os.SameFile(before.file, b) {
+			return before.same, nil
+		}
+	}
+	if same, err = sameText(own, other); err == nil {
+		p.read = append(p.read, comparedProgram{b, same})
+	}
+	return same, err
 }
 
 // sameText compares two files of the same size.

@@ -13,7 +13,8 @@ import (
 // at its path, and of another one.
 func TestSameProgram(t *testing.T) {
 	t.Parallel()
-	if same, err := SameProgram(os.Getpid()); err != nil || !same {
+	var programs Programs
+	if same, err := programs.Same(os.Getpid()); err != nil || !same {
 		t.Errorf("itself: %v, %v", same, err)
 	}
 	sleep, err := exec.LookPath("sleep")
@@ -36,10 +37,10 @@ func TestSameProgram(t *testing.T) {
 	if err := os.Remove(copied); err != nil { // as an upgrade does
 		t.Fatal(err)
 	}
-	if same, err := SameProgram(other.Process.Pid); err != nil || same {
+	if same, err := programs.Same(other.Process.Pid); err != nil || same {
 		t.Errorf("another one: %v, %v", same, err)
 	}
-	if _, err := SameProgram(1 << 30); err == nil {
+	if _, err := programs.Same(1 << 30); err == nil {
 		t.Error("nobody's program is known")
 	}
 }

@@ -379,6 +379,7 @@ func TestInputClosed(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string][2]string{
 		"shut":         {"does not read its input", "agent_stuck"},
+		"shut and ask": {"does not read its input", "agent_stuck"},
 		"shut and die": {"before its turn was completed: out of luck", "agent_ended"},
 	} {
 		t.Run(prompt, func(t *testing.T) {

@@ -65,7 +65,8 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 		removeEmpty(w.FS, parent)
 		return "", err
 	}
-	if err := g.freshen(ctx, dir); err != nil {
+	// Without this a file may seem changed; the worktree is as good to work in.
+	if err := g.freshen(ctx, dir); err != nil && ctx.Err() != nil {
 		err = errors.Join(err, g.remove(context.WithoutCancel(ctx), dir))
 		removeEmpty(w.FS, parent)
 		return "", err
