@@ -130,8 +130,10 @@ func (f *fakeCodex) advance() (gone bool) {
 				return true
 			}
 			for range 900 { // longer than any test
-				if rest == "and ask" { // what nobody may ask is answered at once
-					f.say(object{"method": "item/unknown/request", "id": f.asked, "params": object{}})
+				if rest == "and ask" { // which is answered at once where nobody is asked
+					f.say(object{"method": "item/commandExecution/requestApproval", "id": f.asked, "params": object{
+						"threadId": "th_1", "turnId": f.turnID(), "itemId": fmt.Sprintf("exec_%d", f.asked), "command": "ls", "cwd": "/repo",
+					}})
 					f.asked++
 				}
 				time.Sleep(200 * time.Millisecond)

@@ -214,7 +214,13 @@ func (c *conversation) stuck(err error) {
 	switch {
 	case c.closing: // it is over already
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed):
-		c.after("input", closeAfter, fail)
+		if c.timers["input"] == nil { // counted from the first frame that it did not take
+			c.after("input", closeAfter, func() {
+				if !c.closing {
+					fail()
+				}
+			})
+		}
 	default:
 		fail()
 	}

@@ -384,7 +384,7 @@ func TestInputClosed(t *testing.T) {
 	} {
 		t.Run(prompt, func(t *testing.T) {
 			t.Parallel()
-			k := newStage(t).live(prompt, nil)
+			k := newStage(t).live(prompt, func(l *session.LiveOrder) { l.Policy.Mode = doc.ModeFullAuto })
 			k.awaitSaid("shut")
 			_, err := session.Steer(k.ctx, k.w, k.record(k.order), session.SteerRequest{Text: "hello"})
 			if err != nil {
