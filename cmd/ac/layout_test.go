@@ -27,7 +27,7 @@ func formatsLayout(t *testing.T) []*regexp.Regexp {
 	parent := ""
 	for line := range strings.Lines(text) {
 		words := strings.Fields(regexp.MustCompile(`<[^>]+>`).ReplaceAllString(line, "*"))
-		at := ""
+		var at string
 		switch {
 		case !strings.HasPrefix(line, " "):
 			at, parent = words[0], words[0]

@@ -16,7 +16,7 @@ import (
 // name is taken once.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "l") // the name of a socket must be short
+	dir, err := os.MkdirTemp("", "l") //nolint:usetesting // the name of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestListen(t *testing.T) {
 		}
 		said <- err
 	}()
-	conn, err := net.Dial("unix", file) //nolint:noctx // it is there
+	conn, err := net.Dial("unix", file)
 	if err != nil {
 		t.Fatal(err)
 	}

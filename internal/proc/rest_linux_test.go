@@ -63,7 +63,7 @@ func mappedCode(t *testing.T) int {
 
 // TestRestMakesNoGarbage bounds what looking for these parts takes: a process at rest keeps
 // it for good.
-func TestRestMakesNoGarbage(t *testing.T) {
+func TestRestMakesNoGarbage(t *testing.T) { //nolint:paralleltest // its garbage is that of the process
 	text, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		t.Fatal(err)

@@ -65,8 +65,8 @@ type Envelope struct {
 type Shape int
 
 const (
-	ShapeWire Shape = iota
-	ShapeDocument
+	ShapeWire     Shape = iota // of the shipped client
+	ShapeDocument              // of the published document
 )
 
 // name is the type of a frame in a shape.

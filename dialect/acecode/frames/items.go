@@ -373,5 +373,5 @@ func (m *Mapper) resolved(kind string, r *interaction.Record) {
 	m.waitsOn()
 }
 
-// inputID is the one question of a request for a text.
+// InputID is the one question of a request for a text.
 const InputID = "input"

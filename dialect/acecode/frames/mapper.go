@@ -17,7 +17,7 @@ import (
 	"ac/runs/transcript"
 )
 
-// perLine is how many events a line may yield: an event has the number of its line times
+// PerLine is how many events a line may yield: an event has the number of its line times
 // this, and its place among them.
 const PerLine = 1024
 
