@@ -92,7 +92,9 @@ func sessionSocket(s *server, r *request) (any, error) {
 		return nil, tooManySockets()
 	}
 	defer leave()
-	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pongWithin, Goodbye: goodbye})
+	// Who may read nothing for longer may hear a ping later, too.
+	pong := pongWithin + max(0, s.opts.Place.Patience-readPatience)
+	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pong, Goodbye: goodbye})
 	if err != nil {
 		return taken{}, nil // the client has its answer
 	}
