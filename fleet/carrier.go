@@ -4,7 +4,9 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 )
 
 // WorkerCarrier is a worker's connection to its hub. It connects again by itself. It is
@@ -57,4 +59,8 @@ type WorkerLink struct {
 	HubKey      string // the public key of the hub
 	Key         Key    // the worker's own; of the invitation to join
 	Tell        TellHandler
+	Log         *slog.Logger // nil for none
 }
+
+// ErrKeyRefused says that a worker's key is not let in. It may be later.
+var ErrKeyRefused = errors.New("this worker's key is not known there")

@@ -23,6 +23,7 @@ const (
 	askWithin        = 5 * time.Second
 	reconnectSoonest = 200 * time.Millisecond
 	reconnectLatest  = 5 * time.Second
+	refusedLatest    = time.Minute      // between attempts of a worker whose key is refused
 	replyWithin      = 30 * time.Second // that a worker may take to answer what it is told
 	publishWithin    = 5 * time.Second
 )

@@ -436,6 +436,58 @@ func TestOnlyTheHubOfTheInvitationIsBelieved(t *testing.T) {
 	}
 }
 
+// lockedBuffer is a buffer for several goroutines.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// TestARevokedWorkerSaysSoOnce: however often it tries, and again once it was let in between.
+func TestARevokedWorkerSaysSoOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var said lockedBuffer
+	link := w.link(alice)
+	link.Log = slog.New(slog.NewTextHandler(&said, nil))
+	c, err := carrier.ConnectWorker(t.Context(), link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	<-c.Connections()
+	known := w.users()
+	for times := 1; times <= 2; times++ {
+		if err := w.server.SetUsers(known[1:]); err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); strings.Count(said.String(), "refuses this worker's key") < times; time.Sleep(10 * time.Millisecond) {
+			if time.Since(began) > time.Minute {
+				t.Fatal(said.String())
+			}
+		}
+		time.Sleep(2 * time.Second) // of attempts
+		if n := strings.Count(said.String(), "refuses this worker's key"); n != times {
+			t.Errorf("said %d times, not %d:\n%s", n, times, said.String())
+		}
+		if err := w.server.SetUsers(known); err != nil {
+			t.Fatal(err)
+		}
+		<-c.Connections()
+	}
+}
+
 // TestAWorkerIsLetInAgain: one that the server turned away again and again comes back by
 // itself once it is known.
 func TestAWorkerIsLetInAgain(t *testing.T) {

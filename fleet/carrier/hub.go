@@ -53,6 +53,7 @@ type Hub struct {
 	ctx      context.Context //nolint:containedctx // of the goroutines below
 	wg       sync.WaitGroup
 	slots    chan struct{} // of requests that are being answered
+	making   sync.Mutex    // of streams: the server spoils one that is deleted and made by two at once
 }
 
 // Draft is a batch or an end as it came.
@@ -153,6 +154,12 @@ func (h *Hub) ensureFirst(ctx context.Context) error {
 
 // Ensure makes the streams and consumers that are missing.
 func (h *Hub) Ensure(ctx context.Context) error {
+	h.making.Lock()
+	defer h.making.Unlock()
+	return h.ensure(ctx)
+}
+
+func (h *Hub) ensure(ctx context.Context) error {
 	for _, config := range []jetstream.StreamConfig{
 		{
 			Name: h.subjects.OrdersStream(), Subjects: []string{h.subjects.All("order")}, Retention: jetstream.WorkQueuePolicy,
@@ -174,7 +181,7 @@ func (h *Hub) Ensure(ctx context.Context) error {
 		return unavailable("make the consumer of drafts", err)
 	}
 	for _, worker := range h.options.Workers() {
-		if err := h.EnsureWorker(ctx, worker); err != nil {
+		if err := h.ensureWorker(ctx, worker); err != nil {
 			return err
 		}
 	}
@@ -183,6 +190,12 @@ func (h *Hub) Ensure(ctx context.Context) error {
 
 // EnsureWorker makes what a worker reads and writes. It is idempotent.
 func (h *Hub) EnsureWorker(ctx context.Context, worker string) error {
+	h.making.Lock()
+	defer h.making.Unlock()
+	return h.ensureWorker(ctx, worker)
+}
+
+func (h *Hub) ensureWorker(ctx context.Context, worker string) error {
 	if _, err := h.js.CreateOrUpdateConsumer(ctx, h.subjects.OrdersStream(), jetstream.ConsumerConfig{
 		Durable: worker, FilterSubject: h.subjects.Of("order", worker), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWithin,
 		MaxDeliver: 10, MaxAckPending: 16, MaxWaiting: 4,

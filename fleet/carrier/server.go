@@ -35,7 +35,7 @@ type Server struct {
 	options ServerOptions
 	nats    *server.Server
 	doors   []net.Listener // beside the first, which is the server's own
-	trouble chan struct{}  // holds one when the server told of an error
+	broken  broken
 	wg      sync.WaitGroup
 
 	mu    sync.Mutex // of reloads
@@ -53,7 +53,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err := free(ctx, o.Listen[0]); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, users: o.Users, trouble: make(chan struct{}, 1)}
+	s := &Server{options: o, users: o.Users, broken: broken{news: make(chan struct{}, 1), streams: map[string]bool{}}}
 	config, err := s.config(o.Users)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if s.nats, err = server.NewServer(config); err != nil {
 		return nil, fmt.Errorf("configure the carrier: %w", err)
 	}
-	s.nats.SetLoggerV2(warnings{o.Log, s.trouble}, false, false, false)
+	s.nats.SetLoggerV2(warnings{o.Log, &s.broken}, false, false, false)
 	s.nats.Start()
 	if !s.nats.ReadyForConnections(startWithin) {
 		s.Close()
@@ -221,25 +221,3 @@ func join(a, b net.Conn) {
 	wg.Go(func() { pass(b, a) })
 	wg.Wait()
 }
-
-// warnings passes on what the server warns of, and that it told of an error.
-type warnings struct {
-	log     *slog.Logger
-	trouble chan<- struct{}
-}
-
-func (w warnings) Warnf(format string, v ...any)  { w.log.Warn(fmt.Sprintf(format, v...)) }
-func (w warnings) Fatalf(format string, v ...any) { w.log.Error(fmt.Sprintf(format, v...)) }
-
-// Errorf is for what the server could not do.
-func (w warnings) Errorf(format string, v ...any) {
-	w.log.Error(fmt.Sprintf(format, v...))
-	select {
-	case w.trouble <- struct{}{}:
-	default: // it is known
-	}
-}
-
-func (warnings) Noticef(string, ...any) {}
-func (warnings) Debugf(string, ...any)  {}
-func (warnings) Tracef(string, ...any)  {}

@@ -3,10 +3,12 @@ package carrier
 // A worker's connection.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -39,16 +41,18 @@ type worker struct {
 func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	o := append(options("ac-worker"), byKey(link.Key), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
+	turned := &refusals{log: cmp.Or(link.Log, slog.New(slog.DiscardHandler))}
+	o := append(options("ac-worker"), byKey(link.Key), nats.CustomReconnectDelay(turned.delay), nats.ErrorHandler(turned.failed), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
 		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) {
+			turned.over()
 			w.objects.reconnected()
 			w.connected()
 		}))
 	conn, err := nats.Connect(strings.Join(link.URLs, ","), o...)
 	if err != nil {
 		w.cancel()
-		if errors.Is(err, nats.ErrAuthorization) {
-			err = fmt.Errorf("%w: this worker's key is not known there: its invitation is spent or over, it was revoked, or the operators of the NATS servers have not let it in yet (see: ac hub:permissions)", err)
+		if isRefusal(err) {
+			err = fmt.Errorf("%w: %w: its invitation is spent or over, it was revoked, or the operators of the NATS servers have not let it in yet (see: ac hub:permissions)", err, fleet.ErrKeyRefused)
 		}
 		return nil, unavailable("connect to the hub at "+strings.Join(link.URLs, ", "), err)
 	}

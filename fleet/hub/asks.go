@@ -205,11 +205,22 @@ func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.
 		if a.NeverStarted {
 			h.giveUp(ctx, id, a.Attempt, withdrawnNeverStarted)
 		}
+		h.reaches(id, a)
 		reply.Attempts[a.Attempt] = h.stateOf(id, a.Attempt)
 	}
 	h.heardOf(ctx, id)
 	h.look()
 	return reply, nil
+}
+
+// reaches notes how many drafts a worker has of an attempt. One that cannot read its spool
+// says 0.
+func (h *Hub) reaches(id string, a fleet.HelloAttempt) {
+	if l := h.byAttempt(id, a.Attempt); l != nil && a.LastN > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.sealing.has(a.LastN)
+	}
 }
 
 func lastSeen(p fleet.Hello, offset int64, now time.Time) *fleet.LastSeen {

@@ -26,6 +26,9 @@ type sealing struct {
 	// found are the ids of lines that the log had behind the last checkpoint when the hub
 	// began, or lost a sync: drafts of these ids are in it already.
 	found map[string]bool
+	// reach is a number that no draft in the log exceeded when found was read; 0 while it is
+	// not known.
+	reach int64
 	// newest are ids of drafts that were written lately.
 	newest recent
 }
@@ -48,11 +51,29 @@ func (s *sealing) known(id string) bool {
 	return false
 }
 
-// checkpoint is the next checkpoint for a log of this size. The log is read from the same
-// place again while it has drafts from there that did not come again yet: the worker sends
-// them, and their lines must be known.
+// begin starts again behind the draft of a checkpoint. What the log has behind it is found
+// next.
+func (s *sealing) begin(n int64) {
+	reach := max(s.reach, s.written)
+	if len(s.found) > 0 && s.reach == 0 {
+		reach = 0 // the log may have more than was written since it was read
+	}
+	*s = sealing{written: n, sealed: n, found: map[string]bool{}, reach: reach}
+}
+
+// has takes from a worker that its newest draft has this number.
+func (s *sealing) has(newest int64) {
+	if s.reach == 0 {
+		s.reach = newest
+	}
+}
+
+// checkpoint is the next checkpoint for a log of this size. The next hub reads the log from
+// the same offset again while drafts behind it may come again. Lines that are still found
+// once all drafts were sealed never come: they are of the hub, of others, or before the
+// checkpoint.
 func (s *sealing) checkpoint(was fleet.LogCheckpoint, size int64) fleet.LogCheckpoint {
-	if len(s.found) > 0 {
+	if len(s.found) > 0 && (s.reach == 0 || s.sealed < s.reach) {
 		size = was.Offset
 	}
 	return fleet.LogCheckpoint{N: s.sealed, Offset: size}
@@ -98,8 +119,7 @@ func (r *recent) add(id string) (again bool) {
 // drafts whose ids its lines behind that have. It runs with the launch locked, or before
 // anybody knows it.
 func (l *launch) recover() error {
-	l.sealing.sealed, l.sealing.written = l.record.Checkpoint.N, l.record.Checkpoint.N
-	l.sealing.found, l.sealing.newest = map[string]bool{}, recent{}
+	l.sealing.begin(l.record.Checkpoint.N)
 	f, err := l.h.w.FS.OpenFile(l.name, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -5,6 +5,7 @@ package hub
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,21 +28,37 @@ type modelLog struct {
 func (m *modelLog) crash(t *rapid.T, s *sealing) {
 	m.lines = m.lines[:rapid.IntRange(m.synced, len(m.lines)).Draw(t, "kept")]
 	m.synced = len(m.lines)
-	n := m.checkpoint.N
-	*s = sealing{sealed: n, written: n, found: map[string]bool{}}
+	*s = sealing{}
+	m.recover(s)
+}
+
+// recover reads the log from the checkpoint on.
+func (m *modelLog) recover(s *sealing) {
+	s.begin(m.checkpoint.N)
 	for _, id := range m.lines[m.checkpoint.Offset:] {
 		s.found[id] = true
 	}
 }
 
+// own are the lines of the worker's drafts.
+func (m *modelLog) own() (lines []string) {
+	for _, line := range m.lines {
+		if strings.HasPrefix(line, "evt_") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // TestSealingIsAList: whatever is lost, doubled, reordered and sent again, and whenever the
-// hub dies, each draft stands once and in order, and what was said to be sealed stays.
+// hub dies, each draft stands once and in order, what was said to be sealed stays, and the
+// checkpoint comes to the end of the log.
 func TestSealingIsAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		drafts := rapid.IntRange(1, 30).Draw(t, "drafts")
 		id := func(n int64) string { return fmt.Sprintf("evt_%d", n) }
-		log, s, told := &modelLog{}, &sealing{}, int64(0)
+		log, s, told, sent, others := &modelLog{}, &sealing{}, int64(0), int64(0), 0
 		take := func(first int64, count int) {
 			from, gap := s.news(first, count)
 			if gap {
@@ -54,12 +71,12 @@ func TestSealingIsAList(t *testing.T) {
 					log.lines = append(log.lines, id(n))
 				}
 			}
-			s.written = n
+			s.written, sent = n, max(sent, n)
 		}
-		sync := func() {
+		sync := func(checkpoint bool) {
 			log.synced, s.sealed = len(log.lines), s.written
 			told = max(told, s.sealed)
-			if rapid.Bool().Draw(t, "checkpoint") {
+			if checkpoint {
 				log.checkpoint = s.checkpoint(log.checkpoint, int64(len(log.lines)))
 			}
 		}
@@ -68,24 +85,34 @@ func TestSealingIsAList(t *testing.T) {
 				first := rapid.IntRange(1, drafts).Draw(t, "first")
 				take(int64(first), rapid.IntRange(0, drafts-first+1).Draw(t, "count"))
 			},
-			"sync":  func(*rapid.T) { sync() },
-			"crash": func(t *rapid.T) { log.crash(t, s) },
+			"sync":      func(t *rapid.T) { sync(rapid.Bool().Draw(t, "checkpoint")) },
+			"crash":     func(t *rapid.T) { log.crash(t, s) },
+			"lost sync": func(*rapid.T) { log.recover(s) },
+			"hello":     func(t *rapid.T) { s.has(rapid.Int64Range(sent, int64(drafts)).Draw(t, "has")) },
+			"other": func(*rapid.T) { // such as the answer to a question
+				others++
+				log.lines = append(log.lines, fmt.Sprintf("other_%d", others))
+			},
 			"": func(t *rapid.T) {
-				for i, line := range log.lines {
-					if line != id(int64(i+1)) {
-						t.Fatalf("the log is %v", log.lines)
+				if own := log.own(); len(own) < int(told) {
+					t.Fatalf("%d were said to be sealed, the log has %d", told, len(own))
+				} else {
+					for i, line := range own {
+						if line != id(int64(i+1)) {
+							t.Fatalf("the log is %v", log.lines)
+						}
 					}
-				}
-				if int64(len(log.lines)) < told {
-					t.Fatalf("%d were said to be sealed, the log has %d", told, len(log.lines))
 				}
 			},
 		})
-		take(s.written+1, 0)
+		s.has(int64(drafts))
 		take(1, drafts)
-		sync()
-		if len(log.lines) != drafts {
-			t.Fatalf("in the end the log has %d of %d", len(log.lines), drafts)
+		sync(true)
+		if len(log.own()) != drafts {
+			t.Fatalf("in the end the log has %d of %d", len(log.own()), drafts)
+		}
+		if want := (fleet.LogCheckpoint{N: int64(drafts), Offset: int64(len(log.lines))}); log.checkpoint != want {
+			t.Fatalf("the next hub reads from %+v on, not from %+v", log.checkpoint, want)
 		}
 	})
 }

@@ -240,16 +240,19 @@ func (w *Worker) serve(ctx context.Context) {
 
 // Pauses between attempts to connect.
 const (
-	firstPause = 200 * time.Millisecond
-	maxPause   = 5 * time.Second
-	joinWithin = 10 * time.Second
+	firstPause   = 200 * time.Millisecond
+	maxPause     = 5 * time.Second
+	refusedPause = time.Minute // at most, of a worker whose key is refused
+	joinWithin   = 10 * time.Second
 )
 
 // connect connects to the hub, for ever.
 func (w *Worker) connect(ctx context.Context) bool {
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	link, was := w.folder.link(w.told), false
+	link.Log = w.host.Log
+	for pause := firstPause; ; {
 		within, cancel := context.WithTimeout(ctx, joinWithin)
-		carrier, err := w.host.Connect(within, w.folder.link(w.told))
+		carrier, err := w.host.Connect(within, link)
 		cancel()
 		if err == nil {
 			w.mu.Lock()
@@ -260,10 +263,18 @@ func (w *Worker) connect(ctx context.Context) bool {
 			}
 			return true
 		}
-		w.host.Log.Warn("the hub cannot be reached", "error", err)
+		refused := errors.Is(err, fleet.ErrKeyRefused)
+		if !refused || !was { // a refusal is said once
+			w.host.Log.Warn("the hub cannot be reached", "error", err)
+		}
 		if !sleep(ctx, pause) {
 			return false
 		}
+		latest := maxPause
+		if refused {
+			latest = refusedPause
+		}
+		was, pause = refused, min(2*pause, latest)
 	}
 }
 

@@ -128,9 +128,10 @@ func isBefore(record doc.Session, host RemoteHost) bool {
 // Before is the attempt that the session's record names, where PlaceAgain is due for that of
 // the host.
 func (r *Remote) Before() (workerID string, epoch int, due bool) {
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	return r.s.record.WorkerID, r.s.record.Epoch, isBefore(r.s.record, r.host)
+	record := r.s.snapshot()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return record.WorkerID, record.Epoch, isBefore(record, r.host)
 }
 
 func newRemote(w *workspace.Workspace, host RemoteHost, order Order, hold *claim) *Remote {

@@ -114,6 +114,44 @@ func TestARemoteSessionLooksLikeAnyOther(t *testing.T) {
 	}
 }
 
+// TestARemoteSessionIsPlacedWhileOthersLook: whoever asks for the attempt before sees one
+// state or the other. Only the race detector can tell.
+func TestARemoteSessionIsPlacedWhileOthersLook(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := s.run("print", "a", "b")
+	r, err := session.AcceptRemote(s.ctx, s.w, session.RemoteHost{WorkerID: workerID, Epoch: 1}, order, placedEvents(order))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const last = 20
+	placed := make(chan struct{})
+	go func() {
+		defer close(placed)
+		for epoch := 2; epoch <= last; epoch++ {
+			if err := r.PlaceAgain(s.ctx, workerID, epoch, placedEvents(order)); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for placing := true; placing; {
+		select {
+		case <-placed:
+			placing = false
+		default:
+		}
+		if id, epoch, _ := r.Before(); id != workerID || epoch < 1 || epoch > last {
+			t.Error(id, epoch)
+		}
+	}
+	if err := r.End(s.ctx, session.RemoteEnd{Status: doc.StatusStopped, Stopped: true, Reach: doc.ReachOK}); err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestARemoteSessionIsLost: nobody reports its end any more, so what the log has counts.
 func TestARemoteSessionIsLost(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,47 @@
+package carrier
+
+// A worker whose key is refused: it may be let in again, so it goes on to try, ever more
+// seldom, and says once what is wrong.
+
+import (
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// refusals are those since a worker was connected. It is safe for concurrent use.
+type refusals struct {
+	log *slog.Logger
+	n   atomic.Int64
+}
+
+// failed takes an error of the connection that belongs to no call.
+func (r *refusals) failed(_ *nats.Conn, _ *nats.Subscription, err error) {
+	switch {
+	case !isRefusal(err):
+		r.log.Warn("the connection to the hub has an error", "error", err)
+	case r.n.Add(1) == 1:
+		r.log.Error("the hub refuses this worker's key: the worker was revoked, or its user was taken out of the NATS servers. " +
+			"To use this machine again, make an invitation (ac worker:invite) and join in an empty directory (ac worker:join). " +
+			"Otherwise stop this worker; until then it tries again at most once a minute")
+	}
+}
+
+// over says that the worker is connected.
+func (r *refusals) over() { r.n.Store(0) }
+
+// delay is the pause before another attempt.
+func (r *refusals) delay(attempts int) time.Duration {
+	if n := r.n.Load(); n > 0 {
+		return min(reconnectSoonest<<min(n, 10), refusedLatest)
+	}
+	return reconnectDelay(attempts)
+}
+
+// isRefusal reports whether a server does not let this key in.
+func isRefusal(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAccountAuthExpired)
+}
