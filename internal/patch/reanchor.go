@@ -107,7 +107,13 @@ func (a *addition) insertAfter(t target, at int) int {
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
 // isHeading reports whether a line is a Markdown heading that begins with #.
-func isHeading(line string) bool {
+func isHeading(line string) bool { return headingLevel(line) > 0 }
+
+// headingLevel is the level of a heading that begins with #, 0 if the line is none.
+func headingLevel(line string) int {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
-	return level > 0 && level <= 6 && (len(line) == level || line[level] == ' ')
+	if level > 6 || len(line) > level && line[level] != ' ' {
+		return 0
+	}
+	return level
 }

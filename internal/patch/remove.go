@@ -11,7 +11,7 @@ import (
 )
 
 // Remove takes out the first place where the lines follow each other below the first line
-// that equals under. Spaces at line ends do not count, nor do
+// that equals under. If that is a heading, they begin in its section. Spaces at line ends do not count, nor do
 // blank lines around the given ones. It is the inverse of Insert: a blank line that Insert
 // put behind the lines goes with them. It returns what Insert returns, and ErrNoLine if there
 // is no such place.
@@ -27,7 +27,7 @@ func Remove(name, text, under string, lines []string) (result, patch string, err
 		return "", "", ErrNoLine
 	}
 	at := placeOf(trimmed, wanted, from)
-	if at < 0 {
+	if at < 0 || at > sectionEnd(trimmed, from) {
 		return "", "", ErrNoLine
 	}
 	end := at + len(wanted)
@@ -36,6 +36,41 @@ func Remove(name, text, under string, lines []string) (result, patch string, err
 		end++
 	}
 	return proven(name, text, udiff.Edit{Start: t.offsets[at], End: t.offsets[end]})
+}
+
+// sectionEnd is where the section of the heading above a line ends: before the next heading of
+// its level or a higher one. What stands in a block of code is none. Below a line that is no
+// heading it is the end of the text.
+func sectionEnd(lines []string, from int) int {
+	level := headingLevel(lines[from-1])
+	fence := ""
+	for i := from; i < len(lines) && level > 0; i++ {
+		mark := fenceOf(lines[i])
+		switch {
+		case fence == "" && mark != "":
+			fence = mark
+		case fence != "":
+			if strings.HasPrefix(mark, fence) && strings.TrimSpace(lines[i]) == mark {
+				fence = ""
+			}
+			continue
+		}
+		if next := headingLevel(lines[i]); next > 0 && next <= level {
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// fenceOf is the mark that begins or ends a block of code on a line, "" if there is none.
+func fenceOf(line string) string {
+	line = strings.TrimLeft(line, " ")
+	for _, mark := range []string{"`", "~"} {
+		if n := len(line) - len(strings.TrimLeft(line, mark)); n >= 3 {
+			return line[:n]
+		}
+	}
+	return ""
 }
 
 // placeOf is where lines follow each other in others, from a place on, -1 if nowhere.

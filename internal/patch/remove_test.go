@@ -37,11 +37,34 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// TestRemoveStaysInTheSection leaves lines alone that stand below another heading only.
+func TestRemoveStaysInTheSection(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"## A\n\n- m\n\n## B\n\n- n\n", "## A\n# B\n- n\n", "### A\n## B\n- n\n", "## A\n```\nx\n```\n## B\n- n\n"} {
+		under, _, _ := strings.Cut(text, "\n")
+		if got, _, err := Remove("m.md", text, under, []string{"- n"}); !errors.Is(err, ErrNoLine) {
+			t.Errorf("%q became %q: %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"## A\n### B\n- n\n- x\n":                     "## A\n### B\n- x\n",
+		"## A\n#tag\n- n\n- x\n":                      "## A\n#tag\n- x\n",
+		"## A\n```sh\n# make\n```js\n```\n- n\n- x\n": "## A\n```sh\n# make\n```js\n```\n- x\n",
+		"## A\n~~~~\n~~~\n# make\n~~~~~\n- n\n- x\n":  "## A\n~~~~\n~~~\n# make\n~~~~~\n- x\n",
+		"## A\n- x\n\n## B\n- n\n\n## A\n- n\n## B\n": "",
+	} {
+		got, _, err := Remove("m.md", text, "## A", []string{"- n"})
+		if want == "" && !errors.Is(err, ErrNoLine) || want != "" && (err != nil || got != want) {
+			t.Errorf("%q became %q, not %q: %v", text, got, want, err)
+		}
+	}
+}
+
 // TestRemoveIsTheInverse inserts lines and takes them out again.
 func TestRemoveIsTheInverse(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"## A\n\n- x\n", "## A\n- x\n", "## A\n- x", "# T\n\n## A\n\n## B\n"} {
-		for _, lines := range [][]string{{"- n"}, {"- n", "", "- m"}} {
+		for _, lines := range [][]string{{"- n"}, {"- n", "", "- m"}, {"## N", "- n"}, {"- n", "## N", "- m"}} {
 			with, _, err := Insert("m.md", text, "## A", lines)
 			if err != nil {
 				t.Fatal(err)
