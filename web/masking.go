@@ -22,7 +22,7 @@ import (
 func maskedHere() []string {
 	return []string{
 		"run.transcript", "run.output", "run.replay", "events.replay", "needs.get", "help.get", "memory.preview_delta",
-		"session.list", "session.poll", "index.list_events",
+		"session.list", "session.poll", "index.list_events", "artifact.read", "job.list", "job.poll", "job.collect",
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ac/internal/redact"
+	"ac/workspace"
 )
 
 // TestGrowingSecret sends a text with secrets in pieces of every size: no secret leaves, and
@@ -44,12 +45,26 @@ func TestNoSecretInProofs(t *testing.T) {
 	f.log("run_1", 1, 1)
 	line := `{"schema_version":1,"event_id":"evt_s","run_id":"run_1","type":"provider.raw","ts_wallclock":"2026-11-20T15:00:00.000Z","actor":"system","visibility":"org","payload":{"stream":"stdout","text":"key ` + secret + `"}}` + "\n"
 	appendLine(t, f.dir, project, "run_1", line)
+	delta := f.secretDelta(secret)
+	f.secretSession(secret)
+	f.secretJob(secret)
+	if got := f.post("/api/call", `{"method":"index.rebuild","params":{}}`); got.status != 200 {
+		t.Fatalf("no index: %+v", got)
+	}
+	worker := serve(t, f.dir, func(o *Options) { o.Actor.ActorID, o.Actor.ActorRole = "w", "worker" })
 	for method, params := range map[string]string{
 		"needs.get": `"need_id":"help:help_1"`, "help.get": `"help_request_id":"help_1"`,
-		"index.list_events": `"project_id":"proj_a","run_id":"run_1","limit":10`,
+		"index.list_events":    `"project_id":"proj_a","run_id":"run_1","limit":10`,
+		"artifact.read":        `"project_id":"proj_a","artifact_id":"` + delta + `"`,
+		"memory.preview_delta": `"project_id":"proj_a","artifact_id":"` + delta + `"`,
+		"session.list":         `"limit":10`, "session.poll": `"session_ref":"local_run_1"`,
+		"job.list": `"project_id":"proj_a"`, "job.poll": `"project_id":"proj_a","job_id":"j1"`, "job.collect": `"project_id":"proj_a","job_id":"j1"`,
 	} {
 		call := func(mask string) said {
 			return f.post("/api/call", `{"method":"`+method+`","params":{`+params+mask+`}}`)
+		}
+		if got := worker.post("/api/call", `{"method":"`+method+`","params":{`+params+`,"mask":false}}`); got.status != 403 || strings.Contains(got.body, secret) {
+			t.Errorf("%s: a worker who asks gets %+v", method, got)
 		}
 		plain := call(`,"mask":false`)
 		if plain.status != 200 || !strings.Contains(plain.body, secret) {
@@ -63,6 +78,44 @@ func TestNoSecretInProofs(t *testing.T) {
 			t.Errorf("%s: the mask changed a hash", method)
 		}
 	}
+}
+
+// secretDelta proposes lines with a secret for the memory of the project, and returns the id of
+// the proposal.
+func (f *fixture) secretDelta(secret string) string {
+	f.t.Helper()
+	write(f.t, f.dir, "work/projects/proj_a/memory.md", "# Memory\n\n## Decisions\n\n- old\n")
+	got := f.post("/api/call", `{"method":"memory.propose_delta","params":{"project_id":"proj_a","title":"Keys","under_heading":"## Decisions","insert_lines":["- key `+secret+`"],"visibility":"managers","run_id":"run_manual","context_pack_id":"ctx_manual","evidence":["a"]}}`)
+	id := regexp.MustCompile(`"artifact_id":"([^"]+)"`).FindStringSubmatch(got.body)
+	if got.status != 200 || id == nil {
+		f.t.Fatalf("nothing is proposed: %+v", got)
+	}
+	return id[1]
+}
+
+// secretSession leaves the record of a session that failed with a secret in its words.
+func (f *fixture) secretSession(secret string) {
+	f.t.Helper()
+	write(f.t, f.dir, workspace.SessionFile("local_run_1"), "schema_version: 1\ntype: session_record\nsession_ref: local_run_1\nworkspace_dir: "+f.dir+"\n"+
+		"project_id: proj_a\nrun_id: run_1\nstatus: failed\nstarted_at_ms: 1\nended_at_ms: 2\nexit_code: 1\nerror: key "+secret+"\n")
+}
+
+// secretJob leaves a job whose attempt failed, and whose result tells the secret.
+func (f *fixture) secretJob(secret string) {
+	f.t.Helper()
+	write(f.t, f.dir, "work/projects/proj_a/jobs/j1/job.yaml", `schema_version: 1
+type: job_record
+job: {schema_version: 1, type: job, job_id: j1, job_kind: execution, worker_kind: gemini, workspace_dir: /w, project_id: proj_a, goal: g, constraints: [], deliverables: [], permission_level: read-only, context_refs: []}
+created_at: 2026-11-20T15:02:47.930Z
+updated_at: 2026-11-20T15:02:48.270Z
+status: completed
+cancellation_requested: false
+current_attempt: 1
+attempts:
+  - {attempt: 1, run_id: run_x, context_pack_id: ctx_x, session_ref: job_j1_attempt_1_run_x, worker_kind: gemini, worker_agent_id: agent_w, provider: gemini, started_at: "2026-11-20T15:02:47.945Z", ended_at: "2026-11-20T15:02:48.254Z", status: failed, error: key `+secret+`}
+final_result_relpath: jobs/j1/result.json
+`)
+	write(f.t, f.dir, "work/projects/proj_a/jobs/j1/result.json", `{"schema_version":1,"type":"result","job_id":"j1","attempt_run_id":"run_x","status":"failed","summary":"key `+secret+`","files_changed":[],"commands_run":[],"artifacts":[],"next_actions":[],"errors":[]}`)
 }
 
 // TestMasked pins that results with texts of agents are masked, and that a manager may ask for
