@@ -39,9 +39,12 @@ const interrupt = (open) => speak(open, 'run.interrupt', {}, (r) => 'Turn ' + r.
 
 const resumptions = { provider: "It takes up the agent's own conversation.", digest: 'It starts anew, with a digest of what happened.', live: 'The agent goes on.', no: 'It starts anew.', pending: 'It is starting.' };
 
+// Another budget is for a run that went over its own.
+const takesBudget = (open) => (aboutRun(open).flags || []).includes('over_budget');
+
 // goOn continues a run that is over, with another budget where one is given.
 function goOn(open, text) {
-  const written = state.fields['budget/' + open.id] || '';
+  const written = (takesBudget(open) && state.fields['budget/' + open.id]) || '';
   const budget = budgetOf(written);
   if (!budget) return say('Nothing was sent: ' + budgetHint, true);
   return speak(open, 'run.continue', { prompt_text: text, client_message_id: messageId(open, text + written), ...(Object.keys(budget).length ? { budget } : {}) }, (r) => {
@@ -70,7 +73,7 @@ function speakingBox(open) {
   const send = saying((text) => (busy ? steer(open, text, 'next_turn') : goOn(open, text)));
   return h('form', { class: 'speaking compose', key: 'speaking', 'aria-label': 'Speak with the agent', onsubmit: (e) => e.preventDefault() },
     field('say/' + open.id, busy ? 'Say something to ' + name : 'What ' + name + ' is to do next', { rows: 2, 'data-steer': true, onkeydown: sends(send) }, 'textarea'),
-    !busy && (aboutRun(open).flags || []).includes('over_budget') && h('label', { class: 'policy-choice', key: 'budget' }, h('span', {}, 'Another budget'),
+    !busy && takesBudget(open) && h('label', { class: 'policy-choice', key: 'budget' }, h('span', {}, 'Another budget'),
       field('budget/' + open.id, '$2.00 or 200k tokens', { 'data-field': 'budget', 'aria-label': 'Another budget', onkeydown: sends(send) })),
     h('div', { class: 'compose-foot' },
       h('span', { class: 'hint' }, busy ? activityWords(now) : now.activity === 'idle' ? 'The agent waits for you.' : waits ? 'The run is ending.' : resumptions[can.resume]),

@@ -29,7 +29,7 @@ function needItem([id, row], list) {
         h('p', { class: 'item-who' }, need.who && h('strong', {}, oneLine(personName(need.who), 60)), ' ', needNames[need.kind], troubled(need) && tableOf('runs').has(need.run) && [' · ', h('a', { class: 'text-link', key: 'run', href: hrefOf('runs', need.run, '', { project: need.p }) }, oneLine(tableOf('runs').get(need.run).title, 80) || brief(need.run))], ' · ', agoSince(need.at), need.expires_at && since(need.expires_at, 'left', { class: 'note', 'data-deadline': id }))),
       step),
     h('div', { class: 'need-body', key: 'body', tabindex: '0', role: 'group', 'aria-label': 'Proof' },
-      entry.value ? [proofOf(shownNeeds.get(id) || entry.value), maskedButton(entry.value)] : entry.error ? fault(settledWords(entry), () => stale('need/' + id)) : loading('Reading the proof…'),
+      entry.value ? [proofOf(unmasked(shownNeeds, id, entry.value) || entry.value), maskedButton(entry.value)] : entry.error ? fault(settledWords(entry), () => stale('need/' + id)) : loading('Reading the proof…'),
       entry.value && needLinks(entry.value)),
     h('footer', { class: 'decide', key: 'decide' }, struck.has(id) || isOver(entry) ? [h('p', { class: 'sub', key: 'over' }, struck.has(id) ? struck.get(id).how : settledWords(entry)), keptNote(id)] : needActs(id, need, entry.value)));
 }
@@ -201,12 +201,13 @@ function passOn(id, help) {
     body: () => [
       h('p', {}, 'They get a note with the question. It waits here until it is answered.'),
       h('select', { class: 'field', 'data-field': 'agent', 'aria-label': 'Who', value: state.fields[name] || '', onchange: (e) => { state.fields[name] = e.target.value; changed(); } }, h('option', { key: '', value: '' }, 'Choose somebody'), others.map(([person, row]) => h('option', { key: person, value: person }, oneLine(row.name, 60) + ' · ' + words(row.role)))),
+      !of.p && !state.project && noteProjectField(),
       field(name + '/words', 'A word to it (optional)', { rows: 3 }, 'textarea'),
     ],
     run: async () => {
       const said = (state.fields[name + '/words'] || '').trim();
       const who = state.fields[name];
-      await call('comment.add', { project_id: of.p || startProject(), target_agent_id: who, body: 'Please answer the request for help "' + oneLine(help.frontmatter.title) + '" (' + id.slice('help:'.length) + ').\n\n' + help.question.trim() + (said ? '\n\n' + said : '') });
+      await call('comment.add', { project_id: of.p || noteProject(), target_agent_id: who, body: 'Please answer the request for help "' + oneLine(help.frontmatter.title) + '" (' + id.slice('help:'.length) + ').\n\n' + help.question.trim() + (said ? '\n\n' + said : '') });
       delete state.fields[name];
       delete state.fields[name + '/words'];
       stale('comments/*');

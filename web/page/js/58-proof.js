@@ -26,47 +26,57 @@ function evidenceOf(need) {
   return fetched('need/evidence/' + need.need_id, () => call('artifact.evidence', { project_id: need.p, artifact_id: need.need_id.slice('milestone:'.length) }));
 }
 
-// Secrets that somebody asked to see, until the next place is opened.
-const shownEvidence = new Map(); // by need
-const shownNeeds = new Map(); // by need, the need with its proof
+// Secrets that somebody asked to see, until the next place is opened: by need, what is shown
+// and which masked value it is shown for. That value is what a decision is sent with, so that
+// a newer one is never decided by what was seen of an older one.
+const shownEvidence = new Map();
+const shownNeeds = new Map();
+let placesLeft = 0;
 
 function forgetSecrets() {
+  placesLeft++;
   shownEvidence.clear();
   shownNeeds.clear();
 }
 
-async function showMasked(id) {
+// unmasked is what is shown for a masked value, null where nothing is.
+function unmasked(kept, id, of) {
+  const shown = kept.get(id);
+  return shown && shown.of === of ? shown.value : null;
+}
+
+// unmask asks for what is masked in a value. An answer that comes after the place was left is
+// dropped.
+async function unmask(kept, id, of, method, params) {
+  const place = placesLeft;
   try {
-    shownNeeds.set(id, await call('needs.get', { need_id: id, mask: false }));
+    const value = await call(method, { ...params, mask: false });
+    if (place === placesLeft) kept.set(id, { of, value });
   } catch (error) {
-    say('Nothing is shown. ' + error.message, true);
+    if (place === placesLeft) say('Nothing is shown. ' + error.message, true);
   }
   changed();
 }
+
+const showMasked = (need) => unmask(shownNeeds, need.need_id, need, 'needs.get', { need_id: need.need_id });
 
 // maskedButton offers to show what is masked in a proof; that of a milestone has its own.
-const maskedButton = (need) => need.kind !== 'milestone' && !shownNeeds.has(need.need_id) && maySeeSecrets() && hasSecret(JSON.stringify(need.proof)) && button('Show what is masked', () => showMasked(need.need_id), { act: 'show-secret', kind: 'small', key: 'secrets' });
+const maskedButton = (need) => need.kind !== 'milestone' && !unmasked(shownNeeds, need.need_id, need) && maySeeSecrets() && hasSecret(JSON.stringify(need.proof)) && button('Show what is masked', () => showMasked(need), { act: 'show-secret', kind: 'small', key: 'secrets' });
 
-async function showSecrets(need) {
-  try {
-    shownEvidence.set(need.need_id, await call('artifact.evidence', { project_id: need.p, artifact_id: need.need_id.slice('milestone:'.length), mask: false }));
-  } catch (error) {
-    say('Nothing is shown. ' + error.message, true);
-  }
-  changed();
-}
+const showSecrets = (need) => unmask(shownEvidence, need.need_id, evidenceOf(need).value, 'artifact.evidence', { project_id: need.p, artifact_id: need.need_id.slice('milestone:'.length) });
 
 const maySeeSecrets = () => ['ceo', 'director', 'manager'].includes(state.role);
 
 function secretsButton(need, items) {
   const masked = items.some((item) => hasSecret(item.text));
-  return masked && maySeeSecrets() && !shownEvidence.has(need.need_id) && button('Show what is masked', () => showSecrets(need), { act: 'show-secret', kind: 'small', key: 'secrets' });
+  return masked && maySeeSecrets() && button('Show what is masked', () => showSecrets(need), { act: 'show-secret', kind: 'small', key: 'secrets' });
 }
 
 function milestoneProof(need) {
-  const entry = shownEvidence.has(need.need_id) ? { value: shownEvidence.get(need.need_id) } : evidenceOf(need);
+  const entry = evidenceOf(need);
   if (!entry.value) return entry.error ? fault(entry.error) : loading('Reading the evidence…');
-  const { criteria, requires, fits, why, items, task, milestone } = entry.value;
+  const shown = unmasked(shownEvidence, need.need_id, entry.value);
+  const { criteria, requires, fits, why, items, task, milestone } = shown || entry.value;
   const named = need.proof.artifact?.markdown;
   return [
     h('p', { class: 'sub', key: 'of' }, [milestone && milestone.title && 'Milestone ' + oneLine(milestone.title), task && task.title && 'of ' + oneLine(task.title)].filter(Boolean).join(' '), ' ', h('span', { class: 'note ' + (fits ? 'good' : 'bad') }, fits ? 'fits ✓' : 'does not fit ✗')),
@@ -74,7 +84,7 @@ function milestoneProof(need) {
     proofPart('criteria', 'Criteria', criteria && criteria.length ? h('ul', { class: 'criteria' }, criteria.map((one, i) => h('li', { key: i }, '☐ ', shownText(one)))) : h('p', {}, 'This milestone has no criteria.')),
     evidenceItems('patch', 'Patch', items.filter((item) => item.role === 'evidence' && item.form !== 'missing'), requires && requires.patch, items.filter((item) => item.role === 'evidence' && item.form === 'missing')),
     evidenceItems('tests', 'Tests', items.filter((item) => item.role === 'tests' && item.form !== 'missing'), requires && requires.tests, items.filter((item) => item.role === 'tests' && item.form === 'missing')),
-    secretsButton(need, items),
+    !shown && secretsButton(need, items),
     named && h('details', { class: 'source', key: 'report' }, h('summary', {}, 'Report'), markdown(named)),
     changesProof(need.proof.changes),
   ];

@@ -66,14 +66,18 @@ function profileSection(id) {
   return section('In all', null, m ? h('div', { class: 'figures' }, figure('Runs', count(m.total_runs), m.running_runs ? plural(m.running_runs, 'run') + ' live' : ''), figure('Failed', count(m.failed_runs), '', m.failed_runs ? 'bad' : ''), figure('Tokens', compact(m.total_tokens)), figure('Cost', money(m.total_cost_usd), 'of priced runs'), figure('With us', a ? plural(a.tenure_days, 'day') : none)) : profile.error ? h('p', { class: 'quiet' }, profile.error) : loading('Reading the profile…'));
 }
 
+// noteProject is the project that a note to a person is about, the chosen one where all are
+// shown.
+const noteProject = () => state.project || state.fields['say-about'] || [...rowsOf('projects')].sort(byName)[0]?.[0] || '';
+const noteProjectField = () => h('label', { class: 'policy-choice', key: 'about' }, h('span', {}, 'About'), h('select', { class: 'field', 'data-field': 'project', value: noteProject(), onchange: (e) => { state.fields['say-about'] = e.target.value; changed(); } }, [...rowsOf('projects')].sort(byName).map(([key, p]) => h('option', { key, value: key }, oneLine(p.name, 60)))));
+
 // sayTo writes to a person: what is written stands below as a comment.
 function sayTo(id, row) {
   const name = 'say-to/' + id;
   const text = (state.fields[name] || '').trim();
-  const about = () => state.project || state.fields['say-about'] || [...rowsOf('projects')].sort(byName)[0]?.[0] || '';
   const keep = async () => {
     const body = (state.fields[name] || '').trim();
-    if (body && (await addNote({ target_agent_id: id, project_id: about() }, body))) {
+    if (body && (await addNote({ target_agent_id: id, project_id: noteProject() }, body))) {
       state.fields[name] = '';
       changed();
     }
@@ -81,7 +85,7 @@ function sayTo(id, row) {
   return section('Say', null, h('div', { class: 'compose' }, field(name, 'A note to ' + oneLine(row.name), { rows: 3, onkeydown: sends(keep), mounted: (el) => state.route.tab === 'say' && setTimeout(() => el.focus(), 150) }, 'textarea'),
     text && h('div', { class: 'preview' }, markdown(text, { key: 'preview', label: 'Preview' })),
     h('div', { class: 'compose-foot' }, h('span', { class: 'hint' }, 'Markdown. Ctrl+Enter sends.'),
-      !state.project && h('label', { class: 'policy-choice', key: 'about' }, h('span', {}, 'About'), h('select', { class: 'field', 'data-field': 'project', value: about(), onchange: (e) => { state.fields['say-about'] = e.target.value; changed(); } }, [...rowsOf('projects')].sort(byName).map(([key, p]) => h('option', { key, value: key }, oneLine(p.name, 60))))),
+      !state.project && noteProjectField(),
       button('Send note', keep, { kind: 'primary', disabled: !text }))));
 }
 

@@ -105,8 +105,8 @@ function decidedItem(id, entry) {
     review && h('div', { class: 'scroller', tabindex: '0', role: 'group', 'aria-label': 'Decision' }, decisionView(review), decidedProof(review)));
 }
 
-// addedLines are the lines that a diff adds.
-const addedLines = (diff) => diff.split('\n').filter((line) => line.startsWith('+') && !line.startsWith('+++ ')).map((line) => line.slice(1)).filter((line, i, all) => line.trim() || (i > 0 && i < all.length - 1));
+// addedLines are the lines that a diff adds: what stands above its first hunk is its head.
+const addedLines = (diff) => diff.slice(diff.search(/^@@/m)).split('\n').filter((line) => line.startsWith('+')).map((line) => line.slice(1)).filter((line, i, all) => line.trim() || (i > 0 && i < all.length - 1));
 
 // insertedUnder is the line below which a proposal put its lines, '' where it does not say so.
 const insertedUnder = (artifact) => (/^- inserted_under: (`+) ?(.*?) ?\1$/m.exec(artifact?.markdown || '') || [])[2] || '';
@@ -122,7 +122,8 @@ function proposeReverse(review, shown) {
     run: async () => {
       // The lines as they are, also where what was shown of them is masked.
       const { diff, target_file: target } = await call('memory.preview_delta', { project_id: project, artifact_id: id, ...(hasSecret(shown.diff) ? { mask: false } : {}) });
-      const about = decidedArtifact(review).value;
+      let about = decidedArtifact(review).value;
+      if (hasSecret(about.markdown)) about = await call('artifact.read', { project_id: project, artifact_id: id, mask: false });
       await call('memory.propose_delta', { project_id: project, title, under_heading: insertedUnder(about), insert_lines: addedLines(diff), remove: true, target_file: target, visibility: about.frontmatter.visibility || 'managers', run_id: 'run_manual', context_pack_id: 'ctx_manual', evidence: [id] });
       tellOutcome('Proposed: ' + title + '. It waits in Needs you.');
     },
