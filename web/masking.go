@@ -21,7 +21,7 @@ import (
 // of agents mask them themselves.
 func maskedHere() []string {
 	return []string{
-		"run.transcript", "run.output", "run.replay", "events.replay", "needs.get", "help.get", "memory.preview_delta",
+		"run.transcript", "run.output", "run.replay", "events.replay", "needs.get", "help.get", "memory.preview_delta", "memory.list_deltas",
 		"session.list", "session.poll", "index.list_events", "artifact.read", "job.list", "job.poll", "job.collect",
 	}
 }

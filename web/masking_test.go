@@ -57,6 +57,7 @@ func TestNoSecretInProofs(t *testing.T) {
 		"index.list_events":    `"project_id":"proj_a","run_id":"run_1","limit":10`,
 		"artifact.read":        `"project_id":"proj_a","artifact_id":"` + delta + `"`,
 		"memory.preview_delta": `"project_id":"proj_a","artifact_id":"` + delta + `"`,
+		"memory.list_deltas":   `"project_id":"proj_a"`,
 		"session.list":         `"limit":10`, "session.poll": `"session_ref":"local_run_1"`,
 		"job.list": `"project_id":"proj_a"`, "job.poll": `"project_id":"proj_a","job_id":"j1"`, "job.collect": `"project_id":"proj_a","job_id":"j1"`,
 	} {
@@ -85,7 +86,7 @@ func TestNoSecretInProofs(t *testing.T) {
 func (f *fixture) secretDelta(secret string) string {
 	f.t.Helper()
 	write(f.t, f.dir, "work/projects/proj_a/memory.md", "# Memory\n\n## Decisions\n\n- old\n")
-	got := f.post("/api/call", `{"method":"memory.propose_delta","params":{"project_id":"proj_a","title":"Keys","under_heading":"## Decisions","insert_lines":["- key `+secret+`"],"visibility":"managers","run_id":"run_manual","context_pack_id":"ctx_manual","evidence":["a"]}}`)
+	got := f.post("/api/call", `{"method":"memory.propose_delta","params":{"project_id":"proj_a","title":"Keys `+secret+`","under_heading":"## Decisions","insert_lines":["- key `+secret+`"],"visibility":"managers","run_id":"run_manual","context_pack_id":"ctx_manual","evidence":["a"]}}`)
 	id := regexp.MustCompile(`"artifact_id":"([^"]+)"`).FindStringSubmatch(got.body)
 	if got.status != 200 || id == nil {
 		f.t.Fatalf("nothing is proposed: %+v", got)
