@@ -201,7 +201,10 @@ func TestStopped(t *testing.T) {
 				}
 			}
 		}
-		time.Sleep(300 * time.Millisecond) // it talks
+		// It talks: most agents pass that on at once, some only at the end of a turn.
+		for heard := time.Now().Add(3 * time.Second); !strings.Contains(r.log(), "on and on") && time.Now().Before(heard); {
+			time.Sleep(50 * time.Millisecond)
+		}
 		c.call("session.stop", object{"session_ref": r.ref}, nil)
 		p := r.end()
 		if took := r.stopTook(); p.Status != "stopped" || took > 2*time.Second {
