@@ -205,6 +205,7 @@ func TestStopped(t *testing.T) {
 		for heard := time.Now().Add(3 * time.Second); !strings.Contains(r.log(), "on and on") && time.Now().Before(heard); {
 			time.Sleep(50 * time.Millisecond)
 		}
+		time.Sleep(300 * time.Millisecond) // and writes down what it used before
 		c.call("session.stop", object{"session_ref": r.ref}, nil)
 		p := r.end()
 		if took := r.stopTook(); p.Status != "stopped" || took > 2*time.Second {
