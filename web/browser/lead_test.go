@@ -138,7 +138,7 @@ func TestHelpIsPassedOn(t *testing.T) {
 	p.set("agent", director)
 	p.eval(fmt.Sprintf(`document.getElementById('field-pass/%s/words').focus()`, id), nil)
 	p.write("You built it.")
-	p.click("[role=dialog] [data-act=confirm]", "Pass on")
+	p.click("[role=dialog] [data-act=confirm]:enabled", "Pass on")
 	p.shows(".toast", "Passed on to Director")
 	p.until(`!document.querySelector('[role=dialog]') && document.activeElement !== document.body`)
 	if !p.holds(fmt.Sprintf(`document.querySelector('[data-need-open=%q]')`, id)) {

@@ -213,7 +213,7 @@ func TestNoteOfNoProject(t *testing.T) {
 	p.set("agent", director)
 	p.set("project", other)
 	p.accessible("passing on")
-	p.click("[role=dialog] [data-act=confirm]", "Pass on")
+	p.click("[role=dialog] [data-act=confirm]:enabled", "Pass on")
 	p.shows(".toast", "Passed on to Director")
 	for project, want := range map[string]int{r.project: 0, other: 1} {
 		var notes []object
