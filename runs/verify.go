@@ -24,15 +24,15 @@ const (
 
 // VerifyLog checks a run's whole log, by itself and against the run's record. A
 // log that is missing or not a file, and an unreadable record, are findings,
-// not errors. Record and log are not written at the same moment, so a
-// contradiction counts only once both are stable and no process executes the
-// run.
+// not errors. Record and log are not written at the same moment, and a reader may see half
+// of a line that is being written, so a contradiction, or a last line that cannot be read,
+// counts only once both are stable and no process executes the run.
 func VerifyLog(w *workspace.Workspace, project, run string) (*events.Report, error) {
 	began := w.Env.Clock.Now()
 	before := ""
 	for {
 		report, err := verifyOnce(w, project, run)
-		if err != nil || len(report.RecordIssues) == 0 {
+		if err != nil || len(report.RecordIssues) == 0 && !endsUnread(report) {
 			return report, err
 		}
 		now := state(w, project, run)
@@ -42,6 +42,12 @@ func VerifyLog(w *workspace.Workspace, project, run string) (*events.Report, err
 		before = now
 		time.Sleep(verifyPause)
 	}
+}
+
+// endsUnread reports whether the last line of a log is no event.
+func endsUnread(r *events.Report) bool {
+	n := len(r.ParseIssues)
+	return n > 0 && r.ParseIssues[n-1].Seq == r.Lines
 }
 
 // state changes whenever log or record changes.

@@ -1,12 +1,14 @@
 package session_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ac/runs"
 	"ac/runs/session"
@@ -106,4 +108,61 @@ func TestLooksBesideEnds(t *testing.T) {
 		}
 	}
 	churn.Wait()
+}
+
+// TestLooksAtHalfALine looks at a log whose last line is being written: a reader may see
+// half of it, which is no fault.
+func TestLooksAtHalfALine(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	gate := filepath.Join(t.TempDir(), "gate")
+	order := s.order("sh", "-c", "echo x; while [ ! -e "+gate+" ]; do sleep 0.02; done")
+	s.launch(order)
+	s.until("the first line is logged", func() bool { return strings.Contains(strings.Join(s.log(order), "\n"), `"chunk":"x`) })
+	file := filepath.Join(s.w.Dir(), filepath.FromSlash(workspace.LogFile(order.ProjectID, order.RunID)))
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := int64(len(text) - 100)
+	over := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			err := log.Truncate(half)
+			time.Sleep(100 * time.Microsecond) // as a writer that has no processor for a moment
+			_, writeErr := log.WriteAt(text[half:], half)
+			if err := errors.Join(err, writeErr); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+	})
+	for range 200 {
+		if report, err := runs.VerifyLog(s.w, order.ProjectID, order.RunID); err != nil || !report.Sound() {
+			t.Errorf("%+v %v", report, err)
+			break
+		}
+	}
+	close(over)
+	writing.Wait()
+	if _, err := log.WriteAt(text[half:], half); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(log.Close(), os.WriteFile(gate, nil, 0o600)); err != nil {
+		t.Error(err)
+	}
+	if _, err := session.Collect(s.ctx, s.w, order.SessionRef); err != nil {
+		t.Error(err)
+	}
 }
