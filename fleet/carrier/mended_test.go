@@ -32,7 +32,7 @@ func TestClientsCauseNoProbes(t *testing.T) {
 	if err := hub.FlushTimeout(5 * time.Second); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := net.Dial("tcp", w.listen) //nolint:noctx // at once
+	conn, err := net.Dial("tcp", w.listen)
 	if err != nil {
 		t.Fatal(err)
 	}

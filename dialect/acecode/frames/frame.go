@@ -64,6 +64,7 @@ type Envelope struct {
 // Shape is which of the two namings a client gets.
 type Shape int
 
+// The two namings.
 const (
 	ShapeWire     Shape = iota // of the shipped client
 	ShapeDocument              // of the published document
