@@ -58,7 +58,11 @@ func TestPartitions(t *testing.T) {
 			order, starts := c.chatty(lines)
 			c.until("it runs", func() bool { _, printed := c.log(order); return strings.HasPrefix(printed, "line 1\n") })
 			n.set(weather{cut: cut})
-			c.until("it is unreachable", func() bool { types, _ := c.log(order); return count(types, "worker.unreachable") == 1 })
+			// On a busy machine it may have been silent before, and be heard for the last time now.
+			c.until("it is unreachable", func() bool {
+				record, err := session.Read(c.w, order.SessionRef)
+				return err == nil && record.Reach == doc.ReachUnreachable
+			})
 			c.hire("box2", 1)
 			other, itsStarts := c.chatty(5) // on the machine that is there
 			c.whole(other, itsStarts, 5)
@@ -67,8 +71,9 @@ func TestPartitions(t *testing.T) {
 			}
 			n.set(weather{})
 			c.whole(order, starts, lines)
-			if types, _ := c.log(order); count(types, "worker.reached") != 1 {
-				t.Error(types)
+			types, _ := c.log(order)
+			if lost, found := count(types, "worker.unreachable"), count(types, "worker.reached"); lost == 0 || found != lost {
+				t.Errorf("unreachable %d times, reached %d times: %v", lost, found, types)
 			}
 		})
 	}
