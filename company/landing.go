@@ -77,7 +77,7 @@ func (c *Company) subject(project, id string) string {
 // idles reports whether the session of a run waits for its next turn. One whose log cannot
 // be read does not.
 func (c *Company) idles(ctx context.Context, project, run string) (idle bool) {
-	err := c.all.logs.Transcript(ctx, c.w, project, run, nil, func(f *transcript.Fold) {
+	err := c.all.logs.Brief(ctx, c.w, project, run, func(f *transcript.Fold) {
 		idle = f.State().Activity == transcript.ActivityIdle
 	})
 	return idle && err == nil

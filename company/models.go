@@ -143,7 +143,7 @@ func (c *Company) profilesInUse(ctx context.Context) (map[string]bool, error) {
 			continue
 		}
 		idle := false
-		_ = c.all.logs.Transcript(ctx, c.w, record.ProjectID, record.RunID, nil, func(f *transcript.Fold) {
+		_ = c.all.logs.Brief(ctx, c.w, record.ProjectID, record.RunID, func(f *transcript.Fold) {
 			idle = f.State().Activity == transcript.ActivityIdle
 		}) // of an unreadable log it is taken to work
 		if !idle {

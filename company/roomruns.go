@@ -96,7 +96,7 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 		row.Line = needs.Line(c.lastMessage(run))
 		return
 	}
-	_ = c.all.logs.Transcript(ctx, c.w, run.ProjectID, run.ID, nil, func(f *transcript.Fold) {
+	_ = c.all.logs.Brief(ctx, c.w, run.ProjectID, run.ID, func(f *transcript.Fold) {
 		state := f.State()
 		row.Activity, row.Turn, row.Changed = state.Activity, state.Turn, f.Changed()
 		if used, ok := f.Used(); ok && (row.Tokens == nil || used.Tokens > *row.Tokens) { // with earlier sessions
@@ -105,20 +105,11 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 				row.Ck = "reported"
 			}
 		}
-		items := f.Page(transcript.Query{Tail: lineItems}).Items
-		for i := len(items) - 1; i >= 0 && row.Line == ""; i-- {
-			if row.Line = needs.Line(transcript.LastLine(items[i])); row.Line != "" {
-				row.SaidAt = items[i].StartedAt
-				if items[i].EndedAt != "" {
-					row.SaidAt = items[i].EndedAt
-				}
-			}
+		if line, at := f.LastLine(); line != "" {
+			row.Line, row.SaidAt = needs.Line(line), at
 		}
 	}) // an unreadable log has no line
 }
-
-// lineItems is among how many of the newest items the last line is looked for.
-const lineItems = 10
 
 // maxLastMessage bounds the message of which the last line is shown, in bytes.
 const maxLastMessage = 64 << 10

@@ -339,7 +339,7 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	}
 	row.Spoken = run.Live != nil && run.Live.Driver != "" || c.begins(row)
 	if row.State == StateRunning && row.Spoken {
-		_ = c.all.logs.Transcript(ctx, c.w, row.ProjectID, row.RunID, nil, func(f *transcript.Fold) {
+		_ = c.all.logs.Brief(ctx, c.w, row.ProjectID, row.RunID, func(f *transcript.Fold) {
 			if f.State().Activity == transcript.ActivityIdle {
 				row.State = StateIdle
 			}

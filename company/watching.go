@@ -57,11 +57,13 @@ func (c *Company) LogEnd(ctx context.Context, p NamedRunParams) (end int64, err 
 	if err != nil {
 		return 0, err
 	}
-	err = c.all.logs.Transcript(ctx, c.w, run.ProjectID, run.RunID, nil, func(f *transcript.Fold) {
-		end = f.Page(transcript.Query{Limit: 1}).HeadSeq
-	})
+	err = c.all.logs.Brief(ctx, c.w, run.ProjectID, run.RunID, func(f *transcript.Fold) { end = f.Seq() })
 	return end, err
 }
+
+// ForgetTranscripts lets go of the transcripts that are kept for the next look at them, which
+// may be large. It is for processes that show the end of one and follow it.
+func (cs *Host) ForgetTranscripts() { cs.logs.Forget() }
 
 // FollowEventsParams choose the events of a project that somebody follows.
 type FollowEventsParams struct {

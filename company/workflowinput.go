@@ -145,7 +145,7 @@ func (c *Company) asWorkflow(ctx context.Context, result *TranscriptResult, now 
 	}
 	for _, run := range c.flows().Attempts(record) {
 		activity := ""
-		err := c.all.logs.Transcript(ctx, c.w, result.ProjectID, run, nil, func(f *transcript.Fold) { activity = f.State().Activity })
+		err := c.all.logs.Brief(ctx, c.w, result.ProjectID, run, func(f *transcript.Fold) { activity = f.State().Activity })
 		if err != nil {
 			return err
 		}

@@ -16,19 +16,38 @@ import (
 	"ac/workspace"
 )
 
-// keptLogs is of how many runs the transcripts are kept, and of how many the places.
-const keptLogs = 8
+const (
+	// keptLogs is of how many runs the transcripts are kept, and of how many the places.
+	keptLogs = 8
+	// keptBriefs is of how many runs the state is kept. Whoever looks at a company asks for all
+	// that run in turn: of fewer than these, none is read from its start again.
+	keptBriefs = 256
+)
 
 // Logs reads the logs of runs. It keeps the transcripts of the runs that were last asked
-// for, 64 MiB each at most, and goes on from where they stand. It is safe for concurrent
-// use.
+// for, 64 MiB each at most, and the states of more of them, and goes on from where they
+// stand. It is safe for concurrent use.
 type Logs struct {
-	folds recent[keptFold]
-	pages recent[keptPages]
+	folds  keptFolds
+	briefs keptFolds
+	pages  recent[keptPages]
 }
 
 // NewLogs makes a reader that nobody has asked yet.
-func NewLogs() *Logs { return &Logs{} }
+func NewLogs() *Logs {
+	return &Logs{
+		folds:  keptFolds{fresh: transcript.NewFold, recent: recent[keptFold]{most: keptLogs}},
+		briefs: keptFolds{fresh: transcript.NewBrief, recent: recent[keptFold]{most: keptBriefs}},
+		pages:  recent[keptPages]{most: keptLogs},
+	}
+}
+
+// keptFolds are folds of the runs that were last asked for.
+type keptFolds struct {
+	recent[keptFold]
+
+	fresh func(project string) *transcript.Fold
+}
 
 // keptFold is the transcript of a run as far as its log was read.
 type keptFold struct {
@@ -37,17 +56,28 @@ type keptFold struct {
 	fold *transcript.Fold
 }
 
+// Brief brings the state of a run up to the end of its log, and lends a fold that keeps no
+// items which are over (see transcript.NewBrief) to look: it must not be used afterwards, nor
+// Logs within. A run without a log is fault.NotFound.
+func (g *Logs) Brief(ctx context.Context, ws *workspace.Workspace, project, run string, look func(*transcript.Fold)) error {
+	return g.briefs.lend(ctx, ws, logKey{project, run}, nil, look)
+}
+
 // Transcript brings the transcript of a run up to the end of its log, or makes it as of a
 // seq, and lends it to look: it must not be used afterwards, nor Logs within. A run without
 // a log is fault.NotFound.
 func (g *Logs) Transcript(ctx context.Context, ws *workspace.Workspace, project, run string, until *int64, look func(*transcript.Fold)) error {
-	key := logKey{project, run}
+	return g.folds.lend(ctx, ws, logKey{project, run}, until, look)
+}
+
+// lend brings the fold of a log up to its end, or makes one as of a seq, and lends it to look.
+func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKey, until *int64, look func(*transcript.Fold)) error {
 	l, err := openNamed(ctx, ws, key)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	k := g.folds.of(ws, key)
+	k := g.of(ws, key)
 	k.mu.Lock()
 	defer k.mu.Unlock() // of the one that is kept
 	if until != nil && k.at.seq > *until {
@@ -57,7 +87,7 @@ func (g *Logs) Transcript(ctx context.Context, ws *workspace.Workspace, project,
 		return fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
 	}
 	if k.fold == nil || k.at.seq == 0 {
-		k.fold = transcript.NewFold(project) // also where the log is another one
+		k.fold = g.fresh(key.project) // also where the log is another one
 	}
 	err = k.at.lines(l, func(line events.Line) bool {
 		if until != nil && line.Seq > *until {
@@ -74,6 +104,10 @@ func (g *Logs) Transcript(ctx context.Context, ws *workspace.Workspace, project,
 	return nil
 }
 
+// Forget lets go of the transcripts that are kept. It is for a process that has shown one and
+// then only follows what changes.
+func (g *Logs) Forget() { g.folds.forget() }
+
 // openNamed opens the log of a run that somebody named.
 func openNamed(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLog, error) {
 	l, err := openLog(ctx, ws, key)
@@ -83,9 +117,11 @@ func openNamed(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLo
 	return l, err
 }
 
-// recent keeps something for each of the logs that were last asked for. Its zero value is
-// empty; it is safe for concurrent use.
+// recent keeps something for each of the logs that were last asked for, at most so many. It
+// is safe for concurrent use.
 type recent[T any] struct {
+	most int
+
 	mu   sync.Mutex
 	kept []keptOf[T] // the last one that was asked for first
 }
@@ -94,6 +130,13 @@ type keptOf[T any] struct {
 	ws    *workspace.Workspace
 	key   logKey
 	value *T
+}
+
+// forget keeps nothing any more.
+func (r *recent[T]) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = nil
 }
 
 // of is what is kept for a log, fresh where nothing was.
@@ -106,6 +149,6 @@ func (r *recent[T]) of(ws *workspace.Workspace, key logKey) *T {
 		k = r.kept[i]
 		r.kept = slices.Delete(r.kept, i, i+1)
 	}
-	r.kept = slices.Insert(r.kept[:min(len(r.kept), keptLogs-1)], 0, k)
+	r.kept = slices.Insert(r.kept[:min(len(r.kept), r.most-1)], 0, k)
 	return k.value
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -341,5 +342,46 @@ func TestFewTranscriptsAreKept(t *testing.T) {
 	kept := f.hub.Logs().folds.kept
 	if len(kept) != keptLogs || kept[0].key.run != fmt.Sprint("run_", 3*keptLogs-1) {
 		t.Errorf("%d are kept, %v first", len(kept), kept[0].key)
+	}
+}
+
+// TestManyStatesAreKept shows that the states of a company's runs, asked for in turn, are not
+// made anew from logs that grew.
+func TestManyStatesAreKept(t *testing.T) { //nolint:paralleltest // it counts what is allocated
+	f, said := newFixture(t), strings.Repeat("x", 4<<10)
+	const runs, messages = 3 * keptLogs, 100
+	logs := make([]codexLog, runs)
+	name := func(i int) string { return fmt.Sprint("run_", i) }
+	look := func(i int, want string) {
+		t.Helper()
+		err := f.hub.Logs().Brief(t.Context(), f.ws, "p", name(i), func(f *transcript.Fold) {
+			if line, _ := f.LastLine(); line != want {
+				t.Errorf("%s: %.40q, want %.40q", name(i), line, want)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range runs {
+		text := logs[i].begin()
+		for m := range messages {
+			text += logs[i].said(fmt.Sprint("m", m), said+"\nfirst")
+		}
+		f.write("p", name(i), text)
+		look(i, "first")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range runs {
+		f.write("p", name(i), logs[i].said("last", "second"))
+		look(i, "second")
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > runs*messages*4<<10/4 {
+		t.Errorf("%d bytes were allocated for a message each: logs were read again", got)
+	}
+	if len(f.hub.Logs().briefs.kept) != runs || len(f.hub.Logs().folds.kept) != 0 {
+		t.Errorf("%d states and %d transcripts are kept", len(f.hub.Logs().briefs.kept), len(f.hub.Logs().folds.kept))
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // topGarbage is how much garbage may lie around in the process of the screen, in percent of
 // what it keeps. It is open all day beside agents that need the memory, and draws little.
-const topGarbage = 40
+const topGarbage = 60
 
 func topCommand(a *app) *cobra.Command {
 	readOnly := false

@@ -75,7 +75,7 @@ func (c *call) shown(ctx context.Context, row *company.RunRow, since int64, tail
 	named := company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
 	if row.Spoken {
 		live := newLiveText(out, func(id string) string { return "ac answer " + shortID(id) }, false)
-		p := company.WatchRunParams{NamedRunParams: named, Since: &since, Tail: tail, Told: live.take}
+		p := company.WatchRunParams{NamedRunParams: named, Since: &since, Tail: tail, Told: live.take, Settled: c.all.ForgetTranscripts}
 		if c.asJSON {
 			p.Told = func(n feed.TranscriptNotification) error { return c.printLine(n) }
 		}

@@ -252,6 +252,7 @@ func (t *topSource) Proof(ctx context.Context, id string, width int) (proof top.
 	if err != nil {
 		return proof, err
 	}
+	defer c.all.ForgetTranscripts()
 	seen, err := c.proof(n)
 	if err == nil {
 		err = c.showNeed(seen)

@@ -28,6 +28,7 @@ type Fold struct {
 	discards bool    // closed items are not kept
 	items    []*Item // that are kept, in order of making
 	bytes    int     // of those that are closed
+	numbered int     // items that were made
 	dropped  int
 	last     int64 // the newest seq_last of those that were dropped
 
@@ -59,6 +60,7 @@ type Fold struct {
 	final    string
 	finalSeq int64 // where it began
 	digest   digest
+	spoken   spoken
 	changes  []Change
 }
 
@@ -194,6 +196,8 @@ func (f *Fold) beginItem(item *Item) {
 
 // begin sets where and when an item begins.
 func (f *Fold) begin(item *Item) {
+	f.numbered++
+	item.number = f.numbered
 	item.Turn, item.SessionRef = f.turn, f.state.SessionRef
 	item.SeqFirst, item.SeqLast, item.StartedAt = f.seq, f.seq, f.at
 }
@@ -215,10 +219,12 @@ func (f *Fold) add(c Change) {
 			f.final, f.finalSeq = item.Text, item.SeqFirst
 		}
 		f.digest.add(item)
+		f.hear(item)
 	case Update:
 		if item.State == StateClosed {
 			f.measure(item, item.size)
 			f.digest.changed(item)
+			f.hear(item)
 		}
 	case Append, Status:
 	}

@@ -66,10 +66,11 @@ type Item struct {
 	StartedAt     string              `json:"started_at"`
 	EndedAt       string              `json:"ended_at,omitempty"`
 
-	own   string // the agent's own id, "" where it has none
-	order int    // among the items of its execution
-	text  growing
-	size  int // as it was counted last, in bytes
+	own    string // the agent's own id, "" where it has none
+	order  int    // among the items of its execution
+	number int    // among the items of the run
+	text   growing
+	size   int // as it was counted last, in bytes
 }
 
 // Tool is what an agent did.

@@ -1,10 +1,13 @@
 package transcript
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"ac/events"
 	"ac/runs/interaction"
 )
 
@@ -31,5 +34,35 @@ func TestLastLine(t *testing.T) {
 	long := LastLine(&Item{Kind: KindMessage, Role: RoleAssistant, Text: strings.Repeat("ä", 1000)})
 	if len(long) > maxLastLine || !utf8.ValidString(long) || long == "" {
 		t.Errorf("%d bytes", len(long))
+	}
+}
+
+// TestLastLineOfARun compares the last line of a run with that of the newest of its items that
+// has one, at each event of all logs. A plan that was cleared leaves its line.
+func TestLastLineOfARun(t *testing.T) {
+	t.Parallel()
+	lines := 0
+	for _, log := range logs(t) {
+		if slices.ContainsFunc(log, func(e Event) bool { return e.Type == events.PlanCleared }) {
+			continue
+		}
+		f := NewFold("proj_1")
+		for i, e := range log {
+			f.Apply(int64(i+1), e)
+			wantLine, wantAt := "", ""
+			for _, item := range slices.Backward(f.Items()) {
+				if wantLine = LastLine(item); wantLine != "" {
+					wantAt = cmp.Or(item.EndedAt, item.StartedAt)
+					lines++
+					break
+				}
+			}
+			if line, at := f.LastLine(); line != wantLine || at != wantAt {
+				t.Fatalf("after event %d (%s) it is %q at %s, not %q at %s", i+1, e.Type, line, at, wantLine, wantAt)
+			}
+		}
+	}
+	if lines == 0 {
+		t.Error("no log has a line")
 	}
 }

@@ -160,7 +160,14 @@ func checkChanges(t testing.TB, log []Event, at, every int) {
 		}
 	}
 	for _, f := range []*Fold{fork, brief} {
-		if f != nil && (f.FinalText() != full.FinalText() || f.Digest("run_1") != full.Digest("run_1") || !f.State().equal(full.State())) {
+		if f == nil {
+			continue
+		}
+		line, at := f.LastLine()
+		if wantLine, wantAt := full.LastLine(); line != wantLine || at != wantAt {
+			t.Fatalf("a fold that keeps less has the last line %q (%s), not %q (%s)", line, at, wantLine, wantAt)
+		}
+		if f.FinalText() != full.FinalText() || f.Digest("run_1") != full.Digest("run_1") || !f.State().equal(full.State()) {
 			t.Fatalf("a fold that keeps less has another end: %q, %q", f.FinalText(), full.FinalText())
 		}
 	}
