@@ -17,13 +17,15 @@ import (
 	"ac/runs/transcript"
 )
 
-// maskedHere are the methods whose results are masked by this server. Others that hold texts
-// of agents mask them themselves.
-func maskedHere() []string {
-	return []string{
-		"run.transcript", "run.output", "run.replay", "events.replay", "needs.get", "help.get", "memory.preview_delta", "memory.list_deltas",
-		"session.list", "session.poll", "index.list_events", "artifact.read", "job.list", "job.poll", "job.collect",
+// masksResult reports whether this server masks the result of a method: of all that reads, but
+// for what masks itself or was masked before it was kept, and for settings, which people change
+// and write back.
+func (s *Server) masksResult(method string) bool {
+	switch method {
+	case "room.read", "search.query", "heartbeat.config.get", "run.policy.get", "policy.defaults.get":
+		return false
 	}
+	return slices.Contains(readable(), method) && !slices.Contains(s.table.Params(method), "mask")
 }
 
 // mayUnmask refuses a client that asks for secrets: they are for the user of this server, in a
@@ -41,17 +43,15 @@ func (s *Server) mayUnmask(r *http.Request) error {
 // masks reads whether the result of a call is to be masked, and takes the param away from
 // methods that do not have it.
 func (s *Server) masks(r *http.Request, method string, params map[string]json.RawMessage) (masked bool, err error) {
-	if string(bytes.TrimSpace(params["mask"])) == "false" {
-		if err := s.mayUnmask(r); err != nil {
-			return true, err
-		}
-	} else {
-		masked = slices.Contains(maskedHere(), method)
-	}
-	if slices.Contains(maskedHere(), method) {
+	here := s.masksResult(method)
+	shown := string(bytes.TrimSpace(params["mask"])) == "false"
+	if here {
 		delete(params, "mask")
 	}
-	return masked, nil
+	if shown {
+		return false, s.mayUnmask(r)
+	}
+	return here, nil
 }
 
 // maskResult is a result with its texts masked.

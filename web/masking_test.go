@@ -2,6 +2,7 @@ package web
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,5 +146,66 @@ func TestMasked(t *testing.T) {
 	}
 	if got := worker.get("/api/stream?run_id=run_1&mask=0"); got.status != 403 {
 		t.Errorf("a worker gets the stream: %d", got.status)
+	}
+}
+
+// TestEveryReadIsMasked calls every method that reads, of a workspace with a secret in most of
+// what people and agents write: it leaves in no answer, and what is no secret stays as it is.
+func TestEveryReadIsMasked(t *testing.T) {
+	t.Parallel()
+	f := newServer(t)
+	secret := "ghp_" + strings.Repeat("Ab1", 12)
+	f.log("run_1", 1, 1)
+	delta := f.secretDelta(secret)
+	f.secretSession(secret)
+	f.secretJob(secret)
+	made := func(body, id string) string {
+		t.Helper()
+		got := f.post("/api/call", body)
+		found := regexp.MustCompile(`"` + id + `":("[^"]+")`).FindStringSubmatch(got.body)
+		if got.status != 200 || found == nil {
+			t.Fatalf("%s: %+v", body, got)
+		}
+		return found[1]
+	}
+	given := map[string]string{
+		"project_id": `"proj_a"`, "run_id": `"run_1"`, "session_ref": `"local_run_1"`, "job_id": `"j1"`, "limit": "10", "scope": `"workspace"`,
+		"artifact_id": `"` + delta + `"`, "need_id": `"memory:` + delta + `"`, "q": `"key"`, "view": `"activities"`, "goal": `"g"`,
+		"task_id":         made(`{"method":"task.create","params":{"project_id":"proj_a","title":"Use `+secret+`","visibility":"org"}}`, "task_id"),
+		"conversation_id": made(`{"method":"conversation.create_channel","params":{"scope":"workspace","name":"keys","slug":"keys","visibility":"org"}}`, "id"),
+	}
+	made(`{"method":"conversation.message.send","params":{"scope":"workspace","conversation_id":`+given["conversation_id"]+`,"kind":"text","visibility":"org","body":"it is `+secret+`"}}`, "id")
+	made(`{"method":"comment.add","params":{"project_id":"proj_a","target_artifact_id":"`+delta+`","body":"it is `+secret+`","visibility":"org"}}`, "comment_id")
+	if got := f.post("/api/call", `{"method":"index.rebuild","params":{}}`); got.status != 200 {
+		t.Fatalf("no index: %+v", got)
+	}
+	answered, held := 0, 0
+	for _, method := range readable() {
+		var params []string
+		for _, name := range f.Server.table.Params(method) {
+			if value, ok := given[name]; ok {
+				params = append(params, `"`+name+`":`+value)
+			}
+		}
+		ask := func(mask string) said {
+			return f.post("/api/call", `{"method":"`+method+`","params":{`+strings.Join(append(slices.Clone(params), mask), ",")+`}}`)
+		}
+		got := ask(`"mask":true`)
+		if strings.Contains(got.body, secret) {
+			t.Errorf("%s tells the secret: %s", method, got.body)
+		}
+		if got.status != 200 {
+			t.Logf("%s: %s", method, got.body)
+			continue
+		}
+		answered++
+		if plain := ask(`"mask":false`); strings.Contains(plain.body, secret) {
+			held++
+		} else if strings.Count(got.body, mark) != strings.Count(plain.body, mark) {
+			t.Errorf("%s masks what is no secret: %s", method, got.body)
+		}
+	}
+	if answered < 59 || held < 17 {
+		t.Errorf("%d of %d methods answered, %d of them with the secret", answered, len(readable()), held)
 	}
 }
