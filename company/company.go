@@ -149,9 +149,7 @@ func New(opts Options) *Host {
 // Close cancels background work and releases all directories. No method may be
 // running.
 func (cs *Host) Close() error {
-	if cs.terminals != nil {
-		cs.terminals.Close()
-	}
+	cs.CloseTerminals()
 	cs.cancel()
 	cs.closeLoops()
 	cs.background.Wait()

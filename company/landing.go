@@ -10,7 +10,6 @@ import (
 	"ac/governance/files"
 	"ac/internal/fault"
 	"ac/runs"
-	"ac/runs/transcript"
 )
 
 // maxSubject bounds a first line that nobody wrote for a commit, in characters.
@@ -76,9 +75,7 @@ func (c *Company) subject(project, id string) string {
 
 // idles reports whether the session of a run waits for its next turn. One whose log cannot
 // be read does not.
-func (c *Company) idles(ctx context.Context, project, run string) (idle bool) {
-	err := c.all.logs.Brief(ctx, c.w, project, run, func(f *transcript.Fold) {
-		idle = f.State().Activity == transcript.ActivityIdle
-	})
+func (c *Company) idles(ctx context.Context, project, run string) bool {
+	idle, err := c.all.logs.Idles(ctx, c.w, project, run)
 	return idle && err == nil
 }

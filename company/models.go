@@ -14,7 +14,6 @@ import (
 	"ac/internal/probe"
 	"ac/runs/modelprofile"
 	"ac/runs/session"
-	"ac/runs/transcript"
 	"ac/workspace/doc"
 )
 
@@ -142,11 +141,8 @@ func (c *Company) profilesInUse(ctx context.Context) (map[string]bool, error) {
 		if record.ModelProfile == "" || doc.Terminal(record.Status) || !session.RefAlive(c.w, record.Ref) {
 			continue
 		}
-		idle := false
-		_ = c.all.logs.Brief(ctx, c.w, record.ProjectID, record.RunID, func(f *transcript.Fold) {
-			idle = f.State().Activity == transcript.ActivityIdle
-		}) // of an unreadable log it is taken to work
-		if !idle {
+		idle, err := c.all.logs.Idles(ctx, c.w, record.ProjectID, record.RunID)
+		if !idle || err != nil { // of an unreadable log it is taken to work
 			used[record.ModelProfile] = true
 		}
 	}

@@ -19,7 +19,6 @@ import (
 	"ac/internal/shellwords"
 	"ac/runs"
 	"ac/runs/session"
-	"ac/runs/transcript"
 	"ac/snapshot"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -339,11 +338,9 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	}
 	row.Spoken = run.Live != nil && run.Live.Driver != "" || c.begins(row)
 	if row.State == StateRunning && row.Spoken {
-		_ = c.all.logs.Brief(ctx, c.w, row.ProjectID, row.RunID, func(f *transcript.Fold) {
-			if f.State().Activity == transcript.ActivityIdle {
-				row.State = StateIdle
-			}
-		}) // an unreadable log leaves it running
+		if idles, err := c.all.logs.Idles(ctx, c.w, row.ProjectID, row.RunID); idles && err == nil { // an unreadable log leaves it running
+			row.State = StateIdle
+		}
 	}
 	if run.Spec == nil {
 		return

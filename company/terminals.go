@@ -34,6 +34,14 @@ type TerminalList struct {
 	Terminals []terminal.Info `json:"terminals"`
 }
 
+// CloseTerminals ends the consoles of this process, which gets no others. It takes a second at
+// most, and may be called more than once.
+func (cs *Host) CloseTerminals() {
+	if cs.terminals != nil {
+		cs.terminals.Close()
+	}
+}
+
 // ListTerminals lists the terminals that this process has of the workspace, oldest first.
 func (c *Company) ListTerminals(context.Context, Dir) (TerminalList, error) {
 	list := TerminalList{Limit: terminal.Limit, Terminals: []terminal.Info{}}

@@ -359,41 +359,22 @@ type Tail struct {
 	Complete bool   // empty, or ends in LF
 }
 
-const tailBlock = 16 << 10
-
 // ReadTail reads the end of a log of the given size, backwards past malformed
 // lines.
 func ReadTail(r io.ReaderAt, size int64) (Tail, error) {
-	tail := Tail{Complete: true}
-	var text []byte // the file from start on
-	block := int64(tailBlock)
-	for start := size; start > 0; {
-		from := max(0, start-block)
-		block = min(2*block, 4<<20)
-		more := make([]byte, start-from, start-from+int64(len(text)))
-		if _, err := r.ReadAt(more, from); err != nil && !errors.Is(err, io.EOF) {
-			return tail, err
-		}
-		if start == size {
-			tail.Complete = more[len(more)-1] == '\n'
-		}
-		text, start = append(more, text...), from
-		for {
-			i := bytes.LastIndexByte(bytes.TrimRight(text, "\n"), '\n')
-			if i < 0 && start > 0 {
-				break // the line begins before start
-			}
-			if hash := sealOf(text[i+1:]); hash != "" {
-				tail.Head = hash
-				return tail, nil
-			}
-			if i < 0 {
-				return tail, nil
-			}
-			text = text[:i+1]
-		}
+	if size == 0 {
+		return Tail{Complete: true}, nil
 	}
-	return tail, nil
+	var tail Tail
+	last := true
+	err := Backward(r, size, func(line []byte) bool {
+		if last {
+			last, tail.Complete = false, line[len(line)-1] == '\n'
+		}
+		tail.Head = sealOf(line)
+		return tail.Head == ""
+	})
+	return tail, err
 }
 
 // sealOf reads the event_hash of a line that parses as an object.

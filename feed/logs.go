@@ -63,6 +63,25 @@ func (g *Logs) Brief(ctx context.Context, ws *workspace.Workspace, project, run 
 	return g.briefs.lend(ctx, ws, logKey{project, run}, nil, look)
 }
 
+// Idles reports whether the agent of a run waits for its next turn. It reads what is new of a
+// log whose state is kept, and of any other the end. A run without a log is fault.NotFound.
+func (g *Logs) Idles(ctx context.Context, ws *workspace.Workspace, project, run string) (idles bool, err error) {
+	key := logKey{project, run}
+	if g.briefs.has(ws, key) {
+		err = g.Brief(ctx, ws, project, run, func(f *transcript.Fold) { idles = f.State().Activity == transcript.ActivityIdle })
+		return idles, err
+	}
+	l, err := openNamed(ctx, ws, key)
+	if err != nil {
+		return false, err
+	}
+	defer l.close()
+	if idles, err = transcript.Idles(l, l.size); err != nil {
+		return false, fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
+	}
+	return idles, nil
+}
+
 // Transcript brings the transcript of a run up to the end of its log, or makes it as of a
 // seq, and lends it to look: it must not be used afterwards, nor Logs within. A run without
 // a log is fault.NotFound.
@@ -130,6 +149,13 @@ type keptOf[T any] struct {
 	ws    *workspace.Workspace
 	key   logKey
 	value *T
+}
+
+// has reports whether something is kept for a log.
+func (r *recent[T]) has(ws *workspace.Workspace, key logKey) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.kept, func(k keptOf[T]) bool { return k.ws == ws && k.key == key })
 }
 
 // forget keeps nothing any more.

@@ -385,3 +385,31 @@ func TestManyStatesAreKept(t *testing.T) { //nolint:paralleltest // it counts wh
 		t.Errorf("%d states and %d transcripts are kept", len(f.hub.Logs().briefs.kept), len(f.hub.Logs().folds.kept))
 	}
 }
+
+// TestIdles holds the answer of a reader that keeps the state of a run to that of one that looks
+// at the end of its log alone.
+func TestIdles(t *testing.T) {
+	t.Parallel()
+	f, log := newFixture(t), &codexLog{}
+	kept, fresh := f.hub.Logs(), NewLogs()
+	if _, err := fresh.Idles(t.Context(), f.ws, "p", "run_1"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("of a run without a log: %v", err)
+	}
+	text := log.event("run.executing", `{"driver":"codex"}`)
+	for i, next := range []string{
+		"", log.event("agent.started", `{}`), log.event("run.turn_started", `{"turn":1}`), log.said("m1", "One."),
+		log.event("run.turn_ended", `{"turn":1}`), log.event("run.ended", `{}`),
+	} {
+		text += next
+		f.replace("p", "run_1", text)
+		if err := kept.Brief(t.Context(), f.ws, "p", "run_1", func(*transcript.Fold) {}); err != nil {
+			t.Fatal(err)
+		}
+		want := i == 1 || i == 4
+		for name, logs := range map[string]*Logs{"kept": kept, "fresh": fresh} {
+			if got, err := logs.Idles(t.Context(), f.ws, "p", "run_1"); got != want || err != nil {
+				t.Errorf("%s, after %d: %v %v", name, i, got, err)
+			}
+		}
+	}
+}

@@ -299,7 +299,16 @@ func (a *app) serveDialects(ctx context.Context, o dialectOptions, places []dial
 	if o.heartbeat {
 		host.Observe(dir)
 	}
+	// Consoles end while requests do: either may take its time, and both have two seconds.
+	ended := make(chan struct{})
+	stopped := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		host.CloseTerminals()
+	})
 	err := a.listenAndServe(ctx, c, o, places)
+	if !stopped() {
+		<-ended
+	}
 	hub.Close()
 	err = errors.Join(err, host.Close())
 	if fault.Is(err, fault.Denied) {
