@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"ac/events"
 	"ac/internal/fault"
@@ -22,6 +23,9 @@ const (
 	// keptBriefs is of how many runs the state is kept. Whoever looks at a company asks for all
 	// that run in turn: of fewer than these, none is read from its start again.
 	keptBriefs = 256
+	// keptFoldBytes is how much the transcripts take together, and the states, but for the last one
+	// that was asked for.
+	keptFoldBytes = 96 << 20
 )
 
 // Logs reads the logs of runs. It keeps the transcripts of the runs that were last asked
@@ -54,6 +58,7 @@ type keptFold struct {
 	mu   sync.Mutex
 	at   cursor
 	fold *transcript.Fold
+	held atomic.Int64 // bytes, when it was last lent
 }
 
 // Brief brings the state of a run up to the end of its log, and lends a fold that keeps no
@@ -97,8 +102,12 @@ func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKe
 	}
 	defer l.close()
 	k := g.of(ws, key)
+	kept := k
 	k.mu.Lock()
-	defer k.mu.Unlock() // of the one that is kept
+	defer func() {
+		kept.mu.Unlock()
+		g.shed()
+	}()
 	if until != nil && k.at.seq > *until {
 		k = &keptFold{} // for once
 	}
@@ -119,8 +128,23 @@ func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKe
 	if err != nil {
 		return fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
 	}
+	k.held.Store(int64(k.fold.Held()))
 	look(k.fold)
 	return nil
+}
+
+// shed lets go of what was asked for the longest ago, where all take too much together.
+func (g *keptFolds) shed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	total := int64(0)
+	for i, k := range g.kept {
+		if total += k.value.held.Load(); i > 0 && total > keptFoldBytes {
+			clear(g.kept[i:])
+			g.kept = g.kept[:i]
+			return
+		}
+	}
 }
 
 // Forget lets go of the transcripts that are kept. It is for a process that has shown one and

@@ -339,9 +339,20 @@ func TestFewTranscriptsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept := f.hub.Logs().folds.kept
+	logs := f.hub.Logs()
+	kept := logs.folds.kept
 	if len(kept) != keptLogs || kept[0].key.run != fmt.Sprint("run_", 3*keptLogs-1) {
 		t.Errorf("%d are kept, %v first", len(kept), kept[0].key)
+	}
+	kept[2].value.held.Store(keptFoldBytes + 1)
+	logs.folds.shed()
+	if got := len(logs.folds.kept); got != 2 {
+		t.Errorf("%d are kept where the third takes too much", got)
+	}
+	logs.folds.kept[0].value.held.Store(keptFoldBytes + 1)
+	logs.folds.shed()
+	if got := len(logs.folds.kept); got != 1 {
+		t.Errorf("%d are kept where the first takes too much", got)
 	}
 }
 

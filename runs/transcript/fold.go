@@ -85,6 +85,15 @@ func (f *Fold) Items() []*Item { return f.items }
 // Dropped is how many items were let go, and the newest seq_last among them.
 func (f *Fold) Dropped() (n int, seq int64) { return f.dropped, f.last }
 
+// Held is about how many bytes the items of the fold and what waits for its end take.
+func (f *Fold) Held() int {
+	n := f.bytes + f.ownSize + len(f.out.kept) + len(f.errs.kept)
+	if f.session != nil {
+		n += f.session.size
+	}
+	return n
+}
+
 // Seq is that of the last event.
 func (f *Fold) Seq() int64 { return f.seq }
 
