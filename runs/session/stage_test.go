@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait for a state, on a busy machine too.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 type stage struct {
 	t        *testing.T
