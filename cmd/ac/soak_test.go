@@ -120,6 +120,7 @@ func anonymous(t *testing.T, pid int) (bytes int64) {
 type soak struct {
 	t                          *testing.T
 	dir, project               string
+	sockets                    string // where supervisors make them
 	room, autonoma, comma, ace string // addresses
 	servers                    []*soaked
 	working                    sync.RWMutex // held by each round, and by who looks
@@ -243,7 +244,7 @@ func (s *soak) keep(ctx context.Context, name string, round func(context.Context
 func newSoak(t *testing.T) *soak {
 	t.Helper()
 	dir, project := webWorkspace(t)
-	s := &soak{t: t, dir: dir, project: project, rounds: map[string]*atomic.Int64{}}
+	s := &soak{t: t, dir: dir, project: project, sockets: t.TempDir(), rounds: map[string]*atomic.Int64{}}
 	s.run("machine:set-agent-command", dir, "--provider", "acp_own", "--argv", os.Args[0], "--argv", soakSpeaker)
 	s.run("agent:new", dir, "--name", "Speaker", "--role", "worker", "--provider", "acp_own")
 	repo := filepath.Join(t.TempDir(), "repo")
@@ -283,7 +284,7 @@ func (s *soak) start(name string, words ...string) (cmd *exec.Cmd, in io.WriteCl
 	cmd = program(s.t, words...)
 	cmd.Cancel = func() error { return nil } // it is ended below
 	probe := filepath.Join(s.t.TempDir(), "probe")
-	cmd.Env = append(cmd.Env, soakProbe+"="+probe)
+	cmd.Env = append(cmd.Env, soakProbe+"="+probe, "XDG_RUNTIME_DIR="+s.sockets)
 	in, err := cmd.StdinPipe()
 	stdout, outErr := cmd.StdoutPipe()
 	if err := errors.Join(err, outErr, cmd.Start()); err != nil {
