@@ -124,7 +124,8 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 		case text := <-messages:
 			take(text)
 			continue
-		case <-gone:
+		case <-gone: // or it sent what is no frame of a client
+			c.Close(websocket.StatusProtocolError)
 		case <-reading.Done():
 		}
 		break

@@ -120,6 +120,30 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
+// TestBreach pins that a client which masks no frame is told that it broke the protocol.
+func TestBreach(t *testing.T) {
+	t.Parallel()
+	url := serve(t, roomy(), func(ctx context.Context, c *Conn) { c.Serve(ctx, func([]byte) { t.Error("it was taken") }) })
+	wire, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "ws://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = wire.Close() }()
+	_, err = io.WriteString(wire, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\x81\x02hi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(wire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, frames, _ := strings.Cut(string(answer), "\r\n\r\n")
+	if want := "\x88\x02\x03\xea"; frames != want { // a close with 1002
+		t.Errorf("%q, want %q", frames, want)
+	}
+}
+
 // TestReplaced pins what is dropped for a client that does not read: states that later
 // ones replace, and nothing else, in their order.
 func TestReplaced(t *testing.T) {
