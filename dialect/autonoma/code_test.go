@@ -196,13 +196,25 @@ func TestStillWorkingAfterRestart(t *testing.T) {
 // TestTogether pins that equal requests that come together are one job.
 func TestTogether(t *testing.T) {
 	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
 	s := newStage(t)
 	clients := []*client{s.dial(), s.dial(), s.dial()}
 	for _, c := range clients {
-		c.Send(`{"id":1,"method":"code.explain","params":{"code":"print(1)","language":"python","filePath":"src/x.py"}}`)
+		c.Send(`{"id":1,"method":"code.explain","params":{"code":"hold ` + release + `","language":"python","filePath":"src/x.py"}}`)
 	}
+	dialecttest.Until(t, "all wait", func() bool {
+		codes := s.server.codes
+		codes.mu.Lock()
+		defer codes.mu.Unlock()
+		waiting := 0
+		for _, n := range codes.waiting {
+			waiting += n
+		}
+		return waiting == len(clients)
+	})
+	dialecttest.Write(t, release, "")
 	for _, c := range clients {
-		if f := c.answer("1"); string(f.Result) != `"It **prints** 1."` {
+		if f := c.answer("1"); string(f.Result) != `"released"` {
 			t.Errorf("%s", f.raw)
 		}
 	}
