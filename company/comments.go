@@ -7,6 +7,7 @@ import (
 
 	"ac/governance"
 	"ac/index"
+	"ac/index/source"
 	"ac/internal/fault"
 	"ac/workspace/doc"
 )
@@ -86,7 +87,7 @@ func (c *Company) commentsAbout(ctx context.Context, about doc.CommentTarget, li
 
 // indexedComments lists comments from the index, after syncing it.
 func indexedComments(ctx context.Context, ix *index.Index, about doc.CommentTarget, limit int) (list []doc.Comment, err error) {
-	if _, err := ix.SyncOnly(ctx, index.Scope{Kinds: index.Comments}); err != nil {
+	if _, err := ix.SyncOnly(ctx, source.Scope{Kinds: source.Comments}); err != nil {
 		return nil, err
 	}
 	err = ix.View(ctx, func(v *index.View) (err error) {

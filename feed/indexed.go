@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"ac/index"
+	"ac/index/source"
 	"ac/internal/durable"
 )
 
@@ -22,7 +23,7 @@ var errUnfit = errors.New("the index does not fit the logs")
 // indexed returns the last matching events before the cursors, those of logs that
 // the index does not know too.
 func (s *subscription) indexed(places []logRef) (found []past, err error) {
-	scope := index.Scope{Project: s.spec.Project, Kinds: index.Runs}
+	scope := source.Scope{Project: s.spec.Project, Kinds: source.Runs}
 	if _, err := s.spec.Index.SyncOnly(s.ctx, scope); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package index
 // Rebuilding and syncing, under the lock.
 
 import (
+	"ac/index/source"
 	"context"
 	"database/sql"
 	"errors"
@@ -134,7 +135,7 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 	if _, err := w.conn.ExecContext(w.ctx, script.String()); err != nil {
 		return err
 	}
-	if err := newPass(ctx, ix.w, k, ix.seen, w, Scope{}).run(); err != nil {
+	if err := newPass(ctx, ix.w, k, ix.seen, w, source.Scope{}).run(); err != nil {
 		return err
 	}
 	_, err := w.conn.ExecContext(w.ctx, indexes)
@@ -142,7 +143,7 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 }
 
 // sync brings the index up to date.
-func (ix *Index) sync(ctx context.Context, scope Scope) (SyncResult, error) {
+func (ix *Index) sync(ctx context.Context, scope source.Scope) (SyncResult, error) {
 	var synced SyncResult
 	err := ix.patient(func() (err error) {
 		synced, err = ix.syncHere(ctx, scope)
@@ -160,7 +161,7 @@ func (ix *Index) missing() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, err error) {
+func (ix *Index) syncHere(ctx context.Context, scope source.Scope) (synced SyncResult, err error) {
 	if ix.isBroken() {
 		return synced, errUnusable
 	}
@@ -171,8 +172,8 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, 
 		if err != nil {
 			return err
 		}
-		k, all := ix.known, scope == (Scope{})
-		var sources []source // all, where this process has not looked before
+		k, all := ix.known, scope == (source.Scope{})
+		var sources []source.File // all, where this process has not looked before
 		if k == nil && all && !ix.private && (ix.seen == nil || !ix.glanced) {
 			ix.glanced = true
 			if sources, err = ix.listed(ctx); err != nil {

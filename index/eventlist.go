@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"ac/events"
+	"ac/index/source"
 	"ac/internal/durable"
 	"ac/workspace"
 )
@@ -54,12 +55,12 @@ type Place struct {
 	Seq       int64
 	Offset    int64
 	Length    int64
-	at        int64 // its time in Unix nanoseconds, noTime if it has none
+	at        int64 // its time in Unix nanoseconds, source.NoTime if it has none
 	sum       uint32
 }
 
 // At is the wall-clock time of the event as of clock.Nanos, if it has one.
-func (p Place) At() (ns int64, ok bool) { return p.at, p.at != noTime }
+func (p Place) At() (ns int64, ok bool) { return p.at, p.at != source.NoTime }
 
 // Log is the name of the event's log.
 func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
@@ -79,32 +80,24 @@ func (v *View) Events(f EventFilter) ([]Event, error) {
 		if !ok {
 			continue
 		}
-		var e event
-		if e.parse(raw) != 0 {
+		var e source.Event
+		if e.Parse(raw) != 0 {
 			continue
 		}
-		list = append(list, e.listed(p, raw))
+		list = append(list, rowOf(&e, p, raw))
 	}
 	return list, nil
 }
 
-func (e *event) listed(p Place, raw []byte) Event {
+func rowOf(e *source.Event, p Place, raw []byte) Event {
 	row := Event{
-		ProjectID: p.ProjectID, RunID: p.RunID, Seq: p.Seq, Type: string(e.kind.text), TSWallclock: e.ts.pointer(), Actor: e.actor.pointer(),
-		SessionRef: e.session.pointer(), Visibility: e.visibility.pointer(), PayloadJSON: compactPayload(e.payload), RawJSON: string(raw),
+		ProjectID: p.ProjectID, RunID: p.RunID, Seq: p.Seq, Type: string(e.Kind.Text), TSWallclock: e.TS.Pointer(), Actor: e.Actor.Pointer(),
+		SessionRef: e.Session.Pointer(), Visibility: e.Visibility.Pointer(), PayloadJSON: source.CompactPayload(e.Payload), RawJSON: string(raw),
 	}
-	if e.hasMono {
-		row.TSMonotonicMS = &e.mono
+	if e.HasMono {
+		row.TSMonotonicMS = &e.Mono
 	}
 	return row
-}
-
-func (m member) pointer() *string {
-	if m.absent {
-		return nil
-	}
-	text := string(m.text)
-	return &text
 }
 
 const placeColumns = "r.project_id, r.run_id, r.dir, e.seq, e.offset, e.length, e.at, e.sum"
@@ -201,11 +194,11 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	list := make([]ParseError, 0, len(places))
 	for _, p := range places {
 		length := p.Length
-		if p.fault == faultTooLong {
+		if p.fault == source.FaultTooLong {
 			length = min(length, events.LongStart)
 		}
 		if raw, ok := logs.text(p.Place, length); ok {
-			list = append(list, ParseError{p.ProjectID, p.RunID, p.Seq, faultText(p.fault), string(raw[:min(len(raw), maxRaw)])})
+			list = append(list, ParseError{p.ProjectID, p.RunID, p.Seq, source.FaultText(p.fault), string(raw[:min(len(raw), source.MaxRaw)])})
 		}
 	}
 	return list, nil
@@ -283,5 +276,5 @@ func (l *logTexts) text(p Place, length int64) ([]byte, bool) {
 		return nil, false
 	}
 	raw := block[before : before+length]
-	return raw, lineSum(raw) == p.sum
+	return raw, source.LineSum(raw) == p.sum
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"ac/index/source"
 	"context"
 	"fmt"
 	"os"
@@ -96,14 +97,14 @@ func TestLongLines(t *testing.T) {
 		head, tail := `{"type":"long","payload":"`, `"}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}
-	_, ix := oneRun(t, eventLine(1, "a")+"\n"+long(maxLine)+"\n"+long(maxLine+scanSlack)+"\n"+eventLine(4, "b")+"\n")
+	_, ix := oneRun(t, eventLine(1, "a")+"\n"+long(source.MaxLine)+"\n"+long(source.MaxLine+scanSlack)+"\n"+eventLine(4, "b")+"\n")
 	seqs, rows := listedEvents(t, ix, EventFilter{RunID: "r1", Ascending: true})
-	if seqs != "1 2 4" || len(rows[1].RawJSON) != maxLine {
+	if seqs != "1 2 4" || len(rows[1].RawJSON) != source.MaxLine {
 		t.Fatalf("listed %q", seqs)
 	}
 	if err := ix.View(context.Background(), func(v *View) error {
 		list, err := v.ParseErrors(ParseErrorFilter{})
-		if len(list) != 1 || list[0].Seq != 3 || !strings.HasPrefix(list[0].RawLine, `{"type":"long"`) || len(list[0].RawLine) != maxRaw {
+		if len(list) != 1 || list[0].Seq != 3 || !strings.HasPrefix(list[0].RawLine, `{"type":"long"`) || len(list[0].RawLine) != source.MaxRaw {
 			t.Errorf("%d parse errors", len(list))
 		}
 		return err

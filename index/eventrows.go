@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"ac/index/source"
 )
 
 const (
@@ -55,12 +57,12 @@ func (r *eventRows) statement(w *writer, conn any, n int) (driver.StmtExecContex
 }
 
 // write inserts events of one run.
-func (r *eventRows) write(w *writer, project, run int64, events []eventRow) error {
+func (r *eventRows) write(w *writer, project, run int64, events []source.EventRow) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
 	for i := range events {
-		for _, of := range [...]*word{events[i].kind, events[i].actor} {
+		for _, of := range [...]*source.Word{events[i].Kind, events[i].Actor} {
 			if err := w.number(of); err != nil {
 				return err
 			}
@@ -86,7 +88,7 @@ func (r *eventRows) write(w *writer, project, run int64, events []eventRow) erro
 }
 
 // bound sets the arguments of a statement.
-func (r *eventRows) bound(project, run int64, events []eventRow) []driver.NamedValue {
+func (r *eventRows) bound(project, run int64, events []source.EventRow) []driver.NamedValue {
 	if r.args == nil {
 		r.args = make([]driver.NamedValue, perInsert*eventColumns)
 		for i := range r.args {
@@ -97,9 +99,9 @@ func (r *eventRows) bound(project, run int64, events []eventRow) []driver.NamedV
 	for i := range events {
 		e := &events[i]
 		a := r.args[i*eventColumns : (i+1)*eventColumns]
-		a[0].Value, a[1].Value, a[2].Value, a[3].Value = eventKey(run, e.seq), ofProject, e.seq, e.at
-		a[4].Value, a[5].Value = e.kind.value(), e.actor.value()
-		a[6].Value, a[7].Value, a[8].Value = e.offset, e.length, int64(int32(e.sum))
+		a[0].Value, a[1].Value, a[2].Value, a[3].Value = eventKey(run, e.Seq), ofProject, e.Seq, e.At
+		a[4].Value, a[5].Value = e.Kind.Value(), e.Actor.Value()
+		a[6].Value, a[7].Value, a[8].Value = e.Offset, e.Length, int64(int32(e.Sum))
 	}
 	return r.args[:len(events)*eventColumns]
 }

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"ac/index/source"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/lock"
@@ -42,9 +43,9 @@ type Index struct {
 	next   *shared          // the pass that later callers may share
 	closed bool
 
-	known   *known  // owned by the holder of writer
-	glanced bool    // likewise: a sync looked whether anything changed; long-lived processes do so once
-	seen    *walked // likewise; nil in a short-lived process
+	known   *known        // owned by the holder of writer
+	glanced bool          // likewise: a sync looked whether anything changed; long-lived processes do so once
+	seen    *source.Cache // likewise; nil in a short-lived process
 
 	// private: the index is not a file of the workspace but a database of this
 	// process, which one caller at a time uses.
@@ -56,7 +57,7 @@ type Index struct {
 
 // shared is a pass that several callers wait for.
 type shared struct {
-	scope  Scope
+	scope  source.Scope
 	done   chan struct{}
 	synced SyncResult
 	err    error
@@ -70,7 +71,7 @@ func For(w *workspace.Workspace) *Index {
 // Stay makes the index watch the workspace from the second sync on, so that a
 // sync only looks where something changed. It is for long-lived processes and
 // must be called before the first use.
-func (ix *Index) Stay() { ix.seen = &walked{clock: ix.w.Env.Clock, fsys: ix.w.FS} }
+func (ix *Index) Stay() { ix.seen = source.NewCache(ix.w.Env.Clock, ix.w.FS) }
 
 // Close closes the file, after open views have ended. No method may be called
 // afterwards.
@@ -78,7 +79,7 @@ func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.closed = true
-	ix.seen.close()
+	ix.seen.Close()
 	failed := ix.closeDB()
 	if ix.fallback != nil {
 		failed = errors.Join(failed, ix.fallback.Close())
@@ -145,10 +146,12 @@ func (ix *Index) Rebuild(ctx context.Context) (RebuildResult, error) {
 
 // Sync brings the index up to date with the files as of the call or later, and
 // builds it if there is no usable one.
-func (ix *Index) Sync(ctx context.Context) (SyncResult, error) { return ix.SyncOnly(ctx, Scope{}) }
+func (ix *Index) Sync(ctx context.Context) (SyncResult, error) {
+	return ix.SyncOnly(ctx, source.Scope{})
+}
 
 // SyncOnly is Sync of a part of the workspace. Waiting calls share one pass.
-func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (SyncResult, error) {
+func (ix *Index) SyncOnly(ctx context.Context, scope source.Scope) (SyncResult, error) {
 	for {
 		turn, leads := ix.join(scope)
 		if !leads {
@@ -176,7 +179,7 @@ func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (SyncResult, error) 
 
 // join returns the pass that has not begun yet, or a new one that the caller
 // leads.
-func (ix *Index) join(scope Scope) (turn *shared, leads bool) {
+func (ix *Index) join(scope source.Scope) (turn *shared, leads bool) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	if ix.next != nil && ix.next.scope == scope {

@@ -4,61 +4,22 @@ package index
 // that requested it and of the one that resolved it. Their texts come from the log.
 
 import (
-	"bytes"
+	"ac/index/source"
 	"database/sql"
 	"strings"
-
-	"ac/events"
-	"ac/internal/canonjson"
-	"ac/internal/shape"
 )
-
-// interactionRow is an event about an interaction on its way to the table.
-type interactionRow struct {
-	seq, at  int64
-	id, kind string
-	workflow string // the run whose step asks, "" for none
-	session  bool   // a session asks
-	resolves bool
-}
-
-// interactionOf is the interaction in an event, if it is about one.
-func interactionOf(e *event) (row interactionRow, ok bool) {
-	if !bytes.HasPrefix(e.kind.text, []byte("interaction.")) || len(e.payload) == 0 || e.payload[0] != '{' {
-		return row, false
-	}
-	switch string(e.kind.text) {
-	case events.InteractionRequested:
-	case events.InteractionResolved:
-		row.resolves = true
-	default:
-		return row, false
-	}
-	row.session = len(e.session.text) > 0
-	_ = canonjson.Members(e.payload, func(m canonjson.Member) { // valid, as its line was
-		switch string(m.Key) {
-		case "interaction_id":
-			row.id = string(textOf(m.Value).text)
-		case "kind":
-			row.kind = string(textOf(m.Value).text)
-		case "workflow":
-			row.workflow = events.Text(m.Value, "run_id")
-		}
-	})
-	return row, shape.CheckID(row.id) == ""
-}
 
 // interaction writes the interaction of an event. The first request of an open id
 // counts, and its first resolution.
-func (w *writer) interaction(run int64, i interactionRow) error {
+func (w *writer) interaction(run int64, i source.InteractionRow) error {
 	from, to := eventKey(run, 0), eventKey(run+1, 0)
-	if i.resolves {
+	if i.Resolves {
 		return w.exec("UPDATE ac_interactions SET resolved=?, resolved_at=? WHERE interaction_id=? AND resolved IS NULL AND id>? AND id<?",
-			i.seq, i.at, i.id, from, to)
+			i.Seq, i.At, i.ID, from, to)
 	}
 	return w.exec(`INSERT INTO ac_interactions SELECT ?,?,?,?,?,?,NULL,NULL WHERE NOT EXISTS
  (SELECT 1 FROM ac_interactions WHERE interaction_id=? AND resolved IS NULL AND id>? AND id<?)`,
-		eventKey(run, i.seq), i.id, i.kind, i.session, maybe(i.workflow), i.at, i.id, from, to)
+		eventKey(run, i.Seq), i.ID, i.Kind, i.Session, source.Nullable(i.Workflow), i.At, i.ID, from, to)
 }
 
 // removeInteractions undoes the lines of a run after a seq.

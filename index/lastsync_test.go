@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"ac/index/source"
 )
 
 // TestLastSync moves on with every sync of the whole workspace, also one that
@@ -22,7 +24,7 @@ func TestLastSync(t *testing.T) {
 	for name, sync := range map[string]func() error{
 		"rebuild":   func() error { _, err := ix.Rebuild(ctx); return err },
 		"sync":      func() error { _, err := ix.Sync(ctx); return err },
-		"of a part": func() error { _, err := ix.SyncOnly(ctx, Scope{Kinds: Comments}); return err },
+		"of a part": func() error { _, err := ix.SyncOnly(ctx, source.Scope{Kinds: source.Comments}); return err },
 	} {
 		if _, err := ix.Sync(ctx); err != nil {
 			t.Fatal(err)

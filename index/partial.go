@@ -9,6 +9,7 @@ import (
 	"errors"
 	"strings"
 
+	"ac/index/source"
 	"ac/internal/durable"
 	"ac/workspace"
 )
@@ -31,9 +32,9 @@ func (ix *Index) recordsUnchanged(ctx context.Context) (same bool) {
 		if err != nil {
 			return err
 		}
-		var records []source
-		list := walk{fsys: ix.w.FS, scope: Scope{Kinds: Runs}, recordsOnly: true, found: func(s source) { records = append(records, s) }}
-		if err := list.run(); err != nil {
+		var records []source.File
+		list := source.Walk{FS: ix.w.FS, Scope: source.Scope{Kinds: source.Runs}, RecordsOnly: true, Found: func(s source.File) { records = append(records, s) }}
+		if err := list.Run(); err != nil {
 			return err
 		}
 		same = ix.noted().records == digestOf(generation, records)

@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"ac/index/source"
 	"ac/internal/durable"
 	"ac/internal/yamldoc"
 	"ac/workspace"
@@ -20,20 +22,20 @@ import (
 type pass struct {
 	ctx     context.Context //nolint:containedctx // a pass is one call
 	w       *workspace.Workspace
-	scope   Scope
+	scope   source.Scope
 	known   *known
-	before  *walked // cached by earlier passes, nil for nothing
+	before  *source.Cache // cached by earlier passes, nil for nothing
 	now     time.Time
 	write   *writer
 	synced  SyncResult
-	sources []source // of the scope, where they were listed before; nil if the pass walks
-	changed []source // documents to read
-	logs    []source // logs that exist, in order
+	sources []source.File // of the scope, where they were listed before; nil if the pass walks
+	changed []source.File // documents to read
+	logs    []source.File // logs that exist, in order
 	agents  map[string]bool
 	orphans map[string]bool // keys that lost their file
 }
 
-func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *walked, write *writer, scope Scope) *pass {
+func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *source.Cache, write *writer, scope source.Scope) *pass {
 	k.passes++
 	return &pass{
 		ctx: ctx, w: w, scope: scope, known: k, before: before, now: w.Env.Clock.Now(), write: write,
@@ -43,13 +45,13 @@ func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *walk
 
 // run does everything except the end of the transaction.
 func (p *pass) run() error {
-	p.before.refresh(p.ctx, p.w)
+	p.before.Refresh(p.ctx, p.w)
 	for _, s := range p.sources {
 		p.look(s)
 	}
-	list := walk{fsys: p.w.FS, scope: p.scope, before: p.before, found: p.look}
+	list := source.Walk{FS: p.w.FS, Scope: p.scope, Before: p.before, Found: p.look}
 	if p.sources == nil {
-		if err := list.run(); err != nil {
+		if err := list.Run(); err != nil {
 			return err
 		}
 	}
@@ -62,13 +64,13 @@ func (p *pass) run() error {
 }
 
 // look records a source that exists.
-func (p *pass) look(s source) {
-	f := p.known.byPath[s.path]
-	if s.kind == kindLog || s.kind == kindMessages {
+func (p *pass) look(s source.File) {
+	f := p.known.byPath[s.Path]
+	if s.Kind == source.KindLog || s.Kind == source.KindMessages {
 		p.logs = append(p.logs, s)
 		return
 	}
-	if f == nil || f.version != s.version || f.maybeStale {
+	if f == nil || f.version != s.Version || f.maybeStale {
 		p.changed = append(p.changed, s)
 	}
 	if f != nil {
@@ -80,7 +82,7 @@ func (p *pass) look(s source) {
 func (p *pass) removed() error {
 	var gone []*file
 	for _, f := range p.known.byPath {
-		if f.kind != kindLog && f.kind != kindMessages && f.seen != p.known.passes && p.scope.holds(f) {
+		if f.kind != source.KindLog && f.kind != source.KindMessages && f.seen != p.known.passes && p.scope.Holds(f.kind, f.project) {
 			gone = append(gone, f)
 		}
 	}
@@ -123,17 +125,17 @@ func (p *pass) documents() error {
 
 // reading is a document that was read.
 type reading struct {
-	source source
-	doc    decoded
+	source source.File
+	doc    source.Document
 	sum    uint64
 	gone   bool
 }
 
-func (p *pass) readDocuments(some []source) error {
+func (p *pass) readDocuments(some []source.File) error {
 	paths := make([]string, len(some))
-	places := make(map[string]source, len(some))
+	places := make(map[string]source.File, len(some))
 	for i, s := range some {
-		paths[i], places[s.path] = s.path, s
+		paths[i], places[s.Path] = s.Path, s
 	}
 	for _, r := range workspace.ReadEach(paths, func(name string) (reading, error) { return p.read(places[name]), nil }) {
 		if err := p.store(r); err != nil {
@@ -145,21 +147,21 @@ func (p *pass) readDocuments(some []source) error {
 
 // read reads and decodes one document. One that may be stale but has the same
 // text is not decoded again.
-func (p *pass) read(s source) reading {
-	text, st, err := durable.ReadFileInfo(p.w.FS, s.path, yamldoc.MaxBytes)
+func (p *pass) read(s source.File) reading {
+	text, st, err := durable.ReadFileInfo(p.w.FS, s.Path, yamldoc.MaxBytes)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return reading{source: s, gone: true}
 	case err != nil:
-		return reading{source: s, doc: misfit(ProblemUnread, oneLine(err))}
-	case durable.IdentityOf(st) != s.version.ID:
-		s.version = durable.VersionOf(st) // it was replaced since the walk
+		return reading{source: s, doc: source.Unread(err)}
+	case durable.IdentityOf(st) != s.Version.ID:
+		s.Version = durable.VersionOf(st) // it was replaced since the walk
 	}
-	sum := sumOf(text)
-	if f := p.known.byPath[s.path]; f != nil && f.version == s.version && f.sum == sum {
-		return reading{source: s, sum: sum, doc: decoded{claim: f.claim, problem: sameText}}
+	sum := source.Sum(text)
+	if f := p.known.byPath[s.Path]; f != nil && f.version == s.Version && f.sum == sum {
+		return reading{source: s, sum: sum, doc: source.Document{Claim: f.claim, Problem: sameText}}
 	}
-	return reading{source: s, sum: sum, doc: decode(s, text)}
+	return reading{source: s, sum: sum, doc: source.Decode(s, text)}
 }
 
 // sameText is the problem of a document with unchanged text.
@@ -167,9 +169,9 @@ const sameText = "\x00same"
 
 // store updates the index with a document that was read.
 func (p *pass) store(r reading) error {
-	f := p.known.byPath[r.source.path]
-	maybeStale := !r.source.version.Cacheable(p.w.FS, p.now)
-	if r.doc.problem == sameText && !r.gone {
+	f := p.known.byPath[r.source.Path]
+	maybeStale := !r.source.Version.Cacheable(p.w.FS, p.now)
+	if r.doc.Problem == sameText && !r.gone {
 		if f.maybeStale == maybeStale {
 			return nil
 		}
@@ -188,28 +190,28 @@ func (p *pass) store(r reading) error {
 		return p.write.exec("DELETE FROM ac_files WHERE id=?", f.id)
 	}
 	if f == nil {
-		f = &file{id: p.known.nextFile, kind: r.source.kind, path: r.source.path, project: r.source.project, seen: p.known.passes}
+		f = &file{id: p.known.nextFile, kind: r.source.Kind, path: r.source.Path, project: r.source.Project, seen: p.known.passes}
 		p.known.add(f)
 	}
-	f.version, f.maybeStale, f.sum = r.source.version, maybeStale, r.sum
+	f.version, f.maybeStale, f.sum = r.source.Version, maybeStale, r.sum
 	return p.assign(f, r.doc)
 }
 
 // assign records the key that a document claims, if it is the first to claim
 // it.
-func (p *pass) assign(f *file, d decoded) error {
-	kept := f.shown && f.claim == d.claim
+func (p *pass) assign(f *file, d source.Document) error {
+	kept := f.shown && f.claim == d.Claim
 	if f.shown && !kept {
 		if err := p.hide(f); err != nil {
 			return err
 		}
 	}
-	p.known.claim(f, d.claim)
-	f.problem, f.what = d.problem, d.what
-	if d.claim == "" {
+	p.known.claim(f, d.Claim)
+	f.problem, f.what = d.Problem, d.What
+	if d.Claim == "" {
 		return p.write.saveFile(f)
 	}
-	if holder := p.known.holder(d.claim); holder != nil && holder != f {
+	if holder := p.known.holder(d.Claim); holder != nil && holder != f {
 		if !before(f, holder) {
 			p.duplicate(f, holder)
 			return p.write.saveFile(f)
@@ -229,10 +231,10 @@ func (p *pass) assign(f *file, d decoded) error {
 		}
 	}
 	f.shown = true
-	if d.agent != "" {
-		p.agents[d.agent] = true
+	if d.Agent != "" {
+		p.agents[d.Agent] = true
 	}
-	if err := p.write.insert(f, d.rows); err != nil {
+	if err := p.write.insert(f, d.Rows); err != nil {
 		return err
 	}
 	if err := p.relabel(f); err != nil {
@@ -245,7 +247,7 @@ func (p *pass) assign(f *file, d decoded) error {
 // names that file.
 func (p *pass) relabel(holder *file) error {
 	for _, f := range p.known.claims[holder.claim] {
-		if f == holder || f.problem != ProblemDuplicate {
+		if f == holder || f.problem != source.ProblemDuplicate {
 			continue
 		}
 		was := f.what
@@ -260,15 +262,15 @@ func (p *pass) relabel(holder *file) error {
 }
 
 func (p *pass) duplicate(f, of *file) {
-	f.problem, f.what = ProblemDuplicate, "its id is taken by "+of.path
+	f.problem, f.what = source.ProblemDuplicate, "its id is taken by "+of.path
 }
 
 // before reports which of two files that claim the same key comes first: the
 // one whose directory is named like the id, otherwise the first in the listing.
 func before(a, b *file) bool {
-	if a.kind == kindRun {
+	if a.kind == source.KindRun {
 		id := a.claim[strings.LastIndexByte(a.claim, 0)+1:]
-		if own := parentName(a.path) == id; own != (parentName(b.path) == id) {
+		if own := path.Base(path.Dir(a.path)) == id; own != (path.Base(path.Dir(b.path)) == id) {
 			return own
 		}
 	}
@@ -311,7 +313,7 @@ func (p *pass) inherit(claim string) error {
 		if heir == nil || heir.shown {
 			return nil
 		}
-		s := source{kind: heir.kind, project: heir.project, path: heir.path, version: heir.version}
+		s := source.File{Kind: heir.kind, Project: heir.project, Path: heir.path, Version: heir.version}
 		heir.version = durable.Version{} // read it even if its version is known
 		if err := p.store(p.read(s)); err != nil {
 			return err
@@ -330,13 +332,13 @@ func (p *pass) counters() error {
 }
 
 // parentOf is the document next to a log.
-func (p *pass) parentOf(s source) *file {
+func (p *pass) parentOf(s source.File) *file {
 	name := "/run.yaml"
-	if s.kind == kindMessages {
+	if s.Kind == source.KindMessages {
 		name = "/conversation.yaml"
 	}
-	at := strings.LastIndexByte(s.path, '/')
-	if f := p.known.byPath[s.path[:at]+name]; f != nil && f.shown {
+	at := strings.LastIndexByte(s.Path, '/')
+	if f := p.known.byPath[s.Path[:at]+name]; f != nil && f.shown {
 		return f
 	}
 	return nil
@@ -344,24 +346,24 @@ func (p *pass) parentOf(s source) *file {
 
 // jobs lists the logs to be read and drops those that are gone or have no
 // document any more.
-func (p *pass) jobs() (jobs []*logJob, err error) {
+func (p *pass) jobs() (jobs []*source.Job, err error) {
 	for _, s := range p.logs {
 		parent := p.parentOf(s)
-		f := p.known.byPath[s.path]
+		f := p.known.byPath[s.Path]
 		if parent == nil {
 			continue
 		}
 		if f != nil {
 			f.seen = p.known.passes
-			if f.version == s.version && !f.maybeStale {
+			if f.version == s.Version && !f.maybeStale {
 				continue
 			}
 		}
-		job := &logJob{source: s, file: f, run: parent.id, known: f != nil}
+		job := &source.Job{Source: s, Run: parent.id, Known: f != nil}
 		if f != nil {
-			job.was, job.unchanged = f.log, f.version == s.version
-			if s.kind == kindLog {
-				if job.stats, err = p.write.stats(parent.id); err != nil {
+			job.Read, job.Sum, job.Was, job.Unchanged = f.version, f.sum, f.log, f.version == s.Version
+			if s.Kind == source.KindLog {
+				if job.Stats, err = p.write.stats(parent.id); err != nil {
 					return nil, err
 				}
 			}
@@ -370,7 +372,7 @@ func (p *pass) jobs() (jobs []*logJob, err error) {
 	}
 	var gone []*file
 	for _, f := range p.known.byPath {
-		if (f.kind == kindLog || f.kind == kindMessages) && f.seen != p.known.passes && p.scope.holds(f) {
+		if (f.kind == source.KindLog || f.kind == source.KindMessages) && f.seen != p.known.passes && p.scope.Holds(f.kind, f.project) {
 			gone = append(gone, f)
 		}
 	}
@@ -384,7 +386,7 @@ func (p *pass) jobs() (jobs []*logJob, err error) {
 
 // dropLog deletes a log and its rows, if its document still exists.
 func (p *pass) dropLog(f *file) error {
-	if parent := p.parentOf(source{kind: f.kind, path: f.path}); parent != nil {
+	if parent := p.parentOf(source.File{Kind: f.kind, Path: f.path}); parent != nil {
 		if err := p.write.removeLog(p, parent); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package index
 // Reading the logs of a pass: parsed concurrently, written by one goroutine.
 
 import (
+	"ac/index/source"
 	"context"
 	"runtime"
 	"sync"
@@ -16,12 +17,12 @@ func (p *pass) readLogs() error {
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
 	readers := max(1, min(runtime.GOMAXPROCS(0), len(jobs)))
-	batches := make(chan logBatch, 2*readers)
-	queue := make(chan *logJob)
+	batches := make(chan source.Batch, 2*readers)
+	queue := make(chan *source.Job)
 	failed := make([]error, readers)
 	var wg sync.WaitGroup
 	for i := range readers {
-		wg.Go(func() { failed[i] = readQueue(ctx, newLogReader(p.w.FS), queue, batches) })
+		wg.Go(func() { failed[i] = readQueue(ctx, source.NewReader(p.w.FS), queue, batches) })
 	}
 	go func() {
 		defer close(batches)
@@ -47,7 +48,7 @@ func (p *pass) readLogs() error {
 	return err
 }
 
-func feed(ctx context.Context, queue chan<- *logJob, jobs []*logJob) {
+func feed(ctx context.Context, queue chan<- *source.Job, jobs []*source.Job) {
 	defer close(queue)
 	for _, job := range jobs {
 		select {
@@ -58,8 +59,8 @@ func feed(ctx context.Context, queue chan<- *logJob, jobs []*logJob) {
 	}
 }
 
-func readQueue(ctx context.Context, r *logReader, queue <-chan *logJob, batches chan<- logBatch) error {
-	give := func(b logBatch) error {
+func readQueue(ctx context.Context, r *source.Reader, queue <-chan *source.Job, batches chan<- source.Batch) error {
+	give := func(b source.Batch) error {
 		select {
 		case batches <- b:
 			return nil
@@ -70,52 +71,52 @@ func readQueue(ctx context.Context, r *logReader, queue <-chan *logJob, batches 
 	var failed error
 	for job := range queue {
 		if failed == nil {
-			failed = r.read(ctx, job, give)
+			failed = r.Read(ctx, job, give)
 		}
 	}
 	return failed
 }
 
 // batch writes a piece of a log.
-func (p *pass) batch(b logBatch) error {
-	job := b.job
-	if b.end != nil && b.end.same {
-		return p.sameLog(job)
+func (p *pass) batch(b source.Batch) error {
+	job := b.Job
+	f := p.known.byPath[job.Source.Path]
+	if b.End != nil && b.End.Same {
+		return p.sameLog(job, f)
 	}
-	if b.first {
-		if err := p.write.before(p, job, b.whole); err != nil {
+	if b.First {
+		if err := p.write.before(p, job, b.Whole); err != nil {
 			return err
 		}
 	}
-	if b.end != nil && b.end.gone {
-		if job.file == nil {
+	if b.End != nil && b.End.Gone {
+		if f == nil {
 			return nil
 		}
-		p.known.forget(job.file)
-		return p.write.exec("DELETE FROM ac_files WHERE id=?", job.file.id)
+		p.known.forget(f)
+		return p.write.exec("DELETE FROM ac_files WHERE id=?", f.id)
 	}
-	if err := p.write.rows(p, b); err != nil || b.end == nil {
+	if err := p.write.rows(p, b); err != nil || b.End == nil {
 		return err
 	}
-	if job.source.kind == kindLog {
-		if err := p.write.saveStats(job.run, &b.end.stats); err != nil {
+	if job.Source.Kind == source.KindLog {
+		if err := p.write.saveStats(job.Run, &b.End.Stats); err != nil {
 			return err
 		}
 	}
-	f := job.file
 	if f == nil {
-		f = &file{id: p.known.nextFile, kind: job.source.kind, path: job.source.path, project: job.source.project, seen: p.known.passes}
+		f = &file{id: p.known.nextFile, kind: job.Source.Kind, path: job.Source.Path, project: job.Source.Project, seen: p.known.passes}
 		p.known.add(f)
 	}
-	f.version, f.maybeStale, f.log, f.sum = job.source.version, !job.source.version.Cacheable(p.w.FS, p.now), b.end.state, b.end.sum
+	f.version, f.maybeStale, f.log, f.sum = job.Source.Version, !job.Source.Version.Cacheable(p.w.FS, p.now), b.End.State, b.End.Sum
 	return p.write.saveFile(f)
 }
 
 // sameLog records that a log with an inconclusive version is unchanged.
-func (p *pass) sameLog(job *logJob) error {
-	if !job.source.version.Cacheable(p.w.FS, p.now) {
+func (p *pass) sameLog(job *source.Job, f *file) error {
+	if !job.Source.Version.Cacheable(p.w.FS, p.now) {
 		return nil
 	}
-	job.file.maybeStale = false
-	return p.write.saveFile(job.file)
+	f.maybeStale = false
+	return p.write.saveFile(f)
 }

@@ -3,6 +3,7 @@ package index
 // Queries for snapshots.
 
 import (
+	"ac/index/source"
 	"database/sql"
 	"encoding/json"
 )
@@ -10,7 +11,7 @@ import (
 // MonitoredRun is a run with the stats of its log.
 type MonitoredRun struct {
 	Run
-	LastEvent            *LastEvent
+	LastEvent            *source.LastEvent
 	Events               int64
 	ParseErrors          int64
 	PolicyDecisions      int64
@@ -41,7 +42,7 @@ func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
 }
 
 // take sets the stats of the run.
-func (m *MonitoredRun) take(st runStats) {
+func (m *MonitoredRun) take(st source.Stats) {
 	m.LastEvent, m.Events, m.ParseErrors = st.Last, st.Events, st.ParseErrors
 	m.PolicyDecisions, m.PolicyDenied, m.BudgetDecisions = st.PolicyDecided, st.PolicyDenied, st.BudgetDecided
 	m.BudgetAlerts, m.BudgetExceeded = st.BudgetAlerts, st.BudgetExceeded

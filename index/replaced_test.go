@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/index/source"
 	"ac/internal/durable"
 )
 
@@ -13,18 +14,18 @@ func TestReplacedWhileRead(t *testing.T) {
 	t.Parallel()
 	c, w := filled(t)
 	const name = "work/projects/p/runs/r0/run.yaml"
-	var walked source
-	list := walk{fsys: w.FS, found: func(s source) {
-		if s.path == name {
+	var walked source.File
+	list := source.Walk{FS: w.FS, Found: func(s source.File) {
+		if s.Path == name {
 			walked = s
 		}
 	}}
-	must(list.run())
+	must(list.Run())
 	c.replace(name, runYAML("r0", "a1", "failed"))
 	p := &pass{w: w, known: newKnown(), now: time.Now()}
 	r := p.read(walked)
 	st, err := w.FS.Stat(name)
-	if err != nil || r.gone || r.doc.claim == "" || r.source.version != durable.VersionOf(st) {
+	if err != nil || r.gone || r.doc.Claim == "" || r.source.Version != durable.VersionOf(st) {
 		t.Errorf("read as %+v (%v)", r, err)
 	}
 }

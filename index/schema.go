@@ -21,8 +21,6 @@ package index
 // expensive part of a rebuild, and the order of all is merged from few of
 // these.
 
-import "math"
-
 // applicationID and schemaVersion identify our files and their layout.
 const (
 	applicationID = 0x61636978 // "acix"
@@ -31,9 +29,6 @@ const (
 
 // seqBits is how many bits of an event's key hold its seq.
 const seqBits = 36
-
-// noTime is the time of an event without one: before all others.
-const noTime = math.MinInt64
 
 func eventKey(run, seq int64) int64 { return run<<seqBits | seq }
 

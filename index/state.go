@@ -7,30 +7,15 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"ac/index/source"
 	"ac/internal/durable"
-)
-
-// kind is the kind of a source file.
-type kind uint8
-
-const (
-	kindRun kind = iota + 1
-	kindLog
-	kindArtifact
-	kindReview
-	kindHelpRequest
-	kindConversation
-	kindMessages
-	kindTask
-	kindAgent
-	kindComment
 )
 
 // file is a source file as of its last reading. Its version is comparable only
 // with those of durable.Dir.
 type file struct {
 	id      int64
-	kind    kind
+	kind    source.Kind
 	path    string
 	project string
 	version durable.Version
@@ -44,21 +29,8 @@ type file struct {
 	sum     uint64 // hash of the text, if it may be stale
 	problem string
 	what    string
-	log     logState
+	log     source.LogState
 	seen    uint64 // the last pass that saw it
-}
-
-// logState is how far a log was read.
-type logState struct {
-	offset int64  // after the last complete line
-	seq    int64  // counted lines before the offset
-	head   uint64 // hash of the first line
-	tail   uint64 // hash of the last bytes before the offset
-	sum    uint32 // CRC of everything before the offset
-	// tailEvent: a line without LF after the offset was counted as an event;
-	// settled are the run's stats without it.
-	tailEvent bool
-	settled   []byte
 }
 
 const (
@@ -72,18 +44,18 @@ var errState = errors.New("the index holds a file state that cannot be read")
 func (f *file) encode() []byte {
 	b := make([]byte, 0, 96+len(f.claim))
 	flags := uint64(0)
-	for flag, set := range map[uint64]bool{flagMaybeStale: f.maybeStale, flagShown: f.shown, flagTailEvent: f.log.tailEvent} {
+	for flag, set := range map[uint64]bool{flagMaybeStale: f.maybeStale, flagShown: f.shown, flagTailEvent: f.log.TailEvent} {
 		if set {
 			flags |= flag
 		}
 	}
 	for _, n := range []uint64{
 		uint64(f.kind), flags, f.version.ID.Device, f.version.ID.Inode, uint64(f.version.Size), uint64(f.version.Modified), uint64(f.version.Changed),
-		f.sum, uint64(f.log.offset), uint64(f.log.seq), f.log.head, f.log.tail, uint64(f.log.sum),
+		f.sum, uint64(f.log.Offset), uint64(f.log.Seq), f.log.Head, f.log.Tail, uint64(f.log.Sum),
 	} {
 		b = binary.AppendUvarint(b, n)
 	}
-	for _, text := range []string{f.project, f.claim, string(f.log.settled)} {
+	for _, text := range []string{f.project, f.claim, string(f.log.Settled)} {
 		b = binary.AppendUvarint(b, uint64(len(text)))
 		b = append(b, text...)
 	}
@@ -94,7 +66,7 @@ func (f *file) decode(b []byte) error {
 	var kindOf, flags, size, modified, changed, offset, seq, sum uint64
 	for _, n := range []*uint64{
 		&kindOf, &flags, &f.version.ID.Device, &f.version.ID.Inode, &size, &modified, &changed,
-		&f.sum, &offset, &seq, &f.log.head, &f.log.tail, &sum,
+		&f.sum, &offset, &seq, &f.log.Head, &f.log.Tail, &sum,
 	} {
 		v, width := binary.Uvarint(b)
 		if width <= 0 {
@@ -102,9 +74,9 @@ func (f *file) decode(b []byte) error {
 		}
 		*n, b = v, b[width:]
 	}
-	f.kind, f.version.Size, f.version.Modified, f.version.Changed = kind(kindOf), int64(size), int64(modified), int64(changed)
-	f.log.offset, f.log.seq, f.log.sum = int64(offset), int64(seq), uint32(sum)
-	f.maybeStale, f.shown, f.log.tailEvent = flags&flagMaybeStale != 0, flags&flagShown != 0, flags&flagTailEvent != 0
+	f.kind, f.version.Size, f.version.Modified, f.version.Changed = source.Kind(kindOf), int64(size), int64(modified), int64(changed)
+	f.log.Offset, f.log.Seq, f.log.Sum = int64(offset), int64(seq), uint32(sum)
+	f.maybeStale, f.shown, f.log.TailEvent = flags&flagMaybeStale != 0, flags&flagShown != 0, flags&flagTailEvent != 0
 	var settled string
 	for _, text := range []*string{&f.project, &f.claim, &settled} {
 		n, width := binary.Uvarint(b)
@@ -114,7 +86,7 @@ func (f *file) decode(b []byte) error {
 		*text, b = string(b[width:width+int(n)]), b[width+int(n):]
 	}
 	if settled != "" {
-		f.log.settled = []byte(settled)
+		f.log.Settled = []byte(settled)
 	}
 	return nil
 }

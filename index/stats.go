@@ -3,12 +3,13 @@ package index
 // Precomputed sums for each run and each agent.
 
 import (
+	"ac/index/source"
 	"database/sql"
 	"encoding/json"
 	"errors"
 )
 
-func (w *writer) saveStats(run int64, s *runStats) error {
+func (w *writer) saveStats(run int64, s *source.Stats) error {
 	values := []any{
 		run, s.Events, s.ParseErrors, s.PolicyDecided, s.PolicyDenied, s.BudgetDecided, s.BudgetAlerts, s.BudgetExceeded,
 	}
@@ -17,7 +18,7 @@ func (w *writer) saveStats(run int64, s *runStats) error {
 	} else {
 		values = append(values, nil, nil, nil, nil, nil)
 	}
-	values = append(values, maybe(string(s.PolicyDecision)), maybe(string(s.PolicyDenial)), maybe(string(s.BudgetDecision)), maybe(s.RetryOf), maybe(s.SessionRef), s.usageJSON())
+	values = append(values, source.Nullable(string(s.PolicyDecision)), source.Nullable(string(s.PolicyDenial)), source.Nullable(string(s.BudgetDecision)), source.Nullable(s.RetryOf), source.Nullable(s.SessionRef), s.UsageJSON())
 	if err := w.exec("INSERT OR REPLACE INTO ac_run_stats VALUES "+marks(len(values)), values...); err != nil {
 		return err
 	}
@@ -50,13 +51,13 @@ func (s *scanned) targets() []any {
 	return list
 }
 
-func (s *scanned) stats() runStats {
-	st := runStats{
+func (s *scanned) stats() source.Stats {
+	st := source.Stats{
 		Events: s.numbers[0].Int64, ParseErrors: s.numbers[1].Int64, PolicyDecided: s.numbers[2].Int64, PolicyDenied: s.numbers[3].Int64,
 		BudgetDecided: s.numbers[4].Int64, BudgetAlerts: s.numbers[5].Int64, BudgetExceeded: s.numbers[6].Int64,
 	}
 	if s.seq.Valid {
-		st.Last = &LastEvent{Seq: s.seq.Int64, Type: s.kind.String, TSWallclock: s.ts, Actor: s.actor, Visibility: s.visibility}
+		st.Last = &source.LastEvent{Seq: s.seq.Int64, Type: s.kind.String, TSWallclock: s.ts, Actor: s.actor, Visibility: s.visibility}
 	}
 	for i, into := range []*json.RawMessage{&st.PolicyDecision, &st.PolicyDenial, &st.BudgetDecision} {
 		if s.latest[i].Valid {
@@ -67,20 +68,20 @@ func (s *scanned) stats() runStats {
 }
 
 // stats reads the stats of a run, zero if it has none.
-func (w *writer) stats(run int64) (runStats, error) {
+func (w *writer) stats(run int64) (source.Stats, error) {
 	st, err := w.statement("SELECT " + statsColumns + ", retry_of, session_ref, usage FROM ac_run_stats WHERE id=?")
 	if err != nil {
-		return runStats{}, err
+		return source.Stats{}, err
 	}
 	var s scanned
 	var retry, ref, usage sql.NullString
 	err = st.QueryRowContext(w.ctx, run).Scan(append(s.targets(), &retry, &ref, &usage)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return runStats{}, nil
+		return source.Stats{}, nil
 	}
 	known := s.stats()
 	known.RetryOf, known.SessionRef = retry.String, ref.String
-	known.setUsage(usage)
+	known.SetUsage(usage)
 	return known, err
 }
 

@@ -13,21 +13,22 @@ import (
 	"slices"
 	"strings"
 
+	"ac/index/source"
 	"ac/internal/durable"
 )
 
 // digestOf is a hash of all sources with their versions, and of the generation of the
 // index that reflects them.
-func digestOf(generation int64, sources []source) string {
+func digestOf(generation int64, sources []source.File) string {
 	sum := sha256.New()
 	lines := make([]byte, 0, hashedAtOnce)
 	for _, s := range sources {
-		if len(lines) > hashedAtOnce-len(s.path)-6*8 {
+		if len(lines) > hashedAtOnce-len(s.Path)-6*8 {
 			sum.Write(lines)
 			lines = lines[:0]
 		}
-		lines = append(lines, s.path...)
-		for _, n := range []int64{int64(s.kind), int64(s.version.ID.Device), int64(s.version.ID.Inode), s.version.Size, s.version.Modified, s.version.Changed} { //nolint:gosec // bits
+		lines = append(lines, s.Path...)
+		for _, n := range []int64{int64(s.Kind), int64(s.Version.ID.Device), int64(s.Version.ID.Inode), s.Version.Size, s.Version.Modified, s.Version.Changed} { //nolint:gosec // bits
 			lines = binary.BigEndian.AppendUint64(lines, uint64(n)) //nolint:gosec // bits
 		}
 	}
@@ -40,9 +41,9 @@ func digestOf(generation int64, sources []source) string {
 const hashedAtOnce = 16 << 10
 
 // listed walks the whole workspace.
-func (ix *Index) listed(ctx context.Context) (sources []source, err error) {
-	list := walk{fsys: ix.w.FS, found: func(s source) { sources = append(sources, s) }}
-	if err := list.run(); err != nil {
+func (ix *Index) listed(ctx context.Context) (sources []source.File, err error) {
+	list := source.Walk{FS: ix.w.FS, Found: func(s source.File) { sources = append(sources, s) }}
+	if err := list.Run(); err != nil {
 		return nil, err
 	}
 	return sources, context.Cause(ctx)
@@ -50,7 +51,7 @@ func (ix *Index) listed(ctx context.Context) (sources []source, err error) {
 
 // unchanged reports whether the last sync of any process saw just these sources, and none
 // of them could have changed unnoticed.
-func (ix *Index) unchanged(generation int64, sources []source) bool {
+func (ix *Index) unchanged(generation int64, sources []source.File) bool {
 	return ix.noted().all == digestOf(generation, sources)
 }
 
@@ -72,7 +73,7 @@ func (ix *Index) noted() (d digests) {
 
 // noteSources keeps the hashes of what a pass saw beside the time of the sync. Best effort,
 // as the time.
-func (ix *Index) noteSources(k *known, sources []source) {
+func (ix *Index) noteSources(k *known, sources []source.File) {
 	var seen digests
 	if sources != nil {
 		seen = digestsOf(k, sources)
@@ -91,14 +92,14 @@ func (ix *Index) noteSources(k *known, sources []source) {
 	}
 }
 
-func digestsOf(k *known, sources []source) digests {
+func digestsOf(k *known, sources []source.File) digests {
 	seen := digests{all: digestOf(k.generation, sources)}
-	records := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.kind != kindRun })
+	records := slices.DeleteFunc(slices.Clone(sources), func(s source.File) bool { return s.Kind != source.KindRun })
 	seen.records = digestOf(k.generation, records)
 	for _, f := range k.byPath {
 		if f.maybeStale {
 			seen.all = ""
-			if f.kind == kindRun {
+			if f.kind == source.KindRun {
 				seen.records = ""
 			}
 		}

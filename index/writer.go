@@ -3,11 +3,15 @@ package index
 // Writing rows, in one transaction that begins with the first one.
 
 import (
+	"ac/index/source"
 	"context"
 	"database/sql"
 	"errors"
 	"strings"
 )
+
+// maxWords bounds how many numbers of words a writer remembers.
+const maxWords = 10_000
 
 // writer writes on the connection of a pass.
 type writer struct {
@@ -83,10 +87,10 @@ func (w *writer) change(text string, args ...any) (int, error) {
 func marks(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?,", n), ",") + ")" }
 
 // insert writes the rows of a document.
-func (w *writer) insert(f *file, rows []insertion) error {
+func (w *writer) insert(f *file, rows []source.Row) error {
 	for _, row := range rows {
-		text := "INSERT OR REPLACE INTO " + row.table + " VALUES " + marks(len(row.values)+1)
-		if err := w.exec(text, append([]any{f.id}, row.values...)...); err != nil {
+		text := "INSERT OR REPLACE INTO " + row.Table + " VALUES " + marks(len(row.Values)+1)
+		if err := w.exec(text, append([]any{f.id}, row.Values...)...); err != nil {
 			return err
 		}
 	}
@@ -115,21 +119,21 @@ func (w *writer) replace(p *pass, f *file) error {
 }
 
 // ownRows are the statements that delete the rows of a document.
-func ownRows(of kind) []string {
+func ownRows(of source.Kind) []string {
 	switch of {
-	case kindRun:
+	case source.KindRun:
 		return []string{"DELETE FROM ac_runs WHERE id=?"}
-	case kindArtifact:
+	case source.KindArtifact:
 		return []string{"DELETE FROM ac_artifacts WHERE id=?"}
-	case kindReview:
+	case source.KindReview:
 		return []string{"DELETE FROM ac_reviews WHERE id=?"}
-	case kindHelpRequest:
+	case source.KindHelpRequest:
 		return []string{"DELETE FROM ac_help_requests WHERE id=?"}
-	case kindConversation:
+	case source.KindConversation:
 		return []string{"DELETE FROM ac_conversation_participants WHERE conversation=?", "DELETE FROM ac_conversations WHERE id=?"}
-	case kindTask:
+	case source.KindTask:
 		return []string{"DELETE FROM ac_task_milestones WHERE task=?", "DELETE FROM ac_tasks WHERE id=?"}
-	case kindAgent:
+	case source.KindAgent:
 		return []string{"DELETE FROM ac_agents WHERE id=?"}
 	default: // kindComment: logs are not documents
 		return []string{"DELETE FROM ac_comments WHERE id=?"}
@@ -138,7 +142,7 @@ func ownRows(of kind) []string {
 
 // formerAgent records the agent whose counters a document affected until now.
 func (w *writer) formerAgent(p *pass, f *file) error {
-	text := map[kind]string{kindRun: "SELECT agent_id FROM ac_runs WHERE id=?", kindAgent: "SELECT agent_id FROM ac_agents WHERE id=?"}[f.kind]
+	text := map[source.Kind]string{source.KindRun: "SELECT agent_id FROM ac_runs WHERE id=?", source.KindAgent: "SELECT agent_id FROM ac_agents WHERE id=?"}[f.kind]
 	if text == "" {
 		return nil
 	}
@@ -163,9 +167,9 @@ func (w *writer) remove(p *pass, f *file) error {
 		return err
 	}
 	s := &p.synced
-	counts := map[kind][]*int{
-		kindRun: {&s.RunsDeleted}, kindArtifact: {&s.ArtifactsDeleted}, kindReview: {&s.ReviewsDeleted}, kindHelpRequest: {&s.HelpRequestsDeleted},
-		kindConversation: {nil, &s.ConversationsDeleted}, kindTask: {&s.TaskMilestonesDeleted, &s.TasksDeleted}, kindAgent: {nil}, kindComment: {nil},
+	counts := map[source.Kind][]*int{
+		source.KindRun: {&s.RunsDeleted}, source.KindArtifact: {&s.ArtifactsDeleted}, source.KindReview: {&s.ReviewsDeleted}, source.KindHelpRequest: {&s.HelpRequestsDeleted},
+		source.KindConversation: {nil, &s.ConversationsDeleted}, source.KindTask: {&s.TaskMilestonesDeleted, &s.TasksDeleted}, source.KindAgent: {nil}, source.KindComment: {nil},
 	}[f.kind]
 	for i, text := range ownRows(f.kind) {
 		n, err := w.change(text, f.id)
@@ -176,14 +180,14 @@ func (w *writer) remove(p *pass, f *file) error {
 			*counts[i] += n
 		}
 	}
-	if f.kind != kindRun && f.kind != kindConversation {
+	if f.kind != source.KindRun && f.kind != source.KindConversation {
 		return nil
 	}
 	if err := w.removeLog(p, f); err != nil {
 		return err
 	}
 	name := "/events.jsonl"
-	if f.kind == kindConversation {
+	if f.kind == source.KindConversation {
 		name = "/messages.jsonl"
 	}
 	if log := p.known.byPath[f.path[:strings.LastIndexByte(f.path, '/')]+name]; log != nil {
@@ -195,7 +199,7 @@ func (w *writer) remove(p *pass, f *file) error {
 
 // removeLog deletes what came from the log of a run or conversation.
 func (w *writer) removeLog(p *pass, parent *file) error {
-	if parent.kind == kindConversation {
+	if parent.kind == source.KindConversation {
 		n, err := w.change("DELETE FROM ac_messages WHERE conversation=?", parent.id)
 		p.synced.MessagesDeleted += n
 		w.messages -= n
@@ -227,28 +231,28 @@ func (w *writer) removeEvents(p *pass, run, seq int64) error {
 }
 
 // before deletes what a reading of a log will insert again.
-func (w *writer) before(p *pass, job *logJob, whole bool) error {
+func (w *writer) before(p *pass, job *source.Job, whole bool) error {
 	switch {
-	case !job.known:
+	case !job.Known:
 		return nil
-	case job.source.kind == kindMessages && whole:
-		n, err := w.change("DELETE FROM ac_messages WHERE conversation=?", job.run)
+	case job.Source.Kind == source.KindMessages && whole:
+		n, err := w.change("DELETE FROM ac_messages WHERE conversation=?", job.Run)
 		p.synced.MessagesDeleted += n
 		w.messages -= n
 		return err
-	case job.source.kind == kindMessages:
-		n, err := w.change("DELETE FROM ac_messages WHERE conversation=? AND seq>?", job.run, job.was.seq)
+	case job.Source.Kind == source.KindMessages:
+		n, err := w.change("DELETE FROM ac_messages WHERE conversation=? AND seq>?", job.Run, job.Was.Seq)
 		p.synced.MessagesDeleted += n
 		w.messages -= n
 		return err
 	case whole:
-		return w.removeLog(p, &file{kind: kindRun, id: job.run})
-	case job.file.log.tailEvent:
+		return w.removeLog(p, &file{kind: source.KindRun, id: job.Run})
+	case job.Was.TailEvent:
 		// The line that had no LF comes again, unchanged or not.
-		if _, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.run, job.was.seq), eventKey(job.run+1, 0)); err != nil {
+		if _, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.Run, job.Was.Seq), eventKey(job.Run+1, 0)); err != nil {
 			return err
 		}
-		return w.removeInteractions(job.run, job.was.seq)
+		return w.removeInteractions(job.Run, job.Was.Seq)
 	}
 	return nil
 }
@@ -289,49 +293,47 @@ func (w *writer) wordID(text string) (int64, error) {
 }
 
 // number assigns a number to a word that has none.
-func (w *writer) number(of *word) error {
-	if of == nil || of.id != 0 {
+func (w *writer) number(of *source.Word) error {
+	if of == nil || of.ID != 0 {
 		return nil
 	}
-	id, err := w.wordID(of.text)
-	of.id = id
+	id, err := w.wordID(of.Text)
+	of.ID = id
 	return err
 }
 
 // rows writes the rows of a piece of a log.
-func (w *writer) rows(p *pass, b logBatch) error {
-	for _, m := range b.lines {
-		if err := w.message(b.job.run, m); err != nil {
+func (w *writer) rows(p *pass, b source.Batch) error {
+	for _, m := range b.Lines {
+		if err := w.message(b.Job.Run, m); err != nil {
 			return err
 		}
 	}
-	for _, f := range b.faults {
+	for _, f := range b.Faults {
 		if err := w.exec("INSERT OR REPLACE INTO ac_event_parse_errors VALUES (?,?,?,?,?,?)",
-			eventKey(b.job.run, f.seq), f.seq, f.fault, f.offset, f.length, int32(f.sum)); err != nil {
+			eventKey(b.Job.Run, f.Seq), f.Seq, f.Fault, f.Offset, f.Length, int32(f.Sum)); err != nil {
 			return err
 		}
 	}
-	for _, i := range b.asked {
-		if err := w.interaction(b.job.run, i); err != nil {
+	for _, i := range b.Asked {
+		if err := w.interaction(b.Job.Run, i); err != nil {
 			return err
 		}
 	}
-	p.synced.EventParseErrorsIndexed += len(b.faults)
-	p.synced.EventsIndexed += len(b.events)
-	if len(b.events) == 0 {
+	p.synced.EventParseErrorsIndexed += len(b.Faults)
+	p.synced.EventsIndexed += len(b.Events)
+	if len(b.Events) == 0 {
 		return nil
 	}
-	project, err := w.wordID(b.job.source.project)
+	project, err := w.wordID(b.Job.Source.Project)
 	if err != nil {
 		return err
 	}
-	return w.conn.events.write(w, project, b.job.run, b.events)
+	return w.conn.events.write(w, project, b.Job.Run, b.Events)
 }
 
-func (w *writer) message(conversation int64, m messageLine) error {
-	d := &m.message
-	n, err := w.change("INSERT OR IGNORE INTO ac_messages VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?)",
-		conversation, m.seq, d.ID, maybe(d.ProjectID), d.CreatedAt, m.at, d.AuthorID, d.AuthorRole, d.Kind, d.Visibility, d.Body, jsonList(d.Mentions))
+func (w *writer) message(conversation int64, m source.MessageLine) error {
+	n, err := w.change("INSERT OR IGNORE INTO ac_messages VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?)", append([]any{conversation}, m.Values()...)...)
 	w.messages += n
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"ac/fleet"
 	"ac/index"
+	"ac/index/source"
 	"ac/internal/canonjson"
 	"ac/internal/clock"
 	"ac/internal/collation"
@@ -34,17 +35,17 @@ type MonitorRow struct {
 	AgentID       string `json:"agent_id,omitempty"`
 	ContextPackID string `json:"context_pack_id,omitempty"`
 	*RowSession
-	LastEvent            *index.LastEvent `json:"last_event,omitempty"`
-	ParseErrors          int64            `json:"parse_error_count"`
-	PolicyDecisions      int64            `json:"policy_decision_count"`
-	PolicyDenied         int64            `json:"policy_denied_count"`
-	BudgetDecisions      int64            `json:"budget_decision_count"`
-	BudgetAlerts         int64            `json:"budget_alert_count"`
-	BudgetExceeded       int64            `json:"budget_exceeded_count"`
-	LatestPolicyDecision *PolicyDecision  `json:"latest_policy_decision,omitempty"`
-	LatestPolicyDenied   *PolicyDenial    `json:"latest_policy_denied,omitempty"`
-	LatestBudgetDecision *BudgetDecision  `json:"latest_budget_decision,omitempty"`
-	TokenUsage           *TokenUsage      `json:"token_usage,omitempty"`
+	LastEvent            *source.LastEvent `json:"last_event,omitempty"`
+	ParseErrors          int64             `json:"parse_error_count"`
+	PolicyDecisions      int64             `json:"policy_decision_count"`
+	PolicyDenied         int64             `json:"policy_denied_count"`
+	BudgetDecisions      int64             `json:"budget_decision_count"`
+	BudgetAlerts         int64             `json:"budget_alert_count"`
+	BudgetExceeded       int64             `json:"budget_exceeded_count"`
+	LatestPolicyDecision *PolicyDecision   `json:"latest_policy_decision,omitempty"`
+	LatestPolicyDenied   *PolicyDenial     `json:"latest_policy_denied,omitempty"`
+	LatestBudgetDecision *BudgetDecision   `json:"latest_budget_decision,omitempty"`
+	TokenUsage           *TokenUsage       `json:"token_usage,omitempty"`
 
 	RetryOf string `json:"-"` // the run that it repeats, where a list knows it
 

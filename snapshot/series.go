@@ -10,6 +10,7 @@ import (
 
 	"ac/governance/needs"
 	"ac/index"
+	"ac/index/source"
 	"ac/internal/clock"
 	"ac/internal/collation"
 	"ac/runs/budget"
@@ -206,7 +207,7 @@ func (c *SeriesCell) add(r *index.UsageRecord) {
 	case r.CostUSD == nil:
 		c.UnpricedTokens += r.Total
 		c.unpriced[r.RunKey] = true
-	case r.CostBy == index.CostReported:
+	case r.CostBy == source.CostReported:
 		c.Cost.Reported += *r.CostUSD
 	case r.Estimated:
 		c.Cost.Estimated += *r.CostUSD

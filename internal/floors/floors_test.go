@@ -34,6 +34,7 @@ func floors() map[string]int {
 		"index":                   3,
 		"index/worker":            3,
 		"index/search":            3,
+		"index/source":            3,
 		"pm":                      4,
 		"runs/...":                4,
 		"terminal":                4,
@@ -85,7 +86,9 @@ func neighbours() map[string][]string {
 		"workspace": {"workspace/doc", "workspace/checkpoint"},
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
-		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/modelprofile", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
+		// The index keeps the rows that are read from the sources.
+		"index": {"index/source"},
+		"runs":  {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/modelprofile", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
 		// The shells of consoles are guarded as providers are.
 		"terminal":        {"runs/session"},
 		"runs/transcript": {"runs/interaction"},

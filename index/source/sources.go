@@ -1,4 +1,6 @@
-package index
+// Package source finds the files that the index of a workspace is made of, and reads them
+// into rows: documents whole, logs from where the last reading ended. It knows no database.
+package source
 
 // Listing the source files of a workspace: directories are read, files only
 // stat'ed, each with one system call.
@@ -52,39 +54,56 @@ func (s Scope) kinds() Kinds {
 
 func (s Scope) has(k Kinds) bool { return s.kinds()&k != 0 }
 
-// holds reports whether a known file is in the scope.
-func (s Scope) holds(f *file) bool {
-	of := map[kind]Kinds{
-		kindRun: Runs, kindLog: Runs, kindArtifact: Artifacts, kindReview: Reviews, kindHelpRequest: HelpRequests,
-		kindConversation: Conversations, kindMessages: Conversations, kindTask: Tasks, kindAgent: Agents, kindComment: Comments,
-	}[f.kind]
-	return s.has(of) && (s.Project == "" || f.project == "" || f.project == s.Project)
+// Holds reports whether a file of a kind, in a project or "", is in the scope.
+func (s Scope) Holds(k Kind, project string) bool {
+	of := map[Kind]Kinds{
+		KindRun: Runs, KindLog: Runs, KindArtifact: Artifacts, KindReview: Reviews, KindHelpRequest: HelpRequests,
+		KindConversation: Conversations, KindMessages: Conversations, KindTask: Tasks, KindAgent: Agents, KindComment: Comments,
+	}[k]
+	return s.has(of) && (s.Project == "" || project == "" || project == s.Project)
 }
 
-// source is a file that exists now.
-type source struct {
-	kind    kind
-	project string
-	path    string
-	version durable.Version
+// Kind is the kind of a source file.
+type Kind uint8
+
+// The kinds of source files.
+const (
+	KindRun Kind = iota + 1
+	KindLog
+	KindArtifact
+	KindReview
+	KindHelpRequest
+	KindConversation
+	KindMessages
+	KindTask
+	KindAgent
+	KindComment
+)
+
+// File is a file that exists now.
+type File struct {
+	Kind    Kind
+	Project string
+	Path    string
+	Version durable.Version
 }
 
-// walk lists the sources of a scope in a fixed order: by directory, then by
+// Walk lists the sources of a scope in a fixed order: by directory, then by
 // name.
-type walk struct {
-	fsys   durable.FS
-	scope  Scope
-	before *walked // nil if nothing is cached
-	found  func(source)
+type Walk struct {
+	FS     durable.FS
+	Scope  Scope
+	Before *Cache // nil if nothing is cached
+	Found  func(File)
 
-	recordsOnly bool // of runs, not their logs
+	RecordsOnly bool // of runs, not their logs
 }
 
-func (w *walk) run() error {
+func (w *Walk) Run() error {
 	if err := w.workspaceWide(); err != nil {
 		return err
 	}
-	if !w.scope.has(Runs | Artifacts | Tasks | Conversations) {
+	if !w.Scope.has(Runs | Artifacts | Tasks | Conversations) {
 		return nil
 	}
 	projects := &folder{walk: w, name: workspace.ProjectsDir}
@@ -94,7 +113,7 @@ func (w *walk) run() error {
 		return err
 	}
 	for _, name := range names {
-		if w.scope.Project == "" || w.scope.Project == name {
+		if w.Scope.Project == "" || w.Scope.Project == name {
 			if err := w.project(projects, name); err != nil {
 				return err
 			}
@@ -103,22 +122,22 @@ func (w *walk) run() error {
 	return nil
 }
 
-func (w *walk) workspaceWide() error {
+func (w *Walk) workspaceWide() error {
 	for _, part := range []struct {
 		kinds Kinds
 		dir   string
 		visit func(*folder) error
 	}{
 		{Agents, workspace.AgentsDir, func(f *folder) error {
-			return f.each("", fileKind{"agent.yaml", kindAgent})
+			return f.each("", fileKind{"agent.yaml", KindAgent})
 		}},
 		{Conversations, workspace.HomeDir, func(f *folder) error { return f.own("", conversationFiles()...) }},
 		{Conversations, workspace.ConversationsDir, func(f *folder) error { return f.each("", conversationFiles()...) }},
-		{Reviews, workspace.ReviewsDir, func(f *folder) error { return f.files("", kindReview, ".yaml") }},
-		{HelpRequests, workspace.HelpRequestsDir, func(f *folder) error { return f.files("", kindHelpRequest, ".md") }},
-		{Comments, workspace.CommentsDir, func(f *folder) error { return f.files("", kindComment, ".yaml") }},
+		{Reviews, workspace.ReviewsDir, func(f *folder) error { return f.files("", KindReview, ".yaml") }},
+		{HelpRequests, workspace.HelpRequestsDir, func(f *folder) error { return f.files("", KindHelpRequest, ".md") }},
+		{Comments, workspace.CommentsDir, func(f *folder) error { return f.files("", KindComment, ".yaml") }},
 	} {
-		if !w.scope.has(part.kinds) {
+		if !w.Scope.has(part.kinds) {
 			continue
 		}
 		if err := visit(&folder{walk: w, name: part.dir}, part.visit); err != nil {
@@ -128,23 +147,23 @@ func (w *walk) workspaceWide() error {
 	return nil
 }
 
-func (w *walk) project(projects *folder, id string) error {
+func (w *Walk) project(projects *folder, id string) error {
 	for _, part := range []struct {
 		kinds Kinds
 		name  string
 		visit func(*folder) error
 	}{
 		{Runs, "runs", func(f *folder) error {
-			if w.recordsOnly {
-				return f.each(id, fileKind{"run.yaml", kindRun})
+			if w.RecordsOnly {
+				return f.each(id, fileKind{"run.yaml", KindRun})
 			}
-			return f.each(id, fileKind{"run.yaml", kindRun}, fileKind{"events.jsonl", kindLog})
+			return f.each(id, fileKind{"run.yaml", KindRun}, fileKind{"events.jsonl", KindLog})
 		}},
-		{Artifacts, "artifacts", func(f *folder) error { return f.files(id, kindArtifact, ".md") }},
-		{Tasks, "tasks", func(f *folder) error { return f.files(id, kindTask, ".md") }},
+		{Artifacts, "artifacts", func(f *folder) error { return f.files(id, KindArtifact, ".md") }},
+		{Tasks, "tasks", func(f *folder) error { return f.files(id, KindTask, ".md") }},
 		{Conversations, "conversations", func(f *folder) error { return f.each(id, conversationFiles()...) }},
 	} {
-		if !w.scope.has(part.kinds) {
+		if !w.Scope.has(part.kinds) {
 			continue
 		}
 		f := &folder{walk: w, name: projects.name + "/" + id + "/" + part.name, above: projects, below: id + "/" + part.name}
@@ -164,17 +183,17 @@ func visit(f *folder, fn func(*folder) error) error {
 // run.yaml.
 type fileKind struct {
 	name string
-	kind kind
+	kind Kind
 }
 
 func conversationFiles() []fileKind {
-	return []fileKind{{"conversation.yaml", kindConversation}, {"messages.jsonl", kindMessages}}
+	return []fileKind{{"conversation.yaml", KindConversation}, {"messages.jsonl", KindMessages}}
 }
 
 // folder is a directory on a walk. It is opened when something in it must be
 // stat'ed. A missing one and a symlink are empty.
 type folder struct {
-	walk  *walk
+	walk  *Walk
 	name  string
 	above *folder // the parent by which it is reached; nil for the workspace
 	below string
@@ -190,7 +209,7 @@ func (f *folder) open() (d *durable.Dir, err error) {
 	}
 	f.opened = true
 	if f.above == nil {
-		d, err = durable.OpenDir(f.walk.fsys, f.name)
+		d, err = durable.OpenDir(f.walk.FS, f.name)
 	} else if above, failed := f.above.open(); above == nil {
 		return nil, failed
 	} else {
@@ -219,10 +238,10 @@ func absentDirectory(err error) error {
 
 // subfolders lists the real directories whose names can be ids.
 func (f *folder) subfolders() ([]string, error) {
-	if names, ok := f.walk.before.subfolders(f.name); ok {
+	if names, ok := f.walk.Before.subfolders(f.name); ok {
 		return names, nil
 	}
-	watched := f.walk.before.watched(f.name)
+	watched := f.walk.Before.watched(f.name)
 	d, err := f.open()
 	if d == nil {
 		return nil, err
@@ -239,7 +258,7 @@ func (f *folder) subfolders() ([]string, error) {
 		}
 	}
 	if watched {
-		f.walk.before.names[f.name] = names
+		f.walk.Before.names[f.name] = names
 	}
 	return names, nil
 }
@@ -250,11 +269,11 @@ func (f *folder) own(project string, kinds ...fileKind) error {
 	for i, k := range kinds {
 		names[i] = k.name
 	}
-	return f.report(project, func(*durable.Dir) ([]string, error) { return names, nil }, func(i int) kind { return kinds[i].kind })
+	return f.report(project, func(*durable.Dir) ([]string, error) { return names, nil }, func(i int) Kind { return kinds[i].kind })
 }
 
 // files reports the files with an extension.
-func (f *folder) files(project string, of kind, extension string) error {
+func (f *folder) files(project string, of Kind, extension string) error {
 	return f.report(project, func(d *durable.Dir) (names []string, err error) {
 		list, err := d.Entries()
 		for _, e := range list {
@@ -264,14 +283,14 @@ func (f *folder) files(project string, of kind, extension string) error {
 		}
 		slices.Sort(names)
 		return names, err
-	}, func(int) kind { return of })
+	}, func(int) Kind { return of })
 }
 
 // report reports the files directly in it that list returns, each of its kind.
-func (f *folder) report(project string, list func(*durable.Dir) ([]string, error), of func(i int) kind) error {
-	sources, known := f.walk.before.sources(f.name)
+func (f *folder) report(project string, list func(*durable.Dir) ([]string, error), of func(i int) Kind) error {
+	sources, known := f.walk.Before.sources(f.name)
 	if !known {
-		watched := f.walk.before.watched(f.name)
+		watched := f.walk.Before.watched(f.name)
 		d, err := f.open()
 		if d == nil {
 			return err
@@ -281,17 +300,17 @@ func (f *folder) report(project string, list func(*durable.Dir) ([]string, error
 			return err
 		}
 		for i, s := range lookEach(d, names) {
-			if s.path != "" {
-				s.kind, s.project = of(i), project
+			if s.Path != "" {
+				s.Kind, s.Project = of(i), project
 				sources = append(sources, s)
 			}
 		}
 		if watched {
-			f.walk.before.files[f.name] = sources
+			f.walk.Before.files[f.name] = sources
 		}
 	}
 	for _, s := range sources {
-		f.walk.found(s)
+		f.walk.Found(s)
 	}
 	return nil
 }
@@ -302,11 +321,11 @@ func (f *folder) each(project string, kinds ...fileKind) error {
 	if err != nil {
 		return err
 	}
-	sources := make([][]source, len(names))
+	sources := make([][]File, len(names))
 	var missing []int // subdirectories to be read
 	for i, name := range names {
 		var known bool
-		if sources[i], known = f.walk.before.sources(f.name + "/" + name); !known {
+		if sources[i], known = f.walk.Before.sources(f.name + "/" + name); !known {
 			missing = append(missing, i)
 		}
 	}
@@ -317,18 +336,18 @@ func (f *folder) each(project string, kinds ...fileKind) error {
 	}
 	for _, list := range sources {
 		for _, s := range list {
-			f.walk.found(s)
+			f.walk.Found(s)
 		}
 	}
 	return nil
 }
 
 // lookInto finds the sources of subdirectories.
-func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sources [][]source, project string) error {
+func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sources [][]File, project string) error {
 	watched := make([]bool, len(missing))
 	files := make([]string, 0, len(kinds)*len(missing))
 	for at, i := range missing {
-		watched[at] = f.walk.before.watched(f.name + "/" + names[i])
+		watched[at] = f.walk.Before.watched(f.name + "/" + names[i])
 		for _, k := range kinds {
 			files = append(files, names[i]+"/"+k.name)
 		}
@@ -340,13 +359,13 @@ func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sourc
 	seen := lookEach(d, files)
 	for at, i := range missing {
 		for k, s := range seen[at*len(kinds) : (at+1)*len(kinds)] {
-			if s.path != "" {
-				s.kind, s.project = kinds[k].kind, project
+			if s.Path != "" {
+				s.Kind, s.Project = kinds[k].kind, project
 				sources[i] = append(sources[i], s)
 			}
 		}
 		if watched[at] {
-			f.walk.before.files[f.name+"/"+names[i]] = sources[i]
+			f.walk.Before.files[f.name+"/"+names[i]] = sources[i]
 		}
 	}
 	return nil
@@ -357,12 +376,12 @@ const together = 256
 
 // lookEach stats many files of a directory, concurrently if there are enough of
 // them. Those that are not regular files have no path.
-func lookEach(d *durable.Dir, names []string) []source {
-	found := make([]source, len(names))
+func lookEach(d *durable.Dir, names []string) []File {
+	found := make([]File, len(names))
 	part := func(from, to int) {
 		d.LookEach(names[from:to], func(i int, v durable.Version, kind fs.FileMode) {
 			if kind.IsRegular() {
-				found[from+i] = source{path: d.Name() + "/" + names[from+i], version: v}
+				found[from+i] = File{Path: d.Name() + "/" + names[from+i], Version: v}
 			}
 		})
 	}

@@ -1,7 +1,8 @@
-package index
+package source
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
@@ -30,35 +31,32 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 	w, err := workspace.Open(env, dir)
 	must(err)
 	defer w.Close()
-	c := &company{dir: dir}
+	c := tree(dir)
 	for _, id := range []string{"r1", "r2"} {
-		c.put("work/projects/p/runs/"+id+"/run.yaml", runYAML(id, "a1", "running"))
+		c.put("work/projects/p/runs/"+id+"/run.yaml", "status: running\n")
 	}
-	ix := For(w)
-	ix.Stay()
-	defer ix.Close()
-	runs := func() int {
+	seen := NewCache(env.Clock, w.FS)
+	defer seen.Close()
+	runs := func() (total int) {
 		t.Helper()
-		if _, err := ix.Sync(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		total := 0
-		if err := ix.View(t.Context(), func(v *View) error {
-			list, err := v.Runs(RunFilter{Limit: 10})
-			total = len(list)
-			return err
-		}); err != nil {
+		seen.Refresh(t.Context(), w)
+		list := Walk{FS: w.FS, Before: seen, Found: func(f File) {
+			if f.Kind == KindRun {
+				total++
+			}
+		}}
+		if err := list.Run(); err != nil {
 			t.Fatal(err)
 		}
 		return total
 	}
-	falsify := func() { ix.seen.files["work/projects/p/runs/r1"] = nil }
+	falsify := func() { seen.files["work/projects/p/runs/r1"] = nil }
 	for i := range 3 {
 		if n := runs(); n != 2 {
 			t.Fatalf("sync %d: %d runs", i, n)
 		}
 	}
-	if len(ix.seen.files) == 0 {
+	if len(seen.files) == 0 {
 		t.Log("nothing can be watched on this file system: every sync looks at everything")
 		return
 	}
@@ -66,17 +64,17 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 	if n := runs(); n != 1 {
 		t.Fatalf("what nobody touched was looked at again: %d runs", n)
 	}
-	c.put("work/projects/p/runs/r2/run.yaml", runYAML("r2", "a1", "ended"))
+	c.put("work/projects/p/runs/r2/run.yaml", "status: ended\n")
 	if n := runs(); n != 1 {
 		t.Errorf("a change beside it made it look there: %d runs", n)
 	}
 	for name, change := range map[string]func(){
-		"a change in it":           func() { c.put("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "ended")) },
-		"a document replaced":      func() { c.replace("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "failed")) },
+		"a change in it":           func() { c.put("work/projects/p/runs/r1/run.yaml", "status: ended\n") },
+		"a document replaced":      func() { c.replace("work/projects/p/runs/r1/run.yaml", "status: failed\n") },
 		"something not heard":      func() { w.Watched().Lose() },
 		"half a minute":            func() { ahead.Add(int64(walkedLife + time.Second)) },
-		"folders moved":            func() { c.swap("work/projects/p", "work/projects/q"); c.swap("work/projects/q", "work/projects/p") },
-		"a folder above that went": func() { c.swap("work", "aside2"); c.swap("aside2", "work") },
+		"folders moved":            func() { c.move("work/projects/p", "work/projects/q"); c.move("work/projects/q", "work/projects/p") },
+		"a folder above that went": func() { c.move("work", "aside2"); c.move("aside2", "work") },
 	} {
 		falsify()
 		change()
@@ -86,5 +84,34 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 		for range 2 {
 			runs()
 		}
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// tree is the folder of a workspace whose files other programs change.
+type tree string
+
+func (t tree) path(name string) string { return filepath.Join(string(t), filepath.FromSlash(name)) }
+
+func (t tree) put(name, text string) {
+	must(os.MkdirAll(filepath.Dir(t.path(name)), 0o755))
+	must(os.WriteFile(t.path(name), []byte(text), 0o644))
+}
+
+func (t tree) replace(name, text string) {
+	t.put(name+".new", text)
+	must(os.Rename(t.path(name+".new"), t.path(name)))
+}
+
+// move renames what is there.
+func (t tree) move(from, to string) {
+	if _, err := os.Lstat(t.path(from)); err == nil {
+		must(os.MkdirAll(filepath.Dir(t.path(to)), 0o755))
+		must(os.Rename(t.path(from), t.path(to)))
 	}
 }

@@ -1,4 +1,4 @@
-package index
+package source
 
 // Parsing one line of a log for the index.
 
@@ -14,73 +14,88 @@ import (
 	"ac/internal/canonjson"
 )
 
-// maxLine bounds the lines that are parsed, in bytes; longer ones are parse
+// MaxLine bounds the lines that are parsed, in bytes; longer ones are parse
 // errors.
-const maxLine = 16 << 20
+const MaxLine = 16 << 20
 
-// maxRaw bounds the text of a line that is listed as a parse error.
-const maxRaw = 64 << 10
+// MaxRaw bounds the text of a line that is listed as a parse error.
+const MaxRaw = 64 << 10
 
 // crcTables are made once by the library and shared.
 func crcTable() *crc64.Table                { return crc64.MakeTable(crc64.ECMA) }
 func castagnoli() *crc32.Table              { return crc32.MakeTable(crc32.Castagnoli) }
-func lineSum(text []byte) uint32            { return crc32.Checksum(text, castagnoli()) }
 func extend(sum uint32, text []byte) uint32 { return crc32.Update(sum, castagnoli(), text) }
+
+// LineSum is the checksum of a line.
+func LineSum(text []byte) uint32 { return crc32.Checksum(text, castagnoli()) }
 
 // Faults of a line, as stored.
 const (
 	faultNoJSON = iota + 1
 	faultNoObject
-	faultTooLong
+	FaultTooLong
 )
 
-func faultText(code int64) string {
+// FaultText is a fault of a line in words.
+func FaultText(code int64) string {
 	switch code {
 	case faultNoObject:
 		return "the line is JSON but not an object"
-	case faultTooLong:
+	case FaultTooLong:
 		return "the line has more than 16 MiB"
 	}
 	return "the line is not JSON"
 }
 
-// member is a string member of an event; absent if it has none.
-type member struct {
-	text   []byte // decoded
+// NoTime is the time of an event without one: before all others.
+const NoTime = math.MinInt64
+
+// Member is a string member of an event; absent if it has none.
+type Member struct {
+	Text   []byte // decoded
 	absent bool
 }
 
-// event is a line that is an object. Its texts are valid as long as the line.
-type event struct {
-	kind, ts, actor, session, visibility member
-	at                                   int64
-	hasAt                                bool
-	mono                                 int64
-	hasMono                              bool
-	payload                              []byte // raw, nil if absent
+// Pointer is the text, nil if it is absent.
+func (m Member) Pointer() *string {
+	if m.absent {
+		return nil
+	}
+	text := string(m.Text)
+	return &text
 }
 
-// parse parses an event, or returns the fault of the line. Of duplicate members
+// Event is a line that is an object. Its texts are valid as long as the line.
+type Event struct {
+	Kind, TS, Actor, Session, Visibility Member
+	at                                   int64
+	hasAt                                bool
+	Mono                                 int64
+	HasMono                              bool
+	Payload                              []byte // raw, nil if absent
+}
+
+// Parse parses an event, or returns the fault of the line. Of duplicate members
 // the last counts.
-func (e *event) parse(line []byte) (fault int) {
-	none := member{absent: true}
-	*e = event{kind: none, ts: none, actor: none, session: none, visibility: none}
+func (e *Event) Parse(line []byte) (fault int) {
+	none := Member{absent: true}
+	*e = Event{Kind: none, TS: none, Actor: none, Session: none, Visibility: none}
 	err := canonjson.Members(line, func(m canonjson.Member) {
 		switch string(m.Key) {
 		case "type":
-			e.kind = textOf(m.Value)
+			e.Kind = textOf(m.Value)
 		case "ts_wallclock":
-			e.ts = textOf(m.Value)
+			e.TS = textOf(m.Value)
 		case "actor":
-			e.actor = textOf(m.Value)
+			e.Actor = textOf(m.Value)
 		case "session_ref":
-			e.session = textOf(m.Value)
+			e.Session = textOf(m.Value)
 		case "visibility":
-			e.visibility = textOf(m.Value)
+			e.Visibility = textOf(m.Value)
 		case "payload":
-			e.payload = m.Value
+			e.Payload = m.Value
 		case "ts_monotonic_ms":
-			e.mono, e.hasMono = numberOf(m.Value)
+			e.Mono, e.HasMono = numberOf(m.Value)
 		}
 	})
 	switch {
@@ -89,23 +104,23 @@ func (e *event) parse(line []byte) (fault int) {
 	case err != nil:
 		return faultNoJSON
 	}
-	if e.kind.absent {
-		e.kind = member{text: []byte("unknown")}
+	if e.Kind.absent {
+		e.Kind = Member{Text: []byte("unknown")}
 	}
-	if !e.ts.absent {
-		e.at, e.hasAt = stampOf(e.ts.text)
+	if !e.TS.absent {
+		e.at, e.hasAt = stampOf(e.TS.Text)
 	}
 	return 0
 }
 
-func textOf(value []byte) member {
+func textOf(value []byte) Member {
 	if value[0] != '"' {
-		return member{absent: true}
+		return Member{absent: true}
 	}
 	if body := value[1 : len(value)-1]; bytes.IndexByte(body, '\\') < 0 {
-		return member{text: body}
+		return Member{Text: body}
 	}
-	return member{text: []byte(canonjson.Unquote(value))}
+	return Member{Text: []byte(canonjson.Unquote(value))}
 }
 
 // numberOf is the integer part of a number that an int64 can hold.

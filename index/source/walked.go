@@ -1,4 +1,4 @@
-package index
+package source
 
 // A cache of what walks found in watched directories, so that the next walk
 // only looks where something changed. If a watch may have missed something, or
@@ -18,9 +18,9 @@ import (
 // walkedLife is the age after which everything is walked again, watched or not.
 const walkedLife = 30 * time.Second
 
-// walked caches what walks found. It belongs to the holder of the index's lock.
+// Cache caches what walks found. It belongs to the holder of the index's lock.
 // The zero value and nil cache nothing.
-type walked struct {
+type Cache struct {
 	clock *clock.Clock
 	fsys  durable.FS
 	heard *watch.Listener // nil until the second walk, and if nothing can be watched
@@ -28,12 +28,15 @@ type walked struct {
 	began time.Time // when the last full walk began
 
 	names map[string][]string // the subfolders of a folder
-	files map[string][]source // the sources in a directory
+	files map[string][]File   // the sources in a directory
 }
 
-// refresh drops what changed. The watch starts with the second walk of a
+// NewCache makes the cache of a process.
+func NewCache(c *clock.Clock, fsys durable.FS) *Cache { return &Cache{clock: c, fsys: fsys} }
+
+// Refresh drops what changed. The watch starts with the second walk of a
 // process, since the first may be its only one.
-func (l *walked) refresh(ctx context.Context, w *workspace.Workspace) {
+func (l *Cache) Refresh(ctx context.Context, w *workspace.Workspace) {
 	if l == nil {
 		return
 	}
@@ -46,7 +49,7 @@ func (l *walked) refresh(ctx context.Context, w *workspace.Workspace) {
 	}
 	changes, lost := l.heard.Drain(ctx)
 	if lost || l.clock.Since(l.began) > walkedLife {
-		l.began, l.names, l.files = l.clock.Now(), map[string][]string{}, map[string][]source{}
+		l.began, l.names, l.files = l.clock.Now(), map[string][]string{}, map[string][]File{}
 		return
 	}
 	for _, change := range changes {
@@ -55,7 +58,7 @@ func (l *walked) refresh(ctx context.Context, w *workspace.Workspace) {
 }
 
 // forget drops an entry and its directory from the cache.
-func (l *walked) forget(name string) {
+func (l *Cache) forget(name string) {
 	for _, dir := range []string{name, path.Dir(name)} {
 		delete(l.names, dir)
 		delete(l.files, dir)
@@ -64,7 +67,7 @@ func (l *walked) forget(name string) {
 
 // subfolders returns the cached subdirectories of a directory, sources its
 // cached source files; ok is false if they must be read.
-func (l *walked) subfolders(dir string) (names []string, ok bool) {
+func (l *Cache) subfolders(dir string) (names []string, ok bool) {
 	if l == nil {
 		return nil, false
 	}
@@ -72,7 +75,7 @@ func (l *walked) subfolders(dir string) (names []string, ok bool) {
 	return names, ok
 }
 
-func (l *walked) sources(dir string) (list []source, ok bool) {
+func (l *Cache) sources(dir string) (list []File, ok bool) {
 	if l == nil {
 		return nil, false
 	}
@@ -83,7 +86,7 @@ func (l *walked) sources(dir string) (list []source, ok bool) {
 // watched reports whether what is found in a directory from now on may be
 // cached: not on file systems of unknown type, where a change by another
 // machine may raise no event.
-func (l *walked) watched(dir string) bool {
+func (l *Cache) watched(dir string) bool {
 	if l == nil || l.heard == nil {
 		return false
 	}
@@ -91,7 +94,8 @@ func (l *walked) watched(dir string) bool {
 	return err == nil && l.fsys.Tick(durable.IdentityOf(st).Device) < durable.Coarse
 }
 
-func (l *walked) close() {
+// Close ends the watch.
+func (l *Cache) Close() {
 	if l != nil && l.heard != nil {
 		l.heard.Close()
 	}

@@ -1,4 +1,4 @@
-package index
+package source
 
 // Usage of runs, by the turns in which it arose. A record is one closed turn with usage
 // or, where the log has no turns, one session. It falls on the time of the event that
@@ -60,21 +60,28 @@ const (
 	CostRate     = "rate"     // by the rate cards of the machine
 )
 
-// usageRecord is a record of a run.
-type usageRecord struct {
+// UsageRecord is a record of a run.
+type UsageRecord struct {
 	counters
 
-	At        int64  `json:"at"` // noTime if the event has none
+	At        int64  `json:"at"` // NoTime if the event has none
 	Turn      int    `json:"n,omitempty"`
 	Model     string `json:"d,omitempty"` // that the agent reported
 	Estimated bool   `json:"e,omitempty"`
 	CostBy    string `json:"b,omitempty"`
 }
 
-// usageFold makes the records of a run, event by event. It is kept between readings of
+// Values are those of its row, behind its key.
+func (r *UsageRecord) Values() []any {
+	return []any{
+		r.At, r.Estimated, r.Input, r.Cached, r.Written, r.Output, r.Reasoning, r.Total, finite(r.Cost), Nullable(r.CostBy), Nullable(r.Model),
+	}
+}
+
+// UsageFold makes the records of a run, event by event. It is kept between readings of
 // the log.
-type usageFold struct {
-	Closed []usageRecord `json:"r,omitempty"`
+type UsageFold struct {
+	Closed []UsageRecord `json:"r,omitempty"`
 	First  int           `json:"f,omitempty"` // of the records of the session
 	// Turn is that of the newest report, Latest the report, Before the last report of an
 	// earlier turn.
@@ -122,8 +129,8 @@ func (p usagePayload) counters() counters {
 }
 
 // usage takes an event. Others than those about usage, turns and sessions change nothing.
-func (s *runStats) usage(e *event) {
-	kind := string(e.kind.text)
+func (s *Stats) usage(e *Event) {
+	kind := string(e.Kind.Text)
 	switch kind {
 	case events.UsageReported, events.UsageEstimated, events.UsageCost, events.TurnEnded, events.RunContinued:
 	default:
@@ -132,15 +139,15 @@ func (s *runStats) usage(e *event) {
 		}
 	}
 	if s.Usage == nil {
-		s.Usage = &usageFold{}
+		s.Usage = &UsageFold{}
 	}
 	u := s.Usage
-	at := int64(noTime)
+	at := int64(NoTime)
 	if e.hasAt {
 		at = e.at
 	}
 	var p usagePayload
-	_ = json.Unmarshal(e.payload, &p) // what has another type is not known
+	_ = json.Unmarshal(e.Payload, &p) // what has another type is not known
 	switch kind {
 	case events.UsageReported:
 		u.reported(p)
@@ -158,7 +165,7 @@ func (s *runStats) usage(e *event) {
 	}
 }
 
-func (u *usageFold) reported(p usagePayload) {
+func (u *UsageFold) reported(p usagePayload) {
 	c := p.counters()
 	if p.Turn <= 0 {
 		if u.Whole == nil || u.Estimated || c.Total > u.Whole.Total {
@@ -177,14 +184,14 @@ func (u *usageFold) reported(p usagePayload) {
 }
 
 // changed marks the records that the table has to get again.
-func (u *usageFold) changed(from int) { u.saved = min(u.saved, from) }
+func (u *UsageFold) changed(from int) { u.saved = min(u.saved, from) }
 
 // closeTurn makes the record of the newest turn, if it has none.
-func (u *usageFold) closeTurn(at int64) {
+func (u *UsageFold) closeTurn(at int64) {
 	if last := len(u.Closed) - 1; u.Turn == 0 || last >= u.First && u.Closed[last].Turn == u.Turn {
 		return
 	}
-	r := usageRecord{counters: u.Latest.less(u.Before), At: at, Turn: u.Turn, Model: u.Model}
+	r := UsageRecord{counters: u.Latest.less(u.Before), At: at, Turn: u.Turn, Model: u.Model}
 	if r.Cost != nil {
 		r.CostBy = CostReported
 	}
@@ -192,7 +199,7 @@ func (u *usageFold) closeTurn(at int64) {
 }
 
 // close makes the records of a session that is over.
-func (u *usageFold) close(at int64) {
+func (u *UsageFold) close(at int64) {
 	u.closeTurn(at)
 	if u.Whole != nil {
 		u.closeWhole(at)
@@ -200,14 +207,14 @@ func (u *usageFold) close(at int64) {
 	if u.Rate != nil {
 		u.share(*u.Rate)
 	}
-	*u = usageFold{Closed: u.Closed, First: len(u.Closed), saved: u.saved}
+	*u = UsageFold{Closed: u.Closed, First: len(u.Closed), saved: u.saved}
 }
 
 // closeWhole adds what the turns did not report to the last of them; without any it is a
 // record of its own.
-func (u *usageFold) closeWhole(at int64) {
+func (u *UsageFold) closeWhole(at int64) {
 	if len(u.Closed) == u.First {
-		r := usageRecord{counters: *u.Whole, At: at, Estimated: u.Estimated, Model: u.WholeOf}
+		r := UsageRecord{counters: *u.Whole, At: at, Estimated: u.Estimated, Model: u.WholeOf}
 		if r.Cost != nil {
 			r.CostBy = CostReported
 		}
@@ -232,7 +239,7 @@ func (u *usageFold) closeWhole(at int64) {
 
 // share divides a computed cost among the records of the session that have no cost of
 // their own.
-func (u *usageFold) share(cost float64) {
+func (u *UsageFold) share(cost float64) {
 	var tokens, unpriced int64
 	for _, r := range u.Closed[u.First:] {
 		if r.Cost == nil {
@@ -253,80 +260,8 @@ func (u *usageFold) share(cost float64) {
 	}
 }
 
-// saveUsage writes the records of a run that the table does not have yet.
-func (w *writer) saveUsage(run int64, u *usageFold) error {
-	from := 0
-	if u != nil {
-		from = u.saved
-	}
-	if err := w.exec("DELETE FROM ac_usage_records WHERE id>=? AND id<?", eventKey(run, int64(from)), eventKey(run+1, 0)); err != nil || u == nil {
-		return err
-	}
-	for n := from; n < len(u.Closed); n++ {
-		r := &u.Closed[n]
-		if err := w.exec("INSERT INTO ac_usage_records VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", eventKey(run, int64(n)), r.At, r.Estimated,
-			r.Input, r.Cached, r.Written, r.Output, r.Reasoning, r.Total, finite(r.Cost), maybe(r.CostBy), maybe(r.Model)); err != nil {
-			return err
-		}
-	}
-	u.saved = len(u.Closed)
-	return nil
-}
-
-// UsageRecord is what one turn used, or one session without turns.
-type UsageRecord struct {
-	RunKey
-
-	AgentID   string
-	Provider  string
-	Model     string // that the agent reported, else that of the run, "" if neither names one
-	Profile   string // of the run's newest session, "" without one
-	TaskID    string // "" if the run is of none
-	At        int64  // in Unix nanoseconds
-	Estimated bool
-	Input     int64
-	Cached    int64
-	Written   int64 // to a cache, beside Input
-	Output    int64
-	Reasoning int64
-	Total     int64
-	CostUSD   *float64
-	CostBy    string // CostReported, CostRate, or "" without a cost
-}
-
-// UsageFilter selects records; empty fields match all. From and To bound their times,
-// inclusively.
-type UsageFilter struct {
-	ProjectID string
-	AgentID   string
-	From, To  int64
-}
-
-// UsageRecords visits records in no particular order.
-func (v *View) UsageRecords(f UsageFilter, visit func(*UsageRecord)) error {
-	var c conditions
-	c.add("u.at>=? AND u.at<=?", f.From, f.To)
-	c.equal("r.project_id", f.ProjectID)
-	c.equal("r.agent_id", f.AgentID)
-	rows, err := v.conn.ask(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(u.model,r.spec_model,''), COALESCE(r.model_profile,''), COALESCE(r.spec_task_id,''), u.at, u.estimated,
- u.input, u.cached, u.cache_write, u.output, u.reasoning, u.total, u.cost_usd, COALESCE(u.cost_by,'') FROM ac_usage_records u JOIN ac_runs r ON r.id=u.id>>36`+c.text, c.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var u UsageRecord
-		if err := rows.Scan(&u.ProjectID, &u.RunID, &u.AgentID, &u.Provider, &u.Model, &u.Profile, &u.TaskID, &u.At, &u.Estimated,
-			&u.Input, &u.Cached, &u.Written, &u.Output, &u.Reasoning, &u.Total, &u.CostUSD, &u.CostBy); err != nil {
-			return err
-		}
-		visit(&u)
-	}
-	return rows.Err()
-}
-
-// usageJSON is the fold as the table of stats keeps it, nil for none.
-func (s *runStats) usageJSON() any {
+// UsageJSON is the fold as the table of stats keeps it, nil for none.
+func (s *Stats) UsageJSON() any {
 	if s.Usage == nil {
 		return nil
 	}
@@ -337,14 +272,25 @@ func (s *runStats) usageJSON() any {
 	return string(text)
 }
 
-// setUsage reads the fold back.
-func (s *runStats) setUsage(text sql.NullString) {
+// SetUsage reads the fold back.
+func (s *Stats) SetUsage(text sql.NullString) {
 	if !text.Valid {
 		return
 	}
-	var u usageFold
+	var u UsageFold
 	if json.Unmarshal([]byte(text.String), &u) == nil {
 		u.saved = len(u.Closed)
 		s.Usage = &u
 	}
 }
+
+// Unsaved are the records that the table does not have yet, and the number of the first.
+func (u *UsageFold) Unsaved() (from int, records []UsageRecord) {
+	if u == nil {
+		return 0, nil
+	}
+	return u.saved, u.Closed[u.saved:]
+}
+
+// MarkSaved notes that the table has all records.
+func (u *UsageFold) MarkSaved() { u.saved = len(u.Closed) }

@@ -1,4 +1,4 @@
-package index
+package source
 
 // Decoding documents into rows.
 
@@ -26,47 +26,50 @@ const (
 	ProblemUnread    = "unreadable" // it could not be read
 )
 
-// insertion is a row of a table. The writer prepends the number of the file to
+// Row is a row of a table. The writer prepends the number of the file to
 // its values.
-type insertion struct {
-	table  string
-	values []any
+type Row struct {
+	Table  string
+	Values []any
 }
 
-// decoded is what the index keeps of a document.
-type decoded struct {
-	claim   string // "" if it does not fit
-	rows    []insertion
-	agent   string // the agent whose counters it affects
-	problem string
-	what    string
+// Document is what the index keeps of a document.
+type Document struct {
+	Claim   string // "" if it does not fit
+	Rows    []Row
+	Agent   string // the agent whose counters it affects
+	Problem string
+	What    string
 }
 
-func misfit(problem, what string) decoded { return decoded{problem: problem, what: what} }
+func misfit(problem, what string) Document { return Document{Problem: problem, What: what} }
 
-func malformed(err error) decoded { return misfit(ProblemMalformed, oneLine(err)) }
+// Unread is what is kept of a document that could not be read.
+func Unread(err error) Document { return misfit(ProblemUnread, oneLine(err)) }
+
+func malformed(err error) Document { return misfit(ProblemMalformed, oneLine(err)) }
 
 func oneLine(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	return text[:min(len(text), 500)]
 }
 
-// decode reads the document of a source.
-func decode(s source, text []byte) decoded {
-	switch s.kind {
-	case kindRun:
+// Decode reads the document of a source.
+func Decode(s File, text []byte) Document {
+	switch s.Kind {
+	case KindRun:
 		return decodeRun(s, text)
-	case kindArtifact:
+	case KindArtifact:
 		return decodeArtifact(s, text)
-	case kindReview:
+	case KindReview:
 		return decodeReview(s, text)
-	case kindHelpRequest:
+	case KindHelpRequest:
 		return decodeHelpRequest(s, text)
-	case kindConversation:
+	case KindConversation:
 		return decodeConversation(s, text)
-	case kindTask:
+	case KindTask:
 		return decodeTask(s, text)
-	case kindAgent:
+	case KindAgent:
 		return decodeAgent(s, text)
 	default: // kindComment: logs are not documents
 		return decodeComment(s, text)
@@ -106,8 +109,8 @@ func parseTime(text string) (ns int64, ok bool) {
 	return clock.Nanos(t), ok
 }
 
-// maybe is a text, nil if it is empty.
-func maybe(text string) any {
+// Nullable is a text, nil if it is empty.
+func Nullable(text string) any {
 	if text == "" {
 		return nil
 	}
@@ -153,7 +156,7 @@ var (
 	specCodec    = yamldoc.For[doc.Spec]()
 )
 
-func decodeRun(s source, text []byte) decoded {
+func decodeRun(s File, text []byte) Document {
 	value, err := yamldoc.Parse(text)
 	if err != nil {
 		return malformed(err)
@@ -167,13 +170,13 @@ func decodeRun(s source, text []byte) decoded {
 	}
 	at, _ := parseTime(run.CreatedAt)
 	values := []any{
-		s.project, run.ID, parentName(s.path), run.CreatedAt, at, run.Status, run.Provider, run.AgentID, run.ContextPackID, run.EventsRelpath,
+		s.Project, run.ID, parentName(s.Path), run.CreatedAt, at, run.Status, run.Provider, run.AgentID, run.ContextPackID, run.EventsRelpath,
 	}
 	usage, err := doc.UsageCodec.Bind(value.Get("usage"))
 	if err == nil {
 		values = append(values, usage.TotalTokens, finite(usage.CostUSD), usage.Source, usage.Confidence,
 			maybeNumber(usage.InputTokens), maybeNumber(usage.CachedInputTokens), maybeNumber(usage.OutputTokens), maybeNumber(usage.ReasoningOutputTokens),
-			maybe(usage.CostSource))
+			Nullable(usage.CostSource))
 	} else {
 		values = append(values, nil, nil, nil, nil, nil, nil, nil, nil, nil)
 	}
@@ -183,7 +186,7 @@ func decodeRun(s source, text []byte) decoded {
 		values = append(values, nil, nil)
 	}
 	if spec, err := specCodec.Bind(value.Get("spec")); err == nil {
-		values = append(values, maybe(spec.Model), maybe(spec.TaskID), maybe(spec.MilestoneID))
+		values = append(values, Nullable(spec.Model), Nullable(spec.TaskID), Nullable(spec.MilestoneID))
 	} else {
 		values = append(values, nil, nil, nil)
 	}
@@ -191,10 +194,10 @@ func decodeRun(s source, text []byte) decoded {
 	if of := value.Get("live").Get("sessions"); of.Kind == shape.Number && of.Num >= 1 && of.Num <= math.MaxInt32 {
 		sessions = int(of.Num)
 	}
-	values = append(values, maybe(value.Get("error_kind").Text), instant(value.Get("ended_at").Text), maybe(value.Get("error").Text), sessions, maybe(value.Get("model_profile").Text))
-	return decoded{
-		claim: "run\x00" + s.project + "\x00" + run.ID, agent: run.AgentID,
-		rows: []insertion{{"ac_runs", values}},
+	values = append(values, Nullable(value.Get("error_kind").Text), instant(value.Get("ended_at").Text), Nullable(value.Get("error").Text), sessions, Nullable(value.Get("model_profile").Text))
+	return Document{
+		Claim: "run\x00" + s.Project + "\x00" + run.ID, Agent: run.AgentID,
+		Rows: []Row{{"ac_runs", values}},
 	}
 }
 
@@ -205,7 +208,7 @@ func finite(n *float64) any {
 	return *n
 }
 
-func decodeArtifact(s source, text []byte) decoded {
+func decodeArtifact(s File, text []byte) Document {
 	head, _, err := frontmatter.Split(text)
 	if err != nil {
 		return malformed(err)
@@ -225,16 +228,16 @@ func decodeArtifact(s source, text []byte) decoded {
 	if value.Kind != shape.Map || id.Kind != shape.String || kindOf.Kind != shape.String || strings.TrimSpace(id.Text) == "" || strings.TrimSpace(kindOf.Text) == "" {
 		return misfit(ProblemMalformed, "the front matter needs id and type")
 	}
-	if why := stray(id.Text, stem(s.path)); why != "" {
+	if why := stray(id.Text, stem(s.Path)); why != "" {
 		return misfit(ProblemStray, why)
 	}
 	var at any
 	if created, ok := field("created_at").(string); ok {
 		at = instant(created)
 	}
-	return decoded{claim: s.path, rows: []insertion{{"ac_artifacts", []any{
-		s.project, id.Text, kindOf.Text, maybe(subjectKind(kindOf.Text, field("proposes"))), field("title"), field("visibility"), field("produced_by"),
-		field("run_id"), field("context_pack_id"), field("created_at"), at, s.path,
+	return Document{Claim: s.Path, Rows: []Row{{"ac_artifacts", []any{
+		s.Project, id.Text, kindOf.Text, Nullable(subjectKind(kindOf.Text, field("proposes"))), field("title"), field("visibility"), field("produced_by"),
+		field("run_id"), field("context_pack_id"), field("created_at"), at, s.Path,
 	}}}}
 }
 
@@ -256,12 +259,12 @@ func subjectKind(artifactType string, proposes any) string {
 	return ""
 }
 
-func decodeReview(s source, text []byte) decoded {
+func decodeReview(s File, text []byte) Document {
 	r, err := doc.ReviewCodec.Decode(text)
 	if err != nil {
 		return malformed(err)
 	}
-	if why := stray(r.ID, stem(s.path)); why != "" {
+	if why := stray(r.ID, stem(s.Path)); why != "" {
 		return misfit(ProblemStray, why)
 	}
 	at, _ := parseTime(r.CreatedAt)
@@ -269,12 +272,12 @@ func decodeReview(s source, text []byte) decoded {
 	if r.Notes != nil {
 		notes = *r.Notes
 	}
-	return decoded{claim: s.path, rows: []insertion{{"ac_reviews", []any{
+	return Document{Claim: s.Path, Rows: []Row{{"ac_reviews", []any{
 		r.ID, r.CreatedAt, at, r.Decision, r.ActorID, r.ActorRole, r.Subject.Kind, r.Subject.ArtifactID, r.Subject.ProjectID, notes,
 	}}}}
 }
 
-func decodeHelpRequest(s source, text []byte) decoded {
+func decodeHelpRequest(s File, text []byte) Document {
 	head, body, err := frontmatter.Split(text)
 	if err != nil {
 		return malformed(err)
@@ -283,7 +286,7 @@ func decodeHelpRequest(s source, text []byte) decoded {
 	if err != nil {
 		return malformed(err)
 	}
-	if why := stray(h.ID, stem(s.path)); why != "" {
+	if why := stray(h.ID, stem(s.Path)); why != "" {
 		return misfit(ProblemStray, why)
 	}
 	for _, heading := range []string{"## Question", "## Response"} {
@@ -291,42 +294,42 @@ func decodeHelpRequest(s source, text []byte) decoded {
 			return misfit(ProblemMalformed, "the heading "+heading+" is missing")
 		}
 	}
-	return decoded{claim: s.path, rows: []insertion{{"ac_help_requests", []any{
-		h.ID, h.CreatedAt, instant(h.CreatedAt), h.Title, h.Visibility, h.Requester, h.TargetManager, maybe(h.ProjectID), maybe(h.SharePackID),
+	return Document{Claim: s.Path, Rows: []Row{{"ac_help_requests", []any{
+		h.ID, h.CreatedAt, instant(h.CreatedAt), h.Title, h.Visibility, h.Requester, h.TargetManager, Nullable(h.ProjectID), Nullable(h.SharePackID),
 		!frontmatter.BlankSection(body, "## Response"),
 	}}}}
 }
 
-func decodeConversation(s source, text []byte) decoded {
+func decodeConversation(s File, text []byte) Document {
 	c, err := doc.ConversationCodec.Decode(text)
 	if err != nil {
 		return malformed(err)
 	}
-	want := parentName(s.path)
-	if path.Dir(s.path) == workspace.HomeDir {
+	want := parentName(s.Path)
+	if path.Dir(s.Path) == workspace.HomeDir {
 		want = workspace.HomeID
 	}
 	why := stray(c.ID, want)
-	if why == "" && c.ProjectID != s.project {
+	if why == "" && c.ProjectID != s.Project {
 		why = "it belongs to another place"
 	}
 	if why != "" {
 		return misfit(ProblemStray, why)
 	}
 	at, _ := parseTime(c.CreatedAt)
-	d := decoded{claim: "conversation\x00" + c.ID, rows: []insertion{{"ac_conversations", []any{
-		c.ID, c.Scope, maybe(c.ProjectID), c.Kind, c.Name, c.Slug, c.Visibility, c.CreatedAt, at, c.CreatedBy, c.AutoGenerated, maybe(c.DMPeerAgentID), path.Dir(s.path),
+	d := Document{Claim: "conversation\x00" + c.ID, Rows: []Row{{"ac_conversations", []any{
+		c.ID, c.Scope, Nullable(c.ProjectID), c.Kind, c.Name, c.Slug, c.Visibility, c.CreatedAt, at, c.CreatedBy, c.AutoGenerated, Nullable(c.DMPeerAgentID), path.Dir(s.Path),
 	}}}}
 	for position, id := range c.Participants.AgentIDs {
-		d.rows = append(d.rows, insertion{"ac_conversation_participants", []any{"agent", position, id}})
+		d.Rows = append(d.Rows, Row{"ac_conversation_participants", []any{"agent", position, id}})
 	}
 	for position, id := range c.Participants.TeamIDs {
-		d.rows = append(d.rows, insertion{"ac_conversation_participants", []any{"team", position, id}})
+		d.Rows = append(d.Rows, Row{"ac_conversation_participants", []any{"team", position, id}})
 	}
 	return d
 }
 
-func decodeTask(s source, text []byte) decoded {
+func decodeTask(s File, text []byte) Document {
 	head, _, err := frontmatter.Split(text)
 	if err != nil {
 		return malformed(err)
@@ -335,61 +338,61 @@ func decodeTask(s source, text []byte) decoded {
 	if err != nil {
 		return malformed(err)
 	}
-	if why := stray(t.ID, stem(s.path)); why != "" {
+	if why := stray(t.ID, stem(s.Path)); why != "" {
 		return misfit(ProblemStray, why)
 	}
 	values := []any{
-		s.project, t.ID, t.Title, t.Status, t.Visibility, maybe(t.TeamID), maybe(t.AssigneeAgentID), t.CreatedAt, instant(t.CreatedAt),
+		s.Project, t.ID, t.Title, t.Status, t.Visibility, Nullable(t.TeamID), Nullable(t.AssigneeAgentID), t.CreatedAt, instant(t.CreatedAt),
 	}
 	if p := t.Schedule; p != nil {
-		values = append(values, maybe(p.PlannedStart), maybe(p.PlannedEnd), maybeNumber(p.DurationDays), jsonList(p.DependsOnTaskIDs))
+		values = append(values, Nullable(p.PlannedStart), Nullable(p.PlannedEnd), maybeNumber(p.DurationDays), jsonList(p.DependsOnTaskIDs))
 	} else {
 		values = append(values, nil, nil, nil, nil)
 	}
 	if e := t.ExecutionPlan; e != nil {
-		values = append(values, maybe(e.PreferredProvider), maybe(e.PreferredModel), maybe(e.PreferredAgentID), maybeNumber(e.TokenBudgetHint), maybe(e.AppliedBy), maybe(e.AppliedAt))
+		values = append(values, Nullable(e.PreferredProvider), Nullable(e.PreferredModel), Nullable(e.PreferredAgentID), maybeNumber(e.TokenBudgetHint), Nullable(e.AppliedBy), Nullable(e.AppliedAt))
 	} else {
 		values = append(values, nil, nil, nil, nil, nil, nil)
 	}
-	d := decoded{claim: s.path, rows: []insertion{{"ac_tasks", append(values, t.Done(), s.path)}}}
+	d := Document{Claim: s.Path, Rows: []Row{{"ac_tasks", append(values, t.Done(), s.Path)}}}
 	for i, m := range t.Milestones {
 		var patch, tests bool
 		if m.Evidence != nil {
 			patch, tests = m.Evidence.RequiresPatch, m.Evidence.RequiresTests
 		}
-		d.rows = append(d.rows, insertion{"ac_task_milestones", []any{i + 1, m.ID, m.Title, m.Kind, m.Status, jsonList(m.AcceptanceCriteria), patch, tests}})
+		d.Rows = append(d.Rows, Row{"ac_task_milestones", []any{i + 1, m.ID, m.Title, m.Kind, m.Status, jsonList(m.AcceptanceCriteria), patch, tests}})
 	}
 	return d
 }
 
-func decodeAgent(s source, text []byte) decoded {
+func decodeAgent(s File, text []byte) Document {
 	a, err := doc.AgentCodec.Decode(text)
 	if err != nil {
 		return malformed(err)
 	}
-	if why := stray(a.ID, parentName(s.path)); why != "" {
+	if why := stray(a.ID, parentName(s.Path)); why != "" {
 		return misfit(ProblemStray, why)
 	}
-	return decoded{claim: s.path, agent: a.ID, rows: []insertion{{"ac_agents", []any{
-		a.ID, a.Name, a.Role, a.Provider, maybe(a.ModelHint), maybe(a.TeamID),
+	return Document{Claim: s.Path, Agent: a.ID, Rows: []Row{{"ac_agents", []any{
+		a.ID, a.Name, a.Role, a.Provider, Nullable(a.ModelHint), Nullable(a.TeamID),
 	}}}}
 }
 
-func decodeComment(s source, text []byte) decoded {
+func decodeComment(s File, text []byte) Document {
 	c, err := doc.CommentCodec.Decode(text)
 	if err != nil {
 		return malformed(err)
 	}
-	if why := stray(c.ID, stem(s.path)); why != "" {
+	if why := stray(c.ID, stem(s.Path)); why != "" {
 		return misfit(ProblemStray, why)
 	}
 	at, _ := parseTime(c.CreatedAt)
-	return decoded{claim: s.path, rows: []insertion{{"ac_comments", []any{
+	return Document{Claim: s.Path, Rows: []Row{{"ac_comments", []any{
 		c.ID, c.SchemaVersion, c.CreatedAt, at, c.AuthorID, c.AuthorRole, c.Visibility, c.Target.ProjectID,
-		maybe(c.Target.AgentID), maybe(c.Target.ArtifactID), maybe(c.Target.RunID), c.Body,
+		Nullable(c.Target.AgentID), Nullable(c.Target.ArtifactID), Nullable(c.Target.RunID), c.Body,
 	}}}}
 }
 
-// sumOf is a hash of a text, which distinguishes texts whose files have the
+// Sum is a hash of a text, which distinguishes texts whose files have the
 // same times.
-func sumOf(text []byte) uint64 { return crc64.Checksum(text, crcTable()) }
+func Sum(text []byte) uint64 { return crc64.Checksum(text, crcTable()) }
