@@ -9,7 +9,6 @@ import (
 
 	"ac/internal/inflight"
 	"ac/runs/provider"
-	"ac/workspace"
 )
 
 // Adapters checks every adapter. It starts short probes and blocks no other
@@ -21,7 +20,7 @@ func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, erro
 		return nil, err
 	}
 	inflight.Leave(ctx)
-	return c.all.prober(w).Status(ctx, machine), nil
+	return c.prober().Status(ctx, machine), nil
 }
 
 // How long an answer waits for programs that are probed for the first time,
@@ -33,13 +32,13 @@ const (
 )
 
 // prober probes programs in the background of this process.
-func (cs *Host) prober(w *workspace.Workspace) provider.Prober {
+func (c *Company) prober() provider.Prober {
 	patience := patienceOnce
-	if cs.hub != nil {
+	if c.all.Stays() {
 		patience = patienceStaying
 	}
 	return provider.Prober{
-		Cache: provider.Cache{Workspace: w, Environ: os.Environ()}, Patience: patience,
-		Run: func(probe func(context.Context)) { cs.background.Go(func() { probe(cs.ctx) }) },
+		Cache: provider.Cache{Workspace: c.w, Environ: os.Environ()}, Patience: patience,
+		Run: c.all.Background,
 	}
 }

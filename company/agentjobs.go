@@ -69,36 +69,6 @@ type AgentLaunchParams struct {
 // maxOpenJobs bounds the open jobs that one run launched.
 const maxOpenJobs = 5
 
-// originNote marks the reference of a job to the run whose agent launched it.
-const originNote = "launched by the agent of this run"
-
-// originOf is the run whose agent launched a job, "" for none.
-func originOf(spec doc.JobSpec) string {
-	for _, ref := range spec.ContextRefs {
-		if ref.Kind == "note" && ref.Description == originNote {
-			return ref.Value
-		}
-	}
-	return ""
-}
-
-// launchedBy are the agents that work on jobs which the agent of a run launched.
-func (c *Company) launchedBy(project, run string) (agents []string, err error) {
-	records, err := job.All(c.w, project)
-	for _, r := range records {
-		if originOf(r.Job) == run {
-			agents = append(agents, r.Job.WorkerAgentID)
-		}
-	}
-	return agents, err
-}
-
-// launchedPayload is the payload of job.launched.
-type launchedPayload struct {
-	JobID string `json:"job_id"`
-	Goal  string `json:"goal"`
-}
-
 // AgentLaunch enters a job that an agent launches. It is durable when it returns, and
 // has no runner yet: a runner that the agent's own process started would end with the
 // agent (job.Start). The error is fault.Denied with the rule that is against it, or
@@ -122,7 +92,7 @@ func (c *Company) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id stri
 	if !job.Usable(worker) {
 		return "", fault.New(fault.Conflict, "agent %s has the provider %s and no command line: it can do no jobs", worker.ID, worker.Provider)
 	}
-	if err := c.all.admission(c.w).Afford(c.w, p.ProjectID); err != nil {
+	if err := c.Admission().Afford(c.w, p.ProjectID); err != nil {
 		return "", err
 	}
 	err = governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {

@@ -121,9 +121,5 @@ func (c *Company) Improve(ctx context.Context, p ImproveParams) (learning.CycleR
 
 // conductor executes the runs that operations create for themselves.
 func (c *Company) conductor() runs.Conductor {
-	return runs.Conductor{Launcher: c.all.launcher, Launched: func(ref string) {
-		c.all.mu.Lock()
-		defer c.all.mu.Unlock()
-		c.all.launched = append(c.all.launched, launched{c.dir, ref})
-	}}
+	return runs.Conductor{Launcher: c.all.launcher, Launched: c.RememberSession}
 }

@@ -7,22 +7,9 @@ import (
 	"context"
 
 	"ac/governance"
-	"ac/governance/policy"
 	"ac/internal/shape"
 	"ac/workspace/doc"
 )
-
-// ActorParams identify the actor.
-type ActorParams struct {
-	ActorID     string `json:"actor_id"`
-	ActorRole   string `json:"actor_role" is:"role"`
-	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
-}
-
-// actor is the actor as claimed.
-func (p ActorParams) actor() policy.Actor {
-	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
-}
 
 // ReadArtifactParams are the params of artifact.read.
 type ReadArtifactParams struct {

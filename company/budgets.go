@@ -26,7 +26,7 @@ type BudgetUse struct {
 // Budgets lists the budgets of a project and of its tasks, or those of all projects.
 func (c *Company) Budgets(ctx context.Context, p BudgetsParams) (list []BudgetUse, err error) {
 	var set []snapshot.SeriesBudget
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		set, err = m.Budgets(p.ProjectID)
 		return err
 	})

@@ -77,7 +77,7 @@ func (c *Folder) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.
 
 // commentsAbout lists the comments on a target, newest first.
 func (c *Company) commentsAbout(ctx context.Context, about doc.CommentTarget, limit int) ([]doc.Comment, error) {
-	list, err := indexedComments(ctx, c.all.indexOf(c.w), about, limit)
+	list, err := indexedComments(ctx, c.Index(), about, limit)
 	if err != nil && ctx.Err() == nil {
 		// The files are the truth: without an index it takes longer.
 		return governance.ReadComments(c.w, governance.CommentFilter{CommentTarget: about, Limit: limit})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ac/feed"
+	"ac/internal/fault"
 	"ac/workspace"
 )
 
@@ -48,7 +49,7 @@ func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err e
 			return nil, err
 		}
 	}
-	return c.subscribe(ctx, feed.Spec{
+	return c.Subscribe(ctx, feed.Spec{
 		Project: s.ProjectID, Run: s.RunID, Backfill: s.Backfill, Since: s.Since, After: s.After, Deliver: s.Deliver,
 	})
 }
@@ -66,7 +67,7 @@ type TranscriptStream struct {
 // FollowTranscript begins to deliver the transcript of a run, until stop is called, which
 // waits until nothing more is delivered. The project may be left out.
 func (c *Company) FollowTranscript(_ context.Context, s TranscriptStream) (stop func(), err error) {
-	project, err := c.projectOf(s.ProjectID, s.RunID)
+	project, err := c.ProjectOf(s.ProjectID, s.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func (c *Company) anyHub() (hub *feed.Hub, release func()) {
 // Watch calls changed after every change, by any process, of what a screen of a
 // project shows, until stop is called. changed must not block.
 func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
-	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
+	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (c *Company) WatchJobs(ctx context.Context, project string, changed func())
 	if err := checkIDs(namedText{"project_id", project}); err != nil {
 		return nil, err
 	}
-	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
+	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +142,8 @@ func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (
 	}, changed), nil
 }
 
-// subscribe starts a subscription of the workspace.
-func (c *Company) subscribe(_ context.Context, spec feed.Spec) (stop func(), err error) {
+// Subscribe starts a subscription of the workspace.
+func (c *Company) Subscribe(_ context.Context, spec feed.Spec) (stop func(), err error) {
 	w := c.w
 	spec.Workspace, spec.Index = w, c.all.indexOf(w)
 	hub, release := c.anyHub()
@@ -156,4 +157,33 @@ func (c *Company) subscribe(_ context.Context, spec feed.Spec) (stop func(), err
 		hub.Unsubscribe(answer.ID)
 		release()
 	}, nil
+}
+
+// ProjectOf is the project of a run whose ids may name files, where none is given. One
+// that there is not is fault.NotFound, one of several projects fault.Conflict.
+func (c *Company) ProjectOf(project, run string) (string, error) {
+	ids := []namedText{{"run_id", run}}
+	if project != "" {
+		ids = append(ids, namedText{"project_id", project})
+	}
+	if err := checkIDs(ids...); err != nil || project != "" {
+		return project, err
+	}
+	projects, err := workspace.Dirs(c.w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range projects {
+		switch {
+		case !c.w.Exists(workspace.RunFile(p, run)) && !c.w.Exists(workspace.LogFile(p, run)):
+		case project != "":
+			return "", fault.New(fault.Conflict, "run %s is in more than one project: name the project", run)
+		default:
+			project = p
+		}
+	}
+	if project == "" {
+		return "", fault.New(fault.NotFound, "run %s does not exist in %s", run, c.given)
+	}
+	return project, nil
 }

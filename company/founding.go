@@ -4,7 +4,6 @@ package company
 
 import (
 	"context"
-	"strings"
 
 	"ac/internal/fault"
 	"ac/workspace"
@@ -75,11 +74,4 @@ func (c *Folder) Demo(ctx context.Context, p InitParams) (made founding.DemoComp
 		return made, err
 	}
 	return made, build(w)
-}
-
-func orDefault(text, standard string) string {
-	if strings.TrimSpace(text) == "" {
-		return standard
-	}
-	return text
 }

@@ -10,21 +10,21 @@ import (
 
 // RebuildIndex rebuilds the index.
 func (c *Company) RebuildIndex(ctx context.Context, _ Dir) (index.RebuildResult, error) {
-	built, err := c.all.indexOf(c.w).Rebuild(ctx)
+	built, err := c.Index().Rebuild(ctx)
 	built.DBPath = index.Path(c.given)
 	return built, err
 }
 
 // SyncIndex brings the index up to date, and builds a missing one.
 func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.SyncResult, error) {
-	synced, err := c.all.indexOf(c.w).Sync(ctx)
+	synced, err := c.Index().Sync(ctx)
 	synced.DBPath = index.Path(c.given)
 	return synced, err
 }
 
 // viewed queries the index.
 func viewed[R any](ctx context.Context, c *Company, ask func(*index.View) (R, error)) (result R, err error) {
-	err = c.all.indexOf(c.w).View(ctx, func(v *index.View) error {
+	err = c.Index().View(ctx, func(v *index.View) error {
 		result, err = ask(v)
 		return err
 	})

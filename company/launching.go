@@ -72,8 +72,8 @@ func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 	return nil
 }
 
-// admission is the admission control of an opened workspace.
-func (cs *Host) admission(w *workspace.Workspace) *runs.Admission {
+// Admission is the admission control of an opened workspace.
+func (cs *Host) Admission(w *workspace.Workspace) *runs.Admission {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, o := range cs.open {

@@ -44,7 +44,7 @@ type PutMCPServerParams struct {
 // PutMCPServer adds an MCP server, or changes the given members of one. Sessions that
 // start later tell their agents of it.
 func (c *Company) PutMCPServer(ctx context.Context, p PutMCPServerParams) (result mcpserver.Server, err error) {
-	err = c.equip(ctx, p.actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
+	err = c.equip(ctx, p.Actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
 		if _, known := m.MCPServers[p.ID]; !known && len(m.MCPServers) >= mcpserver.MaxServers {
 			return fault.New(fault.MCPInvalid, "%s.server_id is one too many: a workspace has at most %d", p.ID, mcpserver.MaxServers)
 		}
@@ -79,7 +79,7 @@ type Removed struct {
 
 // RemoveMCPServer removes an MCP server with its secrets.
 func (c *Company) RemoveMCPServer(ctx context.Context, p RemoveMCPServerParams) (Removed, error) {
-	err := c.equip(ctx, p.actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
+	err := c.equip(ctx, p.Actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
 		if _, known := m.MCPServers[p.ID]; !known {
 			return fault.New(fault.MCPNotFound, "there is no MCP server %s", p.ID)
 		}
@@ -103,7 +103,7 @@ func (c *Company) ReplaceMCPServers(ctx context.Context, p ReplaceMCPServersPara
 	for _, change := range p.Servers {
 		names = append(names, change.ID)
 	}
-	err = c.equip(ctx, p.actor(), "mcp_server", names, func(m *doc.Machine, s *doc.Secrets) error {
+	err = c.equip(ctx, p.Actor(), "mcp_server", names, func(m *doc.Machine, s *doc.Secrets) error {
 		if len(p.Servers) > mcpserver.MaxServers {
 			return fault.New(fault.MCPInvalid, "a workspace has at most %d MCP servers", mcpserver.MaxServers)
 		}

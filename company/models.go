@@ -69,7 +69,7 @@ func (c *Company) PutModelProfile(ctx context.Context, p PutModelProfileParams) 
 	if p.RenameTo != "" {
 		names = append(names, p.RenameTo)
 	}
-	err = c.equip(ctx, p.actor(), "model_profile", names, func(m *doc.Machine, s *doc.Secrets) error {
+	err = c.equip(ctx, p.Actor(), "model_profile", names, func(m *doc.Machine, s *doc.Secrets) error {
 		kept, old, err := modelprofile.Find(*m, p.Name)
 		known := err == nil
 		switch {
@@ -117,7 +117,7 @@ func (c *Company) RemoveModelProfile(ctx context.Context, p ModelProfileParams) 
 	if err != nil {
 		return Removed{}, err
 	}
-	err = c.equip(ctx, p.actor(), "model_profile", []string{p.Name}, func(m *doc.Machine, s *doc.Secrets) error {
+	err = c.equip(ctx, p.Actor(), "model_profile", []string{p.Name}, func(m *doc.Machine, s *doc.Secrets) error {
 		kept, _, err := modelprofile.Find(*m, p.Name)
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func (c *Company) SetDefaultModelProfile(ctx context.Context, p SetDefaultProfil
 	if p.Name != nil {
 		names = append(names, *p.Name)
 	}
-	err = c.equip(ctx, p.actor(), "model_profile", names, func(m *doc.Machine, _ *doc.Secrets) error {
+	err = c.equip(ctx, p.Actor(), "model_profile", names, func(m *doc.Machine, _ *doc.Secrets) error {
 		m.DefaultModelProfile = ""
 		if p.Name == nil {
 			return nil
@@ -195,7 +195,7 @@ type ProbeParams struct {
 // ProbeModelProfile asks the server of a profile which models it has. Only hosts that were
 // allowed are asked, and loopback.
 func (c *Company) ProbeModelProfile(ctx context.Context, p ProbeParams) (probe.Result, error) {
-	if err := c.mayEquip(ctx, p.actor(), "model_profile"); err != nil {
+	if err := c.mayEquip(ctx, p.Actor(), "model_profile"); err != nil {
 		return probe.Result{}, err
 	}
 	machine, err := c.w.Machine()

@@ -93,7 +93,7 @@ const (
 // when, where that is known.
 func (c *Company) Need(ctx context.Context, p NeedParams) (result NeedResult, err error) {
 	var found snapshot.Needs
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		if found, err = m.Needs(""); err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func needAt(cursor string) (n needs.Need, ok bool) {
 
 // needs takes the needs of a project, of all if it is "".
 func (c *Company) needs(ctx context.Context, project string) (found snapshot.Needs, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		found, err = m.Needs(project)
 		return err
 	})

@@ -9,10 +9,10 @@ import (
 	"ac/internal/param"
 )
 
-// Target is the target of an operation: the whole host, a folder, or an opened
-// workspace.
+// Target is the target of an operation: the whole host, a folder, an opened
+// workspace, or that as a part of the operations has it.
 type Target interface {
-	*Host | *Folder | *Company
+	*Host | *Folder | *Company | ~struct{ In }
 }
 
 // inWorkspace are params that name a workspace.
@@ -28,6 +28,11 @@ func Reach[S Target](ctx context.Context, cs *Host, folder *Folder) (on S, err e
 		*target = folder
 	case **Company:
 		*target, err = folder.Enter(ctx)
+	case interface{ enter(c *Company) }:
+		var c *Company
+		if c, err = folder.Enter(ctx); err == nil {
+			target.enter(c)
+		}
 	}
 	return on, err
 }

@@ -28,17 +28,11 @@ func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Plan takes the portfolio, and in project scope the schedule of the project.
 func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Plan(p.Scope.Scope, p.space().Project)
 		return err
 	})
 	return result, err
-}
-
-// ProjectParams are the params of methods that only take a project.
-type ProjectParams struct {
-	Dir
-	ProjectID string `json:"project_id" is:"id"`
 }
 
 // Schedule is a project with its schedule.
@@ -54,7 +48,7 @@ func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, er
 	if err != nil {
 		return s, err
 	}
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		s.Plan, err = m.Schedule(p.ProjectID)
 		return err
 	})
@@ -73,7 +67,7 @@ type RecommendResult struct {
 // Recommend recommends agents for the open tasks of a project.
 func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResult, error) {
 	result := RecommendResult{ProjectID: p.ProjectID}
-	err := c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err := c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result.Header = m.Header()
 		found, err := m.Allocations(p.ProjectID)
 		result.Recommendations, result.Forecast = found.Recommendations, found.Forecast
@@ -131,7 +125,7 @@ func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error)
 
 // HomeSnapshot takes the home of the company.
 func (c *Company) HomeSnapshot(ctx context.Context, _ Dir) (result snapshot.Home, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Home(true)
 		return err
 	})
@@ -218,7 +212,7 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 	if result.Teams, err = c.folder().Teams(ctx, p.Dir); err != nil {
 		return result, err
 	}
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		result.SyncTS = m.Header().GeneratedAt
 		return c.desktopAt(m, w, space, &result)
 	})

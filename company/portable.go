@@ -38,7 +38,7 @@ type MigrateResult struct {
 // Migrate seals the events of older programs.
 func (c *Company) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, error) {
 	result := MigrateResult{
-		WorkspaceDir: absolute(c.given, c.dir), MigrationID: migrate.EnvelopeID, DryRun: p.DryRun, Forced: p.Force, StateRelpath: migrate.StateFile,
+		WorkspaceDir: c.Absolute(), MigrationID: migrate.EnvelopeID, DryRun: p.DryRun, Forced: p.Force, StateRelpath: migrate.StateFile,
 	}
 	report, err := migrate.Run(ctx, c.w, migrate.Options{DryRun: p.DryRun, Force: p.Force})
 	result.AlreadyApplied, result.Counts = report.Already, report.Counts

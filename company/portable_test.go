@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/lock"
@@ -88,12 +89,12 @@ func TestWorkflowsTravel(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := company.Dir{WorkspaceDir: to}
-	left, err := company.Do(t.Context(), all, (*company.Company).ListWorkflows, company.ListWorkflowsParams{Dir: in})
+	left, err := company.Do(t.Context(), all, orchestration.Operations.ListWorkflows, orchestration.ListWorkflowsParams{Dir: in})
 	if err != nil || len(left.Workflows) != 3 || len(left.Problems) > 0 {
 		t.Fatalf("%+v (%v)", left, err)
 	}
 	for _, row := range left.Workflows {
-		checked, err := company.Do(t.Context(), all, (*company.Company).CheckWorkflow, company.CheckWorkflowParams{Dir: in, WorkflowID: row.WorkflowID})
+		checked, err := company.Do(t.Context(), all, orchestration.Operations.CheckWorkflow, orchestration.CheckWorkflowParams{Dir: in, WorkflowID: row.WorkflowID})
 		if err != nil || len(checked.Issues) > 0 || slices.ContainsFunc(checked.Agents, func(c workflow.Choice) bool { return !c.Available }) {
 			t.Errorf("%s: %+v (%v)", row.WorkflowID, checked, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ac/governance/files"
-	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/workspace/checkpoint"
 )
@@ -173,17 +172,6 @@ func (c *Company) PreviewFiles(ctx context.Context, p PreviewFilesParams) (files
 		return files.Previewed{}, err
 	}
 	return s.Preview(ctx, p.ProjectID, p.wanted())
-}
-
-// FilesActor are the params that say who applies files.
-type FilesActor struct {
-	ActorID     string `json:"actor_id" is:"default=human"`
-	ActorRole   string `json:"actor_role" is:"default=human,role"`
-	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
-}
-
-func (a FilesActor) actor() policy.Actor {
-	return policy.Actor{ID: a.ActorID, Role: a.ActorRole, Team: a.ActorTeamID}
 }
 
 // ApplyFilesParams are those of artifact.apply.

@@ -99,7 +99,7 @@ func (p *ReconciliationParams) CheckFields() []fault.Issue {
 // Reconciliation compares the bills of providers with the usage of runs.
 func (c *Company) Reconciliation(ctx context.Context, p ReconciliationParams) (result snapshot.Reconciliation, err error) {
 	period, _ := periodOf(p.PeriodStart, p.PeriodEnd)
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Reconcile(snapshot.ReconciliationRequest{
 			Project: p.ProjectID, Period: period, PeriodStart: p.PeriodStart, PeriodEnd: p.PeriodEnd,
 		})

@@ -73,7 +73,7 @@ func (c *Company) olderRuns(ctx context.Context, p ReadRoomParams) (result ReadR
 	}
 	of := room.New("")
 	var changes []room.Change
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		list, err := m.RunList(snapshot.RunQuery{ProjectID: p.ProjectID, Before: clock.Nanos(at), Most: p.Limit + 1, Newest: true})
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 			}
 			rest = s.rest(c.w.Env.Clock.Since(began))
 		}
-		if rest > 0 && !pause(ctx, rest) {
+		if rest > 0 && !Pause(ctx, rest) {
 			return nil
 		}
 		select {

@@ -94,7 +94,7 @@ func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 func (k *keptRoom) look(ctx context.Context, asked roomNews) (changes []room.Change, tables snapshot.RoomTables, whole bool, err error) {
 	var rows []snapshot.MonitorRow
 	var news roomNews
-	err = k.c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = k.c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		news, tables = asked, nil
 		if err := k.heedLogs(m, &news); err != nil {
 			return err
@@ -337,7 +337,7 @@ func (k *keptRoom) keep(ctx context.Context) {
 			k.end(context.Cause(ctx))
 			return
 		}
-		if !pause(ctx, roomSettles) {
+		if !Pause(ctx, roomSettles) {
 			continue
 		}
 		if news := k.news.take(); !news.none() {
@@ -346,7 +346,7 @@ func (k *keptRoom) keep(ctx context.Context) {
 				return
 			}
 			err = k.listen(silence)
-			pause(ctx, roomPace)
+			Pause(ctx, roomPace)
 		}
 	}
 }
@@ -379,14 +379,14 @@ func (k *keptRoom) renew(ctx context.Context, news roomNews) error {
 		if err := k.behind(err); err != nil {
 			return err
 		}
-		pause(ctx, wait)
+		Pause(ctx, wait)
 		k.news.take()
 		news = roomNews{whole: true} // with what changed meanwhile
 	}
 }
 
-// pause waits, and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits, and reports whether ctx is still alive.
+func Pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true

@@ -91,7 +91,7 @@ func readLogOf(row *snapshot.MonitorRow) readLog {
 
 // follow listens to the logs and the documents of the workspace, until stop is called.
 func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
-	unfollow, err := k.c.subscribe(ctx, feed.Spec{Grown: func(project, run string) {
+	unfollow, err := k.c.Subscribe(ctx, feed.Spec{Grown: func(project, run string) {
 		k.news.add(func(n *roomNews) { n.dirty[index.RunKey{ProjectID: project, RunID: run}] = true })
 	}})
 	if err != nil {

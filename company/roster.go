@@ -146,7 +146,7 @@ type ProjectCounts struct {
 // written but the index.
 func (c *Company) CountProjects(ctx context.Context, _ Dir) ([]ProjectCounts, error) {
 	rows := []ProjectCounts{}
-	err := c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+	err := c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		projects, err := m.Projects()
 		if err != nil {
 			return err

@@ -99,7 +99,7 @@ const shownLetters = 6
 
 // RunRows lists runs for people. Nothing is written but the index.
 func (c *Company) RunRows(ctx context.Context, p RunRowsParams) (list RunRows, err error) {
-	err = c.at(ctx, index.Records, func(m *snapshot.View) error {
+	err = c.View(ctx, index.Records, func(m *snapshot.View) error {
 		list, err = c.runRows(m, p)
 		return err
 	})
@@ -258,14 +258,6 @@ func (c *Company) asFlow(row *RunRow) {
 	if at, ok := clock.Parse(*row.CreatedAt); ok {
 		row.TookS = new(max(0, end.Sub(at).Seconds()))
 	}
-}
-
-// orNil is nil for an empty text.
-func orNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // stateOf is the state of a run in one word.

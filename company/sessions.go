@@ -9,143 +9,14 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"ac/fleet"
-	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/internal/inflight"
-	"ac/runs"
-	"ac/runs/lane"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// LaunchParams are the params of session.launch.
-type LaunchParams struct {
-	Dir
-	ProjectID  string `json:"project_id" is:"id"`
-	RunID      string `json:"run_id" is:"id"`
-	SessionRef string `json:"session_ref" is:"optional"`
-	workParams
-}
-
-// workParams say what a session is to do, where, and for whom.
-type workParams struct {
-	Argv           []string          `json:"argv" is:"optional"`
-	RepoID         string            `json:"repo_id" is:"optional"`
-	WorkdirRel     string            `json:"workdir_rel" is:"optional,path"`
-	Isolation      string            `json:"isolation" is:"optional,enum=worktree|none"`
-	TaskID         string            `json:"task_id" is:"optional,id"`
-	MilestoneID    string            `json:"milestone_id" is:"optional,id"`
-	PromptText     *string           `json:"prompt_text" is:"optional,empty"`
-	Model          string            `json:"model" is:"optional"`
-	ModelProfile   string            `json:"model_profile" is:"optional"`
-	Budget         *doc.Budget       `json:"budget" is:"optional"`
-	StdinText      *string           `json:"stdin_text" is:"optional,empty"`
-	Env            map[string]string `json:"env" is:"optional,empty"`
-	LanePriority   string            `json:"lane_priority" is:"default=normal,enum=high|normal|low"`
-	WorkspaceLimit int               `json:"lane_workspace_limit" is:"optional,gt=0"`
-	ProviderLimit  int               `json:"lane_provider_limit" is:"optional,gt=0"`
-	TeamLimit      int               `json:"lane_team_limit" is:"optional,gt=0"`
-	Placement      *doc.Placement    `json:"placement" is:"optional"`
-	ActorID        string            `json:"actor_id" is:"default=human"`
-	ActorRole      string            `json:"actor_role" is:"default=human,role"`
-	ActorTeamID    string            `json:"actor_team_id" is:"optional"`
-	liveParams
-	displayParams
-}
-
-// By sets who launches.
-func (p *workParams) By(actor, role, team string) {
-	p.ActorID, p.ActorRole, p.ActorTeamID = actor, role, team
-}
-
-// CheckFields refuses what could not be executed.
-func (p *LaunchParams) CheckFields() []fault.Issue {
-	issues := p.check()
-	if p.SessionRef != "" {
-		if why := session.CheckRef(p.SessionRef); why != "" {
-			issues = append(issues, fault.Issue{Path: []any{"session_ref"}, Code: "custom", Message: why})
-		}
-	}
-	return issues
-}
-
-func (p *workParams) check() (issues []fault.Issue) {
-	issues = append(p.displayParams.check(), p.liveParams.check()...)
-	refuse := func(message string, path ...any) {
-		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: message})
-	}
-	if !runs.Local(p.WorkdirRel) {
-		refuse("must be relative and stay inside its root", "workdir_rel")
-	}
-	if p.MilestoneID != "" && p.TaskID == "" {
-		refuse("needs task_id", "milestone_id")
-	}
-	if p.Isolation != "" && p.RepoID == "" {
-		refuse("needs repo_id", "isolation")
-	}
-	for i, word := range p.Argv {
-		if strings.ContainsRune(word, 0) {
-			refuse("must not contain NUL", "argv", i)
-		}
-	}
-	return append(issues, checkEnv(p.Env)...)
-}
-
-// spec is what is to be launched.
-func (p *workParams) spec(c *Company, project, run, ref string) runs.LaunchSpec {
-	return runs.LaunchSpec{
-		ProjectID: project, RunID: run, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
-		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model, ModelProfile: p.ModelProfile,
-		Live: p.liveParams.spec(p.displayParams), Version: c.all.version, Env: p.Env, Budget: p.Budget,
-		Placement: p.Placement, Environ: c.all.launcher.Environ,
-		Actor:    policy.Actor{ID: cmp.Or(strings.TrimSpace(p.ActorID), "human"), Role: p.ActorRole, Team: p.ActorTeamID},
-		Priority: p.LanePriority, LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
-	}
-}
-
-// LaunchResult is the result of session.launch.
-type LaunchResult struct {
-	SessionRef string `json:"session_ref"`
-}
-
-// Launch starts the session of a run.
-func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, err error) {
-	ref := cmp.Or(p.SessionRef, session.LocalRef(p.RunID))
-	end := c.all.begin(launched{c.dir, ref})
-	defer func() { end(err) }()
-	spec := p.spec(c, p.ProjectID, p.RunID, ref)
-	isolate(&spec, p.Isolation)
-	starter, err := c.placedOf(&spec)
-	if err != nil {
-		return LaunchResult{}, err
-	}
-	if err = runs.Launch(ctx, c.w, c.all.admission(c.w), starter, spec); err != nil {
-		return LaunchResult{}, err
-	}
-	c.all.rememberSession(c.dir, ref)
-	return LaunchResult{SessionRef: ref}, nil
-}
-
-// isolate sets where a launch in a repository works.
-func isolate(spec *runs.LaunchSpec, isolation string) {
-	switch isolation {
-	case runs.IsolationWorktree:
-		spec.Worktree = &session.Worktree{Owner: cmp.Or(spec.TaskID, spec.RunID), Run: spec.RunID}
-	case runs.IsolationNone:
-		spec.InPlace = true
-	}
-}
-
-// rememberSession keeps that this process launched a session.
-func (cs *Host) rememberSession(dir, ref string) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	cs.launched = append(cs.launched, launched{dir, ref})
-}
 
 // Poll is a session as session.poll returns it.
 type Poll struct {
@@ -163,9 +34,9 @@ type Poll struct {
 	fleet.Whereabouts
 }
 
-// pollOf is the state of a session. Where one is that runs on another machine is known by
+// PollOf is the state of a session. Where one is that runs on another machine is known by
 // the records of its workspace.
-func pollOf(w *workspace.Workspace, r doc.Session) Poll {
+func PollOf(w *workspace.Workspace, r doc.Session) Poll {
 	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind, r.Live(), fleet.WhereaboutsOf(w, r)}
 }
 
@@ -245,7 +116,7 @@ func (cs *Host) PollSession(ctx context.Context, p SessionParams) (Poll, error) 
 		return Poll{}, err
 	}
 	record, err := session.Current(ctx, w, p.SessionRef)
-	return pollOf(w, record), err
+	return PollOf(w, record), err
 }
 
 // StopSession stops a session.
@@ -258,7 +129,7 @@ func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) 
 	if fault.Is(err, fault.NotFound) {
 		return cs.stopWorkflow(ctx, w, p.SessionRef, err)
 	}
-	return pollOf(w, record), err
+	return PollOf(w, record), err
 }
 
 // KillSession kills the agent of a session at once.
@@ -283,7 +154,7 @@ func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectRes
 	}
 	w.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers are notified of the end, too
 	return CollectResult{
-		Poll: pollOf(w, record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
+		Poll: PollOf(w, record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
 		OutputRelpaths: outputs(w, record.ProjectID, record.RunID),
 	}, nil
 }
@@ -331,7 +202,7 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 			return nil, err
 		}
 		for _, record := range found {
-			now, err := listed(ctx, w, record)
+			now, err := Listed(ctx, w, record)
 			if fault.Is(err, fault.NotFound) {
 				continue
 			}
@@ -354,7 +225,7 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 				return nil, err
 			}
 			rows = append(rows, SessionRow{
-				pollOf(w, r), dirs[i], r.StartedAtMS, r.EndedAtMS, r.Mode, r.PID, r.PIDClaimedAtMS, r.StopMarker, r.ThreadID, r.TurnID,
+				PollOf(w, r), dirs[i], r.StartedAtMS, r.EndedAtMS, r.Mode, r.PID, r.PIDClaimedAtMS, r.StopMarker, r.ThreadID, r.TurnID,
 			})
 		}
 	}
@@ -364,10 +235,10 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 	return rows, nil
 }
 
-// listed is the current state of a record for a list. If the session cannot be
+// Listed is the current state of a record for a list. If the session cannot be
 // reconciled, it returns the stored record with the reason; if it is gone
 // meanwhile, fault.NotFound.
-func listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
+func Listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
 	now, err := session.Current(ctx, w, record.Ref)
 	switch {
 	case err == nil || fault.Is(err, fault.NotFound):
@@ -394,7 +265,7 @@ func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, 
 		}
 		record, err := session.Read(w, l.ref)
 		if err == nil {
-			record, err = listed(ctx, w, record)
+			record, err = Listed(ctx, w, record)
 		}
 		if fault.Is(err, fault.NotFound) {
 			continue

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/fault"
 	"ac/internal/param"
 	"ac/internal/proc"
@@ -232,7 +233,7 @@ func TestExecuteOddWords(t *testing.T) {
 	b := newBystander(t)
 	run := b.run()
 	before := b.log(run)
-	err := param.Check(&company.ExecuteParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run, Argv: []string{"cat", "caf\xe9"}})
+	err := param.Check(&orchestration.ExecuteParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run, Argv: []string{"cat", "caf\xe9"}})
 	if !fault.Is(err, fault.InvalidParams) || b.log(run) != before {
 		t.Errorf("%v", err)
 	}

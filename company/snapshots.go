@@ -27,7 +27,7 @@ type MonitorParams struct {
 
 // Monitor takes the runs with their sessions and latest events.
 func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot.Monitor, err error) {
-	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Monitor(p.ProjectID, p.Limit)
 		return err
 	})
@@ -36,7 +36,7 @@ func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot
 
 // Usage takes the usage of runs.
 func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.Usage, err error) {
-	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Usage(p.ProjectID, p.Limit)
 		return err
 	})
@@ -65,7 +65,7 @@ type InboxResult struct {
 
 // Inbox returns the pending items, the decisions, and the requests of agents.
 func (c *Company) Inbox(ctx context.Context, p InboxParams) (result InboxResult, err error) {
-	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		if result.Inbox, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit); err == nil {
 			result.PendingInteractions, err = m.PendingInteractions(p.ProjectID)
 		}
@@ -82,7 +82,7 @@ type ResourcesParams struct {
 
 // Resources takes the workforce, its work and its cost.
 func (c *Company) Resources(ctx context.Context, p ResourcesParams) (result snapshot.Resources, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Resources(p.ProjectID)
 		return err
 	})
@@ -102,7 +102,7 @@ func (c *Company) Profile(ctx context.Context, p ProfileParams) (result snapshot
 	if err != nil {
 		return result, err
 	}
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Profile(agent, p.ProjectID)
 		return err
 	})
@@ -136,7 +136,7 @@ func (c *Company) request(asked index.Freshness) snapshot.Request {
 	return snapshot.Request{Given: c.given, Index: asked}
 }
 
-// at takes a snapshot of the workspace.
-func (c *Company) at(ctx context.Context, asked index.Freshness, take func(*snapshot.View) error) error {
-	return snapshot.At(ctx, c.w, c.all.indexOf(c.w), c.request(asked), take)
+// View takes a snapshot of the workspace.
+func (c *Company) View(ctx context.Context, asked index.Freshness, take func(*snapshot.View) error) error {
+	return snapshot.At(ctx, c.w, c.Index(), c.request(asked), take)
 }

@@ -36,7 +36,7 @@ type Today struct {
 
 // Status takes the screen that people look at first. Nothing is written but the index.
 func (c *Company) Status(ctx context.Context, p StatusParams) (s Status, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		if s.Live, err = c.runRows(m, RunRowsParams{ProjectID: p.ProjectID, Live: true}); err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (cs *Host) subscribeTranscript(ctx context.Context, p SubscribeParams) (ans
 		return answer, err
 	}
 	spec := feed.TranscriptSpec{ID: p.SubscriptionID, Workspace: c.w, Given: p.WorkspaceDir, Run: p.RunID, Since: p.SinceSeq}
-	if spec.Project, err = c.projectOf(p.ProjectID, p.RunID); err != nil {
+	if spec.Project, err = c.ProjectOf(p.ProjectID, p.RunID); err != nil {
 		return answer, err
 	}
 	answer, start, err := cs.hub.SubscribeTranscript(spec)

@@ -86,9 +86,6 @@ func (cs *Host) workerStatus() worker.Status {
 	return cs.worker.Status()
 }
 
-// NoParams are the params of methods that take none.
-type NoParams struct{}
-
 // SyncWorkerStatus returns the status of the worker.
 func (cs *Host) SyncWorkerStatus(context.Context, NoParams) (worker.Status, error) {
 	return cs.workerStatus(), nil

@@ -11,7 +11,6 @@ import (
 	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
-	"ac/internal/shape"
 	"ac/pm"
 	"ac/snapshot"
 	"ac/workspace"
@@ -58,7 +57,7 @@ func (c *Company) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResu
 // absoluteName is the path of a file of the workspace, as the caller spelled
 // the workspace.
 func (c *Company) absoluteName(name string) string {
-	return filepath.Join(absolute(c.given, c.dir), filepath.FromSlash(name))
+	return filepath.Join(c.Absolute(), filepath.FromSlash(name))
 }
 
 // PlannedSchedule is the schedule in a plan change.
@@ -82,9 +81,6 @@ func (s *PlannedSchedule) CheckFields() []fault.Issue {
 func (s *PlannedSchedule) schedule() *doc.Schedule {
 	return &doc.Schedule{PlannedStart: s.PlannedStart, PlannedEnd: s.PlannedEnd, DurationDays: s.DurationDays, DependsOnTaskIDs: s.DependsOnTaskIDs}
 }
-
-// namedText is a text param with its name.
-type namedText struct{ name, value string }
 
 func checkDates(fields ...namedText) (issues []fault.Issue) {
 	for _, f := range fields {
@@ -208,7 +204,7 @@ func (c *Company) Task(ctx context.Context, p TaskParams) (result TaskResult, er
 		return result, err
 	}
 	result = TaskResult{Frontmatter: task, Body: strings.TrimSpace(string(body)), Milestones: task.Milestones, Runs: []string{}}
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		list, err := m.RunList(snapshot.RunQuery{ProjectID: p.ProjectID, TaskID: p.TaskID, Most: taskRuns})
 		result.Runs = result.Runs[:0]
 		for i := range list.Rows {
@@ -229,18 +225,4 @@ type AddMilestoneParams struct {
 // AddMilestone adds a milestone to a task and returns its id.
 func (c *Company) AddMilestone(ctx context.Context, p AddMilestoneParams) (string, error) {
 	return pm.AddMilestone(ctx, c.w, p.ProjectID, p.TaskID, p.Milestone)
-}
-
-// checkIDs checks ids that may become paths, where no tag does.
-func checkIDs(ids ...namedText) error {
-	var issues []fault.Issue
-	for _, id := range ids {
-		if why := shape.CheckID(id.value); why != "" {
-			issues = append(issues, fault.Issue{Path: []any{id.name}, Code: "custom", Message: why})
-		}
-	}
-	if len(issues) > 0 {
-		return fault.Invalid(issues...)
-	}
-	return nil
 }

@@ -73,7 +73,7 @@ func (c *Company) console(p OneTerminal) (*terminal.Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.mayType(p.actor()); err != nil {
+	if _, err := c.mayType(p.Actor()); err != nil {
 		return nil, err
 	}
 	return hub.Find(c.dir, p.TerminalID)
@@ -101,7 +101,7 @@ func (c *Company) CreateTerminal(_ context.Context, p CreateTerminalParams) (inf
 	if err != nil {
 		return info, err
 	}
-	actor, err := c.mayType(p.actor())
+	actor, err := c.mayType(p.Actor())
 	if err != nil {
 		return info, err
 	}
@@ -449,7 +449,7 @@ func (c *Company) CloseTerminal(_ context.Context, p CloseTerminalParams) (Close
 	if err != nil {
 		return CloseTerminalResult{}, err
 	}
-	actor, err := c.mayType(p.actor())
+	actor, err := c.mayType(p.Actor())
 	if err != nil {
 		return CloseTerminalResult{}, err
 	}

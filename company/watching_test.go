@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/feed"
 )
 
@@ -17,14 +18,14 @@ func TestWatchTellsTheEnd(t *testing.T) {
 		b.must("run.discard", `{"workspace_dir":"DIR","project_id":"PROJECT","run_id":"`+run+`"}`)
 	}
 	watched := func(run string, settled func()) (told []int64) {
-		p := company.WatchRunParams{
-			NamedRunParams: company.NamedRunParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run}, Settled: settled,
+		p := orchestration.WatchRunParams{
+			NamedRunParams: orchestration.NamedRunParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run}, Settled: settled,
 			Told: func(n feed.TranscriptNotification) error {
 				told = append(told, n.Seq)
 				return nil
 			},
 		}
-		if _, err := company.Do(t.Context(), b.all, (*company.Company).WatchRun, p); err != nil && t.Context().Err() == nil {
+		if _, err := company.Do(t.Context(), b.all, orchestration.Operations.WatchRun, p); err != nil && t.Context().Err() == nil {
 			t.Error(err)
 		}
 		return told

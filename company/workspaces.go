@@ -15,11 +15,6 @@ import (
 	"ac/workspace/validate"
 )
 
-// OK is the result of operations without other results.
-type OK struct {
-	OK bool `json:"ok"`
-}
-
 // InitParams are the params of workspace.init.
 type InitParams struct {
 	Dir
@@ -29,13 +24,6 @@ type InitParams struct {
 
 // CheckFields refuses a blank name.
 func (p *InitParams) CheckFields() []fault.Issue { return notBlank("company_name", p.CompanyName) }
-
-func notBlank(field, value string) []fault.Issue {
-	if strings.TrimSpace(value) == "" {
-		return []fault.Issue{{Path: []any{field}, Code: "custom", Message: "must not be blank"}}
-	}
-	return nil
-}
 
 // Init makes a folder a workspace.
 func (c *Folder) Init(ctx context.Context, p InitParams) (OK, error) {
@@ -101,7 +89,7 @@ func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 		return result, err
 	}
 	inflight.Leave(ctx) // the rest only reads
-	err = in.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+	err = in.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result.Projects, err = m.Projects()
 		return err
 	})

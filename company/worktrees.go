@@ -38,7 +38,7 @@ func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams
 		return result, err
 	}
 	order := worktree.CleanUp{
-		Workspace: w, Machine: machine, Environ: os.Environ(), Dir: absolute(c.given, c.dir),
+		Workspace: w, Machine: machine, Environ: os.Environ(), Dir: c.Absolute(),
 		ProjectID: p.ProjectID, MaxAge: p.MaxAgeHours, DryRun: p.DryRun,
 		Live: func(project, run string) bool { return session.RunAlive(w, project, run) },
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/terminal"
@@ -143,9 +143,9 @@ func (s *answering) inLine(ctx context.Context, r interaction.Record) error {
 
 // next is the oldest request that is open and was not kept for later, nil for none.
 func (s *answering) next(ctx context.Context) (*interaction.Record, error) {
-	p := company.ListInteractionsParams{ProjectID: s.on.project, RunID: s.on.run, State: interaction.Open, Limit: 500}
+	p := orchestration.ListInteractionsParams{ProjectID: s.on.project, RunID: s.on.run, State: interaction.Open, Limit: 500}
 	p.WorkspaceDir = s.on.dir
-	found, err := ask(ctx, s.a, (*company.Company).ListInteractions, p)
+	found, err := ask(ctx, s.a, orchestration.Operations.ListInteractions, p)
 	for i := range found.Interactions {
 		if r := &found.Interactions[i]; r.State == interaction.Open && !s.kept[r.InteractionID] {
 			return r, err
@@ -156,22 +156,22 @@ func (s *answering) next(ctx context.Context) (*interaction.Record, error) {
 
 // now is a request as it stands.
 func (s *answering) now(ctx context.Context, r interaction.Record) (interaction.Record, error) {
-	p := company.InteractionParams{ProjectID: r.ProjectID, RunID: r.RunID, InteractionID: r.InteractionID}
+	p := orchestration.InteractionParams{ProjectID: r.ProjectID, RunID: r.RunID, InteractionID: r.InteractionID}
 	p.WorkspaceDir = s.on.dir
-	return ask(ctx, s.a, (*company.Company).Interaction, p)
+	return ask(ctx, s.a, orchestration.Operations.Interaction, p)
 }
 
 // one shows a request and passes the answer on. It reports whether the next one is to be
 // asked.
 func (s *answering) one(ctx context.Context, r interaction.Record) (goesOn bool, err error) {
 	s.show(r, workspace.SystemEnv().Clock.Now())
-	p := company.RespondParams{InteractionID: r.InteractionID}
+	p := orchestration.RespondParams{InteractionID: r.InteractionID}
 	p.Act(s.on.dir, r.ProjectID, r.RunID, s.on.actor, s.on.role, s.on.team)
 	decided, goesOn, err := s.decide(ctx, r, &p)
 	if err != nil || !decided {
 		return goesOn, err
 	}
-	done, err := ask(ctx, s.a, (*company.Company).Respond, p)
+	done, err := ask(ctx, s.a, orchestration.Operations.Respond, p)
 	switch {
 	case fault.Is(err, fault.InteractionClosed):
 		return true, s.tellOther(ctx, r)
@@ -260,7 +260,7 @@ func (s *answering) line(ctx context.Context, r interaction.Record, prompt strin
 }
 
 // decide asks for the answer that a kind of request takes.
-func (s *answering) decide(ctx context.Context, r interaction.Record, p *company.RespondParams) (decided, goesOn bool, err error) {
+func (s *answering) decide(ctx context.Context, r interaction.Record, p *orchestration.RespondParams) (decided, goesOn bool, err error) {
 	switch r.Kind {
 	case interaction.Question:
 		return s.choose(ctx, r, p)
@@ -303,7 +303,7 @@ func (s *answering) decide(ctx context.Context, r interaction.Record, p *company
 }
 
 // choose asks for the answers to questions.
-func (s *answering) choose(ctx context.Context, r interaction.Record, p *company.RespondParams) (decided, goesOn bool, err error) {
+func (s *answering) choose(ctx context.Context, r interaction.Record, p *orchestration.RespondParams) (decided, goesOn bool, err error) {
 	p.Answers = map[string][]string{}
 	for _, q := range r.Questions {
 		var b strings.Builder
@@ -360,7 +360,7 @@ func chosenOf(q interaction.QuestionPart, line string) (chosen []string) {
 }
 
 // write asks for lines up to an empty one.
-func (s *answering) write(ctx context.Context, r interaction.Record, p *company.RespondParams) (decided, goesOn bool, err error) {
+func (s *answering) write(ctx context.Context, r interaction.Record, p *orchestration.RespondParams) (decided, goesOn bool, err error) {
 	var text []string
 	for prompt := "Lines up to an empty one, [k]eep for later, [q]uit:\n> "; ; prompt = "> " {
 		line, decided, goesOn, err := s.line(ctx, r, prompt)

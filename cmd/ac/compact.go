@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/orchestration"
 )
 
 func runCompactCommand(a *app) *cobra.Command {
 	var on onRun
-	var p company.CompactParams
+	var p orchestration.CompactParams
 	cmd := &cobra.Command{
 		Use: "run:compact <dir> <run>", Short: "Make the conversation of a run's agent smaller", Args: args("dir", "run"),
 		Long: `Make the conversation of a run's agent smaller, after its turn and what waits before.
@@ -24,7 +24,7 @@ conversation begins with. The run may be "last".`,
 				return err
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			done, err := ask(cmd.Context(), a, (*company.Company).Compact, p)
+			done, err := ask(cmd.Context(), a, orchestration.Operations.Compact, p)
 			if err != nil {
 				return err
 			}

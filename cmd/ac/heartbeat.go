@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 )
 
 func heartbeatStatusCommand(a *app) *cobra.Command {
@@ -19,13 +20,13 @@ func heartbeatStatusCommand(a *app) *cobra.Command {
 		Example: "  ac heartbeat:status ./acme",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return printJSON(cmd.Context(), a, (*company.Company).HeartbeatStatus, company.Dir{WorkspaceDir: given[0]})
+			return printJSON(cmd.Context(), a, orchestration.Operations.HeartbeatStatus, company.Dir{WorkspaceDir: given[0]})
 		},
 	}
 }
 
 func heartbeatTickCommand(a *app) *cobra.Command {
-	var p company.TickParams
+	var p orchestration.TickParams
 	cmd := &cobra.Command{
 		Use: "heartbeat:tick <dir>", Short: "Wake the workers who have something to do",
 		Long: `Carry out one tick of the heartbeat and print its summary as JSON: the result of
@@ -34,7 +35,7 @@ evaluates later answers. With --dry-run no worker is woken.`,
 		Example: "  ac heartbeat:tick ./acme --dry-run\n  ac heartbeat:tick ./acme --reason 'after the deploy'",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.Context(), a, (*company.Company).Tick, p)
+			return printJSON(cmd.Context(), a, orchestration.Operations.Tick, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -44,7 +45,7 @@ evaluates later answers. With --dry-run no worker is woken.`,
 }
 
 func heartbeatConfigCommand(a *app) *cobra.Command {
-	var p company.SetHeartbeatConfigParams
+	var p orchestration.SetHeartbeatConfigParams
 	cmd := &cobra.Command{
 		Use: "heartbeat:config <dir>", Short: "Show or change the config of the heartbeat",
 		Long: `Print the config of the heartbeat as JSON. Options change it first; values without an
@@ -56,9 +57,9 @@ option stay as they are.`,
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
 		if !numbers() {
-			return printJSON(cmd.Context(), a, (*company.Company).HeartbeatConfig, p.Dir)
+			return printJSON(cmd.Context(), a, orchestration.Operations.HeartbeatConfig, p.Dir)
 		}
-		return printJSON(cmd.Context(), a, (*company.Company).SetHeartbeatConfig, p)
+		return printJSON(cmd.Context(), a, orchestration.Operations.SetHeartbeatConfig, p)
 	}
 	return cmd
 }
@@ -101,7 +102,7 @@ func heartbeatSwitch(a *app, name, short, long string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return printJSON(cmd.Context(), a, (*company.Company).SetHeartbeatConfig, company.SetHeartbeatConfigParams{Dir: company.Dir{WorkspaceDir: given[0]}, Enabled: &on})
+			return printJSON(cmd.Context(), a, orchestration.Operations.SetHeartbeatConfig, orchestration.SetHeartbeatConfigParams{Dir: company.Dir{WorkspaceDir: given[0]}, Enabled: &on})
 		},
 	}
 }

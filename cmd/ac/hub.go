@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/fleet"
 	"ac/runs/session"
 )
@@ -30,7 +31,7 @@ does not run. With --json the result is that of hub.status.`,
 		Example: "  ac hub:status ./acme\n  ac hub:status ./acme --json",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			status, err := ask(cmd.Context(), a, (*company.Company).HubStatus, p)
+			status, err := ask(cmd.Context(), a, orchestration.Operations.HubStatus, p)
 			if err != nil {
 				return err
 			}
@@ -91,7 +92,7 @@ func hubStopCommand(a *app) *cobra.Command {
 the next hub follows them. Exit status 3 when it does not run.`,
 		Example: "  ac hub:stop ./acme",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			stopped, err := ask(cmd.Context(), a, (*company.Company).StopHub, company.StopHubParams{Dir: company.Dir{WorkspaceDir: given[0]}})
+			stopped, err := ask(cmd.Context(), a, orchestration.Operations.StopHub, orchestration.StopHubParams{Dir: company.Dir{WorkspaceDir: given[0]}})
 			if err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ the next hub follows them. Exit status 3 when it does not run.`,
 }
 
 func hubConfigCommand(a *app) *cobra.Command {
-	var p company.HubConfigParams
+	var p orchestration.HubConfigParams
 	by := onRun{}
 	cmd := &cobra.Command{
 		Use: "hub:config <dir> [key=value...]", Short: "Show or change the settings of the hub", Args: cobra.MinimumNArgs(1),
@@ -124,7 +125,7 @@ durations are numbers of their unit, or such as 20s. A running hub takes them at
 				}
 			}
 			p.ActorID, p.ActorRole, p.ActorTeamID = by.actor, by.role, by.team
-			return printJSON(cmd.Context(), a, (*company.Company).ConfigureHub, p)
+			return printJSON(cmd.Context(), a, orchestration.Operations.ConfigureHub, p)
 		},
 	}
 	by.actorFlags(cmd)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/clock"
 	"ac/internal/terminal"
 	"ac/runs/interaction"
@@ -18,7 +18,7 @@ import (
 )
 
 func interactionListCommand(a *app) *cobra.Command {
-	p := company.ListInteractionsParams{State: snapshot.InteractionsOpen}
+	p := orchestration.ListInteractionsParams{State: snapshot.InteractionsOpen}
 	all, asJSON := false, false
 	cmd := &cobra.Command{
 		Use: "interaction:list <dir>", Short: "List the requests of agents that wait for an answer", Args: args("dir"),
@@ -33,7 +33,7 @@ With --json the result is that of interaction.list.`,
 			if all {
 				p.State = snapshot.InteractionsAll
 			}
-			found, err := ask(cmd.Context(), a, (*company.Company).ListInteractions, p)
+			found, err := ask(cmd.Context(), a, orchestration.Operations.ListInteractions, p)
 			if err != nil {
 				return err
 			}

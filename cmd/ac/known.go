@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/governance/files"
 	"ac/governance/needs"
 	"ac/runs"
@@ -63,8 +64,8 @@ func (c *call) known(kind string) ([]candidate, error) {
 		p := company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: c.dir}}
 		return listed(c, (*company.Host).ListSessions, p, func(r company.SessionRow) candidate { return candidate{id: r.SessionRef, line: r.Status} })
 	case kindInteraction:
-		p := company.ListInteractionsParams{Dir: c.dirParam(), ProjectID: c.project, State: "all", Limit: mostInteractions}
-		list, err := company.Do(c.ctx, c.all, (*company.Company).ListInteractions, p)
+		p := orchestration.ListInteractionsParams{Dir: c.dirParam(), ProjectID: c.project, State: "all", Limit: mostInteractions}
+		list, err := company.Do(c.ctx, c.all, orchestration.Operations.ListInteractions, p)
 		return candidates(list.Interactions, func(r interaction.Record) candidate { return candidate{id: r.InteractionID, line: r.Title} }), err
 	case kindNeed:
 		open, err := c.knownNeeds("open", nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/workspace/doc"
 )
 
@@ -64,7 +65,7 @@ func (l *liveFlags) add(flags *pflag.FlagSet) {
 }
 
 func runLaunchCommand(a *app) *cobra.Command {
-	var p company.StartRunParams
+	var p orchestration.StartRunParams
 	var live liveFlags
 	var run string
 	by := onRun{}
@@ -103,17 +104,17 @@ run:answer.`,
 				return err
 			}
 			if run == "" {
-				made, err := ask(cmd.Context(), a, (*company.Company).StartRun, p)
+				made, err := ask(cmd.Context(), a, orchestration.Operations.StartRun, p)
 				if err != nil {
 					return err
 				}
 				return a.launched(cmd, p, made, by, live.noWatch)
 			}
-			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p.LaunchOf(run))
+			launched, err := ask(cmd.Context(), a, orchestration.Operations.Launch, p.LaunchOf(run))
 			if err != nil {
 				return err
 			}
-			return a.launched(cmd, p, company.StartRunResult{RunID: run, SessionRef: launched.SessionRef}, by, live.noWatch)
+			return a.launched(cmd, p, orchestration.StartRunResult{RunID: run, SessionRef: launched.SessionRef}, by, live.noWatch)
 		},
 	}
 	flags := cmd.Flags()
@@ -133,7 +134,7 @@ run:answer.`,
 }
 
 // launched prints the ids of a launch, or shows what it does.
-func (a *app) launched(cmd *cobra.Command, p company.StartRunParams, made company.StartRunResult, by onRun, noWatch bool) error {
+func (a *app) launched(cmd *cobra.Command, p orchestration.StartRunParams, made orchestration.StartRunResult, by onRun, noWatch bool) error {
 	switch {
 	case by.asJSON:
 		return a.printJSON(made)
@@ -164,7 +165,7 @@ func (a *app) providerOf(cmd *cobra.Command, dir, agent string) (provider string
 
 func runRetryCommand(a *app) *cobra.Command {
 	var on onRun
-	var p company.RetryRunParams
+	var p orchestration.RetryRunParams
 	var prompt string
 	cmd := &cobra.Command{
 		Use: "run:retry <dir> <run>", Short: "Start a run like one that is over", Args: args("dir", "run"),
@@ -180,7 +181,7 @@ were not kept. The run may be "last". Prints the ids as JSON, with --dry-run the
 				p.PromptText = &prompt
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			made, err := ask(cmd.Context(), a, (*company.Company).RetryRun, p)
+			made, err := ask(cmd.Context(), a, orchestration.Operations.RetryRun, p)
 			if err != nil {
 				return err
 			}
@@ -202,7 +203,7 @@ were not kept. The run may be "last". Prints the ids as JSON, with --dry-run the
 
 func runContinueCommand(a *app) *cobra.Command {
 	var on onRun
-	var p company.ContinueParams
+	var p orchestration.ContinueParams
 	var live liveFlags
 	cmd := &cobra.Command{
 		Use: "run:continue <dir> <run> [prompt]", Short: "Continue a run that is over", Args: cobra.RangeArgs(2, 3),
@@ -229,7 +230,7 @@ is given.`,
 			if p.Placement, err = live.placement(cmd.Flags()); err != nil {
 				return err
 			}
-			gone, err := ask(cmd.Context(), a, (*company.Company).Continue, p)
+			gone, err := ask(cmd.Context(), a, orchestration.Operations.Continue, p)
 			if err != nil {
 				return err
 			}

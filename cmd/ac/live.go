@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/fault"
 	"ac/workspace/doc"
 )
@@ -80,7 +81,7 @@ func (a *app) saidText(given []string) (string, error) {
 
 func runSteerCommand(a *app) *cobra.Command {
 	var on onRun
-	var p company.SteerParams
+	var p orchestration.SteerParams
 	interrupt, after := false, false
 	cmd := &cobra.Command{
 		Use: "run:steer <dir> <run> [text]", Short: "Send a message to the agent of a run", Args: cobra.RangeArgs(2, 3),
@@ -101,7 +102,7 @@ may be "last".`,
 				p.Mode = "after_turn"
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			said, err := ask(cmd.Context(), a, (*company.Company).Steer, p)
+			said, err := ask(cmd.Context(), a, orchestration.Operations.Steer, p)
 			if err != nil {
 				return err
 			}
@@ -123,7 +124,7 @@ may be "last".`,
 
 func runInterruptCommand(a *app) *cobra.Command {
 	var on onRun
-	var p company.InterruptParams
+	var p orchestration.InterruptParams
 	cmd := &cobra.Command{
 		Use: "run:interrupt <dir> <run>", Short: "Stop the turn of a run", Args: args("dir", "run"),
 		Long:    "Stop the turn of a run. A session that is kept open continues. The run may be \"last\".",
@@ -133,7 +134,7 @@ func runInterruptCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			done, err := ask(cmd.Context(), a, (*company.Company).Interrupt, p)
+			done, err := ask(cmd.Context(), a, orchestration.Operations.Interrupt, p)
 			if err != nil {
 				return err
 			}
@@ -164,9 +165,9 @@ before the existing ones, or replace them with --clear.`,
 			if err := on.find(cmd.Context(), a, given); err != nil {
 				return err
 			}
-			var get company.RunPolicyParams
+			var get orchestration.RunPolicyParams
 			get.WorkspaceDir, get.ProjectID, get.RunID = on.dir, on.project, on.run
-			now, err := ask(cmd.Context(), a, (*company.Company).RunPolicy, get)
+			now, err := ask(cmd.Context(), a, orchestration.Operations.RunPolicy, get)
 			if err != nil {
 				return err
 			}
@@ -175,7 +176,7 @@ before the existing ones, or replace them with --clear.`,
 				return err
 			}
 			if mode != "" || level != "" || len(added) > 0 || empty {
-				var p company.SetRunPolicyParams
+				var p orchestration.SetRunPolicyParams
 				p.WorkspaceDir, p.ProjectID, p.RunID = on.dir, on.project, on.run
 				p.ActorID, p.ActorRole, p.ActorTeamID = on.actor, on.role, on.team
 				p.Mode, p.PermissionLevel = doc.Mode(mode), doc.Level(level)
@@ -185,7 +186,7 @@ before the existing ones, or replace them with --clear.`,
 					}
 					p.Rules = added
 				}
-				set, err := ask(cmd.Context(), a, (*company.Company).SetRunPolicy, p)
+				set, err := ask(cmd.Context(), a, orchestration.Operations.SetRunPolicy, p)
 				if err != nil {
 					return err
 				}
@@ -236,7 +237,7 @@ func (a *app) printPolicy(p doc.RunPolicy) {
 
 func runAnswerCommand(a *app) *cobra.Command {
 	var on onRun
-	var p company.RespondParams
+	var p orchestration.RespondParams
 	var text string
 	var answers []string
 	allow, deny, session, watch := false, false, false, false
@@ -287,7 +288,7 @@ or of the whole workspace. If somebody else answers meanwhile, it says who and g
 				p.Answers[question] = append(p.Answers[question], value)
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			done, err := ask(cmd.Context(), a, (*company.Company).Respond, p)
+			done, err := ask(cmd.Context(), a, orchestration.Operations.Respond, p)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/governance/needs"
 	"ac/internal/fault"
 	"ac/runs/interaction"
@@ -115,7 +116,7 @@ func (c *call) answer(n needs.Need, words string) doneRow {
 		short := shortID(n.Ref())
 		return failedRow(n.Ref(), n.Kind, fault.New(fault.Unsupported, "%s asks nothing; decide with: ac approve %s, or ac deny %s", short, short, short))
 	}
-	record, err := company.Do(c.ctx, c.all, (*company.Company).Interaction, company.InteractionParams{
+	record, err := company.Do(c.ctx, c.all, orchestration.Operations.Interaction, orchestration.InteractionParams{
 		Dir: c.dirParam(), ProjectID: n.ProjectID, RunID: n.RunID, InteractionID: n.Ref(),
 	})
 	if err != nil {
@@ -126,7 +127,7 @@ func (c *call) answer(n needs.Need, words string) doneRow {
 		return failedRow(n.Ref(), n.Kind, err)
 	}
 	p.Act(c.dir, n.ProjectID, n.RunID, c.actor, c.role, c.team)
-	result, err := company.Do(c.ctx, c.all, (*company.Company).Respond, p)
+	result, err := company.Do(c.ctx, c.all, orchestration.Operations.Respond, p)
 	if err != nil {
 		return failedRow(n.Ref(), n.Kind, err)
 	}
@@ -135,7 +136,7 @@ func (c *call) answer(n needs.Need, words string) doneRow {
 }
 
 // respondTo makes the answer of words to what is asked.
-func respondTo(r *interaction.Record, words string) (p company.RespondParams, err error) {
+func respondTo(r *interaction.Record, words string) (p orchestration.RespondParams, err error) {
 	p.InteractionID = r.InteractionID
 	first, rest, _ := strings.Cut(words, " ")
 	switch r.Kind {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/governance"
 	"ac/governance/needs"
 	"ac/governance/policy"
@@ -166,7 +167,7 @@ func (c *call) carryOut(d decision, seen company.NeedResult) (doneRow, error) {
 		word = "approved"
 	}
 	if seen.Group == needs.GroupAsks {
-		p := company.RespondParams{InteractionID: seen.Ref(), Decision: interaction.Deny}
+		p := orchestration.RespondParams{InteractionID: seen.Ref(), Decision: interaction.Deny}
 		p.Act(c.dir, seen.ProjectID, seen.RunID, c.actor, c.role, c.team)
 		if d.approve {
 			p.Decision, p.Note, word = interaction.Allow, d.note, "allowed"
@@ -176,7 +177,7 @@ func (c *call) carryOut(d decision, seen company.NeedResult) (doneRow, error) {
 		if d.session {
 			p.Scope = interaction.Session
 		}
-		result, err := company.Do(c.ctx, c.all, (*company.Company).Respond, p)
+		result, err := company.Do(c.ctx, c.all, orchestration.Operations.Respond, p)
 		row.Result = result
 		row.text = fmt.Sprintf("%s %s  %s", word, shortID(seen.Ref()), seen.Title)
 		return row, err

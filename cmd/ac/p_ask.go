@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/terminal"
 	"ac/runs/interaction"
 )
@@ -89,7 +90,7 @@ func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 		}
 		p := answerOf(i, strings.TrimSpace(text))
 		p.Act(q.dir, q.project, q.run, q.actor, q.role, q.team)
-		if _, err := company.Do(ctx, q.all, (*company.Company).Respond, p); err != nil && ctx.Err() == nil {
+		if _, err := company.Do(ctx, q.all, orchestration.Operations.Respond, p); err != nil && ctx.Err() == nil {
 			fmt.Fprintf(q.stderr, "ERROR: %s\n", oneLine(err.Error()))
 		}
 	case <-ctx.Done():
@@ -109,7 +110,7 @@ func (q *asker) choices(i *interaction.Record) string {
 }
 
 // answerOf is the answer that a line is.
-func answerOf(i *interaction.Record, line string) (p company.RespondParams) {
+func answerOf(i *interaction.Record, line string) (p orchestration.RespondParams) {
 	p.InteractionID = i.InteractionID
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(i.Options) {
 		p.OptionID = i.Options[n-1].OptionID

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/feed"
 	"ac/internal/terminal"
 	"ac/runs"
@@ -61,26 +62,26 @@ func (c *call) goOn(row *company.RunRow, text string) error {
 }
 
 // continuation is to go on with a run by saying something.
-func (c *call) continuation(row *company.RunRow, text string) (p company.ContinueParams) {
+func (c *call) continuation(row *company.RunRow, text string) (p orchestration.ContinueParams) {
 	p.Act(c.dir, row.ProjectID, row.RunID, c.actor, c.role, c.team)
 	p.PromptText, p.Resume, p.LanePriority = &text, runs.ResumeAuto, "normal"
 	return p
 }
 
 // continued carries out a continuation, and follows it unless it is detached.
-func (c *call) continued(row *company.RunRow, p company.ContinueParams, detach bool) error {
-	before, err := company.Do(c.ctx, c.all, (*company.Company).Transcript, company.TranscriptParams{
+func (c *call) continued(row *company.RunRow, p orchestration.ContinueParams, detach bool) error {
+	before, err := company.Do(c.ctx, c.all, orchestration.Operations.Transcript, orchestration.TranscriptParams{
 		Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Tail: 1,
 	})
 	if err != nil {
 		return err
 	}
-	gone, err := company.Do(c.ctx, c.all, (*company.Company).Continue, p)
+	gone, err := company.Do(c.ctx, c.all, orchestration.Operations.Continue, p)
 	switch {
 	case err != nil:
 		return err
 	case detach:
-		return c.detached(&company.RunRow{ProjectID: row.ProjectID, AgentID: row.AgentID}, company.StartRunResult{RunID: row.RunID, SessionRef: gone.SessionRef})
+		return c.detached(&company.RunRow{ProjectID: row.ProjectID, AgentID: row.AgentID}, orchestration.StartRunResult{RunID: row.RunID, SessionRef: gone.SessionRef})
 	case !c.readsTerminal() || !c.onTerminal():
 		return c.untilIdle(row, before.HeadSeq, before.Turn)
 	}
@@ -97,8 +98,8 @@ func (c *call) untilIdle(row *company.RunRow, from int64, turn int) error {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
 	idle, settled := false, false // of the delivery, which calls both functions
-	result, err := company.Do(ctx, c.all, (*company.Company).WatchRun, company.WatchRunParams{
-		NamedRunParams: company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}, Since: &from,
+	result, err := company.Do(ctx, c.all, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
+		NamedRunParams: orchestration.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}, Since: &from,
 		Settled: func() {
 			if settled = true; idle { // it was done before it was watched
 				cancel(errIdle)
@@ -202,8 +203,8 @@ func (t *attachment) show(ctx context.Context, since int64) (string, error) {
 		return t.shown(ctx, t.row, since, tail, out, out)
 	}
 	live := newLiveText(out, func(string) string { return "/allow or /deny" }, false)
-	named := company.NamedRunParams{Dir: t.dirParam(), ProjectID: t.row.ProjectID, RunID: t.row.RunID}
-	result, err := company.Do(ctx, t.all, (*company.Company).WatchRun, company.WatchRunParams{
+	named := orchestration.NamedRunParams{Dir: t.dirParam(), ProjectID: t.row.ProjectID, RunID: t.row.RunID}
+	result, err := company.Do(ctx, t.all, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
 		NamedRunParams: named, Since: &since, Tail: tail, Told: func(n feed.TranscriptNotification) error {
 			if n.Item != nil && n.Item.Interaction != nil {
 				t.keep(n.Item.Interaction)
@@ -281,15 +282,15 @@ func (t *attachment) answer(ctx context.Context, asked *interaction.Record, line
 	}
 	p := answerOf(asked, line)
 	p.Act(t.dir, t.row.ProjectID, t.row.RunID, t.actor, t.role, t.team)
-	_, err := company.Do(ctx, t.all, (*company.Company).Respond, p)
+	_, err := company.Do(ctx, t.all, orchestration.Operations.Respond, p)
 	return err
 }
 
 // interrupt ends the turn under way.
 func (t *attachment) interrupt(ctx context.Context) (string, error) {
-	var p company.InterruptParams
+	var p orchestration.InterruptParams
 	p.Act(t.dir, t.row.ProjectID, t.row.RunID, t.actor, t.role, t.team)
-	done, err := company.Do(ctx, t.all, (*company.Company).Interrupt, p)
+	done, err := company.Do(ctx, t.all, orchestration.Operations.Interrupt, p)
 	return fmt.Sprintf("interrupted turn %d", done.Turn), err
 }
 
@@ -303,12 +304,12 @@ func (c *call) steer(ctx context.Context, row *company.RunRow, text string, inte
 }
 
 func (c *call) steered(ctx context.Context, row *company.RunRow, text string, interrupts bool) (session.SteerResult, error) {
-	p := company.SteerParams{Text: text, Mode: session.ModeNextTurn}
+	p := orchestration.SteerParams{Text: text, Mode: session.ModeNextTurn}
 	if interrupts {
 		p.Mode = session.ModeInterrupt
 	}
 	p.Act(c.dir, row.ProjectID, row.RunID, c.actor, c.role, c.team)
-	return company.Do(ctx, c.all, (*company.Company).Steer, p)
+	return company.Do(ctx, c.all, orchestration.Operations.Steer, p)
 }
 
 // arrival is how a text arrives, in words.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 )
 
 func discardCommand(a *app) *cobra.Command {
@@ -48,7 +49,7 @@ func (c *call) discardRun(row *company.RunRow) doneRow {
 
 // discardNew discards a run.
 func (c *call) discardNew(row *company.RunRow) doneRow {
-	result, err := company.Do(c.ctx, c.all, (*company.Company).DiscardRun, company.DiscardRunParams{
+	result, err := company.Do(c.ctx, c.all, orchestration.Operations.DiscardRun, orchestration.DiscardRunParams{
 		Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, ActorID: c.actor, ActorRole: c.role,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/feed"
 	"ac/internal/proc"
 	"ac/internal/terminal"
@@ -23,16 +24,16 @@ import (
 )
 
 // startAndFollow starts a run, and follows it unless it is detached.
-func (c *call) startAndFollow(p company.StartRunParams, o *runFlags) error {
-	return c.begin(o, func(dry bool) (company.StartRunResult, error) {
+func (c *call) startAndFollow(p orchestration.StartRunParams, o *runFlags) error {
+	return c.begin(o, func(dry bool) (orchestration.StartRunResult, error) {
 		p.DryRun = dry
-		return company.Do(c.ctx, c.all, (*company.Company).StartRun, p)
+		return company.Do(c.ctx, c.all, orchestration.Operations.StartRun, p)
 	}, p.Isolation == runs.IsolationWorktree)
 }
 
 // begin starts a run that is in a worktree or not, says what is not in that, and follows
 // the run unless it is detached.
-func (c *call) begin(o *runFlags, start func(dry bool) (company.StartRunResult, error), worktree bool) error {
+func (c *call) begin(o *runFlags, start func(dry bool) (orchestration.StartRunResult, error), worktree bool) error {
 	if worktree {
 		planned, err := start(true)
 		if err != nil {
@@ -78,7 +79,7 @@ type detachedRun struct {
 }
 
 // detached prints the id of a run that has started. One that failed to is an error.
-func (c *call) detached(row *company.RunRow, made company.StartRunResult) error {
+func (c *call) detached(row *company.RunRow, made orchestration.StartRunResult) error {
 	if row.Status == doc.StatusFailed && row.ExitCode == nil && row.Signal == nil {
 		return fmt.Errorf("run %s did not start: %s", shortID(row.RunID), orEmpty(row.Error))
 	}
@@ -140,8 +141,8 @@ func (f *follower) follow(signals <-chan os.Signal) error {
 }
 
 // named is the run as watches want it.
-func (f *follower) named() company.NamedRunParams {
-	return company.NamedRunParams{Dir: f.dirParam(), ProjectID: f.row.ProjectID, RunID: f.row.RunID}
+func (f *follower) named() orchestration.NamedRunParams {
+	return orchestration.NamedRunParams{Dir: f.dirParam(), ProjectID: f.row.ProjectID, RunID: f.row.RunID}
 }
 
 // stream passes on what the run prints or does, until it is over.
@@ -151,7 +152,7 @@ func (f *follower) stream(ctx context.Context) error {
 		if f.asJSON {
 			told = func(stream string, chunk []byte) error { return f.printLine(streamedChunk{stream, string(chunk)}) }
 		}
-		_, err := company.Do(ctx, f.all, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: f.named(), Told: told})
+		_, err := company.Do(ctx, f.all, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: f.named(), Told: told})
 		return err
 	}
 	shown := func(feed.TranscriptNotification) error { return nil }
@@ -166,7 +167,7 @@ func (f *follower) stream(ctx context.Context) error {
 		f.asks = f.newAsker(f.row.ProjectID, f.row.RunID)
 		defer f.asks.close()
 	}
-	_, err := company.Do(ctx, f.all, (*company.Company).WatchRun, company.WatchRunParams{
+	_, err := company.Do(ctx, f.all, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
 		NamedRunParams: f.named(), Since: new(int64(0)), Told: func(n feed.TranscriptNotification) error {
 			err := shown(n)
 			f.question(n)
@@ -238,7 +239,7 @@ func (f *follower) ended(stopped os.Signal) error {
 
 // lastMessage prints the agent's last message.
 func (f *follower) lastMessage() error {
-	text, err := company.Do(f.ctx, f.all, (*company.Company).LastMessage, f.named())
+	text, err := company.Do(f.ctx, f.all, orchestration.Operations.LastMessage, f.named())
 	if err == nil && text != "" {
 		_, err = fmt.Fprintln(f.stdout, strings.TrimRight(text, "\n"))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/feed"
 )
 
@@ -64,7 +65,7 @@ transcript.notification, else run_id, stream and data.`,
 
 // printLog prints the log of a run and reports whether there was any.
 func (c *call) printLog(ctx context.Context, row *company.RunRow, o logsOptions) (printed bool, err error) {
-	named := company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
+	named := orchestration.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
 	out, errs := newLastLines(c.stdout, o.lines), newLastLines(c.stderr, o.lines)
 	settled := func() {
 		out.passOn()
@@ -72,11 +73,11 @@ func (c *call) printLog(ctx context.Context, row *company.RunRow, o logsOptions)
 	}
 	if row.Spoken && !o.raw && !o.stderr {
 		live := newLiveText(out, runAnswer(c.dir, row.RunID), false)
-		p := company.WatchRunParams{NamedRunParams: named, Since: new(int64(0)), NoFollow: !o.follow, Settled: settled, Told: live.take}
+		p := orchestration.WatchRunParams{NamedRunParams: named, Since: new(int64(0)), NoFollow: !o.follow, Settled: settled, Told: live.take}
 		if c.asJSON {
 			p.Told = func(n feed.TranscriptNotification) error { return c.printLine(n) }
 		}
-		_, err = company.Do(ctx, c.all, (*company.Company).WatchRun, p)
+		_, err = company.Do(ctx, c.all, orchestration.Operations.WatchRun, p)
 		settled() // also where the watch ended before
 		return c.asJSON || out.written, errors.Join(err, out.err)
 	}
@@ -95,7 +96,7 @@ func (c *call) printLog(ctx context.Context, row *company.RunRow, o logsOptions)
 		_, err := out.Write(chunk)
 		return err
 	}
-	_, err = company.Do(ctx, c.all, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, NoFollow: !o.follow, Settled: settled, Told: told})
+	_, err = company.Do(ctx, c.all, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, NoFollow: !o.follow, Settled: settled, Told: told})
 	settled()
 	return printed, errors.Join(err, out.err, errs.err)
 }

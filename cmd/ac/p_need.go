@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/governance/needs"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -63,7 +64,7 @@ func (c *call) needsNamed(word string, kinds []string) (hits []needs.Need, err e
 
 // settled says how a need ended that a word names, nil if there was none.
 func (c *call) settled(word string) (over, err error) {
-	asked, err := company.Do(c.ctx, c.all, (*company.Company).ListInteractions, company.ListInteractionsParams{
+	asked, err := company.Do(c.ctx, c.all, orchestration.Operations.ListInteractions, orchestration.ListInteractionsParams{
 		Dir: c.dirParam(), State: snapshot.InteractionsResolved, Limit: math.MaxInt32,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace/doc"
@@ -42,9 +43,9 @@ with its template and inputs; of the options they take --detach.`,
 		if err != nil {
 			return err
 		}
-		return c.begin(&o, func(dry bool) (company.StartRunResult, error) {
+		return c.begin(&o, func(dry bool) (orchestration.StartRunResult, error) {
 			p.DryRun = dry
-			return company.Do(c.ctx, c.all, (*company.Company).RetryRun, p)
+			return company.Do(c.ctx, c.all, orchestration.Operations.RetryRun, p)
 		}, again)
 	})
 	o.add(cmd.Flags())
@@ -54,7 +55,7 @@ with its template and inputs; of the options they take --detach.`,
 
 // retryParams are the params of a retry with what options change, and whether it works in
 // a worktree.
-func (c *call) retryParams(cmd *cobra.Command, row *company.RunRow, o *runFlags) (p company.RetryRunParams, worktree bool, err error) {
+func (c *call) retryParams(cmd *cobra.Command, row *company.RunRow, o *runFlags) (p orchestration.RetryRunParams, worktree bool, err error) {
 	p.Act(c.dir, row.ProjectID, row.RunID, c.actor, c.role, c.team)
 	if c.project = row.ProjectID; o.worktree && o.here {
 		return p, false, usageError{"--worktree and --here exclude each other"}

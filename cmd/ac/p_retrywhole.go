@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/workspace/doc"
 )
 
@@ -35,7 +36,7 @@ func (c *call) retryWhole(cmd *cobra.Command, row *company.RunRow, job *company.
 	if err := onlyDetach(cmd, kind); err != nil {
 		return err
 	}
-	p := company.RetryParams{Dir: c.dirParam(), ActorParams: company.ActorParams{ActorID: c.actor, ActorRole: c.role, ActorTeamID: c.team}}
+	p := orchestration.RetryParams{Dir: c.dirParam(), ActorParams: company.ActorParams{ActorID: c.actor, ActorRole: c.role, ActorTeamID: c.team}}
 	if job != nil {
 		p.ProjectID, p.ID = job.ProjectID, job.JobID
 		return c.retryJob(p, detach)
@@ -56,13 +57,13 @@ func onlyDetach(cmd *cobra.Command, kind string) (err error) {
 	return err
 }
 
-func (c *call) retryJob(p company.RetryParams, detach bool) error {
+func (c *call) retryJob(p orchestration.RetryParams, detach bool) error {
 	signals := make(chan os.Signal, 4)
 	if !detach {
 		signal.Notify(signals, endingSignals()...)
 		defer signal.Stop(signals)
 	}
-	made, err := company.Do(c.ctx, c.all, (*company.Company).RetryJob, p)
+	made, err := company.Do(c.ctx, c.all, orchestration.Operations.RetryJob, p)
 	if err != nil || detach {
 		return c.printBegun(made.JobID, made, err)
 	}
@@ -88,24 +89,24 @@ func (c *call) retryJob(p company.RetryParams, detach bool) error {
 	return c.ended(fmt.Sprintf("job %s  %s", shortID(made.JobID), word), text, end, word == doc.ResultSucceeded, by)
 }
 
-func (c *call) retryFlow(p company.RetryParams, detach bool) error {
+func (c *call) retryFlow(p orchestration.RetryParams, detach bool) error {
 	signals := make(chan os.Signal, 4)
 	if !detach {
 		signal.Notify(signals, endingSignals()...)
 		defer signal.Stop(signals)
 	}
-	made, err := company.Do(c.ctx, c.all, (*company.Company).RetryWorkflow, p)
+	made, err := company.Do(c.ctx, c.all, orchestration.Operations.RetryWorkflow, p)
 	if err != nil || detach {
 		return c.printBegun(made.RunID, made, err)
 	}
 	c.note("run %s", shortID(made.RunID))
 	steps := &stepWriter{out: c.stderr, dir: c.dir, seen: map[string]string{}}
-	end, by, err := attended(c, signals, func(ctx context.Context) (company.WorkflowStatus, error) {
-		return company.Do(ctx, c.all, (*company.Company).AwaitWorkflow, company.AwaitWorkflowParams{
-			WorkflowStatusParams: company.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: made.RunID}, Each: steps.write,
+	end, by, err := attended(c, signals, func(ctx context.Context) (orchestration.WorkflowStatus, error) {
+		return company.Do(ctx, c.all, orchestration.Operations.AwaitWorkflow, orchestration.AwaitWorkflowParams{
+			WorkflowStatusParams: orchestration.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: made.RunID}, Each: steps.write,
 		})
 	}, func() error {
-		_, err := company.Do(c.ctx, c.all, (*company.Company).CancelWorkflow, company.WorkflowRunParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: made.RunID})
+		_, err := company.Do(c.ctx, c.all, orchestration.Operations.CancelWorkflow, orchestration.WorkflowRunParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: made.RunID})
 		return err
 	})
 	switch {

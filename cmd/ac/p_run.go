@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/fault"
 	"ac/internal/shellwords"
 	"ac/runs"
@@ -114,7 +115,7 @@ func exitsAsRun(a *app, cmd *cobra.Command) {
 }
 
 // startParams are the params of the run that a command line asks for.
-func (c *call) startParams(cmd *cobra.Command, given []string, o *runFlags) (p company.StartRunParams, err error) {
+func (c *call) startParams(cmd *cobra.Command, given []string, o *runFlags) (p orchestration.StartRunParams, err error) {
 	if err := c.requireProject(); err != nil {
 		return p, err
 	}
@@ -154,7 +155,7 @@ func (c *call) startParams(cmd *cobra.Command, given []string, o *runFlags) (p c
 }
 
 // shape sets what options say of a run, whatever it does.
-func (c *call) shape(p *company.StartRunParams, o *runFlags) (err error) {
+func (c *call) shape(p *orchestration.StartRunParams, o *runFlags) (err error) {
 	p.By(c.actor, c.role, c.team)
 	p.LanePriority, p.Model, p.Title, p.TimeoutMS = "normal", o.model, o.title, o.timeout.Milliseconds()
 	if o.timeout < 0 {
@@ -203,7 +204,7 @@ func (c *call) taskFor(o *runFlags) (task, milestone string, err error) {
 
 // placeRun settles where a run works: in the folder where ac was called, if that is in a
 // repository of the project, else in the project's only repository, else in the workspace.
-func (c *call) placeRun(p *company.StartRunParams, o *runFlags) error {
+func (c *call) placeRun(p *orchestration.StartRunParams, o *runFlags) error {
 	if o.worktree && o.here {
 		return usageError{"--worktree and --here exclude each other"}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/events"
 	"ac/governance/needs"
 	"ac/internal/clock"
@@ -216,7 +217,7 @@ func (c *call) lastItems(row *company.RunRow) ([]*transcript.Item, error) {
 	if !row.Spoken {
 		return nil, nil
 	}
-	page, err := company.Do(c.ctx, c.all, (*company.Company).Transcript, company.TranscriptParams{
+	page, err := company.Do(c.ctx, c.all, orchestration.Operations.Transcript, orchestration.TranscriptParams{
 		Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Tail: shownItems,
 	})
 	return page.Items, err

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
 )
@@ -153,12 +154,12 @@ func (c *call) stopRun(row *company.RunRow) doneRow {
 
 // cancelFlow cancels a run of a workflow and waits for its end.
 func (c *call) cancelFlow(row *company.RunRow) doneRow {
-	p := company.WorkflowRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
-	if _, err := company.Do(c.ctx, c.all, (*company.Company).CancelWorkflow, p); err != nil {
+	p := orchestration.WorkflowRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
+	if _, err := company.Do(c.ctx, c.all, orchestration.Operations.CancelWorkflow, p); err != nil {
 		return failedRow(row.RunID, "run", err)
 	}
-	end, err := company.Do(c.ctx, c.all, (*company.Company).AwaitWorkflow, company.AwaitWorkflowParams{
-		WorkflowStatusParams: company.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: p.RunID}, Each: func(company.WorkflowStatus) {},
+	end, err := company.Do(c.ctx, c.all, orchestration.Operations.AwaitWorkflow, orchestration.AwaitWorkflowParams{
+		WorkflowStatusParams: orchestration.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: p.RunID}, Each: func(orchestration.WorkflowStatus) {},
 	})
 	if err != nil {
 		return failedRow(row.RunID, "run", err)

@@ -12,6 +12,7 @@ import (
 
 	"ac/audit"
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/terminal"
@@ -58,20 +59,20 @@ func (c *call) verified(given []string) (v verification, err error) {
 	v.Faults = []verifyRow{}
 	progress := c.progress("verifying")
 	defer progress.End()
-	add := func(l company.VerifiedLog) {
+	add := func(l orchestration.VerifiedLog) {
 		row := rowOf(l.Path, l.Report)
 		v.Logs, v.Events = v.Logs+1, v.Events+row.Events
 		if progress.Count(v.Logs, 0, "logs"); !row.OK {
 			v.Faults = append(v.Faults, row)
 		}
 	}
-	p := company.VerifyLogsParams{Dir: c.dirParam(), Visit: add}
+	p := orchestration.VerifyLogsParams{Dir: c.dirParam(), Visit: add}
 	if len(given) > 0 {
 		switch _, err := os.Stat(given[0]); {
 		case err == nil:
-			report, err := company.VerifyFile(given[0])
+			report, err := orchestration.VerifyFile(given[0])
 			if err == nil {
-				add(company.VerifiedLog{Path: given[0], Report: report})
+				add(orchestration.VerifiedLog{Path: given[0], Report: report})
 			}
 			v.OK = len(v.Faults) == 0
 			return v, err
@@ -84,7 +85,7 @@ func (c *call) verified(given []string) (v verification, err error) {
 		}
 		p.RunID = row.RunID
 	}
-	if _, err := company.Do(c.ctx, c.all, (*company.Company).VerifyLogs, p); err != nil {
+	if _, err := company.Do(c.ctx, c.all, orchestration.Operations.VerifyLogs, p); err != nil {
 		return v, err
 	}
 	v.OK = len(v.Faults) == 0

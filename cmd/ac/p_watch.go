@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/feed"
 	"ac/internal/clock"
 	"ac/internal/terminal"
@@ -72,14 +73,14 @@ func statusError(status string) error {
 
 // shown prints what a run does behind a line of its log, to its end.
 func (c *call) shown(ctx context.Context, row *company.RunRow, since int64, tail int, out, errs io.Writer) (status string, err error) {
-	named := company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
+	named := orchestration.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
 	if row.Spoken {
 		live := newLiveText(out, func(id string) string { return "ac answer " + shortID(id) }, false)
-		p := company.WatchRunParams{NamedRunParams: named, Since: &since, Tail: tail, Told: live.take, Settled: c.all.ForgetTranscripts}
+		p := orchestration.WatchRunParams{NamedRunParams: named, Since: &since, Tail: tail, Told: live.take, Settled: c.all.ForgetTranscripts}
 		if c.asJSON {
 			p.Told = func(n feed.TranscriptNotification) error { return c.printLine(n) }
 		}
-		result, err := company.Do(ctx, c.all, (*company.Company).WatchRun, p)
+		result, err := company.Do(ctx, c.all, orchestration.Operations.WatchRun, p)
 		return result.Status, err
 	}
 	told := func(stream string, chunk []byte) (err error) {
@@ -93,7 +94,7 @@ func (c *call) shown(ctx context.Context, row *company.RunRow, since int64, tail
 		}
 		return err
 	}
-	result, err := company.Do(ctx, c.all, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, Since: since, Told: told, Pace: c.pace})
+	result, err := company.Do(ctx, c.all, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, Since: since, Told: told, Pace: c.pace})
 	return result.Status, err
 }
 
@@ -131,7 +132,7 @@ func (c *call) watchAll(ctx context.Context) error {
 	defer w.wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop, err := company.Do(ctx, c.all, (*company.Company).FollowEvents, company.FollowEventsParams{
+	stop, err := company.Do(ctx, c.all, orchestration.Operations.FollowEvents, orchestration.FollowEventsParams{
 		Dir: c.dirParam(), ProjectID: c.project, Deliver: func(ctx context.Context, e feed.Event) error {
 			select {
 			case w.news <- e.Run:
@@ -198,16 +199,16 @@ func (w *allRuns) follow(ctx context.Context, run string) error {
 	if !row.Live() && (!fresh || since > 0) {
 		return nil
 	}
-	named := company.NamedRunParams{Dir: w.dirParam(), ProjectID: row.ProjectID, RunID: run}
+	named := orchestration.NamedRunParams{Dir: w.dirParam(), ProjectID: row.ProjectID, RunID: run}
 	if !fresh && since == 0 {
-		if since, err = company.Do(ctx, w.all, (*company.Company).LogEnd, named); err != nil {
+		if since, err = company.Do(ctx, w.all, orchestration.Operations.LogEnd, named); err != nil {
 			return err
 		}
 	}
 	who := fmt.Sprintf("%s %s %s ", terminal.Printable(orUnknown(row.Agent, row.AgentID)), shortID(run), bar())
 	out, errs := &markedLines{out: w.stdout, mark: who}, &markedLines{out: w.stdout, mark: who}
 	_, err = w.shown(ctx, &row, since, 0, out, errs)
-	end, endErr := company.Do(context.WithoutCancel(ctx), w.all, (*company.Company).LogEnd, named)
+	end, endErr := company.Do(context.WithoutCancel(ctx), w.all, orchestration.Operations.LogEnd, named)
 	w.mu.Lock()
 	w.at[run] = max(end, 1)
 	w.mu.Unlock()

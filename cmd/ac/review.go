@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/workspace"
 )
 
 func runReviewCommand(a *app) *cobra.Command {
 	var on onRun
-	var p company.ReviewParams
+	var p orchestration.ReviewParams
 	var comments []string
 	cmd := &cobra.Command{
 		Use: "run:review <dir> <run>", Short: "Comment on what a run changed, for its agent", Args: args("dir", "run"),
@@ -43,7 +43,7 @@ was there before. The run may be "last". With --json the result of run.review.`,
 				p.ClientMessageID = workspace.SystemEnv().IDs.New("review")
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			done, err := ask(cmd.Context(), a, (*company.Company).Review, p)
+			done, err := ask(cmd.Context(), a, orchestration.Operations.Review, p)
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ was there before. The run may be "last". With --json the result of run.review.`,
 }
 
 // reviewedLine reads a comment: PATH:LINE: TEXT, PATH:FROM-TO(old): TEXT.
-func reviewedLine(text string) (line company.ReviewedLine, ok bool) {
+func reviewedLine(text string) (line orchestration.ReviewedLine, ok bool) {
 	for from := 0; ; { // the path may hold colons
 		colon := strings.IndexByte(text[from:], ':')
 		if colon < 0 {
@@ -72,7 +72,7 @@ func reviewedLine(text string) (line company.ReviewedLine, ok bool) {
 		colon += from
 		place, body, ends := strings.Cut(text[colon+1:], ":")
 		if ends {
-			line = company.ReviewedLine{Path: text[:colon], Side: "new", Body: strings.TrimSpace(body)}
+			line = orchestration.ReviewedLine{Path: text[:colon], Side: "new", Body: strings.TrimSpace(body)}
 			if rest, old := strings.CutSuffix(place, "(old)"); old {
 				line.Side, place = "old", rest
 			}

@@ -15,17 +15,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/canonjson"
 	"ac/internal/proc"
 )
 
 func runNewCommand(a *app) *cobra.Command {
-	var p company.CreateRunParams
+	var p orchestration.CreateRunParams
 	cmd := &cobra.Command{
 		Use: "run:new <dir>", Short: "Create a run and print its ids", Args: args("dir"),
 		Example: "  ac run:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --provider cmd",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			made, err := ask(cmd.Context(), a, (*company.Company).CreateRun, p)
+			made, err := ask(cmd.Context(), a, orchestration.Operations.CreateRun, p)
 			if err != nil {
 				return err
 			}
@@ -43,13 +44,13 @@ func runNewCommand(a *app) *cobra.Command {
 }
 
 func runDiscardCommand(a *app) *cobra.Command {
-	var p company.DiscardRunParams
+	var p orchestration.DiscardRunParams
 	cmd := &cobra.Command{
 		Use: "run:discard <dir>", Short: "End a run that was created and never launched", Args: args("dir"),
 		Long:    "End a run that was created and never launched, and print its state. A run that was launched is refused: stop its session instead.",
 		Example: "  ac run:discard ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.Context(), a, (*company.Company).DiscardRun, p)
+			return printJSON(cmd.Context(), a, orchestration.Operations.DiscardRun, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -75,7 +76,7 @@ func runListCommand(a *app) *cobra.Command {
 }
 
 func runReplayCommand(a *app) *cobra.Command {
-	var p company.ReplayParams
+	var p orchestration.ReplayParams
 	var tail string
 	cmd := &cobra.Command{
 		Use: "run:replay <dir>", Short: "Print the log of a run", Args: args("dir"),
@@ -89,7 +90,7 @@ faults; log:verify reports them by its exit status.`,
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}
-			replay, err := ask(cmd.Context(), a, (*company.Company).Replay, p)
+			replay, err := ask(cmd.Context(), a, orchestration.Operations.Replay, p)
 			if err == nil {
 				a.printReplay(replay)
 			}
@@ -104,7 +105,7 @@ faults; log:verify reports them by its exit status.`,
 	return cmd
 }
 
-func (a *app) printReplay(r company.ReplayResult) {
+func (a *app) printReplay(r orchestration.ReplayResult) {
 	for _, event := range r.Events {
 		fields := map[string]string{}
 		err := canonjson.Members(event, func(m canonjson.Member) {
@@ -145,7 +146,7 @@ func (a *app) printReplay(r company.ReplayResult) {
 
 // executeOptions are the options of run:execute besides --argv.
 type executeOptions struct {
-	company.ExecuteParams
+	orchestration.ExecuteParams
 	stdinFile string
 }
 
@@ -257,10 +258,10 @@ func (a *app) execute(ctx context.Context, o executeOptions) error {
 		return err
 	}
 	surviveReaders()
-	var record company.ExecuteResult
+	var record orchestration.ExecuteResult
 	signaled, err := untilSignal(ctx, func(interrupted context.Context) (err error) {
 		o.Interrupt = interrupted.Done()
-		record, err = ask(ctx, a, (*company.Company).Execute, o.ExecuteParams)
+		record, err = ask(ctx, a, orchestration.Operations.Execute, o.ExecuteParams)
 		return err
 	})
 	if signaled != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/fault"
 )
 
@@ -64,7 +65,7 @@ func (t *topSource) Say(ctx context.Context, id, text string) (string, error) {
 	}
 	if !row.Live() {
 		p := c.continuation(&row, text)
-		gone, err := company.Do(ctx, c.all, (*company.Company).Continue, p)
+		gone, err := company.Do(ctx, c.all, orchestration.Operations.Continue, p)
 		return "run " + shortID(row.RunID) + " goes on: " + gone.SessionRef, err
 	}
 	steered, err := c.steered(ctx, &row, text, false)
@@ -112,11 +113,11 @@ func (t *topSource) Start(ctx context.Context, agent, text string) (string, erro
 		return "", err
 	}
 	var o runFlags
-	var p company.StartRunParams
+	var p orchestration.StartRunParams
 	p.Dir, p.ProjectID, p.From, p.PromptText, p.AgentID = c.dirParam(), c.project, "cli", &text, found.id
 	if err := errors.Join(c.shape(&p, &o), c.placeRun(&p, &o)); err != nil {
 		return "", err
 	}
-	made, err := company.Do(ctx, c.all, (*company.Company).StartRun, p)
+	made, err := company.Do(ctx, c.all, orchestration.Operations.StartRun, p)
 	return "started " + shortID(cmp.Or(made.RunID, " ")), err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/feed"
 	"ac/runs/interaction"
 	"ac/runs/transcript"
@@ -22,8 +23,8 @@ import (
 )
 
 // namedRun is the run that a command is about.
-func namedRun(given []string, project string) company.NamedRunParams {
-	return company.NamedRunParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, RunID: given[1]}
+func namedRun(given []string, project string) orchestration.NamedRunParams {
+	return orchestration.NamedRunParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, RunID: given[1]}
 }
 
 // runFlags declares the options that commands about one run share, and completes it.
@@ -35,14 +36,14 @@ func (a *app) runFlags(cmd *cobra.Command, project *string, asJSON *bool, what s
 		case 0:
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		case 1:
-			return append(a.runIDs(cmd, given), company.LastRun), cobra.ShellCompDirectiveNoFileComp
+			return append(a.runIDs(cmd, given), orchestration.LastRun), cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 func runTranscriptCommand(a *app) *cobra.Command {
-	var p company.TranscriptParams
+	var p orchestration.TranscriptParams
 	var kinds string
 	asJSON := false
 	cmd := &cobra.Command{
@@ -57,7 +58,7 @@ Kinds: ` + strings.Join(transcript.Kinds(), ", ") + `.
 With --json the result is that of run.transcript.`,
 		Example: "  ac run:transcript ./acme last --tail 20\n  ac run:transcript ./acme run_01M7WQGTR95SV6EDMA61E1XR8M --kinds message,question",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			run, err := ask(cmd.Context(), a, (*company.Company).FindRun, namedRun(given, p.ProjectID))
+			run, err := ask(cmd.Context(), a, orchestration.Operations.FindRun, namedRun(given, p.ProjectID))
 			if err != nil {
 				return err
 			}
@@ -96,11 +97,11 @@ func parts(text string) (list []string) {
 }
 
 // wholeTranscript reads all pages of a transcript.
-func (a *app) wholeTranscript(ctx context.Context, p company.TranscriptParams) (whole company.TranscriptResult, err error) {
+func (a *app) wholeTranscript(ctx context.Context, p orchestration.TranscriptParams) (whole orchestration.TranscriptResult, err error) {
 	err = a.across(func(all *company.Host) error {
 		p.Limit = 5000
 		for first := true; ; first = false {
-			page, err := company.Do(ctx, all, (*company.Company).Transcript, p)
+			page, err := company.Do(ctx, all, orchestration.Operations.Transcript, p)
 			if err != nil {
 				return err
 			}
@@ -185,12 +186,12 @@ func (a *app) watchToEnd(ctx context.Context, given []string, o watchOptions) er
 	return nil
 }
 
-func (a *app) watch(ctx context.Context, given []string, o watchOptions) (company.WatchRunResult, error) {
+func (a *app) watch(ctx context.Context, given []string, o watchOptions) (orchestration.WatchRunResult, error) {
 	named := namedRun(given, o.project)
 	if o.raw {
-		return ask(ctx, a, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, Since: o.since, NoFollow: o.noFollow, Told: a.passOn})
+		return ask(ctx, a, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, Since: o.since, NoFollow: o.noFollow, Told: a.passOn})
 	}
-	p := company.WatchRunParams{NamedRunParams: named, Since: new(o.since), Tail: watchedItems, NoFollow: o.noFollow}
+	p := orchestration.WatchRunParams{NamedRunParams: named, Since: new(o.since), Tail: watchedItems, NoFollow: o.noFollow}
 	if o.all || o.whole {
 		p.Tail = 0
 	}
@@ -209,7 +210,7 @@ func (a *app) watch(ctx context.Context, given []string, o watchOptions) (compan
 	if o.json {
 		p.Told = func(n feed.TranscriptNotification) error { return a.printLine(n) }
 	}
-	result, err := ask(ctx, a, (*company.Company).WatchRun, p)
+	result, err := ask(ctx, a, orchestration.Operations.WatchRun, p)
 	return result, errors.Join(err, live.out.Flush())
 }
 

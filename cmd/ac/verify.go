@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/events"
 	"ac/internal/terminal"
 )
@@ -65,9 +66,9 @@ faulty log, 1 if something could not be read.`,
 }
 
 func (a *app) verify(cmd *cobra.Command, what, inWorkspace string) (rows []verifyRow, err error) {
-	add := func(v company.VerifiedLog) { rows = append(rows, rowOf(v.Path, v.Report)) }
+	add := func(v orchestration.VerifiedLog) { rows = append(rows, rowOf(v.Path, v.Report)) }
 	all := func(dir, run string) error {
-		_, err := ask(cmd.Context(), a, (*company.Company).VerifyLogs, company.VerifyLogsParams{Dir: company.Dir{WorkspaceDir: dir}, RunID: run, Visit: add})
+		_, err := ask(cmd.Context(), a, orchestration.Operations.VerifyLogs, orchestration.VerifyLogsParams{Dir: company.Dir{WorkspaceDir: dir}, RunID: run, Visit: add})
 		return err
 	}
 	if inWorkspace != "" {
@@ -81,14 +82,14 @@ func (a *app) verify(cmd *cobra.Command, what, inWorkspace string) (rows []verif
 		return nil, err
 	}
 	if !st.IsDir() {
-		report, err := company.VerifyFile(what)
+		report, err := orchestration.VerifyFile(what)
 		if err != nil {
 			return nil, err
 		}
 		return []verifyRow{rowOf(what, report)}, nil
 	}
 	if log := filepath.Join(what, events.FileName); exists(log) {
-		report, err := company.VerifyFile(log)
+		report, err := orchestration.VerifyFile(log)
 		if err != nil {
 			return nil, err
 		}

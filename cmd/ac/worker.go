@@ -14,12 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/fleet"
 	"ac/internal/fault"
 )
 
 func workerInviteCommand(a *app) *cobra.Command {
-	var p company.InviteWorkerParams
+	var p orchestration.InviteWorkerParams
 	asJSON, expires := false, time.Duration(0)
 	cmd := &cobra.Command{
 		Use: "worker:invite <dir>", Short: "Invite a machine to execute sessions", Args: args("dir"),
@@ -31,7 +32,7 @@ command to run there, once: its token is kept nowhere and counts once, within an
 				return usageError{"--expires must be positive"}
 			}
 			p.ExpiresS = int64(expires / time.Second)
-			made, err := ask(cmd.Context(), a, (*company.Company).InviteWorker, p)
+			made, err := ask(cmd.Context(), a, orchestration.Operations.InviteWorker, p)
 			if err != nil {
 				return err
 			}
@@ -56,14 +57,14 @@ command to run there, once: its token is kept nowhere and counts once, within an
 }
 
 func workerListCommand(a *app) *cobra.Command {
-	var p company.ListWorkersParams
+	var p orchestration.ListWorkersParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "worker:list <dir>", Short: "List the machines that execute sessions", Args: args("dir"),
 		Long:    "List the workers of a workspace's hub. With --json the rows are those of worker.list.",
 		Example: "  ac worker:list ./acme\n  ac worker:list ./acme --state draining --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows, err := ask(cmd.Context(), a, (*company.Company).ListWorkers, p)
+			rows, err := ask(cmd.Context(), a, orchestration.Operations.ListWorkers, p)
 			if err != nil {
 				return err
 			}
@@ -124,10 +125,10 @@ return when none is left, with --undo let it take sessions again.`,
 			if undo && wait {
 				return usageError{"--undo and --wait exclude each other"}
 			}
-			var p company.DrainWorkerParams
+			var p orchestration.DrainWorkerParams
 			p.WorkspaceDir, p.WorkerID, p.On = given[0], given[1], !undo
 			p.ActorID, p.ActorRole, p.ActorTeamID = by.actor, by.role, by.team
-			row, err := ask(cmd.Context(), a, (*company.Company).DrainWorker, p)
+			row, err := ask(cmd.Context(), a, orchestration.Operations.DrainWorker, p)
 			if err == nil && wait {
 				row, err = a.awaitEmpty(cmd.Context(), given[0], row.WorkerID)
 			}
@@ -148,7 +149,7 @@ const drainPoll = 200 * time.Millisecond
 // awaitEmpty waits until a worker has no session.
 func (a *app) awaitEmpty(ctx context.Context, dir, worker string) (fleet.WorkerRow, error) {
 	for {
-		rows, err := ask(ctx, a, (*company.Company).ListWorkers, company.ListWorkersParams{Dir: company.Dir{WorkspaceDir: dir}})
+		rows, err := ask(ctx, a, orchestration.Operations.ListWorkers, orchestration.ListWorkersParams{Dir: company.Dir{WorkspaceDir: dir}})
 		at := slices.IndexFunc(rows, func(r fleet.WorkerRow) bool { return r.WorkerID == worker })
 		switch {
 		case err != nil:
@@ -173,10 +174,10 @@ func workerRevokeCommand(a *app) *cobra.Command {
 Prints their names.`,
 		"  ac worker:revoke ./acme build-box --reason \"the box was sold\"",
 		func(cmd *cobra.Command, by *onRun, given []string) error {
-			var p company.RevokeWorkerParams
+			var p orchestration.RevokeWorkerParams
 			p.WorkspaceDir, p.WorkerID, p.Reason = given[0], given[1], reason
 			p.ActorID, p.ActorRole, p.ActorTeamID = by.actor, by.role, by.team
-			done, err := ask(cmd.Context(), a, (*company.Company).RevokeWorker, p)
+			done, err := ask(cmd.Context(), a, orchestration.Operations.RevokeWorker, p)
 			if err != nil {
 				return err
 			}
@@ -196,11 +197,11 @@ func workerLabelCommand(a *app) *cobra.Command {
 has none but those that it is known by: os=, arch=, provider= and secret=.`,
 		"  ac worker:label ./acme build-box gpu region=eu",
 		func(cmd *cobra.Command, by *onRun, given []string) error {
-			var p company.UpdateWorkerParams
+			var p orchestration.UpdateWorkerParams
 			labels := append([]string{}, given[2:]...)
 			p.WorkspaceDir, p.WorkerID, p.Labels = given[0], given[1], &labels
 			p.ActorID, p.ActorRole, p.ActorTeamID = by.actor, by.role, by.team
-			row, err := ask(cmd.Context(), a, (*company.Company).UpdateWorker, p)
+			row, err := ask(cmd.Context(), a, orchestration.Operations.UpdateWorker, p)
 			if err != nil {
 				return err
 			}
@@ -212,7 +213,7 @@ has none but those that it is known by: os=, arch=, provider= and secret=.`,
 }
 
 func sessionAbandonCommand(a *app) *cobra.Command {
-	var p company.AbandonParams
+	var p orchestration.AbandonParams
 	by := onRun{}
 	cmd := &cobra.Command{
 		Use: "session:abandon <dir> <session_ref>", Short: "Give up a session whose machine cannot be reached", Args: args("dir", "session_ref"),
@@ -222,7 +223,7 @@ has failed, and what comes from there later is kept apart. One that is reached c
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.SessionRef = given[1]
 			p.ActorID, p.ActorRole, p.ActorTeamID = by.actor, by.role, by.team
-			end, err := ask(cmd.Context(), a, (*company.Company).AbandonSession, p)
+			end, err := ask(cmd.Context(), a, orchestration.Operations.AbandonSession, p)
 			if err != nil {
 				return err
 			}

@@ -14,20 +14,21 @@ import (
 	"github.com/spf13/pflag"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/fault"
 	"ac/internal/yamldoc"
 	"ac/workspace/doc"
 )
 
 func workflowListCommand(a *app) *cobra.Command {
-	var p company.ListWorkflowsParams
+	var p orchestration.ListWorkflowsParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "workflow:list <dir>", Short: "List the workflow templates of a workspace", Args: args("dir"),
 		Long:    "List the workflow templates in org/workflows by id. Other files are listed below them.",
 		Example: "  ac workflow:list ./acme\n  ac workflow:list ./acme --domain review --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := ask(cmd.Context(), a, (*company.Company).ListWorkflows, p)
+			found, err := ask(cmd.Context(), a, orchestration.Operations.ListWorkflows, p)
 			if err != nil {
 				return err
 			}
@@ -43,7 +44,7 @@ func workflowListCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) printWorkflows(found company.ListWorkflowsResult) error {
+func (a *app) printWorkflows(found orchestration.ListWorkflowsResult) error {
 	if len(found.Workflows) == 0 {
 		fmt.Fprintln(a.stdout, "no workflows")
 	} else {
@@ -63,7 +64,7 @@ func (a *app) printWorkflows(found company.ListWorkflowsResult) error {
 }
 
 func workflowShowCommand(a *app) *cobra.Command {
-	var p company.GetWorkflowParams
+	var p orchestration.GetWorkflowParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "workflow:show <dir> <workflow>", Short: "Show a workflow template", Args: args("dir", "workflow"),
@@ -72,14 +73,14 @@ them now. With --json the result is that of workflow.get.`,
 		Example: "  ac workflow:show ./acme review:refine",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.WorkflowID = given[0], given[1]
-			found, err := ask(cmd.Context(), a, (*company.Company).GetWorkflow, p)
+			found, err := ask(cmd.Context(), a, orchestration.Operations.GetWorkflow, p)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return a.printJSON(found)
 			}
-			checked, err := ask(cmd.Context(), a, (*company.Company).CheckWorkflow, company.CheckWorkflowParams{Dir: p.Dir, WorkflowID: p.WorkflowID})
+			checked, err := ask(cmd.Context(), a, orchestration.Operations.CheckWorkflow, orchestration.CheckWorkflowParams{Dir: p.Dir, WorkflowID: p.WorkflowID})
 			if err != nil {
 				return err
 			}
@@ -91,7 +92,7 @@ them now. With --json the result is that of workflow.get.`,
 }
 
 func workflowRunCommand(a *app) *cobra.Command {
-	p := company.RunWorkflowParams{Inputs: map[string]string{}, Priority: "normal", ActorID: "human", ActorRole: "human"}
+	p := orchestration.RunWorkflowParams{Inputs: map[string]string{}, Priority: "normal", ActorID: "human", ActorRole: "human"}
 	file, wait, asJSON := "", false, false
 	var inputs []string
 	place := doc.JobPlace{}
@@ -130,7 +131,7 @@ With --json the result is that of workflow.run, with --wait that of workflow.sta
 				p.Place = &place
 			}
 			p.Budget = limits.budget(cmd.Flags())
-			made, err := ask(cmd.Context(), a, (*company.Company).RunWorkflow, p)
+			made, err := ask(cmd.Context(), a, orchestration.Operations.RunWorkflow, p)
 			switch {
 			case err != nil:
 				return err
@@ -190,10 +191,10 @@ func (h *hardLimits) budget(flags *pflag.FlagSet) *doc.Budget {
 }
 
 // followWorkflow follows a run to its end. Its text is the output of the command.
-func (a *app) followWorkflow(ctx context.Context, p company.RunWorkflowParams, run string, asJSON bool) error {
+func (a *app) followWorkflow(ctx context.Context, p orchestration.RunWorkflowParams, run string, asJSON bool) error {
 	steps := &stepWriter{out: a.stderr, dir: p.WorkspaceDir, seen: map[string]string{}}
-	status, err := ask(ctx, a, (*company.Company).AwaitWorkflow, company.AwaitWorkflowParams{
-		WorkflowStatusParams: company.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: run}, Each: steps.write,
+	status, err := ask(ctx, a, orchestration.Operations.AwaitWorkflow, orchestration.AwaitWorkflowParams{
+		WorkflowStatusParams: orchestration.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: run}, Each: steps.write,
 	})
 	if err != nil {
 		return err
@@ -213,15 +214,15 @@ func (a *app) followWorkflow(ctx context.Context, p company.RunWorkflowParams, r
 }
 
 // workflowAct is a command about one run that shows it afterwards.
-func workflowAct[P any](a *app, cmd *cobra.Command, params func(company.WorkflowStatusParams) P, act func(*company.Company, context.Context, P) (company.WorkflowStatus, error)) *cobra.Command {
+func workflowAct[P any](a *app, cmd *cobra.Command, params func(orchestration.WorkflowStatusParams) P, act func(orchestration.Operations, context.Context, P) (orchestration.WorkflowStatus, error)) *cobra.Command {
 	project, asJSON := "", false
 	cmd.Args = args("dir", "run")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		run, err := ask(cmd.Context(), a, (*company.Company).FindRun, namedRun(given, project))
+		run, err := ask(cmd.Context(), a, orchestration.Operations.FindRun, namedRun(given, project))
 		if err != nil {
 			return err
 		}
-		p := company.WorkflowStatusParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: run.ProjectID, RunID: run.RunID}
+		p := orchestration.WorkflowStatusParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: run.ProjectID, RunID: run.RunID}
 		status, err := ask(cmd.Context(), a, act, params(p))
 		if err != nil {
 			return err
@@ -244,10 +245,10 @@ processes died is brought on.
 
 With --json the result is that of workflow.status.`,
 		Example: "  ac workflow:status ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5\n  ac workflow:status ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5 --text",
-	}, func(p company.WorkflowStatusParams) company.WorkflowStatusParams {
+	}, func(p orchestration.WorkflowStatusParams) orchestration.WorkflowStatusParams {
 		p.WithText, p.WithPassages = texts, passages
 		return p
-	}, (*company.Company).StatusOfWorkflow)
+	}, orchestration.Operations.StatusOfWorkflow)
 	cmd.Flags().BoolVar(&texts, "text", false, "with the text of each step")
 	cmd.Flags().BoolVar(&passages, "passages", false, "with --json: with every entry of every node")
 	return cmd
@@ -261,7 +262,7 @@ A run that is over stays as it is.
 
 With --json the result is that of workflow.cancel.`,
 		Example: "  ac workflow:cancel ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5",
-	}, func(p company.WorkflowStatusParams) company.WorkflowRunParams {
-		return company.WorkflowRunParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: p.RunID}
-	}, (*company.Company).CancelWorkflow)
+	}, func(p orchestration.WorkflowStatusParams) orchestration.WorkflowRunParams {
+		return orchestration.WorkflowRunParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: p.RunID}
+	}, orchestration.Operations.CancelWorkflow)
 }

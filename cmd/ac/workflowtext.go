@@ -9,13 +9,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
 )
 
 // writeWorkflow writes a template: its head, its nodes as a tree, its agents.
-func writeWorkflow(out io.Writer, found company.GetWorkflowResult, checked company.CheckWorkflowResult) error {
+func writeWorkflow(out io.Writer, found orchestration.GetWorkflowResult, checked orchestration.CheckWorkflowResult) error {
 	fmt.Fprintf(out, "%s  %s\n", found.WorkflowID, oneLine(found.Name))
 	if found.Description != "" {
 		fmt.Fprintf(out, "%s\n", oneLine(found.Description))
@@ -72,7 +72,7 @@ func clip(line, indent string) string {
 }
 
 // writeWorkflowStatus writes a run: its head, a line for each step, what it waits for.
-func writeWorkflowStatus(out io.Writer, dir string, s company.WorkflowStatus) error {
+func writeWorkflowStatus(out io.Writer, dir string, s orchestration.WorkflowStatus) error {
 	fmt.Fprintf(out, "%s  %s  %s  %d%%\n", s.RunID, oneLine(cmp.Or(s.WorkflowID, "(own template)")), s.Status, s.Progress)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i := range s.Steps {
@@ -111,7 +111,7 @@ func whyOf(err *doc.FlowError) string {
 }
 
 // writeOpen says how the questions that a run waits for are answered.
-func writeOpen(out io.Writer, dir string, s company.WorkflowStatus) {
+func writeOpen(out io.Writer, dir string, s orchestration.WorkflowStatus) {
 	for _, step := range s.Steps {
 		if step.Status == doc.StepWaiting {
 			fmt.Fprintf(out, "step %s waits for an answer: ac run:answer %s %s --interaction %s --text \"...\"\n", step.Step, oneLine(dir), s.RunID, step.InteractionID)
@@ -126,7 +126,7 @@ type stepWriter struct {
 	seen map[string]string // status by step
 }
 
-func (w *stepWriter) write(s company.WorkflowStatus) {
+func (w *stepWriter) write(s orchestration.WorkflowStatus) {
 	if len(w.seen) == 0 {
 		fmt.Fprintf(w.out, "run %s\n", s.RunID)
 		w.seen[""] = s.Status

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/events"
@@ -74,9 +75,9 @@ func attach(s *server, r *request) (any, error) {
 	if _, err := base64.StdEncoding.DecodeString(*body.Data); err != nil {
 		return nil, bad("data_base64 must be base64")
 	}
-	p := company.AttachParams{Name: body.Name, MediaType: frames.Head(body.MIMEType, 200), Content: *body.Data}
+	p := orchestration.AttachParams{Name: body.Name, MediaType: frames.Head(body.MIMEType, 200), Content: *body.Data}
 	s.act(&p, row.ID)
-	made, err := dialect.Do(r.Context(), s.Company, (*company.Company).Attach, p)
+	made, err := dialect.Do(r.Context(), s.Company, orchestration.Operations.Attach, p)
 	if fault.Is(err, fault.TooLarge) {
 		return nil, explain(http.StatusRequestEntityTooLarge, "too_large", err.Error())
 	}
@@ -86,7 +87,7 @@ func attach(s *server, r *request) (any, error) {
 // attached are the files of a session, by its log.
 func (s *server) attached(ctx context.Context, id string) (files []attachedFile, err error) {
 	for since := int64(0); ; {
-		page, err := dialect.Do(ctx, s.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+		page, err := dialect.Do(ctx, s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
 			Dir: s.In(), ProjectID: s.ProjectID, RunID: id, SinceSeq: since, Limit: pageLines, EventTypes: []string{events.RunAttached},
 		})
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
@@ -167,7 +167,7 @@ func (c *socket) decide(payload json.RawMessage) {
 	if id == "" {
 		return
 	}
-	answer := company.RespondParams{InteractionID: p.RequestID, Decision: strings.TrimSuffix(choice, "_session")}
+	answer := orchestration.RespondParams{InteractionID: p.RequestID, Decision: strings.TrimSuffix(choice, "_session")}
 	if choice == "allow_session" {
 		answer.Scope = "session"
 	}
@@ -176,9 +176,9 @@ func (c *socket) decide(payload json.RawMessage) {
 
 // respond answers what is asked. A request that is unknown, closed or of another kind is
 // passed over.
-func (c *socket) respond(id string, answer company.RespondParams) {
+func (c *socket) respond(id string, answer orchestration.RespondParams) {
 	c.server.act(&answer, id)
-	_, err := dialect.Do(c.work, c.server.Company, (*company.Company).Respond, answer)
+	_, err := dialect.Do(c.work, c.server.Company, orchestration.Operations.Respond, answer)
 	silent := []fault.Reason{fault.InteractionNotFound, fault.InteractionClosed, fault.InteractionKindMismatch, fault.RunNotLive}
 	if err != nil && !slices.Contains(silent, fault.ReasonOf(err)) {
 		c.refused(id, err)
@@ -222,7 +222,7 @@ func (c *socket) answer(payload json.RawMessage) {
 		return
 	}
 	if p.Cancelled {
-		c.respond(id, company.RespondParams{InteractionID: p.RequestID, Cancel: true})
+		c.respond(id, orchestration.RespondParams{InteractionID: p.RequestID, Cancel: true})
 		return
 	}
 	asked := c.questions(id, p.RequestID)
@@ -231,7 +231,7 @@ func (c *socket) answer(payload json.RawMessage) {
 		if len(p.Answers) > 0 {
 			text = strings.Join(p.Answers[0].words(), "")
 		}
-		c.respond(id, company.RespondParams{InteractionID: p.RequestID, Text: &text})
+		c.respond(id, orchestration.RespondParams{InteractionID: p.RequestID, Text: &text})
 		return
 	}
 	answers := map[string][]string{}
@@ -247,7 +247,7 @@ func (c *socket) answer(payload json.RawMessage) {
 		c.complain(id, "bad question_answer", "bad_question_answer", "answers must be given")
 		return
 	}
-	c.respond(id, company.RespondParams{InteractionID: p.RequestID, Answers: answers})
+	c.respond(id, orchestration.RespondParams{InteractionID: p.RequestID, Answers: answers})
 }
 
 // questions are those of an open request, none for another.
@@ -279,9 +279,9 @@ func (c *socket) abort(payload json.RawMessage) {
 
 // interrupt ends the turn of a session. One that is idle stays so.
 func (c *socket) interrupt(id string) {
-	p := company.InterruptParams{}
+	p := orchestration.InterruptParams{}
 	c.server.act(&p, id)
-	_, err := dialect.Do(c.work, c.server.Company, (*company.Company).Interrupt, p)
+	_, err := dialect.Do(c.work, c.server.Company, orchestration.Operations.Interrupt, p)
 	if reason := fault.ReasonOf(err); err != nil && reason != fault.NoActiveTurn && reason != fault.RunNotLive && !errors.Is(err, c.work.Err()) {
 		c.refused(id, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/runs/provider"
@@ -67,9 +68,9 @@ func runCommand(s *server, r *request) (any, error) {
 	case "init":
 		err = s.initialize(r, row, p)
 	case "compact":
-		compact := company.CompactParams{}
+		compact := orchestration.CompactParams{}
 		s.act(&compact, row.ID)
-		_, err = dialect.Do(r.Context(), s.Company, (*company.Company).Compact, compact)
+		_, err = dialect.Do(r.Context(), s.Company, orchestration.Operations.Compact, compact)
 	default:
 		return nil, &refusal{http.StatusBadRequest, errorBody{Error: "unsupported command", Command: &p.Command}}
 	}

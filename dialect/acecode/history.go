@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
@@ -137,7 +137,7 @@ func (h *history) head() int64 {
 // lines reads the lines of a run's log behind one, up to its end.
 func (s *server) lines(ctx context.Context, id string, since int64, take func(line int64, text []byte)) error {
 	for {
-		page, err := dialect.Do(ctx, s.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+		page, err := dialect.Do(ctx, s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
 			Dir: s.In(), ProjectID: s.ProjectID, RunID: id, SinceSeq: since, Limit: pageLines,
 		})
 		if err != nil {

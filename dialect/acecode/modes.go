@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/workspace/doc"
 )
@@ -80,7 +81,7 @@ func (s *server) usualMode(ctx context.Context) (doc.Mode, error) {
 	if mode != "" {
 		return mode, nil
 	}
-	kept, err := dialect.Do(ctx, s.Company, (*company.Company).PolicyDefaults, company.PolicyDefaultsParams{Dir: s.In(), ProjectID: s.ProjectID})
+	kept, err := dialect.Do(ctx, s.Company, orchestration.Operations.PolicyDefaults, orchestration.PolicyDefaultsParams{Dir: s.In(), ProjectID: s.ProjectID})
 	return kept.Mode, err
 }
 
@@ -94,7 +95,7 @@ func setDefaultMode(s *server, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = dialect.Do(r.Context(), s.Company, (*company.Company).SetPolicyDefaults, company.SetPolicyDefaultsParams{
+	_, err = dialect.Do(r.Context(), s.Company, orchestration.Operations.SetPolicyDefaults, orchestration.SetPolicyDefaultsParams{
 		Dir: s.In(), PersonParams: s.person(), ProjectID: s.ProjectID, Mode: mode,
 	})
 	if err != nil {
@@ -118,7 +119,7 @@ func isExternalWrite(r doc.PolicyRule) bool {
 // setMode switches the mode of a session. level is that of a new one, "" for as it is. What
 // is asked already is decided by the new mode when it returns.
 func (s *server) setMode(ctx context.Context, id string, mode doc.Mode, level doc.Level) (doc.RunPolicy, error) {
-	now, err := dialect.Do(ctx, s.Company, (*company.Company).RunPolicy, company.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
+	now, err := dialect.Do(ctx, s.Company, orchestration.Operations.RunPolicy, orchestration.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
 	if err != nil {
 		return doc.RunPolicy{}, err
 	}
@@ -131,7 +132,7 @@ func (s *server) setMode(ctx context.Context, id string, mode doc.Mode, level do
 			rules = append(rules, r)
 		}
 	}
-	set, err := dialect.Do(ctx, s.Company, (*company.Company).SetRunPolicy, company.SetRunPolicyParams{
+	set, err := dialect.Do(ctx, s.Company, orchestration.Operations.SetRunPolicy, orchestration.SetRunPolicyParams{
 		Dir: s.In(), PersonParams: s.person(), ProjectID: s.ProjectID, RunID: id, Mode: mode, Rules: rules, PermissionLevel: level,
 	})
 	return set.Policy, err
@@ -151,7 +152,7 @@ func permissions(s *server, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := dialect.Do(r.Context(), s.Company, (*company.Company).RunPolicy, company.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: row.ID})
+	now, err := dialect.Do(r.Context(), s.Company, orchestration.Operations.RunPolicy, orchestration.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: row.ID})
 	return s.permissionsOf(row, now.Policy.Mode), err
 }
 

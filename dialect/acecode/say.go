@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
@@ -102,7 +103,7 @@ func (s *server) say(ctx context.Context, row company.SpokenRun, p saidBody) err
 		return err
 	}
 	steer.Mode, steer.Start = session.ModeAfterTurn, s.start(row)
-	_, err = dialect.Do(ctx, s.Company, (*company.Company).Steer, steer)
+	_, err = dialect.Do(ctx, s.Company, orchestration.Operations.Steer, steer)
 	if fault.Is(err, fault.SteerQueueFull) {
 		err = refuse(http.StatusTooManyRequests, "TURN_QUEUE_FULL")
 	}
@@ -113,8 +114,8 @@ func (s *server) say(ctx context.Context, row company.SpokenRun, p saidBody) err
 }
 
 // start is how a session is started for a text. What a run had before stays.
-func (s *server) start(row company.SpokenRun) *company.StartParams {
-	p := &company.StartParams{RepoID: s.repo}
+func (s *server) start(row company.SpokenRun) *orchestration.StartParams {
+	p := &orchestration.StartParams{RepoID: s.repo}
 	if s.repo != "" {
 		p.Isolation = cmp.Or(s.opts.Isolation, doc.IsolationNone)
 	}
@@ -134,8 +135,8 @@ func (s *server) start(row company.SpokenRun) *company.StartParams {
 }
 
 // steer is a text for a session with all that goes with it.
-func (s *server) steer(ctx context.Context, row company.SpokenRun, p saidBody) (company.SteerParams, error) {
-	var steer company.SteerParams
+func (s *server) steer(ctx context.Context, row company.SpokenRun, p saidBody) (orchestration.SteerParams, error) {
+	var steer orchestration.SteerParams
 	s.act(&steer, row.ID)
 	switch {
 	case strings.TrimSpace(p.Text) == "" && len(p.Attachments) == 0:
@@ -266,7 +267,7 @@ func (s *server) intoTurn(r *request, mode string) (any, error) {
 		return nil, &refusal{http.StatusRequestEntityTooLarge, errorBody{Error: "text_too_large", Limit: maxSteer}}
 	}
 	steer.Mode, steer.ExpectedTurn = mode, running
-	if _, err := dialect.Do(r.Context(), s.Company, (*company.Company).Steer, steer); err != nil {
+	if _, err := dialect.Do(r.Context(), s.Company, orchestration.Operations.Steer, steer); err != nil {
 		return nil, turnRefusal(err, running)
 	}
 	s.state.wake(row.ID)

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/internal/clock"
@@ -286,7 +287,7 @@ func createSession(s *server, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := dialect.Do(r.Context(), s.Company, (*company.Company).CreateRun, company.CreateRunParams{
+	made, err := dialect.Do(r.Context(), s.Company, orchestration.Operations.CreateRun, orchestration.CreateRunParams{
 		Dir: s.In(), ProjectID: s.ProjectID, AgentID: agent.ID, Provider: agent.Provider,
 	})
 	if err != nil {
@@ -388,9 +389,9 @@ func clearTodos(s *server, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := company.PlanClearParams{}
+	p := orchestration.PlanClearParams{}
 	s.act(&p, row.ID)
-	if _, err := dialect.Do(r.Context(), s.Company, (*company.Company).ClearPlan, p); err != nil {
+	if _, err := dialect.Do(r.Context(), s.Company, orchestration.Operations.ClearPlan, p); err != nil {
 		return nil, err
 	}
 	return todosAnswer{row.ID, row.ID, s.hash, []frames.Todo{}, frames.TodoSummary{}}, nil

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/events"
 	"ac/internal/clock"
@@ -49,9 +49,9 @@ func (s *server) takeUpAll(ctx context.Context) error {
 		if !waits || err != nil {
 			continue
 		}
-		p := company.StartWaitingParams{Start: s.start(rows[i])}
+		p := orchestration.StartWaitingParams{Start: s.start(rows[i])}
 		s.act(&p, rows[i].ID)
-		if _, err := dialect.Do(ctx, s.Company, (*company.Company).StartWaiting, p); err != nil {
+		if _, err := dialect.Do(ctx, s.Company, orchestration.Operations.StartWaiting, p); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/events"
 	"ac/internal/fault"
@@ -26,7 +27,7 @@ type execution struct {
 	failure, text          string
 	answer                 *doc.JobAnswer
 	record                 *doc.Job
-	flow                   *company.WorkflowStatus // of a run of a workflow
+	flow                   *orchestration.WorkflowStatus // of a run of a workflow
 }
 
 // status is the status of an execution: the two that the protocol has, and those of one
@@ -65,7 +66,7 @@ func (s *server) find(ctx context.Context, id string) (execution, error) {
 	if err != nil && !unknown(err) {
 		return execution{}, err
 	}
-	flow, err := dialect.Do(ctx, s.Company, (*company.Company).StatusOfWorkflow, company.WorkflowStatusParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id, WithText: true})
+	flow, err := dialect.Do(ctx, s.Company, orchestration.Operations.StatusOfWorkflow, orchestration.WorkflowStatusParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id, WithText: true})
 	if unknown(err) {
 		return execution{}, fault.New(fault.NotFound, "there is no execution %s", id)
 	}
@@ -150,7 +151,7 @@ const firstEvents = 12
 // yet, or cannot be read, tells nothing.
 func (s *server) attemptHistory(ctx context.Context, a doc.JobAttempt) (past attemptHistory, err error) {
 	past.ended = a.EndedAt
-	page, err := dialect.Do(ctx, s.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+	page, err := dialect.Do(ctx, s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: a.RunID, Limit: firstEvents,
 		EventTypes: []string{events.RunStarted, subscriptionPassed, events.PolicyDecision, events.RunExecuting, events.ProviderRaw},
 	})
@@ -167,7 +168,7 @@ func (s *server) attemptHistory(ctx context.Context, a doc.JobAttempt) (past att
 // items are the items of the transcript of a run, in order. A run whose log is not there
 // yet, or cannot be read, has none.
 func (s *server) items(ctx context.Context, run string, kinds ...string) ([]*transcript.Item, error) {
-	shown, err := dialect.Do(ctx, s.Company, (*company.Company).Transcript, company.TranscriptParams{
+	shown, err := dialect.Do(ctx, s.Company, orchestration.Operations.Transcript, orchestration.TranscriptParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: run, Limit: 5000, Kinds: kinds,
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/workspace/doc"
@@ -58,7 +58,7 @@ func (s *server) output(ctx context.Context, e execution) (string, error) {
 
 func (s *server) attemptOutput(ctx context.Context, b *strings.Builder, a doc.JobAttempt) error {
 	fmt.Fprintf(b, "== attempt %d: %s, %s, %s\n", a.Attempt, a.WorkerAgentID, a.Provider, a.RunID)
-	printed, err := dialect.Do(ctx, s.Company, (*company.Company).Output, company.RunOutputParams{
+	printed, err := dialect.Do(ctx, s.Company, orchestration.Operations.Output, orchestration.RunOutputParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: a.RunID, Limit: maxOutput, Tail: true,
 	})
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -66,7 +66,7 @@ func (s *server) attemptOutput(ctx context.Context, b *strings.Builder, a doc.Jo
 	}
 	writeLines(b, printed.Text)
 	if a.Status == doc.AttemptRunning {
-		open, err := dialect.Do(ctx, s.Company, (*company.Company).ListInteractions, company.ListInteractionsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: a.RunID})
+		open, err := dialect.Do(ctx, s.Company, orchestration.Operations.ListInteractions, orchestration.ListInteractionsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: a.RunID})
 		if err != nil {
 			return err
 		}

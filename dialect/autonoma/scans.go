@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/durable"
 	"ac/internal/fault"
@@ -188,9 +189,9 @@ func submitFeedback(ctx context.Context, c *call, p feedbackParams) (any, error)
 	if !ok {
 		return nil, protocolError("unknown conversation_log_id: " + p.LogID)
 	}
-	given := company.FeedbackParams{Signal: p.Signal, Reason: p.Reason}
+	given := orchestration.FeedbackParams{Signal: p.Signal, Reason: p.Reason}
 	given.Act(s.Dir, s.ProjectID, run, s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID)
-	_, err := dialect.Do(ctx, s.Company, (*company.Company).SubmitFeedback, given)
+	_, err := dialect.Do(ctx, s.Company, orchestration.Operations.SubmitFeedback, given)
 	if fault.Is(err, fault.NotFound) {
 		return nil, protocolError("unknown conversation_log_id: " + p.LogID)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/canonjson"
 	"ac/internal/fault"
@@ -221,7 +222,7 @@ func cancelTask(ctx context.Context, c *call, p taskParams) (any, error) {
 	case err != nil || found.over:
 		return nil, err
 	case found.flow != nil:
-		_, err = dialect.Do(ctx, s.Company, (*company.Company).CancelWorkflow, s.flow(p.TaskID))
+		_, err = dialect.Do(ctx, s.Company, orchestration.Operations.CancelWorkflow, s.flow(p.TaskID))
 	default:
 		_, err = dialect.Do(ctx, s.Company, (*company.Company).CancelJob, s.named(p.TaskID))
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/workspace/doc"
@@ -24,7 +25,7 @@ type workflowRow struct {
 
 func listWorkflows(ctx context.Context, c *call, p listWorkflowsParams) (any, error) {
 	s := c.server
-	found, err := dialect.Do(ctx, s.Company, (*company.Company).ListWorkflows, company.ListWorkflowsParams{Dir: s.In(), ProjectID: s.ProjectID, Domain: p.Domain})
+	found, err := dialect.Do(ctx, s.Company, orchestration.Operations.ListWorkflows, orchestration.ListWorkflowsParams{Dir: s.In(), ProjectID: s.ProjectID, Domain: p.Domain})
 	if err != nil {
 		return nil, err
 	}
@@ -50,13 +51,13 @@ func (s *server) names(ctx context.Context) (map[string]string, error) {
 	return names, err
 }
 
-func (s *server) flow(run string) company.WorkflowRunParams {
-	return company.WorkflowRunParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: run}
+func (s *server) flow(run string) orchestration.WorkflowRunParams {
+	return orchestration.WorkflowRunParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: run}
 }
 
 func runWorkflow(ctx context.Context, c *call, p runWorkflowParams) (any, error) {
 	s := c.server
-	made, err := dialect.Do(ctx, s.Company, (*company.Company).RunWorkflow, company.RunWorkflowParams{
+	made, err := dialect.Do(ctx, s.Company, orchestration.Operations.RunWorkflow, orchestration.RunWorkflowParams{
 		Dir: s.In(), ProjectID: s.ProjectID, WorkflowID: p.WorkflowID, Input: p.Input, Inputs: p.Inputs, Priority: p.Priority,
 		Origin: &doc.JobOrigin{Kind: origin, Ref: "workflow"}, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
 	})
@@ -142,7 +143,7 @@ func stepStatus(status string) string {
 
 func cancelWorkflow(ctx context.Context, c *call, p executionParams) (any, error) {
 	s := c.server
-	_, err := dialect.Do(ctx, s.Company, (*company.Company).CancelWorkflow, s.flow(p.ExecutionID))
+	_, err := dialect.Do(ctx, s.Company, orchestration.Operations.CancelWorkflow, s.flow(p.ExecutionID))
 	if unknown(err) {
 		return nil, protocolError("unknown execution: " + p.ExecutionID)
 	}
@@ -150,7 +151,7 @@ func cancelWorkflow(ctx context.Context, c *call, p executionParams) (any, error
 }
 
 // flowExecution is how far a run of a workflow is.
-func (s *server) flowExecution(ctx context.Context, flow company.WorkflowStatus) (execution, error) {
+func (s *server) flowExecution(ctx context.Context, flow orchestration.WorkflowStatus) (execution, error) {
 	e := execution{
 		id: flow.RunID, run: flow.RunID, task: cmp.Or(flow.Input, flow.WorkflowID), agent: flow.WorkflowID, startedAt: flow.Rounds[0].StartedAt,
 		over: flow.Over(), succeeded: flow.Status == doc.FlowSucceeded, canceled: flow.Status == doc.FlowCanceled,

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/events"
 	"ac/internal/fault"
@@ -213,19 +213,19 @@ func (f *subscription) settleQuiet(next int64) error {
 }
 
 // read reads a page of a log; one that is not there is empty.
-func (f *subscription) read(ctx context.Context, run string, since int64, limit int) (company.ReplayEventsResult, error) {
-	page, err := dialect.Do(ctx, f.server.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+func (f *subscription) read(ctx context.Context, run string, since int64, limit int) (orchestration.ReplayEventsResult, error) {
+	page, err := dialect.Do(ctx, f.server.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
 		Dir: f.server.In(), ProjectID: f.server.ProjectID, RunID: run, SinceSeq: since, Limit: limit,
 	})
 	if fault.Is(err, fault.NotFound) {
-		return company.ReplayEventsResult{}, nil
+		return orchestration.ReplayEventsResult{}, nil
 	}
 	return page, err
 }
 
 // load reads the record of the run as it is written.
 func (f *subscription) load() error {
-	record, err := dialect.Do(f.live, f.server.Company, (*company.Company).WorkflowRecord, company.WorkflowRecordParams{
+	record, err := dialect.Do(f.live, f.server.Company, orchestration.Operations.WorkflowRecord, orchestration.WorkflowRecordParams{
 		WorkflowRunParams: f.server.run(f.run), AsWritten: true,
 	})
 	if err == nil {

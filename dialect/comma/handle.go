@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/internal/shape"
@@ -61,12 +62,12 @@ func (s *server) record(ctx context.Context, run string) (doc.WorkflowRun, error
 	if why := shape.CheckID(run); why != "" {
 		return doc.WorkflowRun{}, fault.New(fault.NotFound, "run %s", why)
 	}
-	return dialect.Do(ctx, s.Company, (*company.Company).WorkflowRecord, company.WorkflowRecordParams{WorkflowRunParams: s.run(run)})
+	return dialect.Do(ctx, s.Company, orchestration.Operations.WorkflowRecord, orchestration.WorkflowRecordParams{WorkflowRunParams: s.run(run)})
 }
 
 // records are those of all runs of workflows, the one that began last first.
 func (s *server) records(ctx context.Context) ([]doc.WorkflowRun, error) {
-	list, err := dialect.Do(ctx, s.Company, (*company.Company).WorkflowRecords, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
+	list, err := dialect.Do(ctx, s.Company, orchestration.Operations.WorkflowRecords, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 	slices.SortStableFunc(list, func(a, b doc.WorkflowRun) int { return strings.Compare(b.Round().StartedAt, a.Round().StartedAt) })
 	return list, err
 }
@@ -81,7 +82,7 @@ func (c *connection) stopRun(ctx context.Context, r *request) error {
 	if shape.CheckID(r.RunID) != "" {
 		return nil
 	}
-	_, err := dialect.Do(ctx, s.Company, (*company.Company).CancelWorkflow, s.run(r.RunID))
+	_, err := dialect.Do(ctx, s.Company, orchestration.Operations.CancelWorkflow, s.run(r.RunID))
 	if unknown(err) {
 		return nil
 	}
@@ -153,9 +154,9 @@ func (c *connection) steerRun(ctx context.Context, r *request) error {
 	if err != nil || record.Over() && s.memory.find(r.RunID) == nil {
 		return fail("RUN_NOT_STEERABLE", "Cannot steer run %s: not running", r.RunID)
 	}
-	p := company.SteerParams{Text: r.Text, Mode: session.ModeNextTurn}
+	p := orchestration.SteerParams{Text: r.Text, Mode: session.ModeNextTurn}
 	s.act(&p, r.RunID)
-	if _, err = dialect.Do(ctx, s.Company, (*company.Company).Steer, p); err != nil {
+	if _, err = dialect.Do(ctx, s.Company, orchestration.Operations.Steer, p); err != nil {
 		return fail("RUN_NOT_STEERABLE", "%s", sentence(err))
 	}
 	return nil

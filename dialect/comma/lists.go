@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/heartbeat/workflow"
 	"ac/internal/clock"
@@ -305,9 +305,9 @@ func (s *server) callRecord(ctx context.Context, run string, p workflow.Passage,
 
 // toolsOf are the tools of a job's attempts.
 func (s *server) toolsOf(ctx context.Context, job string) (items []*transcript.Item, err error) {
-	attempts, err := dialect.Do(ctx, s.Company, (*company.Company).StepAttempts, company.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: job})
+	attempts, err := dialect.Do(ctx, s.Company, orchestration.Operations.StepAttempts, orchestration.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: job})
 	for _, a := range attempts {
-		page, err := dialect.Do(ctx, s.Company, (*company.Company).Transcript, company.TranscriptParams{
+		page, err := dialect.Do(ctx, s.Company, orchestration.Operations.Transcript, orchestration.TranscriptParams{
 			Dir: s.In(), ProjectID: s.ProjectID, RunID: a.RunID, Kinds: []string{transcript.KindTool, transcript.KindFileChange}, Limit: 1000,
 		})
 		if unknown(err) {

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"ac/dialect/dialecttest"
-
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
+	"ac/dialect/dialecttest"
 )
 
 // TestCycle pins a cycle as the outermost flow: its steps are entered each time round, and
@@ -189,7 +189,7 @@ func TestServers(t *testing.T) {
 	}
 	c.send("start_run", object{"runId": "m", "input": "hi"})
 	c.Await("the end", func(m message) bool { return m.is("strategy_completed", "m") })
-	page := dialecttest.Must(dialect.Do(t.Context(), s.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+	page := dialecttest.Must(dialect.Do(t.Context(), s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
 		Dir: company.Dir{WorkspaceDir: s.Dir}, ProjectID: s.Project, RunID: "m", Limit: 100, EventTypes: []string{"workflow.notice"},
 	}))
 	if len(page.Events) != 2 || !strings.Contains(string(page.Events[1].Event), "MCP server own of the strategy is not started") {

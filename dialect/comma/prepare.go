@@ -8,7 +8,7 @@ import (
 	"errors"
 	"strings"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/internal/lazyregexp"
@@ -147,7 +147,7 @@ func (s *server) reassign(ctx context.Context, p *prepared, model string) error 
 func (s *server) fresh(ctx context.Context, r *request) (*prepared, error) {
 	path := r.StrategyPath
 	if id, ok := strings.CutPrefix(path, "workflow:"); ok {
-		found, err := dialect.Do(ctx, s.Company, (*company.Company).GetWorkflow, company.GetWorkflowParams{Dir: s.In(), WorkflowID: id})
+		found, err := dialect.Do(ctx, s.Company, orchestration.Operations.GetWorkflow, orchestration.GetWorkflowParams{Dir: s.In(), WorkflowID: id})
 		if unknown(err) {
 			return nil, notFound(path)
 		}
@@ -203,7 +203,7 @@ func (s *server) strategy(ctx context.Context, path, cwd, override string) (tran
 
 // fits refuses a template that is none, with all that is wrong.
 func (s *server) fits(ctx context.Context, template shape.Value, place *doc.JobPlace) error {
-	checked, err := dialect.Do(ctx, s.Company, (*company.Company).CheckWorkflow, company.CheckWorkflowParams{Dir: s.In(), Template: template, Place: place})
+	checked, err := dialect.Do(ctx, s.Company, orchestration.Operations.CheckWorkflow, orchestration.CheckWorkflowParams{Dir: s.In(), Template: template, Place: place})
 	if err != nil || len(checked.Issues) == 0 {
 		return err
 	}
@@ -237,7 +237,7 @@ func (c *connection) startRun(ctx context.Context, r *request) error {
 		return fail(code, "Too many runs")
 	}
 	s.memory.ask(p.run, 1, r.RequestID)
-	_, err = dialect.Do(ctx, s.Company, (*company.Company).RunWorkflow, company.RunWorkflowParams{
+	_, err = dialect.Do(ctx, s.Company, orchestration.Operations.RunWorkflow, orchestration.RunWorkflowParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: p.run, Template: p.template, Input: r.Input, Priority: "normal", Place: p.place,
 		Origin: &doc.JobOrigin{Kind: origin}, SourcePath: p.source, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
 		Said: p.said, Notices: p.notices,
@@ -274,7 +274,7 @@ func (c *connection) continueRun(ctx context.Context, r *request) error {
 		return refusal(err, code)
 	}
 	s.memory.ask(p.run, record.Round().Round+1, r.RequestID)
-	_, err = dialect.Do(ctx, s.Company, (*company.Company).ContinueWorkflow, company.ContinueWorkflowParams{
+	_, err = dialect.Do(ctx, s.Company, orchestration.Operations.ContinueWorkflow, orchestration.ContinueWorkflowParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: p.run, Input: r.Input, Template: p.template, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
 		Notices: p.notices, Place: p.place, Moves: p.moves,
 	})

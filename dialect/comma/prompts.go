@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/internal/shape"
@@ -126,7 +126,7 @@ func (s *server) pending(ctx context.Context, run string) (list []pendingPrompt,
 			list = append(list, pendingPrompt{r, view.label(step.Path)})
 			continue
 		}
-		attempts, err := dialect.Do(ctx, s.Company, (*company.Company).StepAttempts, company.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: step.JobID})
+		attempts, err := dialect.Do(ctx, s.Company, orchestration.Operations.StepAttempts, orchestration.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: step.JobID})
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ type pendingPrompt struct {
 
 // openIn is what the agent of an attempt asks and waits for.
 func (s *server) openIn(ctx context.Context, run string) ([]interaction.Record, error) {
-	found, err := dialect.Do(ctx, s.Company, (*company.Company).OpenInteractions, company.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: run})
+	found, err := dialect.Do(ctx, s.Company, orchestration.Operations.OpenInteractions, orchestration.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: run})
 	if unknown(err) {
 		return nil, nil
 	}
@@ -171,10 +171,10 @@ func (s *server) waiting(ctx context.Context, run string, is func(pendingPrompt)
 }
 
 // respond answers. One that is over by now is as none.
-func (s *server) respond(ctx context.Context, r interaction.Record, p company.RespondParams, none *failed) error {
+func (s *server) respond(ctx context.Context, r interaction.Record, p orchestration.RespondParams, none *failed) error {
 	s.act(&p, r.RunID)
 	p.InteractionID = r.InteractionID
-	_, err := dialect.Do(ctx, s.Company, (*company.Company).Respond, p)
+	_, err := dialect.Do(ctx, s.Company, orchestration.Operations.Respond, p)
 	if fault.Is(err, fault.InteractionClosed) || fault.Is(err, fault.InteractionNotFound) || unknown(err) {
 		return none
 	}
@@ -194,7 +194,7 @@ func (c *connection) userInput(ctx context.Context, r *request) error {
 	if !ok {
 		return none
 	}
-	return c.server.respond(ctx, found.Record, company.RespondParams{Text: &r.Text}, none)
+	return c.server.respond(ctx, found.Record, orchestration.RespondParams{Text: &r.Text}, none)
 }
 
 // decide answers a permission.
@@ -212,7 +212,7 @@ func (c *connection) decide(ctx context.Context, r *request) error {
 	if !ok {
 		return none
 	}
-	p := company.RespondParams{Decision: interaction.Allow, Scope: interaction.Once}
+	p := orchestration.RespondParams{Decision: interaction.Allow, Scope: interaction.Once}
 	if strings.HasPrefix(r.Decision, "deny") {
 		p.Decision = interaction.Deny
 	}
@@ -248,7 +248,7 @@ func (c *connection) answerQuestion(ctx context.Context, r *request) error {
 		return s.respond(ctx, found.Record, planAnswer(found.Record, r.Response), none)
 	}
 	if len(found.Questions) == 0 {
-		return s.respond(ctx, found.Record, company.RespondParams{Text: &r.Response}, none)
+		return s.respond(ctx, found.Record, orchestration.RespondParams{Text: &r.Response}, none)
 	}
 	at := partOf(found.Record, r.QuestionRequestID)
 	q := found.Questions[at]
@@ -266,7 +266,7 @@ func (c *connection) answerQuestion(ctx context.Context, r *request) error {
 		return nil
 	}
 	s.memory.forget(found.InteractionID)
-	return s.respond(ctx, found.Record, company.RespondParams{Answers: all}, none)
+	return s.respond(ctx, found.Record, orchestration.RespondParams{Answers: all}, none)
 }
 
 // prompt asks all who are subscribed to a run.
@@ -309,14 +309,14 @@ func choice(n int, label func(int) string, text string) (string, int) {
 }
 
 // planAnswer is what a text decides about a plan.
-func planAnswer(r interaction.Record, text string) company.RespondParams {
+func planAnswer(r interaction.Record, text string) orchestration.RespondParams {
 	if _, i := choice(len(r.Options), func(i int) string { return r.Options[i].Label }, text); i >= 0 {
-		return company.RespondParams{OptionID: r.Options[i].OptionID}
+		return orchestration.RespondParams{OptionID: r.Options[i].OptionID}
 	}
 	if slices.Contains([]string{"yes", "y", "ok", "approve"}, strings.ToLower(strings.TrimSpace(text))) {
-		return company.RespondParams{Decision: interaction.Allow}
+		return orchestration.RespondParams{Decision: interaction.Allow}
 	}
-	return company.RespondParams{Decision: interaction.Deny, Text: &text}
+	return orchestration.RespondParams{Decision: interaction.Deny, Text: &text}
 }
 
 // updatePolicy adds rules to those of a run.
@@ -334,9 +334,9 @@ func (c *connection) updatePolicy(ctx context.Context, r *request) error {
 		return none
 	}
 	rules := append(slices.Clone(record.Rules), rulesOf(r)...)
-	p := company.SetRunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: r.RunID, Rules: rules}
+	p := orchestration.SetRunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: r.RunID, Rules: rules}
 	p.ActorID, p.ActorRole, p.ActorTeamID = s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID
-	done, err := dialect.Do(ctx, s.Company, (*company.Company).SetRunPolicy, p)
+	done, err := dialect.Do(ctx, s.Company, orchestration.Operations.SetRunPolicy, p)
 	if err != nil {
 		return refusal(err, none.code)
 	}

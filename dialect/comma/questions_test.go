@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/runs/interaction"
 )
 
@@ -88,7 +88,7 @@ func TestAnswers(t *testing.T) {
 	}
 	plan := interaction.Record{Request: interaction.Request{Kind: interaction.Plan, Options: interaction.DecisionOptions(false, false)}}
 	no := "no way"
-	for text, want := range map[string]company.RespondParams{
+	for text, want := range map[string]orchestration.RespondParams{
 		"1": {OptionID: "allow"}, "deny": {OptionID: "deny"}, "Yes": {Decision: "allow"}, "ok": {Decision: "allow"}, "no way": {Decision: "deny", Text: &no},
 	} {
 		got := planAnswer(plan, text)

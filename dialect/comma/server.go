@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/dialect/ws"
 	"ac/internal/ulid"
@@ -167,14 +168,14 @@ func (s *server) stopRuns() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
 	defer cancel()
 	for _, run := range s.memory.startedRuns() {
-		if _, err := dialect.Do(ctx, s.Company, (*company.Company).CancelWorkflow, s.run(run)); err != nil && !unknown(err) {
+		if _, err := dialect.Do(ctx, s.Company, orchestration.Operations.CancelWorkflow, s.run(run)); err != nil && !unknown(err) {
 			s.Log.Warn("a run was not stopped", "run", run, "error", err)
 		}
 	}
 }
 
-func (s *server) run(id string) company.WorkflowRunParams {
-	return company.WorkflowRunParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id}
+func (s *server) run(id string) orchestration.WorkflowRunParams {
+	return orchestration.WorkflowRunParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id}
 }
 
 // ServeHTTP answers the requests of the socket: the upgrade of clients, and a look at the

@@ -7,7 +7,7 @@ import (
 	"context"
 	"strings"
 
-	"ac/company"
+	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/heartbeat/workflow"
 	"ac/workspace/doc"
@@ -80,7 +80,7 @@ func (s *server) usageBelow(ctx context.Context, list []workflow.Passage) (used 
 
 // usageOf is what the attempts of a job used, as far as it was reported.
 func (s *server) usageOf(ctx context.Context, job string) (used usage, err error) {
-	attempts, err := dialect.Do(ctx, s.Company, (*company.Company).StepAttempts, company.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: job})
+	attempts, err := dialect.Do(ctx, s.Company, orchestration.Operations.StepAttempts, orchestration.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: job})
 	for _, a := range attempts {
 		if u := a.Usage; u != nil && u.Source == "provider_reported" {
 			used.add(usage{known(u.InputTokens) + known(u.CachedInputTokens), known(u.OutputTokens) + known(u.ReasoningOutputTokens)})

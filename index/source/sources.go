@@ -99,6 +99,7 @@ type Walk struct {
 	RecordsOnly bool // of runs, not their logs
 }
 
+// Run walks.
 func (w *Walk) Run() error {
 	if err := w.workspaceWide(); err != nil {
 		return err

@@ -58,7 +58,7 @@ func floors() map[string]int {
 		"snapshot/room":           7,
 		"feed":                    7,
 		"doctor":                  7,
-		"company":                 8,
+		"company/...":             8,
 		"rpc":                     9,
 		"web":                     9,
 		"dialect":                 9,
@@ -119,6 +119,8 @@ func neighbours() map[string][]string {
 		"snapshot": {"snapshot/room"},
 		// The tasks of a workflow are jobs.
 		"heartbeat/workflow": {"heartbeat/job"},
+		// The operations of a part work on an opened workspace.
+		"company/orchestration": {"company"},
 		// The control room calls methods by the table of the server, and serves dialects
 		// from its process.
 		"web": {"rpc", "dialect"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -140,7 +141,7 @@ func (b bureau) card() {
 
 func (b bureau) create() string {
 	b.t.Helper()
-	made, err := company.Do(b.t.Context(), b.all, (*company.Company).CreateRun, company.CreateRunParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, AgentID: "agent_x", Provider: "cmd"})
+	made, err := company.Do(b.t.Context(), b.all, orchestration.Operations.CreateRun, orchestration.CreateRunParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, AgentID: "agent_x", Provider: "cmd"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -153,10 +154,10 @@ func reports() []string {
 }
 
 func (b bureau) launch(run, task string, budget *doc.Budget, argv []string) error {
-	p := company.LaunchParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run}
+	p := orchestration.LaunchParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run}
 	p.TaskID, p.Budget, p.Argv = task, budget, argv
 	p.By("human", "human", "")
-	_, err := company.Do(b.t.Context(), b.all, (*company.Company).Launch, p)
+	_, err := company.Do(b.t.Context(), b.all, orchestration.Operations.Launch, p)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/orchestration"
 	"ac/internal/lock"
 	"ac/internal/runtimetest"
 	"ac/rpc"
@@ -73,10 +74,10 @@ func launch(text string) error {
 	if err != nil {
 		return err
 	}
-	p := company.LaunchParams{Dir: company.Dir{WorkspaceDir: o.Dir}, ProjectID: o.Project, RunID: o.Run}
+	p := orchestration.LaunchParams{Dir: company.Dir{WorkspaceDir: o.Dir}, ProjectID: o.Project, RunID: o.Run}
 	p.Argv, p.WorkspaceLimit, p.ProviderLimit, p.TeamLimit = []string{"true"}, 2, 2, 2
 	p.By("human", "human", "")
-	launched, err := company.Do(context.Background(), all, (*company.Company).Launch, p)
+	launched, err := company.Do(context.Background(), all, orchestration.Operations.Launch, p)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func office(t *testing.T, runs int) (w *workspace.Workspace, orders []order) {
 	}
 	defer all.Close()
 	for range runs {
-		made, err := company.Do(t.Context(), all, (*company.Company).CreateRun, company.CreateRunParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: project, AgentID: "agent_x", Provider: "cmd"})
+		made, err := company.Do(t.Context(), all, orchestration.Operations.CreateRun, orchestration.CreateRunParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: project, AgentID: "agent_x", Provider: "cmd"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // session.abandon: giving up a session on another machine that cannot be reached.
 
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"ac/company"
 	"ac/events"
 	"ac/fleet"
 	"ac/governance"
@@ -20,10 +21,10 @@ import (
 
 // AbandonParams are the params of session.abandon.
 type AbandonParams struct {
-	Dir
+	company.Dir
 	SessionRef string `json:"session_ref"`
 	Reason     string `json:"reason" is:"maxbytes=2000"`
-	PersonParams
+	company.PersonParams
 }
 
 // CheckFields refuses what cannot be the name of a session.
@@ -37,16 +38,16 @@ func (p *AbandonParams) CheckFields() []fault.Issue {
 // AbandonSession gives up a session whose worker cannot be reached, or whose hub does not
 // run: nothing that comes from there later counts, and the run has failed. A session that
 // is reached is fault.Conflict: it can be stopped.
-func (c *Company) AbandonSession(ctx context.Context, p AbandonParams) (none Poll, err error) {
-	record, err := session.Current(ctx, c.w, p.SessionRef)
+func (c Operations) AbandonSession(ctx context.Context, p AbandonParams) (none company.Poll, err error) {
+	record, err := session.Current(ctx, c.Workspace(), p.SessionRef)
 	if err != nil {
 		return none, err
 	}
-	actor, err := c.mayAbandon(ctx, record, p.actor())
+	actor, err := c.mayAbandon(ctx, record, p.Actor())
 	if err != nil {
 		return none, err
 	}
-	hub := fleet.HubAlive(c.w)
+	hub := fleet.HubAlive(c.Workspace())
 	switch {
 	case !record.Remote() || doc.Terminal(record.Status):
 		return none, fault.New(fault.Conflict, "session %s is not one that lives on another machine", record.Ref)
@@ -54,26 +55,26 @@ func (c *Company) AbandonSession(ctx context.Context, p AbandonParams) (none Pol
 		return none, fault.New(fault.Conflict, "the worker of session %s is reached; stop it", record.Ref)
 	}
 	if hub {
-		err = fleet.CallHub(ctx, c.w, fleet.HubAbandon, fleet.AbandonRequest{SessionRef: record.Ref, Reason: p.Reason, By: actor.ID}, nil)
+		err = fleet.CallHub(ctx, c.Workspace(), fleet.HubAbandon, fleet.AbandonRequest{SessionRef: record.Ref, Reason: p.Reason, By: actor.ID}, nil)
 	} else {
 		err = c.abandonUnattended(ctx, record, p.Reason, actor.ID)
 	}
 	if err != nil {
 		return none, err
 	}
-	record, err = session.Read(c.w, p.SessionRef)
-	return pollOf(c.w, record), err
+	record, err = session.Read(c.Workspace(), p.SessionRef)
+	return company.PollOf(c.Workspace(), record), err
 }
 
 // mayAbandon refuses those who may not launch the run, and workers. The decision is in the
 // log of the run.
-func (c *Company) mayAbandon(ctx context.Context, record doc.Session, claimed policy.Actor) (actor policy.Actor, err error) {
-	run, err := runs.Load(c.w, record.ProjectID, record.RunID)
+func (c Operations) mayAbandon(ctx context.Context, record doc.Session, claimed policy.Actor) (actor policy.Actor, err error) {
+	run, err := runs.Load(c.Workspace(), record.ProjectID, record.RunID)
 	if err != nil {
 		return actor, err
 	}
-	err = governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
-		verdict, err := g.Enforce(record.ProjectID, runs.Launching(c.w, run, claimed))
+	err = governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
+		verdict, err := g.Enforce(record.ProjectID, runs.Launching(c.Workspace(), run, claimed))
 		if actor = verdict.Actor; err == nil && actor.Role == "worker" {
 			err = fault.New(fault.Denied, "a worker may not abandon a session")
 		}
@@ -95,17 +96,17 @@ type fencedPayload struct {
 // abandonUnattended does in the place of the hub, while none runs, what it does with an
 // attempt that is given up. The attempt is fenced before the run has its end, so that no
 // hub takes anything of it in between.
-func (c *Company) abandonUnattended(ctx context.Context, record doc.Session, why, by string) (err error) {
+func (c Operations) abandonUnattended(ctx context.Context, record doc.Session, why, by string) (err error) {
 	name := fleet.Attempt(record.ProjectID, record.RunID, record.Ref, record.Epoch)
 	order := session.Order{ProjectID: record.ProjectID, RunID: record.RunID, SessionRef: record.Ref}
-	run, err := runs.Load(c.w, record.ProjectID, record.RunID)
+	run, err := runs.Load(c.Workspace(), record.ProjectID, record.RunID)
 	if err != nil {
 		return err
 	}
 	if order.AgentID, order.Provider = run.AgentID, run.Provider; run.Spec != nil {
 		order.TaskID, order.Budget = run.Spec.TaskID, run.Spec.Budget
 	}
-	r, err := session.ResumeRemote(ctx, c.w, session.RemoteHost{
+	r, err := session.ResumeRemote(ctx, c.Workspace(), session.RemoteHost{
 		WorkerID: record.WorkerID, Epoch: record.Epoch, Stop: func(bool) string { return "" },
 		Verb: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			return nil, fault.New(fault.RunNotLive, "the session is being abandoned")
@@ -115,10 +116,10 @@ func (c *Company) abandonUnattended(ctx context.Context, record doc.Session, why
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	attempt, err := fleet.ReadAttempt(c.w.FS, name)
+	attempt, err := fleet.ReadAttempt(c.Workspace().FS, name)
 	if err == nil && liveAttempt(attempt.State) {
 		attempt.State, attempt.FencedFor = fleet.AttemptFenced, fleet.FencedAbandoned
-		err = fleet.WriteAttempt(c.w, attempt)
+		err = fleet.WriteAttempt(c.Workspace(), attempt)
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.attach and run.plan.clear.
 
@@ -32,12 +32,12 @@ func (p *AttachParams) CheckFields() (issues []fault.Issue) {
 }
 
 // Attach keeps a file beside a run.
-func (c *Company) Attach(ctx context.Context, p AttachParams) (runs.Attachment, error) {
+func (c Operations) Attach(ctx context.Context, p AttachParams) (runs.Attachment, error) {
 	content, err := base64.StdEncoding.DecodeString(p.Content)
 	if err != nil {
 		return runs.Attachment{}, err // it was checked
 	}
-	return runs.Attach(ctx, c.w, p.act(), p.Name, cmp.Or(p.MediaType, "application/octet-stream"), content)
+	return runs.Attach(ctx, c.Workspace(), p.act(), p.Name, cmp.Or(p.MediaType, "application/octet-stream"), content)
 }
 
 // PlanClearParams are those of run.plan.clear.
@@ -47,6 +47,6 @@ type PlanClearParams struct{ actParams }
 type PlanCleared struct{}
 
 // ClearPlan takes the plan of a run out of sight.
-func (c *Company) ClearPlan(ctx context.Context, p PlanClearParams) (PlanCleared, error) {
-	return PlanCleared{}, runs.ClearPlan(ctx, c.w, p.act())
+func (c Operations) ClearPlan(ctx context.Context, p PlanClearParams) (PlanCleared, error) {
+	return PlanCleared{}, runs.ClearPlan(ctx, c.Workspace(), p.act())
 }

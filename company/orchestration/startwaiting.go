@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // Starting a session for what was said to a run without one: run.steer with start.
 
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/runs"
 )
@@ -43,8 +44,8 @@ const startGrace = 1500 * time.Millisecond
 
 // start starts a session for the texts that wait for one, in the background. The texts
 // and what became of them stand in the log of the run.
-func (c *Company) start(p SteerParams) error {
-	spec := p.Start.resumeParams.spec(c, p.actParams)
+func (c Operations) start(p SteerParams) error {
+	spec := p.Start.resumeParams.spec(c.Company, p.actParams)
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
 	spec.Live = p.Start.liveParams.spec(displayParams{})
 	isolate(&spec.LaunchSpec, p.Start.Isolation)
@@ -52,12 +53,12 @@ func (c *Company) start(p SteerParams) error {
 	if err != nil {
 		return err
 	}
-	c.all.background.Go(func() {
-		ctx, cancel := context.WithCancel(context.WithoutCancel(c.all.ctx))
+	c.Host().Background(func(ending context.Context) {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ending))
 		defer cancel()
-		ending := context.AfterFunc(c.all.ctx, func() { time.AfterFunc(startGrace, cancel) })
-		defer ending()
-		_ = runs.StartWaiting(ctx, c.w, c.all.admission(c.w), starter, spec) // its log tells
+		stop := context.AfterFunc(ending, func() { time.AfterFunc(startGrace, cancel) })
+		defer stop()
+		_ = runs.StartWaiting(ctx, c.Workspace(), c.Admission(), starter, spec) // its log tells
 	})
 	return nil
 }
@@ -71,6 +72,6 @@ type StartWaitingParams struct {
 
 // StartWaiting starts a session for the texts that wait for one in the log of a run, in the
 // background. Nothing is done for a run that nothing was said to.
-func (c *Company) StartWaiting(_ context.Context, p StartWaitingParams) (OK, error) {
-	return OK{true}, c.start(SteerParams{actParams: p.actParams, Start: p.Start})
+func (c Operations) StartWaiting(_ context.Context, p StartWaitingParams) (company.OK, error) {
+	return company.OK{OK: true}, c.start(SteerParams{actParams: p.actParams, Start: p.Start})
 }

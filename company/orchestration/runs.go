@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.*: creating, listing and replaying runs.
 
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ac/company"
 	"ac/events"
 	"ac/heartbeat/workflow"
 	"ac/internal/durable"
@@ -23,7 +24,7 @@ import (
 
 // CreateRunParams are the params of run.create.
 type CreateRunParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	AgentID   string `json:"agent_id" is:"id"`
 	Provider  string `json:"provider"`
@@ -37,15 +38,15 @@ type CreateRunResult struct {
 }
 
 // CreateRun makes a run.
-func (c *Company) CreateRun(ctx context.Context, p CreateRunParams) (CreateRunResult, error) {
-	made, err := runs.Create(ctx, c.w, p.ProjectID, p.AgentID, p.Provider)
-	base := absolute(c.given, c.dir)
+func (c Operations) CreateRun(ctx context.Context, p CreateRunParams) (CreateRunResult, error) {
+	made, err := runs.Create(ctx, c.Workspace(), p.ProjectID, p.AgentID, p.Provider)
+	base := c.Absolute()
 	return CreateRunResult{made.RunID, made.ContextPackID, filepath.Join(base, filepath.FromSlash(workspace.RunDir(p.ProjectID, made.RunID)))}, err
 }
 
 // DiscardRunParams are the params of run.discard.
 type DiscardRunParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 	ActorID   string `json:"actor_id" is:"default=human,id"`
@@ -60,46 +61,19 @@ type DiscardRunResult struct {
 
 // DiscardRun ends a run that was made and never launched, and cancels one of a
 // workflow.
-func (c *Company) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
-		_, err := c.flows().Cancel(ctx, p.ProjectID, p.RunID)
-		run, loadErr := runs.Load(c.w, p.ProjectID, p.RunID)
+func (c Operations) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+		_, err := c.Flows().Cancel(ctx, p.ProjectID, p.RunID)
+		run, loadErr := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 		return DiscardRunResult{p.RunID, run.Status}, errors.Join(err, loadErr)
 	}
-	status, err := runs.Discard(ctx, c.w, p.ProjectID, p.RunID, p.ActorID)
+	status, err := runs.Discard(ctx, c.Workspace(), p.ProjectID, p.RunID, p.ActorID)
 	return DiscardRunResult{p.RunID, status}, err
-}
-
-// absolute is a workspace as the caller spelled it, or its full path if that
-// was relative.
-func absolute(given, dir string) string {
-	if filepath.IsAbs(given) {
-		return given
-	}
-	return dir
-}
-
-// ListRunsParams are the params of run.list.
-type ListRunsParams struct {
-	Dir
-	ProjectID string `json:"project_id" is:"optional,id"`
-}
-
-// ListRuns lists runs, newest first.
-func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.ListRow, error) {
-	w, err := c.workspace(ctx)
-	if none(err) {
-		return []runs.ListRow{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return runs.List(w, p.ProjectID)
 }
 
 // ReplayParams are the params of run.replay.
 type ReplayParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 	Tail      int    `json:"tail" is:"optional,gt=0"`
@@ -127,9 +101,9 @@ type Live struct {
 }
 
 // Replay replays the log of a run.
-func (c *Company) Replay(ctx context.Context, p ReplayParams) (result ReplayResult, err error) {
+func (c Operations) Replay(ctx context.Context, p ReplayParams) (result ReplayResult, err error) {
 	result = ReplayResult{RunID: p.RunID, ProjectID: p.ProjectID, Mode: p.Mode}
-	w := c.w
+	w := c.Workspace()
 	if p.Mode == runs.ModeLive {
 		if result.Live, err = c.live(ctx, w, p.ProjectID, p.RunID); err != nil {
 			return result, err
@@ -141,14 +115,14 @@ func (c *Company) Replay(ctx context.Context, p ReplayParams) (result ReplayResu
 	return result, err
 }
 
-func (c *Company) live(ctx context.Context, w *workspace.Workspace, project, run string) (Live, error) {
+func (c Operations) live(ctx context.Context, w *workspace.Workspace, project, run string) (Live, error) {
 	records, err := session.All(w)
 	if err != nil {
 		return Live{}, err
 	}
 	for _, r := range records {
 		if r.ProjectID == project && r.RunID == run {
-			now, err := listed(ctx, w, r)
+			now, err := company.Listed(ctx, w, r)
 			return Live{Available: true, SessionRef: now.Ref, Status: now.Status, Error: now.Error}, err
 		}
 	}
@@ -165,24 +139,24 @@ type VerifiedLog struct {
 
 // VerifyLogsParams are the params of the command log:verify.
 type VerifyLogsParams struct {
-	Dir
+	company.Dir
 	RunID string            `json:"-"` // a run id, "" for all
 	Visit func(VerifiedLog) `json:"-"` // called after each log
 }
 
 // VerifyLogs verifies the logs of all runs, or of one. An unknown run is
 // fault.NotFound.
-func (c *Company) VerifyLogs(ctx context.Context, p VerifyLogsParams) (OK, error) {
-	w := c.w
+func (c Operations) VerifyLogs(ctx context.Context, p VerifyLogsParams) (company.OK, error) {
+	w := c.Workspace()
 	found := false
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
-		return OK{}, err
+		return company.OK{}, err
 	}
 	for _, project := range projects {
 		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
 		if err != nil {
-			return OK{}, err
+			return company.OK{}, err
 		}
 		for _, id := range ids {
 			if p.RunID != "" && id != p.RunID {
@@ -191,18 +165,18 @@ func (c *Company) VerifyLogs(ctx context.Context, p VerifyLogsParams) (OK, error
 			found = true
 			report, err := runs.VerifyLog(w, project, id)
 			if err != nil {
-				return OK{}, err
+				return company.OK{}, err
 			}
-			p.Visit(VerifiedLog{project, id, filepath.Join(c.given, filepath.FromSlash(workspace.LogFile(project, id))), report})
+			p.Visit(VerifiedLog{project, id, filepath.Join(c.Given(), filepath.FromSlash(workspace.LogFile(project, id))), report})
 			if err := ctx.Err(); err != nil {
-				return OK{}, err
+				return company.OK{}, err
 			}
 		}
 	}
 	if !found && p.RunID != "" {
-		return OK{}, fault.New(fault.NotFound, "run %s does not exist in %s", p.RunID, c.given)
+		return company.OK{}, fault.New(fault.NotFound, "run %s does not exist in %s", p.RunID, c.Given())
 	}
-	return OK{true}, nil
+	return company.OK{OK: true}, nil
 }
 
 // withinWorkspace refuses a file inside a workspace whose path leaves it

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.start and run.retry: making a run and launching it as one act.
 
@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
@@ -26,7 +27,7 @@ const maxTitle = 500
 
 // StartRunParams are the params of run.start.
 type StartRunParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	AgentID   string `json:"agent_id" is:"id"`
 	Provider  string `json:"-"` // the agent's
@@ -80,20 +81,20 @@ type StartRunResult struct {
 }
 
 // StartRun makes a run and launches it, or does neither.
-func (c *Company) StartRun(ctx context.Context, p StartRunParams) (StartRunResult, error) {
+func (c Operations) StartRun(ctx context.Context, p StartRunParams) (StartRunResult, error) {
 	content, err := contentOf(p)
 	if err != nil {
 		return StartRunResult{}, err
 	}
 	return c.startRun(ctx, runs.StartSpec{
-		LaunchSpec: p.spec(c, p.ProjectID, "", ""), AgentID: p.AgentID, Provider: p.Provider, Isolation: p.Isolation, BaseRunID: p.BaseRunID,
+		LaunchSpec: p.spec(c.Company, p.ProjectID, "", ""), AgentID: p.AgentID, Provider: p.Provider, Isolation: p.Isolation, BaseRunID: p.BaseRunID,
 		Title: p.Title, LimitMS: p.TimeoutMS, From: p.From, Content: content,
 	}, p.startControls)
 }
 
 // contentOf is the digest of what is asked for, whatever it is called.
 func contentOf(p StartRunParams) (string, error) {
-	p.startControls, p.Dir = startControls{}, Dir{}
+	p.startControls, p.Dir = startControls{}, company.Dir{}
 	return digestOf(p)
 }
 
@@ -103,20 +104,20 @@ func digestOf(p any) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-func (c *Company) startRun(ctx context.Context, spec runs.StartSpec, how startControls) (StartRunResult, error) {
+func (c Operations) startRun(ctx context.Context, spec runs.StartSpec, how startControls) (StartRunResult, error) {
 	inflight.Leave(ctx)
-	spec.From = cmp.Or(spec.From, c.all.from)
-	spec.DryRun, spec.ExpectPlan, spec.Key, spec.Environ = how.DryRun, how.ExpectPlan, how.ClientMessageID, c.all.launcher.Environ
+	spec.From = cmp.Or(spec.From, c.Host().StartedFrom())
+	spec.DryRun, spec.ExpectPlan, spec.Key, spec.Environ = how.DryRun, how.ExpectPlan, how.ClientMessageID, c.Host().Launcher().Environ
 	starter, err := c.placed(&spec.LaunchSpec, spec.AgentID)
 	if err != nil {
 		return StartRunResult{}, err
 	}
-	made, err := runs.Start(ctx, c.w, c.all.admission(c.w), starter, spec)
+	made, err := runs.Start(ctx, c.Workspace(), c.Admission(), starter, spec)
 	if err != nil {
 		return StartRunResult{}, err
 	}
 	if made.RunID != "" {
-		c.all.rememberSession(c.dir, made.SessionRef)
+		c.RememberSession(made.SessionRef)
 	} else if err := c.addUsual(ctx, spec.ProjectID, made.Plan); err != nil {
 		return StartRunResult{}, err
 	}
@@ -140,16 +141,16 @@ func (p *RetryRunParams) CheckFields() []fault.Issue {
 }
 
 // RetryRun starts a run like one that is over.
-func (c *Company) RetryRun(ctx context.Context, p RetryRunParams) (StartRunResult, error) {
+func (c Operations) RetryRun(ctx context.Context, p RetryRunParams) (StartRunResult, error) {
 	content, err := digestOf([]any{p.ProjectID, p.RunID, p.PromptText, p.Model, p.Budget, p.ActorID, p.ActorRole, p.ActorTeamID})
 	if err != nil {
 		return StartRunResult{}, err
 	}
-	spec, err := runs.Again(ctx, c.w, p.ProjectID, p.RunID, p.PromptText)
+	spec, err := runs.Again(ctx, c.Workspace(), p.ProjectID, p.RunID, p.PromptText)
 	if err != nil {
 		return StartRunResult{}, err
 	}
-	spec.Actor, spec.Version, spec.Priority, spec.Content = p.act().Actor, c.all.version, "normal", content
+	spec.Actor, spec.Version, spec.Priority, spec.Content = p.act().Actor, c.Host().Version(), "normal", content
 	if p.Model != "" {
 		spec.Model = p.Model
 	}
@@ -166,8 +167,8 @@ func (c *Company) RetryRun(ctx context.Context, p RetryRunParams) (StartRunResul
 const usualRuns = 20
 
 // addUsual adds what the newest runs of the agent took, and how many live.
-func (c *Company) addUsual(ctx context.Context, project string, plan *runs.Plan) error {
-	list, err := c.RunRows(ctx, RunRowsParams{ProjectID: project, AgentID: plan.Agent.ID, Newest: true, Most: usualRuns})
+func (c Operations) addUsual(ctx context.Context, project string, plan *runs.Plan) error {
+	list, err := c.RunRows(ctx, company.RunRowsParams{ProjectID: project, AgentID: plan.Agent.ID, Newest: true, Most: usualRuns})
 	if err != nil {
 		return err
 	}
@@ -206,16 +207,16 @@ func (c *Company) addUsual(ctx context.Context, project string, plan *runs.Plan)
 
 // programWarnings say that the program is not that of the last run, and that its provider is
 // in cooldown.
-func (c *Company) programWarnings(project string, plan *runs.Plan, rows []RunRow) (warnings []string) {
-	last := slices.IndexFunc(rows, func(r RunRow) bool { return r.Provider == plan.Provider })
+func (c Operations) programWarnings(project string, plan *runs.Plan, rows []company.RunRow) (warnings []string) {
+	last := slices.IndexFunc(rows, func(r company.RunRow) bool { return r.Provider == plan.Provider })
 	if last >= 0 && plan.Version != "" {
-		run, err := runs.Load(c.w, project, rows[last].RunID)
+		run, err := runs.Load(c.Workspace(), project, rows[last].RunID)
 		if err == nil && run.ProgramVersion != "" && run.ProgramVersion != plan.Version {
 			warnings = append(warnings, fmt.Sprintf("%s is version %s; the last run had %s", filepath.Base(plan.Program), plan.Version, run.ProgramVersion))
 		}
 	}
-	if until, ok, err := c.all.admission(c.w).Lane.Cooldown(plan.Provider); err == nil && ok {
-		left := until.Sub(c.w.Env.Clock.Now()).Round(time.Second)
+	if until, ok, err := c.Admission().Lane.Cooldown(plan.Provider); err == nil && ok {
+		left := until.Sub(c.Workspace().Env.Clock.Now()).Round(time.Second)
 		warnings = append(warnings, fmt.Sprintf("%s is in cooldown for %s more", plan.Provider, max(left, time.Second)))
 	}
 	return warnings

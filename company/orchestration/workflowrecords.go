@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // Runs of workflows as their records have them, with templates and texts: for the protocols
 // of other programs, which tell them in their own words.
@@ -6,6 +6,7 @@ package company
 import (
 	"context"
 
+	"ac/company"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
 	"ac/internal/fault"
@@ -22,21 +23,21 @@ type WorkflowRecordParams struct {
 
 // WorkflowRecord is the record of a run of a workflow, templates and texts included, brought
 // on where something waits for that. A run of no workflow is fault.NotFound.
-func (c *Company) WorkflowRecord(ctx context.Context, p WorkflowRecordParams) (doc.WorkflowRun, error) {
+func (c Operations) WorkflowRecord(ctx context.Context, p WorkflowRecordParams) (doc.WorkflowRun, error) {
 	if p.AsWritten {
-		return workflow.Load(c.w, p.ProjectID, p.RunID)
+		return workflow.Load(c.Workspace(), p.ProjectID, p.RunID)
 	}
-	return c.flows().Look(ctx, p.ProjectID, p.RunID)
+	return c.Flows().Look(ctx, p.ProjectID, p.RunID)
 }
 
 // WorkflowRecords are those of all runs of workflows of a project, in no order. Those that
 // cannot be read are left out.
-func (c *Company) WorkflowRecords(ctx context.Context, p ProjectParams) (list []doc.WorkflowRun, err error) {
-	ids, err := workflow.All(c.w, p.ProjectID)
+func (c Operations) WorkflowRecords(ctx context.Context, p company.ProjectParams) (list []doc.WorkflowRun, err error) {
+	ids, err := workflow.All(c.Workspace(), p.ProjectID)
 	for _, id := range ids {
-		record, err := workflow.Load(c.w, p.ProjectID, id)
+		record, err := workflow.Load(c.Workspace(), p.ProjectID, id)
 		if err == nil && !record.Over() {
-			record, err = c.flows().Look(ctx, p.ProjectID, id)
+			record, err = c.Flows().Look(ctx, p.ProjectID, id)
 		}
 		if err == nil {
 			list = append(list, record)
@@ -47,7 +48,7 @@ func (c *Company) WorkflowRecords(ctx context.Context, p ProjectParams) (list []
 
 // StepAttemptsParams name a step's job.
 type StepAttemptsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	JobID     string `json:"job_id" is:"id"`
 }
@@ -60,8 +61,8 @@ type StepAttempt struct {
 }
 
 // StepAttempts are the runs of a job's attempts, in order. A job that is gone has none.
-func (c *Company) StepAttempts(_ context.Context, p StepAttemptsParams) (list []StepAttempt, err error) {
-	record, err := job.Glance(c.w, p.ProjectID, p.JobID)
+func (c Operations) StepAttempts(_ context.Context, p StepAttemptsParams) (list []StepAttempt, err error) {
+	record, err := job.Glance(c.Workspace(), p.ProjectID, p.JobID)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
@@ -70,7 +71,7 @@ func (c *Company) StepAttempts(_ context.Context, p StepAttemptsParams) (list []
 			continue
 		}
 		one := StepAttempt{RunID: a.RunID}
-		if run, err := runs.Load(c.w, p.ProjectID, a.RunID); err == nil {
+		if run, err := runs.Load(c.Workspace(), p.ProjectID, a.RunID); err == nil {
 			one.Usage = run.Usage
 		}
 		list = append(list, one)

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.continue: going on with a run that is over, or idle.
 
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
 	"ac/internal/fault"
@@ -62,11 +63,11 @@ func checkEnv(env map[string]string) (issues []fault.Issue) {
 }
 
 // spec is how a run is to be continued.
-func (p resumeParams) spec(c *Company, act actParams) runs.ContinueSpec {
+func (p resumeParams) spec(c *company.Company, act actParams) runs.ContinueSpec {
 	return runs.ContinueSpec{
 		LaunchSpec: runs.LaunchSpec{
-			ProjectID: act.ProjectID, RunID: act.RunID, SessionRef: p.SessionRef, Model: p.Model, ModelProfile: p.ModelProfile, Version: c.all.version, Env: p.Env, Budget: p.Budget,
-			Actor: act.act().Actor, Priority: p.LanePriority, Placement: p.Placement, Environ: c.all.launcher.Environ,
+			ProjectID: act.ProjectID, RunID: act.RunID, SessionRef: p.SessionRef, Model: p.Model, ModelProfile: p.ModelProfile, Version: c.Host().Version(), Env: p.Env, Budget: p.Budget,
+			Actor: act.act().Actor, Priority: p.LanePriority, Placement: p.Placement, Environ: c.Host().Launcher().Environ,
 			LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
 		},
 		Resume: p.Resume,
@@ -91,23 +92,23 @@ func checkPrompt(text *string) []fault.Issue {
 }
 
 // Continue goes on with a run.
-func (c *Company) Continue(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+func (c Operations) Continue(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		return c.continueWorkflow(ctx, p)
 	}
 	inflight.Leave(ctx)
-	if err := job.Continuable(c.w, p.ProjectID, p.RunID); err != nil {
+	if err := job.Continuable(c.Workspace(), p.ProjectID, p.RunID); err != nil {
 		return runs.ContinueResult{}, err
 	}
-	spec := p.resumeParams.spec(c, p.actParams)
+	spec := p.resumeParams.spec(c.Company, p.actParams)
 	spec.Prompt, spec.Live, spec.ClientMessageID = p.PromptText, p.liveParams.spec(p.displayParams), p.ClientMessageID
 	starter, err := c.placedOf(&spec.LaunchSpec)
 	if err != nil {
 		return runs.ContinueResult{}, err
 	}
-	result, err := runs.Continue(ctx, c.w, c.all.admission(c.w), starter, spec)
+	result, err := runs.Continue(ctx, c.Workspace(), c.Admission(), starter, spec)
 	if err == nil && result.Resumed != "live" {
-		c.all.rememberSession(c.dir, result.SessionRef)
+		c.RememberSession(result.SessionRef)
 	}
 	return result, err
 }

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.review: comments on what a run changed, for its agent to act on.
 
@@ -97,9 +97,9 @@ type ReviewResult struct {
 // text. The comments are durable when it returns, though the agent could not be reached.
 // Called again with the same id it writes nothing twice, and sends the agent what it does not
 // have yet.
-func (c *Company) Review(ctx context.Context, p ReviewParams) (result ReviewResult, err error) {
+func (c Operations) Review(ctx context.Context, p ReviewParams) (result ReviewResult, err error) {
 	inflight.Leave(ctx)
-	if err := runs.MayAct(ctx, c.w, p.act()); err != nil {
+	if err := runs.MayAct(ctx, c.Workspace(), p.act()); err != nil {
 		return result, err
 	}
 	if result.CommentIDs, err = c.writeReview(ctx, p); err != nil {
@@ -107,7 +107,7 @@ func (c *Company) Review(ctx context.Context, p ReviewParams) (result ReviewResu
 	}
 	deliver := p.Deliver
 	if deliver == deliverAuto {
-		_, record, live, err := runs.Living(ctx, c.w, p.ProjectID, p.RunID)
+		_, record, live, err := runs.Living(ctx, c.Workspace(), p.ProjectID, p.RunID)
 		if err != nil {
 			return result, err
 		}
@@ -132,7 +132,7 @@ func (c *Company) Review(ctx context.Context, p ReviewParams) (result ReviewResu
 
 // writeReview writes the comments and the event with their places, or returns the ids of
 // those that were written before.
-func (c *Company) writeReview(ctx context.Context, p ReviewParams) (ids []string, err error) {
+func (c Operations) writeReview(ctx context.Context, p ReviewParams) (ids []string, err error) {
 	author := p.act().Actor
 	comments := p.comments()
 	drafts := make([]governance.NewComment, len(comments))
@@ -143,8 +143,8 @@ func (c *Company) writeReview(ctx context.Context, p ReviewParams) (ids []string
 		}
 	}
 	log := workspace.LogFile(p.ProjectID, p.RunID)
-	err = c.w.Update(ctx, func(u *workspace.Unit) error {
-		before, written, err := runs.ReviewedBefore(c.w, p.ProjectID, p.RunID, p.ClientMessageID)
+	err = c.Workspace().Update(ctx, func(u *workspace.Unit) error {
+		before, written, err := runs.ReviewedBefore(c.Workspace(), p.ProjectID, p.RunID, p.ClientMessageID)
 		if err != nil || written {
 			ids = before.CommentIDs()
 			return err
@@ -152,14 +152,14 @@ func (c *Company) writeReview(ctx context.Context, p ReviewParams) (ids []string
 		if ids, err = governance.PutComments(u, drafts); err != nil {
 			return err
 		}
-		draft, err := c.w.Events.Draft(events.Draft{
-			At: c.w.Env.Clock.Now(), RunID: p.RunID, SessionRef: "local_" + p.RunID, Actor: author.ID, Visibility: events.VisibilityManagers, Type: events.RunReviewed,
+		draft, err := c.Workspace().Events.Draft(events.Draft{
+			At: c.Workspace().Env.Clock.Now(), RunID: p.RunID, SessionRef: "local_" + p.RunID, Actor: author.ID, Visibility: events.VisibilityManagers, Type: events.RunReviewed,
 		}, runs.NewReviewed(p.ClientMessageID, comments, ids))
 		if err == nil {
 			u.Append(log, draft)
 		}
 		return err
 	})
-	c.all.changes.forget()
+	c.Host().ForgetChanges()
 	return slices.Clone(ids), err
 }

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // What the hub keeps stays where it is: its keys, tokens and orders are in nothing that
 // leaves the machine or that a client reads.
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/company"
 	"ac/fleet"
 	"ac/runs/session"
 	"ac/workspace/doc"
@@ -30,7 +31,7 @@ func (y *yard) plantHub(t *testing.T, damaged bool) {
 		return fmt.Sprintf("%s%02dQ9XV7LK3RT5", hubMark, n)
 	}
 	ref := y.away(t, doc.ReachOK)
-	record, err := session.Read(y.c.w, ref)
+	record, err := session.Read(y.c.Workspace(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestHubKeepsItsSecrets(t *testing.T) {
 // readHub reads whatever shows machines, sessions and health.
 func (y *yard) readHub(t *testing.T, damaged bool) {
 	t.Helper()
-	ctx, c, folder := t.Context(), y.c, y.c.all.In(y.c.w.Dir())
+	ctx, c, folder := t.Context(), y.c, y.c.Host().In(y.c.Workspace().Dir())
 	said := map[string]any{}
 	note := func(what string, got any, err error) {
 		t.Helper()
@@ -115,22 +116,22 @@ func (y *yard) readHub(t *testing.T, damaged bool) {
 		}
 		said[what] = []any{got, fmt.Sprint(err)}
 	}
-	status, err := c.HubStatus(ctx, Dir{})
+	status, err := c.HubStatus(ctx, company.Dir{})
 	note("hub.status", status, err)
 	list, err := c.ListWorkers(ctx, ListWorkersParams{})
 	note("worker.list", list, err)
-	monitor, err := c.Monitor(ctx, MonitorParams{IndexStep: IndexStep{SyncIndex: true}, Limit: 100})
+	monitor, err := c.Monitor(ctx, company.MonitorParams{IndexStep: company.IndexStep{SyncIndex: true}, Limit: 100})
 	note("monitor.snapshot", monitor, err)
-	resources, err := c.Resources(ctx, ResourcesParams{})
+	resources, err := c.Resources(ctx, company.ResourcesParams{})
 	note("resources.snapshot", resources, err)
-	home, err := c.HomeSnapshot(ctx, Dir{})
+	home, err := c.HomeSnapshot(ctx, company.Dir{})
 	note("workspace.home.snapshot", home, err)
-	sessions, err := c.all.ListSessions(ctx, ListSessionsParams{MaybeDir: MaybeDir{c.w.Dir()}})
+	sessions, err := c.Host().ListSessions(ctx, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: c.Workspace().Dir()}})
 	note("session.list", sessions, err)
-	waiting, err := c.ListNeeds(ctx, ListNeedsParams{State: "open", Limit: 100})
+	waiting, err := c.ListNeeds(ctx, company.ListNeedsParams{State: "open", Limit: 100})
 	note("needs.list", waiting, err)
 	out := t.TempDir()
-	bundle, err := folder.Diagnostics(ctx, DiagnosticsParams{Dir: Dir{c.w.Dir()}, OutDir: out, SyncIndex: true, ScreenLimits: ScreenLimits{MonitorLimit: 100}})
+	bundle, err := folder.Diagnostics(ctx, company.DiagnosticsParams{Dir: company.Dir{WorkspaceDir: c.Workspace().Dir()}, OutDir: out, SyncIndex: true, ScreenLimits: company.ScreenLimits{MonitorLimit: 100}})
 	note("workspace.diagnostics", bundle, err)
 	if found := hubFound(t, out); len(found) > 0 {
 		t.Errorf("in diagnostics: %q", found)
@@ -149,16 +150,16 @@ func (y *yard) readHub(t *testing.T, damaged bool) {
 // exportHub makes everything that is taken elsewhere.
 func (y *yard) exportHub(t *testing.T) {
 	t.Helper()
-	made, err := y.c.CreateSharePack(t.Context(), CreateSharePackParams{ProjectID: y.project, CreatedBy: "human"})
+	made, err := y.c.CreateSharePack(t.Context(), company.CreateSharePackParams{ProjectID: y.project, CreatedBy: "human"})
 	if err != nil || made.SharePackID == "" {
 		t.Fatal(err)
 	}
-	if found := hubFound(t, filepath.Join(y.c.w.Dir(), "work")); len(found) > 0 {
+	if found := hubFound(t, filepath.Join(y.c.Workspace().Dir(), "work")); len(found) > 0 {
 		t.Errorf("in the share pack, or elsewhere in the project: %q", found)
 	}
 	for _, local := range []bool{false, true} {
 		out := filepath.Join(t.TempDir(), "copy")
-		if _, err := y.c.all.In(y.c.w.Dir()).Export(t.Context(), ExportParams{Dir: Dir{y.c.w.Dir()}, OutDir: out, IncludeLocal: local}); err != nil {
+		if _, err := y.c.Host().In(y.c.Workspace().Dir()).Export(t.Context(), company.ExportParams{Dir: company.Dir{WorkspaceDir: y.c.Workspace().Dir()}, OutDir: out, IncludeLocal: local}); err != nil {
 			t.Fatal(err)
 		}
 		if found := hubFound(t, out); len(found) > 0 {

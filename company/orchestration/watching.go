@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run:watch: a run as it goes, to its end.
 
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"ac/company"
 	"ac/events"
 	"ac/feed"
 	"ac/internal/fault"
@@ -23,7 +24,7 @@ const LastRun = "last"
 
 // NamedRunParams name a run as people do: by its id, or as the last one.
 type NamedRunParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 	RunID     string `json:"run_id" is:"id"`
 }
@@ -36,46 +37,42 @@ type NamedRun struct {
 
 // FindRun finds a run that may be named without its project, or as the last one. One that
 // there is not is fault.NotFound, one of several projects fault.Conflict.
-func (c *Company) FindRun(_ context.Context, p NamedRunParams) (NamedRun, error) {
+func (c Operations) FindRun(_ context.Context, p NamedRunParams) (NamedRun, error) {
 	if p.RunID != LastRun {
-		project, err := c.projectOf(p.ProjectID, p.RunID)
+		project, err := c.ProjectOf(p.ProjectID, p.RunID)
 		return NamedRun{project, p.RunID}, err
 	}
-	rows, err := runs.List(c.w, p.ProjectID)
+	rows, err := runs.List(c.Workspace(), p.ProjectID)
 	if err != nil {
 		return NamedRun{}, err
 	}
 	if len(rows) == 0 {
-		return NamedRun{}, fault.New(fault.NotFound, "there is no run in %s", c.given)
+		return NamedRun{}, fault.New(fault.NotFound, "there is no run in %s", c.Given())
 	}
 	return NamedRun{rows[0].ProjectID, rows[0].RunID}, nil
 }
 
 // LogEnd is the number of lines that the log of a run has.
-func (c *Company) LogEnd(ctx context.Context, p NamedRunParams) (end int64, err error) {
+func (c Operations) LogEnd(ctx context.Context, p NamedRunParams) (end int64, err error) {
 	run, err := c.FindRun(ctx, p)
 	if err != nil {
 		return 0, err
 	}
-	err = c.all.logs.Brief(ctx, c.w, run.ProjectID, run.RunID, func(f *transcript.Fold) { end = f.Seq() })
+	err = c.Host().Logs().Brief(ctx, c.Workspace(), run.ProjectID, run.RunID, func(f *transcript.Fold) { end = f.Seq() })
 	return end, err
 }
 
-// ForgetTranscripts lets go of the transcripts that are kept for the next look at them, which
-// may be large. It is for processes that show the end of one and follow it.
-func (cs *Host) ForgetTranscripts() { cs.logs.Forget() }
-
 // FollowEventsParams choose the events of a project that somebody follows.
 type FollowEventsParams struct {
-	Dir
+	company.Dir
 	ProjectID string                                        `json:"project_id" is:"id"`
 	Deliver   func(ctx context.Context, e feed.Event) error `json:"-"`
 }
 
 // FollowEvents delivers the events of a project from now on, until the function that it
 // returns is called.
-func (c *Company) FollowEvents(ctx context.Context, p FollowEventsParams) (stop func(), err error) {
-	return c.Follow(ctx, EventStream{ProjectID: p.ProjectID, Deliver: p.Deliver})
+func (c Operations) FollowEvents(ctx context.Context, p FollowEventsParams) (stop func(), err error) {
+	return c.Follow(ctx, company.EventStream{ProjectID: p.ProjectID, Deliver: p.Deliver})
 }
 
 // WatchRunParams are those of run:watch.
@@ -99,7 +96,7 @@ const reconcileEvery = 2 * time.Second
 
 // WatchRun follows the transcript of a run until the run is over, ctx ends, or Told fails.
 // A session whose supervisor died is brought to its end.
-func (c *Company) WatchRun(ctx context.Context, p WatchRunParams) (result WatchRunResult, err error) {
+func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result WatchRunResult, err error) {
 	run, err := c.FindRun(ctx, p.NamedRunParams)
 	if err != nil {
 		return result, err
@@ -109,7 +106,7 @@ func (c *Company) WatchRun(ctx context.Context, p WatchRunParams) (result WatchR
 	}
 	w := &watch{over: make(chan struct{}), told: p.Told, keepFollowing: !p.NoFollow}
 	status, over := c.overByRecord(run) // before the log is read, which has all that led to it
-	stop, err := c.FollowTranscript(ctx, TranscriptStream{
+	stop, err := c.FollowTranscript(ctx, company.TranscriptStream{
 		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
 		Settled: func() {
 			if p.Settled != nil {
@@ -140,23 +137,23 @@ func (c *Company) WatchRun(ctx context.Context, p WatchRunParams) (result WatchR
 
 // overByRecord is how a run ended whose log need not say so, since another program wrote
 // it. It reports whether the run is over.
-func (c *Company) overByRecord(run NamedRun) (status string, over bool) {
-	record, err := runs.Load(c.w, run.ProjectID, run.RunID)
-	return record.Status, err == nil && doc.Terminal(record.Status) && !session.RunAlive(c.w, run.ProjectID, run.RunID)
+func (c Operations) overByRecord(run NamedRun) (status string, over bool) {
+	record, err := runs.Load(c.Workspace(), run.ProjectID, run.RunID)
+	return record.Status, err == nil && doc.Terminal(record.Status) && !session.RunAlive(c.Workspace(), run.ProjectID, run.RunID)
 }
 
 // reconcile brings the sessions of a run to their end whose supervisor died.
-func (c *Company) reconcile(ctx context.Context, run NamedRun) error {
-	if session.RunAlive(c.w, run.ProjectID, run.RunID) {
+func (c Operations) reconcile(ctx context.Context, run NamedRun) error {
+	if session.RunAlive(c.Workspace(), run.ProjectID, run.RunID) {
 		return nil
 	}
-	records, err := session.NamedAfter(c.w, run.RunID)
+	records, err := session.NamedAfter(c.Workspace(), run.RunID)
 	if err != nil {
 		return err
 	}
 	for _, r := range records {
 		if r.ProjectID == run.ProjectID && r.RunID == run.RunID && !doc.Terminal(r.Status) {
-			if _, err := listed(ctx, c.w, r); err != nil {
+			if _, err := company.Listed(ctx, c.Workspace(), r); err != nil {
 				return err
 			}
 		}
@@ -225,13 +222,13 @@ type RawRunParams struct {
 
 // WatchRaw follows what the agent of a run prints, until the run is over, ctx ends, or Told
 // fails.
-func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRunResult, err error) {
+func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRunResult, err error) {
 	run, err := c.FindRun(ctx, p.NamedRunParams)
 	if err != nil {
 		return result, err
 	}
 	grown := make(chan struct{}, 1)
-	stop, err := c.subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, Grown: func(_, _ string) {
+	stop, err := c.Subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, Grown: func(_, _ string) {
 		select {
 		case grown <- struct{}{}:
 		default: // it is going to be read
@@ -246,7 +243,7 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 	if err := c.reconcile(ctx, run); err != nil {
 		return result, err
 	}
-	r := rawReader{workspace: c.w, at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), told: p.Told, status: doc.StatusRunning}
+	r := rawReader{workspace: c.Workspace(), at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), told: p.Told, status: doc.StatusRunning}
 	for settled := false; ; settled = true {
 		status, over := c.overByRecord(run) // before the log is read, which has all that led to it
 		err := r.read(ctx)
@@ -266,7 +263,7 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		if err == nil && p.Pace > 0 && !pause(ctx, p.Pace) {
+		if err == nil && p.Pace > 0 && !company.Pause(ctx, p.Pace) {
 			err = ctx.Err()
 		}
 		if err != nil {

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // Executing a run in this process, for commands only.
 
@@ -8,6 +8,7 @@ import (
 	"os"
 	"unicode/utf8"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/session"
@@ -15,7 +16,7 @@ import (
 
 // ExecuteParams are the params of the command run:execute.
 type ExecuteParams struct {
-	Dir
+	company.Dir
 	ProjectID   string   `json:"project_id" is:"id"`
 	RunID       string   `json:"run_id" is:"id"`
 	TaskID      string   `json:"task_id" is:"optional,id"`
@@ -51,14 +52,14 @@ type ExecuteResult struct {
 }
 
 // Execute executes a run in this process until its end.
-func (c *Company) Execute(ctx context.Context, p ExecuteParams) (ExecuteResult, error) {
-	w := c.w
+func (c Operations) Execute(ctx context.Context, p ExecuteParams) (ExecuteResult, error) {
+	w := c.Workspace()
 	ref := session.LocalRef(p.RunID)
 	run, err := runs.Launchable(ctx, w, p.ProjectID, p.RunID, ref)
 	if err != nil {
 		return ExecuteResult{}, err
 	}
-	record, err := session.Supervise(ctx, w, session.Host{Executable: c.all.launcher.Executable, Interrupt: p.Interrupt}, session.Order{
+	record, err := session.Supervise(ctx, w, session.Host{Executable: c.Host().Launcher().Executable, Interrupt: p.Interrupt}, session.Order{
 		Version: session.OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.ProjectID, RunID: p.RunID, SessionRef: ref,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.Stdin, Environ: os.Environ(),

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // feedback.submit: what a person thought of a run.
 
@@ -22,9 +22,9 @@ type FeedbackResult struct {
 
 // SubmitFeedback records in the log of a run what somebody thought of it; the newest word of
 // one actor counts.
-func (c *Company) SubmitFeedback(ctx context.Context, p FeedbackParams) (FeedbackResult, error) {
+func (c Operations) SubmitFeedback(ctx context.Context, p FeedbackParams) (FeedbackResult, error) {
 	reason := []rune(p.Reason)
-	id, err := runs.RecordFeedback(ctx, c.w, p.act(), p.Signal, string(reason[:min(len(reason), maxReason)]))
+	id, err := runs.RecordFeedback(ctx, c.Workspace(), p.act(), p.Signal, string(reason[:min(len(reason), maxReason)]))
 	return FeedbackResult{id}, err
 }
 

@@ -1,10 +1,11 @@
-package company
+package orchestration
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"ac/company"
 	"ac/runs"
 	"ac/runs/lane"
 	"ac/workspace"
@@ -20,21 +21,21 @@ func TestProgramWarnings(t *testing.T) {
 	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "C"}); err != nil {
 		t.Fatal(err)
 	}
-	all := New(Options{Env: env})
+	all := company.New(company.Options{Env: env})
 	t.Cleanup(func() { _ = all.Close() })
 	c, err := all.In(dir).Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := c.w.NewProject(t.Context(), "P")
+	project, err := c.Workspace().NewProject(t.Context(), "P")
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := runs.Create(t.Context(), c.w, project, "agent_a", "codex")
+	made, err := runs.Create(t.Context(), c.Workspace(), project, "agent_a", "codex")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.w.Update(t.Context(), func(u *workspace.Unit) error {
+	if err := c.Workspace().Update(t.Context(), func(u *workspace.Unit) error {
 		file := workspace.RunFile(project, made.RunID)
 		run, err := workspace.LoadIn(u, doc.RunCodec, file)
 		run.ProgramVersion = "0.45.0"
@@ -45,16 +46,16 @@ func TestProgramWarnings(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	rows := []RunRow{{RunID: "run_none", Provider: "claude"}, {RunID: made.RunID, Provider: "codex"}}
+	rows := []company.RunRow{{RunID: "run_none", Provider: "claude"}, {RunID: made.RunID, Provider: "codex"}}
 	warned := func(version string) string {
-		return strings.Join(c.programWarnings(project, &runs.Plan{Provider: "codex", Program: "/bin/codex", Version: version}, rows), "; ")
+		return strings.Join(Operations{company.In{Company: c}}.programWarnings(project, &runs.Plan{Provider: "codex", Program: "/bin/codex", Version: version}, rows), "; ")
 	}
 	for version, want := range map[string]string{"": "", "0.45.0": "", "0.46.0": "codex is version 0.46.0; the last run had 0.45.0"} {
 		if got := warned(version); got != want {
 			t.Errorf("with version %q: %q, want %q", version, got, want)
 		}
 	}
-	if err := all.admission(c.w).Lane.Cool(t.Context(), "codex", lane.RateLimit); err != nil {
+	if err := all.Admission(c.Workspace()).Lane.Cool(t.Context(), "codex", lane.RateLimit); err != nil {
 		t.Fatal(err)
 	}
 	if got := warned(""); !strings.HasPrefix(got, "codex is in cooldown for ") {

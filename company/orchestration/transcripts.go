@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.transcript and events.replay: the history of a run, as items and as events.
 
@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"ac/company"
 	"ac/feed"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
@@ -23,7 +24,7 @@ import (
 
 // TranscriptParams are the params of run.transcript.
 type TranscriptParams struct {
-	Dir
+	company.Dir
 	ProjectID string   `json:"project_id" is:"id"`
 	RunID     string   `json:"run_id" is:"id"`
 	SinceSeq  int64    `json:"since_seq" is:"optional,min=0"`
@@ -64,18 +65,18 @@ type Continuable struct {
 }
 
 // Transcript reads the transcript of a run, up to the end of its log or as of a seq.
-func (c *Company) Transcript(ctx context.Context, p TranscriptParams) (result TranscriptResult, err error) {
+func (c Operations) Transcript(ctx context.Context, p TranscriptParams) (result TranscriptResult, err error) {
 	result = TranscriptResult{RunID: p.RunID, ProjectID: p.ProjectID}
 	var state transcript.State
 	var forgets bool
-	err = c.all.logs.Transcript(ctx, c.w, p.ProjectID, p.RunID, p.UntilSeq, func(f *transcript.Fold) {
+	err = c.Host().Logs().Transcript(ctx, c.Workspace(), p.ProjectID, p.RunID, p.UntilSeq, func(f *transcript.Fold) {
 		state, forgets = f.State(), f.Forgets()
 		result.Page = f.Page(transcript.Query{Since: p.SinceSeq, Tail: p.Tail, Limit: p.Limit, Kinds: p.Kinds})
 	})
 	if err != nil {
 		return result, err
 	}
-	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+	run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 	if err != nil {
 		return result, err
 	}
@@ -84,7 +85,7 @@ func (c *Company) Transcript(ctx context.Context, p TranscriptParams) (result Tr
 	}
 	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
 	result.Continuable = c.continuable(run, state, forgets)
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		err = c.asWorkflow(ctx, &result, p.UntilSeq == nil)
 	}
 	return result, err
@@ -98,29 +99,29 @@ const (
 
 // continuable reports how a run could be continued now. forgets says that its agent goes on
 // with no conversation.
-func (c *Company) continuable(run doc.Run, state transcript.State, forgets bool) Continuable {
+func (c Operations) continuable(run doc.Run, state transcript.State, forgets bool) Continuable {
 	known := Continuable{Resume: resumeDigest}
 	driver := doc.ProviderNamed(run.Provider).Driver
 	live := ""
 	if run.Live != nil {
 		live = run.Live.Driver
 	}
-	words, _ := runs.CommandTemplate(c.w, run) // of an agent whose document cannot be read nothing is known
+	words, _ := runs.CommandTemplate(c.Workspace(), run) // of an agent whose document cannot be read nothing is known
 	asBefore := live != "" && live != session.DriverCommand || driver == doc.Codex || driver == doc.Claude
 	if run.ProviderSessionID != "" && asBefore && !forgets {
 		known.Resume = resumeProvider
 	}
 	// The supervisor of a run that is over is about to leave.
-	switch alive := !doc.Terminal(run.Status) && session.RunAlive(c.w, run.ProjectID, run.ID); {
+	switch alive := !doc.Terminal(run.Status) && session.RunAlive(c.Workspace(), run.ProjectID, run.ID); {
 	case alive && state.Activity != transcript.ActivityIdle:
 		known.Reason = fault.RunBusy
 	case alive:
 		known.OK, known.Resume = true, resumeProvider
 	case run.Spec == nil && !doc.Terminal(run.Status) || driver == "" && live == "" && len(words) == 0:
 		known.Reason = fault.RunNotResumable
-	case run.Spec != nil && run.Spec.WorktreeRel != "" && !c.w.Exists(run.Spec.WorktreeRel):
+	case run.Spec != nil && run.Spec.WorktreeRel != "" && !c.Workspace().Exists(run.Spec.WorktreeRel):
 		known.Reason = fault.WorktreeGone
-	case job.OpenJobOf(c.w, run.ProjectID, state.SessionRef, run.ID) != "":
+	case job.OpenJobOf(c.Workspace(), run.ProjectID, state.SessionRef, run.ID) != "":
 		known.Reason = fault.RunOwnedByJob
 	default:
 		known.OK = true
@@ -128,38 +129,9 @@ func (c *Company) continuable(run doc.Run, state transcript.State, forgets bool)
 	return known
 }
 
-// projectOf is the project of a run whose ids may name files, where none is given. One
-// that there is not is fault.NotFound, one of several projects fault.Conflict.
-func (c *Company) projectOf(project, run string) (string, error) {
-	ids := []namedText{{"run_id", run}}
-	if project != "" {
-		ids = append(ids, namedText{"project_id", project})
-	}
-	if err := checkIDs(ids...); err != nil || project != "" {
-		return project, err
-	}
-	projects, err := workspace.Dirs(c.w.FS, workspace.ProjectsDir)
-	if err != nil {
-		return "", err
-	}
-	for _, p := range projects {
-		switch {
-		case !c.w.Exists(workspace.RunFile(p, run)) && !c.w.Exists(workspace.LogFile(p, run)):
-		case project != "":
-			return "", fault.New(fault.Conflict, "run %s is in more than one project: name the project", run)
-		default:
-			project = p
-		}
-	}
-	if project == "" {
-		return "", fault.New(fault.NotFound, "run %s does not exist in %s", run, c.given)
-	}
-	return project, nil
-}
-
 // ReplayEventsParams are the params of events.replay.
 type ReplayEventsParams struct {
-	Dir
+	company.Dir
 	ProjectID  string   `json:"project_id" is:"id"`
 	RunID      string   `json:"run_id" is:"id"`
 	SinceSeq   int64    `json:"since_seq" is:"optional,min=0"`
@@ -179,20 +151,20 @@ type ReplayEventsResult struct {
 }
 
 // ReplayEvents reads the events of a run from a seq on, page by page.
-func (c *Company) ReplayEvents(ctx context.Context, p ReplayEventsParams) (ReplayEventsResult, error) {
-	page, err := c.all.logs.Replay(ctx, c.w, feed.PageSpec{
+func (c Operations) ReplayEvents(ctx context.Context, p ReplayEventsParams) (ReplayEventsResult, error) {
+	page, err := c.Host().Logs().Replay(ctx, c.Workspace(), feed.PageSpec{
 		Project: p.ProjectID, Run: p.RunID, Since: p.SinceSeq, Until: p.UntilSeq, Limit: p.Limit, Types: p.EventTypes,
 	})
 	return ReplayEventsResult{p.RunID, p.ProjectID, page.Events, page.Next, page.Head, page.More}, err
 }
 
 // LastMessage is the agent's last message of a run, "" while there is none.
-func (c *Company) LastMessage(ctx context.Context, p NamedRunParams) (string, error) {
+func (c Operations) LastMessage(ctx context.Context, p NamedRunParams) (string, error) {
 	run, err := c.FindRun(ctx, p)
 	if err != nil {
 		return "", err
 	}
-	text, err := durable.ReadFile(c.w.FS, path.Join(workspace.RunDir(run.ProjectID, run.RunID), "outputs", "last_message.md"), 16<<20)
+	text, err := durable.ReadFile(c.Workspace().FS, path.Join(workspace.RunDir(run.ProjectID, run.RunID), "outputs", "last_message.md"), 16<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

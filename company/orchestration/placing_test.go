@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/company"
 	"ac/fleet"
 	"ac/fleet/fleettest"
 	"ac/internal/fault"
@@ -19,7 +20,7 @@ import (
 
 // yard is a workspace with a project, an agent and a git repository.
 type yard struct {
-	c             *Company
+	c             Operations
 	project, repo string
 	agent         string
 	head          string
@@ -32,18 +33,18 @@ func newYard(t *testing.T) *yard {
 	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "C"}); err != nil {
 		t.Fatal(err)
 	}
-	all := New(Options{Env: env, Executable: os.Args[0]})
+	all := company.New(company.Options{Env: env, Executable: os.Args[0]})
 	t.Cleanup(func() { _ = all.Close() })
 	c, err := all.In(dir).Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{c: c, repo: repo}
-	if y.project, err = c.w.NewProject(t.Context(), "P"); err == nil {
-		y.agent, err = c.w.NewAgent(t.Context(), workspace.AgentSpec{Name: "Ann", Role: "worker", Provider: "cmd"})
+	y := &yard{c: Operations{company.In{Company: c}}, repo: repo}
+	if y.project, err = c.Workspace().NewProject(t.Context(), "P"); err == nil {
+		y.agent, err = c.Workspace().NewAgent(t.Context(), workspace.AgentSpec{Name: "Ann", Role: "worker", Provider: "cmd"})
 	}
 	if err == nil {
-		err = c.w.UpdateMachine(t.Context(), func(m *doc.Machine) {
+		err = c.Workspace().UpdateMachine(t.Context(), func(m *doc.Machine) {
 			m.RepoRoots = map[string]string{"repo": repo, "plain": t.TempDir()}
 			m.ModelProfiles = map[string]doc.ModelProfile{
 				"kept": {Provider: "anthropic", Model: "m", APIKey: "a-key-of-a-person"},
@@ -105,7 +106,7 @@ func TestPlacementRefusals(t *testing.T) {
 	if _, err := y.c.StartRun(t.Context(), y.start(&doc.Placement{Where: doc.WhereRemote}, nil)); !fault.Is(err, fault.HubNotRunning) {
 		t.Errorf("without a hub: %v", err)
 	}
-	if list, err := runs.List(y.c.w, y.project); err != nil || len(list) != 0 {
+	if list, err := runs.List(y.c.Workspace(), y.project); err != nil || len(list) != 0 {
 		t.Errorf("%d runs were made: %v", len(list), err)
 	}
 }
@@ -116,7 +117,7 @@ func TestPlacementOf(t *testing.T) {
 	y := newYard(t)
 	where := func(given *doc.Placement) string {
 		t.Helper()
-		p, err := fleet.PlacementOf(y.c.w, y.agent, given)
+		p, err := fleet.PlacementOf(y.c.Workspace(), y.agent, given)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,22 +130,22 @@ func TestPlacementOf(t *testing.T) {
 		t.Errorf("with nothing said: %s", got)
 	}
 	config := "schema_version: 1\ntype: hub\nhub_id: abcdefghij\ncarrier: embedded\nsettings:\n  default_placement:\n    where: any\n"
-	if err := os.MkdirAll(filepath.Join(y.c.w.Dir(), filepath.FromSlash(fleet.HubDir)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(y.c.Workspace().Dir(), filepath.FromSlash(fleet.HubDir)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := y.c.w.Replace(fleet.ConfigFile, []byte(config), 0o600); err != nil {
+	if err := y.c.Workspace().Replace(fleet.ConfigFile, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := where(nil); got != doc.WhereAny {
 		t.Errorf("with the hub's: %s", got)
 	}
 	file := workspace.AgentFile(y.agent)
-	text, err := os.ReadFile(filepath.Join(y.c.w.Dir(), filepath.FromSlash(file)))
+	text, err := os.ReadFile(filepath.Join(y.c.Workspace().Dir(), filepath.FromSlash(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := strings.Replace(string(text), "launcher: {}\n", "launcher:\n  placement:\n    where: remote\n", 1)
-	if err := y.c.w.Replace(file, []byte(said), 0o644); err != nil {
+	if err := y.c.Workspace().Replace(file, []byte(said), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if got := where(nil); got != doc.WhereRemote {
@@ -153,10 +154,10 @@ func TestPlacementOf(t *testing.T) {
 	if got := where(&doc.Placement{Where: doc.WhereLocal}); got != doc.WhereLocal {
 		t.Errorf("with the caller's: %s", got)
 	}
-	if err := y.c.w.Replace(file, []byte(strings.Replace(said, "remote", "moon", 1)), 0o644); err != nil {
+	if err := y.c.Workspace().Replace(file, []byte(strings.Replace(said, "remote", "moon", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fleet.PlacementOf(y.c.w, y.agent, nil); !fault.Is(err, fault.InvalidFile) {
+	if _, err := fleet.PlacementOf(y.c.Workspace(), y.agent, nil); !fault.Is(err, fault.InvalidFile) {
 		t.Errorf("with a wrong word: %v", err)
 	}
 }
@@ -167,7 +168,7 @@ func TestPlacedByTheHub(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	placed := make(chan fleet.PlaceRequest, 1)
-	fleettest.Start(t, y.c.w, func(verb string, params json.RawMessage) (any, error) {
+	fleettest.Start(t, y.c.Workspace(), func(verb string, params json.RawMessage) (any, error) {
 		var p fleet.PlaceRequest
 		if err := json.Unmarshal(params, &p); err != nil || verb != fleet.HubPlace {
 			t.Errorf("%s: %v", verb, err)
@@ -187,7 +188,7 @@ func TestPlacedByTheHub(t *testing.T) {
 	if got.Order.New == nil || len(got.Order.Environ) != 0 {
 		t.Errorf("the order has this machine's environment: %q", got.Order.Environ)
 	}
-	if list, err := runs.List(y.c.w, y.project); err != nil || len(list) != 0 {
+	if list, err := runs.List(y.c.Workspace(), y.project); err != nil || len(list) != 0 {
 		t.Errorf("%d runs were made: %v", len(list), err)
 	}
 }

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // hub.* and worker.*: the machines that execute sessions for a workspace. What changes
 // something is done by the hub's own process; without one, lists come from its files.
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"ac/company"
 	"ac/events"
 	"ac/fleet"
 	"ac/governance"
@@ -20,13 +21,13 @@ import (
 )
 
 // HubStatus tells whether a hub runs and how it does. It does not fail for want of one.
-func (c *Company) HubStatus(ctx context.Context, _ Dir) (status fleet.StatusResult, err error) {
-	err = fleet.CallHub(ctx, c.w, fleet.HubStatus, struct{}{}, &status)
+func (c Operations) HubStatus(ctx context.Context, _ company.Dir) (status fleet.StatusResult, err error) {
+	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubStatus, struct{}{}, &status)
 	if !fault.Is(err, fault.HubNotRunning) {
 		return status, err
 	}
 	status = fleet.StatusResult{Listen: []string{}}
-	config, err := workspace.Load(c.w, fleet.ConfigCodec, fleet.ConfigFile)
+	config, err := workspace.Load(c.Workspace(), fleet.ConfigCodec, fleet.ConfigFile)
 	if fault.Is(err, fault.NotFound) {
 		return status, nil
 	}
@@ -34,7 +35,7 @@ func (c *Company) HubStatus(ctx context.Context, _ Dir) (status fleet.StatusResu
 		status.Broken = append(status.Broken, fleet.ConfigFile)
 	}
 	status.HubID, status.Carrier = config.HubID, config.Carrier
-	workers, broken, err := fleet.ReadWorkers(c.w.FS)
+	workers, broken, err := fleet.ReadWorkers(c.Workspace().FS)
 	if err != nil {
 		return status, err
 	}
@@ -44,7 +45,7 @@ func (c *Company) HubStatus(ctx context.Context, _ Dir) (status fleet.StatusResu
 			status.Workers.Offline++
 		}
 	}
-	attempts, broken, err := fleet.ReadAttempts(c.w.FS)
+	attempts, broken, err := fleet.ReadAttempts(c.Workspace().FS)
 	status.Broken = append(status.Broken, broken...)
 	for i := range attempts {
 		if liveAttempt(attempts[i].State) {
@@ -61,14 +62,14 @@ func liveAttempt(state string) bool {
 
 // ListWorkersParams are the params of worker.list.
 type ListWorkersParams struct {
-	Dir
+	company.Dir
 	State string `json:"state" is:"optional,enum=invited|active|draining|revoked"`
 }
 
 // ListWorkers lists the workers of the hub by name. Without a hub they are all offline.
-func (c *Company) ListWorkers(ctx context.Context, p ListWorkersParams) ([]fleet.WorkerRow, error) {
+func (c Operations) ListWorkers(ctx context.Context, p ListWorkersParams) ([]fleet.WorkerRow, error) {
 	var found fleet.WorkersResult
-	err := fleet.CallHub(ctx, c.w, fleet.HubWorkers, struct{}{}, &found)
+	err := fleet.CallHub(ctx, c.Workspace(), fleet.HubWorkers, struct{}{}, &found)
 	if fault.Is(err, fault.HubNotRunning) {
 		found.Workers, err = c.recordedWorkers()
 	}
@@ -81,12 +82,12 @@ func (c *Company) ListWorkers(ctx context.Context, p ListWorkersParams) ([]fleet
 
 // recordedWorkers are the workers as their records tell them, with the attempts that they
 // had when the hub ended.
-func (c *Company) recordedWorkers() ([]fleet.WorkerRow, error) {
-	workers, _, err := fleet.ReadWorkers(c.w.FS)
+func (c Operations) recordedWorkers() ([]fleet.WorkerRow, error) {
+	workers, _, err := fleet.ReadWorkers(c.Workspace().FS)
 	if err != nil {
 		return nil, err
 	}
-	attempts, _, err := fleet.ReadAttempts(c.w.FS)
+	attempts, _, err := fleet.ReadAttempts(c.Workspace().FS)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (c *Company) recordedWorkers() ([]fleet.WorkerRow, error) {
 		for _, a := range attempts {
 			if a.WorkerID == w.ID && liveAttempt(a.State) {
 				of := fleet.AttemptRow{RunID: a.RunID, ProjectID: a.ProjectID, SessionRef: a.SessionRef, Epoch: a.Epoch}
-				if record, err := session.Read(c.w, a.SessionRef); err == nil {
+				if record, err := session.Read(c.Workspace(), a.SessionRef); err == nil {
 					of.Reach = record.Reach
 				}
 				row.Attempts = append(row.Attempts, of)
@@ -120,8 +121,8 @@ func (c *Company) recordedWorkers() ([]fleet.WorkerRow, error) {
 
 // govern asks the policy whether somebody may change the machines: a person or a CEO. The
 // decision is in the audit log.
-func (c *Company) govern(ctx context.Context, actor policy.Actor, kind, id string) error {
-	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+func (c Operations) govern(ctx context.Context, actor policy.Actor, kind, id string) error {
+	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce("", policy.Question{
 			Action: policy.Approve, Actor: actor,
 			Resource: policy.Resource{ID: id, Kind: kind, Visibility: events.VisibilityOrg, Approvers: policy.ExecutivesApprove},
@@ -132,56 +133,56 @@ func (c *Company) govern(ctx context.Context, actor policy.Actor, kind, id strin
 
 // HubConfigParams are the params of hub.config.
 type HubConfigParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	Settings fleet.Settings `json:"settings"`
 }
 
 // ConfigureHub changes the settings that are given, and returns all of them. Without a hub
 // its file is changed, and counts when one is started.
-func (c *Company) ConfigureHub(ctx context.Context, p HubConfigParams) (settings fleet.Settings, err error) {
-	if err := c.govern(ctx, p.actor(), "hub", "settings"); err != nil {
+func (c Operations) ConfigureHub(ctx context.Context, p HubConfigParams) (settings fleet.Settings, err error) {
+	if err := c.govern(ctx, p.Actor(), "hub", "settings"); err != nil {
 		return settings, err
 	}
-	err = fleet.CallHub(ctx, c.w, fleet.HubConfig, fleet.ConfigRequest{Settings: p.Settings}, &settings)
+	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubConfig, fleet.ConfigRequest{Settings: p.Settings}, &settings)
 	if !fault.Is(err, fault.HubNotRunning) {
 		return settings, err
 	}
-	if !c.w.Exists(fleet.ConfigFile) {
+	if !c.Workspace().Exists(fleet.ConfigFile) {
 		return settings, err // there is nothing to configure
 	}
-	return fleet.Configure(c.w, p.Settings)
+	return fleet.Configure(c.Workspace(), p.Settings)
 }
 
 // StopHubParams are those of the command hub:stop.
-type StopHubParams struct{ Dir }
+type StopHubParams struct{ company.Dir }
 
 // stopWithin is how long a hub may take to end.
 const stopWithin = 10 * time.Second
 
 // StopHub ends the hub and waits until it has ended; sessions on other machines go on. It is
 // not OK where none runs.
-func (c *Company) StopHub(ctx context.Context, _ StopHubParams) (OK, error) {
+func (c Operations) StopHub(ctx context.Context, _ StopHubParams) (company.OK, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stopWithin, fault.New(fault.Internal, "the hub did not end within %s", stopWithin))
 	defer cancel()
-	err := fleet.CallHub(ctx, c.w, fleet.HubStop, struct{}{}, nil)
-	if fault.Is(err, fault.HubNotRunning) && !fleet.HubAlive(c.w) {
-		return OK{}, nil
+	err := fleet.CallHub(ctx, c.Workspace(), fleet.HubStop, struct{}{}, nil)
+	if fault.Is(err, fault.HubNotRunning) && !fleet.HubAlive(c.Workspace()) {
+		return company.OK{}, nil
 	}
 	if err != nil && !fault.Is(err, fault.HubNotRunning) { // it ended over the answer
-		return OK{}, err
+		return company.OK{}, err
 	}
-	hold, err := lock.Wait(ctx, c.w.FS, fleet.HubLock())
+	hold, err := lock.Wait(ctx, c.Workspace().FS, fleet.HubLock())
 	if err != nil {
-		return OK{}, err
+		return company.OK{}, err
 	}
-	return OK{true}, hold.Release()
+	return company.OK{OK: true}, hold.Release()
 }
 
 // InviteWorkerParams are the params of worker.invite.
 type InviteWorkerParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	Name        string   `json:"name" is:"maxbytes=63"`
 	Labels      []string `json:"labels" is:"optional"`
 	Slots       int      `json:"slots" is:"optional,min=1,max=1000"`
@@ -213,19 +214,19 @@ func checkWorker(name string, labels []string) (issues []fault.Issue) {
 
 // InviteWorker makes a worker that a machine may become with the token, which is kept
 // nowhere. A name in use is fault.Conflict.
-func (c *Company) InviteWorker(ctx context.Context, p InviteWorkerParams) (made fleet.InviteResult, err error) {
-	if err := c.govern(ctx, p.actor(), "worker", p.Name); err != nil {
+func (c Operations) InviteWorker(ctx context.Context, p InviteWorkerParams) (made fleet.InviteResult, err error) {
+	if err := c.govern(ctx, p.Actor(), "worker", p.Name); err != nil {
 		return made, err
 	}
-	return made, fleet.CallHub(ctx, c.w, fleet.HubInvite, fleet.InviteRequest{
+	return made, fleet.CallHub(ctx, c.Workspace(), fleet.HubInvite, fleet.InviteRequest{
 		Name: p.Name, Labels: p.Labels, Slots: p.Slots, ExpiresS: p.ExpiresS, TrustLabels: p.TrustLabels,
 	}, &made)
 }
 
 // workerParams name a worker, and who changes it.
 type workerParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	WorkerID string `json:"worker_id"` // id or name
 }
 
@@ -255,11 +256,11 @@ func (p *UpdateWorkerParams) CheckFields() []fault.Issue {
 }
 
 // UpdateWorker changes the name, the labels or the slots of a worker.
-func (c *Company) UpdateWorker(ctx context.Context, p UpdateWorkerParams) (row fleet.WorkerRow, err error) {
-	if err := c.govern(ctx, p.actor(), "worker", p.WorkerID); err != nil {
+func (c Operations) UpdateWorker(ctx context.Context, p UpdateWorkerParams) (row fleet.WorkerRow, err error) {
+	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return row, err
 	}
-	return row, fleet.CallHub(ctx, c.w, fleet.HubUpdate, fleet.UpdateRequest{WorkerID: p.WorkerID, Name: p.Name, Labels: p.Labels, Slots: p.Slots}, &row)
+	return row, fleet.CallHub(ctx, c.Workspace(), fleet.HubUpdate, fleet.UpdateRequest{WorkerID: p.WorkerID, Name: p.Name, Labels: p.Labels, Slots: p.Slots}, &row)
 }
 
 // DrainWorkerParams are the params of worker.drain.
@@ -269,11 +270,11 @@ type DrainWorkerParams struct {
 }
 
 // DrainWorker says whether a worker takes new sessions. Those that it has go on.
-func (c *Company) DrainWorker(ctx context.Context, p DrainWorkerParams) (row fleet.WorkerRow, err error) {
-	if err := c.govern(ctx, p.actor(), "worker", p.WorkerID); err != nil {
+func (c Operations) DrainWorker(ctx context.Context, p DrainWorkerParams) (row fleet.WorkerRow, err error) {
+	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return row, err
 	}
-	return row, fleet.CallHub(ctx, c.w, fleet.HubDrain, fleet.DrainRequest{WorkerID: p.WorkerID, On: p.On}, &row)
+	return row, fleet.CallHub(ctx, c.Workspace(), fleet.HubDrain, fleet.DrainRequest{WorkerID: p.WorkerID, On: p.On}, &row)
 }
 
 // RevokeWorkerParams are the params of worker.revoke.
@@ -283,11 +284,11 @@ type RevokeWorkerParams struct {
 }
 
 // RevokeWorker ends a worker for good, with the sessions that it has.
-func (c *Company) RevokeWorker(ctx context.Context, p RevokeWorkerParams) (result fleet.RevokeResult, err error) {
-	if err := c.govern(ctx, p.actor(), "worker", p.WorkerID); err != nil {
+func (c Operations) RevokeWorker(ctx context.Context, p RevokeWorkerParams) (result fleet.RevokeResult, err error) {
+	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return result, err
 	}
-	err = fleet.CallHub(ctx, c.w, fleet.HubRevoke, fleet.RevokeRequest{WorkerID: p.WorkerID, Reason: p.Reason}, &result)
+	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubRevoke, fleet.RevokeRequest{WorkerID: p.WorkerID, Reason: p.Reason}, &result)
 	if result.Fenced == nil {
 		result.Fenced = []string{}
 	}

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/company"
 	"ac/fleet"
 	"ac/fleet/fleettest"
 	"ac/internal/durable"
@@ -25,9 +26,9 @@ const workerID = "wkr_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 // keep writes a file of the hub.
 func (y *yard) keep(t *testing.T, name, text string) {
 	t.Helper()
-	err := durable.MkdirAll(y.c.w.FS, filepath.ToSlash(filepath.Dir(name)), 0o700)
+	err := durable.MkdirAll(y.c.Workspace().FS, filepath.ToSlash(filepath.Dir(name)), 0o700)
 	if err == nil {
-		err = y.c.w.Replace(name, []byte(text), 0o600)
+		err = y.c.Workspace().Replace(name, []byte(text), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -44,13 +45,13 @@ func (y *yard) joined(t *testing.T) {
 // away makes a run with a session on the worker, and its attempt.
 func (y *yard) away(t *testing.T, reach string) string {
 	t.Helper()
-	made, err := runs.Create(t.Context(), y.c.w, y.project, y.agent, "cmd")
+	made, err := runs.Create(t.Context(), y.c.Workspace(), y.project, y.agent, "cmd")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ref, self := session.LocalRef(made.RunID), proc.Self()
 	text, err := doc.SessionCodec.Encode(doc.Session{
-		SchemaVersion: doc.Version, Type: "session_record", Ref: ref, WorkspaceDir: y.c.w.Dir(), ProjectID: y.project, RunID: made.RunID,
+		SchemaVersion: doc.Version, Type: "session_record", Ref: ref, WorkspaceDir: y.c.Workspace().Dir(), ProjectID: y.project, RunID: made.RunID,
 		Status: doc.StatusRunning, Mode: doc.KindCommand, StartedAtMS: time.Now().UnixMilli(), OwnerPID: &self.PID, OwnerStart: "long ago",
 		Socket: "0123456789abcdef", WorkerID: workerID, Epoch: 1, Reach: reach,
 	})
@@ -59,10 +60,10 @@ func (y *yard) away(t *testing.T, reach string) string {
 	}
 	y.keep(t, workspace.SessionFile(ref), string(text))
 	name := fleet.Attempt(y.project, made.RunID, ref, 1)
-	if err := durable.MkdirAll(y.c.w.FS, fleet.AttemptsDir, 0o700); err != nil {
+	if err := durable.MkdirAll(y.c.Workspace().FS, fleet.AttemptsDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	err = fleet.WriteAttempt(y.c.w, fleet.AttemptRecord{
+	err = fleet.WriteAttempt(y.c.Workspace(), fleet.AttemptRecord{
 		Attempt: name, ProjectID: y.project, RunID: made.RunID, SessionRef: ref, Epoch: 1, WorkerID: workerID, State: fleet.AttemptStarted,
 	})
 	if err != nil {
@@ -71,7 +72,9 @@ func (y *yard) away(t *testing.T, reach string) string {
 	return ref
 }
 
-func as(role string) PersonParams { return PersonParams{ActorID: "somebody", ActorRole: role} }
+func as(role string) company.PersonParams {
+	return company.PersonParams{ActorID: "somebody", ActorRole: role}
+}
 
 // TestOneWordWithoutAHub: everything that needs a hub that does not run says so in the same words
 // and with the same reason, whatever was asked for, and a hub that ends meanwhile counts, too.
@@ -101,12 +104,12 @@ func TestOneWordWithoutAHub(t *testing.T) {
 		told("start", err)
 	}
 	everything()
-	_, err := session.Stop(t.Context(), y.c.w, ref)
+	_, err := session.Stop(t.Context(), y.c.Workspace(), ref)
 	told("stop", err)
-	if record, err := session.Current(t.Context(), y.c.w, ref); err != nil || record.Error != session.HubNotRunningNote {
+	if record, err := session.Current(t.Context(), y.c.Workspace(), ref); err != nil || record.Error != session.HubNotRunningNote {
 		t.Errorf("the session says %q: %v", record.Error, err)
 	}
-	fleettest.Start(t, y.c.w, func(string, json.RawMessage) (any, error) {
+	fleettest.Start(t, y.c.Workspace(), func(string, json.RawMessage) (any, error) {
 		runtime.Goexit() // it ends and does not answer
 		return nil, nil
 	})
@@ -118,7 +121,7 @@ func TestOneWordWithoutAHub(t *testing.T) {
 func TestMachinesWithoutAHub(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	status, err := y.c.HubStatus(t.Context(), Dir{})
+	status, err := y.c.HubStatus(t.Context(), company.Dir{})
 	if err != nil || status.Running || status.Listen == nil {
 		t.Errorf("%+v: %v", status, err)
 	}
@@ -132,12 +135,12 @@ func TestMachinesWithoutAHub(t *testing.T) {
 	if _, err = y.c.ConfigureHub(t.Context(), HubConfigParams{PersonParams: as("human")}); !fault.Is(err, fault.HubNotRunning) {
 		t.Errorf("config: %v", err)
 	}
-	if y.c.w.Exists(fleet.HubDir) {
+	if y.c.Workspace().Exists(fleet.HubDir) {
 		t.Error("the folder of the hub was made")
 	}
 	y.joined(t)
 	ref := y.away(t, doc.ReachOK)
-	if status, err = y.c.HubStatus(t.Context(), Dir{}); err != nil || status.HubID != "abcdefghij" || status.Workers.Offline != 1 || status.Attempts.Live != 1 {
+	if status, err = y.c.HubStatus(t.Context(), company.Dir{}); err != nil || status.HubID != "abcdefghij" || status.Workers.Offline != 1 || status.Attempts.Live != 1 {
 		t.Errorf("%+v: %v", status, err)
 	}
 	list, err := y.c.ListWorkers(t.Context(), ListWorkersParams{State: "active"})
@@ -151,7 +154,7 @@ func TestMachinesWithoutAHub(t *testing.T) {
 	if _, err := y.c.ConfigureHub(t.Context(), HubConfigParams{PersonParams: as("ceo"), Settings: fleet.Settings{BeatMS: 60000}}); !fault.Is(err, fault.InvalidParams) {
 		t.Errorf("settings that do not go together: %v", err)
 	}
-	rows, err := y.c.all.ListSessions(t.Context(), ListSessionsParams{MaybeDir: MaybeDir{y.c.w.Dir()}})
+	rows, err := y.c.Host().ListSessions(t.Context(), company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: y.c.Workspace().Dir()}})
 	if err != nil || len(rows) != 1 || rows[0].WorkerName != "box" || rows[0].Reach != doc.ReachOK || !strings.Contains(rows[0].Error, "ac hub:start") {
 		t.Errorf("%+v: %v", rows, err)
 	}
@@ -162,7 +165,7 @@ func TestMachinesWithoutAHub(t *testing.T) {
 func TestMachinesRoles(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	hub := fleettest.Start(t, y.c.w, func(verb string, _ json.RawMessage) (any, error) {
+	hub := fleettest.Start(t, y.c.Workspace(), func(verb string, _ json.RawMessage) (any, error) {
 		if verb == fleet.HubInvite {
 			return fleet.InviteResult{WorkerID: workerID, Token: "acw1_secret"}, nil
 		}
@@ -207,7 +210,7 @@ func TestMachinesRoles(t *testing.T) {
 	if len(hub.Asked) != 2*len(acts) {
 		t.Errorf("the hub was asked %d times", len(hub.Asked))
 	}
-	text, err := os.ReadFile(filepath.Join(y.c.w.Dir(), filepath.FromSlash(workspace.AuditLog)))
+	text, err := os.ReadFile(filepath.Join(y.c.Workspace().Dir(), filepath.FromSlash(workspace.AuditLog)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +230,7 @@ func TestAbandon(t *testing.T) {
 	if _, err := y.c.AbandonSession(t.Context(), p); !fault.Is(err, fault.Denied) {
 		t.Errorf("by a worker: %v", err)
 	}
-	hub := fleettest.Start(t, y.c.w, fleettest.Nothing)
+	hub := fleettest.Start(t, y.c.Workspace(), fleettest.Nothing)
 	p.PersonParams = as("manager")
 	if _, err := y.c.AbandonSession(t.Context(), p); !fault.Is(err, fault.Conflict) {
 		t.Errorf("one that is reached: %v", err)
@@ -237,15 +240,15 @@ func TestAbandon(t *testing.T) {
 	if err != nil || told.Status != doc.StatusFailed || told.Reach != doc.ReachLost || !strings.Contains(told.Error, "the box burnt") {
 		t.Errorf("%+v: %v", told, err)
 	}
-	run, err := runs.Load(y.c.w, y.project, told.RunID)
+	run, err := runs.Load(y.c.Workspace(), y.project, told.RunID)
 	if err != nil || run.Status != doc.StatusFailed {
 		t.Errorf("%s: %v", run.Status, err)
 	}
-	attempt, err := fleet.ReadAttempt(y.c.w.FS, fleet.Attempt(y.project, told.RunID, ref, 1))
+	attempt, err := fleet.ReadAttempt(y.c.Workspace().FS, fleet.Attempt(y.project, told.RunID, ref, 1))
 	if err != nil || attempt.State != fleet.AttemptFenced {
 		t.Errorf("%s: %v", attempt.State, err)
 	}
-	text, err := os.ReadFile(filepath.Join(y.c.w.Dir(), filepath.FromSlash(workspace.LogFile(y.project, told.RunID))))
+	text, err := os.ReadFile(filepath.Join(y.c.Workspace().Dir(), filepath.FromSlash(workspace.LogFile(y.project, told.RunID))))
 	log := string(text)
 	if err != nil || strings.Count(log, `"type":"worker.fenced"`) != 1 || !strings.Contains(log, `"reason":"worker_lost"`) || strings.Count(log, `"type":"run.failed"`) != 1 {
 		t.Errorf("%s: %v", log, err)

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // Acts on live sessions: run.steer, run.interrupt, run.policy.*, interaction.respond.
 
@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"ac/company"
 	"ac/governance/policy"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
@@ -22,7 +23,7 @@ import (
 
 // actParams are those of every act on a run.
 type actParams struct {
-	Dir
+	company.Dir
 	ProjectID   string `json:"project_id" is:"id"`
 	RunID       string `json:"run_id" is:"id"`
 	ActorID     string `json:"actor_id" is:"default=human"`
@@ -176,20 +177,20 @@ func (p *SteerParams) CheckFields() []fault.Issue {
 }
 
 // Steer says something to the agent of a run.
-func (c *Company) Steer(ctx context.Context, p SteerParams) (session.SteerResult, error) {
+func (c Operations) Steer(ctx context.Context, p SteerParams) (session.SteerResult, error) {
 	inflight.Leave(ctx)
 	said := session.SteerRequest{Text: p.Text, Mode: p.Mode, ExpectedTurn: p.ExpectedTurn, ClientMessageID: p.ClientMessageID}
 	said.DisplayText, said.DisplayMeta = p.DisplayText, p.meta()
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
-		return c.flows().Steer(ctx, p.act(), said)
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+		return c.Flows().Steer(ctx, p.act(), said)
 	}
 	if p.Start == nil {
-		return runs.Steer(ctx, c.w, p.act(), said, false)
+		return runs.Steer(ctx, c.Workspace(), p.act(), said, false)
 	}
-	if err := job.Continuable(c.w, p.ProjectID, p.RunID); err != nil {
+	if err := job.Continuable(c.Workspace(), p.ProjectID, p.RunID); err != nil {
 		return session.SteerResult{}, err
 	}
-	result, err := runs.Steer(ctx, c.w, p.act(), said, true)
+	result, err := runs.Steer(ctx, c.Workspace(), p.act(), said, true)
 	if err == nil && result.Delivery == session.DeliveryNextLaunch {
 		err = c.start(p)
 	}
@@ -203,21 +204,21 @@ type InterruptParams struct {
 }
 
 // Interrupt stops the turn of a run.
-func (c *Company) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
+func (c Operations) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
 	inflight.Leave(ctx)
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
-		return c.flows().Interrupt(ctx, p.act(), p.ExpectedTurn)
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+		return c.Flows().Interrupt(ctx, p.act(), p.ExpectedTurn)
 	}
-	return runs.Interrupt(ctx, c.w, p.act(), p.ExpectedTurn)
+	return runs.Interrupt(ctx, c.Workspace(), p.act(), p.ExpectedTurn)
 }
 
 // CompactParams are those of run.compact.
 type CompactParams struct{ actParams }
 
 // Compact makes the conversation of a run smaller.
-func (c *Company) Compact(ctx context.Context, p CompactParams) (session.CompactResult, error) {
+func (c Operations) Compact(ctx context.Context, p CompactParams) (session.CompactResult, error) {
 	inflight.Leave(ctx)
-	return runs.Compact(ctx, c.w, p.act())
+	return runs.Compact(ctx, c.Workspace(), p.act())
 }
 
 // RespondParams are those of interaction.respond.
@@ -252,18 +253,18 @@ func (p *RespondParams) CheckFields() []fault.Issue {
 }
 
 // Respond answers what the agent of a run asks.
-func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
+func (c Operations) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
 	inflight.Leave(ctx)
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		return c.answerWorkflow(ctx, p)
 	}
-	launched, err := c.launchedBy(p.ProjectID, p.RunID)
+	launched, err := c.LaunchedBy(p.ProjectID, p.RunID)
 	if err != nil {
 		return session.AnswerResult{}, err
 	}
 	act := p.act()
 	act.Launched = launched
-	done, err := runs.Respond(ctx, c.w, act, session.AnswerRequest{
+	done, err := runs.Respond(ctx, c.Workspace(), act, session.AnswerRequest{
 		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
 		Cancel: p.Cancel,
 	})

@@ -1,10 +1,11 @@
-package company
+package orchestration
 
 // interaction.*: requests of agents to people.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/index"
 	"ac/runs"
 	"ac/runs/interaction"
@@ -13,7 +14,7 @@ import (
 
 // ListInteractionsParams are the params of interaction.list.
 type ListInteractionsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 	RunID     string `json:"run_id" is:"optional,id"`
 	AgentID   string `json:"agent_id" is:"optional,id"`
@@ -23,8 +24,8 @@ type ListInteractionsParams struct {
 }
 
 // ListInteractions lists the requests of agents, open ones first.
-func (c *Company) ListInteractions(ctx context.Context, p ListInteractionsParams) (result snapshot.Interactions, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+func (c Operations) ListInteractions(ctx context.Context, p ListInteractionsParams) (result snapshot.Interactions, err error) {
+	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Interactions(snapshot.InteractionQuery{
 			ProjectID: p.ProjectID, RunID: p.RunID, AgentID: p.AgentID, Kind: p.Kind, State: p.State, Limit: p.Limit,
 		})
@@ -35,19 +36,19 @@ func (c *Company) ListInteractions(ctx context.Context, p ListInteractionsParams
 
 // InteractionParams are the params of interaction.get.
 type InteractionParams struct {
-	Dir
+	company.Dir
 	ProjectID     string `json:"project_id" is:"id"`
 	RunID         string `json:"run_id" is:"id"`
 	InteractionID string `json:"interaction_id" is:"id"`
 }
 
 // Interaction reads one interaction from the log of its run.
-func (c *Company) Interaction(ctx context.Context, p InteractionParams) (interaction.Record, error) {
-	return runs.Interaction(ctx, c.w, p.ProjectID, p.RunID, p.InteractionID)
+func (c Operations) Interaction(ctx context.Context, p InteractionParams) (interaction.Record, error) {
+	return runs.Interaction(ctx, c.Workspace(), p.ProjectID, p.RunID, p.InteractionID)
 }
 
 // OpenInteractions are what the agent of a run asks and waits for now, by its log, the
 // oldest first.
-func (c *Company) OpenInteractions(ctx context.Context, p RunPolicyParams) ([]interaction.Record, error) {
-	return runs.OpenInteractions(ctx, c.w, p.ProjectID, p.RunID)
+func (c Operations) OpenInteractions(ctx context.Context, p RunPolicyParams) ([]interaction.Record, error) {
+	return runs.OpenInteractions(ctx, c.Workspace(), p.ProjectID, p.RunID)
 }

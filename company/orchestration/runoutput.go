@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.output: what a run printed, as one text that only grows.
 
@@ -6,13 +6,14 @@ import (
 	"context"
 	"unicode/utf8"
 
+	"ac/company"
 	"ac/feed"
 	"ac/runs/transcript"
 )
 
 // RunOutputParams are those of run.output.
 type RunOutputParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 	Format    string `json:"format" is:"default=text,enum=text|raw"`
@@ -37,11 +38,11 @@ const outputPage = 1000
 // Output reads what a run printed: as it was printed, or readable, which is a pure function
 // of the log: the items of the transcript in the order in which they were closed. A run
 // without a log is fault.NotFound.
-func (c *Company) Output(ctx context.Context, p RunOutputParams) (RunOutput, error) {
+func (c Operations) Output(ctx context.Context, p RunOutputParams) (RunOutput, error) {
 	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID}) // before the log is read, which has all that led to it
 	printed := outputText{raw: p.Format == "raw", fold: transcript.NewFold(p.ProjectID), shown: map[string]bool{}}
 	for at, more := int64(0), true; more; {
-		page, err := c.all.logs.Replay(ctx, c.w, feed.PageSpec{Project: p.ProjectID, Run: p.RunID, Since: at, Limit: outputPage})
+		page, err := c.Host().Logs().Replay(ctx, c.Workspace(), feed.PageSpec{Project: p.ProjectID, Run: p.RunID, Since: at, Limit: outputPage})
 		if err != nil {
 			return RunOutput{}, err
 		}

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // workflow.*: flows of tasks for agents, and their runs.
 
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"ac/company"
 	"ac/governance/policy"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
@@ -18,14 +19,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// flows is the workflows of the workspace.
-func (c *Company) flows() workflow.Flows {
-	return workflow.Flows{Workspace: c.w, Starter: c.all.runners, Launched: func(project, id string) { c.all.remember(c.dir, project, id) }}
-}
-
 // ListWorkflowsParams are those of workflow.list.
 type ListWorkflowsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Domain    string `json:"domain,omitempty" is:"optional"`
 }
@@ -55,8 +51,8 @@ func workflowRow(f workflow.Found) WorkflowRow {
 }
 
 // ListWorkflows lists the templates of workflows by id.
-func (c *Company) ListWorkflows(_ context.Context, p ListWorkflowsParams) (ListWorkflowsResult, error) {
-	found, problems, err := workflow.List(c.w, p.Domain)
+func (c Operations) ListWorkflows(_ context.Context, p ListWorkflowsParams) (ListWorkflowsResult, error) {
+	found, problems, err := workflow.List(c.Workspace(), p.Domain)
 	rows := make([]WorkflowRow, 0, len(found))
 	for _, f := range found {
 		rows = append(rows, workflowRow(f))
@@ -66,7 +62,7 @@ func (c *Company) ListWorkflows(_ context.Context, p ListWorkflowsParams) (ListW
 
 // GetWorkflowParams are those of workflow.get.
 type GetWorkflowParams struct {
-	Dir
+	company.Dir
 	WorkflowID string `json:"workflow_id"`
 }
 
@@ -77,8 +73,8 @@ type GetWorkflowResult struct {
 }
 
 // GetWorkflow tells a template.
-func (c *Company) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWorkflowResult, error) {
-	found, err := workflow.Get(c.w, p.WorkflowID)
+func (c Operations) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWorkflowResult, error) {
+	found, err := workflow.Get(c.Workspace(), p.WorkflowID)
 	if err != nil {
 		return GetWorkflowResult{}, err
 	}
@@ -87,7 +83,7 @@ func (c *Company) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWorkfl
 
 // CheckWorkflowParams are those of workflow.check.
 type CheckWorkflowParams struct {
-	Dir
+	company.Dir
 	WorkflowID string        `json:"workflow_id,omitempty" is:"optional"`
 	Template   shape.Value   `json:"template" is:"optional,object"`
 	Place      *doc.JobPlace `json:"place,omitempty" is:"optional"`
@@ -122,7 +118,7 @@ type CheckWorkflowResult struct {
 
 // CheckWorkflow tells what is wrong with a template, also whether the repository of its
 // place is on this machine, and which agents it would have.
-func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (CheckWorkflowResult, error) {
+func (c Operations) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (CheckWorkflowResult, error) {
 	result := CheckWorkflowResult{Agents: []workflow.Choice{}, Issues: []WorkflowIssue{}}
 	value, err := c.template(p.WorkflowID, p.Template)
 	if err != nil {
@@ -149,7 +145,7 @@ func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Check
 		place = t.Place
 	}
 	if place != nil {
-		machine, err := c.w.Machine()
+		machine, err := c.Workspace().Machine()
 		if err != nil {
 			return result, err
 		}
@@ -158,22 +154,22 @@ func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Check
 		}
 	}
 	result.Pattern, result.StepCount = t.Pattern(), t.StepCount()
-	result.Agents, err = c.flows().Choices(&t)
+	result.Agents, err = c.Flows().Choices(&t)
 	return result, err
 }
 
 // template is the document of a template, by id or as it was brought.
-func (c *Company) template(id string, given shape.Value) (shape.Value, error) {
+func (c Operations) template(id string, given shape.Value) (shape.Value, error) {
 	if id == "" {
 		return given, nil
 	}
-	found, err := workflow.Get(c.w, id)
+	found, err := workflow.Get(c.Workspace(), id)
 	return found.Whole, err
 }
 
 // PutWorkflowParams are those of workflow.put.
 type PutWorkflowParams struct {
-	Dir
+	company.Dir
 	Template  shape.Value `json:"template" is:"object"`
 	ActorID   string      `json:"actor_id"`
 	ActorRole string      `json:"actor_role" is:"role"`
@@ -186,21 +182,21 @@ type PutWorkflowResult struct {
 }
 
 // PutWorkflow writes a template.
-func (c *Company) PutWorkflow(ctx context.Context, p PutWorkflowParams) (PutWorkflowResult, error) {
-	actor, err := policy.Effective(c.w, policy.Actor{ID: p.ActorID, Role: p.ActorRole})
+func (c Operations) PutWorkflow(ctx context.Context, p PutWorkflowParams) (PutWorkflowResult, error) {
+	actor, err := policy.Effective(c.Workspace(), policy.Actor{ID: p.ActorID, Role: p.ActorRole})
 	if err != nil {
 		return PutWorkflowResult{}, err
 	}
 	if actor.Role == "worker" {
 		return PutWorkflowResult{}, fault.New(fault.Denied, "a workflow is written by a manager or a person, and %s is a worker", p.ActorID)
 	}
-	id, file, err := workflow.Put(ctx, c.w, p.Template)
+	id, file, err := workflow.Put(ctx, c.Workspace(), p.Template)
 	return PutWorkflowResult{id, file}, workflow.Unfit(err, "template")
 }
 
 // RunWorkflowParams are those of workflow.run.
 type RunWorkflowParams struct {
-	Dir
+	company.Dir
 	ProjectID  string            `json:"project_id" is:"id"`
 	WorkflowID string            `json:"workflow_id,omitempty" is:"optional"`
 	Template   shape.Value       `json:"template" is:"optional,object"`
@@ -231,12 +227,12 @@ type RunWorkflowResult struct {
 }
 
 // RunWorkflow begins a run of a workflow.
-func (c *Company) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWorkflowResult, error) {
+func (c Operations) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWorkflowResult, error) {
 	template, err := c.template(p.WorkflowID, p.Template)
 	if err != nil {
 		return RunWorkflowResult{}, err
 	}
-	record, err := c.flows().Run(ctx, workflow.Start{
+	record, err := c.Flows().Run(ctx, workflow.Start{
 		ProjectID: p.ProjectID, RunID: p.RunID, WorkflowID: p.WorkflowID, Template: template, Input: p.Input, Inputs: p.Inputs,
 		Priority: p.Priority, Place: p.Place, Origin: p.Origin, SourcePath: p.SourcePath, Budget: p.Budget, Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
 		Said: p.Said, Notices: p.Notices,
@@ -246,14 +242,14 @@ func (c *Company) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWork
 
 // WorkflowRunParams are those of workflow.cancel.
 type WorkflowRunParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 }
 
 // WorkflowStatusParams are those of workflow.status.
 type WorkflowStatusParams struct {
-	Dir
+	company.Dir
 	ProjectID    string `json:"project_id" is:"id"`
 	RunID        string `json:"run_id" is:"id"`
 	WithText     bool   `json:"with_text" is:"default=false"`
@@ -271,8 +267,8 @@ type WorkflowStatus struct {
 
 // StatusOfWorkflow tells how a run of a workflow is, and brings it on where something
 // waits for that.
-func (c *Company) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
-	record, err := c.flows().Look(ctx, p.ProjectID, p.RunID)
+func (c Operations) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
+	record, err := c.Flows().Look(ctx, p.ProjectID, p.RunID)
 	if err != nil {
 		return WorkflowStatus{}, err
 	}
@@ -302,7 +298,7 @@ type AwaitWorkflowParams struct {
 }
 
 // AwaitWorkflow follows a run of a workflow to its end. Only commands wait.
-func (c *Company) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (WorkflowStatus, error) {
+func (c Operations) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (WorkflowStatus, error) {
 	ticker := time.NewTicker(awaitWorkflowEvery)
 	defer ticker.Stop()
 	for {
@@ -322,16 +318,16 @@ func (c *Company) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (Wor
 }
 
 // fillPassage adds what the attempts of a passage's job know.
-func (c *Company) fillPassage(project string, p *workflow.Passage) {
+func (c Operations) fillPassage(project string, p *workflow.Passage) {
 	if p.JobID == "" {
 		return
 	}
-	record, err := job.Glance(c.w, project, p.JobID)
+	record, err := job.Glance(c.Workspace(), project, p.JobID)
 	if err != nil || record.Last() == nil {
 		return // the passage is what it is
 	}
 	p.RunID = record.Last().RunID
-	if run, err := runs.Load(c.w, project, p.RunID); err == nil {
+	if run, err := runs.Load(c.Workspace(), project, p.RunID); err == nil {
 		p.Usage = run.Usage
 	}
 }
@@ -354,7 +350,7 @@ func workflowStatus(record doc.WorkflowRun, texts bool) (WorkflowStatus, error) 
 
 // ListWorkflowRunsParams are those of workflow.runs.
 type ListWorkflowRunsParams struct {
-	Dir
+	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	WorkflowID string `json:"workflow_id,omitempty" is:"optional"`
 	Status     string `json:"status,omitempty" is:"optional,enum=running|waiting_input|succeeded|failed|canceled"`
@@ -363,9 +359,9 @@ type ListWorkflowRunsParams struct {
 
 // ListWorkflowRuns lists the runs of workflows of a project, the newest first. Those
 // whose record cannot be read are left out.
-func (c *Company) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsParams) ([]WorkflowStatus, error) {
+func (c Operations) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsParams) ([]WorkflowStatus, error) {
 	rows := []WorkflowStatus{}
-	listed, err := runs.List(c.w, p.ProjectID)
+	listed, err := runs.List(c.Workspace(), p.ProjectID)
 	if err != nil {
 		return rows, err
 	}
@@ -376,7 +372,7 @@ func (c *Company) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsParams
 		if run.Provider != workflow.Provider {
 			continue
 		}
-		record, err := c.flows().Look(ctx, p.ProjectID, run.RunID)
+		record, err := c.Flows().Look(ctx, p.ProjectID, run.RunID)
 		if err != nil || (p.Status != "" && p.Status != record.Status) || (p.WorkflowID != "" && p.WorkflowID != record.WorkflowID) {
 			continue
 		}
@@ -389,7 +385,7 @@ func (c *Company) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsParams
 
 // ContinueWorkflowParams are those of workflow.continue.
 type ContinueWorkflowParams struct {
-	Dir
+	company.Dir
 	ProjectID string      `json:"project_id" is:"id"`
 	RunID     string      `json:"run_id" is:"id"`
 	Input     string      `json:"input" is:"empty,maxbytes=1048576"`
@@ -411,12 +407,12 @@ type ContinueWorkflowResult struct {
 }
 
 // ContinueWorkflow runs the flow of a run that is over again.
-func (c *Company) ContinueWorkflow(ctx context.Context, p ContinueWorkflowParams) (ContinueWorkflowResult, error) {
+func (c Operations) ContinueWorkflow(ctx context.Context, p ContinueWorkflowParams) (ContinueWorkflowResult, error) {
 	var with *shape.Value
 	if p.Template.Kind != shape.Absent {
 		with = &p.Template
 	}
-	record, err := c.flows().Continue(ctx, workflow.Again{
+	record, err := c.Flows().Continue(ctx, workflow.Again{
 		ProjectID: p.ProjectID, RunID: p.RunID, Input: p.Input, Template: with, Notices: p.Notices, Place: p.Place, Moves: p.Moves,
 		Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
 	})
@@ -427,8 +423,8 @@ func (c *Company) ContinueWorkflow(ctx context.Context, p ContinueWorkflowParams
 }
 
 // CancelWorkflow notes that a run is to be canceled and stops what goes on of it.
-func (c *Company) CancelWorkflow(ctx context.Context, p WorkflowRunParams) (WorkflowStatus, error) {
-	record, err := c.flows().Cancel(ctx, p.ProjectID, p.RunID)
+func (c Operations) CancelWorkflow(ctx context.Context, p WorkflowRunParams) (WorkflowStatus, error) {
+	record, err := c.Flows().Cancel(ctx, p.ProjectID, p.RunID)
 	if err != nil {
 		return WorkflowStatus{}, err
 	}

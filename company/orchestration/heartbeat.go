@@ -1,124 +1,30 @@
-package company
+package orchestration
 
 // heartbeat.*: the heartbeat, and its loops in this process.
 
 import (
 	"context"
-	"sync/atomic"
-	"time"
 
+	"ac/company"
 	"ac/heartbeat"
-	"ac/index"
 	"ac/internal/fault"
 	"ac/internal/shape"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
-// jobs submits jobs to workers.
-func (cs *Host) jobs() heartbeat.Launcher {
-	return heartbeat.Launcher{Starter: cs.runners, Launched: func(w *workspace.Workspace, project, id string) { cs.remember(w.Dir(), project, id) }}
-}
-
-// loop is the heartbeat of a workspace in this process, nil during shutdown.
-func (cs *Host) loop(dir string) *heartbeat.Loop {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.loops == nil {
-		return nil
-	}
-	l := cs.loops[dir]
-	if l == nil {
-		l = heartbeat.NewLoop(heartbeat.Options{
-			Clock: cs.env.Clock, Dir: dir, Jobs: cs.jobs(),
-			Open: func(ctx context.Context) (*workspace.Workspace, *index.Index, error) {
-				w, err := cs.In(dir).workspace(ctx)
-				if err != nil {
-					return nil, nil, err
-				}
-				return w, cs.indexOf(w), nil
-			},
-		})
-		cs.loops[dir] = l
-	}
-	return l
-}
-
-// closeLoops ends all heartbeats for good.
-func (cs *Host) closeLoops() {
-	cs.mu.Lock()
-	loops := cs.loops
-	cs.loops = nil
-	cs.mu.Unlock()
-	for _, l := range loops {
-		l.Close()
-	}
-}
-
-// sighting is when a workspace was last observed under one spelling, in
-// milliseconds of the monotonic clock.
-type sighting struct{ at atomic.Int64 }
-
-const (
-	// observeEvery bounds how often a workspace is checked that is named
-	// repeatedly.
-	observeEvery = time.Second
-	// maxSightings bounds the remembered spellings.
-	maxSightings = 4096
-)
-
-// Observe records that a request named a directory, or that something happened
-// there. In a long-lived process, the heartbeat of a workspace ticks from then
-// on. It is cheap: a directory is checked once a second at most.
-func (cs *Host) Observe(dir string) {
-	if cs.hub == nil || dir == "" {
-		return
-	}
-	now := cs.env.Clock.MonotonicMS()
-	cs.mu.Lock()
-	seen := cs.sightings[dir]
-	cs.mu.Unlock()
-	if seen != nil {
-		if last := seen.at.Load(); now-last < observeEvery.Milliseconds() || !seen.at.CompareAndSwap(last, now) {
-			return
-		}
-	}
-	c := cs.In(dir)
-	w, err := c.workspace(cs.ctx)
-	if err != nil {
-		return // not a workspace: nothing to observe
-	}
-	if seen == nil {
-		cs.noticeWorkspace(dir, now)
-	}
-	if l := cs.loop(c.dir); l != nil {
-		l.Observe(w)
-	}
-}
-
-func (cs *Host) noticeWorkspace(dir string, now int64) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if len(cs.sightings) >= maxSightings {
-		clear(cs.sightings)
-	}
-	seen := &sighting{}
-	seen.at.Store(now)
-	cs.sightings[dir] = seen
-}
-
 // beat is the workspace and its loop.
-func (c *Company) beat(_ context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
-	l := c.all.loop(c.dir)
+func (c Operations) beat(_ context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
+	l := c.Host().Loop(c.Path())
 	if l == nil {
 		return nil, nil, fault.New(fault.ShuttingDown, "the process is shutting down")
 	}
-	return c.w, l, nil
+	return c.Workspace(), l, nil
 }
 
 // HeartbeatStatus returns the status of the heartbeat. It also observes the
 // workspace.
-func (c *Company) HeartbeatStatus(ctx context.Context, p Dir) (heartbeat.Status, error) {
+func (c Operations) HeartbeatStatus(ctx context.Context, p company.Dir) (heartbeat.Status, error) {
 	w, l, err := c.beat(ctx)
 	if err != nil {
 		return heartbeat.Status{}, err
@@ -128,13 +34,13 @@ func (c *Company) HeartbeatStatus(ctx context.Context, p Dir) (heartbeat.Status,
 
 // TickParams are the params of heartbeat.tick.
 type TickParams struct {
-	Dir
+	company.Dir
 	DryRun bool   `json:"dry_run" is:"default=false"`
 	Reason string `json:"reason,omitempty" is:"optional"`
 }
 
 // Tick carries out a tick and returns when it has ended.
-func (c *Company) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, error) {
+func (c Operations) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, error) {
 	_, l, err := c.beat(ctx)
 	if err != nil {
 		return heartbeat.Summary{}, err
@@ -143,7 +49,7 @@ func (c *Company) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, er
 }
 
 // HeartbeatConfig returns the effective config.
-func (c *Company) HeartbeatConfig(ctx context.Context, _ Dir) (doc.HeartbeatConfig, error) {
+func (c Operations) HeartbeatConfig(ctx context.Context, _ company.Dir) (doc.HeartbeatConfig, error) {
 	w, l, err := c.beat(ctx)
 	if err != nil {
 		return doc.HeartbeatConfig{}, err
@@ -157,7 +63,7 @@ func (c *Company) HeartbeatConfig(ctx context.Context, _ Dir) (doc.HeartbeatConf
 // keep their values.
 type SetHeartbeatConfigParams struct {
 	_ struct{} `is:"strict"`
-	Dir
+	company.Dir
 	Enabled                *bool   `json:"enabled,omitempty" is:"optional"`
 	TickIntervalMinutes    *int    `json:"tick_interval_minutes,omitempty" is:"optional,min=1,max=1440"`
 	TopKWorkers            *int    `json:"top_k_workers,omitempty" is:"optional,min=1,max=100"`
@@ -216,7 +122,7 @@ func (p *SetHeartbeatConfigParams) change(config *doc.HeartbeatConfig) {
 
 // SetHeartbeatConfig changes the config and reschedules the heartbeat. The
 // change is durable on return.
-func (c *Company) SetHeartbeatConfig(ctx context.Context, p SetHeartbeatConfigParams) (doc.HeartbeatConfig, error) {
+func (c Operations) SetHeartbeatConfig(ctx context.Context, p SetHeartbeatConfigParams) (doc.HeartbeatConfig, error) {
 	w, l, err := c.beat(ctx)
 	if err != nil {
 		return doc.HeartbeatConfig{}, err

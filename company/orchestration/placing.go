@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // Where launches run: on this machine, or by the hub on another one.
 
@@ -8,17 +8,17 @@ import (
 )
 
 // placed settles where a launch of an agent runs, and returns what starts it there.
-func (c *Company) placed(spec *runs.LaunchSpec, agent string) (_ runs.Starter, err error) {
-	if spec.Placement, err = fleet.PlacementOf(c.w, agent, spec.Placement); err != nil {
+func (c Operations) placed(spec *runs.LaunchSpec, agent string) (_ runs.Starter, err error) {
+	if spec.Placement, err = fleet.PlacementOf(c.Workspace(), agent, spec.Placement); err != nil {
 		return nil, err
 	}
-	return fleet.StarterOf(c.w, spec.Placement, spec.Priority, c.all.launcher), nil
+	return fleet.StarterOf(c.Workspace(), spec.Placement, spec.Priority, c.Host().Launcher()), nil
 }
 
 // placedOf is placed for a session of a run that exists: where nobody says otherwise it runs
 // where the sessions before it did. A run that cannot be read is refused by its launch.
-func (c *Company) placedOf(spec *runs.LaunchSpec) (runs.Starter, error) {
-	run, err := runs.Load(c.w, spec.ProjectID, spec.RunID)
+func (c Operations) placedOf(spec *runs.LaunchSpec) (runs.Starter, error) {
+	run, err := runs.Load(c.Workspace(), spec.ProjectID, spec.RunID)
 	if err == nil && spec.Placement == nil {
 		spec.Placement = run.Placement
 	}

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // run.policy.* and policy.defaults.*: the permissions of a run's agent, and the
 // preferred mode of new runs.
@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 
+	"ac/company"
 	"ac/events"
 	"ac/governance"
 	"ac/governance/policy"
@@ -20,20 +21,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// PersonParams name the actor, as claimed; a person by default.
-type PersonParams struct {
-	ActorID     string `json:"actor_id" is:"default=human"`
-	ActorRole   string `json:"actor_role" is:"default=human,role"`
-	ActorTeamID string `json:"actor_team_id" is:"optional"`
-}
-
-func (p PersonParams) actor() policy.Actor {
-	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
-}
-
 // RunPolicyParams are the params of run.policy.get.
 type RunPolicyParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 }
@@ -46,16 +36,16 @@ type RunPolicyResult struct {
 }
 
 // RunPolicy reads the policy of a run.
-func (c *Company) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicyResult, error) {
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
-		record, err := workflow.Load(c.w, p.ProjectID, p.RunID)
+func (c Operations) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicyResult, error) {
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+		record, err := workflow.Load(c.Workspace(), p.ProjectID, p.RunID)
 		if err != nil {
 			return RunPolicyResult{RunID: p.RunID}, err
 		}
 		found, err := workflow.PolicyOf(record)
 		return RunPolicyResult{p.RunID, found, !record.Over()}, err
 	}
-	found, live, err := runs.PolicyOf(ctx, c.w, p.ProjectID, p.RunID)
+	found, live, err := runs.PolicyOf(ctx, c.Workspace(), p.ProjectID, p.RunID)
 	return RunPolicyResult{p.RunID, found, live}, err
 }
 
@@ -67,8 +57,8 @@ func live(w *workspace.Workspace, run doc.Run) bool {
 // SetRunPolicyParams are the params of run.policy.set. Absent parts stay unchanged;
 // rules replace all rules.
 type SetRunPolicyParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	ProjectID       string           `json:"project_id" is:"id"`
 	RunID           string           `json:"run_id" is:"id"`
 	Mode            doc.Mode         `json:"mode" is:"optional,enum=default|accept_edits|plan|full_auto"`
@@ -93,30 +83,30 @@ type SetRunPolicyResult struct {
 
 // SetRunPolicy changes the policy of a run. The next launch or continuation that names
 // no policy starts with it.
-func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
+func (c Operations) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
-	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		inflight.Leave(ctx)
-		changed, err := c.flows().SetPolicy(ctx, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.actor()}, p.change())
+		changed, err := c.Flows().SetPolicy(ctx, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.Actor()}, p.change())
 		result.Policy, result.Resolved = changed.Policy, append(result.Resolved, changed.Resolved...)
 		return result, err
 	}
-	if run, err := runs.Load(c.w, p.ProjectID, p.RunID); err == nil && live(c.w, run) {
+	if run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID); err == nil && live(c.Workspace(), run) {
 		inflight.Leave(ctx)
-		changed, err := runs.SetPolicy(ctx, c.w, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.actor()}, p.change())
+		changed, err := runs.SetPolicy(ctx, c.Workspace(), runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.Actor()}, p.change())
 		result.Policy, result.Resolved = changed.Policy, changed.Resolved
 		return result, err
 	}
-	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
-		run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+	err := governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
+		run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 		if err != nil {
 			return err
 		}
-		verdict, err := g.Enforce(p.ProjectID, runs.Approval(c.w, run, p.actor()))
+		verdict, err := g.Enforce(p.ProjectID, runs.Approval(c.Workspace(), run, p.Actor()))
 		if err != nil {
 			return err
 		}
-		if live(c.w, run) {
+		if live(c.Workspace(), run) {
 			return fault.New(fault.Conflict, "a session of run %s began meanwhile; try again", p.RunID)
 		}
 		before := runpolicy.Of(run)
@@ -142,7 +132,7 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 
 // PolicyDefaultsParams are the params of policy.defaults.get.
 type PolicyDefaultsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 }
 
@@ -153,11 +143,11 @@ type PolicyDefaults struct {
 
 // PolicyDefaults reads the preferred mode of a project's runs on this machine. Launches
 // do not apply it by themselves.
-func (c *Company) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (PolicyDefaults, error) {
-	if _, err := c.w.Project(p.ProjectID); err != nil {
+func (c Operations) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (PolicyDefaults, error) {
+	if _, err := c.Workspace().Project(p.ProjectID); err != nil {
 		return PolicyDefaults{}, err
 	}
-	machine, err := c.w.Machine()
+	machine, err := c.Workspace().Machine()
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return PolicyDefaults{}, err
 	}
@@ -166,20 +156,20 @@ func (c *Company) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (Pol
 
 // SetPolicyDefaultsParams are the params of policy.defaults.set.
 type SetPolicyDefaultsParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	ProjectID string   `json:"project_id" is:"id"`
 	Mode      doc.Mode `json:"mode" is:"enum=default|accept_edits|plan|full_auto"`
 }
 
 // SetPolicyDefaults stores the preferred mode of a project's runs on this machine.
-func (c *Company) SetPolicyDefaults(ctx context.Context, p SetPolicyDefaultsParams) (PolicyDefaults, error) {
-	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
-		if _, err := c.w.Project(p.ProjectID); err != nil {
+func (c Operations) SetPolicyDefaults(ctx context.Context, p SetPolicyDefaultsParams) (PolicyDefaults, error) {
+	err := governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
+		if _, err := c.Workspace().Project(p.ProjectID); err != nil {
 			return err
 		}
 		resource := policy.Resource{ID: p.ProjectID, Kind: "project", Visibility: events.VisibilityOrg}
-		if _, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Approve, Resource: resource, Actor: p.actor()}); err != nil {
+		if _, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Approve, Resource: resource, Actor: p.Actor()}); err != nil {
 			return err
 		}
 		return g.UpdateMachine(func(m *doc.Machine) {

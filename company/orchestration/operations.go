@@ -1,0 +1,8 @@
+// Package orchestration is the operations on runs: to start, continue, steer, watch and
+// stop them, here and on other machines, alone and as steps of workflows.
+package orchestration
+
+import "ac/company"
+
+// Operations are those of one opened workspace.
+type Operations struct{ company.In }

@@ -1,0 +1,98 @@
+package company
+
+// What the parts of the operations, which are packages of their own, use of a workspace
+// and of its process.
+
+import (
+	"context"
+	"path/filepath"
+
+	"ac/feed"
+	"ac/heartbeat/job"
+	"ac/index"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// In is what the operations of a part work on. A part defines
+//
+//	type Operations struct{ company.In }
+//
+// and its operations as methods of that, which Reach and Do call as they call those of
+// *Company.
+type In struct{ *Company }
+
+// enter sets the workspace.
+func (in *In) enter(c *Company) { in.Company = c }
+
+// Workspace is the workspace itself.
+func (c *Company) Workspace() *workspace.Workspace { return c.w }
+
+// Index is the index of the workspace.
+func (c *Company) Index() *index.Index { return c.all.indexOf(c.w) }
+
+// Admission is the admission control of the workspace's launches.
+func (c *Company) Admission() *runs.Admission { return c.all.Admission(c.w) }
+
+// Host is the process that the place was named in.
+func (p location) Host() *Host { return p.all }
+
+// Given is the path as the caller spelled it, Path the canonical one.
+func (p location) Given() string { return p.given }
+
+// Path is the canonical path.
+func (p location) Path() string { return p.dir }
+
+// Absolute is the path as the caller spelled it, or its full path if that was relative.
+func (p location) Absolute() string {
+	if filepath.IsAbs(p.given) {
+		return p.given
+	}
+	return p.dir
+}
+
+// StartedFrom is what runs that clients of the process start say of it, "" for nothing.
+func (cs *Host) StartedFrom() string { return cs.from }
+
+// ForgetChanges drops the cached answers of run.changes, after a change of what they
+// describe.
+func (cs *Host) ForgetChanges() { cs.changes.forget() }
+
+// Launcher starts the sessions of runs.
+func (cs *Host) Launcher() *session.Launcher { return cs.launcher }
+
+// Runners starts the runners of jobs.
+func (cs *Host) Runners() *job.Starter { return cs.runners }
+
+// Logs reads the logs of runs.
+func (cs *Host) Logs() *feed.Logs { return cs.logs }
+
+// ForgetTranscripts lets go of the transcripts that are kept for the next look at them, which
+// may be large. It is for processes that show the end of one and follow it.
+func (cs *Host) ForgetTranscripts() { cs.logs.Forget() }
+
+// Version is the version of this program.
+func (cs *Host) Version() string { return cs.version }
+
+// Stays reports whether the process is long-lived.
+func (cs *Host) Stays() bool { return cs.hub != nil }
+
+// Background runs work that nobody waits for but Close, which cancels its context.
+func (cs *Host) Background(work func(ctx context.Context)) {
+	cs.background.Go(func() { work(cs.ctx) })
+}
+
+// RememberSession keeps that this process launched a session.
+func (c *Company) RememberSession(ref string) {
+	cs := c.all
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.launched = append(cs.launched, launched{c.dir, ref})
+}
+
+// BeginLaunch records a launch until end is called with its result. Later requests for
+// the session wait for it.
+func (c *Company) BeginLaunch(ref string) (end func(error)) {
+	return c.all.begin(launched{c.dir, ref})
+}

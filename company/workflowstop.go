@@ -1,0 +1,65 @@
+package company
+
+// Stopping workflows by the names of their runs, as sessions are stopped.
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"ac/heartbeat/workflow"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// stopWorkflowAnywhere cancels the run of a workflow in the workspaces that this process
+// has open, where no workspace is named.
+func (cs *Host) stopWorkflowAnywhere(ctx context.Context, p SessionParams, missing error) (Poll, error) {
+	if p.WorkspaceDir != "" || !fault.Is(missing, fault.NotFound) {
+		return Poll{}, missing
+	}
+	cs.mu.Lock()
+	dirs := slices.Sorted(maps.Keys(cs.open))
+	cs.mu.Unlock()
+	for _, dir := range dirs {
+		w, err := cs.In(dir).workspace(ctx)
+		if err != nil {
+			continue // it is gone
+		}
+		poll, err := cs.stopWorkflow(ctx, w, p.SessionRef, missing)
+		if !errors.Is(err, missing) {
+			return poll, err
+		}
+	}
+	return Poll{}, missing
+}
+
+// stopWorkflow cancels the run of a workflow that a session_ref stands for. missing is
+// the error of one that stands for none.
+func (cs *Host) stopWorkflow(ctx context.Context, w *workspace.Workspace, ref string, missing error) (Poll, error) {
+	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return Poll{}, err
+	}
+	run, _ := strings.CutPrefix(ref, session.LocalRef(""))
+	for _, project := range projects {
+		if !workspace.SafeID(run) || session.LocalRef(run) != ref || !workflow.Is(w, project, run) {
+			continue
+		}
+		if _, err := (workflow.Flows{Workspace: w, Starter: cs.runners}).Cancel(ctx, project, run); err != nil {
+			return Poll{}, err
+		}
+		record, err := runs.Load(w, project, run)
+		return Poll{SessionRef: ref, ProjectID: project, RunID: run, Status: record.Status}, err
+	}
+	return Poll{}, missing
+}
+
+// Flows is the workflows of the workspace.
+func (c *Company) Flows() workflow.Flows {
+	return workflow.Flows{Workspace: c.w, Starter: c.all.runners, Launched: func(project, id string) { c.all.remember(c.dir, project, id) }}
+}
