@@ -2,7 +2,12 @@ package company
 
 // Who acts, as the params of operations say it.
 
-import "ac/governance/policy"
+import (
+	"ac/events"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
 
 // ActorParams identify the actor.
 type ActorParams struct {
@@ -11,8 +16,8 @@ type ActorParams struct {
 	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
 }
 
-// actor is the actor as claimed.
-func (p ActorParams) actor() policy.Actor {
+// Actor is the actor as claimed.
+func (p ActorParams) Actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
 
@@ -23,7 +28,8 @@ type FilesActor struct {
 	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
 }
 
-func (a FilesActor) actor() policy.Actor {
+// Actor is the actor as claimed.
+func (a FilesActor) Actor() policy.Actor {
 	return policy.Actor{ID: a.ActorID, Role: a.ActorRole, Team: a.ActorTeamID}
 }
 
@@ -37,4 +43,43 @@ type PersonParams struct {
 // Actor is the actor as claimed.
 func (p PersonParams) Actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
+}
+
+// AsAgent says which agent acts, in which run. It comes from the supervisor of the
+// run's session, never from the agent.
+type AsAgent struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id" is:"id"`
+	AgentID   string `json:"agent_id" is:"id"`
+}
+
+// AgentBrief is an agent as its colleagues know it.
+type AgentBrief struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Role   string `json:"role"`
+	TeamID string `json:"team_id,omitempty"`
+}
+
+func briefOf(a doc.Agent) AgentBrief { return AgentBrief{a.ID, a.Name, a.Role, a.TeamID} }
+
+// Acting is the agent as its record has it. One without a record has the fewest
+// rights.
+func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
+	agent, err := c.w.Agent(p.AgentID)
+	if fault.Is(err, fault.NotFound) {
+		agent, err = doc.Agent{ID: p.AgentID, Name: p.AgentID, Role: "worker"}, nil
+	}
+	return briefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
+}
+
+// MayRead asks the policy whether an agent may read something.
+func (c *Company) MayRead(actor policy.Actor, r policy.Resource) error {
+	return policy.Ask(c.w, policy.Question{Action: policy.Read, Resource: r, Actor: actor}).Refusal()
+}
+
+// TeamResource is what the team of an agent may see.
+func (c *Company) TeamResource(kind, id, agent string) policy.Resource {
+	return policy.Resource{ID: id, Kind: kind, Visibility: events.VisibilityTeam, Team: c.w.AgentTeam(agent)}
 }

@@ -7,13 +7,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// originNote marks the reference of a job to the run whose agent launched it.
-const originNote = "launched by the agent of this run"
+// OriginNote marks the reference of a job to the run whose agent launched it.
+const OriginNote = "launched by the agent of this run"
 
-// originOf is the run whose agent launched a job, "" for none.
-func originOf(spec doc.JobSpec) string {
+// OriginOf is the run whose agent launched a job, "" for none.
+func OriginOf(spec doc.JobSpec) string {
 	for _, ref := range spec.ContextRefs {
-		if ref.Kind == "note" && ref.Description == originNote {
+		if ref.Kind == "note" && ref.Description == OriginNote {
 			return ref.Value
 		}
 	}
@@ -24,15 +24,15 @@ func originOf(spec doc.JobSpec) string {
 func (c *Company) LaunchedBy(project, run string) (agents []string, err error) {
 	records, err := job.All(c.w, project)
 	for _, r := range records {
-		if originOf(r.Job) == run {
+		if OriginOf(r.Job) == run {
 			agents = append(agents, r.Job.WorkerAgentID)
 		}
 	}
 	return agents, err
 }
 
-// launchedPayload is the payload of job.launched.
-type launchedPayload struct {
+// LaunchedPayload is the payload of job.launched.
+type LaunchedPayload struct {
 	JobID string `json:"job_id"`
 	Goal  string `json:"goal"`
 }

@@ -6,13 +6,10 @@ package company
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"maps"
 	"slices"
 
 	"ac/conversation"
 	"ac/internal/clock"
-	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -40,14 +37,11 @@ type AgentMessage struct {
 	Body         string `json:"body"`
 }
 
-// newestMessages is how many messages of a conversation are looked at.
-const newestMessages = 200
-
 // AgentMessages lists messages of an agent: unread ones from the oldest on, else the
 // newest. Those that it gets count as read when it returns, if asked so.
 func (c *Company) AgentMessages(ctx context.Context, p AgentMessagesParams) (AgentMessages, error) {
 	result := AgentMessages{Messages: []AgentMessage{}}
-	_, actor, err := c.acting(p.AsAgent)
+	_, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
 		return result, err
 	}
@@ -127,47 +121,4 @@ func concerning(messages []doc.Message, reader conversation.Actor, takesPart, un
 		}
 	}
 	return list
-}
-
-// positions is .local/mcp/<agent_id>.json: the last message that an agent has read of
-// each conversation.
-type positions struct {
-	Version int               `json:"version"`
-	Read    map[string]string `json:"read"`
-}
-
-// readPositions reads what an agent has read. A file that does not fit says nothing:
-// messages are shown again rather than not at all.
-func (c *Company) readPositions(agent string) (map[string]string, error) {
-	text, err := c.w.Read(workspace.ReadPositionsFile(agent))
-	if fault.Is(err, fault.NotFound) {
-		return map[string]string{}, nil
-	}
-	var p positions
-	if err == nil && (json.Unmarshal(text, &p) != nil || p.Read == nil) {
-		p.Read = map[string]string{}
-	}
-	return p.Read, err
-}
-
-// markRead keeps that an agent has read messages, which are in order.
-func (c *Company) markRead(ctx context.Context, agent string, list []doc.Message) error {
-	return c.w.Update(ctx, func(u *workspace.Unit) error {
-		read, err := c.readPositions(agent)
-		if err != nil {
-			return err
-		}
-		now := maps.Clone(read)
-		for _, m := range list {
-			now[m.ConversationID] = m.ID
-		}
-		if maps.Equal(read, now) {
-			return nil
-		}
-		text, err := json.Marshal(positions{1, now})
-		if err != nil {
-			return err
-		}
-		return u.Write(workspace.ReadPositionsFile(agent), append(text, '\n'), 0o600)
-	})
 }

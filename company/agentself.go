@@ -6,41 +6,10 @@ package company
 import (
 	"context"
 
-	"ac/events"
 	"ac/governance/policy"
-	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// AsAgent says which agent acts, in which run. It comes from the supervisor of the
-// run's session, never from the agent.
-type AsAgent struct {
-	Dir
-	ProjectID string `json:"project_id" is:"id"`
-	RunID     string `json:"run_id" is:"id"`
-	AgentID   string `json:"agent_id" is:"id"`
-}
-
-// AgentBrief is an agent as its colleagues know it.
-type AgentBrief struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Role   string `json:"role"`
-	TeamID string `json:"team_id,omitempty"`
-}
-
-func briefOf(a doc.Agent) AgentBrief { return AgentBrief{a.ID, a.Name, a.Role, a.TeamID} }
-
-// acting is the agent as its record has it. One without a record has the fewest
-// rights.
-func (c *Company) acting(p AsAgent) (AgentBrief, policy.Actor, error) {
-	agent, err := c.w.Agent(p.AgentID)
-	if fault.Is(err, fault.NotFound) {
-		agent, err = doc.Agent{ID: p.AgentID, Name: p.AgentID, Role: "worker"}, nil
-	}
-	return briefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
-}
 
 // maxColleagues bounds how many colleagues an agent is shown.
 const maxColleagues = 100
@@ -60,7 +29,7 @@ type Self struct {
 // AgentSelf says who an agent is and with whom it works.
 func (c *Company) AgentSelf(_ context.Context, p AsAgent) (self Self, err error) {
 	self = Self{RunID: p.RunID, Colleagues: []AgentBrief{}}
-	if self.Agent, _, err = c.acting(p); err != nil {
+	if self.Agent, _, err = c.Acting(p); err != nil {
 		return self, err
 	}
 	project, err := c.w.Project(p.ProjectID)
@@ -116,7 +85,7 @@ const maxAssigned = 50
 // AgentTask reads the task of a run, or lists the open tasks that are assigned to its
 // agent. The error is fault.Denied for a task that the agent may not read.
 func (c *Company) AgentTask(_ context.Context, p AgentTaskParams) (result AgentTask, err error) {
-	_, actor, err := c.acting(p.AsAgent)
+	_, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
 		return result, err
 	}
@@ -128,7 +97,7 @@ func (c *Company) AgentTask(_ context.Context, p AgentTaskParams) (result AgentT
 	assigned := []TaskBrief{}
 	for _, t := range tasks {
 		open := t.Status != "done" && t.Status != "canceled"
-		if t.AssigneeAgentID == p.AgentID && open && c.mayRead(actor, taskResource(t)) == nil && len(assigned) < maxAssigned {
+		if t.AssigneeAgentID == p.AgentID && open && c.MayRead(actor, taskResource(t)) == nil && len(assigned) < maxAssigned {
 			assigned = append(assigned, TaskBrief{t.ID, t.Title, t.Status})
 		}
 	}
@@ -139,7 +108,7 @@ func (c *Company) AgentTask(_ context.Context, p AgentTaskParams) (result AgentT
 func (c *Company) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, error) {
 	t, err := c.w.Task(p.ProjectID, p.TaskID)
 	if err == nil {
-		err = c.mayRead(actor, taskResource(t))
+		err = c.MayRead(actor, taskResource(t))
 	}
 	if err != nil {
 		return nil, err
@@ -157,14 +126,4 @@ func (c *Company) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, err
 // to.
 func taskResource(t doc.Task) policy.Resource {
 	return policy.Resource{ID: t.ID, Kind: "task", Visibility: t.Visibility, Team: t.TeamID, Producer: t.AssigneeAgentID}
-}
-
-// mayRead asks the policy whether an agent may read something.
-func (c *Company) mayRead(actor policy.Actor, r policy.Resource) error {
-	return policy.Ask(c.w, policy.Question{Action: policy.Read, Resource: r, Actor: actor}).Refusal()
-}
-
-// teamResource is what the team of an agent may see.
-func (c *Company) teamResource(kind, id, agent string) policy.Resource {
-	return policy.Resource{ID: id, Kind: kind, Visibility: events.VisibilityTeam, Team: c.w.AgentTeam(agent)}
 }

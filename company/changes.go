@@ -149,7 +149,7 @@ func (r *recentChanges) forget() {
 }
 
 func (c *Company) readChanges(ctx context.Context, p ChangesParams) (result RunChanges, err error) {
-	s, err := c.proposals()
+	s, err := c.Proposals()
 	if err != nil {
 		return result, err
 	}
@@ -278,3 +278,6 @@ func (r *changeRows) diff(row *ChangeRow, diff files.Diff) {
 		r.Diffs = "none"
 	}
 }
+
+// Proposals is what the company does with proposed files.
+func (c *Company) Proposals() (*files.Service, error) { return files.NewService(c.w, c.all.files) }

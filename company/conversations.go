@@ -105,7 +105,7 @@ type CreateChannelParams struct {
 // CheckFields refuses blank names, and requires a project in project scope
 // only.
 func (p *CreateChannelParams) CheckFields() []fault.Issue {
-	return slices.Concat(notBlank("name", p.Name), notBlank("slug", p.Slug), p.checkScope())
+	return slices.Concat(NotBlank("name", p.Name), NotBlank("slug", p.Slug), p.checkScope())
 }
 
 // CreateChannel makes a channel.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/workspace"
 )
 
@@ -86,11 +87,11 @@ notes: ""
 			t.Error(err)
 		}
 	}()
-	list := func(status string, limit int) company.DeltaList {
+	list := func(status string, limit int) decisions.DeltaList {
 		t.Helper()
-		p := company.ListDeltasParams{Status: status, Limit: limit}
+		p := decisions.ListDeltasParams{Status: status, Limit: limit}
 		p.WorkspaceDir, p.ActorID, p.ActorRole = dir, "w", "worker"
-		result, err := company.Do(t.Context(), all, (*company.Company).ListDeltas, p)
+		result, err := company.Do(t.Context(), all, decisions.Operations.ListDeltas, p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ type MendAsParams struct {
 
 // CheckFields refuses checks that nothing can be repaired of.
 func (p *MendAsParams) CheckFields() []fault.Issue {
-	return unknownWords("checks", p.Checks, doctor.Mendable(), "is no check whose findings can be repaired")
+	return UnknownWords("checks", p.Checks, doctor.Mendable(), "is no check whose findings can be repaired")
 }
 
 // MendAs is Mend for an actor who may decide on the whole workspace, of the findings of some
@@ -155,7 +155,7 @@ func (c *Folder) MendAs(ctx context.Context, p MendAsParams) (doctor.MendResult,
 	}
 	if !p.DryRun {
 		if _, err := governance.Enforce(ctx, w, "", policy.Question{
-			Action: policy.Approve, Actor: p.actor(), Resource: policy.Resource{ID: "workspace", Kind: "workspace", Visibility: events.VisibilityManagers},
+			Action: policy.Approve, Actor: p.Actor(), Resource: policy.Resource{ID: "workspace", Kind: "workspace", Visibility: events.VisibilityManagers},
 		}); err != nil {
 			return doctor.MendResult{}, err
 		}

@@ -41,11 +41,11 @@ type EventStream struct {
 // Follow delivers events until stop is called, which waits until nothing more
 // is delivered.
 func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err error) {
-	for _, named := range []namedText{{"project_id", s.ProjectID}, {"run_id", s.RunID}} {
-		if named.value == "" {
+	for _, named := range []NamedText{{Name: "project_id", Value: s.ProjectID}, {Name: "run_id", Value: s.RunID}} {
+		if named.Value == "" {
 			continue
 		}
-		if err := checkIDs(named); err != nil {
+		if err := CheckIDs(named); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +116,7 @@ func (c *Company) Watch(ctx context.Context, project string, changed func()) (st
 // WatchJobs calls changed after every change, by any process, of the jobs of a project and
 // of the logs of its runs, until stop is called. changed must not block.
 func (c *Company) WatchJobs(ctx context.Context, project string, changed func()) (stop func(), err error) {
-	if err := checkIDs(namedText{"project_id", project}); err != nil {
+	if err := CheckIDs(NamedText{Name: "project_id", Value: project}); err != nil {
 		return nil, err
 	}
 	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
@@ -134,7 +134,7 @@ func (c *Company) WatchJobs(ctx context.Context, project string, changed func())
 // conversations of the workspace and of a project, until stop is called.
 // changed must not block.
 func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (stop func(), err error) {
-	if err := checkIDs(namedText{"project_id", project}); err != nil {
+	if err := CheckIDs(NamedText{Name: "project_id", Value: project}); err != nil {
 		return nil, err
 	}
 	return feed.WatchDocuments(c.w, []string{
@@ -162,11 +162,11 @@ func (c *Company) Subscribe(_ context.Context, spec feed.Spec) (stop func(), err
 // ProjectOf is the project of a run whose ids may name files, where none is given. One
 // that there is not is fault.NotFound, one of several projects fault.Conflict.
 func (c *Company) ProjectOf(project, run string) (string, error) {
-	ids := []namedText{{"run_id", run}}
+	ids := []NamedText{{Name: "run_id", Value: run}}
 	if project != "" {
-		ids = append(ids, namedText{"project_id", project})
+		ids = append(ids, NamedText{Name: "project_id", Value: project})
 	}
-	if err := checkIDs(ids...); err != nil || project != "" {
+	if err := CheckIDs(ids...); err != nil || project != "" {
 		return project, err
 	}
 	projects, err := workspace.Dirs(c.w.FS, workspace.ProjectsDir)

@@ -120,7 +120,7 @@ func (cs *Host) Health(context.Context, NoParams) (Health, error) {
 	if cs.terminals != nil {
 		h.Terminals = HealthTerminals{true, cs.terminals.Running(), terminal.Limit}
 	}
-	found := map[string]bool{ReasonIndexBehind: behind(cs.workerStatus(), now)}
+	found := map[string]bool{ReasonIndexBehind: behind(cs.WorkerStatus(), now)}
 	cs.mu.Lock()
 	open := maps.Clone(cs.open)
 	cs.mu.Unlock()

@@ -28,7 +28,7 @@ type ClientIntakeParams struct {
 // CheckFields refuses blank names and names with line breaks.
 func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 	issues := slices.Concat(
-		notBlank("project_name", p.ProjectName), notBlank("ceo_actor_id", p.CEOActorID), notBlank("executive_manager_agent_id", p.ExecutiveManagerID),
+		NotBlank("project_name", p.ProjectName), NotBlank("ceo_actor_id", p.CEOActorID), NotBlank("executive_manager_agent_id", p.ExecutiveManagerID),
 	)
 	if strings.ContainsAny(p.ProjectName, "\n\r\u0085\u2028\u2029") {
 		issues = append(issues, fault.Issue{Path: []any{"project_name"}, Code: "custom", Message: "must not contain a line break"})
@@ -64,8 +64,8 @@ type AssignTasksParams struct {
 // CheckFields refuses invalid ids of workers.
 func (p *AssignTasksParams) CheckFields() []fault.Issue {
 	issues := slices.Concat(
-		notBlank("project_id", p.ProjectID), notBlank("department_key", p.DepartmentKey), notBlank("director_agent_id", p.DirectorAgentID),
-		notBlank("approved_executive_plan_artifact_id", p.PlanArtifactID),
+		NotBlank("project_id", p.ProjectID), NotBlank("department_key", p.DepartmentKey), NotBlank("director_agent_id", p.DirectorAgentID),
+		NotBlank("approved_executive_plan_artifact_id", p.PlanArtifactID),
 	)
 	for i, id := range p.WorkerAgentIDs {
 		why := shape.CheckID(id)

@@ -12,8 +12,8 @@ import (
 	"ac/workspace"
 )
 
-// jobs submits jobs to workers.
-func (cs *Host) jobs() heartbeat.Launcher {
+// Jobs submits jobs to workers.
+func (cs *Host) Jobs() heartbeat.Launcher {
 	return heartbeat.Launcher{Starter: cs.runners, Launched: func(w *workspace.Workspace, project, id string) { cs.remember(w.Dir(), project, id) }}
 }
 
@@ -27,7 +27,7 @@ func (cs *Host) Loop(dir string) *heartbeat.Loop {
 	l := cs.loops[dir]
 	if l == nil {
 		l = heartbeat.NewLoop(heartbeat.Options{
-			Clock: cs.env.Clock, Dir: dir, Jobs: cs.jobs(),
+			Clock: cs.env.Clock, Dir: dir, Jobs: cs.Jobs(),
 			Open: func(ctx context.Context) (*workspace.Workspace, *index.Index, error) {
 				w, err := cs.In(dir).workspace(ctx)
 				if err != nil {

@@ -54,9 +54,9 @@ type PutModelProfileParams struct {
 
 // CheckFields refuses names that no profile can have.
 func (p *PutModelProfileParams) CheckFields() (issues []fault.Issue) {
-	for _, given := range []namedText{{"name", p.Name}, {"rename_to", p.RenameTo}} {
-		if why := modelprofile.CheckName(given.value); why != "" && (given.name == "name" || given.value != "") {
-			issues = append(issues, fault.Issue{Path: []any{given.name}, Code: "custom", Message: why})
+	for _, given := range []NamedText{{Name: "name", Value: p.Name}, {Name: "rename_to", Value: p.RenameTo}} {
+		if why := modelprofile.CheckName(given.Value); why != "" && (given.Name == "name" || given.Value != "") {
+			issues = append(issues, fault.Issue{Path: []any{given.Name}, Code: "custom", Message: why})
 		}
 	}
 	return issues

@@ -14,7 +14,8 @@ type OK struct {
 	OK bool `json:"ok"`
 }
 
-func notBlank(field, value string) []fault.Issue {
+// NotBlank refuses a text of nothing but space.
+func NotBlank(field, value string) []fault.Issue {
 	if strings.TrimSpace(value) == "" {
 		return []fault.Issue{{Path: []any{field}, Code: "custom", Message: "must not be blank"}}
 	}
@@ -45,15 +46,15 @@ func orNil(text string) *string {
 	return &text
 }
 
-// namedText is a text param with its name.
-type namedText struct{ name, value string }
+// NamedText is a text param with its name.
+type NamedText struct{ Name, Value string }
 
-// checkIDs checks ids that may become paths, where no tag does.
-func checkIDs(ids ...namedText) error {
+// CheckIDs checks ids that may become paths, where no tag does.
+func CheckIDs(ids ...NamedText) error {
 	var issues []fault.Issue
 	for _, id := range ids {
-		if why := shape.CheckID(id.value); why != "" {
-			issues = append(issues, fault.Issue{Path: []any{id.name}, Code: "custom", Message: why})
+		if why := shape.CheckID(id.Value); why != "" {
+			issues = append(issues, fault.Issue{Path: []any{id.Name}, Code: "custom", Message: why})
 		}
 	}
 	if len(issues) > 0 {

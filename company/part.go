@@ -96,3 +96,9 @@ func (c *Company) RememberSession(ref string) {
 func (c *Company) BeginLaunch(ref string) (end func(error)) {
 	return c.all.begin(launched{c.dir, ref})
 }
+
+// AbsoluteName is the path of a file of the workspace, as the caller spelled
+// the workspace.
+func (c *Company) AbsoluteName(name string) string {
+	return filepath.Join(c.Absolute(), filepath.FromSlash(name))
+}

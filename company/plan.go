@@ -282,7 +282,7 @@ func (d *Desktop) home(m *snapshot.View, space conversation.Space) error {
 
 func (d *Desktop) activities(m *snapshot.View, space conversation.Space, c *Company) error {
 	ui, err := m.UI(snapshot.UIRequest{
-		Project: space.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.workerStatus(),
+		Project: space.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.WorkerStatus(),
 	})
 	d.ViewData.UI = &ui
 	d.ActivitySummary = ActivitySummary{len(ui.Inbox.Pending), len(ui.Inbox.Decisions), len(ui.Monitor.Rows)}

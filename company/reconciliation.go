@@ -33,7 +33,7 @@ type RecordStatementParams struct {
 
 // CheckFields requires valid dates in order.
 func (p *RecordStatementParams) CheckFields() []fault.Issue {
-	issues := notBlank("provider", p.Provider)
+	issues := NotBlank("provider", p.Provider)
 	_, wrong := periodOf(p.PeriodStart, p.PeriodEnd)
 	for _, issue := range wrong {
 		// An empty text is refused by its rule.

@@ -89,7 +89,7 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 		row.Changed = run.Landed.Files
 	}
 	if run.Spec != nil {
-		row.Model, row.Task, row.Title = run.Spec.Model, run.Spec.TaskID, needs.Line(c.what(run))
+		row.Model, row.Task, row.Title = run.Spec.Model, run.Spec.TaskID, needs.Line(c.What(run))
 	}
 	row.Workflow = c.w.Exists(path.Join(workspace.RunDir(run.ProjectID, run.ID), "workflow.yaml"))
 	if doc.Terminal(run.Status) {

@@ -46,11 +46,11 @@ func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
 
 // unknownTables refuses tables that are not among the known ones.
 func unknownTables(tables, known []string) []fault.Issue {
-	return unknownWords("tables", tables, known, "is no table of the room")
+	return UnknownWords("tables", tables, known, "is no table of the room")
 }
 
-// unknownWords refuses words of a list that are not among the known ones.
-func unknownWords(field string, given, known []string, why string) (issues []fault.Issue) {
+// UnknownWords refuses words of a list that are not among the known ones.
+func UnknownWords(field string, given, known []string, why string) (issues []fault.Issue) {
 	for i, word := range given {
 		if !slices.Contains(known, word) {
 			issues = append(issues, fault.Issue{Path: []any{field, i}, Code: "invalid_value", Message: why, Values: known})

@@ -338,15 +338,15 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 		return
 	}
 	row.TaskID, row.Worktree = orNil(run.Spec.TaskID), orNil(run.Spec.WorktreeRel)
-	row.What = orNil(c.what(run))
+	row.What = orNil(c.What(run))
 }
 
 // maxWhat bounds what is read of a prompt, in bytes.
 const maxWhat = 4096
 
-// what is what a run was asked to do, on one line: its title, the title of its task, the beginning of
+// What is what a run was asked to do, on one line: its title, the title of its task, the beginning of
 // its prompt, or its command line.
-func (c *Company) what(run doc.Run) string {
+func (c *Company) What(run doc.Run) string {
 	if run.Title != "" {
 		return run.Title
 	}

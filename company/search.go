@@ -44,7 +44,7 @@ func (p *SearchParams) CheckFields() (issues []fault.Issue) {
 	if len([]rune(p.Q)) > mostQuery {
 		issues = append(issues, fault.Issue{Path: []any{"q"}, Code: "too_big", Maximum: new(float64(mostQuery)), Message: "must have at most 200 characters"})
 	}
-	issues = append(issues, unknownWords("kinds", p.Kinds, search.Kinds(), "is no kind of hits")...)
+	issues = append(issues, UnknownWords("kinds", p.Kinds, search.Kinds(), "is no kind of hits")...)
 	if n, err := strconv.Atoi(p.Cursor); p.Cursor != "" && (err != nil || n < 1) {
 		issues = append(issues, fault.Issue{Path: []any{"cursor"}, Code: "custom", Message: "is not the next_cursor of a search"})
 	}
@@ -92,7 +92,7 @@ func (c *Company) Search(ctx context.Context, p SearchParams) (result SearchResu
 		return result, err
 	}
 	from, _ := strconv.Atoi(p.Cursor) // 0 for none
-	hits, more, err := c.all.openedAs(c.w).search.Find(ctx, q, began, from, p.Limit, c.mayFind(p.actor()))
+	hits, more, err := c.all.openedAs(c.w).search.Find(ctx, q, began, from, p.Limit, c.mayFind(p.Actor()))
 	if err != nil {
 		return result, err
 	}

@@ -293,7 +293,7 @@ func (s searchSources) transcript(ctx context.Context, run doc.Run, agent string
 	}
 	title := "run " + run.ID
 	if run.Spec != nil { // it was launched
-		title = s.c.what(run)
+		title = s.c.What(run)
 	}
 	rows.List = []search.Row{{
 		Kind: search.KindRun, Ref: run.ID, Run: run.ID, Title: title, Body: strings.Join([]string{run.ID, agent, run.AgentID, run.Provider}, " "), At: millis(run.CreatedAt),

@@ -37,7 +37,7 @@ type CreateSharePackResult struct {
 // redacts apparent secrets, and the values of secret-looking variables of this
 // process.
 func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) (CreateSharePackResult, error) {
-	if issues := notBlank("created_by", p.CreatedBy); issues != nil {
+	if issues := NotBlank("created_by", p.CreatedBy); issues != nil {
 		return CreateSharePackResult{}, fault.Invalid(issues...)
 	}
 	redactor := redact.NewRedactor(redact.FromEnviron(os.Environ()))

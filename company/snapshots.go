@@ -15,7 +15,8 @@ type IndexStep struct {
 	SyncIndex    bool `json:"sync_index" is:"default=true"`
 }
 
-func (s IndexStep) freshness() index.Freshness { return index.FreshnessOf(s.RefreshIndex, s.SyncIndex) }
+// Freshness is how fresh the index has to be.
+func (s IndexStep) Freshness() index.Freshness { return index.FreshnessOf(s.RefreshIndex, s.SyncIndex) }
 
 // MonitorParams are the params of monitor.snapshot and usage.analytics.
 type MonitorParams struct {
@@ -27,7 +28,7 @@ type MonitorParams struct {
 
 // Monitor takes the runs with their sessions and latest events.
 func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot.Monitor, err error) {
-	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Monitor(p.ProjectID, p.Limit)
 		return err
 	})
@@ -36,7 +37,7 @@ func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot
 
 // Usage takes the usage of runs.
 func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.Usage, err error) {
-	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Usage(p.ProjectID, p.Limit)
 		return err
 	})
@@ -65,7 +66,7 @@ type InboxResult struct {
 
 // Inbox returns the pending items, the decisions, and the requests of agents.
 func (c *Company) Inbox(ctx context.Context, p InboxParams) (result InboxResult, err error) {
-	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		if result.Inbox, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit); err == nil {
 			result.PendingInteractions, err = m.PendingInteractions(p.ProjectID)
 		}
@@ -127,16 +128,17 @@ type UIParams struct {
 func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
 	w := c.w
 	return snapshot.TakeUI(ctx, w, c.all.indexOf(w), snapshot.UIRequest{
-		Request: c.request(p.freshness()), Project: p.ProjectID,
-		Runs: p.MonitorLimit, Pending: p.PendingLimit, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
+		Request: c.SnapshotRequest(p.Freshness()), Project: p.ProjectID,
+		Runs: p.MonitorLimit, Pending: p.PendingLimit, Decisions: p.DecisionsLimit, SyncWorker: c.all.WorkerStatus(),
 	})
 }
 
-func (c *Company) request(asked index.Freshness) snapshot.Request {
+// SnapshotRequest is a snapshot of the workspace as the caller named it.
+func (c *Company) SnapshotRequest(asked index.Freshness) snapshot.Request {
 	return snapshot.Request{Given: c.given, Index: asked}
 }
 
 // View takes a snapshot of the workspace.
 func (c *Company) View(ctx context.Context, asked index.Freshness, take func(*snapshot.View) error) error {
-	return snapshot.At(ctx, c.w, c.Index(), c.request(asked), take)
+	return snapshot.At(ctx, c.w, c.Index(), c.SnapshotRequest(asked), take)
 }

@@ -42,11 +42,11 @@ type SpokenRun struct {
 // SpokenRuns lists the conversations of a project, in no particular order. One that is
 // named and does not exist is fault.NotFound.
 func (c *Company) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun, error) {
-	if err := checkIDs(namedText{"project_id", p.ProjectID}); err != nil {
+	if err := CheckIDs(NamedText{Name: "project_id", Value: p.ProjectID}); err != nil {
 		return nil, err
 	}
 	if p.RunID != "" {
-		if err := checkIDs(namedText{"run_id", p.RunID}); err != nil {
+		if err := CheckIDs(NamedText{Name: "run_id", Value: p.RunID}); err != nil {
 			return nil, err
 		}
 		run, err := runs.Load(c.w, p.ProjectID, p.RunID)
@@ -165,7 +165,7 @@ func (c *Company) ReadAttachment(_ context.Context, p AttachmentParams) ([]byte,
 // attachmentFile is the file in the workspace. A place that is no attachment's of the run
 // is fault.NotFound.
 func attachmentFile(p AttachmentParams) (string, error) {
-	if err := checkIDs(namedText{"project_id", p.ProjectID}, namedText{"run_id", p.RunID}); err != nil {
+	if err := CheckIDs(NamedText{Name: "project_id", Value: p.ProjectID}, NamedText{Name: "run_id", Value: p.RunID}); err != nil {
 		return "", err
 	}
 	dir := path.Join("runs", p.RunID, "outputs/attachments")

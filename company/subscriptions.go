@@ -42,9 +42,9 @@ func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 		refuse("workspace_dir", "is needed to resume")
 	}
 	if p.View == viewTranscript {
-		for _, needed := range []namedText{{"workspace_dir", p.WorkspaceDir}, {"run_id", p.RunID}} {
-			if needed.value == "" {
-				refuse(needed.name, "is needed for a transcript")
+		for _, needed := range []NamedText{{Name: "workspace_dir", Value: p.WorkspaceDir}, {Name: "run_id", Value: p.RunID}} {
+			if needed.Value == "" {
+				refuse(needed.Name, "is needed for a transcript")
 			}
 		}
 		for _, given := range []struct {

@@ -79,7 +79,8 @@ func (cs *Host) CloseWorker(ctx context.Context) error {
 	return cs.worker.Close(ctx)
 }
 
-func (cs *Host) workerStatus() worker.Status {
+// WorkerStatus is the status of the worker that keeps the indexes up to date.
+func (cs *Host) WorkerStatus() worker.Status {
 	if cs.worker == nil {
 		return worker.None()
 	}
@@ -88,7 +89,7 @@ func (cs *Host) workerStatus() worker.Status {
 
 // SyncWorkerStatus returns the status of the worker.
 func (cs *Host) SyncWorkerStatus(context.Context, NoParams) (worker.Status, error) {
-	return cs.workerStatus(), nil
+	return cs.WorkerStatus(), nil
 }
 
 // FlushSyncWorker brings the indexes up to date with all noticed changes, and
@@ -108,7 +109,7 @@ func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status,
 	if err := cs.worker.Flush(ctx); err != nil {
 		return worker.Status{}, err
 	}
-	return cs.workerStatus(), nil
+	return cs.WorkerStatus(), nil
 }
 
 // noticed bounds how late the system reports a change.

@@ -5,7 +5,6 @@ package company
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"ac/index"
@@ -47,17 +46,11 @@ func (c *Company) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResu
 	tasks, err := pm.Tasks(c.w, p.ProjectID)
 	for _, t := range tasks {
 		result.Tasks = append(result.Tasks, TaskRow{
-			TaskID: t.ID, ProjectID: p.ProjectID, Relpath: workspace.TaskFile(p.ProjectID, t.ID), AbsPath: c.absoluteName(workspace.TaskFile(p.ProjectID, t.ID)),
+			TaskID: t.ID, ProjectID: p.ProjectID, Relpath: workspace.TaskFile(p.ProjectID, t.ID), AbsPath: c.AbsoluteName(workspace.TaskFile(p.ProjectID, t.ID)),
 			Frontmatter: t, ProgressRatio: t.Done(), MilestoneCounts: pm.CountMilestones(t),
 		})
 	}
 	return result, err
-}
-
-// absoluteName is the path of a file of the workspace, as the caller spelled
-// the workspace.
-func (c *Company) absoluteName(name string) string {
-	return filepath.Join(c.Absolute(), filepath.FromSlash(name))
 }
 
 // PlannedSchedule is the schedule in a plan change.
@@ -71,7 +64,7 @@ type PlannedSchedule struct {
 
 // CheckFields requires valid dates, and the end not to be before the start.
 func (s *PlannedSchedule) CheckFields() []fault.Issue {
-	issues := checkDates(namedText{"planned_start", s.PlannedStart}, namedText{"planned_end", s.PlannedEnd})
+	issues := checkDates(NamedText{Name: "planned_start", Value: s.PlannedStart}, NamedText{Name: "planned_end", Value: s.PlannedEnd})
 	if len(issues) > 0 {
 		return issues
 	}
@@ -82,10 +75,10 @@ func (s *PlannedSchedule) schedule() *doc.Schedule {
 	return &doc.Schedule{PlannedStart: s.PlannedStart, PlannedEnd: s.PlannedEnd, DurationDays: s.DurationDays, DependsOnTaskIDs: s.DependsOnTaskIDs}
 }
 
-func checkDates(fields ...namedText) (issues []fault.Issue) {
+func checkDates(fields ...NamedText) (issues []fault.Issue) {
 	for _, f := range fields {
-		if _, ok := clock.ParseDate(f.value); f.value != "" && !ok {
-			issues = append(issues, fault.Issue{Path: []any{f.name}, Code: "custom", Message: "must be a date such as 2026-11-20, or a timestamp such as 2026-11-20T14:58:45Z"})
+		if _, ok := clock.ParseDate(f.Value); f.Value != "" && !ok {
+			issues = append(issues, fault.Issue{Path: []any{f.Name}, Code: "custom", Message: "must be a date such as 2026-11-20, or a timestamp such as 2026-11-20T14:58:45Z"})
 		}
 	}
 	return issues
@@ -104,7 +97,7 @@ type PlannedExecution struct {
 
 // CheckFields requires a valid time.
 func (e *PlannedExecution) CheckFields() []fault.Issue {
-	return checkDates(namedText{"applied_at", e.AppliedAt})
+	return checkDates(NamedText{Name: "applied_at", Value: e.AppliedAt})
 }
 
 // UpdatePlanParams are the params of task.update_plan.
@@ -127,7 +120,7 @@ type UpdatePlanResult struct {
 
 // UpdatePlan changes the schedule and the assignee of a task.
 func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result UpdatePlanResult, err error) {
-	result = UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.absoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
+	result = UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.AbsoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
 	change := pm.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
 	if p.Schedule != nil {
 		change.Schedule = p.Schedule.schedule()

@@ -24,7 +24,7 @@ type UsageReportParams struct {
 // UsageReport reports what was used in the last days. A record falls on the local day of
 // the event that closed its turn or session.
 func (c *Company) UsageReport(ctx context.Context, p UsageReportParams) (report snapshot.UsageReport, err error) {
-	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		report, err = m.UsageReport(snapshot.UsageReportQuery{ProjectID: p.ProjectID, AgentID: p.AgentID, Days: p.Days, Timezone: p.Timezone})
 		return err
 	})
@@ -72,7 +72,7 @@ func (p *UsageSeriesParams) query() snapshot.SeriesQuery {
 
 // UsageSeries crosses usage with time, with what was reported, rated and estimated apart.
 func (c *Company) UsageSeries(ctx context.Context, p UsageSeriesParams) (series snapshot.Series, err error) {
-	err = c.View(ctx, p.freshness(), func(m *snapshot.View) (err error) {
+	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		series, err = m.UsageSeries(p.query())
 		return err
 	})

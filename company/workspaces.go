@@ -23,7 +23,7 @@ type InitParams struct {
 }
 
 // CheckFields refuses a blank name.
-func (p *InitParams) CheckFields() []fault.Issue { return notBlank("company_name", p.CompanyName) }
+func (p *InitParams) CheckFields() []fault.Issue { return NotBlank("company_name", p.CompanyName) }
 
 // Init makes a folder a workspace.
 func (c *Folder) Init(ctx context.Context, p InitParams) (OK, error) {
@@ -129,13 +129,14 @@ func (c *Folder) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error)
 	agents, err := w.Agents()
 	for _, a := range agents {
 		if (p.Role == "" || p.Role == a.Role) && (p.TeamID == "" || p.TeamID == a.TeamID) {
-			rows = append(rows, agentRow(a))
+			rows = append(rows, AgentRowOf(a))
 		}
 	}
 	return rows, err
 }
 
-func agentRow(a doc.Agent) AgentRow {
+// AgentRowOf is an agent in a list.
+func AgentRowOf(a doc.Agent) AgentRow {
 	return AgentRow{a.ID, a.Name, a.DisplayTitle, a.Avatar, a.Role, a.Provider, a.ModelHint, a.TeamID, a.CreatedAt}
 }
 
@@ -193,7 +194,7 @@ func (p ExecutiveManagerParam) executive(w *workspace.Workspace) (string, error)
 }
 
 // CheckFields refuses a blank name.
-func (p *CreateProjectParams) CheckFields() []fault.Issue { return notBlank("name", p.Name) }
+func (p *CreateProjectParams) CheckFields() []fault.Issue { return NotBlank("name", p.Name) }
 
 // CreateProjectResult is the result of workspace.project.create_with_defaults.
 type CreateProjectResult struct {
@@ -223,7 +224,7 @@ type LinkRepoParams struct {
 }
 
 // CheckFields refuses a blank repository id.
-func (p *LinkRepoParams) CheckFields() []fault.Issue { return notBlank("repo_id", p.RepoID) }
+func (p *LinkRepoParams) CheckFields() []fault.Issue { return NotBlank("repo_id", p.RepoID) }
 
 // LinkRepoResult is the result of workspace.project.link_repo.
 type LinkRepoResult struct {

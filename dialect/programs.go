@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/runs/provider"
 )
 
@@ -77,7 +78,7 @@ func (h *Programs) Wait() { h.looks.Wait() }
 
 // Unable is why an agent can do no work, "" where it can, and the version of its program.
 func Unable(a company.AgentRow, adapters []provider.Adapter) (why, version string) {
-	if !company.MayDoJobs(a.Role) {
+	if !decisions.MayDoJobs(a.Role) {
 		return "an agent of role " + a.Role + " does no tasks", ""
 	}
 	driver := provider.DriverOf(a.Provider)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/httpguard"
@@ -314,7 +315,7 @@ func (s *Server) addComment(w http.ResponseWriter, r *http.Request) error {
 	case blank(body.TargetAgentID) && blank(body.TargetArtifactID) && blank(body.TargetRunID):
 		return refuse(http.StatusBadRequest, "target_agent_id, target_artifact_id or target_run_id is needed")
 	}
-	made, err := company.Do(r.Context(), s.all, (*company.Company).AddComment, company.AddCommentParams{
+	made, err := company.Do(r.Context(), s.all, decisions.Operations.AddComment, decisions.AddCommentParams{
 		Dir: s.dir(), ProjectID: project, AuthorID: s.opts.Actor.ActorID, AuthorRole: s.opts.Actor.ActorRole, Body: body.Body,
 		TargetAgentID: body.TargetAgentID, TargetArtifactID: body.TargetArtifactID, TargetRunID: body.TargetRunID, Visibility: body.Visibility,
 	})
@@ -348,10 +349,10 @@ func (s *Server) resolve(w http.ResponseWriter, r *http.Request) error {
 	if strings.TrimSpace(body.ArtifactID) == "" {
 		return refuse(http.StatusBadRequest, "artifact_id is missing")
 	}
-	result, err := company.Do(r.Context(), s.all, (*company.Company).ResolveUI, company.ResolveUIParams{
-		ResolveParams: company.ResolveParams{
+	result, err := company.Do(r.Context(), s.all, decisions.Operations.ResolveUI, decisions.ResolveUIParams{
+		ResolveParams: decisions.ResolveParams{
 			Dir: s.dir(), ProjectID: project, ArtifactID: body.ArtifactID, Decision: body.Decision,
-			Decider: company.Decider{ActorParams: s.opts.Actor, Notes: body.Notes},
+			Decider: decisions.Decider{ActorParams: s.opts.Actor, Notes: body.Notes},
 		},
 		IndexStep: company.IndexStep{SyncIndex: s.opts.SyncIndex}, ScreenLimits: s.opts.Limits,
 	})

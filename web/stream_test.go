@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/internal/lateness"
 	"ac/snapshot"
 )
@@ -54,7 +55,7 @@ func TestScreens(t *testing.T) {
 		}},
 		{"a comment", `"body":"from elsewhere"`, func() {
 			all := company.New(company.Options{Env: options("").Env})
-			_, err := company.Do(t.Context(), all, (*company.Company).AddComment, company.AddCommentParams{
+			_, err := company.Do(t.Context(), all, decisions.Operations.AddComment, decisions.AddCommentParams{
 				Dir: company.Dir{WorkspaceDir: f.dir}, ProjectID: project, AuthorID: "x", AuthorRole: "human", Body: "from elsewhere", TargetRunID: "run_1", Visibility: "org",
 			})
 			if err := errors.Join(err, all.Close()); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	operations "ac/company"
+	"ac/company/decisions"
 	"ac/fleet"
 	"ac/governance/files"
 	"ac/internal/fault"
@@ -91,12 +92,12 @@ func (r *repository) worked(script string) session.Order {
 }
 
 func (r *repository) land(order session.Order) (files.Landing, error) {
-	return operations.Do(r.t.Context(), r.all, (*operations.Company).LandRun, operations.LandRunParams{Dir: r.dir, ProjectID: r.project, RunID: order.RunID, Message: "Work of " + order.RunID})
+	return operations.Do(r.t.Context(), r.all, decisions.Operations.LandRun, decisions.LandRunParams{Dir: r.dir, ProjectID: r.project, RunID: order.RunID, Message: "Work of " + order.RunID})
 }
 
 func (r *repository) proposed(order session.Order) (ids, paths []string) {
 	r.t.Helper()
-	list, err := operations.Do(r.t.Context(), r.all, (*operations.Company).ListFiles, operations.ListFilesParams{Dir: r.dir, ProjectID: r.project, RunID: order.RunID})
+	list, err := operations.Do(r.t.Context(), r.all, decisions.Operations.ListFiles, decisions.ListFilesParams{Dir: r.dir, ProjectID: r.project, RunID: order.RunID})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -161,8 +162,8 @@ func TestFilesOfAnotherMachineApply(t *testing.T) {
 	order := r.worked(`echo new > new.txt; printf 'one\nTWO\nthree\n' > kept.txt`)
 	ids, _ := r.proposed(order)
 	apply := func() (files.Result, error) {
-		return operations.Do(t.Context(), r.all, (*operations.Company).ApplyFiles, operations.ApplyFilesParams{
-			Dir: r.dir, ProjectID: r.project, WantedFiles: operations.WantedFiles{ArtifactIDs: ids},
+		return operations.Do(t.Context(), r.all, decisions.Operations.ApplyFiles, decisions.ApplyFilesParams{
+			Dir: r.dir, ProjectID: r.project, WantedFiles: decisions.WantedFiles{ArtifactIDs: ids},
 		})
 	}
 	r.write("kept.txt", "one\nmine\nthree\n")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/governance"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
@@ -67,14 +68,14 @@ func artifactValidateCommand(a *app) *cobra.Command {
 }
 
 // readFlags declares the options that identify the artifact and the reader.
-func readFlags(cmd *cobra.Command, p *company.ReadArtifactParams) {
+func readFlags(cmd *cobra.Command, p *decisions.ReadArtifactParams) {
 	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
 	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the reader")
 }
 
 func artifactReadCommand(a *app) *cobra.Command {
-	var p company.ReadArtifactParams
+	var p decisions.ReadArtifactParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "artifact:read <dir>", Short: "Print an artifact, if the actor may see it", Args: args("dir"),
@@ -86,7 +87,7 @@ run, or in the audit log of the workspace.`,
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
 				return err
 			}
-			return printJSON(cmd.Context(), a, (*company.Company).ReadArtifact, p)
+			return printJSON(cmd.Context(), a, decisions.Operations.ReadArtifact, p)
 		},
 	}
 	readFlags(cmd, &p)

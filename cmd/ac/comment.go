@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 )
 
 // targetFlags declares the options for the target of comments.
@@ -17,7 +18,7 @@ func targetFlags(cmd *cobra.Command, project, agent, artifact, run *string) {
 }
 
 func commentAddCommand(a *app) *cobra.Command {
-	p := company.AddCommentParams{AuthorID: "human", AuthorRole: "manager"}
+	p := decisions.AddCommentParams{AuthorID: "human", AuthorRole: "manager"}
 	cmd := &cobra.Command{
 		Use: "comment:add <dir>", Short: "Comment on an agent, an artifact or a run", Args: args("dir"),
 		Example: "  ac comment:add ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --target-run run_01M7WQGTR95SV6EDMA61E1XR8M --body 'looks good'",
@@ -25,7 +26,7 @@ func commentAddCommand(a *app) *cobra.Command {
 			if err := require(cmd, "project"); err != nil {
 				return err
 			}
-			return printJSON(cmd.Context(), a, (*company.Company).AddComment, p)
+			return printJSON(cmd.Context(), a, decisions.Operations.AddComment, p)
 		},
 	}
 	targetFlags(cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/runs"
 	"ac/workspace/doc"
 )
@@ -143,7 +144,7 @@ func (a *app) runIDs(cmd *cobra.Command, given []string) []string {
 }
 
 func (a *app) artifactIDs(cmd *cobra.Command, given []string) []string {
-	return known(a, (*company.Company).ArtifactNames, projectOf(cmd, given), func(head doc.Artifact) string { return head.ID + "\t" + head.Type + ": " + head.Title })
+	return known(a, decisions.Operations.ArtifactNames, projectOf(cmd, given), func(head doc.Artifact) string { return head.ID + "\t" + head.Type + ": " + head.Title })
 }
 
 func (a *app) sharePackIDs(cmd *cobra.Command, given []string) []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/governance/files"
 	"ac/internal/fault"
 	"ac/internal/terminal"
@@ -20,9 +21,9 @@ import (
 
 // fileOptions say which proposed files are meant.
 type fileOptions struct {
-	list   company.ListFilesParams
+	list   decisions.ListFilesParams
 	file   string
-	target company.FilesTarget
+	target decisions.FilesTarget
 	asJSON bool
 }
 
@@ -52,8 +53,8 @@ func (o *fileOptions) check(cmd *cobra.Command) error {
 }
 
 // wanted finds the files: those of a file, or the ids of what a run or a job proposes.
-func (o *fileOptions) wanted(ctx context.Context, all *company.Host, dir string) (w company.WantedFiles, err error) {
-	if o.target != (company.FilesTarget{}) {
+func (o *fileOptions) wanted(ctx context.Context, all *company.Host, dir string) (w decisions.WantedFiles, err error) {
+	if o.target != (decisions.FilesTarget{}) {
 		w.Target = &o.target
 	}
 	if o.file != "" {
@@ -67,7 +68,7 @@ func (o *fileOptions) wanted(ctx context.Context, all *company.Host, dir string)
 		return w, nil
 	}
 	o.list.WorkspaceDir = dir
-	list, err := company.Do(ctx, all, (*company.Company).ListFiles, o.list)
+	list, err := company.Do(ctx, all, decisions.Operations.ListFiles, o.list)
 	for _, row := range list.Files {
 		w.ArtifactIDs = append(w.ArtifactIDs, row.ID)
 	}
@@ -75,7 +76,7 @@ func (o *fileOptions) wanted(ctx context.Context, all *company.Host, dir string)
 }
 
 // nothing reports whether no file is proposed.
-func nothing(w company.WantedFiles) bool { return len(w.ArtifactIDs) == 0 && len(w.Artifacts) == 0 }
+func nothing(w decisions.WantedFiles) bool { return len(w.ArtifactIDs) == 0 && len(w.Artifacts) == 0 }
 
 // preview asks what applying the files would change.
 func (o *fileOptions) preview(ctx context.Context, a *app, dir string) (result files.Previewed, err error) {
@@ -88,8 +89,8 @@ func (o *fileOptions) preview(ctx context.Context, a *app, dir string) (result f
 			result.Files = []files.Row{}
 			return nil
 		}
-		p := company.PreviewFilesParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: o.list.ProjectID, WantedFiles: wanted}
-		result, err = company.Do(ctx, all, (*company.Company).PreviewFiles, p)
+		p := decisions.PreviewFilesParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: o.list.ProjectID, WantedFiles: wanted}
+		result, err = company.Do(ctx, all, decisions.Operations.PreviewFiles, p)
 		return err
 	})
 	return result, err
@@ -200,7 +201,7 @@ Files with a problem are named on stderr. Exit status: 0, or 2 when a file has a
 
 func artifactApplyCommand(a *app) *cobra.Command {
 	var o fileOptions
-	var p company.ApplyFilesParams
+	var p decisions.ApplyFilesParams
 	cmd := &cobra.Command{
 		Use: "artifact:apply <dir>", Short: "Apply proposed files, all of them or none", Args: args("dir"),
 		Long: `Apply proposed files to the repository that they were made for, as uncommitted
@@ -221,7 +222,7 @@ status is 2 then. What was there before is kept as a checkpoint, for artifact:re
 				if p.WantedFiles, err = o.wanted(cmd.Context(), all, given[0]); err != nil || nothing(p.WantedFiles) {
 					return err
 				}
-				result, err = company.Do(cmd.Context(), all, (*company.Company).ApplyFiles, p)
+				result, err = company.Do(cmd.Context(), all, decisions.Operations.ApplyFiles, p)
 				return err
 			})
 			if err != nil {
@@ -257,7 +258,7 @@ func (a *app) printApplied(asJSON bool, result any, rows []files.Row, checkpoint
 }
 
 func artifactRevertCommand(a *app) *cobra.Command {
-	var p company.RevertFilesParams
+	var p decisions.RevertFilesParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "artifact:revert <dir>", Short: "Put files back as they were before they were applied", Args: args("dir"),
@@ -269,7 +270,7 @@ be reverted.`,
 			if err := require(cmd, "actor"); err != nil {
 				return err
 			}
-			result, err := ask(cmd.Context(), a, (*company.Company).RevertFiles, p)
+			result, err := ask(cmd.Context(), a, decisions.Operations.RevertFiles, p)
 			if err != nil {
 				return err
 			}

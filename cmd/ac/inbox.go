@@ -8,18 +8,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/governance"
 	"ac/workspace/doc"
 )
 
 // deciderFlags declares the options that identify the decider.
-func (a *app) deciderFlags(cmd *cobra.Command, d *company.Decider) {
+func (a *app) deciderFlags(cmd *cobra.Command, d *decisions.Decider) {
 	actorFlags(cmd, &d.ActorID, &d.ActorRole)
 	cmd.Flags().StringVar(&d.Notes, "notes", "", "notes on the decision")
 }
 
 // checkDecider refuses an invalid decider.
-func checkDecider(cmd *cobra.Command, d company.Decider) error {
+func checkDecider(cmd *cobra.Command, d decisions.Decider) error {
 	if err := require(cmd, "actor"); err != nil {
 		return err
 	}
@@ -27,7 +28,7 @@ func checkDecider(cmd *cobra.Command, d company.Decider) error {
 }
 
 func inboxResolveCommand(a *app) *cobra.Command {
-	var p company.ResolveParams
+	var p decisions.ResolveParams
 	cmd := &cobra.Command{
 		Use: "inbox:resolve <dir>", Short: "Approve or deny an item that waits for a decision", Args: args("dir"),
 		Long: `Approve or deny an artifact that waits for a decision: a change of a memory
@@ -41,7 +42,7 @@ A denied item may still be approved; an approval is final.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return printJSON(cmd.Context(), a, (*company.Company).Resolve, p)
+			return printJSON(cmd.Context(), a, decisions.Operations.Resolve, p)
 		},
 	}
 	a.decisionFlags(cmd, &p)
@@ -49,7 +50,7 @@ A denied item may still be approved; an approval is final.`,
 }
 
 func uiResolveCommand(a *app) *cobra.Command {
-	var p company.ResolveUIParams
+	var p decisions.ResolveUIParams
 	bindIndex := func() {}
 	cmd := &cobra.Command{
 		Use: "ui:resolve <dir>", Short: "Decide as inbox:resolve does, and print the screen afterwards", Args: args("dir"),
@@ -62,7 +63,7 @@ manager's screen afterwards as JSON. The screen always shows the decision.`,
 			}
 			p.WorkspaceDir = given[0]
 			bindIndex()
-			return printJSON(cmd.Context(), a, (*company.Company).ResolveUI, p)
+			return printJSON(cmd.Context(), a, decisions.Operations.ResolveUI, p)
 		},
 	}
 	a.decisionFlags(cmd, &p.ResolveParams)
@@ -72,25 +73,25 @@ manager's screen afterwards as JSON. The screen always shows the decision.`,
 }
 
 // checkDecision refuses invalid options of a decision.
-func checkDecision(cmd *cobra.Command, p company.ResolveParams) error {
+func checkDecision(cmd *cobra.Command, p decisions.ResolveParams) error {
 	if err := require(cmd, "project", "artifact"); err != nil {
 		return err
 	}
-	if err := oneOf("decision", p.Decision, decisions()); err != nil {
+	if err := oneOf("decision", p.Decision, decisionWords()); err != nil {
 		return err
 	}
 	return checkDecider(cmd, p.Decider)
 }
 
 // decisionFlags declares the options of a decision.
-func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
+func (a *app) decisionFlags(cmd *cobra.Command, p *decisions.ResolveParams) {
 	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
 	p.Decision = governance.Approved
-	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", strings.Join(decisions(), " or "))
+	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", strings.Join(decisionWords(), " or "))
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the decider")
 	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "approve a memory delta only if it still matches this hash of memory:preview")
 	a.deciderFlags(cmd, &p.Decider)
-	completeFlag(cmd, "decision", words(decisions()...))
+	completeFlag(cmd, "decision", words(decisionWords()...))
 }
 
 // decisionWord is the value of --decision: approved or denied, or what is done for it.
@@ -114,10 +115,10 @@ func (d *decisionWord) String() string { return string(*d) }
 // Type is the type for the help of the option.
 func (d *decisionWord) Type() string { return "string" }
 
-func decisions() []string { return []string{governance.Approved, governance.Denied} }
+func decisionWords() []string { return []string{governance.Approved, governance.Denied} }
 
 func milestoneReportCommand(a *app) *cobra.Command {
-	var p company.NewMilestoneReportParams
+	var p decisions.NewMilestoneReportParams
 	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "milestone:report:new <dir>", Short: "Report that a milestone is done", Args: args("dir"),
@@ -131,7 +132,7 @@ and its file as JSON.`,
 			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
 				return err
 			}
-			return printLine(cmd.Context(), a, (*company.Company).NewMilestoneReport, p)
+			return printLine(cmd.Context(), a, decisions.Operations.NewMilestoneReport, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -149,7 +150,7 @@ and its file as JSON.`,
 }
 
 func milestoneApproveCommand(a *app) *cobra.Command {
-	var p company.ApproveMilestoneParams
+	var p decisions.ApproveMilestoneParams
 	cmd := &cobra.Command{
 		Use: "milestone:approve <dir>", Short: "Approve a milestone by its report and its evidence", Args: args("dir"),
 		Long: `Approve a milestone by its report. If the milestone requires a patch or tests, the
@@ -159,7 +160,7 @@ report must name artifacts with non-empty files. Print the decision as JSON.`,
 			if err := checkDecider(cmd, p.Decider); err != nil {
 				return err
 			}
-			return printLine(cmd.Context(), a, (*company.Company).ApproveMilestone, p)
+			return printLine(cmd.Context(), a, decisions.Operations.ApproveMilestone, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -172,7 +173,7 @@ report must name artifacts with non-empty files. Print the decision as JSON.`,
 }
 
 func helpNewCommand(a *app) *cobra.Command {
-	var p company.NewHelpRequestParams
+	var p decisions.NewHelpRequestParams
 	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "help:new <dir>", Short: "Ask a manager for help", Args: args("dir"),
@@ -186,7 +187,7 @@ func helpNewCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return printLine(cmd.Context(), a, (*company.Company).NewHelpRequest, p)
+			return printLine(cmd.Context(), a, decisions.Operations.NewHelpRequest, p)
 		},
 	}
 	cmd.Flags().StringVar(&spec.Title, "title", "", "subject, one line (required)")

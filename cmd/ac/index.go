@@ -112,14 +112,14 @@ func indexReviewsCommand(a *app) *cobra.Command {
 	}
 	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := oneOf("decision", p.Decision, decisions()); p.Decision != "" && err != nil {
+		if err := oneOf("decision", p.Decision, decisionWords()); p.Decision != "" && err != nil {
 			return err
 		}
 		return printJSON(cmd.Context(), a, (*company.Company).IndexReviews, p)
 	}
 	mirror(cmd, &p, "project: only of this project")
 	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", "only this decision: approved or denied")
-	completeFlag(cmd, "decision", words(decisions()...))
+	completeFlag(cmd, "decision", words(decisionWords()...))
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/governance/files"
 	"ac/governance/needs"
@@ -84,8 +85,8 @@ func (c *call) known(kind string) ([]candidate, error) {
 
 // knownNeeds lists what needs a person, help requests by their own ids.
 func (c *call) knownNeeds(state string, kinds []string) ([]candidate, error) {
-	p := company.ListNeedsParams{Dir: c.dirParam(), ProjectID: c.project, State: state, Kinds: kinds, Limit: mostInbox}
-	list, err := company.Do(c.ctx, c.all, (*company.Company).ListNeeds, p)
+	p := decisions.ListNeedsParams{Dir: c.dirParam(), ProjectID: c.project, State: state, Kinds: kinds, Limit: mostInbox}
+	list, err := company.Do(c.ctx, c.all, decisions.Operations.ListNeeds, p)
 	return candidates(list.Needs, func(n needs.Need) candidate {
 		if kinds != nil {
 			return candidate{id: n.Ref(), line: n.Title}
@@ -129,13 +130,13 @@ func (c *call) knownIn(kind string, p company.ProjectParams) (known []candidate,
 		}
 		return known, err
 	case kindArtifact:
-		return listed(c, (*company.Company).ArtifactNames, p, func(a doc.Artifact) candidate { return candidate{id: a.ID, line: a.Title} })
+		return listed(c, decisions.Operations.ArtifactNames, p, func(a doc.Artifact) candidate { return candidate{id: a.ID, line: a.Title} })
 	case kindJob:
 		return listed(c, (*company.Company).JobNames, p, func(j doc.Job) candidate { return candidate{id: j.Job.JobID, line: j.Job.Goal} })
 	case kindSharePack:
 		return listed(c, (*company.Company).SharePacks, p, func(s doc.SharePack) candidate { return candidate{id: s.ID, line: s.CreatedAt} })
 	case kindCheckpoint:
-		return listed(c, (*company.Company).Checkpoints, company.CheckpointsParams{Dir: p.Dir, ProjectID: p.ProjectID, Limit: mostInteractions}, func(r files.CheckpointRow) candidate {
+		return listed(c, decisions.Operations.Checkpoints, decisions.CheckpointsParams{Dir: p.Dir, ProjectID: p.ProjectID, Limit: mostInteractions}, func(r files.CheckpointRow) candidate {
 			return candidate{id: r.CheckpointID, line: r.At}
 		})
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/governance"
 	"ac/workspace/doc"
 )
 
 func memoryDeltaCommand(a *app) *cobra.Command {
-	p := company.ProposeDeltaParams{Visibility: "managers", ProducedBy: "human", RunID: governance.ManualRun, ContextPackID: governance.ManualContext}
+	p := decisions.ProposeDeltaParams{Visibility: "managers", ProducedBy: "human", RunID: governance.ManualRun, ContextPackID: governance.ManualContext}
 	var scopeKind, scopeRef, sensitivity, rationale string
 	asJSON := false
 	cmd := &cobra.Command{
@@ -39,7 +40,7 @@ directors and above decide.`,
 					p.ScopeRef = &scopeRef
 				}
 			}
-			return printLine(cmd.Context(), a, (*company.Company).ProposeDelta, p)
+			return printLine(cmd.Context(), a, decisions.Operations.ProposeDelta, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -66,7 +67,7 @@ directors and above decide.`,
 }
 
 func memoryApproveCommand(a *app) *cobra.Command {
-	var p company.ApproveDeltaParams
+	var p decisions.ApproveDeltaParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "memory:approve <dir>", Short: "Apply a memory delta", Args: args("dir"),
@@ -78,7 +79,7 @@ differs from the one that was reviewed.`,
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
 				return err
 			}
-			return printLine(cmd.Context(), a, (*company.Company).ApproveDelta, p)
+			return printLine(cmd.Context(), a, decisions.Operations.ApproveDelta, p)
 		},
 	}
 	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
@@ -91,7 +92,7 @@ differs from the one that was reviewed.`,
 }
 
 func memoryPreviewCommand(a *app) *cobra.Command {
-	var p company.ItemParams
+	var p decisions.ItemParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "memory:preview <dir>", Short: "Show what approving a memory delta would change now", Args: args("dir"),
@@ -105,7 +106,7 @@ fits, its lines are inserted at their heading again (reanchored), or it no longe
 			}
 			p.WorkspaceDir = given[0]
 			return a.across(func(all *company.Host) error {
-				seen, err := company.Do(cmd.Context(), all, (*company.Company).PreviewDelta, p)
+				seen, err := company.Do(cmd.Context(), all, decisions.Operations.PreviewDelta, p)
 				if err != nil {
 					return err
 				}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/decisions"
 	"ac/governance/needs"
 	"ac/internal/fault"
 	"ac/internal/terminal"
@@ -21,7 +21,7 @@ import (
 )
 
 func needsListCommand(a *app) *cobra.Command {
-	var p company.ListNeedsParams
+	var p decisions.ListNeedsParams
 	asJSON, dismissed := false, false
 	cmd := &cobra.Command{
 		Use: "needs:list <dir>", Short: "List what waits for a person", Args: args("dir"),
@@ -35,7 +35,7 @@ With --json the result is that of needs.list.`,
 			if dismissed {
 				p.State = "dismissed"
 			}
-			found, err := ask(cmd.Context(), a, (*company.Company).ListNeeds, p)
+			found, err := ask(cmd.Context(), a, decisions.Operations.ListNeeds, p)
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ With --json the result is that of needs.list.`,
 }
 
 func needsShowCommand(a *app) *cobra.Command {
-	var p company.NeedParams
+	var p decisions.NeedParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "needs:show <dir>", Short: "Show what waits for a person, with what it is about", Args: args("dir"),
@@ -72,7 +72,7 @@ that its approval makes, or the failure and what the agent said last.
 With --json the result is that of needs.get.`,
 		Example: "  ac needs:show ./acme --need memory:art_01M7WQGXT21HWCN0N3RMKCA3ZM",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			seen, err := ask(cmd.Context(), a, (*company.Company).Need, p)
+			seen, err := ask(cmd.Context(), a, decisions.Operations.Need, p)
 			if err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ With --json the result is that of needs.get.`,
 }
 
 // needSheet is a need with all that is known of what it is about.
-func (c *call) needSheet(seen company.NeedResult) *sheet {
+func (c *call) needSheet(seen decisions.NeedResult) *sheet {
 	s := c.sheet()
 	s.line("%s", seen.Title)
 	s.field("need", seen.NeedID)
@@ -125,7 +125,7 @@ func (c *call) needSheet(seen company.NeedResult) *sheet {
 }
 
 func needsDismissCommand(a *app) *cobra.Command {
-	var p company.DismissNeedsParams
+	var p decisions.DismissNeedsParams
 	restore := false
 	cmd := &cobra.Command{
 		Use: "needs:dismiss <dir>", Short: "Set failures aside, or bring them back", Args: args("dir"),
@@ -135,9 +135,9 @@ answer cannot be set aside. Print the result of needs.dismiss as JSON. Exit stat
 all of it was done, 1 if not.`,
 		Example: "  ac needs:dismiss ./acme --needs run_failed:run_01M7WQGTR95SV6EDMA61E1XR8M:1 --note 'The disk was full'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			op := (*company.Company).DismissNeeds
+			op := decisions.Operations.DismissNeeds
 			if restore {
-				op = (*company.Company).RestoreNeeds
+				op = decisions.Operations.RestoreNeeds
 			}
 			done, err := ask(cmd.Context(), a, op, p)
 			if err != nil {
@@ -162,7 +162,7 @@ all of it was done, 1 if not.`,
 }
 
 func helpAnswerCommand(a *app) *cobra.Command {
-	var p company.AnswerHelpParams
+	var p decisions.AnswerHelpParams
 	cmd := &cobra.Command{
 		Use: "help:answer <dir>", Short: "Answer a help request", Args: args("dir"),
 		Long: `Append an answer to a help request, with who answers and when, and notify the agent that
@@ -172,7 +172,7 @@ asks in a direct message. Print the result of help.answer as JSON.`,
 			if err := oneOf("role", p.ActorRole, doc.Roles()); err != nil {
 				return err
 			}
-			return printLine(cmd.Context(), a, (*company.Company).AnswerHelp, p)
+			return printLine(cmd.Context(), a, decisions.Operations.AnswerHelp, p)
 		},
 	}
 	mirror(cmd, &p,

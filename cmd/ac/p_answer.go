@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/governance/needs"
 	"ac/internal/fault"
@@ -56,7 +57,7 @@ func (c *call) answerAll() error {
 	if !c.asks() {
 		return usageError{"missing argument <id>"}
 	}
-	found, err := company.Do(c.ctx, c.all, (*company.Company).ListNeeds, company.ListNeedsParams{
+	found, err := company.Do(c.ctx, c.all, decisions.Operations.ListNeeds, decisions.ListNeedsParams{
 		Dir: c.dirParam(), ProjectID: c.project, State: "open", Limit: mostInbox,
 		Kinds: []string{needs.Permission, needs.Question, needs.Plan, needs.Input, needs.Help},
 	})
@@ -87,7 +88,7 @@ func (c *call) answerAll() error {
 }
 
 // askFor shows what is asked and reads the answer.
-func (c *call) askFor(seen company.NeedResult) (string, error) {
+func (c *call) askFor(seen decisions.NeedResult) (string, error) {
 	if err := c.showNeed(seen); err != nil {
 		return "", err
 	}
@@ -104,9 +105,9 @@ func (c *call) answer(n needs.Need, words string) doneRow {
 	row := doneRow{ID: n.Ref(), Kind: n.Kind, OK: true}
 	switch {
 	case n.Kind == needs.Help:
-		p := company.AnswerHelpParams{Body: words}
+		p := decisions.AnswerHelpParams{Body: words}
 		p.Dir, p.HelpRequestID, p.ActorID, p.ActorRole, p.ActorTeamID = c.dirParam(), n.Ref(), c.actor, c.role, c.team
-		result, err := company.Do(c.ctx, c.all, (*company.Company).AnswerHelp, p)
+		result, err := company.Do(c.ctx, c.all, decisions.Operations.AnswerHelp, p)
 		if err != nil {
 			return failedRow(n.Ref(), n.Kind, err)
 		}

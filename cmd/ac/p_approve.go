@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/governance"
 	"ac/governance/needs"
@@ -160,7 +161,7 @@ func (c *call) readLine() string {
 }
 
 // carryOut makes the decision on what was shown.
-func (c *call) carryOut(d decision, seen company.NeedResult) (doneRow, error) {
+func (c *call) carryOut(d decision, seen decisions.NeedResult) (doneRow, error) {
 	row := doneRow{ID: seen.Ref(), Kind: seen.Kind, OK: true}
 	word := "denied"
 	if d.approve {
@@ -182,7 +183,7 @@ func (c *call) carryOut(d decision, seen company.NeedResult) (doneRow, error) {
 		row.text = fmt.Sprintf("%s %s  %s", word, shortID(seen.Ref()), seen.Title)
 		return row, err
 	}
-	p := company.ResolveParams{Dir: c.dirParam(), ProjectID: seen.ProjectID, ArtifactID: seen.Ref(), Decision: governance.Denied}
+	p := decisions.ResolveParams{Dir: c.dirParam(), ProjectID: seen.ProjectID, ArtifactID: seen.Ref(), Decision: governance.Denied}
 	p.ActorID, p.ActorRole, p.ActorTeamID, p.Notes = c.actor, c.role, c.team, d.note
 	if d.approve {
 		p.Decision = governance.Approved
@@ -190,7 +191,7 @@ func (c *call) carryOut(d decision, seen company.NeedResult) (doneRow, error) {
 			p.ExpectHash = seen.Proof.Delta.Hash
 		}
 	}
-	result, err := company.Do(c.ctx, c.all, (*company.Company).Resolve, p)
+	result, err := company.Do(c.ctx, c.all, decisions.Operations.Resolve, p)
 	row.Result = result
 	row.text = fmt.Sprintf("%s %s  %s (by %s", word, shortID(seen.Ref()), c.what(seen), c.actor)
 	if rule, known := c.rule(seen); known {
@@ -201,7 +202,7 @@ func (c *call) carryOut(d decision, seen company.NeedResult) (doneRow, error) {
 }
 
 // what names an item: its kind, and its project or title.
-func (c *call) what(seen company.NeedResult) string {
+func (c *call) what(seen decisions.NeedResult) string {
 	if seen.Kind == needs.Memory {
 		return "memory of " + cmp.Or(c.projectNamed(seen.ProjectID), seen.ProjectID)
 	}
@@ -210,7 +211,7 @@ func (c *call) what(seen company.NeedResult) string {
 
 // rule is what the policy says of a decision of this actor on an item. known is false for
 // items whose rules depend on more than the item shows.
-func (c *call) rule(seen company.NeedResult) (rule policy.Decision, known bool) {
+func (c *call) rule(seen decisions.NeedResult) (rule policy.Decision, known bool) {
 	resource := policy.Resource{ID: seen.Ref()}
 	switch {
 	case seen.Proof.Delta != nil:

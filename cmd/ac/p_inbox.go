@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/governance/needs"
 	"ac/internal/clock"
 	"ac/internal/terminal"
@@ -58,7 +59,7 @@ wrong: runs that failed or went over a budget, and damaged logs.`,
 
 // inbox lists needs of some kinds of the project, of all projects without one.
 func (c *call) inbox(kinds []string, most int) (rows []inboxRow, total int, err error) {
-	found, err := company.Do(c.ctx, c.all, (*company.Company).ListNeeds, company.ListNeedsParams{
+	found, err := company.Do(c.ctx, c.all, decisions.Operations.ListNeeds, decisions.ListNeedsParams{
 		Dir: c.dirParam(), ProjectID: c.project, Kinds: kinds, State: "open", Limit: most,
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/governance/files"
 	"ac/internal/fault"
 	"ac/internal/terminal"
@@ -18,7 +19,7 @@ import (
 
 // landing is what ac land was asked to do.
 type landing struct {
-	p            company.LandRunParams
+	p            decisions.LandRunParams
 	asFiles, yes bool
 	undo         string
 }
@@ -81,7 +82,7 @@ func (c *call) land(row *company.RunRow, l landing) error {
 	}
 	progress := c.progress("landing")
 	defer progress.End()
-	done, err := company.Do(c.ctx, c.all, (*company.Company).LandRun, p)
+	done, err := company.Do(c.ctx, c.all, decisions.Operations.LandRun, p)
 	progress.End()
 	if err != nil {
 		return c.landError(row, err)
@@ -99,7 +100,7 @@ func (c *call) land(row *company.RunRow, l landing) error {
 }
 
 // printLanded says what came of a landing.
-func (c *call) printLanded(row *company.RunRow, p company.LandRunParams, done files.Landing) error {
+func (c *call) printLanded(row *company.RunRow, p decisions.LandRunParams, done files.Landing) error {
 	name, size := shortID(row.RunID), sizeOf(done.Files, done.Added, done.Removed)
 	switch {
 	case len(done.Conflicts) > 0:
@@ -136,9 +137,9 @@ func sizeOf(n, added, removed int) string {
 }
 
 // agreesToLand shows the sizes of the changes and asks; d shows the diff.
-func (c *call) agreesToLand(row *company.RunRow, p company.LandRunParams) (bool, error) {
+func (c *call) agreesToLand(row *company.RunRow, p decisions.LandRunParams) (bool, error) {
 	p.DryRun = true
-	would, err := company.Do(c.ctx, c.all, (*company.Company).LandRun, p)
+	would, err := company.Do(c.ctx, c.all, decisions.Operations.LandRun, p)
 	if err != nil {
 		return false, c.landError(row, err)
 	}
@@ -225,18 +226,18 @@ func refusedError(message string, refused files.Refused) error {
 
 // landFiles applies the files of a run as uncommitted changes.
 func (c *call) landFiles(row *company.RunRow, l landing) error {
-	list, err := company.Do(c.ctx, c.all, (*company.Company).ListFiles, company.ListFilesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
+	list, err := company.Do(c.ctx, c.all, decisions.Operations.ListFiles, decisions.ListFilesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
 	if err != nil {
 		return c.landError(row, err)
 	}
-	p := company.ApplyFilesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, DryRun: l.p.DryRun, OnProblem: "refuse"}
+	p := decisions.ApplyFilesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, DryRun: l.p.DryRun, OnProblem: "refuse"}
 	p.FilesActor = company.FilesActor{ActorID: c.actor, ActorRole: c.role, ActorTeamID: c.team}
 	for _, f := range list.Files {
 		p.ArtifactIDs = append(p.ArtifactIDs, f.ID)
 	}
 	result := files.Result{Files: []files.Row{}, Errors: nil}
 	if len(p.ArtifactIDs) > 0 {
-		if result, err = company.Do(c.ctx, c.all, (*company.Company).ApplyFiles, p); err != nil {
+		if result, err = company.Do(c.ctx, c.all, decisions.Operations.ApplyFiles, p); err != nil {
 			return c.landError(row, err)
 		}
 	}
@@ -264,9 +265,9 @@ func (c *call) undoFiles(id string) error {
 	if err := c.requireProject(); err != nil {
 		return err
 	}
-	p := company.RevertFilesParams{Dir: c.dirParam(), ProjectID: c.project, CheckpointID: id, OnProblem: "refuse"}
+	p := decisions.RevertFilesParams{Dir: c.dirParam(), ProjectID: c.project, CheckpointID: id, OnProblem: "refuse"}
 	p.FilesActor = company.FilesActor{ActorID: c.actor, ActorRole: c.role, ActorTeamID: c.team}
-	done, err := company.Do(c.ctx, c.all, (*company.Company).RevertFiles, p)
+	done, err := company.Do(c.ctx, c.all, decisions.Operations.RevertFiles, p)
 	if err != nil {
 		if told, ok := errors.AsType[*fault.Error](err); ok {
 			if data, ok := told.Data.(files.Refused); ok {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/governance/needs"
 	"ac/internal/clock"
@@ -46,7 +47,7 @@ func (c *call) need(word string, kinds ...string) (n needs.Need, err error) {
 
 // needsNamed are the open needs that a word names.
 func (c *call) needsNamed(word string, kinds []string) (hits []needs.Need, err error) {
-	found, err := company.Do(c.ctx, c.all, (*company.Company).ListNeeds, company.ListNeedsParams{Dir: c.dirParam(), Kinds: kinds, State: "open", Limit: mostInbox})
+	found, err := company.Do(c.ctx, c.all, decisions.Operations.ListNeeds, decisions.ListNeedsParams{Dir: c.dirParam(), Kinds: kinds, State: "open", Limit: mostInbox})
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +107,6 @@ func (c *call) ago(at time.Time) string {
 }
 
 // proof reads a need with what it is about.
-func (c *call) proof(n needs.Need) (company.NeedResult, error) {
-	return company.Do(c.ctx, c.all, (*company.Company).Need, company.NeedParams{Dir: c.dirParam(), NeedID: n.NeedID})
+func (c *call) proof(n needs.Need) (decisions.NeedResult, error) {
+	return company.Do(c.ctx, c.all, decisions.Operations.Need, decisions.NeedParams{Dir: c.dirParam(), NeedID: n.NeedID})
 }

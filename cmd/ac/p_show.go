@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/events"
 	"ac/governance/needs"
@@ -241,7 +242,7 @@ func (c *call) actsOn(row *company.RunRow, changed bool) (acts []string) {
 
 // showNeed shows what waits for somebody's word: what it is, what it would change, and how
 // to answer.
-func (c *call) showNeed(seen company.NeedResult) error {
+func (c *call) showNeed(seen decisions.NeedResult) error {
 	s := c.sheet()
 	names, err := c.agentNames()
 	if err != nil {
@@ -271,7 +272,7 @@ func (c *call) showNeed(seen company.NeedResult) error {
 }
 
 // proofText adds what a need is about.
-func (c *call) proofText(s *sheet, seen company.NeedResult) {
+func (c *call) proofText(s *sheet, seen decisions.NeedResult) {
 	p := &seen.Proof
 	switch {
 	case p.Delta != nil:

@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/workspace/doc"
 )
 
 func memoryListCommand(a *app) *cobra.Command {
-	var p company.ListDeltasParams
+	var p decisions.ListDeltasParams
 	cmd := &cobra.Command{
 		Use: "memory:list <dir>", Short: "List memory deltas with their decisions", Args: args("dir"),
 		Long:    "List the memory deltas that an actor may read, newest first, as JSON on one line.",
@@ -22,7 +23,7 @@ func memoryListCommand(a *app) *cobra.Command {
 			if err := require(cmd, "actor", "role"); err != nil {
 				return err
 			}
-			return printLine(cmd.Context(), a, (*company.Company).ListDeltas, p)
+			return printLine(cmd.Context(), a, decisions.Operations.ListDeltas, p)
 		},
 	}
 	askerFlags(cmd, &p.ActorParams)
@@ -41,7 +42,7 @@ func askerFlags(cmd *cobra.Command, p *company.ActorParams) {
 }
 
 func memoryCandidatesCommand(a *app) *cobra.Command {
-	var p company.CandidatesParams
+	var p decisions.CandidatesParams
 	cmd := &cobra.Command{
 		Use: "memory:candidates <dir>", Short: "Suggest memory from the results of a job", Args: args("dir"),
 		Long: `Suggest memory from the result of a job and write the report into the outputs of
@@ -54,7 +55,7 @@ its run. Nothing is proposed; memory:delta does that.`,
 			if p.JobID == "" && p.RunID == "" {
 				return usageError{"required option --job or --run is missing"}
 			}
-			return printJSON(cmd.Context(), a, (*company.Company).ExtractCandidates, p)
+			return printJSON(cmd.Context(), a, decisions.Operations.ExtractCandidates, p)
 		},
 	}
 	askerFlags(cmd, &p.ActorParams)
@@ -67,7 +68,7 @@ its run. Nothing is proposed; memory:delta does that.`,
 }
 
 func contextPlanCommand(a *app) *cobra.Command {
-	p := company.PlanContextParams{JobKind: doc.JobExecution}
+	p := decisions.PlanContextParams{JobKind: doc.JobExecution}
 	var refs []string
 	cmd := &cobra.Command{
 		Use: "context:plan <dir>", Short: "Show the planned context of a job", Args: args("dir"),
@@ -85,7 +86,7 @@ out, with the reasons. Nothing is written.`,
 				}
 				p.ContextRefs = append(p.ContextRefs, ref)
 			}
-			return printJSON(cmd.Context(), a, (*company.Company).PlanContext, p)
+			return printJSON(cmd.Context(), a, decisions.Operations.PlanContext, p)
 		},
 	}
 	mirror(cmd, &p,

@@ -13,18 +13,19 @@ import (
 	"golang.org/x/term"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/internal/terminal"
 )
 
 // shownItem is the JSON output of inbox:show. Only memory deltas have a
 // preview.
 type shownItem struct {
-	Artifact company.ReadArtifactResult `json:"artifact"`
-	Preview  *company.DeltaPreview      `json:"preview,omitempty"`
+	Artifact decisions.ReadArtifactResult `json:"artifact"`
+	Preview  *decisions.DeltaPreview      `json:"preview,omitempty"`
 }
 
 func inboxShowCommand(a *app) *cobra.Command {
-	var p company.ReadArtifactParams
+	var p decisions.ReadArtifactParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "inbox:show <dir>", Short: "Show an item that waits for a decision, with what it would change", Args: args("dir"),
@@ -54,14 +55,14 @@ whether the actor may see it. Its decision is recorded as for artifact:read.`,
 	return cmd
 }
 
-func show(ctx context.Context, all *company.Host, p company.ReadArtifactParams) (shown shownItem, err error) {
-	if shown.Artifact, err = company.Do(ctx, all, (*company.Company).ReadArtifact, p); err != nil {
+func show(ctx context.Context, all *company.Host, p decisions.ReadArtifactParams) (shown shownItem, err error) {
+	if shown.Artifact, err = company.Do(ctx, all, decisions.Operations.ReadArtifact, p); err != nil {
 		return shown, err
 	}
 	if shown.Artifact.Frontmatter.Get("type").Text != "memory_delta" {
 		return shown, nil
 	}
-	seen, err := company.Do(ctx, all, (*company.Company).PreviewDelta, company.ItemParams{Dir: company.Dir{WorkspaceDir: p.WorkspaceDir}, ProjectID: p.ProjectID, ArtifactID: p.ArtifactID})
+	seen, err := company.Do(ctx, all, decisions.Operations.PreviewDelta, decisions.ItemParams{Dir: company.Dir{WorkspaceDir: p.WorkspaceDir}, ProjectID: p.ProjectID, ArtifactID: p.ArtifactID})
 	shown.Preview = &seen
 	return shown, err
 }
@@ -129,7 +130,7 @@ func (p *page) item(shown shownItem) *page {
 	return p
 }
 
-func (p *page) preview(seen company.DeltaPreview) *page {
+func (p *page) preview(seen decisions.DeltaPreview) *page {
 	p.line(bold, seen.Title)
 	p.field("artifact", seen.ArtifactID)
 	p.field("type", "memory_delta")

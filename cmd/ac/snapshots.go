@@ -11,6 +11,7 @@ import (
 
 	"ac/cmd/ac/dashboard"
 	"ac/company"
+	"ac/company/decisions"
 	"ac/snapshot"
 	"ac/workspace/doc"
 )
@@ -158,8 +159,8 @@ func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
 		loop := dashboard.Loop{
 			In: a.stdin, Out: a.stdout, Clear: !o.keep && isFile && term.IsTerminal(int(out.Fd())), Snapshot: take, Once: o.once,
 			Decide: func(ctx context.Context, d dashboard.Decision) (string, error) {
-				resolved, err := company.Do(ctx, all, (*company.Company).Resolve, company.ResolveParams{
-					Dir: o.Dir, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision, Decider: company.Decider{ActorParams: o.actor, Notes: d.Notes},
+				resolved, err := company.Do(ctx, all, decisions.Operations.Resolve, decisions.ResolveParams{
+					Dir: o.Dir, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision, Decider: decisions.Decider{ActorParams: o.actor, Notes: d.Notes},
 				})
 				o.SyncIndex = o.SyncIndex || err == nil // the decision must be shown
 				return resolved.SubjectKind, invalidParams(err)

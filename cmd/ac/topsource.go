@@ -12,6 +12,7 @@ import (
 
 	"ac/cmd/ac/top"
 	"ac/company"
+	"ac/company/decisions"
 	"ac/conversation"
 	"ac/internal/clock"
 	"ac/internal/terminal"
@@ -40,7 +41,7 @@ type topSource struct {
 	base call // each call is a copy of it
 
 	mu    sync.Mutex
-	seen  map[string]company.NeedResult // what was shown of needs, by their ids
+	seen  map[string]decisions.NeedResult // what was shown of needs, by their ids
 	talks map[string]company.TalkRow
 
 	healthy string // as it was at that time
@@ -50,7 +51,7 @@ type topSource struct {
 func newTopSource(c *call) *topSource {
 	base := *c
 	base.color, base.noPager, base.asJSON, base.pace = "never", true, false, gathered
-	return &topSource{base: base, seen: map[string]company.NeedResult{}, talks: map[string]company.TalkRow{}}
+	return &topSource{base: base, seen: map[string]decisions.NeedResult{}, talks: map[string]company.TalkRow{}}
 }
 
 // call is a call of a short command for one action. What it would print goes to out.
@@ -282,7 +283,7 @@ func (t *topSource) Proof(ctx context.Context, id string, width int) (proof top.
 }
 
 // shown is what was shown of a need, read now if nothing was.
-func (t *topSource) shown(ctx context.Context, id string) (company.NeedResult, error) {
+func (t *topSource) shown(ctx context.Context, id string) (decisions.NeedResult, error) {
 	t.mu.Lock()
 	seen, ok := t.seen[id]
 	t.mu.Unlock()

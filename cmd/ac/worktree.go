@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/decisions"
 )
 
 func worktreeCleanupCommand(a *app) *cobra.Command {
-	var p company.CleanUpWorktreesParams
+	var p decisions.CleanUpWorktreesParams
 	cmd := &cobra.Command{
 		Use: "worktree:cleanup <dir>", Short: "Remove the worktrees of finished runs", Args: args("dir"),
 		Long: `Remove the worktrees of finished runs, and print the outcome for each. It keeps those
@@ -22,7 +22,7 @@ files. The branches stay.`,
 			if math.IsNaN(p.MaxAgeHours) || math.IsInf(p.MaxAgeHours, 0) || p.MaxAgeHours < 0 {
 				return usageError{"--max-age-hours must be a number of at least 0"}
 			}
-			return printJSON(cmd.Context(), a, (*company.Company).CleanUpWorktrees, p)
+			return printJSON(cmd.Context(), a, decisions.Operations.CleanUpWorktrees, p)
 		},
 	}
 	mirror(cmd, &p,

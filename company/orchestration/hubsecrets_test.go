@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/fleet"
 	"ac/runs/session"
 	"ac/workspace/doc"
@@ -128,7 +129,7 @@ func (y *yard) readHub(t *testing.T, damaged bool) {
 	note("workspace.home.snapshot", home, err)
 	sessions, err := c.Host().ListSessions(ctx, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: c.Workspace().Dir()}})
 	note("session.list", sessions, err)
-	waiting, err := c.ListNeeds(ctx, company.ListNeedsParams{State: "open", Limit: 100})
+	waiting, err := decisions.Operations{In: c.In}.ListNeeds(ctx, decisions.ListNeedsParams{State: "open", Limit: 100})
 	note("needs.list", waiting, err)
 	out := t.TempDir()
 	bundle, err := folder.Diagnostics(ctx, company.DiagnosticsParams{Dir: company.Dir{WorkspaceDir: c.Workspace().Dir()}, OutDir: out, SyncIndex: true, ScreenLimits: company.ScreenLimits{MonitorLimit: 100}})

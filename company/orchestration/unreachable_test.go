@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/fleet"
 	"ac/fleet/fleettest"
 	"ac/governance/needs"
@@ -51,7 +52,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	waiting := func() (list []needs.Need) {
 		t.Helper()
-		found, err := y.c.ListNeeds(t.Context(), company.ListNeedsParams{Kinds: []string{needs.Unreachable}, State: "open", Limit: 10})
+		found, err := decisions.Operations{In: y.c.In}.ListNeeds(t.Context(), decisions.ListNeedsParams{Kinds: []string{needs.Unreachable}, State: "open", Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/dialect"
 	"ac/governance/files"
 	"ac/internal/fault"
@@ -30,9 +31,9 @@ const (
 
 // artifacts are the files that a job or a run proposes and that can be applied, and how many
 // of them are left out.
-func (s *server) artifacts(ctx context.Context, source company.ListFilesParams) (list []artifact, omitted int, err error) {
+func (s *server) artifacts(ctx context.Context, source decisions.ListFilesParams) (list []artifact, omitted int, err error) {
 	list = []artifact{}
-	found, err := dialect.Do(ctx, s.Company, (*company.Company).FileContents, source)
+	found, err := dialect.Do(ctx, s.Company, decisions.Operations.FileContents, source)
 	if fault.Is(err, fault.NoWorktree) || noRepository(err) {
 		return list, 0, nil // it proposes nothing
 	}
@@ -113,10 +114,10 @@ type applyResult struct {
 // cannot be taken, by its place.
 type batch struct {
 	sent    []sentArtifact
-	files   []company.ProposedFile // of those that are not refused
-	at      []int                  // the place of each file in sent
+	files   []decisions.ProposedFile // of those that are not refused
+	at      []int                    // the place of each file in sent
 	refused map[int]string
-	target  *company.FilesTarget
+	target  *decisions.FilesTarget
 }
 
 // batch reads the artifacts of a request.
@@ -128,9 +129,9 @@ func (s *server) batch(ctx context.Context, p artifactsParams) (b batch, err err
 	if err != nil {
 		return b, err
 	}
-	b.target, b.refused = &company.FilesTarget{RepoID: repo.RepoID}, map[int]string{}
+	b.target, b.refused = &decisions.FilesTarget{RepoID: repo.RepoID}, map[int]string{}
 	for i, a := range b.sent {
-		file := company.ProposedFile{ID: a.ID, Path: a.Path, Content: a.Content}
+		file := decisions.ProposedFile{ID: a.ID, Path: a.Path, Content: a.Content}
 		if rel, inside := dialect.Within(repo.Root, a.Path); inside && path.IsAbs(a.Path) {
 			file.Path = rel
 		}
@@ -156,9 +157,9 @@ func (s *server) batch(ctx context.Context, p artifactsParams) (b batch, err err
 }
 
 // knows reports whether an artifact of an id is there.
-func (s *server) knows(ctx context.Context, id string, target *company.FilesTarget) (bool, error) {
-	_, err := dialect.Do(ctx, s.Company, (*company.Company).PreviewFiles, company.PreviewFilesParams{
-		Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: company.WantedFiles{ArtifactIDs: []string{id}, Target: target},
+func (s *server) knows(ctx context.Context, id string, target *decisions.FilesTarget) (bool, error) {
+	_, err := dialect.Do(ctx, s.Company, decisions.Operations.PreviewFiles, decisions.PreviewFilesParams{
+		Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: decisions.WantedFiles{ArtifactIDs: []string{id}, Target: target},
 	})
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
@@ -166,8 +167,8 @@ func (s *server) knows(ctx context.Context, id string, target *company.FilesTarg
 	return err == nil, err
 }
 
-func (b batch) wanted() company.WantedFiles {
-	return company.WantedFiles{Artifacts: b.files, Target: b.target}
+func (b batch) wanted() decisions.WantedFiles {
+	return decisions.WantedFiles{Artifacts: b.files, Target: b.target}
 }
 
 func (b batch) key(n int) previewed {
@@ -189,7 +190,7 @@ func previewArtifacts(ctx context.Context, c *call, p artifactsParams) (any, err
 		rows[i] = refusedPreview(b.sent[i].Path, why)
 	}
 	if len(b.files) > 0 {
-		found, err := dialect.Do(ctx, s.Company, (*company.Company).PreviewFiles, company.PreviewFilesParams{
+		found, err := dialect.Do(ctx, s.Company, decisions.Operations.PreviewFiles, decisions.PreviewFilesParams{
 			Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: b.wanted(),
 		})
 		if err != nil {
@@ -259,7 +260,7 @@ func applyArtifacts(ctx context.Context, c *call, p artifactsParams) (any, error
 	if len(b.files) == 0 {
 		return result, nil
 	}
-	order := company.ApplyFilesParams{
+	order := decisions.ApplyFilesParams{
 		Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: b.wanted(), OnProblem: "skip", Expect: map[string]*string{},
 		FilesActor: company.FilesActor{ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole, ActorTeamID: s.Actor.ActorTeamID},
 	}
@@ -270,7 +271,7 @@ func applyArtifacts(ctx context.Context, c *call, p artifactsParams) (any, error
 		}
 	}
 	c.mu.Unlock()
-	done, err := dialect.Do(ctx, s.Company, (*company.Company).ApplyFiles, order)
+	done, err := dialect.Do(ctx, s.Company, decisions.Operations.ApplyFiles, order)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"ac/company"
+	"ac/company/decisions"
 	"ac/dialect"
 	"ac/internal/clock"
 	"ac/workspace/doc"
@@ -92,8 +92,8 @@ func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
 
 // ask is a request to an agent: its submission, and the form of its answer.
 type ask struct {
-	submit func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error)
-	tell   func(company.CodeResult) (any, error)
+	submit func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error)
+	tell   func(decisions.CodeResult) (any, error)
 	// writes: the answer has files, so there must be a repository.
 	writes bool
 }
@@ -143,7 +143,7 @@ func (c *call) submitAsk(ctx context.Context, a ask) (id string, err error) {
 	if err := s.roomForOne(ctx); err != nil {
 		return "", err
 	}
-	result, err := a.submit(ctx, company.CodeRequest{
+	result, err := a.submit(ctx, decisions.CodeRequest{
 		WorkspaceDir: s.Dir, ProjectID: s.ProjectID, RepoID: repo.RepoID, WorkerAgentID: who, Actor: s.Actor, Join: true,
 		Origin: &doc.JobOrigin{Kind: origin, Ref: c.method},
 		Reuse:  func(record doc.Job) bool { return s.codes.serves(record, s.Clock.Now(), s.opts.AnswerWithin) },
@@ -166,7 +166,7 @@ func (s *server) helper(ctx context.Context) (string, error) {
 		if a.status != offline {
 			return a.AgentID, nil
 		}
-		if company.MayDoJobs(a.Role) || why == "there is no agent" {
+		if decisions.MayDoJobs(a.Role) || why == "there is no agent" {
 			why = a.Name + ": " + a.why
 		}
 	}
@@ -176,14 +176,14 @@ func (s *server) helper(ctx context.Context) (string, error) {
 // codeAnswer is the answer of a job that is over.
 func (c *call) codeAnswer(ctx context.Context, id string, a ask) (any, error) {
 	s := c.server
-	result, err := dialect.Do(ctx, s.Company, (*company.Company).CodeAnswer, s.named(id))
+	result, err := dialect.Do(ctx, s.Company, decisions.Operations.CodeAnswer, s.named(id))
 	if err != nil {
 		return nil, err
 	}
 	switch result.Status {
-	case company.CodeCanceled:
+	case decisions.CodeCanceled:
 		return nil, protocolError("cancelled")
-	case company.CodeFailed:
+	case decisions.CodeFailed:
 		return nil, protocolError(result.Error)
 	}
 	if record, err := s.record(ctx, id); err == nil && record.Last() != nil {
@@ -194,10 +194,10 @@ func (c *call) codeAnswer(ctx context.Context, id string, a ask) (any, error) {
 
 func explainCode(ctx context.Context, c *call, p codeParams) (any, error) {
 	return c.slowly(ctx, ask{
-		submit: func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error) {
-			return submitCode(ctx, c.server, (*company.Company).ExplainCode, p, "", r)
+		submit: func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error) {
+			return submitCode(ctx, c.server, decisions.Operations.ExplainCode, p, "", r)
 		},
-		tell: func(r company.CodeResult) (any, error) { return r.Text, nil },
+		tell: func(r decisions.CodeResult) (any, error) { return r.Text, nil },
 	})
 }
 
@@ -216,11 +216,11 @@ type reviewedIssue struct {
 
 func reviewCode(ctx context.Context, c *call, p reviewParams) (any, error) {
 	return c.slowly(ctx, ask{
-		submit: func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error) {
-			asked := company.ReviewCodeParams{CodeParams: codeOf(p.codeParams, "", r), ReviewType: p.ReviewType}
-			return dialect.Do(ctx, c.server.Company, (*company.Company).ReviewCode, asked)
+		submit: func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error) {
+			asked := decisions.ReviewCodeParams{CodeParams: codeOf(p.codeParams, "", r), ReviewType: p.ReviewType}
+			return dialect.Do(ctx, c.server.Company, decisions.Operations.ReviewCode, asked)
 		},
-		tell: func(r company.CodeResult) (any, error) {
+		tell: func(r decisions.CodeResult) (any, error) {
 			told := reviewed{Issues: make([]reviewedIssue, len(r.Review.Issues)), Summary: r.Review.Summary}
 			for i, issue := range r.Review.Issues {
 				told.Issues[i] = reviewedIssue{issue.Severity, issue.Message, issue.Line, issue.Suggestion}
@@ -231,14 +231,14 @@ func reviewCode(ctx context.Context, c *call, p reviewParams) (any, error) {
 }
 
 func refactorCode(ctx context.Context, c *call, p refactorParams) (any, error) {
-	return c.propose(ctx, (*company.Company).RefactorCode, p.codeParams, p.Instructions)
+	return c.propose(ctx, decisions.Operations.RefactorCode, p.codeParams, p.Instructions)
 }
 
 func generateTests(ctx context.Context, c *call, p codeParams) (any, error) {
-	return c.propose(ctx, (*company.Company).GenerateTests, p, "")
+	return c.propose(ctx, decisions.Operations.GenerateTests, p, "")
 }
 
-type codeOperation = func(*company.Company, context.Context, company.CodeParams) (company.CodeResult, error)
+type codeOperation = func(decisions.Operations, context.Context, decisions.CodeParams) (decisions.CodeResult, error)
 
 // propose asks for files.
 func (c *call) propose(ctx context.Context, op codeOperation, p codeParams, instructions string) (any, error) {
@@ -251,10 +251,10 @@ func (c *call) propose(ctx context.Context, op codeOperation, p codeParams, inst
 	}
 	return c.slowly(ctx, ask{
 		writes: true,
-		submit: func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error) {
+		submit: func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error) {
 			return submitCode(ctx, c.server, op, p, instructions, r)
 		},
-		tell: func(r company.CodeResult) (any, error) {
+		tell: func(r decisions.CodeResult) (any, error) {
 			list, problem := []artifact{}, ""
 			for _, f := range r.Files {
 				if f.Problem != "" {
@@ -275,12 +275,12 @@ func (c *call) propose(ctx context.Context, op codeOperation, p codeParams, inst
 	})
 }
 
-func codeOf(p codeParams, instructions string, r company.CodeRequest) company.CodeParams {
-	asked := company.CodeParams{Code: p.Code, Language: p.Language, FilePath: p.FilePath, Instructions: instructions}
+func codeOf(p codeParams, instructions string, r decisions.CodeRequest) decisions.CodeParams {
+	asked := decisions.CodeParams{Code: p.Code, Language: p.Language, FilePath: p.FilePath, Instructions: instructions}
 	asked.Ask(r)
 	return asked
 }
 
-func submitCode(ctx context.Context, s *server, op codeOperation, p codeParams, instructions string, r company.CodeRequest) (company.CodeResult, error) {
+func submitCode(ctx context.Context, s *server, op codeOperation, p codeParams, instructions string, r decisions.CodeRequest) (decisions.CodeResult, error) {
 	return dialect.Do(ctx, s.Company, op, codeOf(p, instructions, r))
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/events"
@@ -253,7 +254,7 @@ func (s *server) result(ctx context.Context, e execution) (executionResult, erro
 	if !e.over {
 		return r, nil
 	}
-	source := company.ListFilesParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: e.id}
+	source := decisions.ListFilesParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: e.id}
 	if e.flow != nil {
 		source.JobID, source.RunID = "", e.id
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/durable"
@@ -48,12 +49,12 @@ func (c *call) scan(ctx context.Context, p scanParams, kind string) (any, error)
 	if err := s.roomForOne(ctx); err != nil {
 		return nil, err
 	}
-	asked := company.ScanCodeParams{Kind: kind}
-	asked.Ask(company.CodeRequest{
+	asked := decisions.ScanCodeParams{Kind: kind}
+	asked.Ask(decisions.CodeRequest{
 		WorkspaceDir: s.Dir, ProjectID: s.ProjectID, RepoID: repo, WorkerAgentID: who, Actor: s.Actor, Join: true,
 		Origin: &doc.JobOrigin{Kind: origin, Ref: scanRef + kind},
 	})
-	made, err := dialect.Do(ctx, s.Company, (*company.Company).ScanCode, asked)
+	made, err := dialect.Do(ctx, s.Company, decisions.Operations.ScanCode, asked)
 	return scanStarted{made.JobID}, err
 }
 

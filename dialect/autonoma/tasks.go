@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/canonjson"
@@ -74,7 +75,7 @@ func (s *server) submit(ctx context.Context, t task) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = dialect.Do(ctx, s.Company, (*company.Company).MayLaunch, company.MayLaunchParams{
+	_, err = dialect.Do(ctx, s.Company, decisions.Operations.MayLaunch, decisions.MayLaunchParams{
 		Dir: s.In(), ProjectID: s.ProjectID, AgentID: who.AgentID, ActorParams: s.Actor,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/internal/fault"
@@ -114,7 +115,7 @@ func workflowStatus(ctx context.Context, c *call, p executionParams) (any, error
 		state.Steps[i] = workflowStep{step.Step, cmp.Or(names[step.AgentID], step.AgentID), stepStatus(step.Status)}
 	}
 	if e.over {
-		state.Artifacts, _, err = s.artifacts(ctx, company.ListFilesParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: e.id})
+		state.Artifacts, _, err = s.artifacts(ctx, decisions.ListFilesParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: e.id})
 	}
 	return state, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/dialect"
 	"ac/runs/provider"
 )
@@ -153,7 +154,7 @@ func (k knownProviders) configured(row providerRow, m modelRow) bool {
 		return row.AuthStatus == "configured"
 	}
 	i := slices.IndexFunc(k.agents, func(a company.AgentRow) bool { return a.AgentID == m.ID })
-	return i >= 0 && company.MayDoJobs(k.agents[i].Role) && slices.ContainsFunc(k.rows, func(r providerRow) bool {
+	return i >= 0 && decisions.MayDoJobs(k.agents[i].Role) && slices.ContainsFunc(k.rows, func(r providerRow) bool {
 		return r.ID == k.agents[i].Provider && r.AuthStatus == "configured"
 	})
 }

@@ -121,6 +121,7 @@ func neighbours() map[string][]string {
 		"heartbeat/workflow": {"heartbeat/job"},
 		// The operations of a part work on an opened workspace.
 		"company/orchestration": {"company"},
+		"company/decisions":     {"company"},
 		// The control room calls methods by the table of the server, and serves dialects
 		// from its process.
 		"web": {"rpc", "dialect"},

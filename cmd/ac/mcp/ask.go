@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ac/company"
+	"ac/company/decisions"
 	"ac/internal/fault"
 	"ac/rpc"
 	"ac/runs/grant"
@@ -124,7 +124,7 @@ func (s *Server) launchJob(ctx context.Context, a launchArguments) (launched, er
 	if !id.LaunchJobs {
 		return launched{}, fault.New(fault.Denied, "launch.session: this session was not launched with mcp_launch_jobs")
 	}
-	job, err := do(ctx, s, (*company.Company).AgentLaunch, company.AgentLaunchParams{
+	job, err := do(ctx, s, decisions.Operations.AgentLaunch, decisions.AgentLaunchParams{
 		AsAgent: as(id), Goal: a.Goal, WorkerAgentID: a.WorkerAgentID, Deliverables: a.Deliverables, Constraints: a.Constraints,
 		PermissionLevel: a.PermissionLevel, Level: doc.Level(id.PermissionLevel),
 	})

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/internal/fault"
 	"ac/rpc"
 	"ac/runs/grant"
@@ -87,7 +88,7 @@ func as(id grant.Identity) company.AsAgent {
 }
 
 // do carries out an operation of the workspace.
-func do[P, R any](ctx context.Context, s *Server, op func(*company.Company, context.Context, P) (R, error), p P) (R, error) {
+func do[S company.Target, P, R any](ctx context.Context, s *Server, op func(S, context.Context, P) (R, error), p P) (R, error) {
 	return company.Do(ctx, s.Host, op, p)
 }
 
@@ -150,7 +151,7 @@ type memoryArguments struct {
 
 func (s *Server) proposeMemory(ctx context.Context, a memoryArguments) (proposed, error) {
 	id := who(ctx)
-	made, err := do(ctx, s, (*company.Company).AgentPropose, company.AgentProposeParams{
+	made, err := do(ctx, s, decisions.Operations.AgentPropose, decisions.AgentProposeParams{
 		AsAgent: as(id), OfAgent: a.Scope == "agent", TargetAgentID: a.TargetAgentID,
 		Title: a.Title, InsertLines: a.InsertLines, Rationale: a.Rationale, UnderHeading: a.UnderHeading,
 	})
@@ -169,7 +170,7 @@ type reportArguments struct {
 
 func (s *Server) reportMilestone(ctx context.Context, a reportArguments) (proposed, error) {
 	id := who(ctx)
-	made, err := do(ctx, s, (*company.Company).AgentReport, company.AgentReportParams{
+	made, err := do(ctx, s, decisions.Operations.AgentReport, decisions.AgentReportParams{
 		AsAgent: as(id), TaskID: cmp.Or(a.TaskID, id.TaskID), MilestoneID: cmp.Or(a.MilestoneID, id.MilestoneID),
 		Title: a.Title, Summary: a.Summary, Evidence: a.Evidence, Tests: a.Tests,
 	})
@@ -183,10 +184,10 @@ type jobsArguments struct {
 }
 
 type jobs struct {
-	Jobs []company.AgentJob `json:"jobs"`
+	Jobs []decisions.AgentJob `json:"jobs"`
 }
 
 func (s *Server) listJobs(ctx context.Context, a jobsArguments) (jobs, error) {
-	found, err := do(ctx, s, (*company.Company).AgentJobs, company.AgentJobsParams{AsAgent: as(who(ctx)), Status: a.Status, Limit: a.Limit})
+	found, err := do(ctx, s, decisions.Operations.AgentJobs, decisions.AgentJobsParams{AsAgent: as(who(ctx)), Status: a.Status, Limit: a.Limit})
 	return jobs{found}, err
 }

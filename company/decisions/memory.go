@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // memory.*: proposing, previewing and approving memory deltas.
 // inbox.list_reviews: past decisions.
@@ -6,13 +6,14 @@ package company
 import (
 	"context"
 
+	"ac/company"
 	"ac/governance"
 	"ac/workspace/doc"
 )
 
 // ItemParams identify an item to decide on.
 type ItemParams struct {
-	Dir
+	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	ArtifactID string `json:"artifact_id" is:"id"`
 }
@@ -25,7 +26,7 @@ func (p ItemParams) item() governance.Item {
 // hash of the preview that was reviewed.
 type ApproveDeltaParams struct {
 	ItemParams
-	ActorParams
+	company.ActorParams
 	Notes      string `json:"notes,omitempty" is:"optional,empty"`
 	ExpectHash string `json:"expect_hash,omitempty" is:"optional"`
 }
@@ -37,9 +38,9 @@ type DeltaDecision struct {
 }
 
 // ApproveDelta applies a proposal to its memory and keeps the review.
-func (c *Company) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (DeltaDecision, error) {
-	review, err := governance.DecideDelta(ctx, c.w, governance.Ruling{
-		Item: p.item(), Decision: governance.Approved, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
+func (c Operations) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (DeltaDecision, error) {
+	review, err := governance.DecideDelta(ctx, c.Workspace(), governance.Ruling{
+		Item: p.item(), Decision: governance.Approved, Actor: p.Actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
 	})
 	return DeltaDecision{review, governance.Approved}, err
 }
@@ -65,30 +66,12 @@ type DeltaPreview struct {
 }
 
 // PreviewDelta shows what approving a delta would do now.
-func (c *Company) PreviewDelta(_ context.Context, p ItemParams) (DeltaPreview, error) {
-	seen, err := governance.PreviewDelta(c.w, p.item())
+func (c Operations) PreviewDelta(_ context.Context, p ItemParams) (DeltaPreview, error) {
+	seen, err := governance.PreviewDelta(c.Workspace(), p.item())
 	head := seen.Head
 	return DeltaPreview{
 		ArtifactID: head.ID, Title: head.Title, ProducedBy: head.ProducedBy, CreatedAt: head.CreatedAt, Visibility: head.Visibility,
 		TargetFile: seen.TargetFile, DeltaScope: head.DeltaScope, State: seen.State, Reason: seen.Conflict, Diff: seen.Diff, Hash: seen.Hash,
 		Decision: seen.Decision, ReviewID: seen.ReviewID,
 	}, err
-}
-
-// ListReviewsParams are the params of inbox.list_reviews.
-type ListReviewsParams struct {
-	Dir
-	Limit int `json:"limit" is:"default=200,min=1,cut=1000"`
-}
-
-// ListReviews lists the reviews, newest first.
-func (c *Folder) ListReviews(ctx context.Context, p ListReviewsParams) ([]doc.Review, error) {
-	w, err := c.workspace(ctx)
-	if none(err) {
-		return []doc.Review{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return governance.Reviews(w, p.Limit)
 }

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // What an agent proposes and reports by its tools. People decide on it.
 
@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 
+	"ac/company"
 	"ac/governance"
 	"ac/internal/fault"
 	"ac/runs"
@@ -15,7 +16,7 @@ import (
 // AgentProposeParams are lines that an agent proposes for the memory of its project,
 // or for the guidance of an agent: itself when none is named.
 type AgentProposeParams struct {
-	AsAgent
+	company.AsAgent
 	OfAgent       bool     `json:"of_agent" is:"default=false"`
 	TargetAgentID string   `json:"target_agent_id" is:"optional,id"`
 	Title         string   `json:"title"`
@@ -32,11 +33,11 @@ const (
 )
 
 // AgentPropose proposes lines for a memory, with the run as evidence.
-func (c *Company) AgentPropose(ctx context.Context, p AgentProposeParams) (made governance.DeltaProposal, err error) {
+func (c Operations) AgentPropose(ctx context.Context, p AgentProposeParams) (made governance.DeltaProposal, err error) {
 	if p.TargetAgentID != "" && !p.OfAgent {
 		return made, fault.InvalidField("target_agent_id", "is for scope agent")
 	}
-	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+	run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 	if err != nil {
 		return made, err
 	}
@@ -46,7 +47,7 @@ func (c *Company) AgentPropose(ctx context.Context, p AgentProposeParams) (made 
 		scope.ScopeKind, scope.ScopeRef = doc.ScopeAgent, cmp.Or(p.TargetAgentID, p.AgentID)
 		heading = guidanceHeading
 	}
-	return governance.ProposeScoped(ctx, c.w, governance.DeltaSpec{
+	return governance.ProposeScoped(ctx, c.Workspace(), governance.DeltaSpec{
 		ProjectID: p.ProjectID, Title: p.Title, Under: cmp.Or(p.UnderHeading, heading), Lines: p.InsertLines, AtEnd: true,
 		Visibility: "team", ProducedBy: p.AgentID, RunID: p.RunID, ContextPackID: run.ContextPackID, Evidence: []string{p.RunID}, Scope: scope,
 	})
@@ -54,7 +55,7 @@ func (c *Company) AgentPropose(ctx context.Context, p AgentProposeParams) (made 
 
 // AgentReportParams are the report of an agent that a milestone is done.
 type AgentReportParams struct {
-	AsAgent
+	company.AsAgent
 	TaskID      string   `json:"task_id" is:"optional,id"`
 	MilestoneID string   `json:"milestone_id" is:"optional,id"`
 	Title       string   `json:"title"`
@@ -64,16 +65,16 @@ type AgentReportParams struct {
 }
 
 // AgentReport reports that a milestone is done.
-func (c *Company) AgentReport(ctx context.Context, p AgentReportParams) (NewMilestoneReportResult, error) {
+func (c Operations) AgentReport(ctx context.Context, p AgentReportParams) (NewMilestoneReportResult, error) {
 	if p.TaskID == "" || p.MilestoneID == "" {
 		return NewMilestoneReportResult{}, fault.InvalidField("milestone_id", "task_id and milestone_id are required: the run has none of its own")
 	}
-	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+	run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 	if err != nil {
 		return NewMilestoneReportResult{}, err
 	}
 	return c.NewMilestoneReport(ctx, NewMilestoneReportParams{
-		ProjectParams: ProjectParams{Dir: p.Dir, ProjectID: p.ProjectID}, TaskID: p.TaskID, MilestoneID: p.MilestoneID,
+		ProjectParams: company.ProjectParams{Dir: p.Dir, ProjectID: p.ProjectID}, TaskID: p.TaskID, MilestoneID: p.MilestoneID,
 		Spec: governance.ReportSpec{
 			ArtifactSpec: governance.ArtifactSpec{Title: p.Title, ProducedBy: p.AgentID, RunID: p.RunID, ContextPackID: run.ContextPackID},
 			Summary:      p.Summary, Evidence: p.Evidence, Tests: p.Tests,

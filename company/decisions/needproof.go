@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // needs.get: one thing that waits for a person, with what is to be looked at before
 // somebody acts on it.
@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 
+	"ac/company"
 	"ac/events"
 	"ac/governance"
 	"ac/governance/files"
@@ -26,7 +27,7 @@ import (
 
 // NeedParams are the params of needs.get.
 type NeedParams struct {
-	Dir
+	company.Dir
 	NeedID string `json:"need_id"`
 }
 
@@ -60,7 +61,7 @@ type NeedProof struct {
 	// Items are the newest of the transcript of the run.
 	Items []*transcript.Item `json:"items,omitempty"`
 	// Changes are what the run changed, without diffs.
-	Changes *ChangeTotals `json:"changes,omitempty"`
+	Changes *company.ChangeTotals `json:"changes,omitempty"`
 }
 
 // ProofArtifact is an artifact as it is.
@@ -91,7 +92,7 @@ const (
 
 // Need shows a need with its proof. One that is over is fault.Settled with how, by whom and
 // when, where that is known.
-func (c *Company) Need(ctx context.Context, p NeedParams) (result NeedResult, err error) {
+func (c Operations) Need(ctx context.Context, p NeedParams) (result NeedResult, err error) {
 	var found snapshot.Needs
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		if found, err = m.Needs(""); err != nil {
@@ -125,7 +126,7 @@ func findNeed(found *snapshot.Needs, id string) (n needs.Need, state string, ok 
 }
 
 // indexProof is the part of a proof that is read with the index.
-func (c *Company) indexProof(m *snapshot.View, n needs.Need) (proof NeedProof, err error) {
+func (c Operations) indexProof(m *snapshot.View, n needs.Need) (proof NeedProof, err error) {
 	switch n.Kind {
 	case needs.RunFailed, needs.OverBudget:
 		row, known, err := m.OneRun(index.RunKey{ProjectID: n.ProjectID, RunID: n.RunID})
@@ -144,17 +145,17 @@ func (c *Company) indexProof(m *snapshot.View, n needs.Need) (proof NeedProof, e
 }
 
 // proof adds what the files hold.
-func (c *Company) proof(ctx context.Context, n needs.Need, proof *NeedProof) (err error) {
+func (c Operations) proof(ctx context.Context, n needs.Need, proof *NeedProof) (err error) {
 	item := governance.Item{ProjectID: n.ProjectID, ArtifactID: n.Ref()}
 	switch n.Group {
 	case needs.GroupAsks:
-		record, err := runs.Interaction(ctx, c.w, n.ProjectID, n.RunID, n.Ref())
+		record, err := runs.Interaction(ctx, c.Workspace(), n.ProjectID, n.RunID, n.Ref())
 		if err != nil {
 			return err
 		}
 		proof.Interaction = &record
 	case needs.GroupHelp:
-		h, err := governance.Help(c.w, n.Ref())
+		h, err := governance.Help(c.Workspace(), n.Ref())
 		if err != nil {
 			return err
 		}
@@ -176,7 +177,7 @@ func (c *Company) proof(ctx context.Context, n needs.Need, proof *NeedProof) (er
 	return nil
 }
 
-func (c *Company) artifactProof(ctx context.Context, kind string, item governance.Item, proof *NeedProof) error {
+func (c Operations) artifactProof(ctx context.Context, kind string, item governance.Item, proof *NeedProof) error {
 	switch kind {
 	case needs.Memory:
 		preview, err := c.PreviewDelta(ctx, ItemParams{ProjectID: item.ProjectID, ArtifactID: item.ArtifactID})
@@ -185,7 +186,7 @@ func (c *Company) artifactProof(ctx context.Context, kind string, item governanc
 			return nil
 		} // it is malformed: it can still be denied
 	case needs.Files:
-		s, err := c.proposals()
+		s, err := c.Proposals()
 		if err != nil {
 			return err
 		}
@@ -195,11 +196,11 @@ func (c *Company) artifactProof(ctx context.Context, kind string, item governanc
 			return nil
 		}
 	case needs.Milestone:
-		if evidence, err := governance.ReportEvidence(c.w, item, true); err == nil {
+		if evidence, err := governance.ReportEvidence(c.Workspace(), item, true); err == nil {
 			proof.Evidence = &evidence
 		} // it is malformed: it can still be denied
 	}
-	record, err := governance.ReadArtifact(c.w, item.ProjectID, item.ArtifactID)
+	record, err := governance.ReadArtifact(c.Workspace(), item.ProjectID, item.ArtifactID)
 	if err != nil {
 		return err
 	}
@@ -208,16 +209,16 @@ func (c *Company) artifactProof(ctx context.Context, kind string, item governanc
 }
 
 // failureProof adds what the record of the run says of its failure.
-func (c *Company) failureProof(n needs.Need, proof *ProofFailure) {
-	if run, err := runs.Load(c.w, n.ProjectID, n.RunID); err == nil { // else what the session says
+func (c Operations) failureProof(n needs.Need, proof *ProofFailure) {
+	if run, err := runs.Load(c.Workspace(), n.ProjectID, n.RunID); err == nil { // else what the session says
 		proof.Error, proof.ErrorKind = cmp.Or(run.Error, proof.Error), cmp.Or(run.ErrorKind, proof.ErrorKind)
 	}
 	proof.Error = redact.NewRedactor(nil).Text(proof.Error)
 }
 
 // logProof verifies the log of a run.
-func (c *Company) logProof(n needs.Need, proof *NeedProof) error {
-	replay, err := runs.ReadLog(c.w, n.ProjectID, n.RunID, runs.ModeVerified, 1)
+func (c Operations) logProof(n needs.Need, proof *NeedProof) error {
+	replay, err := runs.ReadLog(c.Workspace(), n.ProjectID, n.RunID, runs.ModeVerified, 1)
 	if err != nil {
 		return err
 	}
@@ -230,17 +231,17 @@ func (c *Company) logProof(n needs.Need, proof *NeedProof) error {
 
 // runProof adds the end of a run's transcript, and how much it changed. What cannot be read
 // is left out.
-func (c *Company) runProof(ctx context.Context, n needs.Need, proof *NeedProof) {
-	if !workspace.SafeID(n.ProjectID) || !workspace.SafeID(n.RunID) || !governance.RunExists(c.w, n.ProjectID, n.RunID) {
+func (c Operations) runProof(ctx context.Context, n needs.Need, proof *NeedProof) {
+	if !workspace.SafeID(n.ProjectID) || !workspace.SafeID(n.RunID) || !governance.RunExists(c.Workspace(), n.ProjectID, n.RunID) {
 		return
 	}
-	_ = c.all.logs.Transcript(ctx, c.w, n.ProjectID, n.RunID, nil, func(f *transcript.Fold) {
+	_ = c.Host().Logs().Transcript(ctx, c.Workspace(), n.ProjectID, n.RunID, nil, func(f *transcript.Fold) {
 		proof.Items = f.Page(transcript.Query{Tail: proofItems}).Items
 	})
 	if n.Group == needs.GroupAsks {
 		return // its worktree changes while it asks
 	}
-	changed, err := c.Changes(ctx, ChangesParams{ProjectID: n.ProjectID, RunID: n.RunID, Context: 3, Form: "rows", Mask: true})
+	changed, err := c.Changes(ctx, company.ChangesParams{ProjectID: n.ProjectID, RunID: n.RunID, Context: 3, Form: "rows", Mask: true})
 	if err == nil && changed.ChangeRows != nil {
 		proof.Changes = &changed.Totals
 	}
@@ -248,7 +249,7 @@ func (c *Company) runProof(ctx context.Context, n needs.Need, proof *NeedProof) 
 
 // howSettled is the error about a need that does not wait: fault.Settled with what is known
 // of its end, fault.NotFound for one that never was.
-func (c *Company) howSettled(m *snapshot.View, id string) error {
+func (c Operations) howSettled(m *snapshot.View, id string) error {
 	kind, ref, _ := strings.Cut(id, ":")
 	switch {
 	case kind == "interaction":
@@ -262,7 +263,7 @@ func (c *Company) howSettled(m *snapshot.View, id string) error {
 			}
 		}
 	case kind == needs.Help:
-		if h, err := governance.Help(c.w, ref); workspace.SafeID(ref) && err == nil && h.Answered {
+		if h, err := governance.Help(c.Workspace(), ref); workspace.SafeID(ref) && err == nil && h.Answered {
 			return settled(id, Settled{How: "answered"})
 		}
 	case !needs.Dismissible(id):

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // The jobs of a project as an agent sees them, and jobs that it launches itself.
 
@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"ac/company"
 	"ac/events"
 	"ac/governance"
 	"ac/governance/policy"
@@ -18,7 +19,7 @@ import (
 
 // AgentJobsParams choose jobs of the project that an agent works in.
 type AgentJobsParams struct {
-	AsAgent
+	company.AsAgent
 	Status string `json:"status" is:"optional,enum=queued|running|completed|canceled"`
 	Limit  int    `json:"limit" is:"default=20,min=1,max=100"`
 }
@@ -34,17 +35,17 @@ type AgentJob struct {
 
 // AgentJobs lists jobs that an agent may see, the newest first: those of its team, and
 // those that it launched or works on. Nothing is started or settled for it.
-func (c *Company) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob, error) {
+func (c Operations) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob, error) {
 	list := []AgentJob{}
-	_, actor, err := c.acting(p.AsAgent)
+	_, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
 		return list, err
 	}
-	records, err := job.All(c.w, p.ProjectID)
+	records, err := job.All(c.Workspace(), p.ProjectID)
 	slices.SortStableFunc(records, func(a, b doc.Job) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
 	for _, r := range records {
 		own := r.Job.WorkerAgentID == p.AgentID || r.Job.ManagerActorID == p.AgentID
-		if p.Status != "" && r.Status != p.Status || !own && c.mayRead(actor, c.teamResource("job", r.Job.JobID, r.Job.WorkerAgentID)) != nil {
+		if p.Status != "" && r.Status != p.Status || !own && c.MayRead(actor, c.TeamResource("job", r.Job.JobID, r.Job.WorkerAgentID)) != nil {
 			continue
 		}
 		if list = append(list, AgentJob{r.Job.JobID, r.Job.Goal, r.Status, cmp.Or(r.Job.WorkerAgentID, r.Job.WorkerKind), len(r.Attempts)}); len(list) == p.Limit {
@@ -56,7 +57,7 @@ func (c *Company) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob, e
 
 // AgentLaunchParams are what an agent wants to be done.
 type AgentLaunchParams struct {
-	AsAgent
+	company.AsAgent
 	Goal            string    `json:"goal" is:"maxbytes=65536"`
 	WorkerAgentID   string    `json:"worker_agent_id" is:"optional,id"` // itself when absent
 	Deliverables    []string  `json:"deliverables" is:"optional"`
@@ -73,30 +74,30 @@ const maxOpenJobs = 5
 // has no runner yet: a runner that the agent's own process started would end with the
 // agent (job.Start). The error is fault.Denied with the rule that is against it, or
 // fault.BudgetExceeded.
-func (c *Company) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id string, err error) {
-	brief, actor, err := c.acting(p.AsAgent)
+func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id string, err error) {
+	brief, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
 		return "", err
 	}
-	worker, err := c.w.Agent(cmp.Or(p.WorkerAgentID, p.AgentID))
+	worker, err := c.Workspace().Agent(cmp.Or(p.WorkerAgentID, p.AgentID))
 	if err != nil {
 		return "", err
 	}
 	spec := doc.JobSpec{
-		SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobExecution, WorkerKind: doc.AnyWorkerKindOf(worker.Provider), WorkspaceDir: c.dir,
+		SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobExecution, WorkerKind: doc.AnyWorkerKindOf(worker.Provider), WorkspaceDir: c.Path(),
 		ProjectID: p.ProjectID, Goal: p.Goal, Constraints: append([]string{}, p.Constraints...), Deliverables: append([]string{}, p.Deliverables...),
 		PermissionLevel: string(p.PermissionLevel), WorkerAgentID: worker.ID,
-		ContextRefs:    []doc.ContextRef{{Kind: "note", Value: p.RunID, Description: originNote}},
+		ContextRefs:    []doc.ContextRef{{Kind: "note", Value: p.RunID, Description: company.OriginNote}},
 		ManagerActorID: p.AgentID, ManagerRole: brief.Role, ManagerTeamID: brief.TeamID,
 	}
 	if !job.Usable(worker) {
 		return "", fault.New(fault.Conflict, "agent %s has the provider %s and no command line: it can do no jobs", worker.ID, worker.Provider)
 	}
-	if err := c.Admission().Afford(c.w, p.ProjectID); err != nil {
+	if err := c.Admission().Afford(c.Workspace(), p.ProjectID); err != nil {
 		return "", err
 	}
-	err = governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
-		resource := c.teamResource("job", p.ProjectID, worker.ID)
+	err = governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
+		resource := c.TeamResource("job", p.ProjectID, worker.ID)
 		if _, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Launch, Resource: resource, Actor: actor, RunID: p.RunID}); err != nil {
 			return err
 		}
@@ -106,24 +107,24 @@ func (c *Company) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id stri
 		if id, _, err = job.Enter(g.Unit, nil, spec, nil); err != nil { // its runner is started elsewhere
 			return err
 		}
-		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: p.AgentID, Visibility: events.VisibilityTeam, Type: events.JobLaunched}, launchedPayload{id, p.Goal})
+		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: p.AgentID, Visibility: events.VisibilityTeam, Type: events.JobLaunched}, company.LaunchedPayload{JobID: id, Goal: p.Goal})
 	})
 	return id, err
 }
 
 // launchable refuses a job above the level of its run, of a run that is itself part
 // of such a job, and one too many.
-func (c *Company) launchable(p AgentLaunchParams) error {
+func (c Operations) launchable(p AgentLaunchParams) error {
 	if !runpolicy.AtLeast(p.Level, p.PermissionLevel) {
 		return fault.New(fault.Denied, "launch.level: permission level %s is above %s, the level of the run", p.PermissionLevel, p.Level)
 	}
-	records, err := job.All(c.w, p.ProjectID)
+	records, err := job.All(c.Workspace(), p.ProjectID)
 	if err != nil {
 		return err
 	}
 	open := 0
 	for _, r := range records {
-		origin := originOf(r.Job)
+		origin := company.OriginOf(r.Job)
 		if origin == "" {
 			continue
 		}

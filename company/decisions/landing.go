@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // run.land: the work of a run as one commit.
 
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ac/company"
 	"ac/governance/files"
 	"ac/internal/fault"
 	"ac/runs"
@@ -17,7 +18,7 @@ const maxSubject = 72
 
 // LandRunParams are the params of run.land.
 type LandRunParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 	Message   string `json:"message,omitempty" is:"optional,maxbytes=65536"`
@@ -25,7 +26,7 @@ type LandRunParams struct {
 	Into   string `json:"into,omitempty" is:"optional,maxbytes=1000"`
 	Keep   bool   `json:"keep" is:"default=false"`
 	DryRun bool   `json:"dry_run" is:"default=false"`
-	FilesActor
+	company.FilesActor
 }
 
 // CheckFields refuses messages that git would.
@@ -38,26 +39,26 @@ func (p *LandRunParams) CheckFields() []fault.Issue {
 
 // LandRun brings the work of a run into a branch as one commit. It is what
 // files.Service.Land says.
-func (c *Company) LandRun(ctx context.Context, p LandRunParams) (files.Landing, error) {
-	s, err := c.proposals()
+func (c Operations) LandRun(ctx context.Context, p LandRunParams) (files.Landing, error) {
+	s, err := c.Proposals()
 	if err != nil {
 		return files.Landing{}, err
 	}
 	s.Idle = func(project, run string) bool { return c.idles(ctx, project, run) }
 	order := files.LandOrder{
-		ProjectID: p.ProjectID, RunID: p.RunID, Message: p.Message, Into: p.Into, Keep: p.Keep, DryRun: p.DryRun, Actor: p.actor(),
+		ProjectID: p.ProjectID, RunID: p.RunID, Message: p.Message, Into: p.Into, Keep: p.Keep, DryRun: p.DryRun, Actor: p.Actor(),
 	}
 	if strings.TrimSpace(order.Message) == "" {
 		order.Message = c.subject(p.ProjectID, p.RunID)
 	}
-	defer c.all.changes.forget()
+	defer c.Host().ForgetChanges()
 	return s.Land(ctx, order)
 }
 
 // subject is what a run was asked to do, for the first line of a message; "" where that
 // is not known.
-func (c *Company) subject(project, id string) string {
-	run, err := runs.Load(c.w, project, id)
+func (c Operations) subject(project, id string) string {
+	run, err := runs.Load(c.Workspace(), project, id)
 	if err != nil || run.Spec == nil {
 		return ""
 	}
@@ -66,7 +67,7 @@ func (c *Company) subject(project, id string) string {
 			return -1
 		}
 		return r
-	}, c.what(run))
+	}, c.What(run))
 	if letters := []rune(text); len(letters) > maxSubject {
 		text = strings.TrimSpace(string(letters[:maxSubject]))
 	}
@@ -75,7 +76,7 @@ func (c *Company) subject(project, id string) string {
 
 // idles reports whether the session of a run waits for its next turn. One whose log cannot
 // be read does not.
-func (c *Company) idles(ctx context.Context, project, run string) bool {
-	idle, err := c.all.logs.Idles(ctx, c.w, project, run)
+func (c Operations) idles(ctx context.Context, project, run string) bool {
+	idle, err := c.Host().Logs().Idles(ctx, c.Workspace(), project, run)
 	return idle && err == nil
 }

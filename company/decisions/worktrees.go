@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // worktree.cleanup: removing the worktrees of finished runs.
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 
+	"ac/company"
 	"ac/governance/files"
 	"ac/runs/session"
 	"ac/runs/worktree"
@@ -13,7 +14,7 @@ import (
 
 // CleanUpWorktreesParams are the params of worktree.cleanup.
 type CleanUpWorktreesParams struct {
-	Dir
+	company.Dir
 	ProjectID   string  `json:"project_id" is:"optional,id"`
 	MaxAgeHours float64 `json:"max_age_hours" is:"default=72,min=0"`
 	DryRun      bool    `json:"dry_run" is:"default=false"`
@@ -30,9 +31,9 @@ type CleanUpWorktreesResult struct {
 
 // CleanUpWorktrees removes the worktrees of runs that ended long enough ago, if
 // nothing would be lost, and checkpoints of applied files that are too old or too many.
-func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
-	result := CleanUpWorktreesResult{WorkspaceDir: c.given, DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
-	w := c.w
+func (c Operations) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
+	result := CleanUpWorktreesResult{WorkspaceDir: c.Given(), DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
+	w := c.Workspace()
 	machine, err := w.Machine()
 	if err != nil {
 		return result, err

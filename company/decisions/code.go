@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // code.*: what an editor asks of an agent about a piece of code. Each is a job that only
 // reads; nothing is written before its files are applied.
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"ac/company"
 	"ac/governance"
 	"ac/governance/files"
 	"ac/governance/policy"
@@ -30,7 +31,7 @@ const maxWholeFile = 200 << 10
 
 // codeParams are what the methods share.
 type codeParams struct {
-	Dir
+	company.Dir
 	ProjectID     string         `json:"project_id" is:"id"`
 	RepoID        string         `json:"repo_id,omitempty" is:"optional"`
 	WorkerAgentID string         `json:"worker_agent_id,omitempty" is:"optional,id"`
@@ -48,7 +49,7 @@ type codeParams struct {
 // agent, and for whom.
 type CodeRequest struct {
 	WorkspaceDir, ProjectID, RepoID, WorkerAgentID string
-	Actor                                          ActorParams
+	Actor                                          company.ActorParams
 	Origin                                         *doc.JobOrigin
 	Join                                           bool
 	Reuse                                          func(doc.Job) bool
@@ -109,13 +110,13 @@ const (
 )
 
 // ExplainCode has an agent explain a selection.
-func (c *Company) ExplainCode(ctx context.Context, p CodeParams) (CodeResult, error) {
+func (c Operations) ExplainCode(ctx context.Context, p CodeParams) (CodeResult, error) {
 	return c.code(ctx, p.codeParams, p.work("code.explain", doc.AnswerText,
 		"Explain the attachment selection to a developer, in plain language, as markdown: what it does, how it does it, and what to watch for. Write nothing else."))
 }
 
 // ReviewCode has an agent review a selection.
-func (c *Company) ReviewCode(ctx context.Context, p ReviewCodeParams) (CodeResult, error) {
+func (c Operations) ReviewCode(ctx context.Context, p ReviewCodeParams) (CodeResult, error) {
 	what := "security, performance and quality"
 	if p.ReviewType != "all" {
 		what = p.ReviewType + " only"
@@ -128,21 +129,21 @@ func (c *Company) ReviewCode(ctx context.Context, p ReviewCodeParams) (CodeResul
 }
 
 // RefactorCode has an agent propose a better selection.
-func (c *Company) RefactorCode(ctx context.Context, p CodeParams) (CodeResult, error) {
+func (c Operations) RefactorCode(ctx context.Context, p CodeParams) (CodeResult, error) {
 	return c.code(ctx, p.codeParams, p.work("code.refactor", doc.AnswerFiles,
 		"Improve the attachment selection. Its behaviour stays as it is unless the instructions ask for another. "+
 			"Answer with its file and selection, the new text in place of it. Other files only where they must change with it, as their whole content."))
 }
 
 // GenerateTests has an agent propose tests of a selection.
-func (c *Company) GenerateTests(ctx context.Context, p CodeParams) (CodeResult, error) {
+func (c Operations) GenerateTests(ctx context.Context, p CodeParams) (CodeResult, error) {
 	return c.code(ctx, p.codeParams, p.work("code.generate_tests", doc.AnswerFiles,
 		"Write tests for the attachment selection, in the framework that the repository uses already, beside its other tests, as whole files with kind test. "+
 			"A test file that exists is extended, not replaced."))
 }
 
 // ScanCode has an agent look through a repository.
-func (c *Company) ScanCode(ctx context.Context, p ScanCodeParams) (CodeResult, error) {
+func (c Operations) ScanCode(ctx context.Context, p ScanCodeParams) (CodeResult, error) {
 	what := "technical debt: what makes the next change slow or dangerous"
 	if p.Kind == "modernize" {
 		what = "what is out of date: language, libraries, practices"
@@ -175,7 +176,7 @@ func (w codeWork) key(p codeParams) (string, error) {
 }
 
 // code submits the job of a request, or joins one, and waits for it for as long as asked.
-func (c *Company) code(ctx context.Context, p codeParams, w codeWork) (CodeResult, error) {
+func (c Operations) code(ctx context.Context, p codeParams, w codeWork) (CodeResult, error) {
 	key, err := w.key(p)
 	if err != nil {
 		return CodeResult{}, err
@@ -192,10 +193,10 @@ func (c *Company) code(ctx context.Context, p codeParams, w codeWork) (CodeResul
 		}
 	}
 	inflight.Leave(ctx)
-	named := JobParams{p.Dir, p.ProjectID, id}
+	named := company.JobParams{Dir: p.Dir, ProjectID: p.ProjectID, JobID: id}
 	if p.WaitMS > 0 {
 		waiting, cancel := context.WithTimeout(ctx, time.Duration(p.WaitMS)*time.Millisecond)
-		_, err = job.Await(waiting, c.w, c.all.runners, p.ProjectID, id)
+		_, err = job.Await(waiting, c.Workspace(), c.Host().Runners(), p.ProjectID, id)
 		cancel()
 		if err != nil && ctx.Err() == nil && waiting.Err() == nil {
 			return CodeResult{}, err
@@ -206,8 +207,8 @@ func (c *Company) code(ctx context.Context, p codeParams, w codeWork) (CodeResul
 
 // jobOf is a job of an equal request: an active one, else the newest that serves though it
 // is over, "" for none.
-func (c *Company) jobOf(key string, p codeParams) (id string, err error) {
-	records, err := job.All(c.w, p.ProjectID)
+func (c Operations) jobOf(key string, p codeParams) (id string, err error) {
+	records, err := job.All(c.Workspace(), p.ProjectID)
 	for _, r := range records {
 		switch {
 		case r.Order == nil || r.Order.RequestKey != key:
@@ -220,7 +221,7 @@ func (c *Company) jobOf(key string, p codeParams) (id string, err error) {
 	return id, err
 }
 
-func (c *Company) submitCode(ctx context.Context, p codeParams, w codeWork, key string) (string, error) {
+func (c Operations) submitCode(ctx context.Context, p codeParams, w codeWork, key string) (string, error) {
 	worker, err := c.JobWorker(ctx, JobWorkerParams{p.Dir, p.WorkerAgentID})
 	if err != nil {
 		return "", err
@@ -229,7 +230,7 @@ func (c *Company) submitCode(ctx context.Context, p codeParams, w codeWork, key 
 	root := ""
 	if p.RepoID != "" {
 		order.Place = &doc.JobPlace{RepoID: p.RepoID, Isolation: doc.IsolationNone}
-		machine, err := c.w.Machine()
+		machine, err := c.Workspace().Machine()
 		if err != nil {
 			return "", err
 		}
@@ -253,7 +254,7 @@ func (c *Company) submitCode(ctx context.Context, p codeParams, w codeWork, key 
 		WorkspaceDir: p.WorkspaceDir, ProjectID: p.ProjectID, Goal: goal, Constraints: []string{}, Deliverables: []string{}, ContextRefs: []doc.ContextRef{},
 		PermissionLevel: "read-only", ManagerActorID: p.ActorID, ManagerRole: p.ActorRole,
 	}
-	made, err := c.SubmitJob(ctx, SubmitJobParams{Job: spec, Order: order})
+	made, err := c.SubmitJob(ctx, company.SubmitJobParams{Job: spec, Order: order})
 	return made.JobID, err
 }
 
@@ -290,7 +291,7 @@ func (w codeWork) attachments(root string) ([]doc.Attachment, error) {
 }
 
 // CodeAnswer is the answer of a job of one of the methods, as far as there is one.
-func (c *Company) CodeAnswer(ctx context.Context, p JobParams) (CodeResult, error) {
+func (c Operations) CodeAnswer(ctx context.Context, p company.JobParams) (CodeResult, error) {
 	found, err := c.CollectJob(ctx, p)
 	result := CodeResult{JobID: p.JobID, Status: CodePending}
 	if err != nil || found.Result == nil {
@@ -322,7 +323,7 @@ func (c *Company) CodeAnswer(ctx context.Context, p JobParams) (CodeResult, erro
 	return result, err
 }
 
-func (c *Company) codeFiles(ctx context.Context, p ListFilesParams) ([]CodeFile, error) {
+func (c Operations) codeFiles(ctx context.Context, p ListFilesParams) ([]CodeFile, error) {
 	found, err := c.FileContents(ctx, p)
 	list := make([]CodeFile, len(found.Files))
 	for i, row := range found.Files {
@@ -336,16 +337,16 @@ func (c *Company) codeFiles(ctx context.Context, p ListFilesParams) ([]CodeFile,
 
 // JobWorkerParams ask for the agent of a job.
 type JobWorkerParams struct {
-	Dir
+	company.Dir
 	AgentID string `json:"agent_id,omitempty" is:"optional,id"`
 }
 
 // JobWorker is the agent who does a job: the one that is named, else the first by name that
 // may do jobs. None is fault.NotFound.
-func (c *Company) JobWorker(_ context.Context, p JobWorkerParams) (AgentRow, error) {
-	agents, err := c.w.Agents()
+func (c Operations) JobWorker(_ context.Context, p JobWorkerParams) (company.AgentRow, error) {
+	agents, err := c.Workspace().Agents()
 	if err != nil {
-		return AgentRow{}, err
+		return company.AgentRow{}, err
 	}
 	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
 		if p.AgentID != "" {
@@ -358,9 +359,9 @@ func (c *Company) JobWorker(_ context.Context, p JobWorkerParams) (AgentRow, err
 		if p.AgentID != "" {
 			why = "there is no agent " + p.AgentID
 		}
-		return AgentRow{}, fault.New(fault.NotFound, "no agent can do this: %s", why)
+		return company.AgentRow{}, fault.New(fault.NotFound, "no agent can do this: %s", why)
 	}
-	return agentRow(agents[i]), nil
+	return company.AgentRowOf(agents[i]), nil
 }
 
 // MayDoJobs reports whether agents of a role are given jobs.
@@ -368,18 +369,18 @@ func MayDoJobs(role string) bool { return role == "worker" || role == "manager" 
 
 // MayLaunchParams are a job that somebody wants to launch.
 type MayLaunchParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	AgentID   string `json:"agent_id" is:"id"`
-	ActorParams
+	company.ActorParams
 }
 
 // MayLaunch asks the policy whether an actor may launch a job for an agent, and records the
 // answer. A refusal is fault.Denied.
-func (c *Company) MayLaunch(ctx context.Context, p MayLaunchParams) (OK, error) {
-	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
-		_, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Launch, Resource: c.teamResource("job", p.ProjectID, p.AgentID), Actor: p.actor()})
+func (c Operations) MayLaunch(ctx context.Context, p MayLaunchParams) (company.OK, error) {
+	err := governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
+		_, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Launch, Resource: c.TeamResource("job", p.ProjectID, p.AgentID), Actor: p.Actor()})
 		return err
 	})
-	return OK{err == nil}, err
+	return company.OK{OK: err == nil}, err
 }

@@ -1,10 +1,11 @@
-package company
+package decisions
 
 // context.plan_for_job: planning the context of a job.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/governance/contextplan"
 	"ac/governance/policy"
 	"ac/internal/fault"
@@ -13,7 +14,7 @@ import (
 
 // PlanContextParams are the params of context.plan_for_job.
 type PlanContextParams struct {
-	Dir
+	company.Dir
 	ProjectID      string           `json:"project_id" is:"id"`
 	ManagerActorID string           `json:"manager_actor_id"`
 	ManagerRole    string           `json:"manager_role" is:"role"`
@@ -29,12 +30,12 @@ type PlanContextParams struct {
 
 // CheckFields refuses a blank manager id.
 func (p *PlanContextParams) CheckFields() []fault.Issue {
-	return notBlank("manager_actor_id", p.ManagerActorID)
+	return company.NotBlank("manager_actor_id", p.ManagerActorID)
 }
 
 // PlanContext plans a context. It does not write.
-func (c *Company) PlanContext(_ context.Context, p PlanContextParams) (contextplan.Plan, error) {
-	return contextplan.For(c.w, contextplan.Request{
+func (c Operations) PlanContext(_ context.Context, p PlanContextParams) (contextplan.Plan, error) {
+	return contextplan.For(c.Workspace(), contextplan.Request{
 		ProjectID: p.ProjectID, Manager: policy.Actor{ID: p.ManagerActorID, Role: p.ManagerRole, Team: p.ManagerTeamID},
 		WorkerID: p.WorkerAgentID, JobKind: p.JobKind, Goal: p.Goal, Seeds: p.ContextRefs, MaxRefs: p.MaxRefs,
 	})

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // inbox.*, milestone.approve and help requests: items that wait for a decision
 // or an answer.
@@ -6,22 +6,22 @@ package company
 import (
 	"context"
 
+	"ac/company"
 	"ac/governance"
 	"ac/inbox"
 	"ac/internal/fault"
 	"ac/snapshot"
-	"ac/workspace/doc"
 )
 
 // Decider are the params that identify the decider, with notes.
 type Decider struct {
-	ActorParams
+	company.ActorParams
 	Notes string `json:"notes,omitempty" is:"optional,empty"`
 }
 
 // ResolveParams are the params of inbox.resolve.
 type ResolveParams struct {
-	Dir
+	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	ArtifactID string `json:"artifact_id" is:"id"`
 	Decision   string `json:"decision" is:"enum=approved|denied"`
@@ -32,18 +32,18 @@ type ResolveParams struct {
 }
 
 // Resolve decides on an item of the inbox.
-func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Resolution, error) {
-	if err := checkIDs(namedText{"project_id", p.ProjectID}, namedText{"artifact_id", p.ArtifactID}); err != nil {
+func (c Operations) Resolve(ctx context.Context, p ResolveParams) (governance.Resolution, error) {
+	if err := company.CheckIDs(company.NamedText{Name: "project_id", Value: p.ProjectID}, company.NamedText{Name: "artifact_id", Value: p.ArtifactID}); err != nil {
 		return governance.Resolution{}, err
 	}
-	return inbox.Resolve(ctx, c.w, governance.Ruling{
-		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
-	}, c.all.jobs())
+	return inbox.Resolve(ctx, c.Workspace(), governance.Ruling{
+		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.Actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
+	}, c.Host().Jobs())
 }
 
 // ResolveManyParams are the params of inbox.resolve_many.
 type ResolveManyParams struct {
-	Dir
+	company.Dir
 	Items []ResolveItem `json:"items" is:"minitems=1"`
 	Decider
 }
@@ -89,15 +89,15 @@ type ResolveError struct {
 
 // ResolveMany decides on items of the inbox in order, each as a unit of its own: it is not all
 // or nothing.
-func (c *Company) ResolveMany(ctx context.Context, p ResolveManyParams) (ResolveManyResult, error) {
+func (c Operations) ResolveMany(ctx context.Context, p ResolveManyParams) (ResolveManyResult, error) {
 	rulings := make([]governance.Ruling, len(p.Items))
 	for i, one := range p.Items {
 		rulings[i] = governance.Ruling{
-			Item: governance.Item{ProjectID: one.ProjectID, ArtifactID: one.ArtifactID}, Decision: one.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: one.ExpectHash,
+			Item: governance.Item{ProjectID: one.ProjectID, ArtifactID: one.ArtifactID}, Decision: one.Decision, Actor: p.Actor(), Notes: p.Notes, ExpectHash: one.ExpectHash,
 		}
 	}
 	result := ResolveManyResult{Results: make([]ResolveOutcome, len(rulings))}
-	for i, done := range inbox.ResolveMany(ctx, c.w, rulings, c.all.jobs()) {
+	for i, done := range inbox.ResolveMany(ctx, c.Workspace(), rulings, c.Host().Jobs()) {
 		outcome := ResolveOutcome{ArtifactID: rulings[i].ArtifactID, OK: done.Err == nil, ReviewID: done.Resolution.ReviewID}
 		if done.Err != nil {
 			outcome.ReviewID = ""
@@ -112,7 +112,7 @@ func (c *Company) ResolveMany(ctx context.Context, p ResolveManyParams) (Resolve
 
 // ApproveMilestoneParams are the params of milestone.approve.
 type ApproveMilestoneParams struct {
-	Dir
+	company.Dir
 	ProjectID        string `json:"project_id" is:"id"`
 	TaskID           string `json:"task_id" is:"id"`
 	MilestoneID      string `json:"milestone_id" is:"id"`
@@ -129,9 +129,9 @@ type ApproveMilestoneResult struct {
 }
 
 // ApproveMilestone approves a milestone by its report.
-func (c *Company) ApproveMilestone(ctx context.Context, p ApproveMilestoneParams) (ApproveMilestoneResult, error) {
-	done, err := governance.ApproveMilestone(ctx, c.w, governance.MilestoneRuling{
-		Ruling: governance.Ruling{Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ReportArtifactID}, Actor: p.actor(), Notes: p.Notes},
+func (c Operations) ApproveMilestone(ctx context.Context, p ApproveMilestoneParams) (ApproveMilestoneResult, error) {
+	done, err := governance.ApproveMilestone(ctx, c.Workspace(), governance.MilestoneRuling{
+		Ruling: governance.Ruling{Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ReportArtifactID}, Actor: p.Actor(), Notes: p.Notes},
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID,
 	})
 	return ApproveMilestoneResult{done.ReviewID, done.Decision, done.TaskStatus, done.MilestoneStatus}, err
@@ -145,17 +145,17 @@ type NewMilestoneReportResult struct {
 
 // NewMilestoneReportParams are the params of the command milestone:report:new.
 type NewMilestoneReportParams struct {
-	ProjectParams
+	company.ProjectParams
 	TaskID      string                `json:"task_id" is:"id"`
 	MilestoneID string                `json:"milestone_id" is:"id"`
 	Spec        governance.ReportSpec `json:"-"` // except for the ids
 }
 
 // NewMilestoneReport makes a milestone report.
-func (c *Company) NewMilestoneReport(ctx context.Context, p NewMilestoneReportParams) (NewMilestoneReportResult, error) {
+func (c Operations) NewMilestoneReport(ctx context.Context, p NewMilestoneReportParams) (NewMilestoneReportResult, error) {
 	p.Spec.TaskID, p.Spec.MilestoneID = p.TaskID, p.MilestoneID
-	id, err := governance.NewMilestoneReport(ctx, c.w, p.ProjectID, p.Spec)
-	return NewMilestoneReportResult{id, c.absoluteName(governance.ArtifactFile(p.ProjectID, id))}, err
+	id, err := governance.NewMilestoneReport(ctx, c.Workspace(), p.ProjectID, p.Spec)
+	return NewMilestoneReportResult{id, c.AbsoluteName(governance.ArtifactFile(p.ProjectID, id))}, err
 }
 
 // NewHelpRequestResult is a new help request.
@@ -166,39 +166,21 @@ type NewHelpRequestResult struct {
 
 // NewHelpRequestParams are the params of the command help:new.
 type NewHelpRequestParams struct {
-	Dir
+	company.Dir
 	Spec governance.HelpSpec `json:"-"`
 }
 
 // NewHelpRequest makes a help request.
-func (c *Company) NewHelpRequest(ctx context.Context, p NewHelpRequestParams) (NewHelpRequestResult, error) {
-	id, err := governance.NewHelpRequest(ctx, c.w, p.Spec)
-	return NewHelpRequestResult{id, c.absoluteName(governance.HelpRequestFile(id))}, err
-}
-
-// ListInboxParams are the params of inbox.list_help_requests.
-type ListInboxParams struct {
-	Dir
-	Limit int `json:"limit" is:"default=200,min=1,cut=1000"`
-}
-
-// ListHelpRequests lists the help requests, newest first.
-func (c *Folder) ListHelpRequests(ctx context.Context, p ListInboxParams) ([]doc.HelpRequest, error) {
-	w, err := c.workspace(ctx)
-	if none(err) {
-		return []doc.HelpRequest{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return governance.HelpRequests(w, p.Limit)
+func (c Operations) NewHelpRequest(ctx context.Context, p NewHelpRequestParams) (NewHelpRequestResult, error) {
+	id, err := governance.NewHelpRequest(ctx, c.Workspace(), p.Spec)
+	return NewHelpRequestResult{id, c.AbsoluteName(governance.HelpRequestFile(id))}, err
 }
 
 // ResolveUIParams are the params of ui.resolve.
 type ResolveUIParams struct {
 	ResolveParams
-	IndexStep
-	ScreenLimits
+	company.IndexStep
+	company.ScreenLimits
 }
 
 // ResolveUIResult is the result of ui.resolve.
@@ -210,17 +192,17 @@ type ResolveUIResult struct {
 // ResolveUI decides on an item of the inbox and returns the screen afterwards,
 // which always shows the decision. Once the decision is made the call succeeds:
 // if the screen cannot be taken, it contains what is known without the index.
-func (c *Company) ResolveUI(ctx context.Context, p ResolveUIParams) (result ResolveUIResult, err error) {
+func (c Operations) ResolveUI(ctx context.Context, p ResolveUIParams) (result ResolveUIResult, err error) {
 	if result.Resolved, err = c.Resolve(ctx, p.ResolveParams); err != nil {
 		return result, err
 	}
 	p.SyncIndex = true
-	request := UIParams{Dir: p.Dir, IndexStep: p.IndexStep, ScreenLimits: p.ScreenLimits, ProjectID: p.ProjectID}
+	request := company.UIParams{Dir: p.Dir, IndexStep: p.IndexStep, ScreenLimits: p.ScreenLimits, ProjectID: p.ProjectID}
 	if result.Snapshot, err = c.UI(ctx, request); err == nil {
 		return result, nil
 	}
-	result.Snapshot = snapshot.KnownUI(c.w, snapshot.UIRequest{
-		Request: c.request(p.freshness()), Project: p.ProjectID, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
+	result.Snapshot = snapshot.KnownUI(c.Workspace(), snapshot.UIRequest{
+		Request: c.SnapshotRequest(p.Freshness()), Project: p.ProjectID, Decisions: p.DecisionsLimit, SyncWorker: c.Host().WorkerStatus(),
 	})
 	return result, nil
 }

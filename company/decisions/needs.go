@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // needs.*: what waits for a person.
 
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ac/company"
 	"ac/governance"
 	"ac/governance/needs"
 	"ac/governance/policy"
@@ -19,7 +20,7 @@ import (
 
 // ListNeedsParams are the params of needs.list.
 type ListNeedsParams struct {
-	Dir
+	company.Dir
 	ProjectID string   `json:"project_id" is:"optional,id"`
 	Kinds     []string `json:"kinds" is:"optional"`
 	State     string   `json:"state" is:"default=open,enum=open|dismissed"`
@@ -29,7 +30,7 @@ type ListNeedsParams struct {
 
 // CheckFields refuses unknown kinds and cursors.
 func (p *ListNeedsParams) CheckFields() (issues []fault.Issue) {
-	issues = unknownWords("kinds", p.Kinds, needs.Kinds(), "is no kind of needs")
+	issues = company.UnknownWords("kinds", p.Kinds, needs.Kinds(), "is no kind of needs")
 	if _, ok := needAt(p.Cursor); p.Cursor != "" && !ok {
 		issues = append(issues, fault.Issue{Path: []any{"cursor"}, Code: "custom", Message: "is not the next_cursor of a list"})
 	}
@@ -47,7 +48,7 @@ type ListNeedsResult struct {
 
 // ListNeeds lists what waits for a person: by severity, then the oldest first. It needs no
 // server: the index is brought up to date first.
-func (c *Company) ListNeeds(ctx context.Context, p ListNeedsParams) (result ListNeedsResult, err error) {
+func (c Operations) ListNeeds(ctx context.Context, p ListNeedsParams) (result ListNeedsResult, err error) {
 	found, err := c.needs(ctx, p.ProjectID)
 	if err != nil {
 		return result, err
@@ -88,7 +89,7 @@ func needAt(cursor string) (n needs.Need, ok bool) {
 }
 
 // needs takes the needs of a project, of all if it is "".
-func (c *Company) needs(ctx context.Context, project string) (found snapshot.Needs, err error) {
+func (c Operations) needs(ctx context.Context, project string) (found snapshot.Needs, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		found, err = m.Needs(project)
 		return err
@@ -98,10 +99,10 @@ func (c *Company) needs(ctx context.Context, project string) (found snapshot.Nee
 
 // DismissNeedsParams are the params of needs.dismiss and needs.restore.
 type DismissNeedsParams struct {
-	Dir
+	company.Dir
 	NeedIDs []string `json:"need_ids" is:"minitems=1"`
 	Note    string   `json:"note,omitempty" is:"optional,empty,maxbytes=2000"`
-	FilesActor
+	company.FilesActor
 }
 
 // CheckFields refuses what cannot be the id of a need.
@@ -135,7 +136,7 @@ type NeedError struct {
 
 // DismissNeeds sets needs about runs aside, for all who look on this machine. A need that
 // is dismissed already stays so.
-func (c *Company) DismissNeeds(ctx context.Context, p DismissNeedsParams) (DismissNeedsResult, error) {
+func (c Operations) DismissNeeds(ctx context.Context, p DismissNeedsParams) (DismissNeedsResult, error) {
 	return c.changeDismissals(ctx, p, func(found *snapshot.Needs, id string) (needs.Dismissal, bool) {
 		for _, n := range slices.Concat(found.Open, found.Dismissed) {
 			if n.NeedID == id {
@@ -147,17 +148,17 @@ func (c *Company) DismissNeeds(ctx context.Context, p DismissNeedsParams) (Dismi
 }
 
 // RestoreNeeds brings dismissed needs back.
-func (c *Company) RestoreNeeds(ctx context.Context, p DismissNeedsParams) (DismissNeedsResult, error) {
+func (c Operations) RestoreNeeds(ctx context.Context, p DismissNeedsParams) (DismissNeedsResult, error) {
 	return c.changeDismissals(ctx, p, func(found *snapshot.Needs, id string) (needs.Dismissal, bool) {
 		_, known := found.Of[id]
 		return needs.Dismissal{NeedID: id, ActorID: p.ActorID, Note: p.Note, Restored: true}, known
 	})
 }
 
-func (c *Company) changeDismissals(ctx context.Context, p DismissNeedsParams, line func(found *snapshot.Needs, id string) (needs.Dismissal, bool)) (DismissNeedsResult, error) {
+func (c Operations) changeDismissals(ctx context.Context, p DismissNeedsParams, line func(found *snapshot.Needs, id string) (needs.Dismissal, bool)) (DismissNeedsResult, error) {
 	result := DismissNeedsResult{Done: []string{}, Errors: []NeedError{}}
-	if _, err := governance.Enforce(ctx, c.w, "", policy.Question{
-		Action: policy.Approve, Actor: p.actor(), Resource: policy.Resource{ID: "needs", Kind: "needs", Visibility: "managers"},
+	if _, err := governance.Enforce(ctx, c.Workspace(), "", policy.Question{
+		Action: policy.Approve, Actor: p.Actor(), Resource: policy.Resource{ID: "needs", Kind: "needs", Visibility: "managers"},
 	}); err != nil {
 		return result, err
 	}
@@ -181,7 +182,7 @@ func (c *Company) changeDismissals(ctx context.Context, p DismissNeedsParams, li
 	if len(lines) == 0 {
 		return result, nil
 	}
-	return result, needs.Record(ctx, c.w, lines)
+	return result, needs.Record(ctx, c.Workspace(), lines)
 }
 
 // Settled is the data of fault.Settled: how a need ended, where that is known by whom and

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // Artifacts: reading them under the policy, and, for commands only, making and
 // checking their files.
@@ -6,6 +6,7 @@ package company
 import (
 	"context"
 
+	"ac/company"
 	"ac/governance"
 	"ac/internal/shape"
 	"ac/workspace/doc"
@@ -13,8 +14,8 @@ import (
 
 // ReadArtifactParams are the params of artifact.read.
 type ReadArtifactParams struct {
-	Dir
-	ActorParams
+	company.Dir
+	company.ActorParams
 	ProjectID  string `json:"project_id" is:"id"`
 	ArtifactID string `json:"artifact_id" is:"id"`
 	RunID      string `json:"run_id,omitempty" is:"optional,id"`
@@ -31,44 +32,34 @@ type ReadArtifactResult struct {
 
 // ReadArtifact reads an artifact if the actor may see it. The policy's decision
 // is logged.
-func (c *Company) ReadArtifact(ctx context.Context, p ReadArtifactParams) (ReadArtifactResult, error) {
-	record, err := governance.ReadAs(ctx, c.w, p.ProjectID, p.ArtifactID, p.RunID, p.actor())
+func (c Operations) ReadArtifact(ctx context.Context, p ReadArtifactParams) (ReadArtifactResult, error) {
+	record, err := governance.ReadAs(ctx, c.Workspace(), p.ProjectID, p.ArtifactID, p.RunID, p.Actor())
 	if err != nil {
 		return ReadArtifactResult{}, err
 	}
 	return ReadArtifactResult{record.String("id"), record.Name, record.Fields, string(record.Text)}, nil
 }
 
-// NewArtifact writes the template of an artifact to any file. It replaces an
-// existing one only with force.
-func (cs *Host) NewArtifact(file string, spec governance.ArtifactSpec, force bool) error {
-	text, err := governance.Template(spec.Head(cs.env))
-	if err != nil {
-		return err
-	}
-	return governance.WriteFile(cs.env, file, text, force)
-}
-
 // ArtifactNames lists the readable artifacts of a project by id. It does not
 // write.
-func (c *Company) ArtifactNames(_ context.Context, p ProjectParams) ([]doc.Artifact, error) {
-	return governance.Artifacts(c.w, p.ProjectID)
+func (c Operations) ArtifactNames(_ context.Context, p company.ProjectParams) ([]doc.Artifact, error) {
+	return governance.Artifacts(c.Workspace(), p.ProjectID)
 }
 
 // EvidenceParams are the params of artifact.evidence.
 type EvidenceParams struct {
-	Dir
+	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	ArtifactID string `json:"artifact_id" is:"id"`
 	Mask       bool   `json:"mask" is:"default=true"`
-	FilesActor
+	company.FilesActor
 }
 
 // Evidence reads what a milestone report offers as proof, if the actor may read the report.
 // The policy's decision is logged.
-func (c *Company) Evidence(ctx context.Context, p EvidenceParams) (governance.MilestoneEvidence, error) {
-	if _, err := governance.ReadAs(ctx, c.w, p.ProjectID, p.ArtifactID, "", p.actor()); err != nil {
+func (c Operations) Evidence(ctx context.Context, p EvidenceParams) (governance.MilestoneEvidence, error) {
+	if _, err := governance.ReadAs(ctx, c.Workspace(), p.ProjectID, p.ArtifactID, "", p.Actor()); err != nil {
 		return governance.MilestoneEvidence{}, err
 	}
-	return governance.ReportEvidence(c.w, governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, p.Mask)
+	return governance.ReportEvidence(c.Workspace(), governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, p.Mask)
 }

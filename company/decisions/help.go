@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // help.*: reading and answering help requests.
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"ac/company"
 	"ac/conversation"
 	"ac/governance"
 	"ac/internal/fault"
@@ -15,9 +16,9 @@ import (
 
 // HelpParams are the params of help.get.
 type HelpParams struct {
-	Dir
+	company.Dir
 	HelpRequestID string `json:"help_request_id" is:"id"`
-	FilesActor
+	company.FilesActor
 }
 
 // HelpResult is the result of help.get. Question and Response are Markdown.
@@ -34,8 +35,8 @@ func helpResult(h governance.HelpText) *HelpResult {
 }
 
 // Help reads a help request, if the actor may see it.
-func (c *Company) Help(ctx context.Context, p HelpParams) (HelpResult, error) {
-	h, err := governance.HelpAs(ctx, c.w, p.HelpRequestID, p.actor())
+func (c Operations) Help(ctx context.Context, p HelpParams) (HelpResult, error) {
+	h, err := governance.HelpAs(ctx, c.Workspace(), p.HelpRequestID, p.Actor())
 	return *helpResult(h), err
 }
 
@@ -64,9 +65,9 @@ type AnswerHelpResult struct {
 
 // AnswerHelp answers a help request, and tells the agent that asked in a direct message
 // unless none is wanted. The answer stands though the message cannot be sent.
-func (c *Company) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result AnswerHelpResult, err error) {
-	h, err := governance.AnswerHelp(ctx, c.w, governance.HelpAnswer{
-		ID: p.HelpRequestID, Body: p.Body, ExpectHash: p.ExpectHash, Actor: p.actor(),
+func (c Operations) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result AnswerHelpResult, err error) {
+	h, err := governance.AnswerHelp(ctx, c.Workspace(), governance.HelpAnswer{
+		ID: p.HelpRequestID, Body: p.Body, ExpectHash: p.ExpectHash, Actor: p.Actor(),
 	})
 	if err != nil {
 		return result, err
@@ -76,15 +77,15 @@ func (c *Company) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result An
 	if p.Tell == "none" || asker == p.ActorID || !workspace.SafeID(asker) {
 		return result, nil
 	}
-	if _, err := c.w.Agent(asker); err != nil {
+	if _, err := c.Workspace().Agent(asker); err != nil {
 		return result, nil //nolint:nilerr // the requester is no agent
 	}
 	space := conversation.Space{Project: h.Head.ProjectID}
-	dm, err := conversation.CreateDM(ctx, c.w, space, p.ActorID, asker, "private_agent")
+	dm, err := conversation.CreateDM(ctx, c.Workspace(), space, p.ActorID, asker, "private_agent")
 	if err != nil {
 		return result, nil //nolint:nilerr // the answer stands in the request
 	}
-	_, message, err := conversation.Send(ctx, c.w, space, dm.ID, conversation.Draft{
+	_, message, err := conversation.Send(ctx, c.Workspace(), space, dm.ID, conversation.Draft{
 		AuthorID: p.ActorID, AuthorRole: p.ActorRole, Kind: "text", Body: "About your question \"" + h.Head.Title + "\":\n\n" + p.Body,
 	})
 	if err == nil {

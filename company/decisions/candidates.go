@@ -1,18 +1,19 @@
-package company
+package decisions
 
 // memory.extract_candidates: suggesting memory from the results of a job.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/heartbeat/job"
 	"ac/internal/fault"
 )
 
 // CandidatesParams are the params of memory.extract_candidates.
 type CandidatesParams struct {
-	Dir
-	ActorParams
+	company.Dir
+	company.ActorParams
 	ProjectID string `json:"project_id" is:"id"`
 	JobID     string `json:"job_id,omitempty" is:"optional,id"`
 	RunID     string `json:"run_id,omitempty" is:"optional,id"`
@@ -28,6 +29,6 @@ func (p *CandidatesParams) CheckFields() []fault.Issue {
 }
 
 // ExtractCandidates suggests memory from the results of a job.
-func (c *Company) ExtractCandidates(ctx context.Context, p CandidatesParams) (job.CandidateReport, error) {
-	return job.Candidates(ctx, c.w, job.CandidateRequest{ProjectID: p.ProjectID, JobID: p.JobID, RunID: p.RunID, Actor: p.actor(), Limit: p.Limit})
+func (c Operations) ExtractCandidates(ctx context.Context, p CandidatesParams) (job.CandidateReport, error) {
+	return job.Candidates(ctx, c.Workspace(), job.CandidateRequest{ProjectID: p.ProjectID, JobID: p.JobID, RunID: p.RunID, Actor: p.Actor(), Limit: p.Limit})
 }

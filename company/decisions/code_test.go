@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // Requests about code: which are equal, and what the agent gets to see.
 

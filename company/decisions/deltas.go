@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // Proposing and listing memory deltas. A proposal with any field of the second
 // form makes a delta of version 2, others one of version 1.
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/governance"
 	"ac/internal/fault"
 	"ac/internal/shape"
@@ -16,7 +17,7 @@ import (
 
 // ProposeDeltaParams are the params of memory.propose_delta, in both forms.
 type ProposeDeltaParams struct {
-	Dir
+	company.Dir
 	ProjectID     string   `json:"project_id" is:"id"`
 	Title         string   `json:"title"`
 	UnderHeading  string   `json:"under_heading"`
@@ -91,8 +92,8 @@ func (p *ProposeDeltaParams) CheckFields() (issues []fault.Issue) {
 }
 
 // ProposeDelta proposes lines for a memory.
-func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.DeltaProposal, error) {
-	w := c.w
+func (c Operations) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.DeltaProposal, error) {
+	w := c.Workspace()
 	spec := governance.DeltaSpec{
 		ProjectID: p.ProjectID, Title: p.Title, TargetFile: p.TargetFile, Under: p.UnderHeading, Lines: p.InsertLines,
 		Visibility: p.Visibility, ProducedBy: p.ProducedBy, RunID: p.RunID, ContextPackID: p.ContextPackID, Evidence: p.Evidence,
@@ -107,15 +108,17 @@ func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (gover
 
 // ListDeltasParams are the params of memory.list_deltas.
 type ListDeltasParams struct {
-	Dir
-	ActorParams
+	company.Dir
+	company.ActorParams
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Status    string `json:"status,omitempty" is:"default=all,enum=pending|approved|denied|all"`
 	Limit     int    `json:"limit,omitempty" is:"default=200,min=1,cut=5000"`
 }
 
 // CheckFields refuses a blank actor id.
-func (p *ListDeltasParams) CheckFields() []fault.Issue { return notBlank("actor_id", p.ActorID) }
+func (p *ListDeltasParams) CheckFields() []fault.Issue {
+	return company.NotBlank("actor_id", p.ActorID)
+}
 
 // DeltaList is the result of memory.list_deltas.
 type DeltaList struct {
@@ -128,15 +131,15 @@ type DeltaList struct {
 }
 
 // ListDeltas lists the memory deltas that an actor may read, newest first.
-func (c *Company) ListDeltas(_ context.Context, p ListDeltasParams) (DeltaList, error) {
-	list := DeltaList{WorkspaceDir: c.given, ProjectID: p.ProjectID, Status: p.Status, Items: []governance.DeltaRow{}}
-	w := c.w
+func (c Operations) ListDeltas(_ context.Context, p ListDeltasParams) (DeltaList, error) {
+	list := DeltaList{WorkspaceDir: c.Given(), ProjectID: p.ProjectID, Status: p.Status, Items: []governance.DeltaRow{}}
+	w := c.Workspace()
 	rows, err := governance.Deltas(w, p.ProjectID)
 	if err != nil {
 		return list, err
 	}
 	rows = slices.DeleteFunc(rows, func(r governance.DeltaRow) bool { return p.Status != "all" && r.Status != p.Status })
-	readable := governance.ReadableDeltas(w, rows, p.actor())
+	readable := governance.ReadableDeltas(w, rows, p.Actor())
 	list.Filtered = len(rows) - len(readable)
 	list.Items = append(list.Items, readable[:min(p.Limit, len(readable))]...)
 	list.Count = len(list.Items)

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // artifact.list, preview, apply, revert and checkpoints: files that runs, jobs and
 // callers propose.
@@ -8,17 +8,15 @@ import (
 	"fmt"
 	"strings"
 
+	"ac/company"
 	"ac/governance/files"
 	"ac/internal/fault"
 	"ac/workspace/checkpoint"
 )
 
-// proposals is what the company does with proposed files.
-func (c *Company) proposals() (*files.Service, error) { return files.NewService(c.w, c.all.files) }
-
 // ListFilesParams are those of artifact.list.
 type ListFilesParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id,omitempty" is:"optional,id"`
 	JobID     string `json:"job_id,omitempty" is:"optional,id"`
@@ -52,8 +50,8 @@ func oneOf(params ...given) (issues []fault.Issue) {
 }
 
 // ListFiles lists the files that a run or a job proposes.
-func (c *Company) ListFiles(ctx context.Context, p ListFilesParams) (files.Listing, error) {
-	s, err := c.proposals()
+func (c Operations) ListFiles(ctx context.Context, p ListFilesParams) (files.Listing, error) {
+	s, err := c.Proposals()
 	if err != nil {
 		return files.Listing{}, err
 	}
@@ -70,8 +68,8 @@ type FileContents struct {
 
 // FileContents lists the files that a run or a job proposes, with what they would have in
 // them, for programs of this binary.
-func (c *Company) FileContents(ctx context.Context, p ListFilesParams) (FileContents, error) {
-	s, err := c.proposals()
+func (c Operations) FileContents(ctx context.Context, p ListFilesParams) (FileContents, error) {
+	s, err := c.Proposals()
 	if err != nil {
 		return FileContents{}, err
 	}
@@ -152,7 +150,7 @@ func (f *WantedFiles) wanted() files.Wanted {
 
 // PreviewFilesParams are those of artifact.preview.
 type PreviewFilesParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	WantedFiles
 }
@@ -166,8 +164,8 @@ func (p *PreviewFilesParams) Check() []fault.Issue {
 }
 
 // PreviewFiles shows what applying files would change.
-func (c *Company) PreviewFiles(ctx context.Context, p PreviewFilesParams) (files.Previewed, error) {
-	s, err := c.proposals()
+func (c Operations) PreviewFiles(ctx context.Context, p PreviewFilesParams) (files.Previewed, error) {
+	s, err := c.Proposals()
 	if err != nil {
 		return files.Previewed{}, err
 	}
@@ -176,7 +174,7 @@ func (c *Company) PreviewFiles(ctx context.Context, p PreviewFilesParams) (files
 
 // ApplyFilesParams are those of artifact.apply.
 type ApplyFilesParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	PreviewID string `json:"preview_id,omitempty" is:"optional"`
 	WantedFiles
@@ -184,7 +182,7 @@ type ApplyFilesParams struct {
 	Expect    map[string]*string `json:"expect,omitempty" is:"optional,empty"`
 	OnProblem string             `json:"on_problem" is:"default=refuse,enum=refuse|skip"`
 	DryRun    bool               `json:"dry_run" is:"default=false"`
-	FilesActor
+	company.FilesActor
 	ClientRef string `json:"client_ref,omitempty" is:"optional,maxbytes=200"`
 }
 
@@ -205,13 +203,13 @@ func (p *ApplyFilesParams) Check() []fault.Issue {
 }
 
 // ApplyFiles applies proposed files, all or nothing.
-func (c *Company) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.Result, error) {
-	s, err := c.proposals()
+func (c Operations) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.Result, error) {
+	s, err := c.Proposals()
 	if err != nil {
 		return files.Result{}, err
 	}
 	order := files.Order{
-		ProjectID: p.ProjectID, Wanted: p.wanted(), Skip: p.OnProblem == "skip", DryRun: p.DryRun, Actor: p.actor(), ClientRef: p.ClientRef,
+		ProjectID: p.ProjectID, Wanted: p.wanted(), Skip: p.OnProblem == "skip", DryRun: p.DryRun, Actor: p.Actor(), ClientRef: p.ClientRef,
 		Expect: map[string]string{},
 	}
 	order.Wanted.PreviewID = p.PreviewID
@@ -221,37 +219,37 @@ func (c *Company) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.Res
 			order.Expect[name] = *hash
 		}
 	}
-	defer c.all.changes.forget()
+	defer c.Host().ForgetChanges()
 	return s.Apply(ctx, order)
 }
 
 // RevertFilesParams are those of artifact.revert.
 type RevertFilesParams struct {
-	Dir
+	company.Dir
 	ProjectID    string `json:"project_id" is:"id"`
 	CheckpointID string `json:"checkpoint_id" is:"id"`
 	OnProblem    string `json:"on_problem" is:"default=refuse,enum=refuse|skip"`
-	FilesActor
+	company.FilesActor
 }
 
 // RevertFiles takes an application of files back.
-func (c *Company) RevertFiles(ctx context.Context, p RevertFilesParams) (files.UndoResult, error) {
-	s, err := c.proposals()
+func (c Operations) RevertFiles(ctx context.Context, p RevertFilesParams) (files.UndoResult, error) {
+	s, err := c.Proposals()
 	if err != nil {
 		return files.UndoResult{}, err
 	}
-	defer c.all.changes.forget()
-	return s.Revert(ctx, files.Undo{ProjectID: p.ProjectID, CheckpointID: p.CheckpointID, Skip: p.OnProblem == "skip", Actor: p.actor()})
+	defer c.Host().ForgetChanges()
+	return s.Revert(ctx, files.Undo{ProjectID: p.ProjectID, CheckpointID: p.CheckpointID, Skip: p.OnProblem == "skip", Actor: p.Actor()})
 }
 
 // CheckpointsParams are those of artifact.checkpoints.
 type CheckpointsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	Limit     int    `json:"limit" is:"default=50,min=1,cut=500"`
 }
 
 // Checkpoints lists what was applied in a project, the newest first.
-func (c *Company) Checkpoints(_ context.Context, p CheckpointsParams) ([]files.CheckpointRow, error) {
-	return files.Checkpoints(c.w, p.ProjectID, p.Limit, nil)
+func (c Operations) Checkpoints(_ context.Context, p CheckpointsParams) ([]files.CheckpointRow, error) {
+	return files.Checkpoints(c.Workspace(), p.ProjectID, p.Limit, nil)
 }

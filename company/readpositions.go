@@ -1,0 +1,59 @@
+package company
+
+// What agents and people have read of conversations.
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// newestMessages is how many messages of a conversation are looked at.
+const newestMessages = 200
+
+// positions is .local/mcp/<agent_id>.json: the last message that an agent has read of
+// each conversation.
+type positions struct {
+	Version int               `json:"version"`
+	Read    map[string]string `json:"read"`
+}
+
+// readPositions reads what an agent has read. A file that does not fit says nothing:
+// messages are shown again rather than not at all.
+func (c *Company) readPositions(agent string) (map[string]string, error) {
+	text, err := c.w.Read(workspace.ReadPositionsFile(agent))
+	if fault.Is(err, fault.NotFound) {
+		return map[string]string{}, nil
+	}
+	var p positions
+	if err == nil && (json.Unmarshal(text, &p) != nil || p.Read == nil) {
+		p.Read = map[string]string{}
+	}
+	return p.Read, err
+}
+
+// markRead keeps that an agent has read messages, which are in order.
+func (c *Company) markRead(ctx context.Context, agent string, list []doc.Message) error {
+	return c.w.Update(ctx, func(u *workspace.Unit) error {
+		read, err := c.readPositions(agent)
+		if err != nil {
+			return err
+		}
+		now := maps.Clone(read)
+		for _, m := range list {
+			now[m.ConversationID] = m.ID
+		}
+		if maps.Equal(read, now) {
+			return nil
+		}
+		text, err := json.Marshal(positions{1, now})
+		if err != nil {
+			return err
+		}
+		return u.Write(workspace.ReadPositionsFile(agent), append(text, '\n'), 0o600)
+	})
+}
