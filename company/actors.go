@@ -62,7 +62,8 @@ type AgentBrief struct {
 	TeamID string `json:"team_id,omitempty"`
 }
 
-func briefOf(a doc.Agent) AgentBrief { return AgentBrief{a.ID, a.Name, a.Role, a.TeamID} }
+// BriefOf is an agent as its colleagues know it.
+func BriefOf(a doc.Agent) AgentBrief { return AgentBrief{a.ID, a.Name, a.Role, a.TeamID} }
 
 // Acting is the agent as its record has it. One without a record has the fewest
 // rights.
@@ -71,7 +72,7 @@ func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
 	if fault.Is(err, fault.NotFound) {
 		agent, err = doc.Agent{ID: p.AgentID, Name: p.AgentID, Role: "worker"}, nil
 	}
-	return briefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
+	return BriefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
 }
 
 // MayRead asks the policy whether an agent may read something.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/workspace"
 )
 
@@ -34,11 +35,12 @@ func TestBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := c.Budgets(t.Context(), company.BudgetsParams{ProjectID: b.project})
+	of := workforce.Operations{In: company.In{Company: c}}
+	list, err := of.Budgets(t.Context(), workforce.BudgetsParams{ProjectID: b.project})
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	for i, want := range []company.BudgetUse{{Used: 0.5}, {Used: 300}, {Used: 0}} {
+	for i, want := range []workforce.BudgetUse{{Used: 0.5}, {Used: 300}, {Used: 0}} {
 		if list[i].Used != want.Used {
 			t.Errorf("%+v", list[i])
 		}
@@ -46,7 +48,7 @@ func TestBudgets(t *testing.T) {
 	if list[0].Metric != "cost_usd" || list[1].Limit != 1000 || list[2].Scope != "task" || list[2].Limit != 50 {
 		t.Errorf("%+v", list)
 	}
-	if all, err := c.Budgets(t.Context(), company.BudgetsParams{}); err != nil || len(all) != 2 {
+	if all, err := of.Budgets(t.Context(), workforce.BudgetsParams{}); err != nil || len(all) != 2 {
 		t.Errorf("of all projects: %+v, %v", all, err)
 	}
 }

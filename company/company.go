@@ -208,8 +208,8 @@ type Company struct {
 	w *workspace.Workspace
 }
 
-// folder is the Folder of the place.
-func (p location) folder() *Folder { return &Folder{p} }
+// Folder is the Folder of the place.
+func (p location) Folder() *Folder { return &Folder{p} }
 
 // In returns the Folder of a path. It opens nothing.
 func (cs *Host) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }

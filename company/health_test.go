@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/equipment"
 	"ac/internal/lock"
 	"ac/workspace"
 )
@@ -37,7 +38,7 @@ func TestHealth(t *testing.T) {
 	if other := company.New(company.Options{Env: workspace.SystemEnv()}); other.ServerID() == all.ServerID() || other.Close() != nil {
 		t.Error("two processes have one id")
 	}
-	if _, err := company.Do(t.Context(), all, (*company.Company).ListMCPServers, company.Dir{WorkspaceDir: dir}); err != nil {
+	if _, err := company.Do(t.Context(), all, equipment.Operations.ListMCPServers, company.Dir{WorkspaceDir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := workspace.Open(workspace.SystemEnv(), dir)

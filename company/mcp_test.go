@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/equipment"
 	"ac/events"
 	"ac/internal/fault"
 	"ac/runs/mcpserver"
@@ -30,11 +31,11 @@ func TestEquipmentIsAudited(t *testing.T) {
 		}
 		return string(got)
 	}
-	p := company.PutMCPServerParams{Change: mcpserver.Change{
+	p := equipment.PutMCPServerParams{Change: mcpserver.Change{
 		ID: "files", Transport: new("stdio"), Command: new("run"), Env: &map[string]string{"KEY": "never-shown-1"},
 	}}
 	p.WorkspaceDir, p.ActorID, p.ActorRole = dir, "ada", "human"
-	if _, err := company.Do(t.Context(), all, (*company.Company).PutMCPServer, p); err != nil {
+	if _, err := company.Do(t.Context(), all, equipment.Operations.PutMCPServer, p); err != nil {
 		t.Fatal(err)
 	}
 	before, secrets := text(workspace.MachineFile), text(workspace.SecretsFile)
@@ -45,7 +46,7 @@ func TestEquipmentIsAudited(t *testing.T) {
 		t.Errorf("%v %v", st.Mode(), err)
 	}
 	p.ActorID, p.ActorRole, p.Command = "wim", "worker", new("other")
-	if _, err := company.Do(t.Context(), all, (*company.Company).PutMCPServer, p); !fault.Is(err, fault.Denied) {
+	if _, err := company.Do(t.Context(), all, equipment.Operations.PutMCPServer, p); !fault.Is(err, fault.Denied) {
 		t.Error(err)
 	}
 	if after := text(workspace.MachineFile); after != before {

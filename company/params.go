@@ -38,8 +38,8 @@ func orDefault(text, standard string) string {
 	return text
 }
 
-// orNil is nil for an empty text.
-func orNil(text string) *string {
+// OrNil is nil for an empty text.
+func OrNil(text string) *string {
 	if text == "" {
 		return nil
 	}

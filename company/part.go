@@ -12,6 +12,7 @@ import (
 	"ac/index"
 	"ac/runs"
 	"ac/runs/session"
+	"ac/terminal"
 	"ac/workspace"
 )
 
@@ -75,8 +76,11 @@ func (cs *Host) ForgetTranscripts() { cs.logs.Forget() }
 // Version is the version of this program.
 func (cs *Host) Version() string { return cs.version }
 
-// Stays reports whether the process is long-lived.
-func (cs *Host) Stays() bool { return cs.hub != nil }
+// Hub serves the subscriptions of a long-lived process; nil in others.
+func (cs *Host) Hub() *feed.Hub { return cs.hub }
+
+// Terminals has the consoles of the process; nil in one without.
+func (cs *Host) Terminals() *terminal.Hub { return cs.terminals }
 
 // Background runs work that nobody waits for but Close, which cancels its context.
 func (cs *Host) Background(work func(ctx context.Context)) {

@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// newestMessages is how many messages of a conversation are looked at.
-const newestMessages = 200
+// NewestMessages is how many messages of a conversation are looked at.
+const NewestMessages = 200
 
 // positions is .local/mcp/<agent_id>.json: the last message that an agent has read of
 // each conversation.
@@ -22,9 +22,9 @@ type positions struct {
 	Read    map[string]string `json:"read"`
 }
 
-// readPositions reads what an agent has read. A file that does not fit says nothing:
+// ReadPositions reads what an agent has read. A file that does not fit says nothing:
 // messages are shown again rather than not at all.
-func (c *Company) readPositions(agent string) (map[string]string, error) {
+func (c *Company) ReadPositions(agent string) (map[string]string, error) {
 	text, err := c.w.Read(workspace.ReadPositionsFile(agent))
 	if fault.Is(err, fault.NotFound) {
 		return map[string]string{}, nil
@@ -36,10 +36,10 @@ func (c *Company) readPositions(agent string) (map[string]string, error) {
 	return p.Read, err
 }
 
-// markRead keeps that an agent has read messages, which are in order.
-func (c *Company) markRead(ctx context.Context, agent string, list []doc.Message) error {
+// KeepRead keeps that an agent has read messages, which are in order.
+func (c *Company) KeepRead(ctx context.Context, agent string, list []doc.Message) error {
 	return c.w.Update(ctx, func(u *workspace.Unit) error {
-		read, err := c.readPositions(agent)
+		read, err := c.ReadPositions(agent)
 		if err != nil {
 			return err
 		}

@@ -51,8 +51,8 @@ func newKeptRoom(c *Company, limit int) *keptRoom {
 	}
 }
 
-// person is who looks at the room: the person of this machine.
-const person = "human"
+// Person is who looks at the room: the person of this machine.
+const Person = "human"
 
 // epochBytes is how many random bytes the epoch of a room has.
 const epochBytes = 4
@@ -108,11 +108,11 @@ func (k *keptRoom) look(ctx context.Context, asked roomNews) (changes []room.Cha
 		if rows, changes, err = k.runs(ctx, m, news); err != nil || !others {
 			return err
 		}
-		read, err := k.c.readPositions(person)
+		read, err := k.c.ReadPositions(Person)
 		if err != nil {
 			return err
 		}
-		tables, err = m.RoomTables(snapshot.RoomReader{ID: person, Read: read}, k.c.all.version)
+		tables, err = m.RoomTables(snapshot.RoomReader{ID: Person, Read: read}, k.c.all.version)
 		return err
 	})
 	if err != nil {

@@ -127,9 +127,9 @@ func (c *Company) lastMessage(run doc.Run) string {
 // RoomRunRow is a run of the room as a row of the lists for people, as far as the room knows it.
 func RoomRunRow(id string, r room.Run) RunRow {
 	row := RunRow{
-		RunID: id, ProjectID: r.Project, Status: r.Status, ExitCode: r.Exit, Error: orNil(r.Error), AgentID: r.Agent, Provider: r.Provider,
-		What: orNil(r.Title), CreatedAt: orNil(r.At), StartedAt: orNil(r.Started), EndedAt: orNil(r.Ended),
-		Tokens: r.Tokens, TokensEstimated: r.Tk == "estimated", CostUSD: r.Cost, TaskID: orNil(r.Task), Waiting: r.Open,
+		RunID: id, ProjectID: r.Project, Status: r.Status, ExitCode: r.Exit, Error: OrNil(r.Error), AgentID: r.Agent, Provider: r.Provider,
+		What: OrNil(r.Title), CreatedAt: OrNil(r.At), StartedAt: OrNil(r.Started), EndedAt: OrNil(r.Ended),
+		Tokens: r.Tokens, TokensEstimated: r.Tk == "estimated", CostUSD: r.Cost, TaskID: OrNil(r.Task), Waiting: r.Open,
 	}
 	switch {
 	case r.Status == doc.StatusRunning && r.Started == "":

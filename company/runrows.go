@@ -210,11 +210,11 @@ func rankOf(r *RunRow) int {
 func (c *Company) runRow(m *snapshot.MonitorRow, waiting int) RunRow {
 	row := RunRow{
 		RunID: m.RunID, ProjectID: m.ProjectID, State: stateOf(m, waiting), Status: m.RunStatus, AgentID: m.AgentID, Provider: m.Provider,
-		CreatedAt: orNil(m.CreatedAt), Waiting: waiting,
+		CreatedAt: OrNil(m.CreatedAt), Waiting: waiting,
 	}
 	if s := m.RowSession; s != nil {
 		row.SessionRef = s.SessionRef
-		row.ExitCode, row.Signal, row.Error = s.ExitCode, s.Signal, orNil(s.Error)
+		row.ExitCode, row.Signal, row.Error = s.ExitCode, s.Signal, OrNil(s.Error)
 		end := c.w.Env.Clock.Now()
 		row.StartedAt = new(clock.Stamp(time.UnixMilli(s.StartedAtMS)))
 		if s.EndedAtMS != nil {
@@ -240,13 +240,13 @@ func (c *Company) asFlow(row *RunRow) {
 		return // it stays what its run says
 	}
 	if templates, err := workflow.Templates(record); err == nil {
-		row.What = orNil(templates[record.Round().Template].Name)
+		row.What = OrNil(templates[record.Round().Template].Name)
 	}
 	row.Flow, row.StartedAt = true, row.CreatedAt
 	end := c.w.Env.Clock.Now()
 	switch {
 	case record.Over():
-		row.EndedAt = orNil(record.EndedAt)
+		row.EndedAt = OrNil(record.EndedAt)
 		if at, ok := clock.Parse(record.EndedAt); ok {
 			end = at
 		}
@@ -323,7 +323,7 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 		return
 	}
 	if row.EndedAt == nil && doc.Terminal(run.Status) {
-		row.EndedAt = orNil(run.EndedAt)
+		row.EndedAt = OrNil(run.EndedAt)
 	}
 	if run.Landed != nil {
 		row.Landed = &run.Landed.Commit
@@ -337,8 +337,8 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	if run.Spec == nil {
 		return
 	}
-	row.TaskID, row.Worktree = orNil(run.Spec.TaskID), orNil(run.Spec.WorktreeRel)
-	row.What = orNil(c.What(run))
+	row.TaskID, row.Worktree = OrNil(run.Spec.TaskID), OrNil(run.Spec.WorktreeRel)
+	row.What = OrNil(c.What(run))
 }
 
 // maxWhat bounds what is read of a prompt, in bytes.

@@ -278,7 +278,7 @@ func (r *SetupResult) employ(ctx context.Context, w *workspace.Workspace, a prov
 	if err != nil {
 		return err
 	}
-	row := SetupAgent{Name: a.Name, Provider: a.Provider, State: a.State, Program: orNil(a.Path), Version: orNil(a.Version), Hint: a.Hint}
+	row := SetupAgent{Name: a.Name, Provider: a.Provider, State: a.State, Program: OrNil(a.Path), Version: OrNil(a.Version), Hint: a.Hint}
 	for _, known := range agents {
 		if known.Role == "worker" && !strings.HasPrefix(known.ID, workspace.SecretaryPrefix) && known.Provider == a.Provider && row.AgentID == "" {
 			row.AgentID, row.Name = known.ID, known.Name

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/equipment"
 	"ac/internal/fault"
 	"ac/workspace"
 )
@@ -21,12 +22,12 @@ func TestTerminalsAreOff(t *testing.T) {
 	}
 	off := company.New(company.Options{Env: workspace.SystemEnv()})
 	defer off.Close()
-	p := company.CreateTerminalParams{Shell: "sh", Cols: 80, Rows: 24}
+	p := equipment.CreateTerminalParams{Shell: "sh", Cols: 80, Rows: 24}
 	p.WorkspaceDir, p.ActorID, p.ActorRole = dir, "human", "human"
-	if _, err := company.Do(t.Context(), off, (*company.Company).CreateTerminal, p); !fault.Is(err, fault.TerminalDisabled) {
+	if _, err := company.Do(t.Context(), off, equipment.Operations.CreateTerminal, p); !fault.Is(err, fault.TerminalDisabled) {
 		t.Error(err)
 	}
-	if list, err := company.Do(t.Context(), off, (*company.Company).ListTerminals, p.Dir); err != nil || list.Available {
+	if list, err := company.Do(t.Context(), off, equipment.Operations.ListTerminals, p.Dir); err != nil || list.Available {
 		t.Errorf("%+v %v", list, err)
 	}
 	on := company.New(company.Options{Env: workspace.SystemEnv(), Executable: "/nonexistent", Terminals: true})
@@ -35,21 +36,21 @@ func TestTerminalsAreOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		change func(*company.CreateTerminalParams)
+		change func(*equipment.CreateTerminalParams)
 		want   fault.Reason
 	}{
-		"a worker":         {func(p *company.CreateTerminalParams) { p.ActorRole = "worker" }, fault.ActorNotAllowed},
-		"a path":           {func(p *company.CreateTerminalParams) { p.Shell = "/bin/sh" }, fault.ShellNotAllowed},
-		"a link that left": {func(p *company.CreateTerminalParams) { p.CWD = "away" }, fault.PathOutsideRoot},
-		"a file":           {func(p *company.CreateTerminalParams) { p.CWD = workspace.CompanyFile }, fault.NotADirectory},
+		"a worker":         {func(p *equipment.CreateTerminalParams) { p.ActorRole = "worker" }, fault.ActorNotAllowed},
+		"a path":           {func(p *equipment.CreateTerminalParams) { p.Shell = "/bin/sh" }, fault.ShellNotAllowed},
+		"a link that left": {func(p *equipment.CreateTerminalParams) { p.CWD = "away" }, fault.PathOutsideRoot},
+		"a file":           {func(p *equipment.CreateTerminalParams) { p.CWD = workspace.CompanyFile }, fault.NotADirectory},
 	} {
 		one := p
 		c.change(&one)
-		if _, err := company.Do(t.Context(), on, (*company.Company).CreateTerminal, one); !fault.Is(err, c.want) {
+		if _, err := company.Do(t.Context(), on, equipment.Operations.CreateTerminal, one); !fault.Is(err, c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
-	one := company.OneTerminal{Dir: p.Dir, PersonParams: p.PersonParams, TerminalID: "pty-aaaaaaaaaa"}
+	one := equipment.OneTerminal{Dir: p.Dir, PersonParams: p.PersonParams, TerminalID: "pty-aaaaaaaaaa"}
 	for role, want := range map[string]fault.Reason{"worker": fault.ActorNotAllowed, "human": fault.TerminalNotFound, "manager": fault.ActorNotAllowed} {
 		if one.ActorID, one.ActorRole = "human", role; role == "manager" {
 			one.ActorID = "nobody" // who is not recorded as one
@@ -63,7 +64,7 @@ func TestTerminalsAreOff(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(workspace.TerminalsLog))); !os.IsNotExist(err) {
 		t.Errorf("a refusal was recorded as a terminal: %v", err)
 	}
-	if list, err := company.Do(t.Context(), on, (*company.Company).ListTerminals, p.Dir); err != nil || !list.Available || len(list.Terminals) != 0 {
+	if list, err := company.Do(t.Context(), on, equipment.Operations.ListTerminals, p.Dir); err != nil || !list.Available || len(list.Terminals) != 0 {
 		t.Errorf("%+v %v", list, err)
 	}
 	if h, err := on.Health(t.Context(), company.NoParams{}); err != nil || !h.Terminals.Available || h.Terminals.Limit != 16 || strings.Contains(h.Status, "degraded") {
@@ -72,14 +73,14 @@ func TestTerminalsAreOff(t *testing.T) {
 }
 
 // reachFor is what each method says that is about one terminal.
-func reachFor(t *testing.T, all *company.Host, one company.OneTerminal) map[string]error {
+func reachFor(t *testing.T, all *company.Host, one equipment.OneTerminal) map[string]error {
 	t.Helper()
 	said := map[string]error{}
-	_, said["attach"] = company.Do(t.Context(), all, (*company.Company).AttachTerminal, company.AttachTerminalParams{OneTerminal: one})
-	_, said["read"] = company.Do(t.Context(), all, (*company.Company).ReadTerminal, company.ReadTerminalParams{OneTerminal: one, Limit: 1})
-	_, said["write"] = company.Do(t.Context(), all, (*company.Company).WriteTerminal, company.WriteTerminalParams{OneTerminal: one, Text: new("x")})
-	_, said["resize"] = company.Do(t.Context(), all, (*company.Company).ResizeTerminal, company.ResizeTerminalParams{OneTerminal: one, Cols: 80, Rows: 24})
-	_, said["rename"] = company.Do(t.Context(), all, (*company.Company).RenameTerminal, company.RenameTerminalParams{OneTerminal: one, Title: "x"})
-	_, said["close"] = company.Do(t.Context(), all, (*company.Company).CloseTerminal, company.CloseTerminalParams{OneTerminal: one})
+	_, said["attach"] = company.Do(t.Context(), all, equipment.Operations.AttachTerminal, equipment.AttachTerminalParams{OneTerminal: one})
+	_, said["read"] = company.Do(t.Context(), all, equipment.Operations.ReadTerminal, equipment.ReadTerminalParams{OneTerminal: one, Limit: 1})
+	_, said["write"] = company.Do(t.Context(), all, equipment.Operations.WriteTerminal, equipment.WriteTerminalParams{OneTerminal: one, Text: new("x")})
+	_, said["resize"] = company.Do(t.Context(), all, equipment.Operations.ResizeTerminal, equipment.ResizeTerminalParams{OneTerminal: one, Cols: 80, Rows: 24})
+	_, said["rename"] = company.Do(t.Context(), all, equipment.Operations.RenameTerminal, equipment.RenameTerminalParams{OneTerminal: one, Title: "x"})
+	_, said["close"] = company.Do(t.Context(), all, equipment.Operations.CloseTerminal, equipment.CloseTerminalParams{OneTerminal: one})
 	return said
 }

@@ -179,9 +179,9 @@ type ExecutiveManagerParam struct {
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
 }
 
-// executive is the trimmed id of the Executive Manager, who must be an agent;
+// Executive is the trimmed id of the Executive Manager, who must be an agent;
 // "" if none is named.
-func (p ExecutiveManagerParam) executive(w *workspace.Workspace) (string, error) {
+func (p ExecutiveManagerParam) Executive(w *workspace.Workspace) (string, error) {
 	id := strings.TrimSpace(p.ExecutiveManager)
 	if id == "" {
 		return "", nil
@@ -207,7 +207,7 @@ type CreateProjectResult struct {
 
 // CreateProject creates a project with its defaults, atomically.
 func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (CreateProjectResult, error) {
-	executive, err := p.executive(c.w)
+	executive, err := p.Executive(c.w)
 	if err != nil {
 		return CreateProjectResult{}, err
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/equipment"
+	"ac/company/workforce"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/runs/provider"
@@ -59,7 +61,7 @@ func (c *Company) Check(ctx context.Context) error {
 
 // Exists refuses a workspace or a project that does not exist. It writes nothing.
 func (c *Company) Exists(ctx context.Context) error {
-	projects, err := Do(ctx, c, (*company.Company).ProjectNames, c.In())
+	projects, err := Do(ctx, c, workforce.Operations.ProjectNames, c.In())
 	if err != nil {
 		return err
 	}
@@ -72,8 +74,8 @@ func (c *Company) Exists(ctx context.Context) error {
 // Repository is where agents work and files go: the one that was chosen, else the only one
 // that is linked and on this machine. ids are all that could be meant; without exactly one
 // it is fault.NoTarget or fault.TargetAmbiguous.
-func (c *Company) Repository(ctx context.Context) (repo company.Repository, ids []string, err error) {
-	list, err := Do(ctx, c, (*company.Company).Repositories, company.ProjectParams{Dir: c.In(), ProjectID: c.ProjectID})
+func (c *Company) Repository(ctx context.Context) (repo workforce.Repository, ids []string, err error) {
+	list, err := Do(ctx, c, workforce.Operations.Repositories, company.ProjectParams{Dir: c.In(), ProjectID: c.ProjectID})
 	if err != nil {
 		return repo, nil, err
 	}
@@ -113,7 +115,7 @@ func Within(root, path string) (rel string, ok bool) {
 
 // Adapters are which agent programs this machine has.
 func (c *Company) Adapters(ctx context.Context) ([]provider.Adapter, error) {
-	return Do(ctx, c, (*company.Company).Adapters, c.In())
+	return Do(ctx, c, equipment.Operations.Adapters, c.In())
 }
 
 // Pause waits, and reports whether ctx is still there afterwards.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/internal/fault"
 	"ac/workspace"
 )
@@ -43,7 +44,7 @@ func TestSharePackReplay(t *testing.T) {
 	if _, err := call("workspace.init", map[string]any{"workspace_dir": dir}); err != nil {
 		t.Fatal(err)
 	}
-	project, err := company.Do(ctx, all, (*company.Company).NewProject, company.NameParams{Dir: company.Dir{WorkspaceDir: dir}, Name: "Checkout"})
+	project, err := company.Do(ctx, all, workforce.Operations.NewProject, workforce.NameParams{Dir: company.Dir{WorkspaceDir: dir}, Name: "Checkout"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestSharePackReplay(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	made, err := company.Do(ctx, all, (*company.Company).CreateSharePack, company.CreateSharePackParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: project, CreatedBy: "human"})
+	made, err := company.Do(ctx, all, workforce.Operations.CreateSharePack, workforce.CreateSharePackParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: project, CreatedBy: "human"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestSharePackReplay(t *testing.T) {
 		t.Errorf("raw: %v %s", err, diff)
 	}
 	got, err = call("sharepack.replay", params("mode", "deterministic", "tail", 1, "run_id", "run_1"))
-	var result company.ReplaySharePackResult
+	var result workforce.ReplaySharePackResult
 	if err := errors.Join(err, json.Unmarshal([]byte(got), &result)); err != nil {
 		t.Fatal(err)
 	}

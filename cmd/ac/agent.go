@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 )
 
 // mistakeFlags declares the options that describe a mistake.
-func mistakeFlags(cmd *cobra.Command, m *company.MistakeParams) {
+func mistakeFlags(cmd *cobra.Command, m *workforce.MistakeParams) {
 	cmd.Flags().StringVar(&m.WorkerAgentID, "worker", "", "id of the agent that made the mistake (required)")
 	cmd.Flags().StringVar(&m.ManagerActorID, "manager", "", "id of the observer (required)")
 	cmd.Flags().StringVar(&m.ManagerRole, "manager-role", "manager", "role of the observer: human, ceo, director or manager")
@@ -25,7 +26,7 @@ func mistakeFlags(cmd *cobra.Command, m *company.MistakeParams) {
 }
 
 func recordMistakeCommand(a *app) *cobra.Command {
-	var p company.RecordMistakeParams
+	var p workforce.RecordMistakeParams
 	cmd := &cobra.Command{
 		Use: "agent:record-mistake <dir>", Short: "Count a mistake of an agent", Args: args("dir"),
 		Long: `Count a mistake of an agent in its mistakes.yaml. After --threshold occurrences,
@@ -40,7 +41,7 @@ both.`,
 			if err := checkRole(p.ManagerRole); err != nil {
 				return err
 			}
-			return printJSON(cmd.Context(), a, (*company.Company).RecordMistake, p)
+			return printJSON(cmd.Context(), a, workforce.Operations.RecordMistake, p)
 		},
 	}
 	mistakeFlags(cmd, &p.MistakeParams)
@@ -61,7 +62,7 @@ func checkRole(role string) error {
 }
 
 func improveCommand(a *app) *cobra.Command {
-	var p company.ImproveParams
+	var p workforce.ImproveParams
 	cmd := &cobra.Command{
 		Use: "agent:self-improve-cycle <dir>", Short: "Count a mistake, evaluate it and propose a rule against it", Args: args("dir"),
 		Long: `Count a mistake of an agent. After --proposal-threshold occurrences, execute the
@@ -86,7 +87,7 @@ if interrupted, with the evaluation stopped.`,
 				return usageError{"--record-threshold must be at least 1"}
 			}
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
-				result, err := company.Do(ctx, all, (*company.Company).Improve, p)
+				result, err := company.Do(ctx, all, workforce.Operations.Improve, p)
 				if err != nil {
 					return err
 				}
@@ -106,7 +107,7 @@ if interrupted, with the evaluation stopped.`,
 }
 
 func refreshContextCommand(a *app) *cobra.Command {
-	var p company.RefreshContextParams
+	var p workforce.RefreshContextParams
 	cmd := &cobra.Command{
 		Use: "agent:refresh-context <dir>", Short: "Update the index of an agent's work in its AGENTS.md", Args: args("dir"),
 		Long: `Write the section "Relevant Context Index" of an agent's AGENTS.md: its own files,
@@ -114,7 +115,7 @@ and its assigned tasks with their scope. The rest of the file stays as it is. If
 nothing changed this is a no-op.`,
 		Example: "  ac agent:refresh-context ./acme --agent agent_01M7WQZTV8PZR5BZGTKAYJ4VBR",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.Context(), a, (*company.Company).RefreshContext, p)
+			return printJSON(cmd.Context(), a, workforce.Operations.RefreshContext, p)
 		},
 	}
 	mirror(cmd, &p,

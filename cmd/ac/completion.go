@@ -11,6 +11,7 @@ import (
 
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/workforce"
 	"ac/runs"
 	"ac/workspace/doc"
 )
@@ -133,7 +134,7 @@ func (a *app) agentIDs(_ *cobra.Command, given []string) []string {
 }
 
 func (a *app) projectIDs(_ *cobra.Command, given []string) []string {
-	return known(a, (*company.Company).ProjectNames, dirOf(given), func(r doc.Project) string { return r.ID + "\t" + r.Name })
+	return known(a, workforce.Operations.ProjectNames, dirOf(given), func(r doc.Project) string { return r.ID + "\t" + r.Name })
 }
 
 func (a *app) runIDs(cmd *cobra.Command, given []string) []string {
@@ -148,13 +149,13 @@ func (a *app) artifactIDs(cmd *cobra.Command, given []string) []string {
 }
 
 func (a *app) sharePackIDs(cmd *cobra.Command, given []string) []string {
-	return known(a, (*company.Company).SharePacks, projectOf(cmd, given), func(p doc.SharePack) string { return p.ID + "\t" + p.CreatedAt + " by " + p.CreatedBy })
+	return known(a, workforce.Operations.SharePacks, projectOf(cmd, given), func(p doc.SharePack) string { return p.ID + "\t" + p.CreatedAt + " by " + p.CreatedBy })
 }
 
 // sharedRunIDs are the runs in the share pack on the command line.
 func (a *app) sharedRunIDs(cmd *cobra.Command, given []string) (ids []string) {
 	share := cmd.Flag("share").Value.String()
-	packs, _ := ask(cmd.Context(), a, (*company.Company).SharePacks, projectOf(cmd, given)) // none if they cannot be read
+	packs, _ := ask(cmd.Context(), a, workforce.Operations.SharePacks, projectOf(cmd, given)) // none if they cannot be read
 	for _, p := range packs {
 		for _, run := range p.IncludedRuns {
 			if p.ID == share {

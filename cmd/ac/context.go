@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/workspace"
 )
 
@@ -39,7 +40,7 @@ func (a *app) scope(ctx context.Context, all *company.Host, o shortFlags) (s sco
 	if s.company, err = company.Do(ctx, all, (*company.Company).Name, d); err != nil {
 		return s, err
 	}
-	projects, err := company.Do(ctx, all, (*company.Company).ProjectNames, d)
+	projects, err := company.Do(ctx, all, workforce.Operations.ProjectNames, d)
 	if err != nil {
 		return s, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/conversation"
 	"ac/internal/terminal"
 	"ac/workspace"
@@ -31,11 +32,11 @@ func (s *inScope) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
 }
 
-func (s *inScope) scope() company.Scope {
+func (s *inScope) scope() workforce.Scope {
 	if s.project == "" {
-		return company.Scope{Scope: conversation.ScopeWorkspace}
+		return workforce.Scope{Scope: conversation.ScopeWorkspace}
 	}
-	return company.Scope{Scope: conversation.ScopeProject, ProjectID: s.project}
+	return workforce.Scope{Scope: conversation.ScopeProject, ProjectID: s.project}
 }
 
 func conversationListCommand(a *app) *cobra.Command {
@@ -44,7 +45,7 @@ func conversationListCommand(a *app) *cobra.Command {
 		Use: "conversation:list <dir>", Short: "List the conversations of a company or of a project", Args: args("dir"),
 		Example: "  ac conversation:list ./acme\n  ac conversation:list ./acme --project proj_01M7WQGZ9VWV76QSK07HTTZGPP --json",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			all, err := ask(cmd.Context(), a, (*company.Company).Conversations, company.ConversationsParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: scope.scope()})
+			all, err := ask(cmd.Context(), a, workforce.Operations.Conversations, workforce.ConversationsParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: scope.scope()})
 			if err != nil {
 				return err
 			}
@@ -67,7 +68,7 @@ func conversationListCommand(a *app) *cobra.Command {
 
 func conversationNewCommand(a *app) *cobra.Command {
 	var scope inScope
-	p := company.CreateChannelParams{CreatedBy: workspace.DefaultCEO}
+	p := workforce.CreateChannelParams{CreatedBy: workspace.DefaultCEO}
 	cmd := &cobra.Command{
 		Use: "conversation:new <dir>", Short: "Create a channel and print its id", Args: args("dir"),
 		Example: "  ac conversation:new ./acme --name 'Release 2' --agent agent_01M7WQTKN3XZ68N337WHQP6N6Z",
@@ -78,7 +79,7 @@ func conversationNewCommand(a *app) *cobra.Command {
 				}
 			}
 			p.WorkspaceDir, p.Scope = given[0], scope.scope()
-			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateChannel, p))(scope.json)
+			return a.printConversation(ask(cmd.Context(), a, workforce.Operations.CreateChannel, p))(scope.json)
 		},
 	}
 	scope.flags(cmd)
@@ -94,13 +95,13 @@ func conversationNewCommand(a *app) *cobra.Command {
 
 func conversationDMCommand(a *app) *cobra.Command {
 	var scope inScope
-	p := company.CreateDMParams{CreatedBy: workspace.DefaultCEO}
+	p := workforce.CreateDMParams{CreatedBy: workspace.DefaultCEO}
 	cmd := &cobra.Command{
 		Use: "conversation:dm <dir>", Short: "Print the id of the direct messages of two, created if there are none", Args: args("dir"),
 		Example: "  ac conversation:dm ./acme --with agent_01M7WQTKN3XZ68N337WHQP6N6Z",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.Scope = given[0], scope.scope()
-			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateDM, p))(scope.json)
+			return a.printConversation(ask(cmd.Context(), a, workforce.Operations.CreateDM, p))(scope.json)
 		},
 	}
 	scope.flags(cmd)
@@ -121,7 +122,7 @@ func (a *app) printConversation(c doc.Conversation, err error) func(asJSON bool)
 
 func conversationSendCommand(a *app) *cobra.Command {
 	var scope inScope
-	p := company.SendParams{AuthorID: workspace.DefaultCEO, AuthorRole: "ceo"}
+	p := workforce.SendParams{AuthorID: workspace.DefaultCEO, AuthorRole: "ceo"}
 	cmd := &cobra.Command{
 		Use: "conversation:send <dir> <conversation> [text]", Short: "Send a message; without a text argument, read it from stdin", Args: textArgs,
 		Example: "  ac conversation:send ./acme conv_workspace_home 'Good morning'\n  git log -1 | ac conversation:send ./acme conv_workspace_home",
@@ -131,7 +132,7 @@ func conversationSendCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir, p.Scope, p.ConversationID, p.Body = given[0], scope.scope(), given[1], text
-			sent, err := ask(cmd.Context(), a, (*company.Company).Send, p)
+			sent, err := ask(cmd.Context(), a, workforce.Operations.Send, p)
 			if err != nil {
 				return err
 			}
@@ -172,7 +173,7 @@ func conversationReadCommand(a *app) *cobra.Command {
 		Use: "conversation:read <dir> <conversation>", Short: "Print the newest messages, oldest first", Args: args("dir", "conversation"),
 		Example: "  ac conversation:read ./acme conv_workspace_home --limit 20",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			messages, err := ask(cmd.Context(), a, (*company.Company).Messages, scope.messages(given, limit))
+			messages, err := ask(cmd.Context(), a, workforce.Operations.Messages, scope.messages(given, limit))
 			if err != nil {
 				return err
 			}
@@ -191,8 +192,8 @@ func conversationReadCommand(a *app) *cobra.Command {
 }
 
 // messages are the params for listing messages.
-func (s *inScope) messages(given []string, limit int) company.MessagesParams {
-	return company.MessagesParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: s.scope(), ConversationID: given[1], Limit: limit}
+func (s *inScope) messages(given []string, limit int) workforce.MessagesParams {
+	return workforce.MessagesParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: s.scope(), ConversationID: given[1], Limit: limit}
 }
 
 func conversationFollowCommand(a *app) *cobra.Command {
@@ -206,7 +207,7 @@ func conversationFollowCommand(a *app) *cobra.Command {
 			p := scope.messages(given, limit)
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			if _, err := ask(cmd.Context(), a, (*company.Company).Messages, p); err != nil {
+			if _, err := ask(cmd.Context(), a, workforce.Operations.Messages, p); err != nil {
 				return err
 			}
 			out := bufio.NewWriter(a.stdout)
@@ -219,7 +220,7 @@ func conversationFollowCommand(a *app) *cobra.Command {
 				writeMessage(out, m)
 				return out.Flush()
 			}
-			_, err := ask(ctx, a, (*company.Company).FollowMessages, company.FollowMessagesParams{MessagesParams: p, Told: told})
+			_, err := ask(ctx, a, workforce.Operations.FollowMessages, workforce.FollowMessagesParams{MessagesParams: p, Told: told})
 			return err
 		},
 	}

@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 )
 
 func clientIntakeCommand(a *app) *cobra.Command {
-	var p company.ClientIntakeParams
+	var p workforce.ClientIntakeParams
 	var file string
 	cmd := &cobra.Command{
 		Use: "pipeline:client-intake <dir>", Short: "Draft the plans for a client's request and ask the CEO for approval", Args: args("dir"),
@@ -29,7 +30,7 @@ Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 				return err
 			}
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
-				made, err := company.Do(ctx, all, (*company.Company).TakeInClient, p)
+				made, err := company.Do(ctx, all, workforce.Operations.TakeInClient, p)
 				if err != nil {
 					return err
 				}
@@ -48,7 +49,7 @@ Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 }
 
 func assignTasksCommand(a *app) *cobra.Command {
-	var p company.AssignTasksParams
+	var p workforce.AssignTasksParams
 	cmd := &cobra.Command{
 		Use: "pipeline:assign-department-tasks <dir>", Short: "Assign the work of an approved plan to the workers of a department", Args: args("dir"),
 		Long: `Create a task of an approved executive plan for each worker. A worker who already has
@@ -57,7 +58,7 @@ one keeps it; a worker of another team gets none.`,
     --director-agent-id agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --worker-agent-ids agent_01M7WQZV5BRAS3VSSYS7ZD5VZS \
     --approved-executive-plan-artifact-id art_01M7WR5DNVQ27WB0DNRZ77PVD7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.Context(), a, (*company.Company).AssignTasks, p)
+			return printJSON(cmd.Context(), a, workforce.Operations.AssignTasks, p)
 		},
 	}
 	mirror(cmd, &p,

@@ -10,6 +10,7 @@ import (
 	"ac/company"
 	"ac/company/decisions"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/governance/files"
 	"ac/governance/needs"
 	"ac/runs"
@@ -50,7 +51,7 @@ const mostInteractions = 500
 func (c *call) known(kind string) ([]candidate, error) {
 	switch kind {
 	case kindProject:
-		return listed(c, (*company.Company).ProjectNames, c.dirParam(), func(p doc.Project) candidate { return candidate{id: p.ID, name: p.Name} })
+		return listed(c, workforce.Operations.ProjectNames, c.dirParam(), func(p doc.Project) candidate { return candidate{id: p.ID, name: p.Name} })
 	case kindAgent, kindActor:
 		return listed(c, (*company.Folder).Agents, company.AgentsParams{Dir: c.dirParam()}, func(r company.AgentRow) candidate {
 			return candidate{id: r.AgentID, name: r.Name, line: strings.TrimSpace(r.Role + " " + r.TeamID)}
@@ -75,8 +76,8 @@ func (c *call) known(kind string) ([]candidate, error) {
 	case kindHelpRequest:
 		return c.knownNeeds("open", []string{needs.Help})
 	case kindConversation:
-		p := company.ConversationNamesParams{Dir: c.dirParam(), ProjectID: c.project}
-		return listed(c, (*company.Company).ConversationNames, p, func(conv doc.Conversation) candidate {
+		p := workforce.ConversationNamesParams{Dir: c.dirParam(), ProjectID: c.project}
+		return listed(c, workforce.Operations.ConversationNames, p, func(conv doc.Conversation) candidate {
 			return candidate{id: conv.ID, name: conv.Name, also: "#" + conv.Slug}
 		})
 	}
@@ -117,7 +118,7 @@ func (c *call) knownInProjects(kind string) (known []candidate, err error) {
 func (c *call) knownIn(kind string, p company.ProjectParams) (known []candidate, err error) {
 	switch kind {
 	case kindTask, kindMilestone:
-		list, err := company.Do(c.ctx, c.all, (*company.Company).ListTasks, company.ListTasksParams(p))
+		list, err := company.Do(c.ctx, c.all, workforce.Operations.ListTasks, workforce.ListTasksParams(p))
 		for i := range list.Tasks {
 			task := &list.Tasks[i].Frontmatter
 			if kind == kindTask {
@@ -134,7 +135,7 @@ func (c *call) knownIn(kind string, p company.ProjectParams) (known []candidate,
 	case kindJob:
 		return listed(c, (*company.Company).JobNames, p, func(j doc.Job) candidate { return candidate{id: j.Job.JobID, line: j.Job.Goal} })
 	case kindSharePack:
-		return listed(c, (*company.Company).SharePacks, p, func(s doc.SharePack) candidate { return candidate{id: s.ID, line: s.CreatedAt} })
+		return listed(c, workforce.Operations.SharePacks, p, func(s doc.SharePack) candidate { return candidate{id: s.ID, line: s.CreatedAt} })
 	case kindCheckpoint:
 		return listed(c, decisions.Operations.Checkpoints, decisions.CheckpointsParams{Dir: p.Dir, ProjectID: p.ProjectID, Limit: mostInteractions}, func(r files.CheckpointRow) candidate {
 			return candidate{id: r.CheckpointID, line: r.At}

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/equipment"
 	"ac/workspace/doc"
 )
 
 func setRepoCommand(a *app) *cobra.Command {
-	var p company.MachineParams
+	var p equipment.MachineParams
 	cmd := &cobra.Command{
 		Use: "machine:set-repo <dir>", Short: "Map a repository to a directory of this machine", Args: args("dir"),
 		Long:    "Map a repository to a directory of this machine. The path is made absolute; it need not exist yet.",
@@ -25,7 +26,7 @@ func setRepoCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir, p.Path = given[0], abs
-			return a.confirmed(ask(cmd.Context(), a, (*company.Company).MapRepo, p))
+			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.MapRepo, p))
 		},
 	}
 	mirror(cmd, &p,
@@ -35,7 +36,7 @@ func setRepoCommand(a *app) *cobra.Command {
 }
 
 func setProviderBinCommand(a *app) *cobra.Command {
-	var p company.MachineParams
+	var p equipment.MachineParams
 	cmd := &cobra.Command{
 		Use: "machine:set-provider-bin <dir>", Short: "Set the program of a provider on this machine", Args: args("dir"),
 		Long:    "Set the program of a provider on this machine: a command to look up in PATH, or a path, which is made absolute.",
@@ -48,7 +49,7 @@ func setProviderBinCommand(a *app) *cobra.Command {
 				}
 				p.Path = abs
 			}
-			return a.confirmed(ask(cmd.Context(), a, (*company.Company).SetProviderBin, p))
+			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.SetProviderBin, p))
 		},
 	}
 	mirror(cmd, &p,
@@ -58,7 +59,7 @@ func setProviderBinCommand(a *app) *cobra.Command {
 }
 
 func setAgentCommandCommand(a *app) *cobra.Command {
-	var p company.AgentCommandParams
+	var p equipment.AgentCommandParams
 	cmd := &cobra.Command{
 		Use: "machine:set-agent-command <dir>", Short: "Set the command of an Agent Client Protocol agent",
 		Long: `Set the command of a provider whose agent speaks the Agent Client Protocol. {MODEL} in
@@ -82,7 +83,7 @@ it, up to the next option. An empty --argv removes the setting.`,
 				return err
 			}
 			p.WorkspaceDir, p.Argv = cmd.Flags().Arg(0), argv
-			return a.confirmed(ask(cmd.Context(), a, (*company.Company).SetAgentCommand, p))
+			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.SetAgentCommand, p))
 		},
 	}
 	cmd.Flags().BoolP("help", "h", false, "help for machine:set-agent-command")
@@ -98,8 +99,8 @@ func allowModelHostCommand(a *app) *cobra.Command {
 port or at any. Hosts of loopback need no leave.`,
 		Example: "  ac machine:allow-model-host ./acme api.openai.com",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p := company.AllowModelHostParams{Dir: company.Dir{WorkspaceDir: given[0]}, Host: given[1]}
-			return a.confirmed(ask(cmd.Context(), a, (*company.Company).AllowModelHost, p))
+			p := equipment.AllowModelHostParams{Dir: company.Dir{WorkspaceDir: given[0]}, Host: given[1]}
+			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.AllowModelHost, p))
 		},
 	}
 }

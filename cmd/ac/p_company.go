@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
 )
@@ -26,7 +27,7 @@ In a pipe a row has the id, the name, the role, the team, the provider and the s
 		Example: "  ac agents\n  ac agents add Ben --provider codex --team Payments",
 	}
 	a.listing(cmd, func(c *call, _ []string) error {
-		roster, err := company.Do(c.ctx, c.all, (*company.Company).Roster, c.dirParam())
+		roster, err := company.Do(c.ctx, c.all, workforce.Operations.Roster, c.dirParam())
 		if err != nil {
 			return err
 		}
@@ -41,7 +42,7 @@ In a pipe a row has the id, the name, the role, the team, the provider and the s
 }
 
 // agentTable is a list of agents for a terminal.
-func agentTable(rows []company.RosterAgent) terminal.Table {
+func agentTable(rows []workforce.RosterAgent) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "AGENT", Most: 14}, {Title: "ROLE", Drop: 3}, {Title: "TEAM", Most: 14, Drop: 2}, {Title: "PROVIDER", Most: 18, Drop: 1}, {Title: "STATE"}, {Title: "NOW", Text: true},
 	}}
@@ -49,11 +50,11 @@ func agentTable(rows []company.RosterAgent) terminal.Table {
 		word, why, _ := strings.Cut(r.State, ": ") // cannot start: why
 		state, now := sign(word, "✗", "x", terminal.Red), orUnknown(r.Now, why)
 		switch r.State {
-		case company.AgentWorking:
+		case workforce.AgentWorking:
 			state = sign(r.State, "●", "*", terminal.Cyan)
-		case company.AgentAsks:
+		case workforce.AgentAsks:
 			state = sign(r.State, "▲", "!", terminal.BoldYellow)
-		case company.AgentIdle:
+		case workforce.AgentIdle:
 			state = sign(r.State, "◦", "-", terminal.None)
 		}
 		t.Rows = append(t.Rows, []terminal.Cell{{Text: r.Name}, {Text: r.Role}, {Text: orUnknown(r.Team, "")}, {Text: r.Provider}, state, {Text: now}})
@@ -62,7 +63,7 @@ func agentTable(rows []company.RosterAgent) terminal.Table {
 }
 
 func agentsAddCommand(a *app) *cobra.Command {
-	var p company.NewAgentParams
+	var p workforce.NewAgentParams
 	team := ""
 	cmd := &cobra.Command{
 		Use: "add <name>", Short: "Add an agent", Args: args("name"),
@@ -83,7 +84,7 @@ func agentsAddCommand(a *app) *cobra.Command {
 			}
 			p.TeamID = found.id
 		}
-		id, err := company.Do(c.ctx, c.all, (*company.Company).NewAgent, p)
+		id, err := company.Do(c.ctx, c.all, workforce.Operations.NewAgent, p)
 		if err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func teamsCommand(a *app) *cobra.Command {
 		Example: "  ac teams\n  ac teams add Growth",
 	}
 	a.listing(cmd, func(c *call, _ []string) error {
-		roster, err := company.Do(c.ctx, c.all, (*company.Company).Roster, c.dirParam())
+		roster, err := company.Do(c.ctx, c.all, workforce.Operations.Roster, c.dirParam())
 		if err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func teamsCommand(a *app) *cobra.Command {
 		if err := c.refuseTaken(kindTeam, given[0]); err != nil {
 			return err
 		}
-		id, err := company.Do(c.ctx, c.all, (*company.Company).NewTeam, company.NewTeamParams{NameParams: company.NameParams{Dir: c.dirParam(), Name: given[0]}})
+		id, err := company.Do(c.ctx, c.all, workforce.Operations.NewTeam, workforce.NewTeamParams{NameParams: workforce.NameParams{Dir: c.dirParam(), Name: given[0]}})
 		if err != nil {
 			return err
 		}
@@ -148,7 +149,7 @@ func teamsCommand(a *app) *cobra.Command {
 }
 
 // teamTable is a list of teams for a terminal.
-func teamTable(rows []company.RosterTeam) terminal.Table {
+func teamTable(rows []workforce.RosterTeam) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{{Title: "TEAM", Text: true}, {Title: "AGENTS", Right: true}, {Title: "WORKING", Right: true}}}
 	for _, r := range rows {
 		t.Rows = append(t.Rows, []terminal.Cell{{Text: r.Name}, count(r.Agents), count(r.Working)})
@@ -164,7 +165,7 @@ somebody's word, how many tasks are open, and their repositories.`,
 		Example: "  ac projects\n  ac projects add Growth",
 	}
 	a.listing(cmd, func(c *call, _ []string) error {
-		rows, err := company.Do(c.ctx, c.all, (*company.Company).CountProjects, c.dirParam())
+		rows, err := company.Do(c.ctx, c.all, workforce.Operations.CountProjects, c.dirParam())
 		if err != nil {
 			return err
 		}
@@ -179,7 +180,7 @@ somebody's word, how many tasks are open, and their repositories.`,
 }
 
 // projectTable is a list of projects for a terminal.
-func projectTable(rows []company.ProjectCounts) terminal.Table {
+func projectTable(rows []workforce.ProjectCounts) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "PROJECT", Most: 30}, {Title: "RUNS", Right: true}, {Title: "WAITING", Right: true, Drop: 2}, {Title: "TASKS", Right: true, Drop: 1}, {Title: "REPOSITORY", Text: true},
 	}}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/internal/terminal"
 	"ac/snapshot"
 )
@@ -50,9 +51,9 @@ price is counted as unpriced, never as free. With --json the result of usage.rep
 // usage is what was used in the last days, by days of this time zone.
 func (c *call) usage(days int) (snapshot.UsageReport, error) {
 	_, ahead := c.now.Local().Zone()
-	p := company.UsageReportParams{Dir: c.dirParam(), ProjectID: c.project, Days: days, Timezone: -ahead / 60}
+	p := workforce.UsageReportParams{Dir: c.dirParam(), ProjectID: c.project, Days: days, Timezone: -ahead / 60}
 	p.SyncIndex = true
-	return company.Do(c.ctx, c.all, (*company.Company).UsageReport, p)
+	return company.Do(c.ctx, c.all, workforce.Operations.UsageReport, p)
 }
 
 func costBy() []string { return []string{"day", "agent", "model", "project", "provider"} }

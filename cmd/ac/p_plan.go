@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/conversation"
 	"ac/internal/terminal"
 	"ac/pm"
@@ -35,14 +36,14 @@ days from yesterday on.`,
 			return err
 		}
 		if c.asJSON {
-			p := company.PlanParams{Dir: c.dirParam(), Scope: company.Scope{Scope: conversation.ScopeProject, ProjectID: c.project}}
-			plan, err := company.Do(c.ctx, c.all, (*company.Company).Plan, p)
+			p := workforce.PlanParams{Dir: c.dirParam(), Scope: workforce.Scope{Scope: conversation.ScopeProject, ProjectID: c.project}}
+			plan, err := company.Do(c.ctx, c.all, workforce.Operations.Plan, p)
 			if err != nil {
 				return err
 			}
 			return c.printJSON(plan)
 		}
-		schedule, err := company.Do(c.ctx, c.all, (*company.Company).Schedule, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
+		schedule, err := company.Do(c.ctx, c.all, workforce.Operations.Schedule, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
 		switch {
 		case err != nil:
 			return err

@@ -21,6 +21,7 @@ import (
 
 	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/internal/fault"
 	"ac/internal/shellwords"
 	"ac/runs"
@@ -190,7 +191,7 @@ func (c *call) taskFor(o *runFlags) (task, milestone string, err error) {
 		}
 		return "", "", nil
 	}
-	rows, err := company.Do(c.ctx, c.all, (*company.Company).TaskNames, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
+	rows, err := company.Do(c.ctx, c.all, workforce.Operations.TaskNames, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
 	if err != nil {
 		return "", "", err
 	}
@@ -280,13 +281,13 @@ func (c *call) agentFor(named string, command bool) (candidate, error) {
 	if named == "" {
 		named = os.Getenv("AC_AGENT")
 	}
-	rows, err := company.Do(c.ctx, c.all, (*company.Company).AgentsToRun, c.dirParam())
+	rows, err := company.Do(c.ctx, c.all, workforce.Operations.AgentsToRun, c.dirParam())
 	if err != nil {
 		return candidate{}, err
 	}
 	if named != "" {
 		found, err := c.agent(named)
-		at := slices.IndexFunc(rows, func(r company.AgentToRun) bool { return r.AgentID == found.id })
+		at := slices.IndexFunc(rows, func(r workforce.AgentToRun) bool { return r.AgentID == found.id })
 		if err == nil && at >= 0 && rows[at].Command && !command {
 			err = fmt.Errorf("agent %s takes no prompt; it runs commands: ac run --agent %s -- PROGRAM", found.name, shellwords.Join([]string{found.name}))
 		}

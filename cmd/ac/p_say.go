@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/conversation"
 	"ac/workspace/doc"
 )
@@ -67,7 +68,7 @@ func (c *call) sayTo(word, text string) error {
 	if err != nil {
 		return err
 	}
-	sent, err := company.Do(c.ctx, c.all, (*company.Company).Send, company.SendParams{
+	sent, err := company.Do(c.ctx, c.all, workforce.Operations.Send, workforce.SendParams{
 		Dir: c.dirParam(), Scope: scopeOf(in), ConversationID: in.ID, AuthorID: c.actor, AuthorRole: c.role, Body: text, Kind: "text",
 	})
 	switch {
@@ -85,18 +86,18 @@ func (c *call) sayTo(word, text string) error {
 	return nil
 }
 
-func scopeOf(in doc.Conversation) company.Scope {
-	return company.Scope{Scope: in.Scope, ProjectID: in.ProjectID}
+func scopeOf(in doc.Conversation) workforce.Scope {
+	return workforce.Scope{Scope: in.Scope, ProjectID: in.ProjectID}
 }
 
 // conversationFor finds a conversation of the project by id, name or slug, else the direct
 // messages with an agent. Without a word it is the project's home, or the company's.
 func (c *call) conversationFor(word string) (doc.Conversation, error) {
-	scope := company.Scope{Scope: conversation.ScopeWorkspace}
+	scope := workforce.Scope{Scope: conversation.ScopeWorkspace}
 	if c.project != "" {
-		scope = company.Scope{Scope: conversation.ScopeProject, ProjectID: c.project}
+		scope = workforce.Scope{Scope: conversation.ScopeProject, ProjectID: c.project}
 	}
-	list, err := company.Do(c.ctx, c.all, (*company.Company).Conversations, company.ConversationsParams{Dir: c.dirParam(), Scope: scope})
+	list, err := company.Do(c.ctx, c.all, workforce.Operations.Conversations, workforce.ConversationsParams{Dir: c.dirParam(), Scope: scope})
 	if err != nil {
 		return doc.Conversation{}, err
 	}
@@ -118,7 +119,7 @@ func (c *call) conversationFor(word string) (doc.Conversation, error) {
 	if err != nil {
 		return doc.Conversation{}, err
 	}
-	return company.Do(c.ctx, c.all, (*company.Company).CreateDM, company.CreateDMParams{
+	return company.Do(c.ctx, c.all, workforce.Operations.CreateDM, workforce.CreateDMParams{
 		Dir: c.dirParam(), Scope: scope, CreatedBy: c.actor, PeerAgentID: agent.id, Visibility: "private_agent",
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/workforce"
 )
 
 func (c *call) agentThing(word string) (thing, error) {
@@ -75,7 +76,7 @@ func (c *call) teamThing(word string) (thing, error) {
 func (c *call) projectThing(word string) (thing, error) {
 	found, err := lookup("project", word, c.company, c.projects)
 	return thing{found, "project", func() error {
-		tasks, err := company.Do(c.ctx, c.all, (*company.Company).ListTasks, company.ListTasksParams{Dir: c.dirParam(), ProjectID: found.id})
+		tasks, err := company.Do(c.ctx, c.all, workforce.Operations.ListTasks, workforce.ListTasksParams{Dir: c.dirParam(), ProjectID: found.id})
 		if err != nil {
 			return err
 		}
@@ -97,9 +98,9 @@ func (c *call) projectThing(word string) (thing, error) {
 
 func (c *call) taskThing(word string) (thing, error) {
 	var known []candidate
-	rows := map[string]company.TaskRow{}
+	rows := map[string]workforce.TaskRow{}
 	for _, project := range c.projects {
-		list, err := company.Do(c.ctx, c.all, (*company.Company).ListTasks, company.ListTasksParams{Dir: c.dirParam(), ProjectID: project.id})
+		list, err := company.Do(c.ctx, c.all, workforce.Operations.ListTasks, workforce.ListTasksParams{Dir: c.dirParam(), ProjectID: project.id})
 		if err != nil {
 			return thing{}, err
 		}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/conversation"
 	"ac/internal/clock"
 	"ac/internal/terminal"
@@ -55,30 +56,30 @@ id, or the end of an id. With --json a message is an object on a line.`,
 }
 
 // talks are the conversations of the project and of the workspace.
-func (c *call) talks() ([]company.TalkRow, error) {
-	return company.Do(c.ctx, c.all, (*company.Company).TalkRows, company.TalkRowsParams{Dir: c.dirParam(), ProjectID: c.project, ActorID: c.actor})
+func (c *call) talks() ([]workforce.TalkRow, error) {
+	return company.Do(c.ctx, c.all, workforce.Operations.TalkRows, workforce.TalkRowsParams{Dir: c.dirParam(), ProjectID: c.project, ActorID: c.actor})
 }
 
 // channel finds a conversation by its name, id, or the end of its id: in the project first.
-func (c *call) channel(rows []company.TalkRow, word string) (*company.TalkRow, error) {
+func (c *call) channel(rows []workforce.TalkRow, word string) (*workforce.TalkRow, error) {
 	var found candidate
 	var err error
-	for _, rows := range [][]company.TalkRow{slices.DeleteFunc(slices.Clone(rows), func(r company.TalkRow) bool { return r.ProjectID == nil }), rows} {
-		known := candidates(rows, func(r company.TalkRow) candidate {
+	for _, rows := range [][]workforce.TalkRow{slices.DeleteFunc(slices.Clone(rows), func(r workforce.TalkRow) bool { return r.ProjectID == nil }), rows} {
+		known := candidates(rows, func(r workforce.TalkRow) candidate {
 			return candidate{id: r.ConversationID, name: r.Name, also: "#" + r.Slug}
 		})
 		if found, err = lookup(kindConversation, word, c.company, known); err == nil {
 			break
 		}
 	}
-	at := slices.IndexFunc(rows, func(r company.TalkRow) bool { return r.ConversationID == found.id })
+	at := slices.IndexFunc(rows, func(r workforce.TalkRow) bool { return r.ConversationID == found.id })
 	if err != nil {
 		return nil, err
 	}
 	return &rows[at], nil
 }
 
-func (c *call) listTalks(rows []company.TalkRow) error {
+func (c *call) listTalks(rows []workforce.TalkRow) error {
 	names, err := c.agentNames()
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (c *call) listTalks(rows []company.TalkRow) error {
 }
 
 // talkTable is a list of conversations for a terminal.
-func (c *call) talkTable(rows []company.TalkRow, names agentNames) terminal.Table {
+func (c *call) talkTable(rows []workforce.TalkRow, names agentNames) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{{Title: "CHANNEL", Text: true}, {Title: "UNREAD", Right: true}, {Title: "LAST", Right: true, Drop: 4}, {Title: "BY", Most: 14, Drop: 6}, {Title: "PROJECT", Most: 14, Drop: 5}}}
 	for i := range rows {
 		r := &rows[i]
@@ -110,7 +111,7 @@ func (c *call) talkTable(rows []company.TalkRow, names agentNames) terminal.Tabl
 }
 
 // channelName is a conversation as people call it.
-func channelName(r *company.TalkRow) string {
+func channelName(r *workforce.TalkRow) string {
 	if r.Kind == "dm" {
 		return r.Name
 	}
@@ -118,20 +119,20 @@ func channelName(r *company.TalkRow) string {
 }
 
 // talk prints a conversation, and follows it on a terminal.
-func (c *call) talk(row *company.TalkRow) error {
+func (c *call) talk(row *workforce.TalkRow) error {
 	names, err := c.agentNames()
 	if err != nil {
 		return err
 	}
-	p := company.MessagesParams{Dir: c.dirParam(), ConversationID: row.ConversationID, Limit: shownMessages}
+	p := workforce.MessagesParams{Dir: c.dirParam(), ConversationID: row.ConversationID, Limit: shownMessages}
 	if p.Scope.Scope = conversation.ScopeWorkspace; row.ProjectID != nil {
-		p.Scope = company.Scope{Scope: conversation.ScopeProject, ProjectID: *row.ProjectID}
+		p.Scope = workforce.Scope{Scope: conversation.ScopeProject, ProjectID: *row.ProjectID}
 	}
 	in, isFile := c.stdin.(*os.File)
 	if isFile && c.onTerminal() && term.IsTerminal(int(in.Fd())) && !c.asJSON && !c.quiet {
 		return c.converse(in, row, p, names)
 	}
-	messages, err := company.Do(c.ctx, c.all, (*company.Company).Messages, p)
+	messages, err := company.Do(c.ctx, c.all, workforce.Operations.Messages, p)
 	if err != nil {
 		return err
 	}
@@ -173,13 +174,13 @@ func (c *call) markRead(messages []doc.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
-	_, err := company.Do(c.ctx, c.all, (*company.Company).MarkRead, company.MarkReadParams{Dir: c.dirParam(), ActorID: c.actor, Message: messages[len(messages)-1]})
+	_, err := company.Do(c.ctx, c.all, workforce.Operations.MarkRead, workforce.MarkReadParams{Dir: c.dirParam(), ActorID: c.actor, Message: messages[len(messages)-1]})
 	return err
 }
 
 // converse follows a conversation and sends what is typed, until Ctrl-D or Ctrl-C. A dumb
 // terminal gets no line to write.
-func (c *call) converse(in *os.File, row *company.TalkRow, p company.MessagesParams, names agentNames) (err error) {
+func (c *call) converse(in *os.File, row *workforce.TalkRow, p workforce.MessagesParams, names agentNames) (err error) {
 	ctx, stop := signal.NotifyContext(c.ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	var newest []doc.Message
@@ -189,7 +190,7 @@ func (c *call) converse(in *os.File, row *company.TalkRow, p company.MessagesPar
 			_, err := fmt.Fprintln(out, c.talkLine(m, names))
 			return err
 		}
-		_, err := company.Do(ctx, c.all, (*company.Company).FollowMessages, company.FollowMessagesParams{MessagesParams: p, Told: told})
+		_, err := company.Do(ctx, c.all, workforce.Operations.FollowMessages, workforce.FollowMessagesParams{MessagesParams: p, Told: told})
 		return err
 	}
 	if os.Getenv("TERM") == "dumb" {
@@ -233,7 +234,7 @@ func (c *call) lineEditor(in *os.File, prompt string) (line *term.Terminal, rest
 }
 
 // typed sends each line that is typed.
-func (c *call) typed(ctx context.Context, line *term.Terminal, p company.MessagesParams) error {
+func (c *call) typed(ctx context.Context, line *term.Terminal, p workforce.MessagesParams) error {
 	for ctx.Err() == nil {
 		text, err := line.ReadLine()
 		if errors.Is(err, io.EOF) {
@@ -245,8 +246,8 @@ func (c *call) typed(ctx context.Context, line *term.Terminal, p company.Message
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		sent := company.SendParams{Dir: p.Dir, Scope: p.Scope, ConversationID: p.ConversationID, AuthorID: c.actor, AuthorRole: c.role, Body: text, Kind: "text"}
-		if _, err := company.Do(ctx, c.all, (*company.Company).Send, sent); err != nil {
+		sent := workforce.SendParams{Dir: p.Dir, Scope: p.Scope, ConversationID: p.ConversationID, AuthorID: c.actor, AuthorRole: c.role, Body: text, Kind: "text"}
+		if _, err := company.Do(ctx, c.all, workforce.Operations.Send, sent); err != nil {
 			if _, err := fmt.Fprintf(line, "ERROR: %s\n", oneLine(err.Error())); err != nil {
 				return err
 			}

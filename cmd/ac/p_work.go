@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/internal/clock"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
@@ -67,7 +68,7 @@ func (c *call) taskLines() ([]taskLine, error) {
 		return rows, err
 	}
 	for _, project := range c.chosenProjects() {
-		list, err := company.Do(c.ctx, c.all, (*company.Company).ListTasks, company.ListTasksParams{Dir: c.dirParam(), ProjectID: project})
+		list, err := company.Do(c.ctx, c.all, workforce.Operations.ListTasks, workforce.ListTasksParams{Dir: c.dirParam(), ProjectID: project})
 		if err != nil {
 			return rows, err
 		}
@@ -132,7 +133,7 @@ func tasksAddCommand(a *app) *cobra.Command {
 		if err := c.requireProject(); err != nil {
 			return err
 		}
-		p := company.NewTaskParams{ProjectParams: company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project}}
+		p := workforce.NewTaskParams{ProjectParams: company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project}}
 		p.Spec.Title, p.Spec.Visibility = given[0], "team"
 		if to != "" {
 			found, err := c.agent(to)
@@ -141,7 +142,7 @@ func tasksAddCommand(a *app) *cobra.Command {
 			}
 			p.Spec.AssigneeID = found.id
 		}
-		id, err := company.Do(c.ctx, c.all, (*company.Company).NewTask, p)
+		id, err := company.Do(c.ctx, c.all, workforce.Operations.NewTask, p)
 		if err != nil {
 			return err
 		}

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/governance/pipeline"
 	"ac/workspace/doc"
 )
 
 func artifactFillCommand(a *app) *cobra.Command {
-	var p company.FillArtifactParams
+	var p workforce.FillArtifactParams
 	var file string
 	cmd := &cobra.Command{
 		Use: "artifact:fill <dir>", Short: "Let an agent write an artifact", Args: args("dir"),
@@ -32,7 +33,7 @@ if interrupted, with the run stopped.`,
 				return err
 			}
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
-				filled, err := company.Do(ctx, all, (*company.Company).FillArtifact, p)
+				filled, err := company.Do(ctx, all, workforce.Operations.FillArtifact, p)
 				if err != nil {
 					return err
 				}
@@ -83,7 +84,7 @@ func intakeFlags(a *app, cmd *cobra.Command, p *pipeline.IntakeSpec) {
 }
 
 func pipelineIntakeCommand(a *app) *cobra.Command {
-	var p company.IntakeParams
+	var p workforce.IntakeParams
 	cmd := &cobra.Command{
 		Use: "pipeline:intake <dir>", Short: "Set up a project with the artifacts to be written", Args: args("dir"),
 		Long: `Create a project with empty artifacts (brief, clarifications, a proposal for each
@@ -95,7 +96,7 @@ manager, workplan) and a task for each author. The creation is atomic.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return printJSON(cmd.Context(), a, (*company.Company).TakeIn, p)
+			return printJSON(cmd.Context(), a, workforce.Operations.TakeIn, p)
 		},
 	}
 	intakeFlags(a, cmd, &p.Spec)
@@ -103,7 +104,7 @@ manager, workplan) and a task for each author. The creation is atomic.`,
 }
 
 func pipelinePlanCommand(a *app) *cobra.Command {
-	var p company.MakePlanParams
+	var p workforce.MakePlanParams
 	var file string
 	cmd := &cobra.Command{
 		Use: "pipeline:plan <dir>", Short: "Set up a project and let its agents plan it", Args: args("dir"),
@@ -126,7 +127,7 @@ Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 			}
 			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
-				plan, err := company.Do(ctx, all, (*company.Company).MakePlan, p)
+				plan, err := company.Do(ctx, all, workforce.Operations.MakePlan, p)
 				if err != nil {
 					return err
 				}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/conversation"
 	"ac/internal/terminal"
 	"ac/pm"
@@ -31,12 +32,12 @@ func pmSnapshotCommand(a *app) *cobra.Command {
 duration, progress and critical path. With --json print the result of pm.snapshot.`,
 		Example: "  ac pm:snapshot ./acme\n  ac pm:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p := company.PlanParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: company.Scope{Scope: conversation.ScopeWorkspace}}
+			p := workforce.PlanParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: workforce.Scope{Scope: conversation.ScopeWorkspace}}
 			if project != "" {
-				p.Scope = company.Scope{Scope: conversation.ScopeProject, ProjectID: project}
+				p.Scope = workforce.Scope{Scope: conversation.ScopeProject, ProjectID: project}
 			}
 			return a.across(func(all *company.Host) error {
-				plan, err := company.Do(cmd.Context(), all, (*company.Company).Plan, p)
+				plan, err := company.Do(cmd.Context(), all, workforce.Operations.Plan, p)
 				if err != nil {
 					return err
 				}
@@ -47,7 +48,7 @@ duration, progress and critical path. With --json print the result of pm.snapsho
 					return err
 				}
 				fmt.Fprintln(a.stdout)
-				schedule, err := company.Do(cmd.Context(), all, (*company.Company).Schedule, company.ProjectParams{Dir: p.Dir, ProjectID: project})
+				schedule, err := company.Do(cmd.Context(), all, workforce.Operations.Schedule, company.ProjectParams{Dir: p.Dir, ProjectID: project})
 				if err != nil {
 					return err
 				}
@@ -83,7 +84,7 @@ func (a *app) printPortfolio(p snapshot.Portfolio) error {
 	return nil
 }
 
-func (a *app) printGantt(s *company.Schedule) error {
+func (a *app) printGantt(s *workforce.Schedule) error {
 	fmt.Fprintf(a.stdout, "%s\n\n", terminal.Printable(s.ProjectName))
 	return s.Plan.WriteText(a.stdout, a.columns(), workspace.SystemEnv().Clock.Now())
 }
@@ -110,7 +111,7 @@ func pmGanttCommand(a *app) *cobra.Command {
 today. With --svg write a self-contained picture.`,
 		Example: "  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --svg plan.svg",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			schedule, err := ask(cmd.Context(), a, (*company.Company).Schedule, p)
+			schedule, err := ask(cmd.Context(), a, workforce.Operations.Schedule, p)
 			if err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ func pmRecommendCommand(a *app) *cobra.Command {
 		Long:    "Recommend agents for the open tasks of a project, with the reasons. Nothing is written: see pm:apply. With --json print the result of pm.recommend_allocations.",
 		Example: "  ac pm:recommend ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			result, err := ask(cmd.Context(), a, (*company.Company).Recommend, p)
+			result, err := ask(cmd.Context(), a, workforce.Operations.Recommend, p)
 			if err != nil {
 				return err
 			}
@@ -205,15 +206,15 @@ all of them or none. With --json print the result of pm.apply_allocations.`,
 				return err
 			}
 			return a.across(func(all *company.Host) error {
-				p := company.ApplyParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, AppliedBy: by}
-				recommended, err := company.Do(cmd.Context(), all, (*company.Company).Recommend, company.ProjectParams{Dir: p.Dir, ProjectID: project})
+				p := workforce.ApplyParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, AppliedBy: by}
+				recommended, err := company.Do(cmd.Context(), all, workforce.Operations.Recommend, company.ProjectParams{Dir: p.Dir, ProjectID: project})
 				if err != nil {
 					return err
 				}
 				if p.Items, err = allocations(recommended.Recommendations, tasks); err != nil {
 					return err
 				}
-				applied, err := company.Do(cmd.Context(), all, (*company.Company).Apply, p)
+				applied, err := company.Do(cmd.Context(), all, workforce.Operations.Apply, p)
 				if err != nil {
 					return err
 				}
@@ -236,8 +237,8 @@ all of them or none. With --json print the result of pm.apply_allocations.`,
 
 // allocations are the recommendations for some tasks, or for all if none is
 // named.
-func allocations(rows []pm.Recommendation, tasks []string) ([]company.Allocation, error) {
-	items := []company.Allocation{}
+func allocations(rows []pm.Recommendation, tasks []string) ([]workforce.Allocation, error) {
+	items := []workforce.Allocation{}
 	open := map[string]bool{}
 	for _, r := range rows {
 		open[r.TaskID] = true
@@ -245,7 +246,7 @@ func allocations(rows []pm.Recommendation, tasks []string) ([]company.Allocation
 			continue
 		}
 		budget := r.TokenBudgetHint
-		items = append(items, company.Allocation{
+		items = append(items, workforce.Allocation{
 			TaskID: r.TaskID, PreferredProvider: r.PreferredProvider, PreferredModel: r.PreferredModel, PreferredAgentID: r.PreferredAgentID, TokenBudgetHint: &budget,
 		})
 	}

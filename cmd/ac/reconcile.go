@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/rpc"
 )
 
 func reconcileRecordCommand(a *app) *cobra.Command {
-	var p company.RecordStatementParams
+	var p workforce.RecordStatementParams
 	var tokens int64
 	cmd := &cobra.Command{
 		Use: "usage:reconcile:record <dir>", Short: "Record a bill of a provider", Args: args("dir"),
@@ -26,7 +27,7 @@ statement with the id of an earlier one replaces it.`,
 			if cmd.Flag("billed-tokens").Changed {
 				p.BilledTokens = &tokens
 			}
-			return printJSON(cmd.Context(), a, (*company.Company).RecordStatement, p)
+			return printJSON(cmd.Context(), a, workforce.Operations.RecordStatement, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -43,13 +44,13 @@ statement with the id of an earlier one replaces it.`,
 }
 
 func reconcileSnapshotCommand(a *app) *cobra.Command {
-	var p company.ReconciliationParams
+	var p workforce.ReconciliationParams
 	cmd := &cobra.Command{
 		Use: "usage:reconcile:snapshot <dir>", Short: "Compare the bills of providers with the usage of runs", Args: args("dir"),
 		Long:    "Compare the bills with the usage of runs, in total, by provider and by statement. Bills have no project: --project filters the runs only.",
 		Example: "  ac usage:reconcile:snapshot ./acme --period-start 2026-11-01 --period-end 2026-11-30",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.Context(), a, (*company.Company).Reconciliation, p)
+			return printJSON(cmd.Context(), a, workforce.Operations.Reconciliation, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -60,7 +61,7 @@ func reconcileSnapshotCommand(a *app) *cobra.Command {
 }
 
 func usageReportCommand(a *app) *cobra.Command {
-	var p company.UsageReportParams
+	var p workforce.UsageReportParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "usage:report <dir>", Short: "Show what was used by day", Args: args("dir"),
@@ -69,7 +70,7 @@ left out. With --json the result of usage.report, which has models, projects, ag
 providers too.`,
 		Example: "  ac usage:report ./acme --days 7\n  ac usage:report ./acme --tz -60",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			report, err := ask(cmd.Context(), a, (*company.Company).UsageReport, p)
+			report, err := ask(cmd.Context(), a, workforce.Operations.UsageReport, p)
 			switch {
 			case err != nil:
 				return err

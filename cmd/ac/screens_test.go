@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ac/company"
+	"ac/company/workforce"
 	"ac/index/search"
 	"ac/internal/terminal"
 	"ac/pm"
@@ -31,14 +31,14 @@ func shownTables(c *call, now time.Time, word func() string) map[string]terminal
 	}
 	return map[string]terminal.Table{
 		"ps": c.runTable(runs, true),
-		"agents": agentTable([]company.RosterAgent{
-			{AgentID: "agent_1", Name: word(), Role: "worker", Team: pointer(), Provider: word(), State: company.AgentAsks, Now: pointer()},
+		"agents": agentTable([]workforce.RosterAgent{
+			{AgentID: "agent_1", Name: word(), Role: "worker", Team: pointer(), Provider: word(), State: workforce.AgentAsks, Now: pointer()},
 			{AgentID: "agent_2", Name: word(), Role: "manager", Provider: "codex", State: "cannot start: codex is not installed"},
-			{AgentID: "agent_3", Name: word(), Role: "worker", Provider: "cmd", State: company.AgentWorking, Now: pointer()},
-			{AgentID: "agent_4", Name: word(), Role: "worker", Provider: "cmd", State: company.AgentIdle},
+			{AgentID: "agent_3", Name: word(), Role: "worker", Provider: "cmd", State: workforce.AgentWorking, Now: pointer()},
+			{AgentID: "agent_4", Name: word(), Role: "worker", Provider: "cmd", State: workforce.AgentIdle},
 		}),
-		"teams": teamTable([]company.RosterTeam{{TeamID: "team_1", Name: word(), Agents: 3, Working: 1}, {TeamID: "team_2", Name: word()}}),
-		"projects": projectTable([]company.ProjectCounts{
+		"teams": teamTable([]workforce.RosterTeam{{TeamID: "team_1", Name: word(), Agents: 3, Working: 1}, {TeamID: "team_2", Name: word()}}),
+		"projects": projectTable([]workforce.ProjectCounts{
 			{ProjectID: "proj_1", Name: word(), Live: 2, Waiting: 3, OpenTasks: 12, Repos: []string{word(), word()}}, {ProjectID: "proj_2", Name: word()},
 		}),
 		"tasks": c.taskTable([]taskLine{
@@ -50,7 +50,7 @@ func shownTables(c *call, now time.Time, word func() string) map[string]terminal
 			{JobID: "job_01M7YTJ74WV2FK6GPF4WKKE6", Status: doc.JobRunning, Worker: word(), Goal: word(), SubmittedAt: at, Attempt: 2, project: "proj_1"},
 			{JobID: "job_01M7YTJ74WV2FK6GPFKHQ2Z9", Status: doc.JobQueued, Worker: "codex", Goal: word(), SubmittedAt: at, project: "proj_2"},
 		}),
-		"talk": c.talkTable([]company.TalkRow{
+		"talk": c.talkTable([]workforce.TalkRow{
 			{ConversationID: "conv_1", ProjectID: new("proj_1"), Kind: "channel", Slug: word(), Name: word(), LastAt: &at, LastBy: new("agent_1"), Unread: 4},
 			{ConversationID: "conv_2", Kind: "dm", Name: word()},
 		}, names),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/index/search"
 	"ac/internal/terminal"
 	"ac/snapshot"
@@ -66,7 +67,7 @@ func hitRows(hits []search.Hit, now time.Time) [][]string {
 }
 
 func usageSeriesCommand(a *app) *cobra.Command {
-	var p company.UsageSeriesParams
+	var p workforce.UsageSeriesParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "usage:series <dir>", Short: "Show what was used over time", Args: args("dir"),
@@ -75,7 +76,7 @@ money that was reported, money by rates, money estimated, tokens without a price
 tokens. With --json the result of usage.series.`,
 		Example: "  ac usage:series ./acme --from 2026-11-01 --to 2026-11-14\n  ac usage:series ./acme --from 2026-11-01 --to 2026-11-30 --bucket week --by model --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			series, err := ask(cmd.Context(), a, (*company.Company).UsageSeries, p)
+			series, err := ask(cmd.Context(), a, workforce.Operations.UsageSeries, p)
 			switch {
 			case err != nil:
 				return err

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/workforce"
 )
 
 func sharePackCreateCommand(a *app) *cobra.Command {
-	p := company.CreateSharePackParams{CreatedBy: "human"}
+	p := workforce.CreateSharePackParams{CreatedBy: "human"}
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "sharepack:create <dir>", Short: "Create a share pack of a project, without secrets", Args: args("dir"),
@@ -26,7 +26,7 @@ you pass it on: a secret without a known shape or a telling name is not recogniz
 An invalid artifact is an error that names it, and leaves nothing behind.`,
 		Example: "  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --by ann",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printLine(cmd.Context(), a, (*company.Company).CreateSharePack, p)
+			return printLine(cmd.Context(), a, workforce.Operations.CreateSharePack, p)
 		},
 	}
 	mirror(cmd, &p,
@@ -37,7 +37,7 @@ An invalid artifact is an error that names it, and leaves nothing behind.`,
 }
 
 func sharePackReplayCommand(a *app) *cobra.Command {
-	var p company.ReplaySharePackParams
+	var p workforce.ReplaySharePackParams
 	tail, asJSON := "", false
 	cmd := &cobra.Command{
 		Use: "sharepack:replay <dir>", Short: "Print the logs in a share pack", Args: args("dir"),
@@ -51,7 +51,7 @@ original log. Exit status: 0, even if the logs have faults.`,
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}
-			return printLine(cmd.Context(), a, (*company.Company).ReplaySharePack, p)
+			return printLine(cmd.Context(), a, workforce.Operations.ReplaySharePack, p)
 		},
 	}
 	mirror(cmd, &p,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ac/company"
+	"ac/company/workforce"
 )
 
 // command runs one command line in this process.
@@ -50,7 +50,7 @@ func TestSharePackCommands(t *testing.T) {
 	}
 
 	line := must("sharepack:create", ws, "--project", project)
-	var made company.CreateSharePackResult
+	var made workforce.CreateSharePackResult
 	if err := json.Unmarshal([]byte(line), &made); err != nil || strings.Contains(line, "\n") {
 		t.Fatalf("%q: %v", line, err)
 	}

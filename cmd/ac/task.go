@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/internal/frontmatter"
 	"ac/pm"
 	"ac/workspace/doc"
@@ -31,7 +32,7 @@ func milestoneStatuses() []string {
 }
 
 func taskNewCommand(a *app) *cobra.Command {
-	var p company.NewTaskParams
+	var p workforce.NewTaskParams
 	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "task:new <dir>", Short: "Create a draft task and print its id", Args: args("dir"),
@@ -43,7 +44,7 @@ func taskNewCommand(a *app) *cobra.Command {
 			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
 				return err
 			}
-			return a.printID(ask(cmd.Context(), a, (*company.Company).NewTask, p))
+			return a.printID(ask(cmd.Context(), a, workforce.Operations.NewTask, p))
 		},
 	}
 	mirror(cmd, &p,
@@ -56,7 +57,7 @@ func taskNewCommand(a *app) *cobra.Command {
 }
 
 func taskAddMilestoneCommand(a *app) *cobra.Command {
-	var p company.AddMilestoneParams
+	var p workforce.AddMilestoneParams
 	milestone := &p.Milestone
 	cmd := &cobra.Command{
 		Use: "task:add-milestone <dir>", Short: "Add a milestone to a task and print its id", Args: args("dir"),
@@ -73,7 +74,7 @@ requires a patch and tests; others require no evidence.`,
 			if err := oneOf("status", milestone.Status, milestoneStatuses()); err != nil {
 				return err
 			}
-			return a.printID(ask(cmd.Context(), a, (*company.Company).AddMilestone, p))
+			return a.printID(ask(cmd.Context(), a, workforce.Operations.AddMilestone, p))
 		},
 	}
 	mirror(cmd, &p,
@@ -116,14 +117,14 @@ func (a *app) printIssues(issues []frontmatter.Issue, err error) error {
 }
 
 func taskListCommand(a *app) *cobra.Command {
-	var p company.ListTasksParams
+	var p workforce.ListTasksParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "task:list <dir>", Short: "List the tasks of a project, newest first", Args: args("dir"),
 		Long:    "List the tasks of a project, newest first. With --json print the result of task.list.",
 		Example: "  ac task:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := ask(cmd.Context(), a, (*company.Company).ListTasks, p)
+			list, err := ask(cmd.Context(), a, workforce.Operations.ListTasks, p)
 			if err != nil {
 				return err
 			}
@@ -139,7 +140,7 @@ func taskListCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) printTasks(list company.ListTasksResult) error {
+func (a *app) printTasks(list workforce.ListTasksResult) error {
 	if len(list.Tasks) == 0 {
 		fmt.Fprintln(a.stdout, "no tasks")
 		return nil
@@ -157,9 +158,9 @@ func (a *app) printTasks(list company.ListTasksResult) error {
 }
 
 func taskPlanCommand(a *app) *cobra.Command {
-	var p company.UpdatePlanParams
-	var schedule company.PlannedSchedule
-	var plan company.PlannedExecution
+	var p workforce.UpdatePlanParams
+	var schedule workforce.PlannedSchedule
+	var plan workforce.PlannedExecution
 	days, tokens, asJSON := 0, int64(0), false
 	cmd := &cobra.Command{
 		Use: "task:plan <dir>", Short: "Change the schedule and the assignee of a task", Args: args("dir"),
@@ -185,7 +186,7 @@ task.update_plan.`,
 			if slices.ContainsFunc([]string{"provider", "model", "agent", "tokens", "by"}, changed) {
 				p.ExecutionPlan = &plan
 			}
-			task, err := ask(cmd.Context(), a, (*company.Company).UpdatePlan, p)
+			task, err := ask(cmd.Context(), a, workforce.Operations.UpdatePlan, p)
 			if err != nil {
 				return err
 			}
@@ -221,7 +222,7 @@ func (a *app) taskFlags(cmd *cobra.Command, project, task *string) {
 }
 
 // printPlan prints the plan of a task, one line for each value.
-func (a *app) printPlan(task company.UpdatePlanResult) error {
+func (a *app) printPlan(task workforce.UpdatePlanResult) error {
 	said := false
 	for _, part := range []any{task.Frontmatter.Schedule, task.Frontmatter.ExecutionPlan} {
 		text, err := json.Marshal(part)
@@ -250,13 +251,13 @@ func (a *app) printPlan(task company.UpdatePlanResult) error {
 
 // taskIDs are the tasks of the project on the command line.
 func (a *app) taskIDs(cmd *cobra.Command, given []string) []string {
-	return a.tasks(cmd, given, func(t company.TaskRow) []string { return []string{t.TaskID + "\t" + t.Frontmatter.Title} })
+	return a.tasks(cmd, given, func(t workforce.TaskRow) []string { return []string{t.TaskID + "\t" + t.Frontmatter.Title} })
 }
 
 // milestoneIDs are the milestones of the task on the command line.
 func (a *app) milestoneIDs(cmd *cobra.Command, given []string) []string {
 	task := cmd.Flag("task").Value.String()
-	return a.tasks(cmd, given, func(t company.TaskRow) (ids []string) {
+	return a.tasks(cmd, given, func(t workforce.TaskRow) (ids []string) {
 		for _, m := range t.Frontmatter.Milestones {
 			if t.TaskID == task {
 				ids = append(ids, m.ID+"\t"+m.Title)
@@ -266,9 +267,9 @@ func (a *app) milestoneIDs(cmd *cobra.Command, given []string) []string {
 	})
 }
 
-func (a *app) tasks(cmd *cobra.Command, given []string, words func(company.TaskRow) []string) (all []string) {
+func (a *app) tasks(cmd *cobra.Command, given []string, words func(workforce.TaskRow) []string) (all []string) {
 	p := projectOf(cmd, given)
-	list, _ := ask(cmd.Context(), a, (*company.Company).ListTasks, company.ListTasksParams(p)) // none if they cannot be read
+	list, _ := ask(cmd.Context(), a, workforce.Operations.ListTasks, workforce.ListTasksParams(p)) // none if they cannot be read
 	for _, t := range list.Tasks {
 		all = append(all, words(t)...)
 	}

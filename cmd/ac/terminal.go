@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/equipment"
 )
 
 func terminalShellsCommand(a *app) *cobra.Command {
@@ -18,7 +19,7 @@ func terminalShellsCommand(a *app) *cobra.Command {
 server that made it (ac server:start --terminals), so that no command types into one.`,
 		Example: "  ac terminal:shells ./acme",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			list, err := ask(cmd.Context(), a, (*company.Company).Shells, company.Dir{WorkspaceDir: given[0]})
+			list, err := ask(cmd.Context(), a, equipment.Operations.Shells, company.Dir{WorkspaceDir: given[0]})
 			if err != nil {
 				return err
 			}

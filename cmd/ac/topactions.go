@@ -12,6 +12,7 @@ import (
 
 	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/internal/fault"
 )
 
@@ -75,7 +76,7 @@ func (t *topSource) Say(ctx context.Context, id, text string) (string, error) {
 // Send sends a message to a conversation.
 func (t *topSource) Send(ctx context.Context, id, text string) (string, error) {
 	c := t.call(ctx, io.Discard)
-	_, err := company.Do(ctx, c.all, (*company.Company).Send, company.SendParams{
+	_, err := company.Do(ctx, c.all, workforce.Operations.Send, workforce.SendParams{
 		Dir: c.dirParam(), Scope: t.scopeOfTalk(id), ConversationID: id, AuthorID: c.actor, AuthorRole: c.role, Body: text, Kind: "text",
 	})
 	return "said", err

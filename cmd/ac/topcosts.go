@@ -11,6 +11,7 @@ import (
 
 	"ac/cmd/ac/top"
 	"ac/company"
+	"ac/company/workforce"
 	"ac/internal/terminal"
 	"ac/runs/budget"
 )
@@ -34,7 +35,7 @@ func (t *topSource) Cost(ctx context.Context, width int) (lines []top.Line, err 
 		}
 		lines = append(lines, tableLines(costTable(by, rows, &report, width, unicode), width)...)
 	}
-	budgets, err := company.Do(ctx, c.all, (*company.Company).Budgets, company.BudgetsParams{Dir: c.dirParam(), ProjectID: c.project})
+	budgets, err := company.Do(ctx, c.all, workforce.Operations.Budgets, workforce.BudgetsParams{Dir: c.dirParam(), ProjectID: c.project})
 	if err == nil && len(budgets) > 0 {
 		lines = append(lines, tableLines(budgetTable(budgets, unicode), width)...)
 	}
@@ -50,7 +51,7 @@ func tableLines(t terminal.Table, width int) (lines []top.Line) {
 }
 
 // budgetTable are budgets with what was used of them.
-func budgetTable(budgets []company.BudgetUse, unicode bool) terminal.Table {
+func budgetTable(budgets []workforce.BudgetUse, unicode bool) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "BUDGET", Text: true}, {Title: "USED", Right: true}, {Title: "OF", Right: true}, {Title: "", Right: true}, {Title: "", Drop: 1},
 	}}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"ac/company"
+	"ac/company/workforce"
 	"ac/runs/budget"
 	"ac/snapshot"
 )
@@ -13,7 +13,7 @@ import (
 // without bars.
 func TestBudgetTable(t *testing.T) {
 	t.Parallel()
-	budgets := []company.BudgetUse{
+	budgets := []workforce.BudgetUse{
 		{SeriesBudget: snapshot.SeriesBudget{Scope: budget.ScopeProject, Name: "Checkout", Metric: budget.MetricCost, Limit: 12.5}},
 		{SeriesBudget: snapshot.SeriesBudget{Scope: budget.ScopeProject, Name: "Checkout", Metric: budget.MetricTokens, Limit: 1000}, Used: 500},
 		{SeriesBudget: snapshot.SeriesBudget{Scope: budget.ScopeTask, Name: "Mend it", Metric: budget.MetricCost, Limit: 2}, Used: 3},

@@ -13,6 +13,7 @@ import (
 	"ac/cmd/ac/top"
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/workforce"
 	"ac/conversation"
 	"ac/internal/clock"
 	"ac/internal/terminal"
@@ -42,7 +43,7 @@ type topSource struct {
 
 	mu    sync.Mutex
 	seen  map[string]decisions.NeedResult // what was shown of needs, by their ids
-	talks map[string]company.TalkRow
+	talks map[string]workforce.TalkRow
 
 	healthy string // as it was at that time
 	lookAt  time.Time
@@ -51,7 +52,7 @@ type topSource struct {
 func newTopSource(c *call) *topSource {
 	base := *c
 	base.color, base.noPager, base.asJSON, base.pace = "never", true, false, gathered
-	return &topSource{base: base, seen: map[string]decisions.NeedResult{}, talks: map[string]company.TalkRow{}}
+	return &topSource{base: base, seen: map[string]decisions.NeedResult{}, talks: map[string]workforce.TalkRow{}}
 }
 
 // call is a call of a short command for one action. What it would print goes to out.
@@ -305,7 +306,7 @@ func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
 	if err := c.requireProject(); err != nil {
 		return []top.Line{{Text: err.Error()}}, nil //nolint:nilerr // it says which projects there are
 	}
-	schedule, err := company.Do(ctx, c.all, (*company.Company).Schedule, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
+	schedule, err := company.Do(ctx, c.all, workforce.Operations.Schedule, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
 	switch {
 	case err != nil:
 		return nil, err
@@ -319,8 +320,8 @@ func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
 // Messages are the last messages of a conversation.
 func (t *topSource) Messages(ctx context.Context, id string) (lines []top.Line, err error) {
 	c := t.call(ctx, io.Discard)
-	p := company.MessagesParams{Dir: c.dirParam(), ConversationID: id, Scope: t.scopeOfTalk(id), Limit: shownMessages}
-	messages, err := company.Do(ctx, c.all, (*company.Company).Messages, p)
+	p := workforce.MessagesParams{Dir: c.dirParam(), ConversationID: id, Scope: t.scopeOfTalk(id), Limit: shownMessages}
+	messages, err := company.Do(ctx, c.all, workforce.Operations.Messages, p)
 	if err != nil {
 		return nil, err
 	}
@@ -331,13 +332,13 @@ func (t *topSource) Messages(ctx context.Context, id string) (lines []top.Line, 
 	return lines, err
 }
 
-func (t *topSource) scopeOfTalk(id string) company.Scope {
+func (t *topSource) scopeOfTalk(id string) workforce.Scope {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if row, ok := t.talks[id]; ok && row.ProjectID != nil {
-		return company.Scope{Scope: conversation.ScopeProject, ProjectID: *row.ProjectID}
+		return workforce.Scope{Scope: conversation.ScopeProject, ProjectID: *row.ProjectID}
 	}
-	return company.Scope{Scope: conversation.ScopeWorkspace}
+	return workforce.Scope{Scope: conversation.ScopeWorkspace}
 }
 
 // Changes is what landing a run would bring.

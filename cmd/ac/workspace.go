@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
 )
@@ -75,11 +76,11 @@ func (a *app) printID(id string, err error) error {
 }
 
 func teamCommand(a *app) *cobra.Command {
-	var p company.NewTeamParams
+	var p workforce.NewTeamParams
 	cmd := &cobra.Command{
 		Use: "team:new <dir>", Short: "Create a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.printID(ask(cmd.Context(), a, (*company.Company).NewTeam, p))
+			return a.printID(ask(cmd.Context(), a, workforce.Operations.NewTeam, p))
 		},
 	}
 	mirror(cmd, &p,
@@ -91,7 +92,7 @@ func teamCommand(a *app) *cobra.Command {
 }
 
 func agentCommand(a *app) *cobra.Command {
-	var p company.NewAgentParams
+	var p workforce.NewAgentParams
 	roles := agentRoles()
 	cmd := &cobra.Command{
 		Use: "agent:new <dir>", Short: "Create an agent and print its id",
@@ -113,10 +114,10 @@ func agentCommand(a *app) *cobra.Command {
 }
 
 // newAgent makes an agent and notes what is odd about it.
-func (a *app) newAgent(ctx context.Context, p company.NewAgentParams) error {
+func (a *app) newAgent(ctx context.Context, p workforce.NewAgentParams) error {
 	return a.across(func(all *company.Host) error {
 		before, _ := company.Do(ctx, all, (*company.Folder).Agents, company.AgentsParams{Dir: p.Dir}) // none if they cannot be read
-		id, err := company.Do(ctx, all, (*company.Company).NewAgent, p)
+		id, err := company.Do(ctx, all, workforce.Operations.NewAgent, p)
 		if err != nil {
 			return err
 		}
@@ -133,12 +134,12 @@ func (a *app) newAgent(ctx context.Context, p company.NewAgentParams) error {
 }
 
 func projectCommand(a *app) *cobra.Command {
-	var p company.NameParams
+	var p workforce.NameParams
 	cmd := &cobra.Command{
 		Use: "project:new <dir>", Short: "Create a project and print its id", Example: "  ac project:new ./acme --name Checkout", Args: args("dir"),
 		Long: "Create a project without conversations and print its id. Desktop apps create projects with their defaults: workspace.project.create_with_defaults.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.printID(ask(cmd.Context(), a, (*company.Company).NewProject, p))
+			return a.printID(ask(cmd.Context(), a, workforce.Operations.NewProject, p))
 		},
 	}
 	mirror(cmd, &p,

@@ -14,6 +14,7 @@ import (
 
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/workforce"
 	"ac/fleet"
 	"ac/runs/session"
 	"ac/workspace/doc"
@@ -125,7 +126,7 @@ func (y *yard) readHub(t *testing.T, damaged bool) {
 	note("monitor.snapshot", monitor, err)
 	resources, err := c.Resources(ctx, company.ResourcesParams{})
 	note("resources.snapshot", resources, err)
-	home, err := c.HomeSnapshot(ctx, company.Dir{})
+	home, err := workforce.Operations{In: c.In}.HomeSnapshot(ctx, company.Dir{})
 	note("workspace.home.snapshot", home, err)
 	sessions, err := c.Host().ListSessions(ctx, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: c.Workspace().Dir()}})
 	note("session.list", sessions, err)
@@ -151,7 +152,7 @@ func (y *yard) readHub(t *testing.T, damaged bool) {
 // exportHub makes everything that is taken elsewhere.
 func (y *yard) exportHub(t *testing.T) {
 	t.Helper()
-	made, err := y.c.CreateSharePack(t.Context(), company.CreateSharePackParams{ProjectID: y.project, CreatedBy: "human"})
+	made, err := workforce.Operations{In: y.c.In}.CreateSharePack(t.Context(), workforce.CreateSharePackParams{ProjectID: y.project, CreatedBy: "human"})
 	if err != nil || made.SharePackID == "" {
 		t.Fatal(err)
 	}

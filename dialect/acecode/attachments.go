@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/events"
@@ -130,7 +130,7 @@ func (s *server) filesOf(ctx context.Context, id string, named []json.RawMessage
 			return nil, &refusal{http.StatusBadRequest, errorBody{Error: "unknown attachment", ID: object.ID}}
 		}
 		file := known[i]
-		if file.path, err = dialect.Do(ctx, s.Company, (*company.Company).AttachmentPath, s.fileOf(id, file)); err != nil {
+		if file.path, err = dialect.Do(ctx, s.Company, workforce.Operations.AttachmentPath, s.fileOf(id, file)); err != nil {
 			return nil, err
 		}
 		list = append(list, file)
@@ -138,8 +138,8 @@ func (s *server) filesOf(ctx context.Context, id string, named []json.RawMessage
 	return list, nil
 }
 
-func (s *server) fileOf(id string, file attachedFile) company.AttachmentParams {
-	return company.AttachmentParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id, Relpath: file.relpath}
+func (s *server) fileOf(id string, file attachedFile) workforce.AttachmentParams {
+	return workforce.AttachmentParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id, Relpath: file.relpath}
 }
 
 // fileText is what the agent gets of files: where it finds them.
@@ -173,7 +173,7 @@ func readAttachment(s *server, r *request) (any, error) {
 	if i < 0 {
 		return nil, refuse(http.StatusNotFound, "unknown attachment")
 	}
-	content, err := dialect.Do(r.Context(), s.Company, (*company.Company).ReadAttachment, s.fileOf(row.ID, known[i]))
+	content, err := dialect.Do(r.Context(), s.Company, workforce.Operations.ReadAttachment, s.fileOf(row.ID, known[i]))
 	if fault.Is(err, fault.NotFound) {
 		return nil, refuse(http.StatusNotFound, "unknown attachment")
 	}

@@ -11,8 +11,8 @@ import (
 	"os"
 	"strings"
 
-	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/runs/provider"
@@ -83,7 +83,7 @@ func runCommand(s *server, r *request) (any, error) {
 
 // initialize has the agent write what is to be known of the repository. Where its program
 // is not on this machine a skeleton is written in its place.
-func (s *server) initialize(r *request, row company.SpokenRun, p commandBody) error {
+func (s *server) initialize(r *request, row workforce.SpokenRun, p commandBody) error {
 	missing, err := s.programMissing(r, row)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *server) initialize(r *request, row company.SpokenRun, p commandBody) er
 }
 
 // programMissing reports whether the program of a session's agent is known not to be here.
-func (s *server) programMissing(r *request, row company.SpokenRun) (bool, error) {
+func (s *server) programMissing(r *request, row workforce.SpokenRun) (bool, error) {
 	driver := provider.DriverOf(row.Provider)
 	if driver == "" {
 		return false, nil // a command of its own

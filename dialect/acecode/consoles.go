@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"ac/company"
+	"ac/company/equipment"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/internal/httpguard"
@@ -21,7 +21,7 @@ func (s *server) consoles(ctx context.Context) consoleHealth {
 	if !s.opts.Terminals || !s.onLoopback {
 		return consoleHealth{}
 	}
-	known, err := dialect.Do(ctx, s.Company, (*company.Company).ListTerminals, s.In())
+	known, err := dialect.Do(ctx, s.Company, equipment.Operations.ListTerminals, s.In())
 	if err != nil {
 		return consoleHealth{}
 	}
@@ -87,7 +87,7 @@ type consoleList struct {
 }
 
 func listConsoles(s *server, r *request) (any, error) {
-	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ListTerminals, s.In())
+	found, err := dialect.Do(r.Context(), s.Company, equipment.Operations.ListTerminals, s.In())
 	list := consoleList{found.Backend, []consoleRow{}}
 	for _, i := range found.Terminals {
 		list.Sessions = append(list.Sessions, consoleOf(i, found.Backend))
@@ -104,7 +104,7 @@ func createConsole(s *server, r *request) (any, error) {
 	if err := r.decode(&p); err != nil {
 		return nil, err
 	}
-	made, err := dialect.Do(r.Context(), s.Company, (*company.Company).CreateTerminal, company.CreateTerminalParams{
+	made, err := dialect.Do(r.Context(), s.Company, equipment.Operations.CreateTerminal, equipment.CreateTerminalParams{
 		Dir: s.In(), PersonParams: s.person(), CWD: cmp.Or(p.Cwd, s.cwd), Shell: p.Shell, Title: p.Title, Via: Name,
 	})
 	if fault.Is(err, fault.ShellNotAllowed) || fault.Is(err, fault.ShellUnavailable) {
@@ -127,7 +127,7 @@ type shellList struct {
 }
 
 func listShells(s *server, r *request) (any, error) {
-	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).Shells, s.In())
+	found, err := dialect.Do(r.Context(), s.Company, equipment.Operations.Shells, s.In())
 	list := shellList{[]shellRow{}, found.Default}
 	for _, one := range found.Shells {
 		list.Shells = append(list.Shells, shellRow{one.ID, one.Label, one.Available, false})
@@ -136,12 +136,12 @@ func listShells(s *server, r *request) (any, error) {
 }
 
 // console is the console of a request, for the actor of the listener.
-func (s *server) console(r *request) company.OneTerminal {
-	return company.OneTerminal{Dir: s.In(), PersonParams: s.person(), TerminalID: r.PathValue("pty")}
+func (s *server) console(r *request) equipment.OneTerminal {
+	return equipment.OneTerminal{Dir: s.In(), PersonParams: s.person(), TerminalID: r.PathValue("pty")}
 }
 
 func deleteConsole(s *server, r *request) (any, error) {
-	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).CloseTerminal, company.CloseTerminalParams{OneTerminal: s.console(r), Via: Name})
+	_, err := dialect.Do(r.Context(), s.Company, equipment.Operations.CloseTerminal, equipment.CloseTerminalParams{OneTerminal: s.console(r), Via: Name})
 	return nil, err
 }
 
@@ -153,7 +153,7 @@ func resizeConsole(s *server, r *request) (any, error) {
 	if err := r.decode(&p); err != nil {
 		return nil, err
 	}
-	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).ResizeTerminal, company.ResizeTerminalParams{
+	_, err := dialect.Do(r.Context(), s.Company, equipment.Operations.ResizeTerminal, equipment.ResizeTerminalParams{
 		OneTerminal: s.console(r), Cols: p.Cols, Rows: p.Rows,
 	})
 	if fault.Is(err, fault.InvalidParams) {
@@ -169,6 +169,6 @@ func renameConsole(s *server, r *request) (any, error) {
 	if err := r.decode(&p); err != nil {
 		return nil, err
 	}
-	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).RenameTerminal, company.RenameTerminalParams{OneTerminal: s.console(r), Title: p.Title})
+	_, err := dialect.Do(r.Context(), s.Company, equipment.Operations.RenameTerminal, equipment.RenameTerminalParams{OneTerminal: s.console(r), Title: p.Title})
 	return nil, err
 }

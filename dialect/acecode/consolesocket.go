@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ac/company"
+	"ac/company/equipment"
 	"ac/dialect"
 	"ac/dialect/ws"
 	"ac/internal/fault"
@@ -23,7 +23,7 @@ const maxConsoleUnread = 2 * terminal.ChunkBytes
 
 // consoleView is a client that looks at a console.
 type consoleView struct {
-	company.TerminalWatch
+	equipment.TerminalWatch
 	output consoleOutput
 	conn   *ws.Conn
 
@@ -66,16 +66,16 @@ func consoleSocket(s *server, r *request) (any, error) {
 
 // watchConsole begins to look at the console of a request, from the place that it wants:
 // without one, or above the end, at what comes from now on.
-func (s *server) watchConsole(r *request) (w company.TerminalWatch, err error) {
+func (s *server) watchConsole(r *request) (w equipment.TerminalWatch, err error) {
 	from, notNumber := strconv.ParseInt(strings.TrimSpace(r.URL.Query().Get("cursor")), 10, 64)
 	if notNumber != nil {
 		from = -1
 	}
-	p := company.AttachTerminalParams{OneTerminal: s.console(r), Cursor: from}
-	w, err = dialect.Do(r.Context(), s.Company, (*company.Company).WatchTerminal, p)
+	p := equipment.AttachTerminalParams{OneTerminal: s.console(r), Cursor: from}
+	w, err = dialect.Do(r.Context(), s.Company, equipment.Operations.WatchTerminal, p)
 	if fault.Is(err, fault.InvalidParams) && from >= 0 {
 		p.Cursor = -1
-		w, err = dialect.Do(r.Context(), s.Company, (*company.Company).WatchTerminal, p)
+		w, err = dialect.Do(r.Context(), s.Company, equipment.Operations.WatchTerminal, p)
 	}
 	return w, err
 }

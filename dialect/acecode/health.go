@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/internal/proc"
 	"ac/workspace"
@@ -125,7 +126,7 @@ func withoutSecrets(env []string) (kept []string) {
 // isOurs reports whether a directory, its links resolved, is where sessions work, in a
 // linked repository, or in a worktree.
 func (s *server) isOurs(ctx context.Context, dir string) (bool, error) {
-	repos, err := dialect.Do(ctx, s.Company, (*company.Company).Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
+	repos, err := dialect.Do(ctx, s.Company, workforce.Operations.Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 	roots := make([]string, 0, 2+len(repos))
 	roots = append(roots, s.cwd, filepath.Join(workspace.Canonical(s.Dir), filepath.FromSlash(workspace.WorktreesDir)))
 	for _, repo := range repos {
@@ -141,7 +142,7 @@ func (s *server) isOurs(ctx context.Context, dir string) (bool, error) {
 
 // projectName is what people call the project.
 func (s *server) projectName(ctx context.Context) (string, error) {
-	projects, err := dialect.Do(ctx, s.Company, (*company.Company).ProjectNames, s.In())
+	projects, err := dialect.Do(ctx, s.Company, workforce.Operations.ProjectNames, s.In())
 	for _, p := range projects {
 		if p.ID == s.ProjectID {
 			return p.Name, err

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"slices"
 
-	"ac/company"
+	"ac/company/equipment"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/runs/mcpserver"
@@ -29,7 +29,7 @@ type mcpAnswer struct {
 }
 
 func mcpServers(s *server, r *request) (any, error) {
-	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ListMCPServers, s.In())
+	found, err := dialect.Do(r.Context(), s.Company, equipment.Operations.ListMCPServers, s.In())
 	answer := map[string]mcpAnswer{}
 	for _, one := range found.Servers {
 		answer[one.ID] = mcpAnswer{
@@ -70,7 +70,7 @@ func setMCPServers(s *server, r *request) (any, error) {
 			return nil, err
 		}
 	}
-	p := company.ReplaceMCPServersParams{Dir: s.In(), PersonParams: s.person(), Servers: []mcpserver.Change{}}
+	p := equipment.ReplaceMCPServersParams{Dir: s.In(), PersonParams: s.person(), Servers: []mcpserver.Change{}}
 	for _, id := range slices.Sorted(maps.Keys(given)) {
 		change, err := mcpChange(id, given[id])
 		if err != nil {
@@ -78,7 +78,7 @@ func setMCPServers(s *server, r *request) (any, error) {
 		}
 		p.Servers = append(p.Servers, change)
 	}
-	_, err = dialect.Do(r.Context(), s.Company, (*company.Company).ReplaceMCPServers, p)
+	_, err = dialect.Do(r.Context(), s.Company, equipment.Operations.ReplaceMCPServers, p)
 	if fault.Is(err, fault.MCPInvalid) {
 		err = bad(err.Error())
 	}

@@ -10,7 +10,8 @@ import (
 	"net/http"
 	"slices"
 
-	"ac/company"
+	"ac/company/equipment"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/internal/probe"
@@ -39,8 +40,8 @@ func rowOfModel(p modelprofile.Profile, usual *string) modelRow {
 }
 
 // profiles are the profiles of the workspace.
-func (s *server) profiles(ctx context.Context) (company.ModelProfiles, error) {
-	return dialect.Do(ctx, s.Company, (*company.Company).ListModelProfiles, s.In())
+func (s *server) profiles(ctx context.Context) (equipment.ModelProfiles, error) {
+	return dialect.Do(ctx, s.Company, equipment.Operations.ListModelProfiles, s.In())
 }
 
 func listModels(s *server, r *request) (any, error) {
@@ -104,7 +105,7 @@ func createModel(s *server, r *request) (any, error) {
 	if p.Provider == nil || *p.Provider == "" {
 		p.Provider = new("openai") // what compatible servers speak
 	}
-	return s.saveModel(r.Context(), company.PutModelProfileParams{Name: *p.Name, Create: new(true), Change: p.change()})
+	return s.saveModel(r.Context(), equipment.PutModelProfileParams{Name: *p.Name, Create: new(true), Change: p.change()})
 }
 
 func updateModel(s *server, r *request) (any, error) {
@@ -112,7 +113,7 @@ func updateModel(s *server, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	put := company.PutModelProfileParams{Name: r.PathValue("name"), Create: new(false), Change: p.change()}
+	put := equipment.PutModelProfileParams{Name: r.PathValue("name"), Create: new(false), Change: p.change()}
 	if p.Name != nil && *p.Name != put.Name {
 		put.RenameTo = *p.Name
 	}
@@ -122,9 +123,9 @@ func updateModel(s *server, r *request) (any, error) {
 	return s.saveModel(r.Context(), put)
 }
 
-func (s *server) saveModel(ctx context.Context, p company.PutModelProfileParams) (any, error) {
+func (s *server) saveModel(ctx context.Context, p equipment.PutModelProfileParams) (any, error) {
 	p.Dir, p.PersonParams = s.In(), s.person()
-	saved, err := dialect.Do(ctx, s.Company, (*company.Company).PutModelProfile, p)
+	saved, err := dialect.Do(ctx, s.Company, equipment.Operations.PutModelProfile, p)
 	if err != nil {
 		return nil, modelRefusal(err)
 	}
@@ -173,7 +174,7 @@ func deleteModel(s *server, r *request) (any, error) {
 	if !isNear(r.Request) {
 		return nil, refuse(http.StatusForbidden, "loopback only")
 	}
-	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).RemoveModelProfile, company.ModelProfileParams{
+	_, err := dialect.Do(r.Context(), s.Company, equipment.Operations.RemoveModelProfile, equipment.ModelProfileParams{
 		Dir: s.In(), PersonParams: s.person(), Name: r.PathValue("name"),
 	})
 	if err != nil {
@@ -193,14 +194,14 @@ func probeModels(s *server, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask := company.ProbeParams{Dir: s.In(), PersonParams: s.person(), Provider: notEmpty(p.Provider), BaseURL: p.BaseURL, APIKey: p.APIKey}
+	ask := equipment.ProbeParams{Dir: s.In(), PersonParams: s.person(), Provider: notEmpty(p.Provider), BaseURL: p.BaseURL, APIKey: p.APIKey}
 	if p.RequestHeaders != nil {
 		ask.RequestHeaders = &p.RequestHeaders
 	}
 	if p.Name != nil {
 		ask.Name = *p.Name
 	}
-	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ProbeModelProfile, ask)
+	found, err := dialect.Do(r.Context(), s.Company, equipment.Operations.ProbeModelProfile, ask)
 	if err != nil {
 		return nil, modelRefusal(err)
 	}
@@ -228,7 +229,7 @@ func setUsualModel(s *server, r *request) (any, error) {
 	if err := r.decode(&p); err != nil {
 		return nil, err
 	}
-	set, err := dialect.Do(r.Context(), s.Company, (*company.Company).SetDefaultModelProfile, company.SetDefaultProfileParams{
+	set, err := dialect.Do(r.Context(), s.Company, equipment.Operations.SetDefaultModelProfile, equipment.SetDefaultProfileParams{
 		Dir: s.In(), PersonParams: s.person(), Name: notEmpty(cmp.Or(p.Name, p.Other)),
 	})
 	if err != nil {
@@ -269,7 +270,7 @@ type sessionModel struct {
 	Deleted  bool   `json:"deleted"`
 }
 
-func (s *server) sessionModel(ctx context.Context, row company.SpokenRun) (sessionModel, error) {
+func (s *server) sessionModel(ctx context.Context, row workforce.SpokenRun) (sessionModel, error) {
 	now := s.modelOf(&row)
 	answer := sessionModel{Name: cmp.Or(now.profile, now.model), Provider: row.Provider, Model: now.model}
 	if now.profile == "" {

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/workspace/doc"
 )
@@ -139,7 +139,7 @@ func (s *server) setMode(ctx context.Context, id string, mode doc.Mode, level do
 }
 
 // permissionsOf is the mode of a session as clients read it.
-func (s *server) permissionsOf(row company.SpokenRun, mode doc.Mode) modeAnswer {
+func (s *server) permissionsOf(row workforce.SpokenRun, mode doc.Mode) modeAnswer {
 	answer := modeOf(mode)
 	if isCommand(row) {
 		answer.Enforced = new(false)

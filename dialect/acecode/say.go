@@ -12,8 +12,8 @@ import (
 	"net/http"
 	"strings"
 
-	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
@@ -79,7 +79,7 @@ func postMessage(s *server, r *request) (any, error) {
 }
 
 // saidIn reads what is said to a session.
-func (s *server) saidIn(r *request) (row company.SpokenRun, p saidBody, err error) {
+func (s *server) saidIn(r *request) (row workforce.SpokenRun, p saidBody, err error) {
 	if row, err = s.conversation(r.Context(), r.PathValue("id")); err == nil {
 		err = r.decodeUpTo(4*maxText, &p)
 	}
@@ -97,7 +97,7 @@ func (p *saidBody) client() string {
 }
 
 // say says something to a session, as a turn of its own. It is durable when it returns.
-func (s *server) say(ctx context.Context, row company.SpokenRun, p saidBody) error {
+func (s *server) say(ctx context.Context, row workforce.SpokenRun, p saidBody) error {
 	steer, err := s.steer(ctx, row, p)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *server) say(ctx context.Context, row company.SpokenRun, p saidBody) err
 }
 
 // start is how a session is started for a text. What a run had before stays.
-func (s *server) start(row company.SpokenRun) *orchestration.StartParams {
+func (s *server) start(row workforce.SpokenRun) *orchestration.StartParams {
 	p := &orchestration.StartParams{RepoID: s.repo}
 	if s.repo != "" {
 		p.Isolation = cmp.Or(s.opts.Isolation, doc.IsolationNone)
@@ -135,7 +135,7 @@ func (s *server) start(row company.SpokenRun) *orchestration.StartParams {
 }
 
 // steer is a text for a session with all that goes with it.
-func (s *server) steer(ctx context.Context, row company.SpokenRun, p saidBody) (orchestration.SteerParams, error) {
+func (s *server) steer(ctx context.Context, row workforce.SpokenRun, p saidBody) (orchestration.SteerParams, error) {
 	var steer orchestration.SteerParams
 	s.act(&steer, row.ID)
 	switch {

@@ -15,6 +15,7 @@ import (
 
 	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/internal/clock"
@@ -75,7 +76,7 @@ type fact struct {
 }
 
 // factOf is what a list says of a session by its log.
-func (s *server) factOf(ctx context.Context, row *company.SpokenRun) (fact, error) {
+func (s *server) factOf(ctx context.Context, row *workforce.SpokenRun) (fact, error) {
 	s.facts.mu.Lock()
 	known, ok := s.facts.byID[row.ID]
 	s.facts.mu.Unlock()
@@ -105,38 +106,38 @@ func (s *server) factOf(ctx context.Context, row *company.SpokenRun) (fact, erro
 }
 
 // sessions are those that are listed, the newest activity first.
-func (s *server) sessions(ctx context.Context) ([]company.SpokenRun, error) {
-	rows, err := dialect.Do(ctx, s.Company, (*company.Company).SpokenRuns, company.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, All: s.opts.AllRuns})
-	slices.SortStableFunc(rows, func(a, b company.SpokenRun) int {
+func (s *server) sessions(ctx context.Context) ([]workforce.SpokenRun, error) {
+	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.SpokenRuns, workforce.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, All: s.opts.AllRuns})
+	slices.SortStableFunc(rows, func(a, b workforce.SpokenRun) int {
 		return cmp.Or(b.Changed.Compare(a.Changed), strings.Compare(b.ID, a.ID))
 	})
 	return rows[:min(len(rows), maxListed)], err
 }
 
 // anySession finds a session, deleted or not. One that is not listed is unknown.
-func (s *server) anySession(ctx context.Context, id string) (company.SpokenRun, error) {
-	rows, err := dialect.Do(ctx, s.Company, (*company.Company).SpokenRuns, company.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
+func (s *server) anySession(ctx context.Context, id string) (workforce.SpokenRun, error) {
+	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.SpokenRuns, workforce.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidParams), err == nil && len(rows) == 0:
-		return company.SpokenRun{}, unknownSession()
+		return workforce.SpokenRun{}, unknownSession()
 	case err != nil:
-		return company.SpokenRun{}, err
+		return workforce.SpokenRun{}, err
 	case !rows[0].Spoken && !s.opts.AllRuns:
-		return company.SpokenRun{}, unknownSession()
+		return workforce.SpokenRun{}, unknownSession()
 	}
 	return rows[0], nil
 }
 
 // session finds a session that was not deleted.
-func (s *server) session(ctx context.Context, id string) (company.SpokenRun, error) {
+func (s *server) session(ctx context.Context, id string) (workforce.SpokenRun, error) {
 	if _, deleted := s.state.is(id); deleted {
-		return company.SpokenRun{}, unknownSession()
+		return workforce.SpokenRun{}, unknownSession()
 	}
 	return s.anySession(ctx, id)
 }
 
 // conversation finds a session that can be talked with.
-func (s *server) conversation(ctx context.Context, id string) (company.SpokenRun, error) {
+func (s *server) conversation(ctx context.Context, id string) (workforce.SpokenRun, error) {
 	row, err := s.session(ctx, id)
 	if err == nil && !row.Spoken {
 		err = explain(http.StatusConflict, "NOT_A_CONVERSATION", "run "+id+" is no conversation: it can be read only")
@@ -145,7 +146,7 @@ func (s *server) conversation(ctx context.Context, id string) (company.SpokenRun
 }
 
 // isCommand reports whether the agent of a session is a command, which is not spoken with.
-func isCommand(row company.SpokenRun) bool {
+func isCommand(row workforce.SpokenRun) bool {
 	if row.Live != nil && row.Live.Driver != "" {
 		return row.Live.Driver == doc.LiveCommand
 	}
@@ -153,7 +154,7 @@ func isCommand(row company.SpokenRun) bool {
 }
 
 // row is a session in the list.
-func (s *server) row(ctx context.Context, run *company.SpokenRun) (sessionRow, error) {
+func (s *server) row(ctx context.Context, run *workforce.SpokenRun) (sessionRow, error) {
 	known, err := s.factOf(ctx, run)
 	if err != nil {
 		return sessionRow{}, err
@@ -190,7 +191,7 @@ func (s *server) isLeftOut(ctx context.Context, id string, err error) bool {
 }
 
 // modeOfRun is the permission mode of a run by its record.
-func modeOfRun(run *company.SpokenRun) doc.Mode {
+func modeOfRun(run *workforce.SpokenRun) doc.Mode {
 	if run.Live != nil && run.Live.Policy.Mode != "" {
 		return run.Live.Policy.Mode
 	}
@@ -198,7 +199,7 @@ func modeOfRun(run *company.SpokenRun) doc.Mode {
 }
 
 // modelOf is the model of a session, empty where the agent chooses.
-func (s *server) modelOf(run *company.SpokenRun) chosenModel {
+func (s *server) modelOf(run *workforce.SpokenRun) chosenModel {
 	if model, ok := s.state.chosen(run.ID); ok {
 		return model
 	}
@@ -276,7 +277,7 @@ func createSession(s *server, r *request) (any, error) {
 	if len(p.Text) > maxText {
 		return nil, tooLarge()
 	}
-	agent, err := dialect.Do(r.Context(), s.Company, (*company.Company).TalkAgent, company.TalkAgentParams{Dir: s.In(), AgentID: cmp.Or(p.AgentID, s.agent)})
+	agent, err := dialect.Do(r.Context(), s.Company, workforce.Operations.TalkAgent, workforce.TalkAgentParams{Dir: s.In(), AgentID: cmp.Or(p.AgentID, s.agent)})
 	if fault.Is(err, fault.NotFound) {
 		return nil, explain(http.StatusConflict, "NO_AGENT", err.Error())
 	}

@@ -6,7 +6,7 @@ import (
 	"context"
 	"net/http"
 
-	"ac/company"
+	"ac/company/equipment"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/internal/fault"
@@ -14,17 +14,17 @@ import (
 
 // skillList is the list as the document has it.
 type skillList struct {
-	Skills []company.Skill `json:"skills"`
+	Skills []equipment.Skill `json:"skills"`
 }
 
 // skills are those of the repository where sessions work, behind the daemon's own commands.
-func (s *server) skills(ctx context.Context) ([]company.Skill, error) {
-	list, err := dialect.Do(ctx, s.Company, (*company.Company).ListSkills, s.skillsOf())
+func (s *server) skills(ctx context.Context) ([]equipment.Skill, error) {
+	list, err := dialect.Do(ctx, s.Company, equipment.Operations.ListSkills, s.skillsOf())
 	return list.Skills, err
 }
 
-func (s *server) skillsOf() company.SkillParams {
-	return company.SkillParams{Dir: s.In(), ProjectID: s.ProjectID, RepoID: s.repo}
+func (s *server) skillsOf() equipment.SkillParams {
+	return equipment.SkillParams{Dir: s.In(), ProjectID: s.ProjectID, RepoID: s.repo}
 }
 
 // skillRows are the skills beside the daemon's own commands.
@@ -48,7 +48,7 @@ func listSkills(s *server, r *request) (any, error) {
 }
 
 func readSkill(s *server, r *request) (any, error) {
-	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ReadSkill, company.SkillTextParams{SkillParams: s.skillsOf(), Name: r.PathValue("name")})
+	found, err := dialect.Do(r.Context(), s.Company, equipment.Operations.ReadSkill, equipment.SkillTextParams{SkillParams: s.skillsOf(), Name: r.PathValue("name")})
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidParams) {
 		return nil, refuse(http.StatusNotFound, "skill not found")
 	}

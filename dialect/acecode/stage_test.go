@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"ac/dialect/dialecttest"
-
 	"github.com/coder/websocket"
 
 	"ac/company"
+	"ac/company/equipment"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
+	"ac/dialect/dialecttest"
 )
 
 const testToken = "test-token"
@@ -39,7 +39,7 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 	s.agent = s.Agents["Speaker"]
 	s.program = dialecttest.Program(t, "speaker")
 	c, release := dialecttest.Open(s.Dir, s.Project, io.Discard)
-	dialecttest.Must(dialect.Do(t.Context(), c, (*company.Company).SetAgentCommand, company.AgentCommandParams{
+	dialecttest.Must(dialect.Do(t.Context(), c, equipment.Operations.SetAgentCommand, equipment.AgentCommandParams{
 		Dir: company.Dir{WorkspaceDir: s.Dir}, Provider: "acp_own", Argv: []string{s.program, "--acp"},
 	}))
 	if err := release(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"ac/company"
+	"ac/company/workforce"
 	"ac/dialect"
 )
 
@@ -61,7 +61,7 @@ func (s *server) statuses(ctx context.Context) ([]sessionStatus, error) {
 }
 
 // statusOf is the state of one session.
-func (s *server) statusOf(ctx context.Context, run *company.SpokenRun) (sessionStatus, error) {
+func (s *server) statusOf(ctx context.Context, run *workforce.SpokenRun) (sessionStatus, error) {
 	row, err := s.row(ctx, run)
 	if err != nil {
 		return sessionStatus{}, err

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
 	"ac/snapshot"
@@ -80,7 +81,7 @@ func usage(s *server, r *request) (any, error) {
 	if name := r.URL.Query().Get("workspace"); name != "" && !s.isHash(name) {
 		return nil, unknownWorkspace()
 	}
-	report, err := dialect.Do(r.Context(), s.Company, (*company.Company).UsageReport, company.UsageReportParams{
+	report, err := dialect.Do(r.Context(), s.Company, workforce.Operations.UsageReport, workforce.UsageReportParams{
 		Dir: s.In(), IndexStep: company.IndexStep{SyncIndex: true}, ProjectID: s.ProjectID, Days: integer(r, "days", 30, 1, 366), Timezone: integer(r, "timezone_offset_minutes", 0, -1440, 1440),
 	})
 	if err != nil {

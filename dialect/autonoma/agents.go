@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/runs/provider"
@@ -165,7 +166,7 @@ func plainName(name string) string {
 }
 
 // repository is where agents work, with the error of the protocol.
-func (s *server) repository(ctx context.Context) (company.Repository, error) {
+func (s *server) repository(ctx context.Context) (workforce.Repository, error) {
 	repo, _, err := s.Repository(ctx)
 	return repo, err
 }

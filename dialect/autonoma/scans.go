@@ -13,6 +13,7 @@ import (
 	"ac/company"
 	"ac/company/decisions"
 	"ac/company/orchestration"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/internal/durable"
 	"ac/internal/fault"
@@ -61,7 +62,7 @@ func (c *call) scan(ctx context.Context, p scanParams, kind string) (any, error)
 // scanned is the linked repository that a client names: by id, root, as the one there is,
 // or by where it comes from. Nothing is fetched.
 func (s *server) scanned(ctx context.Context, name string) (string, error) {
-	list, err := dialect.Do(ctx, s.Company, (*company.Company).Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
+	list, err := dialect.Do(ctx, s.Company, workforce.Operations.Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 	if err != nil {
 		return "", err
 	}

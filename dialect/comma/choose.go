@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/internal/fault"
 	"ac/workspace/doc"
@@ -119,8 +120,8 @@ func (s *server) place(ctx context.Context, cwd string) (*doc.JobPlace, error) {
 	return nil, fail(codePrepare, "cwd %s is not inside a repository linked to this project", cwd)
 }
 
-func (s *server) repositories(ctx context.Context) ([]company.Repository, error) {
-	return dialect.Do(ctx, s.Company, (*company.Company).Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
+func (s *server) repositories(ctx context.Context) ([]workforce.Repository, error) {
+	return dialect.Do(ctx, s.Company, workforce.Operations.Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 }
 
 // directory is where a run works, as the clients know it.

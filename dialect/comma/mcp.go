@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"ac/company"
+	"ac/company/equipment"
 	"ac/dialect"
 	"ac/runs/mcpserver"
 )
@@ -30,7 +30,7 @@ type mcpServer struct {
 
 // workspaceServers are those that the agents of this workspace are given, by id.
 func (s *server) workspaceServers(ctx context.Context) ([]mcpserver.Server, error) {
-	found, err := dialect.Do(ctx, s.Company, (*company.Company).ListMCPServers, s.In())
+	found, err := dialect.Do(ctx, s.Company, equipment.Operations.ListMCPServers, s.In())
 	return found.Servers, err
 }
 
@@ -117,9 +117,9 @@ func (c *connection) updateMCPServer(ctx context.Context, r *request) error {
 	case !slices.ContainsFunc(found, func(m mcpserver.Server) bool { return m.ID == r.ServerID }):
 		return fail(code, "Unknown MCP server: %s", r.ServerID)
 	}
-	p := company.PutMCPServerParams{Dir: s.In(), Change: mcpserver.Change{ID: r.ServerID, Enabled: &r.Enabled}}
+	p := equipment.PutMCPServerParams{Dir: s.In(), Change: mcpserver.Change{ID: r.ServerID, Enabled: &r.Enabled}}
 	p.ActorID, p.ActorRole, p.ActorTeamID = s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID
-	if _, err := dialect.Do(ctx, s.Company, (*company.Company).PutMCPServer, p); err != nil {
+	if _, err := dialect.Do(ctx, s.Company, equipment.Operations.PutMCPServer, p); err != nil {
 		return fail(code, "%s", sentence(err))
 	}
 	return c.tellMCPServers(ctx, r, code)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ac/company"
+	"ac/company/equipment"
 	"ac/company/orchestration"
 	"ac/dialect"
 	"ac/dialect/dialecttest"
@@ -165,9 +166,9 @@ func TestServers(t *testing.T) {
 	s := newStage(t)
 	c := s.dial()
 	command, transport := "/bin/true", "stdio"
-	p := company.PutMCPServerParams{Dir: company.Dir{WorkspaceDir: s.Dir}}
+	p := equipment.PutMCPServerParams{Dir: company.Dir{WorkspaceDir: s.Dir}}
 	p.ActorID, p.ActorRole, p.ID, p.Command, p.Transport = "human", "human", "files", &command, &transport
-	dialecttest.Must(dialect.Do(t.Context(), s.Company, (*company.Company).PutMCPServer, p))
+	dialecttest.Must(dialect.Do(t.Context(), s.Company, equipment.Operations.PutMCPServer, p))
 	whole := flowOf(object{"speaker": object{"mcpServers": []string{"files", "own"}}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "speaker"}}})
 	whole["mcpServers"] = object{"own": object{"url": "http://x"}, "files": object{"command": "y"}}
 	path := s.strategy("m.json", whole)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"ac/company"
+	"ac/company/workforce"
 	"ac/governance/pipeline"
 	"ac/heartbeat/job"
 	"ac/rpc"
@@ -132,7 +132,7 @@ func TestCanaries(t *testing.T) {
 	c.refused()
 	said := c.fill()
 	c.leave()
-	said += run(t, c.environ, company.CreateSharePackParams{ProjectID: c.project, CreatedBy: "human"}, shareCommand, c.ws)
+	said += run(t, c.environ, workforce.CreateSharePackParams{ProjectID: c.project, CreatedBy: "human"}, shareCommand, c.ws)
 	c.reads()
 	c.search() // with the server's own files open
 	c.s.stop()

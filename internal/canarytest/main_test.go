@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/heartbeat/job"
 	"ac/rpc"
 	"ac/runs/session"
@@ -80,17 +81,17 @@ func command(executable string, args []string) (err error) {
 	var result any
 	switch args[0] {
 	case shareCommand:
-		var p company.CreateSharePackParams
+		var p workforce.CreateSharePackParams
 		if err = params.Decode(&p); err == nil {
 			p.Dir = in
-			result, err = company.Do(context.Background(), all, (*company.Company).CreateSharePack, p)
+			result, err = company.Do(context.Background(), all, workforce.Operations.CreateSharePack, p)
 		}
 	case fillCommand:
-		var p company.FillArtifactParams
+		var p workforce.FillArtifactParams
 		if err = params.Decode(&p.Spec); err == nil {
 			p.ProjectID, p.ArtifactID, p.AgentID = p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID
 			p.Dir = in
-			result, err = company.Do(context.Background(), all, (*company.Company).FillArtifact, p)
+			result, err = company.Do(context.Background(), all, workforce.Operations.FillArtifact, p)
 		}
 	}
 	if err != nil {

@@ -122,6 +122,8 @@ func neighbours() map[string][]string {
 		// The operations of a part work on an opened workspace.
 		"company/orchestration": {"company"},
 		"company/decisions":     {"company"},
+		"company/equipment":     {"company"},
+		"company/workforce":     {"company"},
 		// The control room calls methods by the table of the server, and serves dialects
 		// from its process.
 		"web": {"rpc", "dialect"},

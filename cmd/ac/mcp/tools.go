@@ -18,6 +18,7 @@ import (
 
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/workforce"
 	"ac/internal/fault"
 	"ac/rpc"
 	"ac/runs/grant"
@@ -99,7 +100,7 @@ type noArguments struct {
 
 // self is the result of who_am_i.
 type self struct {
-	company.Self
+	workforce.Self
 	TaskID          string `json:"task_id,omitempty"`
 	MilestoneID     string `json:"milestone_id,omitempty"`
 	PermissionLevel string `json:"permission_level"`
@@ -109,13 +110,13 @@ type self struct {
 
 func (s *Server) whoAmI(ctx context.Context, _ noArguments) (self, error) {
 	id := who(ctx)
-	found, err := do(ctx, s, (*company.Company).AgentSelf, as(id))
+	found, err := do(ctx, s, workforce.Operations.AgentSelf, as(id))
 	return self{found, id.TaskID, id.MilestoneID, id.PermissionLevel, id.Mode, id.WorkingDir}, err
 }
 
-func (s *Server) myTask(ctx context.Context, _ noArguments) (company.AgentTask, error) {
+func (s *Server) myTask(ctx context.Context, _ noArguments) (workforce.AgentTask, error) {
 	id := who(ctx)
-	return do(ctx, s, (*company.Company).AgentTask, company.AgentTaskParams{AsAgent: as(id), TaskID: id.TaskID})
+	return do(ctx, s, workforce.Operations.AgentTask, workforce.AgentTaskParams{AsAgent: as(id), TaskID: id.TaskID})
 }
 
 type messagesArguments struct {
@@ -125,8 +126,8 @@ type messagesArguments struct {
 	MarkRead   bool     `json:"mark_read" is:"default=true"`
 }
 
-func (s *Server) myMessages(ctx context.Context, a messagesArguments) (company.AgentMessages, error) {
-	return do(ctx, s, (*company.Company).AgentMessages, company.AgentMessagesParams{
+func (s *Server) myMessages(ctx context.Context, a messagesArguments) (workforce.AgentMessages, error) {
+	return do(ctx, s, workforce.Operations.AgentMessages, workforce.AgentMessagesParams{
 		AsAgent: as(who(ctx)), UnreadOnly: a.UnreadOnly, Limit: a.Limit, MarkRead: a.MarkRead,
 	})
 }

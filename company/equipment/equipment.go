@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // Who changes what agents are equipped with on this machine, and what of it is on record.
 
@@ -20,8 +20,8 @@ type ConfiguredPayload struct {
 // equip changes what agents are equipped with on this machine as somebody who may: a
 // person, or a recorded manager, director or CEO. The audit log has who changed which
 // names, and no values.
-func (c *Company) equip(ctx context.Context, actor policy.Actor, kind string, names []string, change func(*doc.Machine, *doc.Secrets) error) error {
-	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+func (c Operations) equip(ctx context.Context, actor policy.Actor, kind string, names []string, change func(*doc.Machine, *doc.Secrets) error) error {
+	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		verdict, err := g.Enforce("", equipping(actor, kind))
 		if err != nil {
 			return err
@@ -34,8 +34,8 @@ func (c *Company) equip(ctx context.Context, actor policy.Actor, kind string, na
 }
 
 // mayEquip refuses those who may not change what agents are equipped with.
-func (c *Company) mayEquip(ctx context.Context, actor policy.Actor, kind string) error {
-	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+func (c Operations) mayEquip(ctx context.Context, actor policy.Actor, kind string) error {
+	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce("", equipping(actor, kind))
 		return err
 	})

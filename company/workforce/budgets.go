@@ -1,10 +1,11 @@
-package company
+package workforce
 
 // Budgets that are set, with what was used of them.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/index"
 	"ac/runs/budget"
 	"ac/snapshot"
@@ -12,7 +13,7 @@ import (
 
 // BudgetsParams choose a project, "" for all.
 type BudgetsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"-"`
 }
 
@@ -24,7 +25,7 @@ type BudgetUse struct {
 }
 
 // Budgets lists the budgets of a project and of its tasks, or those of all projects.
-func (c *Company) Budgets(ctx context.Context, p BudgetsParams) (list []BudgetUse, err error) {
+func (c Operations) Budgets(ctx context.Context, p BudgetsParams) (list []BudgetUse, err error) {
 	var set []snapshot.SeriesBudget
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		set, err = m.Budgets(p.ProjectID)
@@ -33,7 +34,7 @@ func (c *Company) Budgets(ctx context.Context, p BudgetsParams) (list []BudgetUs
 	if err != nil {
 		return nil, err
 	}
-	sums := budget.NewSums(c.w)
+	sums := budget.NewSums(c.Workspace())
 	for _, b := range set {
 		of := budget.Subject{Project: b.ID}
 		if b.Scope == budget.ScopeTask {

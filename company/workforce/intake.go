@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // pipeline.client_intake.run and pipeline.department.assign_tasks: from a
 // client's request to tasks, with the CEO's approval in between.
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/governance/pipeline"
 	"ac/internal/fault"
 	"ac/internal/shape"
@@ -16,7 +17,7 @@ import (
 // ClientIntakeParams are the params of pipeline.client_intake.run.
 type ClientIntakeParams struct {
 	_ struct{} `is:"strict"`
-	Dir
+	company.Dir
 	ProjectName        string `json:"project_name"`
 	CEOActorID         string `json:"ceo_actor_id"`
 	ExecutiveManagerID string `json:"executive_manager_agent_id" is:"id"`
@@ -28,7 +29,7 @@ type ClientIntakeParams struct {
 // CheckFields refuses blank names and names with line breaks.
 func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 	issues := slices.Concat(
-		NotBlank("project_name", p.ProjectName), NotBlank("ceo_actor_id", p.CEOActorID), NotBlank("executive_manager_agent_id", p.ExecutiveManagerID),
+		company.NotBlank("project_name", p.ProjectName), company.NotBlank("ceo_actor_id", p.CEOActorID), company.NotBlank("executive_manager_agent_id", p.ExecutiveManagerID),
 	)
 	if strings.ContainsAny(p.ProjectName, "\n\r\u0085\u2028\u2029") {
 		issues = append(issues, fault.Issue{Path: []any{"project_name"}, Code: "custom", Message: "must not contain a line break"})
@@ -40,11 +41,11 @@ func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 }
 
 // TakeInClient sets up a project with plans that wait for the CEO's approval.
-func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipeline.ClientIntake, error) {
+func (c Operations) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipeline.ClientIntake, error) {
 	if strings.TrimSpace(p.IntakeText) != "" && strings.TrimSpace(p.IntakeFile) != "" {
 		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file cannot be combined; omit one of them")
 	}
-	return pipeline.TakeInClient(ctx, c.w, c.conductor(), pipeline.ClientSpec{
+	return pipeline.TakeInClient(ctx, c.Workspace(), c.conductor(), pipeline.ClientSpec{
 		Name: strings.TrimSpace(p.ProjectName), CEOActor: strings.TrimSpace(p.CEOActorID), ExecutiveManager: p.ExecutiveManagerID,
 		Text: p.IntakeText, File: p.IntakeFile, Model: strings.TrimSpace(p.Model),
 	})
@@ -53,7 +54,7 @@ func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipel
 // AssignTasksParams are the params of pipeline.department.assign_tasks.
 type AssignTasksParams struct {
 	_ struct{} `is:"strict"`
-	Dir
+	company.Dir
 	ProjectID       string   `json:"project_id" is:"id"`
 	DepartmentKey   string   `json:"department_key"`
 	DirectorAgentID string   `json:"director_agent_id" is:"id"`
@@ -64,8 +65,8 @@ type AssignTasksParams struct {
 // CheckFields refuses invalid ids of workers.
 func (p *AssignTasksParams) CheckFields() []fault.Issue {
 	issues := slices.Concat(
-		NotBlank("project_id", p.ProjectID), NotBlank("department_key", p.DepartmentKey), NotBlank("director_agent_id", p.DirectorAgentID),
-		NotBlank("approved_executive_plan_artifact_id", p.PlanArtifactID),
+		company.NotBlank("project_id", p.ProjectID), company.NotBlank("department_key", p.DepartmentKey), company.NotBlank("director_agent_id", p.DirectorAgentID),
+		company.NotBlank("approved_executive_plan_artifact_id", p.PlanArtifactID),
 	)
 	for i, id := range p.WorkerAgentIDs {
 		why := shape.CheckID(id)
@@ -81,8 +82,8 @@ func (p *AssignTasksParams) CheckFields() []fault.Issue {
 
 // AssignTasks assigns the work of an approved plan to a department's workers,
 // as its director.
-func (c *Company) AssignTasks(ctx context.Context, p AssignTasksParams) (pipeline.Assignment, error) {
-	return pipeline.Assign(ctx, c.w, pipeline.AssignSpec{
+func (c Operations) AssignTasks(ctx context.Context, p AssignTasksParams) (pipeline.Assignment, error) {
+	return pipeline.Assign(ctx, c.Workspace(), pipeline.AssignSpec{
 		ProjectID: p.ProjectID, DepartmentKey: p.DepartmentKey, DirectorID: p.DirectorAgentID, WorkerIDs: p.WorkerAgentIDs, PlanID: p.PlanArtifactID,
 	})
 }

@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // task.*: listing tasks and changing their plans, and, for commands only,
 // creating them.
@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"ac/company"
 	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -18,7 +19,7 @@ import (
 
 // ListTasksParams are the params of task.list.
 type ListTasksParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 }
 
@@ -41,9 +42,9 @@ type TaskRow struct {
 }
 
 // ListTasks lists the tasks of a project, newest first.
-func (c *Company) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResult, error) {
-	result := ListTasksResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, Tasks: []TaskRow{}}
-	tasks, err := pm.Tasks(c.w, p.ProjectID)
+func (c Operations) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResult, error) {
+	result := ListTasksResult{WorkspaceDir: c.Given(), ProjectID: p.ProjectID, Tasks: []TaskRow{}}
+	tasks, err := pm.Tasks(c.Workspace(), p.ProjectID)
 	for _, t := range tasks {
 		result.Tasks = append(result.Tasks, TaskRow{
 			TaskID: t.ID, ProjectID: p.ProjectID, Relpath: workspace.TaskFile(p.ProjectID, t.ID), AbsPath: c.AbsoluteName(workspace.TaskFile(p.ProjectID, t.ID)),
@@ -64,7 +65,7 @@ type PlannedSchedule struct {
 
 // CheckFields requires valid dates, and the end not to be before the start.
 func (s *PlannedSchedule) CheckFields() []fault.Issue {
-	issues := checkDates(NamedText{Name: "planned_start", Value: s.PlannedStart}, NamedText{Name: "planned_end", Value: s.PlannedEnd})
+	issues := checkDates(company.NamedText{Name: "planned_start", Value: s.PlannedStart}, company.NamedText{Name: "planned_end", Value: s.PlannedEnd})
 	if len(issues) > 0 {
 		return issues
 	}
@@ -75,7 +76,7 @@ func (s *PlannedSchedule) schedule() *doc.Schedule {
 	return &doc.Schedule{PlannedStart: s.PlannedStart, PlannedEnd: s.PlannedEnd, DurationDays: s.DurationDays, DependsOnTaskIDs: s.DependsOnTaskIDs}
 }
 
-func checkDates(fields ...NamedText) (issues []fault.Issue) {
+func checkDates(fields ...company.NamedText) (issues []fault.Issue) {
 	for _, f := range fields {
 		if _, ok := clock.ParseDate(f.Value); f.Value != "" && !ok {
 			issues = append(issues, fault.Issue{Path: []any{f.Name}, Code: "custom", Message: "must be a date such as 2026-11-20, or a timestamp such as 2026-11-20T14:58:45Z"})
@@ -97,12 +98,12 @@ type PlannedExecution struct {
 
 // CheckFields requires a valid time.
 func (e *PlannedExecution) CheckFields() []fault.Issue {
-	return checkDates(NamedText{Name: "applied_at", Value: e.AppliedAt})
+	return checkDates(company.NamedText{Name: "applied_at", Value: e.AppliedAt})
 }
 
 // UpdatePlanParams are the params of task.update_plan.
 type UpdatePlanParams struct {
-	Dir
+	company.Dir
 	ProjectID          string            `json:"project_id" is:"id"`
 	TaskID             string            `json:"task_id" is:"id"`
 	Schedule           *PlannedSchedule  `json:"schedule,omitzero" is:"optional"`
@@ -119,7 +120,7 @@ type UpdatePlanResult struct {
 }
 
 // UpdatePlan changes the schedule and the assignee of a task.
-func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result UpdatePlanResult, err error) {
+func (c Operations) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result UpdatePlanResult, err error) {
 	result = UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.AbsoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
 	change := pm.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
 	if p.Schedule != nil {
@@ -131,31 +132,31 @@ func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result Up
 			TokenBudgetHint: e.TokenBudgetHint, AppliedBy: e.AppliedBy, AppliedAt: e.AppliedAt,
 		}
 	}
-	result.Frontmatter, err = pm.UpdatePlan(ctx, c.w, p.ProjectID, p.TaskID, change)
+	result.Frontmatter, err = pm.UpdatePlan(ctx, c.Workspace(), p.ProjectID, p.TaskID, change)
 	return result, err
 }
 
 // NewTaskParams are the params of the command task:new.
 type NewTaskParams struct {
-	ProjectParams
+	company.ProjectParams
 	Spec pm.TaskSpec `json:"-"`
 }
 
 // NewTask creates a draft task and returns its id.
-func (c *Company) NewTask(ctx context.Context, p NewTaskParams) (string, error) {
-	return pm.NewTask(ctx, c.w, p.ProjectID, p.Spec)
+func (c Operations) NewTask(ctx context.Context, p NewTaskParams) (string, error) {
+	return pm.NewTask(ctx, c.Workspace(), p.ProjectID, p.Spec)
 }
 
 // CreateTaskParams are the params of task.create.
 type CreateTaskParams struct {
-	Dir
+	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	Title      string `json:"title"`
 	Body       string `json:"body,omitempty" is:"optional,empty,maxbytes=65536"`
 	AssigneeID string `json:"assignee_agent_id,omitempty" is:"optional,id"`
 	TeamID     string `json:"team_id,omitempty" is:"optional,id"`
 	Visibility string `json:"visibility" is:"default=team,visibility"`
-	FilesActor
+	company.FilesActor
 }
 
 // CreateTaskResult is the result of task.create.
@@ -164,8 +165,8 @@ type CreateTaskResult struct {
 }
 
 // CreateTask creates a draft task, with its body below the heading of the contract.
-func (c *Company) CreateTask(ctx context.Context, p CreateTaskParams) (result CreateTaskResult, err error) {
-	result.TaskID, err = pm.NewTask(ctx, c.w, p.ProjectID, pm.TaskSpec{
+func (c Operations) CreateTask(ctx context.Context, p CreateTaskParams) (result CreateTaskResult, err error) {
+	result.TaskID, err = pm.NewTask(ctx, c.Workspace(), p.ProjectID, pm.TaskSpec{
 		Title: p.Title, Visibility: p.Visibility, TeamID: p.TeamID, AssigneeID: p.AssigneeID, Contract: p.Body,
 	})
 	return result, err
@@ -173,7 +174,7 @@ func (c *Company) CreateTask(ctx context.Context, p CreateTaskParams) (result Cr
 
 // TaskParams are the params of task.get.
 type TaskParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	TaskID    string `json:"task_id" is:"id"`
 }
@@ -191,8 +192,8 @@ type TaskResult struct {
 const taskRuns = 500
 
 // Task returns a task with its text and its runs.
-func (c *Company) Task(ctx context.Context, p TaskParams) (result TaskResult, err error) {
-	task, body, err := pm.ReadTask(c.w, p.ProjectID, p.TaskID)
+func (c Operations) Task(ctx context.Context, p TaskParams) (result TaskResult, err error) {
+	task, body, err := pm.ReadTask(c.Workspace(), p.ProjectID, p.TaskID)
 	if err != nil {
 		return result, err
 	}
@@ -210,12 +211,12 @@ func (c *Company) Task(ctx context.Context, p TaskParams) (result TaskResult, er
 
 // AddMilestoneParams are the params of the command task:add-milestone.
 type AddMilestoneParams struct {
-	ProjectParams
+	company.ProjectParams
 	TaskID    string        `json:"task_id" is:"id"`
 	Milestone doc.Milestone `json:"-"`
 }
 
 // AddMilestone adds a milestone to a task and returns its id.
-func (c *Company) AddMilestone(ctx context.Context, p AddMilestoneParams) (string, error) {
-	return pm.AddMilestone(ctx, c.w, p.ProjectID, p.TaskID, p.Milestone)
+func (c Operations) AddMilestone(ctx context.Context, p AddMilestoneParams) (string, error) {
+	return pm.AddMilestone(ctx, c.Workspace(), p.ProjectID, p.TaskID, p.Milestone)
 }

@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Runs that are conversations with an agent, for dialects: each with what its record and
 // its log say without being read.
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ac/company"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
 	"ac/internal/durable"
@@ -21,7 +22,7 @@ import (
 
 // SpokenRunsParams choose conversations.
 type SpokenRunsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"-"`
 	RunID     string `json:"-"` // "" for all
 	// All lists the other runs of the project, too.
@@ -41,15 +42,15 @@ type SpokenRun struct {
 
 // SpokenRuns lists the conversations of a project, in no particular order. One that is
 // named and does not exist is fault.NotFound.
-func (c *Company) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun, error) {
-	if err := CheckIDs(NamedText{Name: "project_id", Value: p.ProjectID}); err != nil {
+func (c Operations) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun, error) {
+	if err := company.CheckIDs(company.NamedText{Name: "project_id", Value: p.ProjectID}); err != nil {
 		return nil, err
 	}
 	if p.RunID != "" {
-		if err := CheckIDs(NamedText{Name: "run_id", Value: p.RunID}); err != nil {
+		if err := company.CheckIDs(company.NamedText{Name: "run_id", Value: p.RunID}); err != nil {
 			return nil, err
 		}
-		run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+		run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +62,7 @@ func (c *Company) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun
 		return nil, err
 	}
 	file := func(id string) string { return workspace.RunFile(p.ProjectID, id) }
-	return workspace.LoadFolders(c.w, doc.RunCodec, workspace.RunsDir(p.ProjectID), file, func(_ string, run doc.Run) (SpokenRun, error) {
+	return workspace.LoadFolders(c.Workspace(), doc.RunCodec, workspace.RunsDir(p.ProjectID), file, func(_ string, run doc.Run) (SpokenRun, error) {
 		found := c.spokenRun(run, attempts)
 		if !found.Spoken && !p.All {
 			return found, fault.New(fault.NotFound, "run %s is no conversation", run.ID)
@@ -71,8 +72,8 @@ func (c *Company) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun
 }
 
 // attempts are the runs that are attempts of jobs, of one run or of all.
-func (c *Company) attempts(run string) (map[string]bool, error) {
-	records, err := session.NamedAfter(c.w, run)
+func (c Operations) attempts(run string) (map[string]bool, error) {
+	records, err := session.NamedAfter(c.Workspace(), run)
 	found := map[string]bool{}
 	for _, r := range records {
 		if job.IsAttempt(r.Ref, r.RunID) {
@@ -82,35 +83,35 @@ func (c *Company) attempts(run string) (map[string]bool, error) {
 	return found, err
 }
 
-func (c *Company) spokenRun(run doc.Run, attempts map[string]bool) SpokenRun {
+func (c Operations) spokenRun(run doc.Run, attempts map[string]bool) SpokenRun {
 	found := SpokenRun{Run: run}
 	launched := run.Live != nil && run.Live.Driver != ""
 	// One whose policy was set was meant to be talked with, whatever became of its start.
 	fresh := run.Spec == nil && (!doc.Terminal(run.Status) || run.Live != nil) && c.talks(run.AgentID, run.Provider)
 	found.Spoken = (launched || fresh) && !attempts[run.ID] && run.Provider != workflow.Provider
-	if st, err := c.w.FS.Stat(workspace.LogFile(run.ProjectID, run.ID)); err == nil {
+	if st, err := c.Workspace().FS.Stat(workspace.LogFile(run.ProjectID, run.ID)); err == nil {
 		found.Size, found.Changed = st.Size(), st.ModTime()
 	}
 	if !doc.Terminal(run.Status) {
-		found.Alive = session.RunAlive(c.w, run.ProjectID, run.ID)
+		found.Alive = session.RunAlive(c.Workspace(), run.ProjectID, run.ID)
 	}
 	return found
 }
 
 // talks reports whether an agent can be talked with: its provider has a live driver, or it
 // is a command of its own document.
-func (c *Company) talks(agent, provider string) bool {
+func (c Operations) talks(agent, provider string) bool {
 	if doc.ProviderNamed(provider).Live != "" {
 		return true
 	}
-	words, err := runs.CommandTemplate(c.w, doc.Run{AgentID: agent})
+	words, err := runs.CommandTemplate(c.Workspace(), doc.Run{AgentID: agent})
 	return err == nil && len(words) > 0
 }
 
 // TalkAgent is the first recorded agent, by name, that can be talked with, or the one that
 // is named; ok is false where there is none.
-func (c *Company) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Agent, err error) {
-	agents, err := c.w.Agents()
+func (c Operations) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Agent, err error) {
+	agents, err := c.Workspace().Agents()
 	if err != nil {
 		return found, err
 	}
@@ -130,13 +131,13 @@ func (c *Company) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Age
 
 // TalkAgentParams name an agent, "" for the first that can be talked with.
 type TalkAgentParams struct {
-	Dir
+	company.Dir
 	AgentID string `json:"-"`
 }
 
 // AttachmentParams name a file that was attached to a run.
 type AttachmentParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"-"`
 	RunID     string `json:"-"`
 	// Relpath is its place as run.attach returned it.
@@ -144,18 +145,18 @@ type AttachmentParams struct {
 }
 
 // AttachmentPath is where a file that was attached to a run is on this machine.
-func (c *Company) AttachmentPath(_ context.Context, p AttachmentParams) (string, error) {
+func (c Operations) AttachmentPath(_ context.Context, p AttachmentParams) (string, error) {
 	name, err := attachmentFile(p)
-	return path.Join(c.dir, name), err
+	return path.Join(c.Path(), name), err
 }
 
 // ReadAttachment reads a file that was attached to a run.
-func (c *Company) ReadAttachment(_ context.Context, p AttachmentParams) ([]byte, error) {
+func (c Operations) ReadAttachment(_ context.Context, p AttachmentParams) ([]byte, error) {
 	name, err := attachmentFile(p)
 	if err != nil {
 		return nil, err
 	}
-	content, err := durable.ReadFile(c.w.FS, name, runs.MaxAttachment)
+	content, err := durable.ReadFile(c.Workspace().FS, name, runs.MaxAttachment)
 	if durable.Absent(err) {
 		err = fault.New(fault.NotFound, "the file is gone")
 	}
@@ -165,7 +166,7 @@ func (c *Company) ReadAttachment(_ context.Context, p AttachmentParams) ([]byte,
 // attachmentFile is the file in the workspace. A place that is no attachment's of the run
 // is fault.NotFound.
 func attachmentFile(p AttachmentParams) (string, error) {
-	if err := CheckIDs(NamedText{Name: "project_id", Value: p.ProjectID}, NamedText{Name: "run_id", Value: p.RunID}); err != nil {
+	if err := company.CheckIDs(company.NamedText{Name: "project_id", Value: p.ProjectID}, company.NamedText{Name: "run_id", Value: p.RunID}); err != nil {
 		return "", err
 	}
 	dir := path.Join("runs", p.RunID, "outputs/attachments")

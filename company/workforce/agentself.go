@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // What the agent of a run may know of itself and of its work: the operations behind
 // the tools that it has. They act as the agent, with its recorded role and team.
@@ -6,6 +6,7 @@ package company
 import (
 	"context"
 
+	"ac/company"
 	"ac/governance/policy"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -16,36 +17,36 @@ const maxColleagues = 100
 
 // Self is what an agent may know of where it is.
 type Self struct {
-	Agent   AgentBrief `json:"agent"`
-	RunID   string     `json:"run_id"`
+	Agent   company.AgentBrief `json:"agent"`
+	RunID   string             `json:"run_id"`
 	Project struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"project"`
-	Company    string       `json:"company"`
-	Colleagues []AgentBrief `json:"colleagues"`
+	Company    string               `json:"company"`
+	Colleagues []company.AgentBrief `json:"colleagues"`
 }
 
 // AgentSelf says who an agent is and with whom it works.
-func (c *Company) AgentSelf(_ context.Context, p AsAgent) (self Self, err error) {
-	self = Self{RunID: p.RunID, Colleagues: []AgentBrief{}}
+func (c Operations) AgentSelf(_ context.Context, p company.AsAgent) (self Self, err error) {
+	self = Self{RunID: p.RunID, Colleagues: []company.AgentBrief{}}
 	if self.Agent, _, err = c.Acting(p); err != nil {
 		return self, err
 	}
-	project, err := c.w.Project(p.ProjectID)
+	project, err := c.Workspace().Project(p.ProjectID)
 	if err != nil {
 		return self, err
 	}
 	self.Project.ID, self.Project.Name = project.ID, project.Name
-	company, err := c.w.Company()
+	record, err := c.Workspace().Company()
 	if err != nil {
 		return self, err
 	}
-	self.Company = company.Name
-	agents, err := c.w.Agents()
+	self.Company = record.Name
+	agents, err := c.Workspace().Agents()
 	for _, a := range agents {
 		if a.ID != p.AgentID && len(self.Colleagues) < maxColleagues {
-			self.Colleagues = append(self.Colleagues, briefOf(a))
+			self.Colleagues = append(self.Colleagues, company.BriefOf(a))
 		}
 	}
 	return self, err
@@ -53,7 +54,7 @@ func (c *Company) AgentSelf(_ context.Context, p AsAgent) (self Self, err error)
 
 // AgentTaskParams name the task of a run, "" for none.
 type AgentTaskParams struct {
-	AsAgent
+	company.AsAgent
 	TaskID string `json:"task_id" is:"optional,id"`
 }
 
@@ -84,7 +85,7 @@ const maxAssigned = 50
 
 // AgentTask reads the task of a run, or lists the open tasks that are assigned to its
 // agent. The error is fault.Denied for a task that the agent may not read.
-func (c *Company) AgentTask(_ context.Context, p AgentTaskParams) (result AgentTask, err error) {
+func (c Operations) AgentTask(_ context.Context, p AgentTaskParams) (result AgentTask, err error) {
 	_, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
 		return result, err
@@ -93,7 +94,7 @@ func (c *Company) AgentTask(_ context.Context, p AgentTaskParams) (result AgentT
 		result.Task, err = c.taskFor(p, actor)
 		return result, err
 	}
-	tasks, err := c.w.Tasks(p.ProjectID)
+	tasks, err := c.Workspace().Tasks(p.ProjectID)
 	assigned := []TaskBrief{}
 	for _, t := range tasks {
 		open := t.Status != "done" && t.Status != "canceled"
@@ -105,8 +106,8 @@ func (c *Company) AgentTask(_ context.Context, p AgentTaskParams) (result AgentT
 	return result, err
 }
 
-func (c *Company) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, error) {
-	t, err := c.w.Task(p.ProjectID, p.TaskID)
+func (c Operations) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, error) {
+	t, err := c.Workspace().Task(p.ProjectID, p.TaskID)
 	if err == nil {
 		err = c.MayRead(actor, taskResource(t))
 	}
@@ -114,7 +115,7 @@ func (c *Company) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, err
 		return nil, err
 	}
 	name := workspace.TaskFile(p.ProjectID, p.TaskID)
-	text, err := c.w.Read(name)
+	text, err := c.Workspace().Read(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Conversations as lists for people show them: with the newest message, and how many are
 // unread.
@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"ac/company"
 	"ac/conversation"
 	"ac/workspace/doc"
 )
@@ -14,7 +15,7 @@ import (
 // TalkRowsParams choose conversations: of a project and of the workspace, or of the
 // workspace alone where no project is named. ActorID is the reader.
 type TalkRowsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 	ActorID   string `json:"actor_id" is:"id"`
 }
@@ -33,9 +34,9 @@ type TalkRow struct {
 }
 
 // TalkRows lists conversations, those of the project first. It founds none.
-func (c *Company) TalkRows(_ context.Context, p TalkRowsParams) ([]TalkRow, error) {
+func (c Operations) TalkRows(_ context.Context, p TalkRowsParams) ([]TalkRow, error) {
 	rows := []TalkRow{}
-	read, err := c.readPositions(p.ActorID)
+	read, err := c.ReadPositions(p.ActorID)
 	if err != nil {
 		return rows, err
 	}
@@ -44,16 +45,16 @@ func (c *Company) TalkRows(_ context.Context, p TalkRowsParams) ([]TalkRow, erro
 		places = []conversation.Space{{Project: p.ProjectID}, {}}
 	}
 	for _, place := range places {
-		list, err := conversation.List(c.w, place)
+		list, err := conversation.List(c.Workspace(), place)
 		if err != nil {
 			return rows, err
 		}
 		for _, conv := range list {
-			messages, err := conversation.Newest(c.w, place, conv.ID, newestMessages)
+			messages, err := conversation.Newest(c.Workspace(), place, conv.ID, company.NewestMessages)
 			if err != nil {
 				return rows, err
 			}
-			row := TalkRow{ConversationID: conv.ID, ProjectID: orNil(conv.ProjectID), Kind: conv.Kind, Name: conv.Name, Slug: conv.Slug}
+			row := TalkRow{ConversationID: conv.ID, ProjectID: company.OrNil(conv.ProjectID), Kind: conv.Kind, Name: conv.Name, Slug: conv.Slug}
 			row.count(messages, p.ActorID, read[conv.ID])
 			rows = append(rows, row)
 		}
@@ -78,13 +79,13 @@ func (r *TalkRow) count(messages []doc.Message, reader, last string) {
 
 // MarkReadParams name a message that somebody has read, with all before it.
 type MarkReadParams struct {
-	Dir
+	company.Dir
 	ActorID string `json:"actor_id" is:"id"`
 	Message doc.Message
 }
 
 // MarkRead keeps that somebody has read a conversation up to a message. It is durable when
 // it returns.
-func (c *Company) MarkRead(ctx context.Context, p MarkReadParams) (OK, error) {
-	return OK{true}, c.markRead(ctx, p.ActorID, []doc.Message{p.Message})
+func (c Operations) MarkRead(ctx context.Context, p MarkReadParams) (company.OK, error) {
+	return company.OK{OK: true}, c.KeepRead(ctx, p.ActorID, []doc.Message{p.Message})
 }

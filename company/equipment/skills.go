@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // skill.*: what the agents' own programs know to do in a repository, read from it.
 
@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/frontmatter"
@@ -30,7 +31,7 @@ const (
 // SkillParams are the params of skill.list. Without a repository it is the only one that
 // is linked and on this machine, of the project or of all.
 type SkillParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 	RepoID    string `json:"repo_id" is:"optional"`
 }
@@ -69,7 +70,7 @@ func skillPlaces() []struct {
 
 // ListSkills lists the built-in commands and the skills in the root of a repository, by
 // place and name. The user's home is not searched.
-func (c *Company) ListSkills(_ context.Context, p SkillParams) (Skills, error) {
+func (c Operations) ListSkills(_ context.Context, p SkillParams) (Skills, error) {
 	every := []string{doc.LiveACP, doc.LiveClaude, doc.LiveCodex}
 	list := Skills{[]Skill{
 		{"init", "/init", "Write down what agents should know of this repository.", "builtin", true, "", every},
@@ -97,7 +98,7 @@ type SkillText struct {
 }
 
 // ReadSkill returns the text of a skill, its first 64 KiB.
-func (c *Company) ReadSkill(ctx context.Context, p SkillTextParams) (SkillText, error) {
+func (c Operations) ReadSkill(ctx context.Context, p SkillTextParams) (SkillText, error) {
 	list, err := c.ListSkills(ctx, p.SkillParams)
 	if err != nil {
 		return SkillText{}, err
@@ -122,8 +123,8 @@ func (c *Company) ReadSkill(ctx context.Context, p SkillTextParams) (SkillText, 
 }
 
 // skillRoot is the repository whose skills are meant, "" for none.
-func (c *Company) skillRoot(p SkillParams) (string, error) {
-	machine, err := c.w.Machine()
+func (c Operations) skillRoot(p SkillParams) (string, error) {
+	machine, err := c.Workspace().Machine()
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return "", err
 	}
@@ -135,12 +136,12 @@ func (c *Company) skillRoot(p SkillParams) (string, error) {
 		return roots[1], nil
 	}
 	var roots []string
-	projects, err := c.w.Projects()
+	projects, err := c.Workspace().Projects()
 	if err != nil {
 		return "", err
 	}
 	for _, project := range projects {
-		links, err := c.w.RepoLinks(project.ID)
+		links, err := c.Workspace().RepoLinks(project.ID)
 		if err != nil {
 			return "", err
 		}

@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // terminal.*: consoles of this process. A console runs what a person types without asking
 // the policy of a run, so that it is a right of its own: off unless the process was
@@ -7,23 +7,15 @@ package company
 import (
 	"context"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path"
-	"runtime"
 	"time"
 
+	"ac/company"
 	"ac/governance/policy"
 	"ac/internal/clock"
-	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
 	"ac/terminal"
-	"ac/workspace"
 )
 
 // TerminalList is the result of terminal.list.
@@ -34,41 +26,33 @@ type TerminalList struct {
 	Terminals []terminal.Info `json:"terminals"`
 }
 
-// CloseTerminals ends the consoles of this process, which gets no others. It takes a second at
-// most, and may be called more than once.
-func (cs *Host) CloseTerminals() {
-	if cs.terminals != nil {
-		cs.terminals.Close()
-	}
-}
-
 // ListTerminals lists the terminals that this process has of the workspace, oldest first.
-func (c *Company) ListTerminals(context.Context, Dir) (TerminalList, error) {
+func (c Operations) ListTerminals(context.Context, company.Dir) (TerminalList, error) {
 	list := TerminalList{Limit: terminal.Limit, Terminals: []terminal.Info{}}
-	if hub := c.all.terminals; hub != nil {
-		list.Available, list.Backend, list.Terminals = true, "posix", hub.List(c.dir)
+	if hub := c.Host().Terminals(); hub != nil {
+		list.Available, list.Backend, list.Terminals = true, "posix", hub.List(c.Path())
 	}
 	return list, nil
 }
 
 // consoles is the terminals of the process, for those who may.
-func (c *Company) consoles() (*terminal.Hub, error) {
-	if c.all.terminals == nil {
+func (c Operations) consoles() (*terminal.Hub, error) {
+	if c.Host().Terminals() == nil {
 		return nil, fault.New(fault.TerminalDisabled, "this process was started without terminals")
 	}
-	return c.all.terminals, nil
+	return c.Host().Terminals(), nil
 }
 
 // OneTerminal names a terminal, and who reaches for it.
 type OneTerminal struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	TerminalID string `json:"terminal_id"`
 }
 
 // console is a terminal of the workspace, for those who may type there: what is read there
 // is not for others either.
-func (c *Company) console(p OneTerminal) (*terminal.Terminal, error) {
+func (c Operations) console(p OneTerminal) (*terminal.Terminal, error) {
 	hub, err := c.consoles()
 	if err != nil {
 		return nil, err
@@ -76,13 +60,13 @@ func (c *Company) console(p OneTerminal) (*terminal.Terminal, error) {
 	if _, err := c.mayType(p.Actor()); err != nil {
 		return nil, err
 	}
-	return hub.Find(c.dir, p.TerminalID)
+	return hub.Find(c.Path(), p.TerminalID)
 }
 
 // CreateTerminalParams are the params of terminal.create.
 type CreateTerminalParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	CWD   string            `json:"cwd" is:"optional"`
 	Shell string            `json:"shell" is:"optional"`
 	Title string            `json:"title" is:"optional,empty"`
@@ -96,7 +80,7 @@ type CreateTerminalParams struct {
 func (p *CreateTerminalParams) CheckFields() []fault.Issue { return checkConsoleEnv(p.Env) }
 
 // CreateTerminal starts a shell in a new terminal.
-func (c *Company) CreateTerminal(_ context.Context, p CreateTerminalParams) (info terminal.Info, err error) {
+func (c Operations) CreateTerminal(_ context.Context, p CreateTerminalParams) (info terminal.Info, err error) {
 	hub, err := c.consoles()
 	if err != nil {
 		return info, err
@@ -114,8 +98,8 @@ func (c *Company) CreateTerminal(_ context.Context, p CreateTerminalParams) (inf
 		return info, err
 	}
 	info, err = hub.Create(terminal.Spec{
-		Dir: c.dir, Title: p.Title, Shell: shell, CWD: cwd, Env: consoleEnviron(c.all.launcher.Environ, p.Env, cwd), Cols: p.Cols, Rows: p.Rows,
-		CreatedAt: clock.Stamp(c.all.Now()), CreatedBy: actor.ID,
+		Dir: c.Path(), Title: p.Title, Shell: shell, CWD: cwd, Env: consoleEnviron(c.Host().Launcher().Environ, p.Env, cwd), Cols: p.Cols, Rows: p.Rows,
+		CreatedAt: clock.Stamp(c.Host().Now()), CreatedBy: actor.ID,
 	})
 	if err != nil {
 		return info, err
@@ -129,14 +113,14 @@ func (c *Company) CreateTerminal(_ context.Context, p CreateTerminalParams) (inf
 
 // mayType refuses agents: a console is for people, whatever role they act in, and for managers,
 // directors and CEOs that are recorded as such.
-func (c *Company) mayType(actor policy.Actor) (policy.Actor, error) {
-	effective, err := policy.Effective(c.w, actor)
+func (c Operations) mayType(actor policy.Actor) (policy.Actor, error) {
+	effective, err := policy.Effective(c.Workspace(), actor)
 	if err != nil {
 		return effective, err
 	}
 	may := runs.MayRaise(effective.Role)
-	if may && effective.Role != "human" && actor.ID != person {
-		recorded, err := c.w.Agent(actor.ID)
+	if may && effective.Role != "human" && actor.ID != company.Person {
+		recorded, err := c.Workspace().Agent(actor.ID)
 		may = err == nil && recorded.Role == effective.Role
 	}
 	if !may {
@@ -145,49 +129,9 @@ func (c *Company) mayType(actor policy.Actor) (policy.Actor, error) {
 	return effective, nil
 }
 
-// consoleAudit is a line of .local/audit/terminals.jsonl.
-type consoleAudit struct {
-	At         string `json:"at"`
-	Action     string `json:"action"` // opened, closed or exited
-	TerminalID string `json:"terminal_id"`
-	ActorID    string `json:"actor_id"`
-	Via        string `json:"via,omitempty"`
-	Shell      string `json:"shell"`
-	CWD        string `json:"cwd"`
-	PID        int    `json:"pid"`
-	ExitCode   *int   `json:"exit_code,omitempty"`
-}
-
 // auditConsole records what somebody did with a terminal. It is durable when it returns.
-func (c *Company) auditConsole(action, actorID, via string, i terminal.Info) error {
-	return auditConsole(c.w, c.all.Now(), action, actorID, via, i)
-}
-
-func auditConsole(w *workspace.Workspace, now time.Time, action, actorID, via string, i terminal.Info) error {
-	line, err := json.Marshal(consoleAudit{clock.Stamp(now), action, i.ID, actorID, via, i.Shell, i.CWD, i.PID, i.ExitCode})
-	if err == nil {
-		err = durable.MkdirAll(w.FS, path.Dir(workspace.TerminalsLog), 0o755)
-	}
-	if err == nil {
-		err = appendLine(w.FS, workspace.TerminalsLog, line)
-	}
-	if err != nil {
-		return fault.New(fault.IO, "%s: %w", workspace.TerminalsLog, err)
-	}
-	return nil
-}
-
-// appendLine appends one line to a file, which only this user may read.
-func appendLine(fsys durable.FS, name string, line []byte) error {
-	file, err := fsys.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	err = durable.WriteAll(file, append(line, '\n'))
-	if err == nil {
-		err = file.SyncData()
-	}
-	return errors.Join(err, file.Close())
+func (c Operations) auditConsole(action, actorID, via string, i terminal.Info) error {
+	return company.AuditConsole(c.Workspace(), c.Host().Now(), action, actorID, via, i)
 }
 
 // AttachTerminalParams are the params of terminal.attach.
@@ -228,7 +172,7 @@ type TerminalWatch struct {
 }
 
 // WatchTerminal begins to look at a terminal, for listeners of this process.
-func (c *Company) WatchTerminal(_ context.Context, p AttachTerminalParams) (w TerminalWatch, err error) {
+func (c Operations) WatchTerminal(_ context.Context, p AttachTerminalParams) (w TerminalWatch, err error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return w, err
@@ -239,17 +183,17 @@ func (c *Company) WatchTerminal(_ context.Context, p AttachTerminalParams) (w Te
 
 // AttachTerminal streams the output of a terminal: what is kept from the cursor on, then
 // what comes. The notifications follow the answer.
-func (c *Company) AttachTerminal(ctx context.Context, p AttachTerminalParams) (AttachTerminalResult, error) {
+func (c Operations) AttachTerminal(ctx context.Context, p AttachTerminalParams) (AttachTerminalResult, error) {
 	v, err := c.WatchTerminal(ctx, p)
 	result := v.Begin
 	if err != nil {
 		return result, err
 	}
-	if c.all.hub == nil {
+	if c.Host().Hub() == nil {
 		v.Detach()
 		return result, fault.New(fault.Unsupported, "this process has no subscriptions")
 	}
-	answer, start, err := c.all.hub.SubscribeSender("", func(ctx context.Context, id string, notify func(context.Context, string, any) error) error {
+	answer, start, err := c.Host().Hub().SubscribeSender("", func(ctx context.Context, id string, notify func(context.Context, string, any) error) error {
 		defer v.Detach()
 		return follow(ctx, v.Viewer, id, notify)
 	})
@@ -290,7 +234,7 @@ type DetachResult struct {
 
 // DetachTerminalParams are the params of terminal.detach.
 type DetachTerminalParams struct {
-	Dir
+	company.Dir
 	SubscriptionID string `json:"subscription_id"`
 }
 
@@ -298,11 +242,11 @@ type DetachTerminalParams struct {
 func (p DetachTerminalParams) OfSubscription() string { return p.SubscriptionID }
 
 // DetachTerminal ends a subscription to a terminal.
-func (c *Company) DetachTerminal(_ context.Context, p DetachTerminalParams) (DetachResult, error) {
-	if c.all.hub == nil {
+func (c Operations) DetachTerminal(_ context.Context, p DetachTerminalParams) (DetachResult, error) {
+	if c.Host().Hub() == nil {
 		return DetachResult{}, nil
 	}
-	return DetachResult{c.all.hub.Unsubscribe(p.SubscriptionID)}, nil
+	return DetachResult{c.Host().Hub().Unsubscribe(p.SubscriptionID)}, nil
 }
 
 // ReadTerminalParams are the params of terminal.read.
@@ -325,7 +269,7 @@ type ReadTerminalResult struct {
 }
 
 // ReadTerminal returns output of a terminal from a cursor on, and waits for some.
-func (c *Company) ReadTerminal(ctx context.Context, p ReadTerminalParams) (result ReadTerminalResult, err error) {
+func (c Operations) ReadTerminal(ctx context.Context, p ReadTerminalParams) (result ReadTerminalResult, err error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return result, err
@@ -385,7 +329,7 @@ type WriteTerminalResult struct {
 
 // WriteTerminal types into a terminal, and returns when the kernel has it. Where the program
 // does not read, later requests do not wait for that.
-func (c *Company) WriteTerminal(ctx context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
+func (c Operations) WriteTerminal(ctx context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return WriteTerminalResult{}, err
@@ -406,7 +350,7 @@ type ResizeTerminalParams struct {
 type Nothing struct{}
 
 // ResizeTerminal changes the size of a terminal.
-func (c *Company) ResizeTerminal(_ context.Context, p ResizeTerminalParams) (Nothing, error) {
+func (c Operations) ResizeTerminal(_ context.Context, p ResizeTerminalParams) (Nothing, error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return Nothing{}, err
@@ -422,7 +366,7 @@ type RenameTerminalParams struct {
 }
 
 // RenameTerminal changes the title of a terminal.
-func (c *Company) RenameTerminal(_ context.Context, p RenameTerminalParams) (terminal.Info, error) {
+func (c Operations) RenameTerminal(_ context.Context, p RenameTerminalParams) (terminal.Info, error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
 		return terminal.Info{}, err
@@ -444,7 +388,7 @@ type CloseTerminalResult struct {
 }
 
 // CloseTerminal ends a terminal with everything that it started, and forgets it.
-func (c *Company) CloseTerminal(_ context.Context, p CloseTerminalParams) (CloseTerminalResult, error) {
+func (c Operations) CloseTerminal(_ context.Context, p CloseTerminalParams) (CloseTerminalResult, error) {
 	hub, err := c.consoles()
 	if err != nil {
 		return CloseTerminalResult{}, err
@@ -453,7 +397,7 @@ func (c *Company) CloseTerminal(_ context.Context, p CloseTerminalParams) (Close
 	if err != nil {
 		return CloseTerminalResult{}, err
 	}
-	info, err := hub.CloseTerminal(c.dir, p.TerminalID)
+	info, err := hub.CloseTerminal(c.Path(), p.TerminalID)
 	if err != nil {
 		return CloseTerminalResult{}, err
 	}
@@ -462,32 +406,4 @@ func (c *Company) CloseTerminal(_ context.Context, p CloseTerminalParams) (Close
 		via = "stdio"
 	}
 	return CloseTerminalResult{true, info.ExitCode}, c.auditConsole("closed", actor.ID, via, info)
-}
-
-// ptysHere: this system has pseudo-terminals and process groups.
-const ptysHere = runtime.GOOS == "linux" || runtime.GOOS == "darwin"
-
-// drawLetters draws letters and digits of base 32 from random hexadecimal digits.
-func drawLetters(hexOf func(bytes int) string) func(n int) string {
-	return func(n int) string {
-		raw, err := hex.DecodeString(hexOf(n))
-		if err != nil {
-			panic("company: the source of ids makes no hexadecimal") // it is ours
-		}
-		for i, b := range raw {
-			raw[i] = "abcdefghijklmnopqrstuvwxyz234567"[b&31]
-		}
-		return string(raw)
-	}
-}
-
-// consoleEnded records the end of a shell, where its workspace is still there.
-func (cs *Host) consoleEnded(dir string, i terminal.Info) {
-	w, err := cs.In(dir).workspace(context.Background())
-	if err == nil {
-		err = auditConsole(w, cs.Now(), "exited", i.CreatedBy, "", i)
-	}
-	if err != nil && cs.stderr != nil {
-		_, _ = fmt.Fprintf(cs.stderr, "[terminals] %s: %v\n", dir, err) // best effort
-	}
 }

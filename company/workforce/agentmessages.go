@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // The messages of an agent: those of conversations that it takes part in, and those
 // that mention it. What it has read is kept on this machine.
@@ -8,6 +8,7 @@ import (
 	"context"
 	"slices"
 
+	"ac/company"
 	"ac/conversation"
 	"ac/internal/clock"
 	"ac/workspace"
@@ -16,7 +17,7 @@ import (
 
 // AgentMessagesParams choose messages of an agent.
 type AgentMessagesParams struct {
-	AsAgent
+	company.AsAgent
 	UnreadOnly bool `json:"unread_only" is:"default=true"`
 	Limit      int  `json:"limit" is:"default=20,min=1,max=100"`
 	MarkRead   bool `json:"mark_read" is:"default=true"`
@@ -39,14 +40,14 @@ type AgentMessage struct {
 
 // AgentMessages lists messages of an agent: unread ones from the oldest on, else the
 // newest. Those that it gets count as read when it returns, if asked so.
-func (c *Company) AgentMessages(ctx context.Context, p AgentMessagesParams) (AgentMessages, error) {
+func (c Operations) AgentMessages(ctx context.Context, p AgentMessagesParams) (AgentMessages, error) {
 	result := AgentMessages{Messages: []AgentMessage{}}
 	_, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
 		return result, err
 	}
 	reader := conversation.Actor{ID: actor.ID, Role: actor.Role, Team: actor.Team}
-	read, err := c.readPositions(p.AgentID)
+	read, err := c.ReadPositions(p.AgentID)
 	if err != nil {
 		return result, err
 	}
@@ -63,14 +64,14 @@ func (c *Company) AgentMessages(ctx context.Context, p AgentMessagesParams) (Age
 		result.Messages = append(result.Messages, AgentMessage{m.ID, m.ConversationID, m.AuthorID, m.CreatedAt, m.Body})
 	}
 	if p.MarkRead && len(list) > 0 {
-		err = c.markRead(ctx, p.AgentID, list)
+		err = c.KeepRead(ctx, p.AgentID, list)
 	}
 	return result, err
 }
 
 // messagesFor gathers messages over all conversations, the oldest first.
-func (c *Company) messagesFor(reader conversation.Actor, p AgentMessagesParams, read map[string]string) (list []doc.Message, err error) {
-	projects, err := workspace.Dirs(c.w.FS, workspace.ProjectsDir)
+func (c Operations) messagesFor(reader conversation.Actor, p AgentMessagesParams, read map[string]string) (list []doc.Message, err error) {
+	projects, err := workspace.Dirs(c.Workspace().FS, workspace.ProjectsDir)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (c *Company) messagesFor(reader conversation.Actor, p AgentMessagesParams, 
 		places = append(places, conversation.Space{Project: project})
 	}
 	for _, place := range places {
-		conversations, err := conversation.List(c.w, place)
+		conversations, err := conversation.List(c.Workspace(), place)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (c *Company) messagesFor(reader conversation.Actor, p AgentMessagesParams, 
 			if !conversation.Admits(conv, reader) {
 				continue
 			}
-			messages, err := conversation.Newest(c.w, place, conv.ID, newestMessages)
+			messages, err := conversation.Newest(c.Workspace(), place, conv.ID, company.NewestMessages)
 			if err != nil {
 				return nil, err
 			}

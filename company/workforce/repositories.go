@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // The repositories of a project on this machine, for programs of this binary.
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 
+	"ac/company"
 	"ac/runs/worktree"
 )
 
@@ -19,12 +20,12 @@ type Repository struct {
 
 // Repositories lists the linked repositories of a project that are on this machine, in
 // the order of the links.
-func (c *Company) Repositories(ctx context.Context, p ProjectParams) (list []Repository, err error) {
-	machine, err := c.w.Machine()
+func (c Operations) Repositories(ctx context.Context, p company.ProjectParams) (list []Repository, err error) {
+	machine, err := c.Workspace().Machine()
 	if err != nil {
 		return nil, err
 	}
-	links, err := c.w.RepoLinks(p.ProjectID)
+	links, err := c.Workspace().RepoLinks(p.ProjectID)
 	for _, link := range links {
 		if root, err := worktree.Root(machine, link.RepoID); err == nil {
 			list = append(list, Repository{link.RepoID, root, worktree.IsRepository(ctx, os.Environ(), root)})

@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // mcp.server.*: the MCP servers that agents get at their start.
 
@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/runs/mcpserver"
 	"ac/workspace/doc"
@@ -26,8 +27,8 @@ func mcpServers(machine doc.Machine) MCPServers {
 }
 
 // ListMCPServers lists the MCP servers of the workspace without their secrets.
-func (c *Company) ListMCPServers(_ context.Context, _ Dir) (MCPServers, error) {
-	machine, err := c.w.Machine()
+func (c Operations) ListMCPServers(_ context.Context, _ company.Dir) (MCPServers, error) {
+	machine, err := c.Workspace().Machine()
 	if fault.Is(err, fault.NotFound) {
 		err = nil
 	}
@@ -36,14 +37,14 @@ func (c *Company) ListMCPServers(_ context.Context, _ Dir) (MCPServers, error) {
 
 // PutMCPServerParams are the params of mcp.server.put.
 type PutMCPServerParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	mcpserver.Change
 }
 
 // PutMCPServer adds an MCP server, or changes the given members of one. Sessions that
 // start later tell their agents of it.
-func (c *Company) PutMCPServer(ctx context.Context, p PutMCPServerParams) (result mcpserver.Server, err error) {
+func (c Operations) PutMCPServer(ctx context.Context, p PutMCPServerParams) (result mcpserver.Server, err error) {
 	err = c.equip(ctx, p.Actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
 		if _, known := m.MCPServers[p.ID]; !known && len(m.MCPServers) >= mcpserver.MaxServers {
 			return fault.New(fault.MCPInvalid, "%s.server_id is one too many: a workspace has at most %d", p.ID, mcpserver.MaxServers)
@@ -67,8 +68,8 @@ func (p PutMCPServerParams) apply(m *doc.Machine, s *doc.Secrets) (doc.MCPServer
 
 // RemoveMCPServerParams are the params of mcp.server.remove.
 type RemoveMCPServerParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	ID string `json:"server_id" is:"id"`
 }
 
@@ -78,7 +79,7 @@ type Removed struct {
 }
 
 // RemoveMCPServer removes an MCP server with its secrets.
-func (c *Company) RemoveMCPServer(ctx context.Context, p RemoveMCPServerParams) (Removed, error) {
+func (c Operations) RemoveMCPServer(ctx context.Context, p RemoveMCPServerParams) (Removed, error) {
 	err := c.equip(ctx, p.Actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
 		if _, known := m.MCPServers[p.ID]; !known {
 			return fault.New(fault.MCPNotFound, "there is no MCP server %s", p.ID)
@@ -91,14 +92,14 @@ func (c *Company) RemoveMCPServer(ctx context.Context, p RemoveMCPServerParams) 
 
 // ReplaceMCPServersParams are the params of mcp.server.replace.
 type ReplaceMCPServersParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	Servers []mcpserver.Change `json:"servers"`
 }
 
 // ReplaceMCPServers makes the given MCP servers all that there are, or changes nothing.
 // Members that are left out have their defaults; *** keeps a value.
-func (c *Company) ReplaceMCPServers(ctx context.Context, p ReplaceMCPServersParams) (result MCPServers, err error) {
+func (c Operations) ReplaceMCPServers(ctx context.Context, p ReplaceMCPServersParams) (result MCPServers, err error) {
 	names := make([]string, 0, len(p.Servers))
 	for _, change := range p.Servers {
 		names = append(names, change.ID)

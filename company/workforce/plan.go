@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Plans, allocations, and the desktop snapshot.
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"ac/company"
 	"ac/conversation"
 	"ac/index"
 	"ac/internal/clock"
@@ -19,7 +20,7 @@ import (
 
 // PlanParams are the params of pm.snapshot.
 type PlanParams struct {
-	Dir
+	company.Dir
 	Scope
 }
 
@@ -27,7 +28,7 @@ type PlanParams struct {
 func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Plan takes the portfolio, and in project scope the schedule of the project.
-func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
+func (c Operations) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Plan(p.Scope.Scope, p.space().Project)
 		return err
@@ -43,8 +44,8 @@ type Schedule struct {
 
 // Schedule computes the schedule of a project. An unknown one is
 // fault.NotFound.
-func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, err error) {
-	of, err := c.w.Project(p.ProjectID)
+func (c Operations) Schedule(ctx context.Context, p company.ProjectParams) (s Schedule, err error) {
+	of, err := c.Workspace().Project(p.ProjectID)
 	if err != nil {
 		return s, err
 	}
@@ -65,7 +66,7 @@ type RecommendResult struct {
 }
 
 // Recommend recommends agents for the open tasks of a project.
-func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResult, error) {
+func (c Operations) Recommend(ctx context.Context, p company.ProjectParams) (RecommendResult, error) {
 	result := RecommendResult{ProjectID: p.ProjectID}
 	err := c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result.Header = m.Header()
@@ -78,7 +79,7 @@ func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResu
 
 // ApplyParams are the params of pm.apply_allocations.
 type ApplyParams struct {
-	Dir
+	company.Dir
 	ProjectID string       `json:"project_id" is:"id"`
 	AppliedBy string       `json:"applied_by"`
 	Items     []Allocation `json:"items"`
@@ -103,9 +104,9 @@ type ApplyResult struct {
 
 // Apply assigns tasks, all of them or none. Of two assignments of one task the
 // later counts.
-func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error) {
-	result := ApplyResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, UpdatedTaskIDs: []string{}}
-	w := c.w
+func (c Operations) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error) {
+	result := ApplyResult{WorkspaceDir: c.Given(), ProjectID: p.ProjectID, UpdatedTaskIDs: []string{}}
+	w := c.Workspace()
 	result.AppliedAt = clock.Stamp(w.Env.Clock.Now())
 	plans := map[string]doc.ExecutionPlan{}
 	for _, item := range p.Items {
@@ -124,7 +125,7 @@ func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error)
 }
 
 // HomeSnapshot takes the home of the company.
-func (c *Company) HomeSnapshot(ctx context.Context, _ Dir) (result snapshot.Home, err error) {
+func (c Operations) HomeSnapshot(ctx context.Context, _ company.Dir) (result snapshot.Home, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Home(true)
 		return err
@@ -134,7 +135,7 @@ func (c *Company) HomeSnapshot(ctx context.Context, _ Dir) (result snapshot.Home
 
 // DesktopParams are the params of desktop.bootstrap.snapshot.
 type DesktopParams struct {
-	Dir
+	company.Dir
 	Scope
 	ActorID        string `json:"actor_id"`
 	View           string `json:"view" is:"enum=home|activities|resources|conversation"`
@@ -160,8 +161,8 @@ type Desktop struct {
 	ProjectID        string                    `json:"project_id,omitempty"`
 	ConversationID   string                    `json:"conversation_id,omitempty"`
 	Projects         []snapshot.ProjectRow     `json:"projects"`
-	Agents           []AgentRow                `json:"agents"`
-	Teams            []TeamRow                 `json:"teams"`
+	Agents           []company.AgentRow        `json:"agents"`
+	Teams            []company.TeamRow         `json:"teams"`
 	Conversations    []doc.Conversation        `json:"conversations"`
 	ViewData         DesktopView               `json:"view_data"`
 	ResourcesSummary snapshot.ResourceTotals   `json:"resources_summary"`
@@ -196,20 +197,20 @@ const (
 )
 
 // Desktop takes the desktop snapshot, after creating the default conversations.
-func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop, err error) {
+func (c Operations) Desktop(ctx context.Context, p DesktopParams) (result Desktop, err error) {
 	result = Desktop{
-		WorkspaceDir: c.given, ActorID: p.ActorID, Scope: p.Scope.Scope, View: p.View, ProjectID: p.ProjectID, ConversationID: p.ConversationID,
+		WorkspaceDir: c.Given(), ActorID: p.ActorID, Scope: p.Scope.Scope, View: p.View, ProjectID: p.ProjectID, ConversationID: p.ConversationID,
 	}
-	w := c.w
+	w := c.Workspace()
 	space := p.space()
 	if result.Conversations, err = conversations(ctx, w, space, workspace.Leader{StandIn: p.ActorID}); err != nil {
 		return result, err
 	}
 	inflight.Leave(ctx) // the rest only reads
-	if result.Agents, err = c.folder().Agents(ctx, AgentsParams{Dir: p.Dir}); err != nil {
+	if result.Agents, err = c.Folder().Agents(ctx, company.AgentsParams{Dir: p.Dir}); err != nil {
 		return result, err
 	}
-	if result.Teams, err = c.folder().Teams(ctx, p.Dir); err != nil {
+	if result.Teams, err = c.Folder().Teams(ctx, p.Dir); err != nil {
 		return result, err
 	}
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
@@ -220,7 +221,7 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 }
 
 // desktopAt takes the parts that come from one read transaction.
-func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, space conversation.Space, d *Desktop) (err error) {
+func (c Operations) desktopAt(m *snapshot.View, w *workspace.Workspace, space conversation.Space, d *Desktop) (err error) {
 	if d.Projects, err = m.Projects(); err != nil {
 		return err
 	}
@@ -242,7 +243,7 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, space conv
 		d.ViewData.Resources = &resources
 		return d.home(m, space)
 	case "activities":
-		return d.activities(m, space, c)
+		return d.activities(m, space, c.Company)
 	case "resources":
 		d.ViewData.Resources = &resources
 		return nil
@@ -280,9 +281,9 @@ func (d *Desktop) home(m *snapshot.View, space conversation.Space) error {
 	return nil
 }
 
-func (d *Desktop) activities(m *snapshot.View, space conversation.Space, c *Company) error {
+func (d *Desktop) activities(m *snapshot.View, space conversation.Space, c *company.Company) error {
 	ui, err := m.UI(snapshot.UIRequest{
-		Project: space.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.WorkerStatus(),
+		Project: space.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.Host().WorkerStatus(),
 	})
 	d.ViewData.UI = &ui
 	d.ActivitySummary = ActivitySummary{len(ui.Inbox.Pending), len(ui.Inbox.Decisions), len(ui.Monitor.Rows)}

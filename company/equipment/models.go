@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // model.profile.*: models that runs can be started with.
 
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/internal/collation"
 	"ac/internal/fault"
 	"ac/internal/probe"
@@ -24,8 +25,8 @@ type ModelProfiles struct {
 }
 
 // ListModelProfiles lists the model profiles of the workspace without their keys.
-func (c *Company) ListModelProfiles(_ context.Context, _ Dir) (ModelProfiles, error) {
-	machine, err := c.w.Machine()
+func (c Operations) ListModelProfiles(_ context.Context, _ company.Dir) (ModelProfiles, error) {
+	machine, err := c.Workspace().Machine()
 	if fault.Is(err, fault.NotFound) {
 		err = nil
 	}
@@ -43,8 +44,8 @@ func (c *Company) ListModelProfiles(_ context.Context, _ Dir) (ModelProfiles, er
 
 // PutModelProfileParams are the params of model.profile.put.
 type PutModelProfileParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	Name     string `json:"name"`
 	RenameTo string `json:"rename_to" is:"optional"`
 	// Create: true for a profile that must be new, false for one that must be there.
@@ -54,7 +55,7 @@ type PutModelProfileParams struct {
 
 // CheckFields refuses names that no profile can have.
 func (p *PutModelProfileParams) CheckFields() (issues []fault.Issue) {
-	for _, given := range []NamedText{{Name: "name", Value: p.Name}, {Name: "rename_to", Value: p.RenameTo}} {
+	for _, given := range []company.NamedText{{Name: "name", Value: p.Name}, {Name: "rename_to", Value: p.RenameTo}} {
 		if why := modelprofile.CheckName(given.Value); why != "" && (given.Name == "name" || given.Value != "") {
 			issues = append(issues, fault.Issue{Path: []any{given.Name}, Code: "custom", Message: why})
 		}
@@ -64,7 +65,7 @@ func (p *PutModelProfileParams) CheckFields() (issues []fault.Issue) {
 
 // PutModelProfile adds a model profile, or changes the given members of one. Sessions that
 // start later use it as it is then.
-func (c *Company) PutModelProfile(ctx context.Context, p PutModelProfileParams) (result modelprofile.Profile, err error) {
+func (c Operations) PutModelProfile(ctx context.Context, p PutModelProfileParams) (result modelprofile.Profile, err error) {
 	names := []string{p.Name}
 	if p.RenameTo != "" {
 		names = append(names, p.RenameTo)
@@ -105,14 +106,14 @@ func (c *Company) PutModelProfile(ctx context.Context, p PutModelProfileParams) 
 
 // ModelProfileParams are the params of model.profile.remove.
 type ModelProfileParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	Name string `json:"name"`
 }
 
 // RemoveModelProfile removes a model profile with its key, unless an agent works with it. A
 // session that is idle keeps what it was started with.
-func (c *Company) RemoveModelProfile(ctx context.Context, p ModelProfileParams) (Removed, error) {
+func (c Operations) RemoveModelProfile(ctx context.Context, p ModelProfileParams) (Removed, error) {
 	used, err := c.profilesInUse(ctx)
 	if err != nil {
 		return Removed{}, err
@@ -134,14 +135,14 @@ func (c *Company) RemoveModelProfile(ctx context.Context, p ModelProfileParams) 
 }
 
 // profilesInUse are the profiles that agents work with.
-func (c *Company) profilesInUse(ctx context.Context) (map[string]bool, error) {
-	records, err := session.All(c.w)
+func (c Operations) profilesInUse(ctx context.Context) (map[string]bool, error) {
+	records, err := session.All(c.Workspace())
 	used := map[string]bool{}
 	for _, record := range records {
-		if record.ModelProfile == "" || doc.Terminal(record.Status) || !session.RefAlive(c.w, record.Ref) {
+		if record.ModelProfile == "" || doc.Terminal(record.Status) || !session.RefAlive(c.Workspace(), record.Ref) {
 			continue
 		}
-		idle, err := c.all.logs.Idles(ctx, c.w, record.ProjectID, record.RunID)
+		idle, err := c.Host().Logs().Idles(ctx, c.Workspace(), record.ProjectID, record.RunID)
 		if !idle || err != nil { // of an unreadable log it is taken to work
 			used[record.ModelProfile] = true
 		}
@@ -151,8 +152,8 @@ func (c *Company) profilesInUse(ctx context.Context) (map[string]bool, error) {
 
 // SetDefaultProfileParams are the params of model.profile.set_default.
 type SetDefaultProfileParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	Name *string `json:"name" is:"nullable"`
 }
 
@@ -163,7 +164,7 @@ type DefaultProfile struct {
 
 // SetDefaultModelProfile sets the profile that clients offer first, null for none.
 // Launches do not apply it by themselves.
-func (c *Company) SetDefaultModelProfile(ctx context.Context, p SetDefaultProfileParams) (result DefaultProfile, err error) {
+func (c Operations) SetDefaultModelProfile(ctx context.Context, p SetDefaultProfileParams) (result DefaultProfile, err error) {
 	names := []string{}
 	if p.Name != nil {
 		names = append(names, *p.Name)
@@ -183,8 +184,8 @@ func (c *Company) SetDefaultModelProfile(ctx context.Context, p SetDefaultProfil
 // ProbeParams are the params of model.profile.probe: a profile, or what one would hold.
 // With a name, the members that are given stand in the place of the profile's.
 type ProbeParams struct {
-	Dir
-	PersonParams
+	company.Dir
+	company.PersonParams
 	Name           string             `json:"name" is:"optional"`
 	Provider       *string            `json:"provider" is:"optional"`
 	BaseURL        *string            `json:"base_url" is:"optional,empty"`
@@ -194,11 +195,11 @@ type ProbeParams struct {
 
 // ProbeModelProfile asks the server of a profile which models it has. Only hosts that were
 // allowed are asked, and loopback.
-func (c *Company) ProbeModelProfile(ctx context.Context, p ProbeParams) (probe.Result, error) {
+func (c Operations) ProbeModelProfile(ctx context.Context, p ProbeParams) (probe.Result, error) {
 	if err := c.mayEquip(ctx, p.Actor(), "model_profile"); err != nil {
 		return probe.Result{}, err
 	}
-	machine, err := c.w.Machine()
+	machine, err := c.Workspace().Machine()
 	if err != nil {
 		return probe.Result{}, err
 	}
@@ -216,7 +217,7 @@ func (c *Company) ProbeModelProfile(ctx context.Context, p ProbeParams) (probe.R
 }
 
 // probed is the profile to ask with. A kept key goes to no other server than its own.
-func (c *Company) probed(machine doc.Machine, p ProbeParams) (doc.ModelProfile, error) {
+func (c Operations) probed(machine doc.Machine, p ProbeParams) (doc.ModelProfile, error) {
 	change := modelprofile.Change{Provider: p.Provider, Model: new("any"), BaseURL: p.BaseURL, RequestHeaders: p.RequestHeaders, APIKey: p.APIKey}
 	if p.Name == "" {
 		if p.Provider == nil {
@@ -228,7 +229,7 @@ func (c *Company) probed(machine doc.Machine, p ProbeParams) (doc.ModelProfile, 
 	if err != nil {
 		return old, err
 	}
-	secrets, err := c.w.Secrets()
+	secrets, err := c.Workspace().Secrets()
 	if err != nil {
 		return old, err
 	}
@@ -240,15 +241,15 @@ func (c *Company) probed(machine doc.Machine, p ProbeParams) (doc.ModelProfile, 
 
 // AllowModelHostParams are those of machine:allow-model-host.
 type AllowModelHostParams struct {
-	Dir
+	company.Dir
 	Host string `json:"host"`
 }
 
 // AllowModelHost lets model.profile.probe ask a host, with a port or at any.
-func (c *Company) AllowModelHost(ctx context.Context, p AllowModelHostParams) (OK, error) {
+func (c Operations) AllowModelHost(ctx context.Context, p AllowModelHostParams) (company.OK, error) {
 	host := strings.ToLower(strings.TrimSpace(p.Host))
 	if host == "" || strings.ContainsAny(host, "/@ \t\r\n\x00") {
-		return OK{}, fault.InvalidField("host", "must be a host, or a host and a port")
+		return company.OK{}, fault.InvalidField("host", "must be a host, or a host and a port")
 	}
 	return c.updateMachine(ctx, func(m *doc.Machine) {
 		if !slices.Contains(m.ModelHosts, host) {

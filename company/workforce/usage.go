@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // usage.report: what was used, by day, model, project, agent and provider.
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/snapshot"
 )
@@ -13,8 +14,8 @@ import (
 // UsageReportParams are the params of usage.report. Timezone is UTC minus local time, in
 // minutes.
 type UsageReportParams struct {
-	Dir
-	IndexStep
+	company.Dir
+	company.IndexStep
 	ProjectID string `json:"project_id" is:"optional,id"`
 	AgentID   string `json:"agent_id" is:"optional,id"`
 	Days      int    `json:"days" is:"default=30,min=1,max=366"`
@@ -23,7 +24,7 @@ type UsageReportParams struct {
 
 // UsageReport reports what was used in the last days. A record falls on the local day of
 // the event that closed its turn or session.
-func (c *Company) UsageReport(ctx context.Context, p UsageReportParams) (report snapshot.UsageReport, err error) {
+func (c Operations) UsageReport(ctx context.Context, p UsageReportParams) (report snapshot.UsageReport, err error) {
 	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		report, err = m.UsageReport(snapshot.UsageReportQuery{ProjectID: p.ProjectID, AgentID: p.AgentID, Days: p.Days, Timezone: p.Timezone})
 		return err
@@ -33,8 +34,8 @@ func (c *Company) UsageReport(ctx context.Context, p UsageReportParams) (report 
 
 // UsageSeriesParams are the params of usage.series. From and To are local days, both included.
 type UsageSeriesParams struct {
-	Dir
-	IndexStep
+	company.Dir
+	company.IndexStep
 	ProjectID string `json:"project_id" is:"optional,id"`
 	From      string `json:"from"`
 	To        string `json:"to"`
@@ -71,7 +72,7 @@ func (p *UsageSeriesParams) query() snapshot.SeriesQuery {
 }
 
 // UsageSeries crosses usage with time, with what was reported, rated and estimated apart.
-func (c *Company) UsageSeries(ctx context.Context, p UsageSeriesParams) (series snapshot.Series, err error) {
+func (c Operations) UsageSeries(ctx context.Context, p UsageSeriesParams) (series snapshot.Series, err error) {
 	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		series, err = m.UsageSeries(p.query())
 		return err

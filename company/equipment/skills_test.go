@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // What of the skills of a repository is read.
 

@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Creating teams, agents and projects, for commands only.
 
@@ -6,13 +6,14 @@ import (
 	"context"
 	"strings"
 
+	"ac/company"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
 // NameParams name what is created.
 type NameParams struct {
-	Dir
+	company.Dir
 	Name string `json:"name"`
 }
 
@@ -23,13 +24,13 @@ type NewTeamParams struct {
 }
 
 // NewTeam makes a team and returns its id.
-func (c *Company) NewTeam(ctx context.Context, p NewTeamParams) (string, error) {
-	return c.w.NewDepartment(ctx, p.Name, p.Department)
+func (c Operations) NewTeam(ctx context.Context, p NewTeamParams) (string, error) {
+	return c.Workspace().NewDepartment(ctx, p.Name, p.Department)
 }
 
 // NewAgentParams are the params of the command agent:new.
 type NewAgentParams struct {
-	Dir
+	company.Dir
 	Name     string `json:"name"`
 	Role     string `json:"role" is:"enum=ceo|director|manager|worker"`
 	Provider string `json:"provider"`
@@ -37,18 +38,18 @@ type NewAgentParams struct {
 }
 
 // NewAgent makes an agent and returns its id.
-func (c *Company) NewAgent(ctx context.Context, p NewAgentParams) (string, error) {
-	return c.w.NewAgent(ctx, workspace.AgentSpec{Name: p.Name, Role: p.Role, Provider: p.Provider, TeamID: p.TeamID})
+func (c Operations) NewAgent(ctx context.Context, p NewAgentParams) (string, error) {
+	return c.Workspace().NewAgent(ctx, workspace.AgentSpec{Name: p.Name, Role: p.Role, Provider: p.Provider, TeamID: p.TeamID})
 }
 
 // NewProject makes a project without defaults and returns its id.
-func (c *Company) NewProject(ctx context.Context, p NameParams) (string, error) {
-	return c.w.NewProject(ctx, p.Name)
+func (c Operations) NewProject(ctx context.Context, p NameParams) (string, error) {
+	return c.Workspace().NewProject(ctx, p.Name)
 }
 
 // TaskNames lists the tasks of a project.
-func (c *Company) TaskNames(_ context.Context, p ProjectParams) ([]doc.Task, error) {
-	return c.w.Tasks(p.ProjectID)
+func (c Operations) TaskNames(_ context.Context, p company.ProjectParams) ([]doc.Task, error) {
+	return c.Workspace().Tasks(p.ProjectID)
 }
 
 // AgentToRun is an agent that a run can be of: Command, of commands that people name; else
@@ -60,12 +61,12 @@ type AgentToRun struct {
 }
 
 // AgentsToRun lists the workers that can be given something to do here.
-func (c *Company) AgentsToRun(_ context.Context, _ Dir) (list []AgentToRun, err error) {
-	agents, err := c.w.Agents()
+func (c Operations) AgentsToRun(_ context.Context, _ company.Dir) (list []AgentToRun, err error) {
+	agents, err := c.Workspace().Agents()
 	if err != nil {
 		return nil, err
 	}
-	machine, err := c.w.Machine()
+	machine, err := c.Workspace().Machine()
 	for _, a := range agents {
 		if a.Role != "worker" || strings.HasPrefix(a.ID, workspace.SecretaryPrefix) {
 			continue
@@ -80,6 +81,6 @@ func (c *Company) AgentsToRun(_ context.Context, _ Dir) (list []AgentToRun, err 
 }
 
 // ProjectNames lists the projects by id. It does not write.
-func (c *Company) ProjectNames(_ context.Context, _ Dir) ([]doc.Project, error) {
-	return c.w.Projects()
+func (c Operations) ProjectNames(_ context.Context, _ company.Dir) ([]doc.Project, error) {
+	return c.Workspace().Projects()
 }

@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Lists for people: agents and what they do, teams, and projects with their counts.
 
@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"ac/company"
 	"ac/index"
 	"ac/runs/provider"
 	"ac/snapshot"
@@ -50,21 +51,21 @@ type Roster struct {
 
 // Roster lists agents and teams by name, with what the agents do now. Nothing is written but
 // the index.
-func (c *Company) Roster(ctx context.Context, p Dir) (Roster, error) {
+func (c Operations) Roster(ctx context.Context, p company.Dir) (Roster, error) {
 	r := Roster{Agents: []RosterAgent{}, Teams: []RosterTeam{}}
-	agents, err := c.w.Agents()
+	agents, err := c.Workspace().Agents()
 	if err != nil {
 		return r, err
 	}
-	teams, err := c.w.Teams()
+	teams, err := c.Workspace().Teams()
 	if err != nil {
 		return r, err
 	}
-	live, err := c.RunRows(ctx, RunRowsParams{Dir: p, Live: true})
+	live, err := c.RunRows(ctx, company.RunRowsParams{Dir: p, Live: true})
 	if err != nil {
 		return r, err
 	}
-	machine, err := c.w.Machine()
+	machine, err := c.Workspace().Machine()
 	if err != nil {
 		return r, err
 	}
@@ -72,7 +73,7 @@ func (c *Company) Roster(ctx context.Context, p Dir) (Roster, error) {
 		r.Teams = append(r.Teams, RosterTeam{TeamID: t.ID, Name: t.Name})
 	}
 	for _, a := range agents {
-		row := RosterAgent{AgentID: a.ID, Name: a.Name, Role: a.Role, TeamID: orNil(a.TeamID), Provider: a.Provider, State: AgentIdle}
+		row := RosterAgent{AgentID: a.ID, Name: a.Name, Role: a.Role, TeamID: company.OrNil(a.TeamID), Provider: a.Provider, State: AgentIdle}
 		row.occupy(live.Rows)
 		if why := cannotStart(machine, a.Provider); why != "" && row.State == AgentIdle {
 			row.State = "cannot start: " + why
@@ -90,16 +91,16 @@ func (c *Company) Roster(ctx context.Context, p Dir) (Roster, error) {
 }
 
 // occupy sets what an agent does: a run that asks comes before one that works.
-func (a *RosterAgent) occupy(live []RunRow) {
+func (a *RosterAgent) occupy(live []company.RunRow) {
 	for i := range live {
 		run := &live[i]
 		if run.AgentID != a.AgentID || a.State == AgentAsks {
 			continue
 		}
 		switch run.State {
-		case StateAsks:
+		case company.StateAsks:
 			a.State = AgentAsks
-		case StateRunning:
+		case company.StateRunning:
 			a.State = AgentWorking
 		}
 		a.RunID, a.Now = &run.RunID, run.What
@@ -144,7 +145,7 @@ type ProjectCounts struct {
 
 // CountProjects lists the projects, newest first, with what goes on in them. Nothing is
 // written but the index.
-func (c *Company) CountProjects(ctx context.Context, _ Dir) ([]ProjectCounts, error) {
+func (c Operations) CountProjects(ctx context.Context, _ company.Dir) ([]ProjectCounts, error) {
 	rows := []ProjectCounts{}
 	err := c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		projects, err := m.Projects()

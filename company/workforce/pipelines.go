@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Pipelines of commands: filling an artifact, setting up a project, planning
 // it.
@@ -6,6 +6,7 @@ package company
 import (
 	"context"
 
+	"ac/company"
 	"ac/governance/pipeline"
 	"ac/internal/fault"
 	"ac/runs"
@@ -13,7 +14,7 @@ import (
 
 // FillArtifactParams are the params of the command artifact:fill.
 type FillArtifactParams struct {
-	Dir
+	company.Dir
 	ProjectID  string            `json:"project" is:"id"`
 	ArtifactID string            `json:"artifact" is:"id"`
 	AgentID    string            `json:"agent" is:"id"`
@@ -30,29 +31,29 @@ func (p *FillArtifactParams) CheckFields() []fault.Issue {
 }
 
 // FillArtifact has an agent write an artifact and waits for it.
-func (c *Company) FillArtifact(ctx context.Context, p FillArtifactParams) (pipeline.FillResult, error) {
+func (c Operations) FillArtifact(ctx context.Context, p FillArtifactParams) (pipeline.FillResult, error) {
 	p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID, p.Spec.WorkdirRel = p.ProjectID, p.ArtifactID, p.AgentID, p.WorkdirRel
-	return pipeline.Fill(ctx, c.w, c.conductor(), p.Spec)
+	return pipeline.Fill(ctx, c.Workspace(), c.conductor(), p.Spec)
 }
 
 // IntakeParams are the params of the command pipeline:intake.
 type IntakeParams struct {
-	Dir
+	company.Dir
 	Spec pipeline.IntakeSpec `json:"-"`
 }
 
 // TakeIn sets up a project with the artifacts to be written.
-func (c *Company) TakeIn(ctx context.Context, p IntakeParams) (pipeline.Intake, error) {
-	return pipeline.TakeIn(ctx, c.w, p.Spec)
+func (c Operations) TakeIn(ctx context.Context, p IntakeParams) (pipeline.Intake, error) {
+	return pipeline.TakeIn(ctx, c.Workspace(), p.Spec)
 }
 
 // MakePlanParams are the params of the command pipeline:plan.
 type MakePlanParams struct {
-	Dir
+	company.Dir
 	Spec pipeline.PlanSpec `json:"-"`
 }
 
 // MakePlan sets up a project and lets its agents write its plans.
-func (c *Company) MakePlan(ctx context.Context, p MakePlanParams) (pipeline.Plan, error) {
-	return pipeline.MakePlan(ctx, c.w, c.conductor(), p.Spec)
+func (c Operations) MakePlan(ctx context.Context, p MakePlanParams) (pipeline.Plan, error) {
+	return pipeline.MakePlan(ctx, c.Workspace(), c.conductor(), p.Spec)
 }

@@ -1,41 +1,42 @@
-package company
+package equipment
 
 // The configuration of this machine, for commands only.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/workspace/doc"
 )
 
 // MachineParams map a repository or a provider to a path of this machine.
 type MachineParams struct {
-	Dir
+	company.Dir
 	Name string `json:"name"`
 	Path string `json:"path"`
 }
 
 // MapRepo maps a repository to a directory of this machine, which need not
 // exist.
-func (c *Company) MapRepo(ctx context.Context, p MachineParams) (OK, error) {
+func (c Operations) MapRepo(ctx context.Context, p MachineParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[p.Name] = p.Path })
 }
 
 // SetProviderBin maps a provider to a program of this machine.
-func (c *Company) SetProviderBin(ctx context.Context, p MachineParams) (OK, error) {
+func (c Operations) SetProviderBin(ctx context.Context, p MachineParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.ProviderBins[p.Name] = p.Path })
 }
 
 // AgentCommandParams are those of machine:set-agent-command.
 type AgentCommandParams struct {
-	Dir
+	company.Dir
 	Provider string   `json:"provider"`
 	Argv     []string `json:"argv" is:"optional"`
 }
 
 // SetAgentCommand says how the agent of a provider is started that is spoken with; no
 // words remove what was said.
-func (c *Company) SetAgentCommand(ctx context.Context, p AgentCommandParams) (OK, error) {
+func (c Operations) SetAgentCommand(ctx context.Context, p AgentCommandParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) {
 		if m.AgentCommands == nil {
 			m.AgentCommands = map[string][]string{}
@@ -46,6 +47,6 @@ func (c *Company) SetAgentCommand(ctx context.Context, p AgentCommandParams) (OK
 	})
 }
 
-func (c *Company) updateMachine(ctx context.Context, change func(*doc.Machine)) (OK, error) {
-	return OK{true}, c.w.UpdateMachine(ctx, change)
+func (c Operations) updateMachine(ctx context.Context, change func(*doc.Machine)) (company.OK, error) {
+	return company.OK{OK: true}, c.Workspace().UpdateMachine(ctx, change)
 }

@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // usage.reconciliation.*: bills of providers, and their comparison with the
 // usage of runs.
@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"ac/company"
 	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -18,7 +19,7 @@ import (
 // RecordStatementParams are the params of usage.reconciliation.record.
 type RecordStatementParams struct {
 	_ struct{} `is:"strict"`
-	Dir
+	company.Dir
 	Provider      string  `json:"provider"`
 	PeriodStart   string  `json:"period_start"`
 	PeriodEnd     string  `json:"period_end"`
@@ -33,7 +34,7 @@ type RecordStatementParams struct {
 
 // CheckFields requires valid dates in order.
 func (p *RecordStatementParams) CheckFields() []fault.Issue {
-	issues := NotBlank("provider", p.Provider)
+	issues := company.NotBlank("provider", p.Provider)
 	_, wrong := periodOf(p.PeriodStart, p.PeriodEnd)
 	for _, issue := range wrong {
 		// An empty text is refused by its rule.
@@ -71,9 +72,9 @@ type RecordStatementResult struct {
 }
 
 // RecordStatement records a bill of a provider. It is durable on return.
-func (c *Company) RecordStatement(ctx context.Context, p RecordStatementParams) (result RecordStatementResult, err error) {
-	result = RecordStatementResult{WorkspaceDir: c.given}
-	result.Statement, err = billing.Record(ctx, c.w, doc.Statement{
+func (c Operations) RecordStatement(ctx context.Context, p RecordStatementParams) (result RecordStatementResult, err error) {
+	result = RecordStatementResult{WorkspaceDir: c.Given()}
+	result.Statement, err = billing.Record(ctx, c.Workspace(), doc.Statement{
 		StatementID: strings.TrimSpace(p.StatementID), Provider: strings.TrimSpace(p.Provider), PeriodStart: p.PeriodStart, PeriodEnd: p.PeriodEnd,
 		Currency: p.Currency, BilledCostUSD: p.BilledCostUSD, BilledTokens: p.BilledTokens, Source: p.Source,
 		ExternalRef: strings.TrimSpace(p.ExternalRef), Notes: strings.TrimSpace(p.Notes),
@@ -84,7 +85,7 @@ func (c *Company) RecordStatement(ctx context.Context, p RecordStatementParams) 
 // ReconciliationParams are the params of usage.reconciliation.snapshot.
 type ReconciliationParams struct {
 	_ struct{} `is:"strict"`
-	Dir
+	company.Dir
 	ProjectID   string `json:"project_id,omitempty" is:"optional,id"`
 	PeriodStart string `json:"period_start,omitempty" is:"optional"`
 	PeriodEnd   string `json:"period_end,omitempty" is:"optional"`
@@ -97,7 +98,7 @@ func (p *ReconciliationParams) CheckFields() []fault.Issue {
 }
 
 // Reconciliation compares the bills of providers with the usage of runs.
-func (c *Company) Reconciliation(ctx context.Context, p ReconciliationParams) (result snapshot.Reconciliation, err error) {
+func (c Operations) Reconciliation(ctx context.Context, p ReconciliationParams) (result snapshot.Reconciliation, err error) {
 	period, _ := periodOf(p.PeriodStart, p.PeriodEnd)
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Reconcile(snapshot.ReconciliationRequest{

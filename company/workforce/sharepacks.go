@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Share packs: replaying them, and, for commands only, creating them.
 
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 
+	"ac/company"
 	"ac/events"
 	"ac/internal/fault"
 	"ac/internal/redact"
@@ -18,7 +19,7 @@ import (
 
 // CreateSharePackParams are the params of the command sharepack:create.
 type CreateSharePackParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	CreatedBy string `json:"created_by"`
 }
@@ -36,12 +37,12 @@ type CreateSharePackResult struct {
 // CreateSharePack makes a share pack of a project, atomically and durably. It
 // redacts apparent secrets, and the values of secret-looking variables of this
 // process.
-func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) (CreateSharePackResult, error) {
-	if issues := NotBlank("created_by", p.CreatedBy); issues != nil {
+func (c Operations) CreateSharePack(ctx context.Context, p CreateSharePackParams) (CreateSharePackResult, error) {
+	if issues := company.NotBlank("created_by", p.CreatedBy); issues != nil {
 		return CreateSharePackResult{}, fault.Invalid(issues...)
 	}
 	redactor := redact.NewRedactor(redact.FromEnviron(os.Environ()))
-	made, err := sharepack.Create(ctx, c.w, redactor, p.ProjectID, p.CreatedBy)
+	made, err := sharepack.Create(ctx, c.Workspace(), redactor, p.ProjectID, p.CreatedBy)
 	if err != nil {
 		return CreateSharePackResult{}, err
 	}
@@ -52,13 +53,13 @@ func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) 
 }
 
 // SharePacks lists the readable share packs of a project.
-func (c *Company) SharePacks(_ context.Context, p ProjectParams) ([]doc.SharePack, error) {
-	return sharepack.List(c.w, p.ProjectID)
+func (c Operations) SharePacks(_ context.Context, p company.ProjectParams) ([]doc.SharePack, error) {
+	return sharepack.List(c.Workspace(), p.ProjectID)
 }
 
 // ReplaySharePackParams are the params of sharepack.replay.
 type ReplaySharePackParams struct {
-	Dir
+	company.Dir
 	ProjectID   string `json:"project_id" is:"id"`
 	SharePackID string `json:"share_pack_id" is:"id"`
 	RunID       string `json:"run_id" is:"optional,id"`
@@ -87,9 +88,9 @@ type ReplayedRun struct {
 
 // ReplaySharePack replays the logs in a share pack. Verification shows
 // redaction and omissions, since the hashes are those of the original.
-func (c *Company) ReplaySharePack(_ context.Context, p ReplaySharePackParams) (ReplaySharePackResult, error) {
+func (c Operations) ReplaySharePack(_ context.Context, p ReplaySharePackParams) (ReplaySharePackResult, error) {
 	result := ReplaySharePackResult{SharePackID: p.SharePackID, ProjectID: p.ProjectID, Mode: p.Mode, Runs: []ReplayedRun{}}
-	replays, err := sharepack.Replay(c.w, p.ProjectID, p.SharePackID, p.RunID, events.ReplayOptions{Verify: p.Mode != runs.ModeRaw, Tail: p.Tail})
+	replays, err := sharepack.Replay(c.Workspace(), p.ProjectID, p.SharePackID, p.RunID, events.ReplayOptions{Verify: p.Mode != runs.ModeRaw, Tail: p.Tail})
 	for _, r := range replays {
 		result.Runs = append(result.Runs, ReplayedRun{r.RunID, r.SourceRelpath, r.BundleRelpath, r.Events, r.ParseIssues, r.VerificationIssues, r.DeterministicOK})
 	}

@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // adapter.status: which agent CLIs this machine has.
 
@@ -7,14 +7,15 @@ import (
 	"os"
 	"time"
 
+	"ac/company"
 	"ac/internal/inflight"
 	"ac/runs/provider"
 )
 
 // Adapters checks every adapter. It starts short probes and blocks no other
 // request.
-func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, error) {
-	w := c.w
+func (c Operations) Adapters(ctx context.Context, _ company.Dir) ([]provider.Adapter, error) {
+	w := c.Workspace()
 	machine, err := w.Machine()
 	if err != nil {
 		return nil, err
@@ -32,13 +33,13 @@ const (
 )
 
 // prober probes programs in the background of this process.
-func (c *Company) prober() provider.Prober {
+func (c Operations) prober() provider.Prober {
 	patience := patienceOnce
-	if c.all.Stays() {
+	if c.Host().Hub() != nil {
 		patience = patienceStaying
 	}
 	return provider.Prober{
-		Cache: provider.Cache{Workspace: c.w, Environ: os.Environ()}, Patience: patience,
-		Run: c.all.Background,
+		Cache: provider.Cache{Workspace: c.Workspace(), Environ: os.Environ()}, Patience: patience,
+		Run: c.Host().Background,
 	}
 }

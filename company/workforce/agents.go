@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // agent.*: mistakes, guidance and improvement of agents.
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"ac/company"
 	"ac/governance/learning"
 	"ac/governance/policy"
 	"ac/internal/fault"
@@ -44,7 +45,7 @@ func (p *MistakeParams) mistake() learning.Mistake {
 
 // RecordMistakeParams are the params of agent.record_mistake.
 type RecordMistakeParams struct {
-	Dir
+	company.Dir
 	MistakeParams
 	ProjectID        string `json:"project_id" is:"optional,id"`
 	RunID            string `json:"run_id" is:"optional,id"`
@@ -52,15 +53,15 @@ type RecordMistakeParams struct {
 }
 
 // RecordMistake counts a mistake of an agent.
-func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (learning.MistakeResult, error) {
+func (c Operations) RecordMistake(ctx context.Context, p RecordMistakeParams) (learning.MistakeResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.RunID, m.PromoteThreshold = p.ProjectID, p.RunID, p.PromoteThreshold
-	return learning.RecordMistake(ctx, c.w, m)
+	return learning.RecordMistake(ctx, c.Workspace(), m)
 }
 
 // RefreshContextParams are the params of agent.refresh_context.
 type RefreshContextParams struct {
-	Dir
+	company.Dir
 	AgentID       string `json:"agent_id" is:"id"`
 	ProjectID     string `json:"project_id" is:"optional,id"`
 	MaxTasks      int    `json:"max_tasks" is:"default=20,min=1,cut=200"`
@@ -68,15 +69,15 @@ type RefreshContextParams struct {
 }
 
 // RefreshContext writes the context index into the guidance of an agent.
-func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (learning.RefreshResult, error) {
-	return learning.RefreshContext(ctx, c.w, learning.ContextIndex{
+func (c Operations) RefreshContext(ctx context.Context, p RefreshContextParams) (learning.RefreshResult, error) {
+	return learning.RefreshContext(ctx, c.Workspace(), learning.ContextIndex{
 		Agent: p.AgentID, ProjectID: p.ProjectID, MaxTasks: p.MaxTasks, MaxScopePaths: p.MaxScopePaths,
 	})
 }
 
 // ImproveParams are the params of agent.self_improve_cycle.
 type ImproveParams struct {
-	Dir
+	company.Dir
 	MistakeParams
 	ProjectID            string            `json:"project_id" is:"id"`
 	ProposalThreshold    int64             `json:"proposal_threshold" is:"default=3,min=1"`
@@ -110,16 +111,16 @@ func (p *ImproveParams) CheckFields() []fault.Issue {
 }
 
 // Improve runs a self-improvement cycle and waits for its evaluation.
-func (c *Company) Improve(ctx context.Context, p ImproveParams) (learning.CycleResult, error) {
+func (c Operations) Improve(ctx context.Context, p ImproveParams) (learning.CycleResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.PromoteThreshold = p.ProjectID, p.PromoteThreshold
-	return learning.Improve(ctx, c.w, c.conductor(), learning.Improvement{
+	return learning.Improve(ctx, c.Workspace(), c.conductor(), learning.Improvement{
 		Mistake: m, ProposalThreshold: p.ProposalThreshold, Argv: p.EvaluationArgv, RepoID: p.EvaluationRepoID,
 		WorkdirRel: p.EvaluationWorkdirRel, Env: p.EvaluationEnv,
 	})
 }
 
 // conductor executes the runs that operations create for themselves.
-func (c *Company) conductor() runs.Conductor {
-	return runs.Conductor{Launcher: c.all.launcher, Launched: c.RememberSession}
+func (c Operations) conductor() runs.Conductor {
+	return runs.Conductor{Launcher: c.Host().Launcher(), Launched: c.RememberSession}
 }

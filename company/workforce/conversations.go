@@ -1,4 +1,4 @@
-package company
+package workforce
 
 // Conversations: channels, direct messages, and the messages in them.
 
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/conversation"
 	"ac/internal/fault"
 	"ac/internal/shape"
@@ -46,7 +47,7 @@ func (s Scope) space() conversation.Space {
 
 // ConversationsParams are the params of conversation.list.
 type ConversationsParams struct {
-	Dir
+	company.Dir
 	Scope
 }
 
@@ -55,8 +56,8 @@ func (p *ConversationsParams) CheckFields() []fault.Issue { return p.checkScope(
 
 // Conversations lists the conversations of a scope, after creating or updating
 // the default ones.
-func (c *Company) Conversations(ctx context.Context, p ConversationsParams) ([]doc.Conversation, error) {
-	return conversations(ctx, c.w, p.space(), workspace.Leader{})
+func (c Operations) Conversations(ctx context.Context, p ConversationsParams) ([]doc.Conversation, error) {
+	return conversations(ctx, c.Workspace(), p.space(), workspace.Leader{})
 }
 
 func conversations(ctx context.Context, w *workspace.Workspace, space conversation.Space, leader workspace.Leader) ([]doc.Conversation, error) {
@@ -78,19 +79,19 @@ func ensureConversations(ctx context.Context, w *workspace.Workspace, space conv
 // ConversationNamesParams choose the conversations of a project, or those of the workspace
 // where none is named.
 type ConversationNamesParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
 // ConversationNames lists the conversations that there are. Unlike Conversations it writes
 // nothing: it is for completion, and for finding one by its name.
-func (c *Company) ConversationNames(_ context.Context, p ConversationNamesParams) ([]doc.Conversation, error) {
-	return conversation.List(c.w, conversation.Space{Project: p.ProjectID})
+func (c Operations) ConversationNames(_ context.Context, p ConversationNamesParams) ([]doc.Conversation, error) {
+	return conversation.List(c.Workspace(), conversation.Space{Project: p.ProjectID})
 }
 
 // CreateChannelParams are the params of conversation.create_channel.
 type CreateChannelParams struct {
-	Dir
+	company.Dir
 	Scope
 	Name                string   `json:"name"`
 	Slug                string   `json:"slug"`
@@ -105,12 +106,12 @@ type CreateChannelParams struct {
 // CheckFields refuses blank names, and requires a project in project scope
 // only.
 func (p *CreateChannelParams) CheckFields() []fault.Issue {
-	return slices.Concat(NotBlank("name", p.Name), NotBlank("slug", p.Slug), p.checkScope())
+	return slices.Concat(company.NotBlank("name", p.Name), company.NotBlank("slug", p.Slug), p.checkScope())
 }
 
 // CreateChannel makes a channel.
-func (c *Company) CreateChannel(ctx context.Context, p CreateChannelParams) (doc.Conversation, error) {
-	return conversation.CreateChannel(ctx, c.w, p.space(), conversation.Channel{
+func (c Operations) CreateChannel(ctx context.Context, p CreateChannelParams) (doc.Conversation, error) {
+	return conversation.CreateChannel(ctx, c.Workspace(), p.space(), conversation.Channel{
 		Name: strings.TrimSpace(p.Name), Slug: strings.TrimSpace(p.Slug), Visibility: p.Visibility, CreatedBy: p.CreatedBy,
 		AgentIDs: slices.Concat(p.ParticipantAgentIDs, p.AgentIDs), TeamIDs: slices.Concat(p.ParticipantTeamIDs, p.TeamIDs),
 	})
@@ -118,7 +119,7 @@ func (c *Company) CreateChannel(ctx context.Context, p CreateChannelParams) (doc
 
 // CreateDMParams are the params of conversation.create_dm.
 type CreateDMParams struct {
-	Dir
+	company.Dir
 	Scope
 	CreatedBy   string `json:"created_by"`
 	PeerAgentID string `json:"peer_agent_id"`
@@ -129,13 +130,13 @@ type CreateDMParams struct {
 func (p *CreateDMParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // CreateDM returns the direct messages of two, created if there are none.
-func (c *Company) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
-	return conversation.CreateDM(ctx, c.w, p.space(), p.CreatedBy, p.PeerAgentID, p.Visibility)
+func (c Operations) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
+	return conversation.CreateDM(ctx, c.Workspace(), p.space(), p.CreatedBy, p.PeerAgentID, p.Visibility)
 }
 
 // MessagesParams are the params of conversation.messages.list.
 type MessagesParams struct {
-	Dir
+	company.Dir
 	Scope
 	ConversationID string `json:"conversation_id" is:"id"`
 	Limit          int    `json:"limit" is:"default=300,min=1,cut=5000"`
@@ -145,8 +146,8 @@ type MessagesParams struct {
 func (p *MessagesParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Messages lists the newest messages of a conversation, oldest first.
-func (c *Company) Messages(_ context.Context, p MessagesParams) ([]doc.Message, error) {
-	return conversation.Newest(c.w, p.space(), p.ConversationID, p.Limit)
+func (c Operations) Messages(_ context.Context, p MessagesParams) ([]doc.Message, error) {
+	return conversation.Newest(c.Workspace(), p.space(), p.ConversationID, p.Limit)
 }
 
 // FollowMessagesParams are the params of the command conversation:follow.
@@ -157,13 +158,13 @@ type FollowMessagesParams struct {
 
 // FollowMessages calls Told with each message that is sent to a conversation
 // from now on, until ctx ends or Told fails.
-func (c *Company) FollowMessages(ctx context.Context, p FollowMessagesParams) (OK, error) {
-	return OK{true}, conversation.Follow(ctx, c.w, p.space(), p.ConversationID, p.Limit, p.Told)
+func (c Operations) FollowMessages(ctx context.Context, p FollowMessagesParams) (company.OK, error) {
+	return company.OK{OK: true}, conversation.Follow(ctx, c.Workspace(), p.space(), p.ConversationID, p.Limit, p.Told)
 }
 
 // SendParams are the params of conversation.message.send.
 type SendParams struct {
-	Dir
+	company.Dir
 	Scope
 	ConversationID string   `json:"conversation_id" is:"id"`
 	AuthorID       string   `json:"author_id"`
@@ -184,8 +185,8 @@ type SendResult struct {
 }
 
 // Send sends a message to a conversation.
-func (c *Company) Send(ctx context.Context, p SendParams) (SendResult, error) {
-	conv, message, err := conversation.Send(ctx, c.w, p.space(), p.ConversationID, conversation.Draft{
+func (c Operations) Send(ctx context.Context, p SendParams) (SendResult, error) {
+	conv, message, err := conversation.Send(ctx, c.Workspace(), p.space(), p.ConversationID, conversation.Draft{
 		AuthorID: p.AuthorID, AuthorRole: p.AuthorRole, Body: p.Body, Kind: p.Kind, Visibility: p.Visibility, Mentions: p.Mentions,
 	})
 	return SendResult{conv, message}, err
@@ -193,10 +194,10 @@ func (c *Company) Send(ctx context.Context, p SendParams) (SendResult, error) {
 
 // SyncMembersParams are the params of conversation.members.sync.
 type SyncMembersParams struct {
-	Dir
+	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	CEOActorID string `json:"ceo_actor_id" is:"optional"`
-	ExecutiveManagerParam
+	company.ExecutiveManagerParam
 }
 
 // SyncMembersResult is the result of conversation.members.sync.
@@ -207,12 +208,12 @@ type SyncMembersResult struct {
 }
 
 // SyncMembers brings the default conversations of a project up to date.
-func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (result SyncMembersResult, err error) {
+func (c Operations) SyncMembers(ctx context.Context, p SyncMembersParams) (result SyncMembersResult, err error) {
 	result = SyncMembersResult{GlobalManagerID: workspace.GlobalManagerID, SecretaryID: workspace.SecretaryID(p.ProjectID)}
-	executive, err := p.executive(c.w)
+	executive, err := p.Executive(c.Workspace())
 	if err != nil {
 		return result, err
 	}
-	result.ConversationIDs, err = c.w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, ExecutiveManager: executive, Enrols: true})
+	result.ConversationIDs, err = c.Workspace().SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, ExecutiveManager: executive, Enrols: true})
 	return result, err
 }

@@ -1,4 +1,4 @@
-package company
+package equipment
 
 // What a console may run, where, and with which environment.
 
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/internal/lazyregexp"
 	"ac/internal/proc"
@@ -34,8 +35,8 @@ func namedShells() []string { return []string{"bash", "zsh", "fish", "sh"} }
 
 // Shells lists the shells that consoles are offered. The default is $SHELL where it is
 // listed in /etc/shells, else the first that there is; machine.yaml may name another.
-func (c *Company) Shells(context.Context, Dir) (ShellList, error) {
-	search := variable(c.all.launcher.Environ, "PATH")
+func (c Operations) Shells(context.Context, company.Dir) (ShellList, error) {
+	search := variable(c.Host().Launcher().Environ, "PATH")
 	var list ShellList
 	first := Shell{ID: "default", Label: "Default"}
 	for _, name := range namedShells() {
@@ -45,10 +46,10 @@ func (c *Company) Shells(context.Context, Dir) (ShellList, error) {
 			first.Path, first.Available, list.Default = found, true, name
 		}
 	}
-	if own := variable(c.all.launcher.Environ, "SHELL"); loginShell(own) {
+	if own := variable(c.Host().Launcher().Environ, "SHELL"); loginShell(own) {
 		first.Path, first.Available, list.Default = own, true, "default"
 	}
-	machine, err := c.w.Machine()
+	machine, err := c.Workspace().Machine()
 	if i := slices.IndexFunc(list.Shells, func(s Shell) bool { return s.ID == machine.ConsoleShell && s.Available }); i >= 0 {
 		first.Path, list.Default = list.Shells[i].Path, machine.ConsoleShell
 	}
@@ -79,8 +80,8 @@ func loginShell(name string) bool {
 }
 
 // consoleShell is the program of a shell's id.
-func (c *Company) consoleShell(id string) (string, error) {
-	list, err := c.Shells(context.Background(), Dir{})
+func (c Operations) consoleShell(id string) (string, error) {
+	list, err := c.Shells(context.Background(), company.Dir{})
 	if err != nil {
 		return "", err
 	}
@@ -110,7 +111,7 @@ func variable(environ []string, name string) string {
 
 // consoleDir is where a console begins: inside the workspace, one of its worktrees, or a
 // linked repository on this machine, links resolved.
-func (c *Company) consoleDir(given string) (string, error) {
+func (c Operations) consoleDir(given string) (string, error) {
 	roots, err := c.consoleRoots()
 	if err != nil {
 		return "", err
@@ -122,7 +123,7 @@ func (c *Company) consoleDir(given string) (string, error) {
 		return roots[0], nil
 	}
 	if !filepath.IsAbs(given) {
-		given = filepath.Join(c.dir, given)
+		given = filepath.Join(c.Path(), given)
 	}
 	dir, err := filepath.EvalSymlinks(given)
 	if err != nil {
@@ -142,22 +143,22 @@ func (c *Company) consoleDir(given string) (string, error) {
 }
 
 // consoleRoots are the workspace and the roots of linked repositories, links resolved.
-func (c *Company) consoleRoots() ([]string, error) {
-	machine, err := c.w.Machine()
+func (c Operations) consoleRoots() ([]string, error) {
+	machine, err := c.Workspace().Machine()
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
-	home, err := filepath.EvalSymlinks(c.dir)
+	home, err := filepath.EvalSymlinks(c.Path())
 	if err != nil {
 		return nil, fault.New(fault.IO, "%w", err)
 	}
 	roots := []string{home}
-	projects, err := c.w.Projects()
+	projects, err := c.Workspace().Projects()
 	if err != nil {
 		return nil, err
 	}
 	for _, project := range projects {
-		links, err := c.w.RepoLinks(project.ID)
+		links, err := c.Workspace().RepoLinks(project.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,8 @@
+// Package workforce is the operations on a company's people: the agents and teams, their
+// tasks and plans, what they say to each other, and what their work costs.
+package workforce
+
+import "ac/company"
+
+// Operations are those of one opened workspace.
+type Operations struct{ company.In }
