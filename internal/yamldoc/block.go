@@ -147,6 +147,8 @@ func isText(s string) bool {
 		return true
 	case 'a' <= c|0x20 && c|0x20 <= 'z':
 		return !ambiguous(s)
+	case '1' <= c && c <= '9' && strings.Trim(s, "0123456789_+-.:eETtZz ,") != "":
+		return !ambiguous(s) // a digit of another number than a decimal one, or a letter
 	case '0' <= c && c <= '9': // such as what begins with a UUID
 		return len(s) > 4 && s[4] != '-' && strings.Count(s, "-") > 1
 	}

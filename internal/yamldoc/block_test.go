@@ -15,6 +15,7 @@ func scalars() []string {
 		"0", "-0", "1", "-1", "007", "+1", "1_000", "0x1f", "0o7", "0b1", "1e3", "1.5", "-.5", ".5", "1.", ".inf", "-.inf", ".nan", "1:30", "190:20:30", "12345678901234567890123",
 		"2026-11-26", "2026-11-26T01:02:03Z", "2026-11-26T01:02:03.456Z", "2026-13-26T01:02:03Z", "2026-11-26T01:02:03+01:00", "2026-11-26 01:02:03", "2026-11-20-15",
 		"3fa85f64-5717-4562-b3fc-2c963f66afa6:1234", "12e5-45-67", "1-2-3-4-5", "1e-5-", "123456-7-8",
+		"251631277a36ae63", "1a", "1e", "1e5a", "1x", "1_a", "2026-11-26T01:02:03Q", "1:a", "0a1",
 		"a", "A word", "word: more", "word:", "word #no", "word#", "a:b", "a: ", " a", "a ", "#a", "a,b", "[a]", "{a}", "&a", "*a", "!a", "|", ">", "'a'", `"a"`, "%a", "@a", "`a`",
 		"it's", `say "x"`, `both ' and "`, `back\slash`, "two\nlines", "tab\there", "a\u00e9", "a\u2028b", "a\u0085b", "\ufeffa", "\x7f", "\U0001f600", "/usr/bin/ac", "_x", "~/x", "a~",
 		"run_01M7YXHQHPJNN54MJ05XFYG9MK", "bash -lc 'go test ./...'", "http://127.0.0.1:80/?a=b#c", strings.Repeat("long ", 60) + "x", strings.Repeat("x", 200), "nan", "inf", "Infinity", "t", "f", "T", "truer", "no.", "0.45.0", "codex-cli 0.45.0",
@@ -64,7 +65,7 @@ func TestBlockText(t *testing.T) {
 
 // anyNode is a mapping of depth 4 at most.
 func anyNode(r *rapid.T, depth int) *yaml.Node {
-	text := rapid.OneOf(rapid.SampledFrom(scalars()), rapid.StringMatching(`[ -~]{0,12}`), rapid.StringMatching(`[a-z_]{1,9}`))
+	text := rapid.OneOf(rapid.SampledFrom(scalars()), rapid.StringMatching(`[ -~]{0,12}`), rapid.StringMatching(`[a-z_]{1,9}`), rapid.StringMatching(`[0-9][0-9a-fxXoTZ:.+_-]{0,9}`))
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	if rapid.IntRange(0, 20).Draw(r, "style") == 0 {
 		n.Style = yaml.FlowStyle
