@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ac/internal/durable"
-	"ac/internal/proc"
+	"ac/internal/pipe"
 )
 
 const (
@@ -119,7 +119,7 @@ func (o *output) flush() {
 		o.mu.Unlock()
 		return
 	}
-	if o.writeNow() || len(o.pending) <= directBytes && o.asks && proc.Writable(o.file) && o.write() {
+	if o.writeNow() || len(o.pending) <= directBytes && o.asks && pipe.Writable(o.file) && o.write() {
 		o.mu.Unlock()
 		return
 	}
@@ -136,9 +136,9 @@ func (o *output) writeNow() (all bool) {
 	if o.file == nil || o.asks || o.err != nil || len(o.pending) > pieceBytes {
 		return false
 	}
-	n, err := proc.WriteNow(o.file, o.pending)
+	n, err := pipe.WriteNow(o.file, o.pending)
 	switch {
-	case errors.Is(err, proc.ErrUnsupported):
+	case errors.Is(err, pipe.ErrUnsupported):
 		o.asks = true
 		return false
 	case err != nil:

@@ -19,7 +19,7 @@ import (
 	"ac/internal/canonjson"
 	"ac/internal/fault"
 	"ac/internal/inflight"
-	"ac/internal/proc"
+	"ac/internal/pipe"
 	"ac/snapshot/room"
 	"ac/workspace"
 )
@@ -302,7 +302,7 @@ func (s *Server) pause(signal <-chan struct{}) error {
 		case <-s.out.failed:
 			return nil
 		case <-ticker.C:
-			if f, ok := s.opts.In.(*os.File); ok && proc.HungUp(f) && s.out.stalled(s.endOfInput()) > unread {
+			if f, ok := s.opts.In.(*os.File); ok && pipe.HungUp(f) && s.out.stalled(s.endOfInput()) > unread {
 				return io.EOF
 			}
 		}

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"ac/internal/fault"
+	"ac/internal/pipe"
 	"ac/internal/proc"
+	"ac/internal/signame"
 	"ac/runs/session"
 )
 
@@ -52,7 +54,7 @@ type Terminal struct {
 
 // start opens a terminal and starts its shell.
 func (h *Hub) start(spec Spec) (*Terminal, error) {
-	master, tty, err := proc.OpenPTY(spec.Cols, spec.Rows)
+	master, tty, err := pipe.OpenPTY(spec.Cols, spec.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +195,7 @@ func (t *Terminal) info() Info {
 	if t.exit != nil {
 		code := t.exit.Code
 		if i.Status = Exited; t.exit.Signal != 0 {
-			code, i.Signal = 128+int(t.exit.Signal), proc.SignalName(t.exit.Signal)
+			code, i.Signal = 128+int(t.exit.Signal), signame.Of(t.exit.Signal)
 		}
 		i.ExitCode = &code
 	}
@@ -217,7 +219,7 @@ func (t *Terminal) Resize(cols, rows int) error {
 	if t.exit != nil {
 		return t.over()
 	}
-	if err := proc.ResizePTY(t.master, cols, rows); err != nil {
+	if err := pipe.ResizePTY(t.master, cols, rows); err != nil {
 		return fault.New(fault.IO, "the terminal was not resized: %w", err)
 	}
 	t.cols, t.rows = cols, rows

@@ -17,6 +17,7 @@ import (
 
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
+	_ "ac/internal/guard/takeover" // guards need nothing else of this program
 	"ac/internal/proc"
 	"ac/runs/session"
 	"ac/workspace"
@@ -34,8 +35,6 @@ func Main(args []string) int {
 			return keep(supervise)
 		case job.RunCommand:
 			return keep(workflow.RunJob)
-		case session.GuardCommand:
-			return exitOf(session.RunGuard())
 		}
 	}
 	a := &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr}

@@ -15,7 +15,7 @@ import (
 	"ac/company"
 	"ac/company/orchestration"
 	"ac/feed"
-	"ac/internal/proc"
+	"ac/internal/signame"
 	"ac/internal/terminal"
 	"ac/runs"
 	"ac/runs/interaction"
@@ -321,7 +321,7 @@ func exitOfRun(row *company.RunRow, spoken bool, stopped os.Signal) int {
 // signalNumber is the number of a signal, 0 for an unknown one.
 func signalNumber(name string) int {
 	for n := 1; n < 65; n++ {
-		if proc.SignalName(syscall.Signal(n)) == name {
+		if signame.Of(syscall.Signal(n)) == name {
 			return n
 		}
 	}

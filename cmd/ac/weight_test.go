@@ -18,10 +18,10 @@ import (
 
 // The private memory that supervisor and guard may keep while they wait, in KiB: what they had
 // in this program of the tests, and a tenth, since systems differ. In ac itself they have 3.1
-// and 1.7 MB. The rest of them are pages of the program, which all share.
+// and 0.8 MB. The rest of them are pages of the program, which all share.
 const (
 	mostSupervisor = 6000
-	mostGuard      = 3850
+	mostGuard      = 1330
 )
 
 // TestWaitingProcessesAreLight holds the memory of a supervisor and of a guard at rest. What

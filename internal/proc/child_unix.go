@@ -12,8 +12,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Exit is how a process ended.
@@ -103,13 +101,13 @@ func SweepAdopted(known func(pid int) bool, patience time.Duration) (left []int)
 // adopted lists the children of this process, zombies included, that are in
 // other sessions and not known.
 func adopted(known func(pid int) bool) ([]int, error) {
-	own, err := unix.Getsid(0)
+	own, err := sessionOf(0)
 	if err != nil {
 		return nil, err
 	}
 	children, err := kin(os.Getpid(), true)
 	return slices.DeleteFunc(children, func(pid int) bool {
-		sid, err := unix.Getsid(pid)
+		sid, err := sessionOf(pid)
 		return err != nil || sid == own || known(pid)
 	}), err
 }

@@ -18,9 +18,6 @@ import (
 // ErrUnsupported is returned where the operating system has no such call.
 var ErrUnsupported = errors.New("not supported on this operating system")
 
-// ErrFull is returned by a write that would block.
-var ErrFull = errors.New("the reader has not read enough")
-
 // Identity identifies a process beyond its number: Start is opaque and differs
 // for every process that ever had the number.
 type Identity struct {

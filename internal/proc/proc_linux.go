@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Lookup returns the identity of the process that has a number now. Start is
@@ -68,12 +66,6 @@ func StartedAt(pid int) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// BecomeSubreaper makes this process the parent of every orphaned process among
-// its descendants.
-func BecomeSubreaper() error {
-	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
 // kin lists the processes whose parent is pid, with or without zombies.

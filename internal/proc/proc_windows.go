@@ -52,20 +52,8 @@ func SignalGroup(int, syscall.Signal) error { return ErrUnsupported }
 // Kill is not supported here.
 func Kill(int) error { return ErrUnsupported }
 
-// SocketPair is not supported here.
-func SocketPair() (a, b *os.File, err error) { return nil, nil, ErrUnsupported }
-
 // CloseOnExec is not needed where sessions are not supported.
 func CloseOnExec(int) {}
-
-// HungUp is not known here: a read reports the end of the pipe.
-func HungUp(*os.File) bool { return false }
-
-// Writable is not known here.
-func Writable(*os.File) bool { return false }
-
-// SignalName is the name of a signal.
-func SignalName(sig syscall.Signal) string { return sig.String() }
 
 // Exit is how a process ended.
 type Exit struct {

@@ -7,8 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // unmapProgram drops the mapped pages of the program that are the same in its file: its code
@@ -25,7 +24,7 @@ func unmapProgram() {
 	}
 	defer func() { _ = maps.Close() }()
 	for _, p := range unchangedParts(maps, self) {
-		_, _, _ = unix.Syscall(unix.SYS_MADVISE, p.start, p.size, unix.MADV_DONTNEED)
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, p.start, p.size, syscall.MADV_DONTNEED)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // AwaitExit waits for a child that Start made and reaps the orphaned processes
@@ -13,17 +11,16 @@ import (
 // that neither its number nor that of its group is reused before Sweep.
 func AwaitExit(pid int) (Exit, error) {
 	for {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil)
-		if errors.Is(err, unix.EINTR) {
+		info, err := waitAny()
+		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil {
-			return Exit{}, os.NewSyscallError("waitid", err)
+			return Exit{}, err
 		}
-		child, status := childOf(&info)
+		child := int(info.pid)
 		if child == pid {
-			return status, nil
+			return info.exit(), nil
 		}
 		var ended syscall.WaitStatus
 		if _, err := syscall.Wait4(child, &ended, syscall.WNOHANG, nil); err != nil && !errors.Is(err, syscall.ECHILD) {

@@ -14,6 +14,8 @@ type Folder struct {
 	Dir string
 	// Name is the only entry that matters; "" for all.
 	Name string
+	// Made: only entries that are made matter, not what is written to them or becomes of them.
+	Made bool
 	// Often is the time between looks where changes cannot be watched, Seldom where
 	// they are, since a notice may be lost.
 	Often, Seldom time.Duration
@@ -23,6 +25,12 @@ type Folder struct {
 // look returns true, and then does so itself. It returns false when the context ends
 // before that.
 func (f Folder) Until(ctx context.Context, look func() bool) bool {
+	if f.Made {
+		if changed, end, err := made(f.Dir); err == nil {
+			defer end()
+			return f.untilMade(ctx, look, changed)
+		}
+	}
 	tree := NewSmallTree(f.Dir)
 	defer func() { _ = tree.Close() }() // nothing of it is kept
 	every := f.Often
@@ -51,6 +59,25 @@ func (f Folder) Until(ctx context.Context, look func() bool) bool {
 					}
 				}
 				due = lost || slices.ContainsFunc(changes, f.concerns)
+			}
+		}
+	}
+	return true
+}
+
+// untilMade is Until with a channel that tells of entries.
+func (f Folder) untilMade(ctx context.Context, look func() bool, changed <-chan struct{}) bool {
+	ticker := time.NewTicker(f.Seldom)
+	defer ticker.Stop()
+	for !look() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		case _, watched := <-changed:
+			if !watched { // it is another folder now, or none
+				changed = nil
+				ticker.Reset(f.Often)
 			}
 		}
 	}

@@ -12,7 +12,10 @@ import (
 
 func TestUntil(t *testing.T) {
 	t.Parallel()
-	for name, missing := range map[string]bool{"watched": false, "not there yet": true} {
+	for name, c := range map[string]struct{ missing, made bool }{
+		"watched": {}, "not there yet": {missing: true}, "entries": {made: true}, "entries, not there yet": {missing: true, made: true},
+	} {
+		missing := c.missing
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "f")
@@ -27,7 +30,7 @@ func TestUntil(t *testing.T) {
 				<-looked
 				made <- errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "other"), nil, 0o600), os.WriteFile(filepath.Join(dir, "marker"), nil, 0o600))
 			}()
-			f := Folder{Dir: dir, Name: "marker", Often: time.Millisecond, Seldom: time.Hour}
+			f := Folder{Dir: dir, Name: "marker", Made: c.made, Often: time.Millisecond, Seldom: time.Hour}
 			if !f.Until(t.Context(), func() bool {
 				_, err := os.Lstat(filepath.Join(dir, "marker"))
 				select {
@@ -47,6 +50,50 @@ func TestUntil(t *testing.T) {
 	cancel()
 	if (Folder{Dir: t.TempDir(), Often: time.Hour, Seldom: time.Hour}).Until(ctx, func() bool { return false }) {
 		t.Error("it went on after the end of its context")
+	}
+}
+
+// TestUntilMade: what is written to files of the folder causes no look, an entry does, and so
+// does one of a folder that came into its place.
+func TestUntilMade(t *testing.T) {
+	t.Parallel()
+	if _, end, err := made(t.TempDir()); err != nil {
+		t.Skipf("SKIPPED: entries alone cannot be watched here: %v", err)
+	} else {
+		end()
+	}
+	dir := filepath.Join(t.TempDir(), "f")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "log"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	looks := make(chan struct{}, 1000)
+	over := make(chan bool, 1)
+	f := Folder{Dir: dir, Name: "marker", Made: true, Often: time.Millisecond, Seldom: time.Hour}
+	go func() {
+		over <- f.Until(t.Context(), func() bool {
+			looks <- struct{}{}
+			_, err := os.Lstat(filepath.Join(dir, "marker"))
+			return err == nil
+		})
+	}()
+	<-looks
+	for range 100 {
+		if err := os.WriteFile(filepath.Join(dir, "log"), []byte("line\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "other"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-looks // by the other one
+	if len(looks) > 0 {
+		t.Errorf("%d looks more", len(looks))
+	}
+	if err := errors.Join(os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "marker"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if !<-over {
+		t.Error("it ended without the marker")
 	}
 }
 

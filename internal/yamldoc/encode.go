@@ -21,6 +21,13 @@ import (
 )
 
 func encodeNode(n *yaml.Node) ([]byte, error) {
+	if text, ok := blockText(n); ok {
+		return text, nil
+	}
+	return libraryText(n)
+}
+
+func libraryText(n *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)

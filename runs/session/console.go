@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"ac/internal/guard"
 	"ac/internal/proc"
 )
 
@@ -40,7 +41,7 @@ func StartConsole(executable string, guards *GuardSet, tty *os.File, path string
 	}
 	c := &Console{guard: g, mark: markName + "=" + mark, exited: make(chan ConsoleExit, 1), gone: make(chan struct{})}
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	err = g.order(guardOrder{Start: &startOrder{Path: path, Argv: []string{name}, Env: append(env, c.mark), Dir: dir, Terminal: true}})
+	err = g.order(guard.Order{Start: &guard.Start{Path: path, Argv: []string{name}, Env: append(env, c.mark), Dir: dir, Terminal: true}})
 	first, ok := <-g.reports
 	if err != nil || !ok || first.Error != "" {
 		_ = g.socket.Close()
@@ -76,8 +77,8 @@ func (c *Console) Hangup() { c.guard.signal(syscall.SIGHUP) }
 // end, three seconds at most.
 func (c *Console) Sweep() {
 	c.sweep.Do(func() {
-		_ = c.guard.order(guardOrder{Sweep: true}) // a dead guard cannot take it
+		_ = c.guard.order(guard.Order{Sweep: true}) // a dead guard cannot take it
 		<-c.gone
-		_ = proc.KillMarked(c.mark, sweepPatience) // of a guard that was killed itself
+		_ = proc.KillMarked(c.mark, guard.Patience) // of a guard that was killed itself
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"syscall"
 
+	"ac/internal/guard"
 	"ac/internal/lock"
 	"ac/workspace"
 )
@@ -11,7 +12,7 @@ import (
 // RunBareGuard is a guard on a system that neither gives it its descendants nor ends
 // them with it.
 func RunBareGuard() error {
-	return runGuard(func() error { return nil }, func(path string, argv, env []string, dir string, files [3]*os.File) (int, error) {
+	return guard.RunWith(func() error { return nil }, func(path string, argv, env []string, dir string, files [3]*os.File) (int, error) {
 		fds := make([]uintptr, len(files))
 		for i, f := range files {
 			fds[i] = f.Fd()

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"ac/events"
-	"ac/internal/proc"
+	"ac/internal/guard"
+	"ac/internal/signame"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -55,7 +56,7 @@ func (s *supervisor) openRecorder(ctx context.Context) {
 }
 
 // process follows one process of the provider to its end.
-func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guardExit, err error) {
+func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exit, err error) {
 	talk, input := s.talk, s.order.Stdin
 	if s.order.perTurn() {
 		talk = nil // it says nothing to the process
@@ -95,7 +96,7 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guardExit
 }
 
 // conclude ends the recording of a provider that is gone.
-func (s *supervisor) conclude(exit *guardExit, err error) outcome {
+func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 	talk := s.talk
 	if talk != nil {
 		talk.finish()
@@ -143,10 +144,10 @@ func (s *supervisor) drain(pipes *pipes, drained <-chan error) error {
 	return errors.Join(err, pipes.closeOurs(), s.stdout.SyncData(), s.stderr.SyncData())
 }
 
-func (s *supervisor) outcome(exit *guardExit, err error) outcome {
+func (s *supervisor) outcome(exit *guard.Exit, err error) outcome {
 	end := outcome{status: doc.StatusFailed, err: err}
 	if exit != nil && exit.Signal != 0 {
-		end.signal = new(proc.SignalName(syscall.Signal(exit.Signal)))
+		end.signal = new(signame.Of(syscall.Signal(exit.Signal)))
 	} else if exit != nil {
 		end.exitCode = &exit.Code
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"ac/internal/guard"
 )
 
 const (
@@ -38,7 +40,7 @@ func (r *rungs) close() {
 
 // awaitExit waits for the provider's end, and brings it about when a stop is
 // asked for or its turn is over.
-func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guardExit, guardDied bool) {
+func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guard.Exit, guardDied bool) {
 	stop, interrupt := s.stop, s.host.Interrupt
 	var over, halt <-chan struct{}
 	if s.order.perTurn() {

@@ -11,7 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"ac/internal/proc"
+	"ac/internal/guard"
+	"ac/internal/signame"
 	"ac/runs/agent"
 	"ac/runs/provider"
 )
@@ -85,7 +86,7 @@ func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 
 // executeTurn starts the process of a turn and follows it to its end. Where no turn
 // began there is none.
-func (s *supervisor) executeTurn(ctx context.Context) (*guardExit, error) {
+func (s *supervisor) executeTurn(ctx context.Context) (*guard.Exit, error) {
 	call := s.talk.takeProgram()
 	if call == nil {
 		return nil, nil //nolint:nilnil // neither ran nor failed
@@ -109,7 +110,7 @@ func (c *conversation) takeProgram() (call *provider.Call) {
 }
 
 // ran takes the end of the process of a turn. It reports whether there is another turn.
-func (c *conversation) ran(exit *guardExit, err error) (again bool) {
+func (c *conversation) ran(exit *guard.Exit, err error) (again bool) {
 	c.await(func() {
 		select {
 		case <-c.halt: // it ended by itself
@@ -137,7 +138,7 @@ func (c *conversation) ran(exit *guardExit, err error) (again bool) {
 }
 
 // outcomeOfTurn is how a turn ended by the end of its process.
-func (c *conversation) outcomeOfTurn(exit *guardExit, err error) agent.Outcome {
+func (c *conversation) outcomeOfTurn(exit *guard.Exit, err error) agent.Outcome {
 	o := agent.Outcome{Status: agent.Failed}
 	switch {
 	case c.turn.interrupting:
@@ -147,7 +148,7 @@ func (c *conversation) outcomeOfTurn(exit *guardExit, err error) agent.Outcome {
 	case exit == nil:
 		o.Error = "the program did not run"
 	case exit.Signal != 0:
-		o.Error = "the program was ended by " + proc.SignalName(syscall.Signal(exit.Signal))
+		o.Error = "the program was ended by " + signame.Of(syscall.Signal(exit.Signal))
 	case exit.Code != 0:
 		o.Error = fmt.Sprintf("the program ended with exit code %d", exit.Code)
 		if f := c.s.reading.failure(); f != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ac/internal/guard"
 	"ac/internal/proc"
 	"ac/workspace/doc"
 )
@@ -66,5 +67,5 @@ func cleanUpAfterSupervisor(record doc.Session) (left []int) {
 		}
 	}
 	removeSocket(record)
-	return proc.KillMarked(markOf(record), sweepPatience)
+	return proc.KillMarked(markOf(record), guard.Patience)
 }

@@ -25,7 +25,7 @@ const (
 func (s *supervisor) watchMarker(ctx context.Context) (done func()) {
 	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), stopMarker(s.order.RunID))
 	folder := watch.Folder{
-		Dir: filepath.Join(s.w.Dir(), filepath.FromSlash(path.Dir(marker))), Name: path.Base(marker),
+		Dir: filepath.Join(s.w.Dir(), filepath.FromSlash(path.Dir(marker))), Name: path.Base(marker), Made: true,
 		Often: markerEvery, Seldom: markerWatched,
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"ac/internal/proc"
+	"ac/internal/pipe"
 	"ac/internal/redact"
 	"ac/runs/provider"
 )
@@ -29,7 +29,7 @@ func (s *supervisor) pipes() (*pipes, error) {
 		p.stdout, p.childStdout, err = os.Pipe()
 	}
 	if err == nil && provider.DriverOf(s.order.Provider) == provider.Gemini {
-		proc.GrowPipe(p.stdout, s.echoed())
+		pipe.Grow(p.stdout, s.echoed())
 	}
 	if err == nil {
 		p.stderr, p.childStderr, err = os.Pipe()

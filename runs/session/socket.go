@@ -21,6 +21,7 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/lazyregexp"
+	"ac/internal/pipe"
 	"ac/internal/proc"
 	"ac/runs/grant"
 	"ac/workspace/doc"
@@ -144,7 +145,7 @@ func NewSocket(ctx context.Context, random func(bytes int) string) (listener net
 	if err != nil {
 		return nil, "", "", err
 	}
-	listener, err = proc.Listen(ctx, file)
+	listener, err = pipe.Listen(ctx, file)
 	return listener, dir, name, err
 }
 

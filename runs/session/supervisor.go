@@ -16,6 +16,7 @@ import (
 	"ac/events"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/guard"
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/internal/redact"
@@ -333,27 +334,27 @@ func (s *supervisor) again(ctx context.Context, prepare func(context.Context) er
 }
 
 // begin writes the execution down and then has the guard start the provider.
-func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guardReport, error) {
+func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guard.Report, error) {
 	environ := placed(marked(s.environ(), s.snapshot()), s.order)
 	if err := prepare(ctx); err != nil {
-		return guardReport{}, err
+		return guard.Report{}, err
 	}
 	program, err := proc.LookPath(s.order.Argv[0], lookup(environ, "PATH"), s.workdir)
 	if err != nil {
-		return guardReport{}, err
+		return guard.Report{}, err
 	}
 	environ = inDirectory(environ, s.workdir)
 	// An order that does not arrive is answered by the end of the reports.
-	_ = s.guard.order(guardOrder{Start: &startOrder{Path: program, Argv: s.order.Argv, Env: environ, Dir: s.workdir}})
+	_ = s.guard.order(guard.Order{Start: &guard.Start{Path: program, Argv: s.order.Argv, Env: environ, Dir: s.workdir}})
 	first, ok := <-s.guard.reports
 	if !ok || first.Error != "" {
-		return guardReport{}, errors.New(cmp.Or(first.Error, "the guard ended before the start"))
+		return guard.Report{}, errors.New(cmp.Or(first.Error, "the guard ended before the start"))
 	}
 	return first, nil
 }
 
 // started records the provider's process.
-func (s *supervisor) started(r guardReport) {
+func (s *supervisor) started(r guard.Report) {
 	claimed := s.w.Env.Clock.Now().UnixMilli()
 	// The record has its owner already: a pid that is not written costs a
 	// report its detail, not the session.

@@ -1,4 +1,4 @@
-package proc
+package pipe
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestGrowPipe shows that a grown pipe takes at once what nobody has read.
-func TestGrowPipe(t *testing.T) {
+// TestGrow shows that a grown pipe takes at once what nobody has read.
+func TestGrow(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -16,14 +16,14 @@ func TestGrowPipe(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	const size = 300_000
-	GrowPipe(r, size)
+	Grow(r, size)
 	if err := w.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := w.Write(make([]byte, size)); err != nil {
 		t.Errorf("took %d: %v", n, err)
 	}
-	GrowPipe(r, 1) // never smaller
+	Grow(r, 1) // never smaller
 	if n, err := r.Read(make([]byte, size)); err != nil || n != size {
 		t.Errorf("%d (%v)", n, err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package proc
+package pipe
 
 // Pseudo-terminals whose reads and writes have deadlines.
 

@@ -1,4 +1,4 @@
-package proc
+package pipe
 
 import (
 	"math/bits"
@@ -11,9 +11,9 @@ import (
 // (pipe(7)).
 const maxPipe = 1 << 20
 
-// GrowPipe grows a pipe to hold n unread bytes, as far as the system allows. It
+// Grow grows a pipe to hold n unread bytes, as far as the system allows. It
 // is best effort.
-func GrowPipe(f *os.File, n int) {
+func Grow(f *os.File, n int) {
 	size := maxPipe
 	if n < maxPipe {
 		size = 1 << bits.Len(uint(n))

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package proc
+package pipe
 
 // Systems without pseudo-terminals of ours.
 

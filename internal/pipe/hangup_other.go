@@ -1,5 +1,5 @@
 //go:build unix && !linux
 
-package proc
+package pipe
 
 const hangupEvents = 0

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package proc
-
-import "os"
-
-// GrowPipe is a no-op here.
-func GrowPipe(*os.File, int) {}

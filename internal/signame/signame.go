@@ -1,0 +1,2 @@
+// Package signame knows the names of signals.
+package signame
