@@ -3,7 +3,6 @@ package index
 // Rebuilding and syncing, under the lock.
 
 import (
-	"ac/index/source"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"ac/index/source"
 )
 
 // rebuild builds the whole index, in one transaction on the existing file if

@@ -1,12 +1,13 @@
 package index
 
 import (
-	"ac/index/source"
 	"context"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"ac/index/source"
 )
 
 const testLog = "work/projects/p/runs/r1/events.jsonl"

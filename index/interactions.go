@@ -4,9 +4,10 @@ package index
 // that requested it and of the one that resolved it. Their texts come from the log.
 
 import (
-	"ac/index/source"
 	"database/sql"
 	"strings"
+
+	"ac/index/source"
 )
 
 // interaction writes the interaction of an event. The first request of an open id

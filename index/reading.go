@@ -3,10 +3,11 @@ package index
 // Reading the logs of a pass: parsed concurrently, written by one goroutine.
 
 import (
-	"ac/index/source"
 	"context"
 	"runtime"
 	"sync"
+
+	"ac/index/source"
 )
 
 // readLogs reads the changed logs.

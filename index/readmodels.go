@@ -3,9 +3,10 @@ package index
 // Queries for snapshots.
 
 import (
-	"ac/index/source"
 	"database/sql"
 	"encoding/json"
+
+	"ac/index/source"
 )
 
 // MonitoredRun is a run with the stats of its log.

@@ -3,10 +3,11 @@ package index
 // Precomputed sums for each run and each agent.
 
 import (
-	"ac/index/source"
 	"database/sql"
 	"encoding/json"
 	"errors"
+
+	"ac/index/source"
 )
 
 func (w *writer) saveStats(run int64, s *source.Stats) error {

@@ -3,11 +3,12 @@ package index
 // Writing rows, in one transaction that begins with the first one.
 
 import (
-	"ac/index/source"
 	"context"
 	"database/sql"
 	"errors"
 	"strings"
+
+	"ac/index/source"
 )
 
 // maxWords bounds how many numbers of words a writer remembers.

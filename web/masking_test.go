@@ -182,7 +182,7 @@ func TestEveryReadIsMasked(t *testing.T) {
 	answered, held := 0, 0
 	for _, method := range readable() {
 		var params []string
-		for _, name := range f.Server.table.Params(method) {
+		for _, name := range f.table.Params(method) {
 			if value, ok := given[name]; ok {
 				params = append(params, `"`+name+`":`+value)
 			}
