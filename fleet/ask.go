@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"ac/internal/fault"
+	"ac/runs/provider"
 )
 
 // Verbs that workers ask with.
@@ -120,6 +121,19 @@ type ProviderProbe struct {
 	Version string `json:"version,omitempty"`
 	OK      bool   `json:"ok"`
 	Why     string `json:"why,omitempty"`
+	// Verdict, About and Abilities are in the answer to a Probe that has a policy.
+	Verdict   *Verdict             `json:"verdict,omitempty"`
+	About     *provider.Provenance `json:"about,omitempty"`
+	Abilities *provider.Abilities  `json:"abilities,omitempty"`
+}
+
+// Verdict is that of the subscription guard on a worker.
+type Verdict struct {
+	Policy  provider.Policy `json:"policy"`
+	Bin     string          `json:"bin"`
+	Proof   provider.Proof  `json:"proof"`
+	Reason  string          `json:"reason,omitempty"`
+	Message string          `json:"message,omitempty"`
 }
 
 // HelloAttempt is an attempt that a worker knows.
@@ -289,7 +303,11 @@ type Fence struct {
 	Reason  string `json:"reason"`
 }
 
-// Probe asks what a worker's agent of a provider can do.
+// Probe asks what a worker's agent of a provider can do. With a policy, that of the hub's
+// machine, it is judged by it, in the environment that a session with these secrets gets.
 type Probe struct {
-	Provider string `json:"provider"`
+	Provider   string            `json:"provider"`
+	Words      []string          `json:"words,omitempty"`
+	Policy     *provider.Policy  `json:"policy,omitempty"`
+	SecretRefs map[string]string `json:"secret_refs,omitempty"`
 }

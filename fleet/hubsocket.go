@@ -31,7 +31,30 @@ func HubAlive(w *workspace.Workspace) bool {
 // wait lasts as long as the context: a hub that waits for a worker answers late, and leaves
 // the queue when the connection ends.
 func CallHub(ctx context.Context, w *workspace.Workspace, verb string, params, result any) error {
-	reply, err := exchangeHub(ctx, w, verb, params)
+	conn, err := dialHub(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return askHub(ctx, conn, verb, params, result)
+}
+
+// HoldWorker has the hub pick a worker. Its slot is held until release is called, or this
+// process ends. The errors are those of CallHub.
+func HoldWorker(ctx context.Context, w *workspace.Workspace, p PickRequest) (picked PickResult, release func(), err error) {
+	conn, err := dialHub(ctx, w)
+	if err != nil {
+		return picked, nil, err
+	}
+	if err := askHub(ctx, conn, HubPick, p, &picked); err != nil {
+		return picked, nil, errors.Join(err, conn.Close())
+	}
+	return picked, func() { _ = conn.Close() }, nil // nothing is read from it any more
+}
+
+// askHub asks on a connection.
+func askHub(ctx context.Context, conn net.Conn, verb string, params, result any) error {
+	reply, err := exchangeHub(ctx, conn, verb, params)
 	if err != nil {
 		return err
 	}
@@ -47,12 +70,7 @@ func CallHub(ctx context.Context, w *workspace.Workspace, verb string, params, r
 // hubPatience is how long a hub that has its lock may take until its socket is there.
 const hubPatience = 2 * time.Second
 
-func exchangeHub(ctx context.Context, w *workspace.Workspace, verb string, params any) (reply HubReply, err error) {
-	conn, err := dialHub(ctx, w)
-	if err != nil {
-		return reply, err
-	}
-	defer conn.Close()
+func exchangeHub(ctx context.Context, conn net.Conn, verb string, params any) (reply HubReply, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends the read below
 	defer stop()
 	text, err := json.Marshal(params)
@@ -113,7 +131,10 @@ type Starter struct {
 	Workspace *workspace.Workspace
 	Placement Placement
 	Priority  string
-	Here      func(ctx context.Context, order session.Order) error
+	// Only and Hold are the worker that was picked, and its slot; "" for none.
+	Only string
+	Hold string
+	Here func(ctx context.Context, order session.Order) error
 }
 
 // Launch has the hub place the session of an order. It returns when the provider runs over
@@ -121,7 +142,7 @@ type Starter struct {
 func (s Starter) Launch(ctx context.Context, order session.Order) error {
 	order.Version = session.OrderVersion
 	var placed PlaceResult
-	if err := CallHub(ctx, s.Workspace, HubPlace, PlaceRequest{Order: order, Placement: s.Placement, Priority: s.Priority}, &placed); err != nil {
+	if err := CallHub(ctx, s.Workspace, HubPlace, PlaceRequest{Order: order, Placement: s.Placement, Priority: s.Priority, Only: s.Only, Hold: s.Hold}, &placed); err != nil {
 		if s.Placement.Where == WhereAny && s.Here != nil && fault.Is(err, fault.HubNotRunning) {
 			return s.Here(ctx, order)
 		}

@@ -12,6 +12,7 @@ import (
 // Verbs of the hub's socket.
 const (
 	HubPlace   = "place"
+	HubPick    = "pick"
 	HubInvite  = "invite"
 	HubUpdate  = "update"
 	HubDrain   = "drain"
@@ -30,6 +31,29 @@ type PlaceRequest struct {
 	Order     session.Order `json:"order"`
 	Placement Placement     `json:"placement"`
 	Priority  string        `json:"priority,omitempty"` // of the launch lane
+	// Only is the worker that was picked for it: its command line is of no use elsewhere.
+	// Hold is the slot that was held there, taken while it is held.
+	Only string `json:"only,omitempty"`
+	Hold string `json:"hold,omitempty"`
+}
+
+// PickRequest asks for a worker before its session is ordered, since the command line
+// depends on the program over there. A slot is held as long as the connection stays open.
+type PickRequest struct {
+	Order     session.Order `json:"order"` // as far as it counts for the choice
+	Placement Placement     `json:"placement"`
+	Priority  string        `json:"priority,omitempty"`
+	Words     []string      `json:"words,omitempty"` // whose program is judged, none for that of the provider
+}
+
+// PickResult is the worker, and what its program of the provider is. Local: placement any,
+// and no slot is free.
+type PickResult struct {
+	WorkerID   string        `json:"worker_id,omitempty"`
+	WorkerName string        `json:"worker_name,omitempty"`
+	Hold       string        `json:"hold,omitempty"`
+	Local      bool          `json:"local,omitempty"`
+	Program    ProviderProbe `json:"program"`
 }
 
 // PlaceResult says where a session was placed. Local: placement any, and no slot was free;

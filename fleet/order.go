@@ -4,6 +4,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"slices"
 
 	"ac/runs/budget"
 	"ac/runs/session"
@@ -26,6 +27,7 @@ type Order struct {
 	Provider    string             `json:"provider"`
 	Mode        string             `json:"mode"` // of the session's record: command or codex_app_server
 	Argv        []string           `json:"argv,omitempty"`
+	Made        bool               `json:"made,omitempty"` // ac made the words, which have marks for folders
 	Stdin       *string            `json:"stdin,omitempty"`
 	Turn        int                `json:"turn,omitempty"` // turns of the run before this session
 	Driver      string             `json:"driver,omitempty"`
@@ -50,9 +52,14 @@ type Order struct {
 	ExpiresInMS int64  `json:"expires_in_ms"`
 }
 
+// CriticalMade is the name of Order.Made for workers that may not know it: they would
+// execute the marks.
+const CriticalMade = "made"
+
 // Known reports whether this program knows everything that an order calls critical.
 func (o Order) Known() bool {
-	return o.Version >= OrderOldest && o.Version <= OrderVersion && len(o.Critical) == 0
+	return o.Version >= OrderOldest && o.Version <= OrderVersion &&
+		!slices.ContainsFunc(o.Critical, func(name string) bool { return name != CriticalMade })
 }
 
 // Repo is the repository that a session works in.

@@ -55,9 +55,13 @@ type LaunchSpec struct {
 	Budget       *doc.Budget
 	Live         LiveSpec
 	Waits        bool // texts wait in the log of the run
-	Actor        policy.Actor
-	Priority     string      // in the launch lane
-	LaneLimits   lane.Limits // unset ones default to the process's own
+	// Made says that ac made the command line, for the machine that Placement names; Bring
+	// are files of the run's outputs that the agent gets there.
+	Made       bool
+	Bring      []string
+	Actor      policy.Actor
+	Priority   string      // in the launch lane
+	LaneLimits lane.Limits // unset ones default to the process's own
 }
 
 // Local reports whether a relative path stays inside its root.
@@ -130,7 +134,7 @@ func (s LaunchSpec) launch(ctx context.Context, starter Starter, ticket *lane.Ti
 func (s LaunchSpec) order(w *workspace.Workspace, run doc.Run, live *session.LiveOrder) session.Order {
 	return session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: s.ProjectID, RunID: s.RunID, SessionRef: s.SessionRef,
-		AgentID: run.AgentID, Provider: run.Provider, Argv: s.Argv, RepoID: s.RepoID, WorkdirRel: s.WorkdirRel,
+		AgentID: run.AgentID, Provider: run.Provider, Argv: s.Argv, Made: s.Made, Bring: s.Bring, RepoID: s.RepoID, WorkdirRel: s.WorkdirRel,
 		Worktree: s.Worktree, InPlace: s.InPlace, TaskID: s.TaskID, WorkflowRunID: s.WorkflowRunID, MilestoneID: s.MilestoneID, Budget: s.Budget, Stdin: s.Stdin, Live: live, Env: s.Env,
 		ModelProfile: s.ModelProfile, MonotonicMS: w.Env.Clock.MonotonicMS(),
 	}

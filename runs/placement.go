@@ -78,6 +78,9 @@ func (s LaunchSpec) sourced(ctx context.Context, w *workspace.Workspace) (*sessi
 	if s.Worktree != nil {
 		*tree = *s.Worktree
 	}
+	if tree.From != "" {
+		return tree, nil // it goes on from what is settled
+	}
 	machine, err := w.Machine()
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"ac/events"
 	"ac/fleet"
 	"ac/fleet/carrier/natstest"
+	"ac/heartbeat/job"
 	"ac/internal/proc"
 	"ac/internal/runtimetest"
 	"ac/runs"
@@ -76,6 +77,11 @@ func playAC(command string) int {
 		var executable string
 		if executable, err = os.Executable(); err == nil {
 			err = session.SuperviseMain(executable, os.Stdin, os.Stdout, make(chan struct{}))
+		}
+	case job.RunCommand:
+		var executable string
+		if executable, err = os.Executable(); err == nil {
+			err = job.RunMain(executable, os.Stdin, os.Stdout, make(chan struct{}), nil)
 		}
 	}
 	return exitCode(err)

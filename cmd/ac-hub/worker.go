@@ -163,7 +163,7 @@ and are found again by the next start, unless --on-exit stop is given.`,
 			}
 			w, err := worker.Open(folder, worker.Host{
 				Connect: carrier.ConnectWorker, Starter: worker.Supervisors{Executable: executable}, Environ: a.environ, Version: a.version,
-				Elapsed: clock.SinceBoot, Free: durable.Free, Probe: worker.ProbeAgents(a.environ), Log: a.log(), MinFree: minFree, StopAtExit: onExit == "stop",
+				Elapsed: clock.SinceBoot, Free: durable.Free, Probe: worker.ProbeAgents(a.environ), Judge: worker.JudgeProgram, Log: a.log(), MinFree: minFree, StopAtExit: onExit == "stop",
 				Connected: func() {
 					text, err := json.Marshal(connected{folder.Config.ID, true})
 					if err == nil {

@@ -103,6 +103,7 @@ type Hub struct {
 	lateOf   map[string]*lateness            // of past attempts
 	taking   map[string]bool                 // past attempts whose late results are being taken
 	waiting  []*waiter
+	holds    map[string]outcome // slots that are held for who picked them
 	arrivals int64
 	broken   []string // files that cannot be read
 	fault    error    // why nothing is sealed
@@ -121,7 +122,7 @@ func Start(ctx context.Context, o Options) (started *Hub, err error) {
 	h := &Hub{
 		o: o, w: o.Workspace, boot: o.Workspace.Env.IDs.Hex(8), hold: hold, wake: make(chan struct{}, 1), stop: make(chan struct{}), loaded: make(chan struct{}),
 		workers: map[string]*worker{}, launches: map[string]*launch{}, past: map[string]*fleet.AttemptRecord{},
-		lateOf: map[string]*lateness{}, taking: map[string]bool{},
+		lateOf: map[string]*lateness{}, taking: map[string]bool{}, holds: map[string]outcome{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {

@@ -32,7 +32,7 @@ func (l *launch) keepAwaited(missing fleet.Results) error {
 		}
 		return l.set(func(r *fleet.AttemptRecord) { r.Awaited = nil }) // they came for this hub
 	}
-	order, err := json.Marshal(kept{l.order, l.placement, l.priority, l.tried, l.base, l.actors})
+	order, err := json.Marshal(kept{l.order, l.placement, l.priority, l.only, l.tried, l.base, l.actors})
 	if err != nil {
 		return err
 	}

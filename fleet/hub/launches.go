@@ -26,6 +26,7 @@ type launch struct {
 	order     session.Order
 	placement fleet.Placement
 	priority  string
+	only      string // the worker that alone may take it, "" for any
 	name      string // of the log
 
 	// at is where the session is now: written with both locks held, so that either is
@@ -76,6 +77,7 @@ type kept struct {
 	Order     session.Order   `json:"order"`
 	Placement fleet.Placement `json:"placement"`
 	Priority  string          `json:"priority,omitempty"`
+	Only      string          `json:"only,omitempty"`
 	Tried     []string        `json:"tried,omitempty"`
 	Base      string          `json:"base,omitempty"`
 	Actors    []string        `json:"actors,omitempty"`
@@ -138,7 +140,7 @@ func (l *launch) whole() (record fleet.AttemptRecord, err error) {
 	if record.State == fleet.AttemptDone || record.State == fleet.AttemptFenced {
 		return record, nil
 	}
-	record.Order, err = json.Marshal(kept{l.order, l.placement, l.priority, l.tried, l.base, l.actors})
+	record.Order, err = json.Marshal(kept{l.order, l.placement, l.priority, l.only, l.tried, l.base, l.actors})
 	return record, err
 }
 
@@ -273,7 +275,7 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 		name = w.record.Name
 	}
 	l := h.newLaunch(k.Order, k.Placement, k.Priority, place{r.Attempt, r.WorkerID, name, r.Epoch})
-	l.record, l.tried, l.base, l.actors = r, k.Tried, k.Base, k.Actors
+	l.record, l.only, l.tried, l.base, l.actors = r, k.Only, k.Tried, k.Base, k.Actors
 	remote, err := session.ResumeRemote(ctx, h.w, l.host(), k.Order)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
 		// The hub died before the record was written: nothing was ordered.

@@ -135,10 +135,13 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 	h.mu.Unlock()
 	order := fleet.Order{
 		Version: fleet.OrderVersion, HubID: h.config.HubID, Attempt: at.attempt, Epoch: at.epoch, ProjectID: o.ProjectID, RunID: o.RunID,
-		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Stdin: o.Stdin, Live: o.Live,
+		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Made: o.Made, Stdin: o.Stdin, Live: o.Live,
 		Env: o.Env, SecretRefs: l.placement.SecretRefs, TaskID: o.TaskID, MilestoneID: o.MilestoneID, Outputs: l.placement.Outputs, Budget: o.Budget,
 		LimitMS: o.LimitMS, LeaseS: l.record.LeaseS, OnCutOff: l.record.OnCutOff, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),
 		ExpiresInMS: settings.ClaimWithinMS,
+	}
+	if o.Made {
+		order.Critical = append(order.Critical, fleet.CriticalMade)
 	}
 	if o.Live != nil {
 		order.Driver, order.Turn = o.Live.Driver, o.Live.Turns
@@ -211,8 +214,8 @@ func (h *Hub) base(ctx context.Context, l *launch) (root, commit string, err err
 	if root, err = worktree.Root(machine, l.order.RepoID); err != nil || l.base != "" {
 		return root, l.base, err
 	}
-	if t := l.order.Worktree; t != nil && t.From != "" { // it goes on from what a session before left
-		l.base = t.From
+	if t := l.order.Worktree; t != nil && cmp.Or(t.From, t.Base) != "" { // what a session before left, or what was settled at the launch
+		l.base = cmp.Or(t.From, t.Base)
 		return root, l.base, l.save()
 	}
 	ref := ""
@@ -285,21 +288,38 @@ func (h *Hub) contextFiles(ctx context.Context, l *launch, worker string) (files
 		return nil, err
 	}
 	for _, name := range names {
-		file, err := h.w.FS.OpenFile(path.Join(dir, name), os.O_RDONLY, 0)
+		file, err := h.storeFile(ctx, worker, path.Join(dir, name), name)
 		if err != nil {
 			return nil, err
 		}
-		st, err := file.Stat()
-		var object string
-		if err == nil {
-			object, err = h.store(ctx, worker, fleet.ObjectContext, file)
-		}
-		if err = errors.Join(err, file.Close()); err != nil {
+		files = append(files, file)
+	}
+	outputs := path.Join(workspace.RunDir(l.order.ProjectID, l.order.RunID), "outputs")
+	for _, name := range l.order.Bring {
+		file, err := h.storeFile(ctx, worker, path.Join(outputs, name), path.Base(name))
+		if err != nil {
 			return nil, err
 		}
-		files = append(files, fleet.File{Path: name, Object: object, SHA256: strings.TrimPrefix(object, fleet.ObjectContext+"-"), Size: st.Size()})
+		files = append(files, file)
 	}
 	return files, nil
+}
+
+// storeFile stores a file of the workspace for a worker, which has it under a name.
+func (h *Hub) storeFile(ctx context.Context, worker, from, name string) (f fleet.File, err error) {
+	file, err := h.w.FS.OpenFile(from, os.O_RDONLY, 0)
+	if err != nil {
+		return f, err
+	}
+	st, err := file.Stat()
+	var object string
+	if err == nil {
+		object, err = h.store(ctx, worker, fleet.ObjectContext, file)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return f, err
+	}
+	return fleet.File{Path: name, Object: object, SHA256: strings.TrimPrefix(object, fleet.ObjectContext+"-"), Size: st.Size()}, nil
 }
 
 // tree lists the regular files below a directory, none of one that is missing.
@@ -340,7 +360,7 @@ func (h *Hub) used(worker string, succeeded bool) {
 // waitsAgain is a launch whose attempt was withdrawn, as placement sees it. It runs with the
 // hub locked.
 func (h *Hub) waitsAgain(l *launch) placement.Launch {
-	wanted, err := h.wanted(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority})
+	wanted, err := h.wanted(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority, Only: l.only})
 	if err != nil {
 		wanted.Named = "" // it is no worker any more
 	}

@@ -92,7 +92,7 @@ func (h *Hub) wanted(p fleet.PlaceRequest) (placement.Launch, error) {
 	h.arrivals++
 	l := placement.Launch{
 		ID: strconv.FormatInt(h.arrivals, 10), Arrival: h.arrivals, Provider: p.Order.Provider, Labels: p.Placement.Labels, RepoID: p.Order.RepoID, Orders: ours(),
-		Priority: map[string]int{lane.High: 1, lane.Low: -1}[p.Priority], Earlier: h.earlier(p.Order),
+		Priority: map[string]int{lane.High: 1, lane.Low: -1}[p.Priority], Earlier: h.earlier(p.Order), Only: p.Only,
 	}
 	for _, name := range p.Placement.SecretRefs {
 		l.Secrets = append(l.Secrets, name)
@@ -127,7 +127,10 @@ func (h *Hub) place(ctx context.Context, p fleet.PlaceRequest) (result fleet.Pla
 	if issues := p.Placement.CheckFields(); len(issues) > 0 {
 		return result, fault.Invalid(issues...)
 	}
-	out, err := h.await(ctx, p)
+	out, held := h.held(p.Hold)
+	if !held {
+		out, err = h.await(ctx, p)
+	}
 	if err != nil || out.worker == nil {
 		return fleet.PlaceResult{Local: err == nil}, err
 	}
@@ -257,6 +260,7 @@ func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*lau
 	began := h.now()
 	at := h.nextPlace(p.Order, w)
 	l := h.newLaunch(p.Order, p.Placement, p.Priority, at)
+	l.only = p.Only
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	placed := func(source events.Source) ([]events.Draft, error) {

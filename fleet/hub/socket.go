@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"ac/fleet"
 	"ac/internal/durable"
@@ -59,6 +60,10 @@ func (h *Hub) converse(conn net.Conn) {
 	})
 	reply := fleet.HubReply{}
 	result, err := h.ask(ctx, line)
+	if picked, ok := result.(fleet.PickResult); ok && picked.Hold != "" {
+		defer h.unhold(picked.Hold)
+		defer func() { <-ctx.Done() }()
+	}
 	if err == nil {
 		reply.Result, err = json.Marshal(result)
 	}
@@ -90,6 +95,8 @@ func (h *Hub) ask(ctx context.Context, line []byte) (any, error) {
 	switch request.Verb {
 	case fleet.HubPlace:
 		return asked(request, func(p fleet.PlaceRequest) (any, error) { return h.place(ctx, p) })
+	case fleet.HubPick:
+		return asked(request, func(p fleet.PickRequest) (any, error) { return h.pick(ctx, p) })
 	case fleet.HubInvite:
 		return asked(request, func(p fleet.InviteRequest) (any, error) { return h.invite(ctx, p) })
 	case fleet.HubUpdate:
@@ -133,12 +140,17 @@ func (h *Hub) probe(ctx context.Context, p fleet.ProbeRequest) (json.RawMessage,
 	}
 	id := w.record.ID
 	h.mu.Unlock()
-	params, err := json.Marshal(fleet.Probe{Provider: p.Provider})
+	return h.probed(ctx, id, fleet.Probe{Provider: p.Provider}, tellWithin)
+}
+
+// probed is what a worker answers to a probe.
+func (h *Hub) probed(ctx context.Context, worker string, probe fleet.Probe, within time.Duration) (json.RawMessage, error) {
+	params, err := json.Marshal(probe)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fault.New(fleet.WorkerUnreachable, "the worker has not answered within %s", within))
 	defer cancel()
-	reply, err := h.tell(ctx, id, "", fleet.TellProbe, params)
+	reply, err := h.tell(ctx, worker, "", fleet.TellProbe, params)
 	return reply.Result, err
 }

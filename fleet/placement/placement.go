@@ -65,6 +65,8 @@ type Launch struct {
 	Orders   Versions // that the hub can write
 	// Named is the id of the worker that the caller asked for.
 	Named string
+	// Only is the id of the one worker that may take it, "" for any that fits.
+	Only string
 	// Earlier is the worker that had the session before of the same run. A launch that
 	// resumes the agent's own conversation waits for it until BoundUntilMS, and may go
 	// elsewhere later.
@@ -115,6 +117,8 @@ func Check(w Worker, l Launch, nowMS int64) Why {
 		return WhyVersion
 	case !holdsAll(w.Labels, l.Labels):
 		return WhyLabels
+	case l.Only != "" && l.Only != w.ID:
+		return WhyProvider // its program was judged on the other one
 	case l.Provider != ProviderCommand && !slices.Contains(w.Providers, l.Provider):
 		return WhyProvider
 	case !holdsAll(w.Secrets, l.Secrets):

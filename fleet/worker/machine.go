@@ -111,6 +111,9 @@ func (w *Worker) probed(ctx context.Context, params json.RawMessage) (json.RawMe
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, 0, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
 	}
+	if ask.Policy != nil {
+		return w.judged(ctx, ask)
+	}
 	w.probe(ctx)
 	w.mu.Lock()
 	found, ok := w.providers[ask.Provider]
@@ -118,6 +121,24 @@ func (w *Worker) probed(ctx context.Context, params json.RawMessage) (json.RawMe
 	if !ok {
 		found = fleet.ProviderProbe{Why: "the worker does not have it"}
 	}
+	result, err := json.Marshal(found)
+	return result, 0, err
+}
+
+// judged answers what a job's runner asks of a program before it orders a session of it.
+func (w *Worker) judged(ctx context.Context, ask fleet.Probe) (json.RawMessage, int64, error) {
+	if w.host.Judge == nil {
+		return nil, 0, fault.New(fault.Unsupported, "the worker judges no programs")
+	}
+	machine, err := w.spool.Machine()
+	if err != nil {
+		return nil, 0, err
+	}
+	secrets, err := w.folder.resolve(ctx, ask.SecretRefs, w.host.Environ)
+	if err != nil {
+		return nil, 0, err
+	}
+	found := w.host.Judge(ctx, w.spool, machine, ask, w.environ(secrets))
 	result, err := json.Marshal(found)
 	return result, 0, err
 }

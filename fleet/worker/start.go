@@ -226,10 +226,15 @@ func (a *attempt) beginning() runs.Beginning {
 
 // secrets resolves what the order names of the worker's secrets.
 func (a *attempt) secrets(ctx context.Context) (map[string]string, error) {
+	return a.w.folder.resolve(ctx, a.ordered.SecretRefs, a.w.host.Environ)
+}
+
+// resolve reads secrets, by the variables that are to have them.
+func (f *Folder) resolve(ctx context.Context, refs map[string]string, environ []string) (map[string]string, error) {
 	values, missing := map[string]string{}, []string{}
-	for _, variable := range slices.Sorted(maps.Keys(a.ordered.SecretRefs)) {
-		name := a.ordered.SecretRefs[variable]
-		value, err := a.w.folder.secret(ctx, name, a.w.host.Environ)
+	for _, variable := range slices.Sorted(maps.Keys(refs)) {
+		name := refs[variable]
+		value, err := f.secret(ctx, name, environ)
 		if err != nil {
 			missing = append(missing, name)
 			continue
@@ -243,10 +248,10 @@ func (a *attempt) secrets(ctx context.Context) (map[string]string, error) {
 }
 
 // environ is what the provider inherits of the worker, with the secrets.
-func (a *attempt) environ(secrets map[string]string) []string {
-	pass := append([]string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "SHELL"}, a.w.folder.Config.EnvPass...)
+func (w *Worker) environ(secrets map[string]string) []string {
+	pass := append([]string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "SHELL"}, w.folder.Config.EnvPass...)
 	var environ []string
-	for _, entry := range a.w.host.Environ {
+	for _, entry := range w.host.Environ {
 		name, _, _ := strings.Cut(entry, "=")
 		if _, over := secrets[name]; !over && (slices.Contains(pass, name) || strings.HasPrefix(name, "LC_")) {
 			environ = append(environ, entry)
@@ -260,7 +265,7 @@ func (a *attempt) environ(secrets map[string]string) []string {
 
 // masks are the secrets that nothing of the attempt may show.
 func (a *attempt) masks(secrets map[string]string) *redact.Values {
-	known := redact.FromEnviron(session.Environ(a.environ(secrets), a.ordered.Env))
+	known := redact.FromEnviron(session.Environ(a.w.environ(secrets), a.ordered.Env))
 	for _, value := range secrets {
 		known.Learn(value)
 	}
@@ -276,8 +281,8 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 	}
 	o := session.Order{
 		WorkspaceDir: w.spool.Dir(), ProjectID: order.ProjectID, RunID: order.RunID, SessionRef: order.SessionRef, AgentID: order.AgentID,
-		Provider: order.Provider, Argv: order.Argv, TaskID: order.TaskID, MilestoneID: order.MilestoneID, Stdin: order.Stdin, Env: env,
-		Environ: a.environ(secrets), LimitMS: order.LimitMS, MonotonicMS: w.spool.Env.Clock.Now().UnixMilli() - a.taken,
+		Provider: order.Provider, Argv: order.Argv, Made: order.Made, TaskID: order.TaskID, MilestoneID: order.MilestoneID, Stdin: order.Stdin, Env: env,
+		Environ: a.w.environ(secrets), LimitMS: order.LimitMS, MonotonicMS: w.spool.Env.Clock.Now().UnixMilli() - a.taken,
 		Away: &session.Away{
 			WorkerID: w.folder.Config.ID, Permit: permit(a.id), Dir: w.folder.path(workDir, a.id, "files"),
 			Context: w.folder.path(workDir, a.id, "context"), Secrets: slices.Sorted(maps.Keys(secrets)),

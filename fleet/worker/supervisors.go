@@ -9,6 +9,7 @@ import (
 	"ac/fleet"
 	"ac/runs/provider"
 	"ac/runs/session"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -44,4 +45,32 @@ func ProbeAgents(environ []string) func(ctx context.Context, machine doc.Machine
 		}
 		return found
 	}
+}
+
+// JudgeProgram has the subscription guard judge the program of an agent, and finds out what
+// it is and can do.
+func JudgeProgram(ctx context.Context, spool *workspace.Workspace, machine doc.Machine, ask fleet.Probe, environ []string) fleet.ProviderProbe {
+	p := ask.Policy
+	machine.ExecutionPolicy = map[string]doc.ExecutionPolicy{p.ProviderKey: {
+		Channel: p.Channel, RequireSubscriptionProof: p.RequireSubscriptionProof, ProofStrategy: p.ProofStrategy, AllowedBinPatterns: p.AllowedBinPatterns,
+	}}
+	v := provider.Guard(ctx, machine, ask.Provider, ask.Words, environ)
+	found := fleet.ProviderProbe{
+		Bin: v.Bin, OK: v.Reason == "", Why: v.Message,
+		Verdict: &fleet.Verdict{Policy: v.Policy, Bin: v.Bin, Proof: v.Proof, Reason: v.Reason, Message: v.Message},
+	}
+	if !found.OK || provider.DriverOf(ask.Provider) == "" { // nobody knows what a command makes of --version
+		return found
+	}
+	known := provider.Cache{Workspace: spool, Environ: environ}
+	about := known.About(ctx, ask.Provider, v.Bin)
+	found.About = &about
+	if about.Version != nil {
+		found.Version = *about.Version
+	}
+	if cli, err := provider.CLIOf(ask.Provider); err == nil {
+		able := known.Abilities(ctx, cli, v.Bin)
+		found.Abilities = &able
+	}
+	return found
 }

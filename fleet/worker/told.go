@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"time"
 
 	"ac/fleet"
 	"ac/internal/fault"
@@ -46,7 +47,7 @@ func (w *Worker) told(ctx context.Context, attempt, verb string, body []byte) []
 		}
 		return nil
 	}
-	if !w.fresh(tell.Stamp) {
+	if !w.fresh(ctx, tell.Stamp) {
 		return nil
 	}
 	reply := fleet.TellReply{Reply: fleet.Reply{Seq: tell.Seq}}
@@ -167,6 +168,13 @@ func (a *attempt) carryOut(ctx context.Context, verb string, params json.RawMess
 	return result, n, err
 }
 
+const (
+	// greetPatience is how long the answer to a hello may take behind what is told, and
+	// greetPause how often it is looked for.
+	greetPatience = 2 * time.Second
+	greetPause    = 20 * time.Millisecond
+)
+
 // window is how far what the hub tells may overtake each other.
 const window = 1024
 
@@ -180,7 +188,10 @@ type heardStamps struct {
 
 // fresh reports whether something was not told before, and remembers it: an operator of
 // the carrier may repeat what the hub signed.
-func (w *Worker) fresh(stamp fleet.Stamp) bool {
+func (w *Worker) fresh(ctx context.Context, stamp fleet.Stamp) bool {
+	// A hub that answered a hello may tell something before its answer is read.
+	for left := greetPatience; left > 0 && !w.listensTo(stamp.Boot) && sleep(ctx, greetPause); left -= greetPause {
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := &w.heard
@@ -193,6 +204,13 @@ func (w *Worker) fresh(stamp fleet.Stamp) bool {
 		maps.DeleteFunc(h.heard, func(seq int64, _ bool) bool { return seq <= h.highest-window })
 	}
 	return true
+}
+
+// listensTo reports whether this process of the hub is the one that is listened to.
+func (w *Worker) listensTo(boot string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.heard.boot == boot
 }
 
 // listenTo takes which process of the hub answers.

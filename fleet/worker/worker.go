@@ -53,6 +53,8 @@ type Host struct {
 	Free func(dir string) (uint64, error)
 	// Probe finds out which agents the machine has. It may take a while.
 	Probe func(ctx context.Context, machine doc.Machine) map[string]fleet.ProviderProbe
+	// Judge finds out about the program of one agent, for a session in an environment.
+	Judge func(ctx context.Context, spool *workspace.Workspace, machine doc.Machine, ask fleet.Probe, environ []string) fleet.ProviderProbe
 	// Connected is called at the first hello that the hub answered; nil for nobody.
 	Connected func()
 	Log       *slog.Logger

@@ -17,7 +17,6 @@ import (
 	"ac/runs"
 	"ac/runs/lane"
 	"ac/runs/provider"
-	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -46,23 +45,34 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	if err != nil {
 		return a, nil, r.unlaunched(ctx, a, about, hosted, err)
 	}
+	a, err = r.seeThrough(ctx, a, hosted, about)
+	return a, nil, err
+}
+
+// seeThrough follows the session of an attempt to its end, and records that. An interrupt
+// leaves the attempt as it is: the next process that reads the job reconciles it, or goes on
+// waiting for a session that outlives this one.
+func (r *runner) seeThrough(ctx context.Context, a doc.JobAttempt, hosted execution, about func(*doc.JobAttempt)) (doc.JobAttempt, error) {
 	failed := r.follow(ctx, hosted)
+	interrupted := func() bool { return ctx.Err() != nil && errors.Is(context.Cause(ctx), errInterrupted) }
+	if interrupted() && hosted.outlives() {
+		return a, errInterrupted
+	}
 	if _, err := hosted.Wait(); err != nil {
-		return a, nil, r.unlaunched(ctx, a, about, hosted, err)
+		return a, r.unlaunched(ctx, a, about, hosted, err)
 	}
 	r.w.NotifyAppend(workspace.LogFile(r.project, a.RunID))
-	if ctx.Err() != nil && errors.Is(context.Cause(ctx), errInterrupted) {
-		return a, nil, errInterrupted // left as it is: the next process that reads the job reconciles it
+	if interrupted() {
+		return a, errInterrupted
 	}
-	record, err := r.recordEnd(context.WithoutCancel(ctx), r.w, n, attemptEnd{failed: failed, about: about})
+	record, err := r.recordEnd(context.WithoutCancel(ctx), r.w, a.Attempt, attemptEnd{failed: failed, about: about})
 	if err != nil {
-		return a, nil, err
+		return a, err
 	}
 	if record.Over() {
-		return a, nil, errOver
+		return a, errOver
 	}
-	a = *attemptIn(&record, n)
-	return a, nil, cause(ctx, nil)
+	return *attemptIn(&record, a.Attempt), cause(ctx, nil)
 }
 
 // begin creates the run of an attempt and records the attempt, as one unit.
@@ -77,7 +87,7 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 		case record.CancellationRequested:
 			return errCanceled
 		}
-		made, err := runs.CreateIn(u, r.project, agent.ID, agent.Provider)
+		made, err := runs.CreateWith(u, r.project, agent.ID, agent.Provider, runs.Beginning{Placement: r.placement})
 		if err != nil {
 			return err
 		}
@@ -99,22 +109,23 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 	return a, err
 }
 
-// launch takes an attempt through guard, lane, policy and budget, and starts
-// its session in this process. about completes the record of the attempt.
-func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted *hosting, about func(*doc.JobAttempt), blocked *ending, err error) {
+// launch takes an attempt through guard, lane, policy and budget, and starts its session:
+// in this process, or on the worker that the hub picks. about completes the record of the
+// attempt.
+func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *ending, err error) {
 	about = func(*doc.JobAttempt) {}
 	machine, err := r.w.Machine()
 	if err != nil {
 		return nil, about, nil, err
 	}
-	own := doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd
 	live := r.spoken(agent, before)
-	if own && len(template(agent)) == 0 {
-		return nil, about, nil, fault.New(fault.Unsupported, "agent %s has provider %s and no launcher.command_argv_template: nothing says what to execute", agent.ID, agent.Provider)
+	if err := r.sayable(agent, live); err != nil {
+		return nil, about, nil, err
 	}
-	if err := provider.CheckTemplate(template(agent)); (live == nil || own) && err != nil {
-		return nil, about, nil, fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
+	if blocked, err = r.pickWorker(ctx, *a, machine, agent, live); err != nil || blocked != nil {
+		return nil, about, blocked, err
 	}
+	defer r.letGo()
 	verdict := r.guard(ctx, machine, agent, live)
 	if ctx.Err() != nil {
 		return nil, about, nil, context.Cause(ctx)
@@ -127,10 +138,7 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 		end := blockedEnd(agent.Provider, verdict.Message)
 		return nil, about, &end, r.block(ctx, *a, verdict, about)
 	}
-	provenance := provider.Provenance{Provider: agent.Provider, ProviderBin: verdict.Bin}
-	if provider.DriverOf(agent.Provider) != "" { // nobody knows what a command makes of --version
-		provenance = r.known.About(ctx, agent.Provider, verdict.Bin)
-	}
+	provenance := r.provenance(ctx, agent.Provider, verdict.Bin)
 	c, err := r.call(ctx, machine, agent, live, verdict.Bin, a.RunID, prompt(r.job, a.Attempt, a.RunID, before), before)
 	if err != nil {
 		return nil, about, nil, err
@@ -145,8 +153,31 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	if err := r.tell(ctx, *a, "worker.cli.provenance", provenance); err != nil {
 		return nil, about, nil, err
 	}
-	hosted = r.newHosting()
+	hosted = r.newExecution()
 	return hosted, about, nil, runs.Launch(ctx, r.w, r.admission, hosted, r.launchSpec(*a, c))
+}
+
+// sayable refuses an agent whose command line is missing or takes no text.
+func (r *runner) sayable(agent doc.Agent, live *runs.LiveSpec) error {
+	own := doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd
+	if own && len(template(agent)) == 0 {
+		return fault.New(fault.Unsupported, "agent %s has provider %s and no launcher.command_argv_template: nothing says what to execute", agent.ID, agent.Provider)
+	}
+	if err := provider.CheckTemplate(template(agent)); (live == nil || own) && err != nil {
+		return fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
+	}
+	return nil
+}
+
+// provenance is what the program of an attempt is, wherever it runs.
+func (r *runner) provenance(ctx context.Context, name, program string) provider.Provenance {
+	switch {
+	case r.away != nil && r.away.Program.About != nil:
+		return *r.away.Program.About
+	case r.away == nil && provider.DriverOf(name) != "": // nobody knows what a command makes of --version
+		return r.known.About(ctx, name, program)
+	}
+	return provider.Provenance{Provider: name, ProviderBin: program}
 }
 
 // level is the permission level of an attempt: that of the job, or read-only if
@@ -170,24 +201,31 @@ func managerOf(spec doc.JobSpec) policy.Actor {
 	return policy.Actor{ID: cmp.Or(spec.ManagerActorID, "manager"), Role: cmp.Or(spec.ManagerRole, "manager"), Team: spec.ManagerTeamID}
 }
 
+// priority is that of the job in the lane, and before other launches for workers.
+func (r *runner) priority() string {
+	switch {
+	case r.flow != nil:
+		return r.flow.Priority
+	case r.spec.JobKind == doc.JobHeartbeat:
+		return lane.Low // interactive work comes first
+	}
+	return lane.Normal
+}
+
 func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
-	actor := managerOf(r.spec)
-	priority := lane.Normal
-	if r.spec.JobKind == doc.JobHeartbeat {
-		priority = lane.Low // interactive work comes first
-	}
-	if r.flow != nil {
-		priority = r.flow.Priority
-	}
 	workflow := ""
 	if r.flow != nil {
 		workflow = r.flow.RunID
 	}
-	return runs.LaunchSpec{
+	spec := runs.LaunchSpec{
 		ProjectID: r.project, WorkflowRunID: workflow, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, LongPrompt: true, Template: c.template, Model: c.model, ModelProfile: r.profileName(),
 		RepoID: r.at.repo, WorkdirRel: r.at.workdir, Worktree: r.at.treeFor(a.RunID),
-		Level: c.level, Files: c.files, Version: r.order.Program, Actor: actor, Priority: priority,
+		Level: c.level, Files: c.files, Version: r.order.Program, Actor: managerOf(r.spec), Priority: r.priority(), Environ: r.order.Environ,
 	}
+	if r.away != nil {
+		spec.Placement, spec.Made, spec.Bring = &r.away.placement, c.argv != nil && c.live.Driver == "", c.bring
+	}
+	return spec
 }
 
 // passedPayload and failedPayload record the guard's verdict.
@@ -251,7 +289,7 @@ func (r *runner) block(ctx context.Context, a doc.JobAttempt, v provider.Verdict
 
 // unlaunched records an attempt whose launch was refused, canceled or failed.
 // Only an interrupt leaves it as it is.
-func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*doc.JobAttempt), hosted *hosting, reason error) error {
+func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*doc.JobAttempt), hosted execution, reason error) error {
 	reason = cause(ctx, reason)
 	if hosted != nil && hosted.launched() {
 		hosted.stop()
@@ -279,6 +317,11 @@ func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*d
 			a.Status, a.Error = doc.AttemptStopped, "stopped: the job was canceled before the launch"
 		}
 	})
+	if errors.Is(err, errOwned) { // the hub accepted it after all
+		late := r.adopt(a)
+		time.Sleep(unsureEvery)
+		return r.unlaunched(ctx, a, about, late, reason)
+	}
 	if err != nil {
 		return fmt.Errorf("%w (%w)", reason, err)
 	}
@@ -286,16 +329,18 @@ func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*d
 }
 
 // follow waits for the end of a session. It stops the session if the job is
-// canceled, this process must end, or the attempt exceeds its time limit;
+// canceled, this process must end with it, or the attempt exceeds its time limit;
 // failed is set in the last case.
-func (r *runner) follow(ctx context.Context, hosted *hosting) (failed string) {
+func (r *runner) follow(ctx context.Context, hosted execution) (failed string) {
 	limit := r.timeout()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-hosted.Done():
 	case <-ctx.Done():
-		hosted.stop()
+		if !hosted.outlives() || !errors.Is(context.Cause(ctx), errInterrupted) {
+			hosted.stop()
+		}
 	case <-timer.C:
 		failed = fmt.Sprintf("the attempt took longer than %s and was stopped", limit)
 		if o := r.job.order; o == nil || o.TimeoutMS == 0 {
@@ -304,28 +349,4 @@ func (r *runner) follow(ctx context.Context, hosted *hosting) (failed string) {
 		hosted.stop()
 	}
 	return failed
-}
-
-// hosting is a stoppable session in this process.
-type hosting struct {
-	session.HostedSession
-	interrupt chan struct{}
-	stopped   bool
-}
-
-func (r *runner) newHosting() *hosting {
-	h := &hosting{interrupt: make(chan struct{})}
-	h.Workspace, h.Host, h.Environ = r.w, r.host, r.order.Environ
-	h.Host.Interrupt = h.interrupt
-	return h
-}
-
-func (h *hosting) launched() bool { return h.Done() != nil }
-
-// stop stops the session. It is not safe for concurrent use.
-func (h *hosting) stop() {
-	if !h.stopped {
-		h.stopped = true
-		close(h.interrupt)
-	}
 }

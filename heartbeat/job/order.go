@@ -5,6 +5,7 @@ package job
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -13,8 +14,10 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
+	"ac/runs/modelprofile"
 	runpolicy "ac/runs/policy"
 	"ac/runs/session"
+	"ac/runs/worktree"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -129,6 +132,47 @@ func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) e
 		return mayWorkIn(w, spec)
 	case doc.IsolationShared:
 		return Sharable(w, spec.ProjectID, order.Place.BaseRunID)
+	}
+	return nil
+}
+
+// placeable refuses what attempts on other machines could not have: a place on this one, and
+// a key that is stored here. Placement any is held to the same.
+func placeable(ctx context.Context, w *workspace.Workspace, environ []string, order *doc.JobOrder) error {
+	if order == nil || order.Placement.Local() {
+		return nil
+	}
+	machine, err := w.Machine()
+	if err != nil {
+		return err
+	}
+	var issues []fault.Issue
+	refuse := func(why string, path ...any) {
+		issues = append(issues, fault.Issue{Path: append([]any{"order"}, path...), Code: "custom", Message: why})
+	}
+	if order.ModelProfile != "" {
+		name, profile, err := modelprofile.Find(machine, order.ModelProfile)
+		if err != nil {
+			return err
+		}
+		if modelprofile.Shown(name, profile).KeySource == modelprofile.KeyStored {
+			refuse("has a key that is stored here; name a secret of the worker in placement.secret_refs", "model_profile")
+		}
+	}
+	if p := order.Place; p != nil {
+		if p.Isolation != doc.IsolationWorktree {
+			refuse("a session on another machine works in a worktree of its own", "place", "isolation")
+		}
+		root, err := worktree.Root(machine, p.RepoID)
+		if err != nil || !worktree.IsRepository(ctx, environ, root) {
+			refuse("is no git repository of this machine", "place", "repo_id")
+		}
+		if s := order.Placement.Source; s != nil && s.Ref != "" && p.Base == doc.BaseSnapshot {
+			refuse("does not go with base snapshot", "placement", "source", "ref")
+		}
+	}
+	if len(issues) > 0 {
+		return fault.Invalid(issues...)
 	}
 	return nil
 }

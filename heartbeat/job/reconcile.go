@@ -62,6 +62,9 @@ func (p jobRef) goOnIf(ctx context.Context, w *workspace.Workspace, record doc.J
 func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, record doc.Job) (doc.Job, bool, error) {
 	if last := record.Last(); last != nil {
 		s, err := session.Stop(ctx, w, last.SessionRef)
+		if s.Remote() && !doc.Terminal(s.Status) {
+			return record, true, nil // a runner waits for it, and for a hub that hears of it
+		}
 		if err == nil && session.Live(w, s) {
 			_, err = session.Collect(ctx, w, last.SessionRef)
 		}
@@ -79,14 +82,16 @@ func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, r
 // reconcileUnlaunched ends an attempt that never had a session, so that its worker
 // did not act.
 func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace, last doc.JobAttempt, ours bool) (doc.Job, bool, error) {
+	var abandoned error
 	if last.Status == doc.AttemptRunning {
-		if err := p.abandon(ctx, w, last, doc.AttemptFailed, "its runner died before the launch"); err != nil {
-			return doc.Job{}, false, err
+		abandoned = p.abandon(ctx, w, last, doc.AttemptFailed, "its runner died before the launch")
+		if abandoned != nil && !errors.Is(abandoned, errOwned) {
+			return doc.Job{}, false, abandoned
 		}
 	}
 	record, err := p.load(w)
-	if err != nil {
-		return record, false, err
+	if err != nil || abandoned != nil {
+		return record, abandoned != nil, err // a runner waits for what the hub makes of it
 	}
 	return p.goOnIf(ctx, w, record, ours && last.Attempt < attemptsOf(record))
 }
@@ -96,6 +101,12 @@ func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace,
 // together with the end of the job: an attempt recorded as failed would be
 // followed by another one.
 func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
+	if s, err := session.Read(w, record.Last().SessionRef); err == nil && s.Remote() && record.Last().Status == doc.AttemptRunning {
+		// Its end was seen by a hub, whatever became of the runner.
+		if record, err = p.recordEnd(ctx, w, record.Last().Attempt, attemptEnd{}); err != nil || record.Over() {
+			return record, false, err
+		}
+	}
 	last := *record.Last()
 	recorded := last.Status != doc.AttemptRunning
 	look := judge
@@ -184,6 +195,9 @@ func (p jobRef) closeAttempt(ctx context.Context, w *workspace.Workspace, a doc.
 		at := attemptIn(&record, a.Attempt)
 		if at == nil {
 			return fault.New(fault.InvalidFile, "%s has no attempt %d", p.record(), a.Attempt)
+		}
+		if session.RunAlive(w, p.project, a.RunID) {
+			return errOwned // by a hub, which accepts it just now
 		}
 		change(at)
 		at.EndedAt = clock.Stamp(now)

@@ -98,7 +98,9 @@ type runner struct {
 	order     Order
 	spec      doc.JobSpec
 	job       asked
-	at        workplace        // of the attempt under way
+	placement *doc.Placement   // of the attempt under way, nil for this machine
+	at        workplace        // of it
+	away      *pickedWorker    // that it runs on, nil for this machine
 	flow      *doc.WorkflowRun // whose step the job is, nil for others
 	host      session.Host
 	admission *runs.Admission
@@ -224,14 +226,14 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 	made := record.Attempts
 	for n := len(made) + 1; n <= r.job.last; n++ {
 		agent := worker
-		var blocked *ending
-		if r.at, blocked, err = r.findWorkplace(ctx, made); err != nil || blocked != nil {
-			return orZero(blocked), err
-		}
 		if n == maxAttempts && before.repairable() {
 			if agent, err = reformatter(r.w, worker); err != nil {
 				return end, err
 			}
+		}
+		blocked, err := r.settlePlace(ctx, agent, made)
+		if err != nil || blocked != nil {
+			return orZero(blocked), err
 		}
 		a, blocked, err := r.attempt(ctx, n, agent, before)
 		if err != nil || blocked != nil {
@@ -275,6 +277,17 @@ func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
 			return record, nil
 		}
 		s, err := session.Read(r.w, last.SessionRef)
+		if fault.Is(err, fault.NotFound) && last.Status == doc.AttemptRunning {
+			time.Sleep(unsureEvery) // the hub is about to write it
+			continue
+		}
+		if err == nil && s.Remote() && last.Status == doc.AttemptRunning {
+			r.job = askedOf(record)
+			if _, err := r.seeThrough(ctx, *last, r.adopt(*last), func(*doc.JobAttempt) {}); err != nil {
+				return record, err
+			}
+			continue
+		}
 		if fault.Is(err, fault.NotFound) || (err == nil && !session.Live(r.w, s) && last.Status != doc.AttemptRunning) {
 			return record, nil
 		}

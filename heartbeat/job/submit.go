@@ -45,7 +45,7 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
 		return doc.Job{}, errors.Join(refuseField("goal", "the job exceeds 1 MiB"), err)
 	}
-	if err := checkOrder(w, spec, order); err != nil {
+	if err := errors.Join(checkOrder(w, spec, order), placeable(ctx, w, starter.Environ, order)); err != nil {
 		return doc.Job{}, err
 	}
 	order = orderFor(spec, order)

@@ -15,6 +15,7 @@ import (
 	"ac/runs"
 	"ac/runs/modelprofile"
 	"ac/runs/provider"
+	"ac/runs/session"
 	"ac/runs/worktree"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -90,6 +91,7 @@ type call struct {
 	live     runs.LiveSpec
 	level    string // for an app server, whose command line has no rights
 	files    provider.CodexFiles
+	bring    []string // files of the run's outputs that it gets on another machine
 	model    string
 	format   string
 }
@@ -97,6 +99,9 @@ type call struct {
 // files serves codex read-only file tools if the level allows no commands: for
 // the workspace, and the repositories linked to the project.
 func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, error) {
+	if r.away != nil {
+		return provider.FilesFor(level, session.ProgramMark, session.WorkdirMark), nil
+	}
 	links, err := r.w.RepoLinks(r.project)
 	if err != nil {
 		return nil, err
@@ -157,7 +162,13 @@ func (r *runner) profileName() string {
 // guard asks the subscription guard. A profile with a key or an address of its own is no
 // subscription.
 func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) provider.Verdict {
-	verdict := provider.Guard(ctx, machine, agent.Provider, words(machine, agent, live), r.order.Environ)
+	var verdict provider.Verdict
+	if r.away == nil {
+		verdict = provider.Guard(ctx, machine, agent.Provider, words(machine, agent, live), r.order.Environ)
+	} else {
+		v := r.away.Program.Verdict
+		verdict = provider.Verdict{Policy: v.Policy, Bin: v.Bin, Proof: v.Proof, Reason: v.Reason, Message: v.Message}
+	}
 	profile, ok := r.profile(machine)
 	if verdict.Reason == "" && ok && verdict.Policy.RequireSubscriptionProof && (profile.APIKey != "" || profile.BaseURL != "" || len(profile.RequestHeaders) > 0) {
 		verdict.Reason = provider.APIKeyPresent
@@ -177,7 +188,7 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 	if err != nil {
 		return c, err
 	}
-	able := r.known.Abilities(ctx, cli, program)
+	able := r.abilities(ctx, cli, program)
 	work := provider.Work{
 		Program: program, Model: c.model, Prompt: prompt, Level: c.level, Stream: able.Stream,
 		Trusted:      r.at.trusted(),
@@ -187,7 +198,7 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 	if able.NoRuns && driver == provider.Codex {
 		work.Files = c.files
 	}
-	if err := r.passSchema(able, driver, run, before, &work); err != nil {
+	if c.bring, err = r.passSchema(able, driver, run, before, &work); err != nil {
 		return c, err
 	}
 	made, err := cli.ForWork(work)
@@ -202,11 +213,11 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 }
 
 // passSchema passes the schema of the answer to a CLI, in the way that it
-// supports.
-func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run string, before *previous, work *provider.Work) error {
+// supports. bring is the file that has it, for an agent on another machine.
+func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run string, before *previous, work *provider.Work) (bring []string, err error) {
 	kind := answerKind(r.job.order)
 	if !able.Schema || kind == doc.AnswerProse {
-		return nil
+		return nil, nil
 	}
 	named := []string{run}
 	if before.repairable() {
@@ -221,18 +232,34 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 	}
 	text, err := json.Marshal(shape)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if driver == provider.Claude {
 		work.Schema = string(text)
-		return nil
+		return nil, nil
 	}
-	name := path.Join(workspace.RunDir(r.project, run), "outputs", "result_spec_schema_"+run+".json")
+	file := "result_spec_schema_" + run + ".json"
+	name := path.Join(workspace.RunDir(r.project, run), "outputs", file)
 	if err := r.w.Replace(name, append(text, '\n'), 0o644); err != nil {
-		return err
+		return nil, err
+	}
+	if r.away != nil {
+		work.SchemaFile = session.InContext(file)
+		return []string{file}, nil
 	}
 	work.SchemaFile = filepath.Join(r.w.Dir(), filepath.FromSlash(name))
-	return nil
+	return nil, nil
+}
+
+// abilities are those of the program of an attempt, wherever it runs.
+func (r *runner) abilities(ctx context.Context, cli provider.CLI, program string) provider.Abilities {
+	switch {
+	case r.away == nil:
+		return r.known.Abilities(ctx, cli, program)
+	case r.away.Program.Abilities == nil:
+		return provider.Abilities{}
+	}
+	return *r.away.Program.Abilities
 }
 
 // Routable returns why there is no worker for a job, "" if there is one.

@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 
+	"ac/fleet"
 	"ac/internal/fault"
 	"ac/internal/lock"
 	"ac/runs"
@@ -51,6 +53,29 @@ func placeUnavailableEnd(why string) *ending {
 	}
 }
 
+// settlePlace settles on which machine an attempt runs, and where it works there. A place
+// that is on this machine alone keeps an attempt here which may run anywhere.
+func (r *runner) settlePlace(ctx context.Context, agent doc.Agent, attempts []doc.JobAttempt) (blocked *ending, err error) {
+	var given *doc.Placement
+	if r.job.order != nil {
+		given = r.job.order.Placement
+	}
+	if r.placement, err = fleet.PlacementOf(r.w, agent.ID, given); err != nil {
+		return nil, err
+	}
+	if r.at, blocked, err = r.findWorkplace(ctx, attempts); err != nil || blocked != nil || r.placement.Local() {
+		return blocked, err
+	}
+	if r.at.repo == "" || (r.at.tree != nil && !r.at.tree.Exists) {
+		return nil, nil //nolint:nilnil // it can be made anywhere
+	}
+	if r.placement.Where == doc.WhereAny {
+		r.placement = nil
+		return nil, nil //nolint:nilnil // it runs here
+	}
+	return placeUnavailableEnd("agent " + agent.ID + " works on other machines, and the place of the job is on this one"), nil
+}
+
 // findWorkplace settles where an attempt works. Where that cannot be, blocked is the
 // end of the job. Attempts of one job share a worktree, which the first of them
 // makes.
@@ -87,6 +112,9 @@ func (r *runner) findWorkplace(ctx context.Context, attempts []doc.JobAttempt) (
 		}
 		return at, placeUnavailableEnd(root + " is not a git repository, and the job may change files"), nil
 	}
+	if at.tree, err = r.continuedTree(ctx, root, attempts); at.tree != nil || err != nil {
+		return at, nil, err
+	}
 	if want.Isolation == doc.IsolationShared {
 		if !r.w.Exists(workspace.WorkflowRunFile(r.project, want.BaseRunID)) {
 			return at, placeUnavailableEnd("run " + want.BaseRunID + " has no worktree any more"), nil
@@ -97,6 +125,25 @@ func (r *runner) findWorkplace(ctx context.Context, attempts []doc.JobAttempt) (
 	base, err := r.baseOf(ctx, root, want)
 	at.tree = &session.Worktree{Owner: r.id, Base: base, Snapshot: want.Base == doc.BaseSnapshot}
 	return at, nil, err
+}
+
+// continuedTree is a worktree that goes on from what the newest attempt left on another
+// machine, nil where none did or its work is not here.
+func (r *runner) continuedTree(ctx context.Context, root string, attempts []doc.JobAttempt) (*session.Worktree, error) {
+	for _, a := range slices.Backward(attempts) {
+		run, err := runs.Load(r.w, r.project, a.RunID)
+		if err != nil {
+			return nil, err
+		}
+		_, rel, branch := run.Tree()
+		if branch == "" || rel != "" {
+			continue
+		}
+		if left, err := worktree.Left(ctx, r.order.Environ, root, a.RunID, branch); err == nil {
+			return &session.Worktree{Owner: r.id, Base: run.WorktreeBase, Snapshot: run.WorktreeSnapshot, From: left}, nil
+		}
+	}
+	return nil, cause(ctx, nil)
 }
 
 // baseOf is the commit that a worktree is made from.

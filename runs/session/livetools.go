@@ -15,6 +15,7 @@ import (
 	"ac/runs/agent"
 	"ac/runs/grant"
 	"ac/runs/interaction"
+	"ac/runs/provider"
 )
 
 // tools is what a session with ac's own tools has beside others.
@@ -46,6 +47,9 @@ func (s *supervisor) closeTools() { grant.Remove(s.socket.dir, s.socket.name) }
 // files.
 func (s *supervisor) toolServer() (agent.Server, bool) {
 	files := s.order.Live.Files
+	if files != nil && s.order.Away != nil { // those of the order are of the machine it comes from
+		files = provider.FilesFor(provider.Patch, s.host.Executable, s.workdir)
+	}
 	switch {
 	case s.tools != nil:
 		return agent.Server{Name: grant.ServerName, Command: s.host.Executable, Args: []string{"mcp:serve", "--grant", s.tools.file}}, true

@@ -24,6 +24,8 @@ type Order struct {
 	AgentID       string            `json:"agent_id"`
 	Provider      string            `json:"provider"`
 	Argv          []string          `json:"argv"`
+	Made          bool              `json:"made,omitempty"`  // ac made its words, with marks for the folders of the machine that executes them
+	Bring         []string          `json:"bring,omitempty"` // files of the run's outputs that the agent gets on another machine
 	RepoID        string            `json:"repo_id,omitempty"`
 	WorkdirRel    string            `json:"workdir_rel,omitempty"`
 	TaskID        string            `json:"task_id,omitempty"`

@@ -5,6 +5,7 @@ package session
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ac/workspace"
@@ -18,12 +19,40 @@ const (
 	contextMark = "@{context}"
 )
 
+// Marks in a command line that ac makes, beside those: the working directory, and this
+// program.
+const (
+	WorkdirMark = "@{workdir}"
+	ProgramMark = "@{ac}"
+)
+
+// InContext is the place of a file that an order brings along, in a command line that ac
+// makes.
+func InContext(name string) string { return contextMark + "/" + path.Base(name) }
+
+// madeWords are the words to be executed of an order, those of ac with the folders of this
+// machine.
+func (s *supervisor) madeWords() ([]string, error) {
+	if !s.order.Made {
+		return s.order.Argv, nil
+	}
+	words, err := s.withFolders(s.order.Argv)
+	if err != nil {
+		return nil, err
+	}
+	here := strings.NewReplacer(WorkdirMark, s.workdir, ProgramMark, s.host.Executable)
+	for i, word := range words {
+		words[i] = here.Replace(word)
+	}
+	return words, nil
+}
+
 // withFolders is a template with folders in place of their marks. The words that a caller gave
 // stay as they are, and so do recorded ones: no path of one machine is of use on another.
 func (s *supervisor) withFolders(template []string) ([]string, error) {
 	all := strings.Join(template, "\x00")
 	if !strings.Contains(all, outputsMark) && !strings.Contains(all, contextMark) {
-		return template, nil
+		return slices.Clone(template), nil
 	}
 	folder, err := s.contextFolder()
 	if err != nil {

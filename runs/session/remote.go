@@ -269,6 +269,9 @@ func (r *Remote) Begin(ctx context.Context, spec *doc.Spec, base string) error {
 			return err
 		}
 		run.Spec, run.WorktreeBase = spec, base
+		if t := r.s.order.Worktree; t != nil && t.Base != "" { // it may go on from what another session left
+			run.WorktreeBase, run.WorktreeSnapshot = t.Base, t.Snapshot
+		}
 		r.s.beginLive(&run)
 		return workspace.Put(u, doc.RunCodec, file, run, 0o644)
 	})

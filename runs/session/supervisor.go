@@ -339,13 +339,17 @@ func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) er
 	if err := prepare(ctx); err != nil {
 		return guard.Report{}, err
 	}
-	program, err := proc.LookPath(s.order.Argv[0], lookup(environ, "PATH"), s.workdir)
+	argv, err := s.madeWords()
+	if err != nil {
+		return guard.Report{}, err
+	}
+	program, err := proc.LookPath(argv[0], lookup(environ, "PATH"), s.workdir)
 	if err != nil {
 		return guard.Report{}, err
 	}
 	environ = inDirectory(environ, s.workdir)
 	// An order that does not arrive is answered by the end of the reports.
-	_ = s.guard.order(guard.Order{Start: &guard.Start{Path: program, Argv: s.order.Argv, Env: environ, Dir: s.workdir}})
+	_ = s.guard.order(guard.Order{Start: &guard.Start{Path: program, Argv: argv, Env: environ, Dir: s.workdir}})
 	first, ok := <-s.guard.reports
 	if !ok || first.Error != "" {
 		return guard.Report{}, errors.New(cmp.Or(first.Error, "the guard ended before the start"))

@@ -38,7 +38,7 @@ type JobOrder struct {
 	Interactive bool `json:"interactive,omitempty" is:"optional"`
 	// ModelProfile is the profile of the workspace that the worker is started with.
 	ModelProfile string `json:"model_profile,omitempty" is:"optional"`
-	// Placement is where the attempts run: on this machine, so far.
+	// Placement is where the attempts run, nil for what their agent says, or the hub.
 	Placement *Placement `json:"placement,omitempty" is:"optional"`
 	// WorkerKind is the true kind of worker where job.yaml cannot name it.
 	WorkerKind string `json:"worker_kind,omitempty" is:"optional,enum=acp|cmd"`
@@ -59,9 +59,6 @@ const (
 func (o *JobOrder) CheckFields() (issues []fault.Issue) {
 	refuse := func(why string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: why})
-	}
-	if !o.Placement.Local() {
-		refuse("attempts of jobs run on this machine", "placement", "where")
 	}
 	if len(o.Attachments) > maxAttachments {
 		refuse(fmt.Sprintf("must have at most %d items", maxAttachments), "attachments")

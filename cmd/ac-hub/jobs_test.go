@@ -1,0 +1,363 @@
+package main
+
+// Jobs whose attempts run on other machines.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ac/fleet"
+	"ac/heartbeat/job"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/runs/worktree"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// codexOver is a codex that only workers have: it keeps what it is told, writes into its
+// working directory, and answers what the goal says. "goal: fail" is one that fails.
+const codexOver = `#!/bin/sh
+case "$1" in
+login) echo "Logged in using ChatGPT"; exit 0;;
+--version) echo "codex-cli 0.99.0"; exit 0;;
+esac
+for word; do case "$word" in
+--help) echo "Usage: codex exec --json --output-schema <FILE> --disable <FEATURE>"; exit 0;;
+esac; done
+if [ -z "$AC_WORKER_ID" ]; then # it is only looked at
+  [ "$1" = exec ] && echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'
+  exit
+fi
+echo "$@" >> words.txt
+schema=
+while [ $# -gt 0 ]; do
+  [ "$1" = --output-schema ] && schema=$2
+  shift
+done
+prompt=$(cat)
+echo "$AC_WORKER_ID" >> "$HOME/starts"
+[ -n "$schema" ] && cp "$schema" schema.json
+case "$prompt" in *"wait for a sign"*) echo $$ > "$HOME/waits"; while [ ! -e "$HOME/sign" ]; do sleep 0.02; done;; esac
+case "$prompt" in
+*"first nonsense"*) case "$prompt" in *"Previous output"*) ;; *) echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"no JSON at all"}}'; exit 0;; esac;;
+esac
+echo '{"type":"thread.started","thread_id":"th"}'
+echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"{\"text\":\"done over there\",\"summary\":\"s\",\"cannot\":null}"}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":5}}'
+`
+
+// jobs is a company whose workers alone have a codex.
+type jobs struct {
+	*company
+	starter *job.Starter
+	home    string // of the workers
+	agent   string
+}
+
+func (c *company) jobs() *jobs {
+	c.t.Helper()
+	j := &jobs{company: c, home: workspace.Canonical(c.t.TempDir())}
+	over := c.t.TempDir()
+	if err := os.WriteFile(filepath.Join(over, "codex"), []byte(codexOver), 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	var err error
+	if j.agent, err = c.w.NewAgent(c.t.Context(), workspace.AgentSpec{Name: "Cora", Role: "worker", Provider: "codex"}); err != nil {
+		c.t.Fatal(err)
+	}
+	clean := slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"OPENAI_API_KEY", "CODEX_API_KEY", "HOME"}, name)
+	})
+	j.starter = &job.Starter{Executable: filepath.Join(c.bin, "ac"), Environ: clean}
+	c.environ = append(slices.Clone(clean), "PATH="+over+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+j.home)
+	return j
+}
+
+func (j *jobs) spec(id, goal string) doc.JobSpec {
+	return doc.JobSpec{
+		SchemaVersion: 1, Type: "job", JobID: id, JobKind: doc.JobExecution, WorkerKind: "codex", WorkspaceDir: j.w.Dir(), ProjectID: j.project,
+		Goal: goal, Constraints: []string{}, Deliverables: []string{}, PermissionLevel: "read-only", ContextRefs: []doc.ContextRef{}, WorkerAgentID: j.agent,
+	}
+}
+
+func (j *jobs) submit(id, goal string, order doc.JobOrder) {
+	j.t.Helper()
+	if order.Answer == "" {
+		order.Answer = doc.AnswerText
+	}
+	if _, err := job.Submit(j.t.Context(), j.w, j.starter, j.spec(id, goal), &order); err != nil {
+		j.t.Fatalf("submit: %v", err)
+	}
+}
+
+// finished is the job at its end.
+func (j *jobs) finished(id string) (doc.Job, job.Results) {
+	j.t.Helper()
+	ctx, cancel := context.WithTimeout(j.t.Context(), patience)
+	defer cancel()
+	record, err := job.Await(ctx, j.w, j.starter, j.project, id)
+	if err != nil || !record.Over() {
+		j.t.Fatalf("%s: %v: %+v", id, err, record)
+	}
+	left, err := job.Collect(j.w, j.project, id)
+	if err != nil || left.Result == nil {
+		j.t.Fatalf("%s: %+v: %v", id, left, err)
+	}
+	return record, left
+}
+
+func (j *jobs) started() int {
+	text, err := os.ReadFile(filepath.Join(j.home, "starts"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		j.t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
+// held is the session that waits for the sign.
+func (j *jobs) held(id string) doc.JobAttempt {
+	j.t.Helper()
+	j.until("the agent waits", func() bool { _, err := os.Stat(filepath.Join(j.home, "waits")); return err == nil })
+	record, err := job.Poll(j.t.Context(), j.w, j.starter, j.project, id)
+	if err != nil || record.Last() == nil {
+		j.t.Fatalf("%+v: %v", record, err)
+	}
+	return *record.Last()
+}
+
+func (j *jobs) sign() {
+	j.t.Helper()
+	if err := os.WriteFile(filepath.Join(j.home, "sign"), nil, 0o600); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+// runner kills the runner of a job.
+func (j *jobs) killRunner(id string) {
+	j.t.Helper()
+	var owner struct {
+		PID int `json:"pid"`
+	}
+	text, err := os.ReadFile(filepath.Join(j.w.Dir(), filepath.FromSlash(workspace.JobOwnerFile(j.project, id))))
+	if err == nil {
+		err = json.Unmarshal(text, &owner)
+	}
+	if err == nil {
+		err = syscall.Kill(owner.PID, syscall.SIGKILL)
+	}
+	if err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+func remote() *doc.Placement { return &doc.Placement{Where: doc.WhereRemote} }
+
+// TestAJobOnAnotherMachine: guard, command line, schema and answer are those of the worker;
+// an answer that is none is repaired there.
+func TestAJobOnAnotherMachine(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("box", 2)
+	j.submit("one", "first nonsense", doc.JobOrder{Placement: remote()})
+	record, left := j.finished("one")
+	if left.Result.Status != doc.ResultSucceeded || left.Answer == nil || left.Answer.Answer.Text.Text != "done over there" || len(record.Attempts) != 2 || j.started() != 2 {
+		t.Fatalf("%+v\n%+v\n%d starts", record, left.Result, j.started())
+	}
+	if record.Order == nil || record.Order.Placement == nil || record.Order.Placement.Where != doc.WhereRemote {
+		t.Errorf("its order is %+v", record.Order)
+	}
+	for _, a := range record.Attempts {
+		s, err := session.Read(c.w, a.SessionRef)
+		if err != nil || s.WorkerID == "" || a.ProviderVersion != "codex-cli 0.99.0" || a.ProviderHelpHash == "" {
+			t.Errorf("attempt %d: %+v %+v: %v", a.Attempt, a, s, err)
+		}
+		types, _ := c.log(session.Order{ProjectID: j.project, RunID: a.RunID})
+		for _, kind := range []string{"worker.subscription_check.passed", "worker.cli.provenance", "policy.decision", "worker.placed", "worker.claimed", "worker.results"} {
+			if count(types, kind) != 1 {
+				t.Errorf("%d of %s: %v", count(types, kind), kind, types)
+			}
+		}
+		run, err := runs.Load(c.w, j.project, a.RunID)
+		if err != nil || run.Placement == nil || slices.ContainsFunc(run.Spec.Argv, func(word string) bool { return strings.Contains(word, c.w.Dir()) }) {
+			t.Errorf("%+v: %v", run, err)
+		}
+	}
+	var schema struct {
+		Type string `json:"type"`
+	}
+	found := false
+	err := filepath.WalkDir(c.folders["box"], func(name string, _ os.DirEntry, err error) error {
+		if filepath.Base(name) == "schema.json" && err == nil {
+			text, _ := os.ReadFile(name)
+			found = json.Unmarshal(text, &schema) == nil && schema.Type == "object"
+		}
+		return nil
+	})
+	if err != nil || !found {
+		t.Errorf("the schema did not come over there: %v", err)
+	}
+}
+
+// TestAJobGoesOnWithoutItsRunner, and without the hub and the worker process for a while:
+// the agent is started once.
+func TestAJobGoesOnWithoutItsRunner(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("box", 2)
+	j.submit("one", "wait for a sign", doc.JobOrder{Placement: remote()})
+	j.held("one")
+	j.killRunner("one")
+	c.kill(c.hub)
+	c.kill(c.workers["box"])
+	if record, err := job.Poll(t.Context(), c.w, j.starter, j.project, "one"); err != nil || record.Over() {
+		t.Errorf("%+v: %v", record, err)
+	}
+	c.startHub()
+	c.startWorker("box")
+	j.sign()
+	record, left := j.finished("one")
+	if left.Result.Status != doc.ResultSucceeded || len(record.Attempts) != 1 || j.started() != 1 {
+		t.Errorf("%+v\n%+v\n%d starts", record, left.Result, j.started())
+	}
+}
+
+// TestACanceledJobStopsItsWorker, a hub that is away at the time included.
+func TestACanceledJobStopsItsWorker(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("box", 2)
+	j.submit("one", "wait for a sign", doc.JobOrder{Placement: remote()})
+	attempt := j.held("one")
+	c.kill(c.hub)
+	if _, err := job.Cancel(t.Context(), c.w, j.starter, j.project, "one"); !fault.Is(err, fault.HubNotRunning) {
+		t.Errorf("without a hub: %v", err)
+	}
+	c.startHub()
+	record, _ := j.finished("one")
+	s, err := session.Read(c.w, attempt.SessionRef)
+	if err != nil || s.Status != doc.StatusStopped || record.Status != doc.JobCanceled {
+		t.Errorf("%+v: %+v: %v", record, s, err)
+	}
+}
+
+// TestALostWorkerCostsAnAttempt: the next one runs elsewhere.
+func TestALostWorkerCostsAnAttempt(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, "--lease", "2s", "--lease-margin", "6s")
+	j := c.jobs()
+	c.hire("box", 1)
+	j.submit("one", "wait for a sign", doc.JobOrder{Placement: &doc.Placement{Where: doc.WhereRemote, LeaseS: 2, OnCutOff: doc.CutOffStop}})
+	first := j.held("one")
+	box := c.workers["box"]
+	_ = box.cmd.Process.Signal(syscall.SIGSTOP)
+	c.until("the session is lost", func() bool { s, err := session.Read(c.w, first.SessionRef); return err == nil && doc.Terminal(s.Status) })
+	j.sign()
+	c.hire("crate", 1)
+	record, left := j.finished("one")
+	_ = box.cmd.Process.Signal(syscall.SIGCONT)
+	if left.Result.Status != doc.ResultSucceeded || len(record.Attempts) != 2 || !strings.Contains(record.Attempts[0].Error, "worker") {
+		t.Errorf("%+v\n%+v", record, left.Result)
+	}
+	c.until("the box is idle", func() bool {
+		var list fleet.WorkersResult
+		c.ask(fleet.HubWorkers, struct{}{}, &list)
+		return list.Workers[0].Online && list.Workers[0].Used == 0
+	})
+}
+
+// TestAnAttemptGoesOnFromTheOneBefore: what was changed over there is in the worktree of the
+// next attempt, and is the change of the job.
+func TestAnAttemptGoesOnFromTheOneBefore(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("box", 2)
+	r := c.repository()
+	base := r.git("rev-parse", "HEAD")
+	j.submit("one", "first nonsense", doc.JobOrder{Placement: remote(), Place: &doc.JobPlace{RepoID: "shop", Isolation: doc.IsolationWorktree}})
+	record, left := j.finished("one")
+	if left.Result.Status != doc.ResultSucceeded || len(record.Attempts) != 2 {
+		t.Fatalf("%+v\n%+v", record, left.Result)
+	}
+	run, err := runs.Load(c.w, j.project, record.Attempts[1].RunID)
+	if err != nil || run.WorktreeBase != base {
+		t.Fatalf("%+v: %v", run, err)
+	}
+	_, _, branch := run.Tree()
+	commit, err := worktree.Left(t.Context(), os.Environ(), r.root, run.ID, branch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(r.git("show", commit+":words.txt")+"\n", "\n"); lines != 2 {
+		t.Errorf("the second attempt wrote %d lines into what the first one left", lines)
+	}
+}
+
+// TestAJobThatNoMachineTakes ends as blocked, with the reason; one that may run here does.
+func TestAJobThatNoMachineTakes(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("box", 2)
+	j.submit("none", "g", doc.JobOrder{Placement: &doc.Placement{Where: doc.WhereRemote, Labels: []string{"gpu"}}})
+	if _, left := j.finished("none"); left.Result.Status != doc.ResultBlocked || left.Result.Errors[0].Code != string(fleet.NoWorker) {
+		t.Errorf("%+v", left.Result)
+	}
+	j.submit("any", "g", doc.JobOrder{Placement: &doc.Placement{Where: doc.WhereAny, Labels: []string{"gpu"}}})
+	record, left := j.finished("any")
+	if s, err := session.Read(c.w, record.Last().SessionRef); err == nil && s.WorkerID != "" {
+		t.Errorf("it ran over there: %+v", s)
+	}
+	if left.Result.Status == doc.ResultSucceeded {
+		t.Error("there is a codex here") // this machine has none that is signed in
+	}
+	for field, order := range map[string]doc.JobOrder{
+		"order.place.isolation": {Placement: remote(), Place: &doc.JobPlace{RepoID: "shop", Isolation: doc.IsolationNone}},
+		"order.place.repo_id":   {Placement: &doc.Placement{Where: doc.WhereAny}, Place: &doc.JobPlace{RepoID: "plain", Isolation: doc.IsolationWorktree}},
+	} {
+		_ = c.repository()
+		_, err := job.Submit(t.Context(), c.w, j.starter, j.spec("refused", "g"), &order)
+		e, ok := errors.AsType[*fault.Error](err)
+		if !ok || len(e.Issues) != 1 || e.Issues[0].Field() != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// TestTheAgentSaysWhereItsJobsRun: launcher.placement is the default of its jobs.
+func TestTheAgentSaysWhereItsJobsRun(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("box", 2)
+	file := filepath.Join(c.w.Dir(), filepath.FromSlash(workspace.AgentFile(j.agent)))
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(strings.Replace(string(text), "launcher: {}", "launcher: {placement: {where: remote}}", 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 { // their prompts and slots do not matter
+		j.submit("job"+strconv.Itoa(i), "g", doc.JobOrder{})
+	}
+	for i := range 3 {
+		if record, left := j.finished("job" + strconv.Itoa(i)); left.Result.Status != doc.ResultSucceeded {
+			t.Errorf("%+v %+v", record, left.Result)
+		}
+	}
+}

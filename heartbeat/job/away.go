@@ -1,0 +1,104 @@
+package job
+
+// Attempts on other machines: the worker that the hub picks, and what its program is.
+
+import (
+	"context"
+	"time"
+
+	"ac/fleet"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// pickedWorker is where an attempt runs, and what its program is there.
+type pickedWorker struct {
+	fleet.PickResult
+	placement doc.Placement
+	release   func() // releases the slot, unless the session took it
+}
+
+// hubPatience is how long a job waits for a hub that is being started again.
+const hubPatience = 15 * time.Second
+
+// pickWorker has the hub choose the worker of an attempt, none for this machine. blocked is
+// the end of a job that no worker takes; its attempt is closed.
+func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) (blocked *ending, err error) {
+	if r.away = nil; r.placement.Local() {
+		return nil, nil //nolint:nilnil // it runs here
+	}
+	machine.AgentCommands = nil // over there others hold
+	request := fleet.PickRequest{
+		Order: session.Order{
+			Version: session.OrderVersion, ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, AgentID: agent.ID, Provider: agent.Provider, RepoID: r.at.repo,
+		},
+		Placement: *r.placement, Priority: r.priority(), Words: words(machine, agent, live),
+	}
+	for elapsed := clock.Stopwatch(); ; {
+		found, release, err := fleet.HoldWorker(ctx, r.w, request)
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				release()
+			}
+			return nil, context.Cause(ctx)
+		case err == nil && found.Local:
+			release()
+			return nil, nil //nolint:nilnil // no slot is free, and it may run here
+		case err == nil:
+			r.away = &pickedWorker{found, *r.placement, release}
+			r.away.placement.Where = doc.WhereRemote
+			return nil, nil //nolint:nilnil // it was found
+		case fault.Is(err, fault.HubNotRunning) && r.placement.Where == doc.WhereAny:
+			return nil, nil //nolint:nilnil // it runs here
+		case fault.Is(err, fault.HubNotRunning) && elapsed() < hubPatience:
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(stopEvery):
+			}
+		default:
+			end := unplacedEnd(err)
+			payload := abandonedPayload{Preflight: true, Reason: string(fault.ReasonOf(err))}
+			return &end, r.closeAttempt(context.WithoutCancel(ctx), r.w, a, payload, func(a *doc.JobAttempt) {
+				a.Status, a.Error = doc.AttemptFailed, err.Error()
+			})
+		}
+	}
+}
+
+// letGo releases the slot of the worker that was picked, unless the session took it.
+func (r *runner) letGo() {
+	if r.away != nil {
+		r.away.release()
+	}
+}
+
+// newExecution is the session of the attempt, where it was settled to run.
+func (r *runner) newExecution() execution {
+	if r.away == nil {
+		return r.newHosting()
+	}
+	return &awaySession{w: r.w, starter: fleet.Starter{
+		Workspace: r.w, Placement: r.away.placement, Priority: r.priority(), Only: r.away.WorkerID, Hold: r.away.Hold,
+	}}
+}
+
+// adopt follows the session of an attempt that was launched by a runner before this one.
+func (r *runner) adopt(a doc.JobAttempt) *awaySession {
+	s := &awaySession{w: r.w, order: session.Order{ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef}}
+	s.follow()
+	return s
+}
+
+// unplacedEnd is the end of a job that no worker takes.
+func unplacedEnd(why error) ending {
+	next := "Start the hub, or a worker that fits (ac worker:list), then submit the job again."
+	return ending{
+		result:  withError(blank(doc.ResultBlocked, "No machine takes the job: "+why.Error()), string(fault.ReasonOf(why)), why.Error(), next),
+		signals: Signals{BlockedReason: string(fault.ReasonOf(why))},
+	}
+}

@@ -1,0 +1,150 @@
+package job
+
+// The session of an attempt, wherever it runs: in this process, or on another machine,
+// where it outlives this process.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ac/fleet"
+	"ac/internal/clock"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// execution is a session that can be stopped. Launch is called once, then Wait.
+type execution interface {
+	runs.Starter
+	launched() bool
+	// Done is closed when the session is over.
+	Done() <-chan struct{}
+	// Wait waits for the end of the session and gives its record.
+	Wait() (doc.Session, error)
+	// stop stops the session. It is not safe for concurrent use.
+	stop()
+	// outlives reports whether the session goes on without this process.
+	outlives() bool
+}
+
+// hosting is a session in this process.
+type hosting struct {
+	session.HostedSession
+	interrupt chan struct{}
+	stopped   bool
+}
+
+func (r *runner) newHosting() *hosting {
+	h := &hosting{interrupt: make(chan struct{})}
+	h.Workspace, h.Host, h.Environ = r.w, r.host, r.order.Environ
+	h.Host.Interrupt = h.interrupt
+	return h
+}
+
+func (h *hosting) launched() bool { return h.Done() != nil }
+func (*hosting) outlives() bool   { return false }
+
+func (h *hosting) stop() {
+	if !h.stopped {
+		h.stopped = true
+		close(h.interrupt)
+	}
+}
+
+// awaySession is a session on another machine.
+type awaySession struct {
+	w       *workspace.Workspace
+	starter fleet.Starter
+	order   session.Order
+
+	done    chan struct{} // closed at the end
+	record  doc.Session
+	err     error
+	stopped bool
+}
+
+const (
+	// unsureFor bounds the wait for what became of a launch whose answer was lost.
+	unsureFor = 10 * time.Second
+	// unsureEvery is how often it is looked at.
+	unsureEvery = 50 * time.Millisecond
+	// stopEvery is how often a stop is repeated that no hub heard.
+	stopEvery = time.Second
+)
+
+// Launch has the hub start the session. An error says that it was not accepted.
+func (s *awaySession) Launch(ctx context.Context, order session.Order) error {
+	s.order = order
+	if err := s.starter.Launch(ctx, order); err != nil && !s.placed() {
+		return err
+	}
+	s.follow()
+	return nil
+}
+
+// placed reports whether the hub accepted the session though its answer was lost. As long as
+// somebody has the locks of the run the record may be about to be written.
+func (s *awaySession) placed() bool {
+	for elapsed := clock.Stopwatch(); ; time.Sleep(unsureEvery) {
+		alive := session.RunAlive(s.w, s.order.ProjectID, s.order.RunID)
+		if _, err := session.Read(s.w, s.order.SessionRef); err == nil {
+			return true
+		}
+		if !alive || elapsed() > unsureFor {
+			return false
+		}
+	}
+}
+
+// follow waits for the end of the session, through hubs that come and go.
+func (s *awaySession) follow() {
+	s.done = make(chan struct{})
+	go func() { // ends with the session, or this process
+		defer close(s.done)
+		for {
+			s.record, s.err = session.Collect(context.Background(), s.w, s.order.SessionRef)
+			if s.err != nil || doc.Terminal(s.record.Status) {
+				return
+			}
+			time.Sleep(unsureEvery)
+		}
+	}()
+}
+
+func (s *awaySession) launched() bool        { return s.done != nil }
+func (s *awaySession) Done() <-chan struct{} { return s.done }
+func (*awaySession) outlives() bool          { return true }
+
+func (s *awaySession) Wait() (doc.Session, error) {
+	if s.done == nil {
+		return doc.Session{}, nil
+	}
+	<-s.done
+	return s.record, s.err
+}
+
+// stop asks the hub to stop the session, again until one heard it.
+func (s *awaySession) stop() {
+	if s.stopped {
+		return
+	}
+	s.stopped = true
+	go func() { // ends with the session, or this process
+		for {
+			if _, err := session.Stop(context.Background(), s.w, s.order.SessionRef); err == nil {
+				return
+			}
+			select {
+			case <-s.done:
+				return
+			case <-time.After(stopEvery):
+			}
+		}
+	}()
+}
+
+// errOwned means that the run of an attempt is being executed after all.
+var errOwned = errors.New("the run of the attempt is being executed")
