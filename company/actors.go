@@ -6,6 +6,7 @@ import (
 	"ac/events"
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/runs/grant"
 	"ac/workspace/doc"
 )
 
@@ -55,15 +56,7 @@ type AsAgent struct {
 }
 
 // AgentBrief is an agent as its colleagues know it.
-type AgentBrief struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Role   string `json:"role"`
-	TeamID string `json:"team_id,omitempty"`
-}
-
-// BriefOf is an agent as its colleagues know it.
-func BriefOf(a doc.Agent) AgentBrief { return AgentBrief{a.ID, a.Name, a.Role, a.TeamID} }
+type AgentBrief = grant.Brief
 
 // Acting is the agent as its record has it. One without a record has the fewest
 // rights.
@@ -72,7 +65,7 @@ func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
 	if fault.Is(err, fault.NotFound) {
 		agent, err = doc.Agent{ID: p.AgentID, Name: p.AgentID, Role: "worker"}, nil
 	}
-	return BriefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
+	return grant.BriefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
 }
 
 // MayRead asks the policy whether an agent may read something.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ac/runs/budget"
+	"ac/runs/grant"
 	"ac/runs/session"
 	"ac/workspace/doc"
 )
@@ -37,8 +38,15 @@ type Order struct {
 	Repo        *Repo              `json:"repo,omitempty"`
 	TaskID      string             `json:"task_id,omitempty"`
 	MilestoneID string             `json:"milestone_id,omitempty"`
-	Files       []File             `json:"files,omitempty"`   // for the folder context/
-	Outputs     []string           `json:"outputs,omitempty"` // globs in the working directory that are brought back
+	Files       []File             `json:"files,omitempty"` // for the folder context/
+	// Self is who the agent is, for the tools of ac that it has over there; Servers are the
+	// MCP servers of the workspace that hold no stored secret; Profile is the model profile
+	// of this name, which holds none either.
+	Self         *grant.Self              `json:"self,omitempty"`
+	Servers      map[string]doc.MCPServer `json:"mcp_servers,omitempty"`
+	ModelProfile string                   `json:"model_profile,omitempty"`
+	Profile      *doc.ModelProfile        `json:"profile,omitempty"`
+	Outputs      []string                 `json:"outputs,omitempty"` // globs in the working directory that are brought back
 
 	Budget    *doc.Budget             `json:"budget,omitempty"`
 	Allowance *Allowance              `json:"allowance,omitempty"`
@@ -52,14 +60,16 @@ type Order struct {
 	ExpiresInMS int64  `json:"expires_in_ms"`
 }
 
-// CriticalMade is the name of Order.Made for workers that may not know it: they would
-// execute the marks.
-const CriticalMade = "made"
+// Names of what a worker that does not know it must not leave out.
+const (
+	CriticalMade    = "made"          // it would execute the marks
+	CriticalProfile = "model_profile" // it would use another model, at another's cost
+)
 
 // Known reports whether this program knows everything that an order calls critical.
 func (o Order) Known() bool {
 	return o.Version >= OrderOldest && o.Version <= OrderVersion &&
-		!slices.ContainsFunc(o.Critical, func(name string) bool { return name != CriticalMade })
+		!slices.ContainsFunc(o.Critical, func(name string) bool { return name != CriticalMade && name != CriticalProfile })
 }
 
 // Repo is the repository that a session works in.

@@ -63,6 +63,9 @@ func Attach(ctx context.Context, w *workspace.Workspace, a Act, name, mediaType 
 	// Under the workspace's lock, so that two at once do not both find room.
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		used, err := sizeOf(w, dir)
+		if err == nil {
+			err = requireNear(w, run)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -85,6 +88,18 @@ func Attach(ctx context.Context, w *workspace.Workspace, a Act, name, mediaType 
 		return none, err
 	}
 	return made, nil
+}
+
+// requireNear refuses a run whose session lives on another machine: it got there what was
+// attached before.
+func requireNear(w *workspace.Workspace, run doc.Run) error {
+	records, err := session.All(w)
+	for _, r := range records {
+		if r.ProjectID == run.ProjectID && r.RunID == run.ID && r.Remote() && !doc.Terminal(r.Status) {
+			return fault.New(fault.Unsupported, "the session of run %s lives on another machine: attach a file before it is launched, or say its text", run.ID)
+		}
+	}
+	return err
 }
 
 // safeName is a name of a file that says what a name of a person says.

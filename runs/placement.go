@@ -47,12 +47,12 @@ func (s LaunchSpec) placeable(ctx context.Context, w *workspace.Workspace, inPla
 		return err
 	}
 	if s.ModelProfile != "" {
-		name, profile, err := modelprofile.Find(machine, s.ModelProfile)
+		_, profile, err := modelprofile.Find(machine, s.ModelProfile)
 		if err != nil {
 			return err
 		}
-		if modelprofile.Shown(name, profile).KeySource == modelprofile.KeyStored {
-			refuse("has a key that is stored here; name a secret of the worker in placement.secret_refs", "model_profile")
+		if modelprofile.Stored(profile) {
+			refuse("has a key or a header that is stored here; give it by {env:NAME}, and name a secret of the worker in placement.secret_refs", "model_profile")
 		}
 	}
 	if s.RepoID != "" {

@@ -264,7 +264,10 @@ func TestALostWorkerCostsAnAttempt(t *testing.T) {
 	first := j.held("one")
 	box := c.workers["box"]
 	_ = box.cmd.Process.Signal(syscall.SIGSTOP)
-	c.until("the session is lost", func() bool { s, err := session.Read(c.w, first.SessionRef); return err == nil && doc.Terminal(s.Status) })
+	c.until("the session is lost", func() bool {
+		s, err := session.Read(c.w, first.SessionRef)
+		return err == nil && doc.Terminal(s.Status)
+	})
 	j.sign()
 	c.hire("crate", 1)
 	record, left := j.finished("one")

@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "ac":
 		os.Exit(playAC(os.Args[1]))
+	case "codex":
+		os.Exit(playCodex(os.Args[1:]))
 	case "ac-hub":
 		os.Exit(Main(os.Args[1:]))
 	case "nats-server":
@@ -78,6 +80,8 @@ func playAC(command string) int {
 		if executable, err = os.Executable(); err == nil {
 			err = session.SuperviseMain(executable, os.Stdin, os.Stdout, make(chan struct{}))
 		}
+	case "mcp:serve":
+		err = serveMCP(os.Args[3])
 	case job.RunCommand:
 		var executable string
 		if executable, err = os.Executable(); err == nil {

@@ -8,48 +8,17 @@ import (
 
 	"ac/company"
 	"ac/governance/policy"
+	"ac/runs/grant"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
-// maxColleagues bounds how many colleagues an agent is shown.
-const maxColleagues = 100
-
 // Self is what an agent may know of where it is.
-type Self struct {
-	Agent   company.AgentBrief `json:"agent"`
-	RunID   string             `json:"run_id"`
-	Project struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
-	} `json:"project"`
-	Company    string               `json:"company"`
-	Colleagues []company.AgentBrief `json:"colleagues"`
-}
+type Self = grant.Self
 
 // AgentSelf says who an agent is and with whom it works.
-func (c Operations) AgentSelf(_ context.Context, p company.AsAgent) (self Self, err error) {
-	self = Self{RunID: p.RunID, Colleagues: []company.AgentBrief{}}
-	if self.Agent, _, err = c.Acting(p); err != nil {
-		return self, err
-	}
-	project, err := c.Workspace().Project(p.ProjectID)
-	if err != nil {
-		return self, err
-	}
-	self.Project.ID, self.Project.Name = project.ID, project.Name
-	record, err := c.Workspace().Company()
-	if err != nil {
-		return self, err
-	}
-	self.Company = record.Name
-	agents, err := c.Workspace().Agents()
-	for _, a := range agents {
-		if a.ID != p.AgentID && len(self.Colleagues) < maxColleagues {
-			self.Colleagues = append(self.Colleagues, company.BriefOf(a))
-		}
-	}
-	return self, err
+func (c Operations) AgentSelf(_ context.Context, p company.AsAgent) (Self, error) {
+	return grant.SelfOf(c.Workspace(), p.ProjectID, p.RunID, p.AgentID)
 }
 
 // AgentTaskParams name the task of a run, "" for none.

@@ -149,8 +149,13 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 			order.Mode = doc.KindAppServer
 		}
 	}
-	if machine, err := h.w.Machine(); err == nil {
+	machine, err := h.w.Machine()
+	if err == nil {
 		order.Pricing = machine.Pricing
+		err = l.equip(&order, machine)
+	}
+	if err != nil {
+		return nil, err
 	}
 	l.mu.Lock()
 	if l.remote != nil {
@@ -295,6 +300,18 @@ func (h *Hub) contextFiles(ctx context.Context, l *launch, worker string) (files
 		files = append(files, file)
 	}
 	outputs := path.Join(workspace.RunDir(l.order.ProjectID, l.order.RunID), "outputs")
+	attached, err := tree(h.w.FS, path.Join(outputs, "attachments"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range attached {
+		name = path.Join("attachments", name)
+		file, err := h.storeFile(ctx, worker, path.Join(outputs, name), name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
 	for _, name := range l.order.Bring {
 		file, err := h.storeFile(ctx, worker, path.Join(outputs, name), path.Base(name))
 		if err != nil {

@@ -331,7 +331,7 @@ func TestWhatAnAgentLacksIsTold(t *testing.T) {
 	s.invite(fleet.InviteRequest{Name: "box", Slots: 2})
 	err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) {
 		m.MCPServers = map[string]doc.MCPServer{
-			"docs": {Transport: doc.TransportStdio, Command: "docs-server", Enabled: true}, "off": {Transport: doc.TransportStdio, Command: "x"},
+			"docs": {Transport: doc.TransportStdio, Command: "docs-server", Enabled: true}, "keys": {Transport: doc.TransportStdio, Command: "x", Env: map[string]string{"KEY": doc.Hidden}, Enabled: true}, "off": {Transport: doc.TransportStdio, Command: "x"},
 		}
 	})
 	if err != nil {
@@ -351,7 +351,7 @@ func TestWhatAnAgentLacksIsTold(t *testing.T) {
 		t.Error(types)
 	}
 	types, lines := s.log(live)
-	want := "On box the agent does not have the tools of ac, nor MCP server docs."
+	want := "On box the agent does not have the tools of ac but who_am_i and ask_human, nor MCP server keys, which has a value that is stored here."
 	if said := strings.Join(lines, ""); count(types, "run.notice") != 1 || !strings.Contains(said, want) {
 		t.Errorf("%v: %s", types, said)
 	}

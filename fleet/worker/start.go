@@ -22,6 +22,8 @@ import (
 	"ac/internal/fault"
 	"ac/internal/redact"
 	"ac/runs"
+	"ac/runs/mcpserver"
+	"ac/runs/modelprofile"
 	"ac/runs/session"
 	"ac/runs/worktree"
 	"ac/workspace"
@@ -269,7 +271,36 @@ func (a *attempt) masks(secrets map[string]string) *redact.Values {
 	for _, value := range secrets {
 		known.Learn(value)
 	}
+	for _, value := range a.lent(session.Environ(a.w.environ(secrets), a.ordered.Env)) {
+		known.Learn(value)
+	}
 	return known
+}
+
+// lent are the values that the agent gets by MCP servers and the model profile of its
+// workspace.
+func (a *attempt) lent(environ []string) (values []string) {
+	get := func(name string) (value string) {
+		for _, entry := range environ {
+			if v, ok := strings.CutPrefix(entry, name+"="); ok {
+				value = v
+			}
+		}
+		return value
+	}
+	order := a.ordered
+	if order.Profile != nil {
+		if p, err := modelprofile.Resolve(*order.Profile, get); err == nil { // else it was not started
+			values = modelprofile.For(modelprofile.FamilyCommand, p).Secrets
+		}
+	}
+	for id, server := range order.Servers {
+		one := doc.Machine{MCPServers: map[string]doc.MCPServer{id: server}}
+		if handed, err := mcpserver.For(order.Driver, one, doc.Secrets{}, get); err == nil { // else it was left out
+			values = append(values, handed.Secrets...)
+		}
+	}
+	return values
 }
 
 // order is the order for the supervisor in the spool.
@@ -295,11 +326,12 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 	if order.Live != nil {
 		live := *order.Live
 		live.WorktreeRel, live.WorktreeBranch = "", ""
-		// ac's own tools act on the workspace of the run, which is not here: in the spool
-		// they would act on the wrong one.
-		live.MCP, live.LaunchJobs = false, false
-		o.Live = &live
+		// Most of ac's own tools act on the workspace of the run, which is not here: in the
+		// spool they would act on the wrong one.
+		live.MCP, live.LaunchJobs = live.MCP && order.Self != nil, false
+		o.Live, o.Away.Self = &live, order.Self
 	}
+	o.ModelProfile, o.Away.Servers, o.Away.Profile = order.ModelProfile, order.Servers, order.Profile
 	if order.Repo == nil {
 		return o, nil
 	}

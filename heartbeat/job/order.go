@@ -151,12 +151,12 @@ func placeable(ctx context.Context, w *workspace.Workspace, environ []string, or
 		issues = append(issues, fault.Issue{Path: append([]any{"order"}, path...), Code: "custom", Message: why})
 	}
 	if order.ModelProfile != "" {
-		name, profile, err := modelprofile.Find(machine, order.ModelProfile)
+		_, profile, err := modelprofile.Find(machine, order.ModelProfile)
 		if err != nil {
 			return err
 		}
-		if modelprofile.Shown(name, profile).KeySource == modelprofile.KeyStored {
-			refuse("has a key that is stored here; name a secret of the worker in placement.secret_refs", "model_profile")
+		if modelprofile.Stored(profile) {
+			refuse("has a key or a header that is stored here; give it by {env:NAME}, and name a secret of the worker in placement.secret_refs", "model_profile")
 		}
 	}
 	if p := order.Place; p != nil {

@@ -49,6 +49,9 @@ type Identity struct {
 	Mode            string `json:"mode"`
 	Interactive     bool   `json:"interactive"`           // somebody can be asked
 	LaunchJobs      bool   `json:"launch_jobs,omitempty"` // it may launch jobs
+	// Self is who the agent is in the workspace of another machine, from the order of its
+	// session: what needs that workspace is not served then. nil for one that is here.
+	Self *Self `json:"self,omitempty"`
 }
 
 // Call is what a tool call is carried out with: the identity as it is now, and the

@@ -48,6 +48,12 @@ func hiddenOf(values map[string]string) map[string]string {
 	return hidden
 }
 
+// Stored reports whether a value of a server is kept on this machine: anything but the name
+// of a variable counts as one.
+func Stored(s doc.MCPServer) bool {
+	return len(hiddenOf(s.Env)) > 0 || len(hiddenOf(s.Headers)) > 0 || s.AuthToken != "" && !doc.OnlyEnvReference(s.AuthToken)
+}
+
 // withSecrets is a server with its values in the clear.
 func withSecrets(s doc.MCPServer, secrets doc.MCPSecrets) doc.MCPServer {
 	s.Env, s.Headers = inClear(s.Env, secrets.Env), inClear(s.Headers, secrets.Headers)

@@ -114,6 +114,20 @@ func Shown(name string, p doc.ModelProfile) Profile {
 	return shown
 }
 
+// Stored reports whether a value of a profile is kept on this machine: its key, or a header
+// that is never shown.
+func Stored(p doc.ModelProfile) bool {
+	if p.APIKey != "" && !doc.OnlyEnvReference(p.APIKey) {
+		return true
+	}
+	for header, value := range p.RequestHeaders {
+		if value == doc.Hidden || secret(header, value) {
+			return true
+		}
+	}
+	return false
+}
+
 // secret reports whether the value of a header is never shown.
 func secret(header, value string) bool {
 	if doc.OnlyEnvReference(value) {

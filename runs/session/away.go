@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ac/internal/fault"
+	"ac/runs/grant"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -28,6 +29,12 @@ type Away struct {
 	// Secrets are variables of the environment whose values are masked whatever their
 	// names.
 	Secrets []string `json:"secrets,omitempty"`
+	// Self is who the agent is, for the tools of ac; nil for a session without them.
+	Self *grant.Self `json:"self,omitempty"`
+	// Servers are the MCP servers of the agent's workspace that came along, and Profile is
+	// its model profile; nil for none. Those of this workspace are not the agent's.
+	Servers map[string]doc.MCPServer `json:"servers,omitempty"`
+	Profile *doc.ModelProfile        `json:"profile,omitempty"`
 }
 
 // permitted refuses a session whose worker has given it up.

@@ -6,6 +6,7 @@ package session
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,17 +24,22 @@ import (
 // of, and the model profile that it is started with. What is secret in them is so in
 // everything recorded of the session.
 func (s *supervisor) equip() error {
-	machine, err := s.w.Machine()
+	machine, err := s.belongings()
 	if err != nil || s.order.ModelProfile == "" && (s.order.Live == nil || len(machine.MCPServers) == 0) {
 		return err
 	}
-	secrets, err := s.w.Secrets()
-	if err != nil {
-		return err
+	secrets := doc.Secrets{} // none of another machine came along
+	if s.order.Away == nil {
+		if secrets, err = s.w.Secrets(); err != nil {
+			return err
+		}
 	}
 	environ := environOf(s.order)
 	get := func(name string) string { return lookup(environ, name) }
 	if s.order.Live != nil {
+		if s.order.Away != nil {
+			machine.MCPServers = s.able(machine.MCPServers, get)
+		}
 		handed, err := mcpserver.For(s.order.Live.Driver, machine, secrets, get)
 		if err != nil {
 			return err
@@ -45,6 +51,33 @@ func (s *supervisor) equip() error {
 		return nil
 	}
 	return s.borrow(machine, secrets, get)
+}
+
+// belongings has the MCP servers and model profiles of the agent's workspace: those that came
+// along where it is on another machine.
+func (s *supervisor) belongings() (doc.Machine, error) {
+	machine, err := s.w.Machine()
+	if away := s.order.Away; err == nil && away != nil {
+		machine.MCPServers, machine.ModelProfiles = away.Servers, nil
+		if away.Profile != nil {
+			machine.ModelProfiles = map[string]doc.ModelProfile{s.order.ModelProfile: *away.Profile}
+		}
+	}
+	return machine, err
+}
+
+// able are those of the servers of another machine whose variables this one has. The others
+// are left out, which is told.
+func (s *supervisor) able(servers map[string]doc.MCPServer, get func(string) string) map[string]doc.MCPServer {
+	able := maps.Clone(servers)
+	for _, id := range slices.Sorted(maps.Keys(servers)) {
+		one := doc.Machine{MCPServers: map[string]doc.MCPServer{id: servers[id]}}
+		if _, err := mcpserver.For(s.order.Live.Driver, one, doc.Secrets{}, get); fault.Is(err, fault.EnvMissing) {
+			s.lacks = append(s.lacks, err.Error())
+			delete(able, id)
+		}
+	}
+	return able
 }
 
 // borrow reads the model profile of the session.

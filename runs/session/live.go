@@ -89,6 +89,9 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	if err == nil {
 		err = c.takeWaiting()
 	}
+	for _, why := range s.lacks {
+		c.Notice(why + ": the agent does not have it")
+	}
 	if err != nil {
 		c.fail("", err)
 	}

@@ -75,6 +75,9 @@ func (h *toolHost) Identity() (id grant.Identity, err error) {
 			TaskID: o.TaskID, MilestoneID: o.MilestoneID, PermissionLevel: string(c.policy.PermissionLevel), Mode: string(c.policy.Mode),
 			Interactive: c.order.Interactive, LaunchJobs: c.order.LaunchJobs,
 		}
+		if o.Away != nil {
+			id.Self = o.Away.Self
+		}
 		return struct{}{}, nil
 	})
 	return id, err

@@ -268,7 +268,7 @@ func (r *Remote) Begin(ctx context.Context, spec *doc.Spec, base string) error {
 		if err != nil || doc.Terminal(run.Status) {
 			return err
 		}
-		run.Spec, run.WorktreeBase = spec, base
+		run.Spec, run.WorktreeBase, run.ModelProfile = spec, base, r.s.order.ModelProfile
 		if t := r.s.order.Worktree; t != nil && t.Base != "" { // it may go on from what another session left
 			run.WorktreeBase, run.WorktreeSnapshot = t.Base, t.Snapshot
 		}

@@ -86,6 +86,7 @@ type supervisor struct {
 	tools    *tools            // of the agent, nil where it gets none
 	servers  []agent.Server    // of the workspace, that the agent is told of
 	lent     modelprofile.Lent // of a model profile
+	lacks    []string          // why it does not get what its workspace has
 	talk     *conversation     // with an agent that is spoken with, else nil
 	spoken   chan struct{}     // closed when talk is there, or never will be
 	notes    notes

@@ -33,11 +33,16 @@ type Server struct {
 
 // Toolbox is the tools as an MCP server offers them.
 func (s *Server) Toolbox() rpc.Toolbox {
+	who := rpc.NewTool("who_am_i", "Who you are, which run, project and company you work in, what you may do, and your colleagues.", s.whoAmI)
+	ask := rpc.NewTool("ask_human", "Ask people, and wait for wait_ms milliseconds for the answer. With options they choose, without they write. While state is open call again with interaction_id alone.", s.askHuman)
+	if s.Client.Identity().Self != nil { // the others need the workspace, which is on another machine
+		return rpc.Toolbox{Version: s.Version, Admit: s.admit, Tools: []rpc.Tool{who, ask}}
+	}
 	return rpc.Toolbox{Version: s.Version, Admit: s.admit, Tools: []rpc.Tool{
-		rpc.NewTool("who_am_i", "Who you are, which run, project and company you work in, what you may do, and your colleagues.", s.whoAmI),
+		who,
 		rpc.NewTool("my_task", "The task of this run with its milestones; without one, the open tasks that are assigned to you.", s.myTask),
 		rpc.Acting(rpc.NewTool("my_messages", "Messages of conversations that you take part in, and those that mention you: unread ones from the oldest on. What you get counts as read unless mark_read is false.", s.myMessages)),
-		rpc.NewTool("ask_human", "Ask people, and wait for wait_ms milliseconds for the answer. With options they choose, without they write. While state is open call again with interaction_id alone.", s.askHuman),
+		ask,
 		rpc.Acting(rpc.NewTool("propose_memory", "Propose lines for the memory of the project (scope project) or for the guidance of an agent (scope agent, target_agent_id; you when absent). People decide on it.", s.proposeMemory)),
 		rpc.Acting(rpc.NewTool("report_milestone", "Report that a milestone is done, with the artifacts that show it. People decide on it. Task and milestone are those of this run when absent.", s.reportMilestone)),
 		rpc.NewTool("list_jobs", "The jobs of this project that you may see, the newest first.", s.listJobs),
@@ -110,6 +115,9 @@ type self struct {
 
 func (s *Server) whoAmI(ctx context.Context, _ noArguments) (self, error) {
 	id := who(ctx)
+	if id.Self != nil {
+		return self{*id.Self, id.TaskID, id.MilestoneID, id.PermissionLevel, id.Mode, id.WorkingDir}, nil
+	}
 	found, err := do(ctx, s, workforce.Operations.AgentSelf, as(id))
 	return self{found, id.TaskID, id.MilestoneID, id.PermissionLevel, id.Mode, id.WorkingDir}, err
 }

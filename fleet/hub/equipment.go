@@ -1,0 +1,100 @@
+package hub
+
+// What an agent would have on this machine: what of it goes along to another one, and a
+// notice of what does not.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/internal/fault"
+	"ac/runs/grant"
+	"ac/runs/mcpserver"
+	"ac/runs/modelprofile"
+	"ac/workspace/doc"
+)
+
+type noticePayload struct {
+	Message string `json:"message"`
+}
+
+// equip puts into an order what its agent gets of the workspace.
+func (l *launch) equip(order *fleet.Order, machine doc.Machine) (err error) {
+	o := l.order
+	if o.ModelProfile != "" {
+		name, profile, err := modelprofile.Find(machine, o.ModelProfile)
+		if err != nil {
+			return err
+		}
+		if modelprofile.Stored(profile) { // since it was launched
+			return fault.New(fault.Conflict, "model profile %s has a value that is stored here", name)
+		}
+		order.Critical = append(order.Critical, fleet.CriticalProfile)
+		order.ModelProfile, order.Profile = name, &profile
+	}
+	if o.Live == nil {
+		return nil
+	}
+	if o.Live.MCP {
+		self, err := grant.SelfOf(l.h.w, o.ProjectID, o.RunID, o.AgentID)
+		if err != nil {
+			return err
+		}
+		order.Self = &self
+	}
+	order.Servers, _ = servers(machine, o.Live.Driver)
+	return nil
+}
+
+// servers are the MCP servers of the workspace that the agents of a driver get over there,
+// and the ids of those that stay: a value of theirs is stored here.
+func servers(machine doc.Machine, driver string) (going map[string]doc.MCPServer, staying []string) {
+	for _, id := range slices.Sorted(maps.Keys(machine.MCPServers)) {
+		s := machine.MCPServers[id]
+		switch {
+		case !s.Enabled || !slices.Contains(mcpserver.Drivers(id, s), driver):
+		case mcpserver.Stored(s):
+			staying = append(staying, id)
+		default:
+			if going == nil {
+				going = map[string]doc.MCPServer{}
+			}
+			going[id] = s
+		}
+	}
+	return going, staying
+}
+
+// absent is a notice of what the agent of a launch does not have over there, nothing for one
+// that lacks nothing.
+func (l *launch) absent(source events.Source) ([]events.Draft, error) {
+	lacks, err := l.lacks()
+	if err != nil || len(lacks) == 0 {
+		return nil, err
+	}
+	d, err := l.draft(source, events.RunNotice, noticePayload{fmt.Sprintf("On %s the agent does not have %s.", l.at.name, strings.Join(lacks, ", nor "))})
+	return []events.Draft{d}, err
+}
+
+func (l *launch) lacks() (list []string, err error) {
+	o := l.order
+	if o.Live == nil {
+		return nil, nil
+	}
+	if o.Live.MCP {
+		list = append(list, "the tools of ac but who_am_i and ask_human")
+	}
+	machine, err := l.h.w.Machine()
+	if err != nil {
+		return list, err
+	}
+	_, staying := servers(machine, o.Live.Driver)
+	for _, id := range staying {
+		list = append(list, "MCP server "+id+", which has a value that is stored here")
+	}
+	return list, nil
+}
