@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"ac/fleet"
 	"ac/heartbeat/job"
 	"ac/internal/fault"
+	"ac/internal/proc"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/runs/worktree"
@@ -143,13 +145,13 @@ func (j *jobs) sign() {
 	}
 }
 
-// runner kills the runner of a job.
+// killRunner kills the runner of a job, and waits until it is gone.
 func (j *jobs) killRunner(id string) {
 	j.t.Helper()
 	var owner struct {
 		PID int `json:"pid"`
 	}
-	text, err := os.ReadFile(filepath.Join(j.w.Dir(), filepath.FromSlash(workspace.JobOwnerFile(j.project, id))))
+	text, err := os.ReadFile(j.ownerFile(id))
 	if err == nil {
 		err = json.Unmarshal(text, &owner)
 	}
@@ -157,8 +159,46 @@ func (j *jobs) killRunner(id string) {
 		err = syscall.Kill(owner.PID, syscall.SIGKILL)
 	}
 	if err != nil {
+		record, pollErr := job.Poll(j.t.Context(), j.w, j.starter, j.project, id)
+		left, _ := job.Collect(j.w, j.project, id)
+		j.t.Fatalf("%v: %+v %+v (%v)", err, record.Attempts, left.Result, pollErr)
+	}
+	j.until("the runner is gone", func() bool { _, alive := proc.Lookup(owner.PID); return !alive })
+}
+
+// placed reports whether the newest attempt of a job has its session.
+func (j *jobs) placed(id string) bool {
+	j.t.Helper()
+	record, err := job.Poll(j.t.Context(), j.w, j.starter, j.project, id)
+	if err != nil {
 		j.t.Fatal(err)
 	}
+	if record.Over() {
+		left, err := job.Collect(j.w, j.project, id)
+		j.t.Fatalf("it is over: %+v: %v", left.Result, err)
+	}
+	if record.Last() == nil {
+		return false
+	}
+	_, err = session.Read(j.w, record.Last().SessionRef)
+	return err == nil
+}
+
+func (j *jobs) ownerFile(id string) string {
+	return filepath.Join(j.w.Dir(), filepath.FromSlash(workspace.JobOwnerFile(j.project, id)))
+}
+
+// hasRunner reports whether the runner of a job that is not over lives.
+func (j *jobs) hasRunner(id string) bool {
+	var owner struct {
+		PID int `json:"pid"`
+	}
+	text, err := os.ReadFile(j.ownerFile(id))
+	if err != nil || json.Unmarshal(text, &owner) != nil || owner.PID == 0 {
+		return false
+	}
+	_, alive := proc.Lookup(owner.PID)
+	return alive
 }
 
 func remote() *doc.Placement { return &doc.Placement{Where: doc.WhereRemote} }
@@ -338,6 +378,58 @@ func TestAJobThatNoMachineTakes(t *testing.T) {
 		if !ok || len(e.Issues) != 1 || e.Issues[0].Field() != field {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+}
+
+// TestJobsWhileEveryoneDies: hubs, workers and runners are killed while jobs run. Each job
+// comes to its result, and no attempt starts its agent twice.
+func TestJobsWhileEveryoneDies(t *testing.T) {
+	t.Parallel()
+	const many = 3
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("one", 2)
+	c.hire("two", 2)
+	for i := range many {
+		j.submit("job"+strconv.Itoa(i), "wait for a sign", doc.JobOrder{Placement: remote()})
+	}
+	random := rand.New(rand.NewPCG(*seed, 3))
+	for range *kills {
+		switch random.IntN(3) {
+		case 0:
+			c.kill(c.hub)
+			c.startHub()
+		case 1:
+			name := []string{"one", "two"}[random.IntN(2)]
+			c.kill(c.workers[name])
+			c.startWorker(name)
+		case 2:
+			id := "job" + strconv.Itoa(random.IntN(many))
+			c.until("the session is placed", func() bool { return j.placed(id) }) // each death before that costs an attempt
+			j.killRunner(id)
+			c.until("another runner has the job", func() bool {
+				_, err := job.Poll(t.Context(), c.w, j.starter, j.project, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return j.hasRunner(id)
+			})
+		}
+	}
+	j.sign()
+	attempts := 0
+	for i := range many {
+		record, left := j.finished("job" + strconv.Itoa(i))
+		if left.Result.Status != doc.ResultSucceeded {
+			t.Errorf("%+v\n%+v", record, left.Result)
+		}
+		attempts += len(record.Attempts)
+		for _, a := range record.Attempts {
+			c.log(session.Order{ProjectID: j.project, RunID: a.RunID})
+		}
+	}
+	if j.started() > attempts {
+		t.Errorf("%d starts of %d attempts", j.started(), attempts)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/fleet"
 	"ac/governance/policy"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -109,10 +110,22 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 	return a, err
 }
 
-// launch takes an attempt through guard, lane, policy and budget, and starts its session:
-// in this process, or on the worker that the hub picks. about completes the record of the
-// attempt.
+// launch starts the session of an attempt: in this process, or on the worker that the hub
+// picks. A hub or a worker that goes away meanwhile costs another round. about completes the
+// record of the attempt.
 func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *ending, err error) {
+	for elapsed := clock.Stopwatch(); ; {
+		hosted, about, blocked, err = r.launchOnce(ctx, a, agent, before)
+		gone := fault.Is(err, fault.HubNotRunning) || fault.Is(err, fleet.NoWorker)
+		if !gone || ctx.Err() != nil || r.away == nil || (hosted != nil && hosted.launched()) || elapsed() > time.Duration(r.placement.Wait())*time.Second {
+			return hosted, about, blocked, err
+		}
+	}
+}
+
+// launchOnce takes an attempt through guard, lane, policy and budget, and starts its
+// session.
+func (r *runner) launchOnce(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *ending, err error) {
 	about = func(*doc.JobAttempt) {}
 	machine, err := r.w.Machine()
 	if err != nil {

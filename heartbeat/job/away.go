@@ -24,6 +24,10 @@ type pickedWorker struct {
 // hubPatience is how long a job waits for a hub that is being started again.
 const hubPatience = 15 * time.Second
 
+// returnWait is how long the worker that was picked is waited for when it is away, or its
+// slot was taken, before another one is picked.
+const returnWait = 5 * time.Second
+
 // pickWorker has the hub choose the worker of an attempt, none for this machine. blocked is
 // the end of a job that no worker takes; its attempt is closed.
 func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) (blocked *ending, err error) {
@@ -50,7 +54,7 @@ func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.M
 			return nil, nil //nolint:nilnil // no slot is free, and it may run here
 		case err == nil:
 			r.away = &pickedWorker{found, *r.placement, release}
-			r.away.placement.Where = doc.WhereRemote
+			r.away.placement.Where, r.away.placement.WaitS = doc.WhereRemote, new(int64(returnWait/time.Second))
 			return nil, nil //nolint:nilnil // it was found
 		case fault.Is(err, fault.HubNotRunning) && r.placement.Where == doc.WhereAny:
 			return nil, nil //nolint:nilnil // it runs here
