@@ -35,8 +35,12 @@ func NewAdmission(w *workspace.Workspace, limits lane.Limits) *Admission {
 // enter queues in the lane. A request that has to wait there blocks no other
 // request, and ends with the server's waits.
 func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) (ticket *lane.Ticket, waited bool, err error) {
+	name := run.Provider
+	if !spec.Placement.Local() && spec.Placement.Where != doc.WhereAny {
+		name = lane.Elsewhere(name)
+	}
 	ticket, err = a.Lane.Enter(ctx, lane.Request{
-		Priority: spec.Priority, Provider: run.Provider, Team: teamOf(w, run), Limits: spec.LaneLimits.Or(a.limits),
+		Priority: spec.Priority, Provider: name, Team: teamOf(w, run), Limits: spec.LaneLimits.Or(a.limits),
 	})
 	if err != nil || ticket.Granted() {
 		return ticket, false, err

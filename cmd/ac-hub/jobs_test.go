@@ -20,6 +20,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/proc"
 	"ac/runs"
+	"ac/runs/lane"
 	"ac/runs/session"
 	"ac/runs/worktree"
 	"ac/workspace"
@@ -50,6 +51,9 @@ prompt=$(cat)
 echo "$AC_WORKER_ID" >> "$HOME/starts"
 [ -n "$schema" ] && cp "$schema" schema.json
 case "$prompt" in *"wait for a sign"*) echo $$ > "$HOME/waits"; while [ ! -e "$HOME/sign" ]; do sleep 0.02; done;; esac
+case "$prompt" in *"too much"*)
+  [ -e "$HOME/tried" ] || { touch "$HOME/tried"; echo '{"type":"turn.failed","error":{"message":"429 Too Many Requests: rate limit reached"}}'; exit 1; };;
+esac
 case "$prompt" in
 *"first nonsense"*) case "$prompt" in *"Previous output"*) ;; *) echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"no JSON at all"}}'; exit 0;; esac;;
 esac
@@ -378,6 +382,28 @@ func TestAJobThatNoMachineTakes(t *testing.T) {
 		if !ok || len(e.Issues) != 1 || e.Issues[0].Field() != field {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+}
+
+// TestAWorkerUnderPressureIsPassedOver: the provider cools down on that machine alone.
+func TestAWorkerUnderPressureIsPassedOver(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	j := c.jobs()
+	c.hire("one", 2)
+	c.hire("two", 2)
+	j.submit("job", "too much", doc.JobOrder{Placement: remote()})
+	record, left := j.finished("job")
+	if left.Result.Status != doc.ResultSucceeded || len(record.Attempts) != 2 {
+		t.Fatalf("%+v\n%+v", record, left.Result)
+	}
+	first, err := session.Read(c.w, record.Attempts[0].SessionRef)
+	second, readErr := session.Read(c.w, record.Attempts[1].SessionRef)
+	if err = errors.Join(err, readErr); err != nil || first.WorkerID == second.WorkerID {
+		t.Errorf("%+v %+v: %v", first, second, err)
+	}
+	if _, here, err := lane.New(c.w).Cooldown("codex"); here || err != nil {
+		t.Errorf("it cools down here: %v", err)
 	}
 }
 

@@ -44,8 +44,9 @@ func ours() placement.Versions {
 	return placement.Versions{Min: fleet.OrderOldest, Max: fleet.OrderVersion}
 }
 
-// view is a worker as placement sees it. It runs with the hub locked.
-func (h *Hub) view(w *worker) placement.Worker {
+// view is a worker as placement sees it. cooling tells which providers are under pressure. It
+// runs with the hub locked.
+func (h *Hub) view(w *worker, cooling func(provider string) bool) placement.Worker {
 	v := placement.Worker{
 		ID: w.record.ID, Name: w.record.Name, State: placement.State(w.record.State), Online: h.online(w) && w.hello != nil,
 		Labels: slices.Clone(w.record.Labels), Slots: w.record.Slots, Used: len(w.launches), LastPlacedMS: w.placedMS, Starts: w.starts,
@@ -69,6 +70,11 @@ func (h *Hub) view(w *worker) placement.Worker {
 			v.Repos = append(v.Repos, id)
 		}
 	}
+	for _, name := range append([]string{placement.ProviderCommand}, v.Providers...) {
+		if cooling(lane.OnWorker(name, v.ID)) {
+			v.Cooling = append(v.Cooling, name)
+		}
+	}
 	// Whether its disk is too full a worker says itself: its own limit may be another.
 	v.DiskFree = v.MinFree
 	if w.beat.Why == "disk" {
@@ -80,8 +86,9 @@ func (h *Hub) view(w *worker) placement.Worker {
 // views are all workers. It runs with the hub locked.
 func (h *Hub) views() []placement.Worker {
 	list := make([]placement.Worker, 0, len(h.workers))
+	cooling := lane.New(h.w).Cooling()
 	for _, w := range h.workers {
-		list = append(list, h.view(w))
+		list = append(list, h.view(w, cooling))
 	}
 	slices.SortFunc(list, func(a, b placement.Worker) int { return cmp.Compare(a.Name, b.Name) })
 	return list

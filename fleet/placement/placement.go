@@ -18,6 +18,7 @@ type Worker struct {
 	// Labels are those that count for placement, the built-in ones included.
 	Labels    []string
 	Providers []string
+	Cooling   []string // providers that are under pressure there
 	Secrets   []string
 	Orders    Versions // zero before its first hello
 	DiskFree  int64    // bytes
@@ -125,7 +126,7 @@ func Check(w Worker, l Launch, nowMS int64) Why {
 		return WhySecret
 	case !w.Online:
 		return WhyOffline
-	case w.Starts.Failing(nowMS):
+	case w.Starts.Failing(nowMS) || slices.Contains(w.Cooling, l.Provider):
 		return WhyFailing
 	case w.DiskFree < w.MinFree:
 		return WhyDisk

@@ -45,6 +45,10 @@ func TestCheckNamesTheReason(t *testing.T) {
 		"older worker":              {func(_ *Worker, l *Launch) { l.Orders = Versions{2, 3} }, WhyVersion},
 		"newer worker":              {func(w *Worker, _ *Launch) { w.Orders = Versions{3, 4} }, WhyVersion},
 		"failing":                   {func(w *Worker, _ *Launch) { w.Starts.UntilMS = 101 }, WhyFailing},
+		"under pressure":            {func(w *Worker, l *Launch) { w.Cooling = []string{l.Provider} }, WhyFailing},
+		"another one under it":      {func(w *Worker, _ *Launch) { w.Cooling = []string{"other"} }, Fits},
+		"picked elsewhere":          {func(_ *Worker, l *Launch) { l.Only = "b" }, WhyProvider},
+		"picked":                    {func(w *Worker, l *Launch) { l.Only = w.ID }, Fits},
 		"what stays comes first":    {func(w *Worker, l *Launch) { w.Used, w.Online, l.Provider = 2, false, "claude" }, WhyProvider},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +141,7 @@ func anyWorker(t *rapid.T, id string) Worker {
 		Secrets: append(few(t, "secrets", "s", "r"), "KEY"), Orders: Versions{1, small("orders", 1, 2)},
 		DiskFree: int64(small("disk", 0, 9)), MinFree: 1, Slots: small("slots", 0, 4), Used: small("used", 0, 3),
 		Repos: few(t, "repos", "one", "two"), LastPlacedMS: int64(small("placed", 0, 3)),
-		Starts: Starts{UntilMS: int64(small("until", 0, 1) * small("late", 0, 60))},
+		Cooling: few(t, "cooling", "p", "q"), Starts: Starts{UntilMS: int64(small("until", 0, 1) * small("late", 0, 60))},
 	}
 }
 
@@ -150,7 +154,7 @@ func anyLaunch(t *rapid.T, id string, ids []string) Launch {
 		Provider: rapid.SampledFrom([]string{"cmd", "codex", "codex", "p"}).Draw(t, "provider"), Labels: few(t, "want", "x"),
 		Secrets: few(t, "need", "KEY"), RepoID: one("repo", "one", "two"), Orders: Versions{rapid.IntRange(1, 2).Draw(t, "order"), 2},
 		Named: one("named", ids...), Earlier: one("earlier", ids...), BoundUntilMS: rapid.Int64Range(0, 80).Draw(t, "bound"),
-		Last: few(t, "last", ids...),
+		Last: few(t, "last", ids...), Only: rapid.SampledFrom(append([]string{"", "", "", "", "", ""}, ids...)).Draw(t, "only"),
 	}
 }
 
@@ -174,7 +178,7 @@ func fits(w Worker, l Launch, now int64) bool {
 		version = version || (v >= w.Orders.Min && v <= w.Orders.Max)
 	}
 	return w.State == "active" && w.Online && (l.Provider == "cmd" || has(w.Providers, l.Provider)) && version &&
-		w.DiskFree >= w.MinFree && w.Used < w.Slots && now >= w.Starts.UntilMS
+		w.DiskFree >= w.MinFree && w.Used < w.Slots && now >= w.Starts.UntilMS && !has(w.Cooling, l.Provider) && (l.Only == "" || l.Only == w.ID)
 }
 
 // rank is a text that is smaller for the better worker.

@@ -341,7 +341,7 @@ func (r *runner) hopeless(a doc.JobAttempt) *ending {
 
 // pressure makes the provider of a failed attempt cool down if the failure
 // shows pressure: for as long as the provider asked, if it named a time. The
-// next launch waits for that in the lane.
+// next launch waits for that in the lane. One on a worker makes it cool down there.
 func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 	if a.Status != doc.AttemptFailed {
 		return
@@ -352,6 +352,10 @@ func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 	if err != nil {
 		s.ErrorKind = ""
 	}
+	name := a.Provider
+	if s.Remote() {
+		name = lane.OnWorker(name, s.WorkerID)
+	}
 	switch s.ErrorKind {
 	case transcript.FailedRateLimit, transcript.FailedQuota:
 		class = lane.RateLimit
@@ -361,14 +365,14 @@ func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 		return
 	default:
 		_, out := output(r.w, r.project, a.RunID)
-		_, _ = r.admission.Lane.Report(ctx, a.Provider, a.Error, out)
+		_, _ = r.admission.Lane.Report(ctx, name, a.Error, out)
 		return
 	}
 	if s.RetryAfterMS != nil {
-		_ = r.admission.Lane.CoolFor(ctx, a.Provider, class, time.Duration(*s.RetryAfterMS)*time.Millisecond)
+		_ = r.admission.Lane.CoolFor(ctx, name, class, time.Duration(*s.RetryAfterMS)*time.Millisecond)
 		return
 	}
-	_ = r.admission.Lane.Cool(ctx, a.Provider, class)
+	_ = r.admission.Lane.Cool(ctx, name, class)
 }
 
 // timeout is the time limit of one attempt.

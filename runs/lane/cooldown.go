@@ -194,6 +194,23 @@ func (l *Lane) Cooldown(provider string) (until time.Time, ok bool, err error) {
 	return time.UnixMilli(last), last > 0, nil
 }
 
+// OnWorker is the name by which a provider cools down on another machine: its account there
+// may be another.
+func OnWorker(provider, workerID string) string { return provider + "@" + workerID }
+
+// Elsewhere is the provider of launches that other machines execute. It never cools down
+// here.
+func Elsewhere(provider string) string { return OnWorker(provider, "") }
+
+// Cooling reports which providers are delayed now. What cannot be read delays none.
+func (l *Lane) Cooling() func(provider string) bool {
+	cooldowns, _ := l.readCooldowns()
+	now := l.w.Env.Clock.Now().UnixMilli()
+	return func(provider string) bool {
+		return slices.ContainsFunc(cooldowns, func(c cooldown) bool { return c.Provider == key(provider) && c.active(now) })
+	}
+}
+
 // readCooldowns reads the file of cooldowns. An invalid file counts as empty;
 // the next report replaces it.
 func (l *Lane) readCooldowns() ([]cooldown, error) {
