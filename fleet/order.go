@@ -46,6 +46,7 @@ type Order struct {
 	Servers      map[string]doc.MCPServer `json:"mcp_servers,omitempty"`
 	ModelProfile string                   `json:"model_profile,omitempty"`
 	Profile      *doc.ModelProfile        `json:"profile,omitempty"`
+	Texts        []File                   `json:"texts,omitempty"`   // texts that are too long for an order, by the names of TextsByName
 	Outputs      []string                 `json:"outputs,omitempty"` // globs in the working directory that are brought back
 
 	Budget    *doc.Budget             `json:"budget,omitempty"`
@@ -64,12 +65,38 @@ type Order struct {
 const (
 	CriticalMade    = "made"          // it would execute the marks
 	CriticalProfile = "model_profile" // it would use another model, at another's cost
+	CriticalTexts   = "texts"         // it would say nothing
 )
 
 // Known reports whether this program knows everything that an order calls critical.
 func (o Order) Known() bool {
 	return o.Version >= OrderOldest && o.Version <= OrderVersion &&
-		!slices.ContainsFunc(o.Critical, func(name string) bool { return name != CriticalMade && name != CriticalProfile })
+		!slices.ContainsFunc(o.Critical, func(name string) bool {
+			return name != CriticalMade && name != CriticalProfile && name != CriticalTexts
+		})
+}
+
+// Own makes the texts of an order its own, so that they can be changed.
+func (o *Order) Own() {
+	if o.Stdin != nil {
+		o.Stdin = new(*o.Stdin)
+	}
+	if o.Live != nil {
+		live := *o.Live
+		o.Live = &live
+	}
+}
+
+// TextsByName are the texts of an order, those that it has.
+func (o *Order) TextsByName() map[string]*string {
+	texts := map[string]*string{}
+	if o.Stdin != nil {
+		texts["stdin"] = o.Stdin
+	}
+	if o.Live != nil {
+		texts["prompt"], texts["lead"] = &o.Live.Prompt, &o.Live.Lead
+	}
+	return texts
 }
 
 // Repo is the repository that a session works in.

@@ -109,6 +109,8 @@ func (a *codex) take(line []byte, args []string) error {
 func (a *codex) step(step string, args []string) string {
 	name, given, _ := strings.Cut(step, " ")
 	switch name {
+	case "length":
+		return fmt.Sprint(len(given))
 	case "words":
 		return strings.Join(args, " ")
 	case "variable":

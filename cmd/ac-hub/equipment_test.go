@@ -278,6 +278,27 @@ func TestAModelProfileOverThere(t *testing.T) {
 	s.without("stored-key-of-this-machine")
 }
 
+// TestLongTextsTravel: a prompt and an input that are too long for an order come over there
+// as they are.
+func TestLongTextsTravel(t *testing.T) {
+	t.Parallel()
+	s := newCompany(t).speaking()
+	o := s.run()
+	if err := s.say(o, "length "+strings.Repeat("é", 500_000), nil); err != nil {
+		t.Fatal(err)
+	}
+	if messages, _ := s.said(o); !slices.Equal(messages, []string{"1000000"}) {
+		t.Errorf("%q", messages)
+	}
+	order := s.order("wc -c", nil)
+	order.Stdin = new(strings.Repeat("0123456789abcdef", 1<<17))
+	s.ask(fleet.HubPlace, fleet.PlaceRequest{Order: order, Placement: fleet.Placement{Where: fleet.WhereRemote}}, nil)
+	s.collect(order)
+	if _, printed := s.log(order); strings.TrimSpace(printed) != "2097152" {
+		t.Errorf("it read %q bytes", printed)
+	}
+}
+
 // TestAttachedFilesTravel: what was attached before the launch lies beside the working
 // directory over there; a file for a session that lives there is refused.
 func TestAttachedFilesTravel(t *testing.T) {

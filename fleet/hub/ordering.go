@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -176,9 +177,31 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 	order.Files = files
 	body, err := json.Marshal(order)
 	if err == nil && len(body) > fleet.MaxOrder {
+		if err = h.storeTexts(ctx, at.worker, &order); err == nil {
+			body, err = json.Marshal(order)
+		}
+	}
+	if err == nil && len(body) > fleet.MaxOrder {
 		err = fault.New(fault.TooLarge, "the order has %d bytes; at most %d can be sent to a worker", len(body), fleet.MaxOrder)
 	}
 	return body, err
+}
+
+// storeTexts stores the texts of an order as objects, which are too long for it.
+func (h *Hub) storeTexts(ctx context.Context, worker string, order *fleet.Order) error {
+	order.Own()
+	order.Critical = append(order.Critical, fleet.CriticalTexts)
+	texts := order.TextsByName()
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		text := texts[name]
+		object, err := h.store(ctx, worker, fleet.ObjectContext, strings.NewReader(*text))
+		if err != nil {
+			return err
+		}
+		order.Texts = append(order.Texts, fleet.File{Path: name, Object: object, SHA256: strings.TrimPrefix(object, fleet.ObjectContext+"-"), Size: int64(len(*text))})
+		*text = ""
+	}
+	return nil
 }
 
 // source is the repository of a launch, with the commit that it is made from. What the

@@ -305,7 +305,11 @@ func (a *attempt) lent(environ []string) (values []string) {
 
 // order is the order for the supervisor in the spool.
 func (a *attempt) order(ctx context.Context, secrets map[string]string) (session.Order, error) {
-	order, w := a.ordered, a.w
+	order, err := a.withTexts(ctx)
+	if err != nil {
+		return session.Order{}, err
+	}
+	w := a.w
 	env := maps.Clone(order.Env)
 	for variable := range secrets {
 		delete(env, variable) // the secret wins, and is written nowhere

@@ -69,6 +69,29 @@ func (a *attempt) receive(ctx context.Context, name, object string, want parcel.
 	return errors.Join(err, file.SyncData())
 }
 
+// withTexts is what was ordered, with the texts that came as objects.
+func (a *attempt) withTexts(ctx context.Context) (fleet.Order, error) {
+	order := a.ordered
+	order.Own()
+	texts := order.TextsByName()
+	for _, file := range order.Texts {
+		text, known := texts[file.Path]
+		if err := checkFile(file); err != nil || !known {
+			return order, errors.Join(err, fmt.Errorf("the order has a text %.200q", file.Path))
+		}
+		name := path.Join(workDir, a.id, "texts", file.Path)
+		if err := a.receive(ctx, name, file.Object, parcel.Digest{SHA256: file.SHA256, Size: file.Size}); err != nil {
+			return order, describe("receive the "+file.Path, err)
+		}
+		content, err := durable.ReadFile(a.w.folder.fs, name, file.Size+1)
+		if err = errors.Join(err, a.w.folder.fs.Remove(name)); err != nil {
+			return order, err
+		}
+		*text = string(content)
+	}
+	return order, nil
+}
+
 // bounded is a writer that refuses more than so many bytes.
 type bounded struct {
 	to   io.Writer
