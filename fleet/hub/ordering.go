@@ -175,9 +175,14 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 		return nil, err
 	}
 	order.Files = files
+	return h.encode(ctx, at.worker, order)
+}
+
+// encode is an order as it is published, its texts as objects where it is too long.
+func (h *Hub) encode(ctx context.Context, worker string, order fleet.Order) ([]byte, error) {
 	body, err := json.Marshal(order)
 	if err == nil && len(body) > fleet.MaxOrder {
-		if err = h.storeTexts(ctx, at.worker, &order); err == nil {
+		if err = h.storeTexts(ctx, worker, &order); err == nil {
 			body, err = json.Marshal(order)
 		}
 	}
