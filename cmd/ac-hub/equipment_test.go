@@ -48,7 +48,7 @@ func (c *company) speaking() *speaking {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains([]string{"OPENAI_API_KEY", "CODEX_API_KEY"}, name)
 	})
-	c.environ = append(clean, "PATH="+over+string(os.PathListSeparator)+os.Getenv("PATH"), "OVER="+secretOver)
+	c.environ = slices.Concat(clean, []string{"PATH=" + over + string(os.PathListSeparator) + os.Getenv("PATH"), "OVER=" + secretOver})
 	s := &speaking{company: c, dir: operations.Dir{WorkspaceDir: c.w.Dir()}}
 	var err error
 	if s.agent, err = c.w.NewAgent(c.t.Context(), workspace.AgentSpec{Name: "Cora", Role: "worker", Provider: "codex"}); err != nil {

@@ -190,7 +190,9 @@ type heardStamps struct {
 // the carrier may repeat what the hub signed.
 func (w *Worker) fresh(ctx context.Context, stamp fleet.Stamp) bool {
 	// A hub that answered a hello may tell something before its answer is read.
-	for left := greetPatience; left > 0 && !w.listensTo(stamp.Boot) && sleep(ctx, greetPause); left -= greetPause {
+	left := greetPatience
+	for left > 0 && !w.listensTo(stamp.Boot) && sleep(ctx, greetPause) {
+		left -= greetPause
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
