@@ -58,14 +58,19 @@ type socketReply struct {
 // socketDir is the directory of this user's sockets, made when missing. One
 // that is not ours alone is refused.
 func socketDir() (string, error) {
-	dir := filepath.Join(os.TempDir(), "ac-"+strconv.Itoa(os.Getuid()))
-	if runtimeDir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtimeDir) {
-		dir = filepath.Join(runtimeDir, "ac")
-	}
+	dir := socketPlace()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	return dir, ourAlone(dir)
+}
+
+// socketPlace is where the directory of this user's sockets lies.
+func socketPlace() string {
+	if runtimeDir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtimeDir) {
+		return filepath.Join(runtimeDir, "ac")
+	}
+	return filepath.Join(os.TempDir(), "ac-"+strconv.Itoa(os.Getuid()))
 }
 
 // ourAlone refuses a directory that others may enter.
@@ -99,8 +104,8 @@ func socketOf(record doc.Session) (string, error) {
 			return socketPath(dir, record.Socket)
 		}
 	}
-	dir, err := socketDir()
-	if err != nil {
+	dir := socketPlace()
+	if err := ourAlone(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	return socketPath(dir, record.Socket)
