@@ -21,6 +21,7 @@ const (
 	pingEvery        = 5 * time.Second
 	pingsOut         = 2
 	askWithin        = 5 * time.Second
+	connectPatience  = 10 * time.Second // for one attempt, as the server has for its side
 	reconnectSoonest = 200 * time.Millisecond
 	reconnectLatest  = 5 * time.Second
 	refusedLatest    = time.Minute      // between attempts of a worker whose key is refused
@@ -62,7 +63,7 @@ func byKey(key fleet.Key) nats.Option {
 // options are those of every connection.
 func options(name string) []nats.Option {
 	return []nats.Option{
-		nats.Name(name),
+		nats.Name(name), nats.Timeout(connectPatience),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut),
 		nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay), nats.ReconnectBufSize(-1),
 		nats.NoEcho(), nats.DontRandomize(),
