@@ -31,7 +31,7 @@ func serveMCP(file string) error {
 	return (&mcp.Server{Host: host, Client: client, Version: "1"}).Toolbox().Serve(context.Background(), os.Stdin, os.Stdout)
 }
 
-// codexServer is an MCP server as the agent is told of it.
+// codexServer is the configuration of an MCP server that the agent receives.
 type codexServer struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args"`

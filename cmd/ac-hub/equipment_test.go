@@ -183,7 +183,7 @@ func TestToolsOfAcOverThere(t *testing.T) {
 		t.Errorf("%q", messages[2:])
 	}
 	if strings.Count(all, "does not have the tools of ac but who_am_i and ask_human") != 1 {
-		t.Error("nobody is told which tools it lacks")
+		t.Error("no notice lists the missing tools")
 	}
 }
 

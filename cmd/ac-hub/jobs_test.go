@@ -27,7 +27,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// codexOver is a codex that only workers have: it keeps what it is told, writes into its
+// codexOver is a codex that only workers have: it keeps its prompt, writes into its
 // working directory, and answers what the goal says. "goal: fail" is one that fails.
 const codexOver = `#!/bin/sh
 case "$1" in

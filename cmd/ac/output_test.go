@@ -14,7 +14,7 @@ func TestFullOutput(t *testing.T) {
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip("this system has no file that is always full: ", err)
+		t.Skip("SKIPPED: this system has no /dev/full: ", err)
 	}
 	defer full.Close()
 	ws := filepath.Join(t.TempDir(), "ws")

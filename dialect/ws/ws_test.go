@@ -120,7 +120,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestBreach pins that a client which masks no frame is told that it broke the protocol.
+// TestBreach checks that an unmasked frame closes the connection with 1002, a protocol error.
 func TestBreach(t *testing.T) {
 	t.Parallel()
 	url := serve(t, roomy(), func(ctx context.Context, c *Conn) { c.Serve(ctx, func([]byte) { t.Error("it was taken") }) })

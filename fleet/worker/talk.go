@@ -68,13 +68,16 @@ func (w *Worker) greet(ctx context.Context) {
 // hello introduces the worker, and takes what the hub knows of its attempts.
 func (w *Worker) hello(ctx context.Context) error {
 	hello := w.introduction(ctx)
+	over := w.beginHello()
 	var reply fleet.HelloReply
 	sent := w.host.Elapsed()
 	if err := w.ask(ctx, fleet.AskHello, &hello.Stamp, &hello, &reply); err != nil {
+		over()
 		return err
 	}
 	w.adopt(&reply.Settings)
 	w.listenTo(reply.Hub.Boot)
+	over()
 	w.mu.Lock()
 	first := !w.welcomed
 	w.welcomed, w.greeted, w.drained = true, true, reply.Drain

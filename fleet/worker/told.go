@@ -168,12 +168,8 @@ func (a *attempt) carryOut(ctx context.Context, verb string, params json.RawMess
 	return result, n, err
 }
 
-const (
-	// greetPatience is how long the answer to a hello may take behind what is told, and
-	// greetPause how often it is looked for.
-	greetPatience = 2 * time.Second
-	greetPause    = 20 * time.Millisecond
-)
+// greetPatience bounds how long a message waits for the answer to a hello that is under way.
+const greetPatience = 2 * time.Second
 
 // window is how far what the hub tells may overtake each other.
 const window = 1024
@@ -189,11 +185,7 @@ type heardStamps struct {
 // fresh reports whether something was not told before, and remembers it: an operator of
 // the carrier may repeat what the hub signed.
 func (w *Worker) fresh(ctx context.Context, stamp fleet.Stamp) bool {
-	// A hub that answered a hello may tell something before its answer is read.
-	left := greetPatience
-	for left > 0 && !w.listensTo(stamp.Boot) && sleep(ctx, greetPause) {
-		left -= greetPause
-	}
+	w.awaitHello(ctx, stamp.Boot)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := &w.heard
@@ -208,11 +200,39 @@ func (w *Worker) fresh(ctx context.Context, stamp fleet.Stamp) bool {
 	return true
 }
 
-// listensTo reports whether this process of the hub is the one that is listened to.
-func (w *Worker) listensTo(boot string) bool {
+// awaitHello waits for the end of a hello that is under way, unless the worker listens to this
+// process of the hub already: the hub may send a message right behind its answer, which arrives
+// before the answer was read.
+func (w *Worker) awaitHello(ctx context.Context, boot string) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.heard.boot == boot
+	known, over := w.heard.boot == boot, w.helloOver
+	w.mu.Unlock()
+	if known || over == nil {
+		return
+	}
+	limit := time.NewTimer(greetPatience)
+	defer limit.Stop()
+	select {
+	case <-over:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+}
+
+// beginHello marks a hello as under way until its end is called.
+func (w *Worker) beginHello() (end func()) {
+	over := make(chan struct{})
+	w.mu.Lock()
+	w.helloOver = over
+	w.mu.Unlock()
+	return func() {
+		w.mu.Lock()
+		if w.helloOver == over { // else another one is under way
+			w.helloOver = nil
+		}
+		w.mu.Unlock()
+		close(over)
+	}
 }
 
 // listenTo takes which process of the hub answers.

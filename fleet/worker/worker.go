@@ -88,6 +88,7 @@ type Worker struct {
 	slots     int
 	rtt       time.Duration
 	heard     heardStamps
+	helloOver chan struct{} // closed at the end of the hello that is under way, nil without one
 	changed   chan struct{} // holds one when a slot, the disk or the connection changed
 	fatal     chan error    // holds the error that ends the worker
 }

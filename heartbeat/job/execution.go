@@ -22,7 +22,7 @@ type execution interface {
 	launched() bool
 	// Done is closed when the session is over.
 	Done() <-chan struct{}
-	// Wait waits for the end of the session and gives its record.
+	// Wait waits for the end of the session and returns its record.
 	Wait() (doc.Session, error)
 	// stop stops the session. It is not safe for concurrent use.
 	stop()

@@ -1,6 +1,6 @@
 // Package guard is a process of its own between a supervisor and a provider. It starts the
-// provider when it is told to, relays its signals and its end, and sees to it that no
-// descendant of it outlives the session, even when the supervisor is killed.
+// provider on request, forwards signals to it, reports its exit, and kills all of its
+// descendants at the end of the session, even when the supervisor is killed.
 //
 // There is one for each session, so it is kept small: it needs no package but Go's own, and of
 // those only some (see takeover).
@@ -90,7 +90,7 @@ func (g *process) serve() error {
 		case order.Start != nil:
 			if err := g.start(order.Start); err != nil {
 				g.report(Report{Error: err.Error()})
-				return nil //nolint:nilerr // the supervisor was told
+				return nil //nolint:nilerr // reported to the supervisor
 			}
 		case order.Signal != 0 && g.pid > 0:
 			_ = proc.SignalGroup(g.pid, syscall.Signal(order.Signal)) // gone already

@@ -55,7 +55,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// normal makes lists without items nil: nobody tells the difference.
+// normal makes lists without items nil: no caller distinguishes them.
 func normal(o Order) Order {
 	if o.Start != nil {
 		s := *o.Start

@@ -65,7 +65,7 @@ func (f Folder) Until(ctx context.Context, look func() bool) bool {
 	return true
 }
 
-// untilMade is Until with a channel that tells of entries.
+// untilMade is Until with a channel that reports new entries.
 func (f Folder) untilMade(ctx context.Context, look func() bool, changed <-chan struct{}) bool {
 	ticker := time.NewTicker(f.Seldom)
 	defer ticker.Stop()

@@ -1,6 +1,6 @@
 package grant
 
-// Who the agent of a run is, for the tool that tells it.
+// The identity of a run's agent, for the tool who_am_i.
 
 import (
 	"ac/internal/fault"

@@ -67,7 +67,7 @@ func (s *supervisor) belongings() (doc.Machine, error) {
 }
 
 // able are those of the servers of another machine whose variables this one has. The others
-// are left out, which is told.
+// are left out, with a notice.
 func (s *supervisor) able(servers map[string]doc.MCPServer, get func(string) string) map[string]doc.MCPServer {
 	able := maps.Clone(servers)
 	for _, id := range slices.Sorted(maps.Keys(servers)) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestIdlesAsTheFold compares what the end of a log tells with what a fold of all of it does,
+// TestIdlesAsTheFold compares Idles, which reads the end of a log, with a fold of the whole log,
 // at each event of all logs.
 func TestIdlesAsTheFold(t *testing.T) {
 	t.Parallel()
