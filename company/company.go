@@ -50,6 +50,7 @@ type Host struct {
 	serves   room.Serves
 	from     string        // what starts of this process say of where they come from
 	quiet    time.Duration // from when on a live run that says nothing is quiet
+	patience time.Duration // of a query with the search index
 
 	terminals *terminal.Hub // nil in a process without consoles
 
@@ -114,6 +115,8 @@ type Options struct {
 	StartedFrom string
 	// QuietAfter is from when on a live run that says nothing is quiet, 0 for a minute.
 	QuietAfter time.Duration
+	// SearchPatience is how long a query waits for the search index, 0 for 300 ms.
+	SearchPatience time.Duration
 	// Terminals: clients of the process may have consoles.
 	Terminals bool
 }
@@ -123,7 +126,7 @@ func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
 		ctx: ctx, cancel: cancel,
-		serves: opts.Serves, from: opts.StartedFrom, quiet: cmp.Or(opts.QuietAfter, quietAfter), diagnoses: map[string]room.Doctor{},
+		serves: opts.Serves, from: opts.StartedFrom, quiet: cmp.Or(opts.QuietAfter, quietAfter), patience: cmp.Or(opts.SearchPatience, searchPatience), diagnoses: map[string]room.Doctor{},
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits: lane.LimitsFrom(os.LookupEnv), files: files.NewMemory(),

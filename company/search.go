@@ -3,6 +3,7 @@ package company
 // search.query: finding what people read of a workspace, by words.
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// searchPatience is how long a query waits for the search index.
+// searchPatience is how long a query waits for the search index where nothing else is said.
 const searchPatience = 300 * time.Millisecond
 
 // SearchParams are the params of search.query.
@@ -29,7 +30,7 @@ type SearchParams struct {
 	Limit     int      `json:"limit" is:"default=30,min=1,cut=100"`
 	Cursor    string   `json:"cursor" is:"optional"`
 	FilesActor
-	// Patience is how long a command waits for the index, 0 for searchPatience.
+	// Patience is how long a command waits for the index, 0 for as long as the Host waits.
 	Patience time.Duration `json:"-"`
 }
 
@@ -84,11 +85,7 @@ func (c *Company) Search(ctx context.Context, p SearchParams) (result SearchResu
 		}
 		return ""
 	})
-	patience := searchPatience
-	if p.Patience > 0 {
-		patience = p.Patience
-	}
-	if result.Behind, err = c.refreshSearch(ctx, patience); err != nil {
+	if result.Behind, err = c.refreshSearch(ctx, cmp.Or(p.Patience, c.all.patience)); err != nil {
 		return result, err
 	}
 	from, _ := strconv.Atoi(p.Cursor) // 0 for none

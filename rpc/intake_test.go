@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ac/internal/proc/proctest"
 )
 
 // TestLongIntakeHoldsUpNobody has a model write the plans of a client's intake. While it
@@ -27,7 +29,7 @@ func TestLongIntakeHoldsUpNobody(t *testing.T) {
 	for _, name := range []string{"gemini", "codex"} {
 		program := filepath.Join(dir, name)
 		script := fmt.Sprintf("#!/bin/sh\n: > '%s'\nwhile [ ! -e '%s' ]; do sleep 0.05; done\nexit 3\n", begun, release)
-		if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		if err := proctest.WriteProgram(program, []byte(script)); err != nil {
 			t.Fatal(err)
 		}
 		bins += "  " + name + ": " + program + "\n"

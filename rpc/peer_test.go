@@ -53,7 +53,7 @@ func newPeerWith(t testing.TB, change func(*Server)) *peer {
 	}
 	s := newServer(Options{
 		In: serverIn, Out: serverOut, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Env: workspace.SystemEnv(), Executable: executable, Version: "test", Terminals: true,
+		Env: workspace.SystemEnv(), Executable: executable, Version: "test", Terminals: true, SearchPatience: time.Minute,
 	})
 	change(s)
 	p := &peer{t: t, in: in, out: out, lines: make(chan string, 1<<16), ended: make(chan error, 1)}

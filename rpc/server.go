@@ -54,7 +54,9 @@ type Options struct {
 	Executable string // the program that has the hidden session commands
 	// Terminals: the client may have consoles.
 	Terminals bool
-	Version   string
+	// SearchPatience is how long a query waits for the search index, 0 for 300 ms.
+	SearchPatience time.Duration
+	Version        string
 	// StopSessions stops the sessions that this server launched when the server
 	// ends.
 	StopSessions bool
@@ -111,7 +113,7 @@ func newServer(opts Options) *Server {
 		s.opts.Received = func() {}
 	}
 	s.hub = feed.NewHub(s.out, opts.Env.Clock, opts.Env.IDs.New)
-	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version, Serves: room.Serves{Launch: true}, Terminals: opts.Terminals})
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version, Serves: room.Serves{Launch: true}, Terminals: opts.Terminals, SearchPatience: opts.SearchPatience})
 	return s
 }
 

@@ -19,6 +19,7 @@ import (
 	"ac/heartbeat/job"
 	"ac/internal/fault"
 	"ac/internal/proc"
+	"ac/internal/proc/proctest"
 	"ac/runs"
 	"ac/runs/lane"
 	"ac/runs/session"
@@ -74,7 +75,7 @@ func (c *company) jobs() *jobs {
 	c.t.Helper()
 	j := &jobs{company: c, home: workspace.Canonical(c.t.TempDir())}
 	over := c.t.TempDir()
-	if err := os.WriteFile(filepath.Join(over, "codex"), []byte(codexOver), 0o700); err != nil {
+	if err := proctest.WriteProgram(filepath.Join(over, "codex"), []byte(codexOver)); err != nil {
 		c.t.Fatal(err)
 	}
 	var err error

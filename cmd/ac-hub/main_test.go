@@ -25,6 +25,7 @@ import (
 	"ac/fleet/carrier/natstest"
 	"ac/heartbeat/job"
 	"ac/internal/proc"
+	"ac/internal/proc/proctest"
 	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
@@ -176,7 +177,7 @@ func link(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, text, 0o700)
+	return proctest.WriteProgram(to, text)
 }
 
 // end ends everything, and holds that no process is left.

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"ac/internal/proc/proctest"
 )
 
 // TestSupervisorsOfOtherBuilds starts a session by another build of the program, whose file is
@@ -27,7 +29,7 @@ func TestSupervisorsOfOtherBuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := filepath.Join(w.dir, "other")
-	if err := os.WriteFile(other, append(text, 0), 0o755); err != nil { // what follows the program is not loaded
+	if err := proctest.WriteProgram(other, append(text, 0)); err != nil { // what follows the program is not loaded
 		t.Fatal(err)
 	}
 	sh := func(line string) string {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/internal/proc/proctest"
 	"ac/internal/terminal"
 )
 
@@ -111,7 +112,7 @@ func emptyWorld(t *testing.T) *world {
 	w := &world{dir: t.TempDir()}
 	bin := filepath.Join(w.dir, "bin")
 	made := "#!/bin/sh\necho ok\n"
-	if err := errors.Join(os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac")), os.WriteFile(filepath.Join(bin, "make"), []byte(made), 0o755)); err != nil {
+	if err := errors.Join(os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac")), proctest.WriteProgram(filepath.Join(bin, "make"), []byte(made))); err != nil {
 		t.Fatal(err)
 	}
 	w.env = append(os.Environ(), asProgram+"=1", "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+w.dir, "TMPDIR="+w.dir, "XDG_STATE_HOME="+w.dir,

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ac/internal/proc/proctest"
 )
 
 // newHome is a screen in a repository of an empty home, where ac, git, and a scripted agent
@@ -31,7 +33,7 @@ func newHome(t *testing.T, columns string) *screen {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
 	err = errors.Join(
-		os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac")), os.WriteFile(filepath.Join(bin, "codex"), script, 0o755),
+		os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac")), proctest.WriteProgram(filepath.Join(bin, "codex"), script),
 		os.Mkdir(filepath.Join(dir, "home"), 0o755), os.Mkdir(filepath.Join(dir, "shop"), 0o755),
 	)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"ac/internal/proc/proctest"
 )
 
 // scriptedCodex is a program that speaks as the Codex CLI does, signed in, and that changes
@@ -143,7 +145,7 @@ func readmeShell(t *testing.T, programs ...string) func(at, script string) (stri
 	}
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
-	err = errors.Join(os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac")), os.WriteFile(filepath.Join(bin, "codex"), []byte(scriptedCodex), 0o755))
+	err = errors.Join(os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac")), proctest.WriteProgram(filepath.Join(bin, "codex"), []byte(scriptedCodex)))
 	for _, program := range append([]string{"bash", "sh", "git", "sed", "cut", "cat", "mkdir"}, programs...) {
 		path, missing := exec.LookPath(program)
 		if missing != nil {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ac/internal/proc/proctest"
 )
 
 // awkward is a service whose words mean something to the languages of units.
@@ -51,7 +53,7 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	}
 	dir := t.TempDir()
 	u, program := awkward(), filepath.Join(dir, "my tools % 1")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := proctest.WriteProgram(program, []byte("#!/bin/sh\n")); err != nil {
 		t.Fatal(err)
 	}
 	u.argv[0] = program

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/internal/proc/proctest"
 	"ac/runs/worktree"
 	"ac/workspace"
 )
@@ -64,8 +65,7 @@ func newDying(t *testing.T, call int, variables ...string) *dying {
 		t.Fatal(err)
 	}
 	bin := resolved(t)
-	put(t, bin, "git", wrapper)
-	if err := os.Chmod(filepath.Join(bin, "git"), 0o755); err != nil {
+	if err := proctest.WriteProgram(filepath.Join(bin, "git"), []byte(wrapper)); err != nil {
 		t.Fatal(err)
 	}
 	d.run, d.old, d.counter = run, d.head(t), filepath.Join(bin, "count")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/internal/proc/proctest"
 	"ac/runs/transcript"
 )
 
@@ -251,7 +252,7 @@ func (c *company) stamped() {
 	dir := c.t.TempDir()
 	for _, name := range []string{"codex", "claude", "gemini", "opencode"} {
 		script := fmt.Sprintf("#!/bin/sh\n%q \"$@\"\ncode=$?\ndate +%%s%%N > %q\nexit $code\n", filepath.Join(cliDir, name), filepath.Join(c.home, "ended"))
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+		if err := proctest.WriteProgram(filepath.Join(dir, name), []byte(script)); err != nil {
 			c.t.Fatal(err)
 		}
 	}

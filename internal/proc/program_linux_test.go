@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"ac/internal/proc/proctest"
 )
 
 // TestSameProgram tells processes of this program, of a copy of it, of one that was replaced
@@ -24,7 +26,7 @@ func TestSameProgram(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "sleep")
 	text, err := os.ReadFile(sleep)
 	if err == nil {
-		err = os.WriteFile(copied, text, 0o755)
+		err = proctest.WriteProgram(copied, text)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ac/internal/fault"
+	"ac/internal/proc/proctest"
 	"ac/runs"
 	"ac/runs/changes"
 	"ac/runs/worktree"
@@ -291,7 +292,7 @@ func TestNothingIsRun(t *testing.T) {
 	put(t, s.tree, "a.txt", "one, too\n")
 	mark := filepath.Join(t.TempDir(), "ran")
 	script := filepath.Join(t.TempDir(), "run")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\ntouch "+mark+"\ncat\n"), 0o755); err != nil {
+	if err := proctest.WriteProgram(script, []byte("#!/bin/sh\ntouch "+mark+"\ncat\n")); err != nil {
 		t.Fatal(err)
 	}
 	put(t, s.tree, ".gitattributes", "*.txt filter=evil diff=evil\n")

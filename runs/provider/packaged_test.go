@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/internal/proc/proctest"
 	"ac/workspace"
 )
 
@@ -32,7 +33,7 @@ func TestSlowProgram(t *testing.T) {
 			program, bin := filepath.Join(bundle, "gemini.js"), filepath.Join(dir, "bin")
 			err := errors.Join(
 				os.MkdirAll(bundle, 0o750), os.MkdirAll(bin, 0o750),
-				os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 600\n"), 0o700), //nolint:gosec // a program
+				proctest.WriteProgram(program, []byte("#!/bin/sh\nexec sleep 600\n")),
 				os.Symlink(program, filepath.Join(bin, "gemini")),
 			)
 			if c.manifest != "" {
@@ -63,11 +64,7 @@ func TestKnownVersion(t *testing.T) {
 	}
 	defer w.Close()
 	program := filepath.Join(dir, "codex")
-	write := func(version string) {
-		if err := os.WriteFile(program, []byte("#!/bin/sh\necho codex-cli "+version+"\n"), 0o700); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
-	}
+	write := func(version string) { cli(t, dir, "codex", "echo codex-cli "+version) }
 	write("0.45.0-beta.1")
 	if got := KnownVersion(w, program); got != "" {
 		t.Errorf("before it was asked: %q", got)

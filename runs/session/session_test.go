@@ -16,6 +16,7 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
+	"ac/internal/proc/proctest"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
@@ -230,7 +231,7 @@ func TestStartFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := filepath.Join(root, "broken")
-	if err := os.WriteFile(broken, []byte("\x7fELF nonsense"), 0o700); err != nil { //nolint:gosec // it must be executable
+	if err := proctest.WriteProgram(broken, []byte("\x7fELF nonsense")); err != nil {
 		t.Fatal(err)
 	}
 	long := make([]string, 9)

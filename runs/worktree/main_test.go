@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/internal/proc/proctest"
 	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
@@ -97,7 +98,7 @@ func put(t *testing.T, file, text string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+	if err := proctest.WriteProgram(file, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }

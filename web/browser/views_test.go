@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ac/internal/proc/proctest"
 )
 
 // TestCost compares what the page shows with the report of the program, and looks where the
@@ -116,7 +118,7 @@ func TestMend(t *testing.T) {
 func TestAgentPrograms(t *testing.T) {
 	r := found(t)
 	program := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho '9.8.7 (Claude Code)'\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := proctest.WriteProgram(program, []byte("#!/bin/sh\necho '9.8.7 (Claude Code)'\n")); err != nil {
 		t.Fatal(err)
 	}
 	r.ac("machine:set-provider-bin", r.dir, "--provider", "claude", "--path", program)
