@@ -218,6 +218,7 @@ func (w *watcher) run() {
 	var ticker *time.Ticker
 	var look <-chan time.Time
 	w.begin()
+	var changes gathering
 	for {
 		select {
 		case <-w.ctx.Done():
@@ -228,7 +229,8 @@ func (w *watcher) run() {
 				look = ticker.C
 			}
 		case <-changed:
-			w.heed()
+			w.pause(changes.wait(w.hub.clock.Now()))
+			changes.heeded(w.heed())
 		case <-look:
 			if !w.listened() {
 				ticker.Stop()
@@ -240,8 +242,8 @@ func (w *watcher) run() {
 	}
 }
 
-// heed sorts the changes that were heard of.
-func (w *watcher) heed() {
+// heed sorts the changes that were heard of, and returns how many there were.
+func (w *watcher) heed() int {
 	w.heeding.Lock()
 	defer w.heeding.Unlock()
 	changes, lost := w.heard.Take()
@@ -251,6 +253,7 @@ func (w *watcher) heed() {
 	for _, change := range changes {
 		w.changed(change)
 	}
+	return len(changes)
 }
 
 // listened reports whether some subscription is attached.

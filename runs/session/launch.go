@@ -53,8 +53,10 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	cmd := exec.Command(l.Executable, SuperviseCommand) //nolint:noctx // a supervisor outlives the request, and the server
 	cmd.Dir = "/"
 	cmd.Env = KeeperEnv()
+	start := cmd.Start
 	if order.Live != nil {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // it waits most of the time, in little memory
+		start = func() error { return proc.StartLoose(cmd) }
 	}
 	cmd.SysProcAttr = proc.NewSession()
 	stdin, err := cmd.StdinPipe()
@@ -66,7 +68,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 		return err
 	}
 	cmd.Stdout = outChild
-	err = errors.Join(cmd.Start(), outChild.Close())
+	err = errors.Join(start(), outChild.Close())
 	if err != nil {
 		return errors.Join(fmt.Errorf("start the supervisor: %w", err), out.Close())
 	}

@@ -1,0 +1,45 @@
+package feed
+
+import (
+	"testing"
+	"time"
+)
+
+// TestGathering heeds changes at once that come now and then, and those of a crowd together.
+func TestGathering(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		apart   time.Duration
+		logs    int // that change
+		atLeast int // how often changes are heeded in a second
+		atMost  int
+	}{
+		"ten a second":         {100 * time.Millisecond, 10, 10, 10},
+		"eighty a second":      {12500 * time.Microsecond, 80, 80, 80},
+		"two hundred a second": {5 * time.Millisecond, 200, 40, 70},
+		"one log in a flood":   {100 * time.Microsecond, 1, 100, 2000},
+		"a flood":              {100 * time.Microsecond, 200, 40, 70},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var g gathering
+			heeded, changed := 0, 0
+			var due time.Time
+			began := time.UnixMilli(1_000_000)
+			for now := began; now.Sub(began) < time.Second; now = now.Add(c.apart) {
+				changed = min(changed+1, c.logs)
+				if due.IsZero() {
+					due = now.Add(g.wait(now))
+				}
+				if now.Before(due) {
+					continue
+				}
+				g.heeded(changed)
+				heeded, changed, due = heeded+1, 0, time.Time{}
+			}
+			if heeded < c.atLeast || heeded > c.atMost {
+				t.Errorf("%d times", heeded)
+			}
+		})
+	}
+}
