@@ -26,6 +26,8 @@ const (
 	// keptFoldBytes is how much the transcripts take together, and the states, but for the last one
 	// that was asked for.
 	keptFoldBytes = 96 << 20
+	// longRead is how much of a log is worth a second processor.
+	longRead = 1 << 20
 )
 
 // Logs reads the logs of runs. It keeps the transcripts of the runs that were last asked
@@ -117,14 +119,21 @@ func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKe
 	if k.fold == nil || k.at.seq == 0 {
 		k.fold = g.fresh(key.project) // also where the log is another one
 	}
-	err = k.at.lines(l, func(line events.Line) bool {
-		if until != nil && line.Seq > *until {
-			return false
-		}
-		k.fold.Advance(line.Seq, line.Raw)
-		k.at.pass(line)
-		return true
-	})
+	read := func(visit func(seq int64, line []byte)) error {
+		return k.at.lines(l, func(line events.Line) bool {
+			if until != nil && line.Seq > *until {
+				return false
+			}
+			visit(line.Seq, line.Raw)
+			k.at.pass(line)
+			return true
+		})
+	}
+	if l.size-k.at.offset > longRead {
+		err = k.fold.AdvanceAll(read)
+	} else {
+		err = read(k.fold.Advance)
+	}
 	if err != nil {
 		return fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
 	}

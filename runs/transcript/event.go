@@ -63,31 +63,39 @@ func Output(line, into []byte) (kind, stream string, chunk []byte, ok bool) {
 		return "", "", nil, false
 	}
 	if e.Type == events.ProviderRaw {
-		stream, chunk, ok = readChunk(e.Payload, into)
+		o := readChunk(e.Payload, into)
+		return e.Type, o.stream, o.chunk, o.said
 	}
-	return e.Type, stream, chunk, ok
+	return e.Type, "", nil, false
+}
+
+// agentOutput is a piece of one of the agent's streams.
+type agentOutput struct {
+	stream string
+	chunk  []byte
+	said   bool // there is one
 }
 
 // readChunk reads the payload of provider.raw, into memory of the caller's.
-func readChunk(payload, into []byte) (stream string, chunk []byte, ok bool) {
+func readChunk(payload, into []byte) (o agentOutput) {
 	var literal []byte
 	object := members(payload, func(name, value []byte) {
 		switch {
 		case value[0] != '"':
 		case string(name) == "stream":
-			stream = streamOf(value)
+			o.stream = streamOf(value)
 		case string(name) == "chunk":
 			literal = value
 		}
 	})
 	if !object || literal == nil {
-		return "", nil, false
+		return agentOutput{}
 	}
-	chunk = canonjson.AppendUnquoted(into[:0], literal)
-	if !utf8.Valid(chunk) {
-		chunk = bytes.ToValidUTF8(chunk, []byte("\uFFFD"))
+	o.said, o.chunk = true, canonjson.AppendUnquoted(into[:0], literal)
+	if !utf8.Valid(o.chunk) {
+		o.chunk = bytes.ToValidUTF8(o.chunk, []byte("\uFFFD"))
 	}
-	return stream, chunk, true
+	return o
 }
 
 // streamOf is the stream of output, of which there are two.

@@ -136,10 +136,23 @@ func (f *Fold) Line(seq int64, line []byte) []Change {
 
 // Apply takes the event with a seq. The list is valid until the next call.
 func (f *Fold) Apply(seq int64, e Event) []Change {
+	var said agentOutput
+	if e.Type == events.ProviderRaw {
+		if said = readChunk(e.Payload, f.chunk); cap(said.chunk) > keptCap {
+			f.chunk = nil
+		} else if said.said {
+			f.chunk = said.chunk[:0]
+		}
+	}
+	return f.apply(seq, e, said)
+}
+
+// apply is Apply with what an agent said, which was read before.
+func (f *Fold) apply(seq int64, e Event, said agentOutput) []Change {
 	f.seq, f.at, f.unnamed, f.changes = seq, e.At, 0, f.changes[:0]
 	switch {
 	case e.Type == events.ProviderRaw:
-		f.raw(e)
+		f.raw(e, said)
 	case e.Type == events.RunExecuting:
 		f.execute(e)
 	case events.Terminal(e.Type):
@@ -155,19 +168,15 @@ func (f *Fold) Apply(seq int64, e Event) []Change {
 }
 
 // raw takes output of the agent.
-func (f *Fold) raw(e Event) {
-	stream, chunk, ok := readChunk(e.Payload, f.chunk)
-	if !ok {
+func (f *Fold) raw(e Event, said agentOutput) {
+	if !said.said {
 		return
-	}
-	if f.chunk = chunk[:0]; cap(chunk) > keptCap {
-		f.chunk = nil
 	}
 	if f.session == nil {
 		f.number, f.execution = 1, 1
 		f.start("", e.SessionRef)
 	}
-	f.cutter(stream).Add(chunk, func(line []byte) { f.session.Line(stream, line) })
+	f.cutter(said.stream).Add(said.chunk, func(line []byte) { f.session.Line(said.stream, line) })
 }
 
 func (f *Fold) cutter(stream string) *Cutter {

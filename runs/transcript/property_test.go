@@ -225,11 +225,11 @@ func cutAnew(log []Event, r *rand.Rand, most int) (list []Event) {
 			list = append(list, e)
 			continue
 		}
-		stream, text, _ := readChunk(e.Payload, nil)
-		if len(pending) > 0 && pending[stream] == "" || r.IntN(4) == 0 {
+		said := readChunk(e.Payload, nil)
+		if len(pending) > 0 && pending[said.stream] == "" || r.IntN(4) == 0 {
 			flush(e)
 		}
-		pending[stream] += string(text)
+		pending[said.stream] += string(said.chunk)
 	}
 	flush(chunk("stdout", ""))
 	return list
@@ -265,7 +265,7 @@ func FuzzFold(f *testing.F) {
 		var text strings.Builder
 		for _, e := range log {
 			if e.Type == "provider.raw" {
-				_, chunk, _ := readChunk(e.Payload, nil)
+				chunk := readChunk(e.Payload, nil).chunk
 				text.Write(chunk)
 			}
 		}
