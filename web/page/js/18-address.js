@@ -71,7 +71,7 @@ function setQuery(values, { replace = true } = {}) {
   history.replaceState(history.state, '', href);
   state.route = addressOf(location.hash);
   takeProject();
-  changed();
+  acted();
 }
 
 // takeProject makes the project of the address the one that is shown.

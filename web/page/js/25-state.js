@@ -39,7 +39,8 @@ const state = {
   cache: {}, // answers by name: {value, error, at, busy}
 };
 
-let drawing = 0;
+let drawing = false;
+let drawWaits = 0; // the timer until a drawing may begin
 let drawnAt = 0;
 let stateRev = 0;
 
@@ -53,15 +54,31 @@ function changed() {
   drawSoon();
 }
 
+// acted draws everything with the next frame: who does something does not wait for a turn.
+function acted() {
+  stateRev++;
+  drawNext();
+}
+
 // At most 25 times a second.
 function drawSoon() {
   if (drawing) return;
   const due = drawnAt + 40 - performance.now();
-  drawing = due <= 0 ? requestAnimationFrame(drawNow) : setTimeout(() => requestAnimationFrame(drawNow), due);
+  if (due <= 0) return drawNext();
+  drawing = true;
+  drawWaits = setTimeout(drawNext, due);
+}
+
+function drawNext() {
+  if (drawing && !drawWaits) return;
+  clearTimeout(drawWaits);
+  drawing = true;
+  drawWaits = 0;
+  requestAnimationFrame(drawNow);
 }
 
 function drawNow() {
-  drawing = 0;
+  drawing = false;
   drawnAt = performance.now();
   state.now = Date.now();
   drawRev++;
