@@ -14,9 +14,10 @@ import (
 )
 
 // How often the marker is looked for: where its folder is watched, only in case a
-// notice was lost.
+// notice was lost. Linux lets a user watch with 128 processes or so at once, so that of
+// more live sessions than that some look.
 const (
-	markerEvery   = 500 * time.Millisecond
+	markerEvery   = time.Second
 	markerWatched = 30 * time.Second
 )
 
