@@ -10,9 +10,9 @@ import (
 )
 
 // Target is the target of an operation: the whole host, a folder, an opened
-// workspace, or that as a part of the operations has it.
+// workspace, or one of these two as a part of the operations has it.
 type Target interface {
-	*Host | *Folder | *Company | ~struct{ In }
+	*Host | *Folder | *Company | ~struct{ InFolder } | ~struct{ In }
 }
 
 // inWorkspace are params that name a workspace.
@@ -28,6 +28,8 @@ func Reach[S Target](ctx context.Context, cs *Host, folder *Folder) (on S, err e
 		*target = folder
 	case **Company:
 		*target, err = folder.Enter(ctx)
+	case interface{ enter(f *Folder) }:
+		target.enter(folder)
 	case interface{ enter(c *Company) }:
 		var c *Company
 		if c, err = folder.Enter(ctx); err == nil {

@@ -31,13 +31,6 @@ type ProjectParams struct {
 	ProjectID string `json:"project_id" is:"id"`
 }
 
-func orDefault(text, standard string) string {
-	if strings.TrimSpace(text) == "" {
-		return standard
-	}
-	return text
-}
-
 // OrNil is nil for an empty text.
 func OrNil(text string) *string {
 	if text == "" {

@@ -27,6 +27,14 @@ type In struct{ *Company }
 // enter sets the workspace.
 func (in *In) enter(c *Company) { in.Company = c }
 
+// InFolder is In for operations on any folder, which may be no workspace yet. A part defines
+//
+//	type Folder struct{ company.InFolder }
+type InFolder struct{ *Folder }
+
+// enter sets the folder.
+func (in *InFolder) enter(f *Folder) { in.Folder = f }
+
 // Workspace is the workspace itself.
 func (c *Company) Workspace() *workspace.Workspace { return c.w }
 
@@ -35,6 +43,9 @@ func (c *Company) Index() *index.Index { return c.all.indexOf(c.w) }
 
 // Admission is the admission control of the workspace's launches.
 func (c *Company) Admission() *runs.Admission { return c.all.Admission(c.w) }
+
+// Env is what workspaces are opened with.
+func (cs *Host) Env() workspace.Env { return cs.env }
 
 // Host is the process that the place was named in.
 func (p location) Host() *Host { return p.all }

@@ -1,6 +1,6 @@
 package company
 
-// workspace.*: creating, opening, validating and listing.
+// workspace.*: opening, validating and listing.
 
 import (
 	"context"
@@ -14,22 +14,6 @@ import (
 	"ac/workspace/doc"
 	"ac/workspace/validate"
 )
-
-// InitParams are the params of workspace.init.
-type InitParams struct {
-	Dir
-	CompanyName string `json:"company_name" is:"default=AgentCompany"`
-	Force       bool   `json:"force" is:"default=false"`
-}
-
-// CheckFields refuses a blank name.
-func (p *InitParams) CheckFields() []fault.Issue { return NotBlank("company_name", p.CompanyName) }
-
-// Init makes a folder a workspace.
-func (c *Folder) Init(ctx context.Context, p InitParams) (OK, error) {
-	err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: p.CompanyName, Force: p.Force})
-	return OK{OK: err == nil}, err
-}
 
 // OpenResult is the result of workspace.open.
 type OpenResult struct {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/provisioning"
 	"ac/internal/durable/faultfs"
 	"ac/workspace"
 )
@@ -22,7 +23,7 @@ type hostPlaces struct {
 	table *Table
 	given string // what clients call it
 	real  string
-	made  company.BootstrapEnterpriseResult
+	made  provisioning.BootstrapEnterpriseResult
 }
 
 func newHostPlaces(t *testing.T) *hostPlaces {
@@ -39,10 +40,10 @@ func newHostPlaces(t *testing.T) *hostPlaces {
 	if err := os.Symlink(h.real, h.given); err != nil {
 		t.Fatal(err)
 	}
-	p := company.BootstrapEnterpriseParams{OrgMode: "enterprise", IncludeCEO: true}
+	p := provisioning.BootstrapEnterpriseParams{OrgMode: "enterprise", IncludeCEO: true}
 	p.WorkspaceDir, p.Departments, p.WorkersPerDept = h.real, []string{"qa"}, 1
 	var err error
-	if h.made, err = h.all.In(h.real).BootstrapEnterprise(t.Context(), p); err != nil {
+	if h.made, err = (provisioning.Folder{InFolder: company.InFolder{Folder: h.all.In(h.real)}}).BootstrapEnterprise(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	return h

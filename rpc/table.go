@@ -11,6 +11,7 @@ import (
 	"ac/company/decisions"
 	"ac/company/equipment"
 	"ac/company/orchestration"
+	"ac/company/provisioning"
 	"ac/company/workforce"
 	"ac/internal/fault"
 	"ac/internal/param"
@@ -180,7 +181,7 @@ func NewTable(version string) *Table {
 		on("server.health", Inline, (*company.Host).Health, "Return the identity of this process, what it serves, and what is wrong with it."),
 
 		on("workspace.open", Read, (*company.Folder).Open, "Report whether a folder is a valid workspace, with its issues."),
-		on("workspace.init", Write, (*company.Folder).Init, "Make a folder a workspace."),
+		on("workspace.init", Write, provisioning.Folder.Init, "Make a folder a workspace."),
 		on("workspace.validate", Read, (*company.Folder).Validate, "Validate every document of a workspace."),
 		on("workspace.mend", Write, (*company.Folder).MendAs, "Repair what can be repaired of a workspace without loss."),
 		on("workspace.doctor", Wait, (*company.Folder).Doctor, "Diagnose a workspace and recommend a fix for each finding."),
@@ -188,14 +189,14 @@ func NewTable(version string) *Table {
 		on("workspace.projects.list", Write, (*company.Folder).Projects, "List the projects with their counts, newest first."),
 		on("workspace.agents.list", Read, (*company.Folder).Agents, "List the agents by name."),
 		on("workspace.teams.list", Read, (*company.Folder).Teams, "List the teams by name."),
-		on("workspace.bootstrap.enterprise", Write, (*company.Folder).BootstrapEnterprise, "Create a company of departments, or what is missing of one."),
-		on("workspace.enterprise.ensure_defaults", Write, (*company.Folder).EnsureEnterprise, "Create a company of departments if there is no company yet."),
+		on("workspace.bootstrap.enterprise", Write, provisioning.Folder.BootstrapEnterprise, "Create a company of departments, or what is missing of one."),
+		on("workspace.enterprise.ensure_defaults", Write, provisioning.Folder.EnsureEnterprise, "Create a company of departments if there is no company yet."),
 		on("workspace.project.create_with_defaults", Write, (*company.Company).CreateProject, "Create a project with its secretary and conversations."),
 		on("workspace.project.link_repo", Write, (*company.Company).LinkRepo, "Link a repository to a project."),
 		on("workspace.repo_root.set", Write, (*company.Company).SetRepoRoot, "Map a repository to a directory of this machine."),
 		on("workspace.migrate", Write, (*company.Company).Migrate, "Seal the events of older programs; logs whose seals do not match are skipped."),
-		on("workspace.export", Write, (*company.Folder).Export, "Copy a workspace to another place, atomically."),
-		on("workspace.import", Write, (*company.Folder).Import, "Make a workspace from a copy of one."),
+		on("workspace.export", Write, provisioning.Folder.Export, "Copy a workspace to another place, atomically."),
+		on("workspace.import", Write, provisioning.Folder.Import, "Make a workspace from a copy of one."),
 
 		on("worktree.cleanup", Wait, decisions.Operations.CleanUpWorktrees, "Remove the worktrees of finished runs."),
 

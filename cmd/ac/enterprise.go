@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/provisioning"
 	"ac/enterprise"
 )
 
@@ -30,7 +30,7 @@ func enterpriseFlags() []string {
 }
 
 // directed declares these options.
-func directed(cmd *cobra.Command, p *company.BootstrapEnterpriseParams) {
+func directed(cmd *cobra.Command, p *provisioning.BootstrapEnterpriseParams) {
 	cmd.Flags().StringVar(&p.OrgMode, "org-mode", enterprise.ModeEnterprise, "enterprise or standard: create departments with directors")
 	valuesVar(cmd, &p.Departments, "department", "its departments with directors: keys as above, or frontend, backend, agent_resources, marketing, infra")
 	cmd.Flags().IntVar(&p.WorkersPerDept, "workers-per-dept", 2, "workers in each department")
@@ -50,12 +50,12 @@ func wantsDirectors(cmd *cobra.Command) bool {
 }
 
 // bootstrapDirected creates a company with directors.
-func (a *app) bootstrapDirected(cmd *cobra.Command, o company.BootstrapParams, p company.BootstrapEnterpriseParams) error {
+func (a *app) bootstrapDirected(cmd *cobra.Command, o provisioning.BootstrapParams, p provisioning.BootstrapEnterpriseParams) error {
 	p.Dir, p.CompanyName, p.ProjectName, p.Force = o.Dir, o.CompanyName, o.ProjectName, o.Force
 	p.IncludeCEO, p.IncludeDirector = !o.NoCEO, !o.NoDirector
 	p.Departments = append(p.Departments, o.Departments...)
 	return interruptible(cmd.Context(), func(ctx context.Context) error {
-		result, err := ask(ctx, a, (*company.Folder).BootstrapEnterprise, p)
+		result, err := ask(ctx, a, provisioning.Folder.BootstrapEnterprise, p)
 		for _, key := range result.Ignored {
 			fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
 		}
@@ -67,14 +67,14 @@ func (a *app) bootstrapDirected(cmd *cobra.Command, o company.BootstrapParams, p
 }
 
 func enterpriseEnsureCommand(a *app) *cobra.Command {
-	p := company.EnterpriseParams{CompanyName: "AgentCompany", ProjectName: "AgentCompany Ops", ExecutiveManagerName: "Executive Manager"}
+	p := provisioning.EnterpriseParams{CompanyName: "AgentCompany", ProjectName: "AgentCompany Ops", ExecutiveManagerName: "Executive Manager"}
 	cmd := &cobra.Command{
 		Use: "workspace:enterprise:ensure <dir>", Short: "Create a company of departments if there is no company yet", Args: args("dir"),
 		Long: `Create a company of departments in a folder that is missing or empty, or in an empty
 workspace. An existing company stays as it is; the result has the reason.`,
 		Example: "  ac workspace:enterprise:ensure ./acme --name Acme --department frontend backend",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.Context(), a, (*company.Folder).EnsureEnterprise, p)
+			return printJSON(cmd.Context(), a, provisioning.Folder.EnsureEnterprise, p)
 		},
 	}
 	mirror(cmd, &p,

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/provisioning"
 	"ac/workspace/founding"
 )
 
 func bootstrapCommand(a *app) *cobra.Command {
-	o := company.BootstrapParams{CompanyName: "AgentCompany", ProjectName: "AgentCompany Ops"}
-	var p company.BootstrapEnterpriseParams
+	o := provisioning.BootstrapParams{CompanyName: "AgentCompany", ProjectName: "AgentCompany Ops"}
+	var p provisioning.BootstrapEnterpriseParams
 	departments := founding.Departments()
 	keys := make([]string, 0, len(departments))
 	for _, d := range departments {
@@ -42,7 +42,7 @@ existing company is completed instead of replaced.`,
 				o.Departments = []string{"engineering", "product"}
 			}
 			return interruptible(cmd.Context(), func(ctx context.Context) error {
-				result, err := ask(ctx, a, (*company.Folder).Bootstrap, o)
+				result, err := ask(ctx, a, provisioning.Folder.Bootstrap, o)
 				for _, key := range result.Unknown {
 					fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
 				}
@@ -68,13 +68,13 @@ existing company is completed instead of replaced.`,
 const departmentsFlag = "departments"
 
 func demoInitCommand(a *app) *cobra.Command {
-	p := company.InitParams{CompanyName: "AgentCompany Demo"}
+	p := provisioning.InitParams{CompanyName: "AgentCompany Demo"}
 	cmd := &cobra.Command{
 		Use: "demo:init <dir>", Short: "Create a workspace with a demo company", Args: args("dir"),
 		Long:    "Create a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
 		Example: "  ac demo:init ./demo",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printJSON(cmd.Context(), a, (*company.Folder).Demo, p)
+			return printJSON(cmd.Context(), a, provisioning.Folder.Demo, p)
 		},
 	}
 	mirror(cmd, &p,

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/provisioning"
 	"ac/company/workforce"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
@@ -225,7 +226,7 @@ func (c *call) linkRepo(project, folder string) error {
 	if err != nil {
 		return err
 	}
-	id := company.RepoIDOf(filepath.Base(at))
+	id := provisioning.RepoIDOf(filepath.Base(at))
 	if _, err := company.Do(c.ctx, c.all, (*company.Company).SetRepoRoot, company.RepoRootParams{Dir: c.dirParam(), RepoID: id, RepoPath: at, RequireGit: true}); err != nil {
 		return err
 	}

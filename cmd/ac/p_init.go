@@ -13,12 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/provisioning"
 	"ac/internal/terminal"
 	"ac/runs/provider"
 )
 
 func setupCommand(a *app) *cobra.Command {
-	var p company.SetupParams
+	var p provisioning.SetupParams
 	var o shortFlags
 	agents := "all"
 	cmd := &cobra.Command{
@@ -46,7 +47,7 @@ stays: a second call adds what is missing.`,
 			progress := (&call{app: a, shortFlags: o}).progress("looking for agents")
 			defer progress.End()
 			p.Looked = func(looked, of int) { progress.Count(looked, of, "programs") }
-			made, err := company.Do(cmd.Context(), all, (*company.Host).Setup, p)
+			made, err := company.Do(cmd.Context(), all, provisioning.Folder.Setup, p)
 			progress.End()
 			if err != nil {
 				return err
@@ -65,7 +66,7 @@ stays: a second call adds what is missing.`,
 }
 
 // chooseAgents reads which programs are wanted.
-func chooseAgents(p *company.SetupParams, text string) error {
+func chooseAgents(p *provisioning.SetupParams, text string) error {
 	switch text {
 	case "all":
 		return nil
@@ -87,7 +88,7 @@ func chooseAgents(p *company.SetupParams, text string) error {
 }
 
 // printSetup says what stands, and what comes next.
-func (a *app) printSetup(made company.SetupResult) {
+func (a *app) printSetup(made provisioning.SetupResult) {
 	if !made.Created {
 		fmt.Fprintln(a.stdout, "Nothing to do: all of this is there.")
 	}
@@ -123,7 +124,7 @@ func (a *app) printSetup(made company.SetupResult) {
 	fmt.Fprint(a.stdout, "  ac run -- make test\n  ac top\n")
 }
 
-func (a *app) printStaff(agents []company.SetupAgent) {
+func (a *app) printStaff(agents []provisioning.SetupAgent) {
 	names, versions := 0, 0
 	for _, agent := range agents {
 		names = max(names, terminal.Columns(agent.Name))

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/provisioning"
 )
 
 // unlessInterrupted is ask for work that SIGINT or SIGTERM interrupts and that
@@ -43,7 +44,7 @@ skipped, unless --force is given. If seals change, the original log is kept belo
 }
 
 func exportCommand(a *app) *cobra.Command {
-	var p company.ExportParams
+	var p provisioning.ExportParams
 	cmd := &cobra.Command{
 		Use: "workspace:export <dir> <out>", Short: "Copy a workspace to another place", Args: args("dir", "out"),
 		Long: `Copy a valid workspace to a directory that is missing or empty, atomically: the copy
@@ -52,7 +53,7 @@ whole, but never another folder, nor a workspace in which sessions or jobs run.`
 		Example: "  ac workspace:export ./acme ./backup\n  ac workspace:export ./acme ./backup --include-local --force",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir = given[0], given[1]
-			_, err := unlessInterrupted(cmd, a, (*company.Folder).Export, p)
+			_, err := unlessInterrupted(cmd, a, provisioning.Folder.Export, p)
 			return err
 		},
 	}
@@ -63,7 +64,7 @@ whole, but never another folder, nor a workspace in which sessions or jobs run.`
 }
 
 func importCommand(a *app) *cobra.Command {
-	var p company.ImportParams
+	var p provisioning.ImportParams
 	cmd := &cobra.Command{
 		Use: "workspace:import <src> <dir>", Short: "Make a workspace from a copy of one", Args: args("src", "dir"),
 		Long: `Make a workspace in a directory that is missing or empty, from an export or from a
@@ -72,7 +73,7 @@ workspace:export does. Exit status: 2 if the new workspace is not valid.`,
 		Example: "  ac workspace:import ./backup ./acme",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.SrcDir, p.WorkspaceDir = given[0], given[1]
-			imported, err := unlessInterrupted(cmd, a, (*company.Folder).Import, p)
+			imported, err := unlessInterrupted(cmd, a, provisioning.Folder.Import, p)
 			if err == nil && !imported.ValidationOK {
 				return exitError{exitFindings}
 			}

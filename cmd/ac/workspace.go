@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/provisioning"
 	"ac/company/workforce"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
 )
 
 func initCommand(a *app) *cobra.Command {
-	var p company.InitParams
+	var p provisioning.InitParams
 	cmd := &cobra.Command{
 		Use:   "workspace:init <dir>",
 		Short: "Make a folder a workspace",
@@ -26,7 +27,7 @@ valid documents stay, and invalid ones are kept under another name.`,
 		Example: "  ac workspace:init ./acme --name 'Acme'",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if _, err := ask(cmd.Context(), a, (*company.Folder).Init, p); err != nil {
+			if _, err := ask(cmd.Context(), a, provisioning.Folder.Init, p); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quote(given[0]))

@@ -14,6 +14,7 @@ import (
 
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/provisioning"
 	"ac/company/workforce"
 	"ac/fleet"
 	"ac/runs/session"
@@ -161,7 +162,8 @@ func (y *yard) exportHub(t *testing.T) {
 	}
 	for _, local := range []bool{false, true} {
 		out := filepath.Join(t.TempDir(), "copy")
-		if _, err := y.c.Host().In(y.c.Workspace().Dir()).Export(t.Context(), company.ExportParams{Dir: company.Dir{WorkspaceDir: y.c.Workspace().Dir()}, OutDir: out, IncludeLocal: local}); err != nil {
+		folder := provisioning.Folder{InFolder: company.InFolder{Folder: y.c.Folder()}}
+		if _, err := folder.Export(t.Context(), provisioning.ExportParams{Dir: company.Dir{WorkspaceDir: y.c.Workspace().Dir()}, OutDir: out, IncludeLocal: local}); err != nil {
 			t.Fatal(err)
 		}
 		if found := hubFound(t, out); len(found) > 0 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/provisioning"
 	"ac/enterprise"
 	"ac/internal/durable"
 	"ac/internal/durable/faultfs"
@@ -67,13 +68,18 @@ func (d deadly) Rename(from, to string) error {
 	return err
 }
 
+// folderAt is the folder of a path.
+func folderAt(all *company.Host, dir string) provisioning.Folder {
+	return provisioning.Folder{InFolder: company.InFolder{Folder: all.In(dir)}}
+}
+
 // ensure has a small company of departments in a folder.
-func ensure(ctx context.Context, env workspace.Env, dir string) (result company.EnsureEnterpriseResult, err error) {
+func ensure(ctx context.Context, env workspace.Env, dir string) (result provisioning.EnsureEnterpriseResult, err error) {
 	all := company.New(company.Options{Env: env})
 	defer func() { err = errors.Join(err, all.Close()) }()
-	p := company.EnterpriseParams{Departments: []string{"qa"}, WorkersPerDept: 1}
+	p := provisioning.EnterpriseParams{Departments: []string{"qa"}, WorkersPerDept: 1}
 	p.WorkspaceDir = dir
-	return all.In(dir).EnsureEnterprise(ctx, p)
+	return folderAt(all, dir).EnsureEnterprise(ctx, p)
 }
 
 // TestKilledFounding kills at each call, or at some, while a company is founded in a

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/provisioning"
 	"ac/events"
 	"ac/workspace"
 	"ac/workspace/validate"
@@ -37,19 +38,19 @@ func place(args []string) (err error) {
 	env.LockPatience = time.Minute
 	all := company.New(company.Options{Env: env, Executable: executable})
 	defer func() { err = errors.Join(err, all.Close()) }()
-	ctx, c := context.Background(), all.In(args[1])
+	ctx, c := context.Background(), folderAt(all, args[1])
 	in := company.Dir{WorkspaceDir: args[1]}
 	switch args[0] {
 	case "init":
-		_, err = c.Init(ctx, company.InitParams{Dir: in, CompanyName: "Acme"})
+		_, err = c.Init(ctx, provisioning.InitParams{Dir: in, CompanyName: "Acme"})
 	case "bootstrap":
-		_, err = c.Bootstrap(ctx, company.BootstrapParams{Departments: []string{"qa", "data"}, Force: true})
+		_, err = c.Bootstrap(ctx, provisioning.BootstrapParams{Departments: []string{"qa", "data"}, Force: true})
 	case "migrate":
 		_, err = company.Do(ctx, all, (*company.Company).Migrate, company.MigrateParams{Dir: in})
 	case "export":
-		_, err = all.In(args[2]).Export(ctx, company.ExportParams{Dir: in, OutDir: args[2], Force: true, IncludeLocal: true})
+		_, err = folderAt(all, args[2]).Export(ctx, provisioning.ExportParams{Dir: in, OutDir: args[2], Force: true, IncludeLocal: true})
 	case "import":
-		_, err = all.In(args[2]).Import(ctx, company.ImportParams{Dir: company.Dir{WorkspaceDir: args[2]}, SrcDir: args[1], Force: true})
+		_, err = folderAt(all, args[2]).Import(ctx, provisioning.ImportParams{Dir: company.Dir{WorkspaceDir: args[2]}, SrcDir: args[1], Force: true})
 	}
 	return err
 }

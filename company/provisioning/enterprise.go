@@ -1,4 +1,4 @@
-package company
+package provisioning
 
 // workspace.bootstrap.enterprise and workspace.enterprise.ensure_defaults:
 // companies of departments.
@@ -6,8 +6,10 @@ package company
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
+	"ac/company"
 	"ac/enterprise"
 	"ac/internal/fault"
 	"ac/workspace"
@@ -17,7 +19,7 @@ import (
 // defaults.
 type EnterpriseParams struct {
 	_ struct{} `is:"strict"`
-	Dir
+	company.Dir
 	CompanyName          string   `json:"company_name,omitempty" is:"optional,empty"`
 	ProjectName          string   `json:"project_name,omitempty" is:"optional,empty"`
 	ExecutiveManagerName string   `json:"executive_manager_name,omitempty" is:"optional,empty"`
@@ -33,6 +35,13 @@ func (p EnterpriseParams) plan(mode string) (plan enterprise.Plan, ignored []str
 	}
 	plan.Departments, ignored, err = enterprise.Choose(mode, p.Departments)
 	return plan, ignored, err
+}
+
+func orDefault(text, standard string) string {
+	if strings.TrimSpace(text) == "" {
+		return standard
+	}
+	return text
 }
 
 // BootstrapEnterpriseParams are the params of workspace.bootstrap.enterprise.
@@ -56,8 +65,8 @@ type BootstrapEnterpriseResult struct {
 
 // BootstrapEnterprise creates a company of departments, or what is missing of
 // one, atomically.
-func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseParams) (BootstrapEnterpriseResult, error) {
-	result := BootstrapEnterpriseResult{WorkspaceDir: c.given, CompanyName: orDefault(p.CompanyName, "AgentCompany")}
+func (c Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseParams) (BootstrapEnterpriseResult, error) {
+	result := BootstrapEnterpriseResult{WorkspaceDir: c.Given(), CompanyName: orDefault(p.CompanyName, "AgentCompany")}
 	plan, ignored, err := p.plan(p.OrgMode)
 	if err != nil {
 		return result, err
@@ -65,7 +74,7 @@ func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseP
 	plan.IncludeCEO, plan.IncludeDirector, result.Ignored = p.IncludeCEO, p.IncludeDirector, ignored
 	f := c.founding(ctx, result.CompanyName, plan, &result.Company)
 	if p.Force {
-		return result, workspace.Refound(ctx, c.all.env, c.dir, f)
+		return result, workspace.Refound(ctx, c.Host().Env(), c.Path(), f)
 	}
 	w, founded, err := c.enterOrFound(ctx, f)
 	if founded || err != nil {
@@ -83,22 +92,22 @@ func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseP
 
 // enterOrFound opens the workspace in the folder, also one that another process creates
 // meanwhile, or creates one. A directory with other content is fault.Conflict.
-func (c *Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *workspace.Workspace, founded bool, err error) {
-	w, err = c.workspace(ctx)
-	if !none(err) {
-		return w, false, err
+func (c Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *workspace.Workspace, founded bool, err error) {
+	in, err := c.Enter(ctx)
+	if !fault.Is(err, fault.NotAWorkspace) {
+		return in.Workspace(), false, err
 	}
 	if err = c.found(ctx, f); err == nil {
 		return nil, true, nil
 	}
-	if w, again := c.workspace(ctx); again == nil {
-		return w, false, nil
+	if in, again := c.Enter(ctx); again == nil {
+		return in.Workspace(), false, nil
 	}
 	return nil, false, conflicting(err)
 }
 
 // founding makes a plan the initial content of a new workspace.
-func (c *Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
+func (c Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
 	return workspace.Founding{
 		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the existing workspace",
 		Build: func(w *workspace.Workspace) error {
@@ -118,9 +127,9 @@ const (
 
 // found is workspace.Found, but waits for another process that is doing the
 // same.
-func (c *Folder) found(ctx context.Context, f workspace.Founding) error {
+func (c Folder) found(ctx context.Context, f workspace.Founding) error {
 	for left := madeWithin; ; left -= madeEvery {
-		err := workspace.Found(ctx, c.all.env, c.dir, f)
+		err := workspace.Found(ctx, c.Host().Env(), c.Path(), f)
 		if !errors.Is(err, workspace.ErrBeingMade) || left <= 0 {
 			return err
 		}
@@ -155,8 +164,8 @@ type EnsureEnterpriseResult struct {
 
 // EnsureEnterprise creates a company of departments if there is no company yet.
 // An existing one stays as it is.
-func (c *Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (EnsureEnterpriseResult, error) {
-	result := EnsureEnterpriseResult{WorkspaceDir: c.given, OrgMode: enterprise.ModeEnterprise}
+func (c Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (EnsureEnterpriseResult, error) {
+	result := EnsureEnterpriseResult{WorkspaceDir: c.Given(), OrgMode: enterprise.ModeEnterprise}
 	plan, ignored, err := p.plan(enterprise.ModeEnterprise)
 	if err != nil {
 		return result, err

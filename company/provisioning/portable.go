@@ -1,54 +1,24 @@
-package company
+package provisioning
 
-// workspace.migrate, workspace.export and workspace.import.
+// workspace.export and workspace.import.
 
 import (
 	"context"
 	"errors"
 	"time"
 
+	"ac/company"
 	"ac/heartbeat"
 	"ac/heartbeat/job"
 	"ac/internal/fault"
 	"ac/runs/session"
 	"ac/workspace"
-	"ac/workspace/migrate"
 	"ac/workspace/transfer"
 )
 
-// MigrateParams are the params of workspace.migrate.
-type MigrateParams struct {
-	Dir
-	DryRun bool `json:"dry_run" is:"default=false"`
-	Force  bool `json:"force" is:"default=false"`
-}
-
-// MigrateResult is the result of workspace.migrate.
-type MigrateResult struct {
-	WorkspaceDir   string `json:"workspace_dir"`
-	MigrationID    string `json:"migration_id"`
-	DryRun         bool   `json:"dry_run"`
-	Forced         bool   `json:"forced"`
-	AlreadyApplied bool   `json:"already_applied"`
-	Applied        bool   `json:"applied"`
-	StateRelpath   string `json:"state_relpath"`
-	migrate.Counts
-}
-
-// Migrate seals the events of older programs.
-func (c *Company) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, error) {
-	result := MigrateResult{
-		WorkspaceDir: c.Absolute(), MigrationID: migrate.EnvelopeID, DryRun: p.DryRun, Forced: p.Force, StateRelpath: migrate.StateFile,
-	}
-	report, err := migrate.Run(ctx, c.w, migrate.Options{DryRun: p.DryRun, Force: p.Force})
-	result.AlreadyApplied, result.Counts = report.Already, report.Counts
-	result.Applied = err == nil && !p.DryRun && !report.Already
-	return result, err
-}
-
 // ExportParams are the params of workspace.export.
 type ExportParams struct {
-	Dir
+	company.Dir
 	OutDir       string `json:"out_dir" is:"path"`
 	IncludeLocal bool   `json:"include_local" is:"default=false"`
 	Force        bool   `json:"force" is:"default=false"`
@@ -70,10 +40,10 @@ type ExportResult struct {
 }
 
 // Export copies a workspace to another place.
-func (c *Folder) Export(ctx context.Context, p ExportParams) (ExportResult, error) {
+func (c Folder) Export(ctx context.Context, p ExportParams) (ExportResult, error) {
 	result := ExportResult{WorkspaceDir: p.WorkspaceDir, OutDir: p.OutDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
-		Env: c.all.env, From: workspace.Canonical(p.WorkspaceDir), To: workspace.Canonical(p.OutDir),
+		Env: c.Host().Env(), From: workspace.Canonical(p.WorkspaceDir), To: workspace.Canonical(p.OutDir),
 		Local: p.IncludeLocal, Force: p.Force, Busy: atRestSoon(ctx),
 	}.Run(ctx)
 	result.ExportedEntries, result.SkippedEntries = report.Entries, report.Skipped
@@ -82,7 +52,7 @@ func (c *Folder) Export(ctx context.Context, p ExportParams) (ExportResult, erro
 
 // ImportParams are the params of workspace.import.
 type ImportParams struct {
-	Dir
+	company.Dir
 	SrcDir       string `json:"src_dir" is:"path"`
 	IncludeLocal bool   `json:"include_local" is:"default=false"`
 	Force        bool   `json:"force" is:"default=false"`
@@ -103,10 +73,10 @@ type ImportResult struct {
 }
 
 // Import makes a workspace from a copy of one.
-func (c *Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error) {
+func (c Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error) {
 	result := ImportResult{SrcDir: p.SrcDir, WorkspaceDir: p.WorkspaceDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
-		Env: c.all.env, From: workspace.Canonical(p.SrcDir), To: c.dir,
+		Env: c.Host().Env(), From: workspace.Canonical(p.SrcDir), To: c.Path(),
 		Local: p.IncludeLocal, Force: p.Force, Import: true, Busy: atRestSoon(ctx),
 	}.Run(ctx)
 	result.ImportedEntries, result.SkippedEntries = report.Entries, report.Skipped

@@ -1,10 +1,11 @@
-package company
+package provisioning
 
 // Founding companies, for commands only.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/founding"
@@ -12,7 +13,7 @@ import (
 
 // BootstrapParams are the params of Bootstrap. Blank names have defaults.
 type BootstrapParams struct {
-	Dir
+	company.Dir
 	CompanyName string   `json:"company_name" is:"optional"`
 	ProjectName string   `json:"project_name" is:"optional"`
 	Departments []string `json:"departments" is:"optional"`
@@ -32,7 +33,7 @@ type BootstrapResult struct {
 
 // Bootstrap makes a workspace with a company of departments, atomically. The
 // result lists unknown departments in any case.
-func (c *Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result BootstrapResult, err error) {
+func (c Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result BootstrapResult, err error) {
 	chosen, unknown, err := founding.Choose(o.Departments)
 	if err != nil {
 		return BootstrapResult{Unknown: unknown}, err
@@ -41,37 +42,37 @@ func (c *Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result Boots
 		CompanyName: orDefault(o.CompanyName, "AgentCompany"), ProjectName: orDefault(o.ProjectName, "AgentCompany Ops"),
 		Departments: chosen, NoCEO: o.NoCEO, NoDirector: o.NoDirector,
 	}
-	result = BootstrapResult{WorkspaceDir: c.given, CompanyName: plan.CompanyName, Unknown: unknown}
+	result = BootstrapResult{WorkspaceDir: c.Given(), CompanyName: plan.CompanyName, Unknown: unknown}
 	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the existing workspace"}
 	f.Build = func(w *workspace.Workspace) (err error) {
 		result.Company, err = plan.Bootstrap(ctx, w)
 		return err
 	}
 	if o.Force {
-		err = workspace.Refound(ctx, c.all.env, c.dir, f)
+		err = workspace.Refound(ctx, c.Host().Env(), c.Path(), f)
 	} else {
-		err = workspace.Found(ctx, c.all.env, c.dir, f)
+		err = workspace.Found(ctx, c.Host().Env(), c.Path(), f)
 	}
 	return result, err
 }
 
 // Demo makes a workspace with a demo company, atomically. With force it adds
 // one to a directory that is not empty, without losing anything there.
-func (c *Folder) Demo(ctx context.Context, p InitParams) (made founding.DemoCompany, err error) {
+func (c Folder) Demo(ctx context.Context, p InitParams) (made founding.DemoCompany, err error) {
 	build := func(w *workspace.Workspace) (err error) {
 		made, err = founding.Demo(ctx, w)
 		return err
 	}
-	err = workspace.Found(ctx, c.all.env, c.dir, workspace.Founding{CompanyName: p.CompanyName, Build: build})
+	err = workspace.Found(ctx, c.Host().Env(), c.Path(), workspace.Founding{CompanyName: p.CompanyName, Build: build})
 	if !p.Force || !fault.Is(err, fault.NotEmpty) {
 		return made, err
 	}
-	if err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: p.CompanyName, Force: true}); err != nil {
+	if err := workspace.Init(ctx, c.Host().Env(), c.Path(), workspace.InitOptions{CompanyName: p.CompanyName, Force: true}); err != nil {
 		return made, err
 	}
-	w, err := c.workspace(ctx)
+	in, err := c.Enter(ctx)
 	if err != nil {
 		return made, err
 	}
-	return made, build(w)
+	return made, build(in.Workspace())
 }

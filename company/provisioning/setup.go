@@ -1,4 +1,4 @@
-package company
+package provisioning
 
 // ac init: a workspace in or beside a repository, with a project and the agents that the
 // machine has.
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/runs/provider"
 	"ac/runs/worktree"
@@ -21,7 +22,7 @@ import (
 
 // SetupParams are the params of ac init. Dir is the folder that is asked for.
 type SetupParams struct {
-	MaybeDir
+	company.MaybeDir
 	CompanyName string   `json:"company_name" is:"optional"`
 	Agents      []string `json:"agents" is:"optional"` // programs; none for all
 	NoAgents    bool     `json:"no_agents" is:"optional"`
@@ -129,7 +130,7 @@ func isWorkspace(dir string) bool {
 // Setup makes what is missing: the workspace, a team, a project, the link to the repository,
 // and an agent for each agent program that works. What stands after a failure is valid, and
 // the next call goes on.
-func (cs *Host) Setup(ctx context.Context, p SetupParams) (result SetupResult, err error) {
+func (c Folder) Setup(ctx context.Context, p SetupParams) (result SetupResult, err error) {
 	at, err := placeOf(ctx, p)
 	if err != nil {
 		return result, err
@@ -140,7 +141,7 @@ func (cs *Host) Setup(ctx context.Context, p SetupParams) (result SetupResult, e
 		if name == "" {
 			name = at.name
 		}
-		if err := workspace.Init(ctx, cs.env, at.dir, workspace.InitOptions{CompanyName: name}); err != nil {
+		if err := workspace.Init(ctx, c.Host().Env(), at.dir, workspace.InitOptions{CompanyName: name}); err != nil {
 			return result, err
 		}
 		result.Created = true
@@ -151,10 +152,11 @@ func (cs *Host) Setup(ctx context.Context, p SetupParams) (result SetupResult, e
 			return result, err
 		}
 	}
-	w, err := cs.In(at.dir).workspace(ctx)
+	in, err := c.Host().In(at.dir).Enter(ctx)
 	if err != nil {
 		return result, err
 	}
+	w := in.Workspace()
 	if found, err := w.Company(); err == nil {
 		result.Company = found.Name
 	}
@@ -278,7 +280,7 @@ func (r *SetupResult) employ(ctx context.Context, w *workspace.Workspace, a prov
 	if err != nil {
 		return err
 	}
-	row := SetupAgent{Name: a.Name, Provider: a.Provider, State: a.State, Program: OrNil(a.Path), Version: OrNil(a.Version), Hint: a.Hint}
+	row := SetupAgent{Name: a.Name, Provider: a.Provider, State: a.State, Program: company.OrNil(a.Path), Version: company.OrNil(a.Version), Hint: a.Hint}
 	for _, known := range agents {
 		if known.Role == "worker" && !strings.HasPrefix(known.ID, workspace.SecretaryPrefix) && known.Provider == a.Provider && row.AgentID == "" {
 			row.AgentID, row.Name = known.ID, known.Name

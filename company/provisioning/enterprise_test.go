@@ -1,4 +1,4 @@
-package company_test
+package provisioning_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/provisioning"
 	"ac/enterprise"
 	"ac/workspace"
 	"ac/workspace/validate"
@@ -34,6 +35,11 @@ func placed(t *testing.T, place string) (dir string) {
 	return dir
 }
 
+// in is the folder of a path.
+func in(all *company.Host, dir string) provisioning.Folder {
+	return provisioning.Folder{InFolder: company.InFolder{Folder: all.In(dir)}}
+}
+
 // TestTwoAtOnce has two processes ask for the defaults of one directory: there is one
 // company, and both see all of it.
 func TestTwoAtOnce(t *testing.T) {
@@ -41,14 +47,14 @@ func TestTwoAtOnce(t *testing.T) {
 	for _, place := range places() {
 		dir := placed(t, place)
 		var group sync.WaitGroup
-		results := make([]company.EnsureEnterpriseResult, 4)
+		results := make([]provisioning.EnsureEnterpriseResult, 4)
 		for i := range results {
 			group.Go(func() {
 				all := company.New(company.Options{Env: workspace.SystemEnv()})
 				var err error
-				p := company.EnterpriseParams{WorkersPerDept: 1, Departments: []string{"qa", "data"}}
+				p := provisioning.EnterpriseParams{WorkersPerDept: 1, Departments: []string{"qa", "data"}}
 				p.WorkspaceDir = dir
-				if results[i], err = all.In(dir).EnsureEnterprise(t.Context(), p); err != nil {
+				if results[i], err = in(all, dir).EnsureEnterprise(t.Context(), p); err != nil {
 					t.Error(err)
 				}
 				if err := all.Close(); err != nil {
@@ -82,14 +88,14 @@ func TestBootstrapsAtOnce(t *testing.T) {
 	for _, place := range places() {
 		dir := placed(t, place)
 		var group sync.WaitGroup
-		results := make([]company.BootstrapEnterpriseResult, 4)
+		results := make([]provisioning.BootstrapEnterpriseResult, 4)
 		for i := range results {
 			group.Go(func() {
 				all := company.New(company.Options{Env: workspace.SystemEnv()})
-				p := company.BootstrapEnterpriseParams{OrgMode: enterprise.ModeEnterprise, IncludeCEO: true}
+				p := provisioning.BootstrapEnterpriseParams{OrgMode: enterprise.ModeEnterprise, IncludeCEO: true}
 				p.WorkspaceDir, p.WorkersPerDept, p.Departments = dir, 1, []string{"qa", "data"}
 				var err error
-				if results[i], err = all.In(dir).BootstrapEnterprise(t.Context(), p); err != nil {
+				if results[i], err = in(all, dir).BootstrapEnterprise(t.Context(), p); err != nil {
 					t.Errorf("%s: %v", place, err)
 				}
 				if err := all.Close(); err != nil {
@@ -111,9 +117,9 @@ func TestStarterFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")
 	all := company.New(company.Options{Env: workspace.SystemEnv()})
-	p := company.EnterpriseParams{WorkersPerDept: 1, Departments: []string{"qa"}}
+	p := provisioning.EnterpriseParams{WorkersPerDept: 1, Departments: []string{"qa"}}
 	p.WorkspaceDir = dir
-	if _, err := all.In(dir).EnsureEnterprise(t.Context(), p); err != nil {
+	if _, err := in(all, dir).EnsureEnterprise(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	if err := all.Close(); err != nil {

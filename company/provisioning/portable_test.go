@@ -1,4 +1,4 @@
-package company_test
+package provisioning_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"ac/company"
 	"ac/company/orchestration"
+	"ac/company/provisioning"
 	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/lock"
@@ -29,7 +30,7 @@ func TestNothingAtWorkIsReplaced(t *testing.T) {
 		}
 	}()
 	found := func() error {
-		_, err := all.In(dir).Bootstrap(t.Context(), company.BootstrapParams{Departments: []string{"engineering"}, Force: true})
+		_, err := in(all, dir).Bootstrap(t.Context(), provisioning.BootstrapParams{Departments: []string{"engineering"}, Force: true})
 		return err
 	}
 	if err := found(); err != nil {
@@ -79,13 +80,13 @@ func TestWorkflowsTravel(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := all.In(from).Bootstrap(t.Context(), company.BootstrapParams{Departments: []string{"engineering", "design"}}); err != nil {
+	if _, err := in(all, from).Bootstrap(t.Context(), provisioning.BootstrapParams{Departments: []string{"engineering", "design"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.In(from).Export(t.Context(), company.ExportParams{Dir: company.Dir{WorkspaceDir: from}, OutDir: packed}); err != nil {
+	if _, err := in(all, from).Export(t.Context(), provisioning.ExportParams{Dir: company.Dir{WorkspaceDir: from}, OutDir: packed}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := all.In(to).Import(t.Context(), company.ImportParams{Dir: company.Dir{WorkspaceDir: to}, SrcDir: packed}); err != nil {
+	if _, err := in(all, to).Import(t.Context(), provisioning.ImportParams{Dir: company.Dir{WorkspaceDir: to}, SrcDir: packed}); err != nil {
 		t.Fatal(err)
 	}
 	in := company.Dir{WorkspaceDir: to}
