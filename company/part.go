@@ -6,6 +6,8 @@ package company
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"ac/feed"
 	"ac/heartbeat/job"
@@ -14,6 +16,7 @@ import (
 	"ac/runs/session"
 	"ac/terminal"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // In is what the operations of a part work on. A part defines
@@ -41,11 +44,25 @@ func (c *Company) Workspace() *workspace.Workspace { return c.w }
 // Index is the index of the workspace.
 func (c *Company) Index() *index.Index { return c.all.indexOf(c.w) }
 
+// Validator validates the workspace.
+func (c *Company) Validator() *validate.Validator { return c.all.openedAs(c.w).validator }
+
 // Admission is the admission control of the workspace's launches.
 func (c *Company) Admission() *runs.Admission { return c.all.Admission(c.w) }
 
 // Env is what workspaces are opened with.
 func (cs *Host) Env() workspace.Env { return cs.env }
+
+// Opened are the workspaces that requests named.
+func (cs *Host) Opened() (all []*workspace.Workspace) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, o := range cs.open {
+		all = append(all, o.ws)
+	}
+	slices.SortFunc(all, func(a, b *workspace.Workspace) int { return strings.Compare(a.Dir(), b.Dir()) })
+	return all
+}
 
 // Host is the process that the place was named in.
 func (p location) Host() *Host { return p.all }

@@ -15,6 +15,7 @@ import (
 
 	"ac/audit"
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/feed"
 	"ac/internal/canonjson"
 	"ac/internal/fault"
@@ -144,7 +145,7 @@ func (s *Server) sealing(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.all.SealEvery(ctx, s.opts.SealEvery, s.opts.SealKeyFile, func(dir string, sealed audit.SealResult, err error) {
+		maintenance.SealEvery(ctx, s.all, s.opts.SealEvery, s.opts.SealKeyFile, func(dir string, sealed audit.SealResult, err error) {
 			switch {
 			case err != nil:
 				s.opts.Log.Error("seal", "workspace", dir, "error", err)

@@ -10,6 +10,7 @@ import (
 	"ac/company"
 	"ac/company/decisions"
 	"ac/company/equipment"
+	"ac/company/maintenance"
 	"ac/company/orchestration"
 	"ac/company/provisioning"
 	"ac/company/workforce"
@@ -183,9 +184,9 @@ func NewTable(version string) *Table {
 		on("workspace.open", Read, (*company.Folder).Open, "Report whether a folder is a valid workspace, with its issues."),
 		on("workspace.init", Write, provisioning.Folder.Init, "Make a folder a workspace."),
 		on("workspace.validate", Read, (*company.Folder).Validate, "Validate every document of a workspace."),
-		on("workspace.mend", Write, (*company.Folder).MendAs, "Repair what can be repaired of a workspace without loss."),
-		on("workspace.doctor", Wait, (*company.Folder).Doctor, "Diagnose a workspace and recommend a fix for each finding."),
-		on("workspace.diagnostics", Wait, (*company.Folder).Diagnostics, "Write a diagnostics bundle without secrets."),
+		on("workspace.mend", Write, maintenance.Folder.MendAs, "Repair what can be repaired of a workspace without loss."),
+		on("workspace.doctor", Wait, maintenance.Folder.Doctor, "Diagnose a workspace and recommend a fix for each finding."),
+		on("workspace.diagnostics", Wait, maintenance.Folder.Diagnostics, "Write a diagnostics bundle without secrets."),
 		on("workspace.projects.list", Write, (*company.Folder).Projects, "List the projects with their counts, newest first."),
 		on("workspace.agents.list", Read, (*company.Folder).Agents, "List the agents by name."),
 		on("workspace.teams.list", Read, (*company.Folder).Teams, "List the teams by name."),
@@ -194,7 +195,7 @@ func NewTable(version string) *Table {
 		on("workspace.project.create_with_defaults", Write, (*company.Company).CreateProject, "Create a project with its secretary and conversations."),
 		on("workspace.project.link_repo", Write, (*company.Company).LinkRepo, "Link a repository to a project."),
 		on("workspace.repo_root.set", Write, (*company.Company).SetRepoRoot, "Map a repository to a directory of this machine."),
-		on("workspace.migrate", Write, (*company.Company).Migrate, "Seal the events of older programs; logs whose seals do not match are skipped."),
+		on("workspace.migrate", Write, maintenance.Operations.Migrate, "Seal the events of older programs; logs whose seals do not match are skipped."),
 		on("workspace.export", Write, provisioning.Folder.Export, "Copy a workspace to another place, atomically."),
 		on("workspace.import", Write, provisioning.Folder.Import, "Make a workspace from a copy of one."),
 
@@ -341,14 +342,14 @@ func NewTable(version string) *Table {
 		on("heartbeat.config.get", Read, orchestration.Operations.HeartbeatConfig, "Return the effective config of the heartbeat."),
 		on("heartbeat.config.set", Write, orchestration.Operations.SetHeartbeatConfig, "Change the config of the heartbeat."),
 
-		builds(on("index.rebuild", Read, (*company.Company).RebuildIndex, "Rebuild the index from the files.")),
-		builds(on("index.sync", Read, (*company.Company).SyncIndex, "Bring the index up to date with the files.")),
-		lists(on("index.stats", Read, (*company.Company).IndexStats, "Count the rows of the index.")),
-		lists(on("index.list_runs", Read, (*company.Company).IndexRuns, "List the runs in the index, newest first.")),
-		lists(on("index.list_events", Read, (*company.Company).IndexEvents, "List the events of one run or of many.")),
-		lists(on("index.list_event_parse_errors", Read, (*company.Company).IndexParseErrors, "List the lines of logs that are not events.")),
-		lists(on("index.list_reviews", Read, (*company.Company).IndexReviews, "List the reviews in the index, newest first.")),
-		lists(on("index.list_help_requests", Read, (*company.Company).IndexHelpRequests, "List the help requests in the index, newest first.")),
+		builds(on("index.rebuild", Read, maintenance.Operations.RebuildIndex, "Rebuild the index from the files.")),
+		builds(on("index.sync", Read, maintenance.Operations.SyncIndex, "Bring the index up to date with the files.")),
+		lists(on("index.stats", Read, maintenance.Operations.IndexStats, "Count the rows of the index.")),
+		lists(on("index.list_runs", Read, maintenance.Operations.IndexRuns, "List the runs in the index, newest first.")),
+		lists(on("index.list_events", Read, maintenance.Operations.IndexEvents, "List the events of one run or of many.")),
+		lists(on("index.list_event_parse_errors", Read, maintenance.Operations.IndexParseErrors, "List the lines of logs that are not events.")),
+		lists(on("index.list_reviews", Read, maintenance.Operations.IndexReviews, "List the reviews in the index, newest first.")),
+		lists(on("index.list_help_requests", Read, maintenance.Operations.IndexHelpRequests, "List the help requests in the index, newest first.")),
 
 		on("adapter.status", Wait, equipment.Operations.Adapters, "Report which agent CLIs this machine has."),
 

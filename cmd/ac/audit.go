@@ -9,11 +9,12 @@ import (
 
 	"ac/audit"
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/internal/terminal"
 )
 
 func auditSealCommand(a *app) *cobra.Command {
-	var p company.SealParams
+	var p maintenance.SealParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "audit:seal <dir>", Short: "Sign a checkpoint over all logs of a workspace", Args: args("dir"),
@@ -29,7 +30,7 @@ record, the others are sealed.`,
 		Example: "  ac audit:seal ./acme\n  ac audit:seal ./acme --key-file /run/keys/acme.key",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			sealed, err := ask(cmd.Context(), a, (*company.Company).SealAudit, p)
+			sealed, err := ask(cmd.Context(), a, maintenance.Operations.SealAudit, p)
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,7 @@ func (a *app) printFindings(findings []audit.Finding, asJSON bool) error {
 }
 
 func auditVerifyCommand(a *app) *cobra.Command {
-	var p company.VerifyAuditParams
+	var p maintenance.VerifyAuditParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "audit:verify <dir>", Short: "Verify that no sealed log was changed since", Args: args("dir"),
@@ -87,7 +88,7 @@ oldest first, 1 if something could not be read.`,
   ac audit:verify ./acme --key ac-audit+1f2e3d4c+AbCd... --checkpoint ~/kept/000000000042.txt`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			report, err := ask(cmd.Context(), a, (*company.Company).VerifyAudit, p)
+			report, err := ask(cmd.Context(), a, maintenance.Operations.VerifyAudit, p)
 			if err != nil {
 				return err
 			}
@@ -141,7 +142,7 @@ func auditKeyCommand(a *app) *cobra.Command {
 		Long:    "Print the public key, which verifiers need. The private key is created if there is none; it stays in this user's configuration directory, mode 0600.",
 		Example: "  ac audit:key > acme.pub\n  ac audit:verify ./acme --key acme.pub",
 		RunE: func(*cobra.Command, []string) error {
-			return a.across(func(all *company.Host) error { return a.printID(all.AuditKey(keyFile)) })
+			return a.across(func(all *company.Host) error { return a.printID(maintenance.AuditKey(all, keyFile)) })
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "key-file", "", "file of the private key (default: this user's)")

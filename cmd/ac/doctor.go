@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/maintenance"
 	"ac/doctor"
 	"ac/internal/terminal"
 )
 
 func doctorCommand(a *app) *cobra.Command {
-	var p company.DoctorParams
+	var p maintenance.DoctorParams
 	var fix, dryRun, asText, asJSON bool
 	cmd := &cobra.Command{
 		Use: "workspace:doctor <dir>", Short: "Diagnose a workspace, and repair it with --fix", Args: args("dir"),
@@ -40,13 +40,13 @@ torn tails of logs (a copy is kept), an unreadable index. It is idempotent.
 				return usageError{"--fix cannot be combined with --rebuild-index or --sync-index"}
 			}
 			if fix {
-				mended, err := ask(cmd.Context(), a, (*company.Folder).Mend, company.MendParams{Dir: p.Dir, DryRun: dryRun})
+				mended, err := ask(cmd.Context(), a, maintenance.Folder.Mend, maintenance.MendParams{Dir: p.Dir, DryRun: dryRun})
 				if err != nil {
 					return err
 				}
 				return a.printMended(mended, asJSON)
 			}
-			report, err := ask(cmd.Context(), a, (*company.Folder).Doctor, p)
+			report, err := ask(cmd.Context(), a, maintenance.Folder.Doctor, p)
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func (a *app) printMended(m doctor.MendResult, asJSON bool) error {
 }
 
 func diagnosticsCommand(a *app) *cobra.Command {
-	var p company.DiagnosticsParams
+	var p maintenance.DiagnosticsParams
 	var noSync bool
 	limits := []struct {
 		name  string
@@ -128,7 +128,7 @@ A bundle with a manifest.json is complete.`,
 		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir, p.SyncIndex = given[0], given[1], !noSync
-			return printJSON(cmd.Context(), a, (*company.Folder).Diagnostics, p)
+			return printJSON(cmd.Context(), a, maintenance.Folder.Diagnostics, p)
 		},
 	}
 	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "rebuild the index first")

@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/maintenance"
 )
 
-func indexCommand[R any](a *app, name, short, long string, fn func(*company.Company, context.Context, company.Dir) (R, error)) *cobra.Command {
+func indexCommand[R any](a *app, name, short, long string, fn func(maintenance.Operations, context.Context, company.Dir) (R, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -20,15 +21,15 @@ func indexCommand[R any](a *app, name, short, long string, fn func(*company.Comp
 }
 
 func indexRebuildCommand(a *app) *cobra.Command {
-	return indexCommand(a, "index:rebuild", "Rebuild the index", "Rebuild the index of a workspace from its files, and print the numbers of rows.", (*company.Company).RebuildIndex)
+	return indexCommand(a, "index:rebuild", "Rebuild the index", "Rebuild the index of a workspace from its files, and print the numbers of rows.", maintenance.Operations.RebuildIndex)
 }
 
 func indexSyncCommand(a *app) *cobra.Command {
-	return indexCommand(a, "index:sync", "Bring the index up to date", "Bring the index of a workspace up to date with its files, or build it, and print what changed.", (*company.Company).SyncIndex)
+	return indexCommand(a, "index:sync", "Bring the index up to date", "Bring the index of a workspace up to date with its files, or build it, and print what changed.", maintenance.Operations.SyncIndex)
 }
 
 func indexStatsCommand(a *app) *cobra.Command {
-	return indexCommand(a, "index:stats", "Count the rows of the index", "Count the rows of the index without syncing it.", (*company.Company).IndexStats)
+	return indexCommand(a, "index:stats", "Count the rows of the index", "Count the rows of the index without syncing it.", maintenance.Operations.IndexStats)
 }
 
 // limitFlag declares the maximum number of rows.
@@ -40,7 +41,7 @@ func limitFlag(cmd *cobra.Command, limit *int) {
 func statuses() []string { return []string{"running", "ended", "failed", "stopped"} }
 
 func indexRunsCommand(a *app) *cobra.Command {
-	var p company.IndexRunsParams
+	var p maintenance.IndexRunsParams
 	cmd := &cobra.Command{
 		Use: "index:runs <dir>", Short: "List the runs in the index", Args: args("dir"),
 		Long:    "List the runs in the index, newest first. The index is not synced: see index:sync.",
@@ -51,7 +52,7 @@ func indexRunsCommand(a *app) *cobra.Command {
 		if err := oneOf("status", p.Status, statuses()); p.Status != "" && err != nil {
 			return err
 		}
-		return printJSON(cmd.Context(), a, (*company.Company).IndexRuns, p)
+		return printJSON(cmd.Context(), a, maintenance.Operations.IndexRuns, p)
 	}
 	mirror(cmd, &p,
 		"project: only of this project",
@@ -60,7 +61,7 @@ func indexRunsCommand(a *app) *cobra.Command {
 }
 
 func indexEventsCommand(a *app) *cobra.Command {
-	var p company.IndexEventsParams
+	var p maintenance.IndexEventsParams
 	cmd := &cobra.Command{
 		Use: "index:events <dir>", Short: "List the events of one run or of many", Args: args("dir"),
 		Long: `List events by time, or those of one run in log order. --since-seq lists those after
@@ -75,7 +76,7 @@ a line of a run's log. The index is not synced: see index:sync.`,
 		if p.SinceSeq < 0 {
 			return usageError{"--since-seq must be at least 0"}
 		}
-		return printJSON(cmd.Context(), a, (*company.Company).IndexEvents, p)
+		return printJSON(cmd.Context(), a, maintenance.Operations.IndexEvents, p)
 	}
 	mirror(cmd, &p,
 		"project: only of this project",
@@ -87,7 +88,7 @@ a line of a run's log. The index is not synced: see index:sync.`,
 }
 
 func indexErrorsCommand(a *app) *cobra.Command {
-	var p company.IndexParseErrorsParams
+	var p maintenance.IndexParseErrorsParams
 	cmd := &cobra.Command{
 		Use: "index:event-errors <dir>", Short: "List the lines of logs that are not events", Args: args("dir"),
 		Long:    "List the lines of event logs that are not JSON objects, by run and line, descending.",
@@ -95,7 +96,7 @@ func indexErrorsCommand(a *app) *cobra.Command {
 	}
 	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return printJSON(cmd.Context(), a, (*company.Company).IndexParseErrors, p)
+		return printJSON(cmd.Context(), a, maintenance.Operations.IndexParseErrors, p)
 	}
 	mirror(cmd, &p,
 		"project: only of this project",
@@ -104,7 +105,7 @@ func indexErrorsCommand(a *app) *cobra.Command {
 }
 
 func indexReviewsCommand(a *app) *cobra.Command {
-	var p company.IndexReviewsParams
+	var p maintenance.IndexReviewsParams
 	cmd := &cobra.Command{
 		Use: "index:reviews <dir>", Short: "List the reviews in the index", Args: args("dir"),
 		Long:    "List the reviews in the index, newest first.",
@@ -115,7 +116,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		if err := oneOf("decision", p.Decision, decisionWords()); p.Decision != "" && err != nil {
 			return err
 		}
-		return printJSON(cmd.Context(), a, (*company.Company).IndexReviews, p)
+		return printJSON(cmd.Context(), a, maintenance.Operations.IndexReviews, p)
 	}
 	mirror(cmd, &p, "project: only of this project")
 	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", "only this decision: approved or denied")
@@ -124,7 +125,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 }
 
 func indexHelpCommand(a *app) *cobra.Command {
-	var p company.IndexHelpRequestsParams
+	var p maintenance.IndexHelpRequestsParams
 	cmd := &cobra.Command{
 		Use: "index:help <dir>", Short: "List the help requests in the index", Args: args("dir"),
 		Long:    "List the help requests in the index, newest first.",
@@ -132,7 +133,7 @@ func indexHelpCommand(a *app) *cobra.Command {
 	}
 	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return printJSON(cmd.Context(), a, (*company.Company).IndexHelpRequests, p)
+		return printJSON(cmd.Context(), a, maintenance.Operations.IndexHelpRequests, p)
 	}
 	mirror(cmd, &p,
 		"project: only of this project",

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/doctor"
 	"ac/internal/terminal"
 )
@@ -66,7 +67,7 @@ Without a workspace only the machine is checked.
 func (c *call) diagnose(fix, everything bool) error {
 	found := diagnosis{Status: doctor.Pass}
 	if c.dir != "" {
-		mended, err := company.Do(c.ctx, c.all, (*company.Folder).Mend, company.MendParams{Dir: c.dirParam(), DryRun: !fix})
+		mended, err := company.Do(c.ctx, c.all, maintenance.Folder.Mend, maintenance.MendParams{Dir: c.dirParam(), DryRun: !fix})
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (c *call) diagnose(fix, everything bool) error {
 		if !fix {
 			found.mends = len(mended.Mends)
 		}
-		report, err := company.Do(c.ctx, c.all, (*company.Folder).Doctor, company.DoctorParams{Dir: c.dirParam()})
+		report, err := company.Do(c.ctx, c.all, maintenance.Folder.Doctor, maintenance.DoctorParams{Dir: c.dirParam()})
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/doctor"
 	"ac/internal/clock"
 	"ac/internal/terminal"
@@ -98,7 +99,7 @@ func (c *call) status() (r statusReport, err error) {
 		Runs: today.Runs, Done: today.ByStatus[doc.StatusEnded], Failed: today.ByStatus[doc.StatusFailed], Running: len(r.Running),
 		Tokens: today.Used.Total, CostUSD: today.Used.CostUSD, Unpriced: today.Used.UnpricedRecords,
 	}
-	health, err := company.Do(c.ctx, c.all, (*company.Folder).Glance, c.dirParam())
+	health, err := company.Do(c.ctx, c.all, maintenance.Folder.Glance, c.dirParam())
 	r.Health, r.beats = statusHealth{Status: health.Status, Findings: []statusFinding{}}, health.Beats
 	for _, f := range health.Findings {
 		r.Health.Findings = append(r.Health.Findings, statusFinding{f.ID, f.Status, f.Message})

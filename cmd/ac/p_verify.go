@@ -12,6 +12,7 @@ import (
 
 	"ac/audit"
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/company/orchestration"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -92,7 +93,7 @@ func (c *call) verified(given []string) (v verification, err error) {
 	if p.RunID != "" {
 		return v, nil
 	}
-	seal, err := company.Do(c.ctx, c.all, (*company.Company).VerifyAudit, company.VerifyAuditParams{Dir: c.dirParam()})
+	seal, err := company.Do(c.ctx, c.all, maintenance.Operations.VerifyAudit, maintenance.VerifyAuditParams{Dir: c.dirParam()})
 	if fault.Is(err, fault.NotFound) {
 		return v, nil // nothing was sealed
 	}

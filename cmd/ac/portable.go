@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/company/provisioning"
 )
 
@@ -24,7 +25,7 @@ func unlessInterrupted[S company.Target, P, R any](cmd *cobra.Command, a *app, o
 }
 
 func migrateCommand(a *app) *cobra.Command {
-	var p company.MigrateParams
+	var p maintenance.MigrateParams
 	cmd := &cobra.Command{
 		Use: "workspace:migrate <dir>", Short: "Seal the events of older programs", Args: args("dir"),
 		Long: `Convert run logs of older programs to the current format, in which each event is
@@ -33,7 +34,7 @@ skipped, unless --force is given. If seals change, the original log is kept belo
 .local/migrations. Runs may continue meanwhile.`,
 		Example: "  ac workspace:migrate ./acme --dry-run\n  ac workspace:migrate ./acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := unlessInterrupted(cmd, a, (*company.Company).Migrate, p)
+			_, err := unlessInterrupted(cmd, a, maintenance.Operations.Migrate, p)
 			return err
 		},
 	}

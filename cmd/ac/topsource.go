@@ -13,6 +13,7 @@ import (
 	"ac/cmd/ac/top"
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/maintenance"
 	"ac/company/workforce"
 	"ac/conversation"
 	"ac/internal/clock"
@@ -101,7 +102,7 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 func (t *topSource) health(c *call) string {
 	if now := c.all.Now(); t.healthy == "" || now.Sub(t.lookAt) > glanced {
 		t.lookAt, t.healthy = now, ""
-		health, err := company.Do(c.ctx, c.all, (*company.Folder).Glance, c.dirParam())
+		health, err := company.Do(c.ctx, c.all, maintenance.Folder.Glance, c.dirParam())
 		if err != nil {
 			return ""
 		}

@@ -14,6 +14,7 @@ import (
 
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/maintenance"
 	"ac/company/provisioning"
 	"ac/company/workforce"
 	"ac/fleet"
@@ -134,7 +135,7 @@ func (y *yard) readHub(t *testing.T, damaged bool) {
 	waiting, err := decisions.Operations{In: c.In}.ListNeeds(ctx, decisions.ListNeedsParams{State: "open", Limit: 100})
 	note("needs.list", waiting, err)
 	out := t.TempDir()
-	bundle, err := folder.Diagnostics(ctx, company.DiagnosticsParams{Dir: company.Dir{WorkspaceDir: c.Workspace().Dir()}, OutDir: out, SyncIndex: true, ScreenLimits: company.ScreenLimits{MonitorLimit: 100}})
+	bundle, err := maintenance.Folder{InFolder: company.InFolder{Folder: folder}}.Diagnostics(ctx, maintenance.DiagnosticsParams{Dir: company.Dir{WorkspaceDir: c.Workspace().Dir()}, OutDir: out, SyncIndex: true, ScreenLimits: company.ScreenLimits{MonitorLimit: 100}})
 	note("workspace.diagnostics", bundle, err)
 	if found := hubFound(t, out); len(found) > 0 {
 		t.Errorf("in diagnostics: %q", found)

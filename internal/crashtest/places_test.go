@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/company/provisioning"
 	"ac/events"
 	"ac/workspace"
@@ -46,7 +47,7 @@ func place(args []string) (err error) {
 	case "bootstrap":
 		_, err = c.Bootstrap(ctx, provisioning.BootstrapParams{Departments: []string{"qa", "data"}, Force: true})
 	case "migrate":
-		_, err = company.Do(ctx, all, (*company.Company).Migrate, company.MigrateParams{Dir: in})
+		_, err = company.Do(ctx, all, maintenance.Operations.Migrate, maintenance.MigrateParams{Dir: in})
 	case "export":
 		_, err = folderAt(all, args[2]).Export(ctx, provisioning.ExportParams{Dir: in, OutDir: args[2], Force: true, IncludeLocal: true})
 	case "import":

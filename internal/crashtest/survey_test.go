@@ -15,6 +15,7 @@ import (
 
 	"ac/audit"
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/conversation"
 	"ac/events"
 	"ac/governance"
@@ -208,8 +209,9 @@ func (s *survey) index() {
 	all := company.New(company.Options{Env: s.g.env, Executable: s.g.executable})
 	defer func() { s.must(all.Close()) }()
 	in := company.Dir{WorkspaceDir: s.g.dir}
-	c, err := all.In(s.g.dir).Enter(s.ctx)
+	opened, err := all.In(s.g.dir).Enter(s.ctx)
 	s.must(err)
+	c := maintenance.Operations{In: company.In{Company: opened}}
 	_, err = c.SyncIndex(s.ctx, in)
 	s.must(err)
 	synced, err := c.IndexStats(s.ctx, in)

@@ -123,6 +123,7 @@ func neighbours() map[string][]string {
 		"company/orchestration": {"company"},
 		"company/decisions":     {"company"},
 		"company/equipment":     {"company"},
+		"company/maintenance":   {"company"},
 		"company/provisioning":  {"company"},
 		"company/workforce":     {"company"},
 		// The control room calls methods by the table of the server, and serves dialects

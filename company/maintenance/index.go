@@ -1,29 +1,30 @@
-package company
+package maintenance
 
 // index.*: rebuilding, syncing and listing the index of a workspace.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/index"
 )
 
 // RebuildIndex rebuilds the index.
-func (c *Company) RebuildIndex(ctx context.Context, _ Dir) (index.RebuildResult, error) {
+func (c Operations) RebuildIndex(ctx context.Context, _ company.Dir) (index.RebuildResult, error) {
 	built, err := c.Index().Rebuild(ctx)
-	built.DBPath = index.Path(c.given)
+	built.DBPath = index.Path(c.Given())
 	return built, err
 }
 
 // SyncIndex brings the index up to date, and builds a missing one.
-func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.SyncResult, error) {
+func (c Operations) SyncIndex(ctx context.Context, _ company.Dir) (index.SyncResult, error) {
 	synced, err := c.Index().Sync(ctx)
-	synced.DBPath = index.Path(c.given)
+	synced.DBPath = index.Path(c.Given())
 	return synced, err
 }
 
 // viewed queries the index.
-func viewed[R any](ctx context.Context, c *Company, ask func(*index.View) (R, error)) (result R, err error) {
+func viewed[R any](ctx context.Context, c Operations, ask func(*index.View) (R, error)) (result R, err error) {
 	err = c.Index().View(ctx, func(v *index.View) error {
 		result, err = ask(v)
 		return err
@@ -32,20 +33,20 @@ func viewed[R any](ctx context.Context, c *Company, ask func(*index.View) (R, er
 }
 
 // IndexStats counts the rows of the index.
-func (c *Company) IndexStats(ctx context.Context, _ Dir) (index.Stats, error) {
+func (c Operations) IndexStats(ctx context.Context, _ company.Dir) (index.Stats, error) {
 	return viewed(ctx, c, (*index.View).Stats)
 }
 
 // IndexRunsParams are the params of index.list_runs.
 type IndexRunsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Status    string `json:"status,omitempty" is:"optional,enum=running|ended|failed|stopped"`
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexRuns lists runs from the index.
-func (c *Company) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run, error) {
+func (c Operations) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run, error) {
 	return viewed(ctx, c, func(v *index.View) ([]index.Run, error) {
 		return v.Runs(index.RunFilter{ProjectID: p.ProjectID, Status: p.Status, Limit: p.Limit})
 	})
@@ -53,7 +54,7 @@ func (c *Company) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run
 
 // IndexEventsParams are the params of index.list_events.
 type IndexEventsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	RunID     string `json:"run_id,omitempty" is:"optional,id"`
 	Type      string `json:"type,omitempty" is:"optional"`
@@ -63,7 +64,7 @@ type IndexEventsParams struct {
 }
 
 // IndexEvents lists events from the index, their texts from the logs.
-func (c *Company) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index.Event, error) {
+func (c Operations) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index.Event, error) {
 	f := index.EventFilter{ProjectID: p.ProjectID, RunID: p.RunID, SinceSeq: p.SinceSeq, Limit: p.Limit, Ascending: p.Order == "asc"}
 	if p.Type != "" {
 		f.Types = []string{p.Type}
@@ -73,14 +74,14 @@ func (c *Company) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index
 
 // IndexParseErrorsParams are the params of index.list_event_parse_errors.
 type IndexParseErrorsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	RunID     string `json:"run_id,omitempty" is:"optional,id"`
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexParseErrors lists the lines of logs that are not events.
-func (c *Company) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams) ([]index.ParseError, error) {
+func (c Operations) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams) ([]index.ParseError, error) {
 	return viewed(ctx, c, func(v *index.View) ([]index.ParseError, error) {
 		return v.ParseErrors(index.ParseErrorFilter{ProjectID: p.ProjectID, RunID: p.RunID, Limit: p.Limit})
 	})
@@ -88,14 +89,14 @@ func (c *Company) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams
 
 // IndexReviewsParams are the params of index.list_reviews.
 type IndexReviewsParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Decision  string `json:"decision,omitempty" is:"optional,enum=approved|denied"`
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexReviews lists reviews from the index.
-func (c *Company) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]index.Review, error) {
+func (c Operations) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]index.Review, error) {
 	return viewed(ctx, c, func(v *index.View) ([]index.Review, error) {
 		return v.Reviews(index.ReviewFilter{ProjectID: p.ProjectID, Decision: p.Decision, Limit: p.Limit})
 	})
@@ -103,14 +104,14 @@ func (c *Company) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]ind
 
 // IndexHelpRequestsParams are the params of index.list_help_requests.
 type IndexHelpRequestsParams struct {
-	Dir
+	company.Dir
 	TargetManager string `json:"target_manager,omitempty" is:"optional"`
 	ProjectID     string `json:"project_id,omitempty" is:"optional,id"`
 	Limit         int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexHelpRequests lists help requests from the index.
-func (c *Company) IndexHelpRequests(ctx context.Context, p IndexHelpRequestsParams) ([]index.HelpRequest, error) {
+func (c Operations) IndexHelpRequests(ctx context.Context, p IndexHelpRequestsParams) ([]index.HelpRequest, error) {
 	return viewed(ctx, c, func(v *index.View) ([]index.HelpRequest, error) {
 		return v.HelpRequests(index.HelpRequestFilter{TargetManager: p.TargetManager, ProjectID: p.ProjectID, Limit: p.Limit})
 	})

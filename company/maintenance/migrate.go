@@ -1,16 +1,17 @@
-package company
+package maintenance
 
 // workspace.migrate: sealing the events of older programs.
 
 import (
 	"context"
 
+	"ac/company"
 	"ac/workspace/migrate"
 )
 
 // MigrateParams are the params of workspace.migrate.
 type MigrateParams struct {
-	Dir
+	company.Dir
 	DryRun bool `json:"dry_run" is:"default=false"`
 	Force  bool `json:"force" is:"default=false"`
 }
@@ -28,11 +29,11 @@ type MigrateResult struct {
 }
 
 // Migrate seals the events of older programs.
-func (c *Company) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, error) {
+func (c Operations) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, error) {
 	result := MigrateResult{
 		WorkspaceDir: c.Absolute(), MigrationID: migrate.EnvelopeID, DryRun: p.DryRun, Forced: p.Force, StateRelpath: migrate.StateFile,
 	}
-	report, err := migrate.Run(ctx, c.w, migrate.Options{DryRun: p.DryRun, Force: p.Force})
+	report, err := migrate.Run(ctx, c.Workspace(), migrate.Options{DryRun: p.DryRun, Force: p.Force})
 	result.AlreadyApplied, result.Counts = report.Already, report.Counts
 	result.Applied = err == nil && !p.DryRun && !report.Already
 	return result, err

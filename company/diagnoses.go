@@ -1,0 +1,38 @@
+package company
+
+// What the room says of the process: what it serves, and the last diagnosis of a folder.
+
+import (
+	"ac/doctor"
+	"ac/internal/clock"
+	"ac/snapshot/room"
+)
+
+// Diagnosed keeps what the last diagnosis found, and tells the room.
+func (cs *Host) Diagnosed(dir string, found doctor.Summary) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.diagnoses[dir] = room.Doctor{Pass: found.Pass, Warn: found.Warn, Fail: found.Fail, At: clock.Stamp(cs.env.Clock.Now())}
+	for w, kept := range cs.rooms {
+		if w.Dir() == dir {
+			kept.news.add(func(n *roomNews) { n.tables = true })
+		}
+	}
+}
+
+// facts are what the process serves, and its last diagnosis of a folder, nil without one.
+func (cs *Host) facts(dir string) (room.Serves, *room.Doctor) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if found, ok := cs.diagnoses[dir]; ok {
+		return cs.serves, &found
+	}
+	return cs.serves, nil
+}
+
+// ServesDialects says which protocols of other programs the process serves.
+func (cs *Host) ServesDialects(names []string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.serves.Dialects = names
+}

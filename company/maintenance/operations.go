@@ -1,0 +1,11 @@
+// Package maintenance is the operations that keep a workspace in order: diagnosis and repair,
+// the index, sealed logs, and the migration of those of older programs.
+package maintenance
+
+import "ac/company"
+
+// Operations are those of one opened workspace.
+type Operations struct{ company.In }
+
+// Folder has those of one folder, in any state.
+type Folder struct{ company.InFolder }
