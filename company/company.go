@@ -46,7 +46,7 @@ type Host struct {
 	version  string
 	limits   lane.Limits
 	files    *files.Memory
-	changes  recentChanges
+	changes  Recent // answers of run.changes
 	serves   room.Serves
 	from     string        // what starts of this process say of where they come from
 	quiet    time.Duration // from when on a live run that says nothing is quiet

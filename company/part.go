@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ac/feed"
+	"ac/governance/files"
 	"ac/heartbeat/job"
 	"ac/index"
 	"ac/runs"
@@ -83,6 +84,12 @@ func (p location) Absolute() string {
 
 // StartedFrom is what runs that clients of the process start say of it, "" for nothing.
 func (cs *Host) StartedFrom() string { return cs.from }
+
+// ProposedFiles is what the process remembers of proposed files.
+func (cs *Host) ProposedFiles() *files.Memory { return cs.files }
+
+// RecentChanges are the answers of run.changes of the last moments.
+func (cs *Host) RecentChanges() *Recent { return &cs.changes }
 
 // ForgetChanges drops the cached answers of run.changes, after a change of what they
 // describe.

@@ -9,6 +9,7 @@ import (
 	"ac/index"
 	"ac/internal/fault"
 	"ac/internal/inflight"
+	"ac/runs"
 	"ac/snapshot"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -147,6 +148,24 @@ func (c *Folder) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
 		rows = append(rows, TeamRow{t.ID, t.Name, t.Department, t.CreatedAt})
 	}
 	return rows, err
+}
+
+// ListRunsParams are the params of run.list.
+type ListRunsParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"optional,id"`
+}
+
+// ListRuns lists runs, newest first.
+func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.ListRow, error) {
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return []runs.ListRow{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return runs.List(w, p.ProjectID)
 }
 
 // CreateProjectParams are the params of workspace.project.create_with_defaults.

@@ -243,7 +243,7 @@ func NewTable(version string) *Table {
 		on("run.replay", Read, orchestration.Operations.Replay, "Return the log of a run, verified on request."),
 		on("run.transcript", Read, orchestration.Operations.Transcript, "Return the transcript of a run: messages, tool calls, questions and notices."),
 		on("run.output", Read, orchestration.Operations.Output, "Return what a run printed, readable or raw, by offsets."),
-		on("run.changes", Read, (*company.Company).Changes, "Return what a run changed in its worktree, with diffs."),
+		on("run.changes", Read, decisions.Operations.Changes, "Return what a run changed in its worktree, with diffs."),
 		on("sharepack.replay", Read, workforce.Operations.ReplaySharePack, "Return the logs in a share pack, verified on request."),
 
 		on("run.review", Wait, orchestration.Operations.Review, "Write comments on what a run changed, and send them to its agent."),
@@ -257,7 +257,7 @@ func NewTable(version string) *Table {
 		on("memory.list_deltas", Read, decisions.Operations.ListDeltas, "List the memory deltas that the actor may read, newest first."),
 		on("memory.preview_delta", Read, decisions.Operations.PreviewDelta, "Show what approving a proposal would change now."),
 		on("memory.approve_delta", Write, decisions.Operations.ApproveDelta, "Apply a proposal to its memory."),
-		on("inbox.list_reviews", Read, (*company.Folder).ListReviews, "List the decisions, newest first."),
+		on("inbox.list_reviews", Read, decisions.Folder.ListReviews, "List the decisions, newest first."),
 
 		on("session.launch", Write, orchestration.Operations.Launch, "Launch the session of a run; it outlives the server."),
 		on("session.list", Read, (*company.Host).ListSessions, "List the sessions, newest first."),
@@ -303,7 +303,7 @@ func NewTable(version string) *Table {
 		on("conversation.members.sync", Write, workforce.Operations.SyncMembers, "Bring the default conversations of a project up to date."),
 		on("ui.resolve", Write, decisions.Operations.ResolveUI, "Decide as inbox.resolve does, and return the screen afterwards."),
 		on("inbox.resolve", Write, decisions.Operations.Resolve, "Approve or deny an item that waits for a decision."),
-		on("inbox.list_help_requests", Read, (*company.Folder).ListHelpRequests, "List the help requests, newest first."),
+		on("inbox.list_help_requests", Read, decisions.Folder.ListHelpRequests, "List the help requests, newest first."),
 		on("inbox.resolve_many", Write, decisions.Operations.ResolveMany, "Decide on several items, each by itself."),
 		on("artifact.evidence", Read, decisions.Operations.Evidence, "Return the evidence of a milestone report, and what the milestone asks for."),
 		on("needs.list", Read, decisions.Operations.ListNeeds, "List what waits for a person: requests, items to decide, runs that failed."),
@@ -370,7 +370,7 @@ func NewTable(version string) *Table {
 		on("ui.snapshot", Read, (*company.Company).UI, "Return a manager's screen, as one snapshot."),
 
 		on("comment.add", Write, decisions.Operations.AddComment, "Comment on an agent, an artifact or a run."),
-		on("comment.list", Read, (*company.Folder).ListComments, "List the comments of a project, newest first."),
+		on("comment.list", Read, decisions.Folder.ListComments, "List the comments of a project, newest first."),
 
 		on("events.replay", Read, orchestration.Operations.ReplayEvents, "Return the events of a run from a seq on, in pages."),
 		streams(on("events.subscribe", Inline, (*company.Host).Subscribe, "Stream events as they happen, after a backfill of recent ones.")),

@@ -271,7 +271,7 @@ func (s *Server) comments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := company.ListCommentsParams{Dir: s.dir(), ProjectID: project, Limit: rowsOf(query, fewComments)}
+	p := decisions.ListCommentsParams{Dir: s.dir(), ProjectID: project, Limit: rowsOf(query, fewComments)}
 	for name, id := range map[string]*string{
 		"target_agent_id": &p.TargetAgentID, "target_artifact_id": &p.TargetArtifactID, "target_run_id": &p.TargetRunID,
 	} {
@@ -279,7 +279,7 @@ func (s *Server) comments(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	list, err := company.Do(r.Context(), s.all, (*company.Folder).ListComments, p)
+	list, err := company.Do(r.Context(), s.all, decisions.Folder.ListComments, p)
 	return reply(w, r, commentList{list}, err)
 }
 

@@ -5,7 +5,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"ac/company"
 	"ac/company/decisions"
 )
 
@@ -39,7 +38,7 @@ func commentAddCommand(a *app) *cobra.Command {
 }
 
 func commentListCommand(a *app) *cobra.Command {
-	p := company.ListCommentsParams{Limit: 200}
+	p := decisions.ListCommentsParams{Limit: 200}
 	cmd := &cobra.Command{
 		Use: "comment:list <dir>", Short: "List the comments of a project, newest first", Args: args("dir"),
 		Example: "  ac comment:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac comment:list ./acme --project P --target-agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --limit 20",
@@ -47,7 +46,7 @@ func commentListCommand(a *app) *cobra.Command {
 			if err := require(cmd, "project"); err != nil {
 				return err
 			}
-			return printJSON(cmd.Context(), a, (*company.Folder).ListComments, p)
+			return printJSON(cmd.Context(), a, decisions.Folder.ListComments, p)
 		},
 	}
 	targetFlags(cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)

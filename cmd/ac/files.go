@@ -287,7 +287,7 @@ be reverted.`,
 }
 
 func runChangesCommand(a *app) *cobra.Command {
-	var p company.ChangesParams
+	var p decisions.ChangesParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "run:changes <dir>", Short: "Print what a run changed, as a patch", Args: args("dir"),
@@ -299,7 +299,7 @@ Files that git does not know are in it, those that it ignores are not.`,
 			if asJSON {
 				p.Form = "rows"
 			}
-			result, err := ask(cmd.Context(), a, (*company.Company).Changes, p)
+			result, err := ask(cmd.Context(), a, decisions.Operations.Changes, p)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/internal/fault"
 	"ac/internal/terminal"
 )
@@ -54,15 +55,15 @@ func (c *call) noWorktree(row *company.RunRow) error {
 
 // diff prints the changes of a run in these paths, all without any.
 func (c *call) diff(row *company.RunRow, paths []string, statOnly bool) error {
-	p := company.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
-	changed, err := company.Do(c.ctx, c.all, (*company.Company).Changes, p)
+	p := decisions.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
+	changed, err := company.Do(c.ctx, c.all, decisions.Operations.Changes, p)
 	if fault.Is(err, fault.NoWorktree) {
 		return c.noWorktree(row)
 	}
 	if err != nil {
 		return err
 	}
-	within := func(f company.ChangeRow) bool { return chosen(f.Path, paths) }
+	within := func(f decisions.ChangeRow) bool { return chosen(f.Path, paths) }
 	if c.asJSON {
 		p.Paths = []string{}
 		for _, f := range changed.Files {
@@ -70,13 +71,13 @@ func (c *call) diff(row *company.RunRow, paths []string, statOnly bool) error {
 				p.Paths = append(p.Paths, f.Path)
 			}
 		}
-		changed, err = company.Do(c.ctx, c.all, (*company.Company).Changes, p)
+		changed, err = company.Do(c.ctx, c.all, decisions.Operations.Changes, p)
 		if err != nil {
 			return err
 		}
 		return c.printJSON(changed)
 	}
-	shown := slices.DeleteFunc(slices.Clone(changed.Files), func(f company.ChangeRow) bool { return !within(f) })
+	shown := slices.DeleteFunc(slices.Clone(changed.Files), func(f decisions.ChangeRow) bool { return !within(f) })
 	switch {
 	case len(changed.Files) == 0:
 		c.note("run %s changed nothing", shortID(row.RunID))
@@ -88,7 +89,7 @@ func (c *call) diff(row *company.RunRow, paths []string, statOnly bool) error {
 		return err
 	}
 	p.Form = "patch"
-	if changed, err = company.Do(c.ctx, c.all, (*company.Company).Changes, p); err != nil {
+	if changed, err = company.Do(c.ctx, c.all, decisions.Operations.Changes, p); err != nil {
 		return err
 	}
 	patch := patchOf(*changed.Patch, shown)
@@ -107,7 +108,7 @@ func chosen(file string, paths []string) bool {
 }
 
 // stat is a line for each file that a run changed, and their sum.
-func (c *call) stat(row *company.RunRow, rows []company.ChangeRow) string {
+func (c *call) stat(row *company.RunRow, rows []decisions.ChangeRow) string {
 	var b strings.Builder
 	added, removed := 0, 0
 	for _, f := range rows {
@@ -128,13 +129,13 @@ func (c *call) stat(row *company.RunRow, rows []company.ChangeRow) string {
 
 // patchOf is the part of a patch that is about these files: patches list them in the order
 // of the rows, each with a header that no line of a file looks like.
-func patchOf(patch string, rows []company.ChangeRow) string {
+func patchOf(patch string, rows []decisions.ChangeRow) string {
 	const header = "diff --git "
 	var b strings.Builder
 	keeps := false
 	for line := range strings.SplitAfterSeq(patch, "\n") {
 		if strings.HasPrefix(line, header) {
-			keeps = slices.ContainsFunc(rows, func(f company.ChangeRow) bool { return about(line, f.Path) })
+			keeps = slices.ContainsFunc(rows, func(f decisions.ChangeRow) bool { return about(line, f.Path) })
 		}
 		if keeps {
 			b.WriteString(line)

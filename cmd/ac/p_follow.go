@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"ac/company"
+	"ac/company/decisions"
 	"ac/company/orchestration"
 	"ac/feed"
 	"ac/internal/signame"
@@ -275,7 +276,7 @@ func (f *follower) lastLine(spoken bool) string {
 
 // changes is what the run changed, as the end of its last line.
 func (f *follower) changes() string {
-	changed, err := company.Do(f.ctx, f.all, (*company.Company).Changes, company.ChangesParams{
+	changed, err := company.Do(f.ctx, f.all, decisions.Operations.Changes, decisions.ChangesParams{
 		Dir: f.dirParam(), ProjectID: f.row.ProjectID, RunID: f.row.RunID, Form: "rows",
 	})
 	if err != nil || len(changed.Files) == 0 {

@@ -146,8 +146,8 @@ func (c *call) agreesToLand(row *company.RunRow, p decisions.LandRunParams) (boo
 	if len(would.Conflicts) > 0 || would.Files == 0 || would.Already {
 		return true, nil // there is nothing to ask
 	}
-	of := company.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
-	changed, err := company.Do(c.ctx, c.all, (*company.Company).Changes, of)
+	of := decisions.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
+	changed, err := company.Do(c.ctx, c.all, decisions.Operations.Changes, of)
 	if err != nil {
 		return false, err
 	}

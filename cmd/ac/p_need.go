@@ -77,7 +77,7 @@ func (c *call) settled(word string) (over, err error) {
 			return c.over(r.InteractionID, r.State, r.By, r.ResolvedAt), nil
 		}
 	}
-	reviews, err := company.Do(c.ctx, c.all, (*company.Folder).ListReviews, company.ListReviewsParams{Dir: c.dirParam(), Limit: mostInbox})
+	reviews, err := company.Do(c.ctx, c.all, decisions.Folder.ListReviews, decisions.ListReviewsParams{Dir: c.dirParam(), Limit: mostInbox})
 	for _, r := range reviews {
 		if id := r.Subject.ArtifactID; id == word || endsIn(id, word) {
 			return c.over(id, r.Decision, r.ActorID, r.CreatedAt), err

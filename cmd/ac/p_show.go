@@ -177,7 +177,7 @@ func (c *call) showRun(row *company.RunRow) error {
 	if err != nil {
 		return err
 	}
-	changed, changesErr := company.Do(c.ctx, c.all, (*company.Company).Changes, company.ChangesParams{
+	changed, changesErr := company.Do(c.ctx, c.all, decisions.Operations.Changes, decisions.ChangesParams{
 		Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows", Mask: true,
 	})
 	if c.asJSON {

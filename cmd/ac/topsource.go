@@ -350,8 +350,8 @@ func (t *topSource) Changes(ctx context.Context, id string) (string, []top.Line,
 	if err != nil {
 		return "", nil, err
 	}
-	p := company.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
-	changed, err := company.Do(ctx, c.all, (*company.Company).Changes, p)
+	p := decisions.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
+	changed, err := company.Do(ctx, c.all, decisions.Operations.Changes, p)
 	if err != nil {
 		return "", nil, err
 	}

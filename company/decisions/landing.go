@@ -40,7 +40,7 @@ func (p *LandRunParams) CheckFields() []fault.Issue {
 // LandRun brings the work of a run into a branch as one commit. It is what
 // files.Service.Land says.
 func (c Operations) LandRun(ctx context.Context, p LandRunParams) (files.Landing, error) {
-	s, err := c.Proposals()
+	s, err := c.proposals()
 	if err != nil {
 		return files.Landing{}, err
 	}

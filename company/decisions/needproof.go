@@ -61,7 +61,7 @@ type NeedProof struct {
 	// Items are the newest of the transcript of the run.
 	Items []*transcript.Item `json:"items,omitempty"`
 	// Changes are what the run changed, without diffs.
-	Changes *company.ChangeTotals `json:"changes,omitempty"`
+	Changes *ChangeTotals `json:"changes,omitempty"`
 }
 
 // ProofArtifact is an artifact as it is.
@@ -186,7 +186,7 @@ func (c Operations) artifactProof(ctx context.Context, kind string, item governa
 			return nil
 		} // it is malformed: it can still be denied
 	case needs.Files:
-		s, err := c.Proposals()
+		s, err := c.proposals()
 		if err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (c Operations) runProof(ctx context.Context, n needs.Need, proof *NeedProof
 	if n.Group == needs.GroupAsks {
 		return // its worktree changes while it asks
 	}
-	changed, err := c.Changes(ctx, company.ChangesParams{ProjectID: n.ProjectID, RunID: n.RunID, Context: 3, Form: "rows", Mask: true})
+	changed, err := c.Changes(ctx, ChangesParams{ProjectID: n.ProjectID, RunID: n.RunID, Context: 3, Form: "rows", Mask: true})
 	if err == nil && changed.ChangeRows != nil {
 		proof.Changes = &changed.Totals
 	}

@@ -6,3 +6,6 @@ import "ac/company"
 
 // Operations are those of one opened workspace.
 type Operations struct{ company.In }
+
+// Folder has those of one folder, which may be no workspace.
+type Folder struct{ company.InFolder }

@@ -51,7 +51,7 @@ func oneOf(params ...given) (issues []fault.Issue) {
 
 // ListFiles lists the files that a run or a job proposes.
 func (c Operations) ListFiles(ctx context.Context, p ListFilesParams) (files.Listing, error) {
-	s, err := c.Proposals()
+	s, err := c.proposals()
 	if err != nil {
 		return files.Listing{}, err
 	}
@@ -69,7 +69,7 @@ type FileContents struct {
 // FileContents lists the files that a run or a job proposes, with what they would have in
 // them, for programs of this binary.
 func (c Operations) FileContents(ctx context.Context, p ListFilesParams) (FileContents, error) {
-	s, err := c.Proposals()
+	s, err := c.proposals()
 	if err != nil {
 		return FileContents{}, err
 	}
@@ -165,7 +165,7 @@ func (p *PreviewFilesParams) Check() []fault.Issue {
 
 // PreviewFiles shows what applying files would change.
 func (c Operations) PreviewFiles(ctx context.Context, p PreviewFilesParams) (files.Previewed, error) {
-	s, err := c.Proposals()
+	s, err := c.proposals()
 	if err != nil {
 		return files.Previewed{}, err
 	}
@@ -204,7 +204,7 @@ func (p *ApplyFilesParams) Check() []fault.Issue {
 
 // ApplyFiles applies proposed files, all or nothing.
 func (c Operations) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.Result, error) {
-	s, err := c.Proposals()
+	s, err := c.proposals()
 	if err != nil {
 		return files.Result{}, err
 	}
@@ -234,7 +234,7 @@ type RevertFilesParams struct {
 
 // RevertFiles takes an application of files back.
 func (c Operations) RevertFiles(ctx context.Context, p RevertFilesParams) (files.UndoResult, error) {
-	s, err := c.Proposals()
+	s, err := c.proposals()
 	if err != nil {
 		return files.UndoResult{}, err
 	}

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // Comments on lines of what a run changed.
 
@@ -8,9 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ac/governance"
-	"ac/index"
-	"ac/index/source"
 	"ac/internal/redact"
 	"ac/workspace/doc"
 )
@@ -76,7 +73,7 @@ func (c *ChangeComment) at(head string) bool {
 }
 
 // changeComments are the comments on lines of what a run changed, the oldest first.
-func (c *Company) changeComments(ctx context.Context, p ChangesParams) ([]ChangeComment, error) {
+func (c Operations) changeComments(ctx context.Context, p ChangesParams) ([]ChangeComment, error) {
 	all, err := c.commentsAbout(ctx, doc.CommentTarget{ProjectID: p.ProjectID, RunID: p.RunID}, changesComments)
 	found, redactor := []ChangeComment{}, redact.NewRedactor(nil)
 	for i := len(all) - 1; i >= 0; i-- {
@@ -90,28 +87,4 @@ func (c *Company) changeComments(ctx context.Context, p ChangesParams) ([]Change
 		found = append(found, comment)
 	}
 	return found, err
-}
-
-// commentsAbout lists the comments on a target, newest first.
-func (c *Company) commentsAbout(ctx context.Context, about doc.CommentTarget, limit int) ([]doc.Comment, error) {
-	list, err := indexedComments(ctx, c.Index(), about, limit)
-	if err != nil && ctx.Err() == nil {
-		// The files are the truth: without an index it takes longer.
-		return governance.ReadComments(c.w, governance.CommentFilter{CommentTarget: about, Limit: limit})
-	}
-	return list, err
-}
-
-// indexedComments lists comments from the index, after syncing it.
-func indexedComments(ctx context.Context, ix *index.Index, about doc.CommentTarget, limit int) (list []doc.Comment, err error) {
-	if _, err := ix.SyncOnly(ctx, source.Scope{Kinds: source.Comments}); err != nil {
-		return nil, err
-	}
-	err = ix.View(ctx, func(v *index.View) (err error) {
-		list, err = v.Comments(index.CommentFilter{
-			ProjectID: about.ProjectID, AgentID: about.AgentID, ArtifactID: about.ArtifactID, RunID: about.RunID, Limit: limit,
-		})
-		return err
-	})
-	return list, err
 }

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // Places of comments on what a run changed.
 

@@ -1,4 +1,4 @@
-package company
+package decisions
 
 // run.changes: what a run changed.
 
@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"ac/company"
 	"ac/governance/files"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -33,7 +33,7 @@ const (
 
 // ChangesParams are those of run.changes.
 type ChangesParams struct {
-	Dir
+	company.Dir
 	ProjectID string   `json:"project_id" is:"id"`
 	RunID     string   `json:"run_id" is:"id"`
 	Paths     []string `json:"paths,omitempty" is:"optional"`
@@ -93,63 +93,20 @@ type ChangeRow struct {
 
 // Changes reads what a run changed, while its session lives, too. An answer is given
 // again for two seconds: many look at a run at once, and git looks at all of its files.
-func (c *Company) Changes(ctx context.Context, p ChangesParams) (RunChanges, error) {
-	key := fmt.Sprintf("%p %+v", c.w, p)
-	if known, ok := c.all.changes.recent(key, c.w.Env.Clock.Now()); ok {
+func (c Operations) Changes(ctx context.Context, p ChangesParams) (RunChanges, error) {
+	key := fmt.Sprintf("%p %+v", c.Workspace(), p)
+	if known, ok := c.Host().RecentChanges().Answer(key, c.Workspace().Env.Clock.Now()).(RunChanges); ok {
 		return known, nil
 	}
 	result, err := c.readChanges(ctx, p)
 	if err == nil && result.Patch == nil { // which may be large
-		c.all.changes.keep(key, result, c.w.Env.Clock.Now())
+		c.Host().RecentChanges().Keep(key, result, c.Workspace().Env.Clock.Now())
 	}
 	return result, err
 }
 
-// changesLife is how long an answer of run.changes is given again.
-const changesLife = 2 * time.Second
-
-// recentChanges are the answers of run.changes of the last moments.
-type recentChanges struct {
-	mu    sync.Mutex
-	known map[string]timedChanges
-}
-
-type timedChanges struct {
-	at     time.Time
-	answer RunChanges
-}
-
-func (r *recentChanges) recent(key string, now time.Time) (RunChanges, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known, ok := r.known[key]
-	return known.answer, ok && now.Sub(known.at) < changesLife
-}
-
-// keep remembers an answer; those that are too old go.
-func (r *recentChanges) keep(key string, answer RunChanges, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[string]timedChanges{}
-	}
-	for other, known := range r.known {
-		if now.Sub(known.at) >= changesLife {
-			delete(r.known, other)
-		}
-	}
-	r.known[key] = timedChanges{now, answer}
-}
-
-// forget drops all cached answers, after a change of what they describe.
-func (r *recentChanges) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.known = nil
-}
-
-func (c *Company) readChanges(ctx context.Context, p ChangesParams) (result RunChanges, err error) {
-	s, err := c.Proposals()
+func (c Operations) readChanges(ctx context.Context, p ChangesParams) (result RunChanges, err error) {
+	s, err := c.proposals()
 	if err != nil {
 		return result, err
 	}
@@ -176,14 +133,14 @@ func (c *Company) readChanges(ctx context.Context, p ChangesParams) (result RunC
 		rows.Diffs = "asked"
 	}
 	rows.Landed = set.Run.Landed
-	rows.RepoID, rows.Branch, rows.At = set.RepoID, set.Branch, clock.Stamp(c.w.Env.Clock.Now())
+	rows.RepoID, rows.Branch, rows.At = set.RepoID, set.Branch, clock.Stamp(c.Workspace().Env.Clock.Now())
 	if err := rows.read(ctx, set); err != nil {
 		return result, err
 	}
 	if rows.Comments, err = c.changeComments(ctx, p); err != nil {
 		return result, err
 	}
-	rows.Checkpoints, err = files.Checkpoints(c.w, p.ProjectID, changesForAll, func(plan checkpoint.Plan) bool { return plan.Source.RunID == p.RunID })
+	rows.Checkpoints, err = files.Checkpoints(c.Workspace(), p.ProjectID, changesForAll, func(plan checkpoint.Plan) bool { return plan.Source.RunID == p.RunID })
 	result.ChangeRows = &rows.ChangeRows
 	return result, err
 }
@@ -279,5 +236,7 @@ func (r *changeRows) diff(row *ChangeRow, diff files.Diff) {
 	}
 }
 
-// Proposals is what the company does with proposed files.
-func (c *Company) Proposals() (*files.Service, error) { return files.NewService(c.w, c.all.files) }
+// proposals is what the company does with proposed files.
+func (c Operations) proposals() (*files.Service, error) {
+	return files.NewService(c.Workspace(), c.Host().ProposedFiles())
+}
