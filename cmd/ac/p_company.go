@@ -205,7 +205,7 @@ func projectsAddCommand(a *app) *cobra.Command {
 		if err := c.refuseTaken(kindProject, given[0]); err != nil {
 			return err
 		}
-		made, err := company.Do(c.ctx, c.all, (*company.Company).CreateProject, company.CreateProjectParams{Dir: c.dirParam(), Name: given[0]})
+		made, err := company.Do(c.ctx, c.all, workforce.Operations.CreateProject, workforce.CreateProjectParams{Dir: c.dirParam(), Name: given[0]})
 		if err != nil {
 			return err
 		}
@@ -227,9 +227,9 @@ func (c *call) linkRepo(project, folder string) error {
 		return err
 	}
 	id := provisioning.RepoIDOf(filepath.Base(at))
-	if _, err := company.Do(c.ctx, c.all, (*company.Company).SetRepoRoot, company.RepoRootParams{Dir: c.dirParam(), RepoID: id, RepoPath: at, RequireGit: true}); err != nil {
+	if _, err := company.Do(c.ctx, c.all, workforce.Operations.SetRepoRoot, workforce.RepoRootParams{Dir: c.dirParam(), RepoID: id, RepoPath: at, RequireGit: true}); err != nil {
 		return err
 	}
-	_, err = company.Do(c.ctx, c.all, (*company.Company).LinkRepo, company.LinkRepoParams{Dir: c.dirParam(), ProjectID: project, RepoID: id})
+	_, err = company.Do(c.ctx, c.all, workforce.Operations.LinkRepo, workforce.LinkRepoParams{Dir: c.dirParam(), ProjectID: project, RepoID: id})
 	return err
 }

@@ -197,7 +197,7 @@ type SyncMembersParams struct {
 	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	CEOActorID string `json:"ceo_actor_id" is:"optional"`
-	company.ExecutiveManagerParam
+	ExecutiveManagerParam
 }
 
 // SyncMembersResult is the result of conversation.members.sync.

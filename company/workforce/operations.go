@@ -1,5 +1,5 @@
-// Package workforce is the operations on a company's people: the agents and teams, their
-// tasks and plans, what they say to each other, and what their work costs.
+// Package workforce is the operations on a company's people and their projects: the agents
+// and teams, their tasks and plans, what they say to each other, and what their work costs.
 package workforce
 
 import "ac/company"

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/company/workforce"
 	"ac/dialect"
 	"ac/feed"
 	"ac/workspace"
@@ -112,8 +113,8 @@ func New(t *testing.T, agents ...Agent) *Stage {
 	Git(t, s.Repo, "commit", "-qm", "first")
 	c, release := Open(s.Dir, s.Project, io.Discard)
 	in := company.Dir{WorkspaceDir: s.Dir}
-	Must(dialect.Do(t.Context(), c, (*company.Company).SetRepoRoot, company.RepoRootParams{Dir: in, RepoID: "main", RepoPath: s.Repo}))
-	Must(dialect.Do(t.Context(), c, (*company.Company).LinkRepo, company.LinkRepoParams{Dir: in, ProjectID: s.Project, RepoID: "main"}))
+	Must(dialect.Do(t.Context(), c, workforce.Operations.SetRepoRoot, workforce.RepoRootParams{Dir: in, RepoID: "main", RepoPath: s.Repo}))
+	Must(dialect.Do(t.Context(), c, workforce.Operations.LinkRepo, workforce.LinkRepoParams{Dir: in, ProjectID: s.Project, RepoID: "main"}))
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
