@@ -12,6 +12,7 @@ import (
 
 	"ac/company"
 	"ac/company/decisions"
+	"ac/company/orchestration"
 	"ac/internal/fault"
 	"ac/internal/terminal"
 )
@@ -46,7 +47,7 @@ the diffs of at most 2 MiB; secrets are not masked.`,
 
 // noWorktree says of a run that has no worktree where it worked.
 func (c *call) noWorktree(row *company.RunRow) error {
-	where, err := company.Do(c.ctx, c.all, (*company.Company).WorkedIn, company.WorkedInParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
+	where, err := company.Do(c.ctx, c.all, orchestration.Operations.WorkedIn, orchestration.WorkedInParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
 	if err != nil || where == "" {
 		return fmt.Errorf("run %s has no worktree", shortID(row.RunID))
 	}

@@ -213,7 +213,7 @@ func (c *call) placeRun(p *orchestration.StartRunParams, o *runFlags) error {
 	if err != nil {
 		return err
 	}
-	place, err := company.Do(c.ctx, c.all, (*company.Company).RunPlace, company.RunPlaceParams{Dir: p.Dir, ProjectID: p.ProjectID, Folder: here, RepoID: o.repo})
+	place, err := company.Do(c.ctx, c.all, orchestration.Operations.RunPlace, orchestration.RunPlaceParams{Dir: p.Dir, ProjectID: p.ProjectID, Folder: here, RepoID: o.repo})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package company
+package orchestration
 
 // Where a run works that somebody starts from a folder.
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"ac/company"
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/worktree"
@@ -14,7 +15,7 @@ import (
 
 // RunPlaceParams name a folder that a run is started from.
 type RunPlaceParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	Folder    string `json:"folder" is:"optional,path"`
 	RepoID    string `json:"repo_id" is:"optional"` // the repository that is asked for, "" for none
@@ -29,17 +30,17 @@ type RunPlace struct {
 
 // RunPlace is the folder itself where it lies in a repository of the project; else the
 // root of the repository that is asked for, or of the only one; else the workspace.
-func (c *Company) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error) {
-	links, err := c.w.RepoLinks(p.ProjectID)
+func (c Operations) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error) {
+	links, err := c.Workspace().RepoLinks(p.ProjectID)
 	if err != nil {
 		return RunPlace{}, err
 	}
-	machine, err := c.w.Machine()
+	machine, err := c.Workspace().Machine()
 	if err != nil {
 		return RunPlace{}, err
 	}
 	var mapped []RunPlace
-	best, deepest := RunPlace{Folder: c.w.Dir()}, ""
+	best, deepest := RunPlace{Folder: c.Workspace().Dir()}, ""
 	for _, link := range links {
 		root, err := worktree.Root(machine, link.RepoID)
 		if err != nil {
@@ -70,22 +71,22 @@ func (c *Company) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error
 
 // WorkedInParams name a run.
 type WorkedInParams struct {
-	Dir
+	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 }
 
 // WorkedIn is the folder that a run without a worktree worked in, "" where it was never launched
 // or that is not on this machine.
-func (c *Company) WorkedIn(_ context.Context, p WorkedInParams) (string, error) {
-	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+func (c Operations) WorkedIn(_ context.Context, p WorkedInParams) (string, error) {
+	run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 	if err != nil || run.Spec == nil || run.Spec.WorktreeRel != "" {
 		return "", err
 	}
 	if run.Spec.RepoID == "" {
-		return c.w.Dir(), nil
+		return c.Workspace().Dir(), nil
 	}
-	machine, err := c.w.Machine()
+	machine, err := c.Workspace().Machine()
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +114,7 @@ func within(root, folder string) (rel string, ok bool) {
 
 // owns reports whether a folder lies in the workspace: what is there, worktrees among it,
 // is not a folder of the repository that the workspace lies in.
-func (c *Company) owns(folder string) bool {
-	_, ok := within(c.w.Dir(), folder)
+func (c Operations) owns(folder string) bool {
+	_, ok := within(c.Workspace().Dir(), folder)
 	return ok
 }
