@@ -1,6 +1,6 @@
 package company
 
-// workspace.*: opening, validating and listing.
+// workspace.*.list and run.list: what a folder has; one that is no workspace has none.
 
 import (
 	"context"
@@ -10,46 +10,7 @@ import (
 	"ac/runs"
 	"ac/snapshot"
 	"ac/workspace/doc"
-	"ac/workspace/validate"
 )
-
-// OpenResult is the result of workspace.open.
-type OpenResult struct {
-	WorkspaceDir string           `json:"workspace_dir"`
-	Valid        bool             `json:"valid"`
-	Issues       []validate.Issue `json:"issues"`
-	Warnings     []validate.Issue `json:"warnings,omitempty"`
-}
-
-// Open reports the state of any folder.
-func (c *Folder) Open(ctx context.Context, _ Dir) (OpenResult, error) {
-	found := c.validate(ctx, (*validate.Validator).Glance)
-	if found.Issues == nil {
-		found.Issues = []validate.Issue{}
-	}
-	return OpenResult{WorkspaceDir: c.given, Valid: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
-}
-
-func (c *Folder) validate(ctx context.Context, look func(*validate.Validator) validate.Findings) validate.Findings {
-	// From now on the workspace is observed and its events are watched.
-	if w, err := c.workspace(ctx); err == nil {
-		return look(c.all.openedAs(w).validator)
-	}
-	return validate.Folder(c.all.env, c.dir)
-}
-
-// ValidateResult is the result of workspace.validate.
-type ValidateResult struct {
-	OK       bool             `json:"ok"`
-	Issues   []validate.Issue `json:"issues,omitempty"`
-	Warnings []validate.Issue `json:"warnings,omitempty"`
-}
-
-// Validate validates a folder.
-func (c *Folder) Validate(ctx context.Context, _ Dir) (ValidateResult, error) {
-	found := c.validate(ctx, (*validate.Validator).Validate)
-	return ValidateResult{OK: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
-}
 
 // ProjectsResult is the result of workspace.projects.list.
 type ProjectsResult struct {

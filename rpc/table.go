@@ -181,9 +181,9 @@ func NewTable(version string) *Table {
 
 		on("server.health", Inline, (*company.Host).Health, "Return the identity of this process, what it serves, and what is wrong with it."),
 
-		on("workspace.open", Read, (*company.Folder).Open, "Report whether a folder is a valid workspace, with its issues."),
+		on("workspace.open", Read, maintenance.Folder.Open, "Report whether a folder is a valid workspace, with its issues."),
 		on("workspace.init", Write, provisioning.Folder.Init, "Make a folder a workspace."),
-		on("workspace.validate", Read, (*company.Folder).Validate, "Validate every document of a workspace."),
+		on("workspace.validate", Read, maintenance.Folder.Validate, "Validate every document of a workspace."),
 		on("workspace.mend", Write, maintenance.Folder.MendAs, "Repair what can be repaired of a workspace without loss."),
 		on("workspace.doctor", Wait, maintenance.Folder.Doctor, "Diagnose a workspace and recommend a fix for each finding."),
 		on("workspace.diagnostics", Wait, maintenance.Folder.Diagnostics, "Write a diagnostics bundle without secrets."),

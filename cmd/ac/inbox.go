@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
 	"ac/company/decisions"
+	"ac/company/maintenance"
 	"ac/governance"
 	"ac/workspace/doc"
 )
@@ -205,7 +205,7 @@ func helpValidateCommand(a *app) *cobra.Command {
 		Long:    "Check the file of a help request. Exit status: 0 if it is valid, 2 with the defects on stderr if not.",
 		Example: "  ac help:validate ./acme/inbox/help_requests/help_01M7WR6QK4S7X2Y8Z3A5B6C9DE.md",
 		RunE: func(_ *cobra.Command, given []string) error {
-			return a.printIssues(company.ValidateFile(given[0], governance.ValidateHelpRequest))
+			return a.printIssues(maintenance.ValidateFile(given[0], governance.ValidateHelpRequest))
 		},
 	}
 }

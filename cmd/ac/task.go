@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
+	"ac/company/maintenance"
 	"ac/company/workforce"
 	"ac/internal/frontmatter"
 	"ac/pm"
@@ -95,7 +95,7 @@ func taskValidateCommand(a *app) *cobra.Command {
 		Long:    "Check the file of a task. Exit status: 0 if it is valid, 2 with the defects on stderr if not.",
 		Example: "  ac task:validate ./acme/work/projects/proj_01M7WQGTQHQA1J50C42GD1KN1S/tasks/task_01M7WQXFJVAFKYMR9NC0NBJYZC.md",
 		RunE: func(_ *cobra.Command, given []string) error {
-			return a.printIssues(company.ValidateFile(given[0], pm.ValidateTask))
+			return a.printIssues(maintenance.ValidateFile(given[0], pm.ValidateTask))
 		},
 	}
 }

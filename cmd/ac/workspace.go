@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/company/maintenance"
 	"ac/company/provisioning"
 	"ac/company/workforce"
 	"ac/internal/terminal"
@@ -48,7 +49,7 @@ func validateCommand(a *app) *cobra.Command {
 		Example: "  ac workspace:validate ./acme",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			found, err := ask(cmd.Context(), a, (*company.Folder).Validate, company.Dir{WorkspaceDir: given[0]})
+			found, err := ask(cmd.Context(), a, maintenance.Folder.Validate, company.Dir{WorkspaceDir: given[0]})
 			if err != nil {
 				return err
 			}

@@ -1,5 +1,5 @@
-// Package maintenance is the operations that keep a workspace in order: diagnosis and repair,
-// the index, sealed logs, and the migration of those of older programs.
+// Package maintenance is the operations that keep a workspace in order: validation, diagnosis
+// and repair, the index, sealed logs, and the migration of those of older programs.
 package maintenance
 
 import "ac/company"
