@@ -115,6 +115,7 @@ func (s *answering) all(ctx context.Context, more bool) error {
 	}
 }
 
+// pauseFor waits for a time, or for the end of a context.
 func pauseFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -62,7 +62,8 @@ func artifactValidateCommand(a *app) *cobra.Command {
 		Long:    "Check front matter and headings of an artifact. Exit status: 0 if it is valid (prints OK), 2 if not (one line for each defect), 1 if it cannot be read.",
 		Example: "  ac artifact:validate ./plan.md",
 		RunE: func(_ *cobra.Command, given []string) error {
-			return a.printIssues(company.ValidateFile(given[0], governance.ValidateArtifact))
+			issues, err := company.ValidateFile(given[0], governance.ValidateArtifact)
+			return a.printIssues(issues, err)
 		},
 	}
 }

@@ -129,6 +129,7 @@ func (a *app) teamIDs(_ *cobra.Command, given []string) []string {
 	return known(a, (*company.Folder).Teams, dirOf(given), func(r company.TeamRow) string { return r.TeamID + "\t" + r.Name })
 }
 
+// agentIDs completes the agents.
 func (a *app) agentIDs(_ *cobra.Command, given []string) []string {
 	return known(a, (*company.Folder).Agents, company.AgentsParams{Dir: dirOf(given)}, func(r company.AgentRow) string { return r.AgentID + "\t" + r.Name })
 }
@@ -137,6 +138,7 @@ func (a *app) projectIDs(_ *cobra.Command, given []string) []string {
 	return known(a, workforce.Operations.ProjectNames, dirOf(given), func(r doc.Project) string { return r.ID + "\t" + r.Name })
 }
 
+// runIDs completes the runs of the project.
 func (a *app) runIDs(cmd *cobra.Command, given []string) []string {
 	p := projectOf(cmd, given)
 	return known(a, (*company.Folder).ListRuns, company.ListRunsParams(p), func(r runs.ListRow) string {
@@ -166,6 +168,7 @@ func (a *app) sharedRunIDs(cmd *cobra.Command, given []string) (ids []string) {
 	return ids
 }
 
+// sessionRefs completes the sessions that run.
 func (a *app) sessionRefs(_ *cobra.Command, given []string) []string {
 	var refs []string
 	if len(given) == 0 {

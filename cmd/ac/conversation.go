@@ -79,7 +79,8 @@ func conversationNewCommand(a *app) *cobra.Command {
 				}
 			}
 			p.WorkspaceDir, p.Scope = given[0], scope.scope()
-			return a.printConversation(ask(cmd.Context(), a, workforce.Operations.CreateChannel, p))(scope.json)
+			made, err := ask(cmd.Context(), a, workforce.Operations.CreateChannel, p)
+			return a.printConversation(made, scope.json, err)
 		},
 	}
 	scope.flags(cmd)
@@ -101,7 +102,8 @@ func conversationDMCommand(a *app) *cobra.Command {
 		Example: "  ac conversation:dm ./acme --with agent_01M7WQTKN3XZ68N337WHQP6N6Z",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.Scope = given[0], scope.scope()
-			return a.printConversation(ask(cmd.Context(), a, workforce.Operations.CreateDM, p))(scope.json)
+			made, err := ask(cmd.Context(), a, workforce.Operations.CreateDM, p)
+			return a.printConversation(made, scope.json, err)
 		},
 	}
 	scope.flags(cmd)
@@ -111,13 +113,11 @@ func conversationDMCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) printConversation(c doc.Conversation, err error) func(asJSON bool) error {
-	return func(asJSON bool) error {
-		if err == nil && asJSON {
-			return a.printJSON(c)
-		}
-		return a.printID(c.ID, err)
+func (a *app) printConversation(c doc.Conversation, asJSON bool, err error) error {
+	if err == nil && asJSON {
+		return a.printJSON(c)
 	}
+	return a.printID(c.ID, err)
 }
 
 func conversationSendCommand(a *app) *cobra.Command {

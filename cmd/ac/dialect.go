@@ -289,11 +289,11 @@ func (a *app) serveDialects(ctx context.Context, o dialectOptions, places []dial
 	env := workspace.SystemEnv()
 	hub := feed.NewHub(nil, env.Clock, env.IDs.New)
 	host := company.New(company.Options{
-		Env: env, Executable: a.executable, Hub: hub, Stderr: stderr, Version: buildVersion(),
+		Env: env, Executable: a.executable, Hub: hub, Stderr: stderr, Version: a.version,
 		Terminals: placeOf(places, acecode.Name) >= 0 && !o.noTerminals,
 	})
 	c := &dialect.Company{
-		Host: host, Dir: dir, ProjectID: o.project, RepoID: o.repo, AgentID: o.agent, Version: buildVersion(), Clock: env.Clock,
+		Host: host, Dir: dir, ProjectID: o.project, RepoID: o.repo, AgentID: o.agent, Version: a.version, Clock: env.Clock,
 		Actor: company.ActorParams{ActorID: o.as, ActorRole: o.role, ActorTeamID: o.team}, Log: slog.New(slog.NewTextHandler(stderr, nil)),
 	}
 	if o.heartbeat {

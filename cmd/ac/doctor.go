@@ -90,6 +90,7 @@ func (a *app) printReport(report doctor.Report, asText bool) error {
 	return nil
 }
 
+// printMended prints what a repair did.
 func (a *app) printMended(m doctor.MendResult, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(m); err != nil {

@@ -115,6 +115,7 @@ func (d *decisionWord) String() string { return string(*d) }
 // Type is the type for the help of the option.
 func (d *decisionWord) Type() string { return "string" }
 
+// decisionWords are the decisions.
 func decisionWords() []string { return []string{governance.Approved, governance.Denied} }
 
 func milestoneReportCommand(a *app) *cobra.Command {
@@ -205,7 +206,8 @@ func helpValidateCommand(a *app) *cobra.Command {
 		Long:    "Check the file of a help request. Exit status: 0 if it is valid, 2 with the defects on stderr if not.",
 		Example: "  ac help:validate ./acme/inbox/help_requests/help_01M7WR6QK4S7X2Y8Z3A5B6C9DE.md",
 		RunE: func(_ *cobra.Command, given []string) error {
-			return a.printIssues(company.ValidateFile(given[0], governance.ValidateHelpRequest))
+			issues, err := company.ValidateFile(given[0], governance.ValidateHelpRequest)
+			return a.printIssues(issues, err)
 		},
 	}
 }

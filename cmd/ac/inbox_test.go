@@ -42,7 +42,7 @@ func TestInboxTables(t *testing.T) {
 			c.project = project
 			b.WriteString(strings.Join(c.inboxTable(shownNeeds(now)).Lines(width, false), "\n") + "\n\n")
 		}
-		golden(t, fmt.Sprintf("testdata/screens/inbox-%d.txt", width), b.String())
+		golden(t, *update, fmt.Sprintf("testdata/screens/inbox-%d.txt", width), b.String())
 	}
 }
 
@@ -74,7 +74,7 @@ func TestCostTables(t *testing.T) {
 		for _, by := range []string{"day", "agent"} {
 			b.WriteString(strings.Join(costTable(by, costRows(report, by), report, width, true).Lines(width, false), "\n") + "\n\n")
 		}
-		golden(t, fmt.Sprintf("testdata/screens/cost-%d.txt", width), b.String())
+		golden(t, *update, fmt.Sprintf("testdata/screens/cost-%d.txt", width), b.String())
 	}
 }
 
@@ -155,7 +155,7 @@ func TestStatusScreens(t *testing.T) {
 		ill.Running, ill.NeedsYou, ill.needs, ill.beats = nil, nil, 0, true
 		ill.Health = statusHealth{Status: "warn", Findings: []statusFinding{{"disk.free", "warn", "812 MiB are free"}}}
 		screens := calm + "\n" + c.statusText(&ill, width, false)
-		golden(t, fmt.Sprintf("testdata/screens/status-%d.txt", width), screens)
+		golden(t, *update, fmt.Sprintf("testdata/screens/status-%d.txt", width), screens)
 		for line := range strings.Lines(screens) {
 			if terminal.Columns(strings.TrimSuffix(line, "\n")) > width {
 				t.Errorf("wider than %d: %q", width, line)

@@ -150,6 +150,7 @@ func listed[S company.Target, P, R any](c *call, op func(S, context.Context, P) 
 	return candidates(rows, of), err
 }
 
+// candidates makes a candidate of each row.
 func candidates[R any](rows []R, of func(R) candidate) []candidate {
 	known := make([]candidate, len(rows))
 	for i, r := range rows {

@@ -50,6 +50,7 @@ func (a *app) follow(cmd *cobra.Command, by onRun, run string) error {
 	return a.watchToEnd(cmd.Context(), []string{by.dir, run}, o)
 }
 
+// add declares the options.
 func (l *liveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&l.driver, "driver", "", "driver: codex, claude or acp (default: that of the provider)")
 	flags.StringVar(&l.mode, "mode", "", "default, accept_edits, plan or full_auto")

@@ -16,7 +16,7 @@ func TestThirdPartyPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../docs/third-party.md", page)
+	golden(t, *update, "../../docs/third-party.md", page)
 	text, err := licenseTexts()
 	if err != nil {
 		t.Fatal(err)

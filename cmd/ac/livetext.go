@@ -29,6 +29,8 @@ type growingItem struct {
 	text string // of an answer: its lines; else its text form
 }
 
+// newLiveText prints to out. answer is the command that answers what an agent asks, nil where a
+// person is asked.
 func newLiveText(out io.Writer, answer func(string) string, thoughts bool) *liveText {
 	return &liveText{out: bufio.NewWriter(out), answer: answer, thoughts: thoughts, open: map[string]*growingItem{}}
 }

@@ -26,7 +26,8 @@ func setRepoCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir, p.Path = given[0], abs
-			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.MapRepo, p))
+			_, err = ask(cmd.Context(), a, equipment.Operations.MapRepo, p)
+			return a.printOK(err)
 		},
 	}
 	mirror(cmd, &p,
@@ -49,7 +50,8 @@ func setProviderBinCommand(a *app) *cobra.Command {
 				}
 				p.Path = abs
 			}
-			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.SetProviderBin, p))
+			_, err := ask(cmd.Context(), a, equipment.Operations.SetProviderBin, p)
+			return a.printOK(err)
 		},
 	}
 	mirror(cmd, &p,
@@ -83,7 +85,8 @@ it, up to the next option. An empty --argv removes the setting.`,
 				return err
 			}
 			p.WorkspaceDir, p.Argv = cmd.Flags().Arg(0), argv
-			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.SetAgentCommand, p))
+			_, err := ask(cmd.Context(), a, equipment.Operations.SetAgentCommand, p)
+			return a.printOK(err)
 		},
 	}
 	cmd.Flags().BoolP("help", "h", false, "help for machine:set-agent-command")
@@ -100,13 +103,14 @@ port or at any. Hosts of loopback need no leave.`,
 		Example: "  ac machine:allow-model-host ./acme api.openai.com",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p := equipment.AllowModelHostParams{Dir: company.Dir{WorkspaceDir: given[0]}, Host: given[1]}
-			return a.confirmed(ask(cmd.Context(), a, equipment.Operations.AllowModelHost, p))
+			_, err := ask(cmd.Context(), a, equipment.Operations.AllowModelHost, p)
+			return a.printOK(err)
 		},
 	}
 }
 
-// confirmed says that an operation was carried out that has nothing to show.
-func (a *app) confirmed(_ company.OK, err error) error {
+// printOK says that an operation was carried out that has nothing to show.
+func (a *app) printOK(err error) error {
 	if err == nil {
 		fmt.Fprintln(a.stdout, "OK")
 	}

@@ -37,7 +37,7 @@ func Main(args []string) int {
 			return keep(workflow.RunJob)
 		}
 	}
-	a := &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr}
+	a := &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr, version: buildVersion()}
 	var err error
 	if a.executable, err = os.Executable(); err != nil {
 		a.fail("", err)
@@ -120,12 +120,13 @@ type app struct {
 	stdout     io.Writer
 	stderr     io.Writer
 	executable string
+	version    string
 }
 
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
-	args, err := expandMulti(root, hoist(args))
+	args, err := expand(root, args)
 	if err != nil {
 		a.fail("", err)
 		return exitFailure
@@ -143,7 +144,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = a.stdoutErr()
 	}
-	if out, ok := a.stdout.(*output); ok && errors.Is(out.failed, syscall.EPIPE) {
+	if errors.Is(a.stdoutErr(), syscall.EPIPE) {
 		return exitSignal + int(syscall.SIGPIPE) // the reader went away
 	}
 	if code, ok := errors.AsType[exitError](err); ok {

@@ -39,7 +39,7 @@ themselves: codex, for jobs of the permission level patch.`,
 			if err != nil {
 				return err
 			}
-			return a.serveTools(cmd.Context(), rpc.Toolbox{Version: buildVersion(), Tools: fileTools(files)})
+			return a.serveTools(cmd.Context(), rpc.Toolbox{Version: a.version, Tools: fileTools(files)})
 		},
 	}
 	cmd.Flags().StringArrayVar(&dirs, "dir", nil, "a directory that may be read; relative paths belong to the first")
@@ -107,7 +107,7 @@ func (a *app) serveGrant(ctx context.Context, file string) error {
 		}
 	})
 	err = a.across(func(all *company.Host) error {
-		return a.serveTools(ctx, (&mcp.Server{Host: all, Client: client, Version: buildVersion()}).Toolbox())
+		return a.serveTools(ctx, (&mcp.Server{Host: all, Client: client, Version: a.version}).Toolbox())
 	})
 	cancel()
 	watching.Wait()

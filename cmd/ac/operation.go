@@ -13,7 +13,7 @@ import (
 
 // across runs fn with a Host, which it closes afterwards.
 func (a *app) across(fn func(*company.Host) error) error {
-	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion(), Serves: room.Serves{Launch: true}})
+	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: a.version, Serves: room.Serves{Launch: true}})
 	return errors.Join(fn(all), all.Close())
 }
 

@@ -303,6 +303,7 @@ func (c *call) steer(ctx context.Context, row *company.RunRow, text string, inte
 	return "said (" + arrival(said) + ")", nil
 }
 
+// steered says a text to the agent of a run, and reports how it arrives.
 func (c *call) steered(ctx context.Context, row *company.RunRow, text string, interrupts bool) (session.SteerResult, error) {
 	p := orchestration.SteerParams{Text: text, Mode: session.ModeNextTurn}
 	if interrupts {

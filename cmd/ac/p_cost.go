@@ -56,6 +56,7 @@ func (c *call) usage(days int) (snapshot.UsageReport, error) {
 	return company.Do(c.ctx, c.all, workforce.Operations.UsageReport, p)
 }
 
+// costBy are the words for what costs are summed by.
 func costBy() []string { return []string{"day", "agent", "model", "project", "provider"} }
 
 // costRow is a line of the list, with the id or date of what it is about.

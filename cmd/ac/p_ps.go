@@ -155,6 +155,7 @@ func (c *call) runLines(rows []company.RunRow) [][]string {
 	return lines
 }
 
+// orEmpty is a text, "" where it is missing.
 func orEmpty(text *string) string {
 	if text == nil {
 		return ""
@@ -173,6 +174,7 @@ func orUnknown(text *string, other string) string {
 	return other
 }
 
+// took is how long a run took.
 func took(r *company.RunRow) string {
 	if r.TookS == nil {
 		return terminal.Unknown

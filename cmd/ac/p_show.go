@@ -56,8 +56,8 @@ type thing struct {
 func (c *call) anything(word string) (thing, error) {
 	var hits []thing
 	var missing error // the error of the first kind that has nothing
-	for _, find := range []func(string) (thing, error){c.runThing, c.needThing, c.agentThing, c.teamThing, c.projectThing, c.taskThing, c.jobThing} {
-		found, err := find(word)
+	for _, find := range []func(*call, string) (thing, error){runThing, needThing, agentThing, teamThing, projectThing, taskThing, jobThing} {
+		found, err := find(c, word)
 		choice, isChoice := errors.AsType[choiceError](err)
 		switch {
 		case err == nil:
@@ -86,12 +86,12 @@ func (c *call) anything(word string) (thing, error) {
 	return thing{}, e
 }
 
-func (c *call) runThing(word string) (thing, error) {
+func runThing(c *call, word string) (thing, error) {
 	row, err := c.run(word)
 	return thing{candidate{id: row.RunID}, "run", func() error { return c.showRun(&row) }}, err
 }
 
-func (c *call) needThing(word string) (thing, error) {
+func needThing(c *call, word string) (thing, error) {
 	n, err := c.need(word, needs.Words()...) // the others are about runs, which are found themselves
 	return thing{candidate{id: n.Ref(), name: n.Title}, n.Kind, func() error {
 		seen, err := c.proof(n)
@@ -128,6 +128,7 @@ type sheet struct {
 	call *call
 }
 
+// sheet is an empty sheet.
 func (c *call) sheet() *sheet { return &sheet{call: c} }
 
 // line adds a line, of which nothing acts on the terminal.
@@ -160,6 +161,7 @@ func (s *sheet) title(left, right string) {
 // gapToRight is between a title and what stands at its end.
 const gapToRight = 2
 
+// print prints the sheet, through a pager where it is long.
 func (s *sheet) print() error { return s.call.paged(s.String()) }
 
 // when is a time with its age.

@@ -11,7 +11,7 @@ import (
 	"ac/company/workforce"
 )
 
-func (c *call) agentThing(word string) (thing, error) {
+func agentThing(c *call, word string) (thing, error) {
 	found, err := c.agent(word)
 	return thing{found, "agent", func() error {
 		profile, err := company.Do(c.ctx, c.all, (*company.Company).Profile, company.ProfileParams{Dir: c.dirParam(), AgentID: found.id, ProjectID: c.project})
@@ -45,7 +45,7 @@ func (s *sheet) runs(list company.RunRows) {
 	}
 }
 
-func (c *call) teamThing(word string) (thing, error) {
+func teamThing(c *call, word string) (thing, error) {
 	rows, err := company.Do(c.ctx, c.all, (*company.Folder).Teams, c.dirParam())
 	if err != nil {
 		return thing{}, err
@@ -73,7 +73,7 @@ func (c *call) teamThing(word string) (thing, error) {
 	}}, err
 }
 
-func (c *call) projectThing(word string) (thing, error) {
+func projectThing(c *call, word string) (thing, error) {
 	found, err := lookup("project", word, c.company, c.projects)
 	return thing{found, "project", func() error {
 		tasks, err := company.Do(c.ctx, c.all, workforce.Operations.ListTasks, workforce.ListTasksParams{Dir: c.dirParam(), ProjectID: found.id})
@@ -96,7 +96,7 @@ func (c *call) projectThing(word string) (thing, error) {
 	}}, err
 }
 
-func (c *call) taskThing(word string) (thing, error) {
+func taskThing(c *call, word string) (thing, error) {
 	var known []candidate
 	rows := map[string]workforce.TaskRow{}
 	for _, project := range c.projects {
@@ -128,7 +128,7 @@ func (c *call) taskThing(word string) (thing, error) {
 	}}, err
 }
 
-func (c *call) jobThing(word string) (thing, error) {
+func jobThing(c *call, word string) (thing, error) {
 	if len(strings.TrimPrefix(word, "…")) < leastEnding {
 		return thing{}, usageError{fmt.Sprintf("%q is too short for an id; %d letters at least", word, leastEnding)}
 	}

@@ -25,7 +25,7 @@ type doneRow struct {
 	OK     bool    `json:"ok"`
 	Result any     `json:"result"`
 	Error  *string `json:"error"`
-	text   string  // what people read
+	text   string  `json:"-"` // what people read
 	wrong  bool    // it was asked for in a wrong way
 }
 

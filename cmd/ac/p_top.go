@@ -18,6 +18,7 @@ import (
 // what it keeps. It is open all day beside agents that need the memory, and draws little.
 const topGarbage = 60
 
+// topCommand is ac top.
 func topCommand(a *app) *cobra.Command {
 	readOnly := false
 	cmd := &cobra.Command{

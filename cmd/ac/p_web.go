@@ -61,7 +61,7 @@ of this workspace, print its address and end.`,
 		stderr := rpc.NewLossy(c.stderr)
 		defer stderr.Close()
 		server, err := web.Listen(ctx, web.Options{
-			Env: workspace.SystemEnv(), Executable: c.executable, Version: buildVersion(), Stderr: stderr,
+			Env: workspace.SystemEnv(), Executable: c.executable, Version: c.version, Stderr: stderr,
 			WorkspaceDir: dir, ProjectID: c.project, Actor: company.ActorParams{ActorID: c.actor, ActorRole: c.role, ActorTeamID: c.team},
 			Limits:    company.ScreenLimits{MonitorLimit: screenRows, ItemLimits: company.ItemLimits{PendingLimit: screenRows, DecisionsLimit: screenRows}},
 			SyncIndex: true, Host: "127.0.0.1", Port: int(port), AllowLaunch: true,

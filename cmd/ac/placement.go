@@ -17,6 +17,7 @@ type placementFlags struct {
 	wait   time.Duration
 }
 
+// add declares the options.
 func (o *placementFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&o.on, "on", "", "the machine: local, remote, any, or the name of a worker")
 	flags.StringArrayVar(&o.labels, "on-label", nil, "a label that the worker must have (repeatable)")

@@ -100,7 +100,7 @@ func capabilitiesCommand(a *app) *cobra.Command {
 		Example: "  ac system:capabilities",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.across(func(all *company.Host) error {
-				result, err := rpc.NewTable(buildVersion()).Call(cmd.Context(), all, "system.capabilities", nil)
+				result, err := rpc.NewTable(a.version).Call(cmd.Context(), all, "system.capabilities", nil)
 				if err != nil {
 					return err
 				}

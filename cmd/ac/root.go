@@ -60,55 +60,26 @@ func newRoot(a *app) *cobra.Command {
 		}
 		return usageError{unknownFlag(cmd, err.Error())}
 	})
-	root.AddCommand(
-		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a), mcpFilesCommand(a), mcpServeCommand(a),
-		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), enterpriseEnsureCommand(a), demoInitCommand(a),
-		setRepoCommand(a), setProviderBinCommand(a), setAgentCommandCommand(a), allowModelHostCommand(a), terminalShellsCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
-		runNewCommand(a), runExecuteCommand(a), runDiscardCommand(a), runListCommand(a), runReplayCommand(a), runTranscriptCommand(a), runWatchCommand(a),
-		runLaunchCommand(a), runRetryCommand(a), runContinueCommand(a), runSteerCommand(a), runInterruptCommand(a), runCompactCommand(a), runPolicyCommand(a), runAnswerCommand(a),
-		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
-		heartbeatStatusCommand(a), heartbeatTickCommand(a), heartbeatConfigCommand(a), heartbeatEnableCommand(a), heartbeatDisableCommand(a),
-		workflowListCommand(a), workflowShowCommand(a), workflowRunCommand(a), workflowStatusCommand(a), workflowCancelCommand(a),
-		jobSubmitCommand(a), jobListCommand(a), jobPollCommand(a), jobCollectCommand(a), jobCancelCommand(a),
-		sessionListCommand(a), sessionStopCommand(a), sessionAbandonCommand(a), verifyCommand(a), completionCommand(a),
-		worktreeCleanupCommand(a), auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),
-		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a),
-		conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),
-		taskNewCommand(a), taskAddMilestoneCommand(a), taskValidateCommand(a), taskListCommand(a), taskPlanCommand(a),
-		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), helpAnswerCommand(a),
-		needsListCommand(a), needsShowCommand(a), needsDismissCommand(a), inboxResolveCommand(a),
-		sharePackCreateCommand(a), sharePackReplayCommand(a),
-		recordMistakeCommand(a), improveCommand(a), refreshContextCommand(a),
-		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a), clientIntakeCommand(a), assignTasksCommand(a),
-		commentAddCommand(a), commentListCommand(a), interactionListCommand(a),
-		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
-		hubStartCommand(a), hubStopCommand(a), hubStatusCommand(a), hubConfigCommand(a), hubPermissionsCommand(a),
-		workerInviteCommand(a), workerJoinCommand(a), workerStartCommand(a), workerStatusCommand(a),
-		workerListCommand(a), workerDrainCommand(a), workerRevokeCommand(a), workerLabelCommand(a),
-		webCommand(a),
-		dialectServeCommand(a), dialectStartCommand(a), dialectStopCommand(a), dialectStatusCommand(a), dialectUnitCommand(a),
-		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
-		artifactFilesCommand(a), artifactPreviewCommand(a), artifactApplyCommand(a), artifactRevertCommand(a), runChangesCommand(a),
-		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), memoryListCommand(a), memoryCandidatesCommand(a), contextPlanCommand(a),
-		reconcileRecordCommand(a), reconcileSnapshotCommand(a), usageReportCommand(a), usageSeriesCommand(a), searchQueryCommand(a), runReviewCommand(a), capabilitiesCommand(a), inboxShowCommand(a),
-		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
-		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
-		uiResolveCommand(a), versionCommand(a),
-		psCommand(a), logsCommand(a), stopCommand(a), discardCommand(a), diffCommand(a), landCommand(a), useCommand(a),
-		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
-		statusCommand(a), inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a), topCommand(a),
-		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
-		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a), serviceCommand(a), searchCommand(a),
-	)
-	root.AddCommand(releaseCommands(a)...)
+	root.AddCommand(slices.Concat(
+		executionCommands(a), recordsCommands(a), upkeepCommands(a), serversCommands(a),
+		workCommands(a), oversightCommands(a),
+		[]*cobra.Command{demoCommand(a), completionCommand(a), versionCommand(a), topCommand(a)},
+		releaseCommands(a),
+	)...)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
-	a.takeNames(root.Commands())
-	a.showProgress(root.Commands())
-	a.completeByName(root.Commands())
+	a.prepare(root.Commands())
 	root.SetHelpCommand(a.helpCommand())
 	explain(root)
 	return root
+}
+
+// prepare gives commands what all of them have: names in place of ids, the line that shows that
+// they go on, completion.
+func (a *app) prepare(commands []*cobra.Command) {
+	a.takeNames(commands)
+	a.showProgress(commands)
+	a.completeByName(commands)
 }
 
 // fail prints an error on one line: errors in the command line with "error:",

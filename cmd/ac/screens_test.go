@@ -89,7 +89,7 @@ func TestScreens(t *testing.T) {
 				table := shownTables(shownCall(now, project), now, word)[name]
 				b.WriteString(strings.Join(table.Lines(width, false), "\n") + "\n\n")
 			}
-			golden(t, fmt.Sprintf("testdata/screens/%s-%d.txt", name, width), b.String())
+			golden(t, *update, fmt.Sprintf("testdata/screens/%s-%d.txt", name, width), b.String())
 		}
 		n = 0
 		plan := shownPlan(now, word)
@@ -97,7 +97,7 @@ func TestScreens(t *testing.T) {
 		for _, days := range []int{0, weekDays} {
 			b.WriteString(strings.Join(plan.ChartLines(pm.ChartOptions{Columns: width, Days: days, Today: now, Unicode: true, Who: func(string) string { return "Ann" }}), "\n") + "\n\n")
 		}
-		golden(t, fmt.Sprintf("testdata/screens/plan-%d.txt", width), b.String())
+		golden(t, *update, fmt.Sprintf("testdata/screens/plan-%d.txt", width), b.String())
 	}
 }
 

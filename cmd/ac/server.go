@@ -57,7 +57,7 @@ func (a *app) serve(ctx context.Context, opts rpc.Options) error {
 	defer rest.Close()
 	stderr := rpc.NewLossy(a.stderr)
 	opts.In, opts.Out, opts.Log, opts.Env = a.stdin, a.rawStdout(), slog.New(slog.NewTextHandler(stderr, nil)), workspace.SystemEnv()
-	opts.Executable, opts.Version, opts.Stderr, opts.Received = a.executable, buildVersion(), stderr, rest.Worked
+	opts.Executable, opts.Version, opts.Stderr, opts.Received = a.executable, a.version, stderr, rest.Worked
 	signaled, err := untilSignal(ctx, func(ctx context.Context) error { return rpc.Serve(ctx, opts) })
 	if err = errors.Join(err, stderr.Close()); signaled != nil {
 		return signaled
@@ -111,7 +111,7 @@ func (a *app) call(ctx context.Context, method, params string) error {
 		return fmt.Errorf("--params is not JSON: %w", err)
 	}
 	return a.across(func(all *company.Host) error {
-		result, err := rpc.NewTable(buildVersion()).Call(ctx, all, method, []byte(params))
+		result, err := rpc.NewTable(a.version).Call(ctx, all, method, []byte(params))
 		if err != nil {
 			return invalidParams(err)
 		}
@@ -127,7 +127,7 @@ func schemaCommand(a *app) *cobra.Command {
 		Example: "  ac protocol:schema > openrpc.json",
 		Args:    args(),
 		RunE: func(*cobra.Command, []string) error {
-			return a.printJSON(rpc.NewTable(buildVersion()).Describe(buildVersion()))
+			return a.printJSON(rpc.NewTable(a.version).Describe(a.version))
 		},
 	}
 }

@@ -129,7 +129,7 @@ func TestService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	said, err := w.shell(t, "shop", "ac -C ../w service systemd --json --heartbeat")
-	var printed serviceText
+	var printed struct{ Name, File, Text string }
 	if err := errors.Join(err, json.Unmarshal([]byte(said), &printed)); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

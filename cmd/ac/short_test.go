@@ -175,7 +175,7 @@ func TestRunTables(t *testing.T) {
 			table := c.runTable(list, true)
 			b.WriteString(strings.Join(table.Lines(width, false), "\n") + "\n\n")
 		}
-		golden(t, fmt.Sprintf("testdata/screens/ps-%d.txt", width), b.String())
+		golden(t, *update, fmt.Sprintf("testdata/screens/ps-%d.txt", width), b.String())
 	}
 }
 
@@ -184,10 +184,10 @@ func signOf(r *company.RunRow, unicode bool) string {
 	return sign
 }
 
-// golden compares a text with a file, which -update writes.
-func golden(t *testing.T, file, got string) {
+// golden compares a text with a file, or writes the file.
+func golden(t *testing.T, write bool, file, got string) {
 	t.Helper()
-	if *update {
+	if write {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(got), 0o644)); err != nil {
 			t.Fatal(err)
 		}

@@ -25,12 +25,13 @@ func indexFlags(cmd *cobra.Command, step *company.IndexStep) (bindIndex func()) 
 	return func() { step.SyncIndex = !noSync }
 }
 
-// itemLimitFlags and screenLimitFlags declare the limits of lists.
+// itemLimitFlags declares the limits of lists of items.
 func itemLimitFlags(cmd *cobra.Command, l *company.ItemLimits) {
 	cmd.Flags().IntVar(&l.PendingLimit, "pending-limit", 200, "maximum number of pending items, up to 5000")
 	cmd.Flags().IntVar(&l.DecisionsLimit, "decisions-limit", 200, "maximum number of decisions, up to 5000")
 }
 
+// screenLimitFlags declares the limits of the lists of a screen.
 func screenLimitFlags(cmd *cobra.Command, l *company.ScreenLimits) {
 	itemLimitFlags(cmd, &l.ItemLimits)
 	cmd.Flags().IntVar(&l.MonitorLimit, "monitor-limit", 200, "maximum number of runs, up to 5000")

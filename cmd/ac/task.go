@@ -95,7 +95,8 @@ func taskValidateCommand(a *app) *cobra.Command {
 		Long:    "Check the file of a task. Exit status: 0 if it is valid, 2 with the defects on stderr if not.",
 		Example: "  ac task:validate ./acme/work/projects/proj_01M7WQGTQHQA1J50C42GD1KN1S/tasks/task_01M7WQXFJVAFKYMR9NC0NBJYZC.md",
 		RunE: func(_ *cobra.Command, given []string) error {
-			return a.printIssues(company.ValidateFile(given[0], pm.ValidateTask))
+			issues, err := company.ValidateFile(given[0], pm.ValidateTask)
+			return a.printIssues(issues, err)
 		},
 	}
 }

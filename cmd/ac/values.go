@@ -55,6 +55,11 @@ func commandLineVar(cmd *cobra.Command, into *[]string, name, usage string) {
 	cmd.Flags().Var(values{into, true}, name, usage)
 }
 
+// expand is a command line as the parser expects it.
+func expand(root *cobra.Command, given []string) ([]string, error) {
+	return expandMulti(root, hoist(given))
+}
+
 // expandMulti repeats the option before each of its values, as the parser
 // expects, and refuses a flag with a value, which the parser would accept.
 func expandMulti(root *cobra.Command, given []string) ([]string, error) {

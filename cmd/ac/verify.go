@@ -99,11 +99,13 @@ func (a *app) verify(cmd *cobra.Command, what, inWorkspace string) (rows []verif
 	return rows, err
 }
 
+// exists reports whether there is a file or folder with a name.
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
 
+// rowOf is the row of a log that was verified.
 func rowOf(path string, r *events.Report) verifyRow {
 	issues := slices.Clone(r.ParseIssues)
 	for i := range issues {

@@ -117,7 +117,7 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 	}
 	err = cmp.Or(require(cmd, needs...), oneOf("role", o.actor.ActorRole, doc.Roles()), err)
 	return web.Options{
-		Env: workspace.SystemEnv(), Version: buildVersion(), ProjectID: o.ProjectID, Actor: o.actor,
+		Env: workspace.SystemEnv(), ProjectID: o.ProjectID, Actor: o.actor,
 		Limits:       o.ScreenLimits,
 		RefreshIndex: o.RefreshIndex, SyncIndex: o.SyncIndex,
 		Host: o.host, Port: int(port), AllowRemote: o.allowRemote, AllowLaunch: o.allowLaunch, Token: o.token,
@@ -139,7 +139,7 @@ func (a *app) serveWeb(ctx context.Context, options web.Options, places []dialec
 	defer stop()
 	stderr := rpc.NewLossy(a.stderr)
 	defer stderr.Close()
-	options.Executable, options.Stderr = a.executable, stderr
+	options.Executable, options.Version, options.Stderr = a.executable, a.version, stderr
 	if len(places) > 0 {
 		options.Dialects = dialectsBeside(options, places)
 	}

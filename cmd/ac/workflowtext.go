@@ -126,6 +126,7 @@ type stepWriter struct {
 	seen map[string]string // status by step
 }
 
+// write writes what changed since the last status.
 func (w *stepWriter) write(s orchestration.WorkflowStatus) {
 	if len(w.seen) == 0 {
 		fmt.Fprintf(w.out, "run %s\n", s.RunID)

@@ -1,0 +1,28 @@
+package main
+
+// The commands on what a company records: people, tasks, conversations, artifacts, memory.
+
+import "github.com/spf13/cobra"
+
+// recordsCommands are the commands on what a company records.
+func recordsCommands(a *app) []*cobra.Command {
+	return []*cobra.Command{
+		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a), conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),
+		commentAddCommand(a), commentListCommand(a),
+		taskNewCommand(a), taskAddMilestoneCommand(a), taskValidateCommand(a), taskListCommand(a), taskPlanCommand(a),
+		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
+		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
+		artifactFilesCommand(a), artifactPreviewCommand(a), artifactApplyCommand(a), artifactRevertCommand(a), runChangesCommand(a),
+		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a),
+		memoryListCommand(a), memoryCandidatesCommand(a), contextPlanCommand(a),
+		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), inboxResolveCommand(a), uiResolveCommand(a),
+		helpAnswerCommand(a), needsListCommand(a), needsShowCommand(a), needsDismissCommand(a),
+		inboxShowCommand(a),
+		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
+		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a),
+		clientIntakeCommand(a), assignTasksCommand(a),
+		enterpriseEnsureCommand(a),
+		bootstrapCommand(a), demoInitCommand(a),
+		recordMistakeCommand(a), improveCommand(a), refreshContextCommand(a),
+	}
+}
