@@ -291,6 +291,42 @@ func TestACLinksNoMessageBroker(t *testing.T) {
 	}
 }
 
+// commandLayers are the packages of the program ac, from those that all commands stand on to the
+// root command.
+func commandLayers() [][]string {
+	return [][]string{
+		{"cmd/ac/cli", "cmd/ac/cli/clitest", "cmd/ac/dashboard", "cmd/ac/demo", "cmd/ac/mcp", "cmd/ac/top"},
+		{"cmd/ac/plumbing/execution", "cmd/ac/plumbing/records", "cmd/ac/plumbing/workspaces", "cmd/ac/servers"},
+		{"cmd/ac/porcelain/oversight", "cmd/ac/porcelain/work"},
+		{"cmd/ac/fullscreen"},
+		{"cmd/ac"},
+	}
+}
+
+// TestCommandsAreInLayers holds the packages of the program ac to imports of lower layers.
+func TestCommandsAreInLayers(t *testing.T) {
+	t.Parallel()
+	layerOf := func(name string) int {
+		return slices.IndexFunc(commandLayers(), func(layer []string) bool { return slices.Contains(layer, name) })
+	}
+	for _, p := range packages(t) {
+		if p.name() != "cmd/ac" && !strings.HasPrefix(p.name(), "cmd/ac/") {
+			continue
+		}
+		layer := layerOf(p.name())
+		if layer < 0 {
+			t.Errorf("package %s is in no layer: give it its place in commandLayers()", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			to, _ := strings.CutPrefix(path, module+"/")
+			if other := layerOf(to); other >= layer {
+				t.Errorf("%s imports %s, which is not in a lower layer", p.ImportPath, path)
+			}
+		}
+	}
+}
+
 // TestOneOwnerOfAnEngine holds what a package has taken over for all others: a package that needs
 // it asks that package.
 func TestOneOwnerOfAnEngine(t *testing.T) {
