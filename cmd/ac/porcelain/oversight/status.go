@@ -142,7 +142,11 @@ func statusText(c *cli.Call, r *statusReport, width int, unicode bool) string {
 	b.WriteString("\n" + between(fmt.Sprintf("NEEDS YOU %d", r.needs), "ac inbox", width) + "\n")
 	indent(&b, inboxTable(c, r.NeedsYou[:min(len(r.NeedsYou), most)]), width, c.Colours())
 	t := &r.Today
-	line := fmt.Sprintf("\nTODAY    %d runs: %d done, %d failed, %d running   %s tokens   %s", t.Runs, t.Done, t.Failed, t.Running, terminal.Tokens(t.Tokens), terminal.Cost(t.CostUSD))
+	runsWord := "runs"
+	if t.Runs == 1 {
+		runsWord = "run"
+	}
+	line := fmt.Sprintf("\nTODAY    %d %s: %d done, %d failed, %d running   %s tokens   %s", t.Runs, runsWord, t.Done, t.Failed, t.Running, terminal.Tokens(t.Tokens), terminal.Cost(t.CostUSD))
 	if t.Unpriced > 0 {
 		line += fmt.Sprintf(" (%d unpriced)", t.Unpriced)
 	}
