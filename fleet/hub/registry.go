@@ -25,6 +25,7 @@ import (
 type worker struct {
 	record   fleet.WorkerRecord
 	hello    *fleet.Hello // of this hub boot, nil for none
+	misfit   error        // why its newest hello was refused, nil where it was not
 	beat     fleet.Beat
 	seen     time.Duration // of the last beat or hello, by Hub.elapsed; -1 for never
 	written  time.Duration // when its record was written last

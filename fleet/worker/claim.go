@@ -113,7 +113,7 @@ var errVersion = errors.New(fleet.WhyOrder)
 // checkOrder refuses an order whose words could not be what the hub meant. It was signed by
 // the hub, but its names become paths here.
 func (w *Worker) checkOrder(order fleet.Order, attempt string) error {
-	if !order.Known() {
+	if !order.Known(w.host.Speaks.Orders) {
 		return errVersion
 	}
 	if order.HubID != w.folder.Config.HubID || order.Attempt != attempt || fleet.Attempt(order.ProjectID, order.RunID, order.SessionRef, order.Epoch) != attempt {
@@ -142,7 +142,7 @@ func (w *Worker) checkOrder(order fleet.Order, attempt string) error {
 func (w *Worker) refuse(ctx context.Context, message fleet.OrderMessage, order fleet.Order, why error) {
 	w.host.Log.Warn("an order is refused", "attempt", message.Attempt, "error", why)
 	give := fleet.GiveUp{Claim: fleet.Claim{Attempt: message.Attempt, Epoch: fleet.Epoch(message.Attempt), Instance: w.folder.Instance}, NeverStarted: true, Why: why.Error()}
-	if errors.Is(why, errVersion) || order.Version != fleet.OrderVersion {
+	if errors.Is(why, errVersion) {
 		give.Refused = fleet.WhyOrder
 	}
 	var reply fleet.ClaimReply

@@ -106,7 +106,7 @@ func (w *Worker) hello(ctx context.Context) error {
 func (w *Worker) introduction(ctx context.Context) fleet.Hello {
 	config := w.folder.Config
 	h := fleet.Hello{
-		Protocol: [2]int{fleet.Protocol, fleet.Protocol}, Orders: [2]int{fleet.OrderOldest, fleet.OrderVersion}, Version: w.host.Version,
+		Protocol: w.host.Speaks.Protocol, Orders: w.host.Speaks.Orders, Version: w.host.Version,
 		Instance: w.folder.Instance, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Labels: append([]string{}, config.Labels...),
 		Slots: config.Slots, Secrets: []string{}, Repos: w.tips(ctx), Attempts: []fleet.HelloAttempt{}, NowMS: w.spool.Env.Clock.Now().UnixMilli(),
 	}
