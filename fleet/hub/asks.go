@@ -193,6 +193,7 @@ func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.
 	}
 	w.instance, w.hello, w.misfit, w.seen = p.Instance, &p, nil, h.o.Elapsed()
 	w.beat.DiskFree = -1
+	w.introduce(p, h.now())
 	err = h.amend(w, func(r *fleet.WorkerRecord) {
 		r.Instance, r.Last = p.Instance, lastSeen(p, w.offset, h.w.Env.Clock.Now())
 	})
@@ -248,13 +249,6 @@ func lastSeen(p fleet.Hello, offset int64, now time.Time) *fleet.LastSeen {
 // recordEvery is how often what is known of a worker is written at most.
 const recordEvery = time.Minute
 
-// offsetsKept is of how many beats the clock offset is the median, offsetFloor below which
-// it counts as none.
-const (
-	offsetsKept = 9
-	offsetFloor = 250
-)
-
 // heard takes a beat.
 func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) {
 	now := h.now()
@@ -288,19 +282,6 @@ func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) 
 	h.heardOf(h.ctx, id)
 	h.look()
 	return reply, nil
-}
-
-// measure takes a measurement of the clock offset.
-func (w *worker) measure(offset int64) {
-	w.offsets = append(w.offsets, offset)
-	if len(w.offsets) > offsetsKept {
-		w.offsets = w.offsets[1:]
-	}
-	sorted := slices.Sorted(slices.Values(w.offsets))
-	w.offset = sorted[len(sorted)/2]
-	if -offsetFloor < w.offset && w.offset < offsetFloor {
-		w.offset = 0
-	}
 }
 
 // builtIn are the labels that nobody gives a worker.

@@ -362,6 +362,7 @@ func (l *launch) checkpoint() {
 		return
 	}
 	l.record.Checkpoint = l.sealing.checkpoint(l.record.Checkpoint, offset)
+	l.record.Checkpoint.LastMS = l.last
 	l.saveHint()
 }
 
