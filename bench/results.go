@@ -53,7 +53,7 @@ func measureResults(ctx context.Context, b *bench) (found []figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	bare, err := f.b.copyOver(brought)
+	bare, err := f.b.copyOver(ctx, brought)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func (f *fleet) bring(ctx context.Context, size int64) (took time.Duration, file
 }
 
 // copyOver copies a file over a connection of this machine and syncs the copy.
-func (b *bench) copyOver(name string) (took time.Duration, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func (b *bench) copyOver(ctx context.Context, name string) (took time.Duration, err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}
@@ -154,7 +154,7 @@ func (b *bench) copyOver(name string) (took time.Duration, err error) {
 		sent <- errors.Join(err, conn.Close())
 	}()
 	began := time.Now()
-	conn, err := net.Dial("tcp", listener.Addr().String())
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", listener.Addr().String())
 	if err != nil {
 		return 0, err
 	}

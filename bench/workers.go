@@ -29,24 +29,24 @@ type meter struct {
 	open     []net.Conn
 }
 
-func newMeter() (*meter, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func newMeter(ctx context.Context) (*meter, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	m := &meter{listener: listener}
-	m.wg.Go(m.serve)
+	m.wg.Go(func() { m.serve(ctx) })
 	return m, nil
 }
 
-func (m *meter) serve() {
+func (m *meter) serve(ctx context.Context) {
 	for {
 		in, err := m.listener.Accept()
 		if err != nil {
 			return
 		}
 		to, _ := m.to.Load().(string)
-		out, err := net.Dial("tcp", to)
+		out, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
 		if err != nil {
 			_ = in.Close() // the worker tries again
 			continue
@@ -88,7 +88,7 @@ func (m *meter) close() error {
 
 // measureIdleWorkers starts workers, each a process, and watches their hub.
 func measureIdleWorkers(ctx context.Context, b *bench) (found []figure, err error) {
-	m, err := newMeter()
+	m, err := newMeter(ctx)
 	if err != nil {
 		return nil, err
 	}
