@@ -17,7 +17,7 @@ const lookEvery = 500 * time.Millisecond
 
 // tick looks at the clocks and at the queue until the hub ends.
 func (h *Hub) tick() {
-	for {
+	for admitted := h.o.Elapsed(); ; {
 		every := min(lookEvery, h.settingsNow().Beat()/2)
 		timer := time.NewTimer(every)
 		select {
@@ -30,8 +30,11 @@ func (h *Hub) tick() {
 		timer.Stop()
 		h.mu.Lock()
 		h.assign()
-		if err := h.admit(); err != nil {
-			h.o.Log.Warn("the carrier keeps its users", "error", err)
+		if now := h.o.Elapsed(); now-admitted >= every { // for those whose time is over
+			admitted = now
+			if err := h.admit(); err != nil {
+				h.o.Log.Warn("the carrier keeps its users", "error", err)
+			}
 		}
 		h.mu.Unlock()
 		for _, l := range h.all() {

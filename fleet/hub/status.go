@@ -77,21 +77,13 @@ func (h *Hub) count(w *worker, s *fleet.StatusResult) {
 	if !online {
 		s.Workers.Offline++
 	}
-	if fits, known := compatible(w); known && !fits {
+	if fits, known := h.compatible(w); known && !fits {
 		s.Workers.Incompatible++
 	}
 	if online {
 		s.Slots.Total += w.record.Slots
 		s.Slots.Used += len(w.launches)
 	}
-}
-
-func compatible(w *worker) (fits, known bool) {
-	if w.hello == nil {
-		return false, false
-	}
-	_, fits = orders(*w.hello).Common(ours())
-	return fits, true
 }
 
 // rows lists the workers by name.
@@ -151,7 +143,7 @@ func (h *Hub) row(w *worker) fleet.WorkerRow {
 	if w.seen >= 0 {
 		row.LastSeenAt = clock.Stamp(h.w.Env.Clock.Now().Add(w.seen - h.o.Elapsed()))
 	}
-	if fits, known := compatible(w); known {
+	if fits, known := h.compatible(w); known {
 		row.Compatible = &fits
 	}
 	if row.Online && w.beat.Seq > 0 {
