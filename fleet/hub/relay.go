@@ -113,7 +113,7 @@ func (h *Hub) tell(ctx context.Context, worker, attempt, verb string, params jso
 	if err := json.Unmarshal(text, &reply); err != nil || reply.Seq != seq {
 		return reply, fault.New(fleet.WorkerUnreachable, "the worker's answer is not understood")
 	}
-	reply.Result, reply.Data = shifted(reply.Result, offset, timeResolved), shifted(reply.Data, offset, timeResolved)
+	reply.Result, reply.Data = clock.Shifted(reply.Result, offset, timeResolved), clock.Shifted(reply.Data, offset, timeResolved)
 	return reply, reply.Err()
 }
 

@@ -202,7 +202,7 @@ func (l *launch) sealable(d fleet.Draft, offsetMS int64) (draft events.Draft, wh
 	case d.Cause != "" && !eventID().MatchString(d.Cause):
 		return draft, "its cause is none of an event"
 	}
-	payload, err := canonjson.Canonical(nil, shifted(d.Payload, offsetMS, timesIn(d.Type)...))
+	payload, err := canonjson.Canonical(nil, clock.Shifted(d.Payload, offsetMS, timesIn(d.Type)...))
 	if err != nil {
 		return draft, "its payload is no JSON"
 	}

@@ -29,7 +29,7 @@ func (h *Hub) status(ctx context.Context) fleet.StatusResult {
 	for _, l := range h.all() {
 		l.mu.Lock()
 		s.Attempts.Live++
-		drafts, oldest := l.lag.now(h.o.Elapsed(), l.sealing.sealed)
+		drafts, oldest := l.lag.Now(h.o.Elapsed(), l.sealing.sealed)
 		s.Lag.Drafts, s.Lag.OldestMS = s.Lag.Drafts+drafts, max(s.Lag.OldestMS, oldest.Milliseconds())
 		if l.reach == doc.ReachUnreachable {
 			s.Attempts.Unreachable++
@@ -91,7 +91,7 @@ func (h *Hub) rows() fleet.WorkersResult {
 	lags := map[*launch]lagRow{}
 	for _, l := range h.all() {
 		l.mu.Lock()
-		drafts, _ := l.lag.now(h.o.Elapsed(), l.sealing.sealed)
+		drafts, _ := l.lag.Now(h.o.Elapsed(), l.sealing.sealed)
 		lags[l] = lagRow{Reach: l.reach, Drafts: drafts, Spooled: l.spooled}
 		l.mu.Unlock()
 	}

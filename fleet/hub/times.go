@@ -4,7 +4,6 @@ package hub
 // it tells is moved by the offset that was measured for it, and nothing is decided by it.
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -72,40 +71,4 @@ func timesIn(kind string) []string {
 		return []string{"requested_at", "expires_at"}
 	}
 	return nil
-}
-
-// shifted is a JSON object whose members of these names, times of a worker's clock, are by
-// the hub's. What is no such object, and what is no time, stays as it is.
-func shifted(object json.RawMessage, offsetMS int64, names ...string) json.RawMessage {
-	if offsetMS == 0 || len(names) == 0 || len(object) == 0 {
-		return object
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(object, &members) != nil {
-		return object
-	}
-	changed := false
-	for _, name := range names {
-		var stamp string
-		if json.Unmarshal(members[name], &stamp) != nil {
-			continue
-		}
-		at, ok := clock.Parse(stamp)
-		if !ok {
-			continue
-		}
-		text, err := json.Marshal(clock.Stamp(at.Add(time.Duration(offsetMS) * time.Millisecond)))
-		if err != nil {
-			continue
-		}
-		members[name], changed = text, true
-	}
-	if !changed {
-		return object
-	}
-	text, err := json.Marshal(members)
-	if err != nil {
-		return object
-	}
-	return text
 }

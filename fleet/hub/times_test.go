@@ -100,22 +100,3 @@ func TestTimesOfClosingEvents(t *testing.T) {
 		t.Errorf("%+v, not at %s", end.Before, at)
 	}
 }
-
-// TestTimesInWords: only what is a time of the members that are named is moved.
-func TestTimesInWords(t *testing.T) {
-	t.Parallel()
-	const hour = int64(time.Hour / time.Millisecond)
-	for given, want := range map[string]string{
-		`{"requested_at":"2026-01-02T03:04:05.678Z","expires_at":null,"b":"2026-01-02T03:04:05.678Z","n":1.50}`: `{"b":"2026-01-02T03:04:05.678Z","expires_at":null,"n":1.50,"requested_at":"2026-01-02T04:04:05.678Z"}`,
-		`{"requested_at":"soon","expires_at":7}`: `{"requested_at":"soon","expires_at":7}`,
-		`["requested_at"]`:                       `["requested_at"]`,
-		`nonsense`:                               `nonsense`,
-	} {
-		if got := string(shifted(json.RawMessage(given), hour, timesIn(events.InteractionRequested)...)); got != want {
-			t.Errorf("%s became %s", given, got)
-		}
-	}
-	if got := string(shifted(json.RawMessage(`{"requested_at":"2026-01-02T03:04:05.678Z"}`), hour, timesIn(events.ProviderRaw)...)); got != `{"requested_at":"2026-01-02T03:04:05.678Z"}` {
-		t.Errorf("the output of a provider became %s", got)
-	}
-}

@@ -42,6 +42,7 @@ func floors() map[string]int {
 		"governance/...":          5,
 		"conversation":            5,
 		"fleet":                   5,
+		"fleet/lag":               5,
 		"fleet/placement":         5,
 		"fleet/fleettest":         5,
 		"fleet/parcel":            6,
