@@ -4,6 +4,7 @@ package session
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	start := cmd.Start
 	if order.Live != nil {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // it waits most of the time, in little memory
-		start = func() error { return proc.StartLoose(cmd) }
+		start = func() error { return proc.StartLoose(cmd.Start) }
 	}
 	cmd.SysProcAttr = proc.NewSession()
 	stdin, err := cmd.StdinPipe()
@@ -170,7 +171,7 @@ func SuperviseFor(host Host, in io.Reader, out io.WriteCloser) error {
 		host.tell(phaseRefused, err)
 		return err
 	}
-	w, err := workspace.Open(supervisorWorkspaceEnv(order), order.WorkspaceDir)
+	w, err := workspace.Open(supervisorWorkspaceEnv(host, order), order.WorkspaceDir)
 	if err != nil {
 		host.tell(phaseRefused, err)
 		return err
@@ -184,9 +185,8 @@ func SuperviseFor(host Host, in io.Reader, out io.WriteCloser) error {
 const lockPatience = 10 * time.Minute
 
 // supervisorWorkspaceEnv continues the count of the process that launched us.
-func supervisorWorkspaceEnv(order Order) workspace.Env {
-	env := workspace.SystemEnv()
-	env.Clock = clock.New(time.Now, order.MonotonicMS)
+func supervisorWorkspaceEnv(host Host, order Order) workspace.Env {
+	env := workspace.EnvAt(cmp.Or(host.Clock, clock.System()).From(order.MonotonicMS))
 	env.LockPatience = lockPatience
 	return env
 }
