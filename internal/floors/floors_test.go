@@ -91,8 +91,8 @@ func neighbours() map[string][]string {
 		"runs":  {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/modelprofile", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
 		// The shells of consoles are guarded as providers are.
 		"terminal":        {"runs/session"},
-		"runs/transcript": {"runs/interaction"},
-		"runs/session":    {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/transcript": {"runs/failure", "runs/interaction"},
+		"runs/session":    {"runs/agent", "runs/budget", "runs/failure", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		// Headers and addresses of both are held to the same rules.
 		"runs/modelprofile": {"runs/mcpserver"},
 		// Drivers tell their agents of the servers.

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/durable"
 	"ac/internal/param"
 	"ac/runs/provider"
@@ -98,7 +99,7 @@ func (s *supervisor) modelName(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return ""
 	}
-	return clippedTo(s.secrets.String(name), maxModel)
+	return clip.Head(s.secrets.String(name), maxModel)
 }
 
 // accounting fills in what the run consumed and gives the events that tell it.

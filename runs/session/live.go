@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/runs/agent"
@@ -237,7 +238,7 @@ func (c *conversation) Used(r usage.Report) { c.s.recorder.queueUsage([]usage.Re
 
 // Notice takes what people should know, and nothing follows from.
 func (c *conversation) Notice(text string) {
-	c.tell(c.draft(events.RunNotice, noticePayload{clippedTo(c.masked(text), maxError)}))
+	c.tell(c.draft(events.RunNotice, noticePayload{clip.Head(c.masked(text), maxError)}))
 }
 
 // Cycled takes signs that the agent compacted its context.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/clock"
 	"ac/runs/agent"
 	"ac/runs/interaction"
@@ -135,7 +136,7 @@ func (c *conversation) judged(i *openRequest, v policy.Verdict) events.Draft {
 		operation = agent.Plan
 	}
 	return c.draft(events.PermissionJudged, judgedPayload{
-		RequestID: i.request.Key, Operation: operation, Resource: clippedTo(c.masked(access.Resource), interaction.MaxResource), Effect: string(v.Effect),
+		RequestID: i.request.Key, Operation: operation, Resource: clip.Head(c.masked(access.Resource), interaction.MaxResource), Effect: string(v.Effect),
 		By: string(v.By), RuleID: v.RuleID, Mode: string(c.policy.Mode), Tool: i.request.Tool, Title: c.title(i.request), ItemID: i.request.Item,
 	})
 }
@@ -252,7 +253,7 @@ func (c *conversation) expire(i *openRequest) {
 func (c *conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
 	err := c.reply(i, a)
 	if err != nil {
-		c.tell(c.draft(events.InteractionUndelivered, undeliveredPayload{i.InteractionID, clippedTo(err.Error(), maxError)}))
+		c.tell(c.draft(events.InteractionUndelivered, undeliveredPayload{i.InteractionID, clip.Head(err.Error(), maxError)}))
 	}
 	return err == nil
 }

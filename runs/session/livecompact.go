@@ -11,6 +11,7 @@ import (
 	"path"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/fault"
 	"ac/runs/agent"
 	"ac/runs/transcript"
@@ -114,7 +115,7 @@ func (c *conversation) compacted(how string, err error) {
 	c.turn = nil
 	p := compactedPayload{How: how, OK: err == nil}
 	if err != nil {
-		p.Error = clippedTo(c.masked(err.Error()), maxError)
+		p.Error = clip.Head(c.masked(err.Error()), maxError)
 	}
 	c.tell(c.draft(events.Compacted, p))
 }

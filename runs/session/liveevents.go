@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"unicode/utf8"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/runs/agent"
-	"ac/runs/transcript"
+	"ac/runs/failure"
 	"ac/workspace/doc"
 )
 
@@ -127,22 +127,11 @@ func (c *conversation) masked(text string) string { return c.s.secrets.String(te
 // in a file of the outputs when written returns.
 func (c *conversation) written(text, file string) (shown string, size int, cut bool, err error) {
 	whole := c.masked(text)
-	shown = clippedTo(whole, maxText)
+	shown = clip.Head(whole, maxText)
 	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // that one is there already
 		err = c.s.w.Replace(path.Join(c.s.outDir, file), []byte(whole), 0o644)
 	}
 	return shown, len(text), cut, err
-}
-
-// clippedTo cuts a text at n bytes, on a character.
-func clippedTo(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // withWords adds the end of what an agent wrote to stderr to what became of it. The error
@@ -154,17 +143,17 @@ func withWords(what, words string) string {
 	return what + ": " + clippedTail(words, maxError-len(what)-len(": "))
 }
 
-func clipped(name string) string { return clippedTo(name, maxName) }
+func clipped(name string) string { return clip.Head(name, maxName) }
 
 // kindOf is of which kind the failure of a turn is, "" for a turn that did not fail.
 func (c *conversation) kindOf(o agent.Outcome) string {
 	if o.Status != agent.Failed {
 		return ""
 	}
-	if f := c.s.reading.failure(); f != nil && f.Kind != "" && f.Kind != transcript.FailedUnknown {
+	if f := c.s.reading.failure(); f != nil && f.Kind != "" && f.Kind != failure.Unknown {
 		return f.Kind
 	}
-	return transcript.Classify(o.Error)
+	return failure.Classify(o.Error)
 }
 
 // activity is what the session does now.

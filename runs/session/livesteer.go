@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/fault"
 	"ac/runs/agent"
 	"ac/runs/interaction"
@@ -378,7 +379,7 @@ func (c *conversation) SteerReturned(id string) {
 // SteerRefused takes that the agent does not want a text.
 func (c *conversation) SteerRefused(id, why string) {
 	if s := c.take(id); s != nil {
-		c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: id, Reason: DiscardRefused, Error: clippedTo(c.masked(why), maxError)}))
+		c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: id, Reason: DiscardRefused, Error: clip.Head(c.masked(why), maxError)}))
 		c.next()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/runs/agent"
 	"ac/runs/interaction"
 	"ac/workspace/doc"
@@ -271,7 +272,7 @@ func (c *conversation) endTurn(o agent.Outcome, reason string) {
 		c.compacted(CompactProvider, err)
 		return
 	}
-	o.Error = clippedTo(c.masked(o.Error), maxError)
+	o.Error = clip.Head(c.masked(o.Error), maxError)
 	c.last = turnEnd{o, reason}
 	c.tell(c.draft(events.TurnEnded, turnEndedPayload{
 		Turn: t.number, Status: o.Status, StopReason: o.StopReason, Error: o.Error, ErrorKind: c.kindOf(o), Reason: reason,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"ac/runs/failure"
 	"ac/runs/provider"
 	"ac/runs/transcript"
 	"ac/workspace"
@@ -72,7 +73,7 @@ func (r *reading) endTurn(broken bool) {
 }
 
 // failure is why the agent failed, in its own words; nil where it told nothing.
-func (r *reading) failure() *transcript.Failure {
+func (r *reading) failure() *failure.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lines.Facts().Failure
@@ -176,26 +177,26 @@ func (s *supervisor) isAgent() bool {
 // and of which kind that is. They stand in for what we know by ourselves only
 // where that is nothing but an exit.
 func (s *supervisor) explain(o outcome, record *doc.Session) {
-	failure := s.facts.Failure
+	why := s.facts.Failure
 	switch {
 	case o.stopped || !s.isAgent():
 		return
-	case o.status == doc.StatusFailed && failure == nil:
-		failure = &transcript.Failure{Kind: transcript.FailedUnknown}
+	case o.status == doc.StatusFailed && why == nil:
+		why = &failure.Failure{Kind: failure.Unknown}
 		switch {
 		case o.signal != nil:
-			failure.Kind = transcript.FailedCrash
+			why.Kind = failure.Crash
 		case record.Error != "":
-			failure.Kind = transcript.Classify(record.Error)
+			why.Kind = failure.Classify(record.Error)
 		}
-	case o.status != doc.StatusFailed && (failure == nil || failure.Kind != transcript.FailedRefused):
+	case o.status != doc.StatusFailed && (why == nil || why.Kind != failure.Refused):
 		return
 	}
 	if record.Error == "" {
-		record.Error = s.secrets.String(failure.Text)
+		record.Error = s.secrets.String(why.Text)
 	}
-	record.ErrorKind = failure.Kind
-	if failure.RetryAfter > 0 {
-		record.RetryAfterMS = new(failure.RetryAfter.Milliseconds())
+	record.ErrorKind = why.Kind
+	if why.RetryAfter > 0 {
+		record.RetryAfterMS = new(why.RetryAfter.Milliseconds())
 	}
 }

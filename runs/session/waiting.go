@@ -10,6 +10,7 @@ import (
 	"path"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/workspace"
@@ -47,7 +48,7 @@ func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent,
 // returns.
 func TextEvent(w *workspace.Workspace, run doc.Run, p SteerRequest, as SteerResult) (SteerEvent, events.Draft, error) {
 	e := SteerEvent{
-		ID: as.SteerID, Text: clippedTo(p.Text, maxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
+		ID: as.SteerID, Text: clip.Head(p.Text, maxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
 		Delivery: as.Delivery, Turn: as.Turn, QueueLength: as.QueueLength, display: p.display, ClientMessageID: p.ClientMessageID,
 	}
 	if len(e.Text) < len(p.Text) {
@@ -135,7 +136,7 @@ const DiscardRefused = "refused"
 func Refused(source events.Source, run, steer string, why error) (events.Draft, error) {
 	return source.Draft(events.Draft{
 		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
-	}, discardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clippedTo(why.Error(), maxError)})
+	}, discardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clip.Head(why.Error(), maxError)})
 }
 
 // refusedTexts discards the texts that wait for turns of their own, since the session that
