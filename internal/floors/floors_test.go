@@ -50,6 +50,7 @@ func floors() map[string]int {
 		"fleet/hub":               7,
 		"fleet/worker":            7,
 		"heartbeat":               6,
+		"heartbeat/answer":        6,
 		"heartbeat/job":           6,
 		"heartbeat/workflow":      6,
 		"enterprise":              7,
@@ -115,6 +116,8 @@ func neighbours() map[string][]string {
 		"fleet/placement": {"fleet"},
 		"fleet/fleettest": {"fleet"},
 		"heartbeat":       {"heartbeat/job"},
+		// What a worker printed is held against what it was asked for.
+		"heartbeat/job": {"heartbeat/answer"},
 		// The tables of the room are parts of snapshots.
 		"snapshot": {"snapshot/room"},
 		// The tasks of a workflow are jobs.
