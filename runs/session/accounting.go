@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -15,10 +14,9 @@ import (
 	"ac/events"
 	"ac/internal/clip"
 	"ac/internal/durable"
-	"ac/internal/param"
 	"ac/runs/provider"
+	"ac/runs/session/output"
 	"ac/runs/usage"
-	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -27,14 +25,6 @@ type cyclePayload struct {
 	Count      int64  `json:"count"`
 	SignalType string `json:"signal_type"`
 	Source     string `json:"source"`
-}
-
-// costPayload is the payload of usage.cost_computed.
-type costPayload struct {
-	CostUSD          float64 `json:"cost_usd"`
-	Currency         string  `json:"currency"`
-	Source           string  `json:"source"`
-	RateCardProvider *string `json:"rate_card_provider"`
 }
 
 // news gives the drafts of what a line told for the first time.
@@ -53,7 +43,7 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	}
 	turn := 0
 	if s.talk != nil && !s.order.perTurn() {
-		turn = s.talk.turns // this is its goroutine
+		turn = s.talk.begun() // this is its goroutine
 	}
 	var drafts []events.Draft
 	for _, c := range told.Cycles {
@@ -82,9 +72,6 @@ type usedPayload struct {
 	// CacheWrite is the part of the input that was written to a cache.
 	CacheWrite *int64 `json:"cache_write_tokens,omitempty"`
 }
-
-// more are the members of a usedPayload that a run's record does not have.
-func more() []string { return []string{"turn", "model", "cache_write_tokens"} }
 
 // maxModel bounds the name of a model.
 const maxModel = 200
@@ -132,8 +119,8 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 	if best != nil {
 		c.usage = best.Usage(s.order.Provider)
 	} else {
-		said := s.recorder.units
-		if s.talk != nil && s.talk.turns == s.order.Live.Turns {
+		said := s.recorder.Recorded()
+		if s.talk != nil && s.talk.begun() == s.order.Live.Turns {
 			return drafts, nil // it never got to a turn
 		}
 		if s.isAgent() {
@@ -163,10 +150,10 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 // told is the model that an agent told of in its handshake, which stands unless the launch
 // named another one.
 func (s *supervisor) told() string {
-	if s.talk == nil || s.talk.order.Model != "" {
+	if s.talk == nil || s.order.Live.Model != "" {
 		return ""
 	}
-	return s.talk.talk.Model // its goroutine has ended
+	return s.talk.model() // its goroutine has ended
 }
 
 // noted is what codex noted of its usage: more than it told where the session ended
@@ -187,9 +174,9 @@ func (s *supervisor) noted(c *closing) (r usage.Report, ok bool) {
 func (s *supervisor) given() int64 {
 	switch {
 	case s.talk != nil:
-		return s.talk.units // its goroutine has ended
+		return s.talk.length() // its goroutine has ended
 	case s.order.Stdin != nil:
-		return utf16Units(valid([]byte(*s.order.Stdin)))
+		return output.Length(*s.order.Stdin)
 	}
 	return 0
 }
@@ -204,54 +191,4 @@ func (s *supervisor) printed() []byte {
 		return nil
 	}
 	return text
-}
-
-// price adds the cost by this machine's rate cards and tells it.
-func price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload any) error) error {
-	machine, err := w.Machine()
-	if err != nil {
-		return nil //nolint:nilerr // without the overlay there is no card, and no claim about one
-	}
-	if !usage.Price(u, machine.Pricing) {
-		return nil
-	}
-	return tell(events.UsageCost, costPayload{*u.CostUSD, u.CostCurrency, u.CostSource, orNull(u.CostRateCardProvider)})
-}
-
-// lastReported is the usage that a log told last, nil when it told none.
-func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
-	var last *doc.Usage
-	err := EachEvent(w, log, func(kind string, line []byte) {
-		if kind == events.RunContinued {
-			last = nil // what came before stands in the run's record
-		}
-		if kind != events.UsageReported {
-			return
-		}
-		var e struct {
-			Payload json.RawMessage `json:"payload"`
-		}
-		if json.Unmarshal(line, &e) != nil {
-			return
-		}
-		if u, ok := reportedUsage(e.Payload); ok {
-			last = &u
-		}
-	})
-	return last, err
-}
-
-// reportedUsage reads the payload of usage.reported.
-func reportedUsage(payload []byte) (u doc.Usage, ok bool) {
-	if !json.Valid(payload) {
-		return u, false
-	}
-	value := param.Parse(payload)
-	for i := len(value.Keys) - 1; i >= 0; i-- {
-		if slices.Contains(more(), value.Keys[i]) {
-			value.Keys, value.Items = slices.Delete(value.Keys, i, i+1), slices.Delete(value.Items, i, i+1)
-		}
-	}
-	u, err := doc.UsageCodec.Bind(&value)
-	return u, err == nil
 }

@@ -11,19 +11,6 @@ import (
 	"ac/runs/budget"
 )
 
-// LimitsRequest says what the session may still spend. Each replaces the one before.
-type LimitsRequest struct {
-	Allowance *budget.Allowance `json:"allowance"` // nil for no limit
-	// HoldsAfterMS is how long it waits for the next one before it holds: whoever sends
-	// them counts the budgets itself meanwhile. 0 holds at once.
-	HoldsAfterMS int64 `json:"holds_after_ms,omitempty"`
-}
-
-// LimitsResult says whether the allowance holds already.
-type LimitsResult struct {
-	Holds bool `json:"holds"`
-}
-
 // allowance is the newest one of a session. It is safe for concurrent use. Its methods
 // never call the watch with the lock held, since the watch asks it with its own held.
 type allowance struct {

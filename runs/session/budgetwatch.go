@@ -64,11 +64,6 @@ func (s *supervisor) watchBudget() *budgetWatch {
 	return b
 }
 
-// subject is the run as budgets see it.
-func (o Order) subject() budget.Subject {
-	return budget.Subject{Project: o.ProjectID, Task: o.TaskID, Workflow: o.WorkflowRunID, Run: o.RunID}
-}
-
 // reported takes what the provider has reported so far, and what the run had used before.
 func (b *budgetWatch) reported(u, prior *doc.Usage) {
 	if b == nil {

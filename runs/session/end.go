@@ -95,7 +95,7 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 // lostEnds are the ends of what the log of a conversation has open though it is over: they
 // were told while the log could not be written. There are none where it always could.
 func (s *supervisor) lostEnds(record doc.Session) ([]events.Draft, error) {
-	if s.talk == nil || !s.recorder.lost() {
+	if s.talk == nil || !s.recorder.Lost() {
 		return nil, nil
 	}
 	open, err := leftOpen(s.w, record)

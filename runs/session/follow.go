@@ -11,6 +11,7 @@ import (
 	"ac/events"
 	"ac/internal/guard"
 	"ac/internal/signame"
+	"ac/runs/session/output"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -44,14 +45,14 @@ func (s *supervisor) openRecorder(ctx context.Context) {
 	s.reading = s.newReading(ctx)
 	log := events.OpenLog(s.w.FS, logFile)
 	s.watch(ctx, log, logFile)
-	with := recording{
-		log: log, source: s.w.Events, base: base,
-		secrets: s.secrets, read: s.reading.line, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
+	with := output.Recording{
+		Log: log, Source: s.w.Events, Base: base,
+		Secrets: s.secrets, Read: s.reading.Line, News: s.news, Notified: s.notified, Failed: func() { s.requestStop(false) },
 	}
 	if s.order.Live != nil && !s.order.perTurn() {
-		with.divert = func(line []byte) { s.talk.line(line) }
+		with.Divert = func(line []byte) { s.talk.line(line) }
 	}
-	s.recorder = newRecorder(with)
+	s.recorder = output.NewRecorder(with)
 	s.converse(ctx)
 }
 
@@ -69,13 +70,13 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exi
 	}
 	drained := make(chan error, 2)
 	go func() { // ends with the pipe
-		err := s.recorder.pump("stdout", pipes.stdout, s.stdout)
+		err := s.recorder.Pump("stdout", pipes.stdout, s.stdout)
 		if talk != nil {
 			talk.outputEnded()
 		}
 		drained <- err
 	}()
-	go func() { drained <- s.recorder.pump("stderr", pipes.stderr, s.stderr) }()
+	go func() { drained <- s.recorder.Pump("stderr", pipes.stderr, s.stderr) }()
 
 	unmarked := s.watchMarker(ctx)
 	exit, guardDied := s.awaitExit(talk, pipes.stdin)
@@ -101,25 +102,18 @@ func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 	if talk != nil {
 		talk.finish()
 	}
-	err = errors.Join(err, s.recorder.finish(), s.maskWritten())
-	s.facts = s.reading.end()
+	err = errors.Join(err, s.recorder.Finish(), s.maskWritten())
+	s.facts = s.reading.End()
 	s.learning.Wait()
 	if s.overdue {
 		err = errors.Join(fmt.Errorf(OverLimit+" of %s and was ended", s.order.limit()), err)
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {
-		end.err = errors.Join(end.err, s.writeLast(s.facts.Answer))
-		end = talk.outcomeOf(end)
+		end.err = errors.Join(end.err, talk.writeLast(s.facts.Answer))
+		end = end.spoken(talk)
 	}
 	return end
-}
-
-func leftError(left []int) error {
-	if len(left) == 0 {
-		return nil
-	}
-	return fmt.Errorf("processes %v could not be killed", left)
 }
 
 // drain waits for the pipes to close, but not for ever: something else than the

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"ac/internal/durable"
 	"ac/internal/guard"
@@ -156,12 +156,5 @@ func (g *guardClient) release() (left []int) {
 	return proc.SweepAdopted(g.all.has, guard.Patience)
 }
 
-// devNull is the standard input of a provider that gets none.
-func devNull() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDONLY, 0) }
-
-// feed writes the provider's input and closes it; a provider that does not read
-// it is no error.
-func feed(w io.WriteCloser, text string) {
-	_, _ = io.WriteString(w, text)
-	_ = w.Close()
-}
+// killAfter is how long a provider may take to end after SIGTERM.
+const killAfter = 1500 * time.Millisecond

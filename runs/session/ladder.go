@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// killAfter is how long a provider may take to end after SIGTERM.
-	killAfter = 1500 * time.Millisecond
 	// closeAfter is how long it may take after the end of its input.
 	closeAfter = 2 * time.Second
 	// termAfter is how long it may take after its protocol's own word.
@@ -44,10 +42,10 @@ func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guard.
 	stop, interrupt := s.stop, s.host.Interrupt
 	var over, halt <-chan struct{}
 	if s.order.perTurn() {
-		halt = s.talk.halt
+		halt = s.talk.turnEnds()
 	}
 	if talk != nil {
-		over = talk.over
+		over = talk.processEnds()
 	}
 	var r rungs
 	defer r.close()

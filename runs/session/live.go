@@ -16,11 +16,14 @@ import (
 	"ac/internal/clip"
 	"ac/internal/clock"
 	"ac/internal/durable"
+	"ac/internal/redact"
 	"ac/runs/agent"
 	"ac/runs/interaction"
 	"ac/runs/policy"
 	"ac/runs/provider"
+	"ac/runs/session/output"
 	"ac/runs/usage"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -33,7 +36,7 @@ const (
 // conversation is a session's talk with its agent. Everything in it belongs to the
 // goroutine that runs the inbox; others post to that. It is nil for commands.
 type conversation struct {
-	s      *supervisor
+	s      Session
 	ctx    context.Context //nolint:containedctx // of the session
 	order  *LiveOrder
 	inbox  *inbox
@@ -78,10 +81,46 @@ type verdict struct {
 	err    error
 }
 
-func newConversation(ctx context.Context, s *supervisor) *conversation {
-	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
+// Session is what a conversation has of the session that it is held in.
+type Session struct {
+	Supervisor
+
+	Workspace *workspace.Workspace
+	Order     *Order // its words may be settled anew for each process
+	OutDir    string // outputs, relative to the workspace
+	Workdir   string
+	Secrets   *redact.Values // of the provider's environment
+	Recorder  *output.Recorder
+	Reading   *output.Reading
+	Lent      []string // entries of the environment that a model profile lends
+	Lacks     []string // why the agent does not get what its workspace has
+}
+
+// Supervisor is what a conversation asks of the process that follows its agent. Its methods
+// are safe for concurrent use.
+type Supervisor interface {
+	// Draft makes an event of the session.
+	Draft(kind string, payload any) (events.Draft, error)
+	// Note has something written into the run's record beside the session.
+	Note(ctx context.Context, change func(*doc.Run))
+	// Amend changes the session's record, durably or as a hint. Snapshot is it now.
+	Amend(durable bool, change func(*doc.Session))
+	Snapshot() doc.Session
+	// Stop asks for the end of the session, as a failure. Stopping reports whether anybody
+	// asked for it, Stopped whether a caller did.
+	Stop()
+	Stopping() bool
+	Stopped() bool
+	// Folders is a command line with folders of this machine in place of their marks.
+	Folders(words []string) ([]string, error)
+	// Servers are the MCP servers that the agent is told of.
+	Servers() []agent.Server
+}
+
+func newConversation(ctx context.Context, s Session) *conversation {
+	root, err := policy.NewRoot(s.Workdir, policy.ReadLink)
 	c := &conversation{
-		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
+		s: s, ctx: ctx, order: s.Order.Live, inbox: newInbox(), root: root, policy: s.Order.Live.Policy, turns: s.Order.Live.Turns,
 		over: make(chan struct{}), halt: make(chan struct{}, 1), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, said: map[string]saidBefore{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
 	}
 	if err == nil {
@@ -90,7 +129,7 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	if err == nil {
 		err = c.takeWaiting()
 	}
-	for _, why := range s.lacks {
+	for _, why := range s.Lacks {
 		c.Notice(why + ": the agent does not have it")
 	}
 	if err != nil {
@@ -145,7 +184,7 @@ func (c *conversation) fail(reason string, err error) {
 		c.verdict = &verdict{doc.StatusFailed, reason, err}
 	}
 	c.closing = true
-	c.s.requestStop(false)
+	c.s.Stop()
 }
 
 // close ends the session in good order.
@@ -231,10 +270,10 @@ func (c *conversation) stuck(err error) {
 }
 
 // tell queues an event, behind the lines that caused it.
-func (c *conversation) tell(d events.Draft) { c.s.recorder.tell(d) }
+func (c *conversation) tell(d events.Draft) { c.s.Recorder.Tell(d) }
 
 // Used takes what the session used so far.
-func (c *conversation) Used(r usage.Report) { c.s.recorder.queueUsage([]usage.Report{c.sum(r)}, nil) }
+func (c *conversation) Used(r usage.Report) { c.s.Recorder.QueueUsage([]usage.Report{c.sum(r)}, nil) }
 
 // Notice takes what people should know, and nothing follows from.
 func (c *conversation) Notice(text string) {
@@ -242,7 +281,7 @@ func (c *conversation) Notice(text string) {
 }
 
 // Cycled takes signs that the agent compacted its context.
-func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.queueUsage(nil, found) }
+func (c *conversation) Cycled(found []usage.Cycle) { c.s.Recorder.QueueUsage(nil, found) }
 
 // stop says the protocol's word for a stop, as the first rung of the ladder.
 func (c *conversation) stop() {
@@ -262,7 +301,7 @@ func (c *conversation) outputEnded() { c.post(c.endProcess) }
 // started in its place.
 func (c *conversation) goesOn() (again bool) {
 	c.await(func() {
-		if !c.restart || c.verdict != nil || c.s.asked() {
+		if !c.restart || c.verdict != nil || c.s.Stopping() {
 			return
 		}
 		again = true
@@ -287,7 +326,7 @@ func (c *conversation) finish() {
 
 // leave tells the ends of what is open.
 func (c *conversation) leave() {
-	reason, stopped := interaction.SessionEnded, c.s.stopRequested()
+	reason, stopped := interaction.SessionEnded, c.s.Stopped()
 	if stopped {
 		reason = interaction.Stopped
 	}
@@ -301,7 +340,7 @@ func (c *conversation) leave() {
 		case c.verdict != nil && c.verdict.err != nil:
 			o.Error, why = c.verdict.err.Error(), c.verdict.reason
 		default:
-			o.Error = withWords(o.Error, c.masked(c.s.reading.errorTail()))
+			o.Error = withWords(o.Error, c.masked(c.s.Reading.ErrorTail()))
 		}
 		c.endTurn(o, why)
 	}
@@ -316,32 +355,32 @@ func (c *conversation) leave() {
 	c.waiting = nil
 }
 
-// outcomeOf takes the end of the conversation into the outcome of its session.
-func (c *conversation) outcomeOf(end outcome) outcome {
-	end.live, end.turn = true, c.last
-	exited := end.exitCode != nil && *end.exitCode == 0
-	v := c.verdict
+// begun is how many turns of the run were begun, model what the agent named in its handshake,
+// length how much the agent was told, in UTF-16 code units. They are for the goroutine of the
+// conversation, and for anybody once it has ended.
+func (c *conversation) begun() int    { return c.turns }
+func (c *conversation) model() string { return c.talk.Model }
+func (c *conversation) length() int64 { return c.units }
+
+// processEnds is closed when the agent's process is to be ended, as of the process that was begun
+// last. turnEnds has a value when the process of a turn is to be ended.
+func (c *conversation) processEnds() <-chan struct{} { return c.over }
+func (c *conversation) turnEnds() <-chan struct{}    { return c.halt }
+
+// endsAs is how the session ends, by the end of the conversation: stopped says that it was
+// stopped, exited that its process ended well.
+func (c *conversation) endsAs(stopped, exited bool) verdict {
 	switch {
-	case end.stopped:
-		v = &verdict{status: doc.StatusStopped}
-	case v != nil:
-	case c.s.asked(): // by a budget, a limit of time, or a log that cannot be written
-		v = &verdict{status: doc.StatusFailed}
+	case stopped:
+		return verdict{status: doc.StatusStopped}
+	case c.verdict != nil:
+		return *c.verdict
+	case c.s.Stopping(): // by a budget, a limit of time, or a log that cannot be written
+		return verdict{status: doc.StatusFailed}
 	case c.opened && exited && (c.last.Status == "" || c.last.reason == ""):
-		v = &verdict{status: doc.StatusEnded}
+		return verdict{status: doc.StatusEnded}
 	case c.last.Error != "":
-		v = &verdict{doc.StatusFailed, agent.ReasonEnded, errors.New(c.last.Error)}
-	default:
-		v = &verdict{doc.StatusFailed, agent.ReasonEnded, errors.New("the agent ended by itself")}
+		return verdict{doc.StatusFailed, agent.ReasonEnded, errors.New(c.last.Error)}
 	}
-	if end.err != nil && v.status == doc.StatusEnded {
-		v.status = doc.StatusFailed
-	}
-	end.status, end.stopped, end.reason = v.status, v.status == doc.StatusStopped, v.reason
-	end.err = errors.Join(v.err, end.err)
-	end.exitCode = new(1)
-	if end.status == doc.StatusEnded {
-		end.exitCode = new(0)
-	}
-	return end
+	return verdict{doc.StatusFailed, agent.ReasonEnded, errors.New("the agent ended by itself")}
 }

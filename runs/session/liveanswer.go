@@ -14,29 +14,6 @@ import (
 	"ac/workspace/doc"
 )
 
-// AnswerRequest is what somebody answers. Who may is decided before.
-type AnswerRequest struct {
-	InteractionID string              `json:"interaction_id"`
-	Actor         string              `json:"actor_id"`
-	Role          string              `json:"actor_role"`
-	OptionID      string              `json:"option_id,omitempty"`
-	Decision      string              `json:"decision,omitempty"`
-	Scope         string              `json:"scope,omitempty"`
-	Text          *string             `json:"text,omitempty"`
-	Answers       map[string][]string `json:"answers,omitempty"`
-	Note          string              `json:"note,omitempty"`
-	Cancel        bool                `json:"cancel,omitempty"` // nobody answers the question
-}
-
-// AnswerResult says what came of it.
-type AnswerResult struct {
-	InteractionID string `json:"interaction_id"`
-	State         string `json:"state"`
-	ResolvedAt    string `json:"resolved_at"`
-	Scope         string `json:"scope,omitempty"`
-	HandedOver    bool   `json:"handed_over"`
-}
-
 // answer resolves an interaction as somebody wishes. The resolution is durable, and
 // the agent's stdin took it unless the result says otherwise, when it returns.
 func (c *conversation) answer(p AnswerRequest) (AnswerResult, error) {
@@ -45,7 +22,7 @@ func (c *conversation) answer(p AnswerRequest) (AnswerResult, error) {
 	}
 	n := slices.IndexFunc(c.open, func(i *openRequest) bool { return i.InteractionID == p.InteractionID })
 	if n < 0 {
-		return AnswerResult{}, interaction.NotFound(c.s.order.RunID, p.InteractionID)
+		return AnswerResult{}, interaction.NotFound(c.s.Order.RunID, p.InteractionID)
 	}
 	i, by := c.open[n], cmp.Or(p.Actor, "human")
 	v, err := i.Decide(interaction.Answer{
@@ -56,14 +33,14 @@ func (c *conversation) answer(p AnswerRequest) (AnswerResult, error) {
 		return AnswerResult{}, err
 	}
 	for _, secret := range v.Secret {
-		c.s.secrets.Learn(secret)
+		c.s.Secrets.Learn(secret)
 	}
 	after, changed := c.afterAnswer(i, v)
 	drafts := []events.Draft{c.resolve(i, v.State, c.shown(v.Outcome))}
 	if changed {
 		drafts = append(drafts, c.policyChanged(by, after, causeAnswer))
 	}
-	if err := c.s.recorder.commit(drafts...); err != nil {
+	if err := c.s.Recorder.Commit(drafts...); err != nil {
 		return AnswerResult{}, fault.New(fault.IO, "the answer could not be recorded: %w", err) // the recorder stops the session
 	}
 	result := AnswerResult{InteractionID: i.InteractionID, State: v.State, ResolvedAt: i.ResolvedAt, Scope: v.Scope}

@@ -99,7 +99,7 @@ func (c *conversation) Asked(q agent.Request) {
 		i.rule = v.RuleID
 		c.tell(judged)
 		c.ask(i)
-	case c.s.recorder.commit(judged) != nil:
+	case c.s.Recorder.Commit(judged) != nil:
 		// The recorder stops the session.
 	case v.Effect == doc.Allow:
 		_ = c.reply(i, agent.Answer{State: agent.Allowed}) // it fails the session itself
@@ -149,9 +149,9 @@ func (c *conversation) title(q agent.Request) string {
 // ask puts a question to people.
 func (c *conversation) ask(i *openRequest) {
 	q := i.request
-	now, limit := c.s.w.Env.Clock.Now(), time.Duration(c.order.PermissionMS)*time.Millisecond
+	now, limit := c.s.Workspace.Env.Clock.Now(), time.Duration(c.order.PermissionMS)*time.Millisecond
 	r := interaction.Request{
-		InteractionID: c.s.w.Env.IDs.New("int"), Kind: q.Kind, Turn: c.turns, Workflow: c.order.Workflow, Title: c.title(q), Prompt: c.masked(q.Prompt), Tool: q.Tool,
+		InteractionID: c.s.Workspace.Env.IDs.New("int"), Kind: q.Kind, Turn: c.turns, Workflow: c.order.Workflow, Title: c.title(q), Prompt: c.masked(q.Prompt), Tool: q.Tool,
 		ArgsPreview: c.masked(string(q.Args)), Diff: c.masked(q.Diff), ItemID: q.Item, RequestedAt: clock.Stamp(now), OnTimeout: interaction.DenyOnTimeout,
 	}
 	switch q.Kind {
@@ -171,7 +171,7 @@ func (c *conversation) ask(i *openRequest) {
 	}
 	i.Request, i.State = r.Bounded(), interaction.Open
 	d := c.draft(events.InteractionRequested, i.Request)
-	d.Actor, d.Visibility = c.s.order.AgentID, events.VisibilityTeam
+	d.Actor, d.Visibility = c.s.Order.AgentID, events.VisibilityTeam
 	c.tell(d)
 	c.open = append(c.open, i)
 }
@@ -243,7 +243,7 @@ const maxClosed = 256
 
 // expire resolves what nobody answered in time.
 func (c *conversation) expire(i *openRequest) {
-	if c.s.recorder.commit(c.resolve(i, interaction.TimedOut, interaction.Outcome{Reason: interaction.Timeout})) != nil {
+	if c.s.Recorder.Commit(c.resolve(i, interaction.TimedOut, interaction.Outcome{Reason: interaction.Timeout})) != nil {
 		return // the recorder stops the session
 	}
 	c.hand(i, agent.Answer{State: agent.TimedOut})
@@ -276,8 +276,8 @@ func (c *conversation) cancelOpen(reason string, stopping bool) {
 	}
 	silent := c.driver == nil || reason == interaction.TurnEnded // the agent hears of nothing
 	if silent {
-		c.s.recorder.tell(drafts...)
-	} else if c.s.recorder.commit(drafts...) != nil {
+		c.s.Recorder.Tell(drafts...)
+	} else if c.s.Recorder.Commit(drafts...) != nil {
 		return
 	}
 	for _, i := range open {

@@ -6,7 +6,6 @@ package session
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"path/filepath"
 	"syscall"
@@ -29,7 +28,7 @@ func (d *command) Start(h agent.Host, _ agent.Start) error {
 
 // Prompt settles the program of the turn, which the supervisor starts then.
 func (d *command) Prompt(p agent.Prompt) error {
-	template, err := d.c.s.withFolders(d.c.order.Template)
+	template, err := d.c.s.Folders(d.c.order.Template)
 	if err != nil {
 		d.c.fail("", fmt.Errorf("the folders of the session: %w", err))
 		return nil
@@ -61,48 +60,10 @@ func (*command) Compact(agent.Prompt) error        { return agent.ErrQueue }
 func (*command) Compacts() bool                    { return false }
 func (*command) Line([]byte)                       {}
 
-// executeTurns executes an agent that is a command. What is said in a turn is durable
-// before its process is started.
-func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
-	if err := s.prepare(ctx); err != nil {
-		return outcome{}, err
-	}
-	s.openRecorder(ctx)
-	defer s.budget.close()
-	for {
-		s.talk.begin(nil)
-		exit, err := s.executeTurn(ctx)
-		if !s.talk.ran(exit, err) {
-			if !s.asked() {
-				err = nil // the turn has it
-			}
-			return s.conclude(exit, err), nil
-		}
-		if err := s.prepareAgain(ctx); err != nil {
-			return s.conclude(nil, err), nil
-		}
-	}
-}
-
-// executeTurn starts the process of a turn and follows it to its end. Where no turn
-// began there is none.
-func (s *supervisor) executeTurn(ctx context.Context) (*guard.Exit, error) {
-	call := s.talk.takeProgram()
-	if call == nil {
-		return nil, nil //nolint:nilnil // neither ran nor failed
-	}
-	s.order.Argv, s.order.Stdin = call.Argv, call.Stdin
-	pipes, err := s.again(ctx, func(context.Context) error { return nil })
-	if err != nil {
-		return nil, err
-	}
-	return s.process(ctx, pipes)
-}
-
 // takeProgram is the program of the turn that begins, nil for none.
 func (c *conversation) takeProgram() (call *provider.Call) {
 	c.await(func() {
-		if c.verdict == nil && !c.s.asked() {
+		if c.verdict == nil && !c.s.Stopping() {
 			call, c.program = c.program, nil
 		}
 	})
@@ -117,7 +78,7 @@ func (c *conversation) ran(exit *guard.Exit, err error) (again bool) {
 		default:
 		}
 		c.opened = false // the next turn needs another process
-		if c.s.asked() || c.verdict != nil {
+		if c.s.Stopping() || c.verdict != nil {
 			return
 		}
 		if c.turn != nil {
@@ -151,23 +112,15 @@ func (c *conversation) outcomeOfTurn(exit *guard.Exit, err error) agent.Outcome 
 		o.Error = "the program was ended by " + signame.Of(syscall.Signal(exit.Signal))
 	case exit.Code != 0:
 		o.Error = fmt.Sprintf("the program ended with exit code %d", exit.Code)
-		if f := c.s.reading.failure(); f != nil {
+		if f := c.s.Reading.Failure(); f != nil {
 			o.Error = f.Text
 		} else {
-			o.Error = withWords(o.Error, c.masked(c.s.reading.errorTail()))
+			o.Error = withWords(o.Error, c.masked(c.s.Reading.ErrorTail()))
 		}
 	default:
 		o.Status = agent.Completed
 	}
 	return o
-}
-
-// textOf is a text, "" for none.
-func textOf(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }
 
 var _ agent.Driver = (*command)(nil)

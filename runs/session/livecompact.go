@@ -5,7 +5,6 @@ package session
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -20,56 +19,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// Ways to compact a conversation.
-const (
-	CompactProvider = "provider"
-	CompactDigest   = "digest"
-)
-
-// CompactRequest asks for a smaller conversation.
-type CompactRequest struct {
-	Actor string `json:"actor_id"`
-}
-
-// CompactResult says how it becomes smaller.
-type CompactResult struct {
-	Accepted bool   `json:"accepted"`
-	How      string `json:"how"`
-}
-
-type compactRequestedPayload struct {
-	How string `json:"how"`
-}
-
-type compactedPayload struct {
-	How   string `json:"how"`
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
-}
-
-// Compact has the conversation of a live session compacted, after the turn under way and
-// what waits before it.
-func Compact(ctx context.Context, w *workspace.Workspace, record doc.Session, p CompactRequest) (CompactResult, error) {
-	return call[CompactResult](ctx, w, record, verbCompact, p)
-}
-
-// CompactedLater are the events of a run without a live session that is to begin its next
-// one with a digest.
-func CompactedLater(source events.Source, run, actor string) (list []events.Draft, err error) {
-	base := events.Draft{RunID: run, SessionRef: LocalRef(run), Actor: actor, Visibility: events.VisibilityTeam, Type: events.CompactRequested}
-	asked, err := source.Draft(base, compactRequestedPayload{CompactDigest})
-	base.Actor, base.Visibility, base.Type = events.ActorSystem, events.VisibilityOrg, events.Compacted
-	done, doneErr := source.Draft(base, compactedPayload{How: CompactDigest, OK: true})
-	return []events.Draft{asked, done}, errors.Join(err, doneErr)
-}
-
 // compact takes the wish. It is durable when compact returns.
 func (c *conversation) compact(p CompactRequest) (CompactResult, error) {
 	if err := c.notLive(); err != nil {
 		return CompactResult{}, err
 	}
-	if !c.opened && !c.s.order.perTurn() {
-		return CompactResult{}, fault.New(fault.RunBusy, "the conversation of run %s is just beginning", c.s.order.RunID).With(busyData{c.turns})
+	if !c.opened && !c.s.Order.perTurn() {
+		return CompactResult{}, fault.New(fault.RunBusy, "the conversation of run %s is just beginning", c.s.Order.RunID).With(busyData{c.turns})
 	}
 	result := CompactResult{Accepted: true, How: CompactDigest}
 	if c.driver != nil && c.driver.Compacts() {
@@ -77,10 +33,10 @@ func (c *conversation) compact(p CompactRequest) (CompactResult, error) {
 	}
 	d := c.draft(events.CompactRequested, compactRequestedPayload{result.How})
 	d.Actor, d.Visibility = cmp.Or(p.Actor, "human"), events.VisibilityTeam
-	if err := c.s.recorder.commit(d); err != nil {
+	if err := c.s.Recorder.Commit(d); err != nil {
 		return CompactResult{}, fault.New(fault.IO, "the wish could not be recorded: %w", err)
 	}
-	if c.s.order.perTurn() { // each of its processes begins with a digest
+	if c.s.Order.perTurn() { // each of its processes begins with a digest
 		c.tell(c.draft(events.Compacted, compactedPayload{How: CompactDigest, OK: true}))
 		return result, nil
 	}
@@ -99,8 +55,8 @@ func (c *conversation) beginCompact(how string) {
 		c.startAnew()
 		return
 	}
-	c.turn = &turn{number: c.turns, began: c.s.w.Env.Clock.Now(), compacting: true}
-	id := fmt.Sprintf("compact_%s_%s", c.s.order.RunID, c.s.w.Env.IDs.New("compact"))
+	c.turn = &turn{number: c.turns, began: c.s.Workspace.Env.Clock.Now(), compacting: true}
+	id := fmt.Sprintf("compact_%s_%s", c.s.Order.RunID, c.s.Workspace.Env.IDs.New("compact"))
 	switch err := c.driver.Compact(agent.Prompt{ID: id}); {
 	case errors.Is(err, agent.ErrQueue): // it cannot any more
 		c.compacted(CompactProvider, err)
@@ -123,7 +79,7 @@ func (c *conversation) compacted(how string, err error) {
 // startAnew has the agent started again, for a conversation that begins with a digest.
 // A session that has nothing more to say ends instead: the next one begins so.
 func (c *conversation) startAnew() {
-	if err := c.s.recorder.commit(c.draft(events.Compacted, compactedPayload{How: CompactDigest, OK: true})); err != nil {
+	if err := c.s.Recorder.Commit(c.draft(events.Compacted, compactedPayload{How: CompactDigest, OK: true})); err != nil {
 		return // the recorder stops the session
 	}
 	if len(c.waiting) == 0 && !c.order.KeepOpen {
@@ -136,7 +92,7 @@ func (c *conversation) startAnew() {
 	}
 	c.spent, c.restart, c.opened = c.used, true, false
 	spent := spentOf(c.spent)
-	c.s.note(c.ctx, func(run *doc.Run) {
+	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Live != nil {
 			run.Live.ThreadBaseline, run.Live.ThreadSpent = nil, spent
 		}
@@ -146,8 +102,8 @@ func (c *conversation) startAnew() {
 
 // renew has the next conversation of the session begin with a digest of what happened.
 func (c *conversation) renew() error {
-	fold, seq := transcript.NewBrief(c.s.order.ProjectID), int64(0)
-	err := EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(_ string, line []byte) {
+	fold, seq := transcript.NewBrief(c.s.Order.ProjectID), int64(0)
+	err := EachEvent(c.s.Workspace, workspace.LogFile(c.s.Order.ProjectID, c.s.Order.RunID), func(_ string, line []byte) {
 		seq++
 		fold.Advance(seq, line)
 	})
@@ -157,8 +113,8 @@ func (c *conversation) renew() error {
 	o := c.order
 	o.Prompt, o.ClientMessageID, o.display, o.Cause = "", "", display{}, causeSteer
 	o.Thread, o.MustResume, o.Baseline = "", false, nil
-	o.Lead = fold.Digest(c.s.order.RunID)
-	o.Digest = path.Join("runs", c.s.order.RunID, "outputs", fmt.Sprintf("digest-turn-%d.md", c.turns+1))
+	o.Lead = fold.Digest(c.s.Order.RunID)
+	o.Digest = path.Join("runs", c.s.Order.RunID, "outputs", fmt.Sprintf("digest-turn-%d.md", c.turns+1))
 	return nil
 }
 

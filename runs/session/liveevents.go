@@ -15,10 +15,6 @@ import (
 )
 
 const (
-	// maxText bounds the text of an event; the whole lies in the outputs.
-	maxText = 64 << 10
-	// maxError bounds the words of an agent about a failure.
-	maxError = 2 << 10
 	// maxName bounds what an agent calls itself.
 	maxName = 200
 )
@@ -46,33 +42,9 @@ type agentStartedPayload struct {
 	AgentMode       string             `json:"agent_mode,omitempty"`
 }
 
-type turnStartedPayload struct {
-	Turn      int      `json:"turn"`
-	Cause     string   `json:"cause"`
-	Text      string   `json:"text"`
-	TextBytes int      `json:"text_bytes"`
-	Truncated bool     `json:"truncated,omitempty"`
-	Digest    string   `json:"digest_relpath,omitempty"`
-	SteerIDs  []string `json:"steer_ids"`
-	display
-	ClientMessageID string `json:"client_message_id,omitempty"`
-	Model           string `json:"model,omitempty"`
-}
-
 type turnAcceptedPayload struct {
 	Turn           int    `json:"turn"`
 	ProviderTurnID string `json:"provider_turn_id"`
-}
-
-type turnEndedPayload struct {
-	Turn           int    `json:"turn"`
-	Status         string `json:"status"`
-	StopReason     string `json:"stop_reason,omitempty"`
-	Error          string `json:"error,omitempty"`
-	ErrorKind      string `json:"error_kind,omitempty"`
-	Reason         string `json:"reason,omitempty"`
-	DurationMS     int64  `json:"duration_ms"`
-	ProviderTurnID string `json:"provider_turn_id,omitempty"`
 }
 
 // noticePayload is the payload of run.notice.
@@ -85,35 +57,9 @@ type interruptPayload struct {
 	SteerID string `json:"steer_id,omitempty"`
 }
 
-// SteerEvent is the payload of run.steer_queued.
-type SteerEvent struct {
-	ID        string `json:"steer_id"`
-	Text      string `json:"text"`
-	TextBytes int    `json:"text_bytes"`
-	Truncated bool   `json:"truncated,omitempty"`
-	Mode      string `json:"mode"`
-	Delivery  string `json:"delivery"`
-	Turn      int    `json:"turn,omitempty"`
-	display
-	ClientMessageID string `json:"client_message_id,omitempty"`
-	QueueLength     int    `json:"queue_length"`
-}
-
-type appliedPayload struct {
-	SteerID string `json:"steer_id"`
-	Turn    int    `json:"turn"`
-	How     string `json:"how"`
-}
-
-type discardedPayload struct {
-	SteerID string `json:"steer_id"`
-	Reason  string `json:"reason"`
-	Error   string `json:"error,omitempty"`
-}
-
 // draft makes an event of the session.
 func (c *conversation) draft(kind string, payload any) events.Draft {
-	d, err := c.s.draft(kind, payload)
+	d, err := c.s.Draft(kind, payload)
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", kind, err)) // values of ours
 	}
@@ -121,7 +67,7 @@ func (c *conversation) draft(kind string, payload any) events.Draft {
 }
 
 // masked is a text as it may be written down.
-func (c *conversation) masked(text string) string { return c.s.secrets.String(text) }
+func (c *conversation) masked(text string) string { return c.s.Secrets.String(text) }
 
 // written is a text as its event has it. Where that is not the whole, the whole lies
 // in a file of the outputs when written returns.
@@ -129,7 +75,7 @@ func (c *conversation) written(text, file string) (shown string, size int, cut b
 	whole := c.masked(text)
 	shown = clip.Head(whole, maxText)
 	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // that one is there already
-		err = c.s.w.Replace(path.Join(c.s.outDir, file), []byte(whole), 0o644)
+		err = c.s.Workspace.Replace(path.Join(c.s.OutDir, file), []byte(whole), 0o644)
 	}
 	return shown, len(text), cut, err
 }
@@ -140,7 +86,7 @@ func withWords(what, words string) string {
 	if words == "" {
 		return what
 	}
-	return what + ": " + clippedTail(words, maxError-len(what)-len(": "))
+	return what + ": " + clip.Tail(words, maxError-len(what)-len(": "))
 }
 
 func clipped(name string) string { return clip.Head(name, maxName) }
@@ -150,7 +96,7 @@ func (c *conversation) kindOf(o agent.Outcome) string {
 	if o.Status != agent.Failed {
 		return ""
 	}
-	if f := c.s.reading.failure(); f != nil && f.Kind != "" && f.Kind != failure.Unknown {
+	if f := c.s.Reading.Failure(); f != nil && f.Kind != "" && f.Kind != failure.Unknown {
 		return f.Kind
 	}
 	return failure.Classify(o.Error)
@@ -174,8 +120,8 @@ func (c *conversation) activity() string {
 // show keeps the record's hint of what the session does; the log is the truth.
 func (c *conversation) show() {
 	activity, number := c.activity(), c.turns
-	if was := c.s.snapshot(); was.Activity == activity && was.Turn == number || doc.Terminal(was.Status) {
+	if was := c.s.Snapshot(); was.Activity == activity && was.Turn == number || doc.Terminal(was.Status) {
 		return
 	}
-	c.s.amend(false, func(r *doc.Session) { r.Activity, r.Turn = activity, number })
+	c.s.Amend(false, func(r *doc.Session) { r.Activity, r.Turn = activity, number })
 }

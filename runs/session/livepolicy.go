@@ -29,23 +29,6 @@ type policyPayload struct {
 	Cause  string        `json:"cause"`
 }
 
-// PolicyRequest is a change of the policy. Who may make it is decided before; Raise
-// says that the level may rise.
-type PolicyRequest struct {
-	Actor string            `json:"actor_id"`
-	Raise bool              `json:"raise,omitempty"`
-	Mode  doc.Mode          `json:"mode,omitempty"`
-	Level doc.Level         `json:"permission_level,omitempty"`
-	Rules *[]doc.PolicyRule `json:"rules,omitempty"`
-	First *[]doc.PolicyRule `json:"first,omitempty"` // those of the run's workflow
-}
-
-// PolicyResult is the policy after it, and what was resolved by that.
-type PolicyResult struct {
-	Policy   doc.RunPolicy `json:"policy"`
-	Resolved []string      `json:"resolved"`
-}
-
 func (c *conversation) policyChanged(by string, after doc.RunPolicy, cause string) events.Draft {
 	d := c.draft(events.RunPolicyChanged, policyPayload{by, c.policy, after, cause})
 	d.Actor, d.Visibility = cmp.Or(by, events.ActorSystem), events.VisibilityTeam
@@ -62,7 +45,7 @@ func (c *conversation) setPolicy(p PolicyRequest) (PolicyResult, error) {
 	if err != nil {
 		return PolicyResult{}, err
 	}
-	if err := c.s.recorder.commit(c.policyChanged(cmp.Or(p.Actor, "human"), after, causeSet)); err != nil {
+	if err := c.s.Recorder.Commit(c.policyChanged(cmp.Or(p.Actor, "human"), after, causeSet)); err != nil {
 		return PolicyResult{}, fault.New(fault.IO, "the policy could not be recorded: %w", err)
 	}
 	c.adopt(after)
@@ -73,7 +56,7 @@ func (c *conversation) setPolicy(p PolicyRequest) (PolicyResult, error) {
 func (c *conversation) adopt(after doc.RunPolicy) {
 	before := c.policy.Mode
 	c.policy = after
-	c.s.note(c.ctx, func(run *doc.Run) {
+	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Live != nil {
 			run.Live.Policy = after
 		}
@@ -113,7 +96,7 @@ func (c *conversation) rejudge(by string) (ids []string) {
 		if v.Effect == doc.Deny {
 			state, told = interaction.Denied, agent.Answer{State: agent.Denied, Text: "Denied by " + by + "."}
 		}
-		if c.s.recorder.commit(c.resolve(i, state, interaction.Outcome{By: by, Scope: interaction.Once, Reason: interaction.PolicyChanged})) != nil {
+		if c.s.Recorder.Commit(c.resolve(i, state, interaction.Outcome{By: by, Scope: interaction.Once, Reason: interaction.PolicyChanged})) != nil {
 			return ids // the recorder stops the session
 		}
 		c.hand(i, told)

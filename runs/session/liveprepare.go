@@ -5,15 +5,14 @@ package session
 
 import (
 	"context"
+	"errors"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"ac/events"
 	"ac/runs/agent"
 	"ac/runs/provider"
-	"ac/runs/usage"
 	"ac/workspace/doc"
 )
 
@@ -37,6 +36,22 @@ type liveEndedPayload struct {
 	CompletionStatus *string `json:"completion_status"`
 	CompletionError  *string `json:"completion_error"`
 	Reason           string  `json:"reason,omitempty"`
+}
+
+// spoken is the outcome of a session whose agent was spoken with.
+func (o outcome) spoken(talk *conversation) outcome {
+	v := talk.endsAs(o.stopped, o.exitCode != nil && *o.exitCode == 0)
+	if o.err != nil && v.status == doc.StatusEnded {
+		v.status = doc.StatusFailed
+	}
+	o.live, o.turn = true, talk.last
+	o.status, o.stopped, o.reason = v.status, v.status == doc.StatusStopped, v.reason
+	o.err = errors.Join(v.err, o.err)
+	o.exitCode = new(1)
+	if o.status == doc.StatusEnded {
+		o.exitCode = new(0)
+	}
+	return o
 }
 
 // lastPayload closes the log.
@@ -159,67 +174,48 @@ func (s *supervisor) beginLive(run *doc.Run) {
 // read.
 func (s *supervisor) converse(ctx context.Context) {
 	if s.order.Live != nil {
-		s.talk = newConversation(ctx, s)
+		s.talk = newConversation(ctx, Session{
+			Supervisor: (*talkHost)(s), Workspace: s.w, Order: &s.order, OutDir: s.outDir, Workdir: s.workdir, Secrets: s.secrets,
+			Recorder: s.recorder, Reading: s.reading, Lent: s.lent.Environ, Lacks: s.lacks,
+		})
 	}
 	close(s.spoken)
 }
 
-// driverOf makes the driver of an agent.
-func (c *conversation) driverOf(name string) agent.Driver {
-	switch name {
-	case DriverCommand:
-		return &command{c: c}
-	case DriverClaude:
-		return agent.Claude()
-	case DriverACP:
-		return agent.ACP()
-	}
-	return agent.Codex()
+// talkHost is the supervisor as its conversation sees it.
+type talkHost supervisor
+
+// Draft makes an event of the session.
+func (h *talkHost) Draft(kind string, payload any) (events.Draft, error) {
+	return (*supervisor)(h).draft(kind, payload)
 }
 
-// start is what the conversation begins with.
-func (c *conversation) start() agent.Start {
-	o := c.order
-	s := agent.Start{
-		Version: o.Version, Dir: c.s.workdir, Model: o.Model, Named: c.named(), Sandbox: provider.Sandbox(string(c.policy.PermissionLevel)), Asked: o.asked(),
-		Mode: string(c.policy.Mode), Thread: o.Thread, MustResume: o.MustResume, Baseline: baselineOf(o.Baseline),
-	}
-	if c.policy.Mode == doc.ModePlan {
-		s.Sandbox = provider.Sandbox(provider.ReadOnly)
-	}
-	if o.Files != nil {
-		s.Without = o.Files.Without()
-	}
-	s.Servers = c.s.serversOf()
-	return s
+// Note has something written into the run's record.
+func (h *talkHost) Note(ctx context.Context, change func(*doc.Run)) {
+	(*supervisor)(h).note(ctx, change)
 }
 
-// named reports whether the agent's command line names the model, or what its model profile
-// lends it does.
-func (c *conversation) named() bool {
-	model := c.order.Model
-	return model != "" && (slices.ContainsFunc(c.s.order.Argv, func(word string) bool { return strings.Contains(word, model) }) ||
-		slices.ContainsFunc(c.s.lent.Environ, func(entry string) bool { return strings.HasSuffix(entry, "="+model) }))
+// Amend changes the session's record.
+func (h *talkHost) Amend(durable bool, change func(*doc.Session)) {
+	(*supervisor)(h).amend(durable, change)
 }
 
-// spentOf is what a session used by now, as its record keeps it.
-func spentOf(r usage.Report) *doc.ThreadBaseline {
-	b := &doc.ThreadBaseline{InputTokens: r.Input, CachedInputTokens: r.Cached, OutputTokens: r.Output, ReasoningOutputTokens: r.Reasoning, CostUSD: r.CostUSD}
-	if r.Total > 0 {
-		b.TotalTokens = &r.Total
-	}
-	return b
+// Snapshot is the record as it is now.
+func (h *talkHost) Snapshot() doc.Session { return (*supervisor)(h).snapshot() }
+
+// Stop asks for the end of the session, as a failure.
+func (h *talkHost) Stop() { (*supervisor)(h).requestStop(false) }
+
+// Stopping reports whether a stop was asked for, by anybody.
+func (h *talkHost) Stopping() bool { return (*supervisor)(h).asked() }
+
+// Stopped reports whether a caller asked for a stop.
+func (h *talkHost) Stopped() bool { return (*supervisor)(h).stopRequested() }
+
+// Folders is a command line with folders of this machine.
+func (h *talkHost) Folders(words []string) ([]string, error) {
+	return (*supervisor)(h).withFolders(words)
 }
 
-// baselineOf is what a conversation had used before, nothing where that is not known.
-func baselineOf(b *doc.ThreadBaseline) (r usage.Report) {
-	if b == nil {
-		return r
-	}
-	r.Counters = usage.Counters{Input: b.InputTokens, Cached: b.CachedInputTokens, Output: b.OutputTokens, Reasoning: b.ReasoningOutputTokens}
-	if b.TotalTokens != nil {
-		r.Total = *b.TotalTokens
-	}
-	r.CostUSD = b.CostUSD
-	return r
-}
+// Servers are the MCP servers that the agent is told of.
+func (h *talkHost) Servers() []agent.Server { return (*supervisor)(h).serversOf() }

@@ -12,27 +12,9 @@ import (
 	"ac/internal/fault"
 	"ac/runs/agent"
 	"ac/runs/interaction"
+	"ac/runs/session/output"
 	"ac/workspace"
 )
-
-// Modes of a steer.
-const (
-	ModeNextTurn  = "next_turn"
-	ModeInterrupt = "interrupt"
-	ModeAfterTurn = "after_turn"
-)
-
-// Deliveries of a steer.
-const (
-	DeliveryMidTurn    = "mid_turn"
-	DeliveryNextTurn   = "next_turn"
-	DeliveryNewTurn    = "new_turn"
-	DeliveryInterrupt  = "interrupt"
-	DeliveryNextLaunch = "next_launch"
-)
-
-// maxSteers is how many texts may wait.
-const maxSteers = 32
 
 // steer is a text that waits for the agent.
 type steer struct {
@@ -57,30 +39,6 @@ func (s *steer) fresh() agent.How {
 	return agent.NextTurn
 }
 
-// SteerRequest is a text for a live session.
-type SteerRequest struct {
-	Actor           string `json:"actor_id"`
-	Text            string `json:"text"`
-	Mode            string `json:"mode"`
-	ExpectedTurn    int    `json:"expected_turn,omitempty"`
-	ClientMessageID string `json:"client_message_id,omitempty"`
-	display
-}
-
-// SteerResult says what becomes of it.
-type SteerResult struct {
-	Accepted    bool   `json:"accepted"`
-	SteerID     string `json:"steer_id"`
-	Turn        int    `json:"turn"`
-	Delivery    string `json:"delivery"`
-	QueueLength int    `json:"queue_length"`
-}
-
-// limitData stands beside the reasons that speak of a limit.
-type limitData struct {
-	Limit int `json:"limit"`
-}
-
 // turnData stands beside the reasons that speak of turns.
 type turnData struct {
 	ActiveTurn *int `json:"active_turn"`
@@ -101,7 +59,7 @@ func (c *conversation) expect(number int) error {
 // notLive refuses what only a live session does.
 func (c *conversation) notLive() error {
 	if c.closing && !c.restart { // an agent that is started again hears of it then
-		return fault.New(fault.RunNotLive, "the session of run %s is ending", c.s.order.RunID)
+		return fault.New(fault.RunNotLive, "the session of run %s is ending", c.s.Order.RunID)
 	}
 	return nil
 }
@@ -122,7 +80,7 @@ func (c *conversation) steer(p SteerRequest) (SteerResult, error) {
 		return SteerResult{}, fault.New(fault.SteerQueueFull, "%d texts wait already", maxSteers).With(limitData{maxSteers})
 	}
 	s := &steer{full: p.Text, actor: cmp.Or(p.Actor, "human")}
-	s.ID, s.Mode, s.display, s.ClientMessageID = c.s.w.Env.IDs.New("steer"), cmp.Or(p.Mode, ModeNextTurn), p.display, p.ClientMessageID
+	s.ID, s.Mode, s.display, s.ClientMessageID = c.s.Workspace.Env.IDs.New("steer"), cmp.Or(p.Mode, ModeNextTurn), p.display, p.ClientMessageID
 	s.Delivery = c.delivery(s.Mode)
 	var err error
 	if s.Text, s.TextBytes, s.Truncated, err = c.written(p.Text, s.ID+".txt"); err != nil {
@@ -139,26 +97,11 @@ func (c *conversation) steer(p SteerRequest) (SteerResult, error) {
 	result.QueueLength, s.Turn = s.QueueLength, result.Turn
 	d := c.draft(events.SteerQueued, s.SteerEvent)
 	d.Actor, d.Visibility = s.actor, events.VisibilityTeam
-	if err := c.s.recorder.commit(d); err != nil {
+	if err := c.s.Recorder.Commit(d); err != nil {
 		return SteerResult{}, fault.New(fault.IO, "the text could not be recorded: %w", err)
 	}
-	c.remember(p.ClientMessageID, result, PromptResult{Turn: result.Turn, ThreadID: c.s.snapshot().ThreadID})
+	c.remember(p.ClientMessageID, result, PromptResult{Turn: result.Turn, ThreadID: c.s.Snapshot().ThreadID})
 	return result, c.queue(s)
-}
-
-// PromptRequest is a prompt for a live session that is idle.
-type PromptRequest struct {
-	Actor           string `json:"actor_id"`
-	Text            string `json:"text"`
-	Model           string `json:"model,omitempty"`
-	ClientMessageID string `json:"client_message_id,omitempty"`
-	display
-}
-
-// PromptResult is the turn that it began.
-type PromptResult struct {
-	Turn     int    `json:"turn"`
-	ThreadID string `json:"thread_id,omitempty"`
 }
 
 // busyData stands beside run_busy.
@@ -175,14 +118,14 @@ func (c *conversation) prompt(p PromptRequest) (PromptResult, error) {
 		return before.prompt, nil
 	}
 	if !c.opened || c.turn != nil || c.unsettled() {
-		return PromptResult{}, fault.New(fault.RunBusy, "run %s is in a turn", c.s.order.RunID).With(busyData{c.turns})
+		return PromptResult{}, fault.New(fault.RunBusy, "run %s is in a turn", c.s.Order.RunID).With(busyData{c.turns})
 	}
 	if err := c.beginTurn(opening{
 		cause: causePrompt, text: p.Text, model: p.Model, actor: p.Actor, client: p.ClientMessageID, display: p.display, steers: c.batch(false),
 	}); err != nil {
 		return PromptResult{}, fault.New(fault.IO, "the prompt could not be recorded: %w", err)
 	}
-	result := PromptResult{Turn: c.turns, ThreadID: c.s.snapshot().ThreadID}
+	result := PromptResult{Turn: c.turns, ThreadID: c.s.Snapshot().ThreadID}
 	c.remember(p.ClientMessageID, SaidAsPrompt(result.Turn), result)
 	return result, nil
 }
@@ -205,7 +148,7 @@ func (c *conversation) remember(client string, steer SteerResult, prompt PromptR
 // recall reads what was said to the run under ids of clients, by the prompt that this
 // session begins with too.
 func (c *conversation) recall() error {
-	err := EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(kind string, line []byte) {
+	err := EachEvent(c.s.Workspace, workspace.LogFile(c.s.Order.ProjectID, c.s.Order.RunID), func(kind string, line []byte) {
 		if kind != events.SteerQueued && kind != events.TurnStarted {
 			return
 		}
@@ -226,7 +169,7 @@ func (c *conversation) recall() error {
 // delivery is how a text reaches the agent as things are now.
 func (c *conversation) delivery(mode string) string {
 	switch {
-	case c.s.order.perTurn() && mode == ModeNextTurn:
+	case c.s.Order.perTurn() && mode == ModeNextTurn:
 		return DeliveryNextLaunch // nothing is said to a command while it runs
 	case !c.opened:
 		return DeliveryNextTurn
@@ -256,7 +199,7 @@ func (c *conversation) queue(s *steer) error {
 	switch s.Delivery {
 	case DeliveryMidTurn:
 		s.sent = true
-		c.units += utf16Units(valid([]byte(s.full)))
+		c.units += output.Length(s.full)
 		err := c.driver.Steer(agent.Prompt{ID: s.ID, Text: s.full})
 		if err == agent.ErrQueue { //nolint:errorlint // it is that value
 			s.sent, err = false, nil
@@ -275,7 +218,7 @@ func (c *conversation) queue(s *steer) error {
 func (c *conversation) interruptTurn(actor, steerID string) error {
 	d := c.draft(events.InterruptRequested, interruptPayload{c.turn.number, steerID})
 	d.Actor, d.Visibility = cmp.Or(actor, "human"), events.VisibilityTeam
-	if err := c.s.recorder.commit(d); err != nil {
+	if err := c.s.Recorder.Commit(d); err != nil {
 		return fault.New(fault.IO, "the interruption could not be recorded: %w", err)
 	}
 	c.turn.interrupting = true
@@ -299,7 +242,7 @@ func (c *conversation) interrupt(p InterruptRequest) (InterruptResult, error) {
 	case c.notLive() != nil:
 		return InterruptResult{}, c.notLive()
 	case c.turn == nil:
-		return InterruptResult{}, fault.New(fault.NoActiveTurn, "run %s has no turn under way", c.s.order.RunID)
+		return InterruptResult{}, fault.New(fault.NoActiveTurn, "run %s has no turn under way", c.s.Order.RunID)
 	}
 	if err := c.expect(p.ExpectedTurn); err != nil {
 		return InterruptResult{}, err

@@ -5,12 +5,8 @@ package session
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
-	"ac/events"
-	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/runs/agent"
 	"ac/runs/grant"
@@ -67,13 +63,14 @@ func (h *toolHost) Identity() (id grant.Identity, err error) {
 	s := (*supervisor)(h)
 	o := &s.order // its words may be settled anew meanwhile
 	_, err = s.speak(func(c *conversation) (any, error) {
-		if c.closing {
+		policy, ending := c.holds()
+		if ending {
 			return nil, fault.New(fault.RunNotLive, "the session of run %s is over", o.RunID)
 		}
 		id = grant.Identity{
 			WorkspaceDir: s.w.Dir(), ProjectID: o.ProjectID, RunID: o.RunID, SessionRef: o.SessionRef, AgentID: o.AgentID, WorkingDir: s.workdir,
-			TaskID: o.TaskID, MilestoneID: o.MilestoneID, PermissionLevel: string(c.policy.PermissionLevel), Mode: string(c.policy.Mode),
-			Interactive: c.order.Interactive, LaunchJobs: c.order.LaunchJobs,
+			TaskID: o.TaskID, MilestoneID: o.MilestoneID, PermissionLevel: string(policy.PermissionLevel), Mode: string(policy.Mode),
+			Interactive: o.Live.Interactive, LaunchJobs: o.Live.LaunchJobs,
 		}
 		if o.Away != nil {
 			id.Self = o.Away.Self
@@ -104,80 +101,4 @@ func (h *toolHost) StartJob(ctx context.Context, jobID string) error {
 		return fault.New(fault.Unsupported, "the process that follows this session starts no jobs")
 	}
 	return s.host.StartJob(ctx, s.w, s.order.ProjectID, jobID, s.order.Environ)
-}
-
-// askTool puts a question of a tool to people. It is durable when it returns.
-func (c *conversation) askTool(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (interaction.Record, error) {
-	switch {
-	case c.closing:
-		return interaction.Record{}, fault.New(fault.RunNotLive, "the session of run %s is over", c.s.order.RunID)
-	case len(c.open) >= interaction.MaxOpen:
-		return interaction.Record{}, fault.New(fault.TooManyOpen, "%d interactions of this run are open", interaction.MaxOpen)
-	}
-	if expires == 0 && r.Kind == interaction.Question {
-		expires = time.Duration(c.order.QuestionMS) * time.Millisecond
-	}
-	now := c.s.w.Env.Clock.Now()
-	r.InteractionID, r.Turn, r.RequestedAt = c.s.w.Env.IDs.New("int"), c.turns, clock.Stamp(now)
-	if expires > 0 {
-		r.ExpiresAt = new(clock.Stamp(now.Add(expires)))
-	}
-	i := &openRequest{request: agent.Request{Kind: r.Kind}, resolved: resolved}
-	i.Request, i.State = r, interaction.Open
-	d := c.draft(events.InteractionRequested, r)
-	d.Actor, d.Visibility = c.s.order.AgentID, events.VisibilityTeam
-	if err := c.s.recorder.commit(d); err != nil {
-		return interaction.Record{}, fault.New(fault.IO, "the question could not be recorded: %w", err)
-	}
-	if expires > 0 {
-		c.after(r.InteractionID, expires, func() { c.expire(i) })
-	}
-	c.open = append(c.open, i)
-	c.callOff("idle") // which begins anew with the answer
-	return i.Record, nil
-}
-
-// hear has a tool hear of its answer.
-func (i *openRequest) hear(a agent.Answer) {
-	record := i.Record
-	if i.State == interaction.Answered {
-		record.Answers = a.Answers
-		if i.Kind == interaction.Input {
-			record.Text = &a.Text
-		}
-	}
-	i.resolved(record)
-}
-
-// waitsForTool reports whether the answer to a tool's question is waited for.
-func (c *conversation) waitsForTool() bool {
-	return slices.ContainsFunc(c.open, func(i *openRequest) bool { return i.resolved != nil })
-}
-
-// rest lets a session that may be idle end when it was idle for long enough. What a
-// tool asks counts as work.
-func (c *conversation) rest() {
-	if c.order.KeepOpen && c.opened && !c.closing && c.turn == nil && !c.waitsForTool() {
-		c.after("idle", time.Duration(c.order.IdleMS)*time.Millisecond, c.idled)
-	}
-}
-
-// toolReply is the answer to a verb of the grant; ok is false for verbs of others.
-func toolReply(conn *grant.Conn, request socketRequest, again func(socketReply)) (reply socketReply, ok bool) {
-	if conn == nil || request.Version < 2 {
-		return reply, false
-	}
-	later := func(r interaction.Record) { again(socketReply{Version: request.Version, ID: request.ID, Result: r}) }
-	result, known, err := conn.Handle(request.Verb, request.Params, later)
-	if !known {
-		return reply, false
-	}
-	reply = socketReply{Version: request.Version, ID: request.ID, Result: result}
-	if err != nil {
-		reply.Result, reply.Error, reply.Reason = nil, err.Error(), string(fault.ReasonOf(err))
-		if e, ok := errors.AsType[*fault.Error](err); ok {
-			reply.Data = e.Data
-		}
-	}
-	return reply, true
 }

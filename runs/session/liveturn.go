@@ -4,7 +4,6 @@ package session
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -15,6 +14,7 @@ import (
 	"ac/internal/clip"
 	"ac/runs/agent"
 	"ac/runs/interaction"
+	"ac/runs/session/output"
 	"ac/workspace/doc"
 )
 
@@ -44,18 +44,10 @@ type opening struct {
 	client string // id that the client gave
 }
 
-// display is what people are shown in place of a text, and what a client keeps with it.
-type display struct {
-	DisplayText string          `json:"display_text,omitempty"`
-	DisplayMeta json.RawMessage `json:"display_meta,omitempty"`
-}
-
 // Causes of turns.
 const (
-	CauseLaunch   = "launch"
-	CauseContinue = "continue"
-	causePrompt   = "prompt"
-	causeSteer    = "steer"
+	causePrompt = "prompt"
+	causeSteer  = "steer"
 )
 
 // Conversation takes the end of the handshake.
@@ -73,7 +65,7 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 		Driver: c.order.Driver, AgentName: clipped(talk.Name), AgentVersion: clipped(talk.Version), ProtocolVersion: talk.Protocol,
 		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.lost)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
 	}))
-	c.s.note(c.ctx, func(run *doc.Run) {
+	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
 			run.Spec.ThreadID = talk.Thread
 		}
@@ -84,7 +76,7 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 	})
 	c.first()
 	// Who waits for the conversation finds its first turn with it.
-	c.s.amend(true, func(r *doc.Session) {
+	c.s.Amend(true, func(r *doc.Session) {
 		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
 		r.Turn = c.turns
 	})
@@ -106,7 +98,7 @@ func (c *conversation) first() {
 		o.actor = o.steers[0].actor
 	}
 	if blank && c.turns == c.order.Turns { // they are what the session begins with
-		if err := c.s.w.Replace(path.Join(c.s.outDir, "prompt.txt"), []byte(c.masked(whole(o.steers))), 0o644); err != nil {
+		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, "prompt.txt"), []byte(c.masked(whole(o.steers))), 0o644); err != nil {
 			c.fail("", err)
 			return
 		}
@@ -153,7 +145,7 @@ func (c *conversation) beginTurn(o opening) error {
 	digest := ""
 	if c.lead != "" {
 		digest = c.order.Digest
-		if err := c.s.w.Replace(path.Join(c.s.outDir, path.Base(digest)), []byte(c.masked(c.lead)), 0o644); err != nil {
+		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, path.Base(digest)), []byte(c.masked(c.lead)), 0o644); err != nil {
 			c.fail("", err)
 			return err
 		}
@@ -163,25 +155,25 @@ func (c *conversation) beginTurn(o opening) error {
 		display: o.display, ClientMessageID: o.client, Model: o.model,
 	})
 	d.Actor, d.Visibility = cmp.Or(o.actor, "human"), events.VisibilityTeam
-	if err := c.s.recorder.commit(d); err != nil {
+	if err := c.s.Recorder.Commit(d); err != nil {
 		return err // the recorder stops the session
 	}
-	c.turns, c.turn = number, &turn{number: number, began: c.s.w.Env.Clock.Now()}
-	c.s.reading.beginTurn()
+	c.turns, c.turn = number, &turn{number: number, began: c.s.Workspace.Env.Clock.Now()}
+	c.s.Reading.BeginTurn()
 	whole := strings.Join(said, "\n\n")
 	if c.lead != "" {
 		whole, c.lead = c.lead+"\n---\n"+whole, ""
 	}
-	c.units += utf16Units(valid([]byte(whole)))
+	c.units += output.Length(whole)
 	for _, s := range o.steers {
 		c.applied(s, number, s.fresh())
 	}
-	c.s.note(c.ctx, func(run *doc.Run) {
+	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Live != nil {
 			run.Live.Turns = number
 		}
 	})
-	if err := c.driver.Prompt(agent.Prompt{ID: fmt.Sprintf("turn_%s_%d", c.s.order.RunID, number), Text: whole, Model: o.model}); err != nil {
+	if err := c.driver.Prompt(agent.Prompt{ID: fmt.Sprintf("turn_%s_%d", c.s.Order.RunID, number), Text: whole, Model: o.model}); err != nil {
 		c.stuck(err)
 	}
 	return nil
@@ -202,8 +194,8 @@ func (c *conversation) Accepted(id string) {
 	}
 	c.turn.provider = id
 	c.tell(c.draft(events.TurnAccepted, turnAcceptedPayload{c.turn.number, id}))
-	c.s.amend(true, func(r *doc.Session) { r.TurnID = id })
-	c.s.note(c.ctx, func(run *doc.Run) {
+	c.s.Amend(true, func(r *doc.Session) { r.TurnID = id })
+	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
 			run.Spec.TurnID = id
 		}
@@ -218,8 +210,8 @@ func (c *conversation) TurnBegan(id string) {
 	c.callOff("idle")
 	c.callOff("settling")
 	c.turns++
-	c.turn = &turn{number: c.turns, began: c.s.w.Env.Clock.Now()}
-	c.s.reading.beginTurn()
+	c.turn = &turn{number: c.turns, began: c.s.Workspace.Env.Clock.Now()}
+	c.s.Reading.BeginTurn()
 	ids, actor := []string{}, "human"
 	s := c.take(id)
 	if s != nil {
@@ -243,7 +235,7 @@ func (c *conversation) TurnEnded(o agent.Outcome) {
 		c.next()
 		return
 	}
-	steered := len(c.waiting) > 0 && (c.waiting[0].Mode == ModeInterrupt || c.s.order.perTurn())
+	steered := len(c.waiting) > 0 && (c.waiting[0].Mode == ModeInterrupt || c.s.Order.perTurn())
 	c.cancelOpen(interaction.TurnEnded, false)
 	c.endTurn(o, "")
 	if c.closing {
@@ -276,17 +268,17 @@ func (c *conversation) endTurn(o agent.Outcome, reason string) {
 	c.last = turnEnd{o, reason}
 	c.tell(c.draft(events.TurnEnded, turnEndedPayload{
 		Turn: t.number, Status: o.Status, StopReason: o.StopReason, Error: o.Error, ErrorKind: c.kindOf(o), Reason: reason,
-		DurationMS: c.s.w.Env.Clock.Since(t.began).Milliseconds(), ProviderTurnID: t.provider,
+		DurationMS: c.s.Workspace.Env.Clock.Since(t.began).Milliseconds(), ProviderTurnID: t.provider,
 	}))
-	c.s.reading.endTurn(o.Status != agent.Completed)
-	if err := c.s.writeLast(c.s.reading.answer()); err != nil && c.verdict == nil {
+	c.s.Reading.EndTurn(o.Status != agent.Completed)
+	if err := c.writeLast(c.s.Reading.Answer()); err != nil && c.verdict == nil {
 		c.close(verdict{doc.StatusFailed, "", err})
 	}
 }
 
 // writeLast writes what the agent said last.
-func (s *supervisor) writeLast(answer string) error {
-	return s.w.Replace(path.Join(s.outDir, "last_message.md"), []byte(s.secrets.String(answer)), 0o644)
+func (c *conversation) writeLast(answer string) error {
+	return c.s.Workspace.Replace(path.Join(c.s.OutDir, "last_message.md"), []byte(c.masked(answer)), 0o644)
 }
 
 // next goes on after a turn: with what waits, else idle, else the session ends.

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"ac/internal/fault"
+	"ac/runs/budget"
 	"ac/runs/interaction"
 	"ac/runs/provider"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -162,3 +164,16 @@ const (
 	phaseTerminal = "terminal"
 	phaseRefused  = "refused"
 )
+
+// subject is the run as budgets see it.
+func (o Order) subject() budget.Subject {
+	return budget.Subject{Project: o.ProjectID, Task: o.TaskID, Workflow: o.WorkflowRunID, Run: o.RunID}
+}
+
+// permitted refuses a session whose worker has given it up.
+func (o Order) permitted(w *workspace.Workspace) error {
+	if o.Away == nil || w.Exists(o.Away.Permit) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "session %s was given up before it started", o.SessionRef)
+}

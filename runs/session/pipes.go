@@ -8,6 +8,7 @@ import (
 	"ac/internal/pipe"
 	"ac/internal/redact"
 	"ac/runs/provider"
+	"ac/runs/session/output"
 )
 
 // pipes are the standard streams of a provider: our ends, and the child's,
@@ -50,7 +51,7 @@ func (s *supervisor) echoed() int {
 	for _, word := range s.order.Argv {
 		longest = max(longest, len(word))
 	}
-	return 2*longest + readBlock
+	return 2*longest + output.ReadBlock
 }
 
 // expire ends reads of pipes that somebody still holds open.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"ac/events"
-	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/workspace"
@@ -91,7 +90,7 @@ func (s *supervisor) prepareAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.recorder.commit(draft); err != nil {
+	if err := s.recorder.Commit(draft); err != nil {
 		return err
 	}
 	s.note(ctx, func(run *doc.Run) {
@@ -127,13 +126,6 @@ type executingPayload struct {
 	StdinRelpath   *string  `json:"stdin_relpath"`
 	Driver         string   `json:"driver,omitempty"`
 	AgentArgv      []string `json:"agent_argv,omitempty"`
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // announce writes the spec and the event of the execution as one unit.
@@ -172,33 +164,6 @@ func (s *supervisor) draft(kind string, payload any) (events.Draft, error) {
 	}, payload)
 }
 
-// environOf is the environment of the provider: what the launching process had,
-// with what the caller added over it, and what its provider needs to be judged.
-func environOf(order Order) []string {
-	environ := slices.DeleteFunc(slices.Clone(order.Environ), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		_, over := order.Env[name]
-		return over
-	})
-	for name, value := range order.Env {
-		environ = append(environ, name+"="+value)
-	}
-	if order.Live != nil {
-		for _, entry := range doc.ProviderNamed(order.Provider).LiveEnv {
-			if name, _, _ := strings.Cut(entry, "="); lookup(environ, name) == "" {
-				environ = append(environ, entry)
-			}
-		}
-	}
-	return environ
-}
-
-// Environ is the environment of a command that a process launches with what its caller
-// added.
-func Environ(environ []string, over map[string]string) []string {
-	return environOf(Order{Environ: environ, Env: over})
-}
-
 // inDirectory is an environment whose PWD is the working directory: some agents
 // believe it rather than the kernel.
 func inDirectory(environ []string, dir string) []string {
@@ -206,19 +171,4 @@ func inDirectory(environ []string, dir string) []string {
 		return strings.HasPrefix(entry, "PWD=") || strings.HasPrefix(entry, "OLDPWD=")
 	})
 	return append(environ, "PWD="+dir)
-}
-
-func lookup(environ []string, name string) string {
-	for _, entry := range environ {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-// stamp writes the marker that tells every later owner of a stop.
-func stamp(w *workspace.Workspace, project, run string) error {
-	name := path.Join(workspace.ProjectDir(project), stopMarker(run))
-	return w.Replace(name, []byte(clock.Stamp(w.Env.Clock.Now())+"\n"), 0o644)
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"syscall"
 	"time"
@@ -336,3 +337,17 @@ func closeRun(u *workspace.Unit, c closing) error {
 }
 
 func stopMarker(run string) string { return path.Join("runs", run, "outputs", "stop_requested.flag") }
+
+func leftError(left []int) error {
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("processes %v could not be killed", left)
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -11,7 +11,6 @@ import (
 	"ac/events"
 	"ac/internal/durable"
 	"ac/internal/fault"
-	"ac/runs/usage"
 	"ac/runs/worktree"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -97,26 +96,4 @@ func (s *supervisor) enterAgain(machine doc.Machine, spec *doc.Spec) (err error)
 // appended opens an output file behind what earlier sessions left in it.
 func (s *supervisor) appended(name string) (durable.File, error) {
 	return s.w.FS.OpenFile(path.Join(s.outDir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-}
-
-// sumUsage is what a run used over its sessions: of what they say, each where one of
-// them says it; a cost only where all of them have one.
-func sumUsage(prior, now *doc.Usage) *doc.Usage {
-	if prior == nil || now == nil {
-		if now == nil {
-			return prior
-		}
-		return now
-	}
-	total := *now
-	c := usage.OfRecord(prior).Plus(usage.OfRecord(now))
-	total.InputTokens, total.CachedInputTokens, total.OutputTokens, total.ReasoningOutputTokens = c.Input, c.Cached, c.Output, c.Reasoning
-	total.TotalTokens = c.Total
-	if prior.CostUSD == nil || now.CostUSD == nil {
-		total.CostUSD, total.CostCurrency, total.CostRateCardProvider = nil, "", ""
-		total.CostSource = usage.CostUnknown
-		return &total
-	}
-	total.CostUSD = new(*prior.CostUSD + *now.CostUSD)
-	return &total
 }

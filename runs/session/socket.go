@@ -4,18 +4,15 @@ package session
 // lies outside the workspace, since its path must be short.
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"ac/internal/durable"
@@ -33,9 +30,8 @@ const socketVersion = 2
 
 // Verbs that a supervisor understands.
 const (
-	verbState = "state"
-	verbStop  = "stop"
-	verbWait  = "wait"
+	verbStop = "stop"
+	verbWait = "wait"
 )
 
 type socketRequest struct {
@@ -43,16 +39,6 @@ type socketRequest struct {
 	Verb    string          `json:"verb"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
-}
-
-type socketReply struct {
-	Version int             `json:"version"`
-	ID      json.RawMessage `json:"id,omitempty"`
-	Error   string          `json:"error,omitempty"`
-	Reason  string          `json:"reason,omitempty"`
-	Data    any             `json:"data,omitempty"`
-	Record  *doc.Session    `json:"record,omitempty"`
-	Result  any             `json:"result,omitempty"`
 }
 
 // socketDir is the directory of this user's sockets, made when missing. One
@@ -121,24 +107,6 @@ func removeSocket(record doc.Session) {
 	}
 }
 
-// socketServer answers for one session.
-type socketServer struct {
-	dir      string
-	name     string
-	listener net.Listener
-	wg       sync.WaitGroup
-	mu       sync.Mutex
-	conns    map[net.Conn]struct{}
-}
-
-func listen(ctx context.Context, random func(bytes int) string) (*socketServer, error) {
-	listener, dir, name, err := NewSocket(ctx, random)
-	if err != nil {
-		return nil, err
-	}
-	return &socketServer{dir: dir, name: name, listener: listener, conns: map[net.Conn]struct{}{}}, nil
-}
-
 // NewSocket makes a socket among those of this user's sessions. SocketFile finds it by its
 // directory and name.
 func NewSocket(ctx context.Context, random func(bytes int) string) (listener net.Listener, dir, name string, err error) {
@@ -152,126 +120,6 @@ func NewSocket(ctx context.Context, random func(bytes int) string) (listener net
 	}
 	listener, err = pipe.Listen(ctx, file)
 	return listener, dir, name, err
-}
-
-func (s *socketServer) serve(session *supervisor) {
-	s.wg.Go(func() {
-		for {
-			conn, err := s.listener.Accept()
-			if err != nil {
-				return
-			}
-			s.mu.Lock()
-			s.conns[conn] = struct{}{}
-			s.mu.Unlock()
-			s.wg.Go(func() { s.answer(conn, session) })
-		}
-	})
-}
-
-// maxRequest bounds a request line.
-const maxRequest = 2<<20 + 4<<10
-
-func (s *socketServer) answer(conn net.Conn, session *supervisor) {
-	var underWay sync.WaitGroup
-	var granted *grant.Conn // nil in a session without tools
-	if session.tools != nil {
-		granted = session.tools.server.Conn(context.Background())
-	}
-	defer func() {
-		underWay.Wait()
-		if granted != nil {
-			granted.Close()
-		}
-		s.mu.Lock()
-		delete(s.conns, conn)
-		s.mu.Unlock()
-		_ = conn.Close() // it was answered, or is gone
-	}()
-	var writing sync.Mutex
-	write := func(reply socketReply) {
-		text, err := json.Marshal(reply)
-		writing.Lock()
-		defer writing.Unlock()
-		if err != nil || durable.WriteAll(conn, append(text, '\n')) != nil {
-			_ = conn.Close() // ends the loop
-		}
-	}
-	lines := bufio.NewReader(conn)
-	for {
-		line, err := requestLine(lines)
-		if err != nil {
-			return
-		}
-		var request socketRequest
-		if json.Unmarshal(line, &request) != nil || request.Version > socketVersion {
-			request = socketRequest{Verb: "\x00"}
-		}
-		serve := func() {
-			reply, ofTool := toolReply(granted, request, write)
-			if !ofTool {
-				reply = session.answer(request)
-			}
-			write(reply)
-		}
-		if request.Version < 2 {
-			serve() // one after another, as they were
-			continue
-		}
-		underWay.Go(serve)
-	}
-}
-
-// answer carries a request out, and says what the session is then.
-func (s *supervisor) answer(request socketRequest) socketReply {
-	if s.remote != nil {
-		reply := s.remote.serve(request)
-		reply.Record = new(s.remote.reported())
-		return reply
-	}
-	reply := s.serve(request)
-	reply.Record = new(s.snapshot())
-	return reply
-}
-
-// requestLine reads a line of a bounded length.
-func requestLine(from *bufio.Reader) (line []byte, err error) {
-	for {
-		piece, err := from.ReadSlice('\n')
-		line = append(line, piece...)
-		switch {
-		case err == nil:
-			return line, nil
-		case !errors.Is(err, bufio.ErrBufferFull) || len(line) > maxRequest:
-			return nil, errors.Join(err, io.ErrShortBuffer)
-		}
-	}
-}
-
-// lingering is how long answers to waiting callers may take at the end.
-const lingering = 500 * time.Millisecond
-
-// drop ends the connections of those who wait.
-func (s *socketServer) drop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for conn := range s.conns {
-		_ = conn.Close() // they ask the next owner
-	}
-	clear(s.conns)
-}
-
-// close ends the socket. Callers that wait for the end of the session get their
-// answer first.
-func (s *socketServer) close() error {
-	err := s.listener.Close()
-	s.mu.Lock()
-	for conn := range s.conns {
-		err = errors.Join(err, conn.SetDeadline(time.Now().Add(lingering)))
-	}
-	s.mu.Unlock()
-	s.wg.Wait()
-	return err
 }
 
 // errNoSocket says that the supervisor cannot be reached, which proves nothing

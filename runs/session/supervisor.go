@@ -22,6 +22,7 @@ import (
 	"ac/internal/redact"
 	"ac/runs/agent"
 	"ac/runs/modelprofile"
+	"ac/runs/session/output"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
@@ -81,7 +82,7 @@ type supervisor struct {
 	workdir  string
 	stdout   durable.File
 	stderr   durable.File
-	recorder *recorder
+	recorder *output.Recorder
 	secrets  *redact.Values    // of the provider's environment
 	tools    *tools            // of the agent, nil where it gets none
 	servers  []agent.Server    // of the workspace, that the agent is told of
@@ -90,8 +91,8 @@ type supervisor struct {
 	talk     *conversation     // with an agent that is spoken with, else nil
 	spoken   chan struct{}     // closed when talk is there, or never will be
 	notes    notes
-	reading  *reading       // nil until the provider runs
-	learning sync.WaitGroup // what the reading has written down
+	reading  *output.Reading // nil until the provider runs
+	learning sync.WaitGroup  // what the reading has written down
 	facts    transcript.Facts
 	witness  *events.Witness // of the log; nil where it could not be watched
 

@@ -100,32 +100,6 @@ func WaitingTexts(w *workspace.Workspace, project, run string) (list []WaitingTe
 	return list, err
 }
 
-// takeWaiting takes the texts of the log that wait for a session. One is taken once:
-// what became of it may not stand in the log yet.
-func (c *conversation) takeWaiting() error {
-	list, err := WaitingTexts(c.s.w, c.s.order.ProjectID, c.s.order.RunID)
-	for _, text := range list {
-		if !c.came[text.ID] {
-			c.came[text.ID] = true
-			c.remember(text.ClientMessageID, text.Result(), PromptResult{Turn: text.Turn})
-			c.waiting = append(c.waiting, &steer{SteerEvent: text.SteerEvent, full: text.Full, actor: text.Actor, before: true})
-		}
-	}
-	return err
-}
-
-// more takes texts that came into the log while the session was being started.
-func (c *conversation) more(struct{}) (struct{}, error) {
-	if err := c.notLive(); err != nil {
-		return struct{}{}, err
-	}
-	if err := c.takeWaiting(); err != nil {
-		return struct{}{}, fault.New(fault.IO, "the texts that wait could not be read: %w", err)
-	}
-	c.next()
-	return struct{}{}, nil
-}
-
 // maxWaiting bounds a text that waits.
 const maxWaiting = 2 << 20
 
@@ -139,16 +113,12 @@ func Refused(source events.Source, run, steer string, why error) (events.Draft, 
 	}, discardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clip.Head(why.Error(), maxError)})
 }
 
-// refusedTexts discards the texts that wait for turns of their own, since the session that
-// was to say them never began: else they would come along with a later one, unasked.
-func (s *supervisor) refusedTexts(why string) (drafts []events.Draft, err error) {
-	waiting, err := WaitingTexts(s.w, s.order.ProjectID, s.order.RunID)
-	for _, text := range waiting {
-		if text.Mode != ModeAfterTurn {
-			continue
-		}
-		d, draftErr := Refused(s.w.Events, s.order.RunID, text.ID, errors.New(why))
-		drafts, err = append(drafts, d), errors.Join(err, draftErr)
-	}
-	return drafts, err
+// CompactedLater are the events of a run without a live session that is to begin its next
+// one with a digest.
+func CompactedLater(source events.Source, run, actor string) (list []events.Draft, err error) {
+	base := events.Draft{RunID: run, SessionRef: LocalRef(run), Actor: actor, Visibility: events.VisibilityTeam, Type: events.CompactRequested}
+	asked, err := source.Draft(base, compactRequestedPayload{CompactDigest})
+	base.Actor, base.Visibility, base.Type = events.ActorSystem, events.VisibilityOrg, events.Compacted
+	done, doneErr := source.Draft(base, compactedPayload{How: CompactDigest, OK: true})
+	return []events.Draft{asked, done}, errors.Join(err, doneErr)
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"ac/internal/redact"
+	"ac/runs/session/output"
 )
 
 // maxMasked bounds what is searched of these files, all together: nobody waits for
@@ -77,7 +78,7 @@ func (s *supervisor) maskFile(name string) error {
 
 // copyMasked copies a text without secrets and tells whether there were any.
 func copyMasked(to io.Writer, from io.Reader, secrets *redact.Values) (found bool, err error) {
-	mask, block := secrets.Stream(), make([]byte, readBlock)
+	mask, block := secrets.Stream(), make([]byte, output.ReadBlock)
 	for {
 		n, err := from.Read(block)
 		if _, writeErr := to.Write(mask.Next(block[:n])); writeErr != nil {

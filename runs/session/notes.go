@@ -1,106 +1,15 @@
 package session
 
-// What the agent says of itself in its output: its conversation, why it failed,
-// how much it said.
-
 import (
 	"context"
-	"strings"
 	"sync"
 
 	"ac/runs/failure"
 	"ac/runs/provider"
-	"ac/runs/transcript"
+	"ac/runs/session/output"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// reading decodes the output of a session as it comes. It is safe for concurrent
-// use.
-type reading struct {
-	mu           sync.Mutex
-	lines        *transcript.Session
-	conversation string
-	errors       string // the end of stderr
-	// learned is called with a new conversation; it must not block.
-	learned func(id string)
-}
-
-func (s *supervisor) newReading(ctx context.Context) *reading {
-	driver := ""
-	if s.order.Live != nil {
-		driver = s.order.Live.Driver
-	}
-	r := &reading{lines: transcript.NewFacts(driver)}
-	r.learned = func(id string) {
-		s.note(ctx, func(run *doc.Run) { run.ProviderSessionID = id })
-	}
-	return r
-}
-
-func (r *reading) line(stream string, line []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lines.Line(stream, line)
-	if stream == "stderr" {
-		// More than is told: a secret at its beginning may be cut, and is not masked then.
-		r.errors = clippedTail(r.errors+string(line)+"\n", 4*maxError)
-	}
-	if id := r.lines.Conversation(); id != r.conversation {
-		r.conversation = id
-		r.learned(id)
-	}
-}
-
-// answer is what the agent said last.
-func (r *reading) answer() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lines.Facts().Answer
-}
-
-// beginTurn and endTurn frame what the agent says in a turn.
-func (r *reading) beginTurn() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lines.BeginTurn()
-}
-
-func (r *reading) endTurn(broken bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lines.EndTurn(broken)
-}
-
-// failure is why the agent failed, in its own words; nil where it told nothing.
-func (r *reading) failure() *failure.Failure {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lines.Facts().Failure
-}
-
-// errorTail is the end of what the agent wrote to stderr.
-func (r *reading) errorTail() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return strings.TrimSpace(r.errors)
-}
-
-// clippedTail is the end of a text, from a character on.
-func clippedTail(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[len(text)-n:], "")
-}
-
-// end is what is known once the output is over.
-func (r *reading) end() transcript.Facts {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lines.End()
-	return r.lines.Facts()
-}
 
 // notes are changes of the run's record that are still to be written. Each is what
 // became known of the session; the record of another program's making stays as it is.
@@ -199,4 +108,14 @@ func (s *supervisor) explain(o outcome, record *doc.Session) {
 	if why.RetryAfter > 0 {
 		record.RetryAfterMS = new(why.RetryAfter.Milliseconds())
 	}
+}
+
+func (s *supervisor) newReading(ctx context.Context) *output.Reading {
+	driver := ""
+	if s.order.Live != nil {
+		driver = s.order.Live.Driver
+	}
+	return output.NewReading(driver, func(id string) {
+		s.note(ctx, func(run *doc.Run) { run.ProviderSessionID = id })
+	})
 }

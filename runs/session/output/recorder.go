@@ -1,7 +1,7 @@
-package session
+package output
 
-// Recording what a provider prints: raw bytes to files, decoded text to events,
-// in memory bounded by the backlog that is allowed.
+// Recording: raw bytes to files, decoded text to events, in memory bounded by the backlog
+// that is allowed.
 
 import (
 	"bytes"
@@ -27,7 +27,8 @@ const (
 	// firstBlock is what is read of a pipe at once until that is too little: most agents
 	// print a line at a time, and there are many of them.
 	firstBlock = 4 << 10
-	readBlock  = 64 << 10
+	// ReadBlock is the most that is read of it at once.
+	ReadBlock = 64 << 10
 	// maxBacklog is how many bytes of output may wait for the log before the
 	// pipes are no longer read.
 	maxBacklog = 4 << 20
@@ -38,31 +39,31 @@ const (
 	logPatience = 2 * time.Second
 )
 
-// recording is what the output of a session is recorded with.
-type recording struct {
-	log    *events.Log
-	source events.Source
-	base   events.Draft
-	// secrets are masked in whatever is written down.
-	secrets *redact.Values
-	// read is given each line of output, with its stream. It may be called by two
+// Recording is what the output of a session is recorded with.
+type Recording struct {
+	Log    *events.Log
+	Source events.Source
+	Base   events.Draft
+	// Secrets are masked in whatever is written down.
+	Secrets *redact.Values
+	// Read is given each line of output, with its stream. It may be called by two
 	// goroutines at once.
-	read func(stream string, line []byte)
-	// news gives the events that a line of output calls for.
-	news func(line []byte) ([]events.Draft, error)
-	// divert takes the lines of stdout in place of news, where a protocol is spoken;
+	Read func(stream string, line []byte)
+	// News gives the events that a line of output calls for.
+	News func(line []byte) ([]events.Draft, error)
+	// Divert takes the lines of stdout in place of news, where a protocol is spoken;
 	// nil otherwise. It may block. Those of stderr tell nothing then.
-	divert func(line []byte)
-	// notified gives the events that a notification calls for.
-	notified func([]usage.Report, []usage.Cycle) ([]events.Draft, error)
-	// failed is called once when the log cannot be written.
-	failed func()
+	Divert func(line []byte)
+	// Notified gives the events that a notification calls for.
+	Notified func([]usage.Report, []usage.Cycle) ([]events.Draft, error)
+	// Failed is called once when the log cannot be written.
+	Failed func()
 }
 
-// recorder takes the output of one session to its log. Readers add to it; one
+// Recorder takes the output of one session to its log. Readers add to it; one
 // goroutine writes.
-type recorder struct {
-	recording
+type Recorder struct {
+	with Recording
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -76,23 +77,24 @@ type recorder struct {
 	queued, written, durable int64 // how many drafts have come so far
 }
 
-func newRecorder(with recording) *recorder {
-	r := &recorder{recording: with, done: make(chan struct{})}
+// NewRecorder begins to record; Finish ends it.
+func NewRecorder(with Recording) *Recorder {
+	r := &Recorder{with: with, done: make(chan struct{})}
 	r.changed = sync.NewCond(&r.mu)
 	go r.run()
 	return r
 }
 
 // add queues one chunk of text, waiting while too much is queued.
-func (r *recorder) add(stream string, text []byte) {
-	draft := r.base
+func (r *Recorder) add(stream string, text []byte) {
+	draft := r.with.Base
 	draft.Type = events.ProviderRaw
 	// Room for what escapes usually need: growing would copy the text again.
 	payload := make([]byte, 0, len(text)+len(text)/16+64)
 	payload = append(append(payload, `{"stream":"`...), stream...)
 	payload = append(payload, `","chunk":`...)
 	draft.Payload = append(canonjson.AppendString(payload, string(text)), '}')
-	draft = r.source.Raw(draft)
+	draft = r.with.Source.Raw(draft)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +106,7 @@ func (r *recorder) add(stream string, text []byte) {
 }
 
 // enqueue runs with the recorder locked.
-func (r *recorder) enqueue(draft events.Draft) {
+func (r *Recorder) enqueue(draft events.Draft) {
 	if r.err != nil {
 		return
 	}
@@ -114,8 +116,8 @@ func (r *recorder) enqueue(draft events.Draft) {
 	r.changed.Broadcast()
 }
 
-// tell queues events behind all that is queued.
-func (r *recorder) tell(drafts ...events.Draft) {
+// Tell queues events behind all that is queued.
+func (r *Recorder) Tell(drafts ...events.Draft) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, draft := range drafts {
@@ -123,9 +125,9 @@ func (r *recorder) tell(drafts ...events.Draft) {
 	}
 }
 
-// commit is tell that returns when the events are durable, and with them all that
+// Commit is tell that returns when the events are durable, and with them all that
 // was queued before.
-func (r *recorder) commit(drafts ...events.Draft) error {
+func (r *Recorder) Commit(drafts ...events.Draft) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, draft := range drafts {
@@ -137,11 +139,11 @@ func (r *recorder) commit(drafts ...events.Draft) error {
 	return r.err
 }
 
-// queueUsage queues the events of what an agent reported.
-func (r *recorder) queueUsage(reports []usage.Report, found []usage.Cycle) {
+// QueueUsage queues the events of what an agent reported.
+func (r *Recorder) QueueUsage(reports []usage.Report, found []usage.Cycle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	drafts, err := r.notified(reports, found)
+	drafts, err := r.with.Notified(reports, found)
 	if err != nil {
 		return // a report that cannot be written as JSON tells nothing
 	}
@@ -151,7 +153,7 @@ func (r *recorder) queueUsage(reports []usage.Report, found []usage.Cycle) {
 }
 
 // count is how many events were written so far.
-func (r *recorder) count() int64 {
+func (r *Recorder) count() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.written
@@ -159,17 +161,17 @@ func (r *recorder) count() int64 {
 
 // line searches one line of output and queues the events it calls for, behind
 // the chunk that it came with.
-func (r *recorder) line(stream string, line []byte) {
-	r.read(stream, line)
-	if r.divert != nil {
+func (r *Recorder) line(stream string, line []byte) {
+	r.with.Read(stream, line)
+	if r.with.Divert != nil {
 		if stream == "stdout" {
-			r.divert(line)
+			r.with.Divert(line)
 		}
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	drafts, err := r.news(line)
+	drafts, err := r.with.News(line)
 	if err != nil {
 		return // a report that cannot be written as JSON tells nothing
 	}
@@ -180,14 +182,14 @@ func (r *recorder) line(stream string, line []byte) {
 
 // run writes what is queued in batches, each behind the one before; another
 // goroutine makes them durable.
-func (r *recorder) run() {
+func (r *Recorder) run() {
 	defer close(r.done)
 	dirty, synced := make(chan struct{}, 1), make(chan struct{})
 	go func() { // ends with run
 		defer close(synced)
 		for range dirty {
 			written := r.count()
-			if err := r.log.Sync(); err != nil {
+			if err := r.with.Log.Sync(); err != nil {
 				// What the kernel lost of it cannot be told: it is not tried again.
 				r.fail(fmt.Errorf("the output could not be recorded: %w", err))
 				continue
@@ -217,7 +219,7 @@ func (r *recorder) run() {
 
 // next gives what is queued, nothing at the
 // end.
-func (r *recorder) next() []events.Draft {
+func (r *Recorder) next() []events.Draft {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.queue) == 0 && !r.closed {
@@ -230,7 +232,7 @@ func (r *recorder) next() []events.Draft {
 }
 
 // fail keeps the first failure and tells it.
-func (r *recorder) fail(err error) {
+func (r *Recorder) fail(err error) {
 	r.mu.Lock()
 	first := r.err == nil
 	if first {
@@ -239,25 +241,32 @@ func (r *recorder) fail(err error) {
 	r.changed.Broadcast()
 	r.mu.Unlock()
 	if first {
-		r.failed()
+		r.with.Failed()
 	}
 }
 
-// lost reports whether the log could not be written: what came since is not in it.
-func (r *recorder) lost() bool {
+// Recorded is how many UTF-16 code units of output there were, of all streams.
+func (r *Recorder) Recorded() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.units
+}
+
+// Lost reports whether the log could not be written: what came since is not in it.
+func (r *Recorder) Lost() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err != nil
 }
 
 // write writes a batch, trying again for a while where the disk refuses.
-func (r *recorder) write(batch []events.Draft) error {
-	began := r.source.Clock.Now()
+func (r *Recorder) write(batch []events.Draft) error {
+	began := r.with.Source.Clock.Now()
 	for {
 		var err error
 		for err == nil && len(batch) > 0 {
 			n := piece(batch)
-			if err = r.log.Write(context.Background(), batch[:n]...); err == nil {
+			if err = r.with.Log.Write(context.Background(), batch[:n]...); err == nil {
 				batch = batch[n:]
 			}
 		}
@@ -267,7 +276,7 @@ func (r *recorder) write(batch []events.Draft) error {
 		if partial, ok := errors.AsType[*events.PartialError](err); ok {
 			batch = batch[partial.Written:] // nothing is said twice
 		}
-		if r.source.Clock.Since(began) > logPatience {
+		if r.with.Source.Clock.Since(began) > logPatience {
 			return fmt.Errorf("the output could not be recorded: %w", err)
 		}
 		time.Sleep(logPatience / 20)
@@ -285,14 +294,14 @@ func piece(batch []events.Draft) int {
 	return len(batch)
 }
 
-// finish writes what is left, makes it durable and returns the first failure.
-func (r *recorder) finish() error {
+// Finish writes what is left, makes it durable and returns the first failure.
+func (r *Recorder) Finish() error {
 	r.mu.Lock()
 	r.closed = true
 	r.changed.Broadcast()
 	r.mu.Unlock()
 	<-r.done
-	return errors.Join(r.err, r.log.Check(context.Background()), r.log.Sync(), r.log.Close())
+	return errors.Join(r.err, r.with.Log.Check(context.Background()), r.with.Log.Sync(), r.with.Log.Close())
 }
 
 // stream is one stream of a provider on its way to a file and the log.
@@ -305,19 +314,19 @@ type stream struct {
 	failed  error // of the file
 }
 
-// pump reads one stream of the provider to its end: bytes to the file, text to
+// Pump reads one stream of the provider to its end: bytes to the file, text to
 // the log. It goes on reading whatever fails, so that the provider never hangs
 // on a full pipe.
-func (r *recorder) pump(name string, from *os.File, to durable.File) error {
-	s := &stream{name: name, file: to, mask: r.secrets.Stream()}
+func (r *Recorder) Pump(name string, from *os.File, to durable.File) error {
+	s := &stream{name: name, file: to, mask: r.with.Secrets.Stream()}
 	buf := make([]byte, firstBlock)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
 			r.take(s, s.mask.Next(buf[:n]))
 		}
-		if n == len(buf) && n < readBlock {
-			buf = make([]byte, readBlock)
+		if n == len(buf) && n < ReadBlock {
+			buf = make([]byte, ReadBlock)
 		}
 		if err == nil {
 			continue
@@ -332,7 +341,7 @@ func (r *recorder) pump(name string, from *os.File, to durable.File) error {
 	}
 }
 
-func (r *recorder) take(s *stream, block []byte) {
+func (r *Recorder) take(s *stream, block []byte) {
 	if len(block) == 0 {
 		return
 	}
@@ -342,7 +351,7 @@ func (r *recorder) take(s *stream, block []byte) {
 	r.text(s, s.decoder.decode(block))
 }
 
-func (r *recorder) text(s *stream, text []byte) {
+func (r *Recorder) text(s *stream, text []byte) {
 	if len(text) > 0 {
 		r.add(s.name, text)
 		s.lines.Add(text, func(line []byte) { r.line(s.name, line) })
@@ -388,6 +397,9 @@ func valid(text []byte) []byte {
 	}
 	return out
 }
+
+// Length is how many UTF-16 code units a text has once it is recorded.
+func Length(text string) int64 { return utf16Units(valid([]byte(text))) }
 
 // utf16Units is the length of valid text as ECMAScript counts it.
 func utf16Units(text []byte) (n int64) {

@@ -1,7 +1,5 @@
 package session
 
-// The verbs of a supervisor: what others may ask of a session by its socket.
-
 import (
 	"cmp"
 	"context"
@@ -15,150 +13,6 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// verbLimits is of the second version, and of every session.
-const verbLimits = "limits"
-
-// Verbs of the second version, of live sessions alone.
-const (
-	verbSteer     = "steer"
-	verbInterrupt = "interrupt"
-	verbAnswer    = "answer"
-	verbPolicy    = "policy"
-	verbLive      = "live"
-	verbPrompt    = "prompt"
-	verbMore      = "more"
-	verbCompact   = "compact"
-)
-
-// serve carries a request out.
-func (s *supervisor) serve(request socketRequest) socketReply {
-	reply := socketReply{Version: max(request.Version, 1), ID: request.ID}
-	switch request.Verb {
-	case "\x00":
-		reply.Error = "request not understood"
-	case verbWait:
-		<-s.ended
-	case verbStop:
-		s.requestStop(true)
-	case verbState:
-	default:
-		verb, known := verbs()[request.Verb]
-		switch {
-		case request.Version < 2 || !known && request.Verb != verbLimits:
-			reply.Error, reply.Reason = "unknown verb "+request.Verb, string(fault.Unsupported)
-		case !known:
-			reply.with(s.limit(request.Params))
-		default:
-			reply.with(s.speak(func(c *conversation) (any, error) { return verb(c, request.Params) }))
-		}
-	}
-	return reply
-}
-
-// limit takes what the session may still spend.
-func (s *supervisor) limit(params []byte) (any, error) {
-	var p LimitsRequest
-	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
-	}
-	return s.may.set(p)
-}
-
-// with puts what became of a request into its reply.
-func (r *socketReply) with(result any, err error) {
-	if err == nil {
-		r.Result = result
-		return
-	}
-	r.Error, r.Reason = err.Error(), string(fault.ReasonOf(err))
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		r.Data = e.Data
-	}
-}
-
-// verb is what a live session does for others.
-type verb func(c *conversation, params []byte) (any, error)
-
-// taking makes a verb of a function that takes params.
-func taking[P, R any](do func(*conversation, P) (R, error)) verb {
-	return func(c *conversation, params []byte) (any, error) {
-		var p P
-		if len(params) > 0 {
-			if err := json.Unmarshal(params, &p); err != nil {
-				return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
-			}
-		}
-		return do(c, p)
-	}
-}
-
-func verbs() map[string]verb {
-	return map[string]verb{
-		verbSteer:     taking((*conversation).steer),
-		verbAnswer:    taking((*conversation).answer),
-		verbPolicy:    taking((*conversation).setPolicy),
-		verbInterrupt: taking((*conversation).interrupt),
-		verbLive:      taking((*conversation).state),
-		verbPrompt:    taking((*conversation).prompt),
-		verbMore:      taking((*conversation).more),
-		verbCompact:   taking((*conversation).compact),
-	}
-}
-
-// speak has a verb carried out by the conversation, and returns when it was.
-func (s *supervisor) speak(do func(*conversation) (any, error)) (result any, err error) {
-	select {
-	case <-s.spoken:
-	case <-s.ended:
-	}
-	if s.order.Live == nil {
-		return nil, fault.New(fault.RunNotSteerable, "run %s is a command: nothing can be said to it", s.order.RunID)
-	}
-	gone := fault.New(fault.RunNotLive, "the session of run %s is over", s.order.RunID)
-	if s.talk == nil {
-		return nil, gone
-	}
-	err = fault.New(fault.Internal, "the request met an internal fault")
-	if !s.talk.await(func() { result, err = do(s.talk) }) {
-		return nil, gone
-	}
-	return result, err
-}
-
-// InterruptRequest asks for the end of a turn; 0 for whichever is under way.
-type InterruptRequest struct {
-	Actor        string `json:"actor_id"`
-	ExpectedTurn int    `json:"expected_turn,omitempty"`
-}
-
-// InterruptResult is the turn whose end was asked for.
-type InterruptResult struct {
-	Interrupted bool `json:"interrupted"`
-	Turn        int  `json:"turn"`
-}
-
-// LiveState is a live session as it is now.
-type LiveState struct {
-	Activity string                `json:"activity"`
-	Turn     int                   `json:"turn"`
-	Policy   doc.RunPolicy         `json:"policy"`
-	Open     []interaction.Request `json:"open"`
-	Queued   []SteerEvent          `json:"queued"`
-}
-
-func (c *conversation) state(struct{}) (LiveState, error) {
-	state := LiveState{Activity: c.activity(), Turn: c.turns, Policy: c.policy, Open: []interaction.Request{}, Queued: []SteerEvent{}}
-	for _, i := range c.open {
-		state.Open = append(state.Open, i.Request)
-	}
-	for _, s := range c.waiting {
-		if s.compacts == "" {
-			state.Queued = append(state.Queued, s.SteerEvent)
-		}
-	}
-	return state, nil
-}
 
 // supervisorWithin is how long a method waits for a supervisor.
 const supervisorWithin = 10 * time.Second
@@ -256,4 +110,10 @@ func Limit(ctx context.Context, w *workspace.Workspace, record doc.Session, p Li
 // StateOf is a live session as it is now.
 func StateOf(ctx context.Context, w *workspace.Workspace, record doc.Session) (LiveState, error) {
 	return call[LiveState](ctx, w, record, verbLive, struct{}{})
+}
+
+// Compact has the conversation of a live session compacted, after the turn under way and
+// what waits before it.
+func Compact(ctx context.Context, w *workspace.Workspace, record doc.Session, p CompactRequest) (CompactResult, error) {
+	return call[CompactResult](ctx, w, record, verbCompact, p)
 }

@@ -1,0 +1,44 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"ac/workspace/doc"
+)
+
+// marked puts the mark of a session into an environment.
+func marked(environ []string, record doc.Session) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, markName+"=") })
+	return append(environ, markOf(record))
+}
+
+// placed puts into an environment where the session works and as whom, so that ac, called
+// by the agent, knows both.
+func placed(environ []string, order Order) []string {
+	if order.Away != nil {
+		return placedAway(environ, *order.Away)
+	}
+	ours := []string{
+		"AC_WORKSPACE=" + order.WorkspaceDir, "AC_PROJECT=" + order.ProjectID, "AC_RUN=" + order.RunID, "AC_ACTOR=" + order.AgentID,
+	}
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.ContainsFunc(ours, func(mine string) bool { return strings.HasPrefix(mine, name+"=") })
+	})
+	return append(environ, ours...)
+}
+
+// placedAway puts into an environment which worker the session runs on. The variables that
+// lead ac to a workspace are not set: the agent's workspace is on another machine.
+func placedAway(environ []string, away Away) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"AC_WORKSPACE", "AC_PROJECT", "AC_RUN", "AC_ACTOR", "AC_WORKER_ID", "AC_CONTEXT_DIR"}, name)
+	})
+	environ = append(environ, "AC_WORKER_ID="+away.WorkerID)
+	if away.Context != "" {
+		environ = append(environ, "AC_CONTEXT_DIR="+away.Context)
+	}
+	return environ
+}
