@@ -29,6 +29,7 @@ import (
 	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -79,7 +80,7 @@ func playAC(command string) int {
 	case session.SuperviseCommand:
 		var executable string
 		if executable, err = os.Executable(); err == nil {
-			err = session.SuperviseMain(executable, os.Stdin, os.Stdout, make(chan struct{}))
+			err = supervisor.Main(executable, os.Stdin, os.Stdout, make(chan struct{}))
 		}
 	case "mcp:serve":
 		err = serveMCP(os.Args[3])

@@ -22,6 +22,7 @@ import (
 	"ac/runs/lane"
 	"ac/runs/provider"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -102,7 +103,7 @@ type runner struct {
 	at        workplace        // of it
 	away      *pickedWorker    // that it runs on, nil for this machine
 	flow      *doc.WorkflowRun // whose step the job is, nil for others
-	host      session.Host
+	host      supervisor.Host
 	admission *runs.Admission
 	known     provider.Cache
 }
@@ -134,7 +135,7 @@ func Run(w *workspace.Workspace, executable string, order Order, interrupt <-cha
 	say(phaseOwned, nil)
 	r := &runner{
 		jobRef: p, w: w, order: order, known: provider.Cache{Workspace: w, Environ: order.Environ},
-		host:      session.Host{Executable: executable, Guards: &session.GuardSet{}},
+		host:      supervisor.Host{Executable: executable, Guards: &session.GuardSet{}},
 		admission: runs.NewAdmission(w, lane.LimitsFrom(func(name string) (string, bool) { return lookup(order.Environ, name) })),
 	}
 	return r.run(interrupt)

@@ -1,5 +1,7 @@
 package session
 
+// Asking the supervisor of a live session.
+
 import (
 	"cmp"
 	"context"
@@ -25,7 +27,7 @@ func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session
 	if err != nil {
 		return result, err
 	}
-	reply, err := exchange(ctx, record, socketRequest{Version: socketVersion, Verb: verb, ID: json.RawMessage("1"), Params: text})
+	reply, err := exchange(ctx, record, Request{Version: RequestVersion, Verb: verb, ID: json.RawMessage("1"), Params: text})
 	switch {
 	case errors.Is(err, errNoSocket):
 		gone := !ownerAlive(w, record) && !errors.Is(err, errUnanswered) // one that died over the request may have recorded it
@@ -53,23 +55,23 @@ func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session
 
 // Steer says something to the agent of a live session.
 func Steer(ctx context.Context, w *workspace.Workspace, record doc.Session, p SteerRequest) (SteerResult, error) {
-	return call[SteerResult](ctx, w, record, verbSteer, p)
+	return call[SteerResult](ctx, w, record, VerbSteer, p)
 }
 
 // Prompt begins a turn of a live session that is idle.
 func Prompt(ctx context.Context, w *workspace.Workspace, record doc.Session, p PromptRequest) (PromptResult, error) {
-	return call[PromptResult](ctx, w, record, verbPrompt, p)
+	return call[PromptResult](ctx, w, record, VerbPrompt, p)
 }
 
 // Interrupt stops the turn of a live session.
 func Interrupt(ctx context.Context, w *workspace.Workspace, record doc.Session, p InterruptRequest) (InterruptResult, error) {
-	return call[InterruptResult](ctx, w, record, verbInterrupt, p)
+	return call[InterruptResult](ctx, w, record, VerbInterrupt, p)
 }
 
 // Respond answers what the agent of a live session asks. Where the session is over because
 // of somebody else's answer, the error is fault.InteractionClosed.
 func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p AnswerRequest) (AnswerResult, error) {
-	result, err := call[AnswerResult](ctx, w, record, verbAnswer, p)
+	result, err := call[AnswerResult](ctx, w, record, VerbAnswer, p)
 	if fault.Is(err, fault.RunNotLive) {
 		err = cmp.Or(closed(w, record, p.InteractionID), err)
 	}
@@ -93,27 +95,27 @@ func closed(w *workspace.Workspace, record doc.Session, id string) (err error) {
 
 // SetPolicy changes the policy of a live session.
 func SetPolicy(ctx context.Context, w *workspace.Workspace, record doc.Session, p PolicyRequest) (PolicyResult, error) {
-	return call[PolicyResult](ctx, w, record, verbPolicy, p)
+	return call[PolicyResult](ctx, w, record, VerbPolicy, p)
 }
 
 // TakeMore has a live session take the texts that wait in the log of its run.
 func TakeMore(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
-	_, err := call[struct{}](ctx, w, record, verbMore, struct{}{})
+	_, err := call[struct{}](ctx, w, record, VerbMore, struct{}{})
 	return err
 }
 
 // Limit says what a session may spend while whoever counts for all runs cannot be reached.
 func Limit(ctx context.Context, w *workspace.Workspace, record doc.Session, p LimitsRequest) (LimitsResult, error) {
-	return call[LimitsResult](ctx, w, record, verbLimits, p)
+	return call[LimitsResult](ctx, w, record, VerbLimits, p)
 }
 
 // StateOf is a live session as it is now.
 func StateOf(ctx context.Context, w *workspace.Workspace, record doc.Session) (LiveState, error) {
-	return call[LiveState](ctx, w, record, verbLive, struct{}{})
+	return call[LiveState](ctx, w, record, VerbLive, struct{}{})
 }
 
 // Compact has the conversation of a live session compacted, after the turn under way and
 // what waits before it.
 func Compact(ctx context.Context, w *workspace.Workspace, record doc.Session, p CompactRequest) (CompactResult, error) {
-	return call[CompactResult](ctx, w, record, verbCompact, p)
+	return call[CompactResult](ctx, w, record, VerbCompact, p)
 }

@@ -1,5 +1,7 @@
 package session
 
+// Environments of providers, and of the processes that keep them.
+
 import (
 	"os"
 	"slices"
@@ -8,9 +10,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// environOf is the environment of the provider: what the launching process had,
+// EnvironOf is the environment of the provider: what the launching process had,
 // with what the caller added over it, and what its provider needs to be judged.
-func environOf(order Order) []string {
+func EnvironOf(order Order) []string {
 	environ := slices.DeleteFunc(slices.Clone(order.Environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		_, over := order.Env[name]
@@ -21,7 +23,7 @@ func environOf(order Order) []string {
 	}
 	if order.Live != nil {
 		for _, entry := range doc.ProviderNamed(order.Provider).LiveEnv {
-			if name, _, _ := strings.Cut(entry, "="); lookup(environ, name) == "" {
+			if name, _, _ := strings.Cut(entry, "="); EnvironValue(environ, name) == "" {
 				environ = append(environ, entry)
 			}
 		}
@@ -32,10 +34,11 @@ func environOf(order Order) []string {
 // Environ is the environment of a command that a process launches with what its caller
 // added.
 func Environ(environ []string, over map[string]string) []string {
-	return environOf(Order{Environ: environ, Env: over})
+	return EnvironOf(Order{Environ: environ, Env: over})
 }
 
-func lookup(environ []string, name string) string {
+// EnvironValue is the value of a variable in an environment, "" for none.
+func EnvironValue(environ []string, name string) string {
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value

@@ -70,7 +70,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start the supervisor: %w", err), out.Close())
 	}
-	phases := make(chan ready, 8)
+	phases := make(chan PhaseLine, 8)
 	l.wg.Go(func() { // ends with the supervisor's hold on its output
 		defer close(phases)
 		readPhases(out, phases)
@@ -79,21 +79,23 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	if err := proc.SendOrder(stdin, text); err != nil {
 		return fmt.Errorf("brief the supervisor: %w", err)
 	}
-	return awaitPhase(ctx, phases)
+	return AwaitPhase(ctx, phases)
 }
 
-func readPhases(out io.ReadCloser, phases chan<- ready) {
+func readPhases(out io.ReadCloser, phases chan<- PhaseLine) {
 	defer out.Close()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var r ready
+		var r PhaseLine
 		if json.Unmarshal(lines.Bytes(), &r) == nil {
 			phases <- r
 		}
 	}
 }
 
-func awaitPhase(ctx context.Context, phases <-chan ready) error {
+// AwaitPhase waits until a launch came as far as Launcher.Launch returns, by what the
+// supervisor tells. A refusal is an error.
+func AwaitPhase(ctx context.Context, phases <-chan PhaseLine) error {
 	timer := time.NewTimer(answerAfter)
 	defer timer.Stop()
 	limit := time.NewTimer(acceptWithin)
@@ -105,9 +107,9 @@ func awaitPhase(ctx context.Context, phases <-chan ready) error {
 			switch {
 			case !ok && !accepted:
 				return fault.New(fault.Internal, "the supervisor ended before it accepted the session")
-			case !ok || r.Phase == phaseRunning || r.Phase == phaseTerminal:
+			case !ok || r.Phase == PhaseRunning || r.Phase == PhaseTerminal:
 				return nil
-			case r.Phase == phaseRefused:
+			case r.Phase == PhaseRefused:
 				return &fault.Error{Reason: fault.Reason(r.Reason), Message: r.Message}
 			}
 			if accepted = true; late {

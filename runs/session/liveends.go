@@ -16,11 +16,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// openEnds is what of a log has a beginning and no end yet, in order.
-type openEnds struct {
+// OpenEnds is what of a log has a beginning and no end yet, in order.
+type OpenEnds struct {
 	interactions []openInteraction
 	steers       []string
-	turn         *turnStartedPayload
+	turn         *TurnStartedPayload
 }
 
 type openInteraction struct {
@@ -29,7 +29,7 @@ type openInteraction struct {
 }
 
 // read takes an event.
-func (o *openEnds) read(kind string, line []byte) {
+func (o *OpenEnds) read(kind string, line []byte) {
 	var e struct {
 		Payload json.RawMessage `json:"payload"`
 	}
@@ -53,12 +53,12 @@ func (o *openEnds) read(kind string, line []byte) {
 			o.steers = append(o.steers, p.ID)
 		}
 	case events.SteerApplied, events.SteerDiscarded:
-		var p appliedPayload
+		var p SteerAppliedPayload
 		if json.Unmarshal(e.Payload, &p) == nil {
 			o.steers = slices.DeleteFunc(o.steers, func(id string) bool { return id == p.SteerID })
 		}
 	case events.TurnStarted:
-		p := &turnStartedPayload{}
+		p := &TurnStartedPayload{}
 		if json.Unmarshal(e.Payload, p) == nil {
 			o.turn = p
 		}
@@ -67,8 +67,8 @@ func (o *openEnds) read(kind string, line []byte) {
 	}
 }
 
-// closings are the events that end what is open.
-func (o *openEnds) closings(source events.Source, base events.Draft) (drafts []events.Draft, err error) {
+// Closings are the events that end what is open.
+func (o *OpenEnds) Closings(source events.Source, base events.Draft) (drafts []events.Draft, err error) {
 	tell := func(kind, visibility string, payload any) {
 		d := base
 		d.Type, d.Visibility = kind, visibility
@@ -82,16 +82,16 @@ func (o *openEnds) closings(source events.Source, base events.Draft) (drafts []e
 		})
 	}
 	for _, id := range o.steers {
-		tell(events.SteerDiscarded, events.VisibilityOrg, discardedPayload{SteerID: id, Reason: interaction.SessionLost})
+		tell(events.SteerDiscarded, events.VisibilityOrg, SteerDiscardedPayload{SteerID: id, Reason: interaction.SessionLost})
 	}
 	if o.turn != nil {
-		tell(events.TurnEnded, events.VisibilityOrg, turnEndedPayload{Turn: o.turn.Turn, Status: "lost"})
+		tell(events.TurnEnded, events.VisibilityOrg, TurnEndedPayload{Turn: o.turn.Turn, Status: "lost"})
 	}
 	return drafts, err
 }
 
-// leftOpen reads what the log of a session has open.
-func leftOpen(w *workspace.Workspace, record doc.Session) (o openEnds, err error) {
+// LeftOpen reads what the log of a session has open.
+func LeftOpen(w *workspace.Workspace, record doc.Session) (o OpenEnds, err error) {
 	err = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
 		switch kind {
 		case events.InteractionRequested, events.InteractionResolved, events.SteerQueued, events.SteerApplied, events.SteerDiscarded,

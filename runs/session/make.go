@@ -39,7 +39,8 @@ type StartKey struct {
 // keyLife is how long the id of a request stands for its first answer.
 const keyLife = 24 * time.Hour
 
-func startFile(project, key string) string {
+// StartFile is where a StartKey lies.
+func StartFile(project, key string) string {
 	sum := sha256.Sum256([]byte(project + "\x00" + key))
 	return path.Join(workspace.StartsDir, hex.EncodeToString(sum[:])+".json")
 }
@@ -47,7 +48,7 @@ func startFile(project, key string) string {
 // StartedBy is the start that a client's id stands for; ok is false for none within a
 // day.
 func StartedBy(w *workspace.Workspace, project, key string) (found StartKey, ok bool) {
-	text, err := durable.ReadFile(w.FS, startFile(project, key), 1<<16)
+	text, err := durable.ReadFile(w.FS, StartFile(project, key), 1<<16)
 	if err != nil || json.Unmarshal(text, &found) != nil {
 		return StartKey{}, false
 	}

@@ -5,6 +5,8 @@ package session
 // all that tells whose the survivors are.
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"ac/internal/guard"
@@ -42,6 +44,12 @@ func cleanUpAfterSupervisor(record doc.Session) (left []int) {
 			time.Sleep(dyingPause)
 		}
 	}
-	removeSocket(record)
+	RemoveSocket(record)
 	return proc.KillMarked(markOf(record), guard.Patience)
+}
+
+// Marked puts the mark of a session into an environment.
+func Marked(environ []string, record doc.Session) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, markName+"=") })
+	return append(environ, markOf(record))
 }

@@ -1,5 +1,8 @@
 package session
 
+// Payloads of events of live sessions that are written by the conversation, and read again by
+// whoever goes on after it.
+
 import "encoding/json"
 
 // SteerEvent is the payload of run.steer_queued.
@@ -11,18 +14,19 @@ type SteerEvent struct {
 	Mode      string `json:"mode"`
 	Delivery  string `json:"delivery"`
 	Turn      int    `json:"turn,omitempty"`
-	display
+	Display
 	ClientMessageID string `json:"client_message_id,omitempty"`
 	QueueLength     int    `json:"queue_length"`
 }
 
-// display is what people are shown in place of a text, and what a client keeps with it.
-type display struct {
+// Display is what people are shown in place of a text, and what a client keeps with it.
+type Display struct {
 	DisplayText string          `json:"display_text,omitempty"`
 	DisplayMeta json.RawMessage `json:"display_meta,omitempty"`
 }
 
-type turnStartedPayload struct {
+// TurnStartedPayload is the payload of run.turn_started.
+type TurnStartedPayload struct {
 	Turn      int      `json:"turn"`
 	Cause     string   `json:"cause"`
 	Text      string   `json:"text"`
@@ -30,12 +34,13 @@ type turnStartedPayload struct {
 	Truncated bool     `json:"truncated,omitempty"`
 	Digest    string   `json:"digest_relpath,omitempty"`
 	SteerIDs  []string `json:"steer_ids"`
-	display
+	Display
 	ClientMessageID string `json:"client_message_id,omitempty"`
 	Model           string `json:"model,omitempty"`
 }
 
-type turnEndedPayload struct {
+// TurnEndedPayload is the payload of run.turn_ended.
+type TurnEndedPayload struct {
 	Turn           int    `json:"turn"`
 	Status         string `json:"status"`
 	StopReason     string `json:"stop_reason,omitempty"`
@@ -46,30 +51,34 @@ type turnEndedPayload struct {
 	ProviderTurnID string `json:"provider_turn_id,omitempty"`
 }
 
-type appliedPayload struct {
+// SteerAppliedPayload is the payload of run.steer_applied.
+type SteerAppliedPayload struct {
 	SteerID string `json:"steer_id"`
 	Turn    int    `json:"turn"`
 	How     string `json:"how"`
 }
 
-type discardedPayload struct {
+// SteerDiscardedPayload is the payload of run.steer_discarded.
+type SteerDiscardedPayload struct {
 	SteerID string `json:"steer_id"`
 	Reason  string `json:"reason"`
 	Error   string `json:"error,omitempty"`
 }
 
-type compactRequestedPayload struct {
+// CompactRequestedPayload is the payload of run.compact_requested.
+type CompactRequestedPayload struct {
 	How string `json:"how"`
 }
 
-type compactedPayload struct {
+// CompactedPayload is the payload of run.compacted.
+type CompactedPayload struct {
 	How   string `json:"how"`
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 }
 
-// maxText bounds the text of an event; the whole lies in the outputs.
-const maxText = 64 << 10
+// MaxText bounds the text of an event; the whole lies in the outputs.
+const MaxText = 64 << 10
 
-// maxError bounds the words of an agent about a failure.
-const maxError = 2 << 10
+// MaxError bounds the words of an agent about a failure.
+const MaxError = 2 << 10

@@ -4,19 +4,15 @@ package session
 
 import "path"
 
-// Marks in the template of an agent that stand for folders of the machine where the session
-// runs: where it leaves what is brought back, and where the files of its context pack lie.
+// Marks in a command line that stand for folders of the machine where the session runs: where
+// the files of its context pack lie, the working directory, and this program. The template of
+// an agent may also have one for the outputs.
 const (
-	contextMark = "@{context}"
-)
-
-// Marks in a command line that ac makes, beside those: the working directory, and this
-// program.
-const (
+	ContextMark = "@{context}"
 	WorkdirMark = "@{workdir}"
 	ProgramMark = "@{ac}"
 )
 
 // InContext is the place of a file that an order brings along, in a command line that ac
 // makes.
-func InContext(name string) string { return contextMark + "/" + path.Base(name) }
+func InContext(name string) string { return ContextMark + "/" + path.Base(name) }

@@ -80,7 +80,9 @@ func NamedAfter(w *workspace.Workspace, runID string) ([]doc.Session, error) {
 	return records, nil
 }
 
-func write(w *workspace.Workspace, record doc.Session) error {
+// WriteRecord writes the record of a session, durable when it returns. Only the holder of its
+// claim does.
+func WriteRecord(w *workspace.Workspace, record doc.Session) error {
 	text, err := doc.SessionCodec.Encode(record)
 	if err != nil {
 		return err
@@ -102,11 +104,11 @@ func refLock(ref string) string {
 	return workspace.LockFile(refLockPrefix + digest(ref))
 }
 
-// claim is the hold on a run and a session_ref.
-type claim struct{ run, ref *lock.Hold }
+// Claim is the hold on a run and a session_ref.
+type Claim struct{ run, ref *lock.Hold }
 
-// take takes both locks, or fails with lock.ErrBusy.
-func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {
+// TakeClaim takes both locks, or fails with lock.ErrBusy.
+func TakeClaim(w *workspace.Workspace, project, run, ref string) (*Claim, error) {
 	r, err := lock.Try(w.FS, runLock(project, run))
 	if err != nil {
 		return nil, err
@@ -115,11 +117,11 @@ func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Release())
 	}
-	return &claim{run: r, ref: s}, nil
+	return &Claim{run: r, ref: s}, nil
 }
 
-// release gives both up and removes their files.
-func (c *claim) release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
+// Release gives both up and removes their files.
+func (c *Claim) Release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
 
 // RunAlive reports whether some session of a run has a live owner, or goes on elsewhere
 // while its hub is down.
@@ -246,6 +248,6 @@ func AnyLive(w *workspace.Workspace) (ref string, err error) {
 
 // stamp writes the marker that tells every later owner of a stop.
 func stamp(w *workspace.Workspace, project, run string) error {
-	name := path.Join(workspace.ProjectDir(project), stopMarker(run))
+	name := path.Join(workspace.ProjectDir(project), StopMarker(run))
 	return w.Replace(name, []byte(clock.Stamp(w.Env.Clock.Now())+"\n"), 0o644)
 }

@@ -24,17 +24,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// socketVersion is the version of the protocol. What has no version, or the first, is
+// RequestVersion is the version of the protocol. What has no version, or the first, is
 // answered as it was in that.
-const socketVersion = 2
+const RequestVersion = 2
 
 // Verbs that a supervisor understands.
 const (
-	verbStop = "stop"
-	verbWait = "wait"
+	VerbStop = "stop"
+	VerbWait = "wait"
 )
 
-type socketRequest struct {
+// Request is a line of who asks a supervisor.
+type Request struct {
 	Version int             `json:"version"`
 	Verb    string          `json:"verb"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -97,8 +98,8 @@ func socketOf(record doc.Session) (string, error) {
 	return socketPath(dir, record.Socket)
 }
 
-// removeSocket removes what a killed supervisor left.
-func removeSocket(record doc.Session) {
+// RemoveSocket removes what a killed supervisor left.
+func RemoveSocket(record doc.Session) {
 	for _, of := range []func(doc.Session) (string, error){socketOf, reasonFile} {
 		if file, err := of(record); err == nil {
 			_ = os.Remove(file) // gone already, or of another boot
@@ -132,7 +133,7 @@ var errUnanswered = fmt.Errorf("%w any more", errNoSocket)
 
 // ask sends one verb of the first version to the supervisor of a record.
 func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, error) {
-	reply, err := exchange(ctx, record, socketRequest{Version: 1, Verb: verb})
+	reply, err := exchange(ctx, record, Request{Version: 1, Verb: verb})
 	if err == nil && (reply.Error != "" || reply.Record == nil) {
 		err = fmt.Errorf("the supervisor answered: %s", reply.Error)
 	}
@@ -152,7 +153,7 @@ type heard struct {
 }
 
 // exchange sends a request to the supervisor of a record and reads its reply.
-func exchange(ctx context.Context, record doc.Session, request socketRequest) (reply heard, err error) {
+func exchange(ctx context.Context, record doc.Session, request Request) (reply heard, err error) {
 	file, err := socketOf(record)
 	if err != nil {
 		return reply, err

@@ -20,6 +20,15 @@ func reasonFile(record doc.Session) (string, error) {
 	return strings.TrimSuffix(socket, ".sock") + ".why", err
 }
 
+// LeaveUnrecorded keeps for the next reader of a record why its end could not be recorded.
+func LeaveUnrecorded(record doc.Session, reason string) error {
+	file, err := reasonFile(record)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(reason[:min(len(reason), maxReason)]), 0o600)
+}
+
 // unrecordedReason reads what the dead supervisor of a record left, "" for nothing.
 func unrecordedReason(record doc.Session) string {
 	file, err := reasonFile(record)

@@ -1,5 +1,7 @@
 package session
 
+// What a run used, as its log tells it and as its record sums it up.
+
 import (
 	"encoding/json"
 	"slices"
@@ -19,8 +21,8 @@ type costPayload struct {
 	RateCardProvider *string `json:"rate_card_provider"`
 }
 
-// price adds the cost by this machine's rate cards and tells it.
-func price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload any) error) error {
+// Price adds the cost by this machine's rate cards and tells it.
+func Price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload any) error) error {
 	machine, err := w.Machine()
 	if err != nil {
 		return nil //nolint:nilerr // without the overlay there is no card, and no claim about one
@@ -31,8 +33,8 @@ func price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload 
 	return tell(events.UsageCost, costPayload{*u.CostUSD, u.CostCurrency, u.CostSource, orNull(u.CostRateCardProvider)})
 }
 
-// lastReported is the usage that a log told last, nil when it told none.
-func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
+// LastReported is the usage that a log told last, nil when it told none.
+func LastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
 	var last *doc.Usage
 	err := EachEvent(w, log, func(kind string, line []byte) {
 		if kind == events.RunContinued {
@@ -47,15 +49,15 @@ func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
 		if json.Unmarshal(line, &e) != nil {
 			return
 		}
-		if u, ok := reportedUsage(e.Payload); ok {
+		if u, ok := ReportedUsage(e.Payload); ok {
 			last = &u
 		}
 	})
 	return last, err
 }
 
-// reportedUsage reads the payload of usage.reported.
-func reportedUsage(payload []byte) (u doc.Usage, ok bool) {
+// ReportedUsage reads the payload of usage.reported.
+func ReportedUsage(payload []byte) (u doc.Usage, ok bool) {
 	if !json.Valid(payload) {
 		return u, false
 	}
@@ -72,9 +74,9 @@ func reportedUsage(payload []byte) (u doc.Usage, ok bool) {
 // more are the members of a usedPayload that a run's record does not have.
 func more() []string { return []string{"turn", "model", "cache_write_tokens"} }
 
-// sumUsage is what a run used over its sessions: of what they say, each where one of
+// SumUsage is what a run used over its sessions: of what they say, each where one of
 // them says it; a cost only where all of them have one.
-func sumUsage(prior, now *doc.Usage) *doc.Usage {
+func SumUsage(prior, now *doc.Usage) *doc.Usage {
 	if prior == nil || now == nil {
 		if now == nil {
 			return prior

@@ -1,24 +1,26 @@
 package session
 
+// What may be asked of the supervisor of a session, and what it answers.
+
 import (
 	"ac/runs/budget"
 	"ac/runs/interaction"
 	"ac/workspace/doc"
 )
 
-// verbLimits is of the second version, and of every session.
-const verbLimits = "limits"
+// VerbLimits is of the second version, and of every session.
+const VerbLimits = "limits"
 
 // Verbs of the second version, of live sessions alone.
 const (
-	verbSteer     = "steer"
-	verbInterrupt = "interrupt"
-	verbAnswer    = "answer"
-	verbPolicy    = "policy"
-	verbLive      = "live"
-	verbPrompt    = "prompt"
-	verbMore      = "more"
-	verbCompact   = "compact"
+	VerbSteer     = "steer"
+	VerbInterrupt = "interrupt"
+	VerbAnswer    = "answer"
+	VerbPolicy    = "policy"
+	VerbLive      = "live"
+	VerbPrompt    = "prompt"
+	VerbMore      = "more"
+	VerbCompact   = "compact"
 )
 
 // SteerRequest is a text for a live session.
@@ -28,7 +30,7 @@ type SteerRequest struct {
 	Mode            string `json:"mode"`
 	ExpectedTurn    int    `json:"expected_turn,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`
-	display
+	Display
 }
 
 // SteerResult says what becomes of it.
@@ -46,7 +48,7 @@ type PromptRequest struct {
 	Text            string `json:"text"`
 	Model           string `json:"model,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`
-	display
+	Display
 }
 
 // PromptResult is the turn that it began.
@@ -162,14 +164,16 @@ const (
 	CompactDigest   = "digest"
 )
 
-const CauseLaunch = "launch"
+// Causes of the first turn of a session.
+const (
+	CauseLaunch   = "launch"
+	CauseContinue = "continue"
+)
 
-const CauseContinue = "continue"
-
-// limitData stands beside the reasons that speak of a limit.
-type limitData struct {
+// LimitData stands beside the reasons that speak of a limit.
+type LimitData struct {
 	Limit int `json:"limit"`
 }
 
-// maxSteers is how many texts may wait.
-const maxSteers = 32
+// MaxSteers is how many texts of a run may wait.
+const MaxSteers = 32

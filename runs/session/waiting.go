@@ -17,9 +17,6 @@ import (
 	"ac/workspace/doc"
 )
 
-// MaxSteers is how many texts of a run may wait.
-const MaxSteers = maxSteers
-
 // Result is what the one who said a text was answered.
 func (e SteerEvent) Result() SteerResult {
 	return SteerResult{Accepted: true, SteerID: e.ID, Turn: e.Turn, Delivery: e.Delivery, QueueLength: e.QueueLength}
@@ -35,7 +32,7 @@ func SaidAsPrompt(turn int) SteerResult {
 func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent, events.Draft, error) {
 	waiting, err := WaitingTexts(w, run.ProjectID, run.ID)
 	if err == nil && len(waiting) >= MaxSteers {
-		err = fault.New(fault.SteerQueueFull, "%d texts wait already", MaxSteers).With(limitData{MaxSteers})
+		err = fault.New(fault.SteerQueueFull, "%d texts wait already", MaxSteers).With(LimitData{MaxSteers})
 	}
 	if err != nil {
 		return SteerEvent{}, events.Draft{}, err
@@ -48,8 +45,8 @@ func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent,
 // returns.
 func TextEvent(w *workspace.Workspace, run doc.Run, p SteerRequest, as SteerResult) (SteerEvent, events.Draft, error) {
 	e := SteerEvent{
-		ID: as.SteerID, Text: clip.Head(p.Text, maxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
-		Delivery: as.Delivery, Turn: as.Turn, QueueLength: as.QueueLength, display: p.display, ClientMessageID: p.ClientMessageID,
+		ID: as.SteerID, Text: clip.Head(p.Text, MaxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
+		Delivery: as.Delivery, Turn: as.Turn, QueueLength: as.QueueLength, Display: p.Display, ClientMessageID: p.ClientMessageID,
 	}
 	if len(e.Text) < len(p.Text) {
 		e.Truncated = true
@@ -110,15 +107,15 @@ const DiscardRefused = "refused"
 func Refused(source events.Source, run, steer string, why error) (events.Draft, error) {
 	return source.Draft(events.Draft{
 		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
-	}, discardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clip.Head(why.Error(), maxError)})
+	}, SteerDiscardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clip.Head(why.Error(), MaxError)})
 }
 
 // CompactedLater are the events of a run without a live session that is to begin its next
 // one with a digest.
 func CompactedLater(source events.Source, run, actor string) (list []events.Draft, err error) {
 	base := events.Draft{RunID: run, SessionRef: LocalRef(run), Actor: actor, Visibility: events.VisibilityTeam, Type: events.CompactRequested}
-	asked, err := source.Draft(base, compactRequestedPayload{CompactDigest})
+	asked, err := source.Draft(base, CompactRequestedPayload{CompactDigest})
 	base.Actor, base.Visibility, base.Type = events.ActorSystem, events.VisibilityOrg, events.Compacted
-	done, doneErr := source.Draft(base, compactedPayload{How: CompactDigest, OK: true})
+	done, doneErr := source.Draft(base, CompactedPayload{How: CompactDigest, OK: true})
 	return []events.Draft{asked, done}, errors.Join(err, doneErr)
 }

@@ -53,13 +53,14 @@ func (r *Reading) Answer() string {
 	return r.lines.Facts().Answer
 }
 
-// BeginTurn and endTurn frame what the agent says in a turn.
+// BeginTurn begins what the agent says in a turn.
 func (r *Reading) BeginTurn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines.BeginTurn()
 }
 
+// EndTurn ends what BeginTurn began; broken says that the turn did not end well.
 func (r *Reading) EndTurn(broken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
