@@ -96,8 +96,10 @@ func neighbours() map[string][]string {
 		"runs/session":    {"runs/budget", "runs/grant", "runs/interaction", "runs/provider", "runs/usage"},
 		// What a provider prints is understood as it is recorded.
 		"runs/session/output": {"runs/failure", "runs/transcript", "runs/usage"},
+		// What is said with an agent is recorded, and asked for by verbs.
+		"runs/session/live": {"runs/agent", "runs/failure", "runs/interaction", "runs/policy", "runs/provider", "runs/session", "runs/session/output", "runs/transcript", "runs/usage"},
 		// Supervisors execute what orders ask for; who orders does not need them.
-		"runs/session/supervisor": {"runs/agent", "runs/budget", "runs/failure", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/policy", "runs/provider", "runs/session", "runs/session/output", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/session/supervisor": {"runs/agent", "runs/budget", "runs/failure", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/provider", "runs/session", "runs/session/live", "runs/session/output", "runs/transcript", "runs/usage", "runs/worktree"},
 		// Headers and addresses of both are held to the same rules.
 		"runs/modelprofile": {"runs/mcpserver"},
 		// Drivers tell their agents of the servers.

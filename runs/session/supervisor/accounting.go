@@ -44,7 +44,7 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	}
 	turn := 0
 	if s.talk != nil && !s.order.PerTurn() {
-		turn = s.talk.begun() // this is its goroutine
+		turn = s.talk.Begun() // this is its goroutine
 	}
 	var drafts []events.Draft
 	for _, c := range told.Cycles {
@@ -121,7 +121,7 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 		c.Usage = best.Usage(s.order.Provider)
 	} else {
 		said := s.recorder.Recorded()
-		if s.talk != nil && s.talk.begun() == s.order.Live.Turns {
+		if s.talk != nil && s.talk.Begun() == s.order.Live.Turns {
 			return drafts, nil // it never got to a turn
 		}
 		if s.isAgent() {
@@ -154,7 +154,7 @@ func (s *supervisor) told() string {
 	if s.talk == nil || s.order.Live.Model != "" {
 		return ""
 	}
-	return s.talk.model() // its goroutine has ended
+	return s.talk.Model() // its goroutine has ended
 }
 
 // noted is what codex noted of its usage: more than it told where the session ended
@@ -175,7 +175,7 @@ func (s *supervisor) noted(c *session.Closing) (r usage.Report, ok bool) {
 func (s *supervisor) given() int64 {
 	switch {
 	case s.talk != nil:
-		return s.talk.length() // its goroutine has ended
+		return s.talk.Length() // its goroutine has ended
 	case s.order.Stdin != nil:
 		return output.Length(*s.order.Stdin)
 	}

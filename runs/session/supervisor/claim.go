@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// takeSoon is take for a start.
+// takeSoon is session.TakeClaim for a start.
 func takeSoon(ctx context.Context, w *workspace.Workspace, order session.Order) (*session.Claim, error) {
 	began := time.Now()
 	for {

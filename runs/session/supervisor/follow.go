@@ -26,7 +26,7 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	defer s.budget.close()
 	for {
 		exit, err := s.process(ctx, pipes)
-		if s.talk == nil || !s.talk.goesOn() {
+		if s.talk == nil || !s.talk.GoesOn() {
 			return s.conclude(exit, err)
 		}
 		if pipes, err = s.again(ctx, s.prepareAgain); err != nil {
@@ -51,7 +51,7 @@ func (s *supervisor) openRecorder(ctx context.Context) {
 		Secrets: s.secrets, Read: s.reading.Line, News: s.news, Notified: s.notified, Failed: func() { s.requestStop(false) },
 	}
 	if s.order.Live != nil && !s.order.PerTurn() {
-		with.Divert = func(line []byte) { s.talk.line(line) }
+		with.Divert = func(line []byte) { s.talk.Line(line) }
 	}
 	s.recorder = output.NewRecorder(with)
 	s.converse(ctx)
@@ -65,7 +65,7 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exi
 	}
 	switch {
 	case talk != nil:
-		talk.begin(pipes.stdin)
+		talk.Begin(pipes.stdin)
 	case pipes.stdin != nil:
 		go feed(pipes.stdin, textOf(input)) // ends with the pipe, which closeOurs closes
 	}
@@ -73,7 +73,7 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exi
 	go func() { // ends with the pipe
 		err := s.recorder.Pump("stdout", pipes.stdout, s.stdout)
 		if talk != nil {
-			talk.outputEnded()
+			talk.OutputEnded()
 		}
 		drained <- err
 	}()
@@ -101,7 +101,7 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exi
 func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 	talk := s.talk
 	if talk != nil {
-		talk.finish()
+		talk.Finish()
 	}
 	err = errors.Join(err, s.recorder.Finish(), s.maskWritten())
 	s.facts = s.reading.End()
@@ -111,7 +111,7 @@ func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {
-		end.err = errors.Join(end.err, talk.writeLast(s.facts.Answer))
+		end.err = errors.Join(end.err, talk.WriteLast(s.facts.Answer))
 		end = end.spoken(talk)
 	}
 	return end

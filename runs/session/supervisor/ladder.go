@@ -10,11 +10,10 @@ import (
 
 	"ac/internal/guard"
 	"ac/runs/session"
+	"ac/runs/session/live"
 )
 
 const (
-	// closeAfter is how long it may take after the end of its input.
-	closeAfter = 2 * time.Second
 	// termAfter is how long it may take after its protocol's own word.
 	termAfter = 100 * time.Millisecond
 )
@@ -39,14 +38,14 @@ func (r *rungs) close() {
 
 // awaitExit waits for the provider's end, and brings it about when a stop is
 // asked for or its turn is over.
-func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guard.Exit, guardDied bool) {
+func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *guard.Exit, guardDied bool) {
 	stop, interrupt := s.stop, s.host.Interrupt
 	var over, halt <-chan struct{}
 	if s.order.PerTurn() {
-		halt = s.talk.turnEnds()
+		halt = s.talk.TurnEnds()
 	}
 	if talk != nil {
-		over = talk.processEnds()
+		over = talk.ProcessEnds()
 	}
 	var r rungs
 	defer r.close()
@@ -76,7 +75,7 @@ func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guard.
 				r.term = r.after(0)
 				break
 			}
-			talk.stop()
+			talk.Stop()
 			r.term = r.after(termAfter)
 		case <-halt:
 			r.term = r.after(0)
@@ -84,7 +83,7 @@ func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guard.
 			over = nil
 			_ = stdin.Close() // the provider may be gone
 			if r.term == nil && r.kill == nil {
-				r.term = r.after(closeAfter)
+				r.term = r.after(live.CloseAfter)
 			}
 		case <-r.term:
 			r.term = nil

@@ -1,387 +1,223 @@
 package supervisor
 
-// Live sessions: an agent that is spoken with. The conversation is the one place where
-// it is decided what the agent is told, what it is answered, and what comes next.
+// What a supervisor does for a live session: its command line, what is written down of it, and
+// what its conversation gets and asks.
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"runtime/debug"
-	"syscall"
-	"time"
+	"path"
+	"path/filepath"
+	"slices"
 
 	"ac/events"
-	"ac/internal/clip"
-	"ac/internal/clock"
-	"ac/internal/durable"
-	"ac/internal/redact"
 	"ac/runs/agent"
-	"ac/runs/interaction"
-	"ac/runs/policy"
 	"ac/runs/provider"
 	"ac/runs/session"
-	"ac/runs/session/output"
-	"ac/runs/usage"
-	"ac/workspace"
+	"ac/runs/session/live"
 	"ac/workspace/doc"
 )
 
-const (
-	handshakeWithin = 60 * time.Second
-	sendWithin      = 5 * time.Second
-	interruptWithin = 10 * time.Second
-)
-
-// conversation is a session's talk with its agent. Everything in it belongs to the
-// goroutine that runs the inbox; others post to that. It is nil for commands.
-type conversation struct {
-	s      Session
-	ctx    context.Context //nolint:containedctx // of the session
-	order  *session.LiveOrder
-	inbox  *inbox
-	driver agent.Driver
-	stdin  *os.File
-	root   policy.Root // of the paths that the agent names
-
-	over  chan struct{} // closed when the agent's process is to be ended
-	halt  chan struct{} // has a value when the process of a turn is to be ended
-	ended chan struct{} // closed when nothing is carried out any more
-
-	talk    agent.Conversation
-	opened  bool   // the handshake is done
-	closing bool   // the agent is told nothing new
-	restart bool   // the agent is to be started again once its process is gone
-	lost    string // why its conversation is a new one
-	resumed string
-	timers  map[string]*clock.Alarm
-
-	policy  doc.RunPolicy
-	turns   int   // that were begun
-	turn    *turn // that is under way, nil for none
-	last    turnEnd
-	waiting []*steer
-	came    map[string]bool // texts that waited in the log, by their ids
-	open    []*openRequest
-	closed  map[string]interaction.Record // resolved lately
-	said    map[string]saidBefore         // by the id that a client gave
-	units   int64                         // UTF-16 code units that the agent was told
-	used    usage.Report                  // by the session so far
-	spent   usage.Report                  // by processes of the agent before the present one
-	lead    string                        // goes before the next text, for the agent alone
-	program *provider.Call                // of the turn that begins, of an agent that is a command
-
-	verdict *verdict // how the session ends; nil while its agent may end it
+// appServerPayload is the payload of run.executing of an app server.
+type appServerPayload struct {
+	Mode          string   `json:"mode"`
+	ProviderBin   string   `json:"provider_bin"`
+	PromptRelpath string   `json:"prompt_relpath"`
+	Model         *string  `json:"model"`
+	RepoID        *string  `json:"repo_id"`
+	WorkdirRel    *string  `json:"workdir_rel"`
+	TaskID        *string  `json:"task_id"`
+	MilestoneID   *string  `json:"milestone_id"`
+	Driver        string   `json:"driver"`
+	AgentArgv     []string `json:"agent_argv"`
 }
 
-// verdict is how a conversation ends its session.
-type verdict struct {
-	status string
-	reason string
-	err    error
+// liveEndedPayload closes the log of a live session.
+type liveEndedPayload struct {
+	endedPayload
+	CompletionStatus *string `json:"completion_status"`
+	CompletionError  *string `json:"completion_error"`
+	Reason           string  `json:"reason,omitempty"`
 }
 
-// Session is what a conversation has of the session that it is held in.
-type Session struct {
-	Supervisor
-
-	Workspace *workspace.Workspace
-	Order     *session.Order // its words may be settled anew for each process
-	OutDir    string         // outputs, relative to the workspace
-	Workdir   string
-	Secrets   *redact.Values // of the provider's environment
-	Recorder  *output.Recorder
-	Reading   *output.Reading
-	Lent      []string // entries of the environment that a model profile lends
-	Lacks     []string // why the agent does not get what its workspace has
-}
-
-// Supervisor is what a conversation asks of the process that follows its agent. Its methods
-// are safe for concurrent use.
-type Supervisor interface {
-	// Draft makes an event of the session.
-	Draft(kind string, payload any) (events.Draft, error)
-	// Note has something written into the run's record beside the session.
-	Note(ctx context.Context, change func(*doc.Run))
-	// Amend changes the session's record, durably or as a hint. Snapshot is it now.
-	Amend(durable bool, change func(*doc.Session))
-	Snapshot() doc.Session
-	// Stop asks for the end of the session, as a failure. Stopping reports whether anybody
-	// asked for it, Stopped whether a caller did.
-	Stop()
-	Stopping() bool
-	Stopped() bool
-	// Folders is a command line with folders of this machine in place of their marks.
-	Folders(words []string) ([]string, error)
-	// Servers are the MCP servers that the agent is told of.
-	Servers() []agent.Server
-}
-
-func newConversation(ctx context.Context, s Session) *conversation {
-	root, err := policy.NewRoot(s.Workdir, policy.ReadLink)
-	c := &conversation{
-		s: s, ctx: ctx, order: s.Order.Live, inbox: newInbox(), root: root, policy: s.Order.Live.Policy, turns: s.Order.Live.Turns,
-		over: make(chan struct{}), halt: make(chan struct{}, 1), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, said: map[string]saidBefore{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
+// spoken is the outcome of a session whose agent was spoken with.
+func (o outcome) spoken(talk *live.Conversation) outcome {
+	v := talk.EndsAs(o.stopped, o.exitCode != nil && *o.exitCode == 0)
+	if o.err != nil && v.Status == doc.StatusEnded {
+		v.Status = doc.StatusFailed
 	}
-	if err == nil {
-		err = c.recall()
+	o.live, o.turn = true, talk.LastTurn()
+	o.status, o.stopped, o.reason = v.Status, v.Status == doc.StatusStopped, v.Reason
+	o.err = errors.Join(v.Err, o.err)
+	o.exitCode = new(1)
+	if o.status == doc.StatusEnded {
+		o.exitCode = new(0)
 	}
-	if err == nil {
-		err = c.takeWaiting()
-	}
-	for _, why := range s.Lacks {
-		c.Notice(why + ": the agent does not have it")
-	}
-	if err != nil {
-		c.fail("", err)
-	}
-	go func() { // ends with finish
-		defer close(c.ended)
-		c.inbox.run()
-	}()
-	return c
+	return o
 }
 
-// post has something carried out, unless the conversation is over.
-func (c *conversation) post(do func()) { c.inbox.post(func() { c.guarded(do) }) }
-
-// await is post that returns when it was carried out.
-func (c *conversation) await(do func()) bool {
-	done := make(chan struct{})
-	if !c.inbox.post(func() { defer close(done); c.guarded(do) }) {
-		return false
+// lastPayload closes the log.
+func (o outcome) lastPayload(p endedPayload) any {
+	if !o.live {
+		return p
 	}
-	<-done
-	return true
+	return liveEndedPayload{p, orNull(o.turn.Status), orNull(o.turn.Error), o.reason}
 }
 
-// line takes a line of the agent, which belongs to the caller.
-func (c *conversation) line(line []byte) {
-	text := append([]byte(nil), line...)
-	c.inbox.line(len(text), func() {
-		c.guarded(func() {
-			if c.driver != nil {
-				c.driver.Line(text)
-			}
-		})
-	})
-}
-
-// guarded carries something out. A fault in it fails the session, nothing else.
-func (c *conversation) guarded(do func()) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.fail("", fmt.Errorf("internal fault: %v\n%s", r, debug.Stack()))
+// prepareLive writes the first prompt and settles the command line.
+func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
+	live := s.order.Live
+	if s.words == nil {
+		s.words = append([]string{}, s.order.Argv...)
+		if s.order.PerTurn() {
+			s.words = append([]string{}, live.Template...)
 		}
-		c.show()
-	}()
-	do()
-}
-
-// fail ends the session by the ladder. The first verdict stands.
-func (c *conversation) fail(reason string, err error) {
-	if c.verdict == nil {
-		c.verdict = &verdict{doc.StatusFailed, reason, err}
-	}
-	c.closing = true
-	c.s.Stop()
-}
-
-// close ends the session in good order.
-func (c *conversation) close(v verdict) {
-	if c.verdict == nil {
-		c.verdict = &v
-	}
-	c.endProcess()
-}
-
-// endProcess has the agent's process ended: its stdin is closed, then the ladder.
-func (c *conversation) endProcess() {
-	c.closing = true
-	select {
-	case <-c.over:
-	default:
-		close(c.over)
-	}
-}
-
-// after has something carried out later, unless it is called off by its name. Time in
-// which the machine is suspended counts.
-func (c *conversation) after(name string, d time.Duration, do func()) {
-	c.callOff(name)
-	var timer *clock.Alarm
-	timer = clock.After(d, func() {
-		c.post(func() {
-			if c.timers[name] == timer {
-				delete(c.timers, name)
-				do()
-			}
-		})
-	})
-	c.timers[name] = timer
-}
-
-func (c *conversation) callOff(name string) {
-	if timer, ok := c.timers[name]; ok {
-		timer.Stop()
-		delete(c.timers, name)
-	}
-}
-
-// begin begins the handshake with an agent whose process was started.
-func (c *conversation) begin(stdin *os.File) {
-	c.post(func() {
-		c.callOff("input") // of the process before
-		c.stdin, c.driver = stdin, c.driverOf(c.order.Driver)
-		c.after("handshake", handshakeWithin, func() {
-			c.fail(agent.ReasonHandshake, fmt.Errorf("the agent did not finish its handshake within %s", handshakeWithin))
-		})
-		if err := c.driver.Start(c, c.start()); err != nil {
-			c.stuck(err)
+		var err error
+		if s.config, err = s.serverConfig(); err != nil {
+			return err
 		}
-	})
-}
-
-// Send writes a frame to the agent, as one write.
-func (c *conversation) Send(frame []byte) error {
-	if err := c.stdin.SetWriteDeadline(time.Now().Add(sendWithin)); err != nil {
+	}
+	if err := s.w.Replace(path.Join(s.outDir, "prompt.txt"), []byte(s.secrets.String(live.Prompt)), 0o644); err != nil {
 		return err
 	}
-	return durable.WriteAll(c.stdin, append(frame, '\n'))
-}
-
-// stuck fails the session of an agent that takes no frame. The input of one that died is
-// closed, too: its end, which is told at once, says more.
-func (c *conversation) stuck(err error) {
-	fail := func() { c.fail(agent.ReasonStuck, fmt.Errorf("the agent does not read its input: %w", err)) }
-	switch {
-	case c.closing: // it is over already
-	case errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed):
-		if c.timers["input"] == nil { // counted from the first frame that it did not take
-			c.after("input", closeAfter, func() {
-				if !c.closing {
-					fail()
-				}
-			})
-		}
-	default:
-		fail()
+	if err := s.word(machine); err != nil {
+		return err
 	}
-}
-
-// tell queues an event, behind the lines that caused it.
-func (c *conversation) tell(d events.Draft) { c.s.Recorder.Tell(d) }
-
-// Used takes what the session used so far.
-func (c *conversation) Used(r usage.Report) { c.s.Recorder.QueueUsage([]usage.Report{c.sum(r)}, nil) }
-
-// Notice takes what people should know, and nothing follows from.
-func (c *conversation) Notice(text string) {
-	c.tell(c.draft(events.RunNotice, noticePayload{clip.Head(c.masked(text), session.MaxError)}))
-}
-
-// Cycled takes signs that the agent compacted its context.
-func (c *conversation) Cycled(found []usage.Cycle) { c.s.Recorder.QueueUsage(nil, found) }
-
-// stop says the protocol's word for a stop, as the first rung of the ladder.
-func (c *conversation) stop() {
-	c.post(func() {
-		c.closing = true
-		c.cancelOpen(interaction.Stopped, true)
-		if c.driver != nil && c.turn != nil {
-			_ = c.driver.Interrupt() // the next rung does not wait for it
-		}
-	})
-}
-
-// outputEnded takes the end of the agent's stdout: nothing can be said any more.
-func (c *conversation) outputEnded() { c.post(c.endProcess) }
-
-// goesOn reports, once the agent's process is gone, whether another one is to be
-// started in its place.
-func (c *conversation) goesOn() (again bool) {
-	c.await(func() {
-		if !c.restart || c.verdict != nil || c.s.Stopping() {
-			return
-		}
-		again = true
-		c.restart, c.closing, c.opened, c.driver, c.over = false, false, false, nil, make(chan struct{})
-	})
-	return again
-}
-
-// finish ends the conversation of an agent that is gone, and tells the ends of what
-// was left open. Nothing is carried out any more when it returns.
-func (c *conversation) finish() {
-	c.post(func() {
-		for name := range c.timers {
-			c.callOff(name)
-		}
-		c.closing, c.driver = true, nil
-		c.leave()
-	})
-	c.inbox.close()
-	<-c.ended
-}
-
-// leave tells the ends of what is open.
-func (c *conversation) leave() {
-	reason, stopped := interaction.SessionEnded, c.s.Stopped()
-	if stopped {
-		reason = interaction.Stopped
+	if spec.Argv = s.safeArgv(); live.Driver != session.DriverCodex {
+		return nil
 	}
-	c.cancelOpen(reason, false)
-	if c.turn != nil {
-		o := agent.Outcome{Status: agent.Failed, Error: "the agent ended before its turn was completed"}
-		why := agent.ReasonEnded
-		switch {
-		case stopped:
-			o, why = agent.Outcome{Status: agent.Interrupted}, ""
-		case c.verdict != nil && c.verdict.err != nil:
-			o.Error, why = c.verdict.err.Error(), c.verdict.reason
-		default:
-			o.Error = withWords(o.Error, c.masked(c.s.Reading.ErrorTail()))
-		}
-		c.endTurn(o, why)
-	}
-	for _, s := range c.waiting {
-		switch {
-		case s.compacts != "":
-			c.compacted(s.compacts, errors.New("the session ended"))
-		default:
-			c.tell(c.draft(events.SteerDiscarded, session.SteerDiscardedPayload{SteerID: s.ID, Reason: reason}))
-		}
-	}
-	c.waiting = nil
+	spec.Kind, spec.Model = doc.KindAppServer, live.Model
+	spec.Argv, spec.Env = nil, nil
+	spec.PromptRelpath = path.Join("runs", s.order.RunID, "outputs", "prompt.txt")
+	return nil
 }
 
-// begun is how many turns of the run were begun, model what the agent named in its handshake,
-// length how much the agent was told, in UTF-16 code units. They are for the goroutine of the
-// conversation, and for anybody once it has ended.
-func (c *conversation) begun() int    { return c.turns }
-func (c *conversation) model() string { return c.talk.Model }
-func (c *conversation) length() int64 { return c.units }
-
-// processEnds is closed when the agent's process is to be ended, as of the process that was begun
-// last. turnEnds has a value when the process of a turn is to be ended.
-func (c *conversation) processEnds() <-chan struct{} { return c.over }
-func (c *conversation) turnEnds() <-chan struct{}    { return c.halt }
-
-// endsAs is how the session ends, by the end of the conversation: stopped says that it was
-// stopped, exited that its process ended well.
-func (c *conversation) endsAs(stopped, exited bool) verdict {
-	switch {
-	case stopped:
-		return verdict{status: doc.StatusStopped}
-	case c.verdict != nil:
-		return *c.verdict
-	case c.s.Stopping(): // by a budget, a limit of time, or a log that cannot be written
-		return verdict{status: doc.StatusFailed}
-	case c.opened && exited && (c.last.Status == "" || c.last.reason == ""):
-		return verdict{status: doc.StatusEnded}
-	case c.last.Error != "":
-		return verdict{doc.StatusFailed, agent.ReasonEnded, errors.New(c.last.Error)}
+// word settles the command line of an agent that is spoken with, as far as its working
+// directory is known.
+func (s *supervisor) word(machine doc.Machine) (err error) {
+	live := s.order.Live
+	call := provider.LiveCall{
+		Provider: s.order.Provider, Driver: live.Driver, Argv: s.words, Model: live.Model, Mode: string(live.Policy.Mode), Resume: live.Thread,
+		Trusted: s.trusted(), Servers: s.config,
 	}
-	return verdict{doc.StatusFailed, agent.ReasonEnded, errors.New("the agent ended by itself")}
+	s.order.Argv, err = call.Words(machine)
+	s.order.Argv = s.withLent(s.order.Argv)
+	return err
 }
+
+// trusted reports whether the working directory is one that somebody chose who may:
+// the workspace, a worktree of ours in it, or a repository linked to the project.
+func (s *supervisor) trusted() bool {
+	if s.workdir == "" {
+		return false
+	}
+	inside := func(dir string) bool {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return false
+		}
+		work, err := filepath.EvalSymlinks(s.workdir)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(resolved, work)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	if inside(s.w.Dir()) {
+		return true
+	}
+	links, err := s.w.RepoLinks(s.order.ProjectID)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == s.order.RepoID })
+}
+
+// executing is the event that says what is executed.
+func (s *supervisor) executing(spec *doc.Spec) (events.Draft, error) {
+	live := s.order.Live
+	if live != nil && live.Driver == session.DriverCodex {
+		return s.draft(events.RunExecuting, appServerPayload{
+			Mode: doc.KindAppServer, ProviderBin: s.safeArgv()[0], PromptRelpath: spec.PromptRelpath, Model: orNull(spec.Model),
+			RepoID: orNull(spec.RepoID), WorkdirRel: orNull(spec.WorkdirRel), TaskID: orNull(spec.TaskID), MilestoneID: orNull(spec.MilestoneID),
+			Driver: live.Driver, AgentArgv: s.safeArgv(),
+		})
+	}
+	p := executingPayload{
+		Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel, TaskID: orNull(spec.TaskID),
+		MilestoneID: orNull(spec.MilestoneID), WorktreeRel: orNull(spec.WorktreeRel), WorktreeBranch: orNull(spec.WorktreeBranch),
+		StdinRelpath: orNull(spec.StdinRelpath),
+	}
+	if live != nil {
+		p.Driver, p.AgentArgv = live.Driver, spec.Argv
+	}
+	return s.draft(events.RunExecuting, p)
+}
+
+// beginLive is what the run's record says of its newest live session.
+func (s *supervisor) beginLive(run *doc.Run) {
+	live := s.order.Live
+	if live == nil {
+		return
+	}
+	if run.Live == nil {
+		run.Live = &doc.Live{}
+	}
+	l := run.Live
+	l.Driver, l.Policy, l.Interactive, l.KeepOpen = live.Driver, live.Policy, live.Interactive, live.KeepOpen
+	l.ThreadBaseline, l.ThreadSpent, l.IdleTimeoutMS = live.Baseline, nil, nil
+	if live.KeepOpen && live.IdleMS > 0 {
+		l.IdleTimeoutMS = &live.IdleMS
+	}
+	l.Sessions = max(l.Sessions, 1)
+}
+
+// converse makes the conversation of a live session, before anything of its output is
+// read.
+func (s *supervisor) converse(ctx context.Context) {
+	if s.order.Live != nil {
+		s.talk = live.NewConversation(ctx, live.Session{
+			Supervisor: (*talkHost)(s), Workspace: s.w, Order: &s.order, OutDir: s.outDir, Workdir: s.workdir, Secrets: s.secrets,
+			Recorder: s.recorder, Reading: s.reading, Lent: s.lent.Environ, Lacks: s.lacks,
+		})
+	}
+	close(s.spoken)
+}
+
+// talkHost is the supervisor as its conversation sees it.
+type talkHost supervisor
+
+// Draft makes an event of the session.
+func (h *talkHost) Draft(kind string, payload any) (events.Draft, error) {
+	return (*supervisor)(h).draft(kind, payload)
+}
+
+// Note has something written into the run's record.
+func (h *talkHost) Note(ctx context.Context, change func(*doc.Run)) {
+	(*supervisor)(h).note(ctx, change)
+}
+
+// Amend changes the session's record.
+func (h *talkHost) Amend(durable bool, change func(*doc.Session)) {
+	(*supervisor)(h).amend(durable, change)
+}
+
+// Snapshot is the record as it is now.
+func (h *talkHost) Snapshot() doc.Session { return (*supervisor)(h).snapshot() }
+
+// Stop asks for the end of the session, as a failure.
+func (h *talkHost) Stop() { (*supervisor)(h).requestStop(false) }
+
+// Stopping reports whether a stop was asked for, by anybody.
+func (h *talkHost) Stopping() bool { return (*supervisor)(h).asked() }
+
+// Stopped reports whether a caller asked for a stop.
+func (h *talkHost) Stopped() bool { return (*supervisor)(h).stopRequested() }
+
+// Folders is a command line with folders of this machine.
+func (h *talkHost) Folders(words []string) ([]string, error) {
+	return (*supervisor)(h).withFolders(words)
+}
+
+// Servers are the MCP servers that the agent is told of.
+func (h *talkHost) Servers() []agent.Server { return (*supervisor)(h).serversOf() }

@@ -19,6 +19,7 @@ import (
 	"ac/internal/redact"
 	"ac/runs/budget"
 	"ac/runs/session"
+	"ac/runs/session/live"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -171,7 +172,7 @@ func (r *Remote) serve(request session.Request) socketReply {
 	case session.VerbStop:
 		r.RequestStop(true)
 	default:
-		if _, known := verbs()[request.Verb]; !known || request.Version < 2 {
+		if _, known := live.Verbs()[request.Verb]; !known || request.Version < 2 {
 			reply.Error, reply.Reason = "unknown verb "+request.Verb, string(fault.Unsupported)
 			return reply
 		}

@@ -17,6 +17,7 @@ import (
 	"ac/runs/grant"
 	"ac/runs/interaction"
 	"ac/runs/session"
+	"ac/runs/session/live"
 	"ac/workspace/doc"
 )
 
@@ -192,14 +193,14 @@ func (s *supervisor) serve(request session.Request) socketReply {
 		s.requestStop(true)
 	case verbState:
 	default:
-		verb, known := verbs()[request.Verb]
+		verb, known := live.Verbs()[request.Verb]
 		switch {
 		case request.Version < 2 || !known && request.Verb != session.VerbLimits:
 			reply.Error, reply.Reason = "unknown verb "+request.Verb, string(fault.Unsupported)
 		case !known:
 			reply.with(s.limit(request.Params))
 		default:
-			reply.with(s.speak(func(c *conversation) (any, error) { return verb(c, request.Params) }))
+			reply.with(s.speak(func(c *live.Conversation) (any, error) { return verb(c, request.Params) }))
 		}
 	}
 	return reply
@@ -215,7 +216,7 @@ func (s *supervisor) limit(params []byte) (any, error) {
 }
 
 // speak has a verb carried out by the conversation, and returns when it was.
-func (s *supervisor) speak(do func(*conversation) (any, error)) (result any, err error) {
+func (s *supervisor) speak(do func(*live.Conversation) (any, error)) (result any, err error) {
 	select {
 	case <-s.spoken:
 	case <-s.ended:
@@ -228,7 +229,7 @@ func (s *supervisor) speak(do func(*conversation) (any, error)) (result any, err
 		return nil, gone
 	}
 	err = fault.New(fault.Internal, "the request met an internal fault")
-	if !s.talk.await(func() { result, err = do(s.talk) }) {
+	if !s.talk.Await(func() { result, err = do(s.talk) }) {
 		return nil, gone
 	}
 	return result, err

@@ -23,6 +23,7 @@ import (
 	"ac/runs/agent"
 	"ac/runs/modelprofile"
 	"ac/runs/session"
+	"ac/runs/session/live"
 	"ac/runs/session/output"
 	"ac/runs/transcript"
 	"ac/runs/usage"
@@ -81,13 +82,13 @@ type supervisor struct {
 	stdout   durable.File
 	stderr   durable.File
 	recorder *output.Recorder
-	secrets  *redact.Values    // of the provider's environment
-	tools    *tools            // of the agent, nil where it gets none
-	servers  []agent.Server    // of the workspace, that the agent is told of
-	lent     modelprofile.Lent // of a model profile
-	lacks    []string          // why it does not get what its workspace has
-	talk     *conversation     // with an agent that is spoken with, else nil
-	spoken   chan struct{}     // closed when talk is there, or never will be
+	secrets  *redact.Values     // of the provider's environment
+	tools    *tools             // of the agent, nil where it gets none
+	servers  []agent.Server     // of the workspace, that the agent is told of
+	lent     modelprofile.Lent  // of a model profile
+	lacks    []string           // why it does not get what its workspace has
+	talk     *live.Conversation // with an agent that is spoken with, else nil
+	spoken   chan struct{}      // closed when talk is there, or never will be
 	notes    notes
 	reading  *output.Reading // nil until the provider runs
 	learning sync.WaitGroup  // what the reading has written down
@@ -281,9 +282,9 @@ type outcome struct {
 	exitCode *int
 	signal   *string
 	stopped  bool
-	live     bool    // it was spoken with
-	turn     turnEnd // the last one of a live session
-	reason   string  // why a live session ended before its time, "" for none
+	live     bool         // it was spoken with
+	turn     live.TurnEnd // the last one of a live session
+	reason   string       // why a live session ended before its time, "" for none
 	err      error
 
 	unstarted bool // its provider never ran

@@ -17,9 +17,9 @@ func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 	s.openRecorder(ctx)
 	defer s.budget.close()
 	for {
-		s.talk.begin(nil)
+		s.talk.Begin(nil)
 		exit, err := s.executeTurn(ctx)
-		if !s.talk.ran(exit, err) {
+		if !s.talk.Ran(exit, err) {
 			if !s.asked() {
 				err = nil // the turn has it
 			}
@@ -34,7 +34,7 @@ func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 // executeTurn starts the process of a turn and follows it to its end. Where no turn
 // began there is none.
 func (s *supervisor) executeTurn(ctx context.Context) (*guard.Exit, error) {
-	call := s.talk.takeProgram()
+	call := s.talk.TakeProgram()
 	if call == nil {
 		return nil, nil //nolint:nilnil // neither ran nor failed
 	}

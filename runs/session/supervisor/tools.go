@@ -12,6 +12,7 @@ import (
 	"ac/runs/grant"
 	"ac/runs/interaction"
 	"ac/runs/provider"
+	"ac/runs/session/live"
 )
 
 // tools is what a session with ac's own tools has beside others.
@@ -62,8 +63,8 @@ type toolHost supervisor
 func (h *toolHost) Identity() (id grant.Identity, err error) {
 	s := (*supervisor)(h)
 	o := &s.order // its words may be settled anew meanwhile
-	_, err = s.speak(func(c *conversation) (any, error) {
-		policy, ending := c.holds()
+	_, err = s.speak(func(c *live.Conversation) (any, error) {
+		policy, ending := c.Holds()
 		if ending {
 			return nil, fault.New(fault.RunNotLive, "the session of run %s is over", o.RunID)
 		}
@@ -87,8 +88,8 @@ func (h *toolHost) Mask(value []byte) []byte {
 
 // Ask asks people what the agent asks by its tools.
 func (h *toolHost) Ask(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (record interaction.Record, err error) {
-	_, err = (*supervisor)(h).speak(func(c *conversation) (any, error) {
-		record, err = c.askTool(r, expires, resolved)
+	_, err = (*supervisor)(h).speak(func(c *live.Conversation) (any, error) {
+		record, err = c.AskTool(r, expires, resolved)
 		return struct{}{}, err
 	})
 	return record, err

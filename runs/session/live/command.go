@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // Agents that are commands of their own documents. Nothing is said to a process: each
 // turn has one, whose words or input are what is said, and whose end is the end of the
@@ -17,7 +17,7 @@ import (
 )
 
 // command is the driver of an agent that is a command.
-type command struct{ c *conversation }
+type command struct{ c *Conversation }
 
 func (d *command) Start(h agent.Host, _ agent.Start) error {
 	h.Conversation(agent.Conversation{
@@ -60,9 +60,9 @@ func (*command) Compact(agent.Prompt) error        { return agent.ErrQueue }
 func (*command) Compacts() bool                    { return false }
 func (*command) Line([]byte)                       {}
 
-// takeProgram is the program of the turn that begins, nil for none.
-func (c *conversation) takeProgram() (call *provider.Call) {
-	c.await(func() {
+// TakeProgram is the program of the turn that begins, nil for none.
+func (c *Conversation) TakeProgram() (call *provider.Call) {
+	c.Await(func() {
 		if c.verdict == nil && !c.s.Stopping() {
 			call, c.program = c.program, nil
 		}
@@ -70,9 +70,9 @@ func (c *conversation) takeProgram() (call *provider.Call) {
 	return call
 }
 
-// ran takes the end of the process of a turn. It reports whether there is another turn.
-func (c *conversation) ran(exit *guard.Exit, err error) (again bool) {
-	c.await(func() {
+// Ran takes the end of the process of a turn. It reports whether there is another turn.
+func (c *Conversation) Ran(exit *guard.Exit, err error) (again bool) {
+	c.Await(func() {
 		select {
 		case <-c.halt: // it ended by itself
 		default:
@@ -99,7 +99,7 @@ func (c *conversation) ran(exit *guard.Exit, err error) (again bool) {
 }
 
 // outcomeOfTurn is how a turn ended by the end of its process.
-func (c *conversation) outcomeOfTurn(exit *guard.Exit, err error) agent.Outcome {
+func (c *Conversation) outcomeOfTurn(exit *guard.Exit, err error) agent.Outcome {
 	o := agent.Outcome{Status: agent.Failed}
 	switch {
 	case c.turn.interrupting:

@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // What a conversation tells in the log, and how texts stand there.
 
@@ -59,7 +59,7 @@ type interruptPayload struct {
 }
 
 // draft makes an event of the session.
-func (c *conversation) draft(kind string, payload any) events.Draft {
+func (c *Conversation) draft(kind string, payload any) events.Draft {
 	d, err := c.s.Draft(kind, payload)
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", kind, err)) // values of ours
@@ -68,11 +68,11 @@ func (c *conversation) draft(kind string, payload any) events.Draft {
 }
 
 // masked is a text as it may be written down.
-func (c *conversation) masked(text string) string { return c.s.Secrets.String(text) }
+func (c *Conversation) masked(text string) string { return c.s.Secrets.String(text) }
 
 // written is a text as its event has it. Where that is not the whole, the whole lies
 // in a file of the outputs when written returns.
-func (c *conversation) written(text, file string) (shown string, size int, cut bool, err error) {
+func (c *Conversation) written(text, file string) (shown string, size int, cut bool, err error) {
 	whole := c.masked(text)
 	shown = clip.Head(whole, session.MaxText)
 	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // that one is there already
@@ -93,7 +93,7 @@ func withWords(what, words string) string {
 func clipped(name string) string { return clip.Head(name, maxName) }
 
 // kindOf is of which kind the failure of a turn is, "" for a turn that did not fail.
-func (c *conversation) kindOf(o agent.Outcome) string {
+func (c *Conversation) kindOf(o agent.Outcome) string {
 	if o.Status != agent.Failed {
 		return ""
 	}
@@ -104,7 +104,7 @@ func (c *conversation) kindOf(o agent.Outcome) string {
 }
 
 // activity is what the session does now.
-func (c *conversation) activity() string {
+func (c *Conversation) activity() string {
 	switch {
 	case c.closing:
 		return "ending"
@@ -119,7 +119,7 @@ func (c *conversation) activity() string {
 }
 
 // show keeps the record's hint of what the session does; the log is the truth.
-func (c *conversation) show() {
+func (c *Conversation) show() {
 	activity, number := c.activity(), c.turns
 	if was := c.s.Snapshot(); was.Activity == activity && was.Turn == number || doc.Terminal(was.Status) {
 		return

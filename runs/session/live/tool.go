@@ -1,4 +1,6 @@
-package supervisor
+package live
+
+// Questions that the agent asks by ac's own tools.
 
 import (
 	"slices"
@@ -24,8 +26,8 @@ func (i *openRequest) hear(a agent.Answer) {
 	i.resolved(record)
 }
 
-// askTool puts a question of a tool to people. It is durable when it returns.
-func (c *conversation) askTool(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (interaction.Record, error) {
+// AskTool puts a question of a tool to people. It is durable when it returns.
+func (c *Conversation) AskTool(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (interaction.Record, error) {
 	switch {
 	case c.closing:
 		return interaction.Record{}, fault.New(fault.RunNotLive, "the session of run %s is over", c.s.Order.RunID)
@@ -55,17 +57,17 @@ func (c *conversation) askTool(r interaction.Request, expires time.Duration, res
 	return i.Record, nil
 }
 
-// holds is the policy that holds now, and whether the session is ending.
-func (c *conversation) holds() (doc.RunPolicy, bool) { return c.policy, c.closing }
+// Holds is the policy that holds now, and whether the session is ending.
+func (c *Conversation) Holds() (doc.RunPolicy, bool) { return c.policy, c.closing }
 
 // waitsForTool reports whether the answer to a tool's question is waited for.
-func (c *conversation) waitsForTool() bool {
+func (c *Conversation) waitsForTool() bool {
 	return slices.ContainsFunc(c.open, func(i *openRequest) bool { return i.resolved != nil })
 }
 
 // rest lets a session that may be idle end when it was idle for long enough. What a
 // tool asks counts as work.
-func (c *conversation) rest() {
+func (c *Conversation) rest() {
 	if c.order.KeepOpen && c.opened && !c.closing && c.turn == nil && !c.waitsForTool() {
 		c.after("idle", time.Duration(c.order.IdleMS)*time.Millisecond, c.idled)
 	}

@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // Compacting a conversation: by the agent's own means, as something that has its place
 // among the turns, else by a new conversation that begins with a digest of the old one.
@@ -21,7 +21,7 @@ import (
 )
 
 // compact takes the wish. It is durable when compact returns.
-func (c *conversation) compact(p session.CompactRequest) (session.CompactResult, error) {
+func (c *Conversation) compact(p session.CompactRequest) (session.CompactResult, error) {
 	if err := c.notLive(); err != nil {
 		return session.CompactResult{}, err
 	}
@@ -50,7 +50,7 @@ func (c *conversation) compact(p session.CompactRequest) (session.CompactResult,
 }
 
 // beginCompact compacts an idle conversation.
-func (c *conversation) beginCompact(how string) {
+func (c *Conversation) beginCompact(how string) {
 	c.callOff("idle")
 	if how == session.CompactDigest {
 		c.startAnew()
@@ -68,7 +68,7 @@ func (c *conversation) beginCompact(how string) {
 }
 
 // compacted tells what came of it.
-func (c *conversation) compacted(how string, err error) {
+func (c *Conversation) compacted(how string, err error) {
 	c.turn = nil
 	p := session.CompactedPayload{How: how, OK: err == nil}
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *conversation) compacted(how string, err error) {
 
 // startAnew has the agent started again, for a conversation that begins with a digest.
 // A session that has nothing more to say ends instead: the next one begins so.
-func (c *conversation) startAnew() {
+func (c *Conversation) startAnew() {
 	if err := c.s.Recorder.Commit(c.draft(events.Compacted, session.CompactedPayload{How: session.CompactDigest, OK: true})); err != nil {
 		return // the recorder stops the session
 	}
@@ -102,7 +102,7 @@ func (c *conversation) startAnew() {
 }
 
 // renew has the next conversation of the session begin with a digest of what happened.
-func (c *conversation) renew() error {
+func (c *Conversation) renew() error {
 	fold, seq := transcript.NewBrief(c.s.Order.ProjectID), int64(0)
 	err := session.EachEvent(c.s.Workspace, workspace.LogFile(c.s.Order.ProjectID, c.s.Order.RunID), func(_ string, line []byte) {
 		seq++
@@ -120,7 +120,7 @@ func (c *conversation) renew() error {
 }
 
 // sum adds what earlier processes of a session used to what the present one did.
-func (c *conversation) sum(r usage.Report) usage.Report {
+func (c *Conversation) sum(r usage.Report) usage.Report {
 	switch {
 	case c.spent.Total == 0 && c.spent.CostUSD == nil:
 	case r.CostUSD != nil && c.spent.CostUSD != nil:

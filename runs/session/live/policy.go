@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // The policy of a live session: what the agent asks is judged by it, and it changes
 // while the session goes on.
@@ -30,7 +30,7 @@ type policyPayload struct {
 	Cause  string        `json:"cause"`
 }
 
-func (c *conversation) policyChanged(by string, after doc.RunPolicy, cause string) events.Draft {
+func (c *Conversation) policyChanged(by string, after doc.RunPolicy, cause string) events.Draft {
 	d := c.draft(events.RunPolicyChanged, policyPayload{by, c.policy, after, cause})
 	d.Actor, d.Visibility = cmp.Or(by, events.ActorSystem), events.VisibilityTeam
 	return d
@@ -38,7 +38,7 @@ func (c *conversation) policyChanged(by string, after doc.RunPolicy, cause strin
 
 // setPolicy changes the policy. It is durable when setPolicy returns, and what it
 // decides of what is open was decided.
-func (c *conversation) setPolicy(p session.PolicyRequest) (session.PolicyResult, error) {
+func (c *Conversation) setPolicy(p session.PolicyRequest) (session.PolicyResult, error) {
 	if err := c.notLive(); err != nil {
 		return session.PolicyResult{}, err
 	}
@@ -54,7 +54,7 @@ func (c *conversation) setPolicy(p session.PolicyRequest) (session.PolicyResult,
 }
 
 // adopt makes a policy whose event is durable the one that judges.
-func (c *conversation) adopt(after doc.RunPolicy) {
+func (c *Conversation) adopt(after doc.RunPolicy) {
 	before := c.policy.Mode
 	c.policy = after
 	c.s.Note(c.ctx, func(run *doc.Run) {
@@ -70,7 +70,7 @@ func (c *conversation) adopt(after doc.RunPolicy) {
 }
 
 // planAllowed lets an agent whose plan was allowed out of its plan mode.
-func (c *conversation) planAllowed(i *openRequest, by string) {
+func (c *Conversation) planAllowed(i *openRequest, by string) {
 	if i.request.Kind != agent.Plan {
 		return
 	}
@@ -82,7 +82,7 @@ func (c *conversation) planAllowed(i *openRequest, by string) {
 
 // rejudge judges the open permissions anew, and resolves those that need no person
 // any more.
-func (c *conversation) rejudge(by string) (ids []string) {
+func (c *Conversation) rejudge(by string) (ids []string) {
 	ids = []string{}
 	for _, i := range slices.Clone(c.open) {
 		if i.Kind != agent.Permission && i.Kind != agent.Plan {

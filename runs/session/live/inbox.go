@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // The inbox of a conversation: lines of the agent, wishes of people, and timers that
 // fired, all of them carried out by one goroutine in the order in which they came.

@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // Interactions: what the agent asks and waits for. The policy of the run judges first;
 // what it leaves to people waits for an answer, a time-out or the end, whichever comes
@@ -56,12 +56,12 @@ type undeliveredPayload struct {
 var errGone = errors.New("the agent is gone")
 
 // situation is what a judgement depends on beside the policy.
-func (c *conversation) situation() policy.Situation {
+func (c *Conversation) situation() policy.Situation {
 	return policy.Situation{Interactive: c.order.Interactive, OwnTools: c.order.MCP}
 }
 
 // accesses are what a request wants, as rules see it.
-func (c *conversation) accesses(q agent.Request) (list []policy.Access) {
+func (c *Conversation) accesses(q agent.Request) (list []policy.Access) {
 	for _, want := range q.Wants {
 		switch op := doc.Operation(want.Operation); op {
 		case doc.OpRead, doc.OpWrite:
@@ -76,7 +76,7 @@ func (c *conversation) accesses(q agent.Request) (list []policy.Access) {
 }
 
 // Asked judges what the agent asks, and asks a person what is left to people.
-func (c *conversation) Asked(q agent.Request) {
+func (c *Conversation) Asked(q agent.Request) {
 	i := &openRequest{request: q, accesses: c.accesses(q)}
 	if c.closing {
 		_ = c.driver.Answer(q.Key, agent.Answer{State: agent.Cancelled, Stopping: true}) // it is ending
@@ -112,7 +112,7 @@ func (c *conversation) Asked(q agent.Request) {
 }
 
 // full reports whether so much is open that a request is refused, and says so.
-func (c *conversation) full(q agent.Request) bool {
+func (c *Conversation) full(q agent.Request) bool {
 	if len(c.open) < interaction.MaxOpen {
 		return false
 	}
@@ -120,14 +120,14 @@ func (c *conversation) full(q agent.Request) bool {
 	return true
 }
 
-func (c *conversation) judge(i *openRequest) policy.Verdict {
+func (c *Conversation) judge(i *openRequest) policy.Verdict {
 	if i.request.Kind == agent.Plan {
 		return policy.JudgePlan(c.policy, c.situation())
 	}
 	return policy.Judge(c.policy, c.situation(), i.accesses...)
 }
 
-func (c *conversation) judged(i *openRequest, v policy.Verdict) events.Draft {
+func (c *Conversation) judged(i *openRequest, v policy.Verdict) events.Draft {
 	access := v.Access
 	if access.Operation == "" && len(i.accesses) > 0 {
 		access = i.accesses[0]
@@ -143,12 +143,12 @@ func (c *conversation) judged(i *openRequest, v policy.Verdict) events.Draft {
 }
 
 // title is one line for people.
-func (c *conversation) title(q agent.Request) string {
+func (c *Conversation) title(q agent.Request) string {
 	return cmp.Or(strings.Join(strings.Fields(c.masked(q.Title)), " "), q.Tool, q.Kind)
 }
 
 // ask puts a question to people.
-func (c *conversation) ask(i *openRequest) {
+func (c *Conversation) ask(i *openRequest) {
 	q := i.request
 	now, limit := c.s.Workspace.Env.Clock.Now(), time.Duration(c.order.PermissionMS)*time.Millisecond
 	r := interaction.Request{
@@ -178,7 +178,7 @@ func (c *conversation) ask(i *openRequest) {
 }
 
 // describe says what a permission is for.
-func (c *conversation) describe(r *interaction.Request, i *openRequest) {
+func (c *Conversation) describe(r *interaction.Request, i *openRequest) {
 	if len(i.accesses) == 0 {
 		return
 	}
@@ -192,7 +192,7 @@ func (c *conversation) describe(r *interaction.Request, i *openRequest) {
 	}
 }
 
-func (c *conversation) questions(q agent.Request) (list []interaction.QuestionPart) {
+func (c *Conversation) questions(q agent.Request) (list []interaction.QuestionPart) {
 	for _, one := range q.Questions {
 		shown := interaction.QuestionPart{
 			QuestionID: one.ID, Header: c.masked(one.Header), Question: c.masked(one.Question), Multi: one.Multi, FreeText: one.Free, Secret: one.Secret,
@@ -207,7 +207,7 @@ func (c *conversation) questions(q agent.Request) (list []interaction.QuestionPa
 }
 
 // reply answers the agent. It reports whether the agent's stdin took it.
-func (c *conversation) reply(i *openRequest, a agent.Answer) error {
+func (c *Conversation) reply(i *openRequest, a agent.Answer) error {
 	if i.resolved != nil {
 		i.hear(a)
 		c.rest()
@@ -225,7 +225,7 @@ func (c *conversation) reply(i *openRequest, a agent.Answer) error {
 
 // resolve takes an interaction out of those that wait. What it returns is to be made
 // durable before the agent hears of it.
-func (c *conversation) resolve(i *openRequest, state string, o interaction.Outcome) events.Draft {
+func (c *Conversation) resolve(i *openRequest, state string, o interaction.Outcome) events.Draft {
 	o.By = cmp.Or(o.By, events.ActorSystem)
 	d := c.draft(events.InteractionResolved, interaction.Resolution{InteractionID: i.InteractionID, Kind: i.Kind, State: state, Outcome: o})
 	d.Actor, d.Visibility = o.By, events.VisibilityTeam
@@ -243,7 +243,7 @@ func (c *conversation) resolve(i *openRequest, state string, o interaction.Outco
 const maxClosed = 256
 
 // expire resolves what nobody answered in time.
-func (c *conversation) expire(i *openRequest) {
+func (c *Conversation) expire(i *openRequest) {
 	if c.s.Recorder.Commit(c.resolve(i, interaction.TimedOut, interaction.Outcome{Reason: interaction.Timeout})) != nil {
 		return // the recorder stops the session
 	}
@@ -251,7 +251,7 @@ func (c *conversation) expire(i *openRequest) {
 }
 
 // hand hands an answer over whose resolution is durable.
-func (c *conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
+func (c *Conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
 	err := c.reply(i, a)
 	if err != nil {
 		c.tell(c.draft(events.InteractionUndelivered, undeliveredPayload{i.InteractionID, clip.Head(err.Error(), session.MaxError)}))
@@ -261,7 +261,7 @@ func (c *conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
 
 // cancelOpen resolves what is open for a reason of ours, and has those that ask hear of
 // it. What tools ask ends with the session alone.
-func (c *conversation) cancelOpen(reason string, stopping bool) {
+func (c *Conversation) cancelOpen(reason string, stopping bool) {
 	var open []*openRequest
 	for _, i := range c.open {
 		if i.resolved == nil || reason == interaction.Stopped || reason == interaction.SessionEnded {
@@ -293,7 +293,7 @@ func (c *conversation) cancelOpen(reason string, stopping bool) {
 }
 
 // Withdrawn takes that the agent no longer waits.
-func (c *conversation) Withdrawn(request string) {
+func (c *Conversation) Withdrawn(request string) {
 	for _, i := range slices.Clone(c.open) {
 		if i.resolved == nil && i.request.Key == request {
 			c.tell(c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: interaction.Withdrawn}))

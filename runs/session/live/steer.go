@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // Steering and interrupting: texts for an agent that is in a turn.
 
@@ -46,7 +46,7 @@ type turnData struct {
 }
 
 // expect refuses a wish for another turn than the one that is under way.
-func (c *conversation) expect(number int) error {
+func (c *Conversation) expect(number int) error {
 	var active *int
 	if c.turn != nil {
 		active = &c.turn.number
@@ -58,7 +58,7 @@ func (c *conversation) expect(number int) error {
 }
 
 // notLive refuses what only a live session does.
-func (c *conversation) notLive() error {
+func (c *Conversation) notLive() error {
 	if c.closing && !c.restart { // an agent that is started again hears of it then
 		return fault.New(fault.RunNotLive, "the session of run %s is ending", c.s.Order.RunID)
 	}
@@ -67,7 +67,7 @@ func (c *conversation) notLive() error {
 
 // steer takes a text: its event is durable, and where the agent takes it now it was
 // said, when steer returns.
-func (c *conversation) steer(p session.SteerRequest) (session.SteerResult, error) {
+func (c *Conversation) steer(p session.SteerRequest) (session.SteerResult, error) {
 	if before, ok := c.said[p.ClientMessageID]; ok {
 		return before.steer, nil
 	}
@@ -111,7 +111,7 @@ type busyData struct {
 }
 
 // prompt begins a turn of an idle session. It is durable, and was said, when it returns.
-func (c *conversation) prompt(p session.PromptRequest) (session.PromptResult, error) {
+func (c *Conversation) prompt(p session.PromptRequest) (session.PromptResult, error) {
 	if err := c.notLive(); err != nil {
 		return session.PromptResult{}, err
 	}
@@ -140,7 +140,7 @@ type saidBefore struct {
 
 // remember keeps what became of what a client said under an id, "" for none. The first
 // stands.
-func (c *conversation) remember(client string, steer session.SteerResult, prompt session.PromptResult) {
+func (c *Conversation) remember(client string, steer session.SteerResult, prompt session.PromptResult) {
 	if _, known := c.said[client]; !known && client != "" {
 		c.said[client] = saidBefore{steer, prompt}
 	}
@@ -148,7 +148,7 @@ func (c *conversation) remember(client string, steer session.SteerResult, prompt
 
 // recall reads what was said to the run under ids of clients, by the prompt that this
 // session begins with too.
-func (c *conversation) recall() error {
+func (c *Conversation) recall() error {
 	err := session.EachEvent(c.s.Workspace, workspace.LogFile(c.s.Order.ProjectID, c.s.Order.RunID), func(kind string, line []byte) {
 		if kind != events.SteerQueued && kind != events.TurnStarted {
 			return
@@ -168,7 +168,7 @@ func (c *conversation) recall() error {
 }
 
 // delivery is how a text reaches the agent as things are now.
-func (c *conversation) delivery(mode string) string {
+func (c *Conversation) delivery(mode string) string {
 	switch {
 	case c.s.Order.PerTurn() && mode == session.ModeNextTurn:
 		return session.DeliveryNextLaunch // nothing is said to a command while it runs
@@ -187,7 +187,7 @@ func (c *conversation) delivery(mode string) string {
 }
 
 // queue puts a text where its delivery says.
-func (c *conversation) queue(s *steer) error {
+func (c *Conversation) queue(s *steer) error {
 	if s.Delivery == session.DeliveryNextLaunch {
 		c.came[s.ID] = true // it is not for this session
 		return nil
@@ -216,7 +216,7 @@ func (c *conversation) queue(s *steer) error {
 
 // interruptTurn asks the agent to end its turn. It is durable, and was said, when it
 // returns.
-func (c *conversation) interruptTurn(actor, steerID string) error {
+func (c *Conversation) interruptTurn(actor, steerID string) error {
 	d := c.draft(events.InterruptRequested, interruptPayload{c.turn.number, steerID})
 	d.Actor, d.Visibility = cmp.Or(actor, "human"), events.VisibilityTeam
 	if err := c.s.Recorder.Commit(d); err != nil {
@@ -238,7 +238,7 @@ func (c *conversation) interruptTurn(actor, steerID string) error {
 }
 
 // interrupt stops the turn that is under way.
-func (c *conversation) interrupt(p session.InterruptRequest) (session.InterruptResult, error) {
+func (c *Conversation) interrupt(p session.InterruptRequest) (session.InterruptResult, error) {
 	switch {
 	case c.notLive() != nil:
 		return session.InterruptResult{}, c.notLive()
@@ -254,14 +254,14 @@ func (c *conversation) interrupt(p session.InterruptRequest) (session.InterruptR
 
 // unsettled reports whether a text was said of which the agent did not say yet what
 // became of it.
-func (c *conversation) unsettled() bool {
+func (c *Conversation) unsettled() bool {
 	return slices.ContainsFunc(c.waiting, func(s *steer) bool { return s.sent })
 }
 
 // batch takes what the next turn begins with: an interruption and the texts that
 // wait with it, or one text that has a turn of its own. Such a one only when alone
 // says so.
-func (c *conversation) batch(alone bool) (batch []*steer) {
+func (c *Conversation) batch(alone bool) (batch []*steer) {
 	if len(c.waiting) > 0 && c.waiting[0].Mode == session.ModeAfterTurn && alone {
 		batch = c.waiting[:1:1]
 		c.waiting = c.waiting[1:]
@@ -280,7 +280,7 @@ func (c *conversation) batch(alone bool) (batch []*steer) {
 }
 
 // take takes one text out of what waits, nil where it does not.
-func (c *conversation) take(id string) *steer {
+func (c *Conversation) take(id string) *steer {
 	i := slices.IndexFunc(c.waiting, func(s *steer) bool { return s.ID == id })
 	if i < 0 {
 		return nil
@@ -290,12 +290,12 @@ func (c *conversation) take(id string) *steer {
 	return s
 }
 
-func (c *conversation) applied(s *steer, turn int, how agent.How) {
+func (c *Conversation) applied(s *steer, turn int, how agent.How) {
 	c.tell(c.draft(events.SteerApplied, session.SteerAppliedPayload{SteerID: s.ID, Turn: turn, How: string(how)}))
 }
 
 // SteerTaken takes that the agent read a text.
-func (c *conversation) SteerTaken(id string, how agent.How) {
+func (c *Conversation) SteerTaken(id string, how agent.How) {
 	s := c.take(id)
 	if s == nil {
 		return
@@ -306,7 +306,7 @@ func (c *conversation) SteerTaken(id string, how agent.How) {
 
 // SteerReturned takes a text back that came too late for its turn: it goes before all
 // others.
-func (c *conversation) SteerReturned(id string) {
+func (c *Conversation) SteerReturned(id string) {
 	s := c.take(id)
 	if s == nil {
 		return
@@ -321,9 +321,35 @@ func (c *conversation) SteerReturned(id string) {
 }
 
 // SteerRefused takes that the agent does not want a text.
-func (c *conversation) SteerRefused(id, why string) {
+func (c *Conversation) SteerRefused(id, why string) {
 	if s := c.take(id); s != nil {
 		c.tell(c.draft(events.SteerDiscarded, session.SteerDiscardedPayload{SteerID: id, Reason: session.DiscardRefused, Error: clip.Head(c.masked(why), session.MaxError)}))
 		c.next()
 	}
+}
+
+// takeWaiting takes the texts of the log that wait for a session. One is taken once:
+// what became of it may not stand in the log yet.
+func (c *Conversation) takeWaiting() error {
+	list, err := session.WaitingTexts(c.s.Workspace, c.s.Order.ProjectID, c.s.Order.RunID)
+	for _, text := range list {
+		if !c.came[text.ID] {
+			c.came[text.ID] = true
+			c.remember(text.ClientMessageID, text.Result(), session.PromptResult{Turn: text.Turn})
+			c.waiting = append(c.waiting, &steer{SteerEvent: text.SteerEvent, full: text.Full, actor: text.Actor, before: true})
+		}
+	}
+	return err
+}
+
+// more takes texts that came into the log while the session was being started.
+func (c *Conversation) more(struct{}) (struct{}, error) {
+	if err := c.notLive(); err != nil {
+		return struct{}{}, err
+	}
+	if err := c.takeWaiting(); err != nil {
+		return struct{}{}, fault.New(fault.IO, "the texts that wait could not be read: %w", err)
+	}
+	c.next()
+	return struct{}{}, nil
 }

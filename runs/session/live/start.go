@@ -1,4 +1,6 @@
-package supervisor
+package live
+
+// What a conversation begins with: the driver of its agent, and what that is told.
 
 import (
 	"slices"
@@ -12,7 +14,7 @@ import (
 )
 
 // driverOf makes the driver of an agent.
-func (c *conversation) driverOf(name string) agent.Driver {
+func (c *Conversation) driverOf(name string) agent.Driver {
 	switch name {
 	case session.DriverCommand:
 		return &command{c: c}
@@ -25,7 +27,7 @@ func (c *conversation) driverOf(name string) agent.Driver {
 }
 
 // start is what the conversation begins with.
-func (c *conversation) start() agent.Start {
+func (c *Conversation) start() agent.Start {
 	o := c.order
 	s := agent.Start{
 		Version: o.Version, Dir: c.s.Workdir, Model: o.Model, Named: c.named(), Sandbox: provider.Sandbox(string(c.policy.PermissionLevel)), Asked: o.Asked(),
@@ -43,7 +45,7 @@ func (c *conversation) start() agent.Start {
 
 // named reports whether the agent's command line names the model, or what its model profile
 // lends it does.
-func (c *conversation) named() bool {
+func (c *Conversation) named() bool {
 	model := c.order.Model
 	return model != "" && (slices.ContainsFunc(c.s.Order.Argv, func(word string) bool { return strings.Contains(word, model) }) ||
 		slices.ContainsFunc(c.s.Lent, func(entry string) bool { return strings.HasSuffix(entry, "="+model) }))

@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // Answers of people to what the agent asks.
 
@@ -17,7 +17,7 @@ import (
 
 // answer resolves an interaction as somebody wishes. The resolution is durable, and
 // the agent's stdin took it unless the result says otherwise, when it returns.
-func (c *conversation) answer(p session.AnswerRequest) (session.AnswerResult, error) {
+func (c *Conversation) answer(p session.AnswerRequest) (session.AnswerResult, error) {
 	if closed, known := c.closed[p.InteractionID]; known {
 		return session.AnswerResult{}, closed.Closed()
 	}
@@ -54,7 +54,7 @@ func (c *conversation) answer(p session.AnswerRequest) (session.AnswerResult, er
 }
 
 // shown is an outcome as it may be written down.
-func (c *conversation) shown(o interaction.Outcome) interaction.Outcome {
+func (c *Conversation) shown(o interaction.Outcome) interaction.Outcome {
 	o.Note = c.masked(o.Note)
 	if o.Text != nil {
 		o.Text = new(c.masked(*o.Text))
@@ -84,7 +84,7 @@ func told(v interaction.Verdict, p session.AnswerRequest) agent.Answer {
 }
 
 // afterAnswer is the policy as an answer leaves it, and whether that is another one.
-func (c *conversation) afterAnswer(i *openRequest, v interaction.Verdict) (p doc.RunPolicy, changed bool) {
+func (c *Conversation) afterAnswer(i *openRequest, v interaction.Verdict) (p doc.RunPolicy, changed bool) {
 	p = c.policy
 	switch {
 	case i.Kind == interaction.Plan && v.State == interaction.Allowed:

@@ -1,4 +1,4 @@
-package supervisor
+package live
 
 // Turns: how they begin, how they end, and what comes after.
 
@@ -28,8 +28,8 @@ type turn struct {
 	compacting   bool   // the agent compacts its context
 }
 
-// turnEnd is how the newest turn ended.
-type turnEnd struct {
+// TurnEnd is how the newest turn ended.
+type TurnEnd struct {
 	agent.Outcome
 	reason string // of ours, "" where the agent ended it
 }
@@ -52,7 +52,7 @@ const (
 )
 
 // Conversation takes the end of the handshake.
-func (c *conversation) Conversation(talk agent.Conversation) {
+func (c *Conversation) Conversation(talk agent.Conversation) {
 	c.callOff("handshake")
 	c.talk, c.opened = talk, true
 	c.resumed = resumedNo
@@ -84,7 +84,7 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 }
 
 // first begins the first turn of the session, if there is anything to say.
-func (c *conversation) first() {
+func (c *Conversation) first() {
 	o := opening{cause: c.order.Cause, text: c.order.Prompt, actor: c.order.ActorID, Display: c.order.Display, client: c.order.ClientMessageID}
 	if c.lead = ""; !c.talk.Resumed {
 		c.lead = c.order.Lead
@@ -117,7 +117,7 @@ func whole(steers []*steer) string {
 }
 
 // Broke takes a handshake that failed.
-func (c *conversation) Broke(b agent.Broken) {
+func (c *Conversation) Broke(b agent.Broken) {
 	c.callOff("handshake")
 	if b.Again {
 		c.restart, c.lost = true, b.Error
@@ -129,7 +129,7 @@ func (c *conversation) Broke(b agent.Broken) {
 }
 
 // beginTurn writes that a turn begins, and then says its text to the agent.
-func (c *conversation) beginTurn(o opening) error {
+func (c *Conversation) beginTurn(o opening) error {
 	c.callOff("idle")
 	number := c.turns + 1
 	text, size, cut, err := c.written(o.text, c.turnFile(o.cause, number))
@@ -181,7 +181,7 @@ func (c *conversation) beginTurn(o opening) error {
 }
 
 // turnFile is where the text of a turn lies as a whole.
-func (c *conversation) turnFile(cause string, number int) string {
+func (c *Conversation) turnFile(cause string, number int) string {
 	if cause == session.CauseLaunch || cause == session.CauseContinue {
 		return "prompt.txt"
 	}
@@ -189,7 +189,7 @@ func (c *conversation) turnFile(cause string, number int) string {
 }
 
 // Accepted takes the agent's own id of the turn.
-func (c *conversation) Accepted(id string) {
+func (c *Conversation) Accepted(id string) {
 	if c.turn == nil || c.turn.compacting || id == "" {
 		return
 	}
@@ -204,7 +204,7 @@ func (c *conversation) Accepted(id string) {
 }
 
 // TurnBegan takes a turn that the agent began by itself, for a steer that it had.
-func (c *conversation) TurnBegan(id string) {
+func (c *Conversation) TurnBegan(id string) {
 	if c.turn != nil {
 		return
 	}
@@ -227,7 +227,7 @@ func (c *conversation) TurnBegan(id string) {
 }
 
 // TurnEnded takes the end of the turn.
-func (c *conversation) TurnEnded(o agent.Outcome) {
+func (c *Conversation) TurnEnded(o agent.Outcome) {
 	if c.turn == nil {
 		return
 	}
@@ -246,14 +246,14 @@ func (c *conversation) TurnEnded(o agent.Outcome) {
 	case steered || c.order.KeepOpen || o.Status == agent.Completed:
 		c.next()
 	case o.Status == agent.Failed:
-		c.close(verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.masked(o.Error), "the turn failed"))})
+		c.close(Verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.masked(o.Error), "the turn failed"))})
 	default:
-		c.close(verdict{status: doc.StatusStopped})
+		c.close(Verdict{Status: doc.StatusStopped})
 	}
 }
 
 // endTurn tells the end of the turn, and writes what the agent said last.
-func (c *conversation) endTurn(o agent.Outcome, reason string) {
+func (c *Conversation) endTurn(o agent.Outcome, reason string) {
 	c.callOff("interrupt")
 	t := c.turn
 	c.turn = nil
@@ -266,24 +266,24 @@ func (c *conversation) endTurn(o agent.Outcome, reason string) {
 		return
 	}
 	o.Error = clip.Head(c.masked(o.Error), session.MaxError)
-	c.last = turnEnd{o, reason}
+	c.last = TurnEnd{o, reason}
 	c.tell(c.draft(events.TurnEnded, session.TurnEndedPayload{
 		Turn: t.number, Status: o.Status, StopReason: o.StopReason, Error: o.Error, ErrorKind: c.kindOf(o), Reason: reason,
 		DurationMS: c.s.Workspace.Env.Clock.Since(t.began).Milliseconds(), ProviderTurnID: t.provider,
 	}))
 	c.s.Reading.EndTurn(o.Status != agent.Completed)
-	if err := c.writeLast(c.s.Reading.Answer()); err != nil && c.verdict == nil {
-		c.close(verdict{doc.StatusFailed, "", err})
+	if err := c.WriteLast(c.s.Reading.Answer()); err != nil && c.verdict == nil {
+		c.close(Verdict{doc.StatusFailed, "", err})
 	}
 }
 
-// writeLast writes what the agent said last.
-func (c *conversation) writeLast(answer string) error {
+// WriteLast writes what the agent said last.
+func (c *Conversation) WriteLast(answer string) error {
 	return c.s.Workspace.Replace(path.Join(c.s.OutDir, "last_message.md"), []byte(c.masked(answer)), 0o644)
 }
 
 // next goes on after a turn: with what waits, else idle, else the session ends.
-func (c *conversation) next() {
+func (c *Conversation) next() {
 	if c.closing || c.turn != nil || !c.opened {
 		return
 	}
@@ -310,12 +310,12 @@ func (c *conversation) next() {
 	}
 }
 
-func (c *conversation) idled() { c.close(c.byLastTurn()) }
+func (c *Conversation) idled() { c.close(c.byLastTurn()) }
 
 // byLastTurn is how a session ends that had nothing more to do.
-func (c *conversation) byLastTurn() verdict {
+func (c *Conversation) byLastTurn() Verdict {
 	if c.last.Status == agent.Failed {
-		return verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.last.Error, "the turn failed"))}
+		return Verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.last.Error, "the turn failed"))}
 	}
-	return verdict{status: doc.StatusEnded}
+	return Verdict{Status: doc.StatusEnded}
 }
