@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,18 +28,19 @@ type fleet struct {
 	dir, project string
 	server       *child
 	hub          *child
+	listens      string // where the hub listens
 	workers      []*child
 }
 
 func (b *bench) hubProgram() string { return b.path("ac-hub") }
 
-// startFleet starts a hub and workers, each with that many slots.
-func (b *bench) startFleet(ctx context.Context, workers int) (f *fleet, err error) {
+// startFleet starts a hub and workers in a workspace of that name.
+func (b *bench) startFleet(ctx context.Context, name string, workers int, hubArgs ...string) (f *fleet, err error) {
 	if err := b.buildProgram(ctx, "./cmd/ac-hub", b.hubProgram()); err != nil {
 		return nil, err
 	}
 	f = &fleet{b: b}
-	if f.dir, f.project, err = b.workplace(ctx, "machines"); err != nil {
+	if f.dir, f.project, err = b.workplace(ctx, name); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -49,7 +51,7 @@ func (b *bench) startFleet(ctx context.Context, workers int) (f *fleet, err erro
 	if f.server, err = b.serve(ctx); err != nil {
 		return f, err
 	}
-	if f.hub, err = ready(ctx, b.hubProgram(), "hub:start", f.dir, "--listen", "127.0.0.1:0"); err != nil {
+	if f.hub, f.listens, err = ready(ctx, b.hubProgram(), append([]string{"hub:start", f.dir, "--listen", "127.0.0.1:0"}, hubArgs...)...); err != nil {
 		return f, err
 	}
 	for n := range workers {
@@ -62,36 +64,66 @@ func (b *bench) startFleet(ctx context.Context, workers int) (f *fleet, err erro
 
 func workerName(n int) string { return "box" + strconv.Itoa(n) }
 
-// ready starts a program and reads the line by which it says that it is ready.
-func ready(ctx context.Context, program string, args ...string) (*child, error) {
-	c, err := spawn(ctx, program, args...)
+// ready starts a program and reads the line by which it says that it is ready, and where it
+// listens, if it does.
+func ready(ctx context.Context, program string, args ...string) (c *child, listens string, err error) {
+	if c, err = spawn(ctx, program, args...); err != nil {
+		return nil, "", err
+	}
+	line, err := c.line()
 	if err != nil {
-		return nil, err
+		return c, "", fmt.Errorf("%s: %w", args[0], err)
 	}
-	if _, err := c.line(); err != nil {
-		return c, fmt.Errorf("%s: %w", args[0], err)
+	var said struct{ Listen []string }
+	if err := json.Unmarshal(line, &said); err != nil {
+		return c, "", fmt.Errorf("%s: %w", args[0], err)
 	}
-	return c, nil
+	if len(said.Listen) > 0 {
+		listens = said.Listen[0]
+	}
+	return c, listens, nil
+}
+
+// invite has the hub invite a worker.
+func (f *fleet) invite(name string) (token string, err error) {
+	var invited struct{ Token string }
+	invite := map[string]any{"workspace_dir": f.dir, "name": name, "slots": 4, "actor_id": "human", "actor_role": "human"}
+	err = f.server.call("worker.invite", invite, &invited)
+	return invited.Token, err
 }
 
 // hire invites a worker, has it join and starts it.
 func (f *fleet) hire(ctx context.Context, name string) error {
-	var invited struct{ Token string }
-	invite := map[string]any{"workspace_dir": f.dir, "name": name, "slots": 4, "actor_id": "human", "actor_role": "human"}
-	if err := f.server.call("worker.invite", invite, &invited); err != nil {
+	token, err := f.invite(name)
+	if err != nil {
 		return err
 	}
-	folder := f.b.path(name)
-	join := exec.CommandContext(ctx, f.b.hubProgram(), "worker:join", "-", "--dir", folder)
-	join.Stdin = strings.NewReader(invited.Token + "\n")
-	if out, err := join.CombinedOutput(); err != nil {
-		return fmt.Errorf("worker:join: %w: %s", err, out)
-	}
-	w, err := ready(ctx, f.b.hubProgram(), "worker:start", "--dir", folder, "--min-free", "1")
+	w, err := f.join(ctx, filepath.Base(f.dir)+"-"+name, token)
 	if w != nil {
 		f.workers = append(f.workers, w)
 	}
 	return err
+}
+
+// joinTries is how often a worker tries to join a hub on a busy machine.
+const joinTries = 5
+
+// join makes the worker of an invitation and starts it.
+func (f *fleet) join(ctx context.Context, folder, token string) (*child, error) {
+	folder = f.b.path(folder)
+	for tries := 1; ; tries++ {
+		join := exec.CommandContext(ctx, f.b.hubProgram(), "worker:join", "-", "--dir", folder)
+		join.Stdin = strings.NewReader(token + "\n")
+		out, err := join.CombinedOutput()
+		if err == nil {
+			break
+		}
+		if tries == joinTries {
+			return nil, fmt.Errorf("worker:join: %w: %s", err, out)
+		}
+	}
+	w, _, err := ready(ctx, f.b.hubProgram(), "worker:start", "--dir", folder, "--min-free", "1")
+	return w, err
 }
 
 // close ends all of it.
@@ -116,7 +148,7 @@ func onWorker(name string) any {
 }
 
 func measureMachines(ctx context.Context, b *bench) (all []figure, err error) {
-	f, err := b.startFleet(ctx, 4)
+	f, err := b.startFleet(ctx, "machines", 4)
 	if err != nil {
 		return nil, err
 	}

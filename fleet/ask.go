@@ -4,6 +4,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 
 	"ac/internal/fault"
 	"ac/runs/provider"
@@ -60,9 +61,15 @@ func (r Reply) Err() error {
 	return refusal
 }
 
-// Refusal makes the reply of an error.
+// Refusal makes the reply of an error, with its data.
 func Refusal(seq int64, err error) Reply {
-	return Reply{Seq: seq, Reason: string(fault.ReasonOf(err)), Error: err.Error()}
+	reply := Reply{Seq: seq, Reason: string(fault.ReasonOf(err)), Error: err.Error()}
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Data != nil {
+		if text, err := json.Marshal(refusal.Data); err == nil {
+			reply.Data = text
+		}
+	}
+	return reply
 }
 
 // Join asks to become the worker of an invitation. Signature is that of JoinText by the

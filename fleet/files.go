@@ -192,10 +192,12 @@ type AwaitedResults struct {
 }
 
 // LogCheckpoint says which drafts of an attempt were in the run's log for certain when it
-// had so many bytes.
+// had so many bytes. LastMS is the time of the newest of them, in Unix milliseconds; 0 for
+// none.
 type LogCheckpoint struct {
 	N      int64 `json:"n"`
 	Offset int64 `json:"offset"`
+	LastMS int64 `json:"last_ms,omitempty"`
 }
 
 // Owner is owner.json: the process of the running hub. Whether it runs says HubLock.

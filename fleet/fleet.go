@@ -14,14 +14,30 @@
 //     before it touches a path or a log.
 package fleet
 
-// Protocol is the version of the words between a hub and its workers.
-const Protocol = 1
+// Protocol is the version of the words between a hub and its workers, ProtocolOldest the
+// oldest one that is understood.
+const (
+	Protocol       = 1
+	ProtocolOldest = 1
+)
 
 // OrderVersion is the version of an Order, OrderOldest the oldest one that is understood.
 const (
 	OrderVersion = 1
 	OrderOldest  = 1
 )
+
+// Versions are those that a program speaks with a hub, or with workers: the oldest and the
+// newest.
+type Versions struct {
+	Protocol [2]int `json:"protocol"`
+	Orders   [2]int `json:"orders"`
+}
+
+// Speaks are the versions of this program.
+func Speaks() Versions {
+	return Versions{[2]int{ProtocolOldest, Protocol}, [2]int{OrderOldest, OrderVersion}}
+}
 
 // Limits of the wire.
 const (

@@ -68,9 +68,10 @@ const (
 	CriticalTexts   = "texts"         // it would say nothing
 )
 
-// Known reports whether this program knows everything that an order calls critical.
-func (o Order) Known() bool {
-	return o.Version >= OrderOldest && o.Version <= OrderVersion &&
+// Known reports whether a program that offered these versions knows everything that an
+// order calls critical.
+func (o Order) Known(offered [2]int) bool {
+	return o.Version >= offered[0] && o.Version <= offered[1] &&
 		!slices.ContainsFunc(o.Critical, func(name string) bool {
 			return name != CriticalMade && name != CriticalProfile && name != CriticalTexts
 		})

@@ -46,8 +46,10 @@ type Env struct {
 }
 
 // SystemEnv is the environment of a real process on this machine.
-func SystemEnv() Env {
-	c := clock.System()
+func SystemEnv() Env { return EnvAt(clock.System()) }
+
+// EnvAt is SystemEnv with a clock of its own.
+func EnvAt(c *clock.Clock) Env {
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""

@@ -120,7 +120,7 @@ func (a *app) hubPermissions() *cobra.Command {
 			if worker == "" {
 				return usageError{errors.New("--worker NAME is missing: the worker's id or name")}
 			}
-			w, err := workspace.Open(workspace.SystemEnv(), args[0])
+			w, err := workspace.Open(a.env, args[0])
 			if err != nil {
 				return err
 			}
@@ -154,7 +154,7 @@ func (a *app) runHub(ctx context.Context, dir string, f hubFlags) (err error) {
 		return err
 	}
 	o := hub.Options{
-		Version: a.version, Environ: a.environ, Log: a.log(), Listen: f.listen, Advertise: f.advertise, Settings: settings, Elapsed: clock.Stopwatch(),
+		Version: a.version, Speaks: a.speaks, Environ: a.environ, Log: a.log(), Listen: f.listen, Advertise: f.advertise, Settings: settings, Elapsed: clock.Stopwatch(),
 	}
 	if o.NATS, err = f.own(); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (a *app) runHub(ctx context.Context, dir string, f hubFlags) (err error) {
 			return err
 		}
 	}
-	if o.Workspace, err = workspace.Open(workspace.SystemEnv(), dir); err != nil {
+	if o.Workspace, err = workspace.Open(a.env, dir); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.Workspace.Close()) }()

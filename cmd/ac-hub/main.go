@@ -18,8 +18,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ac/fleet"
 	"ac/internal/fault"
 	"ac/internal/terminal"
+	"ac/workspace"
 )
 
 // Set by the linker for releases.
@@ -36,15 +38,22 @@ type app struct {
 	stdout, stderr io.Writer
 	version        string
 	environ        []string
+	env            workspace.Env
+	speaks         fleet.Versions
 }
 
 // Main runs the program with these arguments and returns its exit code. Tests use it as
 // their main function.
 func Main(args []string) int {
+	return start(args, &app{version: buildVersion(), env: workspace.SystemEnv(), speaks: fleet.Speaks()})
+}
+
+// start runs a program that says what it is.
+func start(args []string, a *app) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is an error, not the end
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, version: buildVersion(), environ: os.Environ()}
+	a.stdin, a.stdout, a.stderr, a.environ = os.Stdin, os.Stdout, os.Stderr, os.Environ()
 	return a.run(ctx, args)
 }
 

@@ -29,7 +29,6 @@ import (
 	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
-	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -41,7 +40,7 @@ func TestMain(m *testing.M) {
 	case "codex":
 		os.Exit(playCodex(os.Args[1:]))
 	case "ac-hub":
-		os.Exit(Main(os.Args[1:]))
+		os.Exit(playHub(os.Args[1:]))
 	case "nats-server":
 		os.Exit(exitCode(natstest.Serve(os.Args[1], os.Stdout)))
 	}
@@ -78,10 +77,7 @@ func playAC(command string) int {
 	case session.GuardCommand:
 		err = session.RunGuard()
 	case session.SuperviseCommand:
-		var executable string
-		if executable, err = os.Executable(); err == nil {
-			err = supervisor.Main(executable, os.Stdin, os.Stdout, make(chan struct{}))
-		}
+		err = playSupervisor()
 	case "mcp:serve":
 		err = serveMCP(os.Args[3])
 	case job.RunCommand:
@@ -109,7 +105,8 @@ type company struct {
 	t       *testing.T
 	w       *workspace.Workspace
 	project string
-	bin     string // directory of the programs
+	bin     string            // directory of the programs
+	bins    map[string]string // and of those of machines of their own
 	relay   *relay
 	hub     *process
 	hubArgs []string

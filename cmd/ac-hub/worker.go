@@ -21,7 +21,6 @@ import (
 	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
-	"ac/workspace"
 )
 
 func (a *app) workerCommands() []*cobra.Command {
@@ -69,7 +68,7 @@ below $XDG_STATE_HOME/ac/workers, or where --dir says.`,
 			if dir, err = filepath.Abs(dir); err != nil {
 				return err
 			}
-			config, err := worker.Join(cmd.Context(), workspace.SystemEnv(), worker.Joining{
+			config, err := worker.Join(cmd.Context(), a.env, worker.Joining{
 				Token: token, Dir: dir, Slots: slots, Labels: labels, Version: a.version, Connect: carrier.ConnectWorker,
 			})
 			if err != nil {
@@ -157,12 +156,12 @@ and are found again by the next start, unless --on-exit stop is given.`,
 			if err != nil {
 				return err
 			}
-			folder, err := worker.OpenFolder(cmd.Context(), workspace.SystemEnv(), at)
+			folder, err := worker.OpenFolder(cmd.Context(), a.env, at)
 			if err != nil {
 				return err
 			}
 			w, err := worker.Open(folder, worker.Host{
-				Connect: carrier.ConnectWorker, Starter: worker.Supervisors{Executable: executable}, Environ: a.environ, Version: a.version,
+				Connect: carrier.ConnectWorker, Starter: worker.Supervisors{Executable: executable}, Environ: a.environ, Version: a.version, Speaks: a.speaks,
 				Elapsed: clock.SinceBoot, Free: durable.Free, Probe: worker.ProbeAgents(a.environ), Judge: worker.JudgeProgram, Log: a.log(), MinFree: minFree, StopAtExit: onExit == "stop",
 				Connected: func() {
 					text, err := json.Marshal(connected{folder.Config.ID, true})
@@ -199,7 +198,7 @@ func (a *app) workerStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			status, err := worker.ReadStatus(workspace.SystemEnv(), at)
+			status, err := worker.ReadStatus(a.env, at)
 			if err != nil {
 				return err
 			}

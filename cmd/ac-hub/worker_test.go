@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"ac/fleet"
+	"ac/workspace"
 )
 
 // called runs one command line with an input.
 func called(t *testing.T, input string, args ...string) (code int, out, said string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(input), stdout: &stdout, stderr: &stderr, version: "test", environ: os.Environ()}
+	a := &app{stdin: strings.NewReader(input), stdout: &stdout, stderr: &stderr, version: "test", environ: os.Environ(), env: workspace.SystemEnv(), speaks: fleet.Speaks()}
 	code = a.run(context.Background(), args)
 	return code, stdout.String(), stderr.String()
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"ac/cmd/ac/cli"
 )
 
 // TestCommandsPage holds docs/commands.md to the command tree.
@@ -35,7 +37,7 @@ func TestCommandsPage(t *testing.T) {
 func commandsPage(t *testing.T) string {
 	t.Helper()
 	rows := map[string][]*cobra.Command{}
-	for _, cmd := range newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}).Commands() {
+	for _, cmd := range newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}).Commands() {
 		if cmd.Hidden || !cmd.Runnable() {
 			continue
 		}
@@ -43,7 +45,7 @@ func commandsPage(t *testing.T) string {
 		switch {
 		case title == "":
 			t.Errorf("%s is in no group of commands", cmd.Name())
-		case isShort(cmd):
+		case cli.IsShort(cmd):
 			title = shortTitle
 		}
 		rows[title] = append(rows[title], cmd)

@@ -3,10 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"ac/cmd/ac/cli"
 	"ac/cmd/ac/demo"
 )
 
-func demoCommand(a *app) *cobra.Command {
+func demoCommand(a *cli.App) *cobra.Command {
 	remove := false
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -18,13 +19,13 @@ and a tampered byte is found.
 
 It needs no network and no agent CLI. Exit status: 0 if everything held.`,
 		Example: "  ac demo\n  ac demo --remove",
-		Args:    args(),
+		Args:    cli.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			surviveReaders()
-			return demo.Run(cmd.Context(), demo.Options{Executable: a.executable, Out: a.stdout, Remove: remove})
+			cli.SurviveReaders()
+			return demo.Run(cmd.Context(), demo.Options{Executable: a.Executable, Out: a.Stdout, Remove: remove})
 		},
 	}
-	a.everywhere(cmd, &shortFlags{})
+	a.Everywhere(cmd, &cli.ShortFlags{})
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the temporary folder at the end")
 	return cmd
 }

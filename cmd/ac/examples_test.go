@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/cmd/ac/cli"
 	"ac/internal/proc/proctest"
 	"ac/internal/terminal"
 )
@@ -143,11 +144,11 @@ func (w *world) proposal(t *testing.T) string {
 func TestExamplesOfShortCommands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	names := strings.NewReplacer("4WKKE6", w.run[len(w.run)-shownEnding:], "~/.config/fish/completions/", w.dir+"/")
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	names := strings.NewReplacer("4WKKE6", w.run[len(w.run)-cli.ShownEnding:], "~/.config/fish/completions/", w.dir+"/")
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
-		if !isShort(cmd) {
+		if !cli.IsShort(cmd) {
 			continue
 		}
 		lines := strings.Split(cmd.Example, "\n")
@@ -179,7 +180,7 @@ func TestExamplesOfShortCommands(t *testing.T) {
 // short command is in it or in the list of all.
 func TestOverview(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	text := overview(root)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) > 16 {

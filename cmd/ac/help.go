@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ac/cmd/ac/cli"
 	"ac/internal/terminal"
 )
 
@@ -46,9 +47,6 @@ func plumbingGroups() []commandGroup {
 		{"For programs", []string{"server", "rpc", "protocol", "mcp", "dialect", "system"}, nil},
 	}
 }
-
-// isShort reports whether a command is a short one.
-func isShort(cmd *cobra.Command) bool { return cmd.Annotations[shortKind] != "" }
 
 // groupTitle is the group of a command, "" for none.
 func groupTitle(cmd *cobra.Command) string {
@@ -98,7 +96,7 @@ func allCommands(root *cobra.Command) string {
 		for _, g := range groups {
 			var lines strings.Builder
 			for _, cmd := range root.Commands() {
-				if cmd.IsAvailableCommand() && isShort(cmd) == short && groupTitle(cmd) == g.title {
+				if cmd.IsAvailableCommand() && cli.IsShort(cmd) == short && groupTitle(cmd) == g.title {
 					fmt.Fprintf(&lines, "  %-36s%s\n", cmd.Name(), cmd.Short)
 				}
 			}
@@ -126,8 +124,8 @@ func explain(root *cobra.Command) {
 }
 
 // helpCommand is "ac help". Unlike that of the library it refuses unknown commands.
-func (a *app) helpCommand() *cobra.Command {
-	all, o := false, shortFlags{}
+func helpCommand(a *cli.App) *cobra.Command {
+	all, o := false, cli.ShortFlags{}
 	cmd := &cobra.Command{
 		Use: "help [command]", Short: "Show the help of a command",
 		Long: `Show the help of a command, with examples. --all lists every command with what it
@@ -136,19 +134,19 @@ does, those for programs (with a colon), too.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch root := cmd.Root(); {
 			case all && len(given) > 0:
-				return usageError{"--all takes no command"}
+				return cli.UsageError{Message: "--all takes no command"}
 			case all:
-				return (&call{app: a, ctx: cmd.Context(), shortFlags: o}).paged(allCommands(root))
+				return (&cli.Call{App: a, Ctx: cmd.Context(), ShortFlags: o}).Paged(allCommands(root))
 			}
 			found, rest, err := cmd.Root().Find(given)
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(cmd.Root(), strings.Join(given, " "))
+				return cli.UnknownCommand(cmd.Root(), strings.Join(given, " "))
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help()
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list every command")
-	a.everywhere(cmd, &o)
+	a.Everywhere(cmd, &o)
 	return cmd
 }

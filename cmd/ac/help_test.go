@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"ac/cmd/ac/cli"
 )
 
 // TestEveryCommandExplainsItself holds every command to a summary and an
 // example that names the command.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	for _, cmd := range root.Commands() {
 		if !cmd.Runnable() || cmd.Hidden {
 			continue
@@ -43,7 +45,7 @@ func TestEveryJSONCommandTakesJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	told := map[string]bool{}
 	for line := range strings.SplitSeq(string(doc), "\n") {
 		names, output, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` | ")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/cmd/ac/cli/clitest"
 	"ac/web"
 )
 
@@ -16,7 +17,7 @@ func TestThirdPartyPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "../../docs/third-party.md", page)
+	clitest.Golden(t, *update, "../../docs/third-party.md", page)
 	text, err := licenseTexts()
 	if err != nil {
 		t.Fatal(err)

@@ -6,13 +6,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
+	"ac/cmd/ac/cli"
 	"ac/dialect/daemon"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
@@ -28,7 +27,7 @@ func main() { os.Exit(Main(os.Args[1:])) }
 // Main runs the program with these arguments and returns its exit code. Tests
 // use it as their main function.
 func Main(args []string) int {
-	args = withoutScript(args)
+	args = cli.WithoutScript(args)
 	if len(args) > 0 {
 		switch args[0] {
 		case session.SuperviseCommand:
@@ -37,37 +36,23 @@ func Main(args []string) int {
 			return keep(workflow.RunJob)
 		}
 	}
-	a := &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr}
+	a := &cli.App{Stdin: os.Stdin, Stdout: &cli.Output{File: os.Stdout}, Stderr: os.Stderr, Version: buildVersion()}
 	var err error
-	if a.executable, err = os.Executable(); err != nil {
-		a.fail("", err)
-		return exitFailure
+	if a.Executable, err = os.Executable(); err != nil {
+		a.Fail("", err)
+		return cli.ExitFailure
 	}
-	return a.run(context.Background(), args)
+	return run(context.Background(), a, args)
 }
-
-// withoutScript drops a leading script name: callers with a script launcher
-// pass one.
-func withoutScript(args []string) []string {
-	if len(args) > 0 && strings.HasSuffix(args[0], ".js") && exists(args[0]) {
-		return args[1:]
-	}
-	return args
-}
-
-// surviveReaders makes a write to a closed pipe an error instead of the end of
-// this process. Child processes do not inherit a handler, as they would an
-// ignored signal.
-func surviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // keep runs a hidden command that follows providers: a session's supervisor, or
 // the runner of a job.
 func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error) int {
-	surviveReaders()
+	cli.SurviveReaders()
 	defer proc.NewRest().Close()
 	executable, err := os.Executable()
 	if err != nil {
-		return exitFailure
+		return cli.ExitFailure
 	}
 	interrupt := make(chan struct{})
 	signals := make(chan os.Signal, 1)
@@ -92,69 +77,44 @@ func supervise(executable string, in io.Reader, out io.WriteCloser, interrupt <-
 
 func exitOf(err error) int {
 	if err != nil {
-		return exitFailure
+		return cli.ExitFailure
 	}
 	return 0
 }
 
-// Exit codes. Interrupted commands exit with 128 + signal.
-const (
-	exitFailure  = 1
-	exitFindings = 2
-	exitSignal   = 128
-)
-
-// exitError ends a command with a code without printing anything more.
-type exitError struct{ code int }
-
-func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
-
-// usageError is an error in the command line.
-type usageError struct{ message string }
-
-func (e usageError) Error() string { return e.message }
-
-// app is the context of commands.
-type app struct {
-	stdin      io.Reader
-	stdout     io.Writer
-	stderr     io.Writer
-	executable string
-}
-
 // run executes one command line.
-func (a *app) run(ctx context.Context, args []string) int {
+func run(ctx context.Context, a *cli.App, args []string) int {
 	root := newRoot(a)
-	args, err := expandMulti(root, hoist(args))
+	args, err := cli.Expand(root, args)
 	if err != nil {
-		a.fail("", err)
-		return exitFailure
+		a.Fail("", err)
+		return cli.ExitFailure
 	}
 	root.SetArgs(args)
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
 	if len(args) == 0 {
-		root.SetOut(a.stderr)
+		root.SetOut(a.Stderr)
 		_ = root.Help() // it fails only if stderr cannot be written
-		return exitFailure
+		return cli.ExitFailure
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = a.stdoutErr()
+		err = a.StdoutErr()
 	}
-	if out, ok := a.stdout.(*output); ok && errors.Is(out.failed, syscall.EPIPE) {
-		return exitSignal + int(syscall.SIGPIPE) // the reader went away
+	if errors.Is(a.StdoutErr(), syscall.EPIPE) {
+		return cli.ExitSignal + int(syscall.SIGPIPE) // the reader went away
 	}
-	if code, ok := errors.AsType[exitError](err); ok {
-		return code.code
+	if code, ok := errors.AsType[cli.ExitError](err); ok {
+		return code.Code
 	}
 	if err != nil {
-		a.fail(cmd.Name(), err)
+		a.Fail(cmd.Name(), err)
 		if server, ok := errors.AsType[*daemon.Error](err); ok {
 			return server.Status
 		}
-		return exitFailure
+		return cli.ExitFailure
 	}
 	return 0
 }

@@ -20,16 +20,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"ac/cmd/ac/cli"
 )
 
 // releaseCommands are the commands that make parts of a release.
-func releaseCommands(a *app) []*cobra.Command {
+func releaseCommands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{manCommand(), bomCommand(a)}
 }
 
 func manCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "help:man <dir>", Short: "Write the man pages of all commands", Args: args("dir"), Hidden: true,
+		Use: "help:man <dir>", Short: "Write the man pages of all commands", Args: cli.Args("dir"), Hidden: true,
 		Long: `Write a man page for each command into a folder, which is made if it is missing. They bear
 the time of SOURCE_DATE_EPOCH, in seconds since 1970, else that of now.`,
 		Example: "  ac help:man man/man1",
@@ -38,7 +40,7 @@ the time of SOURCE_DATE_EPOCH, in seconds since 1970, else that of now.`,
 			if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 				seconds, err := strconv.ParseInt(epoch, 10, 64)
 				if err != nil {
-					return usageError{"SOURCE_DATE_EPOCH must be a number of seconds"}
+					return cli.UsageError{Message: "SOURCE_DATE_EPOCH must be a number of seconds"}
 				}
 				date = time.Unix(seconds, 0)
 			}
@@ -47,9 +49,9 @@ the time of SOURCE_DATE_EPOCH, in seconds since 1970, else that of now.`,
 	}
 }
 
-func bomCommand(a *app) *cobra.Command {
+func bomCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "help:sbom <program>", Short: "Print the bill of materials of another build of this version", Args: args("program"), Hidden: true,
+		Use: "help:sbom <program>", Short: "Print the bill of materials of another build of this version", Args: cli.Args("program"), Hidden: true,
 		Long:    "Print what ac version --sbom of a program would print, also if this machine cannot run it.",
 		Example: "  ac help:sbom dist/ac-linux-arm64",
 		RunE: func(_ *cobra.Command, given []string) error {
@@ -57,7 +59,7 @@ func bomCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printJSON(billOf(factsOf(build)))
+			return a.PrintJSON(billOf(factsOf(build)))
 		},
 	}
 }

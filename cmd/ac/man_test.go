@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ac/cmd/ac/cli"
 )
 
 // TestReleasePages writes the pages of help:man: one for each command that people and
@@ -21,7 +23,7 @@ func TestReleasePages(t *testing.T) {
 	t.Parallel()
 	pages := func() map[string]string {
 		dir, written := filepath.Join(t.TempDir(), "man1"), map[string]string{}
-		a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+		a := &cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
 		if err := writeManPages(newRoot(a), dir, time.Unix(1763650784, 0).UTC()); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +41,7 @@ func TestReleasePages(t *testing.T) {
 		return written
 	}
 	first, second := pages(), pages()
-	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a := &cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
 	for _, cmd := range newRoot(a).Commands() {
 		name := "ac-" + strings.ReplaceAll(cmd.Name(), ":", "-") + ".1"
 		if page := first[name]; cmd.Hidden != (page == "") {
@@ -74,15 +76,15 @@ func TestReleaseBill(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
-	if code := a.run(t.Context(), []string{"help:sbom", self}); code != 0 {
+	a := &cli.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
+	if code := run(t.Context(), a, []string{"help:sbom", self}); code != 0 {
 		t.Fatalf("%d %s", code, errs.String())
 	}
 	var b bill
 	if err := json.Unmarshal(out.Bytes(), &b); err != nil || b.SpecVersion != "1.6" || len(b.Components) < 20 {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	if code := a.run(t.Context(), []string{"help:sbom", "man_test.go"}); code != 1 {
+	if code := run(t.Context(), a, []string{"help:sbom", "man_test.go"}); code != 1 {
 		t.Errorf("a file that is no program: %d", code)
 	}
 }

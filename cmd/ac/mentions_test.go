@@ -11,13 +11,15 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"ac/cmd/ac/cli"
 )
 
 // TestDocumentsNameCommandsThatAreThere checks each command line in the documents: the command
 // and its options. It checks each name of a command that stands alone, too.
 func TestDocumentsNameCommandsThatAreThere(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	nouns := map[string]bool{}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"ac/cmd/ac/cli"
 )
 
 // notLookedUp are the options that name what has an id and are not looked up, with the
@@ -39,11 +41,11 @@ func TestEveryIDOptionTakesNames(t *testing.T) {
 	things := regexp.MustCompile(`^(project|agent|team|run|task|tasks|milestone|artifact|job|assignee|worker|manager|actor|interaction|share|target)(-|$)`)
 	ids := regexp.MustCompile(`\b(id|ids) of\b`)
 	used := map[string]bool{}
-	for _, cmd := range newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}).Commands() {
-		if !takesNames(cmd) {
+	for _, cmd := range newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}).Commands() {
+		if !cli.TakesNames(cmd) {
 			continue
 		}
-		if words := strings.Fields(cmd.Use); len(words) > 2 && argumentKind(cmd) == "" && ids.MatchString("id of "+words[2]) {
+		if words := strings.Fields(cmd.Use); len(words) > 2 && cli.ArgumentKind(cmd) == "" && ids.MatchString("id of "+words[2]) {
 			switch strings.Trim(words[2], "<[]>") {
 			case "prompt", "out", "workflow", "host", "query":
 			case "worker", "--worker", "options", "key=value...": // machines are looked up by the hub
@@ -52,7 +54,7 @@ func TestEveryIDOptionTakesNames(t *testing.T) {
 			}
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() != "string" && f.Value.Type() != "stringArray" && f.Value.Type() != "value.." || kindOf(cmd.Name(), f.Name) != "" {
+			if f.Value.Type() != "string" && f.Value.Type() != "stringArray" && f.Value.Type() != "value.." || cli.KindOf(cmd.Name(), f.Name) != "" {
 				return
 			}
 			for _, key := range []string{f.Name, cmd.Name() + " --" + f.Name} {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ac/cmd/ac/cli"
 )
 
 // mostRows bounds the rows of a list.
@@ -25,11 +27,11 @@ type decimal struct {
 func (d decimal) Set(text string) error {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && (!d.limit || !errors.Is(err, strconv.ErrRange)) {
-		return usageError{"must be a whole number"}
+		return cli.UsageError{Message: "must be a whole number"}
 	}
 	if d.limit {
 		if number < 1 {
-			return usageError{"must be at least 1"}
+			return cli.UsageError{Message: "must be at least 1"}
 		}
 		number = min(number, mostRows)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ac/cmd/ac/cli"
 )
 
 // TestFullOutput pins that a command whose text is not taken fails, and says so,
@@ -24,7 +26,7 @@ func TestFullOutput(t *testing.T) {
 		cmd.Stdout = full
 		said := &strings.Builder{}
 		cmd.Stderr = said
-		if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != exitFailure || !strings.Contains(said.String(), "no space left on device") {
+		if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != cli.ExitFailure || !strings.Contains(said.String(), "no space left on device") {
 			t.Errorf("%s: %v, %s", words, err, said)
 		}
 	}

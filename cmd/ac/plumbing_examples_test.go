@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"ac/cmd/ac/cli"
 )
 
 // exampleID is an id in an example, and the option that it belongs to, if any.
@@ -56,9 +58,9 @@ func TestExamplesOfPlumbing(t *testing.T) {
 // plumbAll runs the examples of all commands but the short ones and those left out.
 func (w *world) plumbAll(t *testing.T, ids map[string]string) {
 	leftOut := slices.Collect(maps.Keys(plumbingLeftOut()))
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	for _, cmd := range root.Commands() {
-		if isShort(cmd) || !cmd.IsAvailableCommand() || !strings.Contains(cmd.Name(), ":") {
+		if cli.IsShort(cmd) || !cmd.IsAvailableCommand() || !strings.Contains(cmd.Name(), ":") {
 			continue
 		}
 		lines := plumbingExamples(cmd)

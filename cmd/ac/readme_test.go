@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ac/cmd/ac/cli"
 	"ac/internal/proc/proctest"
 )
 
@@ -102,7 +103,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	for _, c := range []struct{ mark, before, at string }{{"three", readmeRepository, "shop"}, {"plumbing", "", ""}} {
 		t.Run(c.mark, func(t *testing.T) {
 			t.Parallel()

@@ -3,19 +3,19 @@ package main
 // The root command, and what all commands share.
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ac/internal/fault"
-	"ac/internal/terminal"
-	"ac/rpc"
+	"ac/cmd/ac/cli"
+	"ac/cmd/ac/fullscreen"
+	"ac/cmd/ac/plumbing/execution"
+	"ac/cmd/ac/plumbing/records"
+	"ac/cmd/ac/plumbing/workspaces"
+	"ac/cmd/ac/porcelain/oversight"
+	"ac/cmd/ac/porcelain/work"
+	"ac/cmd/ac/servers"
 )
 
 // Set by the linker for releases; commit facts are empty if unknown.
@@ -37,7 +37,7 @@ func buildVersion() string {
 	return version
 }
 
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "ac",
 		Short:         "A control plane for companies of coding agents",
@@ -47,163 +47,29 @@ func newRoot(a *app) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(root *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{"missing command (see: ac --help)"}
+				return cli.UsageError{Message: "missing command (see: ac --help)"}
 			}
-			return unknownCommand(root, args[0])
+			return cli.UnknownCommand(root, args[0])
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if given := cmd.Flags().Args(); !cmd.HasParent() && len(given) > 0 {
-			return unknownCommand(cmd, given[0]) // a command with unknown options
+			return cli.UnknownCommand(cmd, given[0]) // a command with unknown options
 		}
-		return usageError{unknownFlag(cmd, err.Error())}
+		return cli.UsageError{Message: cli.UnknownFlag(cmd, err.Error())}
 	})
-	root.AddCommand(
-		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a), mcpFilesCommand(a), mcpServeCommand(a),
-		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), enterpriseEnsureCommand(a), demoInitCommand(a),
-		setRepoCommand(a), setProviderBinCommand(a), setAgentCommandCommand(a), allowModelHostCommand(a), terminalShellsCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
-		runNewCommand(a), runExecuteCommand(a), runDiscardCommand(a), runListCommand(a), runReplayCommand(a), runTranscriptCommand(a), runWatchCommand(a),
-		runLaunchCommand(a), runRetryCommand(a), runContinueCommand(a), runSteerCommand(a), runInterruptCommand(a), runCompactCommand(a), runPolicyCommand(a), runAnswerCommand(a),
-		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
-		heartbeatStatusCommand(a), heartbeatTickCommand(a), heartbeatConfigCommand(a), heartbeatEnableCommand(a), heartbeatDisableCommand(a),
-		workflowListCommand(a), workflowShowCommand(a), workflowRunCommand(a), workflowStatusCommand(a), workflowCancelCommand(a),
-		jobSubmitCommand(a), jobListCommand(a), jobPollCommand(a), jobCollectCommand(a), jobCancelCommand(a),
-		sessionListCommand(a), sessionStopCommand(a), sessionAbandonCommand(a), verifyCommand(a), completionCommand(a),
-		worktreeCleanupCommand(a), auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),
-		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a),
-		conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),
-		taskNewCommand(a), taskAddMilestoneCommand(a), taskValidateCommand(a), taskListCommand(a), taskPlanCommand(a),
-		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), helpAnswerCommand(a),
-		needsListCommand(a), needsShowCommand(a), needsDismissCommand(a), inboxResolveCommand(a),
-		sharePackCreateCommand(a), sharePackReplayCommand(a),
-		recordMistakeCommand(a), improveCommand(a), refreshContextCommand(a),
-		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a), clientIntakeCommand(a), assignTasksCommand(a),
-		commentAddCommand(a), commentListCommand(a), interactionListCommand(a),
-		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
-		hubStartCommand(a), hubStopCommand(a), hubStatusCommand(a), hubConfigCommand(a), hubPermissionsCommand(a),
-		workerInviteCommand(a), workerJoinCommand(a), workerStartCommand(a), workerStatusCommand(a),
-		workerListCommand(a), workerDrainCommand(a), workerRevokeCommand(a), workerLabelCommand(a),
-		webCommand(a),
-		dialectServeCommand(a), dialectStartCommand(a), dialectStopCommand(a), dialectStatusCommand(a), dialectUnitCommand(a),
-		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
-		artifactFilesCommand(a), artifactPreviewCommand(a), artifactApplyCommand(a), artifactRevertCommand(a), runChangesCommand(a),
-		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), memoryListCommand(a), memoryCandidatesCommand(a), contextPlanCommand(a),
-		reconcileRecordCommand(a), reconcileSnapshotCommand(a), usageReportCommand(a), usageSeriesCommand(a), searchQueryCommand(a), runReviewCommand(a), capabilitiesCommand(a), inboxShowCommand(a),
-		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
-		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
-		uiResolveCommand(a), versionCommand(a),
-		psCommand(a), logsCommand(a), stopCommand(a), discardCommand(a), diffCommand(a), landCommand(a), useCommand(a),
-		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
-		statusCommand(a), inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a), topCommand(a),
-		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
-		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a), serviceCommand(a), searchCommand(a),
-	)
-	root.AddCommand(releaseCommands(a)...)
+	root.AddCommand(slices.Concat(
+		execution.Commands(a), records.Commands(a), workspaces.Commands(a), servers.Commands(a),
+		work.Commands(a), oversight.Commands(a),
+		[]*cobra.Command{demoCommand(a), completionCommand(a), versionCommand(a), fullscreen.Command(a)},
+		releaseCommands(a),
+	)...)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
-	a.takeNames(root.Commands())
-	a.showProgress(root.Commands())
-	a.completeByName(root.Commands())
-	root.SetHelpCommand(a.helpCommand())
+	a.Prepare(root.Commands())
+	root.SetHelpCommand(helpCommand(a))
 	explain(root)
 	return root
-}
-
-// fail prints an error on one line: errors in the command line with "error:",
-// like option parsers, failures of the work with "ERROR:".
-func (a *app) fail(command string, err error) {
-	if choice, ok := errors.AsType[choiceError](err); ok {
-		fmt.Fprintf(a.stderr, "ERROR: %s\n", oneLine(choice.message))
-		for _, line := range choice.lines {
-			fmt.Fprintf(a.stderr, "  %s\n", oneLine(line))
-		}
-		return
-	}
-	if usage, ok := errors.AsType[usageError](err); ok {
-		fmt.Fprintf(a.stderr, "error: %s\n", oneLine(usage.message))
-		return
-	}
-	fmt.Fprintf(a.stderr, "ERROR: %s\n", oneLine(describe(command, err)))
-	if os.Getenv("AC_DEBUG") == "1" {
-		fmt.Fprintf(a.stderr, "%s", debug.Stack())
-	}
-}
-
-// oneLine is a message on one line, with control characters escaped.
-func oneLine(text string) string {
-	return terminal.Quote(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
-}
-
-// issuesAsJSON reports whether a command prints the issues of params as JSON,
-// which its callers expect; all others print words.
-func issuesAsJSON(command string) bool {
-	family, _, plumbing := strings.Cut(command, ":")
-	return command == "agent:new" || plumbing && slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
-}
-
-// describe is the message of an error, with the issue of each param.
-func describe(command string, err error) string {
-	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e.Reason != fault.InvalidParams {
-		return err.Error()
-	}
-	if issuesAsJSON(command) {
-		if text, err := rpc.Encode(e.Issues); err == nil {
-			return string(text)
-		}
-	}
-	return e.InFull()
-}
-
-// invalidParams is an error that lists the issues in words.
-func invalidParams(err error) error {
-	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e.Reason != fault.InvalidParams {
-		return err
-	}
-	return errors.New(e.InFull())
-}
-
-// args checks the arguments of a command and names a missing or blank one.
-func args(names ...string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, given []string) error {
-		for i, name := range names {
-			if i >= len(given) || strings.TrimSpace(given[i]) == "" {
-				return usageError{"missing argument <" + name + ">"}
-			}
-		}
-		if len(given) > len(names) {
-			return usageError{fmt.Sprintf("unexpected argument %q", given[len(names)])}
-		}
-		return nil
-	}
-}
-
-// require refuses missing or blank options.
-func require(cmd *cobra.Command, names ...string) error {
-	for _, name := range names {
-		if strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
-			return usageError{"required option --" + name + " is missing"}
-		}
-	}
-	return nil
-}
-
-// printJSON prints a value as indented JSON.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
-// printLine prints a value on one line.
-func (a *app) printLine(v any) error {
-	text, err := rpc.Encode(v)
-	if err == nil {
-		_, err = fmt.Fprintf(a.stdout, "%s\n", text)
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/cmd/ac/cli"
 	"ac/company/workforce"
 )
 
@@ -16,8 +17,8 @@ import (
 func command(t *testing.T, words ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
-	code = a.run(context.Background(), words)
+	a := &cli.App{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
+	code = run(context.Background(), a, words)
 	return out.String(), errs.String(), code
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ac/cmd/ac/cli"
 )
 
 // screen is a terminal with a shell in it.
@@ -136,10 +138,10 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 	w := newWorld(t)
 	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
 	s.run("resize-window", "-x", "100", "-y", "40") // so that the findings of doctor do not scroll away
-	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
-		if !isShort(cmd) {
+		if !cli.IsShort(cmd) {
 			continue
 		}
 		rows := shownCommands()[cmd.Name()]

@@ -7,9 +7,10 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"ac/web"
-
 	"github.com/spf13/cobra"
+
+	"ac/cmd/ac/cli"
+	"ac/web"
 )
 
 // buildFacts describe a build. Unknown values are null.
@@ -79,11 +80,11 @@ func (f buildFacts) commit() string {
 	return text
 }
 
-func versionCommand(a *app) *cobra.Command {
-	var o shortFlags
+func versionCommand(a *cli.App) *cobra.Command {
+	var o cli.ShortFlags
 	sbom, licenses := false, false
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print version and build information", Args: args(),
+		Use: "version", Short: "Print version and build information", Args: cli.Args(),
 		Long: `Print version, commit, Go version and platform of this build, and with --json the
 versions and checksums of all its modules. Unknown values are null. --sbom prints the
 modules as a bill of materials, CycloneDX 1.6 in JSON. --licenses prints the libraries that
@@ -93,26 +94,26 @@ the control room loads in a browser, with the texts of their licenses.`,
 			build, _ := debug.ReadBuildInfo() // nil if unavailable
 			facts := factsOf(build)
 			switch {
-			case licenses && o.asJSON:
+			case licenses && o.AsJSON:
 				list, _, err := web.Libraries()
 				if err != nil {
 					return err
 				}
-				return a.printJSON(list)
+				return a.PrintJSON(list)
 			case licenses:
 				text, err := licenseTexts()
-				fmt.Fprint(a.stdout, text)
+				fmt.Fprint(a.Stdout, text)
 				return err
 			case sbom:
-				return a.printJSON(billOf(facts))
-			case o.asJSON:
-				return a.printJSON(facts)
+				return a.PrintJSON(billOf(facts))
+			case o.AsJSON:
+				return a.PrintJSON(facts)
 			}
-			_, err := fmt.Fprintf(a.stdout, "ac %s\ncommit: %s\nbuilt with %s for %s/%s\n", facts.Version, facts.commit(), facts.Go, facts.OS, facts.Arch)
+			_, err := fmt.Fprintf(a.Stdout, "ac %s\ncommit: %s\nbuilt with %s for %s/%s\n", facts.Version, facts.commit(), facts.Go, facts.OS, facts.Arch)
 			return err
 		},
 	}
-	a.everywhere(cmd, &o)
+	a.Everywhere(cmd, &o)
 	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the libraries of the control room and their licenses")
 	cmd.Flags().BoolVar(&sbom, "sbom", false, "print a bill of materials: CycloneDX 1.6 in JSON")
 	return cmd

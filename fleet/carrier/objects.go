@@ -61,17 +61,6 @@ func (m moving) why(err error) error {
 	return err
 }
 
-// counting calls progress for each piece that is read.
-type counting struct {
-	from     io.Reader
-	progress func()
-}
-
-func (c counting) Read(p []byte) (int, error) {
-	c.progress()
-	return c.from.Read(p)
-}
-
 // objects are what a connection does with objects. One of a name is put at a time.
 type objects struct {
 	js jetstream.JetStream
@@ -121,13 +110,13 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 	defer done()
 	ctx, over := o.whileKept(ctx)
 	defer over()
-	store, there, err := o.find(ctx, bucket, name)
+	_, there, err := o.find(ctx, bucket, name)
 	if err == nil && !o.doubts(key) && time.Since(there.ModTime) < objectsFor/2 {
 		return nil
 	}
 	if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) {
 		o.doubt(key, true)
-		err = o.write(ctx, store, name, from)
+		err = o.write(ctx, bucket, name, there, from)
 		o.doubt(key, err != nil)
 	}
 	if err != nil {
@@ -136,13 +125,13 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 	return nil
 }
 
-// write stores an object. The library takes pieces for stored whose answers were lost with a
-// connection, so an object is whole only if it went over one of them.
-func (o *objects) write(ctx context.Context, store jetstream.ObjectStore, name string, from io.Reader) error {
+// write stores an object. Pieces whose answers were lost with a connection may not be stored, so
+// an object is whole only if it went over one of them.
+func (o *objects) write(ctx context.Context, bucket, name string, there *jetstream.ObjectInfo, from io.Reader) error {
 	m, progress, done := move(ctx)
 	defer done()
 	connection := o.js.Conn().Stats().Reconnects
-	_, err := store.Put(m, jetstream.ObjectMeta{Name: name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunk}}, counting{from, progress})
+	err := put(m.Context, o.js.Conn(), bucket, name, there, from, progress)
 	if err == nil && o.js.Conn().Stats().Reconnects != connection {
 		return errCut
 	}

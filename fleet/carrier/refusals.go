@@ -23,7 +23,7 @@ func (r *refusals) failed(_ *nats.Conn, _ *nats.Subscription, err error) {
 	switch {
 	case !isRefusal(err):
 		r.log.Warn("the connection to the hub has an error", "error", err)
-	case r.n.Add(1) == 1:
+	case r.n.Add(1) == 2: // the first one may be of a hub that was just letting another worker in
 		r.log.Error("the hub refuses this worker's key: the worker was revoked, or its user was taken out of the NATS servers. " +
 			"To use this machine again, make an invitation (ac worker:invite) and join in an empty directory (ac worker:join). " +
 			"Otherwise stop this worker; until then it tries again at most once a minute")

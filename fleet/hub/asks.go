@@ -178,23 +178,28 @@ func (h *Hub) joined(w *worker) fleet.JoinReply {
 
 // greet takes what a worker says of itself at a connection.
 func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.HelloReply, err error) {
-	if p.Protocol[0] > fleet.Protocol || p.Protocol[1] < fleet.Protocol {
-		return reply, fault.New(fleet.Incompatible, "the hub speaks version %d, the worker %d to %d", fleet.Protocol, p.Protocol[0], p.Protocol[1])
-	}
+	protocol, ok := versions(p.Protocol).Common(versions(h.o.Speaks.Protocol))
 	h.mu.Lock()
 	w := h.workers[id]
+	if !ok {
+		err := h.incompatible(w, p)
+		h.mu.Unlock()
+		h.look() // nothing waits for it
+		return reply, err
+	}
 	if w.instance != "" && w.instance != p.Instance && h.online(w) {
 		h.mu.Unlock()
 		return reply, fault.New(fleet.DuplicateWorker, "worker %s runs on another machine; each machine needs an invitation of its own", w.record.Name)
 	}
-	w.instance, w.hello, w.seen = p.Instance, &p, h.o.Elapsed()
+	w.instance, w.hello, w.misfit, w.seen = p.Instance, &p, nil, h.o.Elapsed()
 	w.beat.DiskFree = -1
+	w.introduce(p, h.now())
 	err = h.amend(w, func(r *fleet.WorkerRecord) {
 		r.Instance, r.Last = p.Instance, lastSeen(p, w.offset, h.w.Env.Clock.Now())
 	})
-	order, _ := orders(p).Common(ours())
+	order, _ := h.orderVersion(w)
 	reply = fleet.HelloReply{
-		Protocol: fleet.Protocol, Order: order, Hub: fleet.HubVersion{Boot: h.boot, Version: h.o.Version}, Attempts: map[string]fleet.AttemptReply{},
+		Protocol: protocol, Order: order, Hub: fleet.HubVersion{Boot: h.boot, Version: h.o.Version}, Attempts: map[string]fleet.AttemptReply{},
 		Settings: h.settings, Slots: w.record.Slots, Name: w.record.Name, Drain: w.record.State == fleet.WorkerDraining,
 	}
 	h.mu.Unlock()
@@ -244,18 +249,16 @@ func lastSeen(p fleet.Hello, offset int64, now time.Time) *fleet.LastSeen {
 // recordEvery is how often what is known of a worker is written at most.
 const recordEvery = time.Minute
 
-// offsetsKept is of how many beats the clock offset is the median, offsetFloor below which
-// it counts as none.
-const (
-	offsetsKept = 9
-	offsetFloor = 250
-)
-
 // heard takes a beat.
 func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) {
 	now := h.now()
 	h.mu.Lock()
 	w := h.workers[id]
+	if w.misfit != nil {
+		err := w.misfit
+		h.mu.Unlock()
+		return reply, err
+	}
 	if w.hello == nil {
 		h.mu.Unlock()
 		return reply, fault.New(fault.Conflict, "a hello comes first")
@@ -279,19 +282,6 @@ func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) 
 	h.heardOf(h.ctx, id)
 	h.look()
 	return reply, nil
-}
-
-// measure takes a measurement of the clock offset.
-func (w *worker) measure(offset int64) {
-	w.offsets = append(w.offsets, offset)
-	if len(w.offsets) > offsetsKept {
-		w.offsets = w.offsets[1:]
-	}
-	sorted := slices.Sorted(slices.Values(w.offsets))
-	w.offset = sorted[len(sorted)/2]
-	if -offsetFloor < w.offset && w.offset < offsetFloor {
-		w.offset = 0
-	}
 }
 
 // builtIn are the labels that nobody gives a worker.

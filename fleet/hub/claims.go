@@ -88,7 +88,7 @@ func (l *launch) grant(ctx context.Context, p fleet.GiveUp) error {
 	payload := claimedPayload{WorkerID: l.at.worker, Epoch: l.at.epoch}
 	if w := h.workers[l.at.worker]; w != nil && w.hello != nil {
 		payload.Version, payload.ClockOffsetMS = w.hello.Version, w.offset
-		payload.OrderVersion, _ = orders(*w.hello).Common(ours())
+		payload.OrderVersion, _ = h.orderVersion(w)
 	}
 	h.mu.Unlock()
 	l.reach = doc.ReachOK

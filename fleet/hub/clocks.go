@@ -17,7 +17,7 @@ const lookEvery = 500 * time.Millisecond
 
 // tick looks at the clocks and at the queue until the hub ends.
 func (h *Hub) tick() {
-	for {
+	for admitted := h.o.Elapsed(); ; {
 		every := min(lookEvery, h.settingsNow().Beat()/2)
 		timer := time.NewTimer(every)
 		select {
@@ -30,8 +30,11 @@ func (h *Hub) tick() {
 		timer.Stop()
 		h.mu.Lock()
 		h.assign()
-		if err := h.admit(); err != nil {
-			h.o.Log.Warn("the carrier keeps its users", "error", err)
+		if now := h.o.Elapsed(); now-admitted >= every { // for those whose time is over
+			admitted = now
+			if err := h.admit(); err != nil {
+				h.o.Log.Warn("the carrier keeps its users", "error", err)
+			}
 		}
 		h.mu.Unlock()
 		for _, l := range h.all() {
@@ -175,7 +178,7 @@ func (l *launch) back(ctx context.Context) {
 	}
 	l.reach = doc.ReachOK
 	l.remote.Amend(true, func(r *doc.Session) { r.Reach, r.UnreachableSinceMS = doc.ReachOK, nil })
-	payload := reachedPayload{l.at.worker, l.at.epoch, away, max(0, l.lag.newest-l.sealing.sealed)}
+	payload := reachedPayload{l.at.worker, l.at.epoch, away, max(0, l.lag.Newest-l.sealing.sealed)}
 	if err := l.tell(ctx, events.WorkerReached, payload); err != nil {
 		l.h.faulty(err)
 	}
@@ -231,7 +234,7 @@ func (h *Hub) beatOf(id, attempt string, b fleet.BeatAttempt, reply *fleet.BeatR
 	if l.over || l.remote == nil {
 		return // the next beat has the answer
 	}
-	l.lag.beat(h.o.Elapsed(), b.N, l.sealing.sealed, time.Duration(b.OldestMS)*time.Millisecond)
+	l.lag.Beat(h.o.Elapsed(), b.N, l.sealing.sealed, time.Duration(b.OldestMS)*time.Millisecond)
 	l.spooled = b.SpooledBytes
 	reply.Lease[attempt], reply.Sealed[attempt] = l.record.LeaseS, l.sealing.sealed
 	if may := l.remote.Allowance(h.sharing(l)); may != nil {

@@ -25,7 +25,7 @@ func (l *launch) ended(body []byte) error {
 	}
 	before := l.record
 	l.record.State, l.record.End = fleet.AttemptOver, slices.Clone(body)
-	l.record.Checkpoint.N = l.sealing.sealed
+	l.record.Checkpoint.N, l.record.Checkpoint.LastMS = l.sealing.sealed, l.last
 	if offset, err := l.h.sizeOf(l.name); err == nil {
 		l.record.Checkpoint.Offset = offset
 	}
@@ -71,6 +71,7 @@ func (h *Hub) finish(l *launch) {
 func (l *launch) endOf(end fleet.End) supervisor.RemoteEnd {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	offset := l.h.offsetOf(l.at.worker)
 	out := supervisor.RemoteEnd{
 		Status: end.Status, ExitCode: end.ExitCode, Signal: end.Signal, Stopped: end.Stopped, Orphaned: end.Orphaned, Error: end.Error,
 		ErrorKind: end.ErrorKind, RetryAfterMS: end.RetryAfterMS, Reason: end.Reason, Usage: end.Usage, Cycles: end.ContextCycles, Live: end.Live,
@@ -84,7 +85,7 @@ func (l *launch) endOf(end fleet.End) supervisor.RemoteEnd {
 		if !closingKind(d.Type) || l.sealing.known(d.ID) {
 			continue
 		}
-		if draft, why := l.sealable(d, 0); why == "" {
+		if draft, why := l.sealable(d, offset); why == "" {
 			out.Before = append(out.Before, draft)
 		}
 	}

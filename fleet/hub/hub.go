@@ -35,6 +35,8 @@ import (
 type Options struct {
 	Workspace *workspace.Workspace
 	Version   string // of this program
+	// Speaks are the versions that the hub knows; zero for those of this program.
+	Speaks fleet.Versions
 	// Environ is what git inherits.
 	Environ []string
 	Log     *slog.Logger
@@ -118,6 +120,9 @@ func Start(ctx context.Context, o Options) (started *Hub, err error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("take the lock of the hub: %w", err)
+	}
+	if o.Speaks == (fleet.Versions{}) {
+		o.Speaks = fleet.Speaks()
 	}
 	h := &Hub{
 		o: o, w: o.Workspace, boot: o.Workspace.Env.IDs.Hex(8), hold: hold, wake: make(chan struct{}, 1), stop: make(chan struct{}), loaded: make(chan struct{}),

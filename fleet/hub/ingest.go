@@ -90,10 +90,14 @@ func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.
 	w := h.workers[message.Worker]
 	genuine := w != nil && w.record.State != fleet.WorkerRevoked && fleet.Verify(w.record.PublicKey, message.Subject, message.Body, message.Signature)
 	var offset int64
+	var foreign bool
 	if genuine {
-		offset = w.offset
+		offset, foreign = w.offset, w.misfit != nil
 	}
 	h.mu.Unlock()
+	if foreign { // in words of another version; it says them again to who knows those
+		return nil, nil, drop
+	}
 	if !genuine {
 		h.refused.Add(1)
 		return nil, nil, drop
@@ -358,6 +362,7 @@ func (l *launch) checkpoint() {
 		return
 	}
 	l.record.Checkpoint = l.sealing.checkpoint(l.record.Checkpoint, offset)
+	l.record.Checkpoint.LastMS = l.last
 	l.saveHint()
 }
 

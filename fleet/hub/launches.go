@@ -13,6 +13,7 @@ import (
 
 	"ac/events"
 	"ac/fleet"
+	"ac/fleet/lag"
 	"ac/internal/fault"
 	"ac/runs/session"
 	"ac/runs/session/supervisor"
@@ -50,7 +51,7 @@ type launch struct {
 	over      bool          // it is recorded
 	reach     string
 	since     time.Duration // of the placing or the claim, by Hub.elapsed
-	lag       lag
+	lag       lag.Lag
 	spooled   int64
 	last      int64 // the newest time of a draft, Unix milliseconds
 	sealing   sealing

@@ -129,13 +129,17 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 	at := l.at
 	w := h.workers[at.worker]
 	settings := h.settings
+	version := h.o.Speaks.Orders[1]
+	if w != nil {
+		version, _ = h.orderVersion(w)
+	}
 	var tips []string
 	if w != nil && w.hello != nil {
 		tips = w.hello.Repos[o.RepoID]
 	}
 	h.mu.Unlock()
 	order := fleet.Order{
-		Version: fleet.OrderVersion, HubID: h.config.HubID, Attempt: at.attempt, Epoch: at.epoch, ProjectID: o.ProjectID, RunID: o.RunID,
+		Version: version, HubID: h.config.HubID, Attempt: at.attempt, Epoch: at.epoch, ProjectID: o.ProjectID, RunID: o.RunID,
 		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Made: o.Made, Stdin: o.Stdin, Live: o.Live,
 		Env: o.Env, SecretRefs: l.placement.SecretRefs, TaskID: o.TaskID, MilestoneID: o.MilestoneID, Outputs: l.placement.Outputs, Budget: o.Budget,
 		LimitMS: o.LimitMS, LeaseS: l.record.LeaseS, OnCutOff: l.record.OnCutOff, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),

@@ -36,15 +36,6 @@ type outcome struct {
 // answerAfter bounds how long a launch waits for its provider.
 const answerAfter = 800 * time.Millisecond
 
-// orders and ours are the versions of orders that a worker and this hub know.
-func orders(p fleet.Hello) placement.Versions {
-	return placement.Versions{Min: p.Orders[0], Max: p.Orders[1]}
-}
-
-func ours() placement.Versions {
-	return placement.Versions{Min: fleet.OrderOldest, Max: fleet.OrderVersion}
-}
-
 // view is a worker as placement sees it. cooling tells which providers are under pressure. It
 // runs with the hub locked.
 func (h *Hub) view(w *worker, cooling func(provider string) bool) placement.Worker {
@@ -63,7 +54,7 @@ func (h *Hub) view(w *worker, cooling func(provider string) bool) placement.Work
 				v.Providers = append(v.Providers, name)
 			}
 		}
-		v.Secrets, v.Orders = p.Secrets, orders(*p)
+		v.Secrets, v.Orders = p.Secrets, w.orders()
 		if p.Slots > 0 {
 			v.Slots = min(v.Slots, p.Slots)
 		}
@@ -99,7 +90,7 @@ func (h *Hub) views() []placement.Worker {
 func (h *Hub) wanted(p fleet.PlaceRequest) (placement.Launch, error) {
 	h.arrivals++
 	l := placement.Launch{
-		ID: strconv.FormatInt(h.arrivals, 10), Arrival: h.arrivals, Provider: p.Order.Provider, Labels: p.Placement.Labels, RepoID: p.Order.RepoID, Orders: ours(),
+		ID: strconv.FormatInt(h.arrivals, 10), Arrival: h.arrivals, Provider: p.Order.Provider, Labels: p.Placement.Labels, RepoID: p.Order.RepoID, Orders: versions(h.o.Speaks.Orders),
 		Priority: map[string]int{lane.High: 1, lane.Low: -1}[p.Priority], Earlier: h.earlier(p.Order), Only: p.Only,
 	}
 	for _, name := range p.Placement.SecretRefs {

@@ -25,11 +25,13 @@ import (
 type worker struct {
 	record   fleet.WorkerRecord
 	hello    *fleet.Hello // of this hub boot, nil for none
+	misfit   error        // why its newest hello was refused, nil where it was not
 	beat     fleet.Beat
 	seen     time.Duration // of the last beat or hello, by Hub.elapsed; -1 for never
 	written  time.Duration // when its record was written last
+	boot     string        // of its process that said hello last
 	offsets  []int64       // the last measured ones, in milliseconds
-	offset   int64
+	offset   int64         // that of its last record until one is measured
 	rtt      float64
 	starts   placement.Starts
 	placedMS int64
@@ -49,7 +51,11 @@ const defaultExpiry = time.Hour
 const joinGrace = 10 * time.Second
 
 func newWorker(record fleet.WorkerRecord) *worker {
-	return &worker{record: record, seen: -1, launches: map[*launch]bool{}}
+	w := &worker{record: record, seen: -1, launches: map[*launch]bool{}}
+	if record.Last != nil { // drafts that are on their way come before its hello
+		w.offset = record.Last.ClockOffsetMS
+	}
+	return w
 }
 
 func (h *Hub) loadWorkers() error {

@@ -86,13 +86,16 @@ func (l *launch) await(ctx context.Context, attempt string, n int64) error {
 	}
 }
 
+// timeResolved is the member of an answer that is a time of the worker's clock.
+const timeResolved = "resolved_at"
+
 // tell tells a worker something about an attempt and has its answer.
 func (h *Hub) tell(ctx context.Context, worker, attempt, verb string, params json.RawMessage) (reply fleet.TellReply, err error) {
 	h.mu.Lock()
 	w := h.workers[worker]
-	key := ""
+	key, offset := "", int64(0)
 	if w != nil {
-		key = w.record.PublicKey
+		key, offset = w.record.PublicKey, w.offset
 	}
 	h.mu.Unlock()
 	seq := h.tells.Add(1)
@@ -110,6 +113,7 @@ func (h *Hub) tell(ctx context.Context, worker, attempt, verb string, params jso
 	if err := json.Unmarshal(text, &reply); err != nil || reply.Seq != seq {
 		return reply, fault.New(fleet.WorkerUnreachable, "the worker's answer is not understood")
 	}
+	reply.Result, reply.Data = clock.Shifted(reply.Result, offset, timeResolved), clock.Shifted(reply.Data, offset, timeResolved)
 	return reply, reply.Err()
 }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"ac/events"
 	"ac/fleet"
@@ -120,6 +119,7 @@ func (r *recent) add(id string) (again bool) {
 // anybody knows it.
 func (l *launch) recover() error {
 	l.sealing.begin(l.record.Checkpoint.N)
+	l.last = max(l.last, l.record.Checkpoint.LastMS)
 	f, err := l.h.w.FS.OpenFile(l.name, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -142,24 +142,31 @@ func (l *launch) recover() error {
 		if err != nil {
 			return err
 		}
-		if id, kind, ok := idOf(line.Raw); ok && !forbidden(kind) {
+		if id, kind, at, ok := idOf(line.Raw); ok && !forbidden(kind) {
 			l.sealing.found[id] = true
+			l.last = max(l.last, at)
 		}
 	}
 }
 
-// idOf is the id and the type of a line that counts: one that is torn does not, and its draft
-// is written again.
-func idOf(line []byte) (id, kind string, ok bool) {
+// idOf is the id, the type and the time in Unix milliseconds of a line that counts: one that
+// is torn does not, and its draft is written again.
+func idOf(line []byte) (id, kind string, at int64, ok bool) {
 	err := canonjson.Members(bytes.TrimSpace(line), func(m canonjson.Member) {
 		switch string(m.Key) {
 		case "event_id":
 			ok = json.Unmarshal(m.Value, &id) == nil
 		case "type":
 			_ = json.Unmarshal(m.Value, &kind) // then it is none of the hub's own
+		case "ts_wallclock":
+			var stamp string
+			_ = json.Unmarshal(m.Value, &stamp) // then it has no time
+			if t, ok := clock.Parse(stamp); ok {
+				at = t.UnixMilli()
+			}
 		}
 	})
-	return id, kind, ok && err == nil
+	return id, kind, at, ok && err == nil
 }
 
 var eventID = lazyregexp.New(`^evt_[0-9A-HJKMNP-TV-Z]{26}$`)
@@ -195,7 +202,7 @@ func (l *launch) sealable(d fleet.Draft, offsetMS int64) (draft events.Draft, wh
 	case d.Cause != "" && !eventID().MatchString(d.Cause):
 		return draft, "its cause is none of an event"
 	}
-	payload, err := canonjson.Canonical(nil, d.Payload)
+	payload, err := canonjson.Canonical(nil, clock.Shifted(d.Payload, offsetMS, timesIn(d.Type)...))
 	if err != nil {
 		return draft, "its payload is no JSON"
 	}
@@ -203,19 +210,6 @@ func (l *launch) sealable(d fleet.Draft, offsetMS int64) (draft events.Draft, wh
 		ID: d.ID, At: l.timeOf(d.At, offsetMS), MonotonicMS: l.order.MonotonicMS + max(d.Mono, 0), RunID: l.order.RunID, SessionRef: l.order.SessionRef,
 		Actor: d.Actor, Visibility: d.Vis, Type: d.Type, Payload: payload, Causation: d.Cause,
 	}, ""
-}
-
-// timeOf is a time of the worker's clock by that of the hub: never before that of the draft
-// before it, never in the future.
-func (l *launch) timeOf(stamp string, offsetMS int64) time.Time {
-	now := l.h.w.Env.Clock.Now()
-	at, ok := clock.Parse(stamp)
-	if !ok {
-		at = now
-	}
-	ms := min(max(at.UnixMilli()+offsetMS, l.last), now.UnixMilli())
-	l.last = ms
-	return time.UnixMilli(ms).UTC()
 }
 
 // speaks reports whether somebody said something to the session through the hub, or began

@@ -4,7 +4,6 @@ package hub
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"ac/fleet"
-	"ac/runs/session"
 	"ac/workspace/doc"
 )
 
@@ -138,11 +136,11 @@ func TestRecentIdsAreKnown(t *testing.T) {
 func TestATornLineIsNoDraft(t *testing.T) {
 	t.Parallel()
 	const line = `{"event_id":"evt_1","type":"provider.raw","payload":{"chunk":"a"}}`
-	if id, kind, ok := idOf([]byte(line)); id != "evt_1" || kind != "provider.raw" || !ok {
+	if id, kind, _, ok := idOf([]byte(line)); id != "evt_1" || kind != "provider.raw" || !ok {
 		t.Error(id, kind, ok)
 	}
 	for cut := range len(line) {
-		if id, _, ok := idOf([]byte(line[:cut])); ok {
+		if id, _, _, ok := idOf([]byte(line[:cut])); ok {
 			t.Errorf("%q has %s", line[:cut], id)
 		}
 	}
@@ -203,23 +201,4 @@ func TestNoFenceBeforeTheWorkerStopped(t *testing.T) {
 			t.Fatal("a session that goes on for ever is given up")
 		}
 	})
-}
-
-// TestTimesStayInOrder: a worker's times are put on the hub's clock, never back, never
-// ahead.
-func TestTimesStayInOrder(t *testing.T) {
-	t.Parallel()
-	h := &Hub{w: testWorkspace(t)}
-	l := &launch{h: h, order: session.Order{}}
-	now := h.w.Env.Clock.Now()
-	stamp := func(d time.Duration) string { return now.Add(d).UTC().Format("2006-01-02T15:04:05.000Z") }
-	times := []time.Time{
-		l.timeOf(stamp(-time.Hour), 0), l.timeOf(stamp(-2*time.Hour), 0), l.timeOf(stamp(-time.Hour), 60_000), l.timeOf(stamp(time.Hour), 0), l.timeOf("nonsense", 0),
-	}
-	if !slices.IsSortedFunc(times, time.Time.Compare) || times[4].After(h.w.Env.Clock.Now()) {
-		t.Error(times)
-	}
-	if want := now.Add(-time.Hour + time.Minute).Truncate(time.Millisecond); !times[2].Equal(want) {
-		t.Error(times[2], want)
-	}
 }

@@ -29,7 +29,7 @@ func (h *Hub) status(ctx context.Context) fleet.StatusResult {
 	for _, l := range h.all() {
 		l.mu.Lock()
 		s.Attempts.Live++
-		drafts, oldest := l.lag.now(h.o.Elapsed(), l.sealing.sealed)
+		drafts, oldest := l.lag.Now(h.o.Elapsed(), l.sealing.sealed)
 		s.Lag.Drafts, s.Lag.OldestMS = s.Lag.Drafts+drafts, max(s.Lag.OldestMS, oldest.Milliseconds())
 		if l.reach == doc.ReachUnreachable {
 			s.Attempts.Unreachable++
@@ -77,7 +77,7 @@ func (h *Hub) count(w *worker, s *fleet.StatusResult) {
 	if !online {
 		s.Workers.Offline++
 	}
-	if fits, known := compatible(w); known && !fits {
+	if fits, known := h.compatible(w); known && !fits {
 		s.Workers.Incompatible++
 	}
 	if online {
@@ -86,20 +86,12 @@ func (h *Hub) count(w *worker, s *fleet.StatusResult) {
 	}
 }
 
-func compatible(w *worker) (fits, known bool) {
-	if w.hello == nil {
-		return false, false
-	}
-	_, fits = orders(*w.hello).Common(ours())
-	return fits, true
-}
-
 // rows lists the workers by name.
 func (h *Hub) rows() fleet.WorkersResult {
 	lags := map[*launch]lagRow{}
 	for _, l := range h.all() {
 		l.mu.Lock()
-		drafts, _ := l.lag.now(h.o.Elapsed(), l.sealing.sealed)
+		drafts, _ := l.lag.Now(h.o.Elapsed(), l.sealing.sealed)
 		lags[l] = lagRow{Reach: l.reach, Drafts: drafts, Spooled: l.spooled}
 		l.mu.Unlock()
 	}
@@ -151,7 +143,7 @@ func (h *Hub) row(w *worker) fleet.WorkerRow {
 	if w.seen >= 0 {
 		row.LastSeenAt = clock.Stamp(h.w.Env.Clock.Now().Add(w.seen - h.o.Elapsed()))
 	}
-	if fits, known := compatible(w); known {
+	if fits, known := h.compatible(w); known {
 		row.Compatible = &fits
 	}
 	if row.Online && w.beat.Seq > 0 {

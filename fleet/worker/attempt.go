@@ -21,7 +21,7 @@ type attempt struct {
 	w       *Worker
 	id      string
 	ordered fleet.Order
-	taken   int64 // when, by the clock of the worker, in Unix milliseconds
+	taken   time.Duration // when this process took it, by Host.Elapsed
 	shipper *shipper
 	// recovered: it is one of a process before this one. Where that did not start its
 	// session, it is given up.
@@ -42,7 +42,7 @@ type attempt struct {
 }
 
 func newAttempt(w *Worker, r record) *attempt {
-	a := &attempt{w: w, id: r.Attempt, ordered: r.Order, taken: r.Taken, record: r, wake: make(chan struct{}, 1), settled: make(chan struct{})}
+	a := &attempt{w: w, id: r.Attempt, ordered: r.Order, taken: w.host.Elapsed(), record: r, wake: make(chan struct{}, 1), settled: make(chan struct{})}
 	order := r.Order
 	log := workspace.LogFile(order.ProjectID, order.RunID)
 	a.shipper = newShipper(outlet{

@@ -71,7 +71,7 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 		err = w.checkOrder(order, message.Attempt)
 	}
 	if err != nil {
-		w.refuse(ctx, message, order, err)
+		w.refuse(ctx, message, err)
 		return
 	}
 	if w.holds(order) {
@@ -113,7 +113,7 @@ var errVersion = errors.New(fleet.WhyOrder)
 // checkOrder refuses an order whose words could not be what the hub meant. It was signed by
 // the hub, but its names become paths here.
 func (w *Worker) checkOrder(order fleet.Order, attempt string) error {
-	if !order.Known() {
+	if !order.Known(w.host.Speaks.Orders) {
 		return errVersion
 	}
 	if order.HubID != w.folder.Config.HubID || order.Attempt != attempt || fleet.Attempt(order.ProjectID, order.RunID, order.SessionRef, order.Epoch) != attempt {
@@ -139,10 +139,10 @@ func (w *Worker) checkOrder(order fleet.Order, attempt string) error {
 }
 
 // refuse tells the hub that an order is not executed here.
-func (w *Worker) refuse(ctx context.Context, message fleet.OrderMessage, order fleet.Order, why error) {
+func (w *Worker) refuse(ctx context.Context, message fleet.OrderMessage, why error) {
 	w.host.Log.Warn("an order is refused", "attempt", message.Attempt, "error", why)
 	give := fleet.GiveUp{Claim: fleet.Claim{Attempt: message.Attempt, Epoch: fleet.Epoch(message.Attempt), Instance: w.folder.Instance}, NeverStarted: true, Why: why.Error()}
-	if errors.Is(why, errVersion) || order.Version != fleet.OrderVersion {
+	if errors.Is(why, errVersion) {
 		give.Refused = fleet.WhyOrder
 	}
 	var reply fleet.ClaimReply

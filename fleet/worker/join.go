@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"time"
 
 	"ac/fleet"
 	"ac/internal/durable"
@@ -56,7 +57,7 @@ func Join(ctx context.Context, env workspace.Env, j Joining) (config Config, err
 	}
 	within, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
-	carrier, err := j.Connect(within, fleet.WorkerLink{
+	carrier, err := j.connect(within, fleet.WorkerLink{
 		HubID: j.Token.Hub, WorkerID: j.Token.Worker, URLs: j.Token.URLs, Fingerprint: j.Token.Fingerprint, HubKey: j.Token.HubKey, Key: invitation,
 	})
 	if err != nil {
@@ -76,6 +77,20 @@ func Join(ctx context.Context, env workspace.Env, j Joining) (config Config, err
 		return config, err
 	}
 	return config, f.write(configFile, text)
+}
+
+// refusedFor bounds the pauses in which an invitation that is refused is tried again.
+const refusedFor = time.Second
+
+// connect connects by the key of the invitation. A refusal counts once it was repeated: while
+// a hub lets another worker in, its server turns away who is just connecting.
+func (j Joining) connect(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
+	for pause := firstPause; ; pause *= 2 {
+		carrier, err := j.Connect(ctx, link)
+		if err == nil || !errors.Is(err, fleet.ErrKeyRefused) || pause > refusedFor || !sleep(ctx, pause) {
+			return carrier, err
+		}
+	}
 }
 
 // firstOf is the first number that is not 0.

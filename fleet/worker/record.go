@@ -44,11 +44,13 @@ type record struct {
 	// Reason is why the worker itself ended the session, Fenced that nothing of it counts.
 	Reason string `json:"reason,omitempty"`
 	Fenced bool   `json:"fenced,omitempty"`
-	// Results are packed once; SettledAt is in Unix milliseconds.
+	// Results are packed once; SettledAt is in Unix milliseconds, SettledUp the time since the
+	// machine was started.
 	Results   *fleet.Results `json:"results,omitempty"`
 	Packed    bool           `json:"packed,omitempty"`
 	Delivered bool           `json:"delivered,omitempty"` // the hub has the objects
 	SettledAt int64          `json:"settled_at_ms,omitempty"`
+	SettledUp int64          `json:"settled_up_ms,omitempty"`
 }
 
 // reasons of ends that the worker causes.

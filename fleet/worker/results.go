@@ -69,7 +69,7 @@ func (a *attempt) close(ctx context.Context) error {
 
 func (a *attempt) markSettled() error {
 	return a.change(func(r *record) {
-		r.State, r.SettledAt = stateSettled, a.w.spool.Env.Clock.Now().UnixMilli()
+		r.State, r.SettledAt, r.SettledUp = stateSettled, a.w.spool.Env.Clock.Now().UnixMilli(), a.w.host.Elapsed().Milliseconds()
 	})
 }
 
@@ -381,9 +381,15 @@ func (a *attempt) delivered(ctx context.Context) (bool, error) {
 	return all, nil
 }
 
-// expired reports whether a settled attempt was kept for as long as the hub wants.
+// expired reports whether a settled attempt was kept for as long as the hub wants. Somebody
+// may set the wall clock, so it counts only where the machine was started since: what is
+// removed too early is gone.
 func (a *attempt) expired() bool {
-	kept := a.w.spool.Env.Clock.Now().UnixMilli() - a.state().SettledAt
+	r := a.state()
+	kept := a.w.host.Elapsed().Milliseconds() - r.SettledUp
+	if kept < 0 || r.SettledUp == 0 {
+		kept = a.w.spool.Env.Clock.Now().UnixMilli() - r.SettledAt
+	}
 	return kept >= a.w.currentSettings().KeepS*1000
 }
 

@@ -317,7 +317,7 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 	o := session.Order{
 		WorkspaceDir: w.spool.Dir(), ProjectID: order.ProjectID, RunID: order.RunID, SessionRef: order.SessionRef, AgentID: order.AgentID,
 		Provider: order.Provider, Argv: order.Argv, Made: order.Made, TaskID: order.TaskID, MilestoneID: order.MilestoneID, Stdin: order.Stdin, Env: env,
-		Environ: a.w.environ(secrets), LimitMS: order.LimitMS, MonotonicMS: w.spool.Env.Clock.Now().UnixMilli() - a.taken,
+		Environ: a.w.environ(secrets), LimitMS: order.LimitMS, MonotonicMS: (w.host.Elapsed() - a.taken).Milliseconds(),
 		Away: &session.Away{
 			WorkerID: w.folder.Config.ID, Permit: permit(a.id), Dir: w.folder.path(workDir, a.id, "files"),
 			Context: w.folder.path(workDir, a.id, "context"), Secrets: slices.Sorted(maps.Keys(secrets)),

@@ -106,9 +106,9 @@ func (w *Worker) hello(ctx context.Context) error {
 func (w *Worker) introduction(ctx context.Context) fleet.Hello {
 	config := w.folder.Config
 	h := fleet.Hello{
-		Protocol: [2]int{fleet.Protocol, fleet.Protocol}, Orders: [2]int{fleet.OrderOldest, fleet.OrderVersion}, Version: w.host.Version,
+		Protocol: w.host.Speaks.Protocol, Orders: w.host.Speaks.Orders, Version: w.host.Version,
 		Instance: w.folder.Instance, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Labels: append([]string{}, config.Labels...),
-		Slots: config.Slots, Secrets: []string{}, Repos: w.tips(ctx), Attempts: []fleet.HelloAttempt{}, NowMS: w.spool.Env.Clock.Now().UnixMilli(),
+		Slots: config.Slots, Secrets: []string{}, Repos: w.tips(ctx), Attempts: []fleet.HelloAttempt{},
 	}
 	for name := range config.Secrets {
 		h.Secrets = append(h.Secrets, name)
@@ -121,7 +121,7 @@ func (w *Worker) introduction(ctx context.Context) fleet.Hello {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h.Providers = w.providers
+	h.Providers, h.NowMS = w.providers, w.spool.Env.Clock.Now().UnixMilli() // last: the hub measures by it
 	return h
 }
 
@@ -223,7 +223,7 @@ func (a *attempt) isStopped() bool {
 
 // pulse is the beat as of now.
 func (w *Worker) pulse() fleet.Beat {
-	b := fleet.Beat{NowMS: w.spool.Env.Clock.Now().UnixMilli(), Load1: load1(), MemFree: memFree(), Attempts: map[string]fleet.BeatAttempt{}}
+	b := fleet.Beat{Load1: load1(), MemFree: memFree(), Attempts: map[string]fleet.BeatAttempt{}}
 	free, low := w.look()
 	b.DiskFree = free
 	for _, a := range w.all() {
@@ -245,6 +245,7 @@ func (w *Worker) pulse() fleet.Beat {
 	if low {
 		b.FreeSlots, b.Why = 0, "disk"
 	}
+	b.NowMS = w.spool.Env.Clock.Now().UnixMilli() // last: the hub measures by it
 	return b
 }
 

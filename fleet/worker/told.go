@@ -5,7 +5,6 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"time"
 
@@ -53,7 +52,7 @@ func (w *Worker) told(ctx context.Context, attempt, verb string, body []byte) []
 	reply := fleet.TellReply{Reply: fleet.Reply{Seq: tell.Seq}}
 	result, n, err := w.carryOut(ctx, attempt, verb, tell.Params)
 	if err != nil {
-		reply.Reply = refusalOf(tell.Seq, err)
+		reply.Reply = fleet.Refusal(tell.Seq, err)
 	} else {
 		reply.Result, reply.N = result, n
 	}
@@ -62,17 +61,6 @@ func (w *Worker) told(ctx context.Context, attempt, verb string, body []byte) []
 		return nil
 	}
 	return answer
-}
-
-// refusalOf is a refusal with the data of its error.
-func refusalOf(seq int64, err error) fleet.Reply {
-	reply := fleet.Refusal(seq, err)
-	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Data != nil {
-		if text, err := json.Marshal(refusal.Data); err == nil {
-			reply.Data = text
-		}
-	}
-	return reply
 }
 
 func (w *Worker) tellSealed(sealed fleet.Sealed) {

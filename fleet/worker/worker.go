@@ -47,6 +47,8 @@ type Host struct {
 	// Environ is the environment of the process.
 	Environ []string
 	Version string
+	// Speaks are the versions that the worker offers; zero for those of this program.
+	Speaks fleet.Versions
 	// Elapsed is the time since the machine was started, suspended time included.
 	Elapsed func() time.Duration
 	// Free is how many bytes of a directory's file system may still be written.
@@ -95,6 +97,9 @@ type Worker struct {
 
 // Open makes a worker of a folder that has joined a hub.
 func Open(folder *Folder, host Host) (*Worker, error) {
+	if host.Speaks == (fleet.Versions{}) {
+		host.Speaks = fleet.Speaks()
+	}
 	w := &Worker{
 		host: host, folder: folder, spool: folder.Spool, attempts: map[string]*attempt{}, settings: folder.Config.settings(),
 		boot: folder.Spool.Env.IDs.Hex(8), slots: folder.Config.Slots, changed: make(chan struct{}, 1), fatal: make(chan error, 1),

@@ -31,6 +31,9 @@ func (c *Clock) Stopped() *Clock {
 	return New(func() time.Time { return now }, c.MonotonicMS())
 }
 
+// From is a clock over the same source whose monotonic count begins at base milliseconds now.
+func (c *Clock) From(base int64) *Clock { return New(c.now, base) }
+
 // Now is the present wall-clock time.
 func (c *Clock) Now() time.Time { return c.now() }
 

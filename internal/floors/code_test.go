@@ -276,7 +276,7 @@ func wallClocks() map[string]string {
 		"terminal":                "paces output and viewers, and sets deadlines of terminals, which the kernel keeps",
 		"rpc":                     "measures how long a client has not moved",
 		"runs/session/live":       "sets deadlines of an agent's input, which the kernel keeps",
-		"runs/session/supervisor": "makes the clock of a supervisor process, and sets deadlines of connections, which the kernel keeps",
+		"runs/session/supervisor": "waits for the locks of sessions that end, and sets deadlines of connections, which the kernel keeps",
 	}
 }
 

@@ -42,6 +42,7 @@ func floors() map[string]int {
 		"governance/...":          5,
 		"conversation":            5,
 		"fleet":                   5,
+		"fleet/lag":               5,
 		"fleet/placement":         5,
 		"fleet/fleettest":         5,
 		"fleet/parcel":            6,
@@ -296,6 +297,42 @@ func TestACLinksNoMessageBroker(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, "nats-io") || strings.HasPrefix(line, "ac/fleet/carrier") {
 			t.Errorf("ac links %s", strings.TrimSpace(line))
+		}
+	}
+}
+
+// commandLayers are the packages of the program ac, from those that all commands stand on to the
+// root command.
+func commandLayers() [][]string {
+	return [][]string{
+		{"cmd/ac/cli", "cmd/ac/cli/clitest", "cmd/ac/dashboard", "cmd/ac/demo", "cmd/ac/mcp", "cmd/ac/top"},
+		{"cmd/ac/plumbing/execution", "cmd/ac/plumbing/records", "cmd/ac/plumbing/workspaces", "cmd/ac/servers"},
+		{"cmd/ac/porcelain/oversight", "cmd/ac/porcelain/work"},
+		{"cmd/ac/fullscreen"},
+		{"cmd/ac"},
+	}
+}
+
+// TestCommandsAreInLayers holds the packages of the program ac to imports of lower layers.
+func TestCommandsAreInLayers(t *testing.T) {
+	t.Parallel()
+	layerOf := func(name string) int {
+		return slices.IndexFunc(commandLayers(), func(layer []string) bool { return slices.Contains(layer, name) })
+	}
+	for _, p := range packages(t) {
+		if p.name() != "cmd/ac" && !strings.HasPrefix(p.name(), "cmd/ac/") {
+			continue
+		}
+		layer := layerOf(p.name())
+		if layer < 0 {
+			t.Errorf("package %s is in no layer: give it its place in commandLayers()", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			to, _ := strings.CutPrefix(path, module+"/")
+			if other := layerOf(to); other >= layer {
+				t.Errorf("%s imports %s, which is not in a lower layer", p.ImportPath, path)
+			}
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 // Numbers of prctl(2), waitid(2), pidfd_open(2) and poll(2), the same on all processors.
 const (
+	setTimerSlack     = 29 // PR_SET_TIMERSLACK
+	getTimerSlack     = 30 // PR_GET_TIMERSLACK
 	setChildSubreaper = 36 // PR_SET_CHILD_SUBREAPER
 	anyChild          = 0  // P_ALL
 	waitExited        = 4  // WEXITED

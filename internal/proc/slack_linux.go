@@ -5,11 +5,9 @@ package proc
 // a millisecond a second that is a fifth of all it costs.
 
 import (
-	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -19,29 +17,40 @@ const (
 	systemSlack = 50 * time.Microsecond
 )
 
-// StartLoose starts a command for which it does not matter when its timers, and those of what it
-// starts in turn, are a millisecond late. See prctl(2), PR_SET_TIMERSLACK.
-func StartLoose(cmd *exec.Cmd) error { return startWithSlack(cmd, looseSlack) }
+// StartLoose calls start for a process for which it does not matter when its timers, and those of
+// what it starts in turn, are a millisecond late. See prctl(2), PR_SET_TIMERSLACK.
+func StartLoose(start func() error) error { return startWithSlack(start, looseSlack) }
 
-// StartPunctual starts a command whose timers are as late as is usual, though those of this
-// process are those of StartLoose.
-func StartPunctual(cmd *exec.Cmd) error {
-	if slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0); err != nil || slack != int(looseSlack) {
-		return cmd.Start() // as somebody wanted it
+// StartPunctual calls start for a process whose timers are as late as is usual, though those of
+// this process are those of StartLoose.
+func StartPunctual(start func() error) error {
+	if slack, err := timerSlack(); err != nil || slack != looseSlack {
+		return start() // as somebody wanted it
 	}
-	return startWithSlack(cmd, systemSlack)
+	return startWithSlack(start, systemSlack)
 }
 
 // startWithSlack has the thread that forks have the slack meanwhile: children inherit that.
-func startWithSlack(cmd *exec.Cmd, slack time.Duration) error {
+func startWithSlack(start func() error, slack time.Duration) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	before, err := timerSlack()
 	if err == nil {
-		err = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0)
+		err = setSlack(slack)
 	}
 	if err == nil {
-		defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(before), 0, 0, 0) }() // it was accepted before
+		defer func() { _ = setSlack(before) }() // it was accepted before
 	}
-	return cmd.Start() // in any case: it only costs more
+	return start() // in any case: it only costs more
+}
+
+// timerSlack is how late the timers of this thread may be.
+func timerSlack() (time.Duration, error) {
+	slack, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, getTimerSlack, 0, 0, 0, 0, 0)
+	return time.Duration(slack), failed("prctl", errno)
+}
+
+func setSlack(d time.Duration) error {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setTimerSlack, uintptr(d), 0, 0, 0, 0)
+	return failed("prctl", errno)
 }

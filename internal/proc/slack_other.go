@@ -2,11 +2,9 @@
 
 package proc
 
-import "os/exec"
+// StartLoose calls start for a process for which it does not matter when its timers are late. It
+// is start where that cannot be said.
+func StartLoose(start func() error) error { return start() }
 
-// StartLoose starts a command for which it does not matter when its timers are late. It is Start
-// where that cannot be said.
-func StartLoose(cmd *exec.Cmd) error { return cmd.Start() }
-
-// StartPunctual starts a command whose timers are as late as is usual.
-func StartPunctual(cmd *exec.Cmd) error { return cmd.Start() }
+// StartPunctual calls start for a process whose timers are as late as is usual.
+func StartPunctual(start func() error) error { return start() }

@@ -51,7 +51,7 @@ type GuardSet struct {
 func (g *GuardSet) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := proc.StartPunctual(cmd); err != nil { // the provider inherits it
+	if err := proc.StartPunctual(cmd.Start); err != nil { // the provider inherits it
 		return err
 	}
 	if g.pids == nil {

@@ -54,7 +54,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	start := cmd.Start
 	if order.Live != nil {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // it waits most of the time, in little memory
-		start = func() error { return proc.StartLoose(cmd) }
+		start = func() error { return proc.StartLoose(cmd.Start) }
 	}
 	cmd.SysProcAttr = proc.NewSession()
 	stdin, err := cmd.StdinPipe()

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"ac/internal/lazyregexp"
 	"ac/internal/proc"
 )
 
@@ -137,8 +138,45 @@ func (g *git) ownFilters(ctx context.Context) ([]string, error) {
 var errTooLong = errors.New("the output is too long")
 
 // run runs one git command and returns its stdout. An error contains git's
-// message; if the command failed by its exit status, there is output, too.
+// message; if the command failed by its exit status, there is output, too. A command that met
+// a worktree which is just being made is run again.
 func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
+	for tries := 1; ; tries++ {
+		out, err := g.once(ctx, limit, maxOut, args...)
+		if g.from != nil || g.into != nil || !metHalfMade(ctx, err, tries) {
+			return out, err
+		}
+	}
+}
+
+// halfMade is what git says of a worktree whose files are being written: it reads those of all
+// worktrees of a repository, and writes them in several steps.
+var halfMade = lazyregexp.New(`failed to read \S*worktrees/\S+/commondir`)
+
+// Tries of a command that meets a worktree which is being made, and the pause between them.
+const (
+	halfMadeTries = 40
+	halfMadePause = 50 * time.Millisecond
+)
+
+// metHalfMade reports whether an error is that of a worktree which is being made, and waits
+// for that.
+func metHalfMade(ctx context.Context, err error, tries int) bool {
+	if err == nil || tries == halfMadeTries || !halfMade().MatchString(err.Error()) {
+		return false
+	}
+	timer := time.NewTimer(halfMadePause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// once is run without another try.
+func (g *git) once(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
 	fixed := []string{

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/internal/fault"
 	"ac/runs/worktree"
@@ -175,5 +176,28 @@ func TestFiltersOfTheRepository(t *testing.T) {
 		if changed := git(t, dir, "diff-tree", "-r", "--name-only", "HEAD", commit); changed != "" {
 			t.Errorf("%s: changed %q", run, changed)
 		}
+	}
+}
+
+// TestPrepareBesideAnother: git fails while another worktree of the repository is being made,
+// whose files it reads. Prepare waits for that.
+func TestPrepareBesideAnother(t *testing.T) {
+	t.Parallel()
+	h, repo := newHouse(t), repository(t)
+	other := filepath.Join(repo, ".git", "worktrees", "other")
+	put(t, filepath.Join(other, "gitdir"), filepath.Join(t.TempDir(), ".git")+"\n")
+	put(t, filepath.Join(other, "HEAD"), git(t, repo, "rev-parse", "HEAD")+"\n")
+	put(t, filepath.Join(other, "locked"), "initializing\n")
+	half := filepath.Join(other, "commondir")
+	put(t, half, "")
+	written := make(chan error, 1)
+	time.AfterFunc(300*time.Millisecond, func() { written <- os.WriteFile(half, []byte("../..\n"), 0o600) })
+	place := worktree.Location{Rel: ".local/worktrees/p/t/r", Branch: "ac/p/t/r"}
+	dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place, git(t, repo, "rev-parse", "HEAD"))
+	if err != nil || !exists(filepath.Join(dir, "a.txt")) {
+		t.Errorf("%s: %v", dir, err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
 	}
 }

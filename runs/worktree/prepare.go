@@ -59,9 +59,7 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 		return "", err
 	}
 	dir := filepath.Join(w.Dir(), filepath.FromSlash(location.Rel))
-	_, err = g.run(ctx, writeLimit, maxText,
-		"worktree", "add", "--no-track", branching, location.Branch, "--end-of-options", dir, commit)
-	if err != nil {
+	if err := g.add(ctx, dir, location.Branch, commit, branching); err != nil {
 		removeEmpty(w.FS, parent)
 		return "", err
 	}
@@ -72,6 +70,19 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 		return "", err
 	}
 	return dir, nil
+}
+
+// add adds a worktree.
+func (g *git) add(ctx context.Context, dir, branch, commit, branching string) error {
+	for tries := 1; ; tries++ {
+		_, err := g.once(ctx, writeLimit, maxText, "worktree", "add", "--no-track", branching, branch, "--end-of-options", dir, commit)
+		if !metHalfMade(ctx, err, tries) {
+			return err
+		}
+		if at, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+branch); err == nil && at == commit {
+			branching = "-B" // git made the branch before it failed
+		}
+	}
 }
 
 // racySpan is how much older than its index a file must be for git not to read it again. The

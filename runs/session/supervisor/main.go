@@ -3,6 +3,7 @@ package supervisor
 // The main function of a supervisor process.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func MainFor(host Host, in io.Reader, out io.WriteCloser) error {
 		host.tell(session.PhaseRefused, err)
 		return err
 	}
-	w, err := workspace.Open(supervisorWorkspaceEnv(order), order.WorkspaceDir)
+	w, err := workspace.Open(supervisorWorkspaceEnv(host, order), order.WorkspaceDir)
 	if err != nil {
 		host.tell(session.PhaseRefused, err)
 		return err
@@ -63,9 +64,8 @@ func MainFor(host Host, in io.Reader, out io.WriteCloser) error {
 const lockPatience = 10 * time.Minute
 
 // supervisorWorkspaceEnv continues the count of the process that launched us.
-func supervisorWorkspaceEnv(order session.Order) workspace.Env {
-	env := workspace.SystemEnv()
-	env.Clock = clock.New(time.Now, order.MonotonicMS)
+func supervisorWorkspaceEnv(host Host, order session.Order) workspace.Env {
+	env := workspace.EnvAt(cmp.Or(host.Clock, clock.System()).From(order.MonotonicMS))
 	env.LockPatience = lockPatience
 	return env
 }

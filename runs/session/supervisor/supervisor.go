@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/guard"
@@ -55,6 +56,8 @@ type Host struct {
 	StartJob func(ctx context.Context, w *workspace.Workspace, project, jobID string, environ []string) error
 	// Guards are those of all sessions of the process; nil where it hosts one.
 	Guards *session.GuardSet
+	// Clock is the clock of a process that hosts one session; nil for the machine's.
+	Clock *clock.Clock
 }
 
 func (h Host) tell(phase string, err error) {

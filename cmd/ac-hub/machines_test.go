@@ -1,0 +1,205 @@
+package main
+
+// Machines of their own for programs of the tests: with another clock, or another release.
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ac/fleet"
+	"ac/internal/clock"
+	"ac/internal/proc"
+	"ac/runs/session"
+	"ac/runs/session/supervisor"
+	"ac/workspace"
+)
+
+// machine is what is particular of a machine. It is read by the programs that are started
+// there, from a file beside them.
+type machine struct {
+	Ahead   time.Duration  // of its wall clock
+	Version string         // of its programs; "" for that of this one
+	Speaks  fleet.Versions // of its ac-hub; zero for those of this one
+	// OtherOrders: its ac takes orders of another version than its ac-hub gives.
+	OtherOrders bool
+}
+
+// machineFile is the name of the file beside the programs.
+const machineFile = "machine.json"
+
+// playedMachine is the machine that this program was started on.
+func playedMachine() (m machine, err error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return m, err
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(executable), machineFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(text, &m)
+}
+
+// clock is the clock of the machine.
+func (m machine) clock() *clock.Clock {
+	return clock.New(func() time.Time { return time.Now().Add(m.Ahead) }, 0)
+}
+
+// playHub is ac-hub.
+func playHub(args []string) int {
+	m, err := playedMachine()
+	if err != nil {
+		return exitCode(err)
+	}
+	a := &app{version: m.Version, env: workspace.EnvAt(m.clock()), speaks: m.Speaks}
+	if a.version == "" {
+		a.version = buildVersion()
+	}
+	if a.speaks == (fleet.Versions{}) {
+		a.speaks = fleet.Speaks()
+	}
+	return start(args, a)
+}
+
+// playSupervisor is the hidden command of ac that supervises a session.
+func playSupervisor() error {
+	m, err := playedMachine()
+	if err != nil {
+		return err
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var in io.Reader = os.Stdin
+	if m.OtherOrders {
+		text, err := io.ReadAll(in)
+		if err != nil {
+			return err
+		}
+		var order map[string]any
+		if err := json.Unmarshal(text, &order); err != nil {
+			return err
+		}
+		order["version"] = session.OrderVersion + 1
+		if text, err = json.Marshal(order); err != nil {
+			return err
+		}
+		in = strings.NewReader(string(text))
+	}
+	return supervisor.MainFor(supervisor.Host{Executable: executable, Interrupt: make(chan struct{}), Clock: m.clock()}, in, os.Stdout)
+}
+
+// machines gives the hub and the workers of a company machines of their own, of those names;
+// that of the hub is "hub". It is called before they are started.
+func (c *company) machines(of map[string]machine) {
+	c.t.Helper()
+	bins := map[string]string{}
+	for name, m := range of {
+		bins[name] = c.t.TempDir()
+		for _, program := range []string{"ac", "ac-hub"} {
+			if err := link(os.Getenv(programVariable), filepath.Join(bins[name], program)); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+		c.change(bins[name], m)
+	}
+	c.bins = bins
+	c.place = func(cmd *exec.Cmd) {
+		name := "hub"
+		if i := slices.Index(cmd.Args, "--dir"); i >= 0 {
+			name = filepath.Base(cmd.Args[i+1])
+		}
+		if bin := bins[name]; bin != "" {
+			cmd.Path = filepath.Join(bin, "ac-hub")
+			cmd.Args[0] = cmd.Path
+		}
+	}
+}
+
+// change makes the machine of these programs another one, for those that are started next.
+func (c *company) change(bin string, m machine) {
+	c.t.Helper()
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(bin, machineFile), text, 0o600)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// begin starts a worker that its hub may refuse.
+func (c *company) begin(name string) *process {
+	c.t.Helper()
+	p := &process{cmd: c.command("worker:start", "--dir", c.folders[name], "--min-free", "1"), stderr: &output{}, exited: make(chan struct{})}
+	p.cmd.Stderr = p.stderr
+	p.cmd.SysProcAttr = proc.NewGroup()
+	if err := p.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	go func() { // ends with the process
+		_ = p.cmd.Wait()
+		close(p.exited)
+	}()
+	c.workers[name] = p
+	return p
+}
+
+// newCompanyOfMachines is a company whose hub and workers have machines of their own.
+func newCompanyOfMachines(t *testing.T, of map[string]machine, hubArgs ...string) *company {
+	t.Helper()
+	c := makeCompany(t)
+	c.hubArgs = append(c.hubArgs, hubArgs...)
+	c.machines(of)
+	t.Cleanup(c.end)
+	c.startHub()
+	return c
+}
+
+// row is a worker as the list has it.
+func (c *company) row(name string) fleet.WorkerRow {
+	c.t.Helper()
+	var list fleet.WorkersResult
+	c.ask(fleet.HubWorkers, struct{}{}, &list)
+	i := slices.IndexFunc(list.Workers, func(r fleet.WorkerRow) bool { return r.Name == name })
+	if i < 0 {
+		c.t.Fatalf("there is no worker %s", name)
+	}
+	return list.Workers[i]
+}
+
+// timed is an event of a log, by its times.
+type timed struct {
+	Type    string          `json:"type"`
+	At      string          `json:"ts_wallclock"`
+	Mono    int64           `json:"ts_monotonic_ms"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// events are those of the log of a session.
+func (c *company) events(order session.Order) (all []timed) {
+	c.t.Helper()
+	err := session.EachEvent(c.w, workspace.LogFile(order.ProjectID, order.RunID), func(_ string, line []byte) {
+		var e timed
+		if err := json.Unmarshal(line, &e); err != nil {
+			c.t.Error(err)
+		}
+		all = append(all, e)
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,42 @@
+package cli
+
+// What every command gets: its streams, and the ways in which it can end.
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// SurviveReaders makes a write to a closed pipe an error instead of the end of
+// this process. Child processes do not inherit a handler, as they would an
+// ignored signal.
+func SurviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// Exit codes. Interrupted commands exit with 128 + signal.
+const (
+	ExitFailure  = 1
+	ExitFindings = 2
+	ExitSignal   = 128
+)
+
+// ExitError ends a command with a code without printing anything more.
+type ExitError struct{ Code int }
+
+func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Code) }
+
+// UsageError is an error in the command line.
+type UsageError struct{ Message string }
+
+func (e UsageError) Error() string { return e.Message }
+
+// App is the context of commands.
+type App struct {
+	Stdin      io.Reader
+	Stdout     io.Writer
+	Stderr     io.Writer
+	Executable string
+	Version    string
+}

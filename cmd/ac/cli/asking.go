@@ -1,0 +1,48 @@
+package cli
+
+// Questions to the person at the terminal.
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Asked asks a question and returns the answer in small letters, "" for none. It reads one
+// line and no more, so that answers typed ahead wait for their questions.
+func (c *Call) Asked(question string) string {
+	fmt.Fprint(c.Stderr, question)
+	return strings.ToLower(strings.TrimSpace(c.ReadLine()))
+}
+
+// ReadLine reads a line of stdin, byte by byte. At the end it is what there was.
+func (c *Call) ReadLine() string {
+	var line []byte
+	for one := make([]byte, 1); ; {
+		n, err := c.Stdin.Read(one)
+		if n == 0 || one[0] == '\n' {
+			if err != nil || n > 0 {
+				return string(line)
+			}
+			continue
+		}
+		if line = append(line, one[0]); err != nil {
+			return string(line)
+		}
+	}
+}
+
+// Asks reports whether somebody can be asked: stdin and stderr are terminals.
+func (c *Call) Asks() bool {
+	in, isFile := c.Stdin.(*os.File)
+	errs, isFileToo := c.Stderr.(*os.File)
+	return isFile && isFileToo && !c.Quiet && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(errs.Fd()))
+}
+
+// Confirmed asks a question and reports whether the answer is yes.
+func (c *Call) Confirmed(question string) bool {
+	return slices.Contains([]string{"y", "yes"}, c.Asked(question))
+}

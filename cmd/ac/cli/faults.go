@@ -1,0 +1,71 @@
+package cli
+
+// How errors are printed.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/internal/terminal"
+	"ac/rpc"
+)
+
+// Fail prints an error on one line: errors in the command line with "error:",
+// like option parsers, failures of the work with "ERROR:".
+func (a *App) Fail(command string, err error) {
+	if choice, ok := errors.AsType[ChoiceError](err); ok {
+		fmt.Fprintf(a.Stderr, "ERROR: %s\n", OneLine(choice.Message))
+		for _, line := range choice.Lines {
+			fmt.Fprintf(a.Stderr, "  %s\n", OneLine(line))
+		}
+		return
+	}
+	if usage, ok := errors.AsType[UsageError](err); ok {
+		fmt.Fprintf(a.Stderr, "error: %s\n", OneLine(usage.Message))
+		return
+	}
+	fmt.Fprintf(a.Stderr, "ERROR: %s\n", OneLine(describe(command, err)))
+	if os.Getenv("AC_DEBUG") == "1" {
+		fmt.Fprintf(a.Stderr, "%s", debug.Stack())
+	}
+}
+
+// OneLine is a message on one line, with control characters escaped.
+func OneLine(text string) string {
+	return terminal.Quote(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
+}
+
+// issuesAsJSON reports whether a command prints the issues of params as JSON,
+// which its callers expect; all others print words.
+func issuesAsJSON(command string) bool {
+	family, _, plumbing := strings.Cut(command, ":")
+	return command == "agent:new" || plumbing && slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
+}
+
+// describe is the message of an error, with the issue of each param.
+func describe(command string, err error) string {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Reason != fault.InvalidParams {
+		return err.Error()
+	}
+	if issuesAsJSON(command) {
+		if text, err := rpc.Encode(e.Issues); err == nil {
+			return string(text)
+		}
+	}
+	return e.InFull()
+}
+
+// InvalidParams is an error that lists the issues in words.
+func InvalidParams(err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Reason != fault.InvalidParams {
+		return err
+	}
+	return errors.New(e.InFull())
+}

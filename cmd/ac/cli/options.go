@@ -1,0 +1,103 @@
+package cli
+
+// Options that mirror params: what is required, defaults and words come from the plan that
+// checks the same params on the wire.
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/internal/shape"
+)
+
+// Mirror declares options for fields of params, which points to the struct that an operation
+// takes. A declaration is "option: description", or "option=field: description" where the
+// field is called neither as the option nor so with _id behind it; "option?" is one that the
+// command can do without though the operation cannot. A value that the field has already is
+// the default of its option, before that of the plan.
+//
+// Before the command runs, missing and blank options are refused, and its argument <dir> becomes the
+// workspace of the params. Values are left to the operation.
+func Mirror(cmd *cobra.Command, params any, declarations ...string) {
+	v := reflect.ValueOf(params).Elem()
+	var required []string
+	for _, declaration := range declarations {
+		if option, needed := declare(cmd, v, declaration); needed {
+			required = append(required, option)
+		}
+	}
+	_, takesDir := shape.FieldNamed(v.Type(), "workspace_dir")
+	takesDir = takesDir && strings.Contains(cmd.Use+" ", " <dir> ")
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, given []string) error {
+		if before != nil {
+			if err := before(cmd, given); err != nil {
+				return err
+			}
+		}
+		if takesDir {
+			v.FieldByName("WorkspaceDir").SetString(given[0])
+		}
+		return Require(cmd, required...)
+	}
+}
+
+// declare declares the option of one declaration and reports whether it is required.
+func declare(cmd *cobra.Command, params reflect.Value, declaration string) (option string, required bool) {
+	name, usage, _ := strings.Cut(declaration, ": ")
+	option, field, named := strings.Cut(name, "=")
+	option, derived := strings.CutSuffix(option, "?")
+	if !named {
+		field = strings.ReplaceAll(option, "-", "_")
+	}
+	f, ok := shape.FieldNamed(params.Type(), field)
+	if !ok {
+		f, ok = shape.FieldNamed(params.Type(), field+"_id")
+	}
+	if !ok {
+		panic("no param " + field + " for an option of " + cmd.Name())
+	}
+	if len(f.Words) > 0 {
+		usage += ": " + strings.Join(f.Words, ", ")
+	}
+	at := params.FieldByIndex(f.Index)
+	required = f.Required && !derived && at.Kind() != reflect.Bool
+	if required && at.IsZero() {
+		usage += " (required)"
+	}
+	flags := cmd.Flags()
+	switch into := at.Addr().Interface().(type) {
+	case *string:
+		if *into == "" {
+			*into = f.Default
+		}
+		flags.StringVar(into, option, *into, usage)
+	case *bool:
+		flags.BoolVar(into, option, *into || f.Default == "true", usage)
+	case *int:
+		flags.IntVar(into, option, int(number(float64(*into), f)), usage)
+	case *int64:
+		flags.Int64Var(into, option, int64(number(float64(*into), f)), usage)
+	case *float64:
+		flags.Float64Var(into, option, number(*into, f), usage)
+	case *[]string:
+		ValuesVar(cmd, into, option, usage)
+	default:
+		panic("no option can set " + params.Type().String() + "." + field)
+	}
+	if len(f.Words) > 0 {
+		CompleteFlag(cmd, option, Words(f.Words...))
+	}
+	return option, required
+}
+
+// number is the default of a numeric option.
+func number(preset float64, f shape.Field) float64 {
+	if preset == 0 && f.Default != "" {
+		preset, _ = strconv.ParseFloat(f.Default, 64) // the plan's tests parse it, too
+	}
+	return preset
+}

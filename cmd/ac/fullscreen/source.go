@@ -1,0 +1,366 @@
+package fullscreen
+
+// What ac top shows and does: the operations of the short commands behind the screen.
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/cmd/ac/cli"
+	"ac/cmd/ac/plumbing/execution"
+	"ac/cmd/ac/porcelain/oversight"
+	"ac/cmd/ac/porcelain/work"
+	"ac/cmd/ac/top"
+	"ac/company"
+	"ac/company/decisions"
+	"ac/company/workforce"
+	"ac/conversation"
+	"ac/internal/clock"
+	"ac/internal/terminal"
+	"ac/snapshot/room"
+)
+
+const (
+	// gathered is for how long news are gathered before they are shown.
+	gathered = 50 * time.Millisecond
+	// mostTopRuns is how many runs the screen lists.
+	mostTopRuns = 3000
+	// topCostDays is how many days the pane of costs shows.
+	topCostDays = 14
+	// glanced is for how long a look at the health holds.
+	glanced = time.Minute
+	// flooded is for how long the output of a run is gathered that prints more than unreadable
+	// lines meanwhile, which nobody reads: only a few pictures of it are drawn.
+	flooded    = 250 * time.Millisecond
+	unreadable = 100
+	// keptLines is how much of a transcript the screen keeps, in lines.
+	keptLines = 2000
+)
+
+// topSource is the company behind ac top. Its methods are called side by side.
+type topSource struct {
+	base cli.Call // each call is a copy of it
+
+	mu    sync.Mutex
+	seen  map[string]decisions.NeedResult // what was shown of needs, by their ids
+	talks map[string]workforce.TalkRow
+
+	healthy string // as it was at that time
+	lookAt  time.Time
+}
+
+func newTopSource(c *cli.Call) *topSource {
+	base := *c
+	base.Color, base.NoPager, base.AsJSON, base.Pace = "never", true, false, gathered
+	return &topSource{base: base, seen: map[string]decisions.NeedResult{}, talks: map[string]workforce.TalkRow{}}
+}
+
+// call is a call of a short command for one action. What it would print goes to out.
+func (t *topSource) call(ctx context.Context, out io.Writer) *cli.Call {
+	c, app := t.base, *t.base.App
+	app.Stdin, app.Stdout, app.Stderr = strings.NewReader(""), out, io.Discard
+	c.App, c.Ctx, c.Now = &app, ctx, t.base.All.Now()
+	return &c
+}
+
+// Follow sends the room and its changes.
+func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
+	c := t.call(ctx, io.Discard)
+	entered, err := c.All.In(c.Dir).Enter(ctx)
+	if err != nil {
+		return err
+	}
+	kept := roomTables{Call: c, rows: map[room.Key]*topRow{}, talked: true}
+	var talks []top.Conversation
+	return entered.FollowRoom(ctx, company.RoomStream{
+		Filter: room.Filter{Project: c.Project}, RunsLimit: mostTopRuns,
+		Deliver: func(ctx context.Context, _ string, f room.Frame) error {
+			if err := kept.apply(f); err != nil || f.More {
+				return err
+			}
+			shown, err := kept.room()
+			if err != nil {
+				return err
+			}
+			shown.Health = t.health(c)
+			if kept.talked {
+				if talks, err = t.listTalks(c); err != nil {
+					return err
+				}
+				kept.talked = false
+			}
+			shown.Conversations = talks
+			send(shown)
+			_ = execution.PauseFor(ctx, gathered) // its end is the end of the stream
+			return nil
+		},
+	})
+}
+
+// health is the worst finding of the cheap checks, ok for none.
+func (t *topSource) health(c *cli.Call) string {
+	if now := c.All.Now(); t.healthy == "" || now.Sub(t.lookAt) > glanced {
+		t.lookAt, t.healthy = now, ""
+		health, err := company.Do(c.Ctx, c.All, (*company.Folder).Glance, c.DirParam())
+		if err != nil {
+			return ""
+		}
+		t.healthy = health.Status
+		for _, f := range health.Findings {
+			if f.Status == health.Status {
+				t.healthy += ": " + f.ID
+				break
+			}
+		}
+	}
+	return t.healthy
+}
+
+// listTalks are the conversations, the newest first.
+func (t *topSource) listTalks(c *cli.Call) ([]top.Conversation, error) {
+	rows, err := oversight.Talks(c)
+	if err != nil {
+		return nil, err
+	}
+	names, err := oversight.ReadAgentNames(c)
+	list := make([]top.Conversation, len(rows))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, r := range rows {
+		at, _ := clock.Parse(cli.OrEmpty(r.LastAt))
+		list[i] = top.Conversation{ID: r.ConversationID, Name: oversight.ChannelName(&rows[i]), LastBy: names.Of(cli.OrEmpty(r.LastBy)), LastAt: at}
+		t.talks[r.ConversationID] = r
+	}
+	return list, err
+}
+
+// Watch sends the end of what a run does.
+func (t *topSource) Watch(ctx context.Context, id string, send func([]top.Line)) error {
+	tail := &tailLines{news: make(chan struct{}, 1)}
+	c := t.call(ctx, tail)
+	row, err := c.Run(id)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tail.news:
+			}
+			send(tail.lines())
+			rest := gathered
+			if tail.cameSince() > unreadable {
+				rest = flooded
+			}
+			_ = execution.PauseFor(ctx, rest)
+		}
+	})
+	_, err = work.Shown(ctx, c, &row, 0, keptLines, tail, tail)
+	if ctx.Err() == nil {
+		send(tail.lines())
+	}
+	<-ctx.Done()
+	return err
+}
+
+// tailLines keeps the last lines of what is written to it.
+type tailLines struct {
+	news chan struct{}
+
+	mu   sync.Mutex
+	text []byte
+	came int // lines since the last look
+}
+
+// Write keeps text and never fails.
+func (l *tailLines) Write(text []byte) (int, error) {
+	const most = 1 << 20
+	l.mu.Lock()
+	l.text = append(l.text, text...)
+	l.came += bytes.Count(text, []byte("\n"))
+	if len(l.text) > 2*most {
+		l.text = append([]byte(nil), l.text[len(l.text)-most:]...)
+	}
+	l.mu.Unlock()
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
+	return len(text), nil
+}
+
+func (l *tailLines) lines() []top.Line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := bytes.TrimSuffix(l.text, []byte("\n"))
+	parts := strings.Split(string(text[tailAt(text, keptLines):]), "\n")
+	lines := make([]top.Line, len(parts))
+	for i, p := range parts {
+		lines[i] = top.Line{Text: strings.TrimSuffix(p, "\r")}
+		if strings.HasPrefix(lines[i].Text, "? ") {
+			lines[i].Colour = terminal.BoldYellow
+		}
+	}
+	return lines
+}
+
+// cameSince is how many lines came since the last look.
+func (l *tailLines) cameSince() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	came := l.came
+	l.came = 0
+	return came
+}
+
+// tailAt is where the last n lines of a text begin.
+func tailAt(text []byte, n int) int {
+	at := len(text)
+	for ; n > 0 && at >= 0; n-- {
+		at = bytes.LastIndexByte(text[:at], '\n')
+	}
+	return at + 1
+}
+
+// linesOf is a text that a command printed, diffs in their colours.
+func linesOf(text string) (lines []top.Line) {
+	for line := range strings.Lines(text) {
+		l := top.Line{Text: strings.TrimRight(line, "\n")}
+		switch bare := strings.TrimLeft(l.Text, " "); {
+		case strings.HasPrefix(bare, "@@"):
+			l.Colour = terminal.Cyan
+		case strings.HasPrefix(bare, "+"):
+			l.Colour = terminal.Green
+		case strings.HasPrefix(bare, "-"):
+			l.Colour = terminal.Red
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// Proof is what a decision is made on.
+func (t *topSource) Proof(ctx context.Context, id string, width int) (proof top.Proof, err error) {
+	var out bytes.Buffer
+	c := t.call(ctx, &out)
+	c.Columns = width
+	n, err := oversight.Need(c, id)
+	if err != nil {
+		return proof, err
+	}
+	defer c.All.ForgetTranscripts()
+	seen, err := oversight.Proof(c, n)
+	if err == nil {
+		err = oversight.ShowNeed(c, seen)
+	}
+	if err != nil {
+		return proof, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen[id] = seen
+	proof.Lines = linesOf(out.String())
+	if seen.Proof.Delta != nil {
+		proof.Hash = seen.Proof.Delta.Hash
+	}
+	if asked := seen.Proof.Interaction; asked != nil {
+		for _, o := range asked.Options {
+			proof.Choices = append(proof.Choices, o.Label)
+		}
+		if len(asked.Questions) == 1 {
+			proof.Choices = nil
+			for _, o := range asked.Questions[0].Options {
+				proof.Choices = append(proof.Choices, o.Label)
+			}
+		}
+	}
+	return proof, nil
+}
+
+// shown is what was shown of a need, read now if nothing was.
+func (t *topSource) shown(ctx context.Context, id string) (decisions.NeedResult, error) {
+	t.mu.Lock()
+	seen, ok := t.seen[id]
+	t.mu.Unlock()
+	if ok {
+		return seen, nil
+	}
+	c := t.call(ctx, io.Discard)
+	n, err := oversight.Need(c, id)
+	if err != nil {
+		return seen, err
+	}
+	return oversight.Proof(c, n)
+}
+
+// Plan is the chart of the project.
+func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
+	c := t.call(ctx, io.Discard)
+	c.Columns = width
+	if err := c.RequireProject(); err != nil {
+		return []top.Line{{Text: err.Error()}}, nil //nolint:nilerr // it says which projects there are
+	}
+	schedule, err := company.Do(ctx, c.All, workforce.Operations.Schedule, company.ProjectParams{Dir: c.DirParam(), ProjectID: c.Project})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(schedule.Plan.Bars) == 0:
+		return []top.Line{{Text: "No tasks yet: ac tasks add TITLE"}}, nil
+	}
+	lines, err := oversight.Chart(c, &schedule.Plan, 0)
+	return linesOf(strings.Join(lines, "\n")), err
+}
+
+// Messages are the last messages of a conversation.
+func (t *topSource) Messages(ctx context.Context, id string) (lines []top.Line, err error) {
+	c := t.call(ctx, io.Discard)
+	p := workforce.MessagesParams{Dir: c.DirParam(), ConversationID: id, Scope: t.scopeOfTalk(id), Limit: oversight.ShownMessages}
+	messages, err := company.Do(ctx, c.All, workforce.Operations.Messages, p)
+	if err != nil {
+		return nil, err
+	}
+	names, err := oversight.ReadAgentNames(c)
+	for _, m := range messages {
+		lines = append(lines, top.Line{Text: oversight.TalkLine(m, names)})
+	}
+	return lines, err
+}
+
+func (t *topSource) scopeOfTalk(id string) workforce.Scope {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if row, ok := t.talks[id]; ok && row.ProjectID != nil {
+		return workforce.Scope{Scope: conversation.ScopeProject, ProjectID: *row.ProjectID}
+	}
+	return workforce.Scope{Scope: conversation.ScopeWorkspace}
+}
+
+// Changes is what landing a run would bring.
+func (t *topSource) Changes(ctx context.Context, id string) (string, []top.Line, error) {
+	var out bytes.Buffer
+	c := t.call(ctx, &out)
+	row, err := c.Run(id)
+	if err != nil {
+		return "", nil, err
+	}
+	p := company.ChangesParams{Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
+	changed, err := company.Do(ctx, c.All, (*company.Company).Changes, p)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := work.Diff(c, &row, nil, false); err != nil {
+		return "", nil, err
+	}
+	stat := strings.Split(strings.TrimSpace(work.Stat(c, &row, changed.Files)), "\n")
+	return stat[len(stat)-1], linesOf(out.String()), nil
+}

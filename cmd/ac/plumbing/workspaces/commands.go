@@ -1,0 +1,27 @@
+// Package workspaces has the commands with a colon on a workspace as a whole: making, validating,
+// diagnosing and moving it, its teams, agents and projects, the index, the logs and their seals,
+// usage, and what of it is set on this machine.
+package workspaces
+
+import (
+	"github.com/spf13/cobra"
+
+	"ac/cmd/ac/cli"
+)
+
+// Commands are the commands on a workspace as a whole.
+func Commands(a *cli.App) []*cobra.Command {
+	return []*cobra.Command{
+		initCommand(a), validateCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
+		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a), indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
+		usageSeriesCommand(a), searchQueryCommand(a),
+		reconcileRecordCommand(a), reconcileSnapshotCommand(a), usageReportCommand(a), capabilitiesCommand(a),
+		auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),
+		verifyCommand(a),
+		doctorCommand(a), diagnosticsCommand(a),
+		migrateCommand(a), exportCommand(a), importCommand(a),
+		setRepoCommand(a), setProviderBinCommand(a), setAgentCommandCommand(a), allowModelHostCommand(a),
+		worktreeCleanupCommand(a),
+		terminalShellsCommand(a),
+	}
+}

@@ -1,0 +1,122 @@
+package oversight
+
+// Needs that words on the command line name, and what is known of those that are over.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"ac/cmd/ac/cli"
+	"ac/company"
+	"ac/company/decisions"
+	"ac/company/orchestration"
+	"ac/governance/needs"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/terminal"
+	"ac/snapshot"
+)
+
+// Need finds a need of some kinds, of all without any, in all projects: by its id, the id
+// of what it is about, or the end of that. One that is over is an error that says by whom.
+func Need(c *cli.Call, word string, kinds ...string) (n needs.Need, err error) {
+	ending := strings.TrimPrefix(word, "…")
+	if len(ending) < cli.LeastEnding {
+		return n, cli.UsageError{Message: fmt.Sprintf("%q is too short for an id; %d letters at least", ending, cli.LeastEnding)}
+	}
+	hits, err := needsNamed(c, word, kinds)
+	switch {
+	case err != nil:
+		return n, err
+	case len(hits) == 1:
+		return hits[0], nil
+	case len(hits) > 1:
+		known := make([]cli.Candidate, len(hits))
+		for i, h := range hits {
+			known[i] = cli.Candidate{ID: h.Ref(), Line: h.Kind + "  " + terminal.Fit(h.Title, 40)}
+		}
+		return n, cli.Ambiguous("item", word, known)
+	}
+	if over, err := settled(c, word); over != nil || err != nil {
+		return n, errors.Join(over, err)
+	}
+	return n, fault.New(fault.NotFound, "nothing named %s needs you in %s (ac inbox -a)", word, c.Company)
+}
+
+// needsNamed are the open needs that a word names.
+func needsNamed(c *cli.Call, word string, kinds []string) (hits []needs.Need, err error) {
+	found, err := company.Do(c.Ctx, c.All, decisions.Operations.ListNeeds, decisions.ListNeedsParams{Dir: c.DirParam(), Kinds: kinds, State: "open", Limit: cli.MostInbox})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range found.Needs {
+		if n.NeedID == word || n.Ref() == word {
+			return []needs.Need{n}, nil
+		}
+		run, _, _ := strings.Cut(n.Ref(), ":") // of failures the session follows
+		if cli.EndsIn(n.Ref(), word) || cli.EndsIn(run, word) {
+			hits = append(hits, n)
+		}
+	}
+	return hits, nil
+}
+
+// settled says how a need ended that a word names, nil if there was none.
+func settled(c *cli.Call, word string) (over, err error) {
+	asked, err := company.Do(c.Ctx, c.All, orchestration.Operations.ListInteractions, orchestration.ListInteractionsParams{
+		Dir: c.DirParam(), State: snapshot.InteractionsResolved, Limit: math.MaxInt32,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range asked.Interactions {
+		r := &asked.Interactions[i]
+		if r.InteractionID == word || cli.EndsIn(r.InteractionID, word) {
+			return overError(c, r.InteractionID, r.State, r.By, r.ResolvedAt), nil
+		}
+	}
+	reviews, err := company.Do(c.Ctx, c.All, (*company.Folder).ListReviews, company.ListReviewsParams{Dir: c.DirParam(), Limit: cli.MostInbox})
+	for _, r := range reviews {
+		if id := r.Subject.ArtifactID; id == word || cli.EndsIn(id, word) {
+			return overError(c, id, r.Decision, r.ActorID, r.CreatedAt), err
+		}
+	}
+	return nil, err
+}
+
+// overError is the error about a need that is over.
+func overError(c *cli.Call, id, how, by, at string) error {
+	message := cli.ShortID(id) + " was " + how
+	if by != "" {
+		message += " by " + by
+	}
+	if then, ok := clock.Parse(at); ok {
+		message += " " + howLongAgo(c, then)
+	}
+	return fault.New(fault.Settled, "%s", message)
+}
+
+// howLongAgo is how long ago something was, in words.
+func howLongAgo(c *cli.Call, at time.Time) string {
+	if age := terminal.Age(at, c.Now); age != "now" {
+		return age + " ago"
+	}
+	return "just now"
+}
+
+// Proof reads a need with what it is about.
+func Proof(c *cli.Call, n needs.Need) (decisions.NeedResult, error) {
+	return company.Do(c.Ctx, c.All, decisions.Operations.Need, decisions.NeedParams{Dir: c.DirParam(), NeedID: n.NeedID})
+}
+
+// when is a time with its age.
+func when(c *cli.Call, at string) string {
+	then, ok := clock.Parse(at)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", howLongAgo(c, then), then.Local().Format(time.DateTime))
+}

@@ -1,0 +1,141 @@
+package work
+
+// Asking people in line what an agent asks, while its run is followed.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"ac/cmd/ac/cli"
+	"ac/company"
+	"ac/company/orchestration"
+	"ac/internal/terminal"
+	"ac/runs/interaction"
+)
+
+// lines reads a terminal line by line. Its reader ends with the process: nothing can end
+// a read of a terminal.
+type lines struct{ next chan string }
+
+func newLines(c *cli.Call) *lines {
+	l := &lines{next: make(chan string)}
+	go func() {
+		defer close(l.next)
+		in := bufio.NewScanner(c.Stdin)
+		for in.Scan() {
+			l.next <- in.Text()
+		}
+	}()
+	return l
+}
+
+// asker asks the questions of one run, one after the other, on stderr and stdin.
+type asker struct {
+	*cli.Call
+	project, run string
+	cancel       context.CancelFunc
+	wg           sync.WaitGroup
+	queue        chan *interaction.Record
+	typed        *lines // nil until somebody is asked: a reader in the background is stopped
+}
+
+// maxQueued is how many questions of a run wait to be asked; more are answered elsewhere.
+const maxQueued = 64
+
+func newAsker(c *cli.Call, project, run string) *asker {
+	ctx, cancel := context.WithCancel(c.Ctx)
+	q := &asker{Call: c, project: project, run: run, cancel: cancel, queue: make(chan *interaction.Record, maxQueued)}
+	q.wg.Go(func() {
+		for {
+			select {
+			case i := <-q.queue:
+				q.answer(ctx, i)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return q
+}
+
+// ask queues a question.
+func (q *asker) ask(i *interaction.Record) {
+	select {
+	case q.queue <- i:
+	default: // ac answer has it
+	}
+}
+
+// close ends the questions.
+func (q *asker) close() {
+	q.cancel()
+	q.wg.Wait()
+}
+
+// answer asks one question and passes the answer on.
+func (q *asker) answer(ctx context.Context, i *interaction.Record) {
+	if q.typed == nil {
+		q.typed = newLines(q.Call)
+	}
+	fmt.Fprint(q.Stderr, q.choices(i))
+	select {
+	case text, ok := <-q.typed.next:
+		if !ok {
+			return
+		}
+		p := answerOf(i, strings.TrimSpace(text))
+		p.Act(q.Dir, q.project, q.run, q.Actor, q.Role, q.Team)
+		if _, err := company.Do(ctx, q.All, orchestration.Operations.Respond, p); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(q.Stderr, "ERROR: %s\n", cli.OneLine(err.Error()))
+		}
+	case <-ctx.Done():
+	}
+}
+
+// choices is what can be answered.
+func (q *asker) choices(i *interaction.Record) string {
+	if i.Kind == interaction.Question || i.Kind == interaction.Input {
+		var b strings.Builder
+		for n, o := range i.Options {
+			fmt.Fprintf(&b, "  %d  %s\n", n+1, terminal.Quote(o.Label))
+		}
+		return b.String() + "answer › "
+	}
+	return "[a]llow, [d]eny, allow for this [s]ession › "
+}
+
+// answerOf is the answer that a line is.
+func answerOf(i *interaction.Record, line string) (p orchestration.RespondParams) {
+	p.InteractionID = i.InteractionID
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(i.Options) {
+		p.OptionID = i.Options[n-1].OptionID
+		return p
+	}
+	if i.Kind == interaction.Question || i.Kind == interaction.Input {
+		p.Text = &line
+		return p
+	}
+	switch strings.ToLower(line) {
+	case "a", "allow", "y", "yes":
+		p.Decision = "allow"
+	case "s", "session":
+		p.Decision, p.Scope = "allow", "session"
+	default:
+		if p.Decision = "deny"; line != "" && line != "d" && line != "deny" && line != "n" && line != "no" {
+			p.Text = &line
+		}
+	}
+	return p
+}
+
+// readsTerminal reports whether stdin is a terminal.
+func readsTerminal(a *cli.App) bool {
+	in, ok := a.Stdin.(cli.Descriptor)
+	return ok && term.IsTerminal(int(in.Fd()))
+}

@@ -1,0 +1,331 @@
+package work
+
+// Following a run in the foreground: its output, signals, what its agent asks, and how it
+// ended. The run lives under its supervisor, whatever becomes of the one who follows.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"ac/cmd/ac/cli"
+	"ac/cmd/ac/plumbing/execution"
+	"ac/company"
+	"ac/company/orchestration"
+	"ac/feed"
+	"ac/internal/signame"
+	"ac/internal/terminal"
+	"ac/runs"
+	"ac/runs/interaction"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// startAndFollow starts a run, and follows it unless it is detached.
+func startAndFollow(c *cli.Call, p orchestration.StartRunParams, o *RunFlags) error {
+	return begin(c, o, func(dry bool) (orchestration.StartRunResult, error) {
+		p.DryRun = dry
+		return company.Do(c.Ctx, c.All, orchestration.Operations.StartRun, p)
+	}, p.Isolation == runs.IsolationWorktree)
+}
+
+// begin starts a run that is in a worktree or not, says what is not in that, and follows
+// the run unless it is detached.
+func begin(c *cli.Call, o *RunFlags, start func(dry bool) (orchestration.StartRunResult, error), worktree bool) error {
+	if worktree {
+		planned, err := start(true)
+		if err != nil {
+			return err
+		}
+		if n := planned.Plan.ChangedFiles; n > 0 {
+			c.Note("note: %d changed %s not in the worktree", n, plural(n, "file is", "files are"))
+		}
+	}
+	// From here on a signal finds a run that it can stop.
+	signals := make(chan os.Signal, 4)
+	if !o.detach {
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
+		defer signal.Stop(signals)
+	}
+	made, err := start(false)
+	if err != nil {
+		return err
+	}
+	row, err := c.Run(made.RunID)
+	switch {
+	case err != nil:
+		return err
+	case o.detach:
+		return detached(c, &row, made)
+	}
+	return (&follower{Call: c, row: row, ref: made.SessionRef, raw: o.raw}).follow(signals)
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// detachedRun is the JSON output of a start that nobody follows.
+type detachedRun struct {
+	RunID      string `json:"run_id"`
+	SessionRef string `json:"session_ref"`
+	ProjectID  string `json:"project_id"`
+	AgentID    string `json:"agent_id"`
+}
+
+// detached prints the id of a run that has started. One that failed to is an error.
+func detached(c *cli.Call, row *company.RunRow, made orchestration.StartRunResult) error {
+	if row.Status == doc.StatusFailed && row.ExitCode == nil && row.Signal == nil {
+		return fmt.Errorf("run %s did not start: %s", cli.ShortID(row.RunID), cli.OrEmpty(row.Error))
+	}
+	switch {
+	case c.AsJSON:
+		return c.PrintJSON(detachedRun{made.RunID, made.SessionRef, row.ProjectID, row.AgentID})
+	case c.OnTerminal():
+		fmt.Fprintln(c.Stdout, cli.ShortID(made.RunID))
+	default:
+		fmt.Fprintln(c.Stdout, made.RunID)
+	}
+	return nil
+}
+
+// follower follows one run.
+type follower struct {
+	*cli.Call
+	row  company.RunRow
+	ref  string // of its session
+	raw  bool
+	asks *asker // nil where nobody is asked
+
+	told map[string]bool // questions that were mentioned
+}
+
+// follow follows the run to its end, or until it is left.
+func (f *follower) follow(signals <-chan os.Signal) error {
+	ctx, cancel := context.WithCancel(f.Ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	var acts sync.WaitGroup
+	defer acts.Wait()
+	go func() { done <- f.stream(ctx) }()
+	var stopped os.Signal
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				return err
+			}
+			return f.ended(stopped)
+		case s := <-signals:
+			p := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: f.Dir}, SessionRef: f.ref}
+			switch {
+			case s == syscall.SIGQUIT || s == syscall.SIGHUP:
+				cancel()
+				<-done //nolint:errcheck // its reader ended
+				f.Note("left running; ac logs -f %s", cli.ShortID(f.row.RunID))
+				return nil
+			case stopped == nil:
+				stopped = s
+				f.Note("stopping %s … (Ctrl-C again: kill)", cli.ShortID(f.row.RunID))
+				acts.Go(func() { _, _ = company.Do(f.Ctx, f.All, (*company.Host).StopSession, p) }) // its end tells
+			default:
+				acts.Go(func() { _, _ = company.Do(f.Ctx, f.All, (*company.Host).KillSession, p) }) // its end tells
+			}
+		}
+	}
+}
+
+// named is the run as watches want it.
+func (f *follower) named() orchestration.NamedRunParams {
+	return orchestration.NamedRunParams{Dir: f.DirParam(), ProjectID: f.row.ProjectID, RunID: f.row.RunID}
+}
+
+// stream passes on what the run prints or does, until it is over.
+func (f *follower) stream(ctx context.Context) error {
+	if !f.row.Spoken || f.raw {
+		told := f.PassOn
+		if f.AsJSON {
+			told = func(stream string, chunk []byte) error { return f.PrintLine(streamedChunk{stream, string(chunk)}) }
+		}
+		_, err := company.Do(ctx, f.All, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: f.named(), Told: told})
+		return err
+	}
+	shown := func(feed.TranscriptNotification) error { return nil }
+	switch {
+	case f.AsJSON:
+		shown = func(n feed.TranscriptNotification) error { return f.PrintLine(n) }
+	case f.OnTerminal():
+		live := execution.NewLiveText(f.Stdout, f.answerWith, false)
+		shown = live.Take
+	}
+	if f.Asks() {
+		f.asks = newAsker(f.Call, f.row.ProjectID, f.row.RunID)
+		defer f.asks.close()
+	}
+	_, err := company.Do(ctx, f.All, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
+		NamedRunParams: f.named(), Since: new(int64(0)), Told: func(n feed.TranscriptNotification) error {
+			err := shown(n)
+			f.question(n)
+			return err
+		},
+	})
+	return err
+}
+
+// streamedChunk is a piece of what a command printed.
+type streamedChunk struct {
+	Stream string `json:"stream"`
+	Data   string `json:"data"`
+}
+
+// answerWith is the command that answers a question.
+func (f *follower) answerWith(id string) string { return "ac answer " + cli.ShortID(id) }
+
+// question asks what the agent asks, or mentions it once.
+func (f *follower) question(n feed.TranscriptNotification) {
+	if n.Item == nil || n.Item.Interaction == nil || n.Item.Interaction.State != interaction.Open || f.told[n.Item.InteractionID] {
+		return
+	}
+	if f.told == nil {
+		f.told = map[string]bool{}
+	}
+	f.told[n.Item.InteractionID] = true
+	switch {
+	case f.asks != nil:
+		f.asks.ask(n.Item.Interaction)
+	case !f.OnTerminal() || f.AsJSON:
+		f.Note("? %s asks: %s   (%s allow)", cli.OrUnknown(f.row.Agent, f.row.AgentID), n.Item.Interaction.Title, f.answerWith(n.Item.InteractionID))
+	}
+}
+
+// followedRun is the last line of JSON of a run that was followed.
+type followedRun struct {
+	Run company.RunRow `json:"run"`
+}
+
+// ended says how the run ended, and ends the command with its status.
+func (f *follower) ended(stopped os.Signal) error {
+	p := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: f.Dir}, SessionRef: f.ref}
+	if _, err := company.Do(f.Ctx, f.All, (*company.Host).CollectSession, p); err != nil {
+		return err
+	}
+	spoken := f.row.Spoken
+	row, err := f.Run(f.row.RunID)
+	if err != nil {
+		return err
+	}
+	f.row = row
+	switch {
+	case f.AsJSON:
+		if err := f.PrintLine(followedRun{row}); err != nil {
+			return err
+		}
+	case spoken && !f.raw && !f.OnTerminal():
+		if err := f.lastMessage(); err != nil {
+			return err
+		}
+	}
+	f.Note("%s", f.lastLine(spoken))
+	if code := exitOfRun(&row, spoken, stopped); code != 0 {
+		return cli.ExitError{Code: code}
+	}
+	return nil
+}
+
+// lastMessage prints the agent's last message.
+func (f *follower) lastMessage() error {
+	text, err := company.Do(f.Ctx, f.All, orchestration.Operations.LastMessage, f.named())
+	if err == nil && text != "" {
+		_, err = fmt.Fprintln(f.Stdout, strings.TrimRight(text, "\n"))
+	}
+	return err
+}
+
+// lastLine is how a run ended, on one line.
+func (f *follower) lastLine(spoken bool) string {
+	row := &f.row
+	how := row.State
+	switch {
+	case row.Status == doc.StatusFailed && overTime(row):
+		how = "failed, timed out"
+	case row.Status == doc.StatusFailed && row.State != company.StateOverBudget && row.State != company.StateFailed:
+		how = "failed, " + row.State
+	}
+	parts := []string{how}
+	if row.TookS != nil {
+		parts = append(parts, cli.Took(row))
+	}
+	if spoken && row.Tokens != nil && !row.TokensEstimated {
+		parts = append(parts, terminal.Tokens(*row.Tokens)+" tokens")
+	}
+	if row.CostUSD != nil {
+		parts = append(parts, terminal.Cost(row.CostUSD))
+	}
+	line := fmt.Sprintf("run %s  %s  %s", cli.ShortID(row.RunID), cli.OrUnknown(row.Agent, row.AgentID), strings.Join(parts, ", "))
+	if row.Worktree != nil {
+		line += f.changes()
+	}
+	return line
+}
+
+// changes is what the run changed, as the end of its last line.
+func (f *follower) changes() string {
+	changed, err := company.Do(f.Ctx, f.All, (*company.Company).Changes, company.ChangesParams{
+		Dir: f.DirParam(), ProjectID: f.row.ProjectID, RunID: f.row.RunID, Form: "rows",
+	})
+	if err != nil || len(changed.Files) == 0 {
+		return "" // ac diff says why
+	}
+	added, removed := 0, 0
+	for _, file := range changed.Files {
+		added, removed = added+file.Added, removed+file.Removed
+	}
+	return fmt.Sprintf("; %d %s +%d -%d: ac diff %s", len(changed.Files), plural(len(changed.Files), "file", "files"), added, removed, cli.ShortID(f.row.RunID))
+}
+
+// overTime reports whether a run took longer than it might.
+func overTime(row *company.RunRow) bool {
+	return strings.HasPrefix(cli.OrEmpty(row.Error), session.OverLimit)
+}
+
+// exitOfRun is the exit status of a command that followed a run. stopped is the signal by
+// which its follower stopped it, nil for none.
+func exitOfRun(row *company.RunRow, spoken bool, stopped os.Signal) int {
+	by, _ := stopped.(syscall.Signal)
+	switch {
+	case row.Status == doc.StatusEnded:
+		return 0
+	case row.State == company.StateOverBudget || overTime(row):
+		return exitOverLimit
+	case stopped != nil && row.Status != doc.StatusEnded:
+		return cli.ExitSignal + int(by)
+	case row.State == company.StateLost:
+		return exitOurs
+	case spoken:
+		return 1
+	case row.ExitCode != nil && *row.ExitCode != 0:
+		return *row.ExitCode
+	case row.Signal != nil:
+		return cli.ExitSignal + signalNumber(*row.Signal)
+	case row.Status == doc.StatusStopped:
+		return cli.ExitSignal + int(syscall.SIGTERM)
+	}
+	return exitOurs
+}
+
+// signalNumber is the number of a signal, 0 for an unknown one.
+func signalNumber(name string) int {
+	for n := 1; n < 65; n++ {
+		if signame.Of(syscall.Signal(n)) == name {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,74 @@
+package hub
+
+// Times of workers by the hub's clock. A worker's wall clock may be wrong by any amount: what
+// it tells is moved by the offset that was measured for it, and nothing is decided by it.
+
+import (
+	"slices"
+	"time"
+
+	"ac/events"
+	"ac/fleet"
+	"ac/internal/clock"
+)
+
+// offsetsKept is of how many beats the clock offset is the median, offsetFloor below which
+// it counts as none.
+const (
+	offsetsKept = 9
+	offsetFloor = 250
+)
+
+// measure takes a measurement of the clock offset, in milliseconds.
+func (w *worker) measure(offset int64) {
+	w.offsets = append(w.offsets, offset)
+	if len(w.offsets) > offsetsKept {
+		w.offsets = w.offsets[1:]
+	}
+	sorted := slices.Sorted(slices.Values(w.offsets))
+	w.offset = sorted[len(sorted)/2]
+	if -offsetFloor < w.offset && w.offset < offsetFloor {
+		w.offset = 0
+	}
+}
+
+// introduce takes the clock of a worker's process that says hello: its drafts may come before
+// its first beat. Somebody may have set the clock since the process before it ended.
+func (w *worker) introduce(p fleet.Hello, now int64) {
+	if w.boot != p.Boot {
+		w.boot, w.offsets = p.Boot, nil
+	}
+	if len(w.offsets) == 0 && p.NowMS != 0 {
+		w.measure(now - p.NowMS)
+	}
+}
+
+// offsetOf is what is added to the times of a worker.
+func (h *Hub) offsetOf(id string) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.workers[id]; w != nil {
+		return w.offset
+	}
+	return 0
+}
+
+// timeOf is a time of the worker's clock by that of the hub: never before that of the draft
+// before it, never in the future.
+func (l *launch) timeOf(stamp string, offsetMS int64) time.Time {
+	now := l.h.w.Env.Clock.Now()
+	ms := now.UnixMilli()
+	if at, ok := clock.Parse(stamp); ok {
+		ms = min(max(at.UnixMilli()+offsetMS, l.last), ms)
+	}
+	l.last = ms
+	return time.UnixMilli(ms).UTC()
+}
+
+// timesIn are the members of a draft's payload that are times.
+func timesIn(kind string) []string {
+	if kind == events.InteractionRequested {
+		return []string{"requested_at", "expires_at"}
+	}
+	return nil
+}

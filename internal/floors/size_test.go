@@ -1,0 +1,33 @@
+package floors
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+const (
+	mostFileLines    = 450
+	mostPackageLines = 5000
+)
+
+// tooLarge are the packages that have yet to be split.
+func tooLarge() map[string]bool {
+	return map[string]bool{"company": true, "heartbeat/job": true, "runs/session": true, "runs/transcript": true}
+}
+
+// TestFilesAndPackagesAreSmall bounds the lines of production code that are read as one.
+func TestFilesAndPackagesAreSmall(t *testing.T) {
+	t.Parallel()
+	lines := map[string]int{}
+	for _, s := range sources(t) {
+		n := s.fset.File(s.file.FileStart).LineCount() - 1 // there is an empty line behind the last one
+		if lines[s.pkg] += n; n > mostFileLines {
+			t.Errorf("%s has %d lines, more than %d: it holds several ideas", filepath.Join(s.pkg, s.name), n, mostFileLines)
+		}
+	}
+	for pkg, n := range lines {
+		if n > mostPackageLines && !tooLarge()[pkg] {
+			t.Errorf("package %s has %d lines, more than %d: split it by idea", pkg, n, mostPackageLines)
+		}
+	}
+}
