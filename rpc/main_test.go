@@ -18,6 +18,7 @@ import (
 	"ac/heartbeat/workflow"
 	"ac/internal/runtimetest"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 )
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case session.SuperviseCommand:
-			os.Exit(exitCode(keep(session.SuperviseMain)))
+			os.Exit(exitCode(keep(supervisor.Main)))
 		case job.RunCommand:
 			os.Exit(exitCode(keep(workflow.RunJob)))
 		case session.GuardCommand:

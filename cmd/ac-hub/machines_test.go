@@ -18,6 +18,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/proc"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 )
 
@@ -97,7 +98,7 @@ func playSupervisor() error {
 		}
 		in = strings.NewReader(string(text))
 	}
-	return session.SuperviseFor(session.Host{Executable: executable, Interrupt: make(chan struct{}), Clock: m.clock()}, in, os.Stdout)
+	return supervisor.MainFor(supervisor.Host{Executable: executable, Interrupt: make(chan struct{}), Clock: m.clock()}, in, os.Stdout)
 }
 
 // machines gives the hub and the workers of a company machines of their own, of those names;

@@ -123,9 +123,9 @@ func takes(least, most int) cobra.PositionalArgs {
 // log is where the commands that go on write what happens.
 func (a *app) log() *slog.Logger { return slog.New(slog.NewTextHandler(a.stderr, nil)) }
 
-// supervisor is the program that sessions are supervised with: ac beside this one, else in
+// acProgram is the program that sessions are supervised with: ac beside this one, else in
 // PATH.
-func supervisor() (string, error) {
+func acProgram() (string, error) {
 	own, err := os.Executable()
 	if err == nil {
 		beside := filepath.Join(filepath.Dir(own), "ac")

@@ -152,7 +152,7 @@ and are found again by the next start, unless --on-exit stop is given.`,
 			if err != nil {
 				return err
 			}
-			executable, err := supervisor()
+			executable, err := acProgram()
 			if err != nil {
 				return err
 			}

@@ -15,9 +15,10 @@ import (
 	"ac/dialect/daemon"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
-	_ "ac/internal/guard/takeover" // guards need nothing else of this program
+	_ "ac/internal/guard/takeover"
 	"ac/internal/proc"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 )
 
@@ -66,12 +67,12 @@ func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrup
 // supervise follows one session. The runner of a job that its agent launches is a
 // child of this process: one of the agent's would end with the agent.
 func supervise(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
-	host := session.Host{Executable: executable, Interrupt: interrupt}
+	host := supervisor.Host{Executable: executable, Interrupt: interrupt}
 	host.StartJob = func(ctx context.Context, w *workspace.Workspace, project, id string, environ []string) error {
 		starter := &job.Starter{Executable: executable, Environ: environ, Version: buildVersion(), Attached: true}
 		return job.Start(ctx, w, starter, project, id)
 	}
-	return session.SuperviseFor(host, in, out)
+	return supervisor.MainFor(host, in, out)
 }
 
 func exitOf(err error) int {

@@ -16,6 +16,7 @@ import (
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace/doc"
 )
 
@@ -106,7 +107,7 @@ func (c Operations) abandonUnattended(ctx context.Context, record doc.Session, w
 	if order.AgentID, order.Provider = run.AgentID, run.Provider; run.Spec != nil {
 		order.TaskID, order.Budget = run.Spec.TaskID, run.Spec.Budget
 	}
-	r, err := session.ResumeRemote(ctx, c.Workspace(), session.RemoteHost{
+	r, err := supervisor.ResumeRemote(ctx, c.Workspace(), supervisor.RemoteHost{
 		WorkerID: record.WorkerID, Epoch: record.Epoch, Stop: func(bool) string { return "" },
 		Verb: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			return nil, fault.New(fault.RunNotLive, "the session is being abandoned")
@@ -133,7 +134,7 @@ func (c Operations) abandonUnattended(ctx context.Context, record doc.Session, w
 	if err != nil {
 		return err
 	}
-	return r.End(ctx, session.RemoteEnd{
+	return r.End(ctx, supervisor.RemoteEnd{
 		Status: doc.StatusFailed, Orphaned: true, Lost: true, Reason: fleet.ReasonLost, Reach: doc.ReachLost,
 		Error: "its worker was given up: " + why,
 	})

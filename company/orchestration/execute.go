@@ -12,6 +12,7 @@ import (
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 )
 
 // ExecuteParams are the params of the command run:execute.
@@ -59,7 +60,7 @@ func (c Operations) Execute(ctx context.Context, p ExecuteParams) (ExecuteResult
 	if err != nil {
 		return ExecuteResult{}, err
 	}
-	record, err := session.Supervise(ctx, w, session.Host{Executable: c.Host().Launcher().Executable, Interrupt: p.Interrupt}, session.Order{
+	record, err := supervisor.Supervise(ctx, w, supervisor.Host{Executable: c.Host().Launcher().Executable, Interrupt: p.Interrupt}, session.Order{
 		Version: session.OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.ProjectID, RunID: p.RunID, SessionRef: ref,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.Stdin, Environ: os.Environ(),

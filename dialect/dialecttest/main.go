@@ -17,6 +17,7 @@ import (
 	"ac/heartbeat/workflow"
 	"ac/internal/runtimetest"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 )
 
 // Daemon is the word that makes the test binary a listener of its own process. The
@@ -41,7 +42,7 @@ func Main(m *testing.M, std Streams, programs map[string]func() error, listen fu
 		case session.GuardCommand:
 			os.Exit(exitOf(std.Err, session.RunGuard()))
 		case session.SuperviseCommand:
-			os.Exit(exitOf(std.Err, session.SuperviseMain(executable, std.In, std.Out, nil)))
+			os.Exit(exitOf(std.Err, supervisor.Main(executable, std.In, std.Out, nil)))
 		case job.RunCommand:
 			os.Exit(exitOf(std.Err, workflow.RunJob(executable, std.In, std.Out, nil)))
 		case Daemon:

@@ -12,7 +12,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/runs/budget"
-	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace/doc"
 )
 
@@ -288,9 +288,9 @@ func (h *Hub) endUnstarted(l *launch, cause error) {
 	if err := h.road.DeleteOrder(h.ctx, worker, attempt); err != nil && h.ctx.Err() == nil {
 		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // its claim is refused
 	}
-	end := session.RemoteEnd{Status: doc.StatusStopped, Stopped: true}
+	end := supervisor.RemoteEnd{Status: doc.StatusStopped, Stopped: true}
 	if cause != nil {
-		end = session.RemoteEnd{Status: doc.StatusFailed, Error: cause.Error(), Reason: string(fault.ReasonOf(cause))}
+		end = supervisor.RemoteEnd{Status: doc.StatusFailed, Error: cause.Error(), Reason: string(fault.ReasonOf(cause))}
 	}
 	h.wg.Go(func() { h.conclude(l, end, fleet.AttemptDone) })
 }

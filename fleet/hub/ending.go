@@ -13,7 +13,7 @@ import (
 	"ac/events"
 	"ac/fleet"
 	"ac/internal/fault"
-	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace/doc"
 )
 
@@ -68,11 +68,11 @@ func (h *Hub) finish(l *launch) {
 }
 
 // endOf is an end as the run's log has it. What a worker may not decide is left out.
-func (l *launch) endOf(end fleet.End) session.RemoteEnd {
+func (l *launch) endOf(end fleet.End) supervisor.RemoteEnd {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	offset := l.h.offsetOf(l.at.worker)
-	out := session.RemoteEnd{
+	out := supervisor.RemoteEnd{
 		Status: end.Status, ExitCode: end.ExitCode, Signal: end.Signal, Stopped: end.Stopped, Orphaned: end.Orphaned, Error: end.Error,
 		ErrorKind: end.ErrorKind, RetryAfterMS: end.RetryAfterMS, Reason: end.Reason, Usage: end.Usage, Cycles: end.ContextCycles, Live: end.Live,
 		Conversation: end.Conversation, Reach: doc.ReachOK,
@@ -98,7 +98,7 @@ const retryEnd = time.Second
 
 // conclude records the end of a session, and tries until it is recorded or the hub ends.
 // The attempt has the state afterwards.
-func (h *Hub) conclude(l *launch, end session.RemoteEnd, state string) {
+func (h *Hub) conclude(l *launch, end supervisor.RemoteEnd, state string) {
 	l.mu.Lock()
 	remote := l.remote
 	l.mu.Unlock()
@@ -188,8 +188,8 @@ func (h *Hub) fence(ctx context.Context, l *launch, why fence) error {
 }
 
 // lostEnd is the end of a session whose attempt was fenced.
-func (l *launch) lostEnd() session.RemoteEnd {
-	return session.RemoteEnd{
+func (l *launch) lostEnd() supervisor.RemoteEnd {
+	return supervisor.RemoteEnd{
 		Status: doc.StatusFailed, Orphaned: true, Reason: workerLost, Lost: true, Reach: doc.ReachLost,
 		Error: "worker " + l.at.name + " was given up (" + l.record.FencedFor + ")",
 	}

@@ -16,6 +16,7 @@ import (
 	"ac/fleet/lag"
 	"ac/internal/fault"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -37,7 +38,7 @@ type launch struct {
 	sending sync.Mutex // held while its order is made and published, before mu
 
 	mu        sync.Mutex
-	remote    *session.Remote
+	remote    *supervisor.Remote
 	log       *events.Log
 	record    fleet.AttemptRecord
 	body      []byte // the order as it is published; nil while it is being made
@@ -277,7 +278,7 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 	}
 	l := h.newLaunch(k.Order, k.Placement, k.Priority, place{r.Attempt, r.WorkerID, name, r.Epoch})
 	l.record, l.only, l.tried, l.base, l.actors = r, k.Only, k.Tried, k.Base, k.Actors
-	remote, err := session.ResumeRemote(ctx, h.w, l.host(), k.Order)
+	remote, err := supervisor.ResumeRemote(ctx, h.w, l.host(), k.Order)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
 		// The hub died before the record was written: nothing was ordered.
 		l.record.State, l.record.DoneAtMS = fleet.AttemptFenced, h.now()

@@ -16,6 +16,7 @@ import (
 	"ac/internal/fault"
 	"ac/runs/lane"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 )
 
 // waiter is a launch that waits for a worker.
@@ -277,7 +278,7 @@ func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*lau
 		notice, err := l.absent(source)
 		return append(drafts, notice...), err
 	}
-	remote, err := session.AcceptRemote(ctx, h.w, l.host(), p.Order, placed)
+	remote, err := supervisor.AcceptRemote(ctx, h.w, l.host(), p.Order, placed)
 	if remote == nil {
 		_ = h.w.FS.Remove(fleet.AttemptFile(at.attempt)) // it was refused; the next hub drops it
 		return nil, err

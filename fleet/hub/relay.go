@@ -12,7 +12,7 @@ import (
 	"ac/fleet"
 	"ac/internal/clock"
 	"ac/internal/fault"
-	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace/doc"
 )
 
@@ -23,8 +23,8 @@ const tellWithin = 8 * time.Second
 const stopTellWithin = 5 * time.Second
 
 // host is what the session asks of its hub.
-func (l *launch) host() session.RemoteHost {
-	return session.RemoteHost{WorkerID: l.at.worker, Epoch: l.at.epoch, Verb: l.verb, Stop: l.stop}
+func (l *launch) host() supervisor.RemoteHost {
+	return supervisor.RemoteHost{WorkerID: l.at.worker, Epoch: l.at.epoch, Verb: l.verb, Stop: l.stop}
 }
 
 // verb carries a verb of the session's socket out.

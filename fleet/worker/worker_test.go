@@ -16,6 +16,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/runtimetest"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 			err = session.RunGuard()
 		case session.SuperviseCommand:
 			executable, _ := os.Executable()
-			err = session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
+			err = supervisor.Main(executable, os.Stdin, os.Stdout, nil)
 		case hearCommand:
 			fmt.Printf("heard: %s\n", os.Args[3])
 			for err == nil || errors.Is(err, os.ErrNotExist) {

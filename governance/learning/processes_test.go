@@ -15,6 +15,7 @@ import (
 	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 )
 
@@ -37,7 +38,7 @@ func playSession() {
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who launched us may be gone, as in the program
 			executable, err := os.Executable()
 			if err == nil {
-				err = session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
+				err = supervisor.Main(executable, os.Stdin, os.Stdout, nil)
 			}
 			os.Exit(exitOf(err))
 		case improveCommand:

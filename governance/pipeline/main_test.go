@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 )
 
 // binDir is where the agent CLIs lie, as links to the test binary.
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who launched us may be gone, as in the program
 			executable, err := os.Executable()
 			if err == nil {
-				err = session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
+				err = supervisor.Main(executable, os.Stdin, os.Stdout, nil)
 			}
 			os.Exit(exitOf(err))
 		}

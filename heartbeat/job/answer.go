@@ -23,53 +23,6 @@ func answerKind(order *doc.JobOrder) string {
 	return order.Answer
 }
 
-// answerSchema is that of the answers of a kind. A worker that cannot do the job
-// says so in cannot and leaves the rest null.
-func answerSchema(kind string) *schema {
-	return object(append(answerMembers(kind), property{"cannot", maybeText()})...)
-}
-
-func answerMembers(kind string) []property {
-	switch kind {
-	case doc.AnswerText:
-		return []property{{"text", maybeText()}, {"summary", maybeText()}}
-	case doc.AnswerFiles:
-		return []property{{"files", maybe(listOf(object(
-			property{"path", text()}, property{"content", maybeText()}, property{"selection", maybeText()}, property{"delete", typed("boolean", "null")},
-			property{"language", maybeText()}, property{"kind", maybeText()}, property{"summary", maybeText()},
-		)))}, {"summary", maybeText()}}
-	case doc.AnswerReview:
-		return []property{{"issues", maybe(listOf(object(
-			property{"severity", oneOf("error", "warning", "info")}, property{"message", text()}, property{"line", typed("integer", "null")},
-			property{"suggestion", maybeText()}, property{"path", maybeText()},
-		)))}, {"summary", maybeText()}}
-	case doc.AnswerVerdict:
-		return []property{{"approved", typed("boolean", "null")}, {"text", maybeText()}}
-	case doc.AnswerPlan:
-		return []property{{"done", typed("boolean", "null")}, {"text", maybeText()},
-			{"tasks", maybe(listOf(object(property{"agent", text()}, property{"goal", text()})))}}
-	}
-	return nil
-}
-
-// answerExample shows the shape of an answer.
-func answerExample(kind string) string {
-	shapes := map[string]string{
-		doc.AnswerText: `{"text":"the whole answer","summary":"it in a sentence","cannot":null}
-text must not be empty. summary may be null.`,
-		doc.AnswerFiles: `{"files":[{"path":"src/main.go","content":"the whole new content of the file","selection":null,"delete":null,"language":null,"kind":null,"summary":"why"}],"summary":"what the files do","cannot":null}
-Each file has exactly one of content, selection (the new text for the attachment named selection, in its file) and "delete":true. path is relative to the repository.`,
-		doc.AnswerReview: `{"issues":[{"severity":"warning","message":"one sentence","line":12,"suggestion":"what to do","path":"src/main.go"}],"summary":"one paragraph","cannot":null}
-severity is error, warning or info. line counts from 1. line, suggestion and path may be null. issues may be empty.`,
-		doc.AnswerVerdict: `{"approved":false,"text":"why, and what is to be changed","cannot":null}
-approved is true or false.`,
-		doc.AnswerPlan: `{"done":false,"text":"what comes next and why","tasks":[{"agent":"the id of one of the workers","goal":"what it is to do"}],"cannot":null}
-tasks is empty exactly when done is true; text then is the final answer.`,
-	}
-	return "\nThe shape of the answer, with example values:\n" + shapes[kind] +
-		"\nIf you cannot do the job at all, answer {\"cannot\":\"why\"}.\n"
-}
-
 // checkAnswers returns the first value that is an answer of the job's kind, else the issues
 // of the first that was tried. A worker that declines is accepted, too.
 func (job asked) checkAnswers(values []shape.Value, id, run string) (*accepted, []doc.JobError) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"ac/heartbeat/answer"
 	"ac/internal/shape"
 	"ac/internal/yamldoc"
 	"ac/runs/provider"
@@ -51,7 +52,7 @@ func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) 
 	text := textOf(file, a.Provider, raw)
 	check := job.check()
 	j := judged{text: text}
-	values := candidatesIn(text)
+	values := answer.Values(text)
 	j.accepted, j.issues = check(values, job.spec.JobID, a.RunID)
 	if j.accepted != nil {
 		return j
@@ -59,19 +60,19 @@ func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) 
 	if text != raw {
 		// Output that is one value may carry the answer beside its text, and so may
 		// any line of a command.
-		beside := candidates{}
-		if whole, ok := lenient(raw); ok {
-			beside.value(whole, 0)
+		var beside []shape.Value
+		if whole, ok := answer.Lenient(raw); ok {
+			beside = answer.Within(whole)
 		} else if doc.AnyWorkerKindOf(a.Provider) == doc.WorkerCmd {
-			beside.values = candidatesIn(provider.WithoutEchoes(raw))
+			beside = answer.Values(provider.WithoutEchoes(raw))
 		}
-		if answer, _ := check(beside.values, job.spec.JobID, a.RunID); answer != nil {
-			return judged{accepted: answer, text: text}
+		if good, _ := check(beside, job.spec.JobID, a.RunID); good != nil {
+			return judged{accepted: good, text: text}
 		}
 	}
 	if kind == doc.AnswerText && a.Attempt >= job.last {
-		if answer := bareText(values, text, job.spec.JobID, a.RunID); answer != nil {
-			return judged{accepted: answer, text: text}
+		if bare := bareText(values, text, job.spec.JobID, a.RunID); bare != nil {
+			return judged{accepted: bare, text: text}
 		}
 	}
 	return j

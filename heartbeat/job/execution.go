@@ -12,6 +12,7 @@ import (
 	"ac/internal/clock"
 	"ac/runs"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -32,7 +33,7 @@ type execution interface {
 
 // hosting is a session in this process.
 type hosting struct {
-	session.HostedSession
+	supervisor.HostedSession
 	interrupt chan struct{}
 	stopped   bool
 }

@@ -3,7 +3,6 @@ package job
 // Reading jobs, and taking over those whose runner is dead.
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"ac/internal/canonjson"
+	"ac/heartbeat/answer"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/lock"
-	"ac/internal/param"
 	"ac/internal/shape"
 	"ac/runs/session"
 	"ac/workspace"
@@ -180,7 +178,7 @@ func stored[T any](w *workspace.Workspace, name string, bind func(*shape.Value) 
 	if err != nil {
 		return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
 	}
-	value, ok := parse(string(text))
+	value, ok := answer.Parse(string(text))
 	if !ok {
 		return nil, fault.New(fault.InvalidFile, "%s is not JSON", name)
 	}
@@ -189,22 +187,6 @@ func stored[T any](w *workspace.Workspace, name string, bind func(*shape.Value) 
 		return nil, fault.New(fault.InvalidFile, "%s: %w", name, err)
 	}
 	return &document, nil
-}
-
-// maxNesting bounds the nesting of JSON.
-const maxNesting = 512
-
-// parse parses text that is one JSON value.
-func parse(text string) (shape.Value, bool) {
-	raw := []byte(text)
-	if canonjson.Depth(raw) > maxNesting {
-		return shape.Value{}, false
-	}
-	end, err := canonjson.Value(raw, 0)
-	if err != nil || len(bytes.TrimSpace(raw[end:])) > 0 {
-		return shape.Value{}, false
-	}
-	return param.Parse(raw), true
 }
 
 // awaitEvery is the polling interval of Await.

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"ac/governance/policy"
+	"ac/heartbeat/answer"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
@@ -33,7 +34,7 @@ func (p jobRef) truthful(record doc.Job, text []byte, err error) (doc.Job, error
 	if err != nil {
 		return record, fault.New(fault.InvalidFile, "%s cannot be read: %w", p.order(), err)
 	}
-	value, ok := parse(string(text))
+	value, ok := answer.Parse(string(text))
 	if !ok {
 		return record, fault.New(fault.InvalidFile, "%s is not JSON", p.order())
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/heartbeat/answer"
 	"ac/internal/shape"
 	"ac/workspace/doc"
 )
@@ -71,7 +72,7 @@ func TestResultsInOutput(t *testing.T) {
 		"of another run":        strings.Replace(okResult, `{`, `{"attempt_run_id":"run_other",`, 1),
 		"second one is good":    `{"status":"great","summary":"x"} ` + okResult,
 	} {
-		answer, issues := checkResults(candidatesIn(text), "job_1", "run_1")
+		answer, issues := checkResults(answer.Values(text), "job_1", "run_1")
 		if answer == nil {
 			t.Errorf("%s: %+v", name, issues)
 			continue
@@ -100,7 +101,7 @@ func TestBadResults(t *testing.T) {
 		{strings.Repeat("{", 5000), "result_unparseable", ""},
 		{strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000), "result_schema_invalid", ""},
 	} {
-		answer, issues := checkResults(candidatesIn(c.text), "job_1", "run_1")
+		answer, issues := checkResults(answer.Values(c.text), "job_1", "run_1")
 		if answer != nil || len(issues) == 0 || issues[0].Code != c.code || !strings.Contains(fmt.Sprint(issues), c.message) {
 			t.Errorf("%.60q: %+v %+v", c.text, answer, issues)
 		}
@@ -124,20 +125,20 @@ func TestBadReports(t *testing.T) {
 		report(strings.TrimSuffix(strings.Repeat(noop+",", 201), ",")):                                                         "at most 200",
 		"none": "no JSON object",
 	} {
-		answer, issues := checkReports(candidatesIn(text), "job_1", "run_1")
+		answer, issues := checkReports(answer.Values(text), "job_1", "run_1")
 		if answer != nil || !strings.HasPrefix(fmt.Sprint(issues[0].Code), "heartbeat_report_") || !strings.Contains(fmt.Sprint(issues), want) {
 			t.Errorf("%.90s: %+v", text, issues)
 		}
 	}
-	answer, issues := checkReports(candidatesIn(report(noop+","+fmt.Sprintf(approval, noop))), "job_1", "run_1")
-	if answer == nil || answer.report.Actions[1].Approval.Proposed.Noop.Reason != "r" {
+	good, issues := checkReports(answer.Values(report(noop+","+fmt.Sprintf(approval, noop))), "job_1", "run_1")
+	if good == nil || good.report.Actions[1].Approval.Proposed.Noop.Reason != "r" {
 		t.Fatalf("%+v", issues)
 	}
-	text, err := indented(answer.report)
+	text, err := indented(good.report)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, ok := parse(string(text))
+	again, ok := answer.Parse(string(text))
 	if !ok {
 		t.Fatal("a stored report is no JSON")
 	}
@@ -171,35 +172,6 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestSchemasAreStrict holds the schemas to what the strictest CLI takes.
-func TestSchemasAreStrict(t *testing.T) {
-	t.Parallel()
-	var check func(at string, s *schema)
-	check = func(at string, s *schema) {
-		if s.Properties != nil && (s.Closed == nil || *s.Closed || len(s.Required) != len(s.Properties)) {
-			t.Errorf("%s: an open object, or properties that are not required", at)
-		}
-		for name, p := range s.Properties {
-			check(at+"."+name, p)
-		}
-		if s.Items != nil {
-			check(at+"[]", s.Items)
-		}
-		for _, one := range s.AnyOf {
-			check(at+"|", one)
-		}
-	}
-	for _, s := range []*schema{resultSchema("j", "r"), reportSchema()} {
-		if s.AnyOf != nil || s.Properties == nil {
-			t.Error("the root is no object")
-		}
-		check("", s)
-	}
-	if n := len(resultSchema("j", "r").Required); n != 11 {
-		t.Errorf("%d keys", n)
-	}
-}
-
 // FuzzOutput looks for output that takes long, or makes us fail.
 func FuzzOutput(f *testing.F) {
 	for _, seed := range []string{okResult, "```json\n{}\n```", `{"result":"{\"a\":1,}"}`, strings.Repeat("{", 300), "\uFEFF[", `{"a":"\u00`} {
@@ -208,8 +180,8 @@ func FuzzOutput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, name := range []string{"codex", "claude", "gemini"} {
 			found := textOf("stdout.txt", name, text)
-			values := candidatesIn(found)
-			if len(values) > maxCandidates+maxUnwrap*16 {
+			values := answer.Values(found)
+			if len(values) > 1100 {
 				t.Errorf("%d candidates", len(values))
 			}
 			if answer, issues := checkResults(values, "j", "r"); (answer == nil) == (len(issues) == 0) {

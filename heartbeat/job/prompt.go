@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ac/internal/canonjson"
+	"ac/heartbeat/answer"
 	"ac/workspace/doc"
 )
 
@@ -76,7 +76,7 @@ func writeRepairPrompt(b *strings.Builder, job asked, attempt int, run string, b
 		b.WriteString("Your answer to a heartbeat was not a valid report. Repair it.\n")
 		b.WriteString(demand("one heartbeat report"))
 		writeRepair(b, job.spec, run, *before)
-		b.WriteString(reportExample)
+		b.WriteString(answer.ReportExample)
 		return
 	}
 	if attempt == maxAttempts {
@@ -86,13 +86,13 @@ func writeRepairPrompt(b *strings.Builder, job asked, attempt int, run string, b
 		fmt.Fprintf(b, "The output of the attempt before is not a valid answer of kind %s. Repair it.\n", kind)
 		b.WriteString(demand("one answer of kind " + kind))
 		writeRepair(b, job.spec, before.run, *before)
-		b.WriteString(answerExample(kind))
+		b.WriteString(answer.KindExample(kind))
 		return
 	}
 	b.WriteString("The output of the attempt before is not a valid result. Repair it.\n")
 	b.WriteString(demand("one result"))
 	writeRepair(b, job.spec, before.run, *before)
-	b.WriteString(resultExample(job.spec.JobID, before.run))
+	b.WriteString(answer.ResultExample(job.spec.JobID, before.run))
 }
 
 // writeAnswerPrompt asks for an answer of a kind.
@@ -101,7 +101,7 @@ func writeAnswerPrompt(b *strings.Builder, job asked, run string) {
 	b.WriteString("You are a worker. Do the job below, then answer it.\n")
 	b.WriteString(demand("one answer of kind " + kind))
 	writeJob(b, job, run)
-	b.WriteString(answerExample(kind))
+	b.WriteString(answer.KindExample(kind))
 }
 
 // writeAttachments writes the texts of an order, each between two lines that name it.
@@ -134,13 +134,13 @@ func writeInitial(b *strings.Builder, job asked, run string) {
 		fmt.Fprintf(b, "job_id: %s\nattempt_run_id: %s\ngoal: %s\n", spec.JobID, run, spec.Goal)
 		writeList(b, "constraints", spec.Constraints)
 		writeRefs(b, spec.ContextRefs)
-		b.WriteString(reportExample)
+		b.WriteString(answer.ReportExample)
 		return
 	}
 	b.WriteString("You are a worker. Do the job below, then report on it.\n")
 	b.WriteString(demand("one result"))
 	writeJob(b, job, run)
-	b.WriteString(resultExample(spec.JobID, run))
+	b.WriteString(answer.ResultExample(spec.JobID, run))
 }
 
 // writeJob writes what is to be done, under the labels of the interface.
@@ -181,26 +181,3 @@ func writeRefs(b *strings.Builder, refs []doc.ContextRef) {
 		b.WriteByte('\n')
 	}
 }
-
-// resultExample shows the shape of a result.
-func resultExample(id, run string) string {
-	return fmt.Sprintf(`
-The shape of a result, with example values:
-{"schema_version":1,"type":"result","job_id":%s,"attempt_run_id":%s,"status":"succeeded","summary":"What was done, in a sentence or two.","files_changed":[{"path":"src/main.go","change_type":"modified","summary":"why"}],"commands_run":[{"command":"go test ./...","exit_code":0,"summary":"all passed"}],"artifacts":[{"relpath":"artifacts/art_1.md","kind":"report"}],"next_actions":[{"action":"Review the change.","rationale":"why"}],"errors":[]}
-status is one of succeeded, needs_input, blocked, failed, canceled. All lists are required and may be empty. An error has code, message and optionally details.
-`, canonjson.AppendString(nil, id), canonjson.AppendString(nil, run))
-}
-
-// reportExample shows the two shapes of a report.
-const reportExample = `
-The shape of a report when nothing is to be done:
-{"schema_version":1,"type":"heartbeat_worker_report","status":"ok","token":"HEARTBEAT_OK","summary":"Nothing is due."}
-The shape of a report that proposes actions, one of each kind:
-{"schema_version":1,"type":"heartbeat_worker_report","status":"actions","summary":"What should happen.","actions":[
-{"kind":"launch_job","idempotency_key":"fix-1","risk":"low","needs_approval":false,"summary":"why","project_id":"proj_1","goal":"what the job is for","worker_kind":"codex","permission_level":"read-only","constraints":[],"deliverables":[]},
-{"kind":"add_comment","idempotency_key":"note-1","risk":"low","needs_approval":false,"project_id":"proj_1","body":"text","target_agent_id":"agent_1"},
-{"kind":"create_approval_item","idempotency_key":"ask-1","risk":"high","needs_approval":true,"project_id":"proj_1","title":"what is to be decided","rationale":"why"},
-{"kind":"noop","idempotency_key":"none-1","risk":"low","needs_approval":false,"reason":"why nothing is done"}]}
-risk is low, medium or high. An idempotency_key names the action for ever: the same work has the same key.
-launch_job may also have worker_agent_id, context_note, task_id, milestone_id; add_comment needs target_agent_id, target_artifact_id or target_run_id; create_approval_item may have a proposed_action of one of the other kinds. All may have visibility (private_agent, team, managers, org) and summary. Use only ids that are named above.
-`

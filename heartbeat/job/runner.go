@@ -18,10 +18,11 @@ import (
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/runs"
+	"ac/runs/failure"
 	"ac/runs/lane"
 	"ac/runs/provider"
 	"ac/runs/session"
-	"ac/runs/transcript"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -102,7 +103,7 @@ type runner struct {
 	at        workplace        // of it
 	away      *pickedWorker    // that it runs on, nil for this machine
 	flow      *doc.WorkflowRun // whose step the job is, nil for others
-	host      session.Host
+	host      supervisor.Host
 	admission *runs.Admission
 	known     provider.Cache
 }
@@ -134,7 +135,7 @@ func Run(w *workspace.Workspace, executable string, order Order, interrupt <-cha
 	say(phaseOwned, nil)
 	r := &runner{
 		jobRef: p, w: w, order: order, known: provider.Cache{Workspace: w, Environ: order.Environ},
-		host:      session.Host{Executable: executable, Guards: &session.GuardSet{}},
+		host:      supervisor.Host{Executable: executable, Guards: &session.GuardSet{}},
 		admission: runs.NewAdmission(w, lane.LimitsFrom(func(name string) (string, bool) { return lookup(order.Environ, name) })),
 	}
 	return r.run(interrupt)
@@ -326,11 +327,11 @@ func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	}
 	var mend string
 	switch s.ErrorKind {
-	case transcript.FailedAuth:
+	case failure.Auth:
 		mend = "Log " + a.Provider + " in on this machine, then submit the job again."
-	case transcript.FailedTrust:
+	case failure.Trust:
 		mend = "Link the repository to the project, or trust the folder in " + a.Provider + " itself, then submit the job again."
-	case transcript.FailedRefused:
+	case failure.Refused:
 		mend = "The model refuses this goal: change the goal, or give the job to an agent with another model."
 	default:
 		return nil
@@ -357,11 +358,11 @@ func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 		name = lane.OnWorker(name, s.WorkerID)
 	}
 	switch s.ErrorKind {
-	case transcript.FailedRateLimit, transcript.FailedQuota:
+	case failure.RateLimit, failure.Quota:
 		class = lane.RateLimit
-	case transcript.FailedOverloaded, transcript.FailedNetwork:
+	case failure.Overloaded, failure.Network:
 		class = lane.Transient
-	case transcript.FailedContext, transcript.FailedCrash:
+	case failure.Context, failure.Crash:
 		return
 	default:
 		_, out := output(r.w, r.project, a.RunID)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/heartbeat/answer"
 	"ac/runs"
 	"ac/runs/modelprofile"
 	"ac/runs/provider"
@@ -223,12 +224,12 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 	if before.repairable() {
 		named = append(named, before.run)
 	}
-	shape := resultSchema(r.id, named...)
+	shape := answer.ResultSchema(r.id, named...)
 	switch {
 	case kind != "":
-		shape = answerSchema(kind)
+		shape = answer.KindSchema(kind)
 	case r.spec.JobKind == doc.JobHeartbeat:
-		shape = reportSchema()
+		shape = answer.ReportSchema()
 	}
 	text, err := json.Marshal(shape)
 	if err != nil {

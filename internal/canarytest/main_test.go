@@ -17,6 +17,7 @@ import (
 	"ac/heartbeat/job"
 	"ac/rpc"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 )
 
@@ -61,7 +62,7 @@ func play(args []string) error {
 	}
 	switch args[0] {
 	case session.SuperviseCommand:
-		return session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
+		return supervisor.Main(executable, os.Stdin, os.Stdout, nil)
 	case job.RunCommand:
 		return job.RunMain(executable, os.Stdin, os.Stdout, nil, nil)
 	case serveCommand:

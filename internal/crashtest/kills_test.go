@@ -25,6 +25,7 @@ import (
 	"ac/pm"
 	"ac/rpc"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 )
 
@@ -98,7 +99,7 @@ func play(part string) error {
 	}
 	switch part {
 	case session.SuperviseCommand:
-		return session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
+		return supervisor.Main(executable, os.Stdin, os.Stdout, nil)
 	case job.RunCommand:
 		return job.RunMain(executable, os.Stdin, os.Stdout, nil, nil)
 	}

@@ -268,14 +268,15 @@ func TestOutputBelongsToCommands(t *testing.T) {
 // reason. None of what they ask for reaches a file.
 func wallClocks() map[string]string {
 	return map[string]string{
-		"internal/clock":    "is the clock",
-		"internal/lateness": "measures the machine for tests",
-		"fleet/carrier":     "compares the age of objects with how long their store keeps them",
-		"heartbeat/job":     "makes the clock of a runner process",
-		"internal/proc":     "bounds waits for dying processes",
-		"terminal":          "paces output and viewers, and sets deadlines of terminals, which the kernel keeps",
-		"rpc":               "measures how long a client has not moved",
-		"runs/session":      "makes the clock of a supervisor process, and sets deadlines of connections, which the kernel keeps",
+		"internal/clock":          "is the clock",
+		"internal/lateness":       "measures the machine for tests",
+		"fleet/carrier":           "compares the age of objects with how long their store keeps them",
+		"heartbeat/job":           "makes the clock of a runner process",
+		"internal/proc":           "bounds waits for dying processes",
+		"terminal":                "paces output and viewers, and sets deadlines of terminals, which the kernel keeps",
+		"rpc":                     "measures how long a client has not moved",
+		"runs/session/live":       "sets deadlines of an agent's input, which the kernel keeps",
+		"runs/session/supervisor": "waits for the locks of sessions that end, and sets deadlines of connections, which the kernel keeps",
 	}
 }
 

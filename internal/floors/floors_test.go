@@ -51,6 +51,7 @@ func floors() map[string]int {
 		"fleet/hub":               7,
 		"fleet/worker":            7,
 		"heartbeat":               6,
+		"heartbeat/answer":        6,
 		"heartbeat/job":           6,
 		"heartbeat/workflow":      6,
 		"enterprise":              7,
@@ -92,8 +93,14 @@ func neighbours() map[string][]string {
 		"runs":  {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/modelprofile", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
 		// The shells of consoles are guarded as providers are.
 		"terminal":        {"runs/session"},
-		"runs/transcript": {"runs/interaction"},
-		"runs/session":    {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/transcript": {"runs/failure", "runs/interaction"},
+		"runs/session":    {"runs/budget", "runs/grant", "runs/interaction", "runs/provider", "runs/usage"},
+		// What a provider prints is understood as it is recorded.
+		"runs/session/output": {"runs/failure", "runs/transcript", "runs/usage"},
+		// What is said with an agent is recorded, and asked for by verbs.
+		"runs/session/live": {"runs/agent", "runs/failure", "runs/interaction", "runs/policy", "runs/provider", "runs/session", "runs/session/output", "runs/transcript", "runs/usage"},
+		// Supervisors execute what orders ask for; who orders does not need them.
+		"runs/session/supervisor": {"runs/agent", "runs/budget", "runs/failure", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/provider", "runs/session", "runs/session/live", "runs/session/output", "runs/transcript", "runs/usage", "runs/worktree"},
 		// Headers and addresses of both are held to the same rules.
 		"runs/modelprofile": {"runs/mcpserver"},
 		// Drivers tell their agents of the servers.
@@ -116,6 +123,8 @@ func neighbours() map[string][]string {
 		"fleet/placement": {"fleet"},
 		"fleet/fleettest": {"fleet"},
 		"heartbeat":       {"heartbeat/job"},
+		// What a worker printed is held against what it was asked for.
+		"heartbeat/job": {"heartbeat/answer"},
 		// The tables of the room are parts of snapshots.
 		"snapshot": {"snapshot/room"},
 		// The tasks of a workflow are jobs.

@@ -17,6 +17,7 @@ import (
 	"ac/company"
 	"ac/company/orchestration"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -36,8 +37,8 @@ func supervise(text string) error {
 	if err != nil {
 		return err
 	}
-	host := session.Host{Executable: os.Args[0], BudgetPatience: 30 * time.Millisecond}
-	record, err := session.Supervise(context.Background(), w, host, o)
+	host := supervisor.Host{Executable: os.Args[0], BudgetPatience: 30 * time.Millisecond}
+	record, err := supervisor.Supervise(context.Background(), w, host, o)
 	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(record), w.Close())
 }
 

@@ -14,6 +14,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/runtimetest"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 		var err error
 		switch os.Args[1] {
 		case session.SuperviseCommand:
-			err = session.SuperviseMain(os.Args[0], os.Stdin, os.Stdout, nil)
+			err = supervisor.Main(os.Args[0], os.Stdin, os.Stdout, nil)
 		case session.GuardCommand:
 			err = session.RunGuard()
 		default:

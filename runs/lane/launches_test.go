@@ -24,6 +24,7 @@ import (
 	"ac/rpc"
 	"ac/runs/lane"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 )
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case session.SuperviseCommand:
-			exit(session.SuperviseMain(os.Args[0], os.Stdin, os.Stdout, nil))
+			exit(supervisor.Main(os.Args[0], os.Stdin, os.Stdout, nil))
 		case session.GuardCommand:
 			exit(session.RunGuard())
 		}

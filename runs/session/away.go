@@ -6,10 +6,7 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 
-	"ac/internal/fault"
 	"ac/runs/grant"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -35,39 +32,6 @@ type Away struct {
 	// its model profile; nil for none. Those of this workspace are not the agent's.
 	Servers map[string]doc.MCPServer `json:"servers,omitempty"`
 	Profile *doc.ModelProfile        `json:"profile,omitempty"`
-}
-
-// permitted refuses a session whose worker has given it up.
-func (o Order) permitted(w *workspace.Workspace) error {
-	if o.Away == nil || w.Exists(o.Away.Permit) {
-		return nil
-	}
-	return fault.New(fault.Conflict, "session %s was given up before it started", o.SessionRef)
-}
-
-// placedAway puts into an environment which worker the session runs on. The variables that
-// lead ac to a workspace are not set: the agent's workspace is on another machine.
-func placedAway(environ []string, away Away) []string {
-	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains([]string{"AC_WORKSPACE", "AC_PROJECT", "AC_RUN", "AC_ACTOR", "AC_WORKER_ID", "AC_CONTEXT_DIR"}, name)
-	})
-	environ = append(environ, "AC_WORKER_ID="+away.WorkerID)
-	if away.Context != "" {
-		environ = append(environ, "AC_CONTEXT_DIR="+away.Context)
-	}
-	return environ
-}
-
-// learnAway has the values of the secrets of an order masked.
-func (s *supervisor) learnAway() {
-	if s.order.Away == nil {
-		return
-	}
-	environ := environOf(s.order)
-	for _, name := range s.order.Away.Secrets {
-		s.secrets.Learn(lookup(environ, name))
-	}
 }
 
 // Relay asks the supervisor of a session something on behalf of another machine: a verb of

@@ -12,19 +12,19 @@ import (
 	"ac/workspace"
 )
 
-// counted is how many lines a log has up to an offset where a line ends, so
+// CountedLog is how many lines a log has up to an offset where a line ends, so
 // that the end of a long log is counted without reading all of it under the
 // write lock.
-type counted struct {
+type CountedLog struct {
 	offset int64
-	lines  int64
+	Lines  int64
 }
 
-// count counts on from what was counted before, to the last whole line.
-func (c counted) count(w *workspace.Workspace, log string) (counted, error) {
+// Count counts on from what was counted before, to the last whole line.
+func (c CountedLog) Count(w *workspace.Workspace, log string) (CountedLog, error) {
 	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return counted{}, nil
+		return CountedLog{}, nil
 	}
 	if err != nil {
 		return c, err
@@ -35,17 +35,17 @@ func (c counted) count(w *workspace.Workspace, log string) (counted, error) {
 		return c, err
 	}
 	if st.Size() < c.offset {
-		c = counted{} // another file than the one counted
+		c = CountedLog{} // another file than the one counted
 	}
 	lines, torn, err := events.CountLines(io.NewSectionReader(f, c.offset, st.Size()-c.offset))
 	if err != nil || torn {
 		return c, err
 	}
-	return counted{offset: st.Size(), lines: c.lines + lines}, nil
+	return CountedLog{offset: st.Size(), Lines: c.Lines + lines}, nil
 }
 
 // checkpoint is what the run's record keeps of its log as it is now.
-func (c counted) checkpoint(w *workspace.Workspace, log string) (*events.Checkpoint, error) {
+func (c CountedLog) checkpoint(w *workspace.Workspace, log string) (*events.Checkpoint, error) {
 	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -59,7 +59,7 @@ func (c counted) checkpoint(w *workspace.Workspace, log string) (*events.Checkpo
 		return nil, err
 	}
 	if st.Size() < c.offset {
-		c = counted{}
+		c = CountedLog{}
 	}
 	lines, _, err := events.CountLines(io.NewSectionReader(f, c.offset, st.Size()-c.offset))
 	if err != nil {
@@ -69,7 +69,7 @@ func (c counted) checkpoint(w *workspace.Workspace, log string) (*events.Checkpo
 	if err != nil {
 		return nil, err
 	}
-	return &events.Checkpoint{Count: c.lines + lines, Head: tail.Head}, nil
+	return &events.Checkpoint{Count: c.Lines + lines, Head: tail.Head}, nil
 }
 
 // digest names things whose own names may be too long for a file name.

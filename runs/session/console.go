@@ -25,7 +25,7 @@ type ConsoleExit struct {
 type Console struct {
 	PID int
 
-	guard  *guardClient
+	guard  *Guard
 	mark   string
 	exited chan ConsoleExit // gets the one exit, or is closed without
 	gone   chan struct{}    // closed when the guard is gone
@@ -35,14 +35,14 @@ type Console struct {
 // StartConsole starts a shell whose terminal is tty. mark is drawn for it alone. The
 // caller closes tty, and ends the console with Sweep.
 func StartConsole(executable string, guards *GuardSet, tty *os.File, path string, env []string, dir, mark string) (*Console, error) {
-	g, err := startGuard(executable, guards, tty, tty, tty)
+	g, err := StartGuard(executable, guards, tty, tty, tty)
 	if err != nil {
 		return nil, err
 	}
 	c := &Console{guard: g, mark: markName + "=" + mark, exited: make(chan ConsoleExit, 1), gone: make(chan struct{})}
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	err = g.order(guard.Order{Start: &guard.Start{Path: path, Argv: []string{name}, Env: append(env, c.mark), Dir: dir, Terminal: true}})
-	first, ok := <-g.reports
+	err = g.Order(guard.Order{Start: &guard.Start{Path: path, Argv: []string{name}, Env: append(env, c.mark), Dir: dir, Terminal: true}})
+	first, ok := <-g.Reports
 	if err != nil || !ok || first.Error != "" {
 		_ = g.socket.Close()
 		g.all.bury(g.cmd)
@@ -57,7 +57,7 @@ func (c *Console) follow() {
 	defer close(c.gone)
 	defer close(c.exited)
 	told := false
-	for r := range c.guard.reports {
+	for r := range c.guard.Reports {
 		if r.Exit != nil && !told {
 			told = true
 			c.exited <- ConsoleExit{r.Exit.Code, syscall.Signal(r.Exit.Signal)}
@@ -71,13 +71,13 @@ func (c *Console) follow() {
 func (c *Console) Exited() <-chan ConsoleExit { return c.exited }
 
 // Hangup tells the shell and its group that the terminal is gone.
-func (c *Console) Hangup() { c.guard.signal(syscall.SIGHUP) }
+func (c *Console) Hangup() { c.guard.Signal(syscall.SIGHUP) }
 
 // Sweep kills what is left, descendants in sessions of their own too, and waits for its
 // end, three seconds at most.
 func (c *Console) Sweep() {
 	c.sweep.Do(func() {
-		_ = c.guard.order(guard.Order{Sweep: true}) // a dead guard cannot take it
+		_ = c.guard.Order(guard.Order{Sweep: true}) // a dead guard cannot take it
 		<-c.gone
 		_ = proc.KillMarked(c.mark, guard.Patience) // of a guard that was killed itself
 	})

@@ -32,7 +32,7 @@ func Collect(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 			return record, nil
 		}
 		if record.Socket != "" {
-			if final, err := ask(ctx, record, verbWait); err == nil && doc.Terminal(final.Status) {
+			if final, err := ask(ctx, record, VerbWait); err == nil && doc.Terminal(final.Status) {
 				return final, nil
 			}
 		}
@@ -67,7 +67,7 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 		record.Error = "its owner is another program, which finds the stop marker"
 		return record, nil
 	}
-	now, err := ask(ctx, record, verbStop)
+	now, err := ask(ctx, record, VerbStop)
 	if errors.Is(err, errNoSocket) {
 		// The supervisor may be at its end just now.
 		if record, err = Current(ctx, w, ref); err == nil && !doc.Terminal(record.Status) {
@@ -122,7 +122,7 @@ func stopDetached(ctx context.Context, w *workspace.Workspace, record doc.Sessio
 		return record, err
 	}
 	_ = id.Signal(syscall.SIGTERM) // gone meanwhile
-	for deadline := time.After(killAfter); id.Alive(); {
+	for deadline := time.After(KillAfter); id.Alive(); {
 		select {
 		case <-deadline:
 			_ = id.Signal(syscall.SIGKILL) // gone meanwhile

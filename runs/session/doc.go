@@ -1,6 +1,7 @@
-// Package session is the execution of runs: the supervisor process that follows
-// one provider to its end, the guard that keeps its descendants, the record of
-// the launch, and the reconciliation of records whose supervisor died.
+// Package session is the execution of runs as everybody but its supervisor sees it: the order
+// of a session and its launch, its record and the locks that say who owns it, what may be asked
+// of its supervisor, and the reconciliation of records whose supervisor died. Package supervisor
+// below it executes.
 //
 // Invariants: a session is alive exactly as long as somebody holds the kernel
 // locks of its run and of its session_ref, which are taken before the record is

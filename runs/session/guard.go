@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"ac/internal/durable"
 	"ac/internal/guard"
@@ -30,11 +30,11 @@ const (
 // earlier.
 func RunGuard() error { return guard.Run() }
 
-// guardClient is a supervisor's hold on its guard.
-type guardClient struct {
+// Guard is a supervisor's hold on its guard.
+type Guard struct {
 	cmd     *exec.Cmd
 	socket  *os.File
-	reports chan guard.Report // closed when the guard is gone
+	Reports chan guard.Report // closed when the guard is gone
 	all     *GuardSet
 	once    sync.Once
 	left    []int // after the sweep
@@ -76,9 +76,9 @@ func (g *GuardSet) has(pid int) bool {
 	return ok
 }
 
-// startGuard starts a guard that has the provider's ends of the pipes. The
+// StartGuard starts a guard that has the provider's ends of the pipes. The
 // provider is started by begin.
-func startGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File) (*guardClient, error) {
+func StartGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File) (*Guard, error) {
 	ours, theirs, err := pipe.SocketPair()
 	if err != nil {
 		return nil, err
@@ -92,25 +92,27 @@ func startGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the guard: %w", err), ours.Close())
 	}
-	g := &guardClient{cmd: cmd, socket: ours, reports: make(chan guard.Report, 8), all: all}
+	g := &Guard{cmd: cmd, socket: ours, Reports: make(chan guard.Report, 8), all: all}
 	go g.read()
 	return g, nil
 }
 
 // read ends when the guard does.
-func (g *guardClient) read() {
-	defer close(g.reports)
+func (g *Guard) read() {
+	defer close(g.Reports)
 	reports := json.NewDecoder(bufio.NewReader(g.socket))
 	for {
 		var r guard.Report
 		if err := reports.Decode(&r); err != nil {
 			return
 		}
-		g.reports <- r
+		g.Reports <- r
 	}
 }
 
-func (g *guardClient) order(o guard.Order) error {
+// Order sends an order to the guard. One that does not arrive is answered by the end of the
+// reports.
+func (g *Guard) Order(o guard.Order) error {
 	line, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -118,15 +120,15 @@ func (g *guardClient) order(o guard.Order) error {
 	return durable.WriteAll(g.socket, append(line, '\n'))
 }
 
-// signal passes a signal on to the provider's group.
-func (g *guardClient) signal(sig syscall.Signal) { _ = g.order(guard.Order{Signal: int(sig)}) } // a dead guard is noticed by its reports
+// Signal passes a signal on to the provider's group.
+func (g *Guard) Signal(sig syscall.Signal) { _ = g.Order(guard.Order{Signal: int(sig)}) } // a dead guard is noticed by its reports
 
-// sweep has the guard kill whatever is left and waits for its end. Descendants
+// Sweep has the guard kill whatever is left and waits for its end. Descendants
 // of a guard that was killed come to us, and are killed here. It is done once.
-func (g *guardClient) sweep() (left []int) {
+func (g *Guard) Sweep() (left []int) {
 	g.once.Do(func() {
-		_ = g.order(guard.Order{Sweep: true}) // a dead guard cannot take it
-		for r := range g.reports {
+		_ = g.Order(guard.Order{Sweep: true}) // a dead guard cannot take it
+		for r := range g.Reports {
 			if r.Swept != nil {
 				g.left = r.Swept.Left
 			}
@@ -136,11 +138,11 @@ func (g *guardClient) sweep() (left []int) {
 	return g.left
 }
 
-// sweepDead kills what a guard leaves behind that was killed itself. Not every system
+// SweepDead kills what a guard leaves behind that was killed itself. Not every system
 // gives us its descendants, or ends them with it: the provider is killed by its
 // identity, with its group, and only what was seen to die is no longer told.
-func (g *guardClient) sweepDead(provider proc.Identity) (left []int) {
-	left = g.sweep()
+func (g *Guard) SweepDead(provider proc.Identity) (left []int) {
+	left = g.Sweep()
 	if provider.PID > 0 && !proc.KillGroup(provider, guard.Patience) && !slices.Contains(left, provider.PID) {
 		left = append(left, provider.PID)
 	}
@@ -150,18 +152,11 @@ func (g *guardClient) sweepDead(provider proc.Identity) (left []int) {
 // release waits for a guard whose reports have ended and mops up after it: what
 // a killed guard leaves behind comes to us. Our own children share our session,
 // and other guards are known, so that both are left alone.
-func (g *guardClient) release() (left []int) {
+func (g *Guard) release() (left []int) {
 	_ = g.socket.Close()
 	g.all.bury(g.cmd)
 	return proc.SweepAdopted(g.all.has, guard.Patience)
 }
 
-// devNull is the standard input of a provider that gets none.
-func devNull() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDONLY, 0) }
-
-// feed writes the provider's input and closes it; a provider that does not read
-// it is no error.
-func feed(w io.WriteCloser, text string) {
-	_, _ = io.WriteString(w, text)
-	_ = w.Close()
-}
+// KillAfter is how long a provider may take to end after SIGTERM.
+const KillAfter = 1500 * time.Millisecond

@@ -4,7 +4,6 @@ package session
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,10 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/proc"
-	"ac/workspace"
 )
 
 // answerAfter bounds how long a launch waits for the provider's process: the
@@ -73,7 +70,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start the supervisor: %w", err), out.Close())
 	}
-	phases := make(chan ready, 8)
+	phases := make(chan PhaseLine, 8)
 	l.wg.Go(func() { // ends with the supervisor's hold on its output
 		defer close(phases)
 		readPhases(out, phases)
@@ -82,33 +79,23 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	if err := proc.SendOrder(stdin, text); err != nil {
 		return fmt.Errorf("brief the supervisor: %w", err)
 	}
-	return awaitPhase(ctx, phases)
+	return AwaitPhase(ctx, phases)
 }
 
-// KeeperEnv is what the processes of a session themselves need: where its socket
-// lies, and what programs built for coverage or races are told.
-func KeeperEnv() []string {
-	env := []string{"GOTRACEBACK=single"}
-	for _, name := range []string{"XDG_RUNTIME_DIR", "TMPDIR", "GOCOVERDIR", "GORACE"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
-}
-
-func readPhases(out io.ReadCloser, phases chan<- ready) {
+func readPhases(out io.ReadCloser, phases chan<- PhaseLine) {
 	defer out.Close()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var r ready
+		var r PhaseLine
 		if json.Unmarshal(lines.Bytes(), &r) == nil {
 			phases <- r
 		}
 	}
 }
 
-func awaitPhase(ctx context.Context, phases <-chan ready) error {
+// AwaitPhase waits until a launch came as far as Launcher.Launch returns, by what the
+// supervisor tells. A refusal is an error.
+func AwaitPhase(ctx context.Context, phases <-chan PhaseLine) error {
 	timer := time.NewTimer(answerAfter)
 	defer timer.Stop()
 	limit := time.NewTimer(acceptWithin)
@@ -120,9 +107,9 @@ func awaitPhase(ctx context.Context, phases <-chan ready) error {
 			switch {
 			case !ok && !accepted:
 				return fault.New(fault.Internal, "the supervisor ended before it accepted the session")
-			case !ok || r.Phase == phaseRunning || r.Phase == phaseTerminal:
+			case !ok || r.Phase == PhaseRunning || r.Phase == PhaseTerminal:
 				return nil
-			case r.Phase == phaseRefused:
+			case r.Phase == PhaseRefused:
 				return &fault.Error{Reason: fault.Reason(r.Reason), Message: r.Message}
 			}
 			if accepted = true; late {
@@ -138,55 +125,4 @@ func awaitPhase(ctx context.Context, phases <-chan ready) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// SuperviseMain is the main function of a supervisor process: the order on in,
-// phases on out.
-func SuperviseMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
-	return SuperviseFor(Host{Executable: executable, Interrupt: interrupt}, in, out)
-}
-
-// SuperviseFor is SuperviseMain for a host that says more of itself.
-func SuperviseFor(host Host, in io.Reader, out io.WriteCloser) error {
-	var order Order
-	if err := json.NewDecoder(in).Decode(&order); err != nil {
-		return fmt.Errorf("the order is incomplete: %w", err)
-	}
-	var once sync.Once
-	host.Tell = func(phase, reason, message string) {
-		line, err := json.Marshal(ready{Phase: phase, Reason: reason, Message: message})
-		if err == nil {
-			_, _ = out.Write(append(line, '\n')) // who launched us may be gone
-		}
-		if phase != phaseAccepted {
-			once.Do(func() { _ = out.Close() }) // nobody waits any more
-		}
-	}
-	if order.Version != OrderVersion {
-		err := fault.New(fault.Unsupported, "order version %d is not %d: server and supervisor differ", order.Version, OrderVersion)
-		host.tell(phaseRefused, err)
-		return err
-	}
-	if err := proc.BecomeSubreaper(); err != nil {
-		host.tell(phaseRefused, err)
-		return err
-	}
-	w, err := workspace.Open(supervisorWorkspaceEnv(host, order), order.WorkspaceDir)
-	if err != nil {
-		host.tell(phaseRefused, err)
-		return err
-	}
-	_, err = Supervise(context.Background(), w, host, order)
-	return errors.Join(err, w.Close())
-}
-
-// lockPatience is how long a supervisor waits for the write lock, which a
-// request gives up after seconds: the end of a run must be recorded.
-const lockPatience = 10 * time.Minute
-
-// supervisorWorkspaceEnv continues the count of the process that launched us.
-func supervisorWorkspaceEnv(host Host, order Order) workspace.Env {
-	env := workspace.EnvAt(cmp.Or(host.Clock, clock.System()).From(order.MonotonicMS))
-	env.LockPatience = lockPatience
-	return env
 }

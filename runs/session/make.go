@@ -5,7 +5,6 @@ package session
 // round, wherever a process dies.
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,9 +13,7 @@ import (
 
 	"ac/internal/clock"
 	"ac/internal/durable"
-	"ac/internal/fault"
 	"ac/workspace"
-	"ac/workspace/doc"
 )
 
 // NewRun is a run that is made with its session.
@@ -42,7 +39,8 @@ type StartKey struct {
 // keyLife is how long the id of a request stands for its first answer.
 const keyLife = 24 * time.Hour
 
-func startFile(project, key string) string {
+// StartFile is where a StartKey lies.
+func StartFile(project, key string) string {
 	sum := sha256.Sum256([]byte(project + "\x00" + key))
 	return path.Join(workspace.StartsDir, hex.EncodeToString(sum[:])+".json")
 }
@@ -50,7 +48,7 @@ func startFile(project, key string) string {
 // StartedBy is the start that a client's id stands for; ok is false for none within a
 // day.
 func StartedBy(w *workspace.Workspace, project, key string) (found StartKey, ok bool) {
-	text, err := durable.ReadFile(w.FS, startFile(project, key), 1<<16)
+	text, err := durable.ReadFile(w.FS, StartFile(project, key), 1<<16)
 	if err != nil || json.Unmarshal(text, &found) != nil {
 		return StartKey{}, false
 	}
@@ -76,47 +74,4 @@ func ForgetStarts(w *workspace.Workspace) {
 			_ = w.FS.Remove(path.Join(workspace.StartsDir, entry.Name()))
 		}
 	}
-}
-
-// make writes the run and the record of its session.
-func (s *supervisor) make(ctx context.Context) error {
-	made := s.order.New
-	record, err := doc.SessionCodec.Encode(s.record)
-	if err != nil {
-		return err
-	}
-	err = s.w.Update(ctx, func(u *workspace.Unit) error {
-		if _, err := s.w.Project(s.order.ProjectID); err != nil {
-			return err
-		}
-		if k := made.Key; k != nil {
-			if first, ok := StartedBy(s.w, s.order.ProjectID, k.Key); ok {
-				return fault.New(fault.RunExists, "client_message_id %s made run %s", k.Key, first.RunID)
-			}
-			text, err := json.Marshal(StartKey{
-				ProjectID: s.order.ProjectID, Key: k.Key, Content: k.Content, RunID: s.order.RunID, Ref: s.order.SessionRef,
-				At: clock.Stamp(s.w.Env.Clock.Now()),
-			})
-			if err != nil {
-				return err
-			}
-			if err := u.Write(startFile(s.order.ProjectID, k.Key), text, 0o600); err != nil {
-				return err
-			}
-		}
-		if err := u.Create(workspace.ContextPackDir(s.order.ProjectID, made.ContextPackID), made.Pack); err != nil {
-			return err
-		}
-		if err := u.Create(workspace.RunDir(s.order.ProjectID, s.order.RunID), made.Run); err != nil {
-			return err
-		}
-		if len(s.placed) > 0 {
-			u.Append(workspace.LogFile(s.order.ProjectID, s.order.RunID), s.placed...)
-		}
-		return u.Write(workspace.SessionFile(s.order.SessionRef), record, 0o600)
-	})
-	if err == nil {
-		s.w.NotifyAppend(workspace.LogFile(s.order.ProjectID, s.order.RunID))
-	}
-	return err
 }

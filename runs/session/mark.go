@@ -30,28 +30,6 @@ func markOf(record doc.Session) string {
 	return markName + "=" + digest(record.Ref+"\x00"+record.Socket)
 }
 
-// marked puts the mark of a session into an environment.
-func marked(environ []string, record doc.Session) []string {
-	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, markName+"=") })
-	return append(environ, markOf(record))
-}
-
-// placed puts into an environment where the session works and as whom, so that ac, called
-// by the agent, knows both.
-func placed(environ []string, order Order) []string {
-	if order.Away != nil {
-		return placedAway(environ, *order.Away)
-	}
-	ours := []string{
-		"AC_WORKSPACE=" + order.WorkspaceDir, "AC_PROJECT=" + order.ProjectID, "AC_RUN=" + order.RunID, "AC_ACTOR=" + order.AgentID,
-	}
-	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.ContainsFunc(ours, func(mine string) bool { return strings.HasPrefix(mine, name+"=") })
-	})
-	return append(environ, ours...)
-}
-
 // cleanUpAfterSupervisor cleans up behind the dead supervisor of a session of ours: nothing of
 // its provider lives on, whatever became of the guard. A supervisor that stays
 // alive is the one of another copy of this workspace, and keeps what it has; one
@@ -66,6 +44,12 @@ func cleanUpAfterSupervisor(record doc.Session) (left []int) {
 			time.Sleep(dyingPause)
 		}
 	}
-	removeSocket(record)
+	RemoveSocket(record)
 	return proc.KillMarked(markOf(record), guard.Patience)
+}
+
+// Marked puts the mark of a session into an environment.
+func Marked(environ []string, record doc.Session) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, markName+"=") })
+	return append(environ, markOf(record))
 }

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"ac/internal/fault"
+	"ac/runs/budget"
 	"ac/runs/interaction"
 	"ac/runs/provider"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -46,8 +48,8 @@ type Order struct {
 	Limits        *LimitsRequest    `json:"limits,omitempty"`   // what it may spend while nobody can be asked
 }
 
-// check refuses what the record of the run could not hold.
-func (o Order) check() error {
+// Check refuses what the record of the run could not hold.
+func (o Order) Check() error {
 	if o.Live != nil {
 		if strings.TrimSpace(o.Live.Prompt) == "" && !o.Live.KeepOpen && !o.Live.Waits {
 			return fault.InvalidField("prompt_text", "must not be blank")
@@ -68,17 +70,17 @@ func (o Order) check() error {
 	return nil
 }
 
-// continues reports whether the run was over, and goes on.
-func (o Order) continues() bool { return o.Live != nil && o.Live.Continue }
+// Continues reports whether the run was over, and goes on.
+func (o Order) Continues() bool { return o.Live != nil && o.Live.Continue }
 
-// perTurn reports whether the agent is a command: a process for each turn.
-func (o Order) perTurn() bool { return o.Live != nil && o.Live.Driver == DriverCommand }
+// PerTurn reports whether the agent is a command: a process for each turn.
+func (o Order) PerTurn() bool { return o.Live != nil && o.Live.Driver == DriverCommand }
 
-// limit is how long the provider may run, 0 for any time.
-func (o Order) limit() time.Duration { return time.Duration(o.LimitMS) * time.Millisecond }
+// Limit is how long the provider may run, 0 for any time.
+func (o Order) Limit() time.Duration { return time.Duration(o.LimitMS) * time.Millisecond }
 
-// mode is how the order is executed.
-func (o Order) mode() string {
+// Mode is how the order is executed.
+func (o Order) Mode() string {
 	if o.Live != nil && o.Live.Driver == DriverCodex {
 		return doc.KindAppServer
 	}
@@ -116,7 +118,7 @@ type LiveOrder struct {
 	// ActorID says the prompt, ClientMessageID is what its client calls it.
 	ActorID         string `json:"actor_id,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`
-	display
+	Display
 	// Continue: the run was over, and goes on. WorktreeRel and WorktreeBranch are those
 	// that it had. A Fresh one enters its repository as a launch does.
 	Continue       bool   `json:"continue,omitempty"`
@@ -138,8 +140,8 @@ type LiveOrder struct {
 	Waits bool `json:"waits,omitempty"`
 }
 
-// asked reports whether somebody, or a rule, answers what the agent asks.
-func (l *LiveOrder) asked() bool { return l.Interactive || len(l.Policy.Rules) > 0 }
+// Asked reports whether somebody, or a rule, answers what the agent asks.
+func (l *LiveOrder) Asked() bool { return l.Interactive || len(l.Policy.Rules) > 0 }
 
 // WaitingText is a text that waits for a session.
 type WaitingText struct {
@@ -148,8 +150,8 @@ type WaitingText struct {
 	Actor string
 }
 
-// ready is a line of a supervisor to the process that launched it.
-type ready struct {
+// PhaseLine is a line of a supervisor to the process that launched it.
+type PhaseLine struct {
 	Phase   string `json:"phase"` // accepted, running, terminal or refused
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -157,8 +159,41 @@ type ready struct {
 
 // Phases of a launch, as the supervisor tells them.
 const (
-	phaseAccepted = "accepted"
-	phaseRunning  = "running"
-	phaseTerminal = "terminal"
-	phaseRefused  = "refused"
+	PhaseAccepted = "accepted"
+	PhaseRunning  = "running"
+	PhaseTerminal = "terminal"
+	PhaseRefused  = "refused"
 )
+
+// Subject is the run as budgets see it.
+func (o Order) Subject() budget.Subject {
+	return budget.Subject{Project: o.ProjectID, Task: o.TaskID, Workflow: o.WorkflowRunID, Run: o.RunID}
+}
+
+// Permitted refuses a session whose worker has given it up.
+func (o Order) Permitted(w *workspace.Workspace) error {
+	if o.Away == nil || w.Exists(o.Away.Permit) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "session %s was given up before it started", o.SessionRef)
+}
+
+// OverLimit begins the error of a session that ran longer than it may.
+const OverLimit = "it ran longer than its limit"
+
+// Worktree says which worktree of its repository a session works in.
+type Worktree struct {
+	// Owner and Run name it, and its branch: a task, a job or a run of a workflow,
+	// and the run that it is made for.
+	Owner string `json:"owner"`
+	Run   string `json:"run"`
+	// Base is the commit that it is made from. Snapshot says that this one holds
+	// what was not committed.
+	Base     string `json:"base"`
+	Snapshot bool   `json:"snapshot,omitempty"`
+	// From is the commit that it is made anew from, of a run that goes on and has none
+	// here; "" for one that is made the first time.
+	From string `json:"from,omitempty"`
+	// Exists says that the worktree was made before.
+	Exists bool `json:"exists,omitempty"`
+}

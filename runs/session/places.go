@@ -2,78 +2,17 @@ package session
 
 // Places in a command line that ac makes: the folders of the machine that executes it.
 
-import (
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
+import "path"
 
-	"ac/workspace"
-	"ac/workspace/doc"
-)
-
-// Marks in the template of an agent that stand for folders of the machine where the session
-// runs: where it leaves what is brought back, and where the files of its context pack lie.
+// Marks in a command line that stand for folders of the machine where the session runs: where
+// the files of its context pack lie, the working directory, and this program. The template of
+// an agent may also have one for the outputs.
 const (
-	outputsMark = "@{outputs}"
-	contextMark = "@{context}"
-)
-
-// Marks in a command line that ac makes, beside those: the working directory, and this
-// program.
-const (
+	ContextMark = "@{context}"
 	WorkdirMark = "@{workdir}"
 	ProgramMark = "@{ac}"
 )
 
 // InContext is the place of a file that an order brings along, in a command line that ac
 // makes.
-func InContext(name string) string { return contextMark + "/" + path.Base(name) }
-
-// madeWords are the words to be executed of an order, those of ac with the folders of this
-// machine.
-func (s *supervisor) madeWords() ([]string, error) {
-	if !s.order.Made {
-		return s.order.Argv, nil
-	}
-	words, err := s.withFolders(s.order.Argv)
-	if err != nil {
-		return nil, err
-	}
-	here := strings.NewReplacer(WorkdirMark, s.workdir, ProgramMark, s.host.Executable)
-	for i, word := range words {
-		words[i] = here.Replace(word)
-	}
-	return words, nil
-}
-
-// withFolders is a template with folders in place of their marks. The words that a caller gave
-// stay as they are, and so do recorded ones: no path of one machine is of use on another.
-func (s *supervisor) withFolders(template []string) ([]string, error) {
-	all := strings.Join(template, "\x00")
-	if !strings.Contains(all, outputsMark) && !strings.Contains(all, contextMark) {
-		return slices.Clone(template), nil
-	}
-	folder, err := s.contextFolder()
-	if err != nil {
-		return nil, err
-	}
-	folders := strings.NewReplacer(outputsMark, filepath.Join(s.w.Dir(), filepath.FromSlash(s.outDir)), contextMark, folder)
-	words := make([]string, len(template))
-	for i, word := range template {
-		words[i] = folders.Replace(word)
-	}
-	return words, nil
-}
-
-// contextFolder is where the files of the run's context pack lie on this machine.
-func (s *supervisor) contextFolder() (string, error) {
-	if s.order.Away != nil {
-		return s.order.Away.Context, nil
-	}
-	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(s.w.Dir(), filepath.FromSlash(path.Join(workspace.ContextPackDir(s.order.ProjectID, run.ContextPackID), "bundle"))), nil
-}
+func InContext(name string) string { return ContextMark + "/" + path.Base(name) }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"syscall"
 	"time"
@@ -44,15 +45,15 @@ func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 	if record.Remote() {
 		return unattended(w, record), nil
 	}
-	claim, err := take(w, record.ProjectID, record.RunID, ref)
+	claim, err := TakeClaim(w, record.ProjectID, record.RunID, ref)
 	if errors.Is(err, lock.ErrBusy) {
 		return record, nil // somebody follows it, or ends it just now
 	}
 	if err != nil {
 		return record, err
 	}
-	record, err = reconcile(ctx, w, ref)
-	return record, errors.Join(err, claim.release())
+	record, err = Reconcile(ctx, w, ref)
+	return record, errors.Join(err, claim.Release())
 }
 
 // HubNotRunningNote says that no hub runs and what to do. It is the error of a session on
@@ -78,8 +79,8 @@ func unattended(w *workspace.Workspace, record doc.Session) doc.Session {
 	return record
 }
 
-// reconcile runs with the locks of the session held.
-func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
+// Reconcile runs with the locks of the session held.
+func Reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
 	record, err := Read(w, ref)
 	if err != nil || doc.Terminal(record.Status) || foreignOwnerAlive(record) {
 		return record, err
@@ -116,7 +117,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 		case !known && !ownerKnownDead(record, w.Env.Clock.Now()):
 			return detached, nil
 		case alive:
-			marked := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), stopMarker(record.RunID)))
+			marked := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), StopMarker(record.RunID)))
 			if marked && certain(record, w.Env.Clock.Now()) {
 				_ = identity(record).Signal(syscall.SIGKILL) // gone meanwhile
 			}
@@ -130,7 +131,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 		}
 	}
 	record.Error = reason
-	if err := leftError(left); err != nil {
+	if err := LeftError(left); err != nil {
 		record.Error += "; " + err.Error()
 	}
 	return record, orphan(ctx, w, &record)
@@ -141,7 +142,7 @@ func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error
 	if !toldEnd(w, record) {
 		return false, nil
 	}
-	return true, write(w, *record)
+	return true, WriteRecord(w, *record)
 }
 
 // toldEnd puts the end into the record of a session that was read before its owner was gone:
@@ -249,7 +250,7 @@ type orphanPayload struct {
 func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) error {
 	now := w.Env.Clock.Now()
 	record.Status = doc.StatusFailed
-	stopped := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), stopMarker(record.RunID)))
+	stopped := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), StopMarker(record.RunID)))
 	if stopped {
 		record.Status = doc.StatusStopped
 	}
@@ -261,50 +262,50 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 	if err != nil {
 		return err
 	}
-	open, err := leftOpen(w, *record)
+	open, err := LeftOpen(w, *record)
 	if err != nil {
 		return err
 	}
-	ends, err := open.closings(w.Events, events.Draft{At: now, RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem})
+	ends, err := open.Closings(w.Events, events.Draft{At: now, RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem})
 	if err != nil {
 		return err
 	}
-	end := closing{record: record, status: record.Status, at: now, events: append(ends, draft)}
-	if end.usage, err = lastReported(w, workspace.LogFile(record.ProjectID, record.RunID)); err != nil {
+	end := Closing{Record: record, Status: record.Status, At: now, Events: append(ends, draft)}
+	if end.Usage, err = LastReported(w, workspace.LogFile(record.ProjectID, record.RunID)); err != nil {
 		return err
 	}
-	if end.usage != nil {
+	if end.Usage != nil {
 		// Its price goes into the record alone: the log is closed as it was left.
-		err = price(w, end.usage, func(string, any) error { return nil })
+		err = Price(w, end.Usage, func(string, any) error { return nil })
 	}
 	if err != nil {
 		return err
 	}
 	if run, loadErr := workspace.Load(w, doc.RunCodec, workspace.RunFile(record.ProjectID, record.RunID)); loadErr == nil && run.Live != nil {
-		end.usage = sumUsage(run.Live.PriorUsage, end.usage)
+		end.Usage = SumUsage(run.Live.PriorUsage, end.Usage)
 	}
-	return w.Update(ctx, func(u *workspace.Unit) error { return closeRun(u, end) })
+	return w.Update(ctx, func(u *workspace.Unit) error { return CloseRun(u, end) })
 }
 
-// closing is the end of a run, as one unit carries it out.
-type closing struct {
-	record *doc.Session // nil when the session never began
-	status string
-	at     time.Time
-	usage  *doc.Usage
-	cycles *doc.ContextCycles
-	events []events.Draft
-	// conversation is the agent's own id of it, "" while unknown.
-	conversation string
-	integrity    *events.Integrity // nil for a log that nobody took anything from
-	counted
+// Closing is the end of a run, as one unit carries it out.
+type Closing struct {
+	Record *doc.Session // nil when the session never began
+	Status string
+	At     time.Time
+	Usage  *doc.Usage
+	Cycles *doc.ContextCycles
+	Events []events.Draft
+	// Conversation is the agent's own id of it, "" while unknown.
+	Conversation string
+	Integrity    *events.Integrity // nil for a log that nobody took anything from
+	CountedLog
 }
 
-// closeRun asks for the end of a run: its record with the place of its log
+// CloseRun asks for the end of a run: its record with the place of its log
 // before these events, the events, the session's record. A run that is terminal
 // already keeps its end; only the session's record follows it.
-func closeRun(u *workspace.Unit, c closing) error {
-	file := workspace.RunFile(c.record.ProjectID, c.record.RunID)
+func CloseRun(u *workspace.Unit, c Closing) error {
+	file := workspace.RunFile(c.Record.ProjectID, c.Record.RunID)
 	run, err := workspace.LoadIn(u, doc.RunCodec, file)
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -312,27 +313,43 @@ func closeRun(u *workspace.Unit, c closing) error {
 	case err != nil:
 		return err
 	case doc.Terminal(run.Status):
-		c.record.Status = run.Status
+		c.Record.Status = run.Status
 	default:
-		run.Status, run.EndedAt = c.status, clock.Stamp(c.at)
-		run.Usage, run.ContextCycles = c.usage, c.cycles
-		run.Error, run.ErrorKind = c.record.Error, c.record.ErrorKind
-		run.LogIntegrity = c.integrity
-		run.ProviderSessionID = cmp.Or(c.conversation, run.ProviderSessionID)
-		log := workspace.LogFile(c.record.ProjectID, c.record.RunID)
+		run.Status, run.EndedAt = c.Status, clock.Stamp(c.At)
+		run.Usage, run.ContextCycles = c.Usage, c.Cycles
+		run.Error, run.ErrorKind = c.Record.Error, c.Record.ErrorKind
+		run.LogIntegrity = c.Integrity
+		run.ProviderSessionID = cmp.Or(c.Conversation, run.ProviderSessionID)
+		log := workspace.LogFile(c.Record.ProjectID, c.Record.RunID)
 		if run.Log, err = c.checkpoint(u.Workspace(), log); err != nil {
 			return err
 		}
 		if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
 			return err
 		}
-		u.Append(log, c.events...)
+		u.Append(log, c.Events...)
 	}
-	text, err := doc.SessionCodec.Encode(*c.record)
+	text, err := doc.SessionCodec.Encode(*c.Record)
 	if err != nil {
 		return err
 	}
-	return u.Write(workspace.SessionFile(c.record.Ref), text, 0o600)
+	return u.Write(workspace.SessionFile(c.Record.Ref), text, 0o600)
 }
 
-func stopMarker(run string) string { return path.Join("runs", run, "outputs", "stop_requested.flag") }
+// StopMarker is the file, relative to the project, that tells every owner of a run of a stop.
+func StopMarker(run string) string { return path.Join("runs", run, "outputs", "stop_requested.flag") }
+
+// LeftError says which processes could not be killed, nil for none.
+func LeftError(left []int) error {
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("processes %v could not be killed", left)
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

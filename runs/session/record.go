@@ -7,10 +7,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
-	"time"
 
+	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/lock"
 	"ac/internal/proc"
@@ -79,7 +80,9 @@ func NamedAfter(w *workspace.Workspace, runID string) ([]doc.Session, error) {
 	return records, nil
 }
 
-func write(w *workspace.Workspace, record doc.Session) error {
+// WriteRecord writes the record of a session, durable when it returns. Only the holder of its
+// claim does.
+func WriteRecord(w *workspace.Workspace, record doc.Session) error {
 	text, err := doc.SessionCodec.Encode(record)
 	if err != nil {
 		return err
@@ -101,11 +104,11 @@ func refLock(ref string) string {
 	return workspace.LockFile(refLockPrefix + digest(ref))
 }
 
-// claim is the hold on a run and a session_ref.
-type claim struct{ run, ref *lock.Hold }
+// Claim is the hold on a run and a session_ref.
+type Claim struct{ run, ref *lock.Hold }
 
-// take takes both locks, or fails with lock.ErrBusy.
-func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {
+// TakeClaim takes both locks, or fails with lock.ErrBusy.
+func TakeClaim(w *workspace.Workspace, project, run, ref string) (*Claim, error) {
 	r, err := lock.Try(w.FS, runLock(project, run))
 	if err != nil {
 		return nil, err
@@ -114,48 +117,11 @@ func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Release())
 	}
-	return &claim{run: r, ref: s}, nil
+	return &Claim{run: r, ref: s}, nil
 }
 
-const (
-	// claimPatience is how long a start waits for a session of the same ref that is
-	// over, or whose owner died, to let go of its locks.
-	claimPatience = time.Second
-	// strangerPatience is how long it waits for somebody that it knows nothing of:
-	// those who only look hold a lock for moments.
-	strangerPatience = 100 * time.Millisecond
-)
-
-// takeSoon is take for a start.
-func takeSoon(ctx context.Context, w *workspace.Workspace, order Order) (*claim, error) {
-	began := time.Now()
-	for {
-		c, err := take(w, order.ProjectID, order.RunID, order.SessionRef)
-		if !errors.Is(err, lock.ErrBusy) {
-			return c, err
-		}
-		patience := claimPatience
-		switch old, readErr := Read(w, order.SessionRef); {
-		case readErr != nil && order.continues():
-			// The session before, which is over, holds the lock of the run.
-		case readErr != nil:
-			patience = strangerPatience
-		case !doc.Terminal(old.Status) && (old.Remote() || old.OwnerPID == nil || proc.Identity{PID: *old.OwnerPID, Start: old.OwnerStart}.Alive()):
-			return nil, err // it will not let go
-		}
-		if time.Since(began) > patience {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(strangerPatience / 20):
-		}
-	}
-}
-
-// release gives both up and removes their files.
-func (c *claim) release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
+// Release gives both up and removes their files.
+func (c *Claim) Release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
 
 // RunAlive reports whether some session of a run has a live owner, or goes on elsewhere
 // while its hub is down.
@@ -278,4 +244,10 @@ func AnyLive(w *workspace.Workspace) (ref string, err error) {
 		}
 	}
 	return "", err
+}
+
+// stamp writes the marker that tells every later owner of a stop.
+func stamp(w *workspace.Workspace, project, run string) error {
+	name := path.Join(workspace.ProjectDir(project), StopMarker(run))
+	return w.Replace(name, []byte(clock.Stamp(w.Env.Clock.Now())+"\n"), 0o644)
 }

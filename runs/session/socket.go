@@ -4,18 +4,15 @@ package session
 // lies outside the workspace, since its path must be short.
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"ac/internal/durable"
@@ -27,32 +24,22 @@ import (
 	"ac/workspace/doc"
 )
 
-// socketVersion is the version of the protocol. What has no version, or the first, is
+// RequestVersion is the version of the protocol. What has no version, or the first, is
 // answered as it was in that.
-const socketVersion = 2
+const RequestVersion = 2
 
 // Verbs that a supervisor understands.
 const (
-	verbState = "state"
-	verbStop  = "stop"
-	verbWait  = "wait"
+	VerbStop = "stop"
+	VerbWait = "wait"
 )
 
-type socketRequest struct {
+// Request is a line of who asks a supervisor.
+type Request struct {
 	Version int             `json:"version"`
 	Verb    string          `json:"verb"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
-}
-
-type socketReply struct {
-	Version int             `json:"version"`
-	ID      json.RawMessage `json:"id,omitempty"`
-	Error   string          `json:"error,omitempty"`
-	Reason  string          `json:"reason,omitempty"`
-	Data    any             `json:"data,omitempty"`
-	Record  *doc.Session    `json:"record,omitempty"`
-	Result  any             `json:"result,omitempty"`
 }
 
 // socketDir is the directory of this user's sockets, made when missing. One
@@ -111,32 +98,14 @@ func socketOf(record doc.Session) (string, error) {
 	return socketPath(dir, record.Socket)
 }
 
-// removeSocket removes what a killed supervisor left.
-func removeSocket(record doc.Session) {
+// RemoveSocket removes what a killed supervisor left.
+func RemoveSocket(record doc.Session) {
 	for _, of := range []func(doc.Session) (string, error){socketOf, reasonFile} {
 		if file, err := of(record); err == nil {
 			_ = os.Remove(file) // gone already, or of another boot
 			grant.Remove(filepath.Dir(file), record.Socket)
 		}
 	}
-}
-
-// socketServer answers for one session.
-type socketServer struct {
-	dir      string
-	name     string
-	listener net.Listener
-	wg       sync.WaitGroup
-	mu       sync.Mutex
-	conns    map[net.Conn]struct{}
-}
-
-func listen(ctx context.Context, random func(bytes int) string) (*socketServer, error) {
-	listener, dir, name, err := NewSocket(ctx, random)
-	if err != nil {
-		return nil, err
-	}
-	return &socketServer{dir: dir, name: name, listener: listener, conns: map[net.Conn]struct{}{}}, nil
 }
 
 // NewSocket makes a socket among those of this user's sessions. SocketFile finds it by its
@@ -154,126 +123,6 @@ func NewSocket(ctx context.Context, random func(bytes int) string) (listener net
 	return listener, dir, name, err
 }
 
-func (s *socketServer) serve(session *supervisor) {
-	s.wg.Go(func() {
-		for {
-			conn, err := s.listener.Accept()
-			if err != nil {
-				return
-			}
-			s.mu.Lock()
-			s.conns[conn] = struct{}{}
-			s.mu.Unlock()
-			s.wg.Go(func() { s.answer(conn, session) })
-		}
-	})
-}
-
-// maxRequest bounds a request line.
-const maxRequest = 2<<20 + 4<<10
-
-func (s *socketServer) answer(conn net.Conn, session *supervisor) {
-	var underWay sync.WaitGroup
-	var granted *grant.Conn // nil in a session without tools
-	if session.tools != nil {
-		granted = session.tools.server.Conn(context.Background())
-	}
-	defer func() {
-		underWay.Wait()
-		if granted != nil {
-			granted.Close()
-		}
-		s.mu.Lock()
-		delete(s.conns, conn)
-		s.mu.Unlock()
-		_ = conn.Close() // it was answered, or is gone
-	}()
-	var writing sync.Mutex
-	write := func(reply socketReply) {
-		text, err := json.Marshal(reply)
-		writing.Lock()
-		defer writing.Unlock()
-		if err != nil || durable.WriteAll(conn, append(text, '\n')) != nil {
-			_ = conn.Close() // ends the loop
-		}
-	}
-	lines := bufio.NewReader(conn)
-	for {
-		line, err := requestLine(lines)
-		if err != nil {
-			return
-		}
-		var request socketRequest
-		if json.Unmarshal(line, &request) != nil || request.Version > socketVersion {
-			request = socketRequest{Verb: "\x00"}
-		}
-		serve := func() {
-			reply, ofTool := toolReply(granted, request, write)
-			if !ofTool {
-				reply = session.answer(request)
-			}
-			write(reply)
-		}
-		if request.Version < 2 {
-			serve() // one after another, as they were
-			continue
-		}
-		underWay.Go(serve)
-	}
-}
-
-// answer carries a request out, and says what the session is then.
-func (s *supervisor) answer(request socketRequest) socketReply {
-	if s.remote != nil {
-		reply := s.remote.serve(request)
-		reply.Record = new(s.remote.reported())
-		return reply
-	}
-	reply := s.serve(request)
-	reply.Record = new(s.snapshot())
-	return reply
-}
-
-// requestLine reads a line of a bounded length.
-func requestLine(from *bufio.Reader) (line []byte, err error) {
-	for {
-		piece, err := from.ReadSlice('\n')
-		line = append(line, piece...)
-		switch {
-		case err == nil:
-			return line, nil
-		case !errors.Is(err, bufio.ErrBufferFull) || len(line) > maxRequest:
-			return nil, errors.Join(err, io.ErrShortBuffer)
-		}
-	}
-}
-
-// lingering is how long answers to waiting callers may take at the end.
-const lingering = 500 * time.Millisecond
-
-// drop ends the connections of those who wait.
-func (s *socketServer) drop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for conn := range s.conns {
-		_ = conn.Close() // they ask the next owner
-	}
-	clear(s.conns)
-}
-
-// close ends the socket. Callers that wait for the end of the session get their
-// answer first.
-func (s *socketServer) close() error {
-	err := s.listener.Close()
-	s.mu.Lock()
-	for conn := range s.conns {
-		err = errors.Join(err, conn.SetDeadline(time.Now().Add(lingering)))
-	}
-	s.mu.Unlock()
-	s.wg.Wait()
-	return err
-}
-
 // errNoSocket says that the supervisor cannot be reached, which proves nothing
 // about its life.
 var errNoSocket = errors.New("the supervisor's socket cannot be reached")
@@ -284,7 +133,7 @@ var errUnanswered = fmt.Errorf("%w any more", errNoSocket)
 
 // ask sends one verb of the first version to the supervisor of a record.
 func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, error) {
-	reply, err := exchange(ctx, record, socketRequest{Version: 1, Verb: verb})
+	reply, err := exchange(ctx, record, Request{Version: 1, Verb: verb})
 	if err == nil && (reply.Error != "" || reply.Record == nil) {
 		err = fmt.Errorf("the supervisor answered: %s", reply.Error)
 	}
@@ -304,7 +153,7 @@ type heard struct {
 }
 
 // exchange sends a request to the supervisor of a record and reads its reply.
-func exchange(ctx context.Context, record doc.Session, request socketRequest) (reply heard, err error) {
+func exchange(ctx context.Context, record doc.Session, request Request) (reply heard, err error) {
 	file, err := socketOf(record)
 	if err != nil {
 		return reply, err

@@ -4,7 +4,6 @@ package session
 // the record. It lies beside the socket, since the workspace took nothing more.
 
 import (
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -21,20 +20,13 @@ func reasonFile(record doc.Session) (string, error) {
 	return strings.TrimSuffix(socket, ".sock") + ".why", err
 }
 
-// leaveReason keeps why the end could not be recorded, where there is a record that
-// a reader will find without its end: none is left of a workspace that was removed.
-// It adds to that error when this cannot be kept either.
-func (s *supervisor) leaveReason(cause error) error {
-	told, err := Read(s.w, s.order.SessionRef)
-	if err != nil || s.socket == nil || told.Socket != s.socket.name {
-		return cause // nobody would look for the reason
+// LeaveUnrecorded keeps for the next reader of a record why its end could not be recorded.
+func LeaveUnrecorded(record doc.Session, reason string) error {
+	file, err := reasonFile(record)
+	if err != nil {
+		return err
 	}
-	file, err := reasonFile(told)
-	if err == nil {
-		text := s.secrets.String(cause.Error())
-		err = os.WriteFile(file, []byte(text[:min(len(text), maxReason)]), 0o600)
-	}
-	return errors.Join(cause, err)
+	return os.WriteFile(file, []byte(reason[:min(len(reason), maxReason)]), 0o600)
 }
 
 // unrecordedReason reads what the dead supervisor of a record left, "" for nothing.

@@ -10,14 +10,12 @@ import (
 	"path"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// MaxSteers is how many texts of a run may wait.
-const MaxSteers = maxSteers
 
 // Result is what the one who said a text was answered.
 func (e SteerEvent) Result() SteerResult {
@@ -34,7 +32,7 @@ func SaidAsPrompt(turn int) SteerResult {
 func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent, events.Draft, error) {
 	waiting, err := WaitingTexts(w, run.ProjectID, run.ID)
 	if err == nil && len(waiting) >= MaxSteers {
-		err = fault.New(fault.SteerQueueFull, "%d texts wait already", MaxSteers).With(limitData{MaxSteers})
+		err = fault.New(fault.SteerQueueFull, "%d texts wait already", MaxSteers).With(LimitData{MaxSteers})
 	}
 	if err != nil {
 		return SteerEvent{}, events.Draft{}, err
@@ -47,8 +45,8 @@ func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent,
 // returns.
 func TextEvent(w *workspace.Workspace, run doc.Run, p SteerRequest, as SteerResult) (SteerEvent, events.Draft, error) {
 	e := SteerEvent{
-		ID: as.SteerID, Text: clippedTo(p.Text, maxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
-		Delivery: as.Delivery, Turn: as.Turn, QueueLength: as.QueueLength, display: p.display, ClientMessageID: p.ClientMessageID,
+		ID: as.SteerID, Text: clip.Head(p.Text, MaxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
+		Delivery: as.Delivery, Turn: as.Turn, QueueLength: as.QueueLength, Display: p.Display, ClientMessageID: p.ClientMessageID,
 	}
 	if len(e.Text) < len(p.Text) {
 		e.Truncated = true
@@ -99,32 +97,6 @@ func WaitingTexts(w *workspace.Workspace, project, run string) (list []WaitingTe
 	return list, err
 }
 
-// takeWaiting takes the texts of the log that wait for a session. One is taken once:
-// what became of it may not stand in the log yet.
-func (c *conversation) takeWaiting() error {
-	list, err := WaitingTexts(c.s.w, c.s.order.ProjectID, c.s.order.RunID)
-	for _, text := range list {
-		if !c.came[text.ID] {
-			c.came[text.ID] = true
-			c.remember(text.ClientMessageID, text.Result(), PromptResult{Turn: text.Turn})
-			c.waiting = append(c.waiting, &steer{SteerEvent: text.SteerEvent, full: text.Full, actor: text.Actor, before: true})
-		}
-	}
-	return err
-}
-
-// more takes texts that came into the log while the session was being started.
-func (c *conversation) more(struct{}) (struct{}, error) {
-	if err := c.notLive(); err != nil {
-		return struct{}{}, err
-	}
-	if err := c.takeWaiting(); err != nil {
-		return struct{}{}, fault.New(fault.IO, "the texts that wait could not be read: %w", err)
-	}
-	c.next()
-	return struct{}{}, nil
-}
-
 // maxWaiting bounds a text that waits.
 const maxWaiting = 2 << 20
 
@@ -135,19 +107,15 @@ const DiscardRefused = "refused"
 func Refused(source events.Source, run, steer string, why error) (events.Draft, error) {
 	return source.Draft(events.Draft{
 		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
-	}, discardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clippedTo(why.Error(), maxError)})
+	}, SteerDiscardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clip.Head(why.Error(), MaxError)})
 }
 
-// refusedTexts discards the texts that wait for turns of their own, since the session that
-// was to say them never began: else they would come along with a later one, unasked.
-func (s *supervisor) refusedTexts(why string) (drafts []events.Draft, err error) {
-	waiting, err := WaitingTexts(s.w, s.order.ProjectID, s.order.RunID)
-	for _, text := range waiting {
-		if text.Mode != ModeAfterTurn {
-			continue
-		}
-		d, draftErr := Refused(s.w.Events, s.order.RunID, text.ID, errors.New(why))
-		drafts, err = append(drafts, d), errors.Join(err, draftErr)
-	}
-	return drafts, err
+// CompactedLater are the events of a run without a live session that is to begin its next
+// one with a digest.
+func CompactedLater(source events.Source, run, actor string) (list []events.Draft, err error) {
+	base := events.Draft{RunID: run, SessionRef: LocalRef(run), Actor: actor, Visibility: events.VisibilityTeam, Type: events.CompactRequested}
+	asked, err := source.Draft(base, CompactRequestedPayload{CompactDigest})
+	base.Actor, base.Visibility, base.Type = events.ActorSystem, events.VisibilityOrg, events.Compacted
+	done, doneErr := source.Draft(base, CompactedPayload{How: CompactDigest, OK: true})
+	return []events.Draft{asked, done}, errors.Join(err, doneErr)
 }

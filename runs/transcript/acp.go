@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"ac/runs/failure"
 )
 
 const (
@@ -51,9 +53,9 @@ func (a *acp) answer(s *Session, m rpcMessage) {
 	s.conversation(r.SessionID)
 	switch {
 	case r.StopReason == "refusal":
-		s.failure.final(firstOf(s.facts.Answer, "the model refused to answer"), 0, kindRefused)
+		s.failure.Final(firstOf(s.facts.Answer, "the model refused to answer"), 0, failure.Refused)
 	case r.StopReason != "":
-		s.failure.recovered()
+		s.failure.Recovered()
 	case m.error != nil:
 		var e struct {
 			Message string `json:"message"`
@@ -62,7 +64,7 @@ func (a *acp) answer(s *Session, m rpcMessage) {
 			} `json:"data"`
 		}
 		if json.Unmarshal(m.error, &e) == nil {
-			s.failure.report(strings.TrimSpace(e.Message+" "+e.Details.Details), 0, "")
+			s.failure.Report(strings.TrimSpace(e.Message+" "+e.Details.Details), 0, "")
 		}
 	}
 	if r.StopReason != "" || m.error != nil {

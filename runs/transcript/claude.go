@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ac/runs/failure"
 )
 
 // claude reads stream-json.
@@ -192,7 +194,7 @@ func (c *claude) whole(s *Session, m *claudeMessage) {
 	elements(m.content, func(raw []byte) {
 		b := readClaudeBlock(raw)
 		if word != "" {
-			s.failure.report(b.text, 0, word)
+			s.failure.Report(b.text, 0, word)
 			s.notice(b.text)
 			return
 		}
@@ -295,7 +297,7 @@ func (c *claude) program(s *Session, line []byte) {
 	case m.Subtype == "compact_boundary":
 		s.notice("The context was compacted.")
 	case m.Subtype == "api_retry":
-		s.failure.retrying(textOf(m.Error), m.ErrorStatus)
+		s.failure.Retrying(textOf(m.Error), m.ErrorStatus)
 	}
 }
 
@@ -304,16 +306,16 @@ func (c *claude) result(s *Session, m *claudeProgram) {
 	text := textOf(m.Result) // absent in some errors
 	switch {
 	case m.StopReason == "refusal":
-		s.failure.final(firstOf(text, s.facts.Answer, "the model refused to answer"), 0, kindRefused)
+		s.failure.Final(firstOf(text, s.facts.Answer, "the model refused to answer"), 0, failure.Refused)
 	case m.IsError:
 		errors := slices.DeleteFunc(m.Errors, func(e string) bool { return strings.TrimSpace(e) == "" })
 		text = firstOf(strings.Join(errors, "; "), text, m.Subtype)
-		s.failure.final(text, m.APIStatus, "")
+		s.failure.Final(text, m.APIStatus, "")
 		if !s.told && text != s.facts.Answer {
 			s.notice(text)
 		}
 	default:
-		s.failure.recovered()
+		s.failure.Recovered()
 		if strings.TrimSpace(text) != "" && s.facts.Answer == "" { // the json format has nothing else
 			s.close(s.open(Item{Kind: KindMessage, Role: RoleAssistant, Text: text}))
 		}

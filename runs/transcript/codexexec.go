@@ -46,13 +46,13 @@ func (*codexExec) message(s *Session, line []byte) {
 		item := readCodexItem(m.item)
 		s.codexItem(&item, m.kind == "item.started", m.kind == "item.completed")
 	case "error":
-		s.failure.report(m.message, 0, "")
+		s.failure.Report(m.message, 0, "")
 	case "turn.failed":
 		if e := readCodexError(m.error); e != nil {
-			s.failure.final(e.Message, e.status(), e.code())
+			s.failure.Final(e.Message, e.status(), e.code())
 		}
 	case "turn.completed":
-		s.failure.recovered()
+		s.failure.Recovered()
 	}
 }
 

@@ -218,9 +218,9 @@ func (s *Session) codexTurnOver(turn *codexTurn) {
 	}
 	switch {
 	case turn.Error != nil && turn.Error.Message != "":
-		s.failure.final(turn.Error.Message, turn.Error.status(), turn.Error.code())
+		s.failure.Final(turn.Error.Message, turn.Error.status(), turn.Error.code())
 	case turn.Status == "completed":
-		s.failure.recovered()
+		s.failure.Recovered()
 	}
 	s.edited = nil
 }
@@ -234,5 +234,5 @@ func (s *Session) codexFailed(e *codexError, retried bool) {
 	if retried && e.Additional != "" {
 		text = e.Additional
 	}
-	s.failure.report(text, e.status(), e.code())
+	s.failure.Report(text, e.status(), e.code())
 }

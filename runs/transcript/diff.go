@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"ac/internal/clip"
 )
 
 // maxCompared bounds the texts that are compared line by line; of larger ones
@@ -67,7 +69,7 @@ func lines(text string) int { return strings.Count(endLine(text), "\n") }
 
 // marked puts a mark in front of each line, as far as a diff is kept.
 func marked(mark byte, text string) string {
-	text, _ = head(text, maxDiff)
+	text = clip.Head(text, maxDiff)
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		b.WriteByte(mark)

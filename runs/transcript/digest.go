@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ac/internal/clip"
 	"ac/runs/interaction"
 )
 
@@ -144,7 +145,7 @@ func (f *Fold) Digest(run string) string {
 	for text = d.text(run); len(text) > MaxDigest && d.shrink(); {
 		text = d.text(run)
 	}
-	text, _ = head(text, MaxDigest)
+	text = clip.Head(text, MaxDigest)
 	return text
 }
 
@@ -225,11 +226,10 @@ func lastOf(list []string, n int) []string {
 // shortened is a text of at most n bytes and a mark where some of it is missing, in
 // memory of its own.
 func shortened(text string, n int) string {
-	short, is := head(text, n)
-	if is {
-		return short + " […]"
+	if len(text) > n {
+		return clip.Head(text, n) + " […]"
 	}
-	return strings.Clone(short)
+	return strings.Clone(text)
 }
 
 // firstLine is the first line of a text, and a mark where there are more.

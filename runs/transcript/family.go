@@ -8,6 +8,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"ac/internal/clip"
+	"ac/internal/terminal"
+	"ac/runs/failure"
 )
 
 // Drivers whose lines are known without looking.
@@ -100,7 +104,7 @@ func (s *Session) say(line []byte) {
 		return
 	}
 	for rest := string(line) + "\n"; rest != ""; {
-		piece, _ := head(rest, maxProse)
+		piece := clip.Head(rest, maxProse)
 		if s.saying() && len(s.prose.Text)+len(piece) > maxProse {
 			s.close(s.prose)
 		}
@@ -125,15 +129,15 @@ func (s *Session) endProse() {
 
 // errorLine keeps the end of stderr; lines of JSON there are the agent's own log.
 func (s *Session) errorLine(line []byte) {
-	s.stderr = strings.Clone(tail(s.stderr+string(line)+"\n", maxWords))
+	s.stderr = strings.Clone(clip.Tail(s.stderr+string(line)+"\n", failure.MaxWords))
 	if line[0] == '{' && json.Valid(line) {
 		return
 	}
-	text := plain(string(line))
+	text := terminal.Plain(string(line))
 	if text == "" {
 		return
 	}
-	text, _ = head(text, maxNotice)
+	text = clip.Head(text, maxNotice)
 	if n := len(s.items); n > 0 {
 		last := s.items[n-1]
 		if last.Kind == KindNotice && last.Role == RoleSystem && len(last.Text)+len(text) < maxNotice {

@@ -83,12 +83,12 @@ func (*geminiStream) message(s *Session, line []byte) {
 		s.close(item)
 	case "error":
 		s.notice(m.Message)
-		s.failure.report(m.Message, 0, "")
+		s.failure.Report(m.Message, 0, "")
 	case "result":
 		if m.Status == "error" && m.Error != nil {
-			s.failure.final(m.Error.Message, m.Error.status(), m.Error.Type)
+			s.failure.Final(m.Error.Message, m.Error.status(), m.Error.Type)
 		} else if m.Status == "success" {
-			s.failure.recovered()
+			s.failure.Recovered()
 		}
 	}
 }
@@ -165,6 +165,6 @@ func (*wholeOutput) message(s *Session, line []byte) {
 		s.close(s.open(Item{Kind: KindMessage, Role: RoleAssistant, Text: m.Response}))
 	}
 	if m.Error != nil {
-		s.failure.final(m.Error.Message, m.Error.status(), m.Error.Type)
+		s.failure.Final(m.Error.Message, m.Error.status(), m.Error.Type)
 	}
 }

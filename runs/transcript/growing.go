@@ -3,7 +3,11 @@ package transcript
 // Texts that grow piece by piece: a long answer comes in thousands of pieces, and what
 // stands there already is not copied for each of them.
 
-import "strings"
+import (
+	"strings"
+
+	"ac/internal/clip"
+)
 
 // growing is a text that pieces are added to.
 type growing struct{ b *strings.Builder }
@@ -32,13 +36,13 @@ func (g *growing) add(text, piece string) string {
 
 // addTail is add for the last n bytes of a text.
 func (g *growing) addTail(text, piece string, n int) string {
-	piece = tail(piece, n)
+	piece = clip.Tail(piece, n)
 	if g.b == nil || g.b.Len()+len(piece) > 4*n || !strings.HasSuffix(g.b.String(), text) {
-		text = tail(text, n)
+		text = clip.Tail(text, n)
 		g.b = &strings.Builder{}
 		g.b.Grow(min(4*n, 2*(len(text)+len(piece))))
 		g.b.WriteString(text)
 	}
 	g.b.WriteString(piece)
-	return tail(g.b.String(), n)
+	return clip.Tail(g.b.String(), n)
 }

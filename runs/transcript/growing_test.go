@@ -3,6 +3,8 @@ package transcript
 import (
 	"strings"
 	"testing"
+
+	"ac/internal/clip"
 )
 
 // TestGrowing shows that appending to a text leaves earlier copies as they are, and
@@ -33,11 +35,11 @@ func TestGrowing(t *testing.T) { //nolint:paralleltest // allocations are those 
 		tool.appendOutput(piece)
 		whole.WriteString(piece)
 	}
-	cut, _ := head(whole.String(), maxText)
+	cut := clip.Head(whole.String(), maxText)
 	if !long.Truncated || long.Text != cut {
 		t.Errorf("%d bytes, want %d", len(long.Text), len(cut))
 	}
-	if want := tail(whole.String(), maxOutput); tool.OutputTail != want || tool.OutputBytes != int64(whole.Len()) {
+	if want := clip.Tail(whole.String(), maxOutput); tool.OutputTail != want || tool.OutputBytes != int64(whole.Len()) {
 		t.Errorf("%d bytes, want %d", len(tool.OutputTail), len(want))
 	}
 	var item Item

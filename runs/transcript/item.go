@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"ac/internal/clip"
 	"ac/runs/interaction"
 )
 
@@ -223,7 +224,7 @@ func (i *Item) appendText(text string) bool {
 }
 
 func (t *Tool) setOutput(text string) {
-	t.OutputTail, t.OutputBytes, t.output = strings.Clone(tail(text, maxOutput)), int64(len(text)), growing{}
+	t.OutputTail, t.OutputBytes, t.output = strings.Clone(clip.Tail(text, maxOutput)), int64(len(text)), growing{}
 }
 
 func (t *Tool) appendOutput(text string) {
@@ -237,7 +238,7 @@ func (t *Tool) setInput(raw json.RawMessage) {
 		return
 	}
 	if len(raw) > maxInput {
-		short, _ := head(string(raw), maxInput)
+		short := clip.Head(string(raw), maxInput)
 		raw, _ = json.Marshal(short) // a text always encodes
 	}
 	t.Input = raw

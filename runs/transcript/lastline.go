@@ -2,7 +2,11 @@ package transcript
 
 // The last line of an item, for lists with one line a run.
 
-import "strings"
+import (
+	"strings"
+
+	"ac/internal/clip"
+)
 
 // spoken is the last line of a run as far as it stands in items that are over.
 type spoken struct {
@@ -30,7 +34,7 @@ func LastLine(i *Item) string {
 	if at := strings.LastIndexAny(text, "\r\n"); at >= 0 {
 		text = text[at+1:]
 	}
-	line, _ := head(strings.TrimSpace(text), maxLastLine)
+	line := clip.Head(strings.TrimSpace(text), maxLastLine)
 	return line
 }
 

@@ -72,11 +72,11 @@ func (*openCode) message(s *Session, line []byte) {
 		s.close(s.open(*item))
 	case "error":
 		d := &m.Error.Data
-		s.failure.final(firstOf(d.Message, m.Error.Name), d.StatusCode, m.Error.Name)
-		s.failure.after(d.Headers["retry-after"])
+		s.failure.Final(firstOf(d.Message, m.Error.Name), d.StatusCode, m.Error.Name)
+		s.failure.After(d.Headers["retry-after"])
 		s.notice(firstOf(d.Message, m.Error.Name))
 	case "step_finish":
-		s.failure.recovered()
+		s.failure.Recovered()
 	}
 }
 

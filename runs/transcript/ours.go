@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ac/events"
+	"ac/internal/terminal"
 	"ac/runs/interaction"
 )
 
@@ -343,7 +344,7 @@ func (f *Fold) made(item *Item) {
 
 func (f *Fold) notice(e Event, text string) {
 	item := &Item{ID: ownID(e), Kind: KindNotice, Role: RoleSystem, Actor: actorOf(e)}
-	item.setText(plainLines(text))
+	item.setText(terminal.PlainLines(text))
 	f.made(item)
 }
 

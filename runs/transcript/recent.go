@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"ac/internal/clip"
 )
 
 // recentIDs are the newest of the ids that items were opened with, and how often. Its
@@ -27,7 +29,7 @@ func (r *recentIDs) add(id string) string {
 		return ""
 	}
 	if len(id) > maxRecentBytes {
-		id, _ = head(id, maxRecentBytes)
+		id = clip.Head(id, maxRecentBytes)
 	}
 	if n := r.used[id]; n > 0 {
 		r.used[id]++

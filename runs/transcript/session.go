@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"ac/internal/terminal"
+	"ac/runs/failure"
 )
 
 // Facts are what the lines of an execution tell beside its items.
@@ -21,7 +24,7 @@ type Facts struct {
 	// Answer is the last message of the agent that is complete.
 	Answer string
 	// Failure is why it failed, in the agent's words; nil where it told none.
-	Failure *Failure
+	Failure *failure.Failure
 }
 
 // Bounds of what is open at once in an execution. Beyond them the oldest item is
@@ -40,7 +43,7 @@ type Session struct {
 	made     int // items so far
 	answered int // the order of the item that is the answer
 	facts    Facts
-	failure  failing
+	failure  failure.Collector
 	stderr   string
 	prose    *Item  // text of an agent that is not understood
 	value    held   // output that may be one value over several lines
@@ -95,7 +98,7 @@ func (s *Session) know(d decoder) {
 // Facts are what is known by now.
 func (s *Session) Facts() Facts {
 	f := s.facts
-	f.Failure = s.failure.found(s.stderr)
+	f.Failure = s.failure.Found(s.stderr)
 	return f
 }
 
@@ -140,7 +143,7 @@ func (s *Session) End() {
 
 // BeginTurn says that a turn begins, whose prompt has an event of its own.
 func (s *Session) BeginTurn() {
-	s.told, s.edited, s.failure = true, nil, failing{}
+	s.told, s.edited, s.failure = true, nil, failure.Collector{}
 	if s.decoder != nil {
 		s.decoder.turn()
 	}
@@ -309,7 +312,7 @@ func (s *Session) notice(text string) { s.noticeOf("", text) }
 
 // noticeOf is notice of an item that has an id of the agent's own.
 func (s *Session) noticeOf(id, text string) {
-	if text = plainLines(text); strings.TrimSpace(text) != "" && !s.over(id) {
+	if text = terminal.PlainLines(text); strings.TrimSpace(text) != "" && !s.over(id) {
 		s.close(s.open(Item{ID: id, Kind: KindNotice, Role: RoleSystem, Text: text}))
 	}
 }

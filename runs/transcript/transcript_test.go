@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ac/runs/failure"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -114,47 +116,6 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestFailures pins what kind of failure agents' words are.
-func TestFailures(t *testing.T) {
-	t.Parallel()
-	for words, want := range map[string]string{
-		"unexpected status 401 Unauthorized: no, url: http://127.0.0.1/v1/responses":  FailedAuth,
-		"Your access token could not be refreshed. Please log out and sign in again.": FailedAuth,
-		"Invalid API key · Please run /login":                                         FailedAuth,
-		"Invalid auth method selected.":                                               FailedAuth,
-		"exceeded retry limit, last status: 429 Too Many Requests":                    FailedRateLimit,
-		"API Error: Request rejected (429) · slow down":                               FailedRateLimit,
-		"We’re currently experiencing high demand, which may cause temporary errors.": FailedOverloaded,
-		"API Error: 529 Overloaded":                                                   FailedOverloaded,
-		"You've hit your usage limit. Try again at 3pm.":                              FailedQuota,
-		"Credit balance is too low":                                                   FailedQuota,
-		"Prompt is too long":                                                          FailedContext,
-		"Gemini CLI is not running in a trusted directory. To proceed, either use `--skip-trust`, or trust the directory": FailedTrust,
-		"Not inside a trusted directory and --skip-git-repo-check was not specified.":                                     FailedTrust,
-		"error sending request for url (http://127.0.0.1:1/v1/responses)":                                                 FailedNetwork,
-		"fetch failed: connect ECONNREFUSED 127.0.0.1:1":                                                                  FailedNetwork,
-		"thread 'main' panicked at src/main.rs":                                                                           FailedCrash,
-		"stream disconnected before completion: Incomplete response returned, reason: content_filter":                     FailedRefused,
-		"This request has been flagged for possible cybersecurity risk.":                                                  FailedRefused,
-		"Your prompt was flagged as potentially violating our usage policy.":                                              FailedRefused,
-		"The model response was blocked due to safety settings.":                                                          FailedRefused,
-		"The response was blocked by the provider's content filter":                                                       FailedRefused,
-		"something else entirely": FailedUnknown,
-	} {
-		if got := Classify(words); got != want {
-			t.Errorf("%q is %s, want %s", words, got, want)
-		}
-	}
-	for words, want := range map[string]string{
-		"Please try again in 11.054s.": "11.054s", "Suggested retry after 1s.": "1s", `"retryDelay":"37s"`: "37s", "Try again in 5 minutes": "5m0s", "try again later": "0s",
-		"retry in 250 ms": "250ms",
-	} {
-		if got := retryAfter(words).String(); got != want {
-			t.Errorf("%q: %s, want %s", words, got, want)
-		}
-	}
-}
-
 // TestProse shows that output of no agent is one message, line by line.
 func TestProse(t *testing.T) {
 	t.Parallel()
@@ -169,7 +130,7 @@ func TestProse(t *testing.T) {
 	s = NewSession("")
 	s.Line("stderr", []byte("\x1b[31mboom\x1b[0m\x07"))
 	s.End()
-	if f := s.Facts().Failure; f == nil || f.Text != "boom" || f.Kind != FailedUnknown {
+	if f := s.Facts().Failure; f == nil || f.Text != "boom" || f.Kind != failure.Unknown {
 		t.Errorf("%+v", f)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
+	"ac/runs/session/supervisor"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		case session.SuperviseCommand:
 			self, err := os.Executable()
 			if err == nil {
-				err = session.SuperviseMain(self, os.Stdin, os.Stdout, nil)
+				err = supervisor.Main(self, os.Stdin, os.Stdout, nil)
 			}
 			exit(err)
 		case session.GuardCommand:

@@ -1,0 +1,302 @@
+package live
+
+// Interactions: what the agent asks and waits for. The policy of the run judges first;
+// what it leaves to people waits for an answer, a time-out or the end, whichever comes
+// first. Each has exactly one resolution, which is durable before the agent hears it.
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/events"
+	"ac/internal/clip"
+	"ac/internal/clock"
+	"ac/runs/agent"
+	"ac/runs/interaction"
+	"ac/runs/policy"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// openRequest is what waits for an answer: its record, and what the driver and the
+// policy know of it.
+type openRequest struct {
+	interaction.Record
+	request  agent.Request
+	accesses []policy.Access
+	rule     string // that asked, "" for none
+	// resolved hears of the answer where a tool of ours asked; nil where the agent did.
+	resolved func(interaction.Record)
+}
+
+// judgedPayload is the payload of permission.judged.
+type judgedPayload struct {
+	RequestID string `json:"request_id"`
+	Operation string `json:"operation"`
+	Resource  string `json:"resource"`
+	Effect    string `json:"effect"`
+	By        string `json:"by"`
+	RuleID    string `json:"rule_id,omitempty"`
+	Mode      string `json:"mode"`
+	Tool      string `json:"tool"`
+	Title     string `json:"title"`
+	ItemID    string `json:"item_id,omitempty"`
+}
+
+type undeliveredPayload struct {
+	ID    string `json:"interaction_id"`
+	Error string `json:"error"`
+}
+
+// errGone says that there is nobody to hand an answer to.
+var errGone = errors.New("the agent is gone")
+
+// situation is what a judgement depends on beside the policy.
+func (c *Conversation) situation() policy.Situation {
+	return policy.Situation{Interactive: c.order.Interactive, OwnTools: c.order.MCP}
+}
+
+// accesses are what a request wants, as rules see it.
+func (c *Conversation) accesses(q agent.Request) (list []policy.Access) {
+	for _, want := range q.Wants {
+		switch op := doc.Operation(want.Operation); op {
+		case doc.OpRead, doc.OpWrite:
+			list = append(list, c.root.Accesses(op, want.Resource)...)
+		case doc.OpExec:
+			list = append(list, policy.Command(want.Resource))
+		default:
+			list = append(list, policy.Access{Operation: op, Resource: want.Resource})
+		}
+	}
+	return list
+}
+
+// Asked judges what the agent asks, and asks a person what is left to people.
+func (c *Conversation) Asked(q agent.Request) {
+	i := &openRequest{request: q, accesses: c.accesses(q)}
+	if c.closing {
+		_ = c.driver.Answer(q.Key, agent.Answer{State: agent.Cancelled, Stopping: true}) // it is ending
+		return
+	}
+	if q.Kind == agent.Question || q.Kind == agent.Input {
+		if !c.order.Interactive || c.full(q) {
+			_ = c.reply(i, agent.Answer{State: agent.Cancelled}) // it fails the session itself
+			return
+		}
+		c.ask(i)
+		return
+	}
+	v := c.judge(i)
+	if v.Effect == doc.Ask && c.full(q) {
+		v.Effect = doc.Deny
+	}
+	judged := c.judged(i, v)
+	switch {
+	case v.Effect == doc.Ask:
+		i.rule = v.RuleID
+		c.tell(judged)
+		c.ask(i)
+	case c.s.Recorder.Commit(judged) != nil:
+		// The recorder stops the session.
+	case v.Effect == doc.Allow:
+		_ = c.reply(i, agent.Answer{State: agent.Allowed}) // it fails the session itself
+		c.planAllowed(i, "system")
+	default:
+		denial := agent.Answer{State: agent.Denied, Text: "Denied by the policy of this run (" + string(v.By) + ")."}
+		_ = c.reply(i, denial) // it fails the session itself
+	}
+}
+
+// full reports whether so much is open that a request is refused, and says so.
+func (c *Conversation) full(q agent.Request) bool {
+	if len(c.open) < interaction.MaxOpen {
+		return false
+	}
+	c.Notice(fmt.Sprintf("%d requests of the agent wait for an answer already: this one is refused: %s", interaction.MaxOpen, c.title(q)))
+	return true
+}
+
+func (c *Conversation) judge(i *openRequest) policy.Verdict {
+	if i.request.Kind == agent.Plan {
+		return policy.JudgePlan(c.policy, c.situation())
+	}
+	return policy.Judge(c.policy, c.situation(), i.accesses...)
+}
+
+func (c *Conversation) judged(i *openRequest, v policy.Verdict) events.Draft {
+	access := v.Access
+	if access.Operation == "" && len(i.accesses) > 0 {
+		access = i.accesses[0]
+	}
+	operation := string(access.Operation)
+	if i.request.Kind == agent.Plan {
+		operation = agent.Plan
+	}
+	return c.draft(events.PermissionJudged, judgedPayload{
+		RequestID: i.request.Key, Operation: operation, Resource: clip.Head(c.masked(access.Resource), interaction.MaxResource), Effect: string(v.Effect),
+		By: string(v.By), RuleID: v.RuleID, Mode: string(c.policy.Mode), Tool: i.request.Tool, Title: c.title(i.request), ItemID: i.request.Item,
+	})
+}
+
+// title is one line for people.
+func (c *Conversation) title(q agent.Request) string {
+	return cmp.Or(strings.Join(strings.Fields(c.masked(q.Title)), " "), q.Tool, q.Kind)
+}
+
+// ask puts a question to people.
+func (c *Conversation) ask(i *openRequest) {
+	q := i.request
+	now, limit := c.s.Workspace.Env.Clock.Now(), time.Duration(c.order.PermissionMS)*time.Millisecond
+	r := interaction.Request{
+		InteractionID: c.s.Workspace.Env.IDs.New("int"), Kind: q.Kind, Turn: c.turns, Workflow: c.order.Workflow, Title: c.title(q), Prompt: c.masked(q.Prompt), Tool: q.Tool,
+		ArgsPreview: c.masked(string(q.Args)), Diff: c.masked(q.Diff), ItemID: q.Item, RequestedAt: clock.Stamp(now), OnTimeout: interaction.DenyOnTimeout,
+	}
+	switch q.Kind {
+	case agent.Permission, agent.Plan:
+		r.Options = interaction.DecisionOptions(q.Kind == agent.Permission && policy.OffersSession(c.policy, i.accesses...), q.Always)
+		c.describe(&r, i)
+	case agent.Question:
+		limit, r.OnTimeout = time.Duration(c.order.QuestionMS)*time.Millisecond, interaction.CancelOnTimeout
+		r.Questions = c.questions(q)
+		r.Options = interaction.ChoiceOptions(r.Questions)
+	default:
+		limit, r.OnTimeout = 0, interaction.CancelOnTimeout
+	}
+	if limit > 0 {
+		r.ExpiresAt = new(clock.Stamp(now.Add(limit)))
+		c.after(r.InteractionID, limit, func() { c.expire(i) })
+	}
+	i.Request, i.State = r.Bounded(), interaction.Open
+	d := c.draft(events.InteractionRequested, i.Request)
+	d.Actor, d.Visibility = c.s.Order.AgentID, events.VisibilityTeam
+	c.tell(d)
+	c.open = append(c.open, i)
+}
+
+// describe says what a permission is for.
+func (c *Conversation) describe(r *interaction.Request, i *openRequest) {
+	if len(i.accesses) == 0 {
+		return
+	}
+	access := c.judge(i).Access
+	if access.Operation == "" {
+		access = i.accesses[0]
+	}
+	r.Operation, r.Resource = string(access.Operation), c.masked(access.Resource)
+	if c.policy.PermissionLevel == doc.LevelReadOnly && access.Operation == doc.OpExec {
+		r.Prompt = strings.TrimSpace(r.Prompt + "\nIt runs outside of the sandbox.")
+	}
+}
+
+func (c *Conversation) questions(q agent.Request) (list []interaction.QuestionPart) {
+	for _, one := range q.Questions {
+		shown := interaction.QuestionPart{
+			QuestionID: one.ID, Header: c.masked(one.Header), Question: c.masked(one.Question), Multi: one.Multi, FreeText: one.Free, Secret: one.Secret,
+			Options: []interaction.Choice{},
+		}
+		for _, o := range one.Choices {
+			shown.Options = append(shown.Options, interaction.Choice{Label: c.masked(o.Label), Description: c.masked(o.Description)})
+		}
+		list = append(list, shown)
+	}
+	return list
+}
+
+// reply answers the agent. It reports whether the agent's stdin took it.
+func (c *Conversation) reply(i *openRequest, a agent.Answer) error {
+	if i.resolved != nil {
+		i.hear(a)
+		c.rest()
+		return nil
+	}
+	if c.driver == nil {
+		return errGone
+	}
+	err := c.driver.Answer(i.request.Key, a)
+	if err != nil {
+		c.stuck(err)
+	}
+	return err
+}
+
+// resolve takes an interaction out of those that wait. What it returns is to be made
+// durable before the agent hears of it.
+func (c *Conversation) resolve(i *openRequest, state string, o interaction.Outcome) events.Draft {
+	o.By = cmp.Or(o.By, events.ActorSystem)
+	d := c.draft(events.InteractionResolved, interaction.Resolution{InteractionID: i.InteractionID, Kind: i.Kind, State: state, Outcome: o})
+	d.Actor, d.Visibility = o.By, events.VisibilityTeam
+	c.callOff(i.InteractionID)
+	c.open = slices.DeleteFunc(c.open, func(other *openRequest) bool { return other == i })
+	i.State, i.ResolvedAt, i.Outcome = state, clock.Stamp(d.At), o
+	if len(c.closed) >= maxClosed {
+		clear(c.closed)
+	}
+	c.closed[i.InteractionID] = i.Record
+	return d
+}
+
+// maxClosed bounds the resolutions that are remembered; the log has them all.
+const maxClosed = 256
+
+// expire resolves what nobody answered in time.
+func (c *Conversation) expire(i *openRequest) {
+	if c.s.Recorder.Commit(c.resolve(i, interaction.TimedOut, interaction.Outcome{Reason: interaction.Timeout})) != nil {
+		return // the recorder stops the session
+	}
+	c.hand(i, agent.Answer{State: agent.TimedOut})
+}
+
+// hand hands an answer over whose resolution is durable.
+func (c *Conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
+	err := c.reply(i, a)
+	if err != nil {
+		c.tell(c.draft(events.InteractionUndelivered, undeliveredPayload{i.InteractionID, clip.Head(err.Error(), session.MaxError)}))
+	}
+	return err == nil
+}
+
+// cancelOpen resolves what is open for a reason of ours, and has those that ask hear of
+// it. What tools ask ends with the session alone.
+func (c *Conversation) cancelOpen(reason string, stopping bool) {
+	var open []*openRequest
+	for _, i := range c.open {
+		if i.resolved == nil || reason == interaction.Stopped || reason == interaction.SessionEnded {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	var drafts []events.Draft
+	for _, i := range open {
+		drafts = append(drafts, c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: reason}))
+	}
+	silent := c.driver == nil || reason == interaction.TurnEnded // the agent hears of nothing
+	if silent {
+		c.s.Recorder.Tell(drafts...)
+	} else if c.s.Recorder.Commit(drafts...) != nil {
+		return
+	}
+	for _, i := range open {
+		cancelled := agent.Answer{State: agent.Cancelled, Stopping: stopping}
+		switch {
+		case i.resolved != nil:
+			i.hear(cancelled)
+		case !silent && c.driver.Answer(i.request.Key, cancelled) != nil:
+			silent = true // an agent that does not read is being ended, or found by what comes next
+		}
+	}
+}
+
+// Withdrawn takes that the agent no longer waits.
+func (c *Conversation) Withdrawn(request string) {
+	for _, i := range slices.Clone(c.open) {
+		if i.resolved == nil && i.request.Key == request {
+			c.tell(c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: interaction.Withdrawn}))
+		}
+	}
+}

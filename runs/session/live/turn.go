@@ -1,0 +1,321 @@
+package live
+
+// Turns: how they begin, how they end, and what comes after.
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"ac/events"
+	"ac/internal/clip"
+	"ac/runs/agent"
+	"ac/runs/interaction"
+	"ac/runs/session"
+	"ac/runs/session/output"
+	"ac/workspace/doc"
+)
+
+// turn is one that is under way.
+type turn struct {
+	number       int
+	began        time.Time
+	provider     string // the agent's own id
+	interrupting bool   // somebody asked for its end
+	compacting   bool   // the agent compacts its context
+}
+
+// TurnEnd is how the newest turn ended.
+type TurnEnd struct {
+	agent.Outcome
+	reason string // of ours, "" where the agent ended it
+}
+
+// opening is what a turn begins with.
+type opening struct {
+	cause  string
+	text   string // said here for the first time
+	model  string
+	steers []*steer
+	actor  string
+	session.Display
+	client string // id that the client gave
+}
+
+// Causes of turns.
+const (
+	causePrompt = "prompt"
+	causeSteer  = "steer"
+)
+
+// Conversation takes the end of the handshake.
+func (c *Conversation) Conversation(talk agent.Conversation) {
+	c.callOff("handshake")
+	c.talk, c.opened = talk, true
+	c.resumed = resumedNo
+	switch {
+	case talk.Resumed:
+		c.resumed = resumedProvider
+	case c.order.Lead != "":
+		c.resumed = resumedDigest
+	}
+	c.tell(c.draft(events.AgentStarted, agentStartedPayload{
+		Driver: c.order.Driver, AgentName: clipped(talk.Name), AgentVersion: clipped(talk.Version), ProtocolVersion: talk.Protocol,
+		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.lost)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
+	}))
+	c.s.Note(c.ctx, func(run *doc.Run) {
+		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
+			run.Spec.ThreadID = talk.Thread
+		}
+		run.ProviderSessionID = cmp.Or(talk.Thread, run.ProviderSessionID)
+		if run.Live != nil {
+			run.Live.AgentName, run.Live.AgentVersion = clipped(talk.Name), clipped(talk.Version)
+		}
+	})
+	c.first()
+	// Who waits for the conversation finds its first turn with it.
+	c.s.Amend(true, func(r *doc.Session) {
+		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
+		r.Turn = c.turns
+	})
+}
+
+// first begins the first turn of the session, if there is anything to say.
+func (c *Conversation) first() {
+	o := opening{cause: c.order.Cause, text: c.order.Prompt, actor: c.order.ActorID, Display: c.order.Display, client: c.order.ClientMessageID}
+	if c.lead = ""; !c.talk.Resumed {
+		c.lead = c.order.Lead
+	}
+	blank := strings.TrimSpace(o.text) == ""
+	if blank && (len(c.waiting) == 0 || c.waiting[0].compacts != "") {
+		c.next()
+		return
+	}
+	o.steers = c.batch(blank)
+	if blank {
+		o.actor = o.steers[0].actor
+	}
+	if blank && c.turns == c.order.Turns { // they are what the session begins with
+		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, "prompt.txt"), []byte(c.masked(whole(o.steers))), 0o644); err != nil {
+			c.fail("", err)
+			return
+		}
+	}
+	_ = c.beginTurn(o) // it failed the session
+}
+
+// whole is what texts say together.
+func whole(steers []*steer) string {
+	said := make([]string, len(steers))
+	for i, s := range steers {
+		said[i] = s.full
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// Broke takes a handshake that failed.
+func (c *Conversation) Broke(b agent.Broken) {
+	c.callOff("handshake")
+	if b.Again {
+		c.restart, c.lost = true, b.Error
+		c.order.Thread, c.order.Baseline = "", nil
+		c.endProcess()
+		return
+	}
+	c.fail(b.Reason, errors.New(c.masked(b.Error)))
+}
+
+// beginTurn writes that a turn begins, and then says its text to the agent.
+func (c *Conversation) beginTurn(o opening) error {
+	c.callOff("idle")
+	number := c.turns + 1
+	text, size, cut, err := c.written(o.text, c.turnFile(o.cause, number))
+	if err != nil {
+		return err
+	}
+	ids, said := []string{}, []string{}
+	if strings.TrimSpace(o.text) != "" {
+		said = append(said, o.text)
+	}
+	for _, s := range o.steers {
+		ids, said = append(ids, s.ID), append(said, s.full)
+	}
+	digest := ""
+	if c.lead != "" {
+		digest = c.order.Digest
+		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, path.Base(digest)), []byte(c.masked(c.lead)), 0o644); err != nil {
+			c.fail("", err)
+			return err
+		}
+	}
+	d := c.draft(events.TurnStarted, session.TurnStartedPayload{
+		Turn: number, Cause: o.cause, Text: text, TextBytes: size, Truncated: cut, Digest: digest, SteerIDs: ids,
+		Display: o.Display, ClientMessageID: o.client, Model: o.model,
+	})
+	d.Actor, d.Visibility = cmp.Or(o.actor, "human"), events.VisibilityTeam
+	if err := c.s.Recorder.Commit(d); err != nil {
+		return err // the recorder stops the session
+	}
+	c.turns, c.turn = number, &turn{number: number, began: c.s.Workspace.Env.Clock.Now()}
+	c.s.Reading.BeginTurn()
+	whole := strings.Join(said, "\n\n")
+	if c.lead != "" {
+		whole, c.lead = c.lead+"\n---\n"+whole, ""
+	}
+	c.units += output.Length(whole)
+	for _, s := range o.steers {
+		c.applied(s, number, s.fresh())
+	}
+	c.s.Note(c.ctx, func(run *doc.Run) {
+		if run.Live != nil {
+			run.Live.Turns = number
+		}
+	})
+	if err := c.driver.Prompt(agent.Prompt{ID: fmt.Sprintf("turn_%s_%d", c.s.Order.RunID, number), Text: whole, Model: o.model}); err != nil {
+		c.stuck(err)
+	}
+	return nil
+}
+
+// turnFile is where the text of a turn lies as a whole.
+func (c *Conversation) turnFile(cause string, number int) string {
+	if cause == session.CauseLaunch || cause == session.CauseContinue {
+		return "prompt.txt"
+	}
+	return fmt.Sprintf("turn-%d.txt", number)
+}
+
+// Accepted takes the agent's own id of the turn.
+func (c *Conversation) Accepted(id string) {
+	if c.turn == nil || c.turn.compacting || id == "" {
+		return
+	}
+	c.turn.provider = id
+	c.tell(c.draft(events.TurnAccepted, turnAcceptedPayload{c.turn.number, id}))
+	c.s.Amend(true, func(r *doc.Session) { r.TurnID = id })
+	c.s.Note(c.ctx, func(run *doc.Run) {
+		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
+			run.Spec.TurnID = id
+		}
+	})
+}
+
+// TurnBegan takes a turn that the agent began by itself, for a steer that it had.
+func (c *Conversation) TurnBegan(id string) {
+	if c.turn != nil {
+		return
+	}
+	c.callOff("idle")
+	c.callOff("settling")
+	c.turns++
+	c.turn = &turn{number: c.turns, began: c.s.Workspace.Env.Clock.Now()}
+	c.s.Reading.BeginTurn()
+	ids, actor := []string{}, "human"
+	s := c.take(id)
+	if s != nil {
+		ids, actor = append(ids, id), s.actor
+	}
+	d := c.draft(events.TurnStarted, session.TurnStartedPayload{Turn: c.turns, Cause: causeSteer, SteerIDs: ids})
+	d.Actor, d.Visibility = actor, events.VisibilityTeam
+	c.tell(d)
+	if s != nil {
+		c.applied(s, c.turns, agent.NextTurn)
+	}
+}
+
+// TurnEnded takes the end of the turn.
+func (c *Conversation) TurnEnded(o agent.Outcome) {
+	if c.turn == nil {
+		return
+	}
+	if c.turn.compacting {
+		c.endTurn(o, "")
+		c.next()
+		return
+	}
+	steered := len(c.waiting) > 0 && (c.waiting[0].Mode == session.ModeInterrupt || c.s.Order.PerTurn())
+	c.cancelOpen(interaction.TurnEnded, false)
+	c.endTurn(o, "")
+	if c.closing {
+		return
+	}
+	switch {
+	case steered || c.order.KeepOpen || o.Status == agent.Completed:
+		c.next()
+	case o.Status == agent.Failed:
+		c.close(Verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.masked(o.Error), "the turn failed"))})
+	default:
+		c.close(Verdict{Status: doc.StatusStopped})
+	}
+}
+
+// endTurn tells the end of the turn, and writes what the agent said last.
+func (c *Conversation) endTurn(o agent.Outcome, reason string) {
+	c.callOff("interrupt")
+	t := c.turn
+	c.turn = nil
+	if t.compacting {
+		var err error
+		if o.Status != agent.Completed {
+			err = errors.New(cmp.Or(o.Error, o.Status))
+		}
+		c.compacted(session.CompactProvider, err)
+		return
+	}
+	o.Error = clip.Head(c.masked(o.Error), session.MaxError)
+	c.last = TurnEnd{o, reason}
+	c.tell(c.draft(events.TurnEnded, session.TurnEndedPayload{
+		Turn: t.number, Status: o.Status, StopReason: o.StopReason, Error: o.Error, ErrorKind: c.kindOf(o), Reason: reason,
+		DurationMS: c.s.Workspace.Env.Clock.Since(t.began).Milliseconds(), ProviderTurnID: t.provider,
+	}))
+	c.s.Reading.EndTurn(o.Status != agent.Completed)
+	if err := c.WriteLast(c.s.Reading.Answer()); err != nil && c.verdict == nil {
+		c.close(Verdict{doc.StatusFailed, "", err})
+	}
+}
+
+// WriteLast writes what the agent said last.
+func (c *Conversation) WriteLast(answer string) error {
+	return c.s.Workspace.Replace(path.Join(c.s.OutDir, "last_message.md"), []byte(c.masked(answer)), 0o644)
+}
+
+// next goes on after a turn: with what waits, else idle, else the session ends.
+func (c *Conversation) next() {
+	if c.closing || c.turn != nil || !c.opened {
+		return
+	}
+	if c.unsettled() {
+		c.after("settling", interruptWithin, func() {
+			for _, s := range c.waiting {
+				if s.sent {
+					c.SteerRefused(s.ID, "the agent did not say what became of it")
+				}
+			}
+		})
+		return
+	}
+	batch := c.batch(true)
+	switch {
+	case len(batch) > 0 && batch[0].compacts != "":
+		c.beginCompact(batch[0].compacts)
+	case len(batch) > 0:
+		_ = c.beginTurn(opening{cause: causeSteer, steers: batch, actor: batch[0].actor, model: batch[0].model}) // it failed the session
+	case c.order.KeepOpen:
+		c.rest()
+	default:
+		c.close(c.byLastTurn())
+	}
+}
+
+func (c *Conversation) idled() { c.close(c.byLastTurn()) }
+
+// byLastTurn is how a session ends that had nothing more to do.
+func (c *Conversation) byLastTurn() Verdict {
+	if c.last.Status == agent.Failed {
+		return Verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.last.Error, "the turn failed"))}
+	}
+	return Verdict{Status: doc.StatusEnded}
+}

@@ -1,0 +1,127 @@
+package session
+
+// What a dead supervisor left open in the log: whoever reconciles its session tells
+// the ends of it, before the end of the session.
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"ac/events"
+	"ac/runs/interaction"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// OpenEnds is what of a log has a beginning and no end yet, in order.
+type OpenEnds struct {
+	interactions []openInteraction
+	steers       []string
+	turn         *TurnStartedPayload
+}
+
+type openInteraction struct {
+	ID   string `json:"interaction_id"`
+	Kind string `json:"kind"`
+}
+
+// read takes an event.
+func (o *OpenEnds) read(kind string, line []byte) {
+	var e struct {
+		Payload json.RawMessage `json:"payload"`
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch kind {
+	case events.InteractionRequested:
+		var p openInteraction
+		if json.Unmarshal(e.Payload, &p) == nil {
+			o.interactions = append(o.interactions, p)
+		}
+	case events.InteractionResolved:
+		var p openInteraction
+		if json.Unmarshal(e.Payload, &p) == nil {
+			o.interactions = slices.DeleteFunc(o.interactions, func(other openInteraction) bool { return other.ID == p.ID })
+		}
+	case events.SteerQueued:
+		var p SteerEvent
+		if json.Unmarshal(e.Payload, &p) == nil && p.Delivery != DeliveryNextLaunch {
+			o.steers = append(o.steers, p.ID)
+		}
+	case events.SteerApplied, events.SteerDiscarded:
+		var p SteerAppliedPayload
+		if json.Unmarshal(e.Payload, &p) == nil {
+			o.steers = slices.DeleteFunc(o.steers, func(id string) bool { return id == p.SteerID })
+		}
+	case events.TurnStarted:
+		p := &TurnStartedPayload{}
+		if json.Unmarshal(e.Payload, p) == nil {
+			o.turn = p
+		}
+	case events.TurnEnded:
+		o.turn = nil
+	}
+}
+
+// Closings are the events that end what is open.
+func (o *OpenEnds) Closings(source events.Source, base events.Draft) (drafts []events.Draft, err error) {
+	tell := func(kind, visibility string, payload any) {
+		d := base
+		d.Type, d.Visibility = kind, visibility
+		d, draftErr := source.Draft(d, payload)
+		drafts, err = append(drafts, d), errors.Join(err, draftErr)
+	}
+	for _, i := range o.interactions {
+		tell(events.InteractionResolved, events.VisibilityTeam, interaction.Resolution{
+			InteractionID: i.ID, Kind: i.Kind, State: interaction.Cancelled,
+			Outcome: interaction.Outcome{By: events.ActorSystem, Reason: interaction.SessionLost},
+		})
+	}
+	for _, id := range o.steers {
+		tell(events.SteerDiscarded, events.VisibilityOrg, SteerDiscardedPayload{SteerID: id, Reason: interaction.SessionLost})
+	}
+	if o.turn != nil {
+		tell(events.TurnEnded, events.VisibilityOrg, TurnEndedPayload{Turn: o.turn.Turn, Status: "lost"})
+	}
+	return drafts, err
+}
+
+// LeftOpen reads what the log of a session has open.
+func LeftOpen(w *workspace.Workspace, record doc.Session) (o OpenEnds, err error) {
+	err = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
+		switch kind {
+		case events.InteractionRequested, events.InteractionResolved, events.SteerQueued, events.SteerApplied, events.SteerDiscarded,
+			events.TurnStarted, events.TurnEnded:
+			o.read(kind, line)
+		}
+	})
+	return o, err
+}
+
+// EachEvent visits the lines of a log with their types, none of a log that is missing.
+// A line belongs to the log.
+func EachEvent(w *workspace.Workspace, log string, visit func(kind string, line []byte)) error {
+	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	scanner := events.NewScanner(f, 0, 0)
+	for {
+		line, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		visit(events.Type(line.Raw), line.Raw)
+	}
+}

@@ -1,0 +1,195 @@
+package supervisor
+
+// What a session consumed: reports picked out of the output as it comes, the
+// choice and the price at the end.
+
+import (
+	"encoding/json"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"ac/events"
+	"ac/internal/clip"
+	"ac/internal/durable"
+	"ac/runs/provider"
+	"ac/runs/session"
+	"ac/runs/session/output"
+	"ac/runs/usage"
+	"ac/workspace/doc"
+)
+
+// cyclePayload is the payload of context.cycle.detected.
+type cyclePayload struct {
+	Count      int64  `json:"count"`
+	SignalType string `json:"signal_type"`
+	Source     string `json:"source"`
+}
+
+// news gives the drafts of what a line told for the first time.
+func (s *supervisor) news(line []byte) ([]events.Draft, error) {
+	return s.tell(s.collector.Line(line))
+}
+
+// notified is news for what a notification told.
+func (s *supervisor) notified(reports []usage.Report, found []usage.Cycle) ([]events.Draft, error) {
+	return s.tell(s.collector.Take(reports, found))
+}
+
+func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
+	if len(told.Reports) > 0 {
+		s.budget.reported(s.collector.Best().Usage(s.order.Provider), s.prior)
+	}
+	turn := 0
+	if s.talk != nil && !s.order.PerTurn() {
+		turn = s.talk.Begun() // this is its goroutine
+	}
+	var drafts []events.Draft
+	for _, c := range told.Cycles {
+		draft, err := s.draft(events.ContextCycle, cyclePayload{c.Count, c.Type, c.Source})
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, draft)
+	}
+	for _, r := range told.Reports {
+		draft, err := s.draft(events.UsageReported, s.reported(r, turn))
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, draft)
+	}
+	return drafts, nil
+}
+
+// usedPayload is the payload of usage.reported and usage.estimated: what a run's record
+// has, whose members are fixed, and more.
+type usedPayload struct {
+	doc.Usage
+	Turn  int    `json:"turn,omitempty"`  // of a live session
+	Model string `json:"model,omitempty"` // that the agent used, in its own words
+	// CacheWrite is the part of the input that was written to a cache.
+	CacheWrite *int64 `json:"cache_write_tokens,omitempty"`
+}
+
+// maxModel bounds the name of a model.
+const maxModel = 200
+
+// reported is the payload that tells a report.
+func (s *supervisor) reported(r usage.Report, turn int) usedPayload {
+	return usedPayload{*r.Event(s.order.Provider), turn, s.modelName(r.Model), r.CacheWrite}
+}
+
+// modelName is the name of a model as it may be written down, "" for what is no name.
+func (s *supervisor) modelName(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return ""
+	}
+	return clip.Head(s.secrets.String(name), maxModel)
+}
+
+// accounting fills in what the run consumed and gives the events that tell it.
+// A session that never started its provider consumed nothing that could be
+// measured.
+func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
+	c.Usage = s.prior
+	if s.recorder == nil {
+		return nil, nil
+	}
+	c.Cycles = s.collector.ContextCycles()
+	var drafts []events.Draft
+	tell := func(kind string, payload any) error {
+		draft, err := s.draft(kind, payload)
+		drafts = append(drafts, draft)
+		return err
+	}
+	if r, ok := s.collector.Whole(s.printed()); ok {
+		if err := tell(events.UsageReported, s.reported(r, 0)); err != nil {
+			return nil, err
+		}
+	}
+	best := s.collector.Best()
+	if r, ok := s.noted(c); ok && (best == nil || r.Total > best.Total) {
+		if err := tell(events.UsageReported, s.reported(r, 0)); err != nil {
+			return nil, err
+		}
+		best = &r
+	}
+	if best != nil {
+		c.Usage = best.Usage(s.order.Provider)
+	} else {
+		said := s.recorder.Recorded()
+		if s.talk != nil && s.talk.Begun() == s.order.Live.Turns {
+			return drafts, nil // it never got to a turn
+		}
+		if s.isAgent() {
+			if s.facts.Said == 0 && c.Status == doc.StatusFailed {
+				return drafts, nil // it never got to its model
+			}
+			if s.facts.Known {
+				said = s.facts.Said // not its protocol
+			}
+		}
+		c.Usage = usage.Estimate(s.order.Provider, s.given(), said)
+		if err := tell(events.UsageEstimated, usedPayload{Usage: *c.Usage, Model: s.modelName(s.told())}); err != nil {
+			return nil, err
+		}
+	}
+	if err := session.Price(s.w, c.Usage, tell); err != nil {
+		return nil, err
+	}
+	c.Usage = session.SumUsage(s.prior, c.Usage)
+	text, err := json.MarshalIndent(c.Usage, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return drafts, s.w.Replace(path.Join(s.outDir, "token_usage.json"), append(text, '\n'), 0o644)
+}
+
+// told is the model that an agent told of in its handshake, which stands unless the launch
+// named another one.
+func (s *supervisor) told() string {
+	if s.talk == nil || s.order.Live.Model != "" {
+		return ""
+	}
+	return s.talk.Model() // its goroutine has ended
+}
+
+// noted is what codex noted of its usage: more than it told where the session ended
+// before that, or other agents worked for it.
+func (s *supervisor) noted(c *session.Closing) (r usage.Report, ok bool) {
+	if !s.isAgent() || provider.DriverOf(s.order.Provider) != provider.Codex {
+		return r, false
+	}
+	environ := s.environ()
+	home := session.EnvironValue(environ, "CODEX_HOME")
+	if home == "" {
+		home = filepath.Join(session.EnvironValue(environ, "HOME"), ".codex")
+	}
+	return usage.Rollout(home, s.facts.Conversation, time.UnixMilli(c.Record.StartedAtMS))
+}
+
+// given is the length of the provider's input.
+func (s *supervisor) given() int64 {
+	switch {
+	case s.talk != nil:
+		return s.talk.Length() // its goroutine has ended
+	case s.order.Stdin != nil:
+		return output.Length(*s.order.Stdin)
+	}
+	return 0
+}
+
+// maxPrinted bounds the output that is searched as a whole.
+const maxPrinted = 16 << 20
+
+// printed is all of stdout, nothing when that is too long or unreadable.
+func (s *supervisor) printed() []byte {
+	text, err := durable.ReadFile(s.w.FS, path.Join(s.outDir, "stdout.txt"), maxPrinted)
+	if err != nil {
+		return nil
+	}
+	return text
+}

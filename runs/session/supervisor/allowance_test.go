@@ -1,0 +1,40 @@
+package supervisor_test
+
+// The verb limits, of a session of any kind.
+
+import (
+	"strings"
+	"testing"
+
+	"ac/internal/fault"
+	"ac/runs/budget"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// TestLimits: an allowance stops a session whose agent reached it, a command's too.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := s.order("sh", "-c", `echo '{"usage":{"input_tokens":100,"output_tokens":50}}'; exec sleep 600`)
+	s.launch(order)
+	s.until("the usage is reported", func() bool { return strings.Contains(strings.Join(s.log(order), "\n"), "usage.reported") })
+	record := s.record(order)
+	_, err := session.Limit(t.Context(), s.w, record, session.LimitsRequest{HoldsAfterMS: -1})
+	if !fault.Is(err, fault.InvalidParams) {
+		t.Errorf("a negative wait: %v", err)
+	}
+	told, err := session.Limit(t.Context(), s.w, record, session.LimitsRequest{Allowance: &budget.Allowance{Tokens: new(int64(0))}, HoldsAfterMS: 600_000})
+	if err != nil || told.Holds {
+		t.Errorf("%+v: %v", told, err)
+	}
+	told, err = session.Limit(t.Context(), s.w, record, session.LimitsRequest{
+		Allowance: &budget.Allowance{Tokens: new(int64(150)), Counted: &budget.Counted{}},
+	})
+	if err != nil || !told.Holds {
+		t.Errorf("%+v: %v", told, err)
+	}
+	if record := s.collect(order); record.Status != doc.StatusFailed || !strings.Contains(record.Error, "stopped in mid-run, budget exceeded") {
+		t.Errorf("%s: %s", record.Status, record.Error)
+	}
+}

@@ -1,0 +1,167 @@
+package supervisor
+
+// Budgets of a run: what it may spend while it goes on, and the decisions at its
+// end.
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"ac/events"
+	"ac/runs/budget"
+	"ac/runs/session"
+	"ac/runs/usage"
+	"ac/workspace/doc"
+)
+
+// budgetPatience is how long reported usage may be over a hard limit.
+const budgetPatience = 5 * time.Second
+
+// budgetWatch stops a provider whose reported usage stays over a hard limit. It
+// is safe for concurrent use; nil watches nothing.
+type budgetWatch struct {
+	limits   budget.Limits
+	sums     *budget.Sums
+	cards    map[string]doc.RateCard
+	patience time.Duration
+	stop     func()
+	summing  sync.WaitGroup
+	may      *allowance // of whoever counts for all runs
+
+	mu      sync.Mutex
+	others  *budget.Totals // what other runs had spent at the start; nil while unknown
+	spent   *budget.Spend  // what this one reported; nil for nothing yet
+	timer   *time.Timer    // while over a limit
+	stopped bool           // by this watch
+	closed  bool
+}
+
+// watchBudget begins to watch the run. What other runs have spent is summed
+// beside: the limits on that hold as soon as it is known.
+func (s *supervisor) watchBudget() *budgetWatch {
+	b := &budgetWatch{
+		limits: budget.LimitsOf(s.w, s.order.Budget, s.order.Subject()), sums: budget.NewSums(s.w),
+		patience: budgetPatience, stop: func() { s.requestStop(false) }, may: s.may,
+	}
+	s.may.watch(b.again)
+	if s.host.BudgetPatience > 0 {
+		b.patience = s.host.BudgetPatience
+	}
+	if machine, err := s.w.Machine(); err == nil {
+		b.cards = machine.Pricing
+	}
+	if b.limits.NeedSums() {
+		b.summing.Go(func() {
+			// Where other runs cannot be summed the end decides.
+			if others, err := b.sums.Of(s.order.Subject()); err == nil {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.others = &others
+				b.compare()
+			}
+		})
+	}
+	return b
+}
+
+// reported takes what the provider has reported so far, and what the run had used before.
+func (b *budgetWatch) reported(u, prior *doc.Usage) {
+	if b == nil {
+		return
+	}
+	usage.Price(u, b.cards)
+	b.may.count(budget.Of(u))
+	u = session.SumUsage(prior, u)
+	spent := budget.Of(u)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent = &spent
+	b.compare()
+}
+
+// again compares anew.
+func (b *budgetWatch) again() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.compare()
+}
+
+// compare begins or ends the time over a limit. It runs with the watch locked.
+func (b *budgetWatch) compare() {
+	if b.spent == nil || b.closed {
+		return
+	}
+	limits, others := budget.Limits{Run: b.limits.Run}, budget.Totals{}
+	if b.others != nil {
+		limits, others = b.limits, *b.others
+	}
+	over := len(budget.Over(limits.Decide(*b.spent, others))) > 0 || b.may.exceeded()
+	switch {
+	case over && b.timer == nil:
+		b.timer = time.AfterFunc(b.patience, b.expire)
+	case !over && b.timer != nil:
+		b.timer.Stop()
+		b.timer = nil
+	}
+}
+
+// expire stops the provider, unless the run came to its end or below its limits
+// just now.
+func (b *budgetWatch) expire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed && b.timer != nil {
+		b.stopped = true
+		b.stop()
+	}
+}
+
+// close ends the watch. Nothing is stopped by it afterwards.
+func (b *budgetWatch) close() {
+	b.may.close()
+	b.mu.Lock()
+	b.closed = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.mu.Unlock()
+	b.summing.Wait()
+}
+
+// budgetDecider reads what the decisions at the end need that may take long, and
+// gives the function that decides, for use under the write lock. That one sets
+// the status, and the error that callers see, when a limit was exceeded.
+func (s *supervisor) budgetDecider(c *session.Closing) func() (told []events.Draft, exceeded bool, err error) {
+	if c.Usage == nil || s.budget == nil {
+		return func() ([]events.Draft, bool, error) { return nil, false, nil }
+	}
+	limits := budget.LimitsOf(s.w, s.order.Budget, s.order.Subject())
+	others := func() (budget.Totals, error) {
+		if !limits.NeedSums() {
+			return budget.Totals{}, nil
+		}
+		return s.budget.sums.Of(s.order.Subject())
+	}
+	_, _ = others() // so that little is left to read under the lock
+	return func() ([]events.Draft, bool, error) {
+		total, err := others()
+		if err != nil {
+			return nil, false, err
+		}
+		decisions := limits.Decide(budget.Of(c.Usage), total)
+		over := budget.Over(decisions)
+		exceeded := len(over) > 0 || s.budget.stopped
+		if exceeded && c.Status == doc.StatusEnded {
+			c.Status, c.Record.Status = doc.StatusFailed, doc.StatusFailed
+		}
+		if exceeded && c.Status == doc.StatusFailed && c.Record.Error == "" {
+			c.Record.Error = "budget exceeded: " + cmp.Or(budget.Describe(over), "what was left to it")
+			if s.budget.stopped {
+				c.Record.Error = "stopped in mid-run, " + c.Record.Error
+			}
+		}
+		told, err := budget.Events(decisions, "", s.draft)
+		return told, exceeded, err
+	}
+}

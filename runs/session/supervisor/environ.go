@@ -1,0 +1,40 @@
+package supervisor
+
+// Where the session works and as whom, in the environment of its provider.
+
+import (
+	"slices"
+	"strings"
+
+	"ac/runs/session"
+)
+
+// placed puts into an environment where the session works and as whom, so that ac, called
+// by the agent, knows both.
+func placed(environ []string, order session.Order) []string {
+	if order.Away != nil {
+		return placedAway(environ, *order.Away)
+	}
+	ours := []string{
+		"AC_WORKSPACE=" + order.WorkspaceDir, "AC_PROJECT=" + order.ProjectID, "AC_RUN=" + order.RunID, "AC_ACTOR=" + order.AgentID,
+	}
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.ContainsFunc(ours, func(mine string) bool { return strings.HasPrefix(mine, name+"=") })
+	})
+	return append(environ, ours...)
+}
+
+// placedAway puts into an environment which worker the session runs on. The variables that
+// lead ac to a workspace are not set: the agent's workspace is on another machine.
+func placedAway(environ []string, away session.Away) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"AC_WORKSPACE", "AC_PROJECT", "AC_RUN", "AC_ACTOR", "AC_WORKER_ID", "AC_CONTEXT_DIR"}, name)
+	})
+	environ = append(environ, "AC_WORKER_ID="+away.WorkerID)
+	if away.Context != "" {
+		environ = append(environ, "AC_CONTEXT_DIR="+away.Context)
+	}
+	return environ
+}

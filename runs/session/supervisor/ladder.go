@@ -1,0 +1,97 @@
+package supervisor
+
+// The ladder of a stop: ask, wait, SIGTERM, wait, SIGKILL. Each rung is climbed
+// only when the one before did not end the provider.
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"ac/internal/guard"
+	"ac/runs/session"
+	"ac/runs/session/live"
+)
+
+const (
+	// termAfter is how long it may take after its protocol's own word.
+	termAfter = 100 * time.Millisecond
+)
+
+// rungs are the timers of a ladder that is being climbed.
+type rungs struct {
+	term, kill <-chan time.Time
+	timers     []*time.Timer
+}
+
+func (r *rungs) after(d time.Duration) <-chan time.Time {
+	timer := time.NewTimer(d)
+	r.timers = append(r.timers, timer)
+	return timer.C
+}
+
+func (r *rungs) close() {
+	for _, timer := range r.timers {
+		timer.Stop()
+	}
+}
+
+// awaitExit waits for the provider's end, and brings it about when a stop is
+// asked for or its turn is over.
+func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *guard.Exit, guardDied bool) {
+	stop, interrupt := s.stop, s.host.Interrupt
+	var over, halt <-chan struct{}
+	if s.order.PerTurn() {
+		halt = s.talk.TurnEnds()
+	}
+	if talk != nil {
+		over = talk.ProcessEnds()
+	}
+	var r rungs
+	defer r.close()
+	var limit <-chan time.Time
+	if s.order.LimitMS > 0 {
+		limit = r.after(s.order.Limit())
+	}
+	for {
+		select {
+		case report, ok := <-s.guard.Reports:
+			switch {
+			case !ok:
+				return nil, true
+			case report.Exit != nil:
+				return report.Exit, false
+			}
+		case <-interrupt:
+			interrupt = nil
+			s.requestStop(true)
+		case <-limit:
+			limit = nil
+			s.overdue = true
+			s.requestStop(false)
+		case <-stop:
+			stop = nil
+			if talk == nil {
+				r.term = r.after(0)
+				break
+			}
+			talk.Stop()
+			r.term = r.after(termAfter)
+		case <-halt:
+			r.term = r.after(0)
+		case <-over:
+			over = nil
+			_ = stdin.Close() // the provider may be gone
+			if r.term == nil && r.kill == nil {
+				r.term = r.after(live.CloseAfter)
+			}
+		case <-r.term:
+			r.term = nil
+			s.guard.Signal(syscall.SIGTERM)
+			r.kill = r.after(session.KillAfter)
+		case <-r.kill:
+			r.kill = nil
+			s.guard.Signal(syscall.SIGKILL)
+		}
+	}
+}

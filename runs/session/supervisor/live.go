@@ -1,0 +1,223 @@
+package supervisor
+
+// What a supervisor does for a live session: its command line, what is written down of it, and
+// what its conversation gets and asks.
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"ac/events"
+	"ac/runs/agent"
+	"ac/runs/provider"
+	"ac/runs/session"
+	"ac/runs/session/live"
+	"ac/workspace/doc"
+)
+
+// appServerPayload is the payload of run.executing of an app server.
+type appServerPayload struct {
+	Mode          string   `json:"mode"`
+	ProviderBin   string   `json:"provider_bin"`
+	PromptRelpath string   `json:"prompt_relpath"`
+	Model         *string  `json:"model"`
+	RepoID        *string  `json:"repo_id"`
+	WorkdirRel    *string  `json:"workdir_rel"`
+	TaskID        *string  `json:"task_id"`
+	MilestoneID   *string  `json:"milestone_id"`
+	Driver        string   `json:"driver"`
+	AgentArgv     []string `json:"agent_argv"`
+}
+
+// liveEndedPayload closes the log of a live session.
+type liveEndedPayload struct {
+	endedPayload
+	CompletionStatus *string `json:"completion_status"`
+	CompletionError  *string `json:"completion_error"`
+	Reason           string  `json:"reason,omitempty"`
+}
+
+// spoken is the outcome of a session whose agent was spoken with.
+func (o outcome) spoken(talk *live.Conversation) outcome {
+	v := talk.EndsAs(o.stopped, o.exitCode != nil && *o.exitCode == 0)
+	if o.err != nil && v.Status == doc.StatusEnded {
+		v.Status = doc.StatusFailed
+	}
+	o.live, o.turn = true, talk.LastTurn()
+	o.status, o.stopped, o.reason = v.Status, v.Status == doc.StatusStopped, v.Reason
+	o.err = errors.Join(v.Err, o.err)
+	o.exitCode = new(1)
+	if o.status == doc.StatusEnded {
+		o.exitCode = new(0)
+	}
+	return o
+}
+
+// lastPayload closes the log.
+func (o outcome) lastPayload(p endedPayload) any {
+	if !o.live {
+		return p
+	}
+	return liveEndedPayload{p, orNull(o.turn.Status), orNull(o.turn.Error), o.reason}
+}
+
+// prepareLive writes the first prompt and settles the command line.
+func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
+	live := s.order.Live
+	if s.words == nil {
+		s.words = append([]string{}, s.order.Argv...)
+		if s.order.PerTurn() {
+			s.words = append([]string{}, live.Template...)
+		}
+		var err error
+		if s.config, err = s.serverConfig(); err != nil {
+			return err
+		}
+	}
+	if err := s.w.Replace(path.Join(s.outDir, "prompt.txt"), []byte(s.secrets.String(live.Prompt)), 0o644); err != nil {
+		return err
+	}
+	if err := s.word(machine); err != nil {
+		return err
+	}
+	if spec.Argv = s.safeArgv(); live.Driver != session.DriverCodex {
+		return nil
+	}
+	spec.Kind, spec.Model = doc.KindAppServer, live.Model
+	spec.Argv, spec.Env = nil, nil
+	spec.PromptRelpath = path.Join("runs", s.order.RunID, "outputs", "prompt.txt")
+	return nil
+}
+
+// word settles the command line of an agent that is spoken with, as far as its working
+// directory is known.
+func (s *supervisor) word(machine doc.Machine) (err error) {
+	live := s.order.Live
+	call := provider.LiveCall{
+		Provider: s.order.Provider, Driver: live.Driver, Argv: s.words, Model: live.Model, Mode: string(live.Policy.Mode), Resume: live.Thread,
+		Trusted: s.trusted(), Servers: s.config,
+	}
+	s.order.Argv, err = call.Words(machine)
+	s.order.Argv = s.withLent(s.order.Argv)
+	return err
+}
+
+// trusted reports whether the working directory is one that somebody chose who may:
+// the workspace, a worktree of ours in it, or a repository linked to the project.
+func (s *supervisor) trusted() bool {
+	if s.workdir == "" {
+		return false
+	}
+	inside := func(dir string) bool {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return false
+		}
+		work, err := filepath.EvalSymlinks(s.workdir)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(resolved, work)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	if inside(s.w.Dir()) {
+		return true
+	}
+	links, err := s.w.RepoLinks(s.order.ProjectID)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == s.order.RepoID })
+}
+
+// executing is the event that says what is executed.
+func (s *supervisor) executing(spec *doc.Spec) (events.Draft, error) {
+	live := s.order.Live
+	if live != nil && live.Driver == session.DriverCodex {
+		return s.draft(events.RunExecuting, appServerPayload{
+			Mode: doc.KindAppServer, ProviderBin: s.safeArgv()[0], PromptRelpath: spec.PromptRelpath, Model: orNull(spec.Model),
+			RepoID: orNull(spec.RepoID), WorkdirRel: orNull(spec.WorkdirRel), TaskID: orNull(spec.TaskID), MilestoneID: orNull(spec.MilestoneID),
+			Driver: live.Driver, AgentArgv: s.safeArgv(),
+		})
+	}
+	p := executingPayload{
+		Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel, TaskID: orNull(spec.TaskID),
+		MilestoneID: orNull(spec.MilestoneID), WorktreeRel: orNull(spec.WorktreeRel), WorktreeBranch: orNull(spec.WorktreeBranch),
+		StdinRelpath: orNull(spec.StdinRelpath),
+	}
+	if live != nil {
+		p.Driver, p.AgentArgv = live.Driver, spec.Argv
+	}
+	return s.draft(events.RunExecuting, p)
+}
+
+// beginLive is what the run's record says of its newest live session.
+func (s *supervisor) beginLive(run *doc.Run) {
+	live := s.order.Live
+	if live == nil {
+		return
+	}
+	if run.Live == nil {
+		run.Live = &doc.Live{}
+	}
+	l := run.Live
+	l.Driver, l.Policy, l.Interactive, l.KeepOpen = live.Driver, live.Policy, live.Interactive, live.KeepOpen
+	l.ThreadBaseline, l.ThreadSpent, l.IdleTimeoutMS = live.Baseline, nil, nil
+	if live.KeepOpen && live.IdleMS > 0 {
+		l.IdleTimeoutMS = &live.IdleMS
+	}
+	l.Sessions = max(l.Sessions, 1)
+}
+
+// converse makes the conversation of a live session, before anything of its output is
+// read.
+func (s *supervisor) converse(ctx context.Context) {
+	if s.order.Live != nil {
+		s.talk = live.NewConversation(ctx, live.Session{
+			Supervisor: (*talkHost)(s), Workspace: s.w, Order: &s.order, OutDir: s.outDir, Workdir: s.workdir, Secrets: s.secrets,
+			Recorder: s.recorder, Reading: s.reading, Lent: s.lent.Environ, Lacks: s.lacks,
+		})
+	}
+	close(s.spoken)
+}
+
+// talkHost is the supervisor as its conversation sees it.
+type talkHost supervisor
+
+// Draft makes an event of the session.
+func (h *talkHost) Draft(kind string, payload any) (events.Draft, error) {
+	return (*supervisor)(h).draft(kind, payload)
+}
+
+// Note has something written into the run's record.
+func (h *talkHost) Note(ctx context.Context, change func(*doc.Run)) {
+	(*supervisor)(h).note(ctx, change)
+}
+
+// Amend changes the session's record.
+func (h *talkHost) Amend(durable bool, change func(*doc.Session)) {
+	(*supervisor)(h).amend(durable, change)
+}
+
+// Snapshot is the record as it is now.
+func (h *talkHost) Snapshot() doc.Session { return (*supervisor)(h).snapshot() }
+
+// Stop asks for the end of the session, as a failure.
+func (h *talkHost) Stop() { (*supervisor)(h).requestStop(false) }
+
+// Stopping reports whether a stop was asked for, by anybody.
+func (h *talkHost) Stopping() bool { return (*supervisor)(h).asked() }
+
+// Stopped reports whether a caller asked for a stop.
+func (h *talkHost) Stopped() bool { return (*supervisor)(h).stopRequested() }
+
+// Folders is a command line with folders of this machine.
+func (h *talkHost) Folders(words []string) ([]string, error) {
+	return (*supervisor)(h).withFolders(words)
+}
+
+// Servers are the MCP servers that the agent is told of.
+func (h *talkHost) Servers() []agent.Server { return (*supervisor)(h).serversOf() }

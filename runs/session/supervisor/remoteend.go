@@ -1,0 +1,212 @@
+package supervisor
+
+// The end of a session on another machine: as the worker reports it, or because nobody
+// waits for the worker any longer.
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/runs/worktree"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// RemoteEnd is how a session ended.
+type RemoteEnd struct {
+	Status       string
+	ExitCode     *int
+	Signal       *string
+	Stopped      bool
+	Orphaned     bool
+	Error        string
+	ErrorKind    string
+	RetryAfterMS *int64
+	Reason       string
+	Usage        *doc.Usage // of the run; of its earlier sessions, too
+	Cycles       *doc.ContextCycles
+	Live         *doc.Live
+	Conversation string
+	// Completion is how the last turn of a live session ended.
+	CompletionStatus, CompletionError string
+	// Before are the closing events that the worker wrote itself, in order, then what came of
+	// its results; they are new.
+	Before []events.Draft
+	// Lost: nobody reported it. What the log has open is closed, and its usage counts.
+	Lost bool
+	// Reach stands in the record afterwards.
+	Reach string
+}
+
+// remotePayload closes the log of a session on another machine.
+type remotePayload struct {
+	endedPayload
+	Orphaned bool   `json:"orphaned,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+}
+
+// remoteLivePayload is remotePayload of a live session.
+type remoteLivePayload struct {
+	remotePayload
+	CompletionStatus *string `json:"completion_status"`
+	CompletionError  *string `json:"completion_error"`
+}
+
+// End records how the session ended: the run's record, the closing events and the record
+// of the session, as one unit. Budgets are decided in it.
+func (r *Remote) End(ctx context.Context, e RemoteEnd) error {
+	s := r.s
+	now := s.w.Env.Clock.Now()
+	record := s.snapshot()
+	if e.Status == doc.StatusStopped && s.asked() && !s.stopRequested() {
+		e.Status, e.Stopped = doc.StatusFailed, false // a budget had it stopped, nobody else
+	}
+	record.Status, record.ExitCode, record.Signal, record.EndedAtMS = e.Status, e.ExitCode, e.Signal, new(now.UnixMilli())
+	record.Error, record.ErrorKind, record.RetryAfterMS, record.Reason = e.Error, e.ErrorKind, e.RetryAfterMS, e.Reason
+	record.Reach, record.UnreachableSinceMS, record.Activity = e.Reach, nil, ""
+
+	c := session.Closing{Record: &record, Status: e.Status, At: now, Usage: e.Usage, Cycles: e.Cycles, Conversation: e.Conversation}
+	before := e.Before
+	if e.Lost {
+		told, err := r.lost(&c)
+		if err != nil {
+			return err
+		}
+		before = append(before, told...)
+	}
+	var err error
+	if c.CountedLog, err = (session.CountedLog{}).Count(s.w, workspace.LogFile(s.order.ProjectID, s.order.RunID)); err != nil {
+		return err
+	}
+	decide := s.budgetDecider(&c)
+	err = s.w.Update(ctx, func(u *workspace.Unit) error {
+		told, exceeded, err := decide()
+		if err != nil {
+			return err
+		}
+		last, err := s.draft("run."+c.Status, r.lastPayload(e, record, exceeded))
+		if err != nil {
+			return err
+		}
+		c.Events = slices.Concat(before, told, []events.Draft{last})
+		for i := range c.Events {
+			c.Events[i].At = now // one moment, so that no time in the log goes back
+		}
+		if err := r.mergeLive(u, e.Live); err != nil {
+			return err
+		}
+		return session.CloseRun(u, c)
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.record = record
+	s.mu.Unlock()
+	close(s.ended)
+	return nil
+}
+
+// Ended reports whether the end is recorded.
+func (r *Remote) Ended() bool {
+	select {
+	case <-r.s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// lost fills in what a worker would have reported, from the log.
+func (r *Remote) lost(c *session.Closing) ([]events.Draft, error) {
+	open, err := session.LeftOpen(r.s.w, *c.Record)
+	if err != nil {
+		return nil, err
+	}
+	told, err := open.Closings(r.s.w.Events, events.Draft{At: c.At, RunID: c.Record.RunID, SessionRef: c.Record.Ref, Actor: events.ActorSystem})
+	if err != nil {
+		return nil, err
+	}
+	if c.Usage, err = session.LastReported(r.s.w, workspace.LogFile(c.Record.ProjectID, c.Record.RunID)); err != nil {
+		return nil, err
+	}
+	if c.Usage != nil {
+		// Its price goes into the record alone: the log is closed as it was left.
+		if err := session.Price(r.s.w, c.Usage, func(string, any) error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+	c.Usage = session.SumUsage(r.s.prior, c.Usage)
+	return told, nil
+}
+
+func (r *Remote) lastPayload(e RemoteEnd, record doc.Session, exceeded bool) any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := remotePayload{
+		endedPayload: endedPayload{
+			ExitCode: e.ExitCode, Signal: e.Signal, Stopped: e.Stopped, BudgetExceeded: exceeded, Error: record.Error, ErrorKind: record.ErrorKind,
+		},
+		Orphaned: e.Orphaned, Reason: e.Reason, WorkerID: r.host.WorkerID, Epoch: r.host.Epoch,
+	}
+	if r.s.order.Live == nil || e.Lost {
+		return p
+	}
+	return remoteLivePayload{p, orNull(e.CompletionStatus), orNull(e.CompletionError)}
+}
+
+// mergeLive takes over what the worker learned of a conversation. What the hub decides, its
+// policy and which session this is, stays.
+func (r *Remote) mergeLive(u *workspace.Unit, live *doc.Live) error {
+	if live == nil || r.s.order.Live == nil {
+		return nil
+	}
+	file := workspace.RunFile(r.s.order.ProjectID, r.s.order.RunID)
+	run, err := workspace.LoadIn(u, doc.RunCodec, file)
+	if fault.Is(err, fault.NotFound) || err == nil && (doc.Terminal(run.Status) || run.Live == nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	merged := *live
+	merged.Sessions, merged.PriorUsage, merged.Policy = run.Live.Sessions, run.Live.PriorUsage, run.Live.Policy
+	run.Live = &merged
+	return workspace.Put(u, doc.RunCodec, file, run, 0o644)
+}
+
+// Root is the repository of the session on this machine.
+func (r *Remote) Root() (string, error) {
+	machine, err := r.s.w.Machine()
+	if err != nil {
+		return "", err
+	}
+	return worktree.Root(machine, r.s.order.RepoID)
+}
+
+// completion reads how the last turn ended from the closing payload of a log.
+type completion struct {
+	Status *string `json:"completion_status"`
+	Error  *string `json:"completion_error"`
+}
+
+// Completed fills in how the last turn ended, from the closing event of the worker's own
+// log.
+func (e *RemoteEnd) Completed(last json.RawMessage) {
+	var c completion
+	if json.Unmarshal(last, &c) != nil {
+		return
+	}
+	if c.Status != nil {
+		e.CompletionStatus = *c.Status
+	}
+	if c.Error != nil {
+		e.CompletionError = *c.Error
+	}
+}

@@ -1,0 +1,433 @@
+package supervisor
+
+// The supervisor: one process (or a part of one) that executes one run and
+// follows it to its end.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/guard"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/internal/redact"
+	"ac/runs/agent"
+	"ac/runs/modelprofile"
+	"ac/runs/session"
+	"ac/runs/session/live"
+	"ac/runs/session/output"
+	"ac/runs/transcript"
+	"ac/runs/usage"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+const (
+	// drainAfter bounds the wait for pipes that something else than the
+	// provider holds open; drainStopped is the same after a stop.
+	drainAfter   = 2 * time.Second
+	drainStopped = time.Second
+)
+
+// Host is what a supervisor takes from the process it runs in.
+type Host struct {
+	// Executable is the program that has the guard command.
+	Executable string
+	// Tell is told the phases of the session; nil when nobody listens.
+	Tell func(phase, reason, message string)
+	// Interrupt asks for a stop when it is closed.
+	Interrupt <-chan struct{}
+	// BudgetPatience is how long reported usage may be over a hard limit before
+	// the provider is stopped; 0 means five seconds.
+	BudgetPatience time.Duration
+	// StartJob starts the runner of a job that the session's agent launched, as a
+	// process that does not end with the session and whose workers get the environment;
+	// nil where that cannot be.
+	StartJob func(ctx context.Context, w *workspace.Workspace, project, jobID string, environ []string) error
+	// Guards are those of all sessions of the process; nil where it hosts one.
+	Guards *session.GuardSet
+	// Clock is the clock of a process that hosts one session; nil for the machine's.
+	Clock *clock.Clock
+}
+
+func (h Host) tell(phase string, err error) {
+	if h.Tell == nil {
+		return
+	}
+	if err == nil {
+		h.Tell(phase, "", "")
+		return
+	}
+	h.Tell(phase, string(fault.ReasonOf(err)), err.Error())
+}
+
+// supervisor is the state of one session. Its own goroutine owns it, but for
+// what mu guards.
+type supervisor struct {
+	w      *workspace.Workspace
+	host   Host
+	order  session.Order
+	guard  *session.Guard
+	socket *socketServer
+
+	outDir   string // outputs, relative to the workspace
+	workdir  string
+	stdout   durable.File
+	stderr   durable.File
+	recorder *output.Recorder
+	secrets  *redact.Values     // of the provider's environment
+	tools    *tools             // of the agent, nil where it gets none
+	servers  []agent.Server     // of the workspace, that the agent is told of
+	lent     modelprofile.Lent  // of a model profile
+	lacks    []string           // why it does not get what its workspace has
+	talk     *live.Conversation // with an agent that is spoken with, else nil
+	spoken   chan struct{}      // closed when talk is there, or never will be
+	notes    notes
+	reading  *output.Reading // nil until the provider runs
+	learning sync.WaitGroup  // what the reading has written down
+	facts    transcript.Facts
+	witness  *events.Witness // of the log; nil where it could not be watched
+
+	collector *usage.Collector // used under the recorder's lock, then by end
+	budget    *budgetWatch     // nil until the provider runs
+	may       *allowance
+
+	prior  *doc.Usage // of the sessions of the run before this one
+	words  []string   // the words of a live session's order
+	config string     // the file that names its MCP servers, "" for none
+	spec   *doc.Spec  // of the execution
+
+	overdue bool // it ran longer than it may; of the supervisor's own goroutine
+
+	remote *Remote        // of a session on another machine
+	placed []events.Draft // that tell where it was placed; written with its record
+
+	writing sync.Mutex // of the record; taken before mu
+	mu      sync.Mutex
+	record  doc.Session
+	stop    chan struct{} // closed when a stop is asked for
+	stopped bool
+	ended   chan struct{} // closed when the record is final
+}
+
+// Supervise executes a run to its end and returns the final record. The error
+// is for sessions that were refused, before which nothing was written.
+func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order session.Order) (record doc.Session, err error) {
+	if err := order.Check(); err != nil {
+		host.tell(session.PhaseRefused, err)
+		return record, err
+	}
+	claim, err := takeSoon(ctx, w, order)
+	if errors.Is(err, lock.ErrBusy) {
+		reason := fault.Conflict
+		if order.Continues() {
+			reason = fault.RunBusy
+		}
+		err = fault.New(reason, "run %s or session %s is being executed already", order.RunID, order.SessionRef)
+	}
+	if err != nil {
+		host.tell(session.PhaseRefused, err)
+		return record, err
+	}
+	if host.Guards == nil {
+		host.Guards = &session.GuardSet{}
+	}
+	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(session.EnvironOf(order)),
+		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}), may: &allowance{},
+	}
+	s.learnAway()
+	if order.Limits != nil {
+		if _, err := s.may.set(*order.Limits); err != nil {
+			host.tell(session.PhaseRefused, err)
+			return record, errors.Join(err, claim.Release())
+		}
+	}
+	defer func() { err = errors.Join(err, s.close(), claim.Release()) }()
+	if err := s.accept(ctx); err != nil {
+		err = s.leaveReason(err) // the record may be there, and something behind it failed
+		host.tell(session.PhaseRefused, err)
+		return record, err
+	}
+	host.tell(session.PhaseAccepted, nil)
+	if err = s.run(ctx); err != nil {
+		err = s.leaveReason(err)
+	}
+	close(s.ended)
+	host.tell(session.PhaseTerminal, nil)
+	return s.record, err
+}
+
+// accept looks at the run again, now that nobody else can execute it, and
+// writes the record.
+func (s *supervisor) accept(ctx context.Context) error {
+	if err := s.executable(ctx); err != nil {
+		return err
+	}
+	if s.remote == nil { // over there it is equipped over there
+		if err := s.equip(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.socket, err = listen(ctx, s.w.Env.IDs.Hex); err != nil {
+		return fmt.Errorf("open the session's socket: %w", err)
+	}
+	if s.remote == nil {
+		if err := s.openTools(); err != nil {
+			return fmt.Errorf("grant the session's tools: %w", err)
+		}
+	}
+	self := proc.Self()
+	s.record = doc.Session{
+		SchemaVersion: doc.Version, Type: "session_record", Ref: s.order.SessionRef, WorkspaceDir: s.w.Dir(),
+		ProjectID: s.order.ProjectID, RunID: s.order.RunID, Status: doc.StatusRunning, Mode: s.order.Mode(),
+		StartedAtMS: s.w.Env.Clock.Now().UnixMilli(), StopMarker: session.StopMarker(s.order.RunID),
+		ModelProfile: s.order.ModelProfile, OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name, SocketDir: s.socket.dir,
+	}
+	if s.order.Live != nil {
+		s.record.Driver, s.record.Activity = s.order.Live.Driver, "starting"
+		s.record.MCP, s.record.MCPLaunchJobs = s.order.Live.MCP, s.order.Live.LaunchJobs
+		s.record.PermissionTimeoutMS, s.record.QuestionTimeoutMS = s.order.Live.PermissionMS, s.order.Live.QuestionMS
+	}
+	if s.remote != nil {
+		s.record.WorkerID, s.record.Epoch, s.record.Reach = s.remote.host.WorkerID, s.remote.host.Epoch, doc.ReachPlacing
+	}
+	switch {
+	case s.order.New != nil:
+		err = s.make(ctx)
+	case s.goesOn():
+		err = s.reopen(ctx)
+	case s.remote != nil:
+		err = s.place(ctx)
+	default:
+		err = session.WriteRecord(s.w, s.record)
+	}
+	if err != nil {
+		return err
+	}
+	s.socket.serve(s)
+	return nil
+}
+
+// executable refuses a run that cannot be executed, or not any more.
+func (s *supervisor) executable(ctx context.Context) error {
+	if err := s.order.Permitted(s.w); err != nil {
+		return err
+	}
+	file := workspace.RunFile(s.order.ProjectID, s.order.RunID)
+	load := func() (doc.Run, error) { return workspace.Load(s.w, doc.RunCodec, file) }
+	if s.order.New == nil {
+		if _, err := load(); err != nil {
+			return err
+		}
+	}
+	if old, err := session.Reconcile(ctx, s.w, s.order.SessionRef); err == nil && (s.order.New != nil || !doc.Terminal(old.Status)) {
+		return fault.New(fault.Conflict, "session %s: %s", s.order.SessionRef, cmp.Or(old.Error, "it exists"))
+	}
+	if s.order.New != nil {
+		return nil // its own unit refuses one that exists
+	}
+	run, err := load()
+	if err == nil && doc.Terminal(run.Status) != s.goesOn() {
+		err = fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
+	}
+	if err == nil {
+		err = s.hasText()
+	}
+	return err
+}
+
+// hasText refuses a session that is only for texts which wait, where another session has
+// said them since it was ordered. Over there the log does not have them.
+func (s *supervisor) hasText() error {
+	live := s.order.Live
+	if live == nil || !live.Waits || strings.TrimSpace(live.Prompt) != "" || s.order.Away != nil {
+		return nil
+	}
+	waiting, err := session.WaitingTexts(s.w, s.order.ProjectID, s.order.RunID)
+	if err == nil && len(waiting) == 0 {
+		err = fault.New(fault.Conflict, "what waited in run %s was said in another session", s.order.RunID)
+	}
+	return err
+}
+
+// run executes the session. Every way out of it is an end that is recorded.
+func (s *supervisor) run(ctx context.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if s.guard != nil {
+				s.guard.Sweep() // this process may live on
+			}
+			err = s.end(ctx, outcome{status: doc.StatusFailed, err: fmt.Errorf("internal fault: %v\n%s", r, debug.Stack())})
+		}
+	}()
+	end, err := s.execute(ctx)
+	if err != nil {
+		end = s.outcome(nil, err)
+		end.unstarted = true
+	}
+	return s.end(ctx, end)
+}
+
+// outcome is how a session ended, before it is recorded.
+type outcome struct {
+	status   string
+	exitCode *int
+	signal   *string
+	stopped  bool
+	live     bool         // it was spoken with
+	turn     live.TurnEnd // the last one of a live session
+	reason   string       // why a live session ended before its time, "" for none
+	err      error
+
+	unstarted bool // its provider never ran
+}
+
+// execute starts the provider and follows it. The error is a start failure.
+func (s *supervisor) execute(ctx context.Context) (outcome, error) {
+	if s.order.PerTurn() {
+		return s.executeTurns(ctx)
+	}
+	pipes, err := s.pipes()
+	if err != nil {
+		return outcome{}, err
+	}
+	// The guard comes up while the execution is being written down; it starts
+	// nothing before it is told to.
+	s.guard, err = session.StartGuard(s.host.Executable, s.host.Guards, pipes.childStdin, pipes.childStdout, pipes.childStderr)
+	err = errors.Join(err, pipes.closeChild())
+	if err != nil {
+		return outcome{}, errors.Join(err, pipes.closeOurs())
+	}
+	first, err := s.begin(ctx, s.prepare)
+	if err != nil {
+		left := s.guard.Sweep()
+		return outcome{}, errors.Join(err, session.LeftError(left), pipes.closeOurs())
+	}
+	s.started(first)
+	return s.follow(ctx, pipes), nil
+}
+
+// again starts the provider another time in the same session.
+func (s *supervisor) again(ctx context.Context, prepare func(context.Context) error) (*pipes, error) {
+	pipes, err := s.pipes()
+	if err != nil {
+		return nil, err
+	}
+	s.guard, err = session.StartGuard(s.host.Executable, s.host.Guards, pipes.childStdin, pipes.childStdout, pipes.childStderr)
+	err = errors.Join(err, pipes.closeChild())
+	if err != nil {
+		return nil, errors.Join(err, pipes.closeOurs())
+	}
+	first, err := s.begin(ctx, prepare)
+	if err != nil {
+		return nil, errors.Join(err, session.LeftError(s.guard.Sweep()), pipes.closeOurs())
+	}
+	s.started(first)
+	return pipes, nil
+}
+
+// begin writes the execution down and then has the guard start the provider.
+func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guard.Report, error) {
+	environ := placed(session.Marked(s.environ(), s.snapshot()), s.order)
+	if err := prepare(ctx); err != nil {
+		return guard.Report{}, err
+	}
+	argv, err := s.madeWords()
+	if err != nil {
+		return guard.Report{}, err
+	}
+	program, err := proc.LookPath(argv[0], session.EnvironValue(environ, "PATH"), s.workdir)
+	if err != nil {
+		return guard.Report{}, err
+	}
+	environ = inDirectory(environ, s.workdir)
+	// An order that does not arrive is answered by the end of the reports.
+	_ = s.guard.Order(guard.Order{Start: &guard.Start{Path: program, Argv: argv, Env: environ, Dir: s.workdir}})
+	first, ok := <-s.guard.Reports
+	if !ok || first.Error != "" {
+		return guard.Report{}, errors.New(cmp.Or(first.Error, "the guard ended before the start"))
+	}
+	return first, nil
+}
+
+// started records the provider's process.
+func (s *supervisor) started(r guard.Report) {
+	claimed := s.w.Env.Clock.Now().UnixMilli()
+	// The record has its owner already: a pid that is not written costs a
+	// report its detail, not the session.
+	s.amend(true, func(record *doc.Session) {
+		record.PID, record.PIDStart, record.PIDClaimedAtMS = &r.PID, r.Start, &claimed
+	})
+	s.host.tell(session.PhaseRunning, nil)
+}
+
+// provider is the process that the guard started, as it reported it.
+func (s *supervisor) provider() proc.Identity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.record.PID == nil {
+		return proc.Identity{}
+	}
+	return proc.Identity{PID: *s.record.PID, Start: s.record.PIDStart}
+}
+
+// requestStop asks the session to stop; byCaller when that makes its end a stop
+// rather than a failure.
+func (s *supervisor) requestStop(byCaller bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = s.stopped || byCaller
+	select {
+	case <-s.stop:
+	default:
+		close(s.stop)
+	}
+}
+
+// asked reports whether a stop was asked for, by anybody.
+func (s *supervisor) asked() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *supervisor) stopRequested() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+// snapshot is the record as it is now.
+func (s *supervisor) snapshot() doc.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
+}
+
+func (s *supervisor) close() error {
+	var errs []error
+	for _, f := range []durable.File{s.stdout, s.stderr} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	if s.socket != nil {
+		errs = append(errs, s.socket.close())
+		s.closeTools()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,105 @@
+package supervisor
+
+// ac's own tools for the agent of a live session: the grant by which `ac mcp:serve`
+// proves whose session it is for, and what the supervisor does for it.
+
+import (
+	"context"
+	"time"
+
+	"ac/internal/fault"
+	"ac/runs/agent"
+	"ac/runs/grant"
+	"ac/runs/interaction"
+	"ac/runs/provider"
+	"ac/runs/session/live"
+)
+
+// tools is what a session with ac's own tools has beside others.
+type tools struct {
+	server *grant.Server
+	file   string // the grant
+}
+
+// openTools writes the grant of a session whose agent gets ac's own tools. Its token is
+// a secret of the session.
+func (s *supervisor) openTools() error {
+	if s.order.Live == nil || !s.order.Live.MCP {
+		return nil
+	}
+	file, token, err := grant.Write(s.socket.dir, s.socket.name, s.w.Env.IDs.Hex)
+	if err != nil {
+		return err
+	}
+	s.secrets.Learn(token)
+	s.tools = &tools{server: grant.NewServer(token, (*toolHost)(s), s.w.Env.Clock.Now), file: file}
+	return nil
+}
+
+// closeTools removes the grant: it is gone before the end of the session is recorded.
+func (s *supervisor) closeTools() { grant.Remove(s.socket.dir, s.socket.name) }
+
+// toolServer is ac's own MCP server as the agent starts it, false for a session without
+// any: the tools of the session or, in a job that bears no commands, those that read
+// files.
+func (s *supervisor) toolServer() (agent.Server, bool) {
+	files := s.order.Live.Files
+	if files != nil && s.order.Away != nil { // those of the order are of the machine it comes from
+		files = provider.FilesFor(provider.Patch, s.host.Executable, s.workdir)
+	}
+	switch {
+	case s.tools != nil:
+		return agent.Server{Name: grant.ServerName, Command: s.host.Executable, Args: []string{"mcp:serve", "--grant", s.tools.file}}, true
+	case files != nil:
+		return agent.Server{Name: grant.ServerName, Command: files[0], Args: files[1:]}, true
+	}
+	return agent.Server{}, false
+}
+
+// toolHost is the supervisor as the grant sees it.
+type toolHost supervisor
+
+// Identity is who the run is now.
+func (h *toolHost) Identity() (id grant.Identity, err error) {
+	s := (*supervisor)(h)
+	o := &s.order // its words may be settled anew meanwhile
+	_, err = s.speak(func(c *live.Conversation) (any, error) {
+		policy, ending := c.Holds()
+		if ending {
+			return nil, fault.New(fault.RunNotLive, "the session of run %s is over", o.RunID)
+		}
+		id = grant.Identity{
+			WorkspaceDir: s.w.Dir(), ProjectID: o.ProjectID, RunID: o.RunID, SessionRef: o.SessionRef, AgentID: o.AgentID, WorkingDir: s.workdir,
+			TaskID: o.TaskID, MilestoneID: o.MilestoneID, PermissionLevel: string(policy.PermissionLevel), Mode: string(policy.Mode),
+			Interactive: o.Live.Interactive, LaunchJobs: o.Live.LaunchJobs,
+		}
+		if o.Away != nil {
+			id.Self = o.Away.Self
+		}
+		return struct{}{}, nil
+	})
+	return id, err
+}
+
+// Mask masks the secrets of the session.
+func (h *toolHost) Mask(value []byte) []byte {
+	return []byte((*supervisor)(h).secrets.String(string(value)))
+}
+
+// Ask asks people what the agent asks by its tools.
+func (h *toolHost) Ask(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (record interaction.Record, err error) {
+	_, err = (*supervisor)(h).speak(func(c *live.Conversation) (any, error) {
+		record, err = c.AskTool(r, expires, resolved)
+		return struct{}{}, err
+	})
+	return record, err
+}
+
+// StartJob starts the runner of a job in a process that is none of the agent's.
+func (h *toolHost) StartJob(ctx context.Context, jobID string) error {
+	s := (*supervisor)(h)
+	if s.host.StartJob == nil {
+		return fault.New(fault.Unsupported, "the process that follows this session starts no jobs")
+	}
+	return s.host.StartJob(ctx, s.w, s.order.ProjectID, jobID, s.order.Environ)
+}

@@ -1,0 +1,55 @@
+package supervisor
+
+// Sessions of agents that are commands: a process for each turn.
+
+import (
+	"context"
+
+	"ac/internal/guard"
+)
+
+// executeTurns executes an agent that is a command. What is said in a turn is durable
+// before its process is started.
+func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
+	if err := s.prepare(ctx); err != nil {
+		return outcome{}, err
+	}
+	s.openRecorder(ctx)
+	defer s.budget.close()
+	for {
+		s.talk.Begin(nil)
+		exit, err := s.executeTurn(ctx)
+		if !s.talk.Ran(exit, err) {
+			if !s.asked() {
+				err = nil // the turn has it
+			}
+			return s.conclude(exit, err), nil
+		}
+		if err := s.prepareAgain(ctx); err != nil {
+			return s.conclude(nil, err), nil
+		}
+	}
+}
+
+// executeTurn starts the process of a turn and follows it to its end. Where no turn
+// began there is none.
+func (s *supervisor) executeTurn(ctx context.Context) (*guard.Exit, error) {
+	call := s.talk.TakeProgram()
+	if call == nil {
+		return nil, nil //nolint:nilnil // neither ran nor failed
+	}
+	s.order.Argv, s.order.Stdin = call.Argv, call.Stdin
+	pipes, err := s.again(ctx, func(context.Context) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	return s.process(ctx, pipes)
+}
+
+// textOf is a text, "" for none.
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

@@ -1,0 +1,29 @@
+package supervisor_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestWorkspaceRemovedMeanwhile removes a workspace while a run of it goes on: its
+// supervisor ends and leaves nothing beside its socket, since nobody would read it.
+func TestWorkspaceRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.litter = true // there are no records to look at
+	order := s.run("sleep")
+	s.launch(order)
+	s.until("the provider is known", func() bool { return s.record(order).PID != nil })
+	record := s.record(order)
+	s.until("the workspace is gone", func() bool { return os.RemoveAll(s.w.Dir()) == nil }) // it is still written to
+	s.kill(*record.PID)
+	socket := filepath.Join(record.SocketDir, record.Socket)
+	s.until("the supervisor is gone", func() bool {
+		_, err := os.Lstat(socket + ".sock")
+		return os.IsNotExist(err)
+	})
+	if _, err := os.Lstat(socket + ".why"); !os.IsNotExist(err) {
+		t.Errorf("a reason was left (%v)", err)
+	}
+}
