@@ -52,12 +52,26 @@ func socketDir() (string, error) {
 	return dir, ourAlone(dir)
 }
 
+// longestPlace is how many bytes the path of the directory may have: macOS has room for 103 of the
+// path of a socket, Linux for 107.
+const longestPlace = 103 - len("/0123456789abcdef.sock")
+
 // socketPlace is where the directory of this user's sockets lies.
 func socketPlace() string {
-	if runtimeDir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtimeDir) {
-		return filepath.Join(runtimeDir, "ac")
+	return placeWithin(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), os.Getuid())
+}
+
+// placeWithin is the first place that is short enough: temporary directories may have longer
+// paths than a socket can.
+func placeWithin(runtimeDir, tempDir string, user int) string {
+	own := "ac-" + strconv.Itoa(user)
+	if place := filepath.Join(runtimeDir, "ac"); filepath.IsAbs(runtimeDir) && len(place) <= longestPlace {
+		return place
 	}
-	return filepath.Join(os.TempDir(), "ac-"+strconv.Itoa(os.Getuid()))
+	if place := filepath.Join(tempDir, own); len(place) <= longestPlace {
+		return place
+	}
+	return filepath.Join("/tmp", own)
 }
 
 // ourAlone refuses a directory that others may enter.
