@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-
-	"ac/internal/proc"
 )
 
 // Lives reports whether another process lives that was started with a word in its
@@ -24,10 +23,23 @@ func Lives(word string) (bool, error) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if _, alive := proc.Lookup(pid); err == nil && alive && strings.Contains(string(environ), word) {
+		if threadLives(e.Name(), word) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// threadLives reports whether a process has a thread that lives, with a word in its environment,
+// which those have no more that are over. The first thread of a process that is killed may be over
+// while others still write.
+func threadLives(pid, word string) bool {
+	tasks, err := os.ReadDir(filepath.Join("/proc", pid, "task"))
+	if err != nil {
+		return false // it is over
+	}
+	return slices.ContainsFunc(tasks, func(e os.DirEntry) bool {
+		environ, err := os.ReadFile(filepath.Join("/proc", pid, "task", e.Name(), "environ"))
+		return err == nil && strings.Contains(string(environ), word)
+	})
 }
