@@ -127,6 +127,21 @@ func (s *speaking) said(o session.Order) (messages []string, all string) {
 	return messages, string(text)
 }
 
+// asked waits until the agent of a run asks, and returns what.
+func (s *speaking) asked(o session.Order) interaction.Record {
+	s.t.Helper()
+	var open []interaction.Record
+	s.until("it asks", func() bool {
+		list, err := operations.Do(s.t.Context(), s.all, orchestration.Operations.OpenInteractions, orchestration.RunPolicyParams{Dir: s.dir, ProjectID: o.ProjectID, RunID: o.RunID})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		open = list
+		return len(open) == 1
+	})
+	return open[0]
+}
+
 // TestToolsOfAcOverThere: who_am_i is answered from the order, and a question is asked and
 // answered here as any other. There are no more.
 func TestToolsOfAcOverThere(t *testing.T) {
@@ -139,19 +154,11 @@ func TestToolsOfAcOverThere(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	var open []interaction.Record
-	s.until("it asks", func() bool {
-		list, err := operations.Do(t.Context(), s.all, orchestration.Operations.OpenInteractions, orchestration.RunPolicyParams{Dir: s.dir, ProjectID: o.ProjectID, RunID: o.RunID})
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = list
-		return len(open) == 1
-	})
-	if open[0].Prompt != "Which way?" || open[0].Tool != "ask_human" {
-		t.Errorf("%+v", open[0])
+	asked := s.asked(o)
+	if asked.Prompt != "Which way?" || asked.Tool != "ask_human" {
+		t.Errorf("%+v", asked)
 	}
-	answer := orchestration.RespondParams{InteractionID: open[0].InteractionID, Answers: map[string][]string{"answer": {"left"}}}
+	answer := orchestration.RespondParams{InteractionID: asked.InteractionID, Answers: map[string][]string{"answer": {"left"}}}
 	answer.Act(s.w.Dir(), o.ProjectID, o.RunID, "human", "human", "")
 	s.until("it is answered", func() bool {
 		_, err := operations.Do(t.Context(), s.all, orchestration.Operations.Respond, answer)

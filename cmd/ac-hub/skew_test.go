@@ -14,7 +14,6 @@ import (
 	"ac/fleet"
 	"ac/internal/clock"
 	"ac/runs"
-	"ac/runs/interaction"
 	"ac/runs/session"
 	"ac/workspace/doc"
 )
@@ -237,26 +236,18 @@ func TestQuestionsFromWrongClocks(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			var open []interaction.Record
-			s.until("it asks", func() bool {
-				list, err := operations.Do(t.Context(), s.all, orchestration.Operations.OpenInteractions, orchestration.RunPolicyParams{Dir: s.dir, ProjectID: o.ProjectID, RunID: o.RunID})
-				if err != nil {
-					t.Fatal(err)
-				}
-				open = list
-				return len(open) == 1
-			})
-			asked, ok := clock.Parse(open[0].RequestedAt)
+			question := s.asked(o)
+			asked, ok := clock.Parse(question.RequestedAt)
 			if now := time.Now(); !ok || asked.Before(began.Add(-slack)) || asked.After(now.Add(slack)) {
-				t.Errorf("it asked at %s", open[0].RequestedAt)
+				t.Errorf("it asked at %s", question.RequestedAt)
 			}
-			if open[0].ExpiresAt == nil {
+			if question.ExpiresAt == nil {
 				t.Fatal("it waits for ever")
 			}
-			if expires, ok := clock.Parse(*open[0].ExpiresAt); !ok || expires.Sub(asked) != wait {
-				t.Errorf("it asked at %s and waits until %s", open[0].RequestedAt, *open[0].ExpiresAt)
+			if expires, ok := clock.Parse(*question.ExpiresAt); !ok || expires.Sub(asked) != wait {
+				t.Errorf("it asked at %s and waits until %s", question.RequestedAt, *question.ExpiresAt)
 			}
-			answer := orchestration.RespondParams{InteractionID: open[0].InteractionID, Answers: map[string][]string{"answer": {"left"}}}
+			answer := orchestration.RespondParams{InteractionID: question.InteractionID, Answers: map[string][]string{"answer": {"left"}}}
 			answer.Act(s.w.Dir(), o.ProjectID, o.RunID, "human", "human", "")
 			answered, err := operations.Do(t.Context(), s.all, orchestration.Operations.Respond, answer)
 			if err != nil {

@@ -14,8 +14,8 @@ import (
 	"ac/company/orchestration"
 	"ac/company/workforce"
 	"ac/dialect"
-	"ac/dialect/acecode/frames"
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/fault"
 	"ac/runs"
 )
@@ -75,7 +75,7 @@ func attach(s *server, r *request) (any, error) {
 	if _, err := base64.StdEncoding.DecodeString(*body.Data); err != nil {
 		return nil, bad("data_base64 must be base64")
 	}
-	p := orchestration.AttachParams{Name: body.Name, MediaType: frames.Head(body.MIMEType, 200), Content: *body.Data}
+	p := orchestration.AttachParams{Name: body.Name, MediaType: clip.Head(body.MIMEType, 200), Content: *body.Data}
 	s.act(&p, row.ID)
 	made, err := dialect.Do(r.Context(), s.Company, orchestration.Operations.Attach, p)
 	if fault.Is(err, fault.TooLarge) {

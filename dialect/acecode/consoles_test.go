@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"ac/dialect/acecode/frames"
 	"ac/dialect/dialecttest"
+	"ac/internal/clip"
 
 	"github.com/coder/websocket"
 
@@ -62,7 +62,7 @@ func (c *consoleClient) read() (end websocket.StatusCode) {
 	kind, frame, err := c.conn.Read(ctx)
 	if err != nil {
 		if end = websocket.CloseStatus(err); end < 0 {
-			c.t.Fatalf("%v behind %q", err, frames.Tail(c.out.String(), 500))
+			c.t.Fatalf("%v behind %q", err, clip.Tail(c.out.String(), 500))
 		}
 		return end
 	}
@@ -93,7 +93,7 @@ func (c *consoleClient) until(there func() bool) {
 	c.t.Helper()
 	for !there() {
 		if end := c.read(); end != 0 {
-			c.t.Fatalf("the socket ended with %d behind %q", end, frames.Tail(c.out.String(), 500))
+			c.t.Fatalf("the socket ended with %d behind %q", end, clip.Tail(c.out.String(), 500))
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"ac/company/workforce"
 	"ac/dialect"
 	"ac/dialect/acecode/frames"
+	"ac/internal/clip"
 	"ac/internal/fault"
 	"ac/runs/session"
 	"ac/workspace/doc"
@@ -158,7 +159,7 @@ func (s *server) steer(ctx context.Context, row workforce.SpokenRun, p saidBody)
 	}
 	steer.ClientMessageID, steer.DisplayText = p.client(), p.display
 	if steer.DisplayText == "" && steer.Text != p.Text {
-		steer.DisplayText = frames.Head(p.Text, maxDisplay)
+		steer.DisplayText = clip.Head(p.Text, maxDisplay)
 		if strings.TrimSpace(p.Text) == "" {
 			steer.DisplayText = fileNames(files)
 		}
@@ -181,9 +182,9 @@ func metaOf(contexts []contextBody, files []attachedFile) (json.RawMessage, erro
 	for _, most := range []int{4 << 10, 200, 0} {
 		kept := make([]contextBody, len(contexts))
 		for i, c := range contexts {
-			kept[i] = contextBody{Type: frames.Head(c.Type, 40), Label: frames.Head(c.Label, most), Note: frames.Head(c.Note, most)}
+			kept[i] = contextBody{Type: clip.Head(c.Type, 40), Label: clip.Head(c.Label, most), Note: clip.Head(c.Note, most)}
 			if c.Source != nil {
-				kept[i].Source = &sourceBody{frames.Head(c.Source.Path, most), c.Source.Start, c.Source.End, c.Source.Count}
+				kept[i].Source = &sourceBody{clip.Head(c.Source.Path, most), c.Source.Start, c.Source.End, c.Source.Count}
 			}
 		}
 		text, err := json.Marshal(struct {

@@ -17,8 +17,8 @@ import (
 	"ac/company"
 	"ac/company/equipment"
 	"ac/dialect"
-	"ac/dialect/acecode/frames"
 	"ac/dialect/dialecttest"
+	"ac/internal/clip"
 )
 
 const testToken = "test-token"
@@ -209,7 +209,7 @@ func (c *client) receive() received {
 	defer cancel()
 	_, text, err := c.conn.Read(ctx)
 	if err != nil {
-		c.t.Fatalf("%v; read so far:\n%s", err, frames.Tail(c.all(), 4000))
+		c.t.Fatalf("%v; read so far:\n%s", err, clip.Tail(c.all(), 4000))
 	}
 	var f received
 	if err := json.Unmarshal(text, &f); err != nil {

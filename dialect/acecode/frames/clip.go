@@ -5,6 +5,8 @@ package frames
 import (
 	"bytes"
 	"encoding/json"
+
+	"ac/internal/clip"
 )
 
 // maxFrame bounds a written frame, in bytes.
@@ -13,15 +15,15 @@ const maxFrame = 1 << 20
 // maxPart is what a text keeps of a frame that is too long.
 const maxPart = 64 << 10
 
-// clip is how much a frame keeps of what it holds.
-type clip struct {
+// bounds are how much a frame keeps of what it holds.
+type bounds struct {
 	text int // bytes of each text
 	list int // elements of each list
 }
 
-// clips are the ways to shorten a frame, the mildest first. By the last one any payload fits.
-func clips() []clip {
-	return []clip{{maxPart, maxMessages}, {16 << 10, 500}, {4 << 10, 100}, {1 << 10, 20}, {200, 10}}
+// shortenings are the ways to shorten a frame, the mildest first. By the last one any payload fits.
+func shortenings() []bounds {
+	return []bounds{{maxPart, maxMessages}, {16 << 10, 500}, {4 << 10, 100}, {1 << 10, 20}, {200, 10}}
 }
 
 // Encode is the frame as JSON, with its texts and lists cut where it would be too long.
@@ -34,7 +36,7 @@ func (e Envelope) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range clips() {
+	for _, c := range shortenings() {
 		var payload map[string]any // of any type: each has the same members when it is cut
 		d := json.NewDecoder(bytes.NewReader(whole))
 		d.UseNumber()
@@ -54,10 +56,10 @@ func (e Envelope) Encode() ([]byte, error) {
 }
 
 // value is what stays of a member.
-func (c clip) value(name string, value any) any {
+func (c bounds) value(name string, value any) any {
 	switch v := value.(type) {
 	case string:
-		return Head(v, c.text)
+		return clip.Head(v, c.text)
 	case map[string]any:
 		for inner, member := range v {
 			v[inner] = c.value(inner, member)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/internal/clip"
 	"ac/internal/clock"
 	"ac/runs/interaction"
 	"ac/runs/transcript"
@@ -73,7 +74,7 @@ func (m *Mapper) notice(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if word := strings.ToLower(Head(text, 40)); strings.HasPrefix(word, "reconnecting") || strings.HasPrefix(word, "retrying") {
+	if word := strings.ToLower(clip.Head(text, 40)); strings.HasPrefix(word, "reconnecting") || strings.HasPrefix(word, "retrying") {
 		m.send(typeProgress, progressPayload{"retrying", OneLine(text, maxPreview), m.place})
 		return
 	}
@@ -186,7 +187,7 @@ func (m *Mapper) works(c *transcript.Change) {
 	case c.Op == transcript.Close:
 		m.endTool(w)
 	case item.Tool.OutputBytes > w.bytes:
-		m.update(item.ID, w, Tail(item.Tool.OutputTail, int(min(item.Tool.OutputBytes-w.bytes, maxOutput))))
+		m.update(item.ID, w, clip.Tail(item.Tool.OutputTail, int(min(item.Tool.OutputBytes-w.bytes, maxOutput))))
 	}
 }
 
@@ -212,11 +213,11 @@ func (m *Mapper) update(id string, w *work, text string) {
 	w.bytes += int64(len(text))
 	w.lines += int64(strings.Count(text, "\n"))
 	shown := w.item.Tool
-	shown.OutputTail = Tail(shown.OutputTail+text, 16<<10) // of the mapper's own copy
+	shown.OutputTail = clip.Tail(shown.OutputTail+text, 16<<10) // of the mapper's own copy
 	lines, partial := lastLines(shown.OutputTail)
 	m.send(TypeToolUpdate, ToolUpdatePayload{
 		Tool: toolName(shown), CallID: id, TailLines: lines, Partial: partial, TotalLines: w.lines, TotalBytes: w.bytes, Elapsed: m.since(w.started),
-		Chunk: Tail(text, maxOutput), Place: m.place,
+		Chunk: clip.Tail(text, maxOutput), Place: m.place,
 	})
 }
 
@@ -233,7 +234,7 @@ func (m *Mapper) endTool(w *work) {
 	ok := t.Status == transcript.ToolCompleted
 	end := toolEndPayload{
 		Tool: toolName(t), CallID: w.item.ID, Index: w.index, Success: ok, OK: ok, Elapsed: m.since(w.started), Summary: summaryOf(t, hunks), Hunks: hunks,
-		OutputTail: Tail(t.OutputTail, maxOutput), Attachments: []struct{}{}, Place: m.place,
+		OutputTail: clip.Tail(t.OutputTail, maxOutput), Attachments: []struct{}{}, Place: m.place,
 	}
 	if !ok {
 		end.Output = end.OutputTail

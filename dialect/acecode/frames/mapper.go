@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clip"
 	"ac/internal/clock"
 	"ac/runs/transcript"
 )
@@ -223,7 +224,7 @@ func Joined(a, b any) any {
 	}
 	if of, ok := a.(ToolUpdatePayload); ok {
 		next, _ := b.(ToolUpdatePayload)
-		next.Chunk = Tail(of.Chunk+next.Chunk, maxOutput)
+		next.Chunk = clip.Tail(of.Chunk+next.Chunk, maxOutput)
 		return next
 	}
 	return b
