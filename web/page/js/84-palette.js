@@ -1,6 +1,7 @@
 // The palette (Ctrl+K): where to go, what to do, and what the search finds.
 
 const paletteDelay = 120;
+const paletteAgain = 500;
 let paletteTimer = 0;
 
 function openPalette() {
@@ -67,19 +68,24 @@ function searchSoon() {
   const q = palette.q.trim();
   if (!q) {
     palette.hits = [];
+    palette.behind = 0;
     return;
   }
-  paletteTimer = setTimeout(async () => {
-    const asked = ++palette.asked;
-    try {
-      const found = await call('search.query', { q, limit: 30 });
-      if (asked !== palette.asked || state.palette !== palette) return; // a newer one is on its way
-      Object.assign(palette, { hits: found.hits, behind: found.behind, error: '' });
-    } catch (error) {
-      if (asked === palette.asked) Object.assign(palette, { hits: [], error: error.message });
-    }
-    changed();
-  }, paletteDelay);
+  paletteTimer = setTimeout(() => findFor(palette, q), paletteDelay);
+}
+
+// findFor asks what is found for a text, and again while the search is behind.
+async function findFor(palette, q) {
+  const asked = ++palette.asked;
+  try {
+    const found = await call('search.query', { q, limit: 30 });
+    if (asked !== palette.asked || state.palette !== palette || palette.q.trim() !== q) return; // a newer one is on its way
+    Object.assign(palette, { hits: found.hits, behind: found.behind, error: '' });
+    if (found.behind) paletteTimer = setTimeout(() => findFor(palette, q), paletteAgain);
+  } catch (error) {
+    if (asked === palette.asked) Object.assign(palette, { hits: [], error: error.message });
+  }
+  changed();
 }
 
 // marks are the pieces of a snippet with what was found set apart: offsets, no markup.
@@ -130,7 +136,7 @@ function paletteView() {
       h('input', { type: 'text', class: 'field', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette-list', 'aria-activedescendant': options.length ? 'palette-' + palette.at : undefined, 'aria-autocomplete': 'list', 'aria-label': 'Search and commands', placeholder: 'Go to, do, or search…', autocomplete: 'off', value: palette.q, mounted: (el) => el.focus(), oninput: (e) => { palette.q = e.target.value; palette.at = 0; searchSoon(); changed(); } }),
       h('div', { role: 'listbox', id: 'palette-list', 'aria-label': 'Results', class: 'palette-list' }, headings.map((heading) => h('div', { key: heading, role: 'group', 'aria-label': heading }, h('div', { class: 'palette-heading', 'aria-hidden': 'true' }, heading),
         options.map((option, i) => option.heading === heading && paletteOption(option, i, palette.at === i))))),
-      h('p', { class: 'hint', role: 'status' }, palette.error || (palette.q.trim() && !options.length ? 'Nothing found.' : palette.behind ? 'The search is behind by ' + count(palette.behind) + '.' : ''))));
+      h('p', { class: 'hint', role: 'status' }, palette.error || (palette.behind ? 'The search is behind by ' + count(palette.behind) + '.' : palette.q.trim() && !options.length ? 'Nothing found.' : ''))));
 }
 
 function paletteOption(option, i, active) {
