@@ -9,14 +9,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"ac/company"
-	"ac/rpc"
 )
 
 // TestRoutes pins the answers of the contract with the page and the shell.
@@ -438,41 +436,6 @@ func TestCall(t *testing.T) {
 	}
 	if got := f.post("/api/call", `{"method":"comment.list",`+in+`}}`); !strings.Contains(got.body, `"body":"b"`) {
 		t.Errorf("%s", got.body)
-	}
-}
-
-// TestCallable holds the list of methods to the table: every read of a
-// workspace is in it, but for those of files outside , of machines and of what agents are
-// equipped with, and of nobody may be claimed to be somebody else.
-func TestCallable(t *testing.T) {
-	t.Parallel()
-	table := rpc.NewTable("")
-	outside := []string{"sharepack.replay", "mcp.server.list", "model.profile.list", "terminal.shells", "terminal.read", "skill.list", "skill.read", "hub.status", "worker.list"}
-	list := callable()
-	for _, m := range table.Methods() {
-		reads := m.Access == rpc.Read && slices.Contains(table.Params(m.Name), "workspace_dir")
-		if reads && !slices.Contains(list, m.Name) && !slices.Contains(outside, m.Name) {
-			t.Errorf("%s reads a workspace and cannot be called", m.Name)
-		}
-		if slices.Contains(list, m.Name) && m.Streams {
-			t.Errorf("%s streams", m.Name)
-		}
-	}
-	s := &Server{opts: options("/ws")}
-	for _, name := range list {
-		params := table.Params(name)
-		if params == nil && !strings.HasPrefix(name, "heartbeat.") && name != "index.sync_worker_status" {
-			t.Errorf("there is no method %s", name)
-		}
-		for _, param := range params {
-			if who := strings.HasSuffix(param, "_by") || strings.HasPrefix(param, "actor_") || strings.HasPrefix(param, "manager_") || strings.HasPrefix(param, "author_"); !who {
-				continue
-			}
-			given := map[string]jsonRaw{param: jsonRaw(`"somebody"`)}
-			if err := s.claim(given, params); err != nil || string(given[param]) == `"somebody"` {
-				t.Errorf("%s: %s may be claimed", name, param)
-			}
-		}
 	}
 }
 

@@ -52,7 +52,12 @@ func (f *Fold) AdvanceAll(read func(visit func(seq int64, line []byte)) error) e
 		ready <- p
 	}()
 	f.quiet = true
-	defer func() { f.quiet = false }()
+	defer func() {
+		f.quiet = false
+		for p := range ready { // after a panic: nothing reads on behind who asked
+			free <- p
+		}
+	}()
 	for p := range ready {
 		for i := range p.lines {
 			f.advance(&p.lines[i])
