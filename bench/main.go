@@ -97,6 +97,7 @@ type order struct {
 	growth bool
 	talk   bool
 	fleet  bool
+	before string // an earlier revision to measure too; "" for none
 	page   string // where the table goes too; "" for nowhere
 }
 
@@ -113,6 +114,7 @@ func main() {
 	flag.BoolVar(&o.growth, "growth", false, "measure instead how cost grows with the number of runs and events, which takes some minutes and three gigabytes")
 	flag.BoolVar(&o.talk, "conversations", false, "measure instead conversations with agents: live and crowd")
 	flag.BoolVar(&o.fleet, "machines", false, "measure instead sessions on other machines")
+	flag.StringVar(&o.before, "before", "", "measure this earlier revision too, group by group in turn, and print both")
 	flag.StringVar(&o.page, "write", "", "also put the table into this page, between the marks of its name")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -137,6 +139,9 @@ func run(ctx context.Context, o order) (err error) {
 	if o.only != "" && (o.page != "" || o.growth || o.talk || o.fleet) {
 		return errors.New("--only goes with no other choice and not with --write: a page has all figures")
 	}
+	if o.before != "" && (o.asJSON || o.growth || o.talk || o.fleet) {
+		return errors.New("--before goes with --only or --write alone")
+	}
 	chosen, err := choose(o.only)
 	if err != nil {
 		return err
@@ -149,6 +154,9 @@ func run(ctx context.Context, o order) (err error) {
 	b := &bench{dir: dir, program: filepath.Join(dir, "ac")}
 	if err := b.build(ctx); err != nil {
 		return err
+	}
+	if o.before != "" {
+		return b.compare(ctx, o.before, chosen, o.page)
 	}
 	figures := conditions("at the beginning")
 	name := "figures"

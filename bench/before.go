@@ -1,0 +1,119 @@
+package main
+
+// The same measurements of an earlier revision, group by group in turn with this one's, so
+// that both saw the same machine at the same time.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// earlier is a revision of the module with its own benchmarks.
+type earlier struct {
+	program string // its benchmarks
+	dir     string // where they are run
+}
+
+// checkOut makes the benchmarks of a revision, in a clone that shares the objects of the
+// repository, which does not learn of it.
+func (b *bench) checkOut(ctx context.Context, revision string) (earlier, error) {
+	root, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return earlier{}, fmt.Errorf("find the repository: %w", err)
+	}
+	clone := b.path("before")
+	for _, argv := range [][]string{
+		{"git", "clone", "-q", "--shared", "--no-checkout", strings.TrimSpace(string(root)), clone},
+		{"git", "-C", clone, "checkout", "-q", "--detach", revision},
+	} {
+		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil { //nolint:gosec // of our own words
+			return earlier{}, fmt.Errorf("check %s out: %w\n%s", revision, err, out)
+		}
+	}
+	e := earlier{program: b.path("bench-before"), dir: filepath.Join(clone, "bench")}
+	command := "."
+	if _, err := os.Stat(e.dir); err != nil { // before they were a module of their own
+		e.dir, command = clone, "./internal/bench"
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", e.program, command)
+	build.Dir = e.dir
+	if out, err := build.CombinedOutput(); err != nil {
+		return earlier{}, fmt.Errorf("build the benchmarks of %s: %w\n%s", revision, err, out)
+	}
+	return e, nil
+}
+
+// measure is the figures of one group, none where that revision did not have it.
+func (e earlier) measure(ctx context.Context, group string) ([]figure, error) {
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, e.program, "--json", "--only", group) //nolint:gosec // it was built here
+	cmd.Dir, cmd.Stderr = e.dir, &said
+	out, err := cmd.Output()
+	if err != nil && strings.Contains(said.String(), "nothing is called") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("before: %s: %w\n%s", group, err, said.Bytes())
+	}
+	var found []figure
+	return found, json.Unmarshal(out, &found)
+}
+
+// compare prints the figures of this revision beside those of an earlier one, and puts them
+// into a page if one is named.
+func (b *bench) compare(ctx context.Context, revision string, groups []measurement, page string) error {
+	first := conditions("at the beginning")
+	now, before, err := b.measureBoth(ctx, revision, groups)
+	now, before = slices.Concat(first, now), slices.Concat(first, before)
+	last := conditions("at the end")
+	table := beforeTable(append(now, last...), append(before, last...))
+	fmt.Print(table)
+	if page != "" && err == nil {
+		err = writeTable(page, "before", table)
+	}
+	return err
+}
+
+// measureBoth measures the groups of this revision and of an earlier one in turn.
+func (b *bench) measureBoth(ctx context.Context, revision string, groups []measurement) (now, before []figure, err error) {
+	e, err := b.checkOut(ctx, revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range groups {
+		fmt.Fprintf(os.Stderr, "measuring %s\n", m.name)
+		found, failed := b.measure(ctx, m)
+		then, failedThen := e.measure(ctx, m.name)
+		now, before = append(now, found...), append(before, then...)
+		err = errors.Join(err, failed, failedThen)
+	}
+	return now, before, err
+}
+
+// beforeTable shows what both revisions measured under the same name and unit, at the same
+// size, in the order of this one's.
+func beforeTable(now, before []figure) string {
+	var t strings.Builder
+	t.WriteString("| what | before | now | now / before |\n|---|---|---|---|\n")
+	for _, f := range now {
+		at := slices.IndexFunc(before, func(g figure) bool { return g.title() == f.title() && g.Unit == f.Unit })
+		if at < 0 {
+			continue
+		}
+		ratio := ""
+		if before[at].Seen != 0 {
+			ratio = fmt.Sprintf("%.2f", f.Seen/before[at].Seen)
+		}
+		cells := []string{f.title(), show(before[at].Seen, f.Unit), show(f.Seen, f.Unit), ratio}
+		fmt.Fprintf(&t, "| %s |\n", strings.Join(cells, " | "))
+	}
+	return t.String()
+}
