@@ -8,7 +8,8 @@ import "time"
 const (
 	// gather is how long changes are gathered where there are many.
 	gather = 20 * time.Millisecond
-	// many is how often changes are heeded at once, within manyIn, before they are gathered.
+	// many is how often changes of another run are heeded at once, within manyIn, before
+	// changes are gathered.
 	many   = 10
 	manyIn = 100 * time.Millisecond
 	// few is with how many changes in one time gather it ends: a timer for so few costs as much
@@ -16,33 +17,41 @@ const (
 	few = 2
 )
 
-// gathering is whether changes are gathered.
+// gathering is whether changes are gathered. Those of one run are not, however many they are:
+// a launch alone makes dozens, and somebody waits for each.
 type gathering struct {
 	on    bool
 	since time.Time
-	times int // that changes were heeded at once since then
+	run   string // whose changes were heeded last
+	times int    // that the changes of another run were heeded at once since then
 }
 
 // wait is how long to gather before what changed now is heeded.
-func (g *gathering) wait(now time.Time) time.Duration {
+func (g *gathering) wait() time.Duration {
 	if g.on {
-		return gather
-	}
-	if now.Sub(g.since) > manyIn {
-		g.since, g.times = now, 0
-	}
-	if g.times++; g.times > many {
-		g.on = true
 		return gather
 	}
 	return 0
 }
 
-// heeded says how many changes were heeded together.
-func (g *gathering) heeded(n int) {
-	if g.on && n <= few {
-		*g = gathering{}
+// heeded says how many changes were heeded together, and of which run the last one was, ""
+// for none.
+func (g *gathering) heeded(now time.Time, n int, run string) {
+	if g.on {
+		if n <= few {
+			*g = gathering{}
+		}
+		return
 	}
+	if run == "" || run == g.run {
+		return
+	}
+	if now.Sub(g.since) > manyIn {
+		g.since, g.times = now, 0
+	}
+	g.run = run
+	g.times++
+	g.on = g.times > many
 }
 
 // pause returns after a while, or when the watcher is stopped.

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -17,7 +18,7 @@ func TestGathering(t *testing.T) {
 		"ten a second":         {100 * time.Millisecond, 10, 10, 10},
 		"eighty a second":      {12500 * time.Microsecond, 80, 80, 80},
 		"two hundred a second": {5 * time.Millisecond, 200, 40, 70},
-		"one log in a flood":   {100 * time.Microsecond, 1, 100, 2000},
+		"one log in a flood":   {100 * time.Microsecond, 1, 9999, 10001},
 		"a flood":              {100 * time.Microsecond, 200, 40, 70},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -26,15 +27,15 @@ func TestGathering(t *testing.T) {
 			heeded, changed := 0, 0
 			var due time.Time
 			began := time.UnixMilli(1_000_000)
-			for now := began; now.Sub(began) < time.Second; now = now.Add(c.apart) {
+			for now, n := began, 0; now.Sub(began) < time.Second; now, n = now.Add(c.apart), n+1 {
 				changed = min(changed+1, c.logs)
 				if due.IsZero() {
-					due = now.Add(g.wait(now))
+					due = now.Add(g.wait())
 				}
 				if now.Before(due) {
 					continue
 				}
-				g.heeded(changed)
+				g.heeded(now, changed, fmt.Sprintf("work/projects/p/runs/run_%d", n%c.logs))
 				heeded, changed, due = heeded+1, 0, time.Time{}
 			}
 			if heeded < c.atLeast || heeded > c.atMost {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -229,8 +230,9 @@ func (w *watcher) run() {
 				look = ticker.C
 			}
 		case <-changed:
-			w.pause(changes.wait(w.hub.clock.Now()))
-			changes.heeded(w.heed())
+			w.pause(changes.wait())
+			n, run := w.heed()
+			changes.heeded(w.hub.clock.Now(), n, run)
 		case <-look:
 			if !w.listened() {
 				ticker.Stop()
@@ -242,8 +244,9 @@ func (w *watcher) run() {
 	}
 }
 
-// heed sorts the changes that were heard of, and returns how many there were.
-func (w *watcher) heed() int {
+// heed sorts the changes that were heard of, and returns how many there were, and the folder
+// of the run of the last one, "" for none.
+func (w *watcher) heed() (n int, run string) {
 	w.heeding.Lock()
 	defer w.heeding.Unlock()
 	changes, lost := w.heard.Take()
@@ -252,8 +255,11 @@ func (w *watcher) heed() int {
 	}
 	for _, change := range changes {
 		w.changed(change)
+		if parts := strings.SplitN(change.Name, "/", 6); len(parts) >= 5 {
+			run = path.Join(parts[:5]...)
+		}
 	}
-	return len(changes)
+	return len(changes), run
 }
 
 // listened reports whether some subscription is attached.

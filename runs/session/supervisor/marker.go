@@ -6,7 +6,6 @@ import (
 	"context"
 	"path"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"ac/internal/watch"
@@ -22,8 +21,9 @@ const (
 	markerWatched = 30 * time.Second
 )
 
-// watchMarker asks for a stop when the marker appears while the provider runs. The
-// function that it returns ends the watch and waits for that.
+// watchMarker asks for a stop when the marker appears while the provider runs. The function
+// that it returns ends the watch. close waits for that: the kernel takes some 20 ms to let go
+// of a watched folder, for which no end of a session has to wait.
 func (s *supervisor) watchMarker(ctx context.Context) (done func()) {
 	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), session.StopMarker(s.order.RunID))
 	folder := watch.Folder{
@@ -31,14 +31,10 @@ func (s *supervisor) watchMarker(ctx context.Context) (done func()) {
 		Often: markerEvery, Seldom: markerWatched,
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	group.Go(func() {
-		if folder.Until(ctx, func() bool { return s.w.Exists(marker) }) {
+	s.watching.Go(func() {
+		if folder.Until(ctx, func() bool { return s.w.Exists(marker) }) && ctx.Err() == nil {
 			s.requestStop(true)
 		}
 	})
-	return func() {
-		cancel()
-		group.Wait()
-	}
+	return cancel
 }

@@ -95,6 +95,7 @@ type supervisor struct {
 	notes    notes
 	reading  *output.Reading // nil until the provider runs
 	learning sync.WaitGroup  // what the reading has written down
+	watching sync.WaitGroup  // for the stop marker
 	facts    transcript.Facts
 	witness  *events.Witness // of the log; nil where it could not be watched
 
@@ -365,8 +366,9 @@ func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) er
 func (s *supervisor) started(r guard.Report) {
 	claimed := s.w.Env.Clock.Now().UnixMilli()
 	// The record has its owner already: a pid that is not written costs a
-	// report its detail, not the session.
-	s.amend(true, func(record *doc.Session) {
+	// report its detail, not the session. After a loss of power it names nobody,
+	// so the launch does not wait for the disk.
+	s.amend(false, func(record *doc.Session) {
 		record.PID, record.PIDStart, record.PIDClaimedAtMS = &r.PID, r.Start, &claimed
 	})
 	s.host.tell(session.PhaseRunning, nil)
@@ -419,6 +421,7 @@ func (s *supervisor) snapshot() doc.Session {
 }
 
 func (s *supervisor) close() error {
+	s.watching.Wait()
 	var errs []error
 	for _, f := range []durable.File{s.stdout, s.stderr} {
 		if f != nil {
