@@ -18,7 +18,7 @@ func TestGathering(t *testing.T) {
 		"ten a second":         {100 * time.Millisecond, 10, 10, 10},
 		"eighty a second":      {12500 * time.Microsecond, 80, 80, 80},
 		"two hundred a second": {5 * time.Millisecond, 200, 40, 70},
-		"one log in a flood":   {100 * time.Microsecond, 1, 9999, 10001},
+		"one log in a flood":   {100 * time.Microsecond, 1, 100, 2000},
 		"a flood":              {100 * time.Microsecond, 200, 40, 70},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,5 +42,22 @@ func TestGathering(t *testing.T) {
 				t.Errorf("%d times", heeded)
 			}
 		})
+	}
+}
+
+// TestGatheringOfALaunch: what one launch after the other changes is heeded at once.
+func TestGatheringOfALaunch(t *testing.T) {
+	t.Parallel()
+	var g gathering
+	now := time.UnixMilli(1_000_000)
+	for launch := range 20 {
+		for change := range 40 {
+			if wait := g.wait(); wait != 0 {
+				t.Fatalf("change %d of launch %d waits %s", change, launch, wait)
+			}
+			g.heeded(now, 1, fmt.Sprintf("work/projects/p/runs/run_%d", launch))
+			now = now.Add(time.Millisecond)
+		}
+		now = now.Add(10 * time.Millisecond)
 	}
 }
