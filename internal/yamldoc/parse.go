@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,6 +46,17 @@ func parseNode(text []byte) (root *yaml.Node, err error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("not valid UTF-8")
 	}
+	if root, ok := plainTree(text); ok {
+		return root, checkKeys(root, 0)
+	}
+	if root, err = libraryTree(text); root == nil {
+		return nil, err
+	}
+	return root, checkKeys(root, 0)
+}
+
+// libraryTree reads one valid UTF-8 document by the library.
+func libraryTree(text []byte) (root *yaml.Node, err error) {
 	defer func() {
 		// The library panics on some malformed input.
 		if r := recover(); r != nil {
@@ -67,7 +79,7 @@ func parseNode(text []byte) (root *yaml.Node, err error) {
 	}
 	root = doc.Content[0]
 	shield.reveal(root)
-	return root, checkKeys(root, 0)
+	return root, nil
 }
 
 func readable(err error) error {
@@ -127,7 +139,7 @@ func (r *resolver) value(n *yaml.Node, depth int) (shape.Value, error) {
 		r.inAlias--
 		return v, err
 	case yaml.MappingNode:
-		v := shape.Value{Kind: shape.Map}
+		v := shape.Value{Kind: shape.Map, Keys: slices.Grow([]string(nil), len(n.Content)/2), Items: slices.Grow([]shape.Value(nil), len(n.Content)/2)}
 		for i := 0; i < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind == yaml.AliasNode {
@@ -142,7 +154,7 @@ func (r *resolver) value(n *yaml.Node, depth int) (shape.Value, error) {
 		}
 		return v, nil
 	case yaml.SequenceNode:
-		v := shape.Value{Kind: shape.List}
+		v := shape.Value{Kind: shape.List, Items: slices.Grow([]shape.Value(nil), len(n.Content))}
 		for _, child := range n.Content {
 			item, err := r.value(child, depth+1)
 			if err != nil {
