@@ -218,9 +218,14 @@ func (s *soak) useACECode(ctx context.Context) error {
 	if code, text, err := fetch(ctx, "GET", s.ace+"/api/sessions", "", 1<<24); err != nil || code != http.StatusOK {
 		return fmt.Errorf("sessions: %d %.300s %w", code, text, err)
 	}
-	return s.socket(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/"+s.session, []string{
-		fmt.Sprintf(`{"type":"hello","payload":{"session_id":%q,"since":0}}`, s.session),
-	}, []string{said})
+	return s.follow(ctx, s.session, said)
+}
+
+// follow opens the socket of a conversation, from its beginning up to a word.
+func (s *soak) follow(ctx context.Context, id, word string) error {
+	return s.socket(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/"+id, []string{
+		fmt.Sprintf(`{"type":"hello","payload":{"session_id":%q,"since":0}}`, id),
+	}, []string{word})
 }
 
 // converse begins another conversation, and ends the one before.
@@ -240,6 +245,9 @@ func (s *soak) converse(ctx context.Context) error {
 	}
 	if err != nil || code >= 300 || made.ID == "" {
 		return fmt.Errorf("a session: %d %.300s %w", code, text, err)
+	}
+	if s.session != "" {
+		s.before = append(s.before, s.session)
 	}
 	s.session, s.texts = made.ID, 0
 	return nil
