@@ -282,8 +282,12 @@ func TestADayOfIdleness(t *testing.T) {
 			ticks, _ := s.ticked()
 			before, heard := s.tree(), s.heard.n.Load()
 			wakeups := s.pass(24*time.Hour - time.Second)
-			if got := changed(before, s.tree()); !slices.Equal(got, c.writes) || wakeups != c.wakeups {
-				t.Errorf("%d wake-ups; changed: %q", wakeups, got)
+			got := changed(before, s.tree())
+			if left := slices.DeleteFunc(slices.Clone(got), func(name string) bool { return slices.Contains(c.writes, name) }); len(left) > 0 || wakeups != c.wakeups {
+				t.Errorf("%d wake-ups; changed: %q", wakeups, left)
+			}
+			if (len(got) > 0) != (c.wakeups > 0) {
+				t.Errorf("%d wake-ups, and changed: %q", wakeups, got)
 			}
 			if got, woken := s.ticked(); got-ticks != int64(c.wakeups) || woken != 0 {
 				t.Errorf("%d ticks, %d workers were woken", got-ticks, woken)
