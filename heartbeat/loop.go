@@ -45,7 +45,7 @@ type Loop struct {
 	looked  time.Time
 	files   [2]fs.FileInfo // of config and state when they were read; nil if missing
 	broken  bool           // the config is invalid
-	timer   *time.Timer    // nil if not armed
+	timer   clock.Timer    // nil if not armed
 	armed   time.Time      // the time that the timer waits for
 	ticking bool
 	closed  bool
@@ -148,8 +148,8 @@ func (l *Loop) arm() {
 	}
 	l.armed = l.plan.due
 	l.wg.Add(1)
-	var mine *time.Timer
-	mine = time.AfterFunc(max(0, l.plan.due.Sub(l.opts.Clock.Now())), func() {
+	var mine clock.Timer
+	mine = l.opts.Clock.AfterFunc(max(0, l.plan.due.Sub(l.opts.Clock.Now())), func() {
 		defer l.wg.Done()
 		l.mu.Lock()
 		due := l.timer == mine

@@ -31,6 +31,13 @@ func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRe
 		return none, err
 	}
 	p.Actor = a.Actor.ID
+	if live && record.Driver != "" && starts {
+		// Who kept it in the log may have died before the session heard of it. What was decided
+		// stands there since mayAct, which settles the journal.
+		if known, ok, err := SaidBefore(w, run, p.ClientMessageID); ok || err != nil {
+			return known, err
+		}
+	}
 	if live && record.Driver != "" {
 		result, err := session.Steer(ctx, w, record, p)
 		if !starts || !fault.Is(err, fault.RunNotLive) { // that session was just ending

@@ -1,7 +1,7 @@
 package acecode
 
-// What a listener takes up at its start: texts that its predecessor acknowledged and whose
-// session never began.
+// What a listener takes up at its start: texts that its predecessor acknowledged, and whose
+// session never began, or never heard of them.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // takeUpWithin is how old a text may be that is still brought to its agent unasked.
 const takeUpWithin = 10 * time.Minute
 
-// takeUp starts sessions for texts that wait. stop waits until nothing runs any more.
+// takeUp has texts that wait said, by the sessions that live, or by new ones. stop waits until nothing runs any more.
 func (s *server) takeUp() (stop func()) {
 	if s.opts.Dangerous {
 		s.state.mode = "full_auto"
@@ -39,7 +39,7 @@ func (s *server) takeUpAll(ctx context.Context) error {
 		return err
 	}
 	for i := range rows {
-		if rows[i].Alive || s.Clock.Now().Sub(rows[i].Changed) > takeUpWithin {
+		if s.Clock.Now().Sub(rows[i].Changed) > takeUpWithin {
 			continue
 		}
 		waits, err := s.waits(ctx, rows[i].ID)

@@ -61,7 +61,7 @@ func Find(dataDir string) (r Running, ok bool, err error) {
 	if json.Unmarshal(text, &who) != nil {
 		return r, false, nil // it is being written
 	}
-	r.Process, r.Address, r.Since = proc.Identity{PID: who.PID, Start: who.Start}, who.Address, time.UnixMilli(who.StartedMS)
+	r.Process, r.Address, r.Since = who.process(), who.Address, time.UnixMilli(who.StartedMS)
 	if !r.Process.Alive() {
 		return r, false, nil // of the holder before: this one does not listen yet
 	}

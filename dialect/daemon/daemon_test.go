@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"ac/internal/durable"
+	"ac/internal/lock"
 	"ac/internal/runtimetest"
 )
 
@@ -127,6 +129,46 @@ func TestRuntimeFiles(t *testing.T) {
 	}
 	if _, ok, err := Find(dir); ok || err != nil {
 		t.Errorf("it is found after its end: %v", err)
+	}
+}
+
+// TestInheritedLock pins that a server starts though a process that a dead one was just starting
+// has its lock for a moment longer, and that a server that lives is not waited for.
+func TestInheritedLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(runDir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(runDir(dir), lockFile), []byte(`{"pid":1073741824,"start":"1"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, err := durable.OpenRoot(runDir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }() // it was read
+	inherited, err := lock.Try(root, lockFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := claim(dir, testGUID, "", func(tries int) bool {
+		if tries == 2 {
+			err = inherited.Release()
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write("http://127.0.0.1:1/", 1); err != nil {
+		t.Error(err)
+	}
+	if _, err := claim(dir, testGUID, "", func(int) bool { panic("it waits for one that lives") }); statusOf(err) != ExitRunning {
+		t.Errorf("%v", err)
+	}
+	if err := r.Remove(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -88,6 +88,21 @@ func runDir(dataDir string) string { return filepath.Join(dataDir, "run") }
 // for none. Another one that runs on it is an error of ExitRunning. What a server left that
 // died is replaced.
 func Claim(dataDir, guid, token string) (*Runtime, error) {
+	return claim(dataDir, guid, token, func(tries int) bool {
+		time.Sleep(inheritedPause)
+		return tries < inheritedTries
+	})
+}
+
+// How long, and how often, a lock is waited for whose owner died.
+const (
+	inheritedPause = 20 * time.Millisecond
+	inheritedTries = 100
+)
+
+// claim is Claim with what is done between two tries to take the lock of a server that died:
+// a process that it was just starting has the lock, too, until it executes its program.
+func claim(dataDir, guid, token string, wait func(tries int) bool) (*Runtime, error) {
 	run := runDir(dataDir)
 	if err := errors.Join(os.MkdirAll(run, 0o700), os.Chmod(run, 0o700)); err != nil { //nolint:gosec // a directory
 		return nil, Failed(ExitRuntime, err)
@@ -97,6 +112,9 @@ func Claim(dataDir, guid, token string) (*Runtime, error) {
 		return nil, Failed(ExitRuntime, err)
 	}
 	held, err := lock.Try(dir, lockFile)
+	for tries := 1; errors.Is(err, lock.ErrBusy) && !owned(dir) && wait(tries); tries++ {
+		held, err = lock.Try(dir, lockFile)
+	}
 	if err != nil {
 		err = errors.Join(err, dir.Close())
 		if errors.Is(err, lock.ErrBusy) {
@@ -112,6 +130,13 @@ func Claim(dataDir, guid, token string) (*Runtime, error) {
 	}, nil
 }
 
+// owned reports whether who wrote the lock file last is alive.
+func owned(dir *durable.Root) bool {
+	var who owner
+	text, err := durable.ReadFile(dir, lockFile, 64<<10)
+	return err == nil && json.Unmarshal(text, &who) == nil && who.process().Alive()
+}
+
 // owner is the content of the lock file: who holds it.
 type owner struct {
 	PID       int    `json:"pid"`
@@ -119,6 +144,8 @@ type owner struct {
 	Address   string `json:"address"`
 	StartedMS int64  `json:"started_at_ms"`
 }
+
+func (o owner) process() proc.Identity { return proc.Identity{PID: o.PID, Start: o.Start} }
 
 // heartbeat is the content of the file of that name.
 type heartbeat struct {

@@ -10,9 +10,32 @@ import (
 
 // Clock is a source of time. It is immutable and safe for concurrent use.
 type Clock struct {
-	now   func() time.Time
-	start time.Time
-	base  int64
+	now    func() time.Time
+	start  time.Time
+	base   int64
+	timers func(d time.Duration, do func()) Timer // nil for those of Go
+}
+
+// Timer is something that a clock carries out at its time.
+type Timer interface {
+	// Stop calls it off. It reports false when it was carried out, or called off, before.
+	Stop() bool
+}
+
+// WithTimers is the clock with a source of timers of its own: for tests, in which a day
+// passes at once.
+func (c *Clock) WithTimers(timers func(d time.Duration, do func()) Timer) *Clock {
+	made := *c
+	made.timers = timers
+	return &made
+}
+
+// AfterFunc carries do out, in another goroutine, when d has passed on the clock.
+func (c *Clock) AfterFunc(d time.Duration, do func()) Timer {
+	if c.timers != nil {
+		return c.timers(d, do)
+	}
+	return time.AfterFunc(d, do)
 }
 
 // New makes a clock over now whose monotonic count begins at base milliseconds.
@@ -32,7 +55,7 @@ func (c *Clock) Stopped() *Clock {
 }
 
 // From is a clock over the same source whose monotonic count begins at base milliseconds now.
-func (c *Clock) From(base int64) *Clock { return New(c.now, base) }
+func (c *Clock) From(base int64) *Clock { return New(c.now, base).WithTimers(c.timers) }
 
 // Now is the present wall-clock time.
 func (c *Clock) Now() time.Time { return c.now() }

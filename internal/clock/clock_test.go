@@ -92,3 +92,24 @@ func TestMonotonicNeverGoesBack(t *testing.T) {
 		}
 	}
 }
+
+// TestTimers: a clock with timers of its own uses them, also one that is made of it.
+func TestTimers(t *testing.T) {
+	t.Parallel()
+	var waits []time.Duration
+	c := System().WithTimers(func(d time.Duration, do func()) Timer {
+		waits = append(waits, d)
+		do()
+		return time.NewTimer(0)
+	})
+	rang := 0
+	for _, of := range []*Clock{c, c.From(7)} {
+		of.AfterFunc(time.Hour, func() { rang++ })
+	}
+	if rang != 2 || len(waits) != 2 || waits[1] != time.Hour {
+		t.Errorf("%d, %v", rang, waits)
+	}
+	done := make(chan struct{})
+	System().AfterFunc(0, func() { close(done) })
+	<-done
+}

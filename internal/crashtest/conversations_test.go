@@ -185,10 +185,7 @@ func (k *spoken) lose(step, after string) {
 	<-killed
 	group.Wait()
 	_ = s.cmd.Wait() // it was killed
-	old := time.Now().Add(-3 * time.Minute)
-	if err := os.Chtimes(filepath.Join(k.dir, ".local/locks/workspace.write.lock"), old, old); err != nil && !os.IsNotExist(err) {
-		k.t.Fatal(err)
-	}
+	k.forgetWriter()
 }
 
 // strike kills a server: once an event stands in the log, or at a random moment.

@@ -59,6 +59,8 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(speak()))
 		case foundCommand:
 			os.Exit(exitOf(found(os.Args[2:])))
+		case askCommand:
+			os.Exit(exitOf(askOnce(os.Args[2:])))
 		case placeCommand:
 			os.Exit(exitOf(place(os.Args[2:])))
 		case workCommand: // a provider that says something for a moment
@@ -221,8 +223,13 @@ func (g *ground) kill(r *rand.Rand) {
 	}
 	group.Wait()
 	_ = s.cmd.Wait() // it was killed
-	// The lock file of a killed writer counts as stale after two seconds, one
-	// that says nothing yet after two minutes, which are not waited for here.
+	g.forgetWriter()
+}
+
+// forgetWriter makes the lock file of a killed writer old. One counts as stale after two
+// seconds, one that says nothing yet after two minutes, which are not waited for here.
+func (g *ground) forgetWriter() {
+	g.t.Helper()
 	old := time.Now().Add(-3 * time.Minute)
 	if err := os.Chtimes(filepath.Join(g.dir, ".local/locks/workspace.write.lock"), old, old); err != nil && !os.IsNotExist(err) {
 		g.t.Fatal(err)

@@ -1,0 +1,499 @@
+//go:build unix
+
+package main
+
+// The clients of servers that are killed. Each keeps what was acknowledged to it, and returns
+// when the server is gone.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/coder/websocket"
+)
+
+// conversations are those of the ACECode client.
+type conversations struct {
+	mu  sync.Mutex
+	ids []string
+	by  map[string]*conversation
+}
+
+// conversation is a session and what was said in it.
+type conversation struct {
+	said    map[string]bool   // texts, whether they were acknowledged
+	decided map[string]string // choices by request, as the client was told that they count
+	last    int64             // number of the newest event that the client has
+}
+
+func (c *conversations) draw(r *rand.Rand) (id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.ids) > 0 {
+		id = c.ids[r.IntN(len(c.ids))]
+	}
+	return id
+}
+
+// of runs a change of a conversation.
+func (c *conversations) of(id string, change func(*conversation)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(c.by[id])
+}
+
+// Bounds of what is said in a company.
+const (
+	mostConversations = 5
+	mostTexts         = 8
+)
+
+func (c *conversations) said(id string) (n int) {
+	c.of(id, func(c *conversation) { n = len(c.said) })
+	return n
+}
+
+func (c *conversations) all() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.ids)
+}
+
+// word is a text that occurs once; one that begins with "ask" asks for a permission.
+func word(r *rand.Rand) string {
+	if r.IntN(3) == 0 {
+		return fmt.Sprintf("ask touch-%x", r.Uint64())
+	}
+	return fmt.Sprintf("word-%x", r.Uint64())
+}
+
+// converse begins conversations and says things in them.
+func (k *served) converse(ctx context.Context, r *rand.Rand, s *dialectServer) {
+	for {
+		id := k.conversations.draw(r)
+		if id != "" && k.conversations.said(id) == mostTexts {
+			if id = ""; k.conversations.all() == mostConversations {
+				if !k.call(ctx, 200, "GET", s.ace+"/api/sessions", "", nil) {
+					return
+				}
+				continue
+			}
+		}
+		if id == "" {
+			var made struct {
+				ID string `json:"session_id"`
+			}
+			if !k.call(ctx, 201, "POST", s.ace+"/api/sessions", `{}`, &made) {
+				return
+			}
+			k.conversations.mu.Lock()
+			k.conversations.ids = append(k.conversations.ids, made.ID)
+			k.conversations.by[made.ID] = &conversation{said: map[string]bool{}, decided: map[string]string{}}
+			k.conversations.mu.Unlock()
+			id = made.ID
+		}
+		if !k.say(ctx, s, id, word(r)) {
+			return
+		}
+	}
+}
+
+// say says a text, whose client id it is too.
+func (k *served) say(ctx context.Context, s *dialectServer, id, text string) bool {
+	k.conversations.of(id, func(c *conversation) { c.said[text] = false })
+	if !k.call(ctx, 202, "POST", s.ace+"/api/sessions/"+id+"/messages", fmt.Sprintf(`{"text":%q,"client_message_id":%q}`, text, text), nil) {
+		return false
+	}
+	k.conversations.of(id, func(c *conversation) { c.said[text] = true })
+	return true
+}
+
+// dialed is a socket; nil when the server is gone.
+func dialed(ctx context.Context, url string) *websocket.Conn {
+	conn, answer, err := websocket.Dial(ctx, url, nil)
+	if err != nil {
+		return nil
+	}
+	if answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	conn.SetReadLimit(-1)
+	return conn
+}
+
+// send sends a frame; false when the server is gone.
+func send(ctx context.Context, conn *websocket.Conn, frame any) bool {
+	text, err := json.Marshal(frame)
+	return err == nil && conn.Write(ctx, websocket.MessageText, text) == nil
+}
+
+// receive reads frames until one is as wanted; false when the server is gone.
+func receive[F any](ctx context.Context, conn *websocket.Conn, wanted func(F) bool) (f F, ok bool) {
+	for {
+		_, text, err := conn.Read(ctx)
+		if err != nil {
+			return f, false
+		}
+		var next F
+		if json.Unmarshal(text, &next) == nil && wanted(next) {
+			return next, true
+		}
+	}
+}
+
+// aceFrame is a frame of the ACECode daemon.
+type aceFrame struct {
+	Type    string
+	Seq     int64
+	Session string `json:"session_id"`
+	Payload struct {
+		RequestID string `json:"request_id"`
+		Choice    string
+		Reason    string
+		Gap       bool
+	}
+}
+
+// decide answers what the agents of a conversation ask for.
+func (k *served) decide(ctx context.Context, r *rand.Rand, s *dialectServer) {
+	for {
+		id := k.conversations.draw(r)
+		if id == "" {
+			if !k.call(ctx, 200, "GET", s.ace+"/api/sessions", "", nil) {
+				return
+			}
+			continue
+		}
+		if !k.decideIn(ctx, r, s, id, 3) {
+			return
+		}
+	}
+}
+
+// decideIn answers what is asked in a conversation, for as many frames as given.
+func (k *served) decideIn(ctx context.Context, r *rand.Rand, s *dialectServer, id string, closed int) bool {
+	conn := dialed(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/"+id)
+	if conn == nil {
+		return false
+	}
+	defer func() { _ = conn.CloseNow() }()
+	if !send(ctx, conn, object{"type": "hello", "payload": object{"session_id": id, "since": 0}}) {
+		return false
+	}
+	_, ok := receive(ctx, conn, func(f aceFrame) bool {
+		p := f.Payload
+		switch f.Type {
+		case "permission_request", "PermissionRequest":
+			return !send(ctx, conn, object{"type": "decision", "payload": object{"session_id": id, "request_id": p.RequestID, "choice": []string{"allow", "deny"}[r.IntN(2)]}})
+		case "permission_closed":
+			k.conversations.of(id, func(c *conversation) {
+				if before, known := c.decided[p.RequestID]; known && before != p.Choice {
+					k.t.Errorf("%s was closed with %s, and with %s", p.RequestID, before, p.Choice)
+				}
+				c.decided[p.RequestID] = p.Choice
+			})
+			closed--
+		case "Done":
+			closed--
+		}
+		return closed <= 0
+	})
+	return ok
+}
+
+// follow follows a conversation from where the client left it, over all servers: each event
+// comes once.
+func (k *served) follow(ctx context.Context, r *rand.Rand, s *dialectServer) {
+	id := k.conversations.draw(r)
+	conn := dialed(ctx, "ws"+strings.TrimPrefix(s.ace, "http")+"/ws/sessions/x")
+	if conn == nil || id == "" {
+		return
+	}
+	defer func() { _ = conn.CloseNow() }()
+	var last int64
+	k.conversations.of(id, func(c *conversation) { last = c.last })
+	if !send(ctx, conn, object{"type": "hello", "payload": object{"session_id": id, "since": last}}) {
+		return
+	}
+	_, _ = receive(ctx, conn, func(f aceFrame) bool {
+		if f.Payload.Gap {
+			k.t.Errorf("%s has a gap behind %d", id, last)
+		}
+		if f.Seq > 0 && f.Seq <= last {
+			k.t.Errorf("%s has %d behind %d", id, f.Seq, last)
+		}
+		last = max(last, f.Seq)
+		return false
+	})
+	k.conversations.of(id, func(c *conversation) { c.last = last })
+}
+
+// tasks are those of the Autonoma client.
+type tasks struct {
+	mu        sync.Mutex
+	by        map[string]string // what is to be done, by id
+	asked     []string          // all that was asked for
+	cancelled int
+	applied   int               // versions of the files
+	files     map[string]string // as of the version that was asked for last
+	before    map[string]string // as of the last one that was acknowledged
+}
+
+type object = map[string]any
+
+// autonomaFrame is an answer of the Autonoma daemon.
+type autonomaFrame struct {
+	ID     int
+	Result json.RawMessage
+	Error  *string
+}
+
+// autonomaAsk sends a request and waits for its answer; false when the server is gone.
+func (k *served) autonomaAsk(ctx context.Context, conn *websocket.Conn, method string, params, into any) bool {
+	if !send(ctx, conn, object{"id": 7, "method": method, "params": params}) {
+		return false
+	}
+	f, ok := receive(ctx, conn, func(f autonomaFrame) bool { return f.ID == 7 })
+	if !ok {
+		return false
+	}
+	if f.Error != nil {
+		k.t.Errorf("%s %v: %s", method, params, *f.Error)
+		return false
+	}
+	if into != nil {
+		if err := json.Unmarshal(f.Result, into); err != nil {
+			k.t.Errorf("%s: %v: %s", method, err, f.Result)
+		}
+	}
+	return true
+}
+
+// mostTasks bounds the jobs of a company.
+const mostTasks = 12
+
+// task launches tasks, lists them, and cancels some.
+func (k *served) task(ctx context.Context, r *rand.Rand, s *dialectServer) {
+	conn := dialed(ctx, s.autonoma)
+	if conn == nil {
+		return
+	}
+	defer func() { _ = conn.CloseNow() }()
+	for {
+		what := fmt.Sprintf("word-%x", r.Uint64())
+		k.tasks.mu.Lock()
+		n := len(k.tasks.asked)
+		if n < mostTasks {
+			k.tasks.asked = append(k.tasks.asked, what)
+		}
+		k.tasks.mu.Unlock()
+		if n >= mostTasks {
+			if !k.autonomaAsk(ctx, conn, "background.list", nil, nil) {
+				return
+			}
+			continue
+		}
+		var made struct {
+			TaskID string `json:"taskId"`
+		}
+		if !k.autonomaAsk(ctx, conn, "background.launch", object{"agentType": "Speaker", "task": what}, &made) {
+			return
+		}
+		k.tasks.mu.Lock()
+		k.tasks.by[made.TaskID] = what
+		k.tasks.mu.Unlock()
+		if r.IntN(3) == 0 {
+			if !k.autonomaAsk(ctx, conn, "background.cancel", object{"taskId": made.TaskID}, nil) {
+				return
+			}
+			k.tasks.mu.Lock()
+			k.tasks.cancelled++
+			k.tasks.mu.Unlock()
+		}
+	}
+}
+
+// applyFiles applies one version of some files after the other.
+func (k *served) applyFiles(ctx context.Context, r *rand.Rand, s *dialectServer) {
+	conn := dialed(ctx, s.autonoma)
+	if conn == nil {
+		return
+	}
+	defer func() { _ = conn.CloseNow() }()
+	for {
+		files, list := map[string]string{}, []object{}
+		for i := range 8 {
+			name, text := fmt.Sprintf("many/f%d.txt", i), fmt.Sprintf("%x\n", r.Uint64())
+			files[name] = text
+			list = append(list, object{"id": "", "type": "code", "path": name, "content": text, "language": ""})
+		}
+		k.tasks.mu.Lock()
+		k.tasks.files = files // one more than is acknowledged
+		k.tasks.mu.Unlock()
+		if !k.autonomaAsk(ctx, conn, "artifacts.apply", object{"artifacts": list}, nil) {
+			return
+		}
+		k.tasks.mu.Lock()
+		k.tasks.applied, k.tasks.before = k.tasks.applied+1, files
+		k.tasks.mu.Unlock()
+	}
+}
+
+// flows are the runs of the comma client.
+type flows struct {
+	mu sync.Mutex
+	by map[string]*flow
+}
+
+// flow is a run.
+type flow struct {
+	input   string
+	started bool   // it was said so
+	end     string // that was told, "" for none
+	stopped bool   // it was asked to stop
+	heard   int    // acknowledgements
+}
+
+// commaFrame is a message of the comma daemon.
+type commaFrame struct {
+	Type      string
+	RunID     string `json:"runId"`
+	RequestID string `json:"requestId"`
+	Code      string
+	Message   string
+	Result    json.RawMessage
+	Error     struct{ Code, Message string }
+}
+
+// mostFlows bounds the runs of a company.
+const mostFlows = 8
+
+// flow starts runs and follows each to its end.
+func (k *served) flow(ctx context.Context, r *rand.Rand, s *dialectServer) {
+	for {
+		k.flows.mu.Lock()
+		id, f := "", (*flow)(nil)
+		for name, known := range k.flows.by { // one that has no end yet, or a new one
+			if known.end == "" {
+				id, f = name, known
+			}
+		}
+		if f == nil && len(k.flows.by) < mostFlows {
+			id, f = fmt.Sprintf("flow-%x", r.Uint64()), &flow{input: word(r), stopped: r.IntN(4) == 0}
+			k.flows.by[id] = f
+		}
+		k.flows.mu.Unlock()
+		if f == nil && !k.listFlows(ctx, s) || f != nil && !k.flowTo(ctx, r, s, id, f) {
+			return
+		}
+	}
+}
+
+// listFlows lists the runs once; false when the server is gone.
+func (k *served) listFlows(ctx context.Context, s *dialectServer) bool {
+	conn := dialed(ctx, s.comma)
+	if conn == nil {
+		return false
+	}
+	defer func() { _ = conn.CloseNow() }()
+	_, ok := k.statusOf(ctx, conn, "none")
+	return ok
+}
+
+// flowTo brings a run to its end.
+func (k *served) flowTo(ctx context.Context, r *rand.Rand, s *dialectServer, id string, f *flow) bool {
+	conn := dialed(ctx, s.comma)
+	if conn == nil {
+		return false
+	}
+	defer func() { _ = conn.CloseNow() }()
+	status, ok := k.statusOf(ctx, conn, id)
+	switch {
+	case !ok:
+		return false
+	case status == "" && f.started:
+		k.t.Errorf("%s was started, and is lost", id)
+		return false
+	case status == "" || status == "pending":
+		if !send(ctx, conn, object{"type": "prepare_run", "requestId": "p", "runId": id, "strategyPath": k.strategy}) {
+			return false
+		}
+		m, ok := receive(ctx, conn, func(m commaFrame) bool { return m.RequestID == "p" })
+		if !ok {
+			return false
+		}
+		if m.Type != "run_prepared" {
+			k.t.Errorf("%s: %+v", id, m)
+			return false
+		}
+		if !send(ctx, conn, object{"type": "start_run", "requestId": "s", "runId": id, "input": f.input}) {
+			return false
+		}
+	case status == "running":
+		f.started = true
+		if !send(ctx, conn, object{"type": "subscribe", "requestId": "b", "runId": id}) {
+			return false
+		}
+	default:
+		f.end = status
+		return true
+	}
+	return k.follows(ctx, r, conn, id, f)
+}
+
+// follows follows a run to its end, and answers what it asks for.
+func (k *served) follows(ctx context.Context, r *rand.Rand, conn *websocket.Conn, id string, f *flow) bool {
+	_, ok := receive(ctx, conn, func(m commaFrame) bool {
+		if m.Type == "error" {
+			k.t.Errorf("%s: %+v", id, m)
+			return true
+		}
+		if m.RunID != id {
+			return false
+		}
+		switch m.Type {
+		case "strategy_started":
+			f.started, f.heard = true, f.heard+1
+			if f.stopped {
+				return !send(ctx, conn, object{"type": "stop_run", "requestId": "x", "runId": id})
+			}
+		case "request_permission":
+			return !send(ctx, conn, object{
+				"type": "permission_decision", "requestId": "d", "runId": id, "permissionRequestId": m.RequestID, "decision": []string{"allow", "deny"}[r.IntN(2)],
+			})
+		case "strategy_completed":
+			f.end, f.heard = "completed", f.heard+1
+		case "strategy_error":
+			f.end, f.heard = "error", f.heard+1
+			if m.Error.Code == "CANCELLED" {
+				f.end = "cancelled"
+			}
+		}
+		return f.end != ""
+	})
+	return ok && !k.t.Failed()
+}
+
+// statusOf is the status of a run in the list, "" for none; false when the server is gone.
+func (k *served) statusOf(ctx context.Context, conn *websocket.Conn, id string) (status string, ok bool) {
+	if !send(ctx, conn, object{"type": "list_strategies", "requestId": "l"}) {
+		return "", false
+	}
+	m, ok := receive(ctx, conn, func(m struct {
+		RequestID string `json:"requestId"`
+		Runs      []struct{ RunID, Status string }
+	},
+	) bool {
+		return m.RequestID == "l"
+	})
+	for _, run := range m.Runs {
+		if run.RunID == id {
+			status = run.Status
+		}
+	}
+	return status, ok
+}

@@ -1,0 +1,66 @@
+package acecode
+
+// Texts that a listener kept and, as it died, told no session of, though one lives.
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/dialect/dialecttest"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// leave keeps a text as a listener does that finds no session, and dies then.
+func (s *stage) leave(id, text, client string) {
+	s.T.Helper()
+	w := dialecttest.Must(workspace.Open(workspace.SystemEnv(), s.Dir))
+	run := dialecttest.Must(runs.Load(w, s.Project, id))
+	_, draft, err := session.QueueText(w, run, session.SteerRequest{Text: text, Mode: session.ModeAfterTurn, Actor: "human", ClientMessageID: client})
+	if err == nil {
+		err = w.Append(s.T.Context(), workspace.LogFile(s.Project, id), draft)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// TestTakenUpByTheLiving pins that the next listener has such a text said.
+func TestTakenUpByTheLiving(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("hello there")
+	c := s.dial("/ws/sessions/" + id)
+	c.hello(id, 0)
+	c.await("Done")
+	s.End()
+	s.leave(id, "left behind", "")
+	s.open()
+	c = s.dial("/ws/sessions/" + id)
+	c.hello(id, 0)
+	c.await("Message", `"role":"assistant"`, "you said: left behind")
+}
+
+// TestSaidAgainToTheLiving pins that such a text is not said twice when its client says it
+// again.
+func TestSaidAgainToTheLiving(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("hello there")
+	c := s.dial("/ws/sessions/" + id)
+	c.hello(id, 0)
+	c.await("Done")
+	s.leave(id, "left behind", "mine")
+	s.want(http.StatusAccepted, "POST", "/api/sessions/"+id+"/messages", `{"text":"left behind","client_message_id":"mine"}`, nil)
+	c.await("Message", `"role":"assistant"`, "you said: left behind")
+	c.await("Done")
+	log := dialecttest.Must(os.ReadFile(filepath.Join(s.Dir, workspace.LogFile(s.Project, id))))
+	if n := strings.Count(string(log), `"type":"run.steer_queued","payload":`); n != 2 { // with the first one
+		t.Errorf("%d texts were kept", n)
+	}
+}
