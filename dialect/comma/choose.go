@@ -61,15 +61,10 @@ func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model 
 // familyOf is the family of agent programs that a provider of models belongs to.
 func familyOf(name string) string {
 	name = strings.ToLower(name)
-	switch {
-	case name == "anthropic", strings.HasPrefix(name, "claude"):
-		return string(doc.Claude)
-	case name == "openai", strings.HasPrefix(name, "codex"):
-		return string(doc.Codex)
-	case strings.HasPrefix(name, "google"), strings.HasPrefix(name, "gemini"):
-		return string(doc.Gemini)
+	if strings.HasPrefix(name, "google") { // google-vertex
+		name = "google"
 	}
-	return name
+	return cmp.Or(string(doc.Vendors()[name]), doc.WorkerKindOf(name), name)
 }
 
 // ofFamily is the first agent by name, workers before others, that can work for a family.
