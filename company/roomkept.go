@@ -1,6 +1,6 @@
 package company
 
-// A room that is kept: one for all readers of a workspace, from the first until some time
+// A kept room: one for all readers of a workspace, from the first reader until some time
 // after the last.
 
 import (
@@ -51,7 +51,7 @@ func newKeptRoom(c *Company, limit int) *keptRoom {
 	}
 }
 
-// Person is who looks at the room: the person of this machine.
+// Person is the reader of the room: the person of this machine.
 const Person = "human"
 
 // epochBytes is how many random bytes the epoch of a room has.
@@ -227,7 +227,7 @@ func (k *keptRoom) kept() int {
 	return k.limit
 }
 
-// Bounds of how often a room is read again, and of how long it is kept without readers.
+// Limits of how often a room is read again, and how long it is kept without readers.
 const (
 	roomSettles = 10 * time.Millisecond
 	roomPace    = 250 * time.Millisecond

@@ -1,6 +1,6 @@
 package company
 
-// What a kept room hears of its workspace: events of logs, and changes of documents.
+// How a kept room is notified of its workspace: events in logs, and changed documents.
 
 import (
 	"context"

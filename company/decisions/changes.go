@@ -31,7 +31,7 @@ const (
 	changesForAll = 50 // checkpoints
 )
 
-// ChangesParams are those of run.changes.
+// ChangesParams are the params of run.changes.
 type ChangesParams struct {
 	company.Dir
 	ProjectID string   `json:"project_id" is:"id"`

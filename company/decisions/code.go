@@ -62,7 +62,7 @@ func (p *codeParams) Ask(r CodeRequest) {
 	p.Reuse = r.Reuse
 }
 
-// CodeParams are those of code.explain, code.refactor and code.generate_tests.
+// CodeParams are the params of code.explain, code.refactor and code.generate_tests.
 type CodeParams struct {
 	codeParams
 	Code         string `json:"code" is:"maxbytes=262144"`
@@ -71,13 +71,13 @@ type CodeParams struct {
 	Instructions string `json:"instructions,omitempty" is:"optional,empty,maxbytes=65536"`
 }
 
-// ReviewCodeParams are those of code.review.
+// ReviewCodeParams are the params of code.review.
 type ReviewCodeParams struct {
 	CodeParams
 	ReviewType string `json:"review_type" is:"default=all,enum=security|performance|quality|all"`
 }
 
-// ScanCodeParams are those of code.scan.
+// ScanCodeParams are the params of code.scan.
 type ScanCodeParams struct {
 	codeParams
 	Kind         string `json:"kind" is:"default=tech_debt,enum=tech_debt|modernize"`

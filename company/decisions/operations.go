@@ -4,8 +4,8 @@ package decisions
 
 import "ac/company"
 
-// Operations are those of one opened workspace.
+// Operations are the operations on one opened workspace.
 type Operations struct{ company.In }
 
-// Folder has those of one folder, which may be no workspace.
+// Folder has the operations on one folder, which may be no workspace.
 type Folder struct{ company.InFolder }

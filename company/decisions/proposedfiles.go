@@ -14,7 +14,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// ListFilesParams are those of artifact.list.
+// ListFilesParams are the params of artifact.list.
 type ListFilesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -148,7 +148,7 @@ func (f *WantedFiles) wanted() files.Wanted {
 	return w
 }
 
-// PreviewFilesParams are those of artifact.preview.
+// PreviewFilesParams are the params of artifact.preview.
 type PreviewFilesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -172,7 +172,7 @@ func (c Operations) PreviewFiles(ctx context.Context, p PreviewFilesParams) (fil
 	return s.Preview(ctx, p.ProjectID, p.wanted())
 }
 
-// ApplyFilesParams are those of artifact.apply.
+// ApplyFilesParams are the params of artifact.apply.
 type ApplyFilesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -223,7 +223,7 @@ func (c Operations) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.R
 	return s.Apply(ctx, order)
 }
 
-// RevertFilesParams are those of artifact.revert.
+// RevertFilesParams are the params of artifact.revert.
 type RevertFilesParams struct {
 	company.Dir
 	ProjectID    string `json:"project_id" is:"id"`
@@ -242,7 +242,7 @@ func (c Operations) RevertFiles(ctx context.Context, p RevertFilesParams) (files
 	return s.Revert(ctx, files.Undo{ProjectID: p.ProjectID, CheckpointID: p.CheckpointID, Skip: p.OnProblem == "skip", Actor: p.Actor()})
 }
 
-// CheckpointsParams are those of artifact.checkpoints.
+// CheckpointsParams are the params of artifact.checkpoints.
 type CheckpointsParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`

@@ -27,7 +27,7 @@ func (c Operations) SetProviderBin(ctx context.Context, p MachineParams) (compan
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.ProviderBins[p.Name] = p.Path })
 }
 
-// AgentCommandParams are those of machine:set-agent-command.
+// AgentCommandParams are the params of machine:set-agent-command.
 type AgentCommandParams struct {
 	company.Dir
 	Provider string   `json:"provider"`

@@ -239,7 +239,7 @@ func (c Operations) probed(machine doc.Machine, p ProbeParams) (doc.ModelProfile
 	return change.Apply(&old, secrets.ModelProfiles[kept])
 }
 
-// AllowModelHostParams are those of machine:allow-model-host.
+// AllowModelHostParams are the params of machine:allow-model-host.
 type AllowModelHostParams struct {
 	company.Dir
 	Host string `json:"host"`

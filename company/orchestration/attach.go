@@ -12,7 +12,7 @@ import (
 	"ac/runs"
 )
 
-// AttachParams are those of run.attach.
+// AttachParams are the params of run.attach.
 type AttachParams struct {
 	actParams
 	Name      string `json:"name" is:"maxbytes=255"`
@@ -40,7 +40,7 @@ func (c Operations) Attach(ctx context.Context, p AttachParams) (runs.Attachment
 	return runs.Attach(ctx, c.Workspace(), p.act(), p.Name, cmp.Or(p.MediaType, "application/octet-stream"), content)
 }
 
-// PlanClearParams are those of run.plan.clear.
+// PlanClearParams are the params of run.plan.clear.
 type PlanClearParams struct{ actParams }
 
 // PlanCleared is the result of run.plan.clear.

@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ContinueParams are those of run.continue.
+// ContinueParams are the params of run.continue.
 type ContinueParams struct {
 	actParams
 	liveParams

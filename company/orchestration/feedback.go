@@ -8,7 +8,7 @@ import (
 	"ac/runs"
 )
 
-// FeedbackParams are those of feedback.submit.
+// FeedbackParams are the params of feedback.submit.
 type FeedbackParams struct {
 	actParams
 	Signal string `json:"signal" is:"enum=accept|reject"`

@@ -145,7 +145,7 @@ func (p liveParams) spec(shown displayParams) runs.LiveSpec {
 	}
 }
 
-// SteerParams are those of run.steer.
+// SteerParams are the params of run.steer.
 type SteerParams struct {
 	actParams
 	displayParams
@@ -197,7 +197,7 @@ func (c Operations) Steer(ctx context.Context, p SteerParams) (session.SteerResu
 	return result, err
 }
 
-// InterruptParams are those of run.interrupt.
+// InterruptParams are the params of run.interrupt.
 type InterruptParams struct {
 	actParams
 	ExpectedTurn int `json:"expected_turn" is:"optional,gt=0"`
@@ -212,7 +212,7 @@ func (c Operations) Interrupt(ctx context.Context, p InterruptParams) (session.I
 	return runs.Interrupt(ctx, c.Workspace(), p.act(), p.ExpectedTurn)
 }
 
-// CompactParams are those of run.compact.
+// CompactParams are the params of run.compact.
 type CompactParams struct{ actParams }
 
 // Compact makes the conversation of a run smaller.
@@ -221,7 +221,7 @@ func (c Operations) Compact(ctx context.Context, p CompactParams) (session.Compa
 	return runs.Compact(ctx, c.Workspace(), p.act())
 }
 
-// RespondParams are those of interaction.respond.
+// RespondParams are the params of interaction.respond.
 type RespondParams struct {
 	actParams
 	InteractionID string              `json:"interaction_id" is:"id"`

@@ -11,7 +11,7 @@ import (
 	"ac/runs/transcript"
 )
 
-// RunOutputParams are those of run.output.
+// RunOutputParams are the params of run.output.
 type RunOutputParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`

@@ -75,7 +75,7 @@ func (c Operations) FollowEvents(ctx context.Context, p FollowEventsParams) (sto
 	return c.Follow(ctx, company.EventStream{ProjectID: p.ProjectID, Deliver: p.Deliver})
 }
 
-// WatchRunParams are those of run:watch.
+// WatchRunParams are the params of run:watch.
 type WatchRunParams struct {
 	NamedRunParams
 	Since    *int64 `json:"-"`
@@ -206,7 +206,7 @@ func (w *watch) end() {
 	w.once.Do(func() { close(w.over) })
 }
 
-// RawRunParams are those of run:watch --raw.
+// RawRunParams are the params of run:watch --raw.
 type RawRunParams struct {
 	NamedRunParams
 	Since    int64 `json:"-"`

@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ListWorkflowsParams are those of workflow.list.
+// ListWorkflowsParams are the params of workflow.list.
 type ListWorkflowsParams struct {
 	company.Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
@@ -60,7 +60,7 @@ func (c Operations) ListWorkflows(_ context.Context, p ListWorkflowsParams) (Lis
 	return ListWorkflowsResult{rows, problems}, err
 }
 
-// GetWorkflowParams are those of workflow.get.
+// GetWorkflowParams are the params of workflow.get.
 type GetWorkflowParams struct {
 	company.Dir
 	WorkflowID string `json:"workflow_id"`
@@ -81,7 +81,7 @@ func (c Operations) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWork
 	return GetWorkflowResult{workflowRow(found), found.Whole}, nil
 }
 
-// CheckWorkflowParams are those of workflow.check.
+// CheckWorkflowParams are the params of workflow.check.
 type CheckWorkflowParams struct {
 	company.Dir
 	WorkflowID string        `json:"workflow_id,omitempty" is:"optional"`
@@ -167,7 +167,7 @@ func (c Operations) template(id string, given shape.Value) (shape.Value, error) 
 	return found.Whole, err
 }
 
-// PutWorkflowParams are those of workflow.put.
+// PutWorkflowParams are the params of workflow.put.
 type PutWorkflowParams struct {
 	company.Dir
 	Template  shape.Value `json:"template" is:"object"`
@@ -194,7 +194,7 @@ func (c Operations) PutWorkflow(ctx context.Context, p PutWorkflowParams) (PutWo
 	return PutWorkflowResult{id, file}, workflow.Unfit(err, "template")
 }
 
-// RunWorkflowParams are those of workflow.run.
+// RunWorkflowParams are the params of workflow.run.
 type RunWorkflowParams struct {
 	company.Dir
 	ProjectID  string            `json:"project_id" is:"id"`
@@ -240,14 +240,14 @@ func (c Operations) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWo
 	return RunWorkflowResult{record.RunID, record.Status}, workflow.Unfit(err, "template")
 }
 
-// WorkflowRunParams are those of workflow.cancel.
+// WorkflowRunParams are the params of workflow.cancel.
 type WorkflowRunParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 }
 
-// WorkflowStatusParams are those of workflow.status.
+// WorkflowStatusParams are the params of workflow.status.
 type WorkflowStatusParams struct {
 	company.Dir
 	ProjectID    string `json:"project_id" is:"id"`
@@ -348,7 +348,7 @@ func workflowStatus(record doc.WorkflowRun, texts bool) (WorkflowStatus, error) 
 	return status, nil
 }
 
-// ListWorkflowRunsParams are those of workflow.runs.
+// ListWorkflowRunsParams are the params of workflow.runs.
 type ListWorkflowRunsParams struct {
 	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
@@ -383,7 +383,7 @@ func (c Operations) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsPara
 	return rows, nil
 }
 
-// ContinueWorkflowParams are those of workflow.continue.
+// ContinueWorkflowParams are the params of workflow.continue.
 type ContinueWorkflowParams struct {
 	company.Dir
 	ProjectID string      `json:"project_id" is:"id"`
