@@ -29,7 +29,7 @@ type LandRunParams struct {
 	company.FilesActor
 }
 
-// CheckFields refuses messages that git would.
+// CheckFields refuses messages that git would refuse.
 func (p *LandRunParams) CheckFields() []fault.Issue {
 	if strings.ContainsRune(p.Message, 0) {
 		return []fault.Issue{{Path: []any{"message"}, Code: "custom", Message: "must not contain NUL"}}
@@ -37,8 +37,7 @@ func (p *LandRunParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// LandRun brings the work of a run into a branch as one commit. It is what
-// files.Service.Land says.
+// LandRun brings the work of a run into a branch as one commit; see files.Service.Land.
 func (c Operations) LandRun(ctx context.Context, p LandRunParams) (files.Landing, error) {
 	s, err := c.proposals()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package decisions is the operations on what waits for a person, and on what the person
-// decides by: proposals, memory, files, milestones, help requests, and their evidence.
+// Package decisions is the operations on what waits for a person, and on the material for the
+// decision: proposals, memory, files, milestones, help requests, and their evidence.
 package decisions
 
 import "ac/company"

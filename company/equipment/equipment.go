@@ -1,6 +1,6 @@
 package equipment
 
-// Who changes what agents are equipped with on this machine, and what of it is on record.
+// Changes of the equipment of agents on this machine: who may make them, and their record.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ConfiguredPayload is the payload of machine.configured: names alone.
+// ConfiguredPayload is the payload of machine.configured: names only.
 type ConfiguredPayload struct {
 	Kind  string   `json:"kind"` // mcp_server or model_profile
 	Names []string `json:"names"`

@@ -34,8 +34,8 @@ type AgentCommandParams struct {
 	Argv     []string `json:"argv" is:"optional"`
 }
 
-// SetAgentCommand says how the agent of a provider is started that is spoken with; no
-// words remove what was said.
+// SetAgentCommand sets the command line that starts a provider's live agent. Without words it
+// removes the command.
 func (c Operations) SetAgentCommand(ctx context.Context, p AgentCommandParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) {
 		if m.AgentCommands == nil {

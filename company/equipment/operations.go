@@ -1,5 +1,5 @@
-// Package equipment is the operations on what agents and people work with on this machine:
-// agent CLIs, models, MCP servers, skills, and consoles.
+// Package equipment is the operations on the tools of agents and people on this machine: agent
+// CLIs, models, MCP servers, skills, and consoles.
 package equipment
 
 import "ac/company"

@@ -1,6 +1,6 @@
 package orchestration
 
-// Acts on runs of workflows that other runs know, too: answers, continuing.
+// Acts that runs of workflows share with other runs: answers, continuing.
 
 import (
 	"context"
