@@ -1,6 +1,6 @@
 package acecode
 
-// The frames of clients, and what they have done.
+// The frames of clients, and their effects.
 
 import (
 	"bytes"

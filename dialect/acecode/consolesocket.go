@@ -1,7 +1,6 @@
 package acecode
 
-// The WebSocket of a console: bytes of output as they come, control frames that begin with
-// a NUL, and what is typed.
+// The WebSocket of a console: raw output, control frames that begin with a NUL, and input.
 
 import (
 	"bytes"

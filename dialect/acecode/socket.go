@@ -1,8 +1,7 @@
 package acecode
 
-// The WebSocket of sessions: what waits to be written, and how a client that reads slowly
-// is served. Each session that it is bound to has a place of its own in its log; the log
-// is the queue.
+// The WebSocket of sessions: its queue, and backpressure by slow clients. A socket has a
+// cursor in the log of each session to which it is bound. The log is the queue.
 
 import (
 	"context"
@@ -15,7 +14,7 @@ import (
 	"ac/dialect/ws"
 )
 
-// Bounds of a socket.
+// Limits of a socket.
 const (
 	maxSocketFrame = 1 << 20 // of the client, in bytes
 	maxPending     = 512 << 10

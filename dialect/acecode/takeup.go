@@ -1,7 +1,7 @@
 package acecode
 
-// What a listener takes up at its start: texts that its predecessor acknowledged and whose
-// session never began.
+// Recovery at the start of a listener: texts that its predecessor acknowledged but whose
+// session never started.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package autonoma
 
-// Agents: who there is, who can work, and whom a name means.
+// Agents: their list, which of them can work, and lookup by name.
 
 import (
 	"cmp"

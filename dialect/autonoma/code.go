@@ -1,6 +1,6 @@
 package autonoma
 
-// Code actions: an agent is asked about a selection, and waited for.
+// Code actions: requests to an agent about a selection, which wait for its answer.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package autonoma
 
-// One connection: the order of its requests, and what is sent to it.
+// A connection: the order of its requests, and its replies and events.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package autonoma
 
-// Executions: how far a job is, in the words of the protocol.
+// Executions: the progress of a job, in the terms of the protocol.
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 package autonoma
 
-// The fleet: agents as later clients list and command them.
+// The fleet: how newer clients list and command agents.
 
 import (
 	"cmp"

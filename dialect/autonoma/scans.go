@@ -1,6 +1,6 @@
 package autonoma
 
-// Scans of repositories, and what people thought of answers.
+// Scans of repositories, and feedback on answers.
 
 import (
 	"bufio"

@@ -1,6 +1,6 @@
 package autonoma
 
-// Events: one watch of the project's jobs, and what the clients are told of them.
+// Events: one watch of the project's jobs, and the events that clients get about them.
 
 import (
 	"context"

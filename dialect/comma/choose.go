@@ -1,6 +1,6 @@
 package comma
 
-// Which agent of the workspace plays an agent of a strategy, and where a run works.
+// Choosing the agent of the workspace that plays an agent of a strategy, and where a run works.
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ func (s *server) agents(ctx context.Context) ([]company.AgentRow, error) {
 	return dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
 }
 
-// chooser finds who plays the agents of a strategy.
+// chooser finds the agents that play those of a strategy.
 func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model string) (agent, chosen string, err error), error) {
 	rows, err := s.agents(ctx)
 	if err != nil {

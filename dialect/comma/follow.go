@@ -1,7 +1,7 @@
 package comma
 
-// Subscriptions: a place in the log of a run, and in those of its agents' calls. What a
-// client is sent is read from there when the client takes it; nothing is queued.
+// Subscriptions: a cursor in the log of a run, and one in the log of each call of its agents.
+// Events are read when the client takes them; nothing is queued.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package comma
 
-// Lists of runs, and what was said in one.
+// Lists of runs, and the texts of a run.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package comma
 
-// What a listener remembers, and may forget: runs that are prepared and not started, which
-// request started a round, which runs it started, answers to several questions at once.
+// The memory of a listener, which may be lost: prepared runs that were not started, the request
+// that started a round, the runs that the listener started, partial answers to questions.
 
 import (
 	"slices"
@@ -127,7 +127,7 @@ func (m *memory) say(run, text string) (ok bool) {
 	return true
 }
 
-// maxSaidBefore bounds what is said to a run that is not started.
+// maxSaidBefore limits the texts to a run that is not started.
 const maxSaidBefore = 100
 
 // preparedRuns are those that wait, the newest first.

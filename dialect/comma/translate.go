@@ -1,6 +1,6 @@
 package comma
 
-// Strategies to templates of workflows.
+// Translating strategies to templates of workflows.
 
 import (
 	"fmt"

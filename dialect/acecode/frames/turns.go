@@ -1,6 +1,6 @@
 package frames
 
-// What turns, texts that wait and the ends of sessions become.
+// The events for turns, waiting texts and the ends of sessions.
 
 import (
 	"cmp"
