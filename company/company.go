@@ -70,7 +70,7 @@ type Host struct {
 	launched []launched
 	// submitted are the jobs whose runners this process started.
 	submitted []submitted
-	// rooms are those that somebody looks at, or did a moment ago.
+	// rooms are those with readers, or with readers a moment ago.
 	rooms map[*workspace.Workspace]*keptRoom
 	// diagnoses are the last ones of folders, by path.
 	diagnoses map[string]room.Doctor
@@ -250,8 +250,8 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 			// does so.
 			_ = w.Recover(ctx)
 		}
-		// Jobs that lost their runners while nobody looked; nobody waits for that,
-		// and the next who looks at one of them finds what is wrong with it.
+		// Best effort: restart jobs whose runners died. The next reader of a job reports
+		// what is wrong with it.
 		cs.background.Go(func() {
 			_ = job.TakeUp(cs.ctx, w, cs.runners)
 			_ = workflow.Flows{Workspace: w, Starter: cs.runners}.TakeUp(cs.ctx)

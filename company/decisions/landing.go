@@ -13,7 +13,7 @@ import (
 	"ac/runs"
 )
 
-// maxSubject bounds a first line that nobody wrote for a commit, in characters.
+// maxSubject limits a generated first line of a commit message, in characters.
 const maxSubject = 72
 
 // LandRunParams are the params of run.land.

@@ -77,10 +77,10 @@ func (c Operations) ListNeeds(ctx context.Context, p ListNeedsParams) (result Li
 	return result, nil
 }
 
-// needCursor is the place of a need in the order of lists.
+// needCursor is the cursor of a need: its position in the order of lists.
 func needCursor(n needs.Need) string { return strconv.Itoa(n.Severity) + "~" + n.At + "~" + n.NeedID }
 
-// needAt is a need that stands for a place.
+// needAt parses a cursor as a need that has only its position.
 func needAt(cursor string) (n needs.Need, ok bool) {
 	severity, rest, _ := strings.Cut(cursor, "~")
 	at, id, ok := strings.Cut(rest, "~")

@@ -50,8 +50,8 @@ type OneTerminal struct {
 	TerminalID string `json:"terminal_id"`
 }
 
-// console is a terminal of the workspace, for those who may type there: what is read there
-// is not for others either.
+// console returns a terminal of the workspace, for actors who may type there. Others may not
+// read it either.
 func (c Operations) console(p OneTerminal) (*terminal.Terminal, error) {
 	hub, err := c.consoles()
 	if err != nil {
@@ -129,7 +129,7 @@ func (c Operations) mayType(actor policy.Actor) (policy.Actor, error) {
 	return effective, nil
 }
 
-// auditConsole records what somebody did with a terminal. It is durable when it returns.
+// auditConsole records an action on a terminal. It is durable on return.
 func (c Operations) auditConsole(action, actorID, via string, i terminal.Info) error {
 	return company.AuditConsole(c.Workspace(), c.Host().Now(), action, actorID, via, i)
 }

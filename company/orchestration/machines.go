@@ -55,7 +55,7 @@ func (c Operations) HubStatus(ctx context.Context, _ company.Dir) (status fleet.
 	return status, err
 }
 
-// liveAttempt reports whether an attempt in a state may still go on.
+// liveAttempt reports whether an attempt in a state may still be active.
 func liveAttempt(state string) bool {
 	return state != fleet.AttemptDone && state != fleet.AttemptFenced
 }
@@ -119,8 +119,8 @@ func (c Operations) recordedWorkers() ([]fleet.WorkerRow, error) {
 	return rows, nil
 }
 
-// govern asks the policy whether somebody may change the machines: a person or a CEO. The
-// decision is in the audit log.
+// govern asks the policy whether an actor may change the machines, which a person or a CEO may.
+// The decision is in the audit log.
 func (c Operations) govern(ctx context.Context, actor policy.Actor, kind, id string) error {
 	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce("", policy.Question{

@@ -97,8 +97,8 @@ const (
 	resumeDigest   = "digest"
 )
 
-// continuable reports how a run could be continued now. forgets says that its agent goes on
-// with no conversation.
+// continuable reports how a run could be continued now. forgets: its agent cannot continue a
+// conversation.
 func (c Operations) continuable(run doc.Run, state transcript.State, forgets bool) Continuable {
 	known := Continuable{Resume: resumeDigest}
 	driver := doc.ProviderNamed(run.Provider).Driver

@@ -80,7 +80,7 @@ type WatchRunParams struct {
 	Since    *int64 `json:"-"`
 	Tail     int    `json:"-"` // of what there is, 0 for all
 	NoFollow bool   `json:"-"` // what there is, and no more
-	// Settled is called once what there is has been told, nil for nobody.
+	// Settled is called once everything so far was delivered, unless it is nil.
 	Settled func() `json:"-"`
 	// Told gets the transcript as it changes; its error ends the watch.
 	Told func(feed.TranscriptNotification) error `json:"-"`
@@ -89,8 +89,8 @@ type WatchRunParams struct {
 // WatchRunResult is the state of the run at the end of the watch.
 type WatchRunResult struct{ Status string }
 
-// reconcileEvery is how often a watch looks whether somebody still follows the session of
-// its run.
+// reconcileEvery is how often a watch checks whether the session of its run still has a
+// supervisor.
 const reconcileEvery = 2 * time.Second
 
 // WatchRun follows the transcript of a run until the run is over, ctx ends, or Told fails. It
@@ -210,7 +210,7 @@ type RawRunParams struct {
 	NamedRunParams
 	Since    int64 `json:"-"`
 	NoFollow bool  `json:"-"` // what there is, and no more
-	// Settled is called once what there is has been told, nil for nobody.
+	// Settled is called once everything so far was delivered, unless it is nil.
 	Settled func() `json:"-"`
 	// Told gets what the agent printed, of each stream in its order; its error ends the
 	// watch. A piece is valid until it returns.
@@ -280,7 +280,7 @@ type rawReader struct {
 	chunk     []byte // memory for the next one
 }
 
-// read tells all that there is behind its place.
+// read delivers everything after the cursor.
 func (r *rawReader) read(ctx context.Context) error {
 	return r.at.Lines(ctx, r.workspace, func(_ int64, line []byte) error {
 		kind, stream, chunk, ok := transcript.Output(line, r.chunk)

@@ -17,7 +17,7 @@ import (
 // WorkflowRecordParams name a run of a workflow.
 type WorkflowRecordParams struct {
 	WorkflowRunParams
-	// AsWritten leaves what waits for somebody to look to others.
+	// AsWritten returns the stored record without advancing the run.
 	AsWritten bool `json:"-"`
 }
 
