@@ -91,7 +91,7 @@ func sessionSocket(s *server, r *request) (any, error) {
 		return nil, tooManySockets()
 	}
 	defer leave()
-	// Who may read nothing for longer may hear a ping later, too.
+	// A client that may pause reading for longer may also answer a ping later.
 	pong := pongWithin + max(0, s.opts.Place.Patience-readPatience)
 	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pong, Goodbye: goodbye})
 	if err != nil {
@@ -232,9 +232,8 @@ type errorFrame struct {
 	Got     string `json:"got,omitempty"`
 }
 
-// complain tells the client of a frame that was not carried out. It names the session that the
-// frame was about, "" for none: a page that follows several shows it there, and in the one
-// that it opened last otherwise.
+// complain reports a failed frame to the client, with the session of the frame, "" for none. A
+// page with several sessions shows the error there, otherwise in the one that it opened last.
 func (c *socket) complain(id, reason, code, message string) {
 	c.send(ownFrame{Type: frames.TypeError, SessionID: id, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
 }

@@ -183,8 +183,8 @@ func (f *subscription) look() error {
 	return nil
 }
 
-// settleQuiet ends the part of the log that is not sent, once it is read: the client hears
-// what is open.
+// settleQuiet ends the part of the log that is not sent, once it is read: the client then gets
+// the open requests.
 func (f *subscription) settleQuiet(next int64) error {
 	if !f.quiet || next <= f.head {
 		return nil

@@ -53,7 +53,7 @@ func newMemory() *memory {
 	return &memory{prepared: map[string]*prepared{}, requests: map[roundOf]*string{}, answers: map[string]map[string][]string{}}
 }
 
-// sweep drops what nobody will start any more. It runs with the memory locked.
+// sweep drops prepared runs that have expired. It runs with the memory locked.
 func (m *memory) sweep(now time.Time) {
 	for run, p := range m.prepared {
 		if !p.since.IsZero() && now.Sub(p.since) > preparedHold {
@@ -97,7 +97,7 @@ func (m *memory) fresh(run string) *prepared {
 	return nil
 }
 
-// take takes a prepared run out, nil for none: nobody else starts it.
+// take removes and returns a prepared run, nil for none. So it is started only once.
 func (m *memory) take(run string) *prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()

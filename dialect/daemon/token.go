@@ -34,7 +34,7 @@ func ReadToken(name string) (string, error) {
 	refuse := func(why string) (string, error) {
 		return "", Failed(ExitRefused, fmt.Errorf("the token file %s %s", name, why))
 	}
-	// It is not waited for: the end of a pipe that nobody writes to would never come.
+	// Non-blocking: opening a FIFO without a writer would block forever.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator named it
 	if err != nil {
 		return "", Failed(ExitRefused, fmt.Errorf("the token file cannot be read: %w", err))
