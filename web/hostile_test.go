@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
 )
 
 // TestBodies pins the bound of bodies, however they are sent.
