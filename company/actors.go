@@ -1,6 +1,6 @@
 package company
 
-// Who acts, as the params of operations say it.
+// The actor of an operation, from its params.
 
 import (
 	"ac/events"
@@ -22,7 +22,7 @@ func (p ActorParams) Actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
 
-// FilesActor are the params that say who applies files.
+// FilesActor are the params that identify the actor who applies files.
 type FilesActor struct {
 	ActorID     string `json:"actor_id" is:"default=human"`
 	ActorRole   string `json:"actor_role" is:"default=human,role"`
@@ -34,7 +34,7 @@ func (a FilesActor) Actor() policy.Actor {
 	return policy.Actor{ID: a.ActorID, Role: a.ActorRole, Team: a.ActorTeamID}
 }
 
-// PersonParams name the actor, as claimed; a person by default.
+// PersonParams identify the actor as claimed, a person by default.
 type PersonParams struct {
 	ActorID     string `json:"actor_id" is:"default=human"`
 	ActorRole   string `json:"actor_role" is:"default=human,role"`
@@ -46,8 +46,8 @@ func (p PersonParams) Actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
 
-// AsAgent says which agent acts, in which run. It comes from the supervisor of the
-// run's session, never from the agent.
+// AsAgent identifies the acting agent and its run. The supervisor of the run's session sets
+// it, never the agent.
 type AsAgent struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -58,8 +58,8 @@ type AsAgent struct {
 // AgentBrief is an agent as its colleagues know it.
 type AgentBrief = grant.Brief
 
-// Acting is the agent as its record has it. One without a record has the fewest
-// rights.
+// Acting returns the agent and its actor as recorded. An agent without a record has the
+// fewest rights.
 func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
 	agent, err := c.w.Agent(p.AgentID)
 	if fault.Is(err, fault.NotFound) {

@@ -20,7 +20,7 @@ func OriginOf(spec doc.JobSpec) string {
 	return ""
 }
 
-// LaunchedBy are the agents that work on jobs which the agent of a run launched.
+// LaunchedBy are the agents that work on jobs launched by the agent of a run.
 func (c *Company) LaunchedBy(project, run string) (agents []string, err error) {
 	records, err := job.All(c.w, project)
 	for _, r := range records {

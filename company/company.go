@@ -48,8 +48,8 @@ type Host struct {
 	files    *files.Memory
 	changes  Recent // answers of run.changes
 	serves   room.Serves
-	from     string        // what starts of this process say of where they come from
-	quiet    time.Duration // from when on a live run that says nothing is quiet
+	from     string        // the origin of runs started by this process
+	quiet    time.Duration // how long a live run must print nothing to count as quiet
 	patience time.Duration // of a query with the search index
 
 	terminals *terminal.Hub // nil in a process without consoles
@@ -70,7 +70,7 @@ type Host struct {
 	launched []launched
 	// submitted are the jobs whose runners this process started.
 	submitted []submitted
-	// rooms are those that somebody looks at, or did a moment ago.
+	// rooms are those with readers, or with readers a moment ago.
 	rooms map[*workspace.Workspace]*keptRoom
 	// diagnoses are the last ones of folders, by path.
 	diagnoses map[string]room.Doctor
@@ -109,11 +109,12 @@ type Options struct {
 	Stderr io.Writer
 	// Version is the version of this program.
 	Version string
-	// Serves is what clients may do, as the room says it.
+	// Serves is what clients may do, as the room reports it.
 	Serves room.Serves
-	// StartedFrom is what runs that clients of the process start say of it, "" for nothing.
+	// StartedFrom is recorded as the origin of runs that clients of the process start, "" for
+	// none.
 	StartedFrom string
-	// QuietAfter is from when on a live run that says nothing is quiet, 0 for a minute.
+	// QuietAfter is how long a live run must print nothing to count as quiet, 0 for a minute.
 	QuietAfter time.Duration
 	// SearchPatience is how long a query waits for the search index, 0 for 300 ms.
 	SearchPatience time.Duration
@@ -169,7 +170,7 @@ func (cs *Host) Close() error {
 	return failed
 }
 
-// QuietAfter is from when on a live run that says nothing is quiet.
+// QuietAfter is how long a live run must print nothing to count as quiet.
 func (cs *Host) QuietAfter() time.Duration { return cs.quiet }
 
 // NewID makes an id with a prefix.
@@ -249,8 +250,8 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 			// does so.
 			_ = w.Recover(ctx)
 		}
-		// Jobs that lost their runners while nobody looked; nobody waits for that,
-		// and the next who looks at one of them finds what is wrong with it.
+		// Best effort: restart jobs whose runners died. The next reader of a job reports
+		// what is wrong with it.
 		cs.background.Go(func() {
 			_ = job.TakeUp(cs.ctx, w, cs.runners)
 			_ = workflow.Flows{Workspace: w, Starter: cs.runners}.TakeUp(cs.ctx)

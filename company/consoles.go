@@ -1,6 +1,6 @@
 package company
 
-// Consoles as the process has them: whether there can be any, and the audit of what was done with them.
+// Consoles of this process: whether it may have any, and their audit.
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type consoleAudit struct {
 	ExitCode   *int   `json:"exit_code,omitempty"`
 }
 
-// AuditConsole writes what was done with a console into the audit of the workspace.
+// AuditConsole records an action on a console in the audit log of the workspace.
 func AuditConsole(w *workspace.Workspace, now time.Time, action, actorID, via string, i terminal.Info) error {
 	line, err := json.Marshal(consoleAudit{clock.Stamp(now), action, i.ID, actorID, via, i.Shell, i.CWD, i.PID, i.ExitCode})
 	if err == nil {
@@ -89,8 +89,8 @@ func (cs *Host) consoleEnded(dir string, i terminal.Info) {
 	}
 }
 
-// CloseTerminals ends the consoles of this process, which gets no others. It takes a second at
-// most, and may be called more than once.
+// CloseTerminals ends the consoles of this process for good. It takes at most a second, and
+// is idempotent.
 func (cs *Host) CloseTerminals() {
 	if cs.terminals != nil {
 		cs.terminals.Close()

@@ -1,6 +1,6 @@
 package company
 
-// What the room says of the process: what it serves, and the last diagnosis of a folder.
+// What the room reports about the process: what it serves, and the last diagnosis of a folder.
 
 import (
 	"ac/doctor"
@@ -8,7 +8,7 @@ import (
 	"ac/snapshot/room"
 )
 
-// Diagnosed keeps what the last diagnosis found, and tells the room.
+// Diagnosed records the result of the last diagnosis of a folder and notifies its room.
 func (cs *Host) Diagnosed(dir string, found doctor.Summary) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -30,7 +30,7 @@ func (cs *Host) facts(dir string) (room.Serves, *room.Doctor) {
 	return cs.serves, nil
 }
 
-// ServesDialects says which protocols of other programs the process serves.
+// ServesDialects records which protocols of other programs the process serves.
 func (cs *Host) ServesDialects(names []string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -1,6 +1,6 @@
 package company
 
-// What a long-lived process follows besides its requests: the events of a
+// What a long-lived process follows in addition to its requests: the events of a
 // workspace, and everything that a screen shows.
 
 import (
@@ -54,7 +54,7 @@ func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err e
 	})
 }
 
-// TranscriptStream is what a reader wants of the transcript of a run; see
+// TranscriptStream selects what a reader gets of the transcript of a run; see
 // feed.TranscriptSpec.
 type TranscriptStream struct {
 	ProjectID, RunID string
@@ -159,8 +159,8 @@ func (c *Company) Subscribe(_ context.Context, spec feed.Spec) (stop func(), err
 	}, nil
 }
 
-// ProjectOf is the project of a run whose ids may name files, where none is given. One
-// that there is not is fault.NotFound, one of several projects fault.Conflict.
+// ProjectOf returns the given project of a run, or finds it if project is "". Both ids are
+// checked. A missing run is fault.NotFound; one found in several projects, fault.Conflict.
 func (c *Company) ProjectOf(project, run string) (string, error) {
 	ids := []NamedText{{Name: "run_id", Value: run}}
 	if project != "" {

@@ -48,8 +48,8 @@ type Health struct {
 	Reasons         []string          `json:"reasons"`
 }
 
-// HealthWorkspace is a workspace that the process has opened. ActiveSessions are those of
-// all processes.
+// HealthWorkspace is a workspace that the process has opened. ActiveSessions counts the
+// sessions of all processes.
 type HealthWorkspace struct {
 	WorkspaceDir   string `json:"workspace_dir"`
 	ActiveSessions int    `json:"active_sessions"`
@@ -63,7 +63,7 @@ type HealthListener struct {
 	Clients int    `json:"clients"`
 }
 
-// HealthTerminals is whether the process has consoles, and how many.
+// HealthTerminals reports whether the process may have consoles, and how many it has.
 type HealthTerminals struct {
 	Available bool `json:"available"`
 	Running   int  `json:"running"`
@@ -106,7 +106,7 @@ func newServerID(hexOf func(bytes int) string) string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// ServerID is the id of this process, a UUID drawn at its start.
+// ServerID is the id of this process, a UUID generated at its start.
 func (cs *Host) ServerID() string { return cs.serverID }
 
 // Health reports what the process serves. It reads no log.

@@ -21,7 +21,7 @@ type SubmitJobParams struct {
 	Order *doc.JobOrder `json:"order,omitempty" is:"optional"`
 }
 
-// CheckFields refuses what only ac writes into an order.
+// CheckFields refuses fields of an order that only ac may set.
 func (p *SubmitJobParams) CheckFields() []fault.Issue {
 	if p.Order != nil && p.Order.WorkerKind != "" {
 		return []fault.Issue{{Path: []any{"order", "worker_kind"}, Code: "custom", Message: "is ac's own: name the kind in job.worker_kind"}}
@@ -40,7 +40,7 @@ type SubmittedJob struct {
 	Status       string `json:"status"`
 }
 
-// SubmitJob makes a job and starts its runner.
+// SubmitJob creates a job and starts its runner.
 func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJob, error) {
 	record, err := job.Submit(ctx, c.w, c.all.runners, p.Job, p.Order)
 	if err != nil {

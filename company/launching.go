@@ -1,7 +1,7 @@
 package company
 
-// Launches in progress: those that wait in the launch lane have left the order
-// of requests, and later requests for their sessions wait for them.
+// Launches in progress. A launch that waits in the lane has left the order of requests;
+// later requests for its session wait for it.
 
 import (
 	"context"

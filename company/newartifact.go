@@ -1,6 +1,6 @@
 package company
 
-// The files of artifacts outside of workspaces.
+// Files of artifacts outside of workspaces.
 
 import "ac/governance"
 

@@ -1,7 +1,7 @@
 package company
 
-// The one way into an operation, for protocol, commands and page: checked
-// params, a typed target, a typed result.
+// How protocol, commands and page call an operation: checked params, a typed target, a
+// typed result.
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"ac/internal/param"
 )
 
-// Target is the target of an operation: the whole host, a folder, an opened
-// workspace, or one of these two as a part of the operations has it.
+// Target is the target of an operation: the whole host, a folder, an opened workspace, or
+// the Folder or Operations of a part.
 type Target interface {
 	*Host | *Folder | *Company | ~struct{ InFolder } | ~struct{ In }
 }

@@ -14,7 +14,7 @@ type OK struct {
 	OK bool `json:"ok"`
 }
 
-// NotBlank refuses a text of nothing but space.
+// NotBlank refuses a text that is only white space.
 func NotBlank(field, value string) []fault.Issue {
 	if strings.TrimSpace(value) == "" {
 		return []fault.Issue{{Path: []any{field}, Code: "custom", Message: "must not be blank"}}

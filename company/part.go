@@ -1,7 +1,7 @@
 package company
 
-// What the parts of the operations, which are packages of their own, use of a workspace
-// and of its process.
+// The interface between this package and the parts of the operations, which are packages of
+// their own.
 
 import (
 	"context"
@@ -20,12 +20,11 @@ import (
 	"ac/workspace/validate"
 )
 
-// In is what the operations of a part work on. A part defines
+// In is the opened workspace on which the operations of a part work. A part defines
 //
 //	type Operations struct{ company.In }
 //
-// and its operations as methods of that, which Reach and Do call as they call those of
-// *Company.
+// with its operations as methods. Reach and Do treat them like methods of *Company.
 type In struct{ *Company }
 
 // enter sets the workspace.
@@ -54,7 +53,7 @@ func (c *Company) Admission() *runs.Admission { return c.all.Admission(c.w) }
 // Env is what workspaces are opened with.
 func (cs *Host) Env() workspace.Env { return cs.env }
 
-// Opened are the workspaces that requests named.
+// Opened are the workspaces that requests have opened.
 func (cs *Host) Opened() (all []*workspace.Workspace) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -65,7 +64,7 @@ func (cs *Host) Opened() (all []*workspace.Workspace) {
 	return all
 }
 
-// Host is the process that the place was named in.
+// Host is the process in which the folder was named.
 func (p location) Host() *Host { return p.all }
 
 // Given is the path as the caller spelled it, Path the canonical one.
@@ -82,17 +81,17 @@ func (p location) Absolute() string {
 	return p.dir
 }
 
-// StartedFrom is what runs that clients of the process start say of it, "" for nothing.
+// StartedFrom is recorded as the origin of runs that clients of the process start, "" for
+// none.
 func (cs *Host) StartedFrom() string { return cs.from }
 
-// ProposedFiles is what the process remembers of proposed files.
+// ProposedFiles is the process's cache of proposed files.
 func (cs *Host) ProposedFiles() *files.Memory { return cs.files }
 
-// RecentChanges are the answers of run.changes of the last moments.
+// RecentChanges is the cache of results of run.changes.
 func (cs *Host) RecentChanges() *Recent { return &cs.changes }
 
-// ForgetChanges drops the cached answers of run.changes, after a change of what they
-// describe.
+// ForgetChanges invalidates the cached results of run.changes.
 func (cs *Host) ForgetChanges() { cs.changes.forget() }
 
 // Launcher starts the sessions of runs.
@@ -104,25 +103,25 @@ func (cs *Host) Runners() *job.Starter { return cs.runners }
 // Logs reads the logs of runs.
 func (cs *Host) Logs() *feed.Logs { return cs.logs }
 
-// ForgetTranscripts lets go of the transcripts that are kept for the next look at them, which
-// may be large. It is for processes that show the end of one and follow it.
+// ForgetTranscripts drops the cached transcripts, which may be large. It is for processes that
+// show the end of one transcript and then follow it.
 func (cs *Host) ForgetTranscripts() { cs.logs.Forget() }
 
 // Version is the version of this program.
 func (cs *Host) Version() string { return cs.version }
 
-// Hub serves the subscriptions of a long-lived process; nil in others.
+// Hub serves the subscriptions of a long-lived process. It is nil in others.
 func (cs *Host) Hub() *feed.Hub { return cs.hub }
 
-// Terminals has the consoles of the process; nil in one without.
+// Terminals has the consoles of the process. It is nil if there are none.
 func (cs *Host) Terminals() *terminal.Hub { return cs.terminals }
 
-// Background runs work that nobody waits for but Close, which cancels its context.
+// Background runs work in the background. Close cancels its context and waits for it.
 func (cs *Host) Background(work func(ctx context.Context)) {
 	cs.background.Go(func() { work(cs.ctx) })
 }
 
-// RememberSession keeps that this process launched a session.
+// RememberSession records that this process launched a session.
 func (c *Company) RememberSession(ref string) {
 	cs := c.all
 	cs.mu.Lock()

@@ -1,6 +1,6 @@
 package company
 
-// What agents and people have read of conversations.
+// Up to which message agents and people have read each conversation.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// NewestMessages is how many messages of a conversation are looked at.
+// NewestMessages is how many messages of a conversation are read, the newest ones.
 const NewestMessages = 200
 
 // positions is .local/mcp/<agent_id>.json: the last message that an agent has read of
@@ -22,8 +22,8 @@ type positions struct {
 	Read    map[string]string `json:"read"`
 }
 
-// ReadPositions reads what an agent has read. A file that does not fit says nothing:
-// messages are shown again rather than not at all.
+// ReadPositions returns the last message that an agent has read in each conversation. An
+// invalid file counts as empty: messages are shown again rather than not at all.
 func (c *Company) ReadPositions(agent string) (map[string]string, error) {
 	text, err := c.w.Read(workspace.ReadPositionsFile(agent))
 	if fault.Is(err, fault.NotFound) {
@@ -36,7 +36,7 @@ func (c *Company) ReadPositions(agent string) (map[string]string, error) {
 	return p.Read, err
 }
 
-// KeepRead keeps that an agent has read messages, which are in order.
+// KeepRead records that an agent has read messages, which must be in order.
 func (c *Company) KeepRead(ctx context.Context, agent string, list []doc.Message) error {
 	return c.w.Update(ctx, func(u *workspace.Unit) error {
 		read, err := c.ReadPositions(agent)

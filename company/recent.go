@@ -1,6 +1,6 @@
 package company
 
-// Answers that are given again for a moment, as many ask for them at once.
+// A cache of results for a moment, because many clients ask for the same at once.
 
 import (
 	"sync"
@@ -10,8 +10,8 @@ import (
 // answerLife is how long an answer is given again.
 const answerLife = 2 * time.Second
 
-// Recent are the answers of an operation of the last moments, by what was asked. The zero
-// value has none. It is safe for concurrent use.
+// Recent caches the results of an operation for a moment, by request. The zero value is
+// empty. It is safe for concurrent use.
 type Recent struct {
 	mu    sync.Mutex
 	known map[string]timedAnswer
@@ -22,7 +22,7 @@ type timedAnswer struct {
 	answer any
 }
 
-// Answer is the answer to what was asked, nil if there is none or it is too old.
+// Answer returns the cached result of a request, nil if there is none or it is too old.
 func (r *Recent) Answer(asked string, now time.Time) any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *Recent) Answer(asked string, now time.Time) any {
 	return known.answer
 }
 
-// Keep remembers an answer; those that are too old go.
+// Keep caches a result and drops those that are too old.
 func (r *Recent) Keep(asked string, answer any, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

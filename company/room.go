@@ -1,8 +1,8 @@
 package company
 
-// room.*: the rows that people look at all day, kept while somebody looks. Only what
-// changed is read again: the runs whose logs grew, and the other tables when an event or a
-// document could have changed them.
+// room.*: the rows of screens that stay open, kept up to date while there are readers. Only
+// changes are read again: runs whose logs grew, and other tables after an event or document
+// that could have changed them.
 
 import (
 	"context"
@@ -40,8 +40,8 @@ type ReadRoomResult struct {
 	More  bool             `json:"more"` // there are older runs
 }
 
-// ReadRoom returns the rows of the room, or with before older runs than those: the ones
-// created before that time.
+// ReadRoom returns the rows of the room. With Before it returns older runs, those created
+// before that time.
 func (c *Company) ReadRoom(ctx context.Context, p ReadRoomParams) (result ReadRoomResult, err error) {
 	if p.Before != "" {
 		return c.olderRuns(ctx, p)
@@ -101,8 +101,8 @@ func (c *Company) olderRuns(ctx context.Context, p ReadRoomParams) (result ReadR
 	return result, err
 }
 
-// RoomStream selects what of the room is delivered. Epoch and Since are those of the last
-// frame that the reader has.
+// RoomStream selects what of the room is delivered. Epoch and Since identify the last frame
+// that the reader has.
 type RoomStream struct {
 	room.Filter
 
@@ -115,8 +115,8 @@ type RoomStream struct {
 	Deliver func(ctx context.Context, epoch string, frame room.Frame) error
 }
 
-// FollowRoom delivers the room: everything, then what changes, until ctx ends or Deliver
-// fails. It returns that error, nil for the end of ctx.
+// FollowRoom delivers the whole room and then its changes, until ctx ends or Deliver fails.
+// It returns the error of Deliver, nil if ctx ended.
 func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 	var k *keptRoom
 	leave, err := c.joinRoom(&k, s.RunsLimit)
@@ -157,7 +157,7 @@ func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 	}
 }
 
-// Bounds of how often a reader gets a frame.
+// Limits of how often a reader gets a frame.
 const (
 	lightPace = time.Second
 	slowPace  = 5 * time.Second // at most
@@ -191,8 +191,8 @@ func (k *keptRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch s
 	return frames, k.room.Epoch, k.changed, k.failed
 }
 
-// FirstRows is the full frame of the room, with its epoch: what a reader begins with. It
-// waits for a room that nobody has looked at until ctx ends, and then reports false.
+// FirstRows returns the full frame of the room with its epoch, with which a reader begins. If
+// the room must be read first it waits until ctx ends, and then reports false.
 func (c *Company) FirstRows(ctx context.Context, f room.Filter, runsLimit int) (epoch string, first room.Frame, ok bool) {
 	var k *keptRoom
 	leave, err := c.joinRoom(&k, runsLimit)

@@ -1,6 +1,6 @@
 package company
 
-// A room that is kept: one for all readers of a workspace, from the first until some time
+// A kept room: one for all readers of a workspace, from the first reader until some time
 // after the last.
 
 import (
@@ -51,7 +51,7 @@ func newKeptRoom(c *Company, limit int) *keptRoom {
 	}
 }
 
-// Person is who looks at the room: the person of this machine.
+// Person is the reader of the room: the person of this machine.
 const Person = "human"
 
 // epochBytes is how many random bytes the epoch of a room has.
@@ -227,7 +227,7 @@ func (k *keptRoom) kept() int {
 	return k.limit
 }
 
-// Bounds of how often a room is read again, and of how long it is kept without readers.
+// Limits of how often a room is read again, and how long it is kept without readers.
 const (
 	roomSettles = 10 * time.Millisecond
 	roomPace    = 250 * time.Millisecond
@@ -235,8 +235,8 @@ const (
 	roomRetries = 5 * time.Second // between two attempts, at most
 )
 
-// joinRoom adds a reader to the room of the workspace, which is begun where nobody looks,
-// and puts it into k. A reader that wants more runs than the room has gets them.
+// joinRoom adds a reader to the room of the workspace and sets k. It starts the room if there
+// is none. If the reader wants more runs than the room has, they are added.
 func (c *Company) joinRoom(k **keptRoom, limit int) (leave func(), err error) {
 	if *k = c.enterRoom(nil, limit); *k != nil {
 		return (*k).leave, nil
@@ -286,14 +286,14 @@ func (k *keptRoom) leave() {
 	k.readers--
 }
 
-// unread reports whether nobody looks.
+// unread reports whether the room has no readers.
 func (k *keptRoom) unread() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.readers == 0
 }
 
-// end takes the room out, if nobody came back.
+// end removes the room, unless it has a reader again.
 func (k *keptRoom) end(cause error) bool {
 	k.c.all.mu.Lock()
 	defer k.c.all.mu.Unlock()
@@ -309,9 +309,9 @@ func (k *keptRoom) end(cause error) bool {
 	return true
 }
 
-// keep reads again what may have changed, until nobody has looked for some time: at once
-// after silence, then at most once in roomPace. Where it cannot be read the rows stay, and it
-// is tried again, until the workspace is gone.
+// keep keeps the room up to date until it has had no readers for some time. It reads the first
+// change after a silence at once, later ones at most once per roomPace. If a read fails, the
+// rows stay and it retries, until the workspace is gone.
 func (k *keptRoom) keep(ctx context.Context) {
 	err := k.update(ctx, roomNews{whole: true})
 	if err != nil {

@@ -1,6 +1,6 @@
 package company
 
-// What a kept room hears of its workspace: events of logs, and changes of documents.
+// How a kept room is notified of its workspace: events in logs, and changed documents.
 
 import (
 	"context"
@@ -104,8 +104,8 @@ func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// watch watches the folders of the documents that there are now, unless it does already. What
-// changes in a folder before that is read by the update that comes next.
+// watch watches the current folders of documents, unless it does already. The next update reads
+// what changed in a folder before it was watched.
 func (k *keptRoom) watch() {
 	folders := k.folders()
 	if slices.Equal(folders, k.watched) {

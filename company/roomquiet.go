@@ -1,7 +1,7 @@
 package company
 
-// Live runs that say nothing: counted in the room, which is the one count that changes because
-// time passes.
+// The count of quiet live runs in the room. It is the only count that changes with time
+// alone.
 
 import (
 	"time"

@@ -31,7 +31,8 @@ func (p SubscribeRoomParams) OfSubscription() string { return p.SubscriptionID }
 // revision is what since of room.subscribe looks like.
 var revision = lazyregexp.New(`^[0-9a-f]{8}\.[0-9]{1,18}$`)
 
-// CheckFields refuses unknown tables, those that light leaves out, and what is no revision.
+// CheckFields refuses unknown tables, tables that a light subscription leaves out, and invalid
+// revisions.
 func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
 	known := room.Tables()
 	if p.Light {
@@ -62,7 +63,7 @@ func UnknownWords(field string, given, known []string, why string) (issues []fau
 // lightTables are what a reader gets that is hidden.
 func lightTables() []string { return []string{room.TableCounts, room.TableNeeds} }
 
-// Stream is what the params select. They were checked.
+// Stream is what the params select. They must have been checked.
 func (p *SubscribeRoomParams) Stream() RoomStream {
 	stream := RoomStream{Filter: room.Filter{Project: p.ProjectID, Tables: p.Tables}, RunsLimit: p.RunsLimit, Light: p.Light}
 	if epoch, rev, ok := strings.Cut(p.Since, "."); ok {
@@ -78,8 +79,8 @@ func (p *SubscribeRoomParams) Stream() RoomStream {
 // IsRevision reports whether a text has the form of a revision: <epoch>.<rev>.
 func IsRevision(text string) bool { return revision().MatchString(text) }
 
-// SubscribeRoomResult is the result of room.subscribe. Epoch and Rev are those of the room
-// when it was answered.
+// SubscribeRoomResult is the result of room.subscribe, with the room's Epoch and Rev at that
+// moment.
 type SubscribeRoomResult struct {
 	ID    string `json:"subscription_id"`
 	Epoch string `json:"epoch"`
@@ -92,8 +93,8 @@ type RoomNotification struct {
 	room.Frame
 }
 
-// SubscribeRoom makes a subscription to the room. Its frames follow the answer: what changed
-// since the revision that the client has, or everything; then what changes.
+// SubscribeRoom subscribes to the room. After the reply come its frames: the changes since the
+// client's revision, or everything, and then each change.
 func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (result SubscribeRoomResult, err error) {
 	var k *keptRoom
 	leave, err := c.joinRoom(&k, p.RunsLimit)

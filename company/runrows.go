@@ -1,7 +1,7 @@
 package company
 
-// Runs as lists for people show them: with the name of the agent, what it was asked to do,
-// and a state in one word.
+// Runs in lists for people: with the name of the agent, what it was asked to do, and a state
+// in one word.
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// States of runs that are one word each. A run that failed has a state of its own: the
-// exit code, the signal, or the kind of the error.
+// States of runs, in one word. The state of a failed run is its exit code, signal, or kind
+// of error instead.
 const (
 	StateNew        = "new"
 	StateRunning    = "running"
@@ -73,7 +73,7 @@ func (r *RunRow) Live() bool {
 	return r.State == StateRunning || r.State == StateAsks || r.State == StateIdle
 }
 
-// RunRowsParams choose the rows of a list of runs; what is empty matches all.
+// RunRowsParams choose the rows of a list of runs. Empty fields match all.
 type RunRowsParams struct {
 	Dir
 	ProjectID string    `json:"-"`
@@ -86,7 +86,7 @@ type RunRowsParams struct {
 	Most      int       `json:"-"` // 0 for all
 }
 
-// RunRows is a list of runs: those that live first, then the new ones, then the newest.
+// RunRows is a list of runs: live ones first, then new ones, then the others, newest first.
 type RunRows struct {
 	Rows []RunRow
 	More int      // how many the limit left out

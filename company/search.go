@@ -1,6 +1,6 @@
 package company
 
-// search.query: finding what people read of a workspace, by words.
+// search.query: full-text search over what people read in a workspace.
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// searchPatience is how long a query waits for the search index where nothing else is said.
+// searchPatience is how long a query waits for the search index by default.
 const searchPatience = 300 * time.Millisecond
 
 // SearchParams are the params of search.query.
@@ -37,7 +37,7 @@ type SearchParams struct {
 // mostQuery bounds a query, in characters.
 const mostQuery = 200
 
-// CheckFields refuses blank and long queries, unknown kinds, and cursors that are none.
+// CheckFields refuses blank and long queries, unknown kinds, and invalid cursors.
 func (p *SearchParams) CheckFields() (issues []fault.Issue) {
 	if strings.TrimSpace(p.Q) == "" {
 		issues = append(issues, fault.Issue{Path: []any{"q"}, Code: "custom", Message: "must not be blank"})
@@ -52,8 +52,8 @@ func (p *SearchParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// SearchResult is the result of search.query. Behind is how many runs and documents changed
-// that were not searched in their new form.
+// SearchResult is the result of search.query. Behind counts changed runs and documents that
+// are not indexed yet.
 type SearchResult struct {
 	Q          string       `json:"q"`
 	Hits       []search.Hit `json:"hits"`
@@ -63,8 +63,8 @@ type SearchResult struct {
 	TookMS     int64        `json:"took_ms"`
 }
 
-// Search finds what the actor may see. It brings the search index up to date first, as far
-// as it gets in a moment. A filter that is none is fault.BadQuery.
+// Search finds what the actor may see. It first updates the search index, as far as it gets
+// in a moment. An invalid filter is fault.BadQuery.
 func (c *Company) Search(ctx context.Context, p SearchParams) (result SearchResult, err error) {
 	began := c.w.Env.Clock.Now()
 	result = SearchResult{Q: p.Q, Hits: []search.Hit{}}
@@ -133,7 +133,7 @@ func (c *Company) mayFind(actor policy.Actor) search.Seen {
 	}
 }
 
-// guardCut separates the visibility of a source from who made it.
+// guardCut separates the visibility of a source from its author.
 const guardCut = "\n"
 
 // never is a limit that is none.

@@ -1,6 +1,6 @@
 package company
 
-// What is searched of a workspace: runs with their transcripts, tasks, people, artifacts,
+// What search covers: runs with their transcripts, tasks, people, artifacts,
 // conversations, comments and help requests.
 
 import (

@@ -34,8 +34,8 @@ type Poll struct {
 	fleet.Whereabouts
 }
 
-// PollOf is the state of a session. Where one is that runs on another machine is known by
-// the records of its workspace.
+// PollOf returns the state of a session. For a session on another machine it reads the
+// worker from the records of the workspace.
 func PollOf(w *workspace.Workspace, r doc.Session) Poll {
 	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind, r.Live(), fleet.WhereaboutsOf(w, r)}
 }

@@ -1,6 +1,6 @@
 package company
 
-// What people look at first: what lives, what needs them, and today, from one snapshot.
+// What ac status shows, from one snapshot: live runs, what needs a person, and today.
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// StatusParams are those of Status.
+// StatusParams are the params of Status.
 type StatusParams struct {
 	Dir
 	ProjectID string `json:"-"` // "" for all
 }
 
-// Status is what lives, what waits for somebody's word, and what happened today.
+// Status is what runs, what waits for a person, and what happened today.
 type Status struct {
 	Live  RunRows
 	Lost  int // runs whose supervisor died before it recorded their end
@@ -34,7 +34,7 @@ type Today struct {
 	Used     snapshot.UsageSum
 }
 
-// Status takes the screen that people look at first. Nothing is written but the index.
+// Status returns what people look at first. It writes nothing but the index.
 func (c *Company) Status(ctx context.Context, p StatusParams) (s Status, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		if s.Live, err = c.runRows(m, RunRowsParams{ProjectID: p.ProjectID, Live: true}); err != nil {

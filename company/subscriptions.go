@@ -24,7 +24,7 @@ type SubscribeParams struct {
 	View           string           `json:"view" is:"default=events,enum=events|transcript"`
 }
 
-// viewTranscript is the view of those who want items in place of events.
+// viewTranscript selects items instead of events.
 const viewTranscript = "transcript"
 
 // OfSubscription is the subscription that a request names, "" for a new one.
@@ -59,8 +59,8 @@ func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// Subscribe makes a subscription. Its cursors are fixed when it returns; its
-// notifications follow the answer.
+// Subscribe makes a subscription. Its cursors are fixed when it returns. Its
+// notifications follow the reply.
 func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.SubscribeResult, error) {
 	if p.View == viewTranscript {
 		return cs.subscribeTranscript(ctx, p)

@@ -42,15 +42,15 @@ func (cs *Host) newWorker() *worker.Worker {
 }
 
 const (
-	// searchSlice is for how long the worker brings a search index up to date that somebody
-	// has used. What is left then is for the next time.
+	// searchSlice is how long the worker updates a search index at a time. It continues the
+	// next time.
 	searchSlice = 500 * time.Millisecond
 	// searchEvery is how often it does so: it looks at all documents of the workspace.
 	searchEvery = 10 * time.Second
 )
 
-// searchBehind brings the search index of a workspace up to date, behind its index. One that
-// nobody has searched yet is not made.
+// searchBehind updates the search index of a workspace after its index. It creates none: the
+// first search does.
 func (cs *Host) searchBehind(ctx context.Context, dir string, w *workspace.Workspace) error {
 	now, o := cs.env.Clock.Now().UnixMilli(), cs.openedAs(w)
 	if o == nil || now-o.searched.Load() < searchEvery.Milliseconds() || !w.Exists(workspace.SearchFile) {

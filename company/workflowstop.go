@@ -38,8 +38,8 @@ func (cs *Host) stopWorkflowAnywhere(ctx context.Context, p SessionParams, missi
 	return Poll{}, missing
 }
 
-// stopWorkflow cancels the run of a workflow that a session_ref stands for. missing is
-// the error of one that stands for none.
+// stopWorkflow cancels the run of a workflow that a session_ref names. missing is the error if it
+// names none.
 func (cs *Host) stopWorkflow(ctx context.Context, w *workspace.Workspace, ref string, missing error) (Poll, error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {

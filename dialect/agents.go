@@ -1,6 +1,6 @@
 package dialect
 
-// Agents by the words of clients and options.
+// Lookup of agents by ids and names that clients and options use.
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"ac/company"
 )
 
-// Named is the agent of an id, or of a name, without regard to case.
+// Named finds an agent by its id or name, ignoring case.
 func Named(rows []company.AgentRow, name string) (company.AgentRow, bool) {
 	for _, means := range []func(company.AgentRow) bool{
 		func(a company.AgentRow) bool { return a.AgentID == name },

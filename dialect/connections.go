@@ -1,6 +1,6 @@
 package dialect
 
-// The open connections of a listener: how many there may be, and their end.
+// The open connections of a listener: their limit, and their shutdown.
 
 import (
 	"bytes"
@@ -18,13 +18,13 @@ type Connections[C comparable] struct {
 	busy    sync.WaitGroup // handlers; none is added once closing
 }
 
-// NewConnections makes the connections of a listener, of which at most so many are open.
+// NewConnections returns the connections of a listener with at most this many open ones.
 func NewConnections[C comparable](most int) *Connections[C] {
 	return &Connections[C]{most: most, open: map[C]struct{}{}}
 }
 
-// Enter takes a connection in; ok is false where there are too many, or no more are taken.
-// The handler calls leave when it is done with it.
+// Enter adds a connection. ok is false if there are too many, or after Shut. The handler
+// calls leave when it is done with the connection.
 func (l *Connections[C]) Enter(c C) (leave func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,15 +52,15 @@ func (l *Connections[C]) All() []C {
 	return list
 }
 
-// Count is how many are open.
+// Count is the number of open connections.
 func (l *Connections[C]) Count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.open)
 }
 
-// Shut takes no connection in any more, and has each that is open leave. It waits for the
-// calls of leave, and not for the handlers.
+// Shut refuses new connections and calls leave for each open one. It waits for these calls,
+// not for the handlers.
 func (l *Connections[C]) Shut(leave func(C)) {
 	l.mu.Lock()
 	l.closing = true

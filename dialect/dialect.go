@@ -1,6 +1,6 @@
-// Package dialect is what the protocols of other programs share: the company that they act
-// in, the listeners on loopback, and a watch of jobs. A dialect itself is a package below
-// this one, which speaks its protocol and calls the operations of ac.
+// Package dialect is the common part of the protocols of other programs: the company in which
+// they act, listeners on loopback, and a watch of jobs. Each dialect is a package below this
+// one, which implements its protocol with the operations of ac.
 package dialect
 
 import (
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Company is what a dialect acts in: a project of a workspace, as one actor.
+// Company is where a dialect acts: in a project of a workspace, as one actor.
 type Company struct {
 	Host      *company.Host
 	Dir       string
@@ -28,7 +28,7 @@ type Company struct {
 	Actor     company.ActorParams
 	// RepoID is the repository where agents work, "" for the only one that there is.
 	RepoID string
-	// AgentID is who serves requests that name no agent, "" for the first that fits.
+	// AgentID is the agent for requests that name none, "" for the first that fits.
 	AgentID string
 	Version string
 	Clock   *clock.Clock
@@ -50,8 +50,8 @@ func Do[S company.Target, P, R any](ctx context.Context, c *Company, op func(S, 
 	return company.Do(ctx, c.Host, op, p)
 }
 
-// Check refuses a workspace or a project that does not exist, and keeps the index of the
-// workspace fresh from now on.
+// Check refuses a missing workspace or project. From then on it keeps the index of the
+// workspace up to date.
 func (c *Company) Check(ctx context.Context) error {
 	if err := c.Host.In(c.Dir).KeepFresh(ctx); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (c *Company) Check(ctx context.Context) error {
 	return c.Exists(ctx)
 }
 
-// Exists refuses a workspace or a project that does not exist. It writes nothing.
+// Exists refuses a missing workspace or project. It writes nothing.
 func (c *Company) Exists(ctx context.Context) error {
 	projects, err := Do(ctx, c, workforce.Operations.ProjectNames, c.In())
 	if err != nil {
@@ -71,9 +71,9 @@ func (c *Company) Exists(ctx context.Context) error {
 	return nil
 }
 
-// Repository is where agents work and files go: the one that was chosen, else the only one
-// that is linked and on this machine. ids are all that could be meant; without exactly one
-// it is fault.NoTarget or fault.TargetAmbiguous.
+// Repository returns where agents work and files are written: the chosen repository, or the
+// only linked one on this machine. ids are all candidates. Without exactly one, the error is
+// fault.NoTarget or fault.TargetAmbiguous.
 func (c *Company) Repository(ctx context.Context) (repo workforce.Repository, ids []string, err error) {
 	list, err := Do(ctx, c, workforce.Operations.Repositories, company.ProjectParams{Dir: c.In(), ProjectID: c.ProjectID})
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *Company) Repository(ctx context.Context) (repo workforce.Repository, id
 	return repo, ids, fault.New(fault.TargetAmbiguous, "several repositories are linked (%s); start the daemon with --repo", strings.Join(ids, ", "))
 }
 
-// Within is a path as it is below the root of a repository, with slashes; ok is false for
-// one that is not.
+// Within returns a path relative to the root of a repository, with slashes. ok is false if it
+// is not below the root.
 func Within(root, path string) (rel string, ok bool) {
 	if filepath.IsAbs(path) {
 		below, err := filepath.Rel(root, filepath.Clean(path))
@@ -113,12 +113,12 @@ func Within(root, path string) (rel string, ok bool) {
 	return filepath.ToSlash(path), true
 }
 
-// Adapters are which agent programs this machine has.
+// Adapters returns the agent programs of this machine.
 func (c *Company) Adapters(ctx context.Context) ([]provider.Adapter, error) {
 	return Do(ctx, c, equipment.Operations.Adapters, c.In())
 }
 
-// Pause waits, and reports whether ctx is still there afterwards.
+// Pause waits, and reports whether ctx is still alive afterwards.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

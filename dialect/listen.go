@@ -1,6 +1,6 @@
 package dialect
 
-// Where a dialect listens: on loopback, and on nothing else.
+// Listening: a dialect listens only on loopback.
 
 import (
 	"cmp"
@@ -31,8 +31,8 @@ const (
 	readPatience   = 20 * time.Second // for a client that reads nothing
 )
 
-// Socket is an address that is listened on: one of 127.0.0.1 and, where that is possible,
-// the same port of ::1, since some programs look up localhost as that.
+// Socket is a listener on a port of 127.0.0.1 and, if possible, on the same port of ::1, to
+// which some programs resolve localhost.
 type Socket struct {
 	host      string
 	listeners []net.Listener
@@ -67,8 +67,8 @@ type Place struct {
 	Patience time.Duration
 }
 
-// Listen listens for a dialect. An address that is not of loopback is fault.Denied, what is
-// no address fault.InvalidParams; a port in use names the option to change it.
+// Listen listens for a dialect. An address that is not loopback is fault.Denied, an invalid
+// one fault.InvalidParams. The error for a port in use names the option to change it.
 func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 	p.Option = cmp.Or(p.Option, "--listen")
 	host, port, err := net.SplitHostPort(p.Address)
@@ -137,7 +137,7 @@ func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 // Guard checks the requests of the socket.
 func (s *Socket) Guard() *httpguard.Guard { return s.guard }
 
-// Refuses answers a request that the guard does not let pass, and reports whether it did.
+// Refuses answers a request that the guard refuses, and reports whether it did.
 func (s *Socket) Refuses(w http.ResponseWriter, r *http.Request) bool {
 	for _, check := range []func(*http.Request) *httpguard.Refusal{s.guard.CheckHost, s.guard.CheckPeer, s.guard.CheckOrigin} {
 		if refused := check(r); refused != nil {
@@ -148,7 +148,7 @@ func (s *Socket) Refuses(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// Addr is the address with the port that is listened on.
+// Addr is the address of the listener, with its port.
 func (s *Socket) Addr() string { return net.JoinHostPort(s.host, s.guard.Port()) }
 
 // Close stops listening.
@@ -158,8 +158,8 @@ func (s *Socket) Close() {
 	}
 }
 
-// Serve serves requests until ctx is done. Requests that took over their connection are
-// the handler's to end.
+// Serve serves requests until ctx is done. The handler must end requests that took over
+// their connection.
 func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 	server := &http.Server{
 		Handler: s.bounded(handler), ReadHeaderTimeout: cmp.Or(s.place.HeaderPatience, headerPatience), IdleTimeout: idlePatience,

@@ -1,6 +1,6 @@
 package dialect
 
-// Which agent programs work, as far as a request may wait to know it.
+// A cache of which agent programs work, so that requests wait little for it.
 
 import (
 	"cmp"
@@ -13,14 +13,14 @@ import (
 	"ac/runs/provider"
 )
 
-// Of what programs are known: how long that holds, and how long a request waits for it.
+// How long a result is valid, and how long a request waits for one.
 const (
 	programsHold     = time.Minute
 	programsPatience = 2 * time.Second
 )
 
-// Programs knows which agent programs work. It looks when it is asked, in the background:
-// nothing happens while nobody asks. It is safe for concurrent use.
+// Programs caches which agent programs work. It probes in the background, and only when asked.
+// It is safe for concurrent use.
 type Programs struct {
 	company *Company
 	work    context.Context //nolint:containedctx // of the looks
@@ -32,12 +32,12 @@ type Programs struct {
 	look  chan struct{} // closed when the look under way is over, nil for none
 }
 
-// NewPrograms makes one whose looks end with work.
+// NewPrograms returns a Programs whose probes end with the context work.
 func NewPrograms(work context.Context, c *Company) *Programs {
 	return &Programs{company: c, work: work}
 }
 
-// Adapters is what is known by now; the first time a request waits for it a little.
+// Adapters returns what is known so far. Only the first request waits, for a short time.
 func (h *Programs) Adapters(ctx context.Context) []provider.Adapter {
 	h.mu.Lock()
 	known := h.known
@@ -73,10 +73,10 @@ func (h *Programs) refresh() {
 	h.look = nil
 }
 
-// Wait waits until no look is under way.
+// Wait waits until no probe is running.
 func (h *Programs) Wait() { h.looks.Wait() }
 
-// Unable is why an agent can do no work, "" where it can, and the version of its program.
+// Unable returns why an agent cannot work, "" if it can, and the version of its program.
 func Unable(a company.AgentRow, adapters []provider.Adapter) (why, version string) {
 	if !decisions.MayDoJobs(a.Role) {
 		return "an agent of role " + a.Role + " does no tasks", ""

@@ -1,6 +1,6 @@
 package fleet
 
-// Requests of workers to their hub, and its answers; what the hub tells a worker.
+// Requests from workers to their hub with its replies, and messages from the hub to a worker.
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"ac/runs/provider"
 )
 
-// Verbs that workers ask with.
+// Verbs of requests from workers.
 const (
 	AskJoin   = "join"
 	AskHello  = "hello"
@@ -19,7 +19,7 @@ const (
 	AskObject = "object"
 )
 
-// Verbs of what a hub sends to a worker, beside those of a session's socket.
+// Verbs of messages from a hub to a worker, in addition to those of a session's socket.
 const (
 	TellStop   = "stop"
 	TellState  = "state"
@@ -31,14 +31,15 @@ const (
 	TellLimits = "limits"
 )
 
-// Stamp is in each request, so that none counts twice: Boot names the process that asks
-// since it began, and Seq rises.
+// Stamp identifies a request, so that a repeated one has no effect: Boot identifies the
+// process that sends it, and Seq increases.
 type Stamp struct {
 	Boot string `json:"boot"`
 	Seq  int64  `json:"seq"`
 }
 
-// Reply is in each answer. Seq is that of the request. A refusal has a reason.
+// Reply is the common part of all replies. Seq is that of the request. A refusal has a
+// reason.
 type Reply struct {
 	Seq    int64           `json:"seq"`
 	Reason string          `json:"reason,omitempty"`
@@ -46,10 +47,10 @@ type Reply struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 }
 
-// Stamped makes the reply that of a request.
+// Stamped sets the sequence number of the request that is replied to.
 func (r *Reply) Stamped(seq int64) { r.Seq = seq }
 
-// Err is the refusal as an error, nil for an answer that is none.
+// Err returns a refusal as an error, or nil if the reply is not a refusal.
 func (r Reply) Err() error {
 	if r.Reason == "" && r.Error == "" {
 		return nil
@@ -61,7 +62,7 @@ func (r Reply) Err() error {
 	return refusal
 }
 
-// Refusal makes the reply of an error, with its data.
+// Refusal returns the reply for an error, with its data.
 func Refusal(seq int64, err error) Reply {
 	reply := Reply{Seq: seq, Reason: string(fault.ReasonOf(err)), Error: err.Error()}
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Data != nil {
@@ -72,8 +73,8 @@ func Refusal(seq int64, err error) Reply {
 	return reply
 }
 
-// Join asks to become the worker of an invitation. Signature is that of JoinText by the
-// new key, in base64url; the message itself is signed by the invitation's.
+// Join accepts an invitation to become a worker. Signature is JoinText signed with the new
+// key, in base64url. The message itself is signed with the key of the invitation.
 type Join struct {
 	Stamp
 	PublicKey string `json:"public_key"`
@@ -85,13 +86,13 @@ type Join struct {
 	Signature string `json:"signature"`
 }
 
-// JoinText is what the new key of a worker signs.
+// JoinText is the text that a joining worker signs with its new key.
 func JoinText(hub, worker, nonce, publicKey string) []byte {
 	return []byte("join\n" + hub + "\n" + worker + "\n" + nonce + "\n" + publicKey)
 }
 
-// JoinReply answers Join. The first answer to an empty nonce is a nonce alone, to be
-// signed; the second is the worker as the hub knows it.
+// JoinReply answers Join. The reply to an empty nonce contains only a nonce to sign. The
+// reply to the signed nonce describes the worker as the hub registered it.
 type JoinReply struct {
 	Reply
 	Nonce    string   `json:"nonce,omitempty"`
@@ -103,7 +104,7 @@ type JoinReply struct {
 	Settings Settings `json:"settings"`
 }
 
-// Hello introduces a worker at each connection.
+// Hello introduces a worker. It is sent after each connect.
 type Hello struct {
 	Stamp
 	Protocol  [2]int                   `json:"protocol"`
@@ -122,7 +123,7 @@ type Hello struct {
 	NowMS     int64                    `json:"now_ms"`
 }
 
-// ProviderProbe is what a worker found of an agent's program.
+// ProviderProbe is the result of a worker's probe of an agent's program.
 type ProviderProbe struct {
 	Bin     string `json:"bin"`
 	Version string `json:"version,omitempty"`
@@ -134,7 +135,7 @@ type ProviderProbe struct {
 	Abilities *provider.Abilities  `json:"abilities,omitempty"`
 }
 
-// Verdict is that of the subscription guard on a worker.
+// Verdict is the decision of the subscription guard on a worker.
 type Verdict struct {
 	Policy  provider.Policy `json:"policy"`
 	Bin     string          `json:"bin"`
@@ -143,7 +144,7 @@ type Verdict struct {
 	Message string          `json:"message,omitempty"`
 }
 
-// HelloAttempt is an attempt that a worker knows.
+// HelloAttempt is an attempt as the worker knows it.
 type HelloAttempt struct {
 	Attempt      string `json:"attempt"`
 	State        string `json:"state"`
@@ -164,7 +165,7 @@ type HelloReply struct {
 	Drain    bool                    `json:"drain,omitempty"`
 }
 
-// HubVersion is the hub as it introduces itself.
+// HubVersion is how the hub introduces itself.
 type HubVersion struct {
 	Boot    string `json:"boot"`
 	Version string `json:"version"`
@@ -179,7 +180,7 @@ type AttemptReply struct {
 	Settled bool   `json:"settled,omitempty"` // its end is recorded: nothing is sent again
 }
 
-// Beat says that a worker lives.
+// Beat is the heartbeat of a worker.
 type Beat struct {
 	Stamp
 	NowMS     int64                  `json:"now_ms"` // its wall clock, Unix milliseconds
@@ -201,8 +202,8 @@ type BeatAttempt struct {
 	OldestMS     int64  `json:"oldest_ms,omitempty"` // age of the oldest draft that is not sealed
 }
 
-// BeatReply answers Beat. Lease is the rest of each attempt's lease in seconds, from the
-// sending of the beat.
+// BeatReply answers Beat. Lease is how long each attempt's lease still lasts, in seconds
+// from when the beat was sent.
 type BeatReply struct {
 	Reply
 	NowMS    int64                `json:"now_ms"`
@@ -240,8 +241,8 @@ const (
 	WhyGiveUp = "give_up"
 )
 
-// ClaimReply answers Claim. The same claim has the same answer. A refusal has its why in
-// Reason.
+// ClaimReply answers Claim. Claims are idempotent: a repeated one gets the same reply.
+// Reason explains a refusal.
 type ClaimReply struct {
 	Reply
 	Answer   string     `json:"answer"` // Granted or Refused
@@ -251,8 +252,8 @@ type ClaimReply struct {
 	NowMS    int64      `json:"now_ms,omitempty"`
 }
 
-// GiveUp says that an order is not executed; it is asked with the verb claim, too. The hub
-// withdraws the attempt and places the session anew where it was never started.
+// GiveUp declines an order. Its verb is claim, too. The hub withdraws the attempt, and
+// places the session again if it was never started.
 type GiveUp struct {
 	Claim
 	Refused      string `json:"refused,omitempty"` // WhyOrder
@@ -260,7 +261,7 @@ type GiveUp struct {
 	Why          string `json:"why,omitempty"` // in words
 }
 
-// ObjectAsk asks whether the hub has an object, durable.
+// ObjectAsk asks whether the hub has stored an object durably.
 type ObjectAsk struct {
 	Stamp
 	Attempt string `json:"attempt"`
@@ -273,45 +274,47 @@ type ObjectReply struct {
 	Taken bool `json:"taken"`
 }
 
-// Tell is what the hub tells a worker about an attempt, or about itself. Params are those
-// of the session's socket for its verbs, or one of the types below.
+// Tell is a message from the hub to a worker, about an attempt or about the worker itself.
+// Params are those of the verb on the session's socket, or one of the types below.
 type Tell struct {
 	Stamp
 	Params json.RawMessage `json:"params,omitempty"`
 }
 
-// TellReply answers a tell. N is the number of the newest draft that it caused.
+// TellReply answers Tell. N is the number of the newest draft that the message caused.
 type TellReply struct {
 	Reply
 	N      int64           `json:"n,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Resend asks for the drafts of an attempt from a number on. It has no answer.
+// Resend asks for the drafts of an attempt, starting with a number. It has no reply.
 type Resend struct {
 	Attempt string `json:"attempt"`
 	From    int64  `json:"from"`
 }
 
-// Sealed says what is in the chain, durable. It has no answer.
+// Sealed reports which drafts are durable in the hash chain. It has no reply.
 type Sealed struct {
 	Sealed  map[string]int64 `json:"sealed"`
 	Settled []string         `json:"settled,omitempty"`
 }
 
-// Drain says whether a worker takes new orders.
+// Drain sets whether a worker accepts new orders.
 type Drain struct {
 	On bool `json:"on"`
 }
 
-// Fence says that nothing of an attempt counts any more: its provider is killed at once.
+// Fence invalidates an attempt: the hub accepts nothing more of it, and the worker kills its
+// provider at once.
 type Fence struct {
 	Attempt string `json:"attempt"`
 	Reason  string `json:"reason"`
 }
 
-// Probe asks what a worker's agent of a provider can do. With a policy, that of the hub's
-// machine, it is judged by it, in the environment that a session with these secrets gets.
+// Probe asks a worker what a provider's agent can do. If the execution policy of the hub's
+// machine is given, the agent is judged by it, in the environment that a session with these
+// secrets would get.
 type Probe struct {
 	Provider   string            `json:"provider"`
 	Words      []string          `json:"words,omitempty"`

@@ -1,6 +1,6 @@
 package fleet
 
-// What a worker needs of the carrier. Package fleet/carrier implements it.
+// The interface of the carrier to a worker. Package fleet/carrier implements it.
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"log/slog"
 )
 
-// WorkerCarrier is a worker's connection to its hub. It connects again by itself. It is
-// safe for concurrent use.
+// WorkerCarrier is a worker's connection to its hub. It reconnects by itself and is safe for
+// concurrent use.
 type WorkerCarrier interface {
 	// Ask sends a signed request of a verb and returns the answer, whose signature was
 	// checked. Without an answer within the context, or 5 s, it fails with a fault of
@@ -36,7 +36,7 @@ type WorkerCarrier interface {
 	Close()
 }
 
-// OrderMessage is an order as it came.
+// OrderMessage is an order as it was received.
 type OrderMessage struct {
 	Attempt string
 	Body    []byte // an Order
@@ -46,11 +46,11 @@ type OrderMessage struct {
 	Later func() error
 }
 
-// TellHandler takes what the hub tells; its signature was checked. attempt is "" for what
-// concerns none. A nil answer sends none.
+// TellHandler handles a message of the hub whose signature was verified. attempt is "" if
+// the message concerns none. If the handler returns nil, no reply is sent.
 type TellHandler func(ctx context.Context, attempt, verb string, body []byte) (answer []byte)
 
-// WorkerLink is what a worker connects with.
+// WorkerLink is what a worker needs to connect to its hub.
 type WorkerLink struct {
 	HubID       string
 	WorkerID    string
@@ -62,5 +62,5 @@ type WorkerLink struct {
 	Log         *slog.Logger // nil for none
 }
 
-// ErrKeyRefused says that a worker's key is not let in. It may be later.
+// ErrKeyRefused means that the hub refuses a worker's key. It may accept it later.
 var ErrKeyRefused = errors.New("this worker's key is not known there")

@@ -12,9 +12,9 @@ import (
 	"ac/workspace"
 )
 
-// Configure changes the settings that are given in the file of a hub that does not run, and
-// returns all of them. It holds the hub's lock meanwhile: where a hub has just been started
-// the error is fault.Locked.
+// Configure changes the given settings in the file of a stopped hub, and returns all
+// settings. It holds the hub's lock while it writes: if a hub has just been started, the
+// error is fault.Locked.
 func Configure(w *workspace.Workspace, given Settings) (Settings, error) {
 	hold, err := lock.Try(w.FS, HubLock())
 	if errors.Is(err, lock.ErrBusy) {

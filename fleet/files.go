@@ -27,7 +27,7 @@ const (
 	OwnerFile   = HubDir + "/owner.json"
 )
 
-// HubLock is the kernel lock that a hub holds for its life.
+// HubLock is the kernel lock that a hub holds as long as it runs.
 func HubLock() string { return workspace.LockFile("hub") }
 
 // Carriers.
@@ -49,7 +49,7 @@ type Config struct {
 	Settings      *Settings   `json:"settings" is:"optional"`
 }
 
-// NATSConfig is the user's own cluster.
+// NATSConfig describes the user's own cluster.
 type NATSConfig struct {
 	_           struct{} `is:"strict"`
 	Servers     []string `json:"servers"`
@@ -58,7 +58,7 @@ type NATSConfig struct {
 	Replicas    int      `json:"replicas" is:"default=1,min=1,max=5"`
 }
 
-// Check refuses a hub_id that could be no part of a subject.
+// Check refuses a hub_id that cannot be part of a subject.
 func (c *Config) Check() (issues []fault.Issue) {
 	if !IsHub(c.HubID) {
 		issues = append(issues, fault.Issue{Path: []any{"hub_id"}, Code: "invalid_string", Message: "must be 10 of a-z and 2-7"})
@@ -98,7 +98,7 @@ type WorkerRecord struct {
 	Last          *LastSeen   `json:"last" is:"optional"`
 }
 
-// Check refuses what could be no worker of this hub.
+// Check refuses a record that no worker of this hub can have.
 func (r *WorkerRecord) Check() (issues []fault.Issue) {
 	if !IsWorker(r.ID) {
 		issues = append(issues, fault.Issue{Path: []any{"id"}, Code: "invalid_string", Message: "must be the id of a worker"})
@@ -106,14 +106,14 @@ func (r *WorkerRecord) Check() (issues []fault.Issue) {
 	return issues
 }
 
-// Invitation is the key of an invitation that was not used yet.
+// Invitation is the key of an unused invitation.
 type Invitation struct {
 	_         struct{} `is:"strict"`
 	PublicKey string   `json:"public_key"`
 	ExpiresAt string   `json:"expires_at" is:"time"`
 }
 
-// LastSeen is what a worker said of itself last.
+// LastSeen is what a worker last reported about itself.
 type LastSeen struct {
 	_             struct{} `is:"strict"`
 	SeenAt        string   `json:"seen_at" is:"time"`
@@ -135,10 +135,10 @@ var (
 	WorkerCodec = yamldoc.For[WorkerRecord]()
 )
 
-// WorkerFile is the place of a worker's record.
+// WorkerFile is the file of a worker's record.
 func WorkerFile(id string) string { return path.Join(WorkersDir, id+".yaml") }
 
-// AttemptFile is the place of an attempt's record.
+// AttemptFile is the file of an attempt's record.
 func AttemptFile(attempt string) string { return path.Join(AttemptsDir, attempt+".json") }
 
 // States of an attempt at the hub.
@@ -151,10 +151,10 @@ const (
 	AttemptFenced  = "fenced"  // nothing of it counts any more
 )
 
-// FencedAbandoned is why an attempt is fenced that somebody gave up.
+// FencedAbandoned is the reason for fencing an attempt that was abandoned.
 const FencedAbandoned = "abandoned"
 
-// ReasonLost is why a run failed whose worker was given up.
+// ReasonLost is why a run failed: its worker was lost.
 const ReasonLost = "worker_lost"
 
 // AttemptRecord is attempts/<attempt>.json.
@@ -184,15 +184,15 @@ type AttemptRecord struct {
 	Awaited *AwaitedResults `json:"awaited,omitempty"`
 }
 
-// AwaitedResults are results that are unpacked when they come, though the run is over, with
-// the order that they are of.
+// AwaitedResults are results that are still unpacked when they arrive after the end of the
+// run, with their order.
 type AwaitedResults struct {
 	Results Results         `json:"results"`
 	Order   json.RawMessage `json:"order"`
 }
 
-// LogCheckpoint says which drafts of an attempt were in the run's log for certain when it
-// had so many bytes. LastMS is the time of the newest of them, in Unix milliseconds; 0 for
+// LogCheckpoint records which drafts of an attempt were certainly in the run's log at a
+// size of that log. LastMS is the time of the newest of them in Unix milliseconds, 0 for
 // none.
 type LogCheckpoint struct {
 	N      int64 `json:"n"`
@@ -200,7 +200,7 @@ type LogCheckpoint struct {
 	LastMS int64 `json:"last_ms,omitempty"`
 }
 
-// Owner is owner.json: the process of the running hub. Whether it runs says HubLock.
+// Owner is owner.json: the process of the running hub. HubLock tells whether it runs.
 type Owner struct {
 	PID         int      `json:"pid"`
 	Start       string   `json:"start"`
@@ -218,7 +218,7 @@ type Owner struct {
 // drafts.
 const maxRecord = 8 << 20
 
-// ReadOwner reads who the hub is, or was last.
+// ReadOwner reads the process of the hub, or of the last one.
 func ReadOwner(fsys durable.FS) (o Owner, err error) {
 	text, err := durable.ReadFile(fsys, OwnerFile, 1<<16)
 	if err != nil {
@@ -246,7 +246,7 @@ func ReadAttempt(fsys durable.FS, attempt string) (r AttemptRecord, err error) {
 	return r, nil
 }
 
-// ReadAttempts reads all attempts; those that cannot be read are named in broken.
+// ReadAttempts reads the records of all attempts. broken names those that cannot be read.
 func ReadAttempts(fsys durable.FS) (list []AttemptRecord, broken []string, err error) {
 	names, err := workspace.Files(fsys, AttemptsDir, ".json")
 	if err != nil {
@@ -267,7 +267,7 @@ func ReadAttempts(fsys durable.FS) (list []AttemptRecord, broken []string, err e
 	return list, broken, nil
 }
 
-// WriteAttempt writes the record of an attempt. It is durable when WriteAttempt returns.
+// WriteAttempt writes the record of an attempt. It is durable on return.
 func WriteAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -276,7 +276,7 @@ func WriteAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	return w.Replace(AttemptFile(r.Attempt), text, 0o600)
 }
 
-// HintAttempt is WriteAttempt without the wait for the disk, for a checkpoint.
+// HintAttempt is WriteAttempt without waiting for the disk, for a checkpoint.
 func HintAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -285,8 +285,8 @@ func HintAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	return w.Hint(AttemptFile(r.Attempt), text, 0o600)
 }
 
-// ReadWorkers reads the records of all workers, by name; those that cannot be read are
-// named in broken.
+// ReadWorkers reads the records of all workers, ordered by name. broken names those that
+// cannot be read.
 func ReadWorkers(fsys durable.FS) (list []WorkerRecord, broken []string, err error) {
 	names, err := workspace.Files(fsys, WorkersDir, ".yaml")
 	if err != nil {
@@ -311,7 +311,7 @@ func ReadWorkers(fsys durable.FS) (list []WorkerRecord, broken []string, err err
 	return list, broken, nil
 }
 
-// WriteWorker writes the record of a worker. It is durable when WriteWorker returns.
+// WriteWorker writes the record of a worker. It is durable on return.
 func WriteWorker(w *workspace.Workspace, r WorkerRecord) error {
 	text, err := WorkerCodec.Encode(r)
 	if err != nil {

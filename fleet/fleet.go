@@ -1,40 +1,39 @@
-// Package fleet is what a hub and its workers say to each other: the words of the wire,
-// the names of its subjects, invitations, signatures; the hub's own documents; and the
-// client of the hub's socket, by which other processes on the hub's machine reach it.
+// Package fleet is the protocol between a hub and its workers: messages, subjects,
+// invitations and signatures. It also has the hub's own documents, and the client of the
+// hub's socket, by which other processes on the hub's machine reach it.
 //
 // The hub is the process on the machine of a workspace that places sessions on other
 // machines. A worker is the process there that executes them. An attempt is one
-// placement of one session on one worker; its epoch counts the placements of that
-// session, and only the newest may write.
+// placement of one session on one worker. Its epoch counts the placements of that
+// session, and only the newest may write (fencing).
 //
 // Invariants:
-//   - Nothing here knows what carries the words (package fleet/carrier does), so a
-//     program that links this package links no message broker.
-//   - What is decoded from the wire was verified before (Verify), and is checked again
-//     before it touches a path or a log.
+//   - This package does not know the transport, which is in fleet/carrier, so a program
+//     that links it links no message broker.
+//   - A message is decoded only after its signature was verified (Verify). Its fields are
+//     checked again before they become part of a path or a log.
 package fleet
 
-// Protocol is the version of the words between a hub and its workers, ProtocolOldest the
-// oldest one that is understood.
+// Protocol is the version of the protocol between a hub and its workers, ProtocolOldest the
+// oldest supported one.
 const (
 	Protocol       = 1
 	ProtocolOldest = 1
 )
 
-// OrderVersion is the version of an Order, OrderOldest the oldest one that is understood.
+// OrderVersion is the version of an Order, OrderOldest the oldest supported one.
 const (
 	OrderVersion = 1
 	OrderOldest  = 1
 )
 
-// Versions are those that a program speaks with a hub, or with workers: the oldest and the
-// newest.
+// Versions are the versions that a program supports, the oldest and the newest.
 type Versions struct {
 	Protocol [2]int `json:"protocol"`
 	Orders   [2]int `json:"orders"`
 }
 
-// Speaks are the versions of this program.
+// Speaks returns the versions that this program supports.
 func Speaks() Versions {
 	return Versions{[2]int{ProtocolOldest, Protocol}, [2]int{OrderOldest, OrderVersion}}
 }

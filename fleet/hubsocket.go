@@ -1,7 +1,7 @@
 package fleet
 
-// The hub's socket: how other processes of its machine ask it for something. A line of
-// JSON asks, a line answers.
+// The client of the hub's socket, for other processes on its machine. A request is one line
+// of JSON, and so is its reply.
 
 import (
 	"bufio"
@@ -20,16 +20,16 @@ import (
 	"ac/workspace"
 )
 
-// HubAlive reports whether a hub of the workspace runs.
+// HubAlive reports whether the workspace has a running hub.
 func HubAlive(w *workspace.Workspace) bool {
 	busy, err := lock.Busy(w.FS, HubLock())
 	return err == nil && busy
 }
 
-// CallHub asks the running hub of a workspace. params and result are those of the verb;
-// result may be nil. Where none runs the error is a fault of reason hub_not_running. The
-// wait lasts as long as the context: a hub that waits for a worker answers late, and leaves
-// the queue when the connection ends.
+// CallHub sends a request to the running hub of a workspace. params and result are those of
+// the verb; result may be nil. If no hub runs, the error is fault.HubNotRunning. CallHub
+// waits until ctx ends: a hub that waits for a worker replies late. When the connection
+// ends, the request leaves the hub's queue.
 func CallHub(ctx context.Context, w *workspace.Workspace, verb string, params, result any) error {
 	conn, err := dialHub(ctx, w)
 	if err != nil {
@@ -39,8 +39,8 @@ func CallHub(ctx context.Context, w *workspace.Workspace, verb string, params, r
 	return askHub(ctx, conn, verb, params, result)
 }
 
-// HoldWorker has the hub pick a worker. Its slot is held until release is called, or this
-// process ends. The errors are those of CallHub.
+// HoldWorker lets the hub pick a worker and holds a slot of it until release is called or
+// this process ends. The errors are those of CallHub.
 func HoldWorker(ctx context.Context, w *workspace.Workspace, p PickRequest) (picked PickResult, release func(), err error) {
 	conn, err := dialHub(ctx, w)
 	if err != nil {
@@ -125,8 +125,8 @@ func dialHub(ctx context.Context, w *workspace.Workspace) (net.Conn, error) {
 	}
 }
 
-// Starter starts sessions on workers: it is a runs.Starter. Here starts one on this machine,
-// where a placement any finds no slot.
+// Starter is a runs.Starter for sessions on workers. Here starts a session on this machine,
+// for a placement "any" that finds no free slot.
 type Starter struct {
 	Workspace *workspace.Workspace
 	Placement Placement
@@ -137,8 +137,8 @@ type Starter struct {
 	Here func(ctx context.Context, order session.Order) error
 }
 
-// Launch has the hub place the session of an order. It returns when the provider runs over
-// there, the session is over, or its record is written and a moment has passed.
+// Launch lets the hub place the session of an order. It returns when the provider runs on
+// the worker, when the session is over, or a moment after its record was written.
 func (s Starter) Launch(ctx context.Context, order session.Order) error {
 	order.Version = session.OrderVersion
 	var placed PlaceResult

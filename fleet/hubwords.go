@@ -1,6 +1,6 @@
 package fleet
 
-// The words of the hub's socket: what other processes of its machine ask it for.
+// The requests of the hub's socket and their results.
 
 import (
 	"encoding/json"
@@ -25,8 +25,8 @@ const (
 	HubStop    = "stop"
 )
 
-// PlaceRequest asks the hub to execute a session on a worker. The caller has done
-// everything that comes before the start: policy, budgets, the lane.
+// PlaceRequest asks the hub to execute a session on a worker. The caller has already done
+// what precedes a start: policy, budgets, the lane.
 type PlaceRequest struct {
 	Order     session.Order `json:"order"`
 	Placement Placement     `json:"placement"`
@@ -37,8 +37,8 @@ type PlaceRequest struct {
 	Hold string `json:"hold,omitempty"`
 }
 
-// PickRequest asks for a worker before its session is ordered, since the command line
-// depends on the program over there. A slot is held as long as the connection stays open.
+// PickRequest asks for a worker before the session is ordered, since the command line
+// depends on the worker's program. The slot is held while the connection stays open.
 type PickRequest struct {
 	Order     session.Order `json:"order"` // as far as it counts for the choice
 	Placement Placement     `json:"placement"`
@@ -46,7 +46,7 @@ type PickRequest struct {
 	Words     []string      `json:"words,omitempty"` // whose program is judged, none for that of the provider
 }
 
-// PickResult is the worker, and what its program of the provider is. Local: placement any,
+// PickResult is the worker with its program of the provider. Local: the placement is "any",
 // and no slot is free.
 type PickResult struct {
 	WorkerID   string        `json:"worker_id,omitempty"`
@@ -56,8 +56,8 @@ type PickResult struct {
 	Program    ProviderProbe `json:"program"`
 }
 
-// PlaceResult says where a session was placed. Local: placement any, and no slot was free;
-// nothing was written and the caller starts it here.
+// PlaceResult is where a session was placed. Local: the placement is "any" and no slot was
+// free; nothing was written, and the caller starts the session on this machine.
 type PlaceResult struct {
 	WorkerID   string `json:"worker_id,omitempty"`
 	WorkerName string `json:"worker_name,omitempty"`
@@ -65,7 +65,7 @@ type PlaceResult struct {
 	Local      bool   `json:"local,omitempty"`
 }
 
-// UnfitWorker is why a worker does not take an attempt; in data.workers of no_worker.
+// UnfitWorker is why a worker cannot take an attempt, an item of data.workers of no_worker.
 type UnfitWorker struct {
 	WorkerID string `json:"worker_id"`
 	Name     string `json:"name"`
@@ -77,7 +77,7 @@ type NoWorkerData struct {
 	Workers []UnfitWorker `json:"workers"`
 }
 
-// InviteRequest makes a worker. The result has the token, which is stored nowhere.
+// InviteRequest creates a worker. The result has the token, which is stored nowhere.
 type InviteRequest struct {
 	Name        string   `json:"name"`
 	Labels      []string `json:"labels,omitempty"`
@@ -93,7 +93,8 @@ type InviteResult struct {
 	ExpiresAt string `json:"expires_at"`
 }
 
-// UpdateRequest changes what is set of it. The answer is the WorkerRow as it is then.
+// UpdateRequest changes the fields of a worker that are set. The result is the new
+// WorkerRow.
 type UpdateRequest struct {
 	WorkerID string    `json:"worker_id"` // id or name, here and below
 	Name     string    `json:"name,omitempty"`
@@ -101,13 +102,13 @@ type UpdateRequest struct {
 	Slots    int       `json:"slots,omitempty"`
 }
 
-// DrainRequest says whether a worker takes new orders. The answer is the WorkerRow.
+// DrainRequest sets whether a worker accepts new orders. The result is the WorkerRow.
 type DrainRequest struct {
 	WorkerID string `json:"worker_id"`
 	On       bool   `json:"on"`
 }
 
-// RevokeRequest ends a worker for good and fences its attempts.
+// RevokeRequest revokes a worker for good and fences its attempts.
 type RevokeRequest struct {
 	WorkerID string `json:"worker_id"`
 	Reason   string `json:"reason,omitempty"`
@@ -118,20 +119,20 @@ type RevokeResult struct {
 	Fenced []string `json:"fenced"`
 }
 
-// AbandonRequest fences the attempt of a session that cannot be reached. The answer is
-// empty; the record of the session has its end.
+// AbandonRequest fences the attempt of an unreachable session. The result is empty: the
+// session's record has its end.
 type AbandonRequest struct {
 	SessionRef string `json:"session_ref"`
 	Reason     string `json:"reason"`
 	By         string `json:"by,omitempty"`
 }
 
-// ConfigRequest changes the settings that are set of it; the answer is all Settings.
+// ConfigRequest changes the settings that are set. The result is all Settings.
 type ConfigRequest struct {
 	Settings Settings `json:"settings"`
 }
 
-// ProbeRequest asks what a worker's agent of a provider can do.
+// ProbeRequest asks what a provider's agent can do on a worker.
 type ProbeRequest struct {
 	WorkerID string `json:"worker_id"`
 	Provider string `json:"provider"`
@@ -167,7 +168,7 @@ type WorkerCounts struct {
 	Incompatible int `json:"incompatible"`
 }
 
-// SlotCounts counts the slots of workers that are online.
+// SlotCounts counts the slots of online workers.
 type SlotCounts struct {
 	Total int `json:"total"`
 	Used  int `json:"used"`
@@ -179,20 +180,20 @@ type QueueCounts struct {
 	Placing int `json:"placing"`
 }
 
-// StreamCounts is what the carrier holds.
+// StreamCounts counts the messages in the carrier.
 type StreamCounts struct {
 	Orders int64 `json:"orders"`
 	Drafts int64 `json:"drafts"`
 	Bytes  int64 `json:"bytes"`
 }
 
-// Lag is how far the logs are behind what workers say that they have.
+// Lag is how far the logs are behind what workers report.
 type Lag struct {
 	Drafts   int64 `json:"drafts"`
 	OldestMS int64 `json:"oldest_ms"` // how long the oldest of them has waited
 }
 
-// AttemptCounts counts attempts that are not over.
+// AttemptCounts counts active attempts.
 type AttemptCounts struct {
 	Live        int `json:"live"`
 	Unreachable int `json:"unreachable"`
@@ -238,7 +239,7 @@ type WorkersResult struct {
 	Workers []WorkerRow `json:"workers"`
 }
 
-// HubRequest is a line of the hub's socket.
+// HubRequest is a request line of the hub's socket.
 type HubRequest struct {
 	Version int             `json:"version"` // 1
 	Verb    string          `json:"verb"`
@@ -253,7 +254,7 @@ type HubReply struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Reasons of hubs and workers, beside fault.HubNotRunning.
+// Reasons of faults of hubs and workers, in addition to fault.HubNotRunning.
 const (
 	HubRunning         fault.Reason = "hub_running"
 	HubElsewhere       fault.Reason = "hub_elsewhere"

@@ -13,7 +13,7 @@ import (
 	"io"
 )
 
-// SignatureHeader is the header of a message that has its signature.
+// SignatureHeader is the header with the signature of a message.
 const SignatureHeader = "Ac-Sig"
 
 // The first bytes of the text forms.
@@ -26,7 +26,7 @@ const (
 // concurrent use. Its text is a secret.
 type Key struct{ private ed25519.PrivateKey }
 
-// NewKey draws a key.
+// NewKey generates a key.
 func NewKey(random io.Reader) (Key, error) {
 	_, private, err := ed25519.GenerateKey(random)
 	if err != nil {
@@ -35,7 +35,7 @@ func NewKey(random io.Reader) (Key, error) {
 	return Key{private}, nil
 }
 
-// ParseKey reads the seed of a key, as Seed writes it.
+// ParseKey parses the seed of a key, as Seed returns it.
 func ParseKey(seed string) (Key, error) {
 	raw, err := decodeKey(seed)
 	if err != nil || len(raw) != 2+ed25519.SeedSize || raw[0]&0xf8 != prefixSeed || (raw[0]&7)<<5|(raw[1]&0xf8)>>3 != prefixUser {
@@ -56,7 +56,7 @@ func (k Key) Public() string {
 	return encodeKey(append([]byte{prefixUser}, public...))
 }
 
-// Raw signs bytes as they are.
+// Raw signs bytes without a subject.
 func (k Key) Raw(text []byte) []byte { return ed25519.Sign(k.private, text) }
 
 // Sign signs a message: its subject and its body.
@@ -64,7 +64,7 @@ func (k Key) Sign(subject string, body []byte) string {
 	return base64.RawURLEncoding.EncodeToString(k.Raw(signed(subject, body)))
 }
 
-// Verify reports whether a signature of Sign is that of the holder of a public key.
+// Verify reports whether a signature of Sign was made with the private key of public.
 func Verify(public, subject string, body []byte, signature string) bool {
 	sum, err := base64.RawURLEncoding.DecodeString(signature)
 	return err == nil && VerifyRaw(public, signed(subject, body), sum)

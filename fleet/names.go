@@ -29,10 +29,10 @@ var (
 // MaxLabels bounds the labels of a worker.
 const MaxLabels = doc.MaxLabels
 
-// IsAttempt reports whether a text is the id of an attempt, and may become a file name.
+// IsAttempt reports whether a text is the id of an attempt, which may become a file name.
 func IsAttempt(text string) bool { return attemptForm().MatchString(text) }
 
-// IsWorker reports whether a text is the id of a worker, and may become a file name.
+// IsWorker reports whether a text is the id of a worker, which may become a file name.
 func IsWorker(text string) bool { return doc.IsWorker(text) }
 
 // IsHub reports whether a text is the id of a hub.
@@ -44,10 +44,10 @@ func IsObject(text string) bool { return objectForm().MatchString(text) }
 // IsLabel reports whether a text is a label of a worker.
 func IsLabel(text string) bool { return doc.IsLabel(text) }
 
-// IsName reports whether a text may name a worker. Ids of workers may not.
+// IsName reports whether a text may be the name of a worker. An id of a worker may not.
 func IsName(text string) bool { return doc.IsWorkerName(text) }
 
-// Epoch is the epoch of an attempt, 0 for a text that is none.
+// Epoch is the epoch of an attempt, 0 if the text is not an attempt.
 func Epoch(attempt string) int {
 	if !IsAttempt(attempt) {
 		return 0
@@ -59,7 +59,7 @@ func Epoch(attempt string) int {
 	return n
 }
 
-// Placement kinds of objects.
+// Kinds of objects.
 const (
 	ObjectSource   = "src"   // a bundle of a repository
 	ObjectContext  = "ctx"   // files for the provider
@@ -76,22 +76,23 @@ type Subjects struct{ Hub string }
 
 func (s Subjects) prefix() string { return "ac." + s.Hub + "." }
 
-// Order is where an order for a worker is published.
+// Order is the subject of an order for a worker.
 func (s Subjects) Order(worker, attempt string) string {
 	return s.prefix() + "order." + worker + "." + attempt
 }
 
-// Draft is where a worker publishes the batches and the end of an attempt.
+// Draft is the subject on which a worker publishes the batches and the end of an attempt.
 func (s Subjects) Draft(worker, attempt string) string {
 	return s.prefix() + "draft." + worker + "." + attempt
 }
 
-// Ask is where a worker asks the hub for something.
+// Ask is the subject of a request from a worker to the hub.
 func (s Subjects) Ask(worker, verb string) string {
 	return s.prefix() + "ask." + worker + "." + verb
 }
 
-// Tell is where the hub says something to a worker; attempt is "" for what concerns none.
+// Tell is the subject of a message from the hub to a worker. attempt is "" for messages
+// about no attempt.
 func (s Subjects) Tell(worker, attempt, verb string) string {
 	if attempt != "" {
 		verb = attempt + "." + verb
@@ -99,7 +100,7 @@ func (s Subjects) Tell(worker, attempt, verb string) string {
 	return s.prefix() + "tell." + worker + "." + verb
 }
 
-// Alive is where a hub that starts asks for another one.
+// Alive is the subject on which a starting hub asks whether another one runs.
 func (s Subjects) Alive() string { return s.prefix() + "alive" }
 
 // All is the pattern of the subjects of a kind: order, draft, ask or tell.
@@ -108,8 +109,8 @@ func (s Subjects) All(kind string) string { return s.prefix() + kind + ".>" }
 // Of is the pattern of the subjects of a kind for one worker.
 func (s Subjects) Of(kind, worker string) string { return s.prefix() + kind + "." + worker + ".>" }
 
-// Parse splits a subject into its kind, its worker and the rest. It fails for a subject of
-// another hub, and one whose worker is no id.
+// Parse splits a subject into its kind, its worker and the rest. It fails if the subject
+// belongs to another hub or its worker is not an id.
 func (s Subjects) Parse(subject string) (kind, worker, rest string, err error) {
 	tail, ours := strings.CutPrefix(subject, s.prefix())
 	words := strings.SplitN(tail, ".", 3)
@@ -119,10 +120,10 @@ func (s Subjects) Parse(subject string) (kind, worker, rest string, err error) {
 	return words[0], words[1], words[2], nil
 }
 
-// Inbox is the prefix of the subjects on which a worker takes answers.
+// Inbox is the prefix of the subjects on which a worker receives replies.
 func Inbox(worker string) string { return "_INBOX_" + worker }
 
-// Names of what the carrier keeps for a hub.
+// Names of the streams and buckets of a hub.
 
 // OrdersStream is the name of the stream of orders.
 func (s Subjects) OrdersStream() string { return "AC_" + s.Hub + "_ORDERS" }
@@ -133,7 +134,7 @@ func (s Subjects) DraftsStream() string { return "AC_" + s.Hub + "_DRAFTS" }
 // Bucket is the name of the object store of a worker.
 func (s Subjects) Bucket(worker string) string { return "AC_" + s.Hub + "_" + worker }
 
-// Word is the name of a project or run as a word of a subject.
+// Word is the name of a project or run as a token of a subject.
 func Word(name string) string {
 	if plainForm().MatchString(name) {
 		return name
@@ -142,8 +143,8 @@ func Word(name string) string {
 	return "x" + hex.EncodeToString(sum[:8])
 }
 
-// MessageID is the id by which the carrier leaves out a batch that it has already. A
-// repetition has a new generation.
+// MessageID is the id by which the carrier deduplicates batches. A batch that is sent again
+// on purpose has a new generation.
 func MessageID(attempt string, first int64, count int, generation int64) string {
 	return fmt.Sprintf("%s.%d.%d.%d", attempt, first, count, generation)
 }

@@ -1,6 +1,6 @@
 package fleet
 
-// The order: what a worker needs to know to execute a session.
+// The order: what a worker needs to execute a session.
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Order is version 1 of the order. A worker refuses a version that it did not offer, and
-// one that names something critical which it does not know.
+// Order is version 1 of the order. A worker refuses an order of a version that it did not
+// offer, and one whose critical features it does not know.
 type Order struct {
 	Version  int      `json:"version"`
 	Critical []string `json:"critical,omitempty"`
@@ -61,15 +61,15 @@ type Order struct {
 	ExpiresInMS int64  `json:"expires_in_ms"`
 }
 
-// Names of what a worker that does not know it must not leave out.
+// Critical features: a worker that does not know one must refuse the order.
 const (
 	CriticalMade    = "made"          // it would execute the marks
 	CriticalProfile = "model_profile" // it would use another model, at another's cost
 	CriticalTexts   = "texts"         // it would say nothing
 )
 
-// Known reports whether a program that offered these versions knows everything that an
-// order calls critical.
+// Known reports whether a program that offered these versions knows all critical features
+// of an order.
 func (o Order) Known(offered [2]int) bool {
 	return o.Version >= offered[0] && o.Version <= offered[1] &&
 		!slices.ContainsFunc(o.Critical, func(name string) bool {
@@ -77,7 +77,7 @@ func (o Order) Known(offered [2]int) bool {
 		})
 }
 
-// Own makes the texts of an order its own, so that they can be changed.
+// Own copies the texts of an order, so that they can be changed.
 func (o *Order) Own() {
 	if o.Stdin != nil {
 		o.Stdin = new(*o.Stdin)
@@ -88,7 +88,7 @@ func (o *Order) Own() {
 	}
 }
 
-// TextsByName are the texts of an order, those that it has.
+// TextsByName are the texts that an order has.
 func (o *Order) TextsByName() map[string]*string {
 	texts := map[string]*string{}
 	if o.Stdin != nil {
@@ -112,14 +112,14 @@ type Repo struct {
 	WorkdirRel string `json:"workdir_rel,omitempty"`
 }
 
-// Ways of a source to a worker.
+// Ways in which a source reaches a worker.
 const (
 	ViaAuto   = doc.ViaAuto
 	ViaRemote = doc.ViaRemote
 	ViaBundle = doc.ViaBundle
 )
 
-// File is a file for the provider that travels as an object.
+// File is a file for the provider, transferred as an object.
 type File struct {
 	Path   string `json:"path"`
 	Object string `json:"object"`
@@ -130,13 +130,13 @@ type File struct {
 // Allowance is what a session may still spend while no beat is answered.
 type Allowance = budget.Allowance
 
-// What happens to a session whose worker is cut off for as long as its lease.
+// What happens to a session whose worker is cut off until its lease expires.
 const (
 	CutOffStop     = doc.CutOffStop
 	CutOffContinue = doc.CutOffContinue
 )
 
-// Draft is an event that has no place in the chain yet.
+// Draft is an event that is not in the hash chain yet.
 type Draft struct {
 	ID      string          `json:"id"`
 	At      string          `json:"at"`   // by the worker's clock
@@ -149,9 +149,9 @@ type Draft struct {
 	Cause   string          `json:"cause,omitempty"`
 }
 
-// Batch is a run of drafts. First is the number of the first one: numbers count the lines
-// of the session in the worker's log from 1, without gaps. A batch without drafts carries
-// news of the record alone, and First is the number of the next draft then.
+// Batch is a sequence of drafts. First is the number of the first one. Numbers count the
+// lines of the session in the worker's log from 1, without gaps. A batch without drafts only
+// updates the record; its First is the number of the next draft.
 type Batch struct {
 	Attempt    string    `json:"attempt"`
 	First      int64     `json:"first"`
@@ -161,7 +161,7 @@ type Batch struct {
 	Record     *Record   `json:"record,omitempty"`
 }
 
-// Record is what a worker says of the session's record; absent members are unchanged.
+// Record is a worker's update of the session's record. Absent members are unchanged.
 type Record struct {
 	PID      *int   `json:"pid,omitempty"` // on the worker's machine
 	ThreadID string `json:"protocol_thread_id,omitempty"`
@@ -170,7 +170,7 @@ type Record struct {
 	Turn     int    `json:"turn,omitempty"`
 }
 
-// End closes an attempt. It is published on the subject of its batches, behind all of them.
+// End closes an attempt. It is published on the subject of its batches, after all of them.
 type End struct {
 	Attempt  string  `json:"attempt"`
 	End      bool    `json:"end"` // always true

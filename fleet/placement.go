@@ -1,6 +1,6 @@
 package fleet
 
-// Where a session is to run: the param placement, which documents hold, too.
+// The param placement: where a session is to run. Documents contain it, too.
 
 import (
 	"context"
@@ -24,12 +24,12 @@ const DefaultWaitS = doc.DefaultWaitS
 // Placement is the param of methods that start sessions.
 type Placement = doc.Placement
 
-// Source is how a worker comes by the repository.
+// Source is how a worker gets the repository.
 type Source = doc.Source
 
-// PlacementOf is where a launch of an agent runs: where its caller says, else where the
-// document of the agent does, else where the settings of the hub do; nil for this machine.
-// Each of them counts whole. A document that is invalid is fault.InvalidFile.
+// PlacementOf decides where a launch of an agent runs. It returns the first placement that
+// is set: the caller's, that of the agent's document, or that of the hub's settings. They are
+// not merged. nil means this machine. An invalid document is fault.InvalidFile.
 func PlacementOf(w *workspace.Workspace, agent string, given *Placement) (*Placement, error) {
 	if given != nil {
 		return given, nil
@@ -51,8 +51,8 @@ func PlacementOf(w *workspace.Workspace, agent string, given *Placement) (*Place
 	return config.Settings.DefaultPlacement, nil
 }
 
-// StarterOf is what starts the sessions of launches with a placement: here where they run
-// on this machine, else the hub of the workspace.
+// StarterOf returns the starter for a placement: here for sessions on this machine, otherwise
+// the hub of the workspace.
 func StarterOf(w *workspace.Workspace, p *Placement, priority string, here Here) Here {
 	if p.Local() {
 		return here

@@ -8,7 +8,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Settings are what a hub and its workers act by. Zero members have their defaults.
+// Settings are the settings of a hub and its workers. Zero members have their defaults.
 type Settings struct {
 	_                  struct{}   `is:"strict"`
 	BeatMS             int64      `json:"beat_ms,omitempty" is:"optional,min=100,max=60000"`
@@ -26,7 +26,7 @@ type Settings struct {
 	DefaultPlacement   *Placement `json:"default_placement,omitempty" is:"optional"`
 }
 
-// Defaults are the settings of a hub that nobody configured.
+// Defaults are the settings of a hub without configuration.
 func Defaults() Settings {
 	return Settings{
 		BeatMS: 5_000, UnreachableAfterMS: 20_000, LeaseS: 3_600, OnCutOff: CutOffStop, LeaseMarginMS: 30_000,
@@ -35,7 +35,7 @@ func Defaults() Settings {
 	}
 }
 
-// Over is the settings with those of another that are set.
+// Over returns the settings, overridden by those that are set in with.
 func (s Settings) Over(with Settings) Settings {
 	set(&s.BeatMS, with.BeatMS)
 	set(&s.UnreachableAfterMS, with.UnreachableAfterMS)
@@ -62,7 +62,7 @@ func set[T comparable](to *T, value T) {
 	}
 }
 
-// Check refuses settings that do not go together. They are whole: with the defaults.
+// Check refuses settings that contradict each other. The defaults must be filled in.
 func (s Settings) Check() error {
 	if s.UnreachableAfterMS < 3*s.BeatMS {
 		return fault.InvalidField("unreachable_after_ms", "must be at least three beats (%d)", 3*s.BeatMS)
@@ -79,7 +79,7 @@ const stopLadder = 5 * time.Second
 // Beat is the time between two beats.
 func (s Settings) Beat() time.Duration { return time.Duration(s.BeatMS) * time.Millisecond }
 
-// UnreachableAfter is how long a worker may be silent.
+// UnreachableAfter is how long a worker may be silent before it counts as unreachable.
 func (s Settings) UnreachableAfter() time.Duration {
 	return time.Duration(s.UnreachableAfterMS) * time.Millisecond
 }
@@ -94,8 +94,8 @@ func (s Settings) StartWithin() time.Duration {
 	return time.Duration(s.StartWithinMS) * time.Millisecond
 }
 
-// FenceAfter is how long after the last beat a lease of so many seconds is over for the
-// hub: for the worker it is over by the margin before.
+// FenceAfter is how long after the last beat a lease of leaseS seconds expires for the hub.
+// For the worker it expires earlier, by the margin.
 func (s Settings) FenceAfter(leaseS int64) time.Duration {
 	lease := time.Duration(leaseS) * time.Second
 	return lease + max(time.Duration(s.LeaseMarginMS)*time.Millisecond, lease/100)

@@ -14,7 +14,7 @@ import (
 // tokenPrefix begins every token.
 const tokenPrefix = "acw1_"
 
-// Token is an invitation. Its seed may do one thing: join once, before it expires.
+// Token is an invitation. Its seed permits one thing: to join once, before it expires.
 type Token struct {
 	Hub         string   `json:"h"`
 	Worker      string   `json:"w"`
@@ -34,10 +34,10 @@ func (t Token) String() string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(text)
 }
 
-// ExpiresAt is when the token ends.
+// ExpiresAt is when the token expires.
 func (t Token) ExpiresAt() time.Time { return time.Unix(t.Expires, 0) }
 
-// ParseToken reads a token. It does not look at its expiry: the hub does, by its own clock.
+// ParseToken parses a token. It ignores the expiry, which the hub checks by its own clock.
 func ParseToken(text string) (t Token, err error) {
 	refused := fault.New(fault.InvalidParams, "the token is damaged: it begins with %s and is copied whole", tokenPrefix)
 	body, ok := strings.CutPrefix(strings.TrimSpace(text), tokenPrefix)

@@ -1,13 +1,13 @@
 package fleet
 
-// Where a session is that runs on another machine.
+// Where a session on another machine runs, for lists.
 
 import (
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
-// Whereabouts are what lists show of a session on another machine; empty for any other.
+// Whereabouts is what lists show of a session on another machine. It is empty for others.
 type Whereabouts struct {
 	WorkerID   string `json:"worker_id,omitempty"`
 	WorkerName string `json:"worker_name,omitempty"`
@@ -15,7 +15,8 @@ type Whereabouts struct {
 	Reach      string `json:"reach,omitempty"` // placing, ok, unreachable or lost
 }
 
-// WhereaboutsOf are those of a session. A worker whose record cannot be read has no name.
+// WhereaboutsOf returns the whereabouts of a session. A worker whose record cannot be read
+// has no name.
 func WhereaboutsOf(w *workspace.Workspace, s doc.Session) Whereabouts {
 	if !s.Remote() {
 		return Whereabouts{}
@@ -23,7 +24,7 @@ func WhereaboutsOf(w *workspace.Workspace, s doc.Session) Whereabouts {
 	return Whereabouts{WorkerID: s.WorkerID, WorkerName: WorkerName(w, s.WorkerID), Epoch: s.Epoch, Reach: s.Reach}
 }
 
-// WorkerName is the name of a worker, "" where its record cannot be read.
+// WorkerName is the name of a worker, "" if its record cannot be read.
 func WorkerName(w *workspace.Workspace, id string) string {
 	if !IsWorker(id) {
 		return ""

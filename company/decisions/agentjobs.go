@@ -33,8 +33,8 @@ type AgentJob struct {
 	Attempts int    `json:"attempts"`
 }
 
-// AgentJobs lists jobs that an agent may see, the newest first: those of its team, and
-// those that it launched or works on. Nothing is started or settled for it.
+// AgentJobs lists the jobs that an agent may see, newest first: those of its team, and those
+// that it launched or works on. It starts and reconciles nothing.
 func (c Operations) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob, error) {
 	list := []AgentJob{}
 	_, actor, err := c.Acting(p.AsAgent)
@@ -55,7 +55,7 @@ func (c Operations) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob,
 	return list, err
 }
 
-// AgentLaunchParams are what an agent wants to be done.
+// AgentLaunchParams describe the job that an agent launches.
 type AgentLaunchParams struct {
 	company.AsAgent
 	Goal            string    `json:"goal" is:"maxbytes=65536"`
@@ -70,10 +70,9 @@ type AgentLaunchParams struct {
 // maxOpenJobs bounds the open jobs that one run launched.
 const maxOpenJobs = 5
 
-// AgentLaunch enters a job that an agent launches. It is durable when it returns, and
-// has no runner yet: a runner that the agent's own process started would end with the
-// agent (job.Start). The error is fault.Denied with the rule that is against it, or
-// fault.BudgetExceeded.
+// AgentLaunch records a job that an agent launches. It is durable on return but has no runner
+// yet: a runner started by the agent's own process would end with the agent (job.Start). The
+// error is fault.Denied with the rule that denies it, or fault.BudgetExceeded.
 func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id string, err error) {
 	brief, actor, err := c.Acting(p.AsAgent)
 	if err != nil {

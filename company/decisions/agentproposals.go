@@ -1,6 +1,6 @@
 package decisions
 
-// What an agent proposes and reports by its tools. People decide on it.
+// Proposals and reports that agents make with their tools, and people decide on.
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// AgentProposeParams are lines that an agent proposes for the memory of its project,
-// or for the guidance of an agent: itself when none is named.
+// AgentProposeParams are lines that an agent proposes for the memory of its project, or for
+// the guidance of an agent, by default its own.
 type AgentProposeParams struct {
 	company.AsAgent
 	OfAgent       bool     `json:"of_agent" is:"default=false"`
@@ -25,8 +25,7 @@ type AgentProposeParams struct {
 	UnderHeading  string   `json:"under_heading" is:"optional"`
 }
 
-// Headings under which proposals go that name none. A file that lacks its heading
-// gets it.
+// Default headings of proposals. A missing heading is added to the file.
 const (
 	memoryHeading   = "## Decisions"
 	guidanceHeading = "## Notes"

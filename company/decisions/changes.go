@@ -31,7 +31,7 @@ const (
 	changesForAll = 50 // checkpoints
 )
 
-// ChangesParams are those of run.changes.
+// ChangesParams are the params of run.changes.
 type ChangesParams struct {
 	company.Dir
 	ProjectID string   `json:"project_id" is:"id"`
@@ -42,7 +42,7 @@ type ChangesParams struct {
 	Mask      bool     `json:"mask" is:"default=true"`
 }
 
-// RunChanges is the result of run.changes. A patch alone has the first members only.
+// RunChanges is the result of run.changes. A request for a patch sets only the first members.
 type RunChanges struct {
 	RunID      string `json:"run_id"`
 	State      string `json:"state"`
@@ -51,7 +51,7 @@ type RunChanges struct {
 	Patch *string `json:"patch,omitempty"`
 }
 
-// ChangeRows is what a run changed as rows.
+// ChangeRows is what a run changed, as rows.
 type ChangeRows struct {
 	RepoID string `json:"repo_id"`
 	Branch string `json:"branch"`
@@ -68,7 +68,7 @@ type ChangeRows struct {
 	Checkpoints []files.CheckpointRow `json:"checkpoints"`
 }
 
-// ChangeTotals sums rows up.
+// ChangeTotals are the sums of all rows.
 type ChangeTotals struct {
 	Files   int `json:"files"`
 	Added   int `json:"added"`
@@ -91,8 +91,8 @@ type ChangeRow struct {
 	Truncated bool    `json:"truncated,omitempty"`
 }
 
-// Changes reads what a run changed, while its session lives, too. An answer is given
-// again for two seconds: many look at a run at once, and git looks at all of its files.
+// Changes reads what a run changed, also while its session lives. Results are cached for two
+// seconds: many clients look at a run at once, and git reads all of its files.
 func (c Operations) Changes(ctx context.Context, p ChangesParams) (RunChanges, error) {
 	key := fmt.Sprintf("%p %+v", c.Workspace(), p)
 	if known, ok := c.Host().RecentChanges().Answer(key, c.Workspace().Env.Clock.Now()).(RunChanges); ok {

@@ -1,7 +1,7 @@
 package decisions
 
-// code.*: what an editor asks of an agent about a piece of code. Each is a job that only
-// reads; nothing is written before its files are applied.
+// code.*: requests of editors to an agent about a piece of code. Each is a read-only job.
+// Nothing is written until its files are applied.
 
 import (
 	"cmp"
@@ -45,8 +45,8 @@ type codeParams struct {
 	Reuse func(doc.Job) bool `json:"-"`
 }
 
-// CodeRequest is whom a program of this binary asks: in which project and repository, which
-// agent, and for whom.
+// CodeRequest is a request by a program of this binary: its project, repository, agent and
+// actor.
 type CodeRequest struct {
 	WorkspaceDir, ProjectID, RepoID, WorkerAgentID string
 	Actor                                          company.ActorParams
@@ -62,7 +62,7 @@ func (p *codeParams) Ask(r CodeRequest) {
 	p.Reuse = r.Reuse
 }
 
-// CodeParams are those of code.explain, code.refactor and code.generate_tests.
+// CodeParams are the params of code.explain, code.refactor and code.generate_tests.
 type CodeParams struct {
 	codeParams
 	Code         string `json:"code" is:"maxbytes=262144"`
@@ -71,27 +71,27 @@ type CodeParams struct {
 	Instructions string `json:"instructions,omitempty" is:"optional,empty,maxbytes=65536"`
 }
 
-// ReviewCodeParams are those of code.review.
+// ReviewCodeParams are the params of code.review.
 type ReviewCodeParams struct {
 	CodeParams
 	ReviewType string `json:"review_type" is:"default=all,enum=security|performance|quality|all"`
 }
 
-// ScanCodeParams are those of code.scan.
+// ScanCodeParams are the params of code.scan.
 type ScanCodeParams struct {
 	codeParams
 	Kind         string `json:"kind" is:"default=tech_debt,enum=tech_debt|modernize"`
 	Instructions string `json:"instructions,omitempty" is:"optional,empty,maxbytes=65536"`
 }
 
-// CodeFile is a proposed file with its new content, null for one that is to be deleted and
-// one with a problem.
+// CodeFile is a proposed file with its new content, null for a deletion or a file with a
+// problem.
 type CodeFile struct {
 	files.Row
 	Content *string `json:"content"`
 }
 
-// CodeResult is the result of the methods: the job, and its answer once there is one.
+// CodeResult is the result of these methods: the job, and its answer once it has one.
 type CodeResult struct {
 	JobID  string            `json:"job_id"`
 	Status string            `json:"status"` // pending completed failed canceled
@@ -109,13 +109,13 @@ const (
 	CodeCanceled  = "canceled"
 )
 
-// ExplainCode has an agent explain a selection.
+// ExplainCode asks an agent to explain a selection.
 func (c Operations) ExplainCode(ctx context.Context, p CodeParams) (CodeResult, error) {
 	return c.code(ctx, p.codeParams, p.work("code.explain", doc.AnswerText,
 		"Explain the attachment selection to a developer, in plain language, as markdown: what it does, how it does it, and what to watch for. Write nothing else."))
 }
 
-// ReviewCode has an agent review a selection.
+// ReviewCode asks an agent to review a selection.
 func (c Operations) ReviewCode(ctx context.Context, p ReviewCodeParams) (CodeResult, error) {
 	what := "security, performance and quality"
 	if p.ReviewType != "all" {
@@ -128,21 +128,21 @@ func (c Operations) ReviewCode(ctx context.Context, p ReviewCodeParams) (CodeRes
 	return c.code(ctx, p.codeParams, w)
 }
 
-// RefactorCode has an agent propose a better selection.
+// RefactorCode asks an agent to propose a better version of a selection.
 func (c Operations) RefactorCode(ctx context.Context, p CodeParams) (CodeResult, error) {
 	return c.code(ctx, p.codeParams, p.work("code.refactor", doc.AnswerFiles,
 		"Improve the attachment selection. Its behaviour stays as it is unless the instructions ask for another. "+
 			"Answer with its file and selection, the new text in place of it. Other files only where they must change with it, as their whole content."))
 }
 
-// GenerateTests has an agent propose tests of a selection.
+// GenerateTests asks an agent to propose tests for a selection.
 func (c Operations) GenerateTests(ctx context.Context, p CodeParams) (CodeResult, error) {
 	return c.code(ctx, p.codeParams, p.work("code.generate_tests", doc.AnswerFiles,
 		"Write tests for the attachment selection, in the framework that the repository uses already, beside its other tests, as whole files with kind test. "+
 			"A test file that exists is extended, not replaced."))
 }
 
-// ScanCode has an agent look through a repository.
+// ScanCode asks an agent to review a repository.
 func (c Operations) ScanCode(ctx context.Context, p ScanCodeParams) (CodeResult, error) {
 	what := "technical debt: what makes the next change slow or dangerous"
 	if p.Kind == "modernize" {
@@ -168,7 +168,7 @@ func (p CodeParams) work(method, answer, goal string) codeWork {
 	}
 }
 
-// key tells equal requests.
+// key is the same for equal requests.
 func (w codeWork) key(p codeParams) (string, error) {
 	text, err := canonjson.Marshal(append([]string{w.method, p.ProjectID, p.RepoID, p.WorkerAgentID}, w.params...))
 	sum := sha256.Sum256(text)
@@ -290,7 +290,7 @@ func (w codeWork) attachments(root string) ([]doc.Attachment, error) {
 	return list, nil
 }
 
-// CodeAnswer is the answer of a job of one of the methods, as far as there is one.
+// CodeAnswer returns the result of a job of one of these methods, as far as it has one.
 func (c Operations) CodeAnswer(ctx context.Context, p company.JobParams) (CodeResult, error) {
 	found, err := c.CollectJob(ctx, p)
 	result := CodeResult{JobID: p.JobID, Status: CodePending}
@@ -335,14 +335,14 @@ func (c Operations) codeFiles(ctx context.Context, p ListFilesParams) ([]CodeFil
 	return list, err
 }
 
-// JobWorkerParams ask for the agent of a job.
+// JobWorkerParams are the params of JobWorker.
 type JobWorkerParams struct {
 	company.Dir
 	AgentID string `json:"agent_id,omitempty" is:"optional,id"`
 }
 
-// JobWorker is the agent who does a job: the one that is named, else the first by name that
-// may do jobs. None is fault.NotFound.
+// JobWorker returns the agent for a job: the named one, or the first by name that may do jobs.
+// If there is none, the error is fault.NotFound.
 func (c Operations) JobWorker(_ context.Context, p JobWorkerParams) (company.AgentRow, error) {
 	agents, err := c.Workspace().Agents()
 	if err != nil {
@@ -367,7 +367,7 @@ func (c Operations) JobWorker(_ context.Context, p JobWorkerParams) (company.Age
 // MayDoJobs reports whether agents of a role are given jobs.
 func MayDoJobs(role string) bool { return role == "worker" || role == "manager" }
 
-// MayLaunchParams are a job that somebody wants to launch.
+// MayLaunchParams are the params of MayLaunch.
 type MayLaunchParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -376,7 +376,7 @@ type MayLaunchParams struct {
 }
 
 // MayLaunch asks the policy whether an actor may launch a job for an agent, and records the
-// answer. A refusal is fault.Denied.
+// decision. A refusal is fault.Denied.
 func (c Operations) MayLaunch(ctx context.Context, p MayLaunchParams) (company.OK, error) {
 	err := governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Launch, Resource: c.TeamResource("job", p.ProjectID, p.AgentID), Actor: p.Actor()})

@@ -63,8 +63,8 @@ type AnswerHelpResult struct {
 	MessageID string `json:"message_id,omitempty"`
 }
 
-// AnswerHelp answers a help request, and tells the agent that asked in a direct message
-// unless none is wanted. The answer stands though the message cannot be sent.
+// AnswerHelp answers a help request and, by default, notifies the agent that asked in a direct
+// message. The answer is kept even if the message cannot be sent.
 func (c Operations) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result AnswerHelpResult, err error) {
 	h, err := governance.AnswerHelp(ctx, c.Workspace(), governance.HelpAnswer{
 		ID: p.HelpRequestID, Body: p.Body, ExpectHash: p.ExpectHash, Actor: p.Actor(),

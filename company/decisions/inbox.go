@@ -67,13 +67,13 @@ func (p *ResolveManyParams) CheckFields() []fault.Issue {
 	return []fault.Issue{{Path: []any{"items"}, Code: "custom", Message: "must have at most 100 items"}}
 }
 
-// ResolveManyResult is the result of inbox.resolve_many: one of each item, in order.
+// ResolveManyResult is the result of inbox.resolve_many: an outcome for each item, in order.
 type ResolveManyResult struct {
 	Results  []ResolveOutcome `json:"results"`
 	Resolved int              `json:"resolved"`
 }
 
-// ResolveOutcome is what became of one of several decisions.
+// ResolveOutcome is the outcome of one of several decisions.
 type ResolveOutcome struct {
 	ArtifactID string        `json:"artifact_id"`
 	OK         bool          `json:"ok"`
@@ -87,8 +87,8 @@ type ResolveError struct {
 	Message string       `json:"message"`
 }
 
-// ResolveMany decides on items of the inbox in order, each as a unit of its own: it is not all
-// or nothing.
+// ResolveMany decides on items of the inbox in order, each in a unit of its own. It is not
+// atomic as a whole.
 func (c Operations) ResolveMany(ctx context.Context, p ResolveManyParams) (ResolveManyResult, error) {
 	rulings := make([]governance.Ruling, len(p.Items))
 	for i, one := range p.Items {
@@ -151,7 +151,7 @@ type NewMilestoneReportParams struct {
 	Spec        governance.ReportSpec `json:"-"` // except for the ids
 }
 
-// NewMilestoneReport makes a milestone report.
+// NewMilestoneReport creates a milestone report.
 func (c Operations) NewMilestoneReport(ctx context.Context, p NewMilestoneReportParams) (NewMilestoneReportResult, error) {
 	p.Spec.TaskID, p.Spec.MilestoneID = p.TaskID, p.MilestoneID
 	id, err := governance.NewMilestoneReport(ctx, c.Workspace(), p.ProjectID, p.Spec)
@@ -170,7 +170,7 @@ type NewHelpRequestParams struct {
 	Spec governance.HelpSpec `json:"-"`
 }
 
-// NewHelpRequest makes a help request.
+// NewHelpRequest creates a help request.
 func (c Operations) NewHelpRequest(ctx context.Context, p NewHelpRequestParams) (NewHelpRequestResult, error) {
 	id, err := governance.NewHelpRequest(ctx, c.Workspace(), p.Spec)
 	return NewHelpRequestResult{id, c.AbsoluteName(governance.HelpRequestFile(id))}, err

@@ -1,6 +1,7 @@
 package decisions
 
-// inbox.list_*: the help requests and reviews of any folder; one that is no workspace has none.
+// inbox.list_*: the help requests and reviews of any folder. A folder that is no workspace has
+// none.
 
 import (
 	"context"

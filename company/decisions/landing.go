@@ -13,7 +13,7 @@ import (
 	"ac/runs"
 )
 
-// maxSubject bounds a first line that nobody wrote for a commit, in characters.
+// maxSubject limits a generated first line of a commit message, in characters.
 const maxSubject = 72
 
 // LandRunParams are the params of run.land.
@@ -29,7 +29,7 @@ type LandRunParams struct {
 	company.FilesActor
 }
 
-// CheckFields refuses messages that git would.
+// CheckFields refuses messages that git would refuse.
 func (p *LandRunParams) CheckFields() []fault.Issue {
 	if strings.ContainsRune(p.Message, 0) {
 		return []fault.Issue{{Path: []any{"message"}, Code: "custom", Message: "must not contain NUL"}}
@@ -37,8 +37,7 @@ func (p *LandRunParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// LandRun brings the work of a run into a branch as one commit. It is what
-// files.Service.Land says.
+// LandRun brings the work of a run into a branch as one commit; see files.Service.Land.
 func (c Operations) LandRun(ctx context.Context, p LandRunParams) (files.Landing, error) {
 	s, err := c.proposals()
 	if err != nil {

@@ -37,7 +37,7 @@ type DeltaDecision struct {
 	Decision string `json:"decision"`
 }
 
-// ApproveDelta applies a proposal to its memory and keeps the review.
+// ApproveDelta applies a proposal to its memory and records the review.
 func (c Operations) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (DeltaDecision, error) {
 	review, err := governance.DecideDelta(ctx, c.Workspace(), governance.Ruling{
 		Item: p.item(), Decision: governance.Approved, Actor: p.Actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,

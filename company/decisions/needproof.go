@@ -1,7 +1,6 @@
 package decisions
 
-// needs.get: one thing that waits for a person, with what is to be looked at before
-// somebody acts on it.
+// needs.get: one thing that waits for a person, with what to look at before deciding.
 
 import (
 	"cmp"
@@ -46,7 +45,7 @@ type NeedResult struct {
 	Proof NeedProof `json:"proof"`
 }
 
-// NeedProof is what an act on a need is about. Which members are there depends on the kind.
+// NeedProof is the evidence for a decision on a need. Its members depend on the kind.
 type NeedProof struct {
 	Interaction *interaction.Record `json:"interaction,omitempty"`
 	Help        *HelpResult         `json:"help,omitempty"`
@@ -64,7 +63,7 @@ type NeedProof struct {
 	Changes *ChangeTotals `json:"changes,omitempty"`
 }
 
-// ProofArtifact is an artifact as it is.
+// ProofArtifact is an artifact in its current state.
 type ProofArtifact struct {
 	Frontmatter shape.Value `json:"frontmatter"`
 	Markdown    string      `json:"markdown"`
@@ -78,20 +77,20 @@ type ProofFailure struct {
 	Signal    *string `json:"signal"`
 }
 
-// ProofLog is what is wrong with a log, the first faults of each sort.
+// ProofLog is what is wrong with a log: the first faults of each kind.
 type ProofLog struct {
 	ParseIssues        []events.ParseIssue  `json:"parse_issues"`
 	VerificationIssues []events.VerifyIssue `json:"verification_issues"`
 }
 
-// Bounds of proofs.
+// Limits of proofs.
 const (
 	proofItems  = 5
 	proofFaults = 50
 )
 
-// Need shows a need with its proof. One that is over is fault.Settled with how, by whom and
-// when, where that is known.
+// Need returns a need with its proof. A need that is over is fault.Settled, with how, by whom
+// and when if that is known.
 func (c Operations) Need(ctx context.Context, p NeedParams) (result NeedResult, err error) {
 	var found snapshot.Needs
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {

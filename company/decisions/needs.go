@@ -37,8 +37,8 @@ func (p *ListNeedsParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// ListNeedsResult is the result of needs.list. Total and ByKind count all that was asked
-// for, beyond the limit too.
+// ListNeedsResult is the result of needs.list. Total and ByKind count all matches, also those
+// beyond the limit.
 type ListNeedsResult struct {
 	Needs      []needs.Need   `json:"needs"`
 	Total      int            `json:"total"`
@@ -46,8 +46,8 @@ type ListNeedsResult struct {
 	NextCursor string         `json:"next_cursor,omitempty"`
 }
 
-// ListNeeds lists what waits for a person: by severity, then the oldest first. It needs no
-// server: the index is brought up to date first.
+// ListNeeds lists what waits for a person: by severity, then oldest first. It needs no server:
+// it syncs the index first.
 func (c Operations) ListNeeds(ctx context.Context, p ListNeedsParams) (result ListNeedsResult, err error) {
 	found, err := c.needs(ctx, p.ProjectID)
 	if err != nil {
@@ -77,10 +77,10 @@ func (c Operations) ListNeeds(ctx context.Context, p ListNeedsParams) (result Li
 	return result, nil
 }
 
-// needCursor is the place of a need in the order of lists.
+// needCursor is the cursor of a need: its position in the order of lists.
 func needCursor(n needs.Need) string { return strconv.Itoa(n.Severity) + "~" + n.At + "~" + n.NeedID }
 
-// needAt is a need that stands for a place.
+// needAt parses a cursor as a need that has only its position.
 func needAt(cursor string) (n needs.Need, ok bool) {
 	severity, rest, _ := strings.Cut(cursor, "~")
 	at, id, ok := strings.Cut(rest, "~")
@@ -127,15 +127,14 @@ type DismissNeedsResult struct {
 	Errors []NeedError `json:"errors"`
 }
 
-// NeedError is why nothing was done with a need.
+// NeedError is why a need was not changed.
 type NeedError struct {
 	NeedID  string       `json:"need_id"`
 	Reason  fault.Reason `json:"reason"`
 	Message string       `json:"message"`
 }
 
-// DismissNeeds sets needs about runs aside, for all who look on this machine. A need that
-// is dismissed already stays so.
+// DismissNeeds dismisses needs about runs, for all users of this machine. It is idempotent.
 func (c Operations) DismissNeeds(ctx context.Context, p DismissNeedsParams) (DismissNeedsResult, error) {
 	return c.changeDismissals(ctx, p, func(found *snapshot.Needs, id string) (needs.Dismissal, bool) {
 		for _, n := range slices.Concat(found.Open, found.Dismissed) {
@@ -147,7 +146,7 @@ func (c Operations) DismissNeeds(ctx context.Context, p DismissNeedsParams) (Dis
 	})
 }
 
-// RestoreNeeds brings dismissed needs back.
+// RestoreNeeds restores dismissed needs.
 func (c Operations) RestoreNeeds(ctx context.Context, p DismissNeedsParams) (DismissNeedsResult, error) {
 	return c.changeDismissals(ctx, p, func(found *snapshot.Needs, id string) (needs.Dismissal, bool) {
 		_, known := found.Of[id]
@@ -185,8 +184,7 @@ func (c Operations) changeDismissals(ctx context.Context, p DismissNeedsParams, 
 	return result, needs.Record(ctx, c.Workspace(), lines)
 }
 
-// Settled is the data of fault.Settled: how a need ended, where that is known by whom and
-// when.
+// Settled is the data of fault.Settled: how a need ended and, if known, by whom and when.
 type Settled struct {
 	How string `json:"how"`
 	By  string `json:"by,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// ListFilesParams are those of artifact.list.
+// ListFilesParams are the params of artifact.list.
 type ListFilesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -22,7 +22,7 @@ type ListFilesParams struct {
 	JobID     string `json:"job_id,omitempty" is:"optional,id"`
 }
 
-// Check asks for one source.
+// Check requires exactly one source.
 func (p *ListFilesParams) Check() []fault.Issue {
 	return oneOf(given{"run_id", p.RunID != ""}, given{"job_id", p.JobID != ""})
 }
@@ -66,8 +66,8 @@ type FileContents struct {
 	Contents [][]byte
 }
 
-// FileContents lists the files that a run or a job proposes, with what they would have in
-// them, for programs of this binary.
+// FileContents lists the files that a run or a job proposes, with their contents, for programs
+// of this binary.
 func (c Operations) FileContents(ctx context.Context, p ListFilesParams) (FileContents, error) {
 	s, err := c.proposals()
 	if err != nil {
@@ -77,7 +77,7 @@ func (c Operations) FileContents(ctx context.Context, p ListFilesParams) (FileCo
 	return FileContents{list, contents}, err
 }
 
-// ProposedFile is a file as a caller sends it.
+// ProposedFile is a file as sent by a caller.
 type ProposedFile struct {
 	_       struct{} `is:"strict"`
 	ID      string   `json:"id,omitempty" is:"optional"`
@@ -87,7 +87,7 @@ type ProposedFile struct {
 	Mode    string   `json:"mode,omitempty" is:"optional,enum=0644|0755"`
 }
 
-// Check asks for a content, an id that has one, or a deletion.
+// Check requires a content, an id that has one, or a deletion.
 func (f *ProposedFile) Check() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -101,19 +101,19 @@ func (f *ProposedFile) Check() (issues []fault.Issue) {
 	return issues
 }
 
-// FilesTarget is where files go: one of the two.
+// FilesTarget is where files are written. Exactly one field is set.
 type FilesTarget struct {
 	_      struct{} `is:"strict"`
 	RepoID string   `json:"repo_id,omitempty" is:"optional"`
 	RunID  string   `json:"run_id,omitempty" is:"optional,id"`
 }
 
-// Check asks for one target.
+// Check requires exactly one target.
 func (t *FilesTarget) Check() []fault.Issue {
 	return oneOf(given{"repo_id", t.RepoID != ""}, given{"run_id", t.RunID != ""})
 }
 
-// WantedFiles are the params that say which files are meant, and where they go.
+// WantedFiles are the params that select files and their target.
 type WantedFiles struct {
 	ArtifactIDs []string       `json:"artifact_ids,omitempty" is:"optional,minitems=1"`
 	Artifacts   []ProposedFile `json:"artifacts,omitempty" is:"optional,minitems=1"`
@@ -148,17 +148,17 @@ func (f *WantedFiles) wanted() files.Wanted {
 	return w
 }
 
-// PreviewFilesParams are those of artifact.preview.
+// PreviewFilesParams are the params of artifact.preview.
 type PreviewFilesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	WantedFiles
 }
 
-// CheckFields bounds the lists.
+// CheckFields limits the lists.
 func (p *PreviewFilesParams) CheckFields() []fault.Issue { return p.tooMany() }
 
-// Check asks for one list of files.
+// Check requires exactly one list of files.
 func (p *PreviewFilesParams) Check() []fault.Issue {
 	return oneOf(given{"artifact_ids", p.ArtifactIDs != nil}, given{"artifacts", p.Artifacts != nil})
 }
@@ -172,7 +172,7 @@ func (c Operations) PreviewFiles(ctx context.Context, p PreviewFilesParams) (fil
 	return s.Preview(ctx, p.ProjectID, p.wanted())
 }
 
-// ApplyFilesParams are those of artifact.apply.
+// ApplyFilesParams are the params of artifact.apply.
 type ApplyFilesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -186,7 +186,7 @@ type ApplyFilesParams struct {
 	ClientRef string `json:"client_ref,omitempty" is:"optional,maxbytes=200"`
 }
 
-// CheckFields bounds the lists, and holds what is expected to hashes.
+// CheckFields limits the lists, and requires expected contents to be hashes.
 func (p *ApplyFilesParams) CheckFields() []fault.Issue {
 	issues := p.tooMany()
 	for name, hash := range p.Expect {
@@ -197,7 +197,7 @@ func (p *ApplyFilesParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// Check asks for one way to name the files.
+// Check requires exactly one way to name the files.
 func (p *ApplyFilesParams) Check() []fault.Issue {
 	return oneOf(given{"preview_id", p.PreviewID != ""}, given{"artifact_ids", p.ArtifactIDs != nil}, given{"artifacts", p.Artifacts != nil})
 }
@@ -223,7 +223,7 @@ func (c Operations) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.R
 	return s.Apply(ctx, order)
 }
 
-// RevertFilesParams are those of artifact.revert.
+// RevertFilesParams are the params of artifact.revert.
 type RevertFilesParams struct {
 	company.Dir
 	ProjectID    string `json:"project_id" is:"id"`
@@ -232,7 +232,7 @@ type RevertFilesParams struct {
 	company.FilesActor
 }
 
-// RevertFiles takes an application of files back.
+// RevertFiles reverts an application of files.
 func (c Operations) RevertFiles(ctx context.Context, p RevertFilesParams) (files.UndoResult, error) {
 	s, err := c.proposals()
 	if err != nil {
@@ -242,14 +242,14 @@ func (c Operations) RevertFiles(ctx context.Context, p RevertFilesParams) (files
 	return s.Revert(ctx, files.Undo{ProjectID: p.ProjectID, CheckpointID: p.CheckpointID, Skip: p.OnProblem == "skip", Actor: p.Actor()})
 }
 
-// CheckpointsParams are those of artifact.checkpoints.
+// CheckpointsParams are the params of artifact.checkpoints.
 type CheckpointsParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	Limit     int    `json:"limit" is:"default=50,min=1,cut=500"`
 }
 
-// Checkpoints lists what was applied in a project, the newest first.
+// Checkpoints lists the applications of files in a project, newest first.
 func (c Operations) Checkpoints(_ context.Context, p CheckpointsParams) ([]files.CheckpointRow, error) {
 	return files.Checkpoints(c.Workspace(), p.ProjectID, p.Limit, nil)
 }

@@ -1,6 +1,6 @@
 package equipment
 
-// adapter.status: which agent CLIs this machine has.
+// adapter.status: the agent CLIs of this machine.
 
 import (
 	"context"

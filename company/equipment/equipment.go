@@ -1,6 +1,6 @@
 package equipment
 
-// Who changes what agents are equipped with on this machine, and what of it is on record.
+// Changes of the equipment of agents on this machine: who may make them, and their record.
 
 import (
 	"context"
@@ -11,15 +11,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// ConfiguredPayload is the payload of machine.configured: names alone.
+// ConfiguredPayload is the payload of machine.configured: names only.
 type ConfiguredPayload struct {
 	Kind  string   `json:"kind"` // mcp_server or model_profile
 	Names []string `json:"names"`
 }
 
-// equip changes what agents are equipped with on this machine as somebody who may: a
-// person, or a recorded manager, director or CEO. The audit log has who changed which
-// names, and no values.
+// equip changes the equipment of agents on this machine. The actor must be a person, or a
+// recorded manager, director or CEO. The audit log records actor and names, never values.
 func (c Operations) equip(ctx context.Context, actor policy.Actor, kind string, names []string, change func(*doc.Machine, *doc.Secrets) error) error {
 	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		verdict, err := g.Enforce("", equipping(actor, kind))
@@ -33,7 +32,7 @@ func (c Operations) equip(ctx context.Context, actor policy.Actor, kind string, 
 	})
 }
 
-// mayEquip refuses those who may not change what agents are equipped with.
+// mayEquip refuses actors who may not change the equipment of agents.
 func (c Operations) mayEquip(ctx context.Context, actor policy.Actor, kind string) error {
 	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce("", equipping(actor, kind))

@@ -27,15 +27,15 @@ func (c Operations) SetProviderBin(ctx context.Context, p MachineParams) (compan
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.ProviderBins[p.Name] = p.Path })
 }
 
-// AgentCommandParams are those of machine:set-agent-command.
+// AgentCommandParams are the params of machine:set-agent-command.
 type AgentCommandParams struct {
 	company.Dir
 	Provider string   `json:"provider"`
 	Argv     []string `json:"argv" is:"optional"`
 }
 
-// SetAgentCommand says how the agent of a provider is started that is spoken with; no
-// words remove what was said.
+// SetAgentCommand sets the command line that starts a provider's live agent. Without words it
+// removes the command.
 func (c Operations) SetAgentCommand(ctx context.Context, p AgentCommandParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) {
 		if m.AgentCommands == nil {

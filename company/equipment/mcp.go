@@ -42,8 +42,8 @@ type PutMCPServerParams struct {
 	mcpserver.Change
 }
 
-// PutMCPServer adds an MCP server, or changes the given members of one. Sessions that
-// start later tell their agents of it.
+// PutMCPServer adds an MCP server, or changes the given members of one. It takes effect for
+// sessions that start later.
 func (c Operations) PutMCPServer(ctx context.Context, p PutMCPServerParams) (result mcpserver.Server, err error) {
 	err = c.equip(ctx, p.Actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
 		if _, known := m.MCPServers[p.ID]; !known && len(m.MCPServers) >= mcpserver.MaxServers {
@@ -97,8 +97,8 @@ type ReplaceMCPServersParams struct {
 	Servers []mcpserver.Change `json:"servers"`
 }
 
-// ReplaceMCPServers makes the given MCP servers all that there are, or changes nothing.
-// Members that are left out have their defaults; *** keeps a value.
+// ReplaceMCPServers replaces all MCP servers by the given ones, or changes nothing. Missing
+// members get their defaults. *** keeps a value.
 func (c Operations) ReplaceMCPServers(ctx context.Context, p ReplaceMCPServersParams) (result MCPServers, err error) {
 	names := make([]string, 0, len(p.Servers))
 	for _, change := range p.Servers {

@@ -63,8 +63,8 @@ func (p *PutModelProfileParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// PutModelProfile adds a model profile, or changes the given members of one. Sessions that
-// start later use it as it is then.
+// PutModelProfile adds a model profile, or changes the given members of one. It takes effect
+// for sessions that start later.
 func (c Operations) PutModelProfile(ctx context.Context, p PutModelProfileParams) (result modelprofile.Profile, err error) {
 	names := []string{p.Name}
 	if p.RenameTo != "" {
@@ -111,8 +111,8 @@ type ModelProfileParams struct {
 	Name string `json:"name"`
 }
 
-// RemoveModelProfile removes a model profile with its key, unless an agent works with it. A
-// session that is idle keeps what it was started with.
+// RemoveModelProfile removes a model profile with its key, unless an agent works with it. An
+// idle session keeps the profile with which it was started.
 func (c Operations) RemoveModelProfile(ctx context.Context, p ModelProfileParams) (Removed, error) {
 	used, err := c.profilesInUse(ctx)
 	if err != nil {
@@ -181,8 +181,8 @@ func (c Operations) SetDefaultModelProfile(ctx context.Context, p SetDefaultProf
 	return result, err
 }
 
-// ProbeParams are the params of model.profile.probe: a profile, or what one would hold.
-// With a name, the members that are given stand in the place of the profile's.
+// ProbeParams are the params of model.profile.probe: the members of a profile. With a name,
+// given members override those of that profile.
 type ProbeParams struct {
 	company.Dir
 	company.PersonParams
@@ -193,8 +193,8 @@ type ProbeParams struct {
 	APIKey         *string            `json:"api_key" is:"optional,empty"`
 }
 
-// ProbeModelProfile asks the server of a profile which models it has. Only hosts that were
-// allowed are asked, and loopback.
+// ProbeModelProfile asks the server of a profile for its models. It connects only to allowed
+// hosts and to loopback.
 func (c Operations) ProbeModelProfile(ctx context.Context, p ProbeParams) (probe.Result, error) {
 	if err := c.mayEquip(ctx, p.Actor(), "model_profile"); err != nil {
 		return probe.Result{}, err
@@ -239,13 +239,13 @@ func (c Operations) probed(machine doc.Machine, p ProbeParams) (doc.ModelProfile
 	return change.Apply(&old, secrets.ModelProfiles[kept])
 }
 
-// AllowModelHostParams are those of machine:allow-model-host.
+// AllowModelHostParams are the params of machine:allow-model-host.
 type AllowModelHostParams struct {
 	company.Dir
 	Host string `json:"host"`
 }
 
-// AllowModelHost lets model.profile.probe ask a host, with a port or at any.
+// AllowModelHost allows model.profile.probe to connect to a host, on one port or on any.
 func (c Operations) AllowModelHost(ctx context.Context, p AllowModelHostParams) (company.OK, error) {
 	host := strings.ToLower(strings.TrimSpace(p.Host))
 	if host == "" || strings.ContainsAny(host, "/@ \t\r\n\x00") {

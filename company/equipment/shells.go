@@ -1,6 +1,6 @@
 package equipment
 
-// What a console may run, where, and with which environment.
+// Which shells a console may run, where, and with which environment.
 
 import (
 	"bufio"
@@ -33,8 +33,8 @@ type ShellList struct {
 
 func namedShells() []string { return []string{"bash", "zsh", "fish", "sh"} }
 
-// Shells lists the shells that consoles are offered. The default is $SHELL where it is
-// listed in /etc/shells, else the first that there is; machine.yaml may name another.
+// Shells lists the shells for consoles. The default is $SHELL if /etc/shells lists it,
+// otherwise the first existing one. machine.yaml may name another.
 func (c Operations) Shells(context.Context, company.Dir) (ShellList, error) {
 	search := variable(c.Host().Launcher().Environ, "PATH")
 	var list ShellList
@@ -177,7 +177,7 @@ func (c Operations) consoleRoots() ([]string, error) {
 
 var consoleName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Bounds of the variables that a caller adds.
+// Limits of variables that a caller adds.
 const (
 	maxConsoleNames = 64
 	maxConsoleEnv   = 32 << 10

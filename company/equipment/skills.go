@@ -1,6 +1,6 @@
 package equipment
 
-// skill.*: what the agents' own programs know to do in a repository, read from it.
+// skill.*: skills of agent programs, read from a repository.
 
 import (
 	"cmp"
@@ -22,22 +22,22 @@ import (
 	"ac/workspace/doc"
 )
 
-// Bounds of skills.
+// Limits of skills.
 const (
 	maxSkills    = 200
 	maxSkillText = 64 << 10
 )
 
-// SkillParams are the params of skill.list. Without a repository it is the only one that
-// is linked and on this machine, of the project or of all.
+// SkillParams are the params of skill.list. The default repository is the only linked one on
+// this machine, of the project or of all projects.
 type SkillParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 	RepoID    string `json:"repo_id" is:"optional"`
 }
 
-// Skill is a text that says how to do something. Source is relative to the root of the
-// repository, "" for what is built in; Agents are the drivers whose agents read it.
+// Skill is an instruction for agents. Source is relative to the root of the repository, "" for
+// built-in skills. Agents are the drivers whose agents read it.
 type Skill struct {
 	Name        string   `json:"name"`
 	CommandKey  string   `json:"command_key"`

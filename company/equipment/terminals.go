@@ -1,8 +1,8 @@
 package equipment
 
-// terminal.*: consoles of this process. A console runs what a person types without asking
-// the policy of a run, so that it is a right of its own: off unless the process was
-// started with it, for people and managers alone, and audited.
+// terminal.*: consoles of this process. A console runs what a person types without a policy.
+// So it is a right of its own: off unless the process was started with it, only for people
+// and managers, and audited.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type TerminalList struct {
 	Terminals []terminal.Info `json:"terminals"`
 }
 
-// ListTerminals lists the terminals that this process has of the workspace, oldest first.
+// ListTerminals lists this process's terminals in the workspace, oldest first.
 func (c Operations) ListTerminals(context.Context, company.Dir) (TerminalList, error) {
 	list := TerminalList{Limit: terminal.Limit, Terminals: []terminal.Info{}}
 	if hub := c.Host().Terminals(); hub != nil {
@@ -35,7 +35,7 @@ func (c Operations) ListTerminals(context.Context, company.Dir) (TerminalList, e
 	return list, nil
 }
 
-// consoles is the terminals of the process, for those who may.
+// consoles returns the terminals of the process to actors who may use them.
 func (c Operations) consoles() (*terminal.Hub, error) {
 	if c.Host().Terminals() == nil {
 		return nil, fault.New(fault.TerminalDisabled, "this process was started without terminals")
@@ -43,15 +43,15 @@ func (c Operations) consoles() (*terminal.Hub, error) {
 	return c.Host().Terminals(), nil
 }
 
-// OneTerminal names a terminal, and who reaches for it.
+// OneTerminal names a terminal and the actor who uses it.
 type OneTerminal struct {
 	company.Dir
 	company.PersonParams
 	TerminalID string `json:"terminal_id"`
 }
 
-// console is a terminal of the workspace, for those who may type there: what is read there
-// is not for others either.
+// console returns a terminal of the workspace, for actors who may type there. Others may not
+// read it either.
 func (c Operations) console(p OneTerminal) (*terminal.Terminal, error) {
 	hub, err := c.consoles()
 	if err != nil {
@@ -76,7 +76,7 @@ type CreateTerminalParams struct {
 	Via   string            `json:"-"` // stdio, web or acecode
 }
 
-// CheckFields refuses what no environment of a shell may hold.
+// CheckFields refuses invalid environment variables.
 func (p *CreateTerminalParams) CheckFields() []fault.Issue { return checkConsoleEnv(p.Env) }
 
 // CreateTerminal starts a shell in a new terminal.
@@ -129,7 +129,7 @@ func (c Operations) mayType(actor policy.Actor) (policy.Actor, error) {
 	return effective, nil
 }
 
-// auditConsole records what somebody did with a terminal. It is durable when it returns.
+// auditConsole records an action on a terminal. It is durable on return.
 func (c Operations) auditConsole(action, actorID, via string, i terminal.Info) error {
 	return company.AuditConsole(c.Workspace(), c.Host().Now(), action, actorID, via, i)
 }
@@ -165,13 +165,13 @@ type TerminalExit struct {
 	Signal         string `json:"signal,omitempty"`
 }
 
-// TerminalWatch is a look at a terminal, and where it begins. Who has it detaches the viewer.
+// TerminalWatch is a viewer of a terminal and where its output begins. The caller detaches it.
 type TerminalWatch struct {
 	*terminal.Viewer
 	Begin AttachTerminalResult
 }
 
-// WatchTerminal begins to look at a terminal, for listeners of this process.
+// WatchTerminal attaches a viewer to a terminal, for listeners of this process.
 func (c Operations) WatchTerminal(_ context.Context, p AttachTerminalParams) (w TerminalWatch, err error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
@@ -181,8 +181,8 @@ func (c Operations) WatchTerminal(_ context.Context, p AttachTerminalParams) (w 
 	return w, err
 }
 
-// AttachTerminal streams the output of a terminal: what is kept from the cursor on, then
-// what comes. The notifications follow the answer.
+// AttachTerminal streams the output of a terminal: first what is kept after the cursor, then
+// new output. The notifications follow the reply.
 func (c Operations) AttachTerminal(ctx context.Context, p AttachTerminalParams) (AttachTerminalResult, error) {
 	v, err := c.WatchTerminal(ctx, p)
 	result := v.Begin
@@ -206,7 +206,7 @@ func (c Operations) AttachTerminal(ctx context.Context, p AttachTerminalParams) 
 	return result, nil
 }
 
-// follow sends what a viewer sees, until the shell has ended and all is said.
+// follow sends a viewer's output until the shell has ended and all of it is sent.
 func follow(ctx context.Context, v *terminal.Viewer, id string, notify func(context.Context, string, any) error) error {
 	for {
 		p, err := v.Next(ctx)
@@ -268,7 +268,7 @@ type ReadTerminalResult struct {
 	ExitCode  *int   `json:"exit_code,omitempty"`
 }
 
-// ReadTerminal returns output of a terminal from a cursor on, and waits for some.
+// ReadTerminal returns output of a terminal after a cursor, and waits if there is none.
 func (c Operations) ReadTerminal(ctx context.Context, p ReadTerminalParams) (result ReadTerminalResult, err error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
@@ -327,8 +327,8 @@ type WriteTerminalResult struct {
 	Written int `json:"written"`
 }
 
-// WriteTerminal types into a terminal, and returns when the kernel has it. Where the program
-// does not read, later requests do not wait for that.
+// WriteTerminal types into a terminal, and returns when the kernel has the input. If the
+// program does not read, other requests are not held up.
 func (c Operations) WriteTerminal(ctx context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
@@ -387,7 +387,7 @@ type CloseTerminalResult struct {
 	ExitCode *int `json:"exit_code,omitempty"`
 }
 
-// CloseTerminal ends a terminal with everything that it started, and forgets it.
+// CloseTerminal ends a terminal with all processes that it started, and removes it.
 func (c Operations) CloseTerminal(_ context.Context, p CloseTerminalParams) (CloseTerminalResult, error) {
 	hub, err := c.consoles()
 	if err != nil {

@@ -73,6 +73,9 @@ func SealEvery(ctx context.Context, cs *company.Host, every time.Duration, keyFi
 		case <-ticker.C:
 		}
 		for _, w := range cs.Opened() {
+			if ctx.Err() != nil {
+				return
+			}
 			key, err := auditKey(cs, keyFile)
 			var s audit.SealResult
 			if err == nil {

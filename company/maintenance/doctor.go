@@ -30,7 +30,7 @@ type DoctorParams struct {
 	Checks []string `json:"checks,omitempty" is:"optional"`
 }
 
-// CheckFields refuses checks that there are not.
+// CheckFields refuses unknown checks.
 func (p *DoctorParams) CheckFields() (issues []fault.Issue) {
 	for i, check := range p.Checks {
 		if known := doctor.Checks(); !slices.Contains(known, check) {
@@ -73,7 +73,7 @@ type GlanceResult struct {
 	SealedAt time.Time      // the last time, zero for never
 }
 
-// Glance runs the checks that cost next to nothing. Nothing is written or started.
+// Glance runs the cheap checks. It writes and starts nothing.
 func (c Folder) Glance(ctx context.Context, _ company.Dir) (GlanceResult, error) {
 	p, _ := c.patient(ctx, index.AsItIs)
 	found := GlanceResult{Status: "ok", Findings: []doctor.Check{}}
@@ -114,13 +114,13 @@ type MendAsParams struct {
 	company.FilesActor
 }
 
-// CheckFields refuses checks that nothing can be repaired of.
+// CheckFields refuses checks without a repair.
 func (p *MendAsParams) CheckFields() []fault.Issue {
 	return company.UnknownWords("checks", p.Checks, doctor.Mendable(), "is no check whose findings can be repaired")
 }
 
-// MendAs is Mend for an actor who may decide on the whole workspace, of the findings of some
-// checks. Anybody may see what would be done.
+// MendAs is Mend for the findings of some checks, by an actor who may decide on the whole
+// workspace. Everybody may do a dry run.
 func (c Folder) MendAs(ctx context.Context, p MendAsParams) (doctor.MendResult, error) {
 	in, err := c.Enter(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ type DiagnosticsParams struct {
 	company.ScreenLimits
 }
 
-// Diagnostics makes a diagnostics bundle that can be given to others.
+// Diagnostics creates a diagnostics bundle that can be shared.
 func (c Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
 	patient, _ := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)

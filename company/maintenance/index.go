@@ -32,6 +32,11 @@ func viewed[R any](ctx context.Context, c Operations, ask func(*index.View) (R, 
 	return result, err
 }
 
+// rows lists rows of the index.
+func rows[F, R any](ctx context.Context, c Operations, list func(*index.View, F) ([]R, error), f F) ([]R, error) {
+	return viewed(ctx, c, func(v *index.View) ([]R, error) { return list(v, f) })
+}
+
 // IndexStats counts the rows of the index.
 func (c Operations) IndexStats(ctx context.Context, _ company.Dir) (index.Stats, error) {
 	return viewed(ctx, c, (*index.View).Stats)
@@ -47,9 +52,7 @@ type IndexRunsParams struct {
 
 // IndexRuns lists runs from the index.
 func (c Operations) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run, error) {
-	return viewed(ctx, c, func(v *index.View) ([]index.Run, error) {
-		return v.Runs(index.RunFilter{ProjectID: p.ProjectID, Status: p.Status, Limit: p.Limit})
-	})
+	return rows(ctx, c, (*index.View).Runs, index.RunFilter{ProjectID: p.ProjectID, Status: p.Status, Limit: p.Limit})
 }
 
 // IndexEventsParams are the params of index.list_events.
@@ -69,7 +72,7 @@ func (c Operations) IndexEvents(ctx context.Context, p IndexEventsParams) ([]ind
 	if p.Type != "" {
 		f.Types = []string{p.Type}
 	}
-	return viewed(ctx, c, func(v *index.View) ([]index.Event, error) { return v.Events(f) })
+	return rows(ctx, c, (*index.View).Events, f)
 }
 
 // IndexParseErrorsParams are the params of index.list_event_parse_errors.
@@ -82,9 +85,7 @@ type IndexParseErrorsParams struct {
 
 // IndexParseErrors lists the lines of logs that are not events.
 func (c Operations) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams) ([]index.ParseError, error) {
-	return viewed(ctx, c, func(v *index.View) ([]index.ParseError, error) {
-		return v.ParseErrors(index.ParseErrorFilter{ProjectID: p.ProjectID, RunID: p.RunID, Limit: p.Limit})
-	})
+	return rows(ctx, c, (*index.View).ParseErrors, index.ParseErrorFilter{ProjectID: p.ProjectID, RunID: p.RunID, Limit: p.Limit})
 }
 
 // IndexReviewsParams are the params of index.list_reviews.
@@ -97,9 +98,7 @@ type IndexReviewsParams struct {
 
 // IndexReviews lists reviews from the index.
 func (c Operations) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]index.Review, error) {
-	return viewed(ctx, c, func(v *index.View) ([]index.Review, error) {
-		return v.Reviews(index.ReviewFilter{ProjectID: p.ProjectID, Decision: p.Decision, Limit: p.Limit})
-	})
+	return rows(ctx, c, (*index.View).Reviews, index.ReviewFilter{ProjectID: p.ProjectID, Decision: p.Decision, Limit: p.Limit})
 }
 
 // IndexHelpRequestsParams are the params of index.list_help_requests.
@@ -112,7 +111,5 @@ type IndexHelpRequestsParams struct {
 
 // IndexHelpRequests lists help requests from the index.
 func (c Operations) IndexHelpRequests(ctx context.Context, p IndexHelpRequestsParams) ([]index.HelpRequest, error) {
-	return viewed(ctx, c, func(v *index.View) ([]index.HelpRequest, error) {
-		return v.HelpRequests(index.HelpRequestFilter{TargetManager: p.TargetManager, ProjectID: p.ProjectID, Limit: p.Limit})
-	})
+	return rows(ctx, c, (*index.View).HelpRequests, index.HelpRequestFilter{TargetManager: p.TargetManager, ProjectID: p.ProjectID, Limit: p.Limit})
 }

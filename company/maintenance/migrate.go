@@ -1,6 +1,6 @@
 package maintenance
 
-// workspace.migrate: sealing the events of older programs.
+// workspace.migrate: sealing event logs of older programs.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type MigrateResult struct {
 	migrate.Counts
 }
 
-// Migrate seals the events of older programs.
+// Migrate seals the event logs of older programs.
 func (c Operations) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, error) {
 	result := MigrateResult{
 		WorkspaceDir: c.Absolute(), MigrationID: migrate.EnvelopeID, DryRun: p.DryRun, Forced: p.Force, StateRelpath: migrate.StateFile,

@@ -28,7 +28,7 @@ type AbandonParams struct {
 	company.PersonParams
 }
 
-// CheckFields refuses what cannot be the name of a session.
+// CheckFields refuses an invalid session_ref.
 func (p *AbandonParams) CheckFields() []fault.Issue {
 	if why := session.CheckRef(p.SessionRef); why != "" {
 		return []fault.Issue{{Path: []any{"session_ref"}, Code: "custom", Message: why}}
@@ -36,9 +36,9 @@ func (p *AbandonParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// AbandonSession gives up a session whose worker cannot be reached, or whose hub does not
-// run: nothing that comes from there later counts, and the run has failed. A session that
-// is reached is fault.Conflict: it can be stopped.
+// AbandonSession gives up a session whose worker cannot be reached or whose hub does not run.
+// The run fails, and nothing that the worker sends later is accepted (fencing). A reachable
+// session is fault.Conflict: stop it instead.
 func (c Operations) AbandonSession(ctx context.Context, p AbandonParams) (none company.Poll, err error) {
 	record, err := session.Current(ctx, c.Workspace(), p.SessionRef)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c Operations) AbandonSession(ctx context.Context, p AbandonParams) (none c
 	return company.PollOf(c.Workspace(), record), err
 }
 
-// mayAbandon refuses those who may not launch the run, and workers. The decision is in the
+// mayAbandon refuses workers, and actors who may not launch the run. The decision is in the
 // log of the run.
 func (c Operations) mayAbandon(ctx context.Context, record doc.Session, claimed policy.Actor) (actor policy.Actor, err error) {
 	run, err := runs.Load(c.Workspace(), record.ProjectID, record.RunID)

@@ -12,7 +12,7 @@ import (
 	"ac/runs"
 )
 
-// AttachParams are those of run.attach.
+// AttachParams are the params of run.attach.
 type AttachParams struct {
 	actParams
 	Name      string `json:"name" is:"maxbytes=255"`
@@ -20,7 +20,7 @@ type AttachParams struct {
 	Content   string `json:"content_base64" is:"empty"`
 }
 
-// CheckFields refuses a blank name and what is no base64.
+// CheckFields refuses a blank name and invalid base64.
 func (p *AttachParams) CheckFields() (issues []fault.Issue) {
 	if strings.TrimSpace(p.Name) == "" {
 		issues = append(issues, fault.Issue{Path: []any{"name"}, Code: "custom", Message: "must not be blank"})
@@ -31,7 +31,7 @@ func (p *AttachParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// Attach keeps a file beside a run.
+// Attach stores a file beside a run.
 func (c Operations) Attach(ctx context.Context, p AttachParams) (runs.Attachment, error) {
 	content, err := base64.StdEncoding.DecodeString(p.Content)
 	if err != nil {
@@ -40,13 +40,13 @@ func (c Operations) Attach(ctx context.Context, p AttachParams) (runs.Attachment
 	return runs.Attach(ctx, c.Workspace(), p.act(), p.Name, cmp.Or(p.MediaType, "application/octet-stream"), content)
 }
 
-// PlanClearParams are those of run.plan.clear.
+// PlanClearParams are the params of run.plan.clear.
 type PlanClearParams struct{ actParams }
 
 // PlanCleared is the result of run.plan.clear.
 type PlanCleared struct{}
 
-// ClearPlan takes the plan of a run out of sight.
+// ClearPlan hides the plan of a run.
 func (c Operations) ClearPlan(ctx context.Context, p PlanClearParams) (PlanCleared, error) {
 	return PlanCleared{}, runs.ClearPlan(ctx, c.Workspace(), p.act())
 }

@@ -1,6 +1,6 @@
 package orchestration
 
-// run.continue: going on with a run that is over, or idle.
+// run.continue: continuing a run that is over or idle.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ContinueParams are those of run.continue.
+// ContinueParams are the params of run.continue.
 type ContinueParams struct {
 	actParams
 	liveParams
@@ -74,7 +74,7 @@ func (p resumeParams) spec(c *company.Company, act actParams) runs.ContinueSpec 
 	}
 }
 
-// CheckFields holds what is said to its bounds.
+// CheckFields limits the texts.
 func (p *ContinueParams) CheckFields() []fault.Issue {
 	return slices.Concat(p.displayParams.check(), p.liveParams.check(), p.resumeParams.check(), checkPrompt(p.PromptText))
 }
@@ -91,7 +91,7 @@ func checkPrompt(text *string) []fault.Issue {
 	return nil
 }
 
-// Continue goes on with a run.
+// Continue continues a run.
 func (c Operations) Continue(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		return c.continueWorkflow(ctx, p)

@@ -30,8 +30,7 @@ type ExecuteParams struct {
 	Interrupt <-chan struct{} `json:"-"`
 }
 
-// CheckFields refuses what could not be executed, by the rules of
-// session.launch.
+// CheckFields refuses what cannot be executed, by the rules of session.launch.
 func (p *ExecuteParams) CheckFields() []fault.Issue {
 	work := workParams{Argv: p.Argv, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID}
 	issues := work.check()
@@ -46,7 +45,7 @@ func (p *ExecuteParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// ExecuteResult is the exit of the command.
+// ExecuteResult is the exit status of the command.
 type ExecuteResult struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`

@@ -1,6 +1,6 @@
 package orchestration
 
-// feedback.submit: what a person thought of a run.
+// feedback.submit: a person's feedback on a run.
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"ac/runs"
 )
 
-// FeedbackParams are those of feedback.submit.
+// FeedbackParams are the params of feedback.submit.
 type FeedbackParams struct {
 	actParams
 	Signal string `json:"signal" is:"enum=accept|reject"`
@@ -20,8 +20,8 @@ type FeedbackResult struct {
 	EventID string `json:"event_id"`
 }
 
-// SubmitFeedback records in the log of a run what somebody thought of it; the newest word of
-// one actor counts.
+// SubmitFeedback records feedback in the log of a run. Only the newest feedback of each actor
+// counts.
 func (c Operations) SubmitFeedback(ctx context.Context, p FeedbackParams) (FeedbackResult, error) {
 	reason := []rune(p.Reason)
 	id, err := runs.RecordFeedback(ctx, c.Workspace(), p.act(), p.Signal, string(reason[:min(len(reason), maxReason)]))

@@ -25,7 +25,7 @@ type LaunchParams struct {
 	workParams
 }
 
-// workParams say what a session is to do, where, and for whom.
+// workParams are what a session is to do, where, and for which actor.
 type workParams struct {
 	Argv           []string          `json:"argv" is:"optional"`
 	RepoID         string            `json:"repo_id" is:"optional"`
@@ -51,12 +51,12 @@ type workParams struct {
 	displayParams
 }
 
-// By sets who launches.
+// By sets the actor who launches.
 func (p *workParams) By(actor, role, team string) {
 	p.ActorID, p.ActorRole, p.ActorTeamID = actor, role, team
 }
 
-// CheckFields refuses what could not be executed.
+// CheckFields refuses what cannot be executed.
 func (p *LaunchParams) CheckFields() []fault.Issue {
 	issues := p.check()
 	if p.SessionRef != "" {

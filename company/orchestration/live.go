@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// actParams are those of every act on a run.
+// actParams are the params of every act on a run.
 type actParams struct {
 	company.Dir
 	ProjectID   string `json:"project_id" is:"id"`
@@ -31,7 +31,7 @@ type actParams struct {
 	ActorTeamID string `json:"actor_team_id" is:"optional"`
 }
 
-// Act sets where the run is, and who acts.
+// Act sets the run and the actor.
 func (p *actParams) Act(dir, project, run, actor, role, team string) {
 	p.WorkspaceDir, p.ProjectID, p.RunID = dir, project, run
 	p.ActorID, p.ActorRole, p.ActorTeamID = actor, role, team
@@ -43,7 +43,7 @@ func (p actParams) act() runs.Act {
 	}}
 }
 
-// Bounds of what is said, in bytes.
+// Limits of texts, in bytes.
 const (
 	maxSteer   = 64 << 10
 	maxPrompt  = 1 << 20
@@ -115,8 +115,7 @@ func (p liveParams) check() (issues []fault.Issue) {
 	return issues
 }
 
-// Change sets what a command says of an agent that is spoken with; what is empty stays
-// as it is.
+// Change sets the options of a live agent that a command gave. Empty ones stay unchanged.
 func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
 	p.Driver, p.Mode, p.Level, p.IdleMS = driver, mode, level, idleMS
 	if keepOpen {
@@ -124,7 +123,7 @@ func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepO
 	}
 }
 
-// Tools has the agent get ac's own tools; false for as it is.
+// Tools gives the agent ac's own tools. false leaves the params unchanged.
 func (p *liveParams) Tools(mcp, launchJobs bool) {
 	if mcp {
 		p.MCP = &mcp
@@ -134,7 +133,7 @@ func (p *liveParams) Tools(mcp, launchJobs bool) {
 	}
 }
 
-// Ask sets whether what the agent asks waits for a person.
+// Ask sets whether requests of the agent wait for a person.
 func (p *liveParams) Ask(interactive bool) { p.Interactive = &interactive }
 
 func (p liveParams) spec(shown displayParams) runs.LiveSpec {
@@ -145,7 +144,7 @@ func (p liveParams) spec(shown displayParams) runs.LiveSpec {
 	}
 }
 
-// SteerParams are those of run.steer.
+// SteerParams are the params of run.steer.
 type SteerParams struct {
 	actParams
 	displayParams
@@ -157,7 +156,7 @@ type SteerParams struct {
 	Start *StartParams `json:"start" is:"optional"`
 }
 
-// CheckFields holds texts to their bounds.
+// CheckFields limits the texts.
 func (p *SteerParams) CheckFields() []fault.Issue {
 	issues := p.check()
 	limit := maxSteer
@@ -176,7 +175,7 @@ func (p *SteerParams) CheckFields() []fault.Issue {
 	return append(issues, p.Start.check()...)
 }
 
-// Steer says something to the agent of a run.
+// Steer sends a text to the agent of a run.
 func (c Operations) Steer(ctx context.Context, p SteerParams) (session.SteerResult, error) {
 	inflight.Leave(ctx)
 	said := session.SteerRequest{Text: p.Text, Mode: p.Mode, ExpectedTurn: p.ExpectedTurn, ClientMessageID: p.ClientMessageID}
@@ -197,7 +196,7 @@ func (c Operations) Steer(ctx context.Context, p SteerParams) (session.SteerResu
 	return result, err
 }
 
-// InterruptParams are those of run.interrupt.
+// InterruptParams are the params of run.interrupt.
 type InterruptParams struct {
 	actParams
 	ExpectedTurn int `json:"expected_turn" is:"optional,gt=0"`
@@ -212,16 +211,16 @@ func (c Operations) Interrupt(ctx context.Context, p InterruptParams) (session.I
 	return runs.Interrupt(ctx, c.Workspace(), p.act(), p.ExpectedTurn)
 }
 
-// CompactParams are those of run.compact.
+// CompactParams are the params of run.compact.
 type CompactParams struct{ actParams }
 
-// Compact makes the conversation of a run smaller.
+// Compact compacts the conversation of a run.
 func (c Operations) Compact(ctx context.Context, p CompactParams) (session.CompactResult, error) {
 	inflight.Leave(ctx)
 	return runs.Compact(ctx, c.Workspace(), p.act())
 }
 
-// RespondParams are those of interaction.respond.
+// RespondParams are the params of interaction.respond.
 type RespondParams struct {
 	actParams
 	InteractionID string              `json:"interaction_id" is:"id"`
@@ -235,7 +234,7 @@ type RespondParams struct {
 	Cancel bool `json:"-"`
 }
 
-// CheckFields refuses an answer that is none, or several.
+// CheckFields requires exactly one answer.
 func (p *RespondParams) CheckFields() []fault.Issue {
 	ways := 0
 	for _, given := range []bool{p.OptionID != "", p.Decision != "", len(p.Answers) > 0} {
@@ -252,7 +251,7 @@ func (p *RespondParams) CheckFields() []fault.Issue {
 	return []fault.Issue{{Path: []any{"decision"}, Code: "custom", Message: "exactly one of option_id, decision, text and answers must be given"}}
 }
 
-// Respond answers what the agent of a run asks.
+// Respond answers a request of a run's agent.
 func (c Operations) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
 	inflight.Leave(ctx)
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {

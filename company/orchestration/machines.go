@@ -1,7 +1,7 @@
 package orchestration
 
-// hub.* and worker.*: the machines that execute sessions for a workspace. What changes
-// something is done by the hub's own process; without one, lists come from its files.
+// hub.* and worker.*: the machines that execute sessions for a workspace. The hub's own
+// process makes all changes. If no hub runs, lists come from its files.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace"
 )
 
-// HubStatus tells whether a hub runs and how it does. It does not fail for want of one.
+// HubStatus returns the status of the hub. It does not fail if none runs.
 func (c Operations) HubStatus(ctx context.Context, _ company.Dir) (status fleet.StatusResult, err error) {
 	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubStatus, struct{}{}, &status)
 	if !fault.Is(err, fault.HubNotRunning) {
@@ -55,7 +55,7 @@ func (c Operations) HubStatus(ctx context.Context, _ company.Dir) (status fleet.
 	return status, err
 }
 
-// liveAttempt reports whether an attempt in a state may still go on.
+// liveAttempt reports whether an attempt in a state may still be active.
 func liveAttempt(state string) bool {
 	return state != fleet.AttemptDone && state != fleet.AttemptFenced
 }
@@ -66,7 +66,7 @@ type ListWorkersParams struct {
 	State string `json:"state" is:"optional,enum=invited|active|draining|revoked"`
 }
 
-// ListWorkers lists the workers of the hub by name. Without a hub they are all offline.
+// ListWorkers lists the workers of the hub by name. If no hub runs, all are offline.
 func (c Operations) ListWorkers(ctx context.Context, p ListWorkersParams) ([]fleet.WorkerRow, error) {
 	var found fleet.WorkersResult
 	err := fleet.CallHub(ctx, c.Workspace(), fleet.HubWorkers, struct{}{}, &found)
@@ -119,8 +119,8 @@ func (c Operations) recordedWorkers() ([]fleet.WorkerRow, error) {
 	return rows, nil
 }
 
-// govern asks the policy whether somebody may change the machines: a person or a CEO. The
-// decision is in the audit log.
+// govern asks the policy whether an actor may change the machines, which a person or a CEO may.
+// The decision is in the audit log.
 func (c Operations) govern(ctx context.Context, actor policy.Actor, kind, id string) error {
 	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce("", policy.Question{
@@ -138,8 +138,8 @@ type HubConfigParams struct {
 	Settings fleet.Settings `json:"settings"`
 }
 
-// ConfigureHub changes the settings that are given, and returns all of them. Without a hub
-// its file is changed, and counts when one is started.
+// ConfigureHub changes the given settings and returns all of them. If no hub runs it changes
+// the file, for the next hub.
 func (c Operations) ConfigureHub(ctx context.Context, p HubConfigParams) (settings fleet.Settings, err error) {
 	if err := c.govern(ctx, p.Actor(), "hub", "settings"); err != nil {
 		return settings, err
@@ -154,14 +154,14 @@ func (c Operations) ConfigureHub(ctx context.Context, p HubConfigParams) (settin
 	return fleet.Configure(c.Workspace(), p.Settings)
 }
 
-// StopHubParams are those of the command hub:stop.
+// StopHubParams are the params of the command hub:stop.
 type StopHubParams struct{ company.Dir }
 
 // stopWithin is how long a hub may take to end.
 const stopWithin = 10 * time.Second
 
-// StopHub ends the hub and waits until it has ended; sessions on other machines go on. It is
-// not OK where none runs.
+// StopHub ends the hub and waits until it has ended. Sessions on other machines continue. The
+// result is not OK if no hub runs.
 func (c Operations) StopHub(ctx context.Context, _ StopHubParams) (company.OK, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stopWithin, fault.New(fault.Internal, "the hub did not end within %s", stopWithin))
 	defer cancel()
@@ -212,8 +212,8 @@ func checkWorker(name string, labels []string) (issues []fault.Issue) {
 	return issues
 }
 
-// InviteWorker makes a worker that a machine may become with the token, which is kept
-// nowhere. A name in use is fault.Conflict.
+// InviteWorker creates a worker. A machine becomes that worker by joining with the token, which
+// is stored nowhere. A name in use is fault.Conflict.
 func (c Operations) InviteWorker(ctx context.Context, p InviteWorkerParams) (made fleet.InviteResult, err error) {
 	if err := c.govern(ctx, p.Actor(), "worker", p.Name); err != nil {
 		return made, err
@@ -223,14 +223,14 @@ func (c Operations) InviteWorker(ctx context.Context, p InviteWorkerParams) (mad
 	}, &made)
 }
 
-// workerParams name a worker, and who changes it.
+// workerParams name a worker and the actor who changes it.
 type workerParams struct {
 	company.Dir
 	company.PersonParams
 	WorkerID string `json:"worker_id"` // id or name
 }
 
-// CheckFields refuses what names no worker.
+// CheckFields refuses an invalid name or id of a worker.
 func (p *workerParams) CheckFields() []fault.Issue {
 	if fleet.IsWorker(p.WorkerID) || fleet.IsName(p.WorkerID) {
 		return nil
@@ -238,7 +238,7 @@ func (p *workerParams) CheckFields() []fault.Issue {
 	return []fault.Issue{{Path: []any{"worker_id"}, Code: "custom", Message: "is neither an id nor a name of a worker"}}
 }
 
-// UpdateWorkerParams are the params of worker.update. What is not given stays.
+// UpdateWorkerParams are the params of worker.update. Absent fields stay unchanged.
 type UpdateWorkerParams struct {
 	workerParams
 	Name   string    `json:"name" is:"optional,maxbytes=63"`
@@ -269,7 +269,7 @@ type DrainWorkerParams struct {
 	On bool `json:"on"`
 }
 
-// DrainWorker says whether a worker takes new sessions. Those that it has go on.
+// DrainWorker sets whether a worker accepts new sessions. Its current ones continue.
 func (c Operations) DrainWorker(ctx context.Context, p DrainWorkerParams) (row fleet.WorkerRow, err error) {
 	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return row, err
@@ -283,7 +283,7 @@ type RevokeWorkerParams struct {
 	Reason string `json:"reason" is:"optional,maxbytes=2000"`
 }
 
-// RevokeWorker ends a worker for good, with the sessions that it has.
+// RevokeWorker revokes a worker for good and ends its sessions.
 func (c Operations) RevokeWorker(ctx context.Context, p RevokeWorkerParams) (result fleet.RevokeResult, err error) {
 	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return result, err

@@ -4,5 +4,5 @@ package orchestration
 
 import "ac/company"
 
-// Operations are those of one opened workspace.
+// Operations are the operations on one opened workspace.
 type Operations struct{ company.In }

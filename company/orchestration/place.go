@@ -1,6 +1,6 @@
 package orchestration
 
-// Where a run works that somebody starts from a folder.
+// Where a run works that a person starts from a folder.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace"
 )
 
-// RunPlaceParams name a folder that a run is started from.
+// RunPlaceParams name the folder from which a run is started.
 type RunPlaceParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -28,8 +28,8 @@ type RunPlace struct {
 	Folder     string
 }
 
-// RunPlace is the folder itself where it lies in a repository of the project; else the
-// root of the repository that is asked for, or of the only one; else the workspace.
+// RunPlace returns the folder itself if it is in a repository of the project; otherwise the
+// root of the given repository, or of the only one; otherwise the workspace.
 func (c Operations) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error) {
 	links, err := c.Workspace().RepoLinks(p.ProjectID)
 	if err != nil {
@@ -76,8 +76,8 @@ type WorkedInParams struct {
 	RunID     string `json:"run_id" is:"id"`
 }
 
-// WorkedIn is the folder that a run without a worktree worked in, "" where it was never launched
-// or that is not on this machine.
+// WorkedIn returns the folder in which a run without a worktree worked, "" if it was never
+// launched or the folder is not on this machine.
 func (c Operations) WorkedIn(_ context.Context, p WorkedInParams) (string, error) {
 	run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 	if err != nil || run.Spec == nil || run.Spec.WorktreeRel != "" {

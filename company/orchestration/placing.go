@@ -15,8 +15,8 @@ func (c Operations) placed(spec *runs.LaunchSpec, agent string) (_ runs.Starter,
 	return fleet.StarterOf(c.Workspace(), spec.Placement, spec.Priority, c.Host().Launcher()), nil
 }
 
-// placedOf is placed for a session of a run that exists: where nobody says otherwise it runs
-// where the sessions before it did. A run that cannot be read is refused by its launch.
+// placedOf is placed for a session of an existing run: by default it runs where the run's
+// earlier sessions ran. A run that cannot be read is refused by its launch.
 func (c Operations) placedOf(spec *runs.LaunchSpec) (runs.Starter, error) {
 	run, err := runs.Load(c.Workspace(), spec.ProjectID, spec.RunID)
 	if err == nil && spec.Placement == nil {

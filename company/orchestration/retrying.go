@@ -1,6 +1,6 @@
 package orchestration
 
-// A job or a run of a workflow once more, as a person asks for it who names what is over.
+// Retrying a finished job or run of a workflow, for a person who names it.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// RetryParams name what is done once more, and who asks for it.
+// RetryParams name what is retried and the actor.
 type RetryParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -22,9 +22,9 @@ type RetryParams struct {
 	company.ActorParams
 }
 
-// RetryJob submits a job that is over again, with its spec and its order, as SubmitJob does: it
-// begins anew under its id, and its past is kept. One that is not over is fault.RunBusy. An
-// agent who asks is its manager from then on.
+// RetryJob submits a finished job again, with its spec and its order, as SubmitJob does: it
+// starts over under its id, and its history is kept. An unfinished job is fault.RunBusy. If
+// the actor is an agent, it becomes the manager of the job.
 func (c Operations) RetryJob(ctx context.Context, p RetryParams) (company.SubmittedJob, error) {
 	record, err := job.Poll(ctx, c.Workspace(), c.Host().Runners(), p.ProjectID, p.ID)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c Operations) RetryJob(ctx context.Context, p RetryParams) (company.Submit
 	return c.SubmitJob(ctx, again)
 }
 
-// RetryWorkflow begins a run of a workflow with the template that one which is over began with,
-// and what it was given. One that is not over is fault.RunBusy.
+// RetryWorkflow starts a new run of a workflow with the template and the inputs of a finished
+// one. An unfinished run is fault.RunBusy.
 func (c Operations) RetryWorkflow(ctx context.Context, p RetryParams) (RunWorkflowResult, error) {
 	before, err := workflow.Load(c.Workspace(), p.ProjectID, p.ID)
 	if err != nil {

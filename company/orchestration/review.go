@@ -1,6 +1,6 @@
 package orchestration
 
-// run.review: comments on what a run changed, for its agent to act on.
+// run.review: comments on what a run changed, for its agent.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Ways to give a review to an agent.
+// Ways to send a review to an agent.
 const (
 	deliverAuto     = "auto"
 	deliverSteer    = "steer"
@@ -50,8 +50,8 @@ func (l *ReviewedLine) comment() runs.ReviewComment {
 // mostComments bounds the comments of one review.
 const mostComments = 50
 
-// CheckFields refuses too many comments, places that are none, and a text that is too long
-// for an agent.
+// CheckFields refuses too many comments, invalid places, and a text that is too long for an
+// agent.
 func (p *ReviewParams) CheckFields() (issues []fault.Issue) {
 	if len(p.Comments) > mostComments {
 		issues = append(issues, fault.Issue{Path: []any{"comments"}, Code: "custom", Message: "must have at most 50 items"})
@@ -93,10 +93,10 @@ type ReviewResult struct {
 	CommentIDs []string `json:"comment_ids"`
 }
 
-// Review writes comments on what a run changed, and then sends them to its agent as one
-// text. The comments are durable when it returns, though the agent could not be reached.
-// Called again with the same id it writes nothing twice, and sends the agent what it does not
-// have yet.
+// Review writes comments on what a run changed, and then sends them to its agent as one text.
+// The comments are durable on return, even if the agent cannot be reached. Review is
+// idempotent by its id: a repeated call writes nothing twice, and sends the agent only what it
+// does not have yet.
 func (c Operations) Review(ctx context.Context, p ReviewParams) (result ReviewResult, err error) {
 	inflight.Leave(ctx)
 	if err := runs.MayAct(ctx, c.Workspace(), p.act()); err != nil {

@@ -1,6 +1,6 @@
 package orchestration
 
-// run.output: what a run printed, as one text that only grows.
+// run.output: the output of a run, as one text that only grows.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/runs/transcript"
 )
 
-// RunOutputParams are those of run.output.
+// RunOutputParams are the params of run.output.
 type RunOutputParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -22,7 +22,7 @@ type RunOutputParams struct {
 	Tail      bool   `json:"tail" is:"default=false"`
 }
 
-// RunOutput is a part of what a run printed. Offsets count bytes of UTF-8.
+// RunOutput is a part of the output of a run. Offsets count bytes of UTF-8.
 type RunOutput struct {
 	Text       string `json:"text"`
 	Offset     int64  `json:"offset"`
@@ -35,9 +35,9 @@ type RunOutput struct {
 // outputPage is how many events are read at once.
 const outputPage = 1000
 
-// Output reads what a run printed: as it was printed, or readable, which is a pure function
-// of the log: the items of the transcript in the order in which they were closed. A run
-// without a log is fault.NotFound.
+// Output reads the output of a run, raw or readable. Readable output is a pure function of the
+// log: the items of the transcript in the order in which they were closed. A run without a log
+// is fault.NotFound.
 func (c Operations) Output(ctx context.Context, p RunOutputParams) (RunOutput, error) {
 	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID}) // before the log is read, which has all that led to it
 	printed := outputText{raw: p.Format == "raw", fold: transcript.NewFold(p.ProjectID), shown: map[string]bool{}}

@@ -81,8 +81,8 @@ type SetRunPolicyResult struct {
 	Resolved []string      `json:"resolved"` // interactions that the change decided
 }
 
-// SetRunPolicy changes the policy of a run. The next launch or continuation that names
-// no policy starts with it.
+// SetRunPolicy changes the policy of a run. Later launches and continuations without a policy
+// use it.
 func (c Operations) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {

@@ -37,7 +37,7 @@ type CreateRunResult struct {
 	RunDir        string `json:"run_dir"`
 }
 
-// CreateRun makes a run.
+// CreateRun creates a run.
 func (c Operations) CreateRun(ctx context.Context, p CreateRunParams) (CreateRunResult, error) {
 	made, err := runs.Create(ctx, c.Workspace(), p.ProjectID, p.AgentID, p.Provider)
 	base := c.Absolute()
@@ -59,8 +59,7 @@ type DiscardRunResult struct {
 	Status string `json:"status"`
 }
 
-// DiscardRun ends a run that was made and never launched, and cancels one of a
-// workflow.
+// DiscardRun ends a run that was never launched, and cancels a run of a workflow.
 func (c Operations) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		_, err := c.Flows().Cancel(ctx, p.ProjectID, p.RunID)
@@ -202,9 +201,8 @@ func withinWorkspace(name, found string) error {
 	return nil
 }
 
-// VerifyFile verifies one log by its path, against the record of its run if
-// that is next to it. A log of a run whose path leaves its workspace is not
-// read: fault.Denied.
+// VerifyFile verifies one log by its path, also against the record of its run if that is next
+// to it. If the path of a run's log leaves the workspace, the log is not read: fault.Denied.
 func VerifyFile(name string) (*events.Report, error) {
 	found, err := filepath.EvalSymlinks(name)
 	if err != nil {

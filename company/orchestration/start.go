@@ -1,6 +1,6 @@
 package orchestration
 
-// run.start and run.retry: making a run and launching it as one act.
+// run.start and run.retry: creating and launching a run in one step.
 
 import (
 	"cmp"
@@ -46,7 +46,7 @@ type startControls struct {
 	ClientMessageID string `json:"client_message_id" is:"optional,maxbytes=200"`
 }
 
-// CheckFields refuses what could not be started.
+// CheckFields refuses what cannot be started.
 func (p *StartRunParams) CheckFields() []fault.Issue {
 	issues := p.check()
 	refuse := func(field, message string) {
@@ -67,7 +67,7 @@ func (p *StartRunParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// LaunchOf is the launch of a run that was made before.
+// LaunchOf returns the launch of a run that was created before.
 func (p *StartRunParams) LaunchOf(run string) LaunchParams {
 	return LaunchParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: run, workParams: p.workParams}
 }
@@ -80,7 +80,7 @@ type StartRunResult struct {
 	PlanHash   string     `json:"plan_hash,omitempty"`
 }
 
-// StartRun makes a run and launches it, or does neither.
+// StartRun creates a run and launches it, or does neither.
 func (c Operations) StartRun(ctx context.Context, p StartRunParams) (StartRunResult, error) {
 	content, err := contentOf(p)
 	if err != nil {
@@ -135,12 +135,12 @@ type RetryRunParams struct {
 	Change func(*runs.StartSpec) `json:"-"`
 }
 
-// CheckFields holds the prompt to its bounds.
+// CheckFields limits the prompt.
 func (p *RetryRunParams) CheckFields() []fault.Issue {
 	return checkPrompt(p.PromptText)
 }
 
-// RetryRun starts a run like one that is over.
+// RetryRun starts a new run like a finished one.
 func (c Operations) RetryRun(ctx context.Context, p RetryRunParams) (StartRunResult, error) {
 	content, err := digestOf([]any{p.ProjectID, p.RunID, p.PromptText, p.Model, p.Budget, p.ActorID, p.ActorRole, p.ActorTeamID})
 	if err != nil {

@@ -1,6 +1,6 @@
 package orchestration
 
-// Starting a session for what was said to a run without one: run.steer with start.
+// Starting a session for a text to a run without one: run.steer with start.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"ac/runs"
 )
 
-// StartParams are how a session is to be started for a text. What only a launch takes
-// is of no effect where the run goes on.
+// StartParams are how to start a session for a text. Options of launches have no effect if
+// the run is continued.
 type StartParams struct {
 	RepoID      string `json:"repo_id" is:"optional"`
 	Isolation   string `json:"isolation" is:"optional,enum=worktree|none"`
@@ -63,15 +63,15 @@ func (c Operations) start(p SteerParams) error {
 	return nil
 }
 
-// StartWaitingParams are how a session is started for what was said to a run before, by a
-// process that is gone.
+// StartWaitingParams are how to start a session for texts that were sent to a run earlier, by
+// a process that has ended.
 type StartWaitingParams struct {
 	actParams
 	Start *StartParams `json:"-"`
 }
 
-// StartWaiting starts a session for the texts that wait for one in the log of a run, in the
-// background. Nothing is done for a run that nothing was said to.
+// StartWaiting starts a session, in the background, for the texts that wait for one in the log
+// of a run. It is a no-op if there are none.
 func (c Operations) StartWaiting(_ context.Context, p StartWaitingParams) (company.OK, error) {
 	return company.OK{OK: true}, c.start(SteerParams{actParams: p.actParams, Start: p.Start})
 }

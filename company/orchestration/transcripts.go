@@ -56,7 +56,7 @@ type TranscriptResult struct {
 	Continuable Continuable `json:"continuable"`
 }
 
-// Continuable is whether a run that is over, or idle, could continue now, and from which
+// Continuable reports whether a run that is over or idle can continue now, and from which
 // context: that of its agent, or a digest.
 type Continuable struct {
 	OK     bool         `json:"ok"`
@@ -64,7 +64,7 @@ type Continuable struct {
 	Resume string       `json:"resume"`
 }
 
-// Transcript reads the transcript of a run, up to the end of its log or as of a seq.
+// Transcript reads the transcript of a run, up to the end of its log or up to a seq.
 func (c Operations) Transcript(ctx context.Context, p TranscriptParams) (result TranscriptResult, err error) {
 	result = TranscriptResult{RunID: p.RunID, ProjectID: p.ProjectID}
 	var state transcript.State
@@ -97,8 +97,8 @@ const (
 	resumeDigest   = "digest"
 )
 
-// continuable reports how a run could be continued now. forgets says that its agent goes on
-// with no conversation.
+// continuable reports how a run could be continued now. forgets: its agent cannot continue a
+// conversation.
 func (c Operations) continuable(run doc.Run, state transcript.State, forgets bool) Continuable {
 	known := Continuable{Resume: resumeDigest}
 	driver := doc.ProviderNamed(run.Provider).Driver
@@ -150,7 +150,7 @@ type ReplayEventsResult struct {
 	More      bool             `json:"more"`
 }
 
-// ReplayEvents reads the events of a run from a seq on, page by page.
+// ReplayEvents reads the events of a run after a seq, page by page.
 func (c Operations) ReplayEvents(ctx context.Context, p ReplayEventsParams) (ReplayEventsResult, error) {
 	page, err := c.Host().Logs().Replay(ctx, c.Workspace(), feed.PageSpec{
 		Project: p.ProjectID, Run: p.RunID, Since: p.SinceSeq, Until: p.UntilSeq, Limit: p.Limit, Types: p.EventTypes,
@@ -158,7 +158,7 @@ func (c Operations) ReplayEvents(ctx context.Context, p ReplayEventsParams) (Rep
 	return ReplayEventsResult{p.RunID, p.ProjectID, page.Events, page.Next, page.Head, page.More}, err
 }
 
-// LastMessage is the agent's last message of a run, "" while there is none.
+// LastMessage returns the agent's last message in a run, "" if there is none yet.
 func (c Operations) LastMessage(ctx context.Context, p NamedRunParams) (string, error) {
 	run, err := c.FindRun(ctx, p)
 	if err != nil {

@@ -1,6 +1,6 @@
 package orchestration
 
-// run:watch: a run as it goes, to its end.
+// run:watch: following a run to its end.
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// LastRun is the word for the run that was made last.
+// LastRun is the word for the newest run.
 const LastRun = "last"
 
-// NamedRunParams name a run as people do: by its id, or as the last one.
+// NamedRunParams name a run as people do: by its id, or as the newest one.
 type NamedRunParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
@@ -35,8 +35,8 @@ type NamedRun struct {
 	RunID     string
 }
 
-// FindRun finds a run that may be named without its project, or as the last one. One that
-// there is not is fault.NotFound, one of several projects fault.Conflict.
+// FindRun finds a run that is named without its project, or as the newest one. A missing run is
+// fault.NotFound; one found in several projects, fault.Conflict.
 func (c Operations) FindRun(_ context.Context, p NamedRunParams) (NamedRun, error) {
 	if p.RunID != LastRun {
 		project, err := c.ProjectOf(p.ProjectID, p.RunID)
@@ -52,7 +52,7 @@ func (c Operations) FindRun(_ context.Context, p NamedRunParams) (NamedRun, erro
 	return NamedRun{rows[0].ProjectID, rows[0].RunID}, nil
 }
 
-// LogEnd is the number of lines that the log of a run has.
+// LogEnd is the number of lines in the log of a run.
 func (c Operations) LogEnd(ctx context.Context, p NamedRunParams) (end int64, err error) {
 	run, err := c.FindRun(ctx, p)
 	if err != nil {
@@ -62,40 +62,39 @@ func (c Operations) LogEnd(ctx context.Context, p NamedRunParams) (end int64, er
 	return end, err
 }
 
-// FollowEventsParams choose the events of a project that somebody follows.
+// FollowEventsParams choose the events of a project to follow.
 type FollowEventsParams struct {
 	company.Dir
 	ProjectID string                                        `json:"project_id" is:"id"`
 	Deliver   func(ctx context.Context, e feed.Event) error `json:"-"`
 }
 
-// FollowEvents delivers the events of a project from now on, until the function that it
-// returns is called.
+// FollowEvents delivers new events of a project until the returned function is called.
 func (c Operations) FollowEvents(ctx context.Context, p FollowEventsParams) (stop func(), err error) {
 	return c.Follow(ctx, company.EventStream{ProjectID: p.ProjectID, Deliver: p.Deliver})
 }
 
-// WatchRunParams are those of run:watch.
+// WatchRunParams are the params of run:watch.
 type WatchRunParams struct {
 	NamedRunParams
 	Since    *int64 `json:"-"`
 	Tail     int    `json:"-"` // of what there is, 0 for all
 	NoFollow bool   `json:"-"` // what there is, and no more
-	// Settled is called once what there is has been told, nil for nobody.
+	// Settled is called once everything so far was delivered, unless it is nil.
 	Settled func() `json:"-"`
 	// Told gets the transcript as it changes; its error ends the watch.
 	Told func(feed.TranscriptNotification) error `json:"-"`
 }
 
-// WatchRunResult is how the run is at the end of the watch.
+// WatchRunResult is the state of the run at the end of the watch.
 type WatchRunResult struct{ Status string }
 
-// reconcileEvery is how often a watch looks whether somebody still follows the session of
-// its run.
+// reconcileEvery is how often a watch checks whether the session of its run still has a
+// supervisor.
 const reconcileEvery = 2 * time.Second
 
-// WatchRun follows the transcript of a run until the run is over, ctx ends, or Told fails.
-// A session whose supervisor died is brought to its end.
+// WatchRun follows the transcript of a run until the run is over, ctx ends, or Told fails. It
+// reconciles a session whose supervisor died.
 func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result WatchRunResult, err error) {
 	run, err := c.FindRun(ctx, p.NamedRunParams)
 	if err != nil {
@@ -206,12 +205,12 @@ func (w *watch) end() {
 	w.once.Do(func() { close(w.over) })
 }
 
-// RawRunParams are those of run:watch --raw.
+// RawRunParams are the params of run:watch --raw.
 type RawRunParams struct {
 	NamedRunParams
 	Since    int64 `json:"-"`
 	NoFollow bool  `json:"-"` // what there is, and no more
-	// Settled is called once what there is has been told, nil for nobody.
+	// Settled is called once everything so far was delivered, unless it is nil.
 	Settled func() `json:"-"`
 	// Told gets what the agent printed, of each stream in its order; its error ends the
 	// watch. A piece is valid until it returns.
@@ -220,7 +219,7 @@ type RawRunParams struct {
 	Pace time.Duration `json:"-"`
 }
 
-// WatchRaw follows what the agent of a run prints, until the run is over, ctx ends, or Told
+// WatchRaw follows the raw output of a run's agent until the run is over, ctx ends, or Told
 // fails.
 func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRunResult, err error) {
 	run, err := c.FindRun(ctx, p.NamedRunParams)
@@ -281,7 +280,7 @@ type rawReader struct {
 	chunk     []byte // memory for the next one
 }
 
-// read tells all that there is behind its place.
+// read delivers everything after the cursor.
 func (r *rawReader) read(ctx context.Context) error {
 	return r.at.Lines(ctx, r.workspace, func(_ int64, line []byte) error {
 		kind, stream, chunk, ok := transcript.Output(line, r.chunk)

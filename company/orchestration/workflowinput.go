@@ -1,6 +1,6 @@
 package orchestration
 
-// Acts on runs of workflows that other runs know, too: answers, continuing.
+// Acts that runs of workflows share with other runs: answers, continuing.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // answerWorkflow answers a question of a run of a workflow, which has no session.
 func (c Operations) answerWorkflow(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
-	// Whatever the id names, only those who may decide learn of it.
+	// First the policy: only actors who may decide learn whether the id exists.
 	verdict, err := runs.MayDecide(ctx, c.Workspace(), p.act())
 	if err != nil {
 		return session.AnswerResult{}, err

@@ -1,7 +1,7 @@
 package orchestration
 
-// Runs of workflows as their records have them, with templates and texts: for the protocols
-// of other programs, which tell them in their own words.
+// The full records of runs of workflows, with templates and texts, for the protocols of other
+// programs.
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 // WorkflowRecordParams name a run of a workflow.
 type WorkflowRecordParams struct {
 	WorkflowRunParams
-	// AsWritten leaves what waits for somebody to look to others.
+	// AsWritten returns the stored record without advancing the run.
 	AsWritten bool `json:"-"`
 }
 
-// WorkflowRecord is the record of a run of a workflow, templates and texts included, brought
-// on where something waits for that. A run of no workflow is fault.NotFound.
+// WorkflowRecord returns the record of a run of a workflow with its templates and texts. It
+// first advances the run if a step is due. A run of no workflow is fault.NotFound.
 func (c Operations) WorkflowRecord(ctx context.Context, p WorkflowRecordParams) (doc.WorkflowRun, error) {
 	if p.AsWritten {
 		return workflow.Load(c.Workspace(), p.ProjectID, p.RunID)
@@ -30,8 +30,8 @@ func (c Operations) WorkflowRecord(ctx context.Context, p WorkflowRecordParams) 
 	return c.Flows().Look(ctx, p.ProjectID, p.RunID)
 }
 
-// WorkflowRecords are those of all runs of workflows of a project, in no order. Those that
-// cannot be read are left out.
+// WorkflowRecords returns the records of all runs of workflows of a project, in no order. It
+// leaves out those that cannot be read.
 func (c Operations) WorkflowRecords(ctx context.Context, p company.ProjectParams) (list []doc.WorkflowRun, err error) {
 	ids, err := workflow.All(c.Workspace(), p.ProjectID)
 	for _, id := range ids {
@@ -53,14 +53,13 @@ type StepAttemptsParams struct {
 	JobID     string `json:"job_id" is:"id"`
 }
 
-// StepAttempt is the run of one attempt of a job, with what it used; nil where nothing is
-// known of that.
+// StepAttempt is the run of one attempt of a job, with its usage, nil if that is unknown.
 type StepAttempt struct {
 	RunID string
 	Usage *doc.Usage
 }
 
-// StepAttempts are the runs of a job's attempts, in order. A job that is gone has none.
+// StepAttempts returns the runs of a job's attempts, in order. A deleted job has none.
 func (c Operations) StepAttempts(_ context.Context, p StepAttemptsParams) (list []StepAttempt, err error) {
 	record, err := job.Glance(c.Workspace(), p.ProjectID, p.JobID)
 	if fault.Is(err, fault.NotFound) {

@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ListWorkflowsParams are those of workflow.list.
+// ListWorkflowsParams are the params of workflow.list.
 type ListWorkflowsParams struct {
 	company.Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
@@ -60,7 +60,7 @@ func (c Operations) ListWorkflows(_ context.Context, p ListWorkflowsParams) (Lis
 	return ListWorkflowsResult{rows, problems}, err
 }
 
-// GetWorkflowParams are those of workflow.get.
+// GetWorkflowParams are the params of workflow.get.
 type GetWorkflowParams struct {
 	company.Dir
 	WorkflowID string `json:"workflow_id"`
@@ -72,7 +72,7 @@ type GetWorkflowResult struct {
 	Template shape.Value `json:"template"`
 }
 
-// GetWorkflow tells a template.
+// GetWorkflow returns a template.
 func (c Operations) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWorkflowResult, error) {
 	found, err := workflow.Get(c.Workspace(), p.WorkflowID)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c Operations) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWork
 	return GetWorkflowResult{workflowRow(found), found.Whole}, nil
 }
 
-// CheckWorkflowParams are those of workflow.check.
+// CheckWorkflowParams are the params of workflow.check.
 type CheckWorkflowParams struct {
 	company.Dir
 	WorkflowID string        `json:"workflow_id,omitempty" is:"optional"`
@@ -89,7 +89,7 @@ type CheckWorkflowParams struct {
 	Place      *doc.JobPlace `json:"place,omitempty" is:"optional"`
 }
 
-// CheckFields asks for one of the two.
+// CheckFields requires exactly one of the two.
 func (p *CheckWorkflowParams) CheckFields() []fault.Issue {
 	return oneTemplate(p.WorkflowID, p.Template)
 }
@@ -116,8 +116,8 @@ type CheckWorkflowResult struct {
 	Issues    []WorkflowIssue   `json:"issues"`
 }
 
-// CheckWorkflow tells what is wrong with a template, also whether the repository of its
-// place is on this machine, and which agents it would have.
+// CheckWorkflow returns what is wrong with a template, whether its repository is on this
+// machine, and which agents it would use.
 func (c Operations) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (CheckWorkflowResult, error) {
 	result := CheckWorkflowResult{Agents: []workflow.Choice{}, Issues: []WorkflowIssue{}}
 	value, err := c.template(p.WorkflowID, p.Template)
@@ -167,7 +167,7 @@ func (c Operations) template(id string, given shape.Value) (shape.Value, error) 
 	return found.Whole, err
 }
 
-// PutWorkflowParams are those of workflow.put.
+// PutWorkflowParams are the params of workflow.put.
 type PutWorkflowParams struct {
 	company.Dir
 	Template  shape.Value `json:"template" is:"object"`
@@ -194,7 +194,7 @@ func (c Operations) PutWorkflow(ctx context.Context, p PutWorkflowParams) (PutWo
 	return PutWorkflowResult{id, file}, workflow.Unfit(err, "template")
 }
 
-// RunWorkflowParams are those of workflow.run.
+// RunWorkflowParams are the params of workflow.run.
 type RunWorkflowParams struct {
 	company.Dir
 	ProjectID  string            `json:"project_id" is:"id"`
@@ -211,13 +211,13 @@ type RunWorkflowParams struct {
 	Budget    *doc.Budget `json:"budget,omitempty" is:"optional"`
 	ActorID   string      `json:"actor_id" is:"default=human"`
 	ActorRole string      `json:"actor_role" is:"default=human,role"`
-	// Said are texts that were said before, Notices what its log tells besides: clients of
-	// this process have them.
+	// Said are earlier texts of people, Notices further notices for its log. Only clients in
+	// this process set them.
 	Said    []string `json:"-"`
 	Notices []string `json:"-"`
 }
 
-// CheckFields asks for one template.
+// CheckFields requires exactly one template.
 func (p *RunWorkflowParams) CheckFields() []fault.Issue { return oneTemplate(p.WorkflowID, p.Template) }
 
 // RunWorkflowResult is the result of workflow.run.
@@ -226,7 +226,7 @@ type RunWorkflowResult struct {
 	Status string `json:"status"`
 }
 
-// RunWorkflow begins a run of a workflow.
+// RunWorkflow starts a run of a workflow.
 func (c Operations) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWorkflowResult, error) {
 	template, err := c.template(p.WorkflowID, p.Template)
 	if err != nil {
@@ -240,14 +240,14 @@ func (c Operations) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWo
 	return RunWorkflowResult{record.RunID, record.Status}, workflow.Unfit(err, "template")
 }
 
-// WorkflowRunParams are those of workflow.cancel.
+// WorkflowRunParams are the params of workflow.cancel.
 type WorkflowRunParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 }
 
-// WorkflowStatusParams are those of workflow.status.
+// WorkflowStatusParams are the params of workflow.status.
 type WorkflowStatusParams struct {
 	company.Dir
 	ProjectID    string `json:"project_id" is:"id"`
@@ -256,7 +256,7 @@ type WorkflowStatusParams struct {
 	WithPassages bool   `json:"with_passages" is:"default=false"`
 }
 
-// WorkflowStatus is a run of a workflow as workflow.status tells it.
+// WorkflowStatus is a run of a workflow as workflow.status returns it.
 type WorkflowStatus struct {
 	doc.WorkflowRun
 	// Templates hides those of the record: they are long, and workflow.yaml has them.
@@ -265,8 +265,8 @@ type WorkflowStatus struct {
 	Passages  []workflow.Passage `json:"passages,omitempty"`
 }
 
-// StatusOfWorkflow tells how a run of a workflow is, and brings it on where something
-// waits for that.
+// StatusOfWorkflow returns the status of a run of a workflow. It first advances the run if a
+// step is due.
 func (c Operations) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
 	record, err := c.Flows().Look(ctx, p.ProjectID, p.RunID)
 	if err != nil {
@@ -290,14 +290,14 @@ func (c Operations) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams
 // awaitWorkflowEvery is how often AwaitWorkflow looks.
 const awaitWorkflowEvery = 100 * time.Millisecond
 
-// AwaitWorkflowParams name a run to follow. Each is called with each of its states that is
-// seen, the last one included.
+// AwaitWorkflowParams name a run to follow. Each is called with each observed state, also the
+// last.
 type AwaitWorkflowParams struct {
 	WorkflowStatusParams
 	Each func(WorkflowStatus)
 }
 
-// AwaitWorkflow follows a run of a workflow to its end. Only commands wait.
+// AwaitWorkflow follows a run of a workflow to its end. It is for commands only.
 func (c Operations) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (WorkflowStatus, error) {
 	ticker := time.NewTicker(awaitWorkflowEvery)
 	defer ticker.Stop()
@@ -348,7 +348,7 @@ func workflowStatus(record doc.WorkflowRun, texts bool) (WorkflowStatus, error) 
 	return status, nil
 }
 
-// ListWorkflowRunsParams are those of workflow.runs.
+// ListWorkflowRunsParams are the params of workflow.runs.
 type ListWorkflowRunsParams struct {
 	company.Dir
 	ProjectID  string `json:"project_id" is:"id"`
@@ -357,8 +357,8 @@ type ListWorkflowRunsParams struct {
 	Limit      int    `json:"limit" is:"default=50,min=1,cut=500"`
 }
 
-// ListWorkflowRuns lists the runs of workflows of a project, the newest first. Those
-// whose record cannot be read are left out.
+// ListWorkflowRuns lists the runs of workflows of a project, newest first. It leaves out those
+// whose record cannot be read.
 func (c Operations) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsParams) ([]WorkflowStatus, error) {
 	rows := []WorkflowStatus{}
 	listed, err := runs.List(c.Workspace(), p.ProjectID)
@@ -383,7 +383,7 @@ func (c Operations) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsPara
 	return rows, nil
 }
 
-// ContinueWorkflowParams are those of workflow.continue.
+// ContinueWorkflowParams are the params of workflow.continue.
 type ContinueWorkflowParams struct {
 	company.Dir
 	ProjectID string      `json:"project_id" is:"id"`
@@ -406,7 +406,7 @@ type ContinueWorkflowResult struct {
 	Status string `json:"status"`
 }
 
-// ContinueWorkflow runs the flow of a run that is over again.
+// ContinueWorkflow starts another round of a finished run of a workflow.
 func (c Operations) ContinueWorkflow(ctx context.Context, p ContinueWorkflowParams) (ContinueWorkflowResult, error) {
 	var with *shape.Value
 	if p.Template.Kind != shape.Absent {
@@ -422,7 +422,7 @@ func (c Operations) ContinueWorkflow(ctx context.Context, p ContinueWorkflowPara
 	return ContinueWorkflowResult{p.RunID, record.Round().Round, record.Status}, nil
 }
 
-// CancelWorkflow notes that a run is to be canceled and stops what goes on of it.
+// CancelWorkflow marks a run of a workflow as canceled and stops its active steps.
 func (c Operations) CancelWorkflow(ctx context.Context, p WorkflowRunParams) (WorkflowStatus, error) {
 	record, err := c.Flows().Cancel(ctx, p.ProjectID, p.RunID)
 	if err != nil {

@@ -4,5 +4,5 @@ package provisioning
 
 import "ac/company"
 
-// Folder has those of one folder, which may be no workspace yet.
+// Folder has the operations on one folder, which may be no workspace yet.
 type Folder struct{ company.InFolder }

@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// SetupParams are the params of ac init. Dir is the folder that is asked for.
+// SetupParams are the params of ac init. WorkspaceDir is the folder that was given.
 type SetupParams struct {
 	company.MaybeDir
 	CompanyName string   `json:"company_name" is:"optional"`
@@ -52,7 +52,7 @@ type NotUsed struct {
 	Reason  string `json:"reason"`
 }
 
-// SetupResult is what stands after ac init.
+// SetupResult is what exists after ac init.
 type SetupResult struct {
 	WorkspaceDir string       `json:"workspace_dir"`
 	Created      bool         `json:"created"` // anything was
@@ -127,9 +127,9 @@ func isWorkspace(dir string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// Setup makes what is missing: the workspace, a team, a project, the link to the repository,
-// and an agent for each agent program that works. What stands after a failure is valid, and
-// the next call goes on.
+// Setup creates what is missing: the workspace, a team, a project, the link to the repository,
+// and an agent for each working agent program. After a failure the workspace is valid, and the
+// next call continues.
 func (c Folder) Setup(ctx context.Context, p SetupParams) (result SetupResult, err error) {
 	at, err := placeOf(ctx, p)
 	if err != nil {

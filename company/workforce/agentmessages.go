@@ -1,7 +1,7 @@
 package workforce
 
-// The messages of an agent: those of conversations that it takes part in, and those
-// that mention it. What it has read is kept on this machine.
+// The messages of an agent: those in conversations in which it participates, and those that
+// mention it. This machine records which ones it has read.
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type AgentMessagesParams struct {
 	MarkRead   bool `json:"mark_read" is:"default=true"`
 }
 
-// AgentMessages is what an agent is sent.
+// AgentMessages are messages for an agent.
 type AgentMessages struct {
 	Messages []AgentMessage `json:"messages"` // the oldest first
 	More     bool           `json:"more"`     // there are others of the kind that was asked for
@@ -38,8 +38,8 @@ type AgentMessage struct {
 	Body         string `json:"body"`
 }
 
-// AgentMessages lists messages of an agent: unread ones from the oldest on, else the
-// newest. Those that it gets count as read when it returns, if asked so.
+// AgentMessages lists messages for an agent: the oldest unread ones, or the newest of all.
+// With MarkRead they count as read when it returns.
 func (c Operations) AgentMessages(ctx context.Context, p AgentMessagesParams) (AgentMessages, error) {
 	result := AgentMessages{Messages: []AgentMessage{}}
 	_, actor, err := c.Acting(p.AsAgent)

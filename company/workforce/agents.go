@@ -26,8 +26,7 @@ type MistakeParams struct {
 	Evidence       []string `json:"evidence_artifact_ids" is:"optional"`
 }
 
-// CheckFields refuses keys that could not be distinguished from the text around
-// them.
+// CheckFields refuses keys that cannot be distinguished from the text around them.
 func (p *MistakeParams) CheckFields() []fault.Issue {
 	if why := learning.CheckMistakeKey(p.MistakeKey); why != "" {
 		return []fault.Issue{{Path: []any{"mistake_key"}, Code: "custom", Message: why}}

@@ -1,7 +1,7 @@
 package workforce
 
-// What the agent of a run may know of itself and of its work: the operations behind
-// the tools that it has. They act as the agent, with its recorded role and team.
+// What the agent of a run may know about itself and its work: the operations behind its
+// tools. They act as the agent, with its recorded role and team.
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// Self is what an agent may know of where it is.
+// Self is what an agent may know about itself.
 type Self = grant.Self
 
-// AgentSelf says who an agent is and with whom it works.
+// AgentSelf returns who an agent is and with whom it works.
 func (c Operations) AgentSelf(_ context.Context, p company.AsAgent) (Self, error) {
 	return grant.SelfOf(c.Workspace(), p.ProjectID, p.RunID, p.AgentID)
 }
@@ -27,8 +27,7 @@ type AgentTaskParams struct {
 	TaskID string `json:"task_id" is:"optional,id"`
 }
 
-// AgentTask is the task of a run or, of a run without one, what its agent is
-// assigned.
+// AgentTask is the task of a run, or the tasks assigned to its agent if the run has none.
 type AgentTask struct {
 	Task     *TaskView    `json:"task,omitempty"`
 	Assigned *[]TaskBrief `json:"assigned,omitempty"`
@@ -52,8 +51,8 @@ type TaskBrief struct {
 // maxAssigned bounds how many tasks an agent is shown.
 const maxAssigned = 50
 
-// AgentTask reads the task of a run, or lists the open tasks that are assigned to its
-// agent. The error is fault.Denied for a task that the agent may not read.
+// AgentTask reads the task of a run, or lists the open tasks assigned to its agent. A task
+// that the agent may not read is fault.Denied.
 func (c Operations) AgentTask(_ context.Context, p AgentTaskParams) (result AgentTask, err error) {
 	_, actor, err := c.Acting(p.AsAgent)
 	if err != nil {

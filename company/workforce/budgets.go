@@ -1,6 +1,6 @@
 package workforce
 
-// Budgets that are set, with what was used of them.
+// Budgets, and how much of each is used.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type BudgetsParams struct {
 	ProjectID string `json:"-"`
 }
 
-// BudgetUse is a budget and what was used of it, in its metric.
+// BudgetUse is a budget and how much of it is used, in its metric.
 type BudgetUse struct {
 	snapshot.SeriesBudget
 

@@ -76,15 +76,15 @@ func ensureConversations(ctx context.Context, w *workspace.Workspace, space conv
 	return err
 }
 
-// ConversationNamesParams choose the conversations of a project, or those of the workspace
-// where none is named.
+// ConversationNamesParams choose the conversations of a project, or those of the workspace if
+// no project is given.
 type ConversationNamesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// ConversationNames lists the conversations that there are. Unlike Conversations it writes
-// nothing: it is for completion, and for finding one by its name.
+// ConversationNames lists the existing conversations. Unlike Conversations it writes nothing:
+// it is for completion and for lookup by name.
 func (c Operations) ConversationNames(_ context.Context, p ConversationNamesParams) ([]doc.Conversation, error) {
 	return conversation.List(c.Workspace(), conversation.Space{Project: p.ProjectID})
 }
@@ -129,7 +129,7 @@ type CreateDMParams struct {
 // CheckFields requires a project in project scope only.
 func (p *CreateDMParams) CheckFields() []fault.Issue { return p.checkScope() }
 
-// CreateDM returns the direct messages of two, created if there are none.
+// CreateDM returns the direct messages between two actors, and creates them if missing.
 func (c Operations) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
 	return conversation.CreateDM(ctx, c.Workspace(), p.space(), p.CreatedBy, p.PeerAgentID, p.Visibility)
 }

@@ -4,5 +4,5 @@ package workforce
 
 import "ac/company"
 
-// Operations are those of one opened workspace.
+// Operations are the operations on one opened workspace.
 type Operations struct{ company.In }

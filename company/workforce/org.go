@@ -52,15 +52,15 @@ func (c Operations) TaskNames(_ context.Context, p company.ProjectParams) ([]doc
 	return c.Workspace().Tasks(p.ProjectID)
 }
 
-// AgentToRun is an agent that a run can be of: Command, of commands that people name; else
-// it can be spoken with.
+// AgentToRun is an agent that can be given a run. Command: it runs commands that people name.
+// Otherwise one can talk with it.
 type AgentToRun struct {
 	AgentID string
 	Name    string
 	Command bool
 }
 
-// AgentsToRun lists the workers that can be given something to do here.
+// AgentsToRun lists the workers that can be given a run here.
 func (c Operations) AgentsToRun(_ context.Context, _ company.Dir) (list []AgentToRun, err error) {
 	agents, err := c.Workspace().Agents()
 	if err != nil {

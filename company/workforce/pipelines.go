@@ -30,7 +30,7 @@ func (p *FillArtifactParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// FillArtifact has an agent write an artifact and waits for it.
+// FillArtifact lets an agent write an artifact and waits for it.
 func (c Operations) FillArtifact(ctx context.Context, p FillArtifactParams) (pipeline.FillResult, error) {
 	p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID, p.Spec.WorkdirRel = p.ProjectID, p.ArtifactID, p.AgentID, p.WorkdirRel
 	return pipeline.Fill(ctx, c.Workspace(), c.conductor(), p.Spec)

@@ -27,7 +27,7 @@ type PlanParams struct {
 // CheckFields requires a project in project scope only.
 func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 
-// Plan takes the portfolio, and in project scope the schedule of the project.
+// Plan returns the portfolio, and in project scope the schedule of the project.
 func (c Operations) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Plan(p.Scope.Scope, p.space().Project)
@@ -102,8 +102,7 @@ type ApplyResult struct {
 	UpdatedTaskIDs []string `json:"updated_task_ids"`
 }
 
-// Apply assigns tasks, all of them or none. Of two assignments of one task the
-// later counts.
+// Apply assigns tasks, all or none. If a task is assigned twice, the later assignment counts.
 func (c Operations) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error) {
 	result := ApplyResult{WorkspaceDir: c.Given(), ProjectID: p.ProjectID, UpdatedTaskIDs: []string{}}
 	w := c.Workspace()
@@ -124,7 +123,7 @@ func (c Operations) Apply(ctx context.Context, p ApplyParams) (ApplyResult, erro
 	return result, pm.Allocate(ctx, w, p.ProjectID, result.UpdatedTaskIDs, plans)
 }
 
-// HomeSnapshot takes the home of the company.
+// HomeSnapshot returns the company's home screen.
 func (c Operations) HomeSnapshot(ctx context.Context, _ company.Dir) (result snapshot.Home, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Home(true)
@@ -196,7 +195,7 @@ const (
 	desktopRows     = 200
 )
 
-// Desktop takes the desktop snapshot, after creating the default conversations.
+// Desktop returns the desktop snapshot, after creating the default conversations.
 func (c Operations) Desktop(ctx context.Context, p DesktopParams) (result Desktop, err error) {
 	result = Desktop{
 		WorkspaceDir: c.Given(), ActorID: p.ActorID, Scope: p.Scope.Scope, View: p.View, ProjectID: p.ProjectID, ConversationID: p.ConversationID,

@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// States of agents that are one word each. An agent that cannot start says why instead.
+// States of agents. The state of an agent that cannot start is the reason instead.
 const (
 	AgentWorking = "working"
 	AgentAsks    = "asks you"
@@ -32,7 +32,7 @@ type RosterAgent struct {
 	State    string  `json:"state"`
 	RunID    *string `json:"run_id"`
 
-	Now *string `json:"-"` // what that run is for
+	Now *string `json:"-"` // what that run is to do
 }
 
 // RosterTeam is a team in a list for people.
@@ -43,13 +43,13 @@ type RosterTeam struct {
 	Working int    `json:"working"`
 }
 
-// Roster is who there is.
+// Roster is the agents and teams of a company.
 type Roster struct {
 	Agents []RosterAgent
 	Teams  []RosterTeam
 }
 
-// Roster lists agents and teams by name, with what the agents do now. Nothing is written but
+// Roster lists agents and teams by name, with what the agents do now. It writes nothing but
 // the index.
 func (c Operations) Roster(ctx context.Context, p company.Dir) (Roster, error) {
 	r := Roster{Agents: []RosterAgent{}, Teams: []RosterTeam{}}
@@ -107,8 +107,8 @@ func (a *RosterAgent) occupy(live []company.RunRow) {
 	}
 }
 
-// cannotStart is why an agent of a provider cannot be started on this machine, "" where
-// nothing says so. No program is started to find out.
+// cannotStart is why an agent of a provider cannot be started on this machine, "" if no reason
+// is known. It starts no program to find out.
 func cannotStart(machine doc.Machine, name string) string {
 	p := doc.ProviderNamed(name)
 	if len(machine.AgentCommands[name]) > 0 {
@@ -137,14 +137,14 @@ type ProjectCounts struct {
 	ProjectID string   `json:"project_id"`
 	Name      string   `json:"name"`
 	Live      int      `json:"live"`    // runs
-	Waiting   int      `json:"waiting"` // for somebody's word
+	Waiting   int      `json:"waiting"` // for a person
 	OpenTasks int      `json:"open_tasks"`
 	DoneTasks int      `json:"done_tasks"`
 	Repos     []string `json:"repos"`
 }
 
-// CountProjects lists the projects, newest first, with what goes on in them. Nothing is
-// written but the index.
+// CountProjects lists the projects, newest first, with counts of their work. It writes nothing
+// but the index.
 func (c Operations) CountProjects(ctx context.Context, _ company.Dir) ([]ProjectCounts, error) {
 	rows := []ProjectCounts{}
 	err := c.View(ctx, index.UpToDate, func(m *snapshot.View) error {

@@ -1,7 +1,7 @@
 package workforce
 
-// Runs that are conversations with an agent, for dialects: each with what its record and
-// its log say without being read.
+// Runs that are conversations with an agent, for dialects: each with its record and the state
+// of its log, which is not read.
 
 import (
 	"context"
@@ -29,9 +29,9 @@ type SpokenRunsParams struct {
 	All bool `json:"-"`
 }
 
-// SpokenRun is a run with the state of its log. Spoken is false for what is no
-// conversation: an attempt of a job, an evaluation, a part of a pipeline, a workflow, a
-// command that a caller named.
+// SpokenRun is a run with the state of its log. Spoken is false if it is no conversation: for
+// an attempt of a job, an evaluation, a part of a pipeline, a workflow, or a command given by
+// a caller.
 type SpokenRun struct {
 	doc.Run
 	Spoken  bool
@@ -40,8 +40,8 @@ type SpokenRun struct {
 	Changed time.Time
 }
 
-// SpokenRuns lists the conversations of a project, in no particular order. One that is
-// named and does not exist is fault.NotFound.
+// SpokenRuns lists the conversations of a project, in no particular order. If RunID does not
+// exist, the error is fault.NotFound.
 func (c Operations) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun, error) {
 	if err := company.CheckIDs(company.NamedText{Name: "project_id", Value: p.ProjectID}); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (c Operations) attempts(run string) (map[string]bool, error) {
 func (c Operations) spokenRun(run doc.Run, attempts map[string]bool) SpokenRun {
 	found := SpokenRun{Run: run}
 	launched := run.Live != nil && run.Live.Driver != ""
-	// One whose policy was set was meant to be talked with, whatever became of its start.
+	// A run with a policy was meant as a conversation, even if its start failed.
 	fresh := run.Spec == nil && (!doc.Terminal(run.Status) || run.Live != nil) && c.talks(run.AgentID, run.Provider)
 	found.Spoken = (launched || fresh) && !attempts[run.ID] && run.Provider != workflow.Provider
 	if st, err := c.Workspace().FS.Stat(workspace.LogFile(run.ProjectID, run.ID)); err == nil {
@@ -108,8 +108,8 @@ func (c Operations) talks(agent, provider string) bool {
 	return err == nil && len(words) > 0
 }
 
-// TalkAgent is the first recorded agent, by name, that can be talked with, or the one that
-// is named; ok is false where there is none.
+// TalkAgent returns the named agent, or the first by name with which one can talk. If there is
+// none, the error is fault.NotFound.
 func (c Operations) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Agent, err error) {
 	agents, err := c.Workspace().Agents()
 	if err != nil {
@@ -129,7 +129,7 @@ func (c Operations) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.A
 	return found, nil
 }
 
-// TalkAgentParams name an agent, "" for the first that can be talked with.
+// TalkAgentParams name an agent, "" for the first with which one can talk.
 type TalkAgentParams struct {
 	company.Dir
 	AgentID string `json:"-"`

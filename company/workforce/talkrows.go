@@ -1,7 +1,6 @@
 package workforce
 
-// Conversations as lists for people show them: with the newest message, and how many are
-// unread.
+// Conversations in lists for people: with the newest message and the number of unread ones.
 
 import (
 	"context"
@@ -12,8 +11,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TalkRowsParams choose conversations: of a project and of the workspace, or of the
-// workspace alone where no project is named. ActorID is the reader.
+// TalkRowsParams choose conversations: those of a project and of the workspace, or only those
+// of the workspace if no project is given. ActorID is the reader.
 type TalkRowsParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
@@ -33,7 +32,7 @@ type TalkRow struct {
 	Slug string `json:"-"`
 }
 
-// TalkRows lists conversations, those of the project first. It founds none.
+// TalkRows lists conversations, those of the project first. It creates none.
 func (c Operations) TalkRows(_ context.Context, p TalkRowsParams) ([]TalkRow, error) {
 	rows := []TalkRow{}
 	read, err := c.ReadPositions(p.ActorID)
@@ -62,7 +61,7 @@ func (c Operations) TalkRows(_ context.Context, p TalkRowsParams) ([]TalkRow, er
 	return rows, nil
 }
 
-// count sets what the messages say of a conversation. Those of the reader are read.
+// count sets the newest message and the number of unread ones. The reader's own are read.
 func (r *TalkRow) count(messages []doc.Message, reader, last string) {
 	if len(messages) == 0 {
 		return
@@ -77,15 +76,15 @@ func (r *TalkRow) count(messages []doc.Message, reader, last string) {
 	}
 }
 
-// MarkReadParams name a message that somebody has read, with all before it.
+// MarkReadParams name the newest message that an actor has read.
 type MarkReadParams struct {
 	company.Dir
 	ActorID string `json:"actor_id" is:"id"`
 	Message doc.Message
 }
 
-// MarkRead keeps that somebody has read a conversation up to a message. It is durable when
-// it returns.
+// MarkRead records that an actor has read a conversation up to a message. It is durable on
+// return.
 func (c Operations) MarkRead(ctx context.Context, p MarkReadParams) (company.OK, error) {
 	return company.OK{OK: true}, c.KeepRead(ctx, p.ActorID, []doc.Message{p.Message})
 }

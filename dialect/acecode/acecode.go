@@ -1,7 +1,7 @@
-// Package acecode is the ACECode daemon to that program's clients: HTTP, a WebSocket with
-// the events of sessions, and consoles. A session is a conversation with an agent, which is
-// a run of ac. Nothing is kept of it here: ids are those of runs and interactions, and the
-// numbers of events follow from the lines of the log.
+// Package acecode implements the protocol of the ACECode daemon: HTTP, a WebSocket with the
+// events of sessions, and consoles. A session is a conversation with an agent, which is a run
+// of ac. This package stores nothing about it: its ids are those of runs and interactions, and
+// event numbers are computed from the lines of the log.
 package acecode
 
 import (
@@ -26,13 +26,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// Name is the name of the dialect, Address where it listens by default.
+// Name is the name of the dialect, Address its default address.
 const (
 	Name    = "acecode"
 	Address = "127.0.0.1:28080"
 )
 
-// Bounds of the listener.
+// Limits of the listener.
 const (
 	maxConnections = 256
 	maxSockets     = 64
@@ -87,8 +87,8 @@ type server struct {
 // leaver is a connection that outlives its request.
 type leaver interface{ goAway() }
 
-// Listen listens. Nothing is served before Serve of the result, which closes it. An address
-// that other machines reach needs Place.Token.
+// Listen listens. Requests are served by Serve of the result, which also closes it. An address
+// that other machines can reach requires Place.Token.
 func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.Listener, error) {
 	_, listener, err := listen(ctx, c, opts)
 	return listener, err

@@ -1,6 +1,6 @@
 package acecode
 
-// Bodies of requests and answers.
+// Bodies of requests and responses.
 
 import (
 	"bytes"

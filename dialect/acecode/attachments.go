@@ -1,6 +1,6 @@
 package acecode
 
-// Files that are attached to a session.
+// Files attached to a session.
 
 import (
 	"context"

@@ -223,7 +223,7 @@ func (c *socket) unbindAll() {
 	clear(c.bound)
 }
 
-// tell sends a message of the system that no log has to those who follow a session.
+// tell sends a system message, which is in no log, to the followers of a session.
 func (s *server) tell(id, text string) {
 	at := s.placeOf(id)
 	now := s.Clock.Now()

@@ -1,6 +1,6 @@
 package acecode
 
-// The frames of clients, and what they have done.
+// The frames of clients, and their effects.
 
 import (
 	"bytes"
@@ -133,8 +133,8 @@ func (c *socket) input(payload json.RawMessage) {
 	}
 }
 
-// refused tells the client why a frame about a session was not carried out, with the word of the answer
-// that HTTP has for it.
+// refused reports to the client why a frame about a session failed, with the error code of the
+// corresponding HTTP reply.
 func (c *socket) refused(id string, err error) {
 	r := refusalOf(err)
 	message := r.body.Message

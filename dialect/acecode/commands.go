@@ -1,6 +1,6 @@
 package acecode
 
-// The commands that the daemon itself carries out: init and compact.
+// The commands that the daemon itself executes: init and compact.
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
 package acecode
 
-// Consoles: shells on this machine. They are for the user of this process alone, whatever
-// token a client brings, since what is typed there is judged by no policy.
+// Consoles: shells on this machine. Only the user of this process may use them, whatever token
+// a client has, because no policy applies to what is typed there.
 
 import (
 	"cmp"

@@ -1,7 +1,6 @@
 package acecode
 
-// The WebSocket of a console: bytes of output as they come, control frames that begin with
-// a NUL, and what is typed.
+// The WebSocket of a console: raw output, control frames that begin with a NUL, and input.
 
 import (
 	"bytes"
@@ -17,8 +16,8 @@ import (
 	"ac/terminal"
 )
 
-// maxConsoleUnread bounds what waits to be written, in bytes. That is one piece of the output
-// and what is said around it; the terminal itself keeps the rest.
+// maxConsoleUnread limits the write queue, in bytes: one piece of output and the control frames
+// around it. The terminal itself keeps the rest.
 const maxConsoleUnread = 2 * terminal.ChunkBytes
 
 // consoleView is a client that looks at a console.
@@ -128,8 +127,9 @@ func (o *consoleOutput) begin() [][]byte {
 	return [][]byte{cursorFrame(o.at)}
 }
 
-// frames are the frames of a piece of output. None of output begins with a NUL, which is how
-// clients know the others: NULs at the beginning are left out, and the place is said.
+// frames returns the frames of a piece of output. A frame of output must not begin with a NUL,
+// which marks control frames. So NULs at the beginning are left out, and a control frame has the
+// new position.
 func (o *consoleOutput) frames(p terminal.Piece) (list [][]byte) {
 	if len(p.Bytes) > 0 && p.Cursor != o.at { // it was overtaken
 		list = append(list, cursorFrame(p.Cursor))

@@ -1,6 +1,6 @@
 package acecode
 
-// Who may ask: the checks of every request, before anything of it is looked at.
+// The checks of every request, before anything else of it is read.
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // tokenHeader has the token of a request, beside the places of every listener.
 const tokenHeader = "X-ACECode-Token"
 
-// Words of refusals.
+// Codes of refusals.
 const (
 	wordHost   = "host refused"
 	wordOrigin = "origin refused"

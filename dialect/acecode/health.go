@@ -1,6 +1,6 @@
 package acecode
 
-// What there is to say of the server: its health, what was used, and small settings.
+// The state of the server: its health, its usage, and small settings.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package acecode
 
-// Histories: the events of a session so far, from the log on the disk. The newest are kept
-// so that a client that comes back is not answered by reading the log anew.
+// Histories: the past events of a session, from its log. The newest are cached, so that the log
+// is not read again for a client that reconnects.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Bounds of what a client is sent at once, and of what is kept of a session.
+// Limits of what a client is sent at once, and of what is cached of a session.
 const (
 	maxReplay      = 10_000
 	maxReplayBytes = 8 << 20

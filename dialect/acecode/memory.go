@@ -1,7 +1,7 @@
 package acecode
 
-// What a listener remembers until it ends: which sessions are active or deleted, what was
-// read, and models that were chosen and not used yet. All of it may be lost.
+// The memory of a listener: which sessions are active or deleted, what was read, and models
+// that were chosen and not used yet. All of it may be lost.
 
 import (
 	"sync"

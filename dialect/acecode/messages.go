@@ -1,6 +1,6 @@
 package acecode
 
-// The snapshot of a session, and its events behind a number.
+// The snapshot of a session, and its events after a number.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package acecode
 
-// Models: profiles by which agents are started.
+// Models: profiles with which agents are started.
 
 import (
 	"cmp"

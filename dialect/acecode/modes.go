@@ -1,6 +1,6 @@
 package acecode
 
-// Permission modes, in the words of the protocol.
+// Permission modes, by their names in the protocol.
 
 import (
 	"context"

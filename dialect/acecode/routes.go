@@ -1,6 +1,6 @@
 package acecode
 
-// The paths that are served.
+// The served paths.
 
 import "net/http"
 

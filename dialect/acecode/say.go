@@ -1,7 +1,6 @@
 package acecode
 
-// Saying something: what people type becomes a turn of its own, whatever state the session
-// is in.
+// Sending a text to a session: it becomes a turn of its own, whatever state the session is in.
 
 import (
 	"cmp"
@@ -22,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Bounds of what is said.
+// Limits of texts.
 const (
 	maxText        = 1 << 20 // bytes, with its contexts
 	maxContexts    = 32
@@ -79,7 +78,7 @@ func postMessage(s *server, r *request) (any, error) {
 	return status{http.StatusAccepted, queuedAnswer{true, p.client()}}, nil
 }
 
-// saidIn reads what is said to a session.
+// saidIn reads a text that is sent to a session.
 func (s *server) saidIn(r *request) (row workforce.SpokenRun, p saidBody, err error) {
 	if row, err = s.conversation(r.Context(), r.PathValue("id")); err == nil {
 		err = r.decodeUpTo(4*maxText, &p)
@@ -170,7 +169,7 @@ func (s *server) steer(ctx context.Context, row workforce.SpokenRun, p saidBody)
 	return steer, err
 }
 
-// Bounds of what is kept beside a text, in bytes.
+// Limits of what is stored with a text, in bytes.
 const (
 	maxDisplay = 64 << 10
 	maxMeta    = 15 << 10

@@ -1,6 +1,6 @@
 package acecode
 
-// Sessions: the list, and their beginning and end.
+// Sessions: their list, creation and end.
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 package acecode
 
-// Skills: what can be typed behind a slash.
+// Skills: what can be typed after a slash.
 
 import (
 	"context"

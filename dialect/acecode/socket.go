@@ -1,8 +1,7 @@
 package acecode
 
-// The WebSocket of sessions: what waits to be written, and how a client that reads slowly
-// is served. Each session that it is bound to has a place of its own in its log; the log
-// is the queue.
+// The WebSocket of sessions: its queue, and backpressure by slow clients. A socket has a
+// cursor in the log of each session to which it is bound. The log is the queue.
 
 import (
 	"context"
@@ -15,7 +14,7 @@ import (
 	"ac/dialect/ws"
 )
 
-// Bounds of a socket.
+// Limits of a socket.
 const (
 	maxSocketFrame = 1 << 20 // of the client, in bytes
 	maxPending     = 512 << 10
@@ -92,7 +91,7 @@ func sessionSocket(s *server, r *request) (any, error) {
 		return nil, tooManySockets()
 	}
 	defer leave()
-	// Who may read nothing for longer may hear a ping later, too.
+	// A client that may pause reading for longer may also answer a ping later.
 	pong := pongWithin + max(0, s.opts.Place.Patience-readPatience)
 	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pong, Goodbye: goodbye})
 	if err != nil {
@@ -233,9 +232,8 @@ type errorFrame struct {
 	Got     string `json:"got,omitempty"`
 }
 
-// complain tells the client of a frame that was not carried out. It names the session that the
-// frame was about, "" for none: a page that follows several shows it there, and in the one
-// that it opened last otherwise.
+// complain reports a failed frame to the client, with the session of the frame, "" for none. A
+// page with several sessions shows the error there, otherwise in the one that it opened last.
 func (c *socket) complain(id, reason, code, message string) {
 	c.send(ownFrame{Type: frames.TypeError, SessionID: id, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
 }

@@ -79,7 +79,7 @@ func (s *server) statusOf(ctx context.Context, run *workforce.SpokenRun) (sessio
 	return sessionStatus{row.ID, s.hash, s.cwd, state, row.Attention, read, row.Busy, known.head, known.head, cursor}, nil
 }
 
-// watch has the client told of the states of all sessions.
+// watch subscribes the client to the states of all sessions.
 func (c *socket) watch(payload json.RawMessage) {
 	var p hashPart
 	if json.Unmarshal(payload, &p) != nil || p.WorkspaceHash != "" && !c.server.isHash(p.WorkspaceHash) {
@@ -193,8 +193,8 @@ func (c *socket) markUnread(payload json.RawMessage) {
 	c.mark("mark_session_unread_ack", p.SessionID, func(int64) { c.server.state.markUnread(p.SessionID) })
 }
 
-// mark changes what is known of the reading of a session, whose newest event has the number
-// head. It answers with the session's state from then on, and tells it the others that watch.
+// mark changes the read marks of a session, whose newest event has the number head. It replies
+// with the new state of the session, and sends it to the other watching clients.
 func (c *socket) mark(ack, id string, change func(head int64)) {
 	s := c.server
 	row, err := s.session(c.work, id)

@@ -1,7 +1,7 @@
 package acecode
 
-// What a listener takes up at its start: texts that its predecessor acknowledged, and whose
-// session never began, or never heard of them.
+// Recovery at the start of a listener: texts that its predecessor acknowledged, but whose
+// session never started, or never heard of them.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // takeUpWithin is how old a text may be that is still brought to its agent unasked.
 const takeUpWithin = 10 * time.Minute
 
-// takeUp has texts that wait said, by the sessions that live, or by new ones. stop waits until nothing runs any more.
+// takeUp delivers waiting texts to live sessions, or to new ones. stop waits until that is over.
 func (s *server) takeUp() (stop func()) {
 	if s.opts.Dangerous {
 		s.state.mode = "full_auto"

@@ -1,6 +1,6 @@
 package acecode
 
-// What was used, as the protocol counts it.
+// Usage, as the protocol counts it.
 
 import (
 	"strconv"

@@ -1,6 +1,6 @@
 package autonoma
 
-// Agents: who there is, who can work, and whom a name means.
+// Agents: their list, which of them can work, and lookup by name.
 
 import (
 	"cmp"
@@ -113,8 +113,8 @@ func (s *server) attemptsByAgent(ctx context.Context) (map[string]int, error) {
 	return count, err
 }
 
-// whom is the agent that a client means: by id, by name, or by its name in another
-// spelling where that is only one's.
+// whom finds the agent that a client names: by id, by name, or by a different spelling of its
+// name if that is unique.
 func (s *server) whom(ctx context.Context, name string) (seenAgent, error) {
 	all, err := s.agents(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *server) whom(ctx context.Context, name string) (seenAgent, error) {
 	return seenAgent{}, protocolError(fmt.Sprintf("unknown agent: %s; known: %s", name, strings.Join(known, ", ")))
 }
 
-// able is whom for an agent that is to work.
+// able is whom for an agent that must be able to work.
 func (s *server) able(ctx context.Context, name string) (seenAgent, error) {
 	a, err := s.whom(ctx, name)
 	if err == nil && a.status == offline {

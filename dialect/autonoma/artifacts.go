@@ -23,7 +23,7 @@ type artifact struct {
 	Language string `json:"language"`
 }
 
-// Bounds of the artifacts of one answer.
+// Limits of the artifacts in one reply.
 const (
 	maxArtifacts     = 200
 	maxArtifactBytes = 8 << 20

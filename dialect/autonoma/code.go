@@ -1,6 +1,6 @@
 package autonoma
 
-// Code actions: an agent is asked about a selection, and waited for.
+// Code actions: requests to an agent about a selection, which wait for its answer.
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// holds is how long an answer that nobody got stays good for the same request.
+// holds is how long an undelivered answer is kept for a repeated request.
 const holds = 15 * time.Minute
 
-// codeMemory remembers whose answers were delivered, who waits, and who waited in vain.
+// codeMemory records which answers were delivered, which connections wait, and which ones gave up
+// waiting.
 type codeMemory struct {
 	since   time.Time  // no client of an earlier process has an answer of later than this
 	submits sync.Mutex // equal requests that come together are one job
@@ -32,7 +33,7 @@ func newCodeMemory(since time.Time) *codeMemory {
 	return &codeMemory{since: since, met: map[string]bool{}, waiting: map[string]int{}, disappointed: map[string][]*connection{}}
 }
 
-// serves reports whether the answer of a job that is over is still owed to somebody.
+// serves reports whether the answer of a finished job is still undelivered.
 func (m *codeMemory) serves(record doc.Job, now time.Time, within time.Duration) bool {
 	began, _ := clock.Parse(record.CreatedAt)
 	ended, ok := clock.Parse(record.UpdatedAt)
@@ -69,8 +70,8 @@ func (m *codeMemory) done(id string, c *connection, delivered bool) {
 	m.disappointed[id] = append(m.disappointed[id], c)
 }
 
-// late tells those who waited in vain for a job that it is over now, unless somebody gets
-// the answer.
+// late notifies the connections that gave up waiting for a job of its end, unless the answer is
+// delivered to another one.
 func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
 	m.mu.Lock()
 	clients := m.disappointed[e.id]

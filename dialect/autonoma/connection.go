@@ -1,6 +1,6 @@
 package autonoma
 
-// One connection: the order of its requests, and what is sent to it.
+// A connection: the order of its requests, and its replies and events.
 
 import (
 	"context"
@@ -36,7 +36,7 @@ type connection struct {
 	previews  map[previewed]*string // base hashes, nil for an absent file
 }
 
-// followed is an execution whose events a client gets, and what it was told last.
+// followed is an execution whose events a client gets, with the phases that it was last sent.
 type followed struct{ told [phaseCount]phase }
 
 func newConnection(s *server) *connection {
@@ -172,7 +172,7 @@ func (c *call) carryOut(m method, known bool) (result any, err error) {
 	return m.call(c.server.work, c)
 }
 
-// tell queues an event. A later one with the same key may take its place.
+// tell queues an event. A later one with the same key may replace it.
 func (c *connection) tell(kind string, data any, key string) {
 	c.mu.Lock()
 	heard := c.heard
@@ -188,7 +188,7 @@ func (c *connection) tell(kind string, data any, key string) {
 	c.conn.Send(text, key)
 }
 
-// follow tells the client of an execution from now on. told is what it knows already.
+// follow subscribes the client to an execution. told are the phases that it already knows.
 func (c *connection) follow(id string, told [phaseCount]phase) {
 	c.mu.Lock()
 	c.follows[id] = &followed{told}

@@ -1,6 +1,6 @@
 package autonoma
 
-// Executions: how far a job is, in the words of the protocol.
+// Executions: the progress of a job, in the terms of the protocol.
 
 import (
 	"cmp"
@@ -148,8 +148,8 @@ const subscriptionPassed = "worker.subscription_check.passed"
 // soon, and ends the look.
 const firstEvents = 12
 
-// attemptHistory is what the log of an attempt tells. An attempt whose log is not there
-// yet, or cannot be read, tells nothing.
+// attemptHistory is the history in the log of an attempt. It is empty if the log does not exist
+// yet or cannot be read.
 func (s *server) attemptHistory(ctx context.Context, a doc.JobAttempt) (past attemptHistory, err error) {
 	past.ended = a.EndedAt
 	page, err := dialect.Do(ctx, s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
@@ -213,7 +213,7 @@ func (a *attemptHistory) note(line []byte) {
 	}
 }
 
-// executionResult is an execution as execution.status tells it.
+// executionResult is an execution as execution.status returns it.
 type executionResult struct {
 	ExecutionID      string            `json:"executionId"`
 	Status           string            `json:"status"`

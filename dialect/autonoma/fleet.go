@@ -1,6 +1,6 @@
 package autonoma
 
-// The fleet: agents as later clients list and command them.
+// The fleet: how newer clients list and command agents.
 
 import (
 	"cmp"
@@ -125,8 +125,8 @@ func fleetCommand(ctx context.Context, c *call, p fleetCommandParams) (any, erro
 	return fleetStarted{id, id}, nil
 }
 
-// withCapability is the first agent of a capability who can work, or the one who serves
-// what names nobody.
+// withCapability returns the first agent with a capability that can work, or the default agent for
+// an empty capability.
 func (s *server) withCapability(ctx context.Context, capability string) (string, error) {
 	if capability == "" {
 		return s.helper(ctx)

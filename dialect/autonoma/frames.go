@@ -1,6 +1,6 @@
 package autonoma
 
-// Frames: requests as clients write them, answers and events as they read them.
+// Frames: decoding requests, and encoding replies and events.
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"ac/internal/ulid"
 )
 
-// Bounds of frames, in bytes and levels.
+// Limits of frames, in bytes and levels.
 const (
 	maxFrame   = 24 << 20 // of a client
 	maxNesting = 64

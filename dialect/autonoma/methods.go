@@ -15,7 +15,7 @@ import (
 // access is a method's part in the order of a connection's requests.
 type access int
 
-// A write sees all earlier writes. Reads run beside each other after the earlier writes.
+// A write sees all earlier writes. Reads run concurrently after the earlier writes.
 const (
 	readAccess access = iota
 	writeAccess

@@ -1,6 +1,6 @@
 package autonoma
 
-// The five phases of an execution, told by what a job and its agents did.
+// The five phases of an execution, computed from what a job and its agents did.
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ type phase struct {
 	Duration *int64 `json:"duration,omitempty"`
 }
 
-// The phases by their place.
+// The phases by their index.
 const (
 	research = iota
 	inspect
@@ -62,7 +62,7 @@ type attemptHistory struct {
 	again bool
 }
 
-// phasesOf tells the phases. The more there is of a history, the further they are.
+// phasesOf computes the phases. More history never makes them fall back.
 func phasesOf(h history) (list [phaseCount]phase) {
 	w := newPhaseWalk(h.created)
 	for i, a := range h.attempts {

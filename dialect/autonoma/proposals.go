@@ -1,6 +1,6 @@
 package autonoma
 
-// Artifacts as clients send them back.
+// Artifacts that clients send back.
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 package autonoma
 
-// Scans of repositories, and what people thought of answers.
+// Scans of repositories, and feedback on answers.
 
 import (
 	"bufio"
@@ -137,8 +137,8 @@ type scanReport struct {
 	Kind    string            `json:"kind"`
 	Summary string            `json:"summary"`
 	Issues  []doc.ReviewIssue `json:"issues"`
-	// FilesLookedAt is how many files the agent read, absent where its program does not
-	// tell which.
+	// FilesLookedAt is how many files the agent read, absent if its program does not report
+	// that.
 	FilesLookedAt int `json:"files_looked_at,omitempty"`
 }
 

@@ -1,7 +1,7 @@
-// Package autonoma speaks the protocol of the Autonoma daemon, so that its editor
-// extensions act in a company of ac. It keeps nothing of its own: executions, tasks and
-// workflows are jobs and runs, artifacts are proposed files. What it remembers (who waits
-// for what, which answers were delivered, what a preview showed) may be lost at any time.
+// Package autonoma implements the protocol of the Autonoma daemon, so that its editor
+// extensions act in a company of ac. It stores nothing: executions, tasks and workflows are
+// jobs and runs, artifacts are proposed files. What it has in memory (waiting requests,
+// delivered answers, shown previews) may be lost at any time.
 package autonoma
 
 import (
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Name is the name of the dialect, Address where it listens by default.
+// Name is the name of the dialect, Address its default address.
 const (
 	Name    = "autonoma"
 	Address = "127.0.0.1:9876"
@@ -69,7 +69,7 @@ type server struct {
 	logged time.Time // when a bad frame was last told of
 }
 
-// Listen listens. Nothing is served before Serve of the result, which closes it.
+// Listen listens. Requests are served by Serve of the result, which also closes it.
 func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.Listener, error) {
 	if _, _, err := c.Repository(ctx); err != nil {
 		c.Log.Warn("methods that work in a repository are refused", "why", err)
@@ -108,9 +108,8 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-// ServeHTTP answers the requests of the socket: the upgrade of clients, and a look at the
-// daemon's health. A refusal is final: clients do not try again after another answer than
-// 101.
+// ServeHTTP answers the requests of the socket: upgrades to WebSocket, and the daemon's health.
+// A refusal is final: clients do not retry after a status other than 101.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.socket.Refuses(w, r):

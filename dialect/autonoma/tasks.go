@@ -181,8 +181,8 @@ type backgroundTask struct {
 	ErrorMsg    string `json:"errorMsg,omitempty"`
 }
 
-// maxOver is how many tasks that are over a list has, maxTaskText how much of their goals,
-// in characters.
+// maxOver limits the finished tasks in a list, maxTaskText the text of their goals, in
+// characters.
 const (
 	maxOver     = 100
 	maxTaskText = 2000

@@ -1,6 +1,6 @@
 package autonoma
 
-// Events: one watch of the project's jobs, and what the clients are told of them.
+// Events: one watch of the project's jobs, and the events that clients get about them.
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type jobWatch struct {
 	sent map[string]time.Time // when the progress of an execution was told last
 }
 
-// toldTask is what all clients were told of a task.
+// toldTask is the state of a task that was last sent to all clients.
 type toldTask struct {
 	status   string
 	progress int
@@ -105,7 +105,7 @@ func (w *jobWatch) run() {
 	}
 }
 
-// look tells what changed, and says when to look again though nothing changes, 0 for never.
+// look sends what changed. It returns when to look again even without a change, 0 for never.
 func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
 	s := w.server
 	clients := s.connections.All()
@@ -178,9 +178,9 @@ type phaseUpdate struct {
 	Progress    int    `json:"progress"`
 }
 
-// tell tells the clients how an execution is now: its task to all, its phases and its end
-// to those who follow it. Changes of progress alone keep to the pace; rest is when the next
-// one is due.
+// tell sends the state of an execution: its task to all clients, its phases and its end to its
+// followers. If only the progress changed, it is rate-limited: rest is when the next update is
+// due.
 func (w *jobWatch) tell(ctx context.Context, clients []*connection, e execution) (rest time.Duration) {
 	s := w.server
 	now := s.Clock.Now()
@@ -235,7 +235,7 @@ func news(clients []*connection, e execution) bool {
 	return false
 }
 
-// tellPhases tells a client who follows an execution what of its phases is new.
+// tellPhases sends the changed phases of an execution to a follower.
 func (c *connection) tellPhases(e execution) (changed bool) {
 	c.mu.Lock()
 	f := c.follows[e.id]
@@ -284,8 +284,7 @@ func phaseNews(id string, before, now [phaseCount]phase) (list []phaseNew) {
 	return list
 }
 
-// end tells those who follow an execution that it is over, and wakes those who wait for
-// that.
+// end notifies the followers of an execution of its end, and wakes requests that wait for it.
 func (w *jobWatch) end(ctx context.Context, clients []*connection, e execution) {
 	var result *executionResult
 	for _, c := range clients {

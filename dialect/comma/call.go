@@ -1,7 +1,6 @@
 package comma
 
-// A call of an agent as it streams: the transcript of each attempt, in the events of the
-// protocol.
+// Streaming a call of an agent: the transcript of each attempt, as events of the protocol.
 
 import (
 	"cmp"
@@ -15,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxPiece bounds a text of one event, maxDiff the diff of a file change, in bytes.
+// maxPiece limits a text of one event, maxDiff the diff of a file change, in bytes.
 const (
 	maxPiece = 64 << 10
 	maxDiff  = 16 << 10

@@ -1,6 +1,6 @@
 package comma
 
-// Which agent of the workspace plays an agent of a strategy, and where a run works.
+// Choosing the agent of the workspace that plays an agent of a strategy, and where a run works.
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ func (s *server) agents(ctx context.Context) ([]company.AgentRow, error) {
 	return dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
 }
 
-// chooser finds who plays the agents of a strategy.
+// chooser finds the agents that play those of a strategy.
 func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model string) (agent, chosen string, err error), error) {
 	rows, err := s.agents(ctx)
 	if err != nil {
@@ -61,15 +61,10 @@ func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model 
 // familyOf is the family of agent programs that a provider of models belongs to.
 func familyOf(name string) string {
 	name = strings.ToLower(name)
-	switch {
-	case name == "anthropic", strings.HasPrefix(name, "claude"):
-		return string(doc.Claude)
-	case name == "openai", strings.HasPrefix(name, "codex"):
-		return string(doc.Codex)
-	case strings.HasPrefix(name, "google"), strings.HasPrefix(name, "gemini"):
-		return string(doc.Gemini)
+	if strings.HasPrefix(name, "google") { // google-vertex
+		name = "google"
 	}
-	return name
+	return cmp.Or(string(doc.Vendors()[name]), doc.WorkerKindOf(name), name)
 }
 
 // ofFamily is the first agent by name, workers before others, that can work for a family.

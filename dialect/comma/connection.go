@@ -1,6 +1,6 @@
 package comma
 
-// One connection: its messages in their order, its subscriptions, and what is sent to it.
+// A connection: its messages in order, its subscriptions, and its replies and events.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package comma
 
-// Subscriptions: a place in the log of a run, and in those of its agents' calls. What a
-// client is sent is read from there when the client takes it; nothing is queued.
+// Subscriptions: a cursor in the log of a run, and one in the log of each call of its agents.
+// Events are read when the client takes them; nothing is queued.
 
 import (
 	"context"
@@ -183,8 +183,8 @@ func (f *subscription) look() error {
 	return nil
 }
 
-// settleQuiet ends the part of the log that is not sent, once it is read: the client hears
-// what is open.
+// settleQuiet ends the part of the log that is not sent, once it is read: the client then gets
+// the open requests.
 func (f *subscription) settleQuiet(next int64) error {
 	if !f.quiet || next <= f.head {
 		return nil

@@ -1,7 +1,7 @@
 package comma
 
-// Messages to clients. The clients check each against a closed schema and drop what does
-// not fit: no member but these, and none that is null where it could be absent.
+// Messages to clients. Clients check each against a closed schema and drop those that do not
+// match. So there are no other members, and absent members are never null.
 
 import (
 	"ac/dialect"

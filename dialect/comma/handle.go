@@ -1,6 +1,6 @@
 package comma
 
-// Requests: what each type of messages does.
+// Requests: the handler of each type of message.
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func (c *connection) stopRun(ctx context.Context, r *request) error {
 	return err
 }
 
-// cancelled is what is said of a run that was stopped.
+// cancelled is the message about a run that was stopped.
 const cancelled = "Run cancelled by client"
 
 // broadcast sends a message to all who are subscribed to a run.

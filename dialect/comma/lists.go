@@ -1,6 +1,6 @@
 package comma
 
-// Lists of runs, and what was said in one.
+// Lists of runs, and the texts of a run.
 
 import (
 	"context"
@@ -218,8 +218,8 @@ func (s *server) conversation(ctx context.Context, record doc.WorkflowRun, room 
 	return talk, nil
 }
 
-// endedCalls are the newest calls of a run that are over, without questions that nobody was
-// asked, and its steps by their keys.
+// endedCalls returns the newest finished calls of a run, without questions that were never asked,
+// and its steps by their keys.
 func endedCalls(record doc.WorkflowRun) (ended []workflow.Passage, steps map[string]doc.FlowStep, err error) {
 	templates, err := workflow.Templates(record)
 	if err != nil {

@@ -1,7 +1,7 @@
 package comma
 
-// MCP servers: those of the workspace, which its agents are given, and those that a strategy
-// brings, which nobody starts.
+// MCP servers: those of the workspace, which its agents get, and those of a strategy, which are
+// never started.
 
 import (
 	"context"

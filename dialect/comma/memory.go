@@ -1,7 +1,7 @@
 package comma
 
-// What a listener remembers, and may forget: runs that are prepared and not started, which
-// request started a round, which runs it started, answers to several questions at once.
+// The memory of a listener, which may be lost: prepared runs that were not started, the request
+// that started a round, the runs that the listener started, partial answers to questions.
 
 import (
 	"slices"
@@ -53,7 +53,7 @@ func newMemory() *memory {
 	return &memory{prepared: map[string]*prepared{}, requests: map[roundOf]*string{}, answers: map[string]map[string][]string{}}
 }
 
-// sweep drops what nobody will start any more. It runs with the memory locked.
+// sweep drops prepared runs that have expired. It runs with the memory locked.
 func (m *memory) sweep(now time.Time) {
 	for run, p := range m.prepared {
 		if !p.since.IsZero() && now.Sub(p.since) > preparedHold {
@@ -97,7 +97,7 @@ func (m *memory) fresh(run string) *prepared {
 	return nil
 }
 
-// take takes a prepared run out, nil for none: nobody else starts it.
+// take removes and returns a prepared run, nil for none. So it is started only once.
 func (m *memory) take(run string) *prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,7 +127,7 @@ func (m *memory) say(run, text string) (ok bool) {
 	return true
 }
 
-// maxSaidBefore bounds what is said to a run that is not started.
+// maxSaidBefore limits the texts to a run that is not started.
 const maxSaidBefore = 100
 
 // preparedRuns are those that wait, the newest first.

@@ -1,6 +1,6 @@
 package comma
 
-// Messages of clients: what each type has, and what is wrong with one.
+// Messages of clients: the fields of each type, and their validation.
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"ac/internal/canonjson"
 )
 
-// Bounds of messages.
+// Limits of messages.
 const (
 	maxMessage = 16 << 20 // bytes
 	maxNesting = 512
@@ -144,7 +144,7 @@ func fail(code, format string, args ...any) *failed {
 	return &failed{code, fmt.Sprintf(format, args...)}
 }
 
-// Codes of answers that say what is wrong.
+// Codes of error replies.
 const (
 	codeParse      = "PARSE_ERROR"
 	codeValidation = "VALIDATION_ERROR"

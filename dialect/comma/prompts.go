@@ -1,7 +1,6 @@
 package comma
 
-// What is asked of people while a run goes on: inputs, permissions, questions; and their
-// answers.
+// Requests to people while a run is active: inputs, permissions, questions, and their answers.
 
 import (
 	"context"

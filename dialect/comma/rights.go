@@ -7,7 +7,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// What an agent of a strategy may do: its tools say so, up to a bound.
+// The permissions of an agent of a strategy: its tools determine them, up to a limit.
 
 // task is the node of an agent that works.
 func (t *translator) task(a *strategyAgent) shape.Value {

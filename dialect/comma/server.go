@@ -1,8 +1,7 @@
-// Package comma speaks the protocol of the comma daemon, so that its terminal program and
-// other clients act in a company of ac. It keeps nothing of its own: a strategy is a
-// template of a workflow, a run of one is a run of a workflow, a call of an agent is a job.
-// What it remembers (what was prepared and not started, who waits for what) may be lost at
-// any time.
+// Package comma implements the protocol of the comma daemon, so that its terminal program and
+// other clients act in a company of ac. It stores nothing: a strategy is a template of a
+// workflow, its run is a run of a workflow, a call of an agent is a job. What it has in memory
+// (prepared runs that were not started, waiting requests) may be lost at any time.
 package comma
 
 import (
@@ -21,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Name is the name of the dialect, Address where it listens by default.
+// Name is the name of the dialect, Address its default address.
 const (
 	Name    = "comma"
 	Address = "127.0.0.1:7422"
@@ -71,7 +70,7 @@ type server struct {
 	cancelWork context.CancelFunc
 }
 
-// Listen listens. Nothing is served before Serve of the result, which closes it.
+// Listen listens. Requests are served by Serve of the result, which also closes it.
 func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.Listener, error) {
 	if opts.Level == "" {
 		opts.Level = doc.LevelRunCommands
@@ -178,8 +177,7 @@ func (s *server) run(id string) orchestration.WorkflowRunParams {
 	return orchestration.WorkflowRunParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id}
 }
 
-// ServeHTTP answers the requests of the socket: the upgrade of clients, and a look at the
-// daemon's health.
+// ServeHTTP answers the requests of the socket: upgrades to WebSocket, and the daemon's health.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.socket.Refuses(w, r):

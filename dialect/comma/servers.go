@@ -2,7 +2,7 @@ package comma
 
 import "ac/internal/shape"
 
-// MCP servers that a strategy brings, and those that its agents name.
+// MCP servers that a strategy defines, and those that its agents name.
 
 // ownServer is an MCP server that the strategy brings.
 type ownServer struct{ id, transport string }

@@ -1,7 +1,7 @@
 package comma
 
-// Templates as the clients are shown them: the strategy that one was made from, or what comes
-// nearest to one.
+// Templates as clients see them: the strategy from which a template was made, or the closest
+// equivalent.
 
 import (
 	"slices"

@@ -1,6 +1,6 @@
 package comma
 
-// Files of strategies: from which folders they may be read, and how.
+// Files of strategies: from which folders and how they may be read.
 
 import (
 	"bytes"

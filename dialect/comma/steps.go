@@ -1,7 +1,6 @@
 package comma
 
-// Steps of a run: entries of the nodes directly in the outermost flow, and the end of a
-// round.
+// Steps of a run: entries of the nodes of the outermost flow, and the end of a round.
 
 import (
 	"context"
@@ -96,7 +95,7 @@ func known(n *int64) int64 {
 	return *n
 }
 
-// end tells how a round ended, after everything else of it.
+// end reports how a round ended, after all its other events.
 func (f *subscription) end(p stepPayload) error {
 	if !f.record.Over() && f.round == len(f.record.Rounds) {
 		return errNotYet

@@ -1,6 +1,6 @@
 package comma
 
-// Strategies: their documents, held to what they may have.
+// Strategies: their documents, and their validation.
 
 import (
 	"errors"
@@ -122,7 +122,7 @@ func (r *reader) refuse(path, format string, args ...any) {
 	r.issues = append(r.issues, strings.TrimPrefix(path+": "+fmt.Sprintf(format, args...), ": "))
 }
 
-// stop keeps the first fault that is said in a sentence of its own.
+// stop keeps the first fault that has a message of its own.
 func (r *reader) stop(format string, args ...any) {
 	if r.fault == nil {
 		r.fault = fail(codePrepare, format, args...)

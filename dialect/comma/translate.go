@@ -1,6 +1,6 @@
 package comma
 
-// Strategies to templates of workflows.
+// Translating strategies to templates of workflows.
 
 import (
 	"fmt"
@@ -132,7 +132,7 @@ func (t *translator) prepare(a *strategyAgent) {
 	t.picked[a.key] = [2]string{agent, chosen}
 }
 
-// notices tell what a strategy has that is not used.
+// notices are about the parts of a strategy that have no effect.
 func (t *translator) notices() (told []string) {
 	for _, member := range []string{"description", "skills", "maxSteps", "modelOptions", "providerOptions", "context", "mcpServers"} {
 		if keys := t.unused[member]; len(keys) > 0 {

@@ -1,6 +1,6 @@
 package daemon
 
-// Starting, stopping and asking for a server that runs in the background.
+// Starting, stopping and finding a server that runs in the background.
 
 import (
 	"bufio"
@@ -23,14 +23,14 @@ import (
 	"ac/internal/proc"
 )
 
-// How long a server may take to come up and to end.
+// How long a server may take to start and to stop.
 const (
 	startWithin = 5 * time.Second
 	stopWithin  = 10 * time.Second
 	pollPause   = 20 * time.Millisecond
 )
 
-// Running is a server that runs.
+// Running is a running server.
 type Running struct {
 	Process proc.Identity
 	GUID    string
@@ -38,8 +38,8 @@ type Running struct {
 	Since   time.Time
 }
 
-// Find finds the server of a data directory, by the holder of its lock. ok is false where
-// none runs, or where it does not listen yet.
+// Find finds the server of a data directory, by the holder of its lock. ok is false if none
+// runs, or it does not listen yet.
 func Find(dataDir string) (r Running, ok bool, err error) {
 	dir, err := durable.OpenRoot(runDir(dataDir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -85,8 +85,8 @@ type Start struct {
 	within time.Duration // 0 for startWithin
 }
 
-// Run starts the server, in a session of its own, with its errors in the log of the data
-// directory. When it returns the server answers; line is the first line of its output.
+// Run starts the server in a session of its own. Its errors go to the log in the data
+// directory. When Run returns, the server accepts requests. line is the first line of its output.
 func (s Start) Run(ctx context.Context) (line string, err error) {
 	if _, running, err := Find(s.DataDir); err != nil || running {
 		if err == nil {
@@ -194,7 +194,7 @@ func logged(name string, from int64) string {
 	return string(text)
 }
 
-// Stop ends the server of a data directory and waits for its end, for 10 seconds at most.
+// Stop stops the server of a data directory and waits at most 10 seconds for its end.
 func Stop(ctx context.Context, dataDir string) error { return stop(ctx, dataDir, stopWithin) }
 
 func stop(ctx context.Context, dataDir string, within time.Duration) error {

@@ -1,6 +1,6 @@
-// Package daemon is what a server that runs in the background has on the disk, and how
-// other processes find, start and stop it: runtime files, the lock that says who runs, and
-// the exit statuses that supervisors of processes read.
+// Package daemon is the files of a server that runs in the background, and how other processes
+// find, start and stop it: runtime files, the lock of the running server, and exit statuses
+// for process supervisors.
 package daemon
 
 import (
@@ -45,7 +45,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap is the failure.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failed is an error with an exit status, nil for no error.
+// Failed adds an exit status to an error. It returns nil for nil.
 func Failed(status int, err error) error {
 	if err == nil {
 		return nil
@@ -70,7 +70,7 @@ const (
 	maxLog    = 10 << 20 // bytes
 )
 
-// Runtime is the runtime files of a server that runs. It holds their lock.
+// Runtime is the runtime files of a running server. It holds their lock.
 type Runtime struct {
 	dir   *durable.Root
 	held  *lock.Hold
@@ -84,9 +84,9 @@ type Runtime struct {
 // runDir is where the runtime files of a data directory are.
 func runDir(dataDir string) string { return filepath.Join(dataDir, "run") }
 
-// Claim takes the data directory for a server that is known by guid and asks for token, ""
-// for none. Another one that runs on it is an error of ExitRunning. What a server left that
-// died is replaced.
+// Claim locks the data directory for a server with this guid that requires this token, "" for
+// none. If another server runs on it, the error has status ExitRunning. The files of a dead
+// server are replaced.
 func Claim(dataDir, guid, token string) (*Runtime, error) {
 	return claim(dataDir, guid, token, func(tries int) bool {
 		time.Sleep(inheritedPause)
@@ -130,14 +130,14 @@ func claim(dataDir, guid, token string, wait func(tries int) bool) (*Runtime, er
 	}, nil
 }
 
-// owned reports whether who wrote the lock file last is alive.
+// owned reports whether the last writer of the lock file is alive.
 func owned(dir *durable.Root) bool {
 	var who owner
 	text, err := durable.ReadFile(dir, lockFile, 64<<10)
 	return err == nil && json.Unmarshal(text, &who) == nil && who.process().Alive()
 }
 
-// owner is the content of the lock file: who holds it.
+// owner is the content of the lock file: its holder.
 type owner struct {
 	PID       int    `json:"pid"`
 	Start     string `json:"start"`
@@ -154,8 +154,8 @@ type heartbeat struct {
 	AtMS int64  `json:"timestamp_ms"`
 }
 
-// Write writes the runtime files of a server that listens at an address, without its
-// token. When it returns they stand on the disk.
+// Write writes the runtime files of a server that listens on an address, without its token.
+// They are durable on return.
 func (r *Runtime) Write(address string, port int) error {
 	self := proc.Self()
 	who, err := json.Marshal(owner{self.PID, self.Start, address, r.clock.Now().UnixMilli()})
@@ -196,8 +196,8 @@ func (r *Runtime) beat() error {
 	return Failed(ExitRuntime, err)
 }
 
-// Beat keeps the heartbeat fresh and the log small until ctx is done. A heartbeat that
-// cannot be written is for those who look at its age.
+// Beat keeps the heartbeat fresh and the log small until ctx is done. Whoever checks the age of
+// the heartbeat notices if it cannot be written.
 func (r *Runtime) Beat(ctx context.Context) {
 	for tick := time.NewTicker(beatPause); ; {
 		select {
@@ -228,7 +228,7 @@ func (r *Runtime) turnLog() error {
 	return os.Truncate(filepath.Join(r.dir.Path(), logFile), 0)
 }
 
-// Remove takes the runtime files away and releases the data directory.
+// Remove removes the runtime files and unlocks the data directory.
 func (r *Runtime) Remove() error {
 	var failed error
 	for _, name := range append(r.wrote, beatFile) {

@@ -1,6 +1,6 @@
 package daemon
 
-// Tokens that clients come in with.
+// Tokens that clients authenticate with.
 
 import (
 	"crypto/rand"
@@ -21,20 +21,20 @@ const tokenBytes = 32
 // maxToken bounds a token file, in bytes.
 const maxToken = 4 << 10
 
-// NewToken makes a token.
+// NewToken generates a token.
 func NewToken() string {
 	b := make([]byte, tokenBytes)
 	_, _ = rand.Read(b) // never fails
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ReadToken reads the token of a file that belongs to this user and is closed to others.
-// Anything else is an error of ExitRefused.
+// ReadToken reads a token from a file that belongs to this user and that others cannot read.
+// Any other file is an error with status ExitRefused.
 func ReadToken(name string) (string, error) {
 	refuse := func(why string) (string, error) {
 		return "", Failed(ExitRefused, fmt.Errorf("the token file %s %s", name, why))
 	}
-	// It is not waited for: the end of a pipe that nobody writes to would never come.
+	// Non-blocking: opening a FIFO without a writer would block forever.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator named it
 	if err != nil {
 		return "", Failed(ExitRefused, fmt.Errorf("the token file cannot be read: %w", err))

@@ -1,6 +1,6 @@
 package dialecttest
 
-// An agent of claude that asks.
+// A fake claude that asks questions.
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace"
 )
 
-// AddClaude adds an agent to the company that the function Claude plays.
+// AddClaude adds an agent whose program is played by Claude.
 func (s *Stage) AddClaude() {
 	s.T.Helper()
 	bin := Program(s.T, "claude")
@@ -31,8 +31,8 @@ func (s *Stage) AddClaude() {
 	Write(s.T, file, text)
 }
 
-// Claude plays claude: it asks two questions at once and then has a plan, and says what
-// it was answered.
+// Claude plays claude: it asks two questions at once, then presents a plan, and prints the
+// answers.
 func Claude(stdin io.Reader, stdout io.Writer) error {
 	if slices.Contains(os.Args, "--version") {
 		_, err := fmt.Fprintln(stdout, "2.1.0 (Claude Code)")

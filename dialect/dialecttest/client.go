@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Client is a connection to a socket, with the frames that it has read and not yet used.
+// Client is a connection to a socket, with a buffer of frames that were read and not used yet.
 type Client[F any] struct {
 	T    *testing.T
 	Conn *websocket.Conn
@@ -16,7 +16,7 @@ type Client[F any] struct {
 	Kept []F
 }
 
-// Dial connects to a socket. read makes a frame of a message; it runs beside the test.
+// Dial connects to a socket. read decodes a message as a frame, concurrently with the test.
 func Dial[F any](t *testing.T, url string, o *websocket.DialOptions, read func(text []byte) F) *Client[F] {
 	t.Helper()
 	conn, answer, err := websocket.Dial(t.Context(), url, o)
@@ -57,7 +57,7 @@ func (c *Client[F]) Send(text string) {
 	}
 }
 
-// Next is the next frame in its order.
+// Next returns the next frame.
 func (c *Client[F]) Next(what string) (f F) {
 	c.T.Helper()
 	if len(c.Kept) > 0 {
@@ -76,7 +76,7 @@ func (c *Client[F]) Next(what string) (f F) {
 	return f
 }
 
-// Await reads until a frame is as wanted; the others are kept for later.
+// Await reads until a frame is as wanted, and keeps the others for later.
 func (c *Client[F]) Await(what string, wanted func(F) bool) (f F) {
 	c.T.Helper()
 	for i, f := range c.Kept {

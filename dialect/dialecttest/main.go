@@ -1,7 +1,7 @@
 package dialecttest
 
-// The parts that a test binary plays: programs of agents, runners, supervisors, guards, and a
-// listener in a process of its own.
+// The programs that a test binary plays: agents, runners, supervisors, guards, and a listener
+// in a process of its own.
 
 import (
 	"context"
@@ -20,15 +20,16 @@ import (
 	"ac/runs/session/supervisor"
 )
 
-// Daemon is the word that makes the test binary a listener of its own process. The
-// workspace and the project follow; it prints its address first.
+// Daemon is the argument that makes the test binary a listener. The workspace and the project
+// follow. It first prints its address.
 const Daemon = "daemon"
 
-// Streams are those of the process.
+// Streams are the standard streams of the process.
 type Streams struct{ In, Out, Err *os.File }
 
-// Main runs the tests of a package, or plays the part that its name or first argument says:
-// one of programs, or one of ac's own. listen makes the listener of Daemon, nil for none.
+// Main runs the tests of a package, or plays the program that its name or first argument
+// selects: one of programs, or one of ac's own. listen makes the listener for Daemon, nil for
+// none.
 func Main(m *testing.M, std Streams, programs map[string]func() error, listen func(context.Context, *dialect.Company) (dialect.Listener, error)) {
 	if play, ok := programs[filepath.Base(os.Args[0])]; ok {
 		os.Exit(exitOf(std.Err, play()))

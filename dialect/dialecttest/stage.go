@@ -1,6 +1,6 @@
-// Package dialecttest is what the tests of the dialects stand on: a company with a repository
-// and agents, listeners over it, clients of sockets, and a test binary that plays every
-// program of the company.
+// Package dialecttest is the fixture of the dialects' tests: a company with a repository and
+// agents, listeners for it, clients of sockets, and a test binary that plays every program of
+// the company.
 package dialecttest
 
 import (
@@ -21,10 +21,10 @@ import (
 	"ac/workspace"
 )
 
-// Patience bounds every wait for a state, on a busy machine too.
+// Patience limits every wait for a state. It is long enough for a busy machine.
 const Patience = 60 * time.Second
 
-// Must is the value of a call that does not fail.
+// Must returns the value of a call that must not fail.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -43,7 +43,7 @@ func Write(t *testing.T, name, text string) {
 	}
 }
 
-// Git runs git in a folder, and returns what it printed.
+// Git runs git in a folder and returns its output.
 func Git(t *testing.T, dir string, words ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=T", "-c", "user.email=t@example.org"}, words...)...)
@@ -67,11 +67,10 @@ func Until(t *testing.T, what string, reached func() bool) {
 	}
 }
 
-// Agent is an agent of a company. The test binary plays its program, see Main; "" for none.
+// Agent is an agent of a company. The test binary plays its program (see Main), "" for none.
 type Agent struct{ Name, Provider, Program string }
 
-// Stage is a company with a project and a repository that is linked to it, under the id
-// main.
+// Stage is a company with a project and a linked repository with the id main.
 type Stage struct {
 	T                  *testing.T
 	Dir, Repo, Project string
@@ -81,7 +80,7 @@ type Stage struct {
 	End                func()           // ends that listener
 }
 
-// New makes a company of workers.
+// New creates a company of workers.
 func New(t *testing.T, agents ...Agent) *Stage {
 	t.Helper()
 	base := workspace.Canonical(t.TempDir())
@@ -121,7 +120,7 @@ func New(t *testing.T, agents ...Agent) *Stage {
 	return s
 }
 
-// Program is the test binary under another name, by which it knows its part.
+// Program links the test binary under another name, which selects the program that it plays.
 func Program(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
@@ -131,7 +130,7 @@ func Program(t *testing.T, name string) string {
 	return program
 }
 
-// Open is a company as a process opens it, with consoles. Its owner releases it.
+// Open opens a company as a process does, with consoles. The caller releases it.
 func Open(dir, project string, log io.Writer) (c *dialect.Company, release func() error) {
 	env := workspace.SystemEnv()
 	env.LockPatience = Patience
@@ -146,8 +145,8 @@ func Open(dir, project string, log io.Writer) (c *dialect.Company, release func(
 		}
 }
 
-// Serve has listen make a listener over the company, and serves it until End, or the end of
-// the test.
+// Serve calls listen for a listener of the company, and serves it until End or the end of the
+// test.
 func (s *Stage) Serve(listen func(c *dialect.Company) (serve func(context.Context) error)) {
 	s.T.Helper()
 	c, release := Open(s.Dir, s.Project, io.Discard)

@@ -1,6 +1,6 @@
 package ws
 
-// Connections whose other end may be slow, and may not be deaf.
+// Connections whose peer may read slowly but must not stop reading.
 
 import (
 	"net"
@@ -11,8 +11,8 @@ import (
 // chunk is what is written at once, in bytes.
 const chunk = 64 << 10
 
-// Patient makes a listener whose connections fail when the other end reads nothing for so
-// long, and not before, however much there is to write.
+// Patient wraps a listener. Its connections fail when the peer reads nothing for the duration
+// of patience, and not earlier, however much there is to write.
 func Patient(l net.Listener, patience time.Duration) net.Listener {
 	return patientListener{l, patience}
 }
@@ -39,7 +39,7 @@ type patientConn struct {
 	ended  bool
 }
 
-// OnClose has a function called when a connection of a Patient listener is closed, once.
+// OnClose calls a function once, when a connection of a Patient listener is closed.
 func OnClose(c net.Conn, closed func()) {
 	p, ok := c.(*patientConn)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package ws is the WebSocket side of dialects: one connection with a reader, and a
-// writer with a bounded queue. Every message is written as one text frame, unfragmented
-// and uncompressed, since clients that parse frames by hand lose others.
+// Package ws is the WebSocket side of dialects: a connection with a reader, and a writer with
+// a bounded queue. Every message is one text frame, neither fragmented nor compressed: clients
+// that parse frames by hand support nothing else.
 package ws
 
 import (
@@ -69,8 +69,8 @@ func IsUpgrade(r *http.Request) bool {
 	return asks("Connection", "upgrade") && asks("Upgrade", "websocket")
 }
 
-// Accept answers the handshake of a request, whose origin was checked before. After an
-// error the request is answered.
+// Accept completes the handshake of a request, whose origin must have been checked. If it
+// returns an error, the request has been answered.
 func Accept(w http.ResponseWriter, r *http.Request, limits Limits) (*Conn, error) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -84,9 +84,9 @@ func Accept(w http.ResponseWriter, r *http.Request, limits Limits) (*Conn, error
 	return &Conn{conn: conn, wire: wire, limits: limits, wake: make(chan struct{}, 1), stop: func() {}}, nil
 }
 
-// Serve reads messages and passes them to take one after the other, until the client is
-// gone, ctx ends or Close is called. What was sent before the end is written if the
-// client takes it within a grace period. Nothing runs any more when it returns.
+// Serve reads messages and passes them to take one by one, until the client disconnects, ctx
+// ends or Close is called. Messages sent before the end are written if the client reads them
+// within a grace period. When Serve returns, no goroutine of the connection runs.
 func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -155,14 +155,14 @@ func (c *Conn) ping(ctx context.Context) {
 	}
 }
 
-// Room waits until at most so many messages and bytes wait to be written. It reports
-// whether more may be sent: false when the connection, or ctx, has ended.
+// Room waits until at most this many messages and bytes are queued (backpressure). It reports
+// whether more may be sent: false if the connection or ctx has ended.
 func (c *Conn) Room(ctx context.Context, messages, bytes int) bool {
 	return c.await(ctx, func() bool { return len(c.queue) <= messages && c.waiting <= bytes })
 }
 
-// Written waits until all that was sent is written, and nothing of it is held any more. It
-// reports what Room does.
+// Written waits until everything that was sent is written and released. It reports the same
+// as Room.
 func (c *Conn) Written(ctx context.Context) bool {
 	return c.await(ctx, func() bool { return len(c.queue) == 0 && !c.writing })
 }
@@ -190,8 +190,8 @@ func (c *Conn) await(ctx context.Context, is func() bool) bool {
 	}
 }
 
-// Send queues a message. One with a key may be dropped in favour of a later one with the
-// same key, when the client does not read; others never are.
+// Send queues a message. If the client does not read, a message with a key is dropped in favor
+// of a later one with the same key. Messages without a key are never dropped.
 func (c *Conn) Send(text []byte, key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,8 +224,8 @@ func (c *Conn) drop(key string) {
 	c.queue = kept
 }
 
-// Close ends the connection with a status, such as 1001 for a server that ends, once what
-// was sent is written. The first status counts.
+// Close ends the connection with a status, such as 1001 for a server that shuts down, after
+// writing what was sent. Only the first status counts.
 func (c *Conn) Close(code websocket.StatusCode) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +243,7 @@ func (c *Conn) end(code websocket.StatusCode) {
 	c.drain()
 }
 
-// drain tells those who wait for room that something changed.
+// drain wakes those who wait for room.
 func (c *Conn) drain() {
 	if c.taken != nil {
 		close(c.taken)
@@ -251,11 +251,11 @@ func (c *Conn) drain() {
 	}
 }
 
-// Pull has messages taken from a source whenever nothing waits that was sent, until it has
-// none; Wake has it asked again. It is set before Serve.
+// Pull sets a source of messages. It is asked whenever the queue is empty, until it has none,
+// and again after Wake. Pull must be called before Serve.
 func (c *Conn) Pull(source func() (text []byte, ok bool)) { c.source = source }
 
-// Wake has the source asked.
+// Wake asks the source again.
 func (c *Conn) Wake() { c.rouse() }
 
 func (c *Conn) rouse() {
@@ -317,13 +317,13 @@ func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
 
 type wireKey struct{}
 
-// Wired is the ConnContext of an http.Server whose requests Accept takes.
+// Wired is the ConnContext of an http.Server whose requests are passed to Accept.
 func Wired(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, wireKey{}, c)
 }
 
-// Statuses of the end of a connection: of a server that ends, of a message that is too
-// long, of what is over, and of what takes no more.
+// Close statuses: of a server that shuts down, of a message that is too long, of something
+// that is over, and of something that accepts no more.
 const (
 	GoingAway = websocket.StatusGoingAway
 	TooBig    = websocket.StatusMessageTooBig

@@ -1,6 +1,6 @@
 package carrier
 
-// Which of its errors the embedded server makes of a store that failed.
+// Which errors of the embedded server mean that a store failed.
 
 import (
 	"fmt"

@@ -1,9 +1,9 @@
-// Package carrier moves the words of package fleet over NATS with JetStream: the embedded
-// server of a hub, the hub's connection and those of workers, streams, objects and rights.
-// It is the only importer of NATS.
+// Package carrier transports the messages of package fleet over NATS with JetStream: the
+// embedded server of a hub, the connections of the hub and of workers, streams, objects and
+// rights. It is the only importer of NATS.
 //
-// The carrier is a road, not an archive: nothing is safe because it was acknowledged here.
-// A hub makes again whatever streams are missing, and the others send again.
+// The carrier is a transport, not a store: an acknowledgement here makes nothing durable. A
+// hub recreates missing streams, and the senders send again.
 package carrier
 
 import (
@@ -16,7 +16,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Fixed times of connections.
+// Timeouts and intervals of connections.
 const (
 	pingEvery        = 5 * time.Second
 	pingsOut         = 2

@@ -1,5 +1,7 @@
 package carrier_test
 
+// Words and orders between a hub and two workers, over a real server.
+
 import (
 	"bytes"
 	"context"
@@ -8,12 +10,10 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
 	"ac/fleet"
@@ -208,138 +208,6 @@ func TestWordsReachTheOtherSide(t *testing.T) {
 	}
 }
 
-// TestAnObjectIsPutOnce: whoever reads an object gets all of it while others put it again,
-// as two sessions from one commit do.
-func TestAnObjectIsPutOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	c, ctx := w.connect(alice), t.Context()
-	text := bytes.Repeat([]byte("0123456789"), 1<<15)
-	for i := range 10 {
-		name := fmt.Sprintf("src-%d", i)
-		put := func() {
-			if err := w.hub.Put(ctx, alice, name, bytes.NewReader(text)); err != nil {
-				t.Error(err)
-			}
-		}
-		put()
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(put)
-			all.Go(func() {
-				var got bytes.Buffer
-				if err := c.Get(ctx, name, &got); err != nil || !bytes.Equal(got.Bytes(), text) {
-					t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
-				}
-			})
-		}
-		all.Wait()
-	}
-}
-
-// late is a writer that takes its time for the first piece.
-type late struct {
-	bytes.Buffer
-	pause time.Duration
-}
-
-func (l *late) Write(p []byte) (int, error) {
-	time.Sleep(l.pause)
-	l.pause = 0
-	return l.Buffer.Write(p)
-}
-
-// TestAnObjectMayTakeLong: longer than a request may, as over a slow line.
-func TestAnObjectMayTakeLong(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	c, ctx := w.connect(alice), t.Context()
-	text := bytes.Repeat([]byte("0123456789"), 1<<17)
-	if err := w.hub.Put(ctx, alice, "src-x", bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
-	got := late{pause: 5500 * time.Millisecond}
-	if err := c.Get(ctx, "src-x", &got); err != nil || !bytes.Equal(got.Bytes(), text) {
-		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
-	}
-}
-
-// cut ends the server, starts it again, and waits until the worker is back.
-func (w *world) cut(c fleet.WorkerCarrier) {
-	select {
-	case <-c.Connections(): // the first one
-	default:
-	}
-	w.stop()
-	w.start()
-	<-c.Connections()
-}
-
-// ahead does something before anything is written.
-type ahead struct {
-	bytes.Buffer
-	once sync.Once
-	do   func()
-}
-
-func (a *ahead) Write(p []byte) (int, error) {
-	a.once.Do(a.do)
-	return a.Buffer.Write(p)
-}
-
-// TestAnObjectIsReadAgainAfterACut: pieces are not waited for that nobody sends any more.
-func TestAnObjectIsReadAgainAfterACut(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	c := w.connect(alice)
-	text := bytes.Repeat([]byte("0123456789"), 1<<20)
-	if err := w.hub.Put(t.Context(), alice, "in-x", bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
-	got := &ahead{do: func() { w.cut(c) }}
-	err := c.Get(t.Context(), "in-x", got)
-	if err == nil || !fault.Is(err, fleet.CarrierUnavailable) || strings.Contains(err.Error(), "nothing of it came") {
-		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
-	}
-	got.Reset()
-	if err := c.Get(t.Context(), "in-x", got); err != nil || !bytes.Equal(got.Bytes(), text) {
-		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
-	}
-}
-
-// behind does something once all was read.
-type behind struct {
-	from *bytes.Reader
-	once sync.Once
-	do   func()
-}
-
-func (b *behind) Read(p []byte) (int, error) {
-	if b.from.Len() == 0 {
-		b.once.Do(b.do)
-	}
-	return b.from.Read(p)
-}
-
-// TestAnObjectIsPutAgainAfterACut: what was lost with a connection is not waited for.
-func TestAnObjectIsPutAgainAfterACut(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	c := w.connect(alice)
-	text := bytes.Repeat([]byte("0123456789"), 1<<20)
-	err := c.Put(t.Context(), "out-x", &behind{from: bytes.NewReader(text), do: func() { w.cut(c) }})
-	if err != nil && strings.Contains(err.Error(), "nothing of it came") {
-		t.Error(err)
-	}
-	for err != nil {
-		err = c.Put(t.Context(), "out-x", bytes.NewReader(text))
-	}
-	var got bytes.Buffer
-	if err := w.hub.Get(t.Context(), alice, "out-x", &got); err != nil || !bytes.Equal(got.Bytes(), text) {
-		t.Errorf("%d of %d bytes: %v", got.Len(), len(text), err)
-	}
-}
-
 // TestAnOrderThatIsTakenBackDoesNotCome: nor does one come twice that was acknowledged.
 func TestAnOrderThatIsTakenBackDoesNotCome(t *testing.T) {
 	t.Parallel()
@@ -388,126 +256,5 @@ func TestTheCarrierMayForgetEverything(t *testing.T) {
 	}
 	if d := <-w.hub.Drafts(); string(d.Body) != "batch" {
 		t.Error(d)
-	}
-}
-
-// TestARevokedWorkerIsOut: its connection ends, and it does not come back.
-func TestARevokedWorkerIsOut(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	c := w.connect(alice)
-	other := w.connect(bob)
-	if err := w.server.SetUsers(w.users()[1:]); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Ask(t.Context(), fleet.AskBeat, nil); err == nil {
-		t.Error("it was answered")
-	}
-	if _, err := carrier.ConnectWorker(t.Context(), w.link(alice)); !fault.Is(err, fleet.CarrierUnavailable) {
-		t.Error(err)
-	}
-	if _, err := other.Ask(t.Context(), fleet.AskBeat, nil); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestOnlyTheHubOfTheInvitationIsBelieved(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	link := w.link(alice)
-	link.Fingerprint = fmt.Sprintf("%064d", 1)
-	if _, err := carrier.ConnectWorker(t.Context(), link); err == nil {
-		t.Error("another certificate was taken")
-	}
-	link = w.link(alice)
-	link.HubKey = newKey(t).Public()
-	c, err := carrier.ConnectWorker(t.Context(), link)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Ask(t.Context(), fleet.AskBeat, nil); err == nil {
-		t.Error("an answer of somebody else was taken")
-	}
-	anonymous, err := nats.Connect("tls://"+w.listen, nats.Secure(), nats.MaxReconnects(0))
-	if err == nil {
-		anonymous.Close()
-		t.Error("somebody without a key was let in")
-	}
-}
-
-// lockedBuffer is a buffer for several goroutines.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-// TestARevokedWorkerSaysSoOnce: however often it tries, and again once it was let in between.
-func TestARevokedWorkerSaysSoOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var said lockedBuffer
-	link := w.link(alice)
-	link.Log = slog.New(slog.NewTextHandler(&said, nil))
-	c, err := carrier.ConnectWorker(t.Context(), link)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	<-c.Connections()
-	known := w.users()
-	for times := 1; times <= 2; times++ {
-		if err := w.server.SetUsers(known[1:]); err != nil {
-			t.Fatal(err)
-		}
-		for began := time.Now(); strings.Count(said.String(), "refuses this worker's key") < times; time.Sleep(10 * time.Millisecond) {
-			if time.Since(began) > time.Minute {
-				t.Fatal(said.String())
-			}
-		}
-		time.Sleep(2 * time.Second) // of attempts
-		if n := strings.Count(said.String(), "refuses this worker's key"); n != times {
-			t.Errorf("said %d times, not %d:\n%s", n, times, said.String())
-		}
-		if err := w.server.SetUsers(known); err != nil {
-			t.Fatal(err)
-		}
-		<-c.Connections()
-	}
-}
-
-// TestAWorkerIsLetInAgain: one that the server turned away again and again comes back by
-// itself once it is known.
-func TestAWorkerIsLetInAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	c := w.connect(alice)
-	known := w.users()
-	if err := w.server.SetUsers(slices.DeleteFunc(w.users(), func(u carrier.User) bool { return u.Worker == alice })); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2 * time.Second) // of attempts
-	if err := w.server.SetUsers(known); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-c.Connections():
-	case <-time.After(time.Minute):
-		t.Fatal("it does not come back")
-	}
-	if answer, err := c.Ask(t.Context(), fleet.AskBeat, []byte("hello")); err != nil || string(answer) != "re: hello" {
-		t.Error(string(answer), err)
 	}
 }

@@ -1,7 +1,7 @@
 package carrier
 
-// The certificate of the embedded server: our own, pinned by its fingerprint in tokens, or
-// the user's, checked by name.
+// The certificate of the embedded server: a self-signed one, whose fingerprint is pinned in
+// tokens, or the user's, which is checked by name.
 
 import (
 	"crypto/ecdsa"
@@ -22,7 +22,7 @@ import (
 // certLife is how long a certificate of our own is valid.
 const certLife = 10 * 365 * 24 * time.Hour
 
-// NewCertificate makes a certificate of our own and its key, as PEM.
+// NewCertificate creates a self-signed certificate and its key, as PEM.
 func NewCertificate(now time.Time) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,7 +1,7 @@
 package carrier
 
-// A NATS server or cluster of the user's own, in place of the embedded server. Who may connect
-// to it, and do what there, is its operators' to say: Permissions is what they need to know.
+// The user's own NATS server or cluster, in place of the embedded server. Its operators
+// configure who may connect and what they may do: Permissions is what they need for it.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Cluster is how a hub connects to NATS of the user's own.
+// Cluster is how a hub connects to the user's own NATS.
 type Cluster struct {
 	Servers     []string // addresses as of ServerAddress
 	Credentials string   // file with a user's JWT and seed, or with the seed of an nkey alone
@@ -33,9 +33,9 @@ type Cluster struct {
 // naturalPort is where NATS listens if nobody said anything else.
 const naturalPort = "4222"
 
-// ServerAddress is an address of a server as host:port, of a URL with nats:// or tls://, or of
-// host[:port]. Connections are secured whatever the URL says. Secrets in it are refused:
-// they belong into the file of credentials.
+// ServerAddress returns the host:port of a server, from a URL with nats:// or tls://, or from
+// host[:port]. Connections always use TLS, whatever the URL says. A URL with secrets is
+// refused: they belong in the credentials file.
 func ServerAddress(text string) (string, error) {
 	whole := text
 	if !strings.Contains(text, "://") {
@@ -104,19 +104,19 @@ func (h *Hub) alone(ctx context.Context, boot string) error {
 // aliveWithin is how long another hub has to say that it lives.
 const aliveWithin = 2 * time.Second
 
-// Allowed is a list of subjects as NATS servers are configured.
+// Allowed is a list of subjects in the configuration format of NATS servers.
 type Allowed struct {
 	Allow []string `json:"allow"`
 }
 
-// Permissions are the rights of a user in the words of the configuration of NATS servers.
+// Permissions are the rights of a user in the configuration format of NATS servers.
 type Permissions struct {
 	Publish   Allowed    `json:"publish"`
 	Subscribe Allowed    `json:"subscribe"`
 	Responses *Responses `json:"allow_responses,omitempty"`
 }
 
-// Responses bound the answers to a request.
+// Responses bounds the replies to a request.
 type Responses struct {
 	Max     int    `json:"max"`
 	Expires string `json:"expires"`
@@ -128,7 +128,7 @@ type Grant struct {
 	Permissions Permissions `json:"permissions"`
 }
 
-// GrantOf is a user of a hub.
+// GrantOf returns the configuration of a user of a hub.
 func GrantOf(hub string, u User) Grant {
 	r := RightsOf(hub, u)
 	p := Permissions{Publish: Allowed{r.Publish}, Subscribe: Allowed{r.Subscribe}}

@@ -1,6 +1,6 @@
 package carrier
 
-// The hub's connection: orders out, drafts in, requests of workers answered.
+// The hub's connection: it publishes orders, receives drafts, and replies to workers.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Asked is a request of a worker as it came.
+// Asked is a request of a worker as it was received.
 type Asked struct {
 	Worker    string
 	Verb      string
@@ -27,7 +27,7 @@ type Asked struct {
 	Signature string
 }
 
-// HubOptions are those of a hub's connection.
+// HubOptions are the options of a hub's connection.
 type HubOptions struct {
 	HubID   string
 	Key     fleet.Key
@@ -56,7 +56,7 @@ type Hub struct {
 	making   sync.Mutex    // of streams: the server spoils one that is deleted and made by two at once
 }
 
-// Draft is a batch or an end as it came.
+// Draft is a batch or an end as it was received.
 type Draft struct {
 	Worker    string
 	Attempt   string
@@ -72,8 +72,8 @@ type Draft struct {
 // maxAnswers bounds the requests that are answered at once.
 const maxAnswers = 256
 
-// ConnectHub connects to the embedded server, or to the user's own, and makes the streams that
-// are missing. It fails with fleet.HubElsewhere when a hub of the same id is connected to the
+// ConnectHub connects to the embedded server or to the user's own, and creates missing
+// streams. It fails with fleet.HubElsewhere if a hub with the same id is connected to the
 // user's own.
 func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 	h := &Hub{options: o, subjects: fleet.Subjects{Hub: o.HubID}, drafts: make(chan Draft, 512), slots: make(chan struct{}, maxAnswers)}
@@ -152,7 +152,7 @@ func (h *Hub) ensureFirst(ctx context.Context) error {
 	}
 }
 
-// Ensure makes the streams and consumers that are missing.
+// Ensure creates missing streams and consumers.
 func (h *Hub) Ensure(ctx context.Context) error {
 	h.making.Lock()
 	defer h.making.Unlock()
@@ -188,7 +188,7 @@ func (h *Hub) ensure(ctx context.Context) error {
 	return nil
 }
 
-// EnsureWorker makes what a worker reads and writes. It is idempotent.
+// EnsureWorker creates the consumers and the object store of a worker. It is idempotent.
 func (h *Hub) EnsureWorker(ctx context.Context, worker string) error {
 	h.making.Lock()
 	defer h.making.Unlock()
@@ -221,7 +221,7 @@ func (h *Hub) store(worker string) jetstream.StreamConfig {
 	}
 }
 
-// RemoveWorker removes what EnsureWorker made. It is idempotent.
+// RemoveWorker removes what EnsureWorker creates. It is idempotent.
 func (h *Hub) RemoveWorker(ctx context.Context, worker string) error {
 	err := h.js.DeleteConsumer(ctx, h.subjects.OrdersStream(), worker)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -234,7 +234,7 @@ func (h *Hub) RemoveWorker(ctx context.Context, worker string) error {
 	return errors.Join(err, dropErr)
 }
 
-// PublishOrder stores an order for a worker. Streams that are missing are made first.
+// PublishOrder stores an order for a worker. It creates missing streams first.
 func (h *Hub) PublishOrder(ctx context.Context, worker, attempt string, body []byte) error {
 	m := message(h.options.Key, h.subjects.Order(worker, attempt), body)
 	_, err := h.js.PublishMsg(ctx, m, jetstream.WithMsgID(attempt), jetstream.WithExpectStream(h.subjects.OrdersStream()))
@@ -250,7 +250,7 @@ func (h *Hub) PublishOrder(ctx context.Context, worker, attempt string, body []b
 	return nil
 }
 
-// DeleteOrder takes an order back that was not acknowledged. It is idempotent.
+// DeleteOrder withdraws an order that was not acknowledged. It is idempotent.
 func (h *Hub) DeleteOrder(ctx context.Context, worker, attempt string) error {
 	stream, err := h.js.Stream(ctx, h.subjects.OrdersStream())
 	if err == nil {
@@ -262,7 +262,7 @@ func (h *Hub) DeleteOrder(ctx context.Context, worker, attempt string) error {
 	return nil
 }
 
-// Drafts has the batches and ends of all workers. It is closed by Close.
+// Drafts is the channel of the batches and ends of all workers. Close closes it.
 func (h *Hub) Drafts() <-chan Draft { return h.drafts }
 
 // consume reads the drafts, and begins anew when the carrier forgot.
@@ -337,8 +337,8 @@ func (h *Hub) asked(m *nats.Msg) {
 	})
 }
 
-// Tell tells a worker something and waits for its signed answer. Who the answer is from is
-// checked by its public key.
+// Tell sends a message to a worker and waits for the reply, whose signature must be the
+// worker's.
 func (h *Hub) Tell(ctx context.Context, worker, publicKey, attempt, verb string, body []byte) ([]byte, error) {
 	reply, err := h.conn.RequestMsgWithContext(ctx, message(h.options.Key, h.subjects.Tell(worker, attempt, verb), body))
 	switch {
@@ -354,7 +354,7 @@ func (h *Hub) Tell(ctx context.Context, worker, publicKey, attempt, verb string,
 	return reply.Data, nil
 }
 
-// Notify tells a worker something that has no answer, best effort.
+// Notify sends a message without a reply to a worker, best effort.
 func (h *Hub) Notify(worker, verb string, body []byte) {
 	_ = h.conn.PublishMsg(message(h.options.Key, h.subjects.Tell(worker, "", verb), body)) // the next beat says it, too
 }
@@ -364,7 +364,7 @@ func (h *Hub) Put(ctx context.Context, worker, name string, from io.Reader) erro
 	return h.objects.put(ctx, h.subjects.Bucket(worker), name, from)
 }
 
-// Get writes an object of a worker out.
+// Get reads an object of a worker.
 func (h *Hub) Get(ctx context.Context, worker, name string, to io.Writer) error {
 	return h.objects.get(ctx, h.subjects.Bucket(worker), name, to)
 }
@@ -374,7 +374,7 @@ func (h *Hub) Delete(ctx context.Context, worker, name string) error {
 	return h.objects.remove(ctx, h.subjects.Bucket(worker), name)
 }
 
-// Counts is what the streams hold.
+// Counts counts the messages in the streams.
 func (h *Hub) Counts(ctx context.Context) (counts fleet.StreamCounts, err error) {
 	for name, to := range map[string]*int64{h.subjects.OrdersStream(): &counts.Orders, h.subjects.DraftsStream(): &counts.Drafts} {
 		stream, err := h.js.Stream(ctx, name)
@@ -391,8 +391,7 @@ func (h *Hub) Counts(ctx context.Context) (counts fleet.StreamCounts, err error)
 // Connected reports whether the carrier can be reached.
 func (h *Hub) Connected() bool { return h.conn.IsConnected() }
 
-// Close ends the connection and waits for its goroutines. Answers that are being made are
-// not sent any more.
+// Close ends the connection and waits for its goroutines. Replies in progress are dropped.
 func (h *Hub) Close() {
 	h.cancel()
 	h.conn.Close()

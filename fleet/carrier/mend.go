@@ -1,9 +1,9 @@
 package carrier
 
-// What the embedded server cannot do by itself: after a disk was full, or failed once, it
-// writes to a stream no more until it is started again. The hub makes such a stream anew.
-// Nothing counts that was in it: workers send what is not sealed, and an order that is not
-// claimed is given to another worker.
+// Repair of streams. After a full disk or a failed write, the embedded server does not write
+// to the stream again until it is restarted. The hub recreates such a stream instead. Its
+// content is not missed: workers send again what is not sealed, and an unclaimed order goes to
+// another worker.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Pauses between looks at streams that may be broken.
+// Pauses between probes of streams that may be broken.
 const (
 	mendSoonest = time.Second
 	mendLatest  = 30 * time.Second

@@ -1,8 +1,8 @@
 package carrier
 
-// Objects: files of any length, each worker's in a store of its own. The digest of what is
-// in an object is part of its name, so one that is there is never written again: that would
-// take the chunks away from whoever reads it.
+// Objects: files of any length, in one store for each worker. The name of an object contains
+// the digest of its content, so an existing one is never written again: that would remove the
+// chunks under its readers.
 
 import (
 	"context"
@@ -17,9 +17,8 @@ import (
 	"ac/internal/fault"
 )
 
-// Bounds of what the client library itself would wait for without end, or until the whole
-// transfer must be over: a request whose answer was lost with a connection, and a piece of an
-// object that does not come.
+// Timeouts where the client library has none, or only one for the whole transfer: a request
+// whose reply was lost with a connection, and a chunk of an object that does not arrive.
 const (
 	requestWithin = 5 * time.Second
 	pieceWithin   = 60 * time.Second

@@ -1,11 +1,11 @@
 package carrier
 
-// Putting an object: its pieces and what its store knows of it, in the format of the client
-// library, which reads them.
+// Putting an object: its chunks and its metadata, in the format of the client library, which
+// reads them.
 //
-// The library's own Put has up to four thousand pieces under way, 512 MiB. A server that is
-// slower than the network keeps 128 MiB of them in memory and drops the others, so that a long
-// object never gets there. Here a piece is sent when one before it is stored.
+// The library's own Put has up to four thousand chunks in flight, 512 MiB. A server that is
+// slower than the network keeps 128 MiB of them in memory and drops the others, so a long
+// object never arrives. Put here waits for stored chunks before it sends more (backpressure).
 
 import (
 	"context"

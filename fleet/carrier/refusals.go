@@ -1,7 +1,7 @@
 package carrier
 
-// A worker whose key is refused: it may be let in again, so it goes on to try, ever more
-// seldom, and says once what is wrong.
+// A worker whose key is refused may be accepted later. So it retries with backoff, and logs
+// the reason once.
 
 import (
 	"errors"

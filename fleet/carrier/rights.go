@@ -1,6 +1,6 @@
 package carrier
 
-// Who may publish and read what. The server checks it; signatures check the rest.
+// Who may publish and read which subjects. The server enforces it; signatures cover the rest.
 
 import (
 	"github.com/nats-io/nats-server/v2/server"
@@ -8,7 +8,7 @@ import (
 	"ac/fleet"
 )
 
-// User is somebody who may connect.
+// User is a worker or invitation that may connect.
 type User struct {
 	Worker    string
 	PublicKey string

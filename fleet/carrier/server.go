@@ -1,6 +1,6 @@
 package carrier
 
-// The embedded server: one process with the hub, listening only where it was told to.
+// The embedded server, in the process of the hub. It listens only on the given addresses.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"ac/fleet"
 )
 
-// ServerOptions are those of an embedded server.
+// ServerOptions are the options of an embedded server.
 type ServerOptions struct {
 	HubID     string
 	HubKey    string   // public key of the hub, which may do everything
@@ -30,7 +30,7 @@ type ServerOptions struct {
 	Log       *slog.Logger
 }
 
-// Server is an embedded server that runs. It is safe for concurrent use.
+// Server is a running embedded server. It is safe for concurrent use.
 type Server struct {
 	options ServerOptions
 	nats    *server.Server
@@ -133,7 +133,7 @@ func (s *Server) port() int {
 	return 0
 }
 
-// Addresses are those at which the server listens, with their ports.
+// Addresses are the addresses on which the server listens, with their ports.
 func (s *Server) Addresses() []string {
 	host, _, err := hostPort(s.options.Listen[0])
 	if err != nil {
@@ -146,8 +146,7 @@ func (s *Server) Addresses() []string {
 	return list
 }
 
-// SetUsers replaces who may connect. The connections of those who may not any more are
-// closed.
+// SetUsers replaces the users who may connect. It closes the connections of removed users.
 func (s *Server) SetUsers(users []User) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

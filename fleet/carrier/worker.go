@@ -36,8 +36,8 @@ type worker struct {
 	orders  jetstream.MessagesContext // nil until the first order is waited for
 }
 
-// ConnectWorker connects a worker to its hub. It fails when no address can be reached within
-// the context; later it connects again by itself, for ever.
+// ConnectWorker connects a worker to its hub. It fails if no address can be reached before
+// ctx ends. Once connected, it reconnects by itself, without limit.
 func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -145,7 +145,7 @@ func (w *worker) told(m *nats.Msg) {
 	})
 }
 
-// NextOrder implements fleet.WorkerCarrier. One goroutine at a time calls it.
+// NextOrder implements fleet.WorkerCarrier. It must not be called concurrently.
 func (w *worker) NextOrder(ctx context.Context) (fleet.OrderMessage, error) {
 	for {
 		messages, err := w.queue(ctx)

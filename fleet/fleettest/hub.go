@@ -1,4 +1,4 @@
-// Package fleettest plays the hub of a workspace for tests of what asks it for something.
+// Package fleettest is a fake hub of a workspace, for tests of its clients.
 package fleettest
 
 import (
@@ -16,10 +16,10 @@ import (
 	"ac/workspace"
 )
 
-// Answer is what the hub makes of a request; params are those of the verb.
+// Answer answers a request to the hub. params are those of the verb.
 type Answer func(verb string, params json.RawMessage) (result any, err error)
 
-// Hub is a hub that lives until the end of its test, or Close.
+// Hub is a fake hub that runs until the end of its test, or Close.
 type Hub struct {
 	Asked []fleet.HubRequest // so far; read it when nobody asks any more
 
@@ -32,7 +32,7 @@ type Hub struct {
 	closed   bool
 }
 
-// Start plays a hub of a workspace.
+// Start starts a fake hub of a workspace.
 func Start(t testing.TB, w *workspace.Workspace, answer Answer) *Hub {
 	t.Helper()
 	const name = "00000000000000aa"
@@ -98,7 +98,7 @@ func (h *Hub) serve(conn net.Conn, answer Answer) {
 	}
 }
 
-// Close ends the hub, as if it were killed: its files stay.
+// Close ends the hub as if it were killed: its files stay.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	closed := h.closed
@@ -114,5 +114,5 @@ func (h *Hub) Close() {
 	}
 }
 
-// Nothing is an Answer without content.
+// Nothing is an Answer with an empty result.
 func Nothing(string, json.RawMessage) (any, error) { return struct{}{}, nil }

@@ -1,6 +1,7 @@
 package hub
 
-// What workers ask: signatures and repetitions first, then one function for each verb.
+// Requests of workers: signatures and repeated requests are checked first, then one function
+// handles each verb.
 
 import (
 	"context"

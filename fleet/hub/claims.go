@@ -1,6 +1,7 @@
 package hub
 
-// Claims: the right to start an attempt, granted once; and attempts that come back unstarted.
+// Claims: the right to start an attempt, granted once, and attempts that a worker gives up
+// before their start.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package hub
 
-// The clocks: who was silent for too long, and what follows from it.
+// Timeouts: which workers were silent for too long, and the consequences.
 
 import (
 	"context"

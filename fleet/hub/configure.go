@@ -38,8 +38,8 @@ func running(w *workspace.Workspace) error {
 	}{owner.PID})
 }
 
-// deadOwner is how long the lock of a hub is waited for that was killed, and how often it is
-// tried. A child that it was just forking holds the lock until it executes its program.
+// How long to wait for the lock of a killed hub, and how often to try. A child that the hub
+// was just forking holds the lock until it executes its program.
 const (
 	deadOwner      = 10 * time.Second
 	deadOwnerRetry = 5 * time.Millisecond

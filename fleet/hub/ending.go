@@ -1,7 +1,7 @@
 package hub
 
-// The end of a session: results first, then the run's record and log, then the worker may
-// forget it.
+// The end of a session: first its results, then the run's record and log. After that the
+// worker may forget it.
 
 import (
 	"context"
@@ -151,7 +151,7 @@ type fencedPayload struct {
 	Sealed   int64  `json:"sealed"`
 }
 
-// Reasons of a fence beside fleet.WhyRevoked.
+// Reasons for a fence, in addition to fleet.WhyRevoked.
 const (
 	fencedLease     = "lease_over"
 	fencedAbandoned = "abandoned"

@@ -1,7 +1,7 @@
 package hub
 
-// What an agent would have on this machine: what of it goes along to another one, and a
-// notice of what does not.
+// The equipment of an agent on this machine: which parts are sent to a worker, and a notice
+// of those that are not.
 
 import (
 	"fmt"

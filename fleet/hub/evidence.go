@@ -1,6 +1,6 @@
 package hub
 
-// Evidence: what comes too late, or may not enter a log, is kept beside the run.
+// Evidence: what arrives too late or must not enter a log is kept beside the run.
 
 import (
 	"context"

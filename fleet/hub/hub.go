@@ -1,17 +1,16 @@
-// Package hub is the process on the machine of a workspace that has sessions executed on
-// other machines: the registry of workers, the placing of sessions, their leases, the
-// ingester that seals what workers report into the runs' logs, and the relay of what is
-// said to a session.
+// Package hub is the process on the machine of a workspace that executes sessions on other
+// machines: the registry of workers, the placement of sessions, their leases, the ingester
+// that seals what workers report into the runs' logs, and the relay of requests to sessions.
 //
 // Invariants:
-//   - A provider is started at most once for an attempt: the claim is granted here alone,
-//     and durable before it is answered.
-//   - Nothing of an attempt that is not the newest of its session, or was fenced, enters a
-//     log; it is kept as evidence.
-//   - A worker is told that a draft is sealed once it is durable in the run's log. So it
-//     stands there once, whatever dies in between.
-//   - What is decided is in the hub's files before anybody hears of it. The carrier may
-//     forget everything.
+//   - A provider is started at most once for an attempt: only the hub grants claims, and a
+//     claim is durable before the reply.
+//   - Only the newest attempt of a session writes to its log, and only until it is fenced.
+//     What others send is kept as evidence.
+//   - The hub reports a draft as sealed only when it is durable in the run's log. So the
+//     draft is there exactly once, whichever process dies in between.
+//   - Decisions are durable in the hub's files before they are sent. The carrier may lose
+//     everything.
 package hub
 
 import (
@@ -31,7 +30,7 @@ import (
 	"ac/workspace"
 )
 
-// Options are those of a hub.
+// Options are the options of a hub.
 type Options struct {
 	Workspace *workspace.Workspace
 	Version   string // of this program
@@ -71,7 +70,7 @@ type road interface {
 	Close()
 }
 
-// Hub is a hub that runs. Its methods are safe for concurrent use.
+// Hub is a running hub. Its methods are safe for concurrent use.
 type Hub struct {
 	o       Options
 	w       *workspace.Workspace
@@ -111,7 +110,7 @@ type Hub struct {
 	fault    error    // why nothing is sealed
 }
 
-// Start takes the hub's lock of the workspace, connects what is left of the last one, and
+// Start takes the hub's lock of the workspace, recovers the state of the last hub, and
 // returns when workers can connect. Run does the work.
 func Start(ctx context.Context, o Options) (started *Hub, err error) {
 	hold, err := takeLock(ctx, o.Workspace)
@@ -164,10 +163,10 @@ func (h *Hub) Owner() fleet.Owner { return h.owner }
 // HubID is the id of the hub.
 func (h *Hub) HubID() string { return h.config.HubID }
 
-// Stopped is closed when somebody asked the hub to stop, by its socket.
+// Stopped is closed when a request on the socket asks the hub to stop.
 func (h *Hub) Stopped() <-chan struct{} { return h.stop }
 
-// Close ends the hub. Sessions go on, and the next hub takes them over.
+// Close ends the hub. Its sessions continue, and the next hub takes them over.
 func (h *Hub) Close() error {
 	h.cancel()
 	var errs []error

@@ -1,7 +1,7 @@
 package hub
 
-// The ingester: one goroutine takes what workers send, writes it into the logs, makes it
-// durable, and says so.
+// The ingester: one goroutine receives drafts, writes them to the logs, makes them durable, and
+// reports them as sealed.
 
 import (
 	"bytes"

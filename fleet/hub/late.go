@@ -1,6 +1,6 @@
 package hub
 
-// Results that come after they were waited for: the run is over, and they are unpacked then.
+// Late results: those that arrive after the run has ended are unpacked then.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package hub
 
-// Launches: a session on another machine from its placing to its end, through one attempt
-// or several.
+// Launches: a session on another machine from its placement to its end, in one attempt or
+// several.
 
 import (
 	"context"

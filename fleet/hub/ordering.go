@@ -1,6 +1,6 @@
 package hub
 
-// Orders: what a worker is told to execute, and what becomes of an order that is not taken.
+// Orders: what a worker is to execute, and what happens to an order that no worker claims.
 
 import (
 	"cmp"

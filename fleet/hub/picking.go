@@ -1,7 +1,7 @@
 package hub
 
-// Picking: a worker for a session whose command line depends on the program over there,
-// before the session is ordered. A job's runner asks so.
+// Picking a worker before its session is ordered, because the command line depends on the
+// worker's program. Runners of jobs do so.
 
 import (
 	"context"

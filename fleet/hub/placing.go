@@ -1,6 +1,6 @@
 package hub
 
-// Placing: launches wait for a worker, are accepted, and ordered.
+// Placing: launches wait for a worker, are accepted, and become orders.
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 package hub
 
-// The registry: which workers there are, who of them is here, and what a person changes.
+// The registry: the known workers, which of them are online, and changes by people.
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
 package hub
 
-// The relay: what is asked at the socket of a session is carried out by its worker, and
-// answered once what it caused is sealed.
+// The relay: requests on the socket of a session are forwarded to its worker, and answered
+// once the drafts that they cause are sealed.
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package hub
 
-// Results: what a provider left over there is unpacked beside the run and fetched into the
-// repository.
+// Results: the files that a provider left on the worker are unpacked beside the run, its
+// commits are fetched into the repository.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package hub
 
-// Sealing: which drafts of an attempt are new, and whether they may enter a log.
+// Sealing: which drafts of an attempt are new, and whether they may enter the log.
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 package hub
 
-// The hub's socket: what other processes of this machine ask for.
+// The hub's socket: requests of other processes on this machine.
 
 import (
 	"bufio"

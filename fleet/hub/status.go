@@ -1,6 +1,6 @@
 package hub
 
-// What the hub says of itself and of its workers.
+// The status of the hub and of its workers.
 
 import (
 	"context"

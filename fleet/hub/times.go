@@ -1,7 +1,7 @@
 package hub
 
-// Times of workers by the hub's clock. A worker's wall clock may be wrong by any amount: what
-// it tells is moved by the offset that was measured for it, and nothing is decided by it.
+// Times of workers by the hub's clock. A worker's wall clock may be wrong by any amount: its
+// times are corrected by the measured offset, and no decision depends on them.
 
 import (
 	"slices"
@@ -12,8 +12,7 @@ import (
 	"ac/internal/clock"
 )
 
-// offsetsKept is of how many beats the clock offset is the median, offsetFloor below which
-// it counts as none.
+// The clock offset is the median of offsetsKept beats. Below offsetFloor it counts as zero.
 const (
 	offsetsKept = 9
 	offsetFloor = 250

@@ -1,6 +1,6 @@
 package hub
 
-// Versions: what a hub and a worker of different releases have in common.
+// Versions: what a hub and a worker of different releases both support.
 
 import (
 	"fmt"

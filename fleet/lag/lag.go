@@ -1,5 +1,5 @@
-// Package lag tells how far the log of a session is behind its worker, and since when: a
-// function of what the worker's beats say and of what is sealed.
+// Package lag computes how far the log of a session is behind its worker, and since when,
+// from the worker's beats and from what is sealed.
 package lag
 
 import "time"
@@ -13,8 +13,8 @@ type report struct {
 	since time.Duration
 }
 
-// Lag is what beats say that a worker has of a session. The zero value has heard of nothing.
-// Times are those of a clock that is never set. It is for one goroutine at a time.
+// Lag records the drafts of a session that a worker reported in beats. The zero value is
+// empty. Times are those of a monotonic clock. Lag is not safe for concurrent use.
 type Lag struct {
 	// Newest is the number of the newest draft that the worker has.
 	Newest int64
@@ -23,8 +23,8 @@ type Lag struct {
 	reports []report      // of drafts that may not be sealed yet, in order
 }
 
-// Beat takes a beat at a time: the worker has drafts up to n, of which the oldest that it
-// does not know to be sealed is so old. Older drafts keep the age that they had.
+// Beat records a beat at now: the worker has drafts up to n, and the oldest of them that it
+// does not know to be sealed has this age. Known drafts keep their age.
 func (g *Lag) Beat(now time.Duration, n, sealed int64, oldest time.Duration) {
 	g.drop(sealed)
 	switch {
@@ -46,7 +46,7 @@ func (g *Lag) drop(sealed int64) {
 	}
 }
 
-// Now is how many drafts are not sealed, and how long the oldest of them has waited.
+// Now returns how many drafts are not sealed, and how long the oldest of them has waited.
 func (g *Lag) Now(at time.Duration, sealed int64) (drafts int64, oldest time.Duration) {
 	g.drop(sealed)
 	if len(g.reports) == 0 {

@@ -1,8 +1,8 @@
 package parcel
 
-// Making bundles: commits of a repository without those that the receiver has. The file is
-// written here, not by git bundle, which wants a ref for each commit: the repository of a
-// person is not to be touched for it.
+// Writing bundles: commits of a repository without those that the receiver has. The file is
+// not written by git bundle, which needs a ref for each commit: that would change a person's
+// repository.
 
 import (
 	"bytes"
@@ -87,7 +87,7 @@ func commits(ctx context.Context, store *worktree.Store, list []string) (known [
 	return known, err
 }
 
-// HasCommit reports whether a repository has a commit, with all that it is made of.
+// HasCommit reports whether a repository has a commit with all objects that it refers to.
 func HasCommit(ctx context.Context, environ []string, repo, commit string) (bool, error) {
 	store, err := worktree.NewStore(ctx, environ, repo)
 	if err != nil {

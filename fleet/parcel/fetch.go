@@ -1,6 +1,6 @@
 package parcel
 
-// Taking bundles: nothing of one is believed that git has not checked.
+// Fetching from bundles, which are untrusted until git has checked them.
 
 import (
 	"bufio"
@@ -63,7 +63,7 @@ func readBundle(file io.Reader) (b bundle, err error) {
 	return b, refused("the head", "too long")
 }
 
-// Want is a ref of a bundle that is taken.
+// Want is a ref to take from a bundle.
 type Want struct {
 	Ref string // its name in the bundle
 	// To are refs of the repository, the best first. The commit gets the first one that

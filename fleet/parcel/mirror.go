@@ -20,8 +20,8 @@ import (
 	"ac/runs/worktree"
 )
 
-// Mirrors are the mirrors in one directory. Its methods may be called at the same time,
-// also by several processes.
+// Mirrors are the mirrors in one directory. Its methods are safe for concurrent use, also by
+// several processes.
 type Mirrors struct {
 	FS      durable.FS
 	Dir     string // of FS, absolute
@@ -67,8 +67,7 @@ func (m Mirrors) open(ctx context.Context, repo, commit string) (*lock.Hold, err
 	return hold, nil
 }
 
-// Has reports whether the mirror of a repository has a commit. Without a mirror it does
-// not.
+// Has reports whether a repository has a mirror, and the mirror has a commit.
 func (m Mirrors) Has(ctx context.Context, repo, commit string) (bool, error) {
 	if !durable.Exists(m.FS, mirrorName(repo)+"/HEAD") {
 		return false, nil
@@ -76,7 +75,7 @@ func (m Mirrors) Has(ctx context.Context, repo, commit string) (bool, error) {
 	return HasCommit(ctx, m.Environ, m.Path(repo), commit)
 }
 
-// FromBundle brings the commits of a bundle of the hub into the mirror.
+// FromBundle fetches the commits of a bundle of the hub into the mirror.
 func (m Mirrors) FromBundle(ctx context.Context, repo string, file *os.File) (err error) {
 	b, err := readBundle(file)
 	if err != nil {
@@ -124,7 +123,7 @@ func (m Mirrors) FromRemote(ctx context.Context, repo, remote, commit string) (e
 	return errors.Join(failed, fmt.Errorf("%s does not have commit %s", remote, commit))
 }
 
-// Keep protects a commit from git's clean-up, and forgets the oldest of those that were
+// Keep protects a commit from git's garbage collection, and releases the oldest of those
 // kept before.
 func (m Mirrors) Keep(ctx context.Context, repo, commit string) (err error) {
 	hold, err := m.open(ctx, repo, commit)

@@ -1,6 +1,6 @@
 package parcel
 
-// Packing: an archive of what a provider left.
+// Packing the files that a provider left into an archive.
 
 import (
 	"archive/tar"
@@ -31,7 +31,7 @@ type Source struct {
 	Skip func(name string) bool
 }
 
-// Packed says what an archive holds.
+// Packed describes a written archive.
 type Packed struct {
 	Files   int
 	Bytes   int64

@@ -1,9 +1,9 @@
-// Package parcel makes and takes what travels between a hub and its workers as files:
-// commits of repositories (bundles) and what a provider left (archives).
+// Package parcel writes and reads the files that a hub and its workers exchange: bundles of
+// commits, and archives of the files that a provider left.
 //
 // Invariants:
-//   - What was received is untrusted. Its digest and size are checked before use, and the
-//     whole of an archive is judged before anything of it is written.
+//   - Received files are untrusted. Digest and size are checked before use, and a whole
+//     archive is checked before any of its files is written.
 //   - Files are written through a durable.FS, so that no name leaves its directory.
 //   - git runs no hook and no program that a repository's own configuration names as a
 //     filter. Of a bundle only refs that the caller names are taken, to refs that the

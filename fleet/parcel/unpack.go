@@ -1,6 +1,6 @@
 package parcel
 
-// Unpacking: judging an archive as a whole, then writing its files.
+// Unpacking: an archive is checked as a whole before its files are written.
 
 import (
 	"archive/tar"
@@ -44,7 +44,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// Unpacked says what was written of an archive.
+// Unpacked describes what was written from an archive.
 type Unpacked struct {
 	Files   int
 	Bytes   int64

@@ -1,6 +1,6 @@
 package worker
 
-// From an order to a session: claim, preparation, start; and giving up before it.
+// From an order to a session: claim, preparation, start, and giving up before the start.
 
 import (
 	"context"

@@ -37,7 +37,7 @@ const (
 	reserveFile  = "reserve"
 )
 
-// Config is worker.yaml: what a person may change of a worker.
+// Config is worker.yaml: the settings of a worker that a person may change.
 type Config struct {
 	_             struct{}          `is:"strict"`
 	SchemaVersion int               `json:"schema_version" is:"default=1,min=1"`
@@ -56,7 +56,7 @@ type Config struct {
 	Repos         map[string]Remote `json:"repos" is:"optional"`
 }
 
-// Secret is where a worker finds the value of a secret; one of the members is set.
+// Secret is where a worker finds the value of a secret. Exactly one member is set.
 type Secret struct {
 	_       struct{} `is:"strict"`
 	Env     string   `json:"env" is:"optional"`
@@ -70,7 +70,7 @@ type Remote struct {
 	Remote string   `json:"remote"`
 }
 
-// Check refuses a document that names no hub or worker, and secrets without one source.
+// Check refuses a document without a hub or worker, and secrets without exactly one source.
 func (c *Config) Check() (issues []fault.Issue) {
 	refuse := func(message string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "invalid_string", Message: message})
@@ -124,8 +124,8 @@ type Folder struct {
 	env  workspace.Env
 }
 
-// lockPatience is how long a starting worker waits for the lock of one that was killed: a
-// child that it was just forking holds it until it executes its program.
+// How long a starting worker waits for the lock of a killed one: a child that it was just
+// forking holds the lock until it executes its program.
 const (
 	lockPatience = time.Second
 	lockRetry    = 5 * time.Millisecond
@@ -146,8 +146,8 @@ func lockSoon(ctx context.Context, fsys durable.FS) (*lock.Hold, error) {
 	}
 }
 
-// OpenFolder opens and locks the folder of a worker that has joined. Another process with
-// the lock is fleet.WorkerRunning, a folder without a worker fault.NotFound.
+// OpenFolder opens and locks the folder of a worker that has joined. If another process has
+// the lock, the error is fleet.WorkerRunning; in a folder without a worker, fault.NotFound.
 func OpenFolder(ctx context.Context, env workspace.Env, dir string) (folder *Folder, err error) {
 	fsys, err := env.FS(dir)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"ac/workspace"
 )
 
-// Joining is what joins a hub.
+// Joining are the parameters of Join.
 type Joining struct {
 	Token   fleet.Token
 	Dir     string // the worker's folder, absolute
@@ -28,10 +28,10 @@ type Joining struct {
 	Connect func(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error)
 }
 
-// Join makes a folder that of a worker. The key is drawn here and durable before the hub
-// hears of it, so that an answer that is lost does not cost the invitation: the next Join
-// with the same token and folder has it again. A folder that is a worker's already is
-// fault.Conflict.
+// Join turns a folder into that of a new worker. It generates the key and makes it durable
+// before the hub learns of it, so a lost reply does not use up the invitation: Join with the
+// same token and folder succeeds again. If the folder already belongs to a worker, the error
+// is fault.Conflict.
 func Join(ctx context.Context, env workspace.Env, j Joining) (config Config, err error) {
 	if err := os.MkdirAll(j.Dir, 0o700); err != nil {
 		return config, err
@@ -161,7 +161,7 @@ func (f *Folder) introduce(ctx context.Context, carrier fleet.WorkerCarrier, j J
 	return reply, w.ask(ctx, fleet.AskJoin, &join.Stamp, &join, &reply)
 }
 
-// Status is what a folder says of its worker without being opened.
+// Status is the state of a worker, read from its folder without opening it.
 type Status struct {
 	WorkerID string         `json:"worker_id"`
 	Name     string         `json:"name"`

@@ -1,6 +1,6 @@
 package worker
 
-// Leases: how long a session goes on while the hub is not heard.
+// Leases: how long a session continues without contact to the hub.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package worker
 
-// The machine: disk, load, agents; and the watch of logs.
+// The machine: its disk, load and agents, and watching its logs.
 
 import (
 	"bytes"

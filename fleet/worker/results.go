@@ -1,6 +1,6 @@
 package worker
 
-// The end of an attempt: results, the end itself, and what is left once it is recorded.
+// The end of an attempt: its results, its end, and the cleanup once the hub has recorded it.
 
 import (
 	"context"

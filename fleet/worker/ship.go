@@ -1,6 +1,7 @@
 package worker
 
-// The shipper of an attempt: what its session's log holds, as numbered drafts in batches.
+// The shipper of an attempt: it sends the lines of the session's log as numbered drafts, in
+// batches.
 
 import (
 	"bytes"
@@ -21,7 +22,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Resending: after so long without a word that more is sealed.
+// How long to wait for news of sealed drafts before sending them again.
 const (
 	firstResend = time.Second
 	maxResend   = 30 * time.Second

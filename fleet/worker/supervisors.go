@@ -1,6 +1,6 @@
 package worker
 
-// What a worker takes from a real machine.
+// The implementation of a worker's Host on a real machine.
 
 import (
 	"context"
@@ -47,8 +47,8 @@ func ProbeAgents(environ []string) func(ctx context.Context, machine doc.Machine
 	}
 }
 
-// JudgeProgram has the subscription guard judge the program of an agent, and finds out what
-// it is and can do.
+// JudgeProgram lets the subscription guard judge the program of an agent, and determines its
+// version and abilities.
 func JudgeProgram(ctx context.Context, spool *workspace.Workspace, machine doc.Machine, ask fleet.Probe, environ []string) fleet.ProviderProbe {
 	p := ask.Policy
 	machine.ExecutionPolicy = map[string]doc.ExecutionPolicy{p.ProviderKey: {

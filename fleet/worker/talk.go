@@ -1,6 +1,6 @@
 package worker
 
-// What the worker asks the hub: hello at each connection, beats; and their answers.
+// Requests of the worker to the hub: a hello after each connect, and beats.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package worker
 
-// What the hub tells the worker.
+// Messages of the hub to the worker.
 
 import (
 	"context"

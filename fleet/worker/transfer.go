@@ -1,6 +1,6 @@
 package worker
 
-// Objects: what is too large for a message, and secrets, which never are in one.
+// Objects, for what is too large for a message, and secrets, which are never in a message.
 
 import (
 	"bytes"
@@ -128,7 +128,7 @@ func (a *attempt) putPayload(ctx context.Context, payload []byte) (string, error
 	return name, carrier.Put(ctx, name, bytes.NewReader(payload))
 }
 
-// Bounds of a secret: how long it may be, and how long the command may take that prints it.
+// Bounds of a secret: its length, and the run time of the command that prints it.
 const (
 	maxSecret    = 64 << 10
 	secretWithin = 30 * time.Second

@@ -2,18 +2,19 @@
 //
 // The worker's spool is a workspace of its own, in its folder. A session in it is
 // executed by the same supervisor and guard as any other, and outlives the worker's
-// process. The worker claims attempts, makes their runs in the spool, ships what their
-// logs hold to the hub, and brings back what the provider left.
+// process. The worker claims attempts, creates their runs in the spool, ships their logs to
+// the hub, and returns the files that the provider left.
 //
 // Invariants:
-//   - A provider is started only for an attempt that the hub granted to this worker. What
-//     was given up never starts: its permit is removed under the lock of its run first.
+//   - A provider is started only for an attempt that the hub granted to this worker. An
+//     attempt that was given up never starts: its permit is removed first, under the lock
+//     of its run.
 //   - A line of the spool is on the disk before it is published, so that the hub never has
 //     more than the worker.
-//   - A draft is kept until the hub said that it is sealed; the carrier's word counts for
-//     nothing.
+//   - A draft is kept until the hub reports it as sealed. An acknowledgement of the carrier
+//     does not count.
 //   - The numbers of an attempt's drafts are a function of the spool's log alone.
-//   - Leases are counted by a clock that goes on while the machine sleeps.
+//   - Leases use a clock that continues while the machine sleeps.
 package worker
 
 import (
@@ -39,7 +40,7 @@ type Starter interface {
 	Launch(ctx context.Context, order session.Order) error
 }
 
-// Host is what a worker takes from the process that it runs in.
+// Host is what a worker needs from its process.
 type Host struct {
 	// Connect connects to the hub. It is called again after a failure.
 	Connect func(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error)
@@ -95,7 +96,7 @@ type Worker struct {
 	fatal     chan error    // holds the error that ends the worker
 }
 
-// Open makes a worker of a folder that has joined a hub.
+// Open creates the worker of a folder that has joined a hub.
 func Open(folder *Folder, host Host) (*Worker, error) {
 	if host.Speaks == (fleet.Versions{}) {
 		host.Speaks = fleet.Speaks()
@@ -119,10 +120,9 @@ func (w *Worker) load() error {
 	return err
 }
 
-// Run serves the hub until the context ends or the hub sends the worker away. Sessions
-// that live are adopted first, whether the hub can be reached or not. When the context
-// ends no order is taken any more, what is there is shipped for two seconds, and the
-// sessions go on.
+// Run serves the hub until ctx ends or the hub dismisses the worker. It first adopts live
+// sessions, whether the hub can be reached or not. When ctx ends it accepts no more orders
+// and ships logs for two more seconds. The sessions continue.
 func (w *Worker) Run(ctx context.Context) error {
 	stays, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()

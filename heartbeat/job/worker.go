@@ -195,11 +195,10 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 		Trusted:      r.at.trusted(),
 		AllowedTools: allowedTools(agent), Template: template(agent),
 	}
-	driver := provider.DriverOf(agent.Provider)
-	if able.NoRuns && driver == provider.Codex {
+	if able.NoRuns {
 		work.Files = c.files
 	}
-	if c.bring, err = r.passSchema(able, driver, run, before, &work); err != nil {
+	if c.bring, err = r.passSchema(able, provider.DriverOf(agent.Provider), run, before, &work); err != nil {
 		return c, err
 	}
 	made, err := cli.ForWork(work)
@@ -207,9 +206,6 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 		return c, fmt.Errorf("agent %s: %w", agent.ID, err)
 	}
 	c.argv, c.stdin, c.format = made.Argv, made.Stdin, made.Format
-	if driver == provider.Codex {
-		c.format = "" // its output has only one format
-	}
 	return c, nil
 }
 

@@ -40,14 +40,14 @@ const (
 	KeyNone   = "none"
 )
 
-// Families of agents, as Applies names them: claude, codex, gemini, other agents of the
+// Families of agents, as Applies names them: those of the drivers, other agents of the
 // Agent Client Protocol, and commands.
 const (
 	FamilyACP     = "acp"
-	FamilyClaude  = "claude"
-	FamilyCodex   = "codex"
+	FamilyClaude  = string(doc.Claude)
+	FamilyCodex   = string(doc.Codex)
 	FamilyCommand = "command"
-	FamilyGemini  = "gemini"
+	FamilyGemini  = string(doc.Gemini)
 )
 
 // Change is what a caller wants of a profile. What is nil stays.
@@ -139,14 +139,12 @@ func secret(header, value string) bool {
 // family is the kind of agents that a provider's word stands for, "" for none of them.
 func family(provider string) string {
 	word := strings.ToLower(provider)
-	for prefix, kind := range map[string]string{
-		"anthropic": FamilyClaude, "claude": FamilyClaude, "openai": FamilyCodex, "codex": FamilyCodex, "google": FamilyGemini, "gemini": FamilyGemini,
-	} {
-		if strings.HasPrefix(word, prefix) {
-			return kind
+	for vendor, driver := range doc.Vendors() {
+		if strings.HasPrefix(word, vendor) {
+			return string(driver)
 		}
 	}
-	return ""
+	return doc.WorkerKindOf(word)
 }
 
 // applies are the families that a profile can be used with. A key without an address goes
@@ -170,13 +168,8 @@ func applies(p doc.ModelProfile) []string {
 // FamilyOf is the family of the agent of a provider, live or not, that runs with a driver
 // of live sessions, "" for none.
 func FamilyOf(provider, driver string) string {
-	switch doc.ProviderNamed(provider).Driver {
-	case doc.Claude:
-		return FamilyClaude
-	case doc.Codex:
-		return FamilyCodex
-	case doc.Gemini:
-		return FamilyGemini
+	if d := doc.ProviderNamed(provider).Driver; d != "" {
+		return string(d)
 	}
 	if driver == doc.LiveACP {
 		return FamilyACP

@@ -36,7 +36,7 @@ type Call struct {
 	Argv []string
 	// Stdin is the prompt if it is not in Argv; nil for no input.
 	Stdin *string
-	// Format is the output format, "" if the CLI has none.
+	// Format is the output format that was asked for, "" if the CLI has only one.
 	Format string
 }
 

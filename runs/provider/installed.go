@@ -63,12 +63,19 @@ func kinds() []kind {
 	}
 }
 
+// Programs are the agent programs that are looked for, by their names in PATH.
+func Programs() (names []string) {
+	for _, k := range kinds() {
+		names = append(names, k.Program)
+	}
+	return names
+}
+
 // patience is how long a program has to answer: about itself, and in the Agent Client Protocol.
 type patience struct{ about, acp time.Duration }
 
-// LookForAgents looks for the agent programs that are known, all at once, within 4 seconds, and
-// 8 for those that are spoken with:
-// the programs get the environment without the variables of ac, and no input. With probe
+// LookForAgents looks for the agent programs that are known, all at once. Each answers within
+// 4 seconds, or within 8 if it is spoken with. The programs get the environment without the variables of ac, and no input. With probe
 // false a program in PATH is enough. looked, unless it is nil, is called after each of them
 // with how many were looked at, one call at a time.
 func LookForAgents(ctx context.Context, environ []string, probe bool, looked func(looked, of int)) []Installed {

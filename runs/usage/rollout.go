@@ -8,6 +8,7 @@ package usage
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -24,6 +25,11 @@ import (
 
 // conversationID matches codex's conversation ids.
 var conversationID = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// CodexHome is the folder of codex's own files, in an environment.
+func CodexHome(get func(name string) string) string {
+	return cmp.Or(get("CODEX_HOME"), filepath.Join(get("HOME"), ".codex"))
+}
 
 // Rollout is the sum of the usage of a codex conversation since an instant,
 // from the rollout files in the folder home, including those of its sub-agents,

@@ -93,6 +93,11 @@ func ProviderNamed(name string) Provider {
 	return Provider{Name: name}
 }
 
+// Vendors are the providers of models by name, with the driver whose agents use their models.
+func Vendors() map[string]Driver {
+	return map[string]Driver{"anthropic": Claude, "openai": Codex, "google": Gemini}
+}
+
 // WorkerKinds are the drivers by the names that jobs use.
 func WorkerKinds() (kinds []string) {
 	for _, p := range Providers() {
@@ -127,7 +132,7 @@ func AnyWorkerKindOf(name string) string {
 	if kind := WorkerKindOf(name); kind != "" {
 		return kind
 	}
-	if name == "acp" || name == "opencode" || strings.HasPrefix(name, "acp_") || strings.HasPrefix(name, "acp-") {
+	if ProviderNamed(name).Live == LiveACP {
 		return WorkerACP
 	}
 	return WorkerCmd

@@ -1,6 +1,6 @@
 package frames
 
-// Frames that are too long to be sent whole. What is left out is in the snapshot.
+// Truncation of frames that are too long. The snapshot has the rest.
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func shortenings() []bounds {
 	return []bounds{{maxPart, maxMessages}, {16 << 10, 500}, {4 << 10, 100}, {1 << 10, 20}, {200, 10}}
 }
 
-// Encode is the frame as JSON, with its texts and lists cut where it would be too long.
+// Encode returns the frame as JSON. It truncates texts and lists of a frame that is too long.
 func (e Envelope) Encode() ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil || len(text) <= maxFrame {

@@ -1,5 +1,5 @@
-// Package frames is the events of sessions as clients of the ACECode daemon get them: what
-// the lines of a run's log become, with both names of each, and what a client shows that got
+// Package frames is the events of sessions for clients of the ACECode daemon: the mapping from
+// the lines of a run's log, both names of each event, and the view of a client that received
 // them all.
 package frames
 
@@ -36,14 +36,14 @@ func documented() map[string]string {
 	}
 }
 
-// Place is what every payload says of its session.
+// Place is the part of every payload that identifies its session.
 type Place struct {
 	SessionID     string `json:"session_id"`
 	WorkspaceHash string `json:"workspace_hash"`
 	Cwd           string `json:"cwd"`
 }
 
-// Frame is an event of a session. Its payload belongs to nobody: it is not changed.
+// Frame is an event of a session. Its payload is shared and must not be changed.
 type Frame struct {
 	Type    string
 	Seq     int64 // 0 for none
@@ -61,10 +61,10 @@ type Envelope struct {
 	Payload       any    `json:"payload"`
 }
 
-// Shape is which of the two namings a client gets.
+// Shape selects which of the two names of events a client gets.
 type Shape int
 
-// The two namings.
+// The two shapes.
 const (
 	ShapeWire     Shape = iota // of the shipped client
 	ShapeDocument              // of the published document
@@ -80,12 +80,12 @@ func (s Shape) name(kind string) string {
 	return kind
 }
 
-// Envelope is the frame for a client.
+// Envelope returns the frame for a client.
 func (f Frame) Envelope(at Place, s Shape) Envelope {
 	return Envelope{s.name(f.Type), f.Seq, f.At, at.SessionID, at.WorkspaceHash, f.Payload}
 }
 
-// TextPayload is token and reasoning.
+// TextPayload is the payload of token and reasoning events.
 type TextPayload struct {
 	Text   string `json:"text"`
 	Delta  string `json:"delta"`
@@ -132,7 +132,7 @@ type called struct {
 // flat is a message whose members stand in the payload itself.
 type flat = Message
 
-// MessagePayload is a message as both generations of clients read it.
+// MessagePayload is a message with the fields that both generations of clients read.
 type MessagePayload struct {
 	flat
 	Message Message `json:"message"`
@@ -155,7 +155,7 @@ type toolStartPayload struct {
 	Place
 }
 
-// ToolUpdatePayload is what a tool printed so far.
+// ToolUpdatePayload is the output of a tool so far.
 type ToolUpdatePayload struct {
 	Tool       string   `json:"tool"`
 	CallID     string   `json:"tool_call_id"`
@@ -216,7 +216,7 @@ type permissionClosedPayload struct {
 	Place
 }
 
-// QuestionPayload is what an agent asks.
+// QuestionPayload is a request of an agent.
 type QuestionPayload struct {
 	RequestID string     `json:"request_id"`
 	Questions []Question `json:"questions"`
@@ -244,7 +244,7 @@ type questionClosedPayload struct {
 	Place
 }
 
-// Tokens is what was used, as the protocol counts it.
+// Tokens is usage, as the protocol counts it.
 type Tokens struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
@@ -254,7 +254,7 @@ type Tokens struct {
 	Reasoning  int64 `json:"reasoning_tokens"`
 }
 
-// TurnTokens is what a turn used.
+// TurnTokens is the usage of a turn.
 type TurnTokens struct {
 	Tokens
 	HasData   bool `json:"has_data"`
@@ -294,12 +294,12 @@ type progressPayload struct {
 	Place
 }
 
-// Titled is the event that tells what a session is called, and from where to go on.
+// Titled is the event with the title of a session and the number from which to continue.
 func Titled(title string, seq, at int64, place Place) Frame {
 	return Frame{TypeSession, seq, at, SessionPayload{title, place}}
 }
 
-// SessionPayload is what a session is called.
+// SessionPayload is the title of a session.
 type SessionPayload struct {
 	Title string `json:"title"`
 	Place

@@ -1,6 +1,6 @@
 package frames
 
-// What the changes of items become.
+// The events for changes of transcript items.
 
 import (
 	"cmp"
@@ -374,5 +374,5 @@ func (m *Mapper) resolved(kind string, r *interaction.Record) {
 	m.waitsOn()
 }
 
-// InputID is the one question of a request for a text.
+// InputID is the id of the only question of a request for a text.
 const InputID = "input"

@@ -1,8 +1,7 @@
 package frames
 
-// The mapper: the lines of a run's log in, the events of its session out. What it sends is
-// a function of the log alone, so that every socket and every start of the listener numbers
-// the same events alike.
+// The mapper from the lines of a run's log to the events of its session. It is a pure function
+// of the log, so event numbers are the same for every socket and after every restart.
 
 import (
 	"encoding/json"
@@ -18,8 +17,8 @@ import (
 	"ac/runs/transcript"
 )
 
-// PerLine is how many events a line may yield: an event has the number of its line times
-// this, and its place among them.
+// PerLine is the maximum number of events of a line. The number of an event is its line times
+// PerLine, plus its index in the line.
 const PerLine = 1024
 
 // SeqOf is the number of the first event of a line.
@@ -28,7 +27,7 @@ func SeqOf(line int64) int64 { return line * PerLine }
 // lineOf is the line that an event came from.
 func lineOf(seq int64) int64 { return seq / PerLine }
 
-// Mapper makes events of a session. It is for one goroutine.
+// Mapper makes the events of a session. It is not safe for concurrent use.
 type Mapper struct {
 	place Place
 	fold  *transcript.Fold
@@ -71,7 +70,7 @@ type work struct {
 	started int64
 }
 
-// NewMapper makes the mapper of a session, at the beginning of its log.
+// NewMapper returns the mapper of a session, at the beginning of its log.
 func NewMapper(at Place, project string) *Mapper {
 	return &Mapper{
 		place: at, fold: transcript.NewFold(project).Fork(), View: &View{},
@@ -79,7 +78,7 @@ func NewMapper(at Place, project string) *Mapper {
 	}
 }
 
-// Clone is a mapper that goes on from here by itself.
+// Clone returns an independent copy.
 func (m *Mapper) Clone() *Mapper {
 	c := *m
 	c.fold, c.View, c.out = m.fold.Fork(), m.View.Clone(), nil
@@ -101,7 +100,7 @@ type envelopeOf struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Take applies a line of the log. The list is valid until the next call.
+// Take applies a line of the log and returns its events, which are valid until the next call.
 func (m *Mapper) Take(line int64, text []byte) []Frame {
 	m.Line, m.out, m.full = line, m.out[:0], false
 	changes := m.fold.Line(line, text)
@@ -196,7 +195,7 @@ func (m *Mapper) overflow() {
 	last.Type, last.Payload = typeReplace, replacePayload{m.View.list(), m.place}
 }
 
-// Joins reports whether an event can be one with the next.
+// Joins reports whether an event can be merged with the next one.
 func (f Frame) Joins(kind string, payload any) bool {
 	if f.Type != kind {
 		return false
@@ -214,7 +213,7 @@ func (f Frame) Joins(kind string, payload any) bool {
 	return false
 }
 
-// Joined is one payload for two.
+// Joined merges two payloads.
 func Joined(a, b any) any {
 	if of, ok := a.(TextPayload); ok {
 		next, _ := b.(TextPayload) // joins said so
@@ -230,7 +229,7 @@ func Joined(a, b any) any {
 	return b
 }
 
-// ReplacedBy reports whether a newer event says all that this one did.
+// ReplacedBy reports whether a newer event makes this one redundant.
 func (f *Frame) ReplacedBy(newer *Frame) bool {
 	if f.Type != newer.Type {
 		return false

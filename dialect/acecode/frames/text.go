@@ -19,7 +19,7 @@ func firstRunes(text string, n int) string {
 	return text
 }
 
-// OneLine is a text with its line breaks as spaces, n characters at most.
+// OneLine replaces line breaks by spaces and truncates the text to n characters.
 func OneLine(text string, n int) string {
 	text = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(clip.Head(text, 8*n))
 	return firstRunes(text, n)

@@ -1,6 +1,6 @@
 package frames
 
-// Tools of agents, by the names and in the shapes of the protocol.
+// Tools of agents, with the names and shapes of the protocol.
 
 import (
 	"bytes"

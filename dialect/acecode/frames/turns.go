@@ -1,6 +1,6 @@
 package frames
 
-// What turns, texts that wait and the ends of sessions become.
+// The events for turns, waiting texts and the ends of sessions.
 
 import (
 	"cmp"
@@ -153,8 +153,8 @@ func (m *Mapper) end(outcome, reason string) {
 	m.Turn, m.used = 0, nil
 }
 
-// tokensOf are the figures of a turn. Parts that nobody knows are 0. What was written to a
-// cache is input already.
+// tokensOf returns the usage of a turn. Unknown parts are 0. Tokens written to a cache are
+// already part of the input.
 func tokensOf(u *transcript.Usage) Tokens {
 	of := func(n *int64) int64 {
 		if n == nil {

@@ -1,6 +1,6 @@
 package frames
 
-// The view: what a client that got all events of a session shows. The snapshot is it, so
+// The view of a client that received all events of a session. The snapshot is made from it, so
 // that both agree.
 
 import (
@@ -11,14 +11,14 @@ import (
 	"ac/runs/transcript"
 )
 
-// Bounds of the messages of a snapshot. The oldest go first.
+// Limits of the messages of a snapshot. The oldest are dropped first.
 const (
 	maxMessages     = 2000
 	maxMessageBytes = 8 << 20
 )
 
-// View is the state of a session that its events make. What it holds is shared between
-// copies and not changed.
+// View is the state of a session after its events. Its contents are shared between copies and
+// never changed.
 type View struct {
 	Messages  []*Message
 	bytes     int
@@ -38,7 +38,7 @@ type View struct {
 	Last    int64 // milliseconds of the newest event
 }
 
-// Clone is a view that goes on from here by itself.
+// Clone returns an independent copy.
 func (v *View) Clone() *View {
 	c := *v
 	c.Messages, c.open = slices.Clip(v.Messages), slices.Clone(v.open)
@@ -250,7 +250,7 @@ func (v *View) busyChanged(f Frame, p busyPayload) {
 	v.Busy = &f
 }
 
-// Waits is what the turn waits for by what is open.
+// Waits is what the turn waits for, according to the open requests.
 func (v *View) Waits() string {
 	for i := range v.open {
 		switch v.open[i].Type {
@@ -263,7 +263,7 @@ func (v *View) Waits() string {
 	return ""
 }
 
-// Asked are the open requests.
+// Asked returns the open requests.
 func (v *View) Asked() (list []Frame) {
 	for _, f := range v.open {
 		if f.Type == typePermissionRequest || f.Type == typeQuestionRequest {

@@ -6,7 +6,6 @@ package supervisor
 import (
 	"encoding/json"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -164,10 +163,7 @@ func (s *supervisor) noted(c *session.Closing) (r usage.Report, ok bool) {
 		return r, false
 	}
 	environ := s.environ()
-	home := session.EnvironValue(environ, "CODEX_HOME")
-	if home == "" {
-		home = filepath.Join(session.EnvironValue(environ, "HOME"), ".codex")
-	}
+	home := usage.CodexHome(func(name string) string { return session.EnvironValue(environ, name) })
 	return usage.Rollout(home, s.facts.Conversation, time.UnixMilli(c.Record.StartedAtMS))
 }
 

@@ -95,7 +95,7 @@ func (s *supervisor) borrow(machine doc.Machine, secrets doc.Secrets, get func(n
 		driver, profile.Model = s.order.Live.Driver, cmp.Or(s.order.Live.Model, profile.Model)
 	}
 	kind := modelprofile.FamilyOf(s.order.Provider, driver)
-	if s.order.Live == nil && kind == modelprofile.FamilyCodex && !strings.Contains(filepath.Base(s.order.Argv[0]), "codex") {
+	if s.order.Live == nil && kind == modelprofile.FamilyCodex && !strings.Contains(filepath.Base(s.order.Argv[0]), kind) {
 		kind = modelprofile.FamilyCommand // its options are those of codex alone
 	}
 	if !slices.Contains(modelprofile.Shown(name, profile).Applies, kind) { // with its values it may fit no more

@@ -17,57 +17,47 @@ import (
 	"ac/workspace/doc"
 )
 
+// snapshotCommand completes a command that prints a snapshot, whose params are p and whose
+// project and step of the index are among them.
+func snapshotCommand[P, R any](
+	a *cli.App, cmd *cobra.Command, p *P, step *company.IndexStep, take func(*company.Company, context.Context, P) (R, error), options ...string,
+) *cobra.Command {
+	bindIndex := cli.IndexFlags(cmd, step)
+	cmd.Use += " <dir>"
+	cmd.Args = cli.Args("dir")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		bindIndex()
+		return cli.PrintJSON(cmd.Context(), a, take, *p)
+	}
+	cli.Mirror(cmd, p, append(options, "project: id of a project")...)
+	return cmd
+}
+
 func monitorRunsCommand(a *cli.App) *cobra.Command {
 	var p company.MonitorParams
-	bindIndex := func() {}
-	cmd := &cobra.Command{
-		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and latest events", Args: cli.Args("dir"),
+	return snapshotCommand(a, &cobra.Command{
+		Use: "monitor:runs", Short: "Show runs with their sessions and latest events",
 		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			bindIndex()
-			return cli.PrintJSON(cmd.Context(), a, (*company.Company).Monitor, p)
-		},
-	}
-	cli.SomeProjectFlag(cmd, &p.ProjectID)
-	cli.Mirror(cmd, &p,
-		"limit: maximum number of runs, up to 5000")
-	bindIndex = cli.IndexFlags(cmd, &p.IndexStep)
-	return cmd
+	}, &p, &p.IndexStep, (*company.Company).Monitor, "limit: maximum number of runs, up to 5000")
 }
 
 func inboxSnapshotCommand(a *cli.App) *cobra.Command {
 	var p company.InboxParams
-	bindIndex := func() {}
-	cmd := &cobra.Command{
-		Use: "inbox:snapshot <dir>", Short: "Show the items that wait for a decision, and the decisions", Args: cli.Args("dir"),
+	cmd := snapshotCommand(a, &cobra.Command{
+		Use: "inbox:snapshot", Short: "Show the items that wait for a decision, and the decisions",
 		Example: "  ac inbox:snapshot ./acme\n  ac inbox:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --decisions-limit 10",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
-			bindIndex()
-			return cli.PrintJSON(cmd.Context(), a, (*company.Company).Inbox, p)
-		},
-	}
-	cli.SomeProjectFlag(cmd, &p.ProjectID)
+	}, &p, &p.IndexStep, (*company.Company).Inbox)
 	cli.ItemLimitFlags(cmd, &p.ItemLimits)
-	bindIndex = cli.IndexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 func uiSnapshotCommand(a *cli.App) *cobra.Command {
 	var p company.UIParams
-	bindIndex := func() {}
-	cmd := &cobra.Command{
-		Use: "ui:snapshot <dir>", Short: "Show a manager's screen", Args: cli.Args("dir"),
+	cmd := snapshotCommand(a, &cobra.Command{
+		Use: "ui:snapshot", Short: "Show a manager's screen",
 		Example: "  ac ui:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac ui:snapshot ./acme --monitor-limit 20 --refresh-index",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
-			bindIndex()
-			return cli.PrintJSON(cmd.Context(), a, (*company.Company).UI, p)
-		},
-	}
-	cli.SomeProjectFlag(cmd, &p.ProjectID)
+	}, &p, &p.IndexStep, (*company.Company).UI)
 	cli.ScreenLimitFlags(cmd, &p.ScreenLimits)
-	bindIndex = cli.IndexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 

@@ -76,7 +76,7 @@ func chooseAgents(p *provisioning.SetupParams, text string) error {
 		return nil
 	}
 	p.Agents = cli.Parts(text)
-	known := []string{"codex", "claude", "gemini", "opencode", "goose"}
+	known := provider.Programs()
 	for _, program := range p.Agents {
 		if !slices.Contains(known, program) {
 			return cli.UsageError{Message: fmt.Sprintf("--agents must be all, none, or of %s, not %q", strings.Join(known, ", "), program)}

@@ -1,0 +1,99 @@
+package web
+
+// The life of a server: its end, others beside it, and no workspace.
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ac/internal/lateness"
+)
+
+// TestEnd pins that the server ends in two seconds, with streams that are read
+// and that are not, connections that are kept, and half a request.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	f := newServer(t)
+	readers := []*reader{f.open("/api/events"), f.open("/api/stream?runs=1"), f.open("/api/stream?run_id=x")}
+	f.get("/api/health") // kept alive
+	var conns []net.Conn
+	for _, text := range []string{
+		"GET /api/stream?run_id=run_1 HTTP/1.1\r\nHost: " + f.hostport() + "\r\n\r\n", "GET /api/events HTTP/1.1\r\nHost: " + f.hostport() + "\r\n\r\n",
+		"", "GET / HT", "POST /api/call HTTP/1.1\r\nHost: " + f.hostport() + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+	} {
+		c, err := net.Dial("tcp", f.hostport())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+	}
+	f.log("run_1", 1, 20000) // more than a connection takes that is not read
+	for _, r := range readers[:2] {
+		r.next()
+	}
+	late, began := lateness.Measure(), time.Now()
+	if err := f.end(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 2*time.Second+late() && !raced {
+		t.Errorf("ended after %v", took)
+	}
+	for _, r := range readers {
+		for range r.frames { // until it is closed
+		}
+	}
+	for _, c := range slices.Backward(conns) {
+		_ = c.SetDeadline(time.Now().Add(patience))
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("a connection is open still")
+		}
+	}
+}
+
+// TestTwoServers pins that servers on one workspace see each other's work, and
+// that one address is for one of them.
+func TestTwoServers(t *testing.T) {
+	t.Parallel()
+	a := newServer(t)
+	b := serve(t, a.dir)
+	r := b.open("/api/events")
+	r.next()
+	a.post("/api/comments", `{"body":"by the other","target_agent_id":"x"}`)
+	r.until(func(one sse) bool { return strings.Contains(one.data, "by the other") })
+	o := options(a.dir)
+	o.Port = int(portOf(a.listener))
+	if _, err := Listen(t.Context(), o); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("one address for two: %v", err)
+	}
+}
+
+// TestNoWorkspace pins that there is nothing to serve without one.
+func TestNoWorkspace(t *testing.T) {
+	t.Parallel()
+	if _, err := Listen(t.Context(), options(t.TempDir())); err == nil || !strings.Contains(err.Error(), "is not a workspace") {
+		t.Errorf("%v", err)
+	}
+	f := newServer(t, func(o *Options) { o.RefreshIndex = true })
+	if err := os.Remove(filepath.Join(f.dir, "company/company.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/health", "/api/ui/snapshot"} {
+		if got := f.get(path); got.status != 503 {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if got := f.open("/api/events").next(); got.name != "error" {
+		t.Errorf("%+v", got)
+	}
+}
