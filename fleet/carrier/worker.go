@@ -42,7 +42,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	turned := &refusals{log: cmp.Or(link.Log, slog.New(slog.DiscardHandler))}
-	o := append(options("ac-worker"), byKey(link.Key), nats.CustomReconnectDelay(turned.delay), nats.ErrorHandler(turned.failed), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
+	o := append(options("ac-worker"), byKey(link.Key), nats.PingInterval(seldom), nats.CustomReconnectDelay(turned.delay), nats.ErrorHandler(turned.failed), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
 		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) {
 			turned.over()
 			w.objects.reconnected()
@@ -68,6 +68,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 		w.Close()
 		return nil, unavailable("connect to the hub", err)
 	}
+	w.telling.Go(w.keepAlive)
 	return w, nil
 }
 
