@@ -313,7 +313,14 @@ func (h *fakeHub) claim(ok fleet.Reply, body []byte) (any, error) {
 	return fleet.ClaimReply{Reply: ok, Answer: fleet.Granted, LeaseS: 3600, OnCutOff: fleet.CutOffStop}, nil
 }
 
-func (l *fakeLink) Publish(ctx context.Context, attempt, id string, body []byte) error {
+func (l *fakeLink) Publish(ctx context.Context, attempt, id string, body []byte) (stored func(context.Context) error, err error) {
+	if err := l.publish(ctx, attempt, id, body); err != nil {
+		return nil, err
+	}
+	return func(context.Context) error { return nil }, nil
+}
+
+func (l *fakeLink) publish(ctx context.Context, attempt, id string, body []byte) error {
 	h := l.hub
 	h.mu.Lock()
 	if h.cut || l.closed {

@@ -3,10 +3,12 @@ package worker
 // The end of an attempt: results, the end itself, and what is left once it is recorded.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -95,7 +97,11 @@ func (a *attempt) publishEnd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.publish(ctx, fleet.MessageID(a.id, newest+1, 0, end.Generation), body)
+	stored, err := a.publish(ctx, fleet.MessageID(a.id, newest+1, 0, end.Generation), body)
+	if err != nil {
+		return err
+	}
+	return stored(ctx)
 }
 
 // end is the end as the spool tells it.
@@ -121,34 +127,37 @@ func (a *attempt) end(newest int64) (fleet.End, error) {
 	return end, a.last(&end)
 }
 
-// last puts the payload of the event that closed the session into its end.
+// last puts the payload of the event that closed the session into its end. Without the event the
+// record has to do.
 func (a *attempt) last(end *fleet.End) error {
 	file, err := a.shipper.log()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if _, err := file.Seek(a.state().Base, 0); err != nil {
+	st, err := file.Stat()
+	if err != nil {
 		return err
 	}
-	for lines := events.NewScanner(file, a.state().Base, 0); ; {
-		raw, err := lines.Next()
-		if err != nil {
-			return nil // the end of the log; without the event the record has to do
+	base := min(a.state().Base, st.Size())
+	return events.Backward(io.NewSectionReader(file, base, st.Size()-base), st.Size()-base, func(raw []byte) (more bool) {
+		if !events.Terminal(events.Type(raw)) {
+			return true
 		}
-		var line logLine
-		if !events.Terminal(events.Type(raw.Raw)) || json.Unmarshal(raw.Raw, &line) != nil || line.Session != a.ordered.SessionRef {
-			continue
+		line, ok := readLine(raw)
+		if !ok || line.Session != a.ordered.SessionRef {
+			return true
 		}
 		var said struct {
 			Stopped  bool `json:"stopped"`
 			Orphaned bool `json:"orphaned"`
 		}
-		end.Last, end.Log.Head = line.Payload, events.Text(raw.Raw, "event_hash")
+		end.Last, end.Log.Head = bytes.Clone(line.Payload), events.Text(raw, "event_hash")
 		if json.Unmarshal(line.Payload, &said) == nil {
 			end.Stopped, end.Orphaned = said.Stopped, said.Orphaned
 		}
-	}
+		return false
+	})
 }
 
 // parcelFile is a file of results on its way.
