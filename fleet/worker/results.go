@@ -206,9 +206,10 @@ func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err 
 	}
 	limits := parcel.DefaultLimits()
 	limits.Bytes = a.w.currentSettings().ResultsMaxBytes
-	object, err := a.write(fleet.ObjectOutputs, func(to *os.File) error {
-		_, err := parcel.Pack(ctx, to, sources, limits, a.masks(secrets))
-		return err
+	object, err := a.write(fleet.ObjectOutputs, func(to *os.File) (parcel.Digest, error) {
+		meter := parcel.NewMeter(to)
+		_, err := parcel.Pack(ctx, meter, sources, limits, a.masks(secrets))
+		return meter.Digest(), err
 	})
 	if err == nil {
 		results.Outputs = &object
@@ -216,8 +217,8 @@ func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err 
 	return err
 }
 
-// write writes a parcel and names it by its digest.
-func (a *attempt) write(kind string, fill func(to *os.File) error) (o fleet.Object, err error) {
+// write writes a parcel and names it by its digest, which fill returns.
+func (a *attempt) write(kind string, fill func(to *os.File) (parcel.Digest, error)) (o fleet.Object, err error) {
 	name := a.parcelFile(kind)
 	if err := a.w.folder.fs.Remove(name); err != nil && !durable.Absent(err) {
 		return o, err
@@ -227,13 +228,10 @@ func (a *attempt) write(kind string, fill func(to *os.File) error) (o fleet.Obje
 		return o, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := fill(file); err != nil {
+	digest, err := fill(file)
+	if err != nil {
 		return o, err
 	}
-	if _, err := file.Seek(0, 0); err != nil {
-		return o, err
-	}
-	digest, err := parcel.Measure(file)
 	return fleet.Object{Name: fleet.ObjectName(kind, digest.SHA256), Size: digest.Size}, errors.Join(err, file.Sync())
 }
 
@@ -288,8 +286,15 @@ func (a *attempt) packWorktree(ctx context.Context, results *fleet.Results) erro
 		}
 		heads = append(heads, parcel.Head{Ref: "refs/ac/wip/" + order.RunID, Commit: left.WipSHA})
 	}
-	left.Object, err = a.write(fleet.ObjectWorktree, func(to *os.File) error {
-		return parcel.WriteBundle(ctx, a.w.host.Environ, a.w.mirrors.Path(order.Repo.ID), heads, []string{order.Repo.Commit}, to)
+	left.Object, err = a.write(fleet.ObjectWorktree, func(to *os.File) (d parcel.Digest, err error) {
+		err = parcel.WriteBundle(ctx, a.w.host.Environ, a.w.mirrors.Path(order.Repo.ID), heads, []string{order.Repo.Commit}, to)
+		if err == nil {
+			_, err = to.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return d, err
+		}
+		return parcel.Measure(to)
 	})
 	if err == nil {
 		results.Worktree = &left
