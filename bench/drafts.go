@@ -154,11 +154,20 @@ func (s *sender) draft() wire.Draft {
 // send sends all drafts one batch after the other, as workers do, and waits until they are
 // durable.
 func (s *sender) send(ctx context.Context) error {
+	var sending []func(context.Context) error
 	for i, body := range s.bodies {
+		if len(sending) == wire.MaxSending {
+			if err := sending[0](ctx); err != nil {
+				return err
+			}
+			sending = sending[1:]
+		}
 		first := int64(i)*wire.MaxBatchDrafts + 1
-		if err := s.c.Publish(ctx, s.order.Attempt, wire.MessageID(s.order.Attempt, first, wire.MaxBatchDrafts, 1), body); err != nil {
+		stored, err := s.c.Publish(ctx, s.order.Attempt, wire.MessageID(s.order.Attempt, first, wire.MaxBatchDrafts, 1), body)
+		if err != nil {
 			return err
 		}
+		sending = append(sending, stored)
 	}
 	for {
 		select {
@@ -179,7 +188,11 @@ func (s *sender) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.c.Publish(ctx, s.order.Attempt, s.order.Attempt+".end", body)
+	stored, err := s.c.Publish(ctx, s.order.Attempt, s.order.Attempt+".end", body)
+	if err != nil {
+		return err
+	}
+	return stored(ctx)
 }
 
 // measureDrafts has two workers send as fast as they can.

@@ -215,6 +215,9 @@ type BeatReply struct {
 	Settled  []string             `json:"settled,omitempty"`
 	Drain    bool                 `json:"drain,omitempty"`
 	Settings *Settings            `json:"settings,omitempty"` // when they changed
+	// NextMS is how long to wait for the next beat, 0 for as long as the settings say. A worker
+	// that does not know it beats by the settings.
+	NextMS int64 `json:"next_ms,omitempty"`
 }
 
 // Claim asks for the right to start an attempt.

@@ -16,10 +16,11 @@ type WorkerCarrier interface {
 	// checked. Without an answer within the context, or 5 s, it fails with a fault of
 	// reason carrier_unavailable.
 	Ask(ctx context.Context, verb string, body []byte) (answer []byte, err error)
-	// Publish has the carrier store a signed batch or end of an attempt; id is that of
-	// MessageID. That it returns nil is no promise of the carrier that counts: the draft
-	// is kept until the hub says that it is sealed.
-	Publish(ctx context.Context, attempt, id string, body []byte) error
+	// Publish sends a signed batch or end of an attempt; id is that of MessageID. They arrive
+	// in the order of the calls, but for those that are lost. stored waits until the carrier has
+	// stored it. That it returns nil is no promise of the carrier that counts: the draft is
+	// kept until the hub says that it is sealed.
+	Publish(ctx context.Context, attempt, id string, body []byte) (stored func(context.Context) error, err error)
 	// NextOrder waits for an order for this worker. Its signature was checked; an order
 	// that did not pass was dropped.
 	NextOrder(ctx context.Context) (OrderMessage, error)

@@ -47,4 +47,7 @@ const (
 	MaxMessage     = 1 << 20 // bytes of a message of the carrier
 	// MaxUnderWay is how many batches of an attempt may be unacknowledged.
 	MaxUnderWay = 32
+	// MaxSending is how many of them are sent before the carrier has stored the first of them:
+	// the next ones are read and packed meanwhile.
+	MaxSending = 4
 )

@@ -79,6 +79,15 @@ const stopLadder = 5 * time.Second
 // Beat is the time between two beats.
 func (s Settings) Beat() time.Duration { return time.Duration(s.BeatMS) * time.Millisecond }
 
+// Wait is the time to the next beat for a worker that was told one; 0 is none. It is near the
+// time between two, whatever it was told.
+func (s Settings) Wait(told time.Duration) time.Duration {
+	if told == 0 {
+		return s.Beat()
+	}
+	return min(max(told, s.Beat()/4), s.Beat()+s.Beat()/4)
+}
+
 // UnreachableAfter is how long a worker may be silent before it counts as unreachable.
 func (s Settings) UnreachableAfter() time.Duration {
 	return time.Duration(s.UnreachableAfterMS) * time.Millisecond

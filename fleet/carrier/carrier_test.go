@@ -134,6 +134,15 @@ func (w *world) connect(id string) fleet.WorkerCarrier {
 	return c
 }
 
+// publish publishes a batch of an attempt and waits until it is stored.
+func publish(ctx context.Context, c fleet.WorkerCarrier, id, body string) error {
+	stored, err := c.Publish(ctx, attempt(1), id, []byte(body))
+	if err != nil {
+		return err
+	}
+	return stored(ctx)
+}
+
 func attempt(epoch int) string { return fleet.Attempt("p", "r", "s", epoch) }
 
 func TestWordsReachTheOtherSide(t *testing.T) {
@@ -162,7 +171,7 @@ func TestWordsReachTheOtherSide(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := c.Publish(ctx, attempt(1), fleet.MessageID(attempt(1), 1, 1, 1), []byte("batch")); err != nil {
+	if err := publish(ctx, c, fleet.MessageID(attempt(1), 1, 1, 1), "batch"); err != nil {
 		t.Fatal(err)
 	}
 	d := <-w.hub.Drafts()
@@ -249,7 +258,7 @@ func TestTheCarrierMayForgetEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for c.Publish(ctx, attempt(1), "1", []byte("batch")) != nil {
+	for publish(ctx, c, "1", "batch") != nil {
 		if ctx.Err() != nil {
 			t.Fatal(ctx.Err())
 		}

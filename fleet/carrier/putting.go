@@ -22,7 +22,7 @@ import (
 )
 
 // piecesUnderWay is how many pieces of an object may be sent and not stored.
-const piecesUnderWay = 32
+const piecesUnderWay = 8
 
 // upload is the putting of one object.
 type upload struct {

@@ -42,7 +42,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	turned := &refusals{log: cmp.Or(link.Log, slog.New(slog.DiscardHandler))}
-	o := append(options("ac-worker"), byKey(link.Key), nats.CustomReconnectDelay(turned.delay), nats.ErrorHandler(turned.failed), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
+	o := append(options("ac-worker"), byKey(link.Key), nats.PingInterval(seldom), nats.CustomReconnectDelay(turned.delay), nats.ErrorHandler(turned.failed), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
 		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) {
 			turned.over()
 			w.objects.reconnected()
@@ -57,7 +57,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 		return nil, unavailable("connect to the hub at "+strings.Join(link.URLs, ", "), err)
 	}
 	w.conn = conn
-	if w.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(publishWithin)); err == nil && link.Tell != nil {
+	if w.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(publishWithin), jetstream.WithPublishAsyncTimeout(publishWithin)); err == nil && link.Tell != nil {
 		_, err = conn.Subscribe(w.subjects.Of("tell", link.WorkerID), w.told)
 	}
 	if err == nil {
@@ -68,6 +68,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 		w.Close()
 		return nil, unavailable("connect to the hub", err)
 	}
+	w.telling.Go(w.keepAlive)
 	return w, nil
 }
 
@@ -110,15 +111,24 @@ func (w *worker) Ask(ctx context.Context, verb string, body []byte) ([]byte, err
 	return reply.Data, nil
 }
 
-// Publish implements fleet.WorkerCarrier.
-func (w *worker) Publish(ctx context.Context, attempt, id string, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, publishWithin)
-	defer cancel()
-	_, err := w.js.PublishMsg(ctx, message(w.link.Key, w.subjects.Draft(w.link.WorkerID, attempt), body), jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
+// Publish implements fleet.WorkerCarrier. An answer that is lost with the connection is waited
+// for as long as one that is late.
+func (w *worker) Publish(_ context.Context, attempt, id string, body []byte) (stored func(context.Context) error, err error) {
+	m := message(w.link.Key, w.subjects.Draft(w.link.WorkerID, attempt), body)
+	future, err := w.js.PublishMsgAsync(m, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 	if err != nil {
-		return unavailable("publish to the hub", err)
+		return nil, unavailable("publish to the hub", err)
 	}
-	return nil
+	return func(ctx context.Context) error {
+		select {
+		case <-future.Ok():
+			return nil
+		case err := <-future.Err():
+			return unavailable("publish to the hub", err)
+		case <-ctx.Done():
+			return unavailable("publish to the hub", context.Cause(ctx))
+		}
+	}, nil
 }
 
 // told passes on what the hub tells, if it is the hub.

@@ -16,47 +16,6 @@ import (
 	"ac/internal/fault"
 )
 
-// stamps tells requests apart that were heard already. A worker's process is its boot; an
-// earlier boot of it is not heard any more.
-type stamps struct {
-	boot    string
-	earlier map[string]bool
-	highest int64
-	heard   map[int64]bool
-}
-
-// window is how far requests of one process may overtake each other.
-const window = 1024
-
-// fresh reports whether a stamp was not heard before, and remembers it.
-func (s *stamps) fresh(stamp fleet.Stamp) bool {
-	if stamp.Boot == "" || stamp.Seq <= 0 || s.earlier[stamp.Boot] {
-		return false
-	}
-	if stamp.Boot != s.boot {
-		if s.earlier == nil {
-			s.earlier = map[string]bool{}
-		}
-		if s.boot != "" {
-			s.earlier[s.boot] = true
-		}
-		s.boot, s.highest, s.heard = stamp.Boot, 0, map[int64]bool{}
-	}
-	if stamp.Seq <= s.highest-window || s.heard[stamp.Seq] {
-		return false
-	}
-	s.heard[stamp.Seq] = true
-	if stamp.Seq > s.highest {
-		s.highest = stamp.Seq
-		for seq := range s.heard {
-			if seq <= s.highest-window {
-				delete(s.heard, seq)
-			}
-		}
-	}
-	return true
-}
-
 // answer answers a request of a worker; nil for what is not from who it says, or was
 // answered before.
 func (h *Hub) answer(ctx context.Context, a carrier.Asked) []byte {
@@ -99,7 +58,7 @@ func (h *Hub) authentic(a carrier.Asked, stamp fleet.Stamp) bool {
 			return false
 		}
 	}
-	return key != "" && fleet.Verify(key, a.Subject, a.Body, a.Signature) && w.stamps.fresh(stamp)
+	return key != "" && fleet.Verify(key, a.Subject, a.Body, a.Signature) && w.stamps.Fresh(stamp)
 }
 
 // serve decodes a request and has it carried out.
@@ -247,8 +206,12 @@ func lastSeen(p fleet.Hello, offset int64, now time.Time) *fleet.LastSeen {
 	return last
 }
 
-// recordEvery is how often what is known of a worker is written at most.
-const recordEvery = time.Minute
+// What is known of a worker is written at most every recordEvery, and only every seenEvery where
+// nothing changed but when it was seen: two hundred workers make that three writes a second.
+const (
+	recordEvery = time.Minute
+	seenEvery   = 10 * time.Minute
+)
 
 // heard takes a beat.
 func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) {
@@ -269,14 +232,19 @@ func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) 
 		w.hello.Repos = p.Repos
 	}
 	w.measure(now - p.NowMS - int64(p.RTTMS/2))
-	if h.o.Elapsed()-w.written > recordEvery {
+	if age, last := h.o.Elapsed()-w.written, w.record.Last; age > seenEvery || age > recordEvery && (p.Repos != nil || last == nil || last.ClockOffsetMS != w.offset) {
 		_ = h.amend(w, func(r *fleet.WorkerRecord) { r.Last = lastSeen(*w.hello, w.offset, h.w.Env.Clock.Now()) }) // what it says again
 	}
 	settings := h.settings
 	reply = fleet.BeatReply{
 		NowMS: now, Lease: map[string]int64{}, Sealed: map[string]int64{}, Drain: w.record.State == fleet.WorkerDraining, Settings: &settings,
+		NextMS: fleet.NextBeat(id, len(h.workers), settings.Beat(), h.o.Elapsed()+time.Duration(p.RTTMS*float64(time.Millisecond))).Milliseconds(),
 	}
+	idle := len(p.Attempts) == 0 && len(h.launches) == 0 && len(h.waiting) == 0
 	h.mu.Unlock()
+	if idle {
+		return reply, nil // nothing that a look would find
+	}
 	for attempt := range p.Attempts {
 		h.beatOf(id, attempt, p.Attempts[attempt], &reply)
 	}

@@ -159,7 +159,7 @@ func (m *member) serveOne(ctx context.Context, o fleet.Order, over func()) {
 // offer publishes until the carrier has it.
 func (m *member) offer(ctx context.Context, o fleet.Order, id string, body any) {
 	text, err := json.Marshal(body)
-	for err == nil && m.c.Publish(ctx, o.Attempt, id, text) != nil && ctx.Err() == nil {
+	for err == nil && m.deliver(ctx, o.Attempt, id, text) != nil && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 }

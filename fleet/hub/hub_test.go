@@ -326,7 +326,15 @@ func (m *member) publish(o fleet.Order, id string, body any) {
 	if err != nil {
 		m.s.t.Fatal(err)
 	}
-	m.s.until("the carrier takes it", func() bool { return m.c.Publish(m.s.ctx, o.Attempt, id, text) == nil })
+	m.s.until("the carrier takes it", func() bool { return m.deliver(m.s.ctx, o.Attempt, id, text) == nil })
+}
+
+func (m *member) deliver(ctx context.Context, attempt, id string, text []byte) error {
+	stored, err := m.c.Publish(ctx, attempt, id, text)
+	if err != nil {
+		return err
+	}
+	return stored(ctx)
 }
 
 func (m *member) end(o fleet.Order, n int64) {

@@ -87,26 +87,23 @@ const (
 // take checks a message and writes the drafts that are new.
 func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.End, verdict) {
 	h.mu.Lock()
-	w := h.workers[message.Worker]
-	genuine := w != nil && w.record.State != fleet.WorkerRevoked && fleet.Verify(w.record.PublicKey, message.Subject, message.Body, message.Signature)
+	var key string
 	var offset int64
 	var foreign bool
-	if genuine {
-		offset, foreign = w.offset, w.misfit != nil
+	if w := h.workers[message.Worker]; w != nil && w.record.State != fleet.WorkerRevoked {
+		key, offset, foreign = w.record.PublicKey, w.offset, w.misfit != nil
 	}
 	h.mu.Unlock()
-	if foreign { // in words of another version; it says them again to who knows those
+	genuine := fleet.Verify(key, message.Subject, message.Body, message.Signature) // without a key nothing is
+	if genuine && foreign {                                                        // in words of another version; it says them again to who knows those
 		return nil, nil, drop
 	}
 	if !genuine {
 		h.refused.Add(1)
 		return nil, nil, drop
 	}
-	var head struct {
-		Attempt string `json:"attempt"`
-		End     bool   `json:"end"`
-	}
-	if json.Unmarshal(message.Body, &head) != nil || head.Attempt != message.Attempt {
+	batch, ended, err := fleet.ParseBatch(message.Body)
+	if err != nil || batch.Attempt != message.Attempt {
 		h.refused.Add(1)
 		return nil, nil, drop
 	}
@@ -130,7 +127,7 @@ func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.
 		h.keepLate(ctx, l.record, "not_claimed", message, l.late)
 		return nil, nil, drop
 	}
-	if head.End {
+	if ended {
 		end := &fleet.End{}
 		if json.Unmarshal(message.Body, end) != nil {
 			h.refused.Add(1)
@@ -138,8 +135,7 @@ func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.
 		}
 		return l, end, wait
 	}
-	var batch fleet.Batch
-	if json.Unmarshal(message.Body, &batch) != nil || batch.First < 1 || len(batch.Drafts) > fleet.MaxBatchDrafts {
+	if batch.First < 1 || len(batch.Drafts) > fleet.MaxBatchDrafts {
 		h.refused.Add(1)
 		return nil, nil, drop
 	}

@@ -36,7 +36,7 @@ type worker struct {
 	starts   placement.Starts
 	placedMS int64
 	launches map[*launch]bool // that use a slot
-	stamps   stamps
+	stamps   fleet.Stamps
 	instance string // that said hello first in this hub boot
 
 	nonce    string    // of a join that is under way

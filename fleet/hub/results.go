@@ -134,20 +134,14 @@ func (h *Hub) receive(ctx context.Context, worker, name string, want parcel.Dige
 	if err := file.Truncate(0); err != nil {
 		return err
 	}
-	if err := h.road.Get(ctx, worker, name, io.Writer(file)); err != nil {
+	meter := parcel.NewMeter(file)
+	if err := h.road.Get(ctx, worker, name, meter); err != nil {
 		return err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	got, err := parcel.Measure(file)
-	if err != nil {
-		return err
-	}
-	if got != want {
+	if meter.Digest() != want {
 		return parcel.ErrDamaged
 	}
-	_, err = file.Seek(0, io.SeekStart)
+	_, err := file.Seek(0, io.SeekStart)
 	return err
 }
 

@@ -146,28 +146,6 @@ func TestATornLineIsNoDraft(t *testing.T) {
 	}
 }
 
-// TestNoRequestCountsTwice, in whatever order requests come.
-func TestNoRequestCountsTwice(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		var s stamps
-		heard := map[fleet.Stamp]bool{}
-		boot := 1
-		t.Repeat(map[string]func(*rapid.T){
-			"ask": func(t *rapid.T) {
-				stamp := fleet.Stamp{Boot: fmt.Sprint(rapid.IntRange(1, boot).Draw(t, "boot")), Seq: rapid.Int64Range(0, 3*window).Draw(t, "seq")}
-				if s.fresh(stamp) {
-					if heard[stamp] || stamp.Boot != fmt.Sprint(boot) && s.earlier[stamp.Boot] || stamp.Seq == 0 {
-						t.Fatalf("%+v counts", stamp)
-					}
-					heard[stamp] = true
-				}
-			},
-			"restart": func(*rapid.T) { boot++ },
-		})
-	})
-}
-
 // TestNoFenceBeforeTheWorkerStopped: the worker stops by itself at the end of its lease, by
 // its own clock since it sent the last beat that was answered. Whatever the clocks drift,
 // within one in a thousand, and however long the beat was under way, the hub waits longer,

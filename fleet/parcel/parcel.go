@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 
@@ -46,6 +47,27 @@ func Measure(r io.Reader) (Digest, error) {
 	n, err := io.Copy(sum, r)
 	return Digest{hex.EncodeToString(sum.Sum(nil)), n}, err
 }
+
+// Meter passes on what is written to it, and measures it.
+type Meter struct {
+	to   io.Writer
+	sum  hash.Hash
+	size int64
+}
+
+// NewMeter makes a meter before a writer.
+func NewMeter(to io.Writer) *Meter { return &Meter{to: to, sum: sha256.New()} }
+
+// Write implements io.Writer.
+func (m *Meter) Write(text []byte) (int, error) {
+	n, err := m.to.Write(text)
+	_, _ = m.sum.Write(text[:n]) // never fails
+	m.size += int64(n)
+	return n, err
+}
+
+// Digest is that of what was written so far.
+func (m *Meter) Digest() Digest { return Digest{hex.EncodeToString(m.sum.Sum(nil)), m.size} }
 
 // Receive copies a stream to a new file and checks its digest and size; it is durable when
 // Receive returns, but for its name. At most one byte more than the size is read. After a

@@ -162,8 +162,7 @@ func (a *attempt) follow(ctx context.Context) error {
 		_, err := session.Collect(watching, a.w.spool, a.ordered.SessionRef)
 		over <- err
 	})
-	stop := a.watchLog(watching)
-	defer stop()
+	a.watchLog(watching)
 	for {
 		a.ship(ctx)
 		a.hint()

@@ -80,7 +80,14 @@ func (l *fakeLink) Ask(_ context.Context, verb string, body []byte) ([]byte, err
 	return json.Marshal(reply)
 }
 
-func (l *fakeLink) Publish(ctx context.Context, attempt, id string, body []byte) error {
+func (l *fakeLink) Publish(ctx context.Context, attempt, id string, body []byte) (stored func(context.Context) error, err error) {
+	if err := l.publish(ctx, attempt, id, body); err != nil {
+		return nil, err
+	}
+	return func(context.Context) error { return nil }, nil
+}
+
+func (l *fakeLink) publish(ctx context.Context, attempt, id string, body []byte) error {
 	h := l.hub
 	h.mu.Lock()
 	if h.cut || l.closed {

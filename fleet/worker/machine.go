@@ -143,19 +143,11 @@ func (w *Worker) judged(ctx context.Context, ask fleet.Probe) (json.RawMessage, 
 	return result, 0, err
 }
 
-// watchLog pokes the attempt when the log of its run grows. The function that it returns
-// ends that.
-func (a *attempt) watchLog(ctx context.Context) func() {
-	ctx, cancel := context.WithCancel(ctx)
-	over := make(chan struct{})
+// watchLog pokes the attempt when the log of its run grows, until the context ends. The worker
+// waits for that, the end of the attempt does not: the kernel takes some 20 ms to let go of a
+// watched folder.
+func (a *attempt) watchLog(ctx context.Context) {
 	dir := path.Join(a.w.spool.Dir(), workspace.RunDir(a.ordered.ProjectID, a.ordered.RunID))
-	go func() {
-		defer close(over)
-		folder := watch.Folder{Dir: dir, Name: path.Base(workspace.LogFile("p", "r")), Often: often, Seldom: seldom}
-		folder.Until(ctx, func() bool { a.poke(); return false })
-	}()
-	return func() {
-		cancel()
-		<-over
-	}
+	folder := watch.Folder{Dir: dir, Name: path.Base(workspace.LogFile("p", "r")), Often: often, Seldom: seldom}
+	a.w.work.Go(func() { folder.Until(ctx, func() bool { a.poke(); return false }) })
 }

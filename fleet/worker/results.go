@@ -3,10 +3,12 @@ package worker
 // The end of an attempt: its results, its end, and the cleanup once the hub has recorded it.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -95,7 +97,11 @@ func (a *attempt) publishEnd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.publish(ctx, fleet.MessageID(a.id, newest+1, 0, end.Generation), body)
+	stored, err := a.publish(ctx, fleet.MessageID(a.id, newest+1, 0, end.Generation), body)
+	if err != nil {
+		return err
+	}
+	return stored(ctx)
 }
 
 // end is the end as the spool tells it.
@@ -121,34 +127,37 @@ func (a *attempt) end(newest int64) (fleet.End, error) {
 	return end, a.last(&end)
 }
 
-// last puts the payload of the event that closed the session into its end.
+// last puts the payload of the event that closed the session into its end. Without the event the
+// record has to do.
 func (a *attempt) last(end *fleet.End) error {
 	file, err := a.shipper.log()
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if _, err := file.Seek(a.state().Base, 0); err != nil {
+	st, err := file.Stat()
+	if err != nil {
 		return err
 	}
-	for lines := events.NewScanner(file, a.state().Base, 0); ; {
-		raw, err := lines.Next()
-		if err != nil {
-			return nil // the end of the log; without the event the record has to do
+	base := min(a.state().Base, st.Size())
+	return events.Backward(io.NewSectionReader(file, base, st.Size()-base), st.Size()-base, func(raw []byte) (more bool) {
+		if !events.Terminal(events.Type(raw)) {
+			return true
 		}
-		var line logLine
-		if !events.Terminal(events.Type(raw.Raw)) || json.Unmarshal(raw.Raw, &line) != nil || line.Session != a.ordered.SessionRef {
-			continue
+		line, ok := readLine(raw)
+		if !ok || line.Session != a.ordered.SessionRef {
+			return true
 		}
 		var said struct {
 			Stopped  bool `json:"stopped"`
 			Orphaned bool `json:"orphaned"`
 		}
-		end.Last, end.Log.Head = line.Payload, events.Text(raw.Raw, "event_hash")
+		end.Last, end.Log.Head = bytes.Clone(line.Payload), events.Text(raw, "event_hash")
 		if json.Unmarshal(line.Payload, &said) == nil {
 			end.Stopped, end.Orphaned = said.Stopped, said.Orphaned
 		}
-	}
+		return false
+	})
 }
 
 // parcelFile is a file of results on its way.
@@ -197,9 +206,10 @@ func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err 
 	}
 	limits := parcel.DefaultLimits()
 	limits.Bytes = a.w.currentSettings().ResultsMaxBytes
-	object, err := a.write(fleet.ObjectOutputs, func(to *os.File) error {
-		_, err := parcel.Pack(ctx, to, sources, limits, a.masks(secrets))
-		return err
+	object, err := a.write(fleet.ObjectOutputs, func(to *os.File) (parcel.Digest, error) {
+		meter := parcel.NewMeter(to)
+		_, err := parcel.Pack(ctx, meter, sources, limits, a.masks(secrets))
+		return meter.Digest(), err
 	})
 	if err == nil {
 		results.Outputs = &object
@@ -207,8 +217,8 @@ func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err 
 	return err
 }
 
-// write writes a parcel and names it by its digest.
-func (a *attempt) write(kind string, fill func(to *os.File) error) (o fleet.Object, err error) {
+// write writes a parcel and names it by its digest, which fill returns.
+func (a *attempt) write(kind string, fill func(to *os.File) (parcel.Digest, error)) (o fleet.Object, err error) {
 	name := a.parcelFile(kind)
 	if err := a.w.folder.fs.Remove(name); err != nil && !durable.Absent(err) {
 		return o, err
@@ -218,13 +228,10 @@ func (a *attempt) write(kind string, fill func(to *os.File) error) (o fleet.Obje
 		return o, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := fill(file); err != nil {
+	digest, err := fill(file)
+	if err != nil {
 		return o, err
 	}
-	if _, err := file.Seek(0, 0); err != nil {
-		return o, err
-	}
-	digest, err := parcel.Measure(file)
 	return fleet.Object{Name: fleet.ObjectName(kind, digest.SHA256), Size: digest.Size}, errors.Join(err, file.Sync())
 }
 
@@ -279,8 +286,15 @@ func (a *attempt) packWorktree(ctx context.Context, results *fleet.Results) erro
 		}
 		heads = append(heads, parcel.Head{Ref: "refs/ac/wip/" + order.RunID, Commit: left.WipSHA})
 	}
-	left.Object, err = a.write(fleet.ObjectWorktree, func(to *os.File) error {
-		return parcel.WriteBundle(ctx, a.w.host.Environ, a.w.mirrors.Path(order.Repo.ID), heads, []string{order.Repo.Commit}, to)
+	left.Object, err = a.write(fleet.ObjectWorktree, func(to *os.File) (d parcel.Digest, err error) {
+		err = parcel.WriteBundle(ctx, a.w.host.Environ, a.w.mirrors.Path(order.Repo.ID), heads, []string{order.Repo.Commit}, to)
+		if err == nil {
+			_, err = to.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			return d, err
+		}
+		return parcel.Measure(to)
 	})
 	if err == nil {
 		results.Worktree = &left

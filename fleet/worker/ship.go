@@ -8,11 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +29,7 @@ const (
 type outlet struct {
 	attempt, session string
 	log              func() (durable.File, error) // opens it for reading
-	publish          func(ctx context.Context, id string, body []byte) error
+	publish          func(ctx context.Context, id string, body []byte) (stored func(context.Context) error, err error)
 	// put stores a payload that is too long for a batch and returns the name of its object.
 	put func(ctx context.Context, payload []byte) (string, error)
 	// news is what is known of the session's record now, spec what its execution was
@@ -49,6 +46,11 @@ type outlet struct {
 type shipper struct {
 	outlet
 
+	// Of step alone: sending are the messages of which is not known that the carrier has them,
+	// synced is up to where the log is known to be on the disk.
+	sending []sent
+	synced  int64
+
 	mu         sync.Mutex
 	marks      []mark // places of batches; the first one is where the session begins
 	at         mark   // the next line
@@ -59,6 +61,12 @@ type shipper struct {
 	told       *fleet.Record
 	pause      time.Duration
 	quiet      time.Duration // since when nothing more was sealed
+}
+
+// sent is a message that may not be stored yet.
+type sent struct {
+	stored     func(context.Context) error
+	generation int64
 }
 
 // mark is a place in the log: the line there has this number, if it has any.
@@ -81,83 +89,39 @@ func (s *shipper) rebase(base int64) {
 	s.at = s.marks[0]
 }
 
-// numbered reports whether a line of the spool is a draft: the others are written by the
-// hub itself, in its own words.
-func numbered(kind string) bool {
-	for _, prefix := range []string{"policy.", "approval.", "budget.", "audit.", "worker."} {
-		if strings.HasPrefix(kind, prefix) {
-			return false
-		}
-	}
-	return kind != "run.created" && kind != events.RunStarted && kind != events.RunContinued && !events.Terminal(kind)
-}
-
-// logLine is a line of the spool's log.
-type logLine struct {
-	ID      string          `json:"event_id"`
-	At      string          `json:"ts_wallclock"`
-	Mono    int64           `json:"ts_monotonic_ms"`
-	Actor   string          `json:"actor"`
-	Vis     string          `json:"visibility"`
-	Type    string          `json:"type"`
-	Payload json.RawMessage `json:"payload"`
-	Cause   string          `json:"causation_id"`
-	Session string          `json:"session_ref"`
-}
-
-// visit reads the lines of the session from a place on, each synced before it is shown:
-// what was published and is lost in a power cut would be a gap that nothing fills. It ends
-// with the log, or when show returns false, and returns the place behind the last line
-// that was shown.
-func (s *shipper) visit(from mark, show func(n int64, line logLine) bool) (mark, error) {
-	file, err := s.log()
-	if err != nil {
-		return from, err
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil || st.Size() <= from.offset {
-		return from, err
-	}
-	if err := file.SyncData(); err != nil {
-		return from, err
-	}
-	if _, err := file.Seek(from.offset, io.SeekStart); err != nil {
-		return from, err
-	}
-	lines := events.NewScanner(io.LimitReader(file, st.Size()-from.offset), from.offset, 0)
-	for {
-		raw, err := lines.Next()
-		if errors.Is(err, io.EOF) || (err == nil && raw.Torn) {
-			return from, nil
-		}
-		if err != nil {
-			return from, err
-		}
-		var line logLine
-		if json.Unmarshal(raw.Raw, &line) != nil || line.Session != s.session || !numbered(line.Type) {
-			from.offset = raw.Next
-			continue
-		}
-		if !show(from.n, line) {
-			return from, nil
-		}
-		from = mark{from.n + 1, raw.Next}
-	}
-}
-
-// newest is the number of the newest draft in the log.
-func (s *shipper) newest() (int64, error) {
-	s.mu.Lock()
-	from := s.at
-	s.mu.Unlock()
-	end, err := s.visit(from, func(int64, logLine) bool { return true })
-	return end.n - 1, err
-}
-
-// step publishes the next batch, and reports whether there may be more to do at once. An
-// error leaves everything as it was.
+// step publishes the next batch, and reports whether there may be more to do at once. When there
+// is not, the carrier has all of them. An error leaves everything as it was, or begins again
+// behind what is sealed.
 func (s *shipper) step(ctx context.Context) (more bool, err error) {
+	if err = s.stored(ctx, fleet.MaxSending-1); err == nil {
+		if more, err = s.next(ctx); err == nil && more {
+			return true, nil
+		}
+	}
+	return false, errors.Join(err, s.stored(ctx, 0))
+}
+
+// stored waits until the carrier has all but so many batches. Those behind one that it does not
+// have are of no use to the hub.
+func (s *shipper) stored(ctx context.Context, most int) error {
+	for len(s.sending) > most {
+		first := s.sending[0]
+		s.sending = s.sending[1:]
+		if err := first.stored(ctx); err != nil {
+			s.sending = nil
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.generation == first.generation { // else it began again meanwhile
+				s.again(s.sealed + 1)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// next publishes the next batch.
+func (s *shipper) next(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	from, skip, generation, told := s.at, s.skip, s.generation, s.told
 	full := len(s.underWay) >= fleet.MaxUnderWay
@@ -167,7 +131,7 @@ func (s *shipper) step(ctx context.Context) (more bool, err error) {
 	}
 	batch := fleet.Batch{Attempt: s.attempt, Generation: generation, Drafts: []fleet.Draft{}}
 	size, failed := 0, error(nil)
-	to, err := s.visit(from, func(n int64, line logLine) bool {
+	to, synced, longer, err := s.read(from, s.synced, func(n int64, line logLine) bool {
 		if n <= skip {
 			return true
 		}
@@ -189,6 +153,9 @@ func (s *shipper) step(ctx context.Context) (more bool, err error) {
 		size += len(d.Payload) + lineOverhead
 		return true
 	})
+	if s.synced, more = synced, more || longer; to == from {
+		s.synced = 0 // the log is not what it was
+	}
 	if err = errors.Join(err, failed); err != nil {
 		return false, err
 	}
@@ -196,7 +163,7 @@ func (s *shipper) step(ctx context.Context) (more bool, err error) {
 		batch.Record = &now
 	}
 	if len(batch.Drafts) == 0 && (batch.Record == nil || reflect.DeepEqual(*batch.Record, fleet.Record{})) {
-		return false, s.advance(generation, to, batch)
+		return more, s.advance(generation, to, batch)
 	}
 	if len(batch.Drafts) == 0 { // news alone; its id must differ from those of the same place
 		s.mu.Lock()
@@ -205,13 +172,15 @@ func (s *shipper) step(ctx context.Context) (more bool, err error) {
 		s.mu.Unlock()
 		batch.First, batch.Generation = to.n, generation
 	}
-	body, err := encode(batch)
+	body, err := batch.Append(nil)
 	if err != nil {
 		return false, err
 	}
-	if err := s.publish(ctx, fleet.MessageID(s.attempt, batch.First, len(batch.Drafts), batch.Generation), body); err != nil {
+	stored, err := s.publish(ctx, fleet.MessageID(s.attempt, batch.First, len(batch.Drafts), batch.Generation), body)
+	if err != nil {
 		return false, err
 	}
+	s.sending = append(s.sending, sent{stored, batch.Generation})
 	return more, s.advance(generation, to, batch)
 }
 
@@ -307,24 +276,6 @@ func (s *shipper) near(n int64) mark {
 	return place
 }
 
-// oldest is how long the oldest draft has waited that is not sealed; 0 without one.
-func (s *shipper) oldest(now time.Time) (age time.Duration) {
-	s.mu.Lock()
-	first := s.sealed + 1
-	from := s.near(first)
-	s.mu.Unlock()
-	_, err := s.visit(from, func(n int64, line logLine) bool {
-		if at, err := time.Parse(time.RFC3339Nano, line.At); n == first && err == nil {
-			age = max(0, now.Sub(at))
-		}
-		return n < first
-	})
-	if err != nil {
-		return 0 // who ships it says so
-	}
-	return age
-}
-
 // again runs with the shipper locked.
 func (s *shipper) again(n int64) {
 	place := s.near(n)
@@ -377,9 +328,4 @@ func (s *shipper) state() (sent, sealed, generation int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.at.n - 1, s.sealed, s.generation
-}
-
-// readLog opens a log of the spool.
-func readLog(fsys durable.FS, name string) (durable.File, error) {
-	return fsys.OpenFile(name, os.O_RDONLY, 0)
 }

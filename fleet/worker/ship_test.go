@@ -36,7 +36,11 @@ type road struct {
 	flying  [][]byte // batches that were published and did not arrive
 	seen    map[string]bool
 	sealed  []string
+	size    int64            // of the log
+	ends    map[string]int64 // of the lines of drafts in it
+	durable int64            // up to where the log was synced
 	down    bool
+	loses   int // how many messages are sent whose answers do not come; every second one arrives
 }
 
 // failing is a test, or a round of one.
@@ -50,10 +54,12 @@ func newRoad(t failing, dir string) *road {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &road{t: t, dir: dir, fs: root, seen: map[string]bool{}}
-	if err := os.WriteFile(filepath.Join(dir, "log"), []byte(logged("evt_0", "other", "run.started")), 0o600); err != nil {
+	r := &road{t: t, dir: dir, fs: root, seen: map[string]bool{}, ends: map[string]int64{}}
+	first := logged("evt_0", "other", "run.started")
+	if err := os.WriteFile(filepath.Join(dir, "log"), []byte(first), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	r.size = int64(len(first))
 	r.begin(0, 0)
 	return r
 }
@@ -62,7 +68,7 @@ func newRoad(t failing, dir string) *road {
 func (r *road) begin(sealed, generation int64) {
 	r.shipper = newShipper(outlet{
 		attempt: "a", session: "s", publish: r.publish, news: func() fleet.Record { return fleet.Record{} }, spec: func() *doc.Spec { return nil },
-		log:     func() (durable.File, error) { return readLog(r.fs, "log") },
+		log:     r.open,
 		elapsed: func() time.Duration { return r.now },
 		put:     func(context.Context, []byte) (string, error) { return "", errors.New("no object store") },
 	}, 0, sealed, generation)
@@ -85,6 +91,7 @@ func (r *road) grow(n int, kind, session string) {
 		text.WriteString(logged(id, session, kind))
 		if session == "s" && kind == events.ProviderRaw {
 			r.want = append(r.want, id)
+			r.ends[id] = r.size + int64(text.Len())
 		}
 	}
 	file, err := os.OpenFile(filepath.Join(r.dir, "log"), os.O_APPEND|os.O_WRONLY, 0)
@@ -95,19 +102,56 @@ func (r *road) grow(n int, kind, session string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.size += int64(text.Len())
 }
 
-func (r *road) publish(_ context.Context, id string, body []byte) error {
-	if r.down {
-		return errors.New("down")
-	}
-	if r.seen[id] {
-		return nil // the carrier takes it for a repetition
-	}
-	r.seen[id] = true
-	r.flying = append(r.flying, slices.Clone(body))
-	return nil
+// open opens the log.
+func (r *road) open() (durable.File, error) {
+	file, err := readLog(r.fs, "log")
+	return &syncedFile{file, r}, err
 }
+
+// syncedFile is the log, which notes up to where it was synced.
+type syncedFile struct {
+	durable.File
+	road *road
+}
+
+func (f *syncedFile) SyncData() error {
+	f.road.durable = f.road.size
+	return f.File.SyncData()
+}
+
+func (r *road) publish(_ context.Context, id string, body []byte) (stored func(context.Context) error, err error) {
+	if r.down {
+		return nil, errors.New("down")
+	}
+	var b fleet.Batch
+	if err := json.Unmarshal(body, &b); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, d := range b.Drafts {
+		if r.ends[d.ID] > r.durable {
+			r.t.Fatal("a draft is published that is not on the disk", d.ID)
+		}
+	}
+	stored = atOnce
+	if r.loses > 0 {
+		r.loses--
+		stored = func(context.Context) error { return errors.New("lost") }
+		if r.loses%2 == 0 {
+			return stored, nil
+		}
+	}
+	if !r.seen[id] { // else the carrier takes it for a repetition
+		r.seen[id] = true
+		r.flying = append(r.flying, slices.Clone(body))
+	}
+	return stored, nil
+}
+
+// atOnce is of a message that the carrier has.
+func atOnce(context.Context) error { return nil }
 
 // arrive lets the hub have a batch.
 func (r *road) arrive(body []byte) {
@@ -170,13 +214,14 @@ func TestShipperModel(dirs *testing.T) {
 			case 12:
 				r.now += time.Duration(rapid.IntRange(0, 40).Draw(t, "seconds")) * time.Second
 				r.down = rapid.IntRange(0, 3).Draw(t, "down") == 0
+				r.loses = rapid.IntRange(0, 3).Draw(t, "loses")
 				r.shipper.overdue()
 			}
 			if len(r.sealed) > len(r.want) || !slices.Equal(r.sealed, r.want[:len(r.sealed)]) {
 				t.Fatalf("sealed %v", r.sealed)
 			}
 		}
-		r.down = false
+		r.down, r.loses = false, 0
 		for range 200 { // the road is good from here on
 			r.step()
 			for _, body := range r.flying {
@@ -238,11 +283,11 @@ func TestShipperPutsLongPayloadsAside(t *testing.T) {
 		log:     func() (durable.File, error) { return readLog(root, "log") },
 		elapsed: func() time.Duration { return 0 },
 		put:     func(_ context.Context, payload []byte) (string, error) { stored = payload; return "draft-1", nil },
-		publish: func(_ context.Context, _ string, body []byte) error {
+		publish: func(_ context.Context, _ string, body []byte) (func(context.Context) error, error) {
 			var b fleet.Batch
 			err := json.Unmarshal(body, &b)
 			batches = append(batches, b)
-			return err
+			return atOnce, err
 		},
 	}, 0, 0, 0)
 	for more := true; more; {

@@ -142,17 +142,21 @@ func (w *Worker) tips(ctx context.Context) map[string][]string {
 
 // beat says that the worker lives, again and again.
 func (w *Worker) beat(ctx context.Context) {
-	for {
-		if !sleep(ctx, w.currentSettings().Beat()) {
+	for wait := w.currentSettings().Beat(); ; {
+		if !sleep(ctx, wait) {
 			return
 		}
+		wait = w.currentSettings().Beat()
 		w.mu.Lock()
 		greeted := w.greeted
 		w.mu.Unlock()
 		if !greeted {
 			continue
 		}
-		if err := w.beatOnce(ctx); err != nil {
+		next, err := w.beatOnce(ctx)
+		if err == nil {
+			wait = next
+		} else {
 			w.host.Log.Warn("a beat was not answered", "error", err)
 			if sentAway(err) {
 				w.end(err)
@@ -163,12 +167,13 @@ func (w *Worker) beat(ctx context.Context) {
 	}
 }
 
-func (w *Worker) beatOnce(ctx context.Context) error {
+// beatOnce sends a beat, does what its answer says, and returns how long to wait for the next.
+func (w *Worker) beatOnce(ctx context.Context) (next time.Duration, err error) {
 	b := w.pulse()
 	var reply fleet.BeatReply
 	sent := w.host.Elapsed()
 	if err := w.ask(ctx, fleet.AskBeat, &b.Stamp, &b, &reply); err != nil {
-		return err
+		return 0, err
 	}
 	w.mu.Lock()
 	w.rtt = w.host.Elapsed() - sent
@@ -195,7 +200,7 @@ func (w *Worker) beatOnce(ctx context.Context) error {
 		a.obey(ctx, slices.Contains(reply.Stop, a.id), slices.Contains(reply.Fenced, a.id), slices.Contains(reply.Settled, a.id))
 	}
 	w.wake()
-	return nil
+	return w.currentSettings().Wait(time.Duration(reply.NextMS) * time.Millisecond), nil
 }
 
 // obey does what an answer of the hub says of an attempt.

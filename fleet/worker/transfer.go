@@ -106,10 +106,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // publish publishes a batch or the end of the attempt.
-func (a *attempt) publish(ctx context.Context, id string, body []byte) error {
+func (a *attempt) publish(ctx context.Context, id string, body []byte) (stored func(context.Context) error, err error) {
 	carrier := a.w.connection()
 	if carrier == nil {
-		return errUnconnected
+		return nil, errUnconnected
 	}
 	return carrier.Publish(ctx, a.id, id, body)
 }
