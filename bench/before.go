@@ -70,11 +70,12 @@ func (e earlier) measure(ctx context.Context, group string) ([]figure, error) {
 // compare prints the figures of this revision beside those of an earlier one, and puts them
 // into a page if one is named.
 func (b *bench) compare(ctx context.Context, revision string, groups []measurement, page string) error {
-	first := conditions("at the beginning")
+	loads := conditions("at the beginning")
 	now, before, err := b.measureBoth(ctx, revision, groups)
-	now, before = slices.Concat(first, now), slices.Concat(first, before)
-	last := conditions("at the end")
-	table := beforeTable(append(now, last...), append(before, last...))
+	table := beforeTable(now, before)
+	for _, load := range append(loads, conditions("at the end")...) {
+		table += fmt.Sprintf("\n%s: %s\n", load.Name, strings.TrimSpace(show(load.Seen, load.Unit)))
+	}
 	fmt.Print(table)
 	if page != "" && err == nil {
 		err = writeTable(page, "before", table)
