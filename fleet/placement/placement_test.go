@@ -265,7 +265,7 @@ func best(workers []Worker, l Launch, now int64) int {
 			return i
 		}
 		// The hindrances that pass are taken away: does it fit then?
-		w.Online, w.DiskFree, w.Used, w.Slots, w.Starts = true, w.MinFree, 0, 1, Starts{}
+		w.Online, w.DiskFree, w.Used, w.Slots, w.Starts, w.Cooling = true, w.MinFree, 0, 1, Starts{}, nil
 		if w.State == Invited || fits(w, l, now) {
 			return -1
 		}
