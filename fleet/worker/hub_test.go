@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,10 +77,14 @@ func newCompany(t *testing.T) *company {
 func (c *company) startHub() {
 	c.t.Helper()
 	var err error
-	c.hub, err = hub.Start(c.t.Context(), hub.Options{
-		Workspace: c.w, Version: "test", Environ: os.Environ(), Log: c.log, Elapsed: clock.SinceBoot,
-		Settings: fleet.Settings{BeatMS: 200, UnreachableAfterMS: 1000},
-	})
+	start := func() bool {
+		c.hub, err = hub.Start(c.t.Context(), hub.Options{
+			Workspace: c.w, Version: "test", Environ: os.Environ(), Log: c.log, Elapsed: clock.SinceBoot,
+			Settings: fleet.Settings{BeatMS: 200, UnreachableAfterMS: 1000},
+		})
+		return !errors.Is(err, syscall.EADDRINUSE) // by a connection of some other process, for a moment
+	}
+	c.until("the port of the hub before is free", start)
 	if err != nil {
 		c.t.Fatal(err)
 	}
