@@ -281,6 +281,48 @@ func TestAChangeBeforeRecovery(t *testing.T) {
 	}
 }
 
+// TestDisplacedTwice lets a writer die while a file that a person saved lies at both names, as
+// it does while it goes back to its place. One of them is enough.
+func TestDisplacedTwice(t *testing.T) {
+	t.Parallel()
+	base, s := template(t)
+	for n := 400; n > 0; n-- {
+		dir, repo := copied(t, base), target(t)
+		plan := faultfs.NewPlan(0, faultfs.Death)
+		env := workspace.SystemEnv()
+		env.OpenFS, env.PID = plan.Open, deadPID
+		w := opened(t, env, dir)
+		plan.Arm(n, faultfs.Death)
+		_ = applied(t.Context(), t, w, s, repo)
+		if err := plan.Bury(); err != nil {
+			t.Fatal(err)
+		}
+		staged, err := filepath.Glob(filepath.Join(repo, "sub", ".ac-*"))
+		if text, readErr := os.ReadFile(filepath.Join(repo, "a.txt")); err != nil || readErr != nil || len(staged) == 0 || string(text) != "one, too\n" {
+			continue // it has not put the first one in place, or is over
+		}
+		for _, name := range []string{"sub/b.txt", filepath.Join("sub", filepath.Base(staged[0]))} {
+			if err := os.WriteFile(filepath.Join(repo, name), []byte("mine\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		aged(t, dir)
+		if err := opened(t, workspace.SystemEnv(), dir).Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := after()
+		want["sub/b.txt"] = "mine\n"
+		if got := content(t, repo); !maps.Equal(got, want) {
+			t.Errorf("%v", got)
+		}
+		if told := eventsOf(t, dir, s, events.ArtifactApplied); len(told) != 1 || !strings.Contains(told[0], `"reason":"conflict"`) {
+			t.Errorf("%q", told)
+		}
+		return
+	}
+	t.Fatal("it never died in between")
+}
+
 // TestAGoneTarget settles a checkpoint whose directory is no longer there: the workspace
 // goes on, and the event says so.
 func TestAGoneTarget(t *testing.T) {

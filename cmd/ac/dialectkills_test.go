@@ -153,12 +153,18 @@ func (k *served) run(words ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// free is an address on loopback that nobody listens at, below the ports that systems give to
-// clients: another process would get it before the server does.
-func (k *served) free() (address string) {
+// free is an address on loopback that nobody listens at, and none of those that are taken already,
+// below the ports that systems give to clients: another process would get it before the server
+// does.
+func (k *served) free(taken map[string]string) (address string) {
 	k.t.Helper()
 	dialecttest.Until(k.t, "there is a free port", func() bool {
 		address = fmt.Sprintf("127.0.0.1:%d", 10_000+k.r.IntN(20_000))
+		for _, other := range taken {
+			if other == address {
+				return false
+			}
+		}
 		l, err := (&net.ListenConfig{}).Listen(k.t.Context(), "tcp", address)
 		if err != nil {
 			return false
@@ -174,7 +180,7 @@ func (k *served) serve() *dialectServer {
 	at := map[string]string{}
 	var listen, beside []string
 	for _, name := range []string{"acecode", "autonoma", "comma"} {
-		at[name] = k.free()
+		at[name] = k.free(at)
 		listen, beside = append(listen, "--listen", name+"="+at[name]), append(beside, "--dialect", name+"="+at[name])
 	}
 	s := &dialectServer{ace: "http://" + at["acecode"], autonoma: "ws://" + at["autonoma"] + "/ws", comma: "ws://" + at["comma"] + "/ws"}

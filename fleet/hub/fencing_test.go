@@ -17,7 +17,22 @@ import (
 // started has a worker claim a session and begin it.
 func (m *member) started(order session.Order) fleet.Order {
 	m.s.t.Helper()
-	m.s.place(order)
+	placed := make(chan error, 1)
+	go func() { // ends with the answer, which until waits for
+		placed <- fleet.CallHub(m.s.ctx, m.s.w, fleet.HubPlace, fleet.PlaceRequest{Order: order, Placement: fleet.Placement{Where: fleet.WhereRemote}}, nil)
+	}()
+	m.s.until("it is placed", func() bool {
+		m.beat() // on a busy machine it would count as unreachable before it is chosen
+		select {
+		case err := <-placed:
+			if err != nil {
+				m.s.t.Fatal(err)
+			}
+			return true
+		default:
+			return false
+		}
+	})
 	o := m.take()
 	if got := m.claim(o); got.Answer != fleet.Granted {
 		m.s.t.Fatalf("%+v", got)

@@ -265,6 +265,8 @@ func (c *change) tidy(staged bool) error {
 		return errors.Join(err, c.putBack())
 	case c.want:
 		return errors.Join(err, c.dir.Exchange(c.temp, c.name), c.drop())
+	case left.hash: // it went back already, or was written again
+		return errors.Join(err, c.drop())
 	}
 	return errors.Join(err, fmt.Errorf("what lay there is kept as %s", c.temp))
 }
