@@ -8,6 +8,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,6 +200,8 @@ func (k *served) serve() *dialectServer {
 func (k *served) inForeground(s *dialectServer, words []string) {
 	k.t.Helper()
 	cmd := k.command(words...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		k.t.Fatal(err)
@@ -206,7 +209,7 @@ func (k *served) inForeground(s *dialectServer, words []string) {
 	lines := bufio.NewReader(out)
 	for line := ""; !strings.HasPrefix(line, "Stop it"); {
 		if line, err = lines.ReadString('\n'); err != nil {
-			k.t.Fatalf("%v does not come up: %v", words, err)
+			k.t.Fatalf("%v does not come up: %v: %s", words, errors.Join(err, cmd.Wait()), said.Bytes())
 		}
 	}
 	s.id = identity(k.t, cmd.Process.Pid)
