@@ -66,7 +66,7 @@ func TestABatchIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoBatch is an error for ParseBatch as for encoding/json, and an end is told apart.
+// TestWhatIsNoBatch: ParseBatch fails wherever encoding/json does, and it recognises ends.
 func TestWhatIsNoBatch(t *testing.T) {
 	t.Parallel()
 	for text, valid := range map[string]bool{

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ac/company"
+	"ac/company/companytest"
 	"ac/company/workforce"
 	"ac/internal/fault"
-	"ac/workspace"
 )
 
 // TestSharePackReplay talks to the method as a client does.
@@ -22,12 +22,7 @@ func TestSharePackReplay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "ws")
-	all := company.New(company.Options{Env: workspace.SystemEnv()})
-	defer func() {
-		if err := all.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	all := companytest.New(t)
 	table := NewTable("test")
 	call := func(method string, params map[string]any) (string, error) {
 		text, err := json.Marshal(params)

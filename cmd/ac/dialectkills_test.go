@@ -68,7 +68,7 @@ const latestKill = 1200 * time.Millisecond
 // left by the next one's eyes, and at everything in the end.
 func TestKilledDialects(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
-		t.Skip("processes are found in /proc, which is not here")
+		t.Skip("SKIPPED: processes are found in /proc, which is not here")
 	}
 	t.Parallel()
 	drawn := *killSeed

@@ -15,6 +15,7 @@ import (
 
 	"ac/audit"
 	"ac/company"
+	"ac/company/companytest"
 	"ac/doctor"
 	"ac/heartbeat"
 	"ac/internal/fault"
@@ -25,18 +26,6 @@ import (
 	"ac/workspace/doc"
 	"ac/workspace/workspacetest"
 )
-
-// newHost is a process without workspaces.
-func newHost(t *testing.T) *company.Host {
-	t.Helper()
-	all := company.New(company.Options{Env: workspace.SystemEnv()})
-	t.Cleanup(func() {
-		if err := all.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return all
-}
 
 // glance is what the cheap checks find in a directory, without the space on its disk.
 func glance(t *testing.T, all *company.Host, dir string) GlanceResult {
@@ -52,7 +41,7 @@ func glance(t *testing.T, all *company.Host, dir string) GlanceResult {
 // TestGlance: a folder in any state has a result, whose status is that of its worst finding.
 func TestGlance(t *testing.T) {
 	t.Parallel()
-	all := newHost(t)
+	all := companytest.New(t)
 	if found := glance(t, all, filepath.Join(t.TempDir(), "none")); found.Status != doctor.Fail || len(found.Findings) != 1 || found.Beats || !found.SealedAt.IsZero() {
 		t.Errorf("no workspace: %+v", found)
 	}
@@ -87,7 +76,7 @@ func seal(t *testing.T, all *company.Host, w *workspace.Workspace) error {
 	return err
 }
 
-// addRun gives a workspace another log.
+// addRun adds a run, and so a log, to a workspace.
 func addRun(t *testing.T, w *workspace.Workspace) {
 	t.Helper()
 	project, err := w.NewProject(t.Context(), "P")
@@ -103,7 +92,7 @@ func addRun(t *testing.T, w *workspace.Workspace) {
 // again, and ends at once: a workspace whose turn comes after the end is left alone.
 func TestSealEvery(t *testing.T) {
 	t.Parallel()
-	all := newHost(t)
+	all := companytest.New(t)
 	for range 2 {
 		w := workspacetest.New(t, workspace.SystemEnv())
 		addRun(t, w)

@@ -36,7 +36,7 @@ func (p *AbandonParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// AbandonSession gives up a session whose worker cannot be reached or whose hub does not run.
+// AbandonSession abandons a session whose worker cannot be reached or whose hub does not run.
 // The run fails, and nothing that the worker sends later is accepted (fencing). A reachable
 // session is fault.Conflict: stop it instead.
 func (c Operations) AbandonSession(ctx context.Context, p AbandonParams) (none company.Poll, err error) {

@@ -123,7 +123,7 @@ func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepO
 	}
 }
 
-// Tools gives the agent ac's own tools. false leaves the params unchanged.
+// Tools offers ac's own tools to the agent. A false argument leaves its parameter unset.
 func (p *liveParams) Tools(mcp, launchJobs bool) {
 	if mcp {
 		p.MCP = &mcp

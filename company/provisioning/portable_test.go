@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/companytest"
 	"ac/company/orchestration"
 	"ac/company/provisioning"
 	"ac/heartbeat/workflow"
@@ -23,12 +24,7 @@ import (
 func TestNothingAtWorkIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")
-	all := company.New(company.Options{Env: workspace.SystemEnv()})
-	defer func() {
-		if err := all.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	all := companytest.New(t)
 	found := func() error {
 		_, err := in(all, dir).Bootstrap(t.Context(), provisioning.BootstrapParams{Departments: []string{"engineering"}, Force: true})
 		return err
@@ -74,12 +70,7 @@ func TestWorkflowsTravel(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	from, packed, to := filepath.Join(top, "from"), filepath.Join(top, "packed"), filepath.Join(top, "to")
-	all := company.New(company.Options{Env: workspace.SystemEnv()})
-	defer func() {
-		if err := all.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	all := companytest.New(t)
 	if _, err := in(all, from).Bootstrap(t.Context(), provisioning.BootstrapParams{Departments: []string{"engineering", "design"}}); err != nil {
 		t.Fatal(err)
 	}

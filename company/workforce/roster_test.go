@@ -11,23 +11,12 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/companytest"
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
 	"ac/workspace/workspacetest"
 )
-
-// newHost is a process without workspaces.
-func newHost(t *testing.T) *company.Host {
-	t.Helper()
-	all := company.New(company.Options{Env: workspace.SystemEnv()})
-	t.Cleanup(func() {
-		if err := all.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return all
-}
 
 // TestOccupy: of an agent's live runs the one that asks is shown, in any order; runs of others
 // are not.
@@ -88,7 +77,7 @@ func TestCannotStart(t *testing.T) {
 // get neither.
 func TestAgentsForWork(t *testing.T) {
 	t.Parallel()
-	all, w := newHost(t), workspacetest.New(t, workspace.SystemEnv())
+	all, w := companytest.New(t), workspacetest.New(t, workspace.SystemEnv())
 	in := company.Dir{WorkspaceDir: w.Dir()}
 	if _, err := company.Do(t.Context(), all, Operations.TalkAgent, TalkAgentParams{Dir: in}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("nobody to talk with: %v", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ac/company"
+	"ac/company/companytest"
 	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/runs"
@@ -21,7 +22,7 @@ import (
 // conversation. Commands, workflows, and runs that ended without a word are none.
 func TestSpokenRuns(t *testing.T) {
 	t.Parallel()
-	all, w := newHost(t), workspacetest.New(t, workspace.SystemEnv())
+	all, w := companytest.New(t), workspacetest.New(t, workspace.SystemEnv())
 	project, err := w.NewProject(t.Context(), "P")
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestSpokenRuns(t *testing.T) {
 // TestAttachments: only a file that lies directly among the attachments of its own run is one.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
-	all, w := newHost(t), workspacetest.New(t, workspace.SystemEnv())
+	all, w := companytest.New(t), workspacetest.New(t, workspace.SystemEnv())
 	project, err := w.NewProject(t.Context(), "P")
 	if err != nil {
 		t.Fatal(err)

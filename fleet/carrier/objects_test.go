@@ -14,7 +14,7 @@ import (
 	"ac/internal/fault"
 )
 
-// TestAnObjectIsPutOnce: whoever reads an object gets all of it while others put it again,
+// TestAnObjectIsPutOnce: a reader gets the whole object while others put it again,
 // as two sessions from one commit do.
 func TestAnObjectIsPutOnce(t *testing.T) {
 	t.Parallel()

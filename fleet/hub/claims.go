@@ -1,7 +1,7 @@
 package hub
 
-// Claims: the right to start an attempt, granted once, and attempts that a worker gives up
-// before their start.
+// Claims: the right to start an attempt, granted once, and attempts that a worker abandons
+// before they start.
 
 import (
 	"context"

@@ -22,7 +22,6 @@ import (
 	"testing"
 	"time"
 
-	"ac/company"
 	"ac/internal/fault"
 	"ac/rpc"
 	"ac/runs"
@@ -39,13 +38,10 @@ const askCommand = "ask"
 
 // askOnce carries one request out and prints its answer.
 func askOnce(args []string) (err error) {
-	executable, err := os.Executable()
+	all, err := newHost()
 	if err != nil {
 		return err
 	}
-	env := workspace.SystemEnv()
-	env.LockPatience = time.Minute
-	all := company.New(company.Options{Env: env, Executable: executable})
 	defer func() { err = errors.Join(err, all.Close()) }()
 	result, err := rpc.NewTable("test").Call(context.Background(), all, args[0], []byte(args[1]))
 	if refused, ok := errors.AsType[*fault.Error](err); ok {
@@ -128,7 +124,7 @@ type outcome struct {
 
 // TestKilledApplies kills processes at random moments while files are applied. What was
 // acknowledged stands; what was under way happened as a whole or not at all, has one
-// checkpoint and one event; and whoever asks for it again gets what it would have got.
+// checkpoint and one event; and asking again returns the answer that was lost.
 func TestKilledApplies(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())

@@ -30,14 +30,22 @@ var placeKills = flag.Int("place-kills", 6, "how many processes of each kind are
 // placeCommand is the part of such a process: the operation and its directories.
 const placeCommand = "place"
 
-func place(args []string) (err error) {
+// newHost is the host of a process that is killed: it waits long for the locks of others.
+func newHost() (*company.Host, error) {
 	executable, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	env := workspace.SystemEnv()
 	env.LockPatience = time.Minute
-	all := company.New(company.Options{Env: env, Executable: executable})
+	return company.New(company.Options{Env: env, Executable: executable}), nil
+}
+
+func place(args []string) (err error) {
+	all, err := newHost()
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, all.Close()) }()
 	ctx, c := context.Background(), folderAt(all, args[1])
 	in := company.Dir{WorkspaceDir: args[1]}

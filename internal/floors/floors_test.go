@@ -130,6 +130,7 @@ func neighbours() map[string][]string {
 		// The tasks of a workflow are jobs.
 		"heartbeat/workflow": {"heartbeat/job"},
 		// The operations of a part work on an opened workspace.
+		"company/companytest":   {"company"},
 		"company/orchestration": {"company"},
 		"company/decisions":     {"company"},
 		"company/equipment":     {"company"},

@@ -366,9 +366,9 @@ func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) er
 func (s *supervisor) started(r guard.Report) {
 	claimed := s.w.Env.Clock.Now().UnixMilli()
 	// The record has its owner already: a pid that is not written costs a
-	// report its detail, not the session. After a loss of power it names nobody,
-	// so the launch does not wait for the disk.
-	s.amend(false, func(record *doc.Session) {
+	// report its detail, not the session. The launch is answered behind it, so it
+	// is synced: a hint could take the record with it in a loss of power.
+	s.amend(true, func(record *doc.Session) {
 		record.PID, record.PIDStart, record.PIDClaimedAtMS = &r.PID, r.Start, &claimed
 	})
 	s.host.tell(session.PhaseRunning, nil)
