@@ -119,8 +119,11 @@ func (k *served) flowTo(ctx context.Context, r *rand.Rand, s *dialectServer, id 
 // follows follows a run to its end, and answers what it asks for.
 func (k *served) follows(ctx context.Context, r *rand.Rand, conn *websocket.Conn, id string, f *flow) bool {
 	_, ok := receive(ctx, conn, func(m commaFrame) bool {
+		if m.Type == "error" && m.Code == "NO_PENDING_PERMISSION" && f.stopped {
+			return false // the stop overtook the decision
+		}
 		if m.Type == "error" {
-			k.t.Errorf("%s: %+v", id, m)
+			k.t.Errorf("%s (stopped: %t): %+v", id, f.stopped, m)
 			return true
 		}
 		if m.RunID != id {

@@ -217,8 +217,11 @@ func (s *site) files(object *fleet.Object) map[string]string {
 	}
 }
 
-// waitFor is a script that waits for a file.
-func waitFor(file string) string { return "while ! [ -e " + file + " ]; do sleep 0.02; done" }
+// waitFor is a script that waits for a file. It ends when the folder of the file is gone: a test
+// that failed leaves no session behind.
+func waitFor(file string) string {
+	return "while ! [ -e " + file + " ]; do [ -d " + filepath.Dir(file) + " ] || exit 1; sleep 0.02; done"
+}
 
 func touch(t *testing.T, file string) {
 	t.Helper()
