@@ -74,7 +74,7 @@ func (b *bench) compare(ctx context.Context, revision string, groups []measureme
 	now, before, err := b.measureBoth(ctx, revision, groups)
 	table := beforeTable(now, before)
 	for _, load := range append(loads, conditions("at the end")...) {
-		table += fmt.Sprintf("\n%s: %s\n", load.Name, strings.TrimSpace(show(load.Seen, load.Unit)))
+		table += "\n" + load.Name + ": " + strings.TrimSpace(show(load.Seen, load.Unit)) + "\n"
 	}
 	fmt.Print(table)
 	if page != "" && err == nil {
