@@ -72,10 +72,7 @@ func (e earlier) measure(ctx context.Context, group string) ([]figure, error) {
 func (b *bench) compare(ctx context.Context, revision string, groups []measurement, page string) error {
 	loads := conditions("at the beginning")
 	now, before, err := b.measureBoth(ctx, revision, groups)
-	table := beforeTable(now, before)
-	for _, load := range append(loads, conditions("at the end")...) {
-		table += "\n" + load.Name + ": " + strings.TrimSpace(show(load.Seen, load.Unit)) + "\n"
-	}
+	table := beforeTable(now, before, append(loads, conditions("at the end")...))
 	fmt.Print(table)
 	if page != "" && err == nil {
 		err = writeTable(page, "before", table)
@@ -100,8 +97,8 @@ func (b *bench) measureBoth(ctx context.Context, revision string, groups []measu
 }
 
 // beforeTable shows what both revisions measured under the same name and unit, at the same
-// size, in the order of this one's.
-func beforeTable(now, before []figure) string {
+// size, in the order of this one's, and under it the loads of the machine.
+func beforeTable(now, before, loads []figure) string {
 	var t strings.Builder
 	t.WriteString("| what | before | now | now / before |\n|---|---|---|---|\n")
 	for _, f := range now {
@@ -115,6 +112,9 @@ func beforeTable(now, before []figure) string {
 		}
 		cells := []string{f.title(), show(before[at].Seen, f.Unit), show(f.Seen, f.Unit), ratio}
 		fmt.Fprintf(&t, "| %s |\n", strings.Join(cells, " | "))
+	}
+	for _, load := range loads {
+		fmt.Fprintf(&t, "\n%s: %s\n", load.Name, strings.TrimSpace(show(load.Seen, load.Unit)))
 	}
 	return t.String()
 }
