@@ -363,6 +363,7 @@ func (a *acp) Interrupt() error {
 	}
 	// The protocol demands an answer to what is open.
 	for _, key := range slices.Sorted(maps.Keys(a.asked)) {
+		a.host.Withdrawn(key)
 		if err := a.Answer(key, Answer{State: Cancelled}); err != nil {
 			return err
 		}

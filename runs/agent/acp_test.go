@@ -259,6 +259,23 @@ func TestACPAnswers(t *testing.T) {
 	}
 }
 
+// TestACPAsksAnew: what an interrupt answered no longer waits for the host either, so an agent
+// may use its id again.
+func TestACPAsksAnew(t *testing.T) {
+	t.Parallel()
+	h := acpOpened(t, Start{}, "", "")
+	ask := `{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"title":"ls"}}}`
+	if err := h.d.Prompt(Prompt{Text: "do"}); err != nil {
+		t.Fatal(err)
+	}
+	h.line(ask)
+	if err := h.d.Interrupt(); err != nil {
+		t.Fatal(err)
+	}
+	h.line(ask)
+	h.told("conversation resumed=false ", "accepted", "asked permission: mcp_tool builtin/ls", "withdrawn 0", "asked permission: mcp_tool builtin/ls")
+}
+
 // TestACPEnds has a row for each way in which a turn ends.
 func TestACPEnds(t *testing.T) {
 	t.Parallel()

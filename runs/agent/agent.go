@@ -26,7 +26,7 @@ type Driver interface {
 	// one, so the text has to be the next prompt.
 	Steer(p Prompt) error
 	// Interrupt asks for the end of the turn. It is idempotent, and does nothing
-	// without a turn.
+	// without a turn. Host.Withdrawn tells of what no longer waits because of it.
 	Interrupt() error
 	// Answer answers what was asked by Host.Asked. It does nothing for a request
 	// that is answered or withdrawn.

@@ -115,6 +115,10 @@ func FuzzDrivers(f *testing.F) {
 	} {
 		f.Add(byte(which), []byte{}, line+"\n"+line) // it waits already
 	}
+	asks := `{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"title":"ls"}}}`
+	f.Add(byte(2), []byte{0, 2}, strings.Join([]string{ // it asks with the id of what an interrupt answered
+		`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`, "", `{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}`, asks, asks,
+	}, "\n"))
 	f.Add(byte(1), []byte{}, `{"type":"control_request","request":{"subtype":"can_use_tool","tool_name":"Bash"}}`) // it has no name
 	f.Fuzz(func(t *testing.T, which byte, acts []byte, said string) {
 		if len(said) > 16<<10 {
