@@ -181,15 +181,25 @@ func (c *Client) do(ctx context.Context, verb string, params any, q *asked, into
 	}
 	select {
 	case r := <-x.first:
-		if r.Error != "" {
-			return refusal(r)
-		}
-		return json.Unmarshal(r.Result, into)
+		return r.decode(into)
 	case <-c.gone:
-		return fault.New(fault.Denied, "the session is over")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	select {
+	case r := <-x.first: // it came before the end
+		return r.decode(into)
+	default:
+		return fault.New(fault.Denied, "the session is over")
+	}
+}
+
+// decode reads the result, or returns what was told instead of one.
+func (r reply) decode(into any) error {
+	if r.Error != "" {
+		return refusal(r)
+	}
+	return json.Unmarshal(r.Result, into)
 }
 
 // refusal is the error that an answer tells.
