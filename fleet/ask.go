@@ -1,6 +1,6 @@
 package fleet
 
-// Requests from workers to their hub with its replies, and messages from the hub to a worker.
+// Requests from workers to their hub, the hub's replies, and messages from the hub to a worker.
 
 import (
 	"encoding/json"
@@ -31,14 +31,14 @@ const (
 	TellLimits = "limits"
 )
 
-// Stamp identifies a request, so that a repeated one has no effect: Boot identifies the
-// process that sends it, and Seq increases.
+// Stamp identifies a request, so that repeating it has no effect. Boot identifies the sending
+// process. Seq increases with each of its requests.
 type Stamp struct {
 	Boot string `json:"boot"`
 	Seq  int64  `json:"seq"`
 }
 
-// Reply is the common part of all replies. Seq is that of the request. A refusal has a
+// Reply is the common part of all replies. Seq is the request's sequence number. A refusal has a
 // reason.
 type Reply struct {
 	Seq    int64           `json:"seq"`
@@ -47,10 +47,10 @@ type Reply struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 }
 
-// Stamped sets the sequence number of the request that is replied to.
+// Stamped sets Seq to the sequence number of the request.
 func (r *Reply) Stamped(seq int64) { r.Seq = seq }
 
-// Err returns a refusal as an error, or nil if the reply is not a refusal.
+// Err returns the refusal as an error, or nil if the reply is not a refusal.
 func (r Reply) Err() error {
 	if r.Reason == "" && r.Error == "" {
 		return nil
@@ -62,7 +62,7 @@ func (r Reply) Err() error {
 	return refusal
 }
 
-// Refusal returns the reply for an error, with its data.
+// Refusal returns the reply that reports an error, including the error's data.
 func Refusal(seq int64, err error) Reply {
 	reply := Reply{Seq: seq, Reason: string(fault.ReasonOf(err)), Error: err.Error()}
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Data != nil {
@@ -73,8 +73,8 @@ func Refusal(seq int64, err error) Reply {
 	return reply
 }
 
-// Join accepts an invitation to become a worker. Signature is JoinText signed with the new
-// key, in base64url. The message itself is signed with the key of the invitation.
+// Join accepts an invitation to become a worker. Signature is JoinText signed with the new key,
+// in base64url. The message itself is signed with the invitation's key.
 type Join struct {
 	Stamp
 	PublicKey string `json:"public_key"`
@@ -86,13 +86,13 @@ type Join struct {
 	Signature string `json:"signature"`
 }
 
-// JoinText is the text that a joining worker signs with its new key.
+// JoinText returns the text that a joining worker signs with its new key.
 func JoinText(hub, worker, nonce, publicKey string) []byte {
 	return []byte("join\n" + hub + "\n" + worker + "\n" + nonce + "\n" + publicKey)
 }
 
-// JoinReply answers Join. The reply to an empty nonce contains only a nonce to sign. The
-// reply to the signed nonce describes the worker as the hub registered it.
+// JoinReply answers Join. For an empty nonce it contains only a nonce to sign. For a signed nonce
+// it describes the worker as the hub registered it.
 type JoinReply struct {
 	Reply
 	Nonce    string   `json:"nonce,omitempty"`
@@ -104,7 +104,7 @@ type JoinReply struct {
 	Settings Settings `json:"settings"`
 }
 
-// Hello introduces a worker. It is sent after each connect.
+// Hello introduces a worker to the hub. The worker sends it after each connect.
 type Hello struct {
 	Stamp
 	Protocol  [2]int                   `json:"protocol"`
@@ -118,7 +118,7 @@ type Hello struct {
 	Slots     int                      `json:"slots"`
 	Providers map[string]ProviderProbe `json:"providers"`
 	Secrets   []string                 `json:"secrets"`
-	Repos     map[string][]string      `json:"repos"` // commits that its mirrors have
+	Repos     map[string][]string      `json:"repos"` // commits in the worker's mirrors
 	Attempts  []HelloAttempt           `json:"attempts"`
 	NowMS     int64                    `json:"now_ms"`
 }
@@ -129,13 +129,13 @@ type ProviderProbe struct {
 	Version string `json:"version,omitempty"`
 	OK      bool   `json:"ok"`
 	Why     string `json:"why,omitempty"`
-	// Verdict, About and Abilities are in the answer to a Probe that has a policy.
+	// Verdict, About and Abilities are set only in the reply to a Probe with a policy.
 	Verdict   *Verdict             `json:"verdict,omitempty"`
 	About     *provider.Provenance `json:"about,omitempty"`
 	Abilities *provider.Abilities  `json:"abilities,omitempty"`
 }
 
-// Verdict is the decision of the subscription guard on a worker.
+// Verdict is what the subscription guard decided on a worker.
 type Verdict struct {
 	Policy  provider.Policy `json:"policy"`
 	Bin     string          `json:"bin"`
@@ -156,7 +156,7 @@ type HelloAttempt struct {
 type HelloReply struct {
 	Reply
 	Protocol int                     `json:"protocol"`
-	Order    int                     `json:"order"` // version of orders that are sent
+	Order    int                     `json:"order"` // version of the orders that the hub sends
 	Hub      HubVersion              `json:"hub"`
 	Attempts map[string]AttemptReply `json:"attempts"`
 	Settings Settings                `json:"settings"`
@@ -177,21 +177,21 @@ type AttemptReply struct {
 	Sealed  int64  `json:"sealed"`
 	Stop    bool   `json:"stop,omitempty"`
 	Fenced  bool   `json:"fenced,omitempty"`
-	Settled bool   `json:"settled,omitempty"` // its end is recorded: nothing is sent again
+	Settled bool   `json:"settled,omitempty"` // its end is recorded; the worker need not send anything again
 }
 
 // Beat is the heartbeat of a worker.
 type Beat struct {
 	Stamp
-	NowMS     int64                  `json:"now_ms"` // its wall clock, Unix milliseconds
+	NowMS     int64                  `json:"now_ms"` // the worker's wall clock, Unix milliseconds
 	FreeSlots int                    `json:"free_slots"`
 	DiskFree  int64                  `json:"disk_free"`
-	Why       string                 `json:"why,omitempty"` // why it takes nothing: disk
+	Why       string                 `json:"why,omitempty"` // why the worker accepts no orders: disk
 	Load1     float64                `json:"load1"`
 	MemFree   int64                  `json:"mem_free"`
-	RTTMS     float64                `json:"rtt_ms,omitempty"` // of the beat before
+	RTTMS     float64                `json:"rtt_ms,omitempty"` // round-trip time of the previous beat
 	Attempts  map[string]BeatAttempt `json:"attempts"`
-	Repos     map[string][]string    `json:"repos,omitempty"` // where it changed since the last hello or beat
+	Repos     map[string][]string    `json:"repos,omitempty"` // those changed since the last hello or beat
 }
 
 // BeatAttempt is an attempt in a beat.
@@ -202,7 +202,7 @@ type BeatAttempt struct {
 	OldestMS     int64  `json:"oldest_ms,omitempty"` // age of the oldest draft that is not sealed
 }
 
-// BeatReply answers Beat. Lease is how long each attempt's lease still lasts, in seconds
+// BeatReply answers Beat. Lease is the remaining time of each attempt's lease in seconds, counted
 // from when the beat was sent.
 type BeatReply struct {
 	Reply
@@ -214,9 +214,9 @@ type BeatReply struct {
 	Fenced   []string             `json:"fenced,omitempty"`
 	Settled  []string             `json:"settled,omitempty"`
 	Drain    bool                 `json:"drain,omitempty"`
-	Settings *Settings            `json:"settings,omitempty"` // when they changed
-	// NextMS is how long to wait for the next beat, 0 for as long as the settings say. A worker
-	// that does not know it beats by the settings.
+	Settings *Settings            `json:"settings,omitempty"` // nil means unchanged
+	// NextMS is the wait until the next beat; 0 means the interval in the settings. A worker that
+	// does not know this field uses the settings.
 	NextMS int64 `json:"next_ms,omitempty"`
 }
 
@@ -239,13 +239,13 @@ const (
 	WhyOver      = "over"
 	WhyOrder     = "order_version"
 	WhyUnwelcome = "draining"
-	// WhyGiveUp is the reason of a fence that asks: an attempt that was never started is
-	// given up by a GiveUp, and one that was started goes on.
+	// WhyGiveUp is the reason of a conditional fence: the worker declines an attempt that never
+	// started (GiveUp), and continues one that started.
 	WhyGiveUp = "give_up"
 )
 
-// ClaimReply answers Claim. Claims are idempotent: a repeated one gets the same reply.
-// Reason explains a refusal.
+// ClaimReply answers Claim. Claims are idempotent: a repeated claim gets the same reply. Reason
+// explains a refusal.
 type ClaimReply struct {
 	Reply
 	Answer   string     `json:"answer"` // Granted or Refused
@@ -255,13 +255,13 @@ type ClaimReply struct {
 	NowMS    int64      `json:"now_ms,omitempty"`
 }
 
-// GiveUp declines an order. Its verb is claim, too. The hub withdraws the attempt, and
-// places the session again if it was never started.
+// GiveUp declines an order. It shares the verb AskClaim. The hub withdraws the attempt. If it
+// never started, the hub places the session again.
 type GiveUp struct {
 	Claim
 	Refused      string `json:"refused,omitempty"` // WhyOrder
 	NeverStarted bool   `json:"never_started,omitempty"`
-	Why          string `json:"why,omitempty"` // in words
+	Why          string `json:"why,omitempty"` // for people
 }
 
 // ObjectAsk asks whether the hub has stored an object durably.
@@ -277,8 +277,8 @@ type ObjectReply struct {
 	Taken bool `json:"taken"`
 }
 
-// Tell is a message from the hub to a worker, about an attempt or about the worker itself.
-// Params are those of the verb on the session's socket, or one of the types below.
+// Tell is a message from the hub to a worker, about an attempt or the worker itself. Params are
+// those of the same verb on the session's socket, or one of the types below.
 type Tell struct {
 	Stamp
 	Params json.RawMessage `json:"params,omitempty"`
@@ -291,7 +291,7 @@ type TellReply struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Resend asks for the drafts of an attempt, starting with a number. It has no reply.
+// Resend asks for the drafts of an attempt from a number onward. It has no reply.
 type Resend struct {
 	Attempt string `json:"attempt"`
 	From    int64  `json:"from"`
@@ -308,16 +308,16 @@ type Drain struct {
 	On bool `json:"on"`
 }
 
-// Fence invalidates an attempt: the hub accepts nothing more of it, and the worker kills its
-// provider at once.
+// Fence invalidates an attempt. The hub rejects everything that the attempt sends from now on,
+// and the worker kills its provider at once.
 type Fence struct {
 	Attempt string `json:"attempt"`
 	Reason  string `json:"reason"`
 }
 
-// Probe asks a worker what a provider's agent can do. If the execution policy of the hub's
-// machine is given, the agent is judged by it, in the environment that a session with these
-// secrets would get.
+// Probe asks a worker what a provider's agent can do. Policy is the execution policy of the hub's
+// machine. If it is set, the worker judges the agent by it, in the environment that a session
+// with these secrets would get.
 type Probe struct {
 	Provider   string            `json:"provider"`
 	Words      []string          `json:"words,omitempty"`

@@ -1,7 +1,7 @@
 package fleet
 
-// Batches as text. Most of one are payloads that were JSON before: they are copied as they
-// are, and read in one scan, where encoding/json takes three.
+// Encoding of batches. Most of a batch is payloads that are already JSON. They are copied
+// verbatim and parsed in one scan, where encoding/json needs three.
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"ac/internal/canonjson"
 )
 
-// Append appends the text of a batch. Payloads must be JSON.
+// Append appends the encoded batch to dst. Payloads must be JSON.
 func (b Batch) Append(dst []byte) ([]byte, error) {
 	head := b
 	head.Drafts = nil
@@ -42,11 +42,11 @@ func (b Batch) Append(dst []byte) ([]byte, error) {
 	return append(append(dst, ']'), after...), nil
 }
 
-// noDrafts are the drafts of a batch without any. Before them only the attempt is text, in
-// which no quote stands without an escape.
+// noDrafts is how a batch without drafts encodes them. Its first match is the right one: the only
+// text before it is the attempt, in which quotes are escaped.
 const noDrafts = `"drafts":null`
 
-// compact is a value as JSON, as short as it can be.
+// compact encodes a value as compact JSON without HTML escaping.
 func compact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -55,8 +55,8 @@ func compact(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// ParseBatch reads a batch, or of an end the attempt, and that it is one. Members that are
-// unknown are ignored. The payloads are parts of the text.
+// ParseBatch parses a batch. For an End it returns the attempt, and end is true. It ignores
+// unknown members. Payloads alias text.
 func ParseBatch(text []byte) (b Batch, end bool, err error) {
 	scanErr := canonjson.Members(text, func(m canonjson.Member) {
 		var one error
@@ -83,7 +83,7 @@ func ParseBatch(text []byte) (b Batch, end bool, err error) {
 	return b, end, errors.Join(scanErr, err)
 }
 
-// readDrafts reads drafts from text that was scanned.
+// readDrafts parses drafts from text that was already validated.
 func readDrafts(text []byte) (drafts []Draft, err error) {
 	array := canonjson.CheckedElements(text, func(value []byte) {
 		if err != nil {
@@ -133,7 +133,7 @@ func readDraft(text []byte) (d Draft, err error) {
 	return d, err
 }
 
-// readText is json.Unmarshal for a text, faster where it has no escapes.
+// readText is json.Unmarshal for a string, with a fast path for one without escapes.
 func readText(value []byte, to *string) error {
 	if len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 || !utf8.Valid(value) {
 		return json.Unmarshal(value, to)

@@ -1,18 +1,18 @@
 package fleet
 
-// When workers beat: together, so that the hub wakes up for many of them at once.
+// The timing of beats. Many workers beat at the same time, so that one wakeup of the hub serves
+// them.
 
 import (
 	"hash/fnv"
 	"time"
 )
 
-// beatsTogether is about how many workers beat at one moment.
+// beatsTogether is roughly how many workers share one moment.
 const beatsTogether = 64
 
-// NextBeat is how long a worker waits for its next beat, as the hub tells it: from three
-// quarters of a beat less than the time between two to a quarter more. now is the hub's
-// clock when the answer arrives.
+// NextBeat returns how long a worker waits until its next beat, between 1/4 and 5/4 of the beat
+// interval. now is the hub's clock when the reply arrives.
 func NextBeat(worker string, workers int, beat, now time.Duration) time.Duration {
 	moments := 1 + max(workers-1, 0)/beatsTogether
 	sum := fnv.New32a()
@@ -22,7 +22,7 @@ func NextBeat(worker string, workers int, beat, now time.Duration) time.Duration
 	if wait < 0 {
 		wait += beat
 	}
-	if wait < beat/4 { // this beat was early for it
+	if wait < beat/4 { // too soon after this beat
 		wait += beat
 	}
 	return wait

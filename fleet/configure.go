@@ -1,6 +1,6 @@
 package fleet
 
-// Changing the settings in hub.yaml.
+// Settings in hub.yaml.
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"ac/workspace"
 )
 
-// Configure changes the given settings in the file of a stopped hub, and returns all
-// settings. It holds the hub's lock while it writes: if a hub has just been started, the
-// error is fault.Locked.
+// Configure changes the given settings in the file of a stopped hub and returns all settings. It
+// holds the hub's lock while it writes. If a hub is starting or ending, the error is
+// fault.Locked.
 func Configure(w *workspace.Workspace, given Settings) (Settings, error) {
 	hold, err := lock.Try(w.FS, HubLock())
 	if errors.Is(err, lock.ErrBusy) {
@@ -23,7 +23,7 @@ func Configure(w *workspace.Workspace, given Settings) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	defer func() { _ = hold.Release() }() // it ends with the process at the latest
+	defer func() { _ = hold.Release() }() // the kernel releases it at process exit at the latest
 	config, err := workspace.Load(w, ConfigCodec, ConfigFile)
 	if err != nil {
 		return Settings{}, err
@@ -45,7 +45,7 @@ func Configure(w *workspace.Workspace, given Settings) (Settings, error) {
 	return all, w.Replace(ConfigFile, text, 0o600)
 }
 
-// SettingNames are the names of all settings.
+// SettingNames returns the names of all settings.
 func SettingNames() []string {
 	of := reflect.TypeFor[Settings]()
 	var names []string

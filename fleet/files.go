@@ -1,6 +1,6 @@
 package fleet
 
-// The hub's own documents in a workspace, .local/hub: read strictly, written durably.
+// The hub's documents in a workspace, under .local/hub: parsed strictly, written durably.
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace"
 )
 
-// Places of the hub's files in a workspace.
+// Paths of the hub's files in a workspace.
 const (
 	HubDir      = workspace.HubDir
 	ConfigFile  = HubDir + "/hub.yaml"
@@ -27,10 +27,10 @@ const (
 	OwnerFile   = HubDir + "/owner.json"
 )
 
-// HubLock is the kernel lock that a hub holds as long as it runs.
+// HubLock returns the kernel lock that a hub holds while it runs.
 func HubLock() string { return workspace.LockFile("hub") }
 
-// Carriers.
+// Kinds of carriers.
 const (
 	CarrierEmbedded = "embedded"
 	CarrierNATS     = "nats"
@@ -49,7 +49,7 @@ type Config struct {
 	Settings      *Settings   `json:"settings" is:"optional"`
 }
 
-// NATSConfig describes the user's own cluster.
+// NATSConfig describes a NATS cluster that the user runs.
 type NATSConfig struct {
 	_           struct{} `is:"strict"`
 	Servers     []string `json:"servers"`
@@ -98,7 +98,7 @@ type WorkerRecord struct {
 	Last          *LastSeen   `json:"last" is:"optional"`
 }
 
-// Check refuses a record that no worker of this hub can have.
+// Check refuses a record whose id is not that of a worker.
 func (r *WorkerRecord) Check() (issues []fault.Issue) {
 	if !IsWorker(r.ID) {
 		issues = append(issues, fault.Issue{Path: []any{"id"}, Code: "invalid_string", Message: "must be the id of a worker"})
@@ -135,10 +135,10 @@ var (
 	WorkerCodec = yamldoc.For[WorkerRecord]()
 )
 
-// WorkerFile is the file of a worker's record.
+// WorkerFile returns the path of a worker's record.
 func WorkerFile(id string) string { return path.Join(WorkersDir, id+".yaml") }
 
-// AttemptFile is the file of an attempt's record.
+// AttemptFile returns the path of an attempt's record.
 func AttemptFile(attempt string) string { return path.Join(AttemptsDir, attempt+".json") }
 
 // States of an attempt at the hub.
@@ -146,15 +146,15 @@ const (
 	AttemptPlaced  = "placed"  // ordered, not claimed
 	AttemptClaimed = "claimed" // a worker has the right to start it
 	AttemptStarted = "started" // its provider runs or ran
-	AttemptOver    = "over"    // its end is here and not recorded yet
+	AttemptOver    = "over"    // its end arrived but is not recorded yet
 	AttemptDone    = "done"    // its end is recorded
-	AttemptFenced  = "fenced"  // nothing of it counts any more
+	AttemptFenced  = "fenced"  // the hub accepts nothing more from it
 )
 
 // FencedAbandoned is the reason for fencing an attempt that was abandoned.
 const FencedAbandoned = "abandoned"
 
-// ReasonLost is why a run failed: its worker was lost.
+// ReasonLost is the reason of a run that failed because its worker was lost.
 const ReasonLost = "worker_lost"
 
 // AttemptRecord is attempts/<attempt>.json.
@@ -171,42 +171,44 @@ type AttemptRecord struct {
 	PlacedAtMS  int64         `json:"placed_at_ms"`
 	ClaimedAtMS int64         `json:"claimed_at_ms,omitempty"`
 	DoneAtMS    int64         `json:"done_at_ms,omitempty"`
-	Instance    string        `json:"instance,omitempty"` // that claimed it
+	Instance    string        `json:"instance,omitempty"` // the worker instance that claimed it
 	Checkpoint  LogCheckpoint `json:"checkpoint"`
 	Stop        bool          `json:"stop,omitempty"`
 	FencedFor   string        `json:"fenced_for,omitempty"`
-	Taken       []string      `json:"taken,omitempty"` // late objects that are here, or refused
-	// Order is what the worker is told, as long as it was not claimed or may be placed anew.
+	Taken       []string      `json:"taken,omitempty"` // late objects that arrived or were refused
+	// Order is the hub's own state of the launch, from which the next hub resumes it. It is kept
+	// until the attempt is done or fenced.
 	Order json.RawMessage `json:"order,omitempty"`
-	// End is the end of the attempt from its arrival until it is recorded.
+	// End is the end of the attempt, kept from its arrival until it is recorded.
 	End json.RawMessage `json:"end,omitempty"`
-	// Awaited are results that did not come in time.
+	// Awaited are results that did not arrive in time.
 	Awaited *AwaitedResults `json:"awaited,omitempty"`
 }
 
-// AwaitedResults are results that are still unpacked when they arrive after the end of the
-// run, with their order.
+// AwaitedResults are results that are unpacked even if they arrive after the end of the run. Order
+// is the hub's own state of the launch, as in AttemptRecord.
 type AwaitedResults struct {
 	Results Results         `json:"results"`
 	Order   json.RawMessage `json:"order"`
 }
 
-// LogCheckpoint records which drafts of an attempt were certainly in the run's log at a
-// size of that log. LastMS is the time of the newest of them in Unix milliseconds, 0 for
-// none.
+// LogCheckpoint records a position in the run's log. Drafts of the attempt up to number N are
+// certainly in the first Offset bytes. LastMS is the time of the newest of them in Unix
+// milliseconds, 0 for none.
 type LogCheckpoint struct {
 	N      int64 `json:"n"`
 	Offset int64 `json:"offset"`
 	LastMS int64 `json:"last_ms,omitempty"`
 }
 
-// Owner is owner.json: the process of the running hub. HubLock tells whether it runs.
+// Owner is owner.json, the process of the running hub. Whether that process is alive shows only
+// in HubLock.
 type Owner struct {
 	PID         int      `json:"pid"`
 	Start       string   `json:"start"`
 	Boot        string   `json:"boot"`
-	Socket      string   `json:"socket"`     // its name
-	SocketDir   string   `json:"socket_dir"` // where it lies
+	Socket      string   `json:"socket"`     // its name, without .sock
+	SocketDir   string   `json:"socket_dir"` // its directory
 	Listen      []string `json:"listen"`
 	Advertise   []string `json:"advertise"`
 	Fingerprint string   `json:"fingerprint,omitempty"`
@@ -214,11 +216,11 @@ type Owner struct {
 	StartedAt   string   `json:"started_at"`
 }
 
-// maxRecord bounds the file of an attempt: it holds an order, or an end with its closing
-// drafts.
+// maxRecord is the maximum size of an attempt's record in bytes. The record contains an order, or
+// an end with its closing drafts.
 const maxRecord = 8 << 20
 
-// ReadOwner reads the process of the hub, or of the last one.
+// ReadOwner reads the owner record of the hub that runs or ran last.
 func ReadOwner(fsys durable.FS) (o Owner, err error) {
 	text, err := durable.ReadFile(fsys, OwnerFile, 1<<16)
 	if err != nil {
@@ -246,7 +248,7 @@ func ReadAttempt(fsys durable.FS, attempt string) (r AttemptRecord, err error) {
 	return r, nil
 }
 
-// ReadAttempts reads the records of all attempts. broken names those that cannot be read.
+// ReadAttempts reads the records of all attempts. broken names unreadable ones.
 func ReadAttempts(fsys durable.FS) (list []AttemptRecord, broken []string, err error) {
 	names, err := workspace.Files(fsys, AttemptsDir, ".json")
 	if err != nil {
@@ -276,7 +278,8 @@ func WriteAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	return w.Replace(AttemptFile(r.Attempt), text, 0o600)
 }
 
-// HintAttempt is WriteAttempt without waiting for the disk, for a checkpoint.
+// HintAttempt is WriteAttempt without waiting for the disk. It suits checkpoints, which may be
+// lost.
 func HintAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -285,8 +288,7 @@ func HintAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	return w.Hint(AttemptFile(r.Attempt), text, 0o600)
 }
 
-// ReadWorkers reads the records of all workers, ordered by name. broken names those that
-// cannot be read.
+// ReadWorkers reads the records of all workers, ordered by name. broken names unreadable ones.
 func ReadWorkers(fsys durable.FS) (list []WorkerRecord, broken []string, err error) {
 	names, err := workspace.Files(fsys, WorkersDir, ".yaml")
 	if err != nil {

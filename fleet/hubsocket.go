@@ -20,16 +20,16 @@ import (
 	"ac/workspace"
 )
 
-// HubAlive reports whether the workspace has a running hub.
+// HubAlive reports whether a hub runs for the workspace.
 func HubAlive(w *workspace.Workspace) bool {
 	busy, err := lock.Busy(w.FS, HubLock())
 	return err == nil && busy
 }
 
-// CallHub sends a request to the running hub of a workspace. params and result are those of
-// the verb; result may be nil. If no hub runs, the error is fault.HubNotRunning. CallHub
-// waits until ctx ends: a hub that waits for a worker replies late. When the connection
-// ends, the request leaves the hub's queue.
+// CallHub sends a request to the running hub of a workspace. params and result are those of the
+// verb; result may be nil. If no hub runs, the error is fault.HubNotRunning. CallHub waits until
+// ctx ends, because a hub that waits for a worker replies late. When the connection closes, the
+// hub removes the request from its queue.
 func CallHub(ctx context.Context, w *workspace.Workspace, verb string, params, result any) error {
 	conn, err := dialHub(ctx, w)
 	if err != nil {
@@ -39,8 +39,8 @@ func CallHub(ctx context.Context, w *workspace.Workspace, verb string, params, r
 	return askHub(ctx, conn, verb, params, result)
 }
 
-// HoldWorker lets the hub pick a worker and holds a slot of it until release is called or
-// this process ends. The errors are those of CallHub.
+// HoldWorker asks the hub to pick a worker and reserves a slot there until release is called or
+// this process ends. It returns the same errors as CallHub.
 func HoldWorker(ctx context.Context, w *workspace.Workspace, p PickRequest) (picked PickResult, release func(), err error) {
 	conn, err := dialHub(ctx, w)
 	if err != nil {
@@ -49,10 +49,10 @@ func HoldWorker(ctx context.Context, w *workspace.Workspace, p PickRequest) (pic
 	if err := askHub(ctx, conn, HubPick, p, &picked); err != nil {
 		return picked, nil, errors.Join(err, conn.Close())
 	}
-	return picked, func() { _ = conn.Close() }, nil // nothing is read from it any more
+	return picked, func() { _ = conn.Close() }, nil // nothing reads from it any more
 }
 
-// askHub asks on a connection.
+// askHub sends a request over conn and decodes its result.
 func askHub(ctx context.Context, conn net.Conn, verb string, params, result any) error {
 	reply, err := exchangeHub(ctx, conn, verb, params)
 	if err != nil {
@@ -67,11 +67,11 @@ func askHub(ctx context.Context, conn net.Conn, verb string, params, result any)
 	return json.Unmarshal(reply.Result, result)
 }
 
-// hubPatience is how long a hub that has its lock may take until its socket is there.
+// hubPatience is how long a hub that holds its lock may take to open its socket.
 const hubPatience = 2 * time.Second
 
 func exchangeHub(ctx context.Context, conn net.Conn, verb string, params any) (reply HubReply, err error) {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends the read below
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // unblocks the read below
 	defer stop()
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -93,7 +93,8 @@ func exchangeHub(ctx context.Context, conn net.Conn, verb string, params any) (r
 	return reply, nil
 }
 
-// dialHub connects to the hub's socket. A hub that just began may not have it yet.
+// dialHub connects to the hub's socket. It retries for hubPatience, because a hub that just
+// started may not have opened it yet.
 func dialHub(ctx context.Context, w *workspace.Workspace) (net.Conn, error) {
 	var dialer net.Dialer
 	patience := time.NewTimer(hubPatience)
@@ -125,20 +126,20 @@ func dialHub(ctx context.Context, w *workspace.Workspace) (net.Conn, error) {
 	}
 }
 
-// Starter is a runs.Starter for sessions on workers. Here starts a session on this machine,
-// for a placement "any" that finds no free slot.
+// Starter is a runs.Starter for sessions on workers. Here starts a session on this machine when
+// the placement is "any" and no slot is free or no hub runs.
 type Starter struct {
 	Workspace *workspace.Workspace
 	Placement Placement
 	Priority  string
-	// Only and Hold are the worker that was picked, and its slot; "" for none.
+	// Only is the worker that was picked and Hold its reserved slot; "" for none.
 	Only string
 	Hold string
 	Here func(ctx context.Context, order session.Order) error
 }
 
-// Launch lets the hub place the session of an order. It returns when the provider runs on
-// the worker, when the session is over, or a moment after its record was written.
+// Launch asks the hub to place the order's session. It returns when the provider runs on the
+// worker, when the session is over, or shortly after its record was written.
 func (s Starter) Launch(ctx context.Context, order session.Order) error {
 	order.Version = session.OrderVersion
 	var placed PlaceResult

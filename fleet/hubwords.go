@@ -1,6 +1,6 @@
 package fleet
 
-// The requests of the hub's socket and their results.
+// Requests on the hub's socket, and their results.
 
 import (
 	"encoding/json"
@@ -26,28 +26,28 @@ const (
 )
 
 // PlaceRequest asks the hub to execute a session on a worker. The caller has already done
-// what precedes a start: policy, budgets, the lane.
+// everything before a start: policy, budgets, the lane.
 type PlaceRequest struct {
 	Order     session.Order `json:"order"`
 	Placement Placement     `json:"placement"`
 	Priority  string        `json:"priority,omitempty"` // of the launch lane
-	// Only is the worker that was picked for it: its command line is of no use elsewhere.
-	// Hold is the slot that was held there, taken while it is held.
+	// Only is the picked worker; the command line fits no other. Hold is the reserved slot there,
+	// which the session uses while the reservation lasts.
 	Only string `json:"only,omitempty"`
 	Hold string `json:"hold,omitempty"`
 }
 
-// PickRequest asks for a worker before the session is ordered, since the command line
-// depends on the worker's program. The slot is held while the connection stays open.
+// PickRequest asks for a worker before the session is ordered, because the command line depends
+// on the worker's program. The reservation of the slot lasts while the connection is open.
 type PickRequest struct {
-	Order     session.Order `json:"order"` // as far as it counts for the choice
+	Order     session.Order `json:"order"` // only what matters for the choice
 	Placement Placement     `json:"placement"`
 	Priority  string        `json:"priority,omitempty"`
-	Words     []string      `json:"words,omitempty"` // whose program is judged, none for that of the provider
+	Words     []string      `json:"words,omitempty"` // program to judge; empty for the provider's
 }
 
-// PickResult is the worker with its program of the provider. Local: the placement is "any",
-// and no slot is free.
+// PickResult is the picked worker and its program for the provider. Local is true if the
+// placement is "any" and no slot is free.
 type PickResult struct {
 	WorkerID   string        `json:"worker_id,omitempty"`
 	WorkerName string        `json:"worker_name,omitempty"`
@@ -56,8 +56,8 @@ type PickResult struct {
 	Program    ProviderProbe `json:"program"`
 }
 
-// PlaceResult is where a session was placed. Local: the placement is "any" and no slot was
-// free; nothing was written, and the caller starts the session on this machine.
+// PlaceResult is where a session was placed. Local is true if the placement is "any" and no slot
+// was free. Then the hub wrote nothing, and the caller starts the session on this machine.
 type PlaceResult struct {
 	WorkerID   string `json:"worker_id,omitempty"`
 	WorkerName string `json:"worker_name,omitempty"`
@@ -65,7 +65,8 @@ type PlaceResult struct {
 	Local      bool   `json:"local,omitempty"`
 }
 
-// UnfitWorker is why a worker cannot take an attempt, an item of data.workers of no_worker.
+// UnfitWorker is why a worker cannot execute an attempt. It is an item of data.workers of
+// no_worker.
 type UnfitWorker struct {
 	WorkerID string `json:"worker_id"`
 	Name     string `json:"name"`
@@ -77,7 +78,7 @@ type NoWorkerData struct {
 	Workers []UnfitWorker `json:"workers"`
 }
 
-// InviteRequest creates a worker. The result has the token, which is stored nowhere.
+// InviteRequest creates a worker. The result contains the token, which is not stored anywhere.
 type InviteRequest struct {
 	Name        string   `json:"name"`
 	Labels      []string `json:"labels,omitempty"`
@@ -93,8 +94,7 @@ type InviteResult struct {
 	ExpiresAt string `json:"expires_at"`
 }
 
-// UpdateRequest changes the fields of a worker that are set. The result is the new
-// WorkerRow.
+// UpdateRequest changes the worker's fields that are set here. The result is the new WorkerRow.
 type UpdateRequest struct {
 	WorkerID string    `json:"worker_id"` // id or name, here and below
 	Name     string    `json:"name,omitempty"`
@@ -114,20 +114,20 @@ type RevokeRequest struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// RevokeResult has the refs of the sessions that were fenced.
+// RevokeResult lists the refs of the fenced sessions.
 type RevokeResult struct {
 	Fenced []string `json:"fenced"`
 }
 
-// AbandonRequest fences the attempt of an unreachable session. The result is empty: the
-// session's record has its end.
+// AbandonRequest fences the attempt of an unreachable session. The result is empty; the end of
+// the session is in its record.
 type AbandonRequest struct {
 	SessionRef string `json:"session_ref"`
 	Reason     string `json:"reason"`
 	By         string `json:"by,omitempty"`
 }
 
-// ConfigRequest changes the settings that are set. The result is all Settings.
+// ConfigRequest changes the settings that are set here. The result is all Settings.
 type ConfigRequest struct {
 	Settings Settings `json:"settings"`
 }
@@ -146,7 +146,7 @@ type StatusResult struct {
 	Version    string        `json:"version,omitempty"`
 	Carrier    string        `json:"carrier,omitempty"`
 	Listen     []string      `json:"listen"`
-	Connected  *bool         `json:"connected,omitempty"` // to the carrier
+	Connected  *bool         `json:"connected,omitempty"` // to the carrier; nil if no hub runs
 	Durability string        `json:"durability,omitempty"`
 	StartedAt  string        `json:"started_at,omitempty"`
 	Workers    WorkerCounts  `json:"workers"`
@@ -156,8 +156,8 @@ type StatusResult struct {
 	Lag        Lag           `json:"lag"`
 	Attempts   AttemptCounts `json:"attempts"`
 	Refused    int64         `json:"refused"`
-	Broken     []string      `json:"broken,omitempty"` // files that cannot be read
-	Error      string        `json:"error,omitempty"`  // why nothing is sealed now
+	Broken     []string      `json:"broken,omitempty"` // unreadable files
+	Error      string        `json:"error,omitempty"`  // why the hub cannot seal now
 }
 
 // WorkerCounts counts workers.
@@ -174,7 +174,7 @@ type SlotCounts struct {
 	Used  int `json:"used"`
 }
 
-// QueueCounts counts launches that wait for a slot, and attempts that wait for a claim.
+// QueueCounts counts launches that wait for a slot and attempts that wait for a claim.
 type QueueCounts struct {
 	Waiting int `json:"waiting"`
 	Placing int `json:"placing"`
@@ -187,10 +187,10 @@ type StreamCounts struct {
 	Bytes  int64 `json:"bytes"`
 }
 
-// Lag is how far the logs are behind what workers report.
+// Lag is how far the logs lag behind what workers report.
 type Lag struct {
 	Drafts   int64 `json:"drafts"`
-	OldestMS int64 `json:"oldest_ms"` // how long the oldest of them has waited
+	OldestMS int64 `json:"oldest_ms"` // age of the oldest unsealed draft
 }
 
 // AttemptCounts counts active attempts.
@@ -231,7 +231,7 @@ type AttemptRow struct {
 	SessionRef string `json:"session_ref"`
 	Epoch      int    `json:"epoch"`
 	Reach      string `json:"reach"`
-	Lag        int64  `json:"lag"` // drafts that are not sealed yet
+	Lag        int64  `json:"lag"` // unsealed drafts
 }
 
 // WorkersResult lists workers by name.

@@ -1,7 +1,7 @@
 package fleet
 
-// Keys and signatures: Ed25519, in the text form that NATS uses for users' keys, so that
-// the same key authenticates a connection.
+// Keys and signatures. Keys are Ed25519 in the text form of NATS user keys, so that the same key
+// also authenticates a connection.
 
 import (
 	"crypto/ed25519"
@@ -16,14 +16,14 @@ import (
 // SignatureHeader is the header with the signature of a message.
 const SignatureHeader = "Ac-Sig"
 
-// The first bytes of the text forms.
+// First bytes of the text forms.
 const (
 	prefixSeed = 18 << 3 // S
 	prefixUser = 20 << 3 // U
 )
 
 // Key is a private key of a hub, a worker or an invitation. It is immutable and safe for
-// concurrent use. Its text is a secret.
+// concurrent use. Its text form is secret.
 type Key struct{ private ed25519.PrivateKey }
 
 // NewKey generates a key.
@@ -35,22 +35,22 @@ func NewKey(random io.Reader) (Key, error) {
 	return Key{private}, nil
 }
 
-// ParseKey parses the seed of a key, as Seed returns it.
+// ParseKey parses a key from its seed, the inverse of Seed.
 func ParseKey(seed string) (Key, error) {
 	raw, err := decodeKey(seed)
 	if err != nil || len(raw) != 2+ed25519.SeedSize || raw[0]&0xf8 != prefixSeed || (raw[0]&7)<<5|(raw[1]&0xf8)>>3 != prefixUser {
-		return Key{}, errors.New("the seed of the key is damaged") // its text is a secret
+		return Key{}, errors.New("the seed of the key is damaged") // do not quote the text: it is secret
 	}
 	return Key{ed25519.NewKeyFromSeed(raw[2:])}, nil
 }
 
-// Seed is the key as text: a secret.
+// Seed returns the key as text, which is secret.
 func (k Key) Seed() string {
 	raw := append([]byte{prefixSeed | prefixUser>>5, prefixUser & 31 << 3}, k.private.Seed()...)
 	return encodeKey(raw)
 }
 
-// Public is the public key as text.
+// Public returns the public key as text.
 func (k Key) Public() string {
 	public, _ := k.private.Public().(ed25519.PublicKey)
 	return encodeKey(append([]byte{prefixUser}, public...))
@@ -59,18 +59,18 @@ func (k Key) Public() string {
 // Raw signs bytes without a subject.
 func (k Key) Raw(text []byte) []byte { return ed25519.Sign(k.private, text) }
 
-// Sign signs a message: its subject and its body.
+// Sign signs the subject and body of a message and returns the signature in base64url.
 func (k Key) Sign(subject string, body []byte) string {
 	return base64.RawURLEncoding.EncodeToString(k.Raw(signed(subject, body)))
 }
 
-// Verify reports whether a signature of Sign was made with the private key of public.
+// Verify reports whether a signature from Sign was made with the private key of public.
 func Verify(public, subject string, body []byte, signature string) bool {
 	sum, err := base64.RawURLEncoding.DecodeString(signature)
 	return err == nil && VerifyRaw(public, signed(subject, body), sum)
 }
 
-// VerifyRaw is Verify for a signature of Raw.
+// VerifyRaw is Verify for a signature from Raw.
 func VerifyRaw(public string, text, signature []byte) bool {
 	raw, err := decodeKey(public)
 	if err != nil || len(raw) != 1+ed25519.PublicKeySize || raw[0] != prefixUser {
@@ -107,7 +107,7 @@ func decodeKey(text string) ([]byte, error) {
 	return body, nil
 }
 
-// crc16 is CRC-16/XMODEM.
+// crc16 computes CRC-16/XMODEM.
 func crc16(text []byte) (sum uint16) {
 	for _, b := range text {
 		sum ^= uint16(b) << 8

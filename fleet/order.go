@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Order is version 1 of the order. A worker refuses an order of a version that it did not
-// offer, and one whose critical features it does not know.
+// Order is version 1 of the order. A worker refuses an order whose version it did not offer or
+// that has unknown critical features.
 type Order struct {
 	Version  int      `json:"version"`
 	Critical []string `json:"critical,omitempty"`
@@ -28,26 +28,26 @@ type Order struct {
 	Provider    string             `json:"provider"`
 	Mode        string             `json:"mode"` // of the session's record: command or codex_app_server
 	Argv        []string           `json:"argv,omitempty"`
-	Made        bool               `json:"made,omitempty"` // ac made the words, which have marks for folders
+	Made        bool               `json:"made,omitempty"` // ac built Argv, with placeholders for folders
 	Stdin       *string            `json:"stdin,omitempty"`
 	Turn        int                `json:"turn,omitempty"` // turns of the run before this session
 	Driver      string             `json:"driver,omitempty"`
 	Live        *session.LiveOrder `json:"live,omitempty"`
 	Env         map[string]string  `json:"env,omitempty"`
-	SecretRefs  map[string]string  `json:"secret_refs,omitempty"` // variable to the name of a secret
+	SecretRefs  map[string]string  `json:"secret_refs,omitempty"` // variable to secret name
 	Repo        *Repo              `json:"repo,omitempty"`
 	TaskID      string             `json:"task_id,omitempty"`
 	MilestoneID string             `json:"milestone_id,omitempty"`
 	Files       []File             `json:"files,omitempty"` // for the folder context/
-	// Self is who the agent is, for the tools of ac that it has over there; Servers are the
-	// MCP servers of the workspace that hold no stored secret; Profile is the model profile
-	// of this name, which holds none either.
+	// Self is the agent's identity for the ac tools that it has on the worker. Servers are the
+	// workspace's MCP servers that contain no stored secret. Profile is the model profile named
+	// ModelProfile, also without stored secrets.
 	Self         *grant.Self              `json:"self,omitempty"`
 	Servers      map[string]doc.MCPServer `json:"mcp_servers,omitempty"`
 	ModelProfile string                   `json:"model_profile,omitempty"`
 	Profile      *doc.ModelProfile        `json:"profile,omitempty"`
-	Texts        []File                   `json:"texts,omitempty"`   // texts that are too long for an order, by the names of TextsByName
-	Outputs      []string                 `json:"outputs,omitempty"` // globs in the working directory that are brought back
+	Texts        []File                   `json:"texts,omitempty"`   // texts too long for an order, named as in TextsByName
+	Outputs      []string                 `json:"outputs,omitempty"` // globs of files to bring back from the working directory
 
 	Budget    *doc.Budget             `json:"budget,omitempty"`
 	Allowance *Allowance              `json:"allowance,omitempty"`
@@ -56,20 +56,20 @@ type Order struct {
 
 	LeaseS      int64  `json:"lease_s"`
 	OnCutOff    string `json:"on_cut_off"`
-	MonotonicMS int64  `json:"monotonic_ms"` // count of the hub when the order was issued
-	ClockMS     int64  `json:"clock_ms"`     // the hub's wall clock then, Unix milliseconds
+	MonotonicMS int64  `json:"monotonic_ms"` // the hub's monotonic count when it issued the order
+	ClockMS     int64  `json:"clock_ms"`     // the hub's wall clock at that time, Unix milliseconds
 	ExpiresInMS int64  `json:"expires_in_ms"`
 }
 
-// Critical features: a worker that does not know one must refuse the order.
+// Critical features. A worker that does not know one must refuse the order.
 const (
-	CriticalMade    = "made"          // it would execute the marks
-	CriticalProfile = "model_profile" // it would use another model, at another's cost
-	CriticalTexts   = "texts"         // it would say nothing
+	CriticalMade    = "made"          // otherwise it would execute the placeholders
+	CriticalProfile = "model_profile" // otherwise it would use another model, at another cost
+	CriticalTexts   = "texts"         // otherwise it would send the provider no text
 )
 
-// Known reports whether a program that offered these versions knows all critical features
-// of an order.
+// Known reports whether a program that offered these versions supports the order's version and
+// knows all its critical features.
 func (o Order) Known(offered [2]int) bool {
 	return o.Version >= offered[0] && o.Version <= offered[1] &&
 		!slices.ContainsFunc(o.Critical, func(name string) bool {
@@ -77,7 +77,7 @@ func (o Order) Known(offered [2]int) bool {
 		})
 }
 
-// Own copies the texts of an order, so that they can be changed.
+// Own copies the texts of an order, so that changing them leaves the original intact.
 func (o *Order) Own() {
 	if o.Stdin != nil {
 		o.Stdin = new(*o.Stdin)
@@ -88,7 +88,7 @@ func (o *Order) Own() {
 	}
 }
 
-// TextsByName are the texts that an order has.
+// TextsByName returns pointers to the texts of an order.
 func (o *Order) TextsByName() map[string]*string {
 	texts := map[string]*string{}
 	if o.Stdin != nil {
@@ -104,22 +104,22 @@ func (o *Order) TextsByName() map[string]*string {
 type Repo struct {
 	ID         string `json:"repo_id"`
 	Commit     string `json:"commit"`
-	Branch     string `json:"branch"` // of the run, that the worktree has
+	Branch     string `json:"branch"` // the run's branch, checked out in the worktree
 	Via        string `json:"via"`
-	Remote     string `json:"remote,omitempty"` // the hub's remote origin
-	Bundle     string `json:"bundle,omitempty"` // an object
+	Remote     string `json:"remote,omitempty"` // URL of the hub's remote origin
+	Bundle     string `json:"bundle,omitempty"` // the name of an object
 	Worktree   bool   `json:"worktree"`
 	WorkdirRel string `json:"workdir_rel,omitempty"`
 }
 
-// Ways in which a source reaches a worker.
+// Ways to transfer a source to a worker.
 const (
 	ViaAuto   = doc.ViaAuto
 	ViaRemote = doc.ViaRemote
 	ViaBundle = doc.ViaBundle
 )
 
-// File is a file for the provider, transferred as an object.
+// File is a file for the provider. It is transferred as an object.
 type File struct {
 	Path   string `json:"path"`
 	Object string `json:"object"`
@@ -127,10 +127,10 @@ type File struct {
 	Size   int64  `json:"size"`
 }
 
-// Allowance is what a session may still spend while no beat is answered.
+// Allowance is what a session may still spend while the hub answers no beat.
 type Allowance = budget.Allowance
 
-// What happens to a session whose worker is cut off until its lease expires.
+// Policies for a session whose worker is cut off until its lease expires.
 const (
 	CutOffStop     = doc.CutOffStop
 	CutOffContinue = doc.CutOffContinue
@@ -140,18 +140,18 @@ const (
 type Draft struct {
 	ID      string          `json:"id"`
 	At      string          `json:"at"`   // by the worker's clock
-	Mono    int64           `json:"mono"` // milliseconds since the worker took the order
+	Mono    int64           `json:"mono"` // milliseconds since the worker accepted the order
 	Actor   string          `json:"actor"`
 	Vis     string          `json:"vis"`
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload,omitempty"`
-	Object  string          `json:"object,omitempty"` // that has the payload
+	Object  string          `json:"object,omitempty"` // name of the object that contains the payload
 	Cause   string          `json:"cause,omitempty"`
 }
 
-// Batch is a sequence of drafts. First is the number of the first one. Numbers count the
-// lines of the session in the worker's log from 1, without gaps. A batch without drafts only
-// updates the record; its First is the number of the next draft.
+// Batch is a sequence of drafts. First is the number of the first draft. Numbers count the
+// session's lines in the worker's log from 1, without gaps. A batch without drafts only updates
+// the record; its First is the number of the next draft.
 type Batch struct {
 	Attempt    string    `json:"attempt"`
 	First      int64     `json:"first"`
@@ -161,7 +161,7 @@ type Batch struct {
 	Record     *Record   `json:"record,omitempty"`
 }
 
-// Record is a worker's update of the session's record. Absent members are unchanged.
+// Record updates the session's record. Absent members leave it unchanged.
 type Record struct {
 	PID      *int   `json:"pid,omitempty"` // on the worker's machine
 	ThreadID string `json:"protocol_thread_id,omitempty"`
@@ -180,7 +180,7 @@ type End struct {
 	Signal   *string `json:"signal"`
 	Stopped  bool    `json:"stopped"`
 	Error    string  `json:"error,omitempty"`
-	// ErrorKind and RetryAfterMS are the agent's own words, as in a record.
+	// ErrorKind and RetryAfterMS are what the agent reported, as in a session's record.
 	ErrorKind     string             `json:"error_kind,omitempty"`
 	RetryAfterMS  *int64             `json:"retry_after_ms,omitempty"`
 	Reason        string             `json:"reason,omitempty"`
@@ -196,7 +196,7 @@ type End struct {
 	Generation    int64              `json:"generation"`
 }
 
-// Results are the objects that hold what a provider left; "" for none.
+// Results are the objects with what a provider left behind; nil if it left nothing.
 type Results struct {
 	Outputs  *Object   `json:"outputs,omitempty"`
 	Worktree *Worktree `json:"worktree,omitempty"`
@@ -209,13 +209,13 @@ type Object struct {
 	Size int64  `json:"size"`
 }
 
-// Worktree is the bundle of the branch of a run, and what it holds.
+// Worktree is the Git bundle of a run's branch, and its commits.
 type Worktree struct {
 	Object
 	Branch  string `json:"branch"`
 	BaseSHA string `json:"base_sha"`
 	HeadSHA string `json:"head_sha"`
-	WipSHA  string `json:"wip_sha,omitempty"` // a commit of what was not committed
+	WipSHA  string `json:"wip_sha,omitempty"` // a commit of the uncommitted changes
 }
 
 // Log is the session's part of the worker's log.

@@ -1,6 +1,6 @@
 package fleet
 
-// The param placement: where a session is to run. Documents contain it, too.
+// The param placement: where a session is to run. Documents may contain it as well.
 
 import (
 	"context"
@@ -27,9 +27,9 @@ type Placement = doc.Placement
 // Source is how a worker gets the repository.
 type Source = doc.Source
 
-// PlacementOf decides where a launch of an agent runs. It returns the first placement that
-// is set: the caller's, that of the agent's document, or that of the hub's settings. They are
-// not merged. nil means this machine. An invalid document is fault.InvalidFile.
+// PlacementOf decides where a launch of an agent runs. It returns the first placement that is
+// set, in this order: the caller's, the agent document's, the hub settings'. It does not merge
+// them. nil means this machine. For an invalid document the error is fault.InvalidFile.
 func PlacementOf(w *workspace.Workspace, agent string, given *Placement) (*Placement, error) {
 	if given != nil {
 		return given, nil
@@ -51,8 +51,8 @@ func PlacementOf(w *workspace.Workspace, agent string, given *Placement) (*Place
 	return config.Settings.DefaultPlacement, nil
 }
 
-// StarterOf returns the starter for a placement: here for sessions on this machine, otherwise
-// the hub of the workspace.
+// StarterOf returns the starter for a placement: here for sessions on this machine, otherwise one
+// that asks the workspace's hub.
 func StarterOf(w *workspace.Workspace, p *Placement, priority string, here Here) Here {
 	if p.Local() {
 		return here

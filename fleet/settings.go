@@ -1,6 +1,6 @@
 package fleet
 
-// Settings of a hub, and their bounds.
+// The settings of a hub, and their limits.
 
 import (
 	"time"
@@ -26,7 +26,8 @@ type Settings struct {
 	DefaultPlacement   *Placement `json:"default_placement,omitempty" is:"optional"`
 }
 
-// Defaults are the settings of a hub without configuration.
+// Defaults returns the settings of a hub without configuration. Slots and DefaultPlacement have
+// no default.
 func Defaults() Settings {
 	return Settings{
 		BeatMS: 5_000, UnreachableAfterMS: 20_000, LeaseS: 3_600, OnCutOff: CutOffStop, LeaseMarginMS: 30_000,
@@ -35,7 +36,7 @@ func Defaults() Settings {
 	}
 }
 
-// Over returns the settings, overridden by those that are set in with.
+// Over returns s overridden by the members that are set in with.
 func (s Settings) Over(with Settings) Settings {
 	set(&s.BeatMS, with.BeatMS)
 	set(&s.UnreachableAfterMS, with.UnreachableAfterMS)
@@ -62,7 +63,7 @@ func set[T comparable](to *T, value T) {
 	}
 }
 
-// Check refuses settings that contradict each other. The defaults must be filled in.
+// Check refuses contradictory settings. Call it with the defaults filled in.
 func (s Settings) Check() error {
 	if s.UnreachableAfterMS < 3*s.BeatMS {
 		return fault.InvalidField("unreachable_after_ms", "must be at least three beats (%d)", 3*s.BeatMS)
@@ -73,14 +74,14 @@ func (s Settings) Check() error {
 	return nil
 }
 
-// stopLadder is how long the steps of a stop take at most: SIGTERM, SIGKILL, the sweep.
+// stopLadder is the maximum duration of a stop: SIGTERM, SIGKILL, the sweep.
 const stopLadder = 5 * time.Second
 
-// Beat is the time between two beats.
+// Beat returns the interval between two beats.
 func (s Settings) Beat() time.Duration { return time.Duration(s.BeatMS) * time.Millisecond }
 
-// Wait is the time to the next beat for a worker that was told one; 0 is none. It is near the
-// time between two, whatever it was told.
+// Wait returns the time until the next beat. told is what the hub asked for, 0 for nothing. The
+// result stays between 1/4 and 5/4 of the interval, whatever the hub asked for.
 func (s Settings) Wait(told time.Duration) time.Duration {
 	if told == 0 {
 		return s.Beat()
@@ -88,23 +89,23 @@ func (s Settings) Wait(told time.Duration) time.Duration {
 	return min(max(told, s.Beat()/4), s.Beat()+s.Beat()/4)
 }
 
-// UnreachableAfter is how long a worker may be silent before it counts as unreachable.
+// UnreachableAfter returns how long a worker may be silent before it counts as unreachable.
 func (s Settings) UnreachableAfter() time.Duration {
 	return time.Duration(s.UnreachableAfterMS) * time.Millisecond
 }
 
-// ClaimWithin is how long an order waits for its claim.
+// ClaimWithin returns how long an order waits for its claim.
 func (s Settings) ClaimWithin() time.Duration {
 	return time.Duration(s.ClaimWithinMS) * time.Millisecond
 }
 
-// StartWithin is how long a claimed attempt may take to start its provider.
+// StartWithin returns how long a claimed attempt may take to start its provider.
 func (s Settings) StartWithin() time.Duration {
 	return time.Duration(s.StartWithinMS) * time.Millisecond
 }
 
-// FenceAfter is how long after the last beat a lease of leaseS seconds expires for the hub.
-// For the worker it expires earlier, by the margin.
+// FenceAfter returns when the hub considers a lease of leaseS seconds expired, counted from the
+// last beat. The worker's own lease expires earlier, by the margin.
 func (s Settings) FenceAfter(leaseS int64) time.Duration {
 	lease := time.Duration(leaseS) * time.Second
 	return lease + max(time.Duration(s.LeaseMarginMS)*time.Millisecond, lease/100)

@@ -1,20 +1,20 @@
 package fleet
 
-// Stamps: which requests of a worker were heard already.
+// Detection of repeated requests.
 
-// Stamps tells requests of a worker apart that were heard already. A worker's process is its
-// boot; an earlier boot of it is not heard any more. The zero value has heard nothing.
+// Stamps detects repeated requests of a worker. A boot identifies one process of the worker;
+// requests of earlier boots are rejected. The zero value has seen no request.
 type Stamps struct {
 	boot    string
 	earlier map[string]bool
 	highest int64
-	heard   map[int64]bool // those above highest - stampWindow
+	heard   map[int64]bool // seen sequence numbers above highest - stampWindow
 }
 
-// stampWindow is how far requests of one process may overtake each other.
+// stampWindow is how far requests of one process may be reordered.
 const stampWindow = 1024
 
-// Fresh reports whether a stamp was not heard before, and remembers it.
+// Fresh reports whether a stamp is new, and remembers it.
 func (s *Stamps) Fresh(stamp Stamp) bool {
 	if stamp.Boot == "" || stamp.Seq <= 0 || s.earlier[stamp.Boot] {
 		return false
@@ -39,7 +39,7 @@ func (s *Stamps) Fresh(stamp Stamp) bool {
 	return true
 }
 
-// forget forgets what was heard up to a number.
+// forget drops the sequence numbers up to last.
 func (s *Stamps) forget(last int64) {
 	if last >= s.highest {
 		clear(s.heard)

@@ -1,6 +1,6 @@
 package fleet
 
-// Invitations: the token that a person carries to a new worker.
+// Invitations: tokens that a person copies to a new worker.
 
 import (
 	"encoding/base64"
@@ -11,30 +11,30 @@ import (
 	"ac/internal/fault"
 )
 
-// tokenPrefix begins every token.
+// tokenPrefix starts every token.
 const tokenPrefix = "acw1_"
 
-// Token is an invitation. Its seed permits one thing: to join once, before it expires.
+// Token is an invitation. Its seed permits only to join once, before it expires.
 type Token struct {
 	Hub         string   `json:"h"`
 	Worker      string   `json:"w"`
 	URLs        []string `json:"u"`
-	Fingerprint string   `json:"f,omitempty"` // SHA-256 of the hub's certificate in hexadecimal, "" for one of a known authority
+	Fingerprint string   `json:"f,omitempty"` // hex SHA-256 of the hub's certificate; "" if a known authority issued it
 	HubKey      string   `json:"k"`
 	Seed        string   `json:"s"`
 	Expires     int64    `json:"x"` // Unix seconds
 }
 
-// String is the token as text: a secret.
+// String returns the token as text, which is secret.
 func (t Token) String() string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		return "" // texts and a number always encode
+		return "" // unreachable: strings and a number always encode
 	}
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(text)
 }
 
-// ExpiresAt is when the token expires.
+// ExpiresAt returns when the token expires.
 func (t Token) ExpiresAt() time.Time { return time.Unix(t.Expires, 0) }
 
 // ParseToken parses a token. It ignores the expiry, which the hub checks by its own clock.

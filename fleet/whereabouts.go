@@ -1,13 +1,13 @@
 package fleet
 
-// Where a session on another machine runs, for lists.
+// Where a remote session runs, for lists.
 
 import (
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
-// Whereabouts is what lists show of a session on another machine. It is empty for others.
+// Whereabouts is what lists show of a remote session. It is empty for local ones.
 type Whereabouts struct {
 	WorkerID   string `json:"worker_id,omitempty"`
 	WorkerName string `json:"worker_name,omitempty"`
@@ -15,8 +15,8 @@ type Whereabouts struct {
 	Reach      string `json:"reach,omitempty"` // placing, ok, unreachable or lost
 }
 
-// WhereaboutsOf returns the whereabouts of a session. A worker whose record cannot be read
-// has no name.
+// WhereaboutsOf returns the whereabouts of a session. The name is empty if the worker's record is
+// unreadable.
 func WhereaboutsOf(w *workspace.Workspace, s doc.Session) Whereabouts {
 	if !s.Remote() {
 		return Whereabouts{}
@@ -24,7 +24,7 @@ func WhereaboutsOf(w *workspace.Workspace, s doc.Session) Whereabouts {
 	return Whereabouts{WorkerID: s.WorkerID, WorkerName: WorkerName(w, s.WorkerID), Epoch: s.Epoch, Reach: s.Reach}
 }
 
-// WorkerName is the name of a worker, "" if its record cannot be read.
+// WorkerName returns the name of a worker, or "" if its record is unreadable.
 func WorkerName(w *workspace.Workspace, id string) string {
 	if !IsWorker(id) {
 		return ""
