@@ -1,8 +1,8 @@
 package carrier
 
-// Whether a worker's connection lives. Answers to its beats show that, so it pings only when
-// nothing came: two hundred workers that ping each for themselves cost their hub as much as
-// their beats.
+// Liveness of a worker's connection. Replies to beats prove it, so a worker pings only when
+// nothing arrived. If 200 workers pinged on their own, the pings would cost the hub as much as
+// the beats.
 
 import (
 	"context"
@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// seldom is how often the client library pings by itself.
+	// seldom is the ping interval of the client library.
 	seldom = 2 * time.Minute
-	// pongWithin is how long one of the pings may be without an answer that come when nothing
-	// else did.
+	// pongWithin is the timeout of one ping.
 	pongWithin = pingEvery / pingsOut
 )
 
-// keepAlive makes a connection anew over which nothing came for pingEvery, nor an answer to
-// pingsOut pings after that.
+// keepAlive reconnects if nothing arrived for pingEvery and then pingsOut pings in a row got no
+// answer. It returns when the worker's context ends.
 func (w *worker) keepAlive() {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
@@ -32,11 +31,11 @@ func (w *worker) keepAlive() {
 		if came = w.conn.Stats().InMsgs; came != was || !w.conn.IsConnected() || w.pings() {
 			continue
 		}
-		_ = w.conn.ForceReconnect() // it is closed, or tries already
+		_ = w.conn.ForceReconnect() // an error means that it is closed or already reconnecting
 	}
 }
 
-// pings reports whether one of pingsOut pings was answered.
+// pings reports whether one of pingsOut pings was answered or the worker's context has ended.
 func (w *worker) pings() bool {
 	for range pingsOut {
 		ctx, cancel := context.WithTimeout(w.ctx, pongWithin)

@@ -1,6 +1,6 @@
 package carrier
 
-// Which errors of the embedded server mean that a store failed.
+// Detection of store failures in the embedded server's log.
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"ac/internal/lazyregexp"
 )
 
-// storeFailure is an error of the store of a stream in the server's words. What clients do
-// wrong begins with who they are.
+// storeFailure matches the server's message about a failed stream store. Errors that a client
+// caused do not match, since they begin with the client's identity.
 var storeFailure = lazyregexp.New(`^(?:JetStream (?:failed to store a msg on stream|stream|consumer) '\S+ > ([^' ]+)(?: > [^' ]+)?'(?:: | critical write error: | errored while updating state: )|Filestore \[([^\]]+)\] Critical write error: )`)
 
-// brokenStream is the stream of an error of its store, "" for other errors.
+// brokenStream returns the stream whose store an error message names, or "" for other errors.
 func brokenStream(text string) string {
 	m := storeFailure().FindStringSubmatch(text)
 	if m == nil {
@@ -23,9 +23,9 @@ func brokenStream(text string) string {
 	return m[1] + m[2]
 }
 
-// broken are streams whose stores failed.
+// broken is the set of streams whose stores failed.
 type broken struct {
-	news chan struct{} // holds one when there are some
+	news chan struct{} // capacity 1; holds a value while streams were added
 
 	mu      sync.Mutex
 	streams map[string]bool
@@ -37,11 +37,11 @@ func (b *broken) add(stream string) {
 	b.streams[stream] = true
 	select {
 	case b.news <- struct{}{}:
-	default: // it is known
+	default: // a notification is already pending
 	}
 }
 
-// take returns the streams that were added since.
+// take returns the streams added since the last call.
 func (b *broken) take() (streams []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,7 +52,7 @@ func (b *broken) take() (streams []string) {
 	return streams
 }
 
-// warnings passes on what the server warns of, and notes which stores failed.
+// warnings logs the server's warnings and errors, and records which stores failed.
 type warnings struct {
 	log    *slog.Logger
 	broken *broken
@@ -61,7 +61,7 @@ type warnings struct {
 func (w warnings) Warnf(format string, v ...any)  { w.log.Warn(fmt.Sprintf(format, v...)) }
 func (w warnings) Fatalf(format string, v ...any) { w.log.Error(fmt.Sprintf(format, v...)) }
 
-// Errorf is for what the server could not do.
+// Errorf logs an error and records the stream if its store failed.
 func (w warnings) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	w.log.Error(text)

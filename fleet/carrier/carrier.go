@@ -1,8 +1,8 @@
-// Package carrier transports the messages of package fleet over NATS with JetStream: the
-// embedded server of a hub, the connections of the hub and of workers, streams, objects and
-// rights. It is the only importer of NATS.
+// Package carrier transports the messages of package fleet over NATS with JetStream: the embedded
+// server of a hub, the connections of the hub and of workers, streams, objects and permissions.
+// Only this package imports NATS.
 //
-// The carrier is a transport, not a store: an acknowledgement here makes nothing durable. A
+// The carrier is a transport, not a store: its acknowledgements do not guarantee durability. A
 // hub recreates missing streams, and the senders send again.
 package carrier
 
@@ -21,15 +21,15 @@ const (
 	pingEvery        = 5 * time.Second
 	pingsOut         = 2
 	askWithin        = 5 * time.Second
-	connectPatience  = 10 * time.Second // for one attempt, as the server has for its side
+	connectPatience  = 10 * time.Second // per connection attempt; the server's AuthTimeout is the same
 	reconnectSoonest = 200 * time.Millisecond
 	reconnectLatest  = 5 * time.Second
-	refusedLatest    = time.Minute      // between attempts of a worker whose key is refused
-	replyWithin      = 30 * time.Second // that a worker may take to answer what it is told
+	refusedLatest    = time.Minute      // between attempts of a worker whose key the hub refuses
+	replyWithin      = 30 * time.Second // for a worker's reply to a message
 	publishWithin    = 5 * time.Second
 )
 
-// Limits of what the carrier stores.
+// Limits of the carrier's storage.
 const (
 	maxOrders    = 256 << 20
 	maxDrafts    = 1 << 30
@@ -42,36 +42,36 @@ const (
 	ackWithin    = 30 * time.Second
 )
 
-// ingest is the consumer of the drafts.
+// ingest is the name of the consumer of the drafts.
 const ingest = "ingest"
 
-// unavailable is the error of a carrier that could not do what it was asked for.
+// unavailable returns the fault for an operation that the carrier could not complete.
 func unavailable(what string, err error) error {
 	return fault.New(fleet.CarrierUnavailable, "%s: %w", what, err)
 }
 
-// reconnectDelay doubles from reconnectSoonest to reconnectLatest.
+// reconnectDelay doubles with each attempt, from reconnectSoonest to reconnectLatest.
 func reconnectDelay(attempts int) time.Duration {
 	return min(reconnectSoonest<<min(max(attempts-1, 0), 10), reconnectLatest)
 }
 
-// byKey shows a key at a connection.
+// byKey authenticates a connection with a key.
 func byKey(key fleet.Key) nats.Option {
 	return nats.Nkey(key.Public(), func(nonce []byte) ([]byte, error) { return key.Raw(nonce), nil })
 }
 
-// options are those of every connection.
+// options returns the options common to all connections.
 func options(name string) []nats.Option {
 	return []nats.Option{
 		nats.Name(name), nats.Timeout(connectPatience),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut),
 		nats.MaxReconnects(-1), nats.CustomReconnectDelay(reconnectDelay), nats.ReconnectBufSize(-1),
 		nats.NoEcho(), nats.DontRandomize(),
-		nats.IgnoreAuthErrorAbort(), // who is let in again comes back
+		nats.IgnoreAuthErrorAbort(), // a client may be admitted again later
 	}
 }
 
-// message makes a signed message.
+// message returns a signed message.
 func message(key fleet.Key, subject string, body []byte) *nats.Msg {
 	m := nats.NewMsg(subject)
 	m.Data = body
@@ -79,5 +79,5 @@ func message(key fleet.Key, subject string, body []byte) *nats.Msg {
 	return m
 }
 
-// errForged is for messages whose signature does not fit.
+// errForged reports a message with an invalid signature.
 var errForged = errors.New("the message is not signed by who it should be from")

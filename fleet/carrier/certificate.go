@@ -1,7 +1,7 @@
 package carrier
 
-// The certificate of the embedded server: a self-signed one, whose fingerprint is pinned in
-// tokens, or the user's, which is checked by name.
+// The certificate of the embedded server: either self-signed, with its fingerprint pinned in
+// tokens, or the user's own, which clients verify by host name.
 
 import (
 	"crypto/ecdsa"
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// certLife is how long a certificate of our own is valid.
+// certLife is how long a self-signed certificate is valid.
 const certLife = 10 * 365 * 24 * time.Hour
 
 // NewCertificate creates a self-signed certificate and its key, as PEM.
@@ -50,7 +50,7 @@ func NewCertificate(now time.Time) (cert, key []byte, err error) {
 	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), nil
 }
 
-// Fingerprint is the SHA-256 of a certificate, in hexadecimal.
+// Fingerprint returns the SHA-256 of a certificate in hexadecimal.
 func Fingerprint(certPEM []byte) (string, error) {
 	block, _ := pem.Decode(certPEM)
 	if block == nil || block.Type != "CERTIFICATE" {
@@ -60,7 +60,7 @@ func Fingerprint(certPEM []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// serverTLS is how the embedded server listens.
+// serverTLS returns the TLS configuration of the embedded server.
 func serverTLS(certPEM, keyPEM []byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -69,8 +69,8 @@ func serverTLS(certPEM, keyPEM []byte) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}, nil
 }
 
-// clientTLS is how a worker connects: to the certificate of a fingerprint, or by name and
-// the authorities of the system where there is none.
+// clientTLS returns the TLS configuration of a worker. It pins the certificate with the given
+// fingerprint. For "" it verifies the host name and the system's authorities.
 func clientTLS(fingerprint string) *tls.Config {
 	if fingerprint == "" {
 		return &tls.Config{MinVersion: tls.VersionTLS13}

@@ -1,7 +1,7 @@
 package carrier
 
-// The user's own NATS server or cluster, in place of the embedded server. Its operators
-// configure who may connect and what they may do: Permissions is what they need for it.
+// The user's own NATS server or cluster, in place of the embedded server. Its operators configure
+// who may connect and with which permissions. GrantOf returns the latter.
 
 import (
 	"context"
@@ -23,19 +23,19 @@ import (
 
 // Cluster is how a hub connects to the user's own NATS.
 type Cluster struct {
-	Servers     []string // addresses as of ServerAddress
-	Credentials string   // file with a user's JWT and seed, or with the seed of an nkey alone
-	CA          string   // file with certificates that the servers' are checked by; "" for the system's
-	Replicas    int      // of each stream
-	Boot        string   // of the hub, told to another that asks
+	Servers     []string // as ServerAddress returns them
+	Credentials string   // file with a user's JWT and seed, or only with an nkey's seed
+	CA          string   // file with the certificates that verify the servers; "" for the system's
+	Replicas    int      // replicas of each stream
+	Boot        string   // the hub's boot id, its reply to another hub
 }
 
-// naturalPort is where NATS listens if nobody said anything else.
+// naturalPort is the default port of NATS.
 const naturalPort = "4222"
 
-// ServerAddress returns the host:port of a server, from a URL with nats:// or tls://, or from
-// host[:port]. Connections always use TLS, whatever the URL says. A URL with secrets is
-// refused: they belong in the credentials file.
+// ServerAddress returns the host:port of a server. It accepts a URL with nats:// or tls://, or
+// host[:port]. Connections always use TLS, whatever the URL says. A URL with secrets is refused:
+// they belong in the credentials file.
 func ServerAddress(text string) (string, error) {
 	whole := text
 	if !strings.Contains(text, "://") {
@@ -55,10 +55,10 @@ func ServerAddress(text string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// urls are the addresses as the client library wants them.
+// urls returns the servers as a list for the client library.
 func (c Cluster) urls() string { return "tls://" + strings.Join(c.Servers, ",tls://") }
 
-// options are those by which the hub connects.
+// options returns the hub's connection options.
 func (c Cluster) options() ([]nats.Option, error) {
 	secured := &tls.Config{MinVersion: tls.VersionTLS13}
 	if c.CA != "" {
@@ -84,8 +84,8 @@ func (c Cluster) options() ([]nats.Option, error) {
 	return []nats.Option{who, nats.Secure(secured)}, nil
 }
 
-// alone refuses a hub while another of its id answers: one on a copy of the workspace. From
-// then on this one answers.
+// alone fails with fleet.HubElsewhere if another hub with the same id answers, for example one on
+// a copy of the workspace. Otherwise this hub answers such requests from now on.
 func (h *Hub) alone(ctx context.Context, boot string) error {
 	subject := h.subjects.Alive()
 	within, cancel := context.WithTimeout(ctx, aliveWithin)
@@ -97,11 +97,11 @@ func (h *Hub) alone(ctx context.Context, boot string) error {
 	case err != nil && !errors.Is(err, nats.ErrNoResponders) && within.Err() == nil:
 		return unavailable("ask for another hub", err)
 	}
-	_, err = h.conn.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond([]byte(boot)) }) // who asked asks again
+	_, err = h.conn.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond([]byte(boot)) }) // best effort
 	return err
 }
 
-// aliveWithin is how long another hub has to say that it lives.
+// aliveWithin is how long another hub has to reply.
 const aliveWithin = 2 * time.Second
 
 // Allowed is a list of subjects in the configuration format of NATS servers.
@@ -109,26 +109,26 @@ type Allowed struct {
 	Allow []string `json:"allow"`
 }
 
-// Permissions are the rights of a user in the configuration format of NATS servers.
+// Permissions are a user's permissions in the configuration format of NATS servers.
 type Permissions struct {
 	Publish   Allowed    `json:"publish"`
 	Subscribe Allowed    `json:"subscribe"`
 	Responses *Responses `json:"allow_responses,omitempty"`
 }
 
-// Responses bounds the replies to a request.
+// Responses limits the replies to a request.
 type Responses struct {
 	Max     int    `json:"max"`
 	Expires string `json:"expires"`
 }
 
-// Grant is a user for the configuration of NATS servers.
+// Grant is a user in the configuration format of NATS servers.
 type Grant struct {
 	NKey        string      `json:"nkey"`
 	Permissions Permissions `json:"permissions"`
 }
 
-// GrantOf returns the configuration of a user of a hub.
+// GrantOf returns the configuration entry for a user of a hub.
 func GrantOf(hub string, u User) Grant {
 	r := RightsOf(hub, u)
 	p := Permissions{Publish: Allowed{r.Publish}, Subscribe: Allowed{r.Subscribe}}

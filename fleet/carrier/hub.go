@@ -1,6 +1,6 @@
 package carrier
 
-// The hub's connection: it publishes orders, receives drafts, and replies to workers.
+// The hub's connection. It publishes orders, receives drafts, and replies to workers.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Asked is a request of a worker as it was received.
+// Asked is a request received from a worker.
 type Asked struct {
 	Worker    string
 	Verb      string
@@ -31,13 +31,13 @@ type Asked struct {
 type HubOptions struct {
 	HubID   string
 	Key     fleet.Key
-	Server  *Server  // the embedded one, nil with Cluster
-	Cluster *Cluster // the user's own
+	Server  *Server  // the embedded server; nil with Cluster
+	Cluster *Cluster // the user's own; nil with Server
 	Log     *slog.Logger
-	// Answer answers a request of a worker; a nil answer sends none. It verifies the
-	// signature: it knows the workers' keys. It is called by several goroutines.
+	// Answer answers a request of a worker; it returns nil to send no reply. It must verify the
+	// signature, since only it knows the workers' keys. Several goroutines call it.
 	Answer func(ctx context.Context, a Asked) []byte
-	// Workers are those that have a consumer and a bucket.
+	// Workers returns the workers that need a consumer and a bucket.
 	Workers func() []string
 }
 
@@ -52,29 +52,29 @@ type Hub struct {
 	cancel   context.CancelFunc
 	ctx      context.Context //nolint:containedctx // of the goroutines below
 	wg       sync.WaitGroup
-	slots    chan struct{} // of requests that are being answered
-	making   sync.Mutex    // of streams: the server spoils one that is deleted and made by two at once
+	slots    chan struct{} // one for each request being answered
+	making   sync.Mutex    // of streams: the server corrupts one that is deleted and created concurrently
 }
 
-// Draft is a batch or an end as it was received.
+// Draft is a received batch or end.
 type Draft struct {
 	Worker    string
 	Attempt   string
 	Subject   string
 	Body      []byte
 	Signature string
-	// Ack says that it is durable in the chain or needs no more to come. Later has it come
-	// again after a second.
+	// Ack reports that the draft is durable in the chain, or is not needed. Later requests
+	// redelivery after a second.
 	Ack   func()
 	Later func()
 }
 
-// maxAnswers bounds the requests that are answered at once.
+// maxAnswers is how many requests may be answered at once.
 const maxAnswers = 256
 
-// ConnectHub connects to the embedded server or to the user's own, and creates missing
-// streams. It fails with fleet.HubElsewhere if a hub with the same id is connected to the
-// user's own.
+// ConnectHub connects to the embedded server or to the user's own, and creates missing streams.
+// It fails with fleet.HubElsewhere if a hub with the same id is connected to the user's own
+// server.
 func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 	h := &Hub{options: o, subjects: fleet.Subjects{Hub: o.HubID}, drafts: make(chan Draft, 512), slots: make(chan struct{}, maxAnswers)}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -107,7 +107,7 @@ func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 	return h, nil
 }
 
-// dial makes the connection.
+// dial connects to the carrier.
 func (h *Hub) dial() (err error) {
 	urls, how := "", []nats.Option{byKey(h.options.Key), nats.InProcessServer(h.options.Server)}
 	if c := h.options.Cluster; c != nil {
@@ -123,7 +123,7 @@ func (h *Hub) dial() (err error) {
 	return nil
 }
 
-// replicas of a stream; 0 is what an embedded server has.
+// replicas returns the number of replicas of a stream, 0 for the embedded server.
 func (h *Hub) replicas() int {
 	if c := h.options.Cluster; c != nil {
 		return c.Replicas
@@ -131,11 +131,11 @@ func (h *Hub) replicas() int {
 	return 0
 }
 
-// electWithin is how long servers of a cluster have that were just started.
+// electWithin is how long a freshly started cluster has to elect its leaders.
 const electWithin = 30 * time.Second
 
-// ensureFirst is Ensure for a hub that starts, maybe together with a cluster: that answers
-// nothing before its servers have agreed.
+// ensureFirst is Ensure with retries for a starting hub. A cluster that started at the same time
+// answers nothing until its servers have elected a leader.
 func (h *Hub) ensureFirst(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, electWithin)
 	defer cancel()
@@ -208,11 +208,13 @@ func (h *Hub) ensureWorker(ctx context.Context, worker string) error {
 	return nil
 }
 
-// store is the object store of a worker, as the client library makes one but for direct
-// reads. Their answers, with words of the worker's choice, go to any subject it names, and
-// the server takes them there for requests to its API, of somebody who may do everything.
-// Its size is bounded by that of the whole store: a bound of its own would be reserved for
-// it, and few workers would fit.
+// store returns the stream configuration of a worker's object store. It matches what the client
+// library creates, except that direct reads are off. A direct read sends content that the worker
+// chose to a reply subject that the worker chose. The server would accept that as a request to
+// its API with full permissions.
+//
+// The store has no size limit of its own, since the server would reserve that space and only few
+// workers would fit. The limit of the whole server applies.
 func (h *Hub) store(worker string) jetstream.StreamConfig {
 	bucket := h.subjects.Bucket(worker)
 	return jetstream.StreamConfig{
@@ -234,7 +236,7 @@ func (h *Hub) RemoveWorker(ctx context.Context, worker string) error {
 	return errors.Join(err, dropErr)
 }
 
-// PublishOrder stores an order for a worker. It creates missing streams first.
+// PublishOrder stores an order for a worker. It recreates missing streams.
 func (h *Hub) PublishOrder(ctx context.Context, worker, attempt string, body []byte) error {
 	m := message(h.options.Key, h.subjects.Order(worker, attempt), body)
 	_, err := h.js.PublishMsg(ctx, m, jetstream.WithMsgID(attempt), jetstream.WithExpectStream(h.subjects.OrdersStream()))
@@ -262,10 +264,11 @@ func (h *Hub) DeleteOrder(ctx context.Context, worker, attempt string) error {
 	return nil
 }
 
-// Drafts is the channel of the batches and ends of all workers. Close closes it.
+// Drafts returns the channel of batches and ends from all workers. Close closes it.
 func (h *Hub) Drafts() <-chan Draft { return h.drafts }
 
-// consume reads the drafts, and begins anew when the carrier forgot.
+// consume reads drafts until the hub closes. After an error it recreates missing streams and
+// retries with backoff.
 func (h *Hub) consume() {
 	defer close(h.drafts)
 	for wait := reconnectSoonest; h.ctx.Err() == nil; wait = min(2*wait, reconnectLatest) {
@@ -300,12 +303,12 @@ func (h *Hub) consumeOnce(came func()) error {
 		came()
 		kind, worker, attempt, err := h.subjects.Parse(m.Subject())
 		if err != nil || kind != "draft" || !fleet.IsAttempt(attempt) {
-			_ = m.Term() // it can never be taken
+			_ = m.Term() // it can never be processed
 			continue
 		}
 		d := Draft{
 			Worker: worker, Attempt: attempt, Subject: m.Subject(), Body: m.Data(), Signature: m.Headers().Get(fleet.SignatureHeader),
-			Ack:   func() { _ = m.Ack() }, // it comes again where this is lost, and is known then
+			Ack:   func() { _ = m.Ack() }, // if the ack is lost, the draft is redelivered and recognized
 			Later: func() { _ = m.NakWithDelay(time.Second) },
 		}
 		select {
@@ -316,8 +319,8 @@ func (h *Hub) consumeOnce(came func()) error {
 	}
 }
 
-// asked answers a request in a goroutine of its own. Answers go to the inbox of the worker
-// that asked and nowhere else.
+// asked answers a request in its own goroutine. It replies only to the inbox of the worker that
+// asked.
 func (h *Hub) asked(m *nats.Msg) {
 	kind, worker, verb, err := h.subjects.Parse(m.Subject)
 	if err != nil || kind != "ask" || !strings.HasPrefix(m.Reply, fleet.Inbox(worker)+".") {
@@ -332,13 +335,13 @@ func (h *Hub) asked(m *nats.Msg) {
 		defer func() { <-h.slots }()
 		answer := h.options.Answer(h.ctx, Asked{Worker: worker, Verb: verb, Subject: m.Subject, Body: m.Data, Signature: m.Header.Get(fleet.SignatureHeader)})
 		if answer != nil {
-			_ = h.conn.PublishMsg(message(h.options.Key, m.Reply, answer)) // who asked asks again
+			_ = h.conn.PublishMsg(message(h.options.Key, m.Reply, answer)) // best effort: the worker asks again
 		}
 	})
 }
 
-// Tell sends a message to a worker and waits for the reply, whose signature must be the
-// worker's.
+// Tell sends a message to a worker and waits for the reply. The reply must have the worker's
+// signature.
 func (h *Hub) Tell(ctx context.Context, worker, publicKey, attempt, verb string, body []byte) ([]byte, error) {
 	reply, err := h.conn.RequestMsgWithContext(ctx, message(h.options.Key, h.subjects.Tell(worker, attempt, verb), body))
 	switch {
@@ -354,9 +357,9 @@ func (h *Hub) Tell(ctx context.Context, worker, publicKey, attempt, verb string,
 	return reply.Data, nil
 }
 
-// Notify sends a message without a reply to a worker, best effort.
+// Notify sends a message to a worker without waiting for a reply, best effort.
 func (h *Hub) Notify(worker, verb string, body []byte) {
-	_ = h.conn.PublishMsg(message(h.options.Key, h.subjects.Tell(worker, "", verb), body)) // the next beat says it, too
+	_ = h.conn.PublishMsg(message(h.options.Key, h.subjects.Tell(worker, "", verb), body)) // the next beat repeats it
 }
 
 // Put stores an object for a worker.
@@ -391,7 +394,7 @@ func (h *Hub) Counts(ctx context.Context) (counts fleet.StreamCounts, err error)
 // Connected reports whether the carrier can be reached.
 func (h *Hub) Connected() bool { return h.conn.IsConnected() }
 
-// Close ends the connection and waits for its goroutines. Replies in progress are dropped.
+// Close closes the connection and waits for its goroutines. It drops replies in progress.
 func (h *Hub) Close() {
 	h.cancel()
 	h.conn.Close()

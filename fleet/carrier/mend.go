@@ -1,9 +1,8 @@
 package carrier
 
-// Repair of streams. After a full disk or a failed write, the embedded server does not write
-// to the stream again until it is restarted. The hub recreates such a stream instead. Its
-// content is not missed: workers send again what is not sealed, and an unclaimed order goes to
-// another worker.
+// Repair of streams. After a full disk or a failed write, the embedded server no longer writes to
+// the stream until it is restarted. The hub recreates such a stream instead. Losing its content
+// is harmless: workers resend unsealed drafts, and an unclaimed order goes to another worker.
 
 import (
 	"context"
@@ -16,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Pauses between probes of streams that may be broken.
+// Bounds of the pause between probes of suspect streams.
 const (
 	mendSoonest = time.Second
 	mendLatest  = 30 * time.Second
@@ -24,28 +23,29 @@ const (
 
 const (
 	ensureWithin = time.Minute
-	// silences is how many looks in a row a stream must not answer before it is made anew: a
-	// disk that is only slow leaves one or two without an answer.
+	// silences is how many probes in a row must go unanswered before a stream is recreated. A
+	// disk that is merely slow leaves one or two unanswered.
 	silences = 3
-	// room is what a disk must take before a stream is made anew.
+	// room is how many bytes the disk must accept before a stream is recreated.
 	room = 4 << 20
-	// nobody is the worker of a message that nobody reads.
+	// nobody is the worker in the subject of a probe.
 	nobody = "nobody"
 )
 
-// mender looks after streams that the server named in an error of a store.
+// mender probes and recreates streams whose stores failed according to the server.
 type mender struct {
 	hasRoom func() bool
-	probe   func(stream string) error // writes to it
-	renew   func(stream string) error // deletes it and makes it
-	ensure  func() error              // makes what is missing
+	probe   func(stream string) error // writes a message to it
+	renew   func(stream string) error // deletes and recreates it
+	ensure  func() error              // creates missing streams
 	log     *slog.Logger
 
-	suspects map[string]int // looks in a row that a stream did not answer
-	full     bool           // the disk took nothing at the last look
+	suspects map[string]int // stream to consecutive unanswered probes
+	full     bool           // the disk had no room at the last check
 }
 
-// mend looks at streams once the embedded server says that their stores failed.
+// mend waits until the embedded server reports failed stores, then probes their streams until all
+// are repaired.
 func (h *Hub) mend() {
 	m := mender{hasRoom: h.options.Server.hasRoom, probe: h.probe, renew: h.renew, ensure: h.ensureAgain, log: h.options.Log, suspects: map[string]int{}}
 	broken := &h.options.Server.broken
@@ -70,7 +70,7 @@ func (h *Hub) mend() {
 	}
 }
 
-// suspect adds streams to those to look at.
+// suspect adds streams to the suspects.
 func (m *mender) suspect(streams []string) {
 	for _, stream := range streams {
 		if _, known := m.suspects[stream]; !known {
@@ -79,8 +79,8 @@ func (m *mender) suspect(streams []string) {
 	}
 }
 
-// next looks at all suspects, and returns the pause before the next look: twice the last one,
-// but the shortest when the disk has room again.
+// next probes all suspects and returns the pause before the next round. The pause doubles, and is
+// the shortest once the disk has room again.
 func (m *mender) next(waited time.Duration) time.Duration {
 	was := m.full
 	if m.full = !m.hasRoom(); m.full {
@@ -97,15 +97,15 @@ func (m *mender) next(waited time.Duration) time.Duration {
 	return min(2*waited, mendLatest)
 }
 
-// look writes to a stream. One that takes it is none of the suspects any more; one that is
-// missing, or was silent too often, is made anew and looked at again.
+// look probes a stream. If the stream answers, it is no longer a suspect. If it is missing or was
+// silent too often, look recreates it and keeps it as a suspect.
 func (m *mender) look(stream string) error {
 	err := m.probe(stream)
 	_, answered := errors.AsType[*jetstream.APIError](err)
 	switch {
 	case errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound):
 		return m.ensure()
-	case err == nil || answered: // one that refuses, as one that is full does, can be written to
+	case err == nil || answered: // a refusal, for example by a full stream, also proves that it works
 		delete(m.suspects, stream)
 		return nil
 	case !silent(err):
@@ -119,13 +119,13 @@ func (m *mender) look(stream string) error {
 	return m.renew(stream)
 }
 
-// silent reports whether a stream answered nothing, as one does whose store failed.
+// silent reports whether an error is a missing reply, the symptom of a failed store.
 func silent(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
 }
 
-// probe writes a message that nobody reads, and removes it. A stream that is none of the
-// hub's has no fault.
+// probe writes a message that nobody reads, and removes it. It reports no error for a stream that
+// is not the hub's.
 func (h *Hub) probe(stream string) error {
 	subject, known := h.probes()[stream]
 	if !known {
@@ -138,12 +138,12 @@ func (h *Hub) probe(stream string) error {
 		return err
 	}
 	if s, err := h.js.Stream(ctx, stream); err == nil {
-		_ = s.DeleteMsg(ctx, ack.Sequence) // the ingester may have been faster; an order is dropped after its time
+		_ = s.DeleteMsg(ctx, ack.Sequence) // the ingester may have consumed it; an order expires
 	}
 	return nil
 }
 
-// probes are the subjects of messages that nobody reads, by stream.
+// probes returns the subject of probe messages for each stream.
 func (h *Hub) probes() map[string]string {
 	subjects := map[string]string{h.subjects.OrdersStream(): h.subjects.Order(nobody, nobody), h.subjects.DraftsStream(): h.subjects.Draft(nobody, nobody)}
 	for _, worker := range h.options.Workers() {
@@ -153,7 +153,7 @@ func (h *Hub) probes() map[string]string {
 	return subjects
 }
 
-// renew makes a stream anew.
+// renew deletes and recreates a stream.
 func (h *Hub) renew(stream string) error {
 	h.making.Lock()
 	defer h.making.Unlock()
@@ -174,7 +174,7 @@ func (h *Hub) ensureAgain() error {
 	return h.Ensure(ctx)
 }
 
-// hasRoom reports whether the disk of the store takes something.
+// hasRoom reports whether the store's disk accepts a file of room bytes.
 func (s *Server) hasRoom() bool {
 	f, err := os.CreateTemp(s.options.StoreDir, "room-")
 	if err != nil {

@@ -1,8 +1,8 @@
 package carrier
 
-// Objects: files of any length, in one store for each worker. The name of an object contains
-// the digest of its content, so an existing one is never written again: that would remove the
-// chunks under its readers.
+// Objects: files of any length, in one store for each worker. An object's name contains the
+// digest of its content, so an existing object is not rewritten: that would remove its chunks
+// while others read them.
 
 import (
 	"context"
@@ -17,30 +17,30 @@ import (
 	"ac/internal/fault"
 )
 
-// Timeouts where the client library has none, or only one for the whole transfer: a request
-// whose reply was lost with a connection, and a chunk of an object that does not arrive.
+// Timeouts that the client library lacks or has only for a whole transfer. They cover a request
+// whose reply was lost with the connection, and a chunk that does not arrive.
 const (
 	requestWithin = 5 * time.Second
 	pieceWithin   = 60 * time.Second
-	lookAfter     = 5 * time.Second // without a piece, whether the object is still that one
+	lookAfter     = 5 * time.Second // without a chunk, before checking whether the object was replaced
 )
 
-// Why a transfer ended that somebody waited for.
+// Reasons why a transfer ended early.
 var (
 	errChanged = errors.New("it was replaced while it was read")
 	errStalled = fmt.Errorf("nothing of it came for %s", pieceWithin)
 	errCut     = errors.New("the connection was lost meanwhile")
 )
 
-// moving is a context for one object. The library takes the deadline of a context as how long
-// a single read may take, so this one is always near; progress and its end cancel it.
+// moving is the context of one object's transfer. The library uses a context's deadline as the
+// timeout of a single read, so the deadline is always near. Cancellation ends the transfer.
 type moving struct{ context.Context } //nolint:containedctx // it is one
 
-// Deadline is lookAfter from now.
+// Deadline returns lookAfter from now.
 func (moving) Deadline() (time.Time, bool) { return time.Now().Add(lookAfter), true }
 
-// move makes the context of a transfer. It ends with ctx, by done, and when progress was not
-// called for pieceWithin.
+// move returns the context of a transfer. It ends with ctx, when done is called, or when progress
+// was not called for pieceWithin.
 func move(ctx context.Context) (m moving, progress, done func()) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	timer := time.AfterFunc(pieceWithin, func() { cancel(errStalled) })
@@ -52,7 +52,7 @@ func move(ctx context.Context) (m moving, progress, done func()) {
 	}
 }
 
-// why is the reason for which a transfer ended, else the error that it ended with.
+// why returns the cause of the cancellation if the transfer was canceled, otherwise err.
 func (m moving) why(err error) error {
 	if err != nil && m.Err() != nil {
 		return context.Cause(m)
@@ -60,19 +60,19 @@ func (m moving) why(err error) error {
 	return err
 }
 
-// objects are what a connection does with objects. One of a name is put at a time.
+// objects accesses objects over one connection. It runs at most one put of a name at a time.
 type objects struct {
 	js jetstream.JetStream
 
 	mu       sync.Mutex
-	putting  map[[2]string]chan struct{} // by store and name; closed when it is done
-	doubtful map[[2]string]bool          // by store and name: a put of it failed, and may have left it in parts
+	putting  map[[2]string]chan struct{} // by store and name; closed when the put ends
+	doubtful map[[2]string]bool          // by store and name: a put failed and may have left a partial object
 	kept     context.Context             //nolint:containedctx // ends with the connection as it is now
 	lose     context.CancelCauseFunc
 }
 
-// reconnected ends what was under way on the connection before: answers that were lost with it
-// would be waited for, and pieces that nobody sends any more.
+// reconnected cancels the operations on the previous connection. They would wait for replies and
+// chunks that were lost with it.
 func (o *objects) reconnected() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -82,7 +82,7 @@ func (o *objects) reconnected() {
 	o.kept, o.lose = context.WithCancelCause(context.Background())
 }
 
-// whileKept is a context that ends with the connection, too.
+// whileKept returns a context that ends with ctx or with the current connection.
 func (o *objects) whileKept(ctx context.Context) (inner context.Context, done func()) {
 	o.mu.Lock()
 	if o.kept == nil {
@@ -98,8 +98,8 @@ func (o *objects) whileKept(ctx context.Context) (inner context.Context, done fu
 	}
 }
 
-// put stores an object, unless it is there and stays for long enough. One that an earlier put
-// may have left in parts is replaced.
+// put stores an object, unless it exists and does not expire soon. It replaces an object that an
+// earlier put may have left incomplete.
 func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) error {
 	key := [2]string{bucket, name}
 	done, err := o.claim(ctx, key)
@@ -124,8 +124,8 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 	return nil
 }
 
-// write stores an object. Pieces whose answers were lost with a connection may not be stored, so
-// an object is whole only if it went over one of them.
+// write stores an object. If the connection was lost meanwhile, chunks without a reply may be
+// missing. So an object is complete only if one connection carried all of it.
 func (o *objects) write(ctx context.Context, bucket, name string, there *jetstream.ObjectInfo, from io.Reader) error {
 	m, progress, done := move(ctx)
 	defer done()
@@ -156,7 +156,7 @@ func (o *objects) doubts(key [2]string) bool {
 	return o.doubtful[key]
 }
 
-// drop removes an object, so that it is put anew.
+// drop removes an object, so that the next put writes it again.
 func (o *objects) drop(ctx context.Context, store jetstream.ObjectStore, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
@@ -166,7 +166,7 @@ func (o *objects) drop(ctx context.Context, store jetstream.ObjectStore, name st
 	return nil
 }
 
-// claim waits until nobody else of the connection puts the object.
+// claim waits until no other call puts the object.
 func (o *objects) claim(ctx context.Context, key [2]string) (done func(), err error) {
 	for {
 		o.mu.Lock()
@@ -194,7 +194,8 @@ func (o *objects) claim(ctx context.Context, key [2]string) (done func(), err er
 	}
 }
 
-// find looks for an object. Its store is known where the object is not there, too.
+// find looks up an object and its store. If only the object is missing, it still returns the
+// store.
 func (o *objects) find(ctx context.Context, bucket, name string) (store jetstream.ObjectStore, there *jetstream.ObjectInfo, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
@@ -216,8 +217,8 @@ func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
 	return true, nil
 }
 
-// get writes an object out. Where it is replaced, or the connection lost, before anything of it
-// came it is read anew; later, the half that came is in to, and the call fails.
+// get writes an object to a writer. If the object was replaced or the connection lost before the
+// first byte, get retries. After that it fails, and to has received part of the object.
 func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) error {
 	for {
 		written, err := o.getOnce(ctx, bucket, name, to)
@@ -242,19 +243,19 @@ func (o *objects) getOnce(ctx context.Context, bucket, name string, to io.Writer
 	if err != nil {
 		return 0, err
 	}
-	if there.Opts != nil && there.Opts.Link != nil { // the library would read what it leads to
+	if there.Opts != nil && there.Opts.Link != nil { // the library would follow it to its target
 		return 0, fault.New(fault.Denied, "the object %s is a link", name)
 	}
 	m, progress, done := move(ctx)
 	defer done()
 	written, err = read(m, store, there.NUID, name, to, progress)
-	if errors.Is(err, jetstream.ErrDigestMismatch) { // pieces of it are lost
+	if errors.Is(err, jetstream.ErrDigestMismatch) { // chunks of it are missing
 		return written, errors.Join(err, o.drop(ctx, store, name))
 	}
 	return written, m.why(err)
 }
 
-// read writes an object out once. id is the one that its name stood for.
+// read writes an object to a writer, in one try. id is the NUID that the name had.
 func read(ctx context.Context, store jetstream.ObjectStore, id, name string, to io.Writer, progress func()) (written int64, err error) {
 	object, err := store.Get(ctx, name)
 	if err != nil {

@@ -1,11 +1,11 @@
 package carrier
 
-// Putting an object: its chunks and its metadata, in the format of the client library, which
+// Upload of an object: its chunks and metadata, in the client library's format, since the library
 // reads them.
 //
-// The library's own Put has up to four thousand chunks in flight, 512 MiB. A server that is
-// slower than the network keeps 128 MiB of them in memory and drops the others, so a long
-// object never arrives. Put here waits for stored chunks before it sends more (backpressure).
+// The library's own Put has up to 4000 chunks in flight, 512 MiB. A server that is slower than
+// the network keeps 128 MiB of them in memory and drops the rest, so a long object never arrives.
+// Put here waits for stored chunks before it sends more (backpressure).
 
 import (
 	"context"
@@ -21,10 +21,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// piecesUnderWay is how many pieces of an object may be sent and not stored.
+// piecesUnderWay is how many chunks of an object may be unacknowledged.
 const piecesUnderWay = 8
 
-// upload is the putting of one object.
+// upload is the upload of one object.
 type upload struct {
 	js       jetstream.JetStream
 	stream   jetstream.Stream
@@ -33,7 +33,7 @@ type upload struct {
 	underWay []jetstream.PubAckFuture
 }
 
-// put stores an object under a name, in place of the one that is there; nil for none.
+// put stores an object under a name. there is the existing object to replace, nil for none.
 func put(ctx context.Context, conn *nats.Conn, bucket, name string, there *jetstream.ObjectInfo, from io.Reader, progress func()) (err error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -61,7 +61,7 @@ func put(ctx context.Context, conn *nats.Conn, bucket, name string, there *jetst
 	return nil
 }
 
-// pieces sends the pieces of the object.
+// pieces sends the chunks of the object.
 func (u *upload) pieces(ctx context.Context, from io.Reader) error {
 	digest := sha256.New()
 	subject := fmt.Sprintf("$O.%s.C.%s", u.info.Bucket, u.info.NUID)
@@ -86,7 +86,7 @@ func (u *upload) pieces(ctx context.Context, from io.Reader) error {
 	}
 }
 
-// meta sends what the store knows of the object: it is there from then on.
+// meta publishes the metadata, which makes the object visible.
 func (u *upload) meta(ctx context.Context) error {
 	text, err := json.Marshal(u.info)
 	if err != nil {
@@ -100,7 +100,7 @@ func (u *upload) meta(ctx context.Context) error {
 	return u.stored(ctx, 0)
 }
 
-// send sends a message once there is room for it.
+// send sends a message once fewer than piecesUnderWay are unacknowledged.
 func (u *upload) send(ctx context.Context, m *nats.Msg) error {
 	if err := u.stored(ctx, piecesUnderWay-1); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (u *upload) send(ctx context.Context, m *nats.Msg) error {
 	return err
 }
 
-// stored waits until no more than so many messages are not stored.
+// stored waits until at most that many messages are unacknowledged.
 func (u *upload) stored(ctx context.Context, most int) error {
 	for len(u.underWay) > most {
 		first := u.underWay[0]
@@ -130,12 +130,12 @@ func (u *upload) stored(ctx context.Context, most int) error {
 	return nil
 }
 
-// purge removes the pieces of an object, best effort: what is left of them goes with its time.
+// purge removes the chunks of an object, best effort. Remaining chunks expire.
 func (u *upload) purge(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWithin)
 	defer cancel()
 	for len(u.underWay) > 0 && ctx.Err() == nil {
-		_ = u.stored(ctx, 0) // what is under way would come behind it
+		_ = u.stored(ctx, 0) // otherwise chunks in flight would arrive after the purge
 	}
 	_ = u.stream.Purge(ctx, jetstream.WithPurgeSubject(fmt.Sprintf("$O.%s.C.%s", u.info.Bucket, id)))
 }

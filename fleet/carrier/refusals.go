@@ -1,7 +1,7 @@
 package carrier
 
-// A worker whose key is refused may be accepted later. So it retries with backoff, and logs
-// the reason once.
+// Backoff of a worker whose key is refused. The hub may accept the key later, so the worker
+// retries, and logs the reason once.
 
 import (
 	"errors"
@@ -12,28 +12,28 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// refusals are those since a worker was connected. It is safe for concurrent use.
+// refusals counts refusals since the last connection. It is safe for concurrent use.
 type refusals struct {
 	log *slog.Logger
 	n   atomic.Int64
 }
 
-// failed takes an error of the connection that belongs to no call.
+// failed handles an asynchronous error of the connection.
 func (r *refusals) failed(_ *nats.Conn, _ *nats.Subscription, err error) {
 	switch {
 	case !isRefusal(err):
 		r.log.Warn("the connection to the hub has an error", "error", err)
-	case r.n.Add(1) == 2: // the first one may be of a hub that was just letting another worker in
+	case r.n.Add(1) == 2: // a single refusal may come from a hub that is just admitting another worker
 		r.log.Error("the hub refuses this worker's key: the worker was revoked, or its user was taken out of the NATS servers. " +
 			"To use this machine again, make an invitation (ac worker:invite) and join in an empty directory (ac worker:join). " +
 			"Otherwise stop this worker; until then it tries again at most once a minute")
 	}
 }
 
-// over says that the worker is connected.
+// over resets the count once the worker is connected.
 func (r *refusals) over() { r.n.Store(0) }
 
-// delay is the pause before another attempt.
+// delay returns the pause before the next attempt.
 func (r *refusals) delay(attempts int) time.Duration {
 	if n := r.n.Load(); n > 0 {
 		return min(reconnectSoonest<<min(n, 10), refusedLatest)
@@ -41,7 +41,7 @@ func (r *refusals) delay(attempts int) time.Duration {
 	return reconnectDelay(attempts)
 }
 
-// isRefusal reports whether a server does not let this key in.
+// isRefusal reports whether a server refused this key.
 func isRefusal(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAccountAuthExpired)
 }

@@ -1,6 +1,7 @@
 package carrier
 
-// Who may publish and read which subjects. The server enforces it; signatures cover the rest.
+// Who may publish and subscribe to which subjects. The server enforces it; signatures cover the
+// rest.
 
 import (
 	"github.com/nats-io/nats-server/v2/server"
@@ -12,18 +13,18 @@ import (
 type User struct {
 	Worker    string
 	PublicKey string
-	Invited   bool // may join, and nothing else
+	Invited   bool // may only join
 }
 
 // Rights are the subjects that a user may publish to and subscribe to.
 type Rights struct {
 	Publish   []string `json:"publish"`
 	Subscribe []string `json:"subscribe"`
-	// Responses: it may answer each request once.
+	// Responses permits one reply to each request.
 	Responses bool `json:"responses,omitempty"`
 }
 
-// RightsOf are the rights of a user of a hub.
+// RightsOf returns the permissions of a hub's user.
 func RightsOf(hub string, u User) Rights {
 	s := fleet.Subjects{Hub: hub}
 	inbox := fleet.Inbox(u.Worker) + ".>"
@@ -46,13 +47,13 @@ func RightsOf(hub string, u User) Rights {
 	}
 }
 
-// streamOf is the stream of an object store.
+// streamOf returns the stream of an object store.
 func streamOf(bucket string) string { return "OBJ_" + bucket }
 
-// objectsOf is where the subjects of an object store begin.
+// objectsOf returns the subject prefix of an object store.
 func objectsOf(bucket string) string { return "$O." + bucket }
 
-// nkeyUser is a user as the embedded server knows it.
+// nkeyUser returns a user in the embedded server's format.
 func nkeyUser(hub string, u User) *server.NkeyUser {
 	r := RightsOf(hub, u)
 	p := &server.Permissions{

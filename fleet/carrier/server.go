@@ -1,6 +1,6 @@
 package carrier
 
-// The embedded server, in the process of the hub. It listens only on the given addresses.
+// The embedded server, which runs in the hub's process. It listens only on the given addresses.
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 // ServerOptions are the options of an embedded server.
 type ServerOptions struct {
 	HubID     string
-	HubKey    string   // public key of the hub, which may do everything
-	Listen    []string // host:port; port 0 takes a free one
+	HubKey    string   // public key of the hub, which has all permissions
+	Listen    []string // host:port; port 0 picks a free one
 	StoreDir  string
 	Cert, Key []byte // PEM
 	Users     []User
@@ -34,15 +34,15 @@ type ServerOptions struct {
 type Server struct {
 	options ServerOptions
 	nats    *server.Server
-	doors   []net.Listener // beside the first, which is the server's own
+	doors   []net.Listener // listeners of the further addresses; the server owns the first
 	broken  broken
 	wg      sync.WaitGroup
 
-	mu    sync.Mutex // of reloads
+	mu    sync.Mutex // serializes reloads
 	users []User
 }
 
-// startWithin is how long an embedded server may take until it listens.
+// startWithin is how long an embedded server may take to listen.
 const startWithin = 30 * time.Second
 
 // StartServer starts the server and returns when it listens.
@@ -74,7 +74,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// free says at once why nobody can listen at an address: the server itself would go on for
+// free fails at once if an address cannot be bound. The server itself would fail only after
 // startWithin.
 func free(ctx context.Context, address string) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
@@ -89,7 +89,7 @@ func (s *Server) config(users []User) (*server.Options, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.nats != nil { // a reload keeps the port that it got
+	if s.nats != nil { // a reload keeps the assigned port
 		port = s.port()
 	}
 	secured, err := serverTLS(s.options.Cert, s.options.Key)
@@ -110,7 +110,7 @@ func (s *Server) config(users []User) (*server.Options, error) {
 	return config, nil
 }
 
-// hostPort splits an address; port 0 becomes the server's word for a free one.
+// hostPort splits an address. It replaces port 0 by the server's constant for a free port.
 func hostPort(address string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Server) port() int {
 	return 0
 }
 
-// Addresses are the addresses on which the server listens, with their ports.
+// Addresses returns the addresses on which the server listens, with the actual ports.
 func (s *Server) Addresses() []string {
 	host, _, err := hostPort(s.options.Listen[0])
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Server) Addresses() []string {
 	return list
 }
 
-// SetUsers replaces the users who may connect. It closes the connections of removed users.
+// SetUsers replaces the users that may connect. It closes the connections of removed users.
 func (s *Server) SetUsers(users []User) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,10 +164,10 @@ func (s *Server) SetUsers(users []User) error {
 	return nil
 }
 
-// InProcessConn is a connection without a port, for the hub.
+// InProcessConn returns a connection for the hub that uses no port.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
 
-// Close ends the server and waits for it.
+// Close shuts the server down and waits for it.
 func (s *Server) Close() {
 	for _, door := range s.doors {
 		_ = door.Close() // it is not used again
@@ -177,8 +177,8 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// openDoors listens at the further addresses. A connection there is passed on to the
-// server's own listener as it is, TLS included.
+// openDoors listens on the further addresses. It forwards connections unchanged, including TLS,
+// to the server's own listener.
 func (s *Server) openDoors(ctx context.Context) error {
 	var config net.ListenConfig
 	for _, address := range s.options.Listen[1:] {
@@ -209,11 +209,11 @@ func (s *Server) admit(door net.Listener) {
 	}
 }
 
-// join passes bytes both ways until one side ends.
+// join copies bytes in both directions until one side ends.
 func join(a, b net.Conn) {
 	var wg sync.WaitGroup
 	pass := func(to, from net.Conn) {
-		_, _ = io.Copy(to, from) // one side ended
+		_, _ = io.Copy(to, from) // an error also means that a side ended
 		_, _ = to.Close(), from.Close()
 	}
 	wg.Go(func() { pass(a, b) })

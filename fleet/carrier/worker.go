@@ -1,6 +1,6 @@
 package carrier
 
-// A worker's connection.
+// The worker's connection.
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"ac/fleet"
 )
 
-// worker is a fleet.WorkerCarrier.
+// worker implements fleet.WorkerCarrier.
 type worker struct {
 	link        fleet.WorkerLink
 	subjects    fleet.Subjects
@@ -33,11 +33,11 @@ type worker struct {
 	mu      sync.Mutex
 	closed  bool
 	telling sync.WaitGroup
-	orders  jetstream.MessagesContext // nil until the first order is waited for
+	orders  jetstream.MessagesContext // nil until the first NextOrder
 }
 
-// ConnectWorker connects a worker to its hub. It fails if no address can be reached before
-// ctx ends. Once connected, it reconnects by itself, without limit.
+// ConnectWorker connects a worker to its hub. It fails if no address is reachable. Once
+// connected, it reconnects on its own, without limit.
 func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -72,7 +72,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	return w, nil
 }
 
-// flushContext is a context that has a deadline, which a flush needs.
+// flushContext adds a deadline to a context that has none, since a flush needs one.
 func flushContext(ctx context.Context) context.Context {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx
@@ -90,7 +90,7 @@ func (w *worker) connected() {
 	}
 	select {
 	case w.connections <- struct{}{}:
-	default: // one is known already
+	default: // a notification is already pending
 	}
 }
 
@@ -111,8 +111,8 @@ func (w *worker) Ask(ctx context.Context, verb string, body []byte) ([]byte, err
 	return reply.Data, nil
 }
 
-// Publish implements fleet.WorkerCarrier. An answer that is lost with the connection is waited
-// for as long as one that is late.
+// Publish implements fleet.WorkerCarrier. If the connection loses an acknowledgement, stored
+// waits for it as long as for a late one.
 func (w *worker) Publish(_ context.Context, attempt, id string, body []byte) (stored func(context.Context) error, err error) {
 	m := message(w.link.Key, w.subjects.Draft(w.link.WorkerID, attempt), body)
 	future, err := w.js.PublishMsgAsync(m, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
@@ -131,7 +131,7 @@ func (w *worker) Publish(_ context.Context, attempt, id string, body []byte) (st
 	}, nil
 }
 
-// told passes on what the hub tells, if it is the hub.
+// told passes on a message after verifying that the hub signed it.
 func (w *worker) told(m *nats.Msg) {
 	_, _, rest, err := w.subjects.Parse(m.Subject)
 	if err != nil || !fleet.Verify(w.link.HubKey, m.Subject, m.Data, m.Header.Get(fleet.SignatureHeader)) {
@@ -150,7 +150,7 @@ func (w *worker) told(m *nats.Msg) {
 	}
 	w.telling.Go(func() {
 		if answer := w.link.Tell(w.ctx, attempt, verb, m.Data); answer != nil && m.Reply != "" {
-			_ = w.conn.PublishMsg(message(w.link.Key, m.Reply, answer)) // the hub tells again
+			_ = w.conn.PublishMsg(message(w.link.Key, m.Reply, answer)) // best effort: the hub sends it again
 		}
 	})
 }
@@ -172,7 +172,7 @@ func (w *worker) NextOrder(ctx context.Context) (fleet.OrderMessage, error) {
 		}
 		_, _, attempt, err := w.subjects.Parse(m.Subject())
 		if err != nil || !fleet.IsAttempt(attempt) || !fleet.Verify(w.link.HubKey, m.Subject(), m.Data(), m.Headers().Get(fleet.SignatureHeader)) {
-			_ = m.Term() // nobody who may order anything said it
+			_ = m.Term() // not signed by the hub: never redeliver it
 			continue
 		}
 		return fleet.OrderMessage{Attempt: attempt, Body: m.Data(),
@@ -182,8 +182,8 @@ func (w *worker) NextOrder(ctx context.Context) (fleet.OrderMessage, error) {
 	}
 }
 
-// queue is the worker's queue of orders, opened when needed. A message at a time is asked
-// for, so that none waits in a worker that has no slot.
+// queue returns the worker's queue of orders and opens it when needed. It requests one message at
+// a time, so that no order waits in a worker without a slot.
 func (w *worker) queue(ctx context.Context) (jetstream.MessagesContext, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package natstest is a NATS server for tests, as its operators run one: a process of its
-// own with a file of configuration, which it reads again on SIGHUP, and says so on stderr.
+// Package natstest is a NATS server for tests. As in production, it runs as a separate process
+// with a configuration file, which it reloads on SIGHUP. It logs reloads to stderr.
 package natstest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Serve runs the server of a configuration until SIGINT or SIGTERM. It writes its address,
-// in a line, to ready once it can be connected to.
+// Serve runs a server with a configuration file until SIGINT or SIGTERM. Once the server accepts
+// connections, Serve writes its address to ready as one line.
 func Serve(config string, ready io.Writer) error {
 	options, err := server.ProcessConfigFile(config)
 	if err != nil {
