@@ -1,7 +1,7 @@
 package hub
 
-// Requests of workers: signatures and repeated requests are checked first, then one function
-// handles each verb.
+// Requests of workers. The hub first checks the signature and whether the request is a repeat.
+// Each verb has one handler.
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 	"ac/internal/fault"
 )
 
-// answer answers a request of a worker; nil for what is not from who it says, or was
-// answered before.
+// answer answers a request of a worker. It returns nil if the request is not authentic or is a
+// repeat.
 func (h *Hub) answer(ctx context.Context, a carrier.Asked) []byte {
 	select {
-	case <-h.loaded: // before that, attempts would seem unknown that are not
+	case <-h.loaded: // until then, known attempts would seem unknown
 	case <-ctx.Done():
 		return nil
 	}
@@ -40,8 +40,8 @@ func (h *Hub) answer(ctx context.Context, a carrier.Asked) []byte {
 	return text
 }
 
-// authentic checks the signature of a request by the key that its worker has now, and
-// whether it is new.
+// authentic reports whether a request is new and signed with its worker's current key. After a
+// join, the invitation's key stays valid for further joins during joinGrace.
 func (h *Hub) authentic(a carrier.Asked, stamp fleet.Stamp) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +61,7 @@ func (h *Hub) authentic(a carrier.Asked, stamp fleet.Stamp) bool {
 	return key != "" && fleet.Verify(key, a.Subject, a.Body, a.Signature) && w.stamps.Fresh(stamp)
 }
 
-// serve decodes a request and has it carried out.
+// serve decodes a request and calls its handler.
 func (h *Hub) serve(ctx context.Context, a carrier.Asked, stamp fleet.Stamp) (any, error) {
 	switch a.Verb {
 	case fleet.AskJoin:
@@ -78,7 +78,7 @@ func (h *Hub) serve(ctx context.Context, a carrier.Asked, stamp fleet.Stamp) (an
 	return nil, fault.New(fault.Unsupported, "this hub does not know %s", a.Verb)
 }
 
-// answered is a reply whose seq can be set.
+// answered is a reply that can be stamped with a sequence number.
 type answered[R any] interface {
 	*R
 	Stamped(seq int64)
@@ -97,14 +97,14 @@ func asking[P, R any, A answered[R]](a carrier.Asked, stamp fleet.Stamp, do func
 	return reply, nil
 }
 
-// join makes an invitation a worker. Its key is durable before it is answered.
+// join turns an invitation into a worker. The worker's key is durable on return.
 func (h *Hub) join(id string, p fleet.Join) (reply fleet.JoinReply, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w, now := h.workers[id], h.w.Env.Clock.Now()
 	switch {
 	case w.record.Invite == nil && p.PublicKey != "" && p.PublicKey == w.record.PublicKey:
-		return h.joined(w), nil // the answer was lost
+		return h.joined(w), nil // the worker repeats the request: it lost the reply
 	case w.record.Invite == nil || expired(w.record.Invite, now):
 		return reply, fault.New(fleet.InviteSpent, "the invitation was used or has expired; ac worker:invite makes another one")
 	case p.Nonce == "":
@@ -136,7 +136,7 @@ func (h *Hub) joined(w *worker) fleet.JoinReply {
 	}
 }
 
-// greet takes what a worker says of itself at a connection.
+// greet handles the hello that a worker sends after connecting.
 func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.HelloReply, err error) {
 	protocol, ok := versions(p.Protocol).Common(versions(h.o.Speaks.Protocol))
 	h.mu.Lock()
@@ -144,7 +144,7 @@ func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.
 	if !ok {
 		err := h.incompatible(w, p)
 		h.mu.Unlock()
-		h.look() // nothing waits for it
+		h.look() // reconsider the queue without this worker
 		return reply, err
 	}
 	if w.instance != "" && w.instance != p.Instance && h.online(w) {
@@ -178,8 +178,8 @@ func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.
 	return reply, nil
 }
 
-// reaches notes how many drafts a worker has of an attempt. One that cannot read its spool
-// says 0.
+// reaches records how many drafts of an attempt a worker has. A worker that cannot read its spool
+// reports 0.
 func (h *Hub) reaches(id string, a fleet.HelloAttempt) {
 	if l := h.byAttempt(id, a.Attempt); l != nil && a.LastN > 0 {
 		l.mu.Lock()
@@ -206,14 +206,15 @@ func lastSeen(p fleet.Hello, offset int64, now time.Time) *fleet.LastSeen {
 	return last
 }
 
-// What is known of a worker is written at most every recordEvery, and only every seenEvery where
-// nothing changed but when it was seen: two hundred workers make that three writes a second.
+// Limits on how often the hub writes a worker's record: at most every recordEvery, and only every
+// seenEvery if nothing but the time changed. With 200 workers that is about three writes a
+// second.
 const (
 	recordEvery = time.Minute
 	seenEvery   = 10 * time.Minute
 )
 
-// heard takes a beat.
+// heard handles a beat.
 func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) {
 	now := h.now()
 	h.mu.Lock()
@@ -233,7 +234,7 @@ func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) 
 	}
 	w.measure(now - p.NowMS - int64(p.RTTMS/2))
 	if age, last := h.o.Elapsed()-w.written, w.record.Last; age > seenEvery || age > recordEvery && (p.Repos != nil || last == nil || last.ClockOffsetMS != w.offset) {
-		_ = h.amend(w, func(r *fleet.WorkerRecord) { r.Last = lastSeen(*w.hello, w.offset, h.w.Env.Clock.Now()) }) // what it says again
+		_ = h.amend(w, func(r *fleet.WorkerRecord) { r.Last = lastSeen(*w.hello, w.offset, h.w.Env.Clock.Now()) }) // best effort: later beats repeat it
 	}
 	settings := h.settings
 	reply = fleet.BeatReply{
@@ -243,7 +244,7 @@ func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) 
 	idle := len(p.Attempts) == 0 && len(h.launches) == 0 && len(h.waiting) == 0
 	h.mu.Unlock()
 	if idle {
-		return reply, nil // nothing that a look would find
+		return reply, nil // a look would find nothing to do
 	}
 	for attempt := range p.Attempts {
 		h.beatOf(id, attempt, p.Attempts[attempt], &reply)
@@ -253,7 +254,7 @@ func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) 
 	return reply, nil
 }
 
-// builtIn are the labels that nobody gives a worker.
+// builtIn returns the labels that a worker has automatically.
 func builtIn(p fleet.Hello) []string {
 	list := []string{"os=" + p.OS, "arch=" + p.Arch}
 	for name, probe := range p.Providers {

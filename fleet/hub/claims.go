@@ -1,7 +1,7 @@
 package hub
 
-// Claims: the right to start an attempt, granted once, and attempts that a worker abandons
-// before they start.
+// Claims. The hub grants the right to start an attempt once. This file also handles attempts that
+// a worker gives up before they start.
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type claimedPayload struct {
 	ClockOffsetMS int64  `json:"clock_offset_ms"`
 }
 
-// claim grants a claim, or says why not. The grant is durable before it is answered.
+// claim decides a claim; a refusal has a reason. A grant is durable on return.
 func (h *Hub) claim(ctx context.Context, id string, p fleet.GiveUp) (reply fleet.ClaimReply, err error) {
 	if p.NeverStarted || p.Refused != "" {
 		reason := withdrawnNeverStarted
@@ -33,7 +33,7 @@ func (h *Hub) claim(ctx context.Context, id string, p fleet.GiveUp) (reply fleet
 			reason = withdrawnRefused
 		}
 		if h.giveUp(ctx, id, p.Attempt, reason); h.waits(id, p.Attempt) {
-			return reply, fault.New(fleet.NoWorker, "no worker takes the session yet") // it is said again
+			return reply, fault.New(fleet.NoWorker, "no worker takes the session yet") // the worker asks again
 		}
 		return fleet.ClaimReply{Answer: fleet.Refused}, nil
 	}
@@ -66,7 +66,7 @@ func refusedClaim(why string) fleet.ClaimReply {
 	return fleet.ClaimReply{Reply: fleet.Reply{Reason: why}, Answer: fleet.Refused}
 }
 
-// whyPast is why an attempt cannot be claimed that is none of this hub's any more.
+// whyPast returns why an attempt that is no longer active cannot be claimed.
 func (h *Hub) whyPast(id, attempt string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +76,7 @@ func (h *Hub) whyPast(id, attempt string) string {
 	return fleet.WhyFenced
 }
 
-// grant writes the claim down. It runs with the launch locked.
+// grant records the claim durably. The caller must hold the launch's lock.
 func (l *launch) grant(ctx context.Context, p fleet.GiveUp) error {
 	if err := l.set(func(r *fleet.AttemptRecord) {
 		r.State, r.ClaimedAtMS, r.Instance = fleet.AttemptClaimed, l.h.now(), p.Instance
@@ -97,14 +97,14 @@ func (l *launch) grant(ctx context.Context, p fleet.GiveUp) error {
 	return l.tell(ctx, events.WorkerClaimed, payload)
 }
 
-// giveUp takes an attempt back that was not started, and places the session anew.
+// giveUp withdraws an attempt that never started, and places the session again.
 func (h *Hub) giveUp(ctx context.Context, id, attempt, reason string) {
 	if !h.waits(id, attempt) {
 		return
 	}
 	l := h.byAttempt(id, attempt)
 	if l == nil {
-		return // meanwhile
+		return // it ended meanwhile
 	}
 	l.mu.Lock()
 	stopped := l.record.Stop
@@ -117,8 +117,8 @@ func (h *Hub) giveUp(ctx context.Context, id, attempt, reason string) {
 	h.withdraw(ctx, l, attempt, reason)
 }
 
-// waits reports whether an attempt that was given up is still the session's: its worker
-// forgets it only once it is durable that another one was placed.
+// waits reports whether an attempt that was given up is still the session's current one. Its
+// worker forgets it only once the next placement is durable.
 func (h *Hub) waits(id, attempt string) bool {
 	l := h.byAttempt(id, attempt)
 	if l == nil {
@@ -129,19 +129,19 @@ func (h *Hub) waits(id, attempt string) bool {
 	return l.id() == attempt && l.live() && (l.record.State == fleet.AttemptPlaced || l.record.State == fleet.AttemptClaimed)
 }
 
-// replaceRetry is how often a worker is looked for that takes a session which was not started.
+// replaceRetry is the pause between searches for a worker for a withdrawn session.
 const replaceRetry = 50 * time.Millisecond
 
-// replaceLater waits for a worker for a session that was claimed and never started: the one
-// that said so is not back before its hello was answered, and others may be away for the
-// same moment. It ends the session if none is there as long as an order may wait.
+// replaceLater waits for a worker for a session that was claimed and never started. The worker
+// that gave it up does not count as back until its hello was answered. Others may be away just as
+// briefly. If none is available within ClaimWithinMS, replaceLater ends the session.
 func (h *Hub) replaceLater(l *launch, attempt, reason string) {
 	elapsed := clock.Stopwatch()
 	patience := time.Duration(h.settingsNow().ClaimWithinMS) * time.Millisecond
 	for {
 		select {
 		case <-h.ctx.Done():
-			return // the worker says it again to the next hub
+			return // the worker repeats it to the next hub
 		case <-time.After(replaceRetry):
 		}
 		l.mu.Lock()
@@ -174,10 +174,10 @@ func (h *Hub) replaceLater(l *launch, attempt, reason string) {
 	}
 }
 
-// maxAttempts is how often a session is placed.
+// maxAttempts is how many times a session may be placed.
 const maxAttempts = 3
 
-// withdraw takes an attempt of a launch back and places the session with the next epoch.
+// withdraw revokes an attempt of a launch and places the session again with the next epoch.
 func (h *Hub) withdraw(ctx context.Context, l *launch, attempt, reason string) {
 	l.mu.Lock()
 	if l.id() != attempt || !l.live() || l.replacing {
@@ -188,7 +188,7 @@ func (h *Hub) withdraw(ctx context.Context, l *launch, attempt, reason string) {
 	worker, tried := l.at.worker, len(l.tried)
 	l.mu.Unlock()
 	if err := h.road.DeleteOrder(ctx, worker, attempt); err != nil {
-		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // its claim is refused
+		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // a claim would be refused
 	}
 	var next *nextWorker
 	if tried < maxAttempts {
@@ -212,8 +212,8 @@ func (h *Hub) withdraw(ctx context.Context, l *launch, attempt, reason string) {
 	h.wg.Go(func() { h.send(l) })
 }
 
-// pickAgain is the worker that takes a withdrawn launch now, nil for none: the slot that it
-// had counts as free.
+// pickAgain picks a worker for a withdrawn launch and reserves a slot there. It frees the
+// launch's previous slot first. It returns nil if no worker fits.
 func (h *Hub) pickAgain(l *launch) *nextWorker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -230,11 +230,11 @@ func (h *Hub) pickAgain(l *launch) *nextWorker {
 	return &nextWorker{id: picked.ID, name: picked.Name}
 }
 
-// nextWorker is what of a worker never changes.
+// nextWorker identifies a picked worker without the hub's lock.
 type nextWorker struct{ id, name string }
 
-// placeAgain gives the session to another worker, with the next epoch. The attempt before
-// is fenced first.
+// placeAgain places the session on another worker with the next epoch. The record of the new
+// attempt is durable first; then the previous attempt is fenced.
 func (h *Hub) placeAgain(ctx context.Context, l *launch, next *nextWorker, reason string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,7 +251,7 @@ func (h *Hub) placeAgain(ctx context.Context, l *launch, next *nextWorker, reaso
 		l.record = before
 		return err
 	}
-	_ = fleet.WriteAttempt(h.w, before) // the next hub takes it for fenced, as there is a newer one
+	_ = fleet.WriteAttempt(h.w, before) // best effort: the next hub fences it because a newer attempt exists
 	h.mu.Lock()
 	delete(h.launches, old.attempt)
 	h.past[old.attempt], h.lateOf[old.attempt] = &before, l.late
@@ -263,7 +263,7 @@ func (h *Hub) placeAgain(ctx context.Context, l *launch, next *nextWorker, reaso
 	return l.tellAgain(ctx, old, reason)
 }
 
-// tellAgain records that the session was placed anew. It runs with the launch locked.
+// tellAgain records the new placement in the log. The caller must hold the launch's lock.
 func (l *launch) tellAgain(ctx context.Context, old place, reason string) error {
 	return l.remote.PlaceAgain(ctx, l.at.worker, l.at.epoch, func(source events.Source) ([]events.Draft, error) {
 		gone, err := l.draft(source, events.WorkerWithdrawn, withdrawnPayload{old.worker, old.epoch, reason})
@@ -275,7 +275,7 @@ func (l *launch) tellAgain(ctx context.Context, old place, reason string) error 
 	})
 }
 
-// endUnstarted ends a session that no worker started: as failed for a cause, else as
+// endUnstarted ends a session that no worker started: as failed if there is a cause, otherwise as
 // stopped.
 func (h *Hub) endUnstarted(l *launch, cause error) {
 	l.mu.Lock()
@@ -287,7 +287,7 @@ func (h *Hub) endUnstarted(l *launch, cause error) {
 	attempt, worker := l.id(), l.at.worker
 	l.mu.Unlock()
 	if err := h.road.DeleteOrder(h.ctx, worker, attempt); err != nil && h.ctx.Err() == nil {
-		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // its claim is refused
+		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // a claim would be refused
 	}
 	end := supervisor.RemoteEnd{Status: doc.StatusStopped, Stopped: true}
 	if cause != nil {
@@ -296,8 +296,8 @@ func (h *Hub) endUnstarted(l *launch, cause error) {
 	h.wg.Go(func() { h.conclude(l, end, fleet.AttemptDone) })
 }
 
-// sharing is how many live sessions share the limits of a launch's project, task and run of
-// a workflow.
+// sharing counts the live sessions that share the limits of a launch's project, task and workflow
+// run.
 func (h *Hub) sharing(l *launch) (s budget.Sharing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookEvery bounds the time between two looks at the clocks.
+// lookEvery is the maximum time between two checks of the timeouts.
 const lookEvery = 500 * time.Millisecond
 
-// tick looks at the clocks and at the queue until the hub ends.
+// tick checks the timeouts and the queue until the hub closes.
 func (h *Hub) tick() {
 	for admitted := h.o.Elapsed(); ; {
 		every := min(lookEvery, h.settingsNow().Beat()/2)
@@ -30,7 +30,7 @@ func (h *Hub) tick() {
 		timer.Stop()
 		h.mu.Lock()
 		h.assign()
-		if now := h.o.Elapsed(); now-admitted >= every { // for those whose time is over
+		if now := h.o.Elapsed(); now-admitted >= every { // drops users whose time is over
 			admitted = now
 			if err := h.admit(); err != nil {
 				h.o.Log.Warn("the carrier keeps its users", "error", err)
@@ -43,20 +43,20 @@ func (h *Hub) tick() {
 	}
 }
 
-// due is what the clocks say of an attempt.
+// due is the action that an attempt's timeouts require.
 type due int
 
 const (
 	nothing due = iota
-	again       // the order is published, once more where it was not
+	again       // publish the order, which is not in the carrier yet
 	unclaimed
 	unstarted
 	silent
 	lost
 )
 
-// judge is what is due of an attempt: a function of the state, of the time since its worker
-// was heard of, and of the time since the attempt was placed or claimed.
+// judge decides what is due for an attempt. quiet is the time since its worker was last heard
+// from. since is the time since the attempt was placed, sent or claimed.
 func judge(r fleet.AttemptRecord, s fleet.Settings, reach string, sent bool, quiet, since time.Duration) due {
 	switch {
 	case r.State == fleet.AttemptPlaced && since > s.ClaimWithin():
@@ -92,8 +92,8 @@ type reachedPayload struct {
 	Spooled  int64  `json:"spooled"`
 }
 
-// quietFor is how long a worker was not heard of; since the hub began where it never was:
-// a lease counts anew then. It runs with the hub locked.
+// quietFor returns how long a worker has been silent, at most since the hub started. So each
+// lease restarts with the hub. The caller must hold the hub's lock.
 func (h *Hub) quietFor(worker string) time.Duration {
 	if w := h.workers[worker]; w != nil && w.seen >= 0 {
 		return h.o.Elapsed() - w.seen
@@ -101,7 +101,7 @@ func (h *Hub) quietFor(worker string) time.Duration {
 	return h.o.Elapsed() - h.began
 }
 
-// lookAt does what is due of a launch.
+// lookAt does what is due for a launch.
 func (h *Hub) lookAt(l *launch) {
 	h.mu.Lock()
 	quiet := h.quietFor(l.at.worker)
@@ -134,7 +134,7 @@ func (h *Hub) lookAt(l *launch) {
 	}
 }
 
-// goneQuiet records that the worker cannot be reached. It runs with the launch locked.
+// goneQuiet records that the worker is unreachable. The caller must hold the launch's lock.
 func (l *launch) goneQuiet(quiet time.Duration, s fleet.Settings) {
 	l.reach = doc.ReachUnreachable
 	since := l.h.now() - quiet.Milliseconds()
@@ -149,7 +149,7 @@ func (l *launch) goneQuiet(quiet time.Duration, s fleet.Settings) {
 	}
 }
 
-// heardOf notes that a worker is back.
+// heardOf marks the sessions of a worker as reachable again.
 func (h *Hub) heardOf(ctx context.Context, worker string) {
 	for _, l := range h.all() {
 		if l.workerNow() != worker {
@@ -163,14 +163,14 @@ func (h *Hub) heardOf(ctx context.Context, worker string) {
 	}
 }
 
-// workerNow is the worker of a launch.
+// workerNow returns the current worker of a launch.
 func (l *launch) workerNow() string {
 	l.h.mu.Lock()
 	defer l.h.mu.Unlock()
 	return l.at.worker
 }
 
-// back records that the worker is heard of again. It runs with the launch locked.
+// back records that the worker is reachable again. The caller must hold the launch's lock.
 func (l *launch) back(ctx context.Context) {
 	var away int64
 	if since := l.remote.Snapshot().UnreachableSinceMS; since != nil {
@@ -184,7 +184,7 @@ func (l *launch) back(ctx context.Context) {
 	}
 }
 
-// beside does something for a launch beside the clocks, one thing at a time.
+// beside runs do in a goroutine, unless one of the launch's earlier calls still runs.
 func (h *Hub) beside(l *launch, do func()) {
 	if !l.busy.CompareAndSwap(false, true) {
 		return
@@ -195,14 +195,14 @@ func (h *Hub) beside(l *launch, do func()) {
 	})
 }
 
-// askToGiveUp has a worker give an attempt up that it claimed and did not start. It says
-// itself, by a claim, whether it never started.
+// askToGiveUp asks a worker to give up an attempt that it claimed and did not start. The worker
+// replies with a claim request that says whether it never started.
 func (h *Hub) askToGiveUp(l *launch) {
 	ctx, cancel := context.WithTimeout(h.ctx, stopTellWithin)
 	defer cancel()
 	l.mu.Lock()
 	at := l.at
-	l.since = h.o.Elapsed() // it is asked again later
+	l.since = h.o.Elapsed() // restarts the timeout
 	l.mu.Unlock()
 	body := fleet.Fence{Attempt: at.attempt, Reason: fleet.WhyGiveUp}
 	if text, err := json.Marshal(body); err == nil {
@@ -213,7 +213,7 @@ func (h *Hub) askToGiveUp(l *launch) {
 	}
 }
 
-// beatOf takes what a beat says of an attempt, and answers it.
+// beatOf handles an attempt's part of a beat, and adds to the reply.
 func (h *Hub) beatOf(id, attempt string, b fleet.BeatAttempt, reply *fleet.BeatReply) {
 	l := h.byAttempt(id, attempt)
 	if l == nil {
@@ -232,7 +232,7 @@ func (h *Hub) beatOf(id, attempt string, b fleet.BeatAttempt, reply *fleet.BeatR
 		return
 	}
 	if l.over || l.remote == nil {
-		return // the next beat has the answer
+		return // the next beat gets the reply
 	}
 	l.lag.Beat(h.o.Elapsed(), b.N, l.sealing.sealed, time.Duration(b.OldestMS)*time.Millisecond)
 	l.spooled = b.SpooledBytes
@@ -248,7 +248,7 @@ func (h *Hub) beatOf(id, attempt string, b fleet.BeatAttempt, reply *fleet.BeatR
 	}
 }
 
-// stateOf is an attempt as a worker is told of it. One that this hub does not know is
+// stateOf returns the state of an attempt for a worker. An attempt that this hub does not know is
 // fenced.
 func (h *Hub) stateOf(id, attempt string) fleet.AttemptReply {
 	if l := h.byAttempt(id, attempt); l != nil {

@@ -1,6 +1,6 @@
 package hub
 
-// The configuration of a hub, its key, its certificate, and the carrier that it starts.
+// The hub's configuration, key and certificate, and how it starts the carrier.
 
 import (
 	"context"
@@ -27,7 +27,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// running is the refusal of a second hub.
+// running returns the refusal of a second hub.
 func running(w *workspace.Workspace) error {
 	owner, err := fleet.ReadOwner(w.FS)
 	if err != nil {
@@ -38,14 +38,14 @@ func running(w *workspace.Workspace) error {
 	}{owner.PID})
 }
 
-// How long to wait for the lock of a killed hub, and how often to try. A child that the hub
-// was just forking holds the lock until it executes its program.
+// How long to wait for the lock of a killed hub, and how often to retry. A child that the hub was
+// just forking holds the lock until it calls exec.
 const (
 	deadOwner      = 10 * time.Second
 	deadOwnerRetry = 5 * time.Millisecond
 )
 
-// takeLock takes the hub's lock. It waits only if the hub that is recorded has died.
+// takeLock takes the hub's lock. It waits only if the recorded hub has died.
 func takeLock(ctx context.Context, w *workspace.Workspace) (*lock.Hold, error) {
 	elapsed := clock.Stopwatch()
 	for {
@@ -65,10 +65,10 @@ func takeLock(ctx context.Context, w *workspace.Workspace) (*lock.Hold, error) {
 	}
 }
 
-// defaultListen is where a hub listens that nobody said anything else of.
+// defaultListen is the default listen address.
 const defaultListen = "127.0.0.1:0"
 
-// configure reads the configuration, or makes it, with the hub's key.
+// configure loads the configuration, or creates it together with the hub's key.
 func (h *Hub) configure() error {
 	for _, dir := range []string{fleet.HubDir, fleet.WorkersDir, fleet.AttemptsDir, filepath.ToSlash(filepath.Dir(fleet.CertFile)), fleet.CarrierDir} {
 		if err := durable.MkdirAll(h.w.FS, dir, 0o700); err != nil {
@@ -100,8 +100,8 @@ func (h *Hub) configure() error {
 	return h.loadKey()
 }
 
-// chooseCarrier takes what the options say of the carrier: an address of the user's own NATS,
-// or one to listen at. The last choice stands.
+// chooseCarrier applies the options for the carrier: the user's own NATS, or an address to listen
+// on. The configuration keeps the last choice.
 func (h *Hub) chooseCarrier(config *fleet.Config) error {
 	switch {
 	case h.o.NATS != nil:
@@ -127,7 +127,7 @@ func (h *Hub) chooseCarrier(config *fleet.Config) error {
 	return nil
 }
 
-// adoptSettings works out the settings that hold.
+// adoptSettings computes the effective settings: defaults, then configuration, then options.
 func (h *Hub) adoptSettings() error {
 	settings := fleet.Defaults()
 	if h.config.Settings != nil {
@@ -141,7 +141,7 @@ func (h *Hub) adoptSettings() error {
 	return nil
 }
 
-// writeConfig writes the configuration. It is durable when it returns.
+// writeConfig writes the configuration. It is durable on return.
 func (h *Hub) writeConfig(config fleet.Config) error {
 	text, err := fleet.ConfigCodec.Encode(config)
 	if err != nil {
@@ -167,8 +167,8 @@ func (h *Hub) loadKey() error {
 	return nil
 }
 
-// certificate is the one that the carrier shows, with its fingerprint; that of a
-// certificate of the user is "".
+// certificate returns the carrier's certificate with its fingerprint. The fingerprint is "" for
+// the user's own certificate.
 func (h *Hub) certificate() (cert, key []byte, fingerprint string, err error) {
 	if h.o.CertPEM != nil {
 		return h.o.CertPEM, h.o.CertKeyPEM, "", nil
@@ -188,7 +188,7 @@ func (h *Hub) certificate() (cert, key []byte, fingerprint string, err error) {
 	return cert, key, fingerprint, err
 }
 
-// connect starts the carrier, unless it is the user's own, and connects to it.
+// connect starts the carrier, unless it is the user's own NATS, and connects to it.
 func (h *Hub) connect(ctx context.Context) error {
 	options := carrier.HubOptions{HubID: h.config.HubID, Key: h.key, Log: h.o.Log, Answer: h.answer, Workers: h.membersOf}
 	fingerprint := ""
@@ -207,7 +207,7 @@ func (h *Hub) connect(ctx context.Context) error {
 	}
 	h.road = connected
 	if h.server == nil {
-		if err := h.writeConfig(h.config); err != nil { // what the options say is kept once it is known to work
+		if err := h.writeConfig(h.config); err != nil { // keep the options only once they are known to work
 			return err
 		}
 	}
@@ -232,12 +232,12 @@ func (h *Hub) embed(ctx context.Context) (fingerprint string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// The port is kept: workers come back to it.
+	// Keep the port: workers reconnect to it.
 	h.config.Listen = h.server.Addresses()
 	return fingerprint, h.writeConfig(h.config)
 }
 
-// advertised are the addresses that workers are sent to.
+// advertised returns the addresses for workers. It replaces a wildcard host by the host name.
 func (h *Hub) advertised() []string {
 	if len(h.config.Advertise) > 0 {
 		return h.config.Advertise
@@ -258,7 +258,7 @@ func (h *Hub) advertised() []string {
 	return list
 }
 
-// writeOwner says who the hub is, for those who look for its socket.
+// writeOwner writes owner.json, where clients find the hub's socket.
 func (h *Hub) writeOwner() error {
 	text, err := json.Marshal(h.owner)
 	if err != nil {
@@ -267,7 +267,7 @@ func (h *Hub) writeOwner() error {
 	return h.w.Replace(fleet.OwnerFile, text, 0o600)
 }
 
-// change changes settings: it is durable when it returns.
+// change changes settings. They are durable on return.
 func (h *Hub) change(with fleet.Settings) (fleet.Settings, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -292,7 +292,7 @@ func (h *Hub) change(with fleet.Settings) (fleet.Settings, error) {
 	return h.settings, nil
 }
 
-// membersOf are the workers that have a queue and a store of objects.
+// membersOf returns the workers that have a queue and an object store: all but revoked ones.
 func (h *Hub) membersOf() (ids []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

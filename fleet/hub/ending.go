@@ -1,7 +1,7 @@
 package hub
 
-// The end of a session: first its results, then the run's record and log. After that the
-// worker may forget it.
+// The end of a session. The hub first collects the results, then closes the run's record and log.
+// After that the worker may delete the session.
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// ended takes the end that a worker reports, all of whose drafts are sealed. It is durable
-// when it returns. It runs with the launch locked.
+// ended accepts the end that a worker reports, once all its drafts are sealed. The end is durable
+// on return. The caller must hold the launch's lock.
 func (l *launch) ended(body []byte) error {
 	if l.ending || l.over {
 		return nil
@@ -39,13 +39,13 @@ func (l *launch) ended(body []byte) error {
 	return nil
 }
 
-// closingKinds are the kinds of closing events that a worker's own end may bring.
+// closingKind reports whether a worker's end may contain a closing event of this kind.
 func closingKind(kind string) bool {
 	return slices.ContainsFunc([]string{"usage.", "context.", "interaction.", "run.steer_"}, func(p string) bool { return strings.HasPrefix(kind, p) }) ||
 		kind == events.TurnEnded
 }
 
-// finish takes the results of a session and records its end.
+// finish collects the results of a session and records its end.
 func (h *Hub) finish(l *launch) {
 	l.mu.Lock()
 	var end fleet.End
@@ -60,14 +60,14 @@ func (h *Hub) finish(l *launch) {
 		results = h.takeResults(h.ctx, l, *end.Results)
 	}
 	if h.ctx.Err() != nil {
-		return // the next hub goes on with it
+		return // the next hub continues
 	}
 	final := l.endOf(end)
 	final.Before = append(final.Before, results...)
 	h.conclude(l, final, fleet.AttemptDone)
 }
 
-// endOf is an end as the run's log has it. What a worker may not decide is left out.
+// endOf converts an end for the run's log. It drops what a worker may not decide.
 func (l *launch) endOf(end fleet.End) supervisor.RemoteEnd {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,18 +92,17 @@ func (l *launch) endOf(end fleet.End) supervisor.RemoteEnd {
 	return out
 }
 
-// retryEnd is how long the record of an end waits that could not be written, as on a full
-// disk.
+// retryEnd is the pause before retrying to record an end, for example on a full disk.
 const retryEnd = time.Second
 
-// conclude records the end of a session, and tries until it is recorded or the hub ends.
-// The attempt has the state afterwards.
+// conclude records the end of a session and sets the state of its attempt. It retries until that
+// succeeds or the hub closes.
 func (h *Hub) conclude(l *launch, end supervisor.RemoteEnd, state string) {
 	l.mu.Lock()
 	remote := l.remote
 	l.mu.Unlock()
 	if remote == nil {
-		return // the hub ends
+		return // the hub is closing
 	}
 	for {
 		err := remote.End(h.ctx, end)
@@ -121,7 +120,7 @@ func (h *Hub) conclude(l *launch, end supervisor.RemoteEnd, state string) {
 	l.over = true
 	l.record.State, l.record.DoneAtMS, l.record.End = state, h.now(), nil
 	if err := l.save(); err != nil {
-		h.o.Log.Warn("the attempt could not be closed", "attempt", l.id(), "error", err) // the next hub finds the end recorded
+		h.o.Log.Warn("the attempt could not be closed", "attempt", l.id(), "error", err) // best effort: the next hub finds the end recorded
 	}
 	l.settle()
 	for n := range l.waiters {
@@ -140,7 +139,7 @@ func (h *Hub) conclude(l *launch, end supervisor.RemoteEnd, state string) {
 	h.look()
 }
 
-// fence says why an attempt does not count any more.
+// fence is the reason for fencing an attempt, and who asked for it.
 type fence struct{ reason, by string }
 
 type fencedPayload struct {
@@ -157,10 +156,10 @@ const (
 	fencedAbandoned = "abandoned"
 )
 
-// workerLost is the reason of a session whose worker is not waited for any longer.
+// workerLost is the reason of a session whose worker was given up.
 const workerLost = "worker_lost"
 
-// fence gives an attempt up for good. Its session is over when fence returns.
+// fence invalidates an attempt for good, durably. On return the session has ended.
 func (h *Hub) fence(ctx context.Context, l *launch, why fence) error {
 	l.mu.Lock()
 	if !l.live() {
@@ -180,14 +179,14 @@ func (h *Hub) fence(ctx context.Context, l *launch, why fence) error {
 		h.o.Log.Warn("a fence could not be told", "attempt", attempt, "error", err)
 	}
 	if err := h.road.DeleteOrder(ctx, worker, attempt); err != nil {
-		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // its claim is refused
+		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // a claim would be refused
 	}
 	h.conclude(l, l.lostEnd(), fleet.AttemptFenced)
 	h.notify(worker, fleet.TellFence, fleet.Fence{Attempt: attempt, Reason: why.reason})
 	return nil
 }
 
-// lostEnd is the end of a session whose attempt was fenced.
+// lostEnd returns the end of a session whose attempt was fenced.
 func (l *launch) lostEnd() supervisor.RemoteEnd {
 	return supervisor.RemoteEnd{
 		Status: doc.StatusFailed, Orphaned: true, Reason: workerLost, Lost: true, Reach: doc.ReachLost,
@@ -195,7 +194,7 @@ func (l *launch) lostEnd() supervisor.RemoteEnd {
 	}
 }
 
-// abandon fences the attempt of a session whose worker cannot be reached.
+// abandon fences the attempt of a session whose worker is unreachable.
 func (h *Hub) abandon(ctx context.Context, p fleet.AbandonRequest) error {
 	for _, l := range h.all() {
 		if l.order.SessionRef != p.SessionRef {

@@ -1,7 +1,7 @@
 package hub
 
-// The equipment of an agent on this machine: which parts are sent to a worker, and a notice
-// of those that are not.
+// The equipment of an agent on this machine: which parts go to a worker, and a notice about those
+// that do not.
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type noticePayload struct {
 	Message string `json:"message"`
 }
 
-// equip puts into an order what its agent gets of the workspace.
+// equip adds the agent's equipment from the workspace to an order.
 func (l *launch) equip(order *fleet.Order, machine doc.Machine) (err error) {
 	o := l.order
 	if o.ModelProfile != "" {
@@ -30,7 +30,7 @@ func (l *launch) equip(order *fleet.Order, machine doc.Machine) (err error) {
 		if err != nil {
 			return err
 		}
-		if modelprofile.Stored(profile) { // since it was launched
+		if modelprofile.Stored(profile) { // it may have changed since the launch
 			return fault.New(fault.Conflict, "model profile %s has a value that is stored here", name)
 		}
 		order.Critical = append(order.Critical, fleet.CriticalProfile)
@@ -50,8 +50,8 @@ func (l *launch) equip(order *fleet.Order, machine doc.Machine) (err error) {
 	return nil
 }
 
-// servers are the MCP servers of the workspace that the agents of a driver get over there,
-// and the ids of those that stay: a value of theirs is stored here.
+// servers returns the MCP servers of the workspace that a driver's agents get on a worker.
+// staying are the ids of those that stay here because they contain a stored value.
 func servers(machine doc.Machine, driver string) (going map[string]doc.MCPServer, staying []string) {
 	for _, id := range slices.Sorted(maps.Keys(machine.MCPServers)) {
 		s := machine.MCPServers[id]
@@ -69,8 +69,8 @@ func servers(machine doc.Machine, driver string) (going map[string]doc.MCPServer
 	return going, staying
 }
 
-// absent is a notice of what the agent of a launch does not have over there, nothing for one
-// that lacks nothing.
+// absent returns a notice about what a launch's agent lacks on the worker, or nothing if it lacks
+// nothing.
 func (l *launch) absent(source events.Source) ([]events.Draft, error) {
 	lacks, err := l.lacks()
 	if err != nil || len(lacks) == 0 {

@@ -1,6 +1,6 @@
 package hub
 
-// Evidence: what arrives too late or must not enter a log is kept beside the run.
+// Evidence: messages that arrive too late or must not enter a log are stored beside the run.
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 	"ac/workspace"
 )
 
-// maxEvidence bounds what is kept of an attempt, in bytes.
+// maxEvidence is the maximum size of the evidence of one attempt, in bytes.
 const maxEvidence = 64 << 20
 
-// lateness is what was kept of an attempt.
+// lateness counts the evidence of one attempt.
 type lateness struct {
 	told   bool
 	bytes  int64
@@ -44,7 +44,7 @@ type latePayload struct {
 	Relpath  string `json:"relpath"`
 }
 
-// evidenceLine is a line of the evidence.
+// evidenceLine is one line of the evidence file.
 type evidenceLine struct {
 	ReceivedAt string          `json:"received_at"`
 	WorkerID   string          `json:"worker_id"`
@@ -53,13 +53,13 @@ type evidenceLine struct {
 	Batch      json.RawMessage `json:"batch"`
 }
 
-// lateDir is where the evidence of a run lies.
+// lateDir returns the directory of a run's evidence.
 func lateDir(r fleet.AttemptRecord) string {
 	return path.Join(workspace.RunDir(r.ProjectID, r.RunID), "outputs", "late")
 }
 
-// refuse keeps a draft that may not enter the log. Its number counts as sealed. It runs with
-// the launch locked.
+// refuse stores a draft that may not enter the log as evidence. Its number counts as sealed. The
+// caller must hold the launch's lock.
 func (l *launch) refuse(ctx context.Context, n int64, d fleet.Draft, why string) {
 	text, err := json.Marshal(d)
 	if err == nil {
@@ -76,14 +76,14 @@ func (l *launch) refuse(ctx context.Context, n int64, d fleet.Draft, why string)
 
 func clip(kind string) string { return kind[:min(len(kind), maxKind)] }
 
-// late takes a message of an attempt that is not the newest, was fenced, or is unknown: it
-// is kept where its run is known. What comes twice of an attempt that is done is dropped.
+// late handles a message of an attempt that is unknown, fenced or not the newest. It stores the
+// message as evidence if the attempt is known. It drops repeats of a finished attempt.
 func (h *Hub) late(ctx context.Context, message carrier.Draft) {
 	h.mu.Lock()
 	r := h.past[message.Attempt]
 	if r == nil || r.WorkerID != message.Worker {
 		h.mu.Unlock()
-		return // of no run that this hub knows
+		return // of an unknown run
 	}
 	if r.State == fleet.AttemptDone {
 		h.mu.Unlock()
@@ -100,8 +100,8 @@ func (h *Hub) late(ctx context.Context, message carrier.Draft) {
 	h.keepLate(ctx, record, or(record.FencedFor, "fenced"), message, kept)
 }
 
-// keepLate keeps a message as evidence, and tells so once when the first comes and when the
-// end does.
+// keepLate stores a message as evidence. It records an event for the first message and for the
+// end.
 func (h *Hub) keepLate(ctx context.Context, r fleet.AttemptRecord, reason string, message carrier.Draft, late *lateness) {
 	var head struct {
 		End    bool              `json:"end"`
@@ -128,7 +128,7 @@ func (h *Hub) keepLate(ctx context.Context, r fleet.AttemptRecord, reason string
 
 func lateName(r fleet.AttemptRecord) string { return fmt.Sprintf("%s-%d.jsonl", r.WorkerID, r.Epoch) }
 
-// keep appends a line to the evidence of an attempt, durable when it returns.
+// keep appends a line to the evidence of an attempt. It is durable on return.
 func (h *Hub) keep(r fleet.AttemptRecord, line evidenceLine, late *lateness) (err error) {
 	line.ReceivedAt = clock.Stamp(h.w.Env.Clock.Now())
 	text, err := json.Marshal(line)
@@ -136,7 +136,7 @@ func (h *Hub) keep(r fleet.AttemptRecord, line evidenceLine, late *lateness) (er
 		return err
 	}
 	if late.bytes += int64(len(text)) + 1; late.bytes > maxEvidence {
-		return nil // it is counted only
+		return nil // only counted
 	}
 	if err := durable.MkdirAll(h.w.FS, lateDir(r), 0o755); err != nil {
 		return err

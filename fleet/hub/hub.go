@@ -34,22 +34,22 @@ import (
 type Options struct {
 	Workspace *workspace.Workspace
 	Version   string // of this program
-	// Speaks are the versions that the hub knows; zero for those of this program.
+	// Speaks are the versions that the hub supports; zero means those of this program.
 	Speaks fleet.Versions
-	// Environ is what git inherits.
+	// Environ is the environment of git.
 	Environ []string
 	Log     *slog.Logger
-	// Listen and Advertise win over the configuration, and are kept in it; nil for what it
-	// has.
+	// Listen and Advertise override the configuration and are saved in it; nil keeps it.
 	Listen, Advertise []string
-	// NATS is the user's own, in place of an address to listen at; it is kept, too.
+	// NATS is the user's own, in place of a listen address. It is also saved in the
+	// configuration.
 	NATS *fleet.NATSConfig
-	// Settings win over the configuration for the life of this hub.
+	// Settings override the configuration while this hub runs. They are not saved.
 	Settings fleet.Settings
-	// CertPEM and CertKeyPEM are a certificate that workers check by name; nil for one of
-	// our own.
+	// CertPEM and CertKeyPEM are a certificate that workers verify by host name; nil for a
+	// self-signed one.
 	CertPEM, CertKeyPEM []byte
-	// Elapsed is the clock of the leases: it counts suspended time.
+	// Elapsed is the clock of the leases. It includes time suspended.
 	Elapsed func() time.Duration
 }
 
@@ -85,16 +85,16 @@ type Hub struct {
 	ctx    context.Context //nolint:containedctx // of the hub's own goroutines
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	loaded chan struct{} // closed when the attempts of the last hub are known
-	wake   chan struct{} // asks for a look at the queue and at the clocks
-	stop   chan struct{} // closed when somebody asks by the socket
+	loaded chan struct{} // closed once the attempts of the previous hub are loaded
+	wake   chan struct{} // requests a check of the queue and the timeouts
+	stop   chan struct{} // closed when a socket request asks the hub to stop
 	once   sync.Once
 	tells  atomic.Int64
-	began  time.Duration // by the clock of the leases
+	began  time.Duration // by Options.Elapsed
 
-	refused atomic.Int64 // messages that were not from who they said
+	refused atomic.Int64 // messages without a valid signature
 
-	// mu guards what follows. It is taken after the lock of a launch, never before it.
+	// mu guards the fields below. Lock order: a launch's lock first, then mu.
 	mu       sync.Mutex
 	config   fleet.Config
 	settings fleet.Settings
@@ -102,16 +102,16 @@ type Hub struct {
 	launches map[string]*launch              // by their newest attempt
 	past     map[string]*fleet.AttemptRecord // attempts that are done or fenced
 	lateOf   map[string]*lateness            // of past attempts
-	taking   map[string]bool                 // past attempts whose late results are being taken
+	taking   map[string]bool                 // past attempts whose late results are being collected
 	waiting  []*waiter
-	holds    map[string]outcome // slots that are held for who picked them
+	holds    map[string]outcome // picked slots, by hold id
 	arrivals int64
-	broken   []string // files that cannot be read
-	fault    error    // why nothing is sealed
+	broken   []string // unreadable files
+	fault    error    // why the hub cannot seal
 }
 
-// Start takes the hub's lock of the workspace, recovers the state of the last hub, and
-// returns when workers can connect. Run does the work.
+// Start takes the workspace's hub lock and recovers the state of the previous hub. It returns
+// when workers can connect. Its goroutines do the rest until Close.
 func Start(ctx context.Context, o Options) (started *Hub, err error) {
 	hold, err := takeLock(ctx, o.Workspace)
 	if errors.Is(err, lock.ErrBusy) {
@@ -157,16 +157,16 @@ func Start(ctx context.Context, o Options) (started *Hub, err error) {
 	return h, nil
 }
 
-// Owner is how the hub introduces itself.
+// Owner returns the hub's owner record.
 func (h *Hub) Owner() fleet.Owner { return h.owner }
 
-// HubID is the id of the hub.
+// HubID returns the id of the hub.
 func (h *Hub) HubID() string { return h.config.HubID }
 
-// Stopped is closed when a request on the socket asks the hub to stop.
+// Stopped returns a channel that is closed when a socket request asks the hub to stop.
 func (h *Hub) Stopped() <-chan struct{} { return h.stop }
 
-// Close ends the hub. Its sessions continue, and the next hub takes them over.
+// Close stops the hub. Its sessions continue, and the next hub takes them over.
 func (h *Hub) Close() error {
 	h.cancel()
 	var errs []error
@@ -186,20 +186,20 @@ func (h *Hub) Close() error {
 	for _, l := range launches {
 		errs = append(errs, l.close())
 	}
-	h.wg.Wait() // for what somebody asked for meanwhile
+	h.wg.Wait() // for goroutines started meanwhile
 	if h.server != nil {
 		h.server.Close()
 	}
 	return errors.Join(append(errs, h.hold.Release())...)
 }
 
-// look asks for a look at the queue and at the clocks.
+// look requests a check of the queue and the timeouts.
 func (h *Hub) look() {
 	select {
 	case h.wake <- struct{}{}:
-	default: // one is due already
+	default: // one is already pending
 	}
 }
 
-// now is the wall clock in Unix milliseconds.
+// now returns the wall clock in Unix milliseconds.
 func (h *Hub) now() int64 { return h.w.Env.Clock.Now().UnixMilli() }

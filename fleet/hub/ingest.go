@@ -1,6 +1,6 @@
 package hub
 
-// The ingester: one goroutine receives drafts, writes them to the logs, makes them durable, and
+// The ingester. One goroutine receives drafts, appends them to the logs, makes them durable, and
 // reports them as sealed.
 
 import (
@@ -20,10 +20,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxRound is how many messages are made durable together.
+// maxRound is how many messages may be made durable together.
 const maxRound = 256
 
-// ingest takes drafts until the carrier is closed.
+// ingest handles drafts until the carrier is closed.
 func (h *Hub) ingest() {
 	drafts := h.road.Drafts()
 	for d := range drafts {
@@ -42,13 +42,13 @@ func (h *Hub) ingest() {
 	}
 }
 
-// taken is a message whose drafts are written and have to become durable.
+// taken is a message whose drafts are written but not durable yet.
 type taken struct {
 	message carrier.Draft
 	end     *fleet.End
 }
 
-// seal writes a round of messages and makes them durable, each log once.
+// seal writes a round of messages, and then syncs each log once.
 func (h *Hub) seal(ctx context.Context, round []carrier.Draft) {
 	touched, order := map[*launch][]taken{}, []*launch{}
 	for _, message := range round {
@@ -75,16 +75,16 @@ func (h *Hub) seal(ctx context.Context, round []carrier.Draft) {
 	}
 }
 
-// verdict is what becomes of a message.
+// verdict is what to do with a message.
 type verdict int
 
 const (
-	drop  verdict = iota // it is not needed any more
-	later                // it comes again
-	wait                 // for the disk
+	drop  verdict = iota // acknowledge it; it is not needed
+	later                // have it redelivered
+	wait                 // acknowledge it once it is durable
 )
 
-// take checks a message and writes the drafts that are new.
+// take checks a message and writes its new drafts.
 func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.End, verdict) {
 	h.mu.Lock()
 	var key string
@@ -94,8 +94,8 @@ func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.
 		key, offset, foreign = w.record.PublicKey, w.offset, w.misfit != nil
 	}
 	h.mu.Unlock()
-	genuine := fleet.Verify(key, message.Subject, message.Body, message.Signature) // without a key nothing is
-	if genuine && foreign {                                                        // in words of another version; it says them again to who knows those
+	genuine := fleet.Verify(key, message.Subject, message.Body, message.Signature) // an empty key verifies nothing
+	if genuine && foreign {                                                        // another version; the worker resends it to a hub that knows it
 		return nil, nil, drop
 	}
 	if !genuine {
@@ -119,7 +119,7 @@ func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.
 		h.keepLate(ctx, l.record, l.record.FencedFor, message, l.late)
 		return nil, nil, drop
 	case l.over || l.ending && l.record.State == fleet.AttemptOver:
-		return nil, nil, drop // the end is here: all before it is, too
+		return nil, nil, drop // the end has arrived, and so has everything before it
 	case l.id() != message.Attempt || l.ending:
 		h.late(ctx, message)
 		return nil, nil, drop
@@ -142,7 +142,7 @@ func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.
 	return l, nil, l.takeBatch(ctx, batch, offset)
 }
 
-// takeBatch writes what is new of a batch. It runs with the launch locked.
+// takeBatch writes the new drafts of a batch. The caller must hold the launch's lock.
 func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64) verdict {
 	from, gap := l.sealing.news(batch.First, len(batch.Drafts))
 	if gap {
@@ -155,7 +155,7 @@ func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64)
 	}
 	var drafts []events.Draft
 	numbers := []int64{} // of the drafts
-	var found []string   // ids of those that the log has
+	var found []string   // ids that the log already contains
 	next := l.sealing.written
 	for _, d := range batch.Drafts[from:] {
 		next++
@@ -192,7 +192,7 @@ func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64)
 	return wait
 }
 
-// write writes drafts into the log. What was written of them before a failure counts.
+// write appends drafts to the log. After a failure, the drafts written before it count.
 func (l *launch) write(ctx context.Context, drafts []events.Draft, numbers []int64) error {
 	if len(drafts) == 0 {
 		return nil
@@ -212,17 +212,17 @@ func (l *launch) write(ctx context.Context, drafts []events.Draft, numbers []int
 	return err
 }
 
-// unknow forgets the ids of drafts that come again.
+// unknow forgets the ids of drafts that will be redelivered.
 func (l *launch) unknow(drafts []events.Draft) {
 	for _, d := range drafts {
 		delete(l.sealing.newest.ids, d.ID)
 	}
 }
 
-// payloadOf reads the payload of a draft that is an object.
+// payloadOf reads a draft's payload from an object. It returns nil for an invalid object.
 func (h *Hub) payloadOf(ctx context.Context, worker, name string) (json.RawMessage, error) {
 	if !fleet.IsObject(name) {
-		return nil, nil // it is refused for want of a payload
+		return nil, nil // the draft is refused for its missing payload
 	}
 	var text bounded
 	if err := h.road.Get(ctx, worker, name, &text); err != nil {
@@ -237,7 +237,7 @@ func (h *Hub) payloadOf(ctx context.Context, worker, name string) (json.RawMessa
 	return text.Bytes(), nil
 }
 
-// bounded takes the payload of one draft.
+// bounded is a buffer for the payload of one draft.
 type bounded struct{ bytes.Buffer }
 
 var errTooLong = errors.New("the payload is too long")
@@ -249,8 +249,8 @@ func (b *bounded) Write(text []byte) (int, error) {
 	return b.Buffer.Write(text)
 }
 
-// begun takes what a batch says of the session beside its events. It runs with the launch
-// locked.
+// begun applies the spec and the record update of a batch. The caller must hold the launch's
+// lock.
 func (l *launch) begun(ctx context.Context, batch fleet.Batch) error {
 	pid := batch.Record != nil && batch.Record.PID != nil
 	if l.record.State == fleet.AttemptClaimed && (batch.Spec != nil || pid) {
@@ -286,8 +286,8 @@ func or(text, otherwise string) string {
 	return otherwise
 }
 
-// specOf is what is executed, as the run's record has it: the worker says which command,
-// the rest is as it was ordered.
+// specOf returns the executed spec for the run's record. The worker reports the command and the
+// prompt; the rest comes from the order.
 func (l *launch) specOf(said doc.Spec) *doc.Spec {
 	o := l.order
 	spec := doc.Spec{
@@ -302,16 +302,17 @@ func (l *launch) specOf(said doc.Spec) *doc.Spec {
 	return &spec
 }
 
-// checkpointEvery is how often the checkpoint of an attempt is written.
+// checkpointEvery is the minimum time between two checkpoints of an attempt.
 const checkpointEvery = time.Second
 
-// durable goes on with messages of a launch once their drafts are durable, or are not.
+// durable acknowledges the messages of a launch after its log was synced, or requests redelivery
+// if that failed.
 func (h *Hub) durable(l *launch, messages []taken, syncErr error, sealed map[string]map[string]int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if syncErr != nil {
 		h.faulty(syncErr)
-		// What the disk has of it is read again before anything is told.
+		// Read the log back from disk before reporting anything as sealed.
 		if err := l.recover(); err != nil {
 			h.faulty(err)
 		}
@@ -351,7 +352,8 @@ func (h *Hub) durable(l *launch, messages []taken, syncErr error, sealed map[str
 	h.faulty(nil)
 }
 
-// checkpoint notes how far the log is, best effort. It runs with the launch locked.
+// checkpoint records the current position in the log, best effort. The caller must hold the
+// launch's lock.
 func (l *launch) checkpoint() {
 	offset, err := l.h.sizeOf(l.name)
 	if err != nil {
@@ -362,7 +364,7 @@ func (l *launch) checkpoint() {
 	l.saveHint()
 }
 
-// sizeOf is the size of a log, 0 of one that is missing.
+// sizeOf returns the size of a log, 0 if it is missing.
 func (h *Hub) sizeOf(name string) (int64, error) {
 	st, err := h.w.FS.Stat(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -374,7 +376,7 @@ func (h *Hub) sizeOf(name string) (int64, error) {
 	return st.Size(), nil
 }
 
-// faulty notes why nothing is sealed, nil once something is.
+// faulty records why the hub cannot seal. nil clears it.
 func (h *Hub) faulty(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -384,7 +386,7 @@ func (h *Hub) faulty(err error) {
 	h.fault = err
 }
 
-// notify tells a worker something that has no answer.
+// notify sends a worker a message that has no reply.
 func (h *Hub) notify(worker, verb string, body any) {
 	if text, err := json.Marshal(body); err == nil {
 		h.road.Notify(worker, verb, text)

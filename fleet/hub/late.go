@@ -1,6 +1,6 @@
 package hub
 
-// Late results: those that arrive after the run has ended are unpacked then.
+// Late results: those that arrive after the end of the run.
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"ac/workspace"
 )
 
-// errAwaited is why a parcel was given up that may come yet.
+// errAwaited reports that a parcel did not arrive in time, but may arrive later.
 var errAwaited = errors.New("it is unpacked when it comes")
 
-// lateWithin bounds one try to take a late parcel; its worker asks again.
+// lateWithin is the timeout of one try to collect a late parcel. The worker asks again after it.
 const lateWithin = 2 * time.Minute
 
-// keepAwaited keeps what a later arrival of results needs, durable when it returns.
+// keepAwaited records the results that are still missing. It is durable on return.
 func (l *launch) keepAwaited(missing fleet.Results) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,7 +30,7 @@ func (l *launch) keepAwaited(missing fleet.Results) error {
 		if l.record.Awaited == nil {
 			return nil
 		}
-		return l.set(func(r *fleet.AttemptRecord) { r.Awaited = nil }) // they came for this hub
+		return l.set(func(r *fleet.AttemptRecord) { r.Awaited = nil }) // they arrived after all
 	}
 	order, err := json.Marshal(kept{l.order, l.placement, l.priority, l.only, l.tried, l.base, l.actors})
 	if err != nil {
@@ -39,7 +39,7 @@ func (l *launch) keepAwaited(missing fleet.Results) error {
 	return l.set(func(r *fleet.AttemptRecord) { r.Awaited = &fleet.AwaitedResults{Results: missing, Order: order} })
 }
 
-// awaits reports whether an attempt that is over lacks an object.
+// awaits reports whether an attempt that is over still lacks an object.
 func awaits(r *fleet.AttemptRecord, name string) bool {
 	if r.Awaited == nil || slices.Contains(r.Taken, name) {
 		return false
@@ -48,8 +48,8 @@ func awaits(r *fleet.AttemptRecord, name string) bool {
 	return m.Outputs != nil && m.Outputs.Name == name || m.Worktree != nil && m.Worktree.Name == name
 }
 
-// lateObject answers for an object of an attempt that is over. One that is awaited is taken
-// now, beside the answer: the worker asks again. Everything else may be removed.
+// lateObject replies whether an object of a finished attempt may be removed. If the object is
+// still awaited, lateObject collects it in the background, and the worker asks again.
 func (h *Hub) lateObject(id string, p fleet.ObjectAsk) fleet.ObjectReply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,7 +64,7 @@ func (h *Hub) lateObject(id string, p fleet.ObjectAsk) fleet.ObjectReply {
 	return fleet.ObjectReply{}
 }
 
-// takeLate takes what came of an attempt that is over.
+// takeLate collects the results that arrived after the end of an attempt.
 func (h *Hub) takeLate(record fleet.AttemptRecord) {
 	l, err := h.lateLaunch(record)
 	if err == nil {
@@ -83,7 +83,7 @@ func (h *Hub) takeLate(record fleet.AttemptRecord) {
 	delete(h.taking, record.Attempt)
 }
 
-// lateLaunch is the launch of an attempt that is over, for what is still done with it.
+// lateLaunch returns a launch for a finished attempt, to collect its late results.
 func (h *Hub) lateLaunch(record fleet.AttemptRecord) (*launch, error) {
 	var k kept
 	if err := json.Unmarshal(record.Awaited.Order, &k); err != nil {
@@ -94,7 +94,7 @@ func (h *Hub) lateLaunch(record fleet.AttemptRecord) (*launch, error) {
 	return l, nil
 }
 
-// takeAwaited takes the parcels of an attempt that are awaited.
+// takeAwaited collects the awaited parcels of an attempt.
 func (h *Hub) takeAwaited(ctx context.Context, l *launch) {
 	missing := l.record.Awaited.Results
 	take := func(what string, o fleet.Object, use func(*os.File, *resultsPayload) error) {
@@ -108,7 +108,7 @@ func (h *Hub) takeAwaited(ctx context.Context, l *launch) {
 			err = l.takenObject(h.ctx, o.Name, events.WorkerResults, payload)
 		case ctx.Err() != nil, errors.Is(err, errAwaited):
 			return // the worker asks again
-		default: // it would be refused again
+		default: // a retry would fail again
 			err = l.takenObject(h.ctx, o.Name, events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()})
 		}
 		if err != nil && h.ctx.Err() == nil {
@@ -123,8 +123,8 @@ func (h *Hub) takeAwaited(ctx context.Context, l *launch) {
 	}
 }
 
-// takenObject notes that a late object is dealt with, and tells what became of it, as one
-// unit: a hub that dies on the way leaves neither, and the next one takes the object again.
+// takenObject records atomically that a late object was handled, and what became of it. If the
+// hub dies before, the next hub collects the object again.
 func (l *launch) takenObject(ctx context.Context, name, kind string, payload any) error {
 	draft, err := l.draft(l.h.w.Events, kind, payload)
 	if err != nil {

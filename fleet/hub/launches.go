@@ -1,7 +1,7 @@
 package hub
 
-// Launches: a session on another machine from its placement to its end, in one attempt or
-// several.
+// Launches. A launch is a session on another machine, from placement to end, in one or more
+// attempts.
 
 import (
 	"context"
@@ -21,49 +21,48 @@ import (
 	"ac/workspace/doc"
 )
 
-// launch is a session that a worker executes, or is to. Its lock is taken before that of
-// the hub, never after it.
+// launch is a session that a worker executes or will execute. Lock order: its lock first, then
+// the hub's.
 type launch struct {
 	h         *Hub
 	order     session.Order
 	placement fleet.Placement
 	priority  string
-	only      string // the worker that alone may take it, "" for any
+	only      string // the only worker that may execute it, "" for any
 	name      string // of the log
 
-	// at is where the session is now: written with both locks held, so that either is
-	// enough to read it.
+	// at is where the session is placed. Writers hold both locks, so readers need only one.
 	at place
 
-	sending sync.Mutex // held while its order is made and published, before mu
+	sending sync.Mutex // held while its order is built and published; locked before mu
 
 	mu        sync.Mutex
 	remote    *supervisor.Remote
 	log       *events.Log
 	record    fleet.AttemptRecord
-	body      []byte // the order as it is published; nil while it is being made
-	sent      bool   // and was
-	replacing bool   // a worker is looked for, after one that never started it
+	body      []byte // the encoded order; nil until it is built
+	sent      bool   // body was published
+	replacing bool   // waiting for a worker after an attempt that never started
 	tried     []string
-	base      string        // the commit that it starts from, "" while unknown or for none
+	base      string        // the commit that it starts from, "" if unknown or without a repository
 	ready     chan struct{} // closed when the provider runs or the session is over
 	ending    bool          // the end is being recorded
 	over      bool          // it is recorded
 	reach     string
-	since     time.Duration // of the placing or the claim, by Hub.elapsed
+	since     time.Duration // when it was placed, sent or claimed, by Options.Elapsed
 	lag       lag.Lag
 	spooled   int64
-	last      int64 // the newest time of a draft, Unix milliseconds
+	last      int64 // newest time of a draft, Unix milliseconds
 	sealing   sealing
-	waiters   map[chan struct{}]int64 // for a number to be sealed
-	busy      atomic.Bool             // something is done for it beside the clocks
-	refused   bool                    // a draft was refused, which was told
-	late      *lateness               // of the ingester alone
-	actors    []string                // who said something through the hub
-	rate      time.Duration           // when the checkpoint was written
+	waiters   map[chan struct{}]int64 // to the draft number that each waits for
+	busy      atomic.Bool             // a call of Hub.beside runs
+	refused   bool                    // an event about a refused draft was recorded
+	late      *lateness               // only for the ingester
+	actors    []string                // actors of requests that the hub relayed
+	rate      time.Duration           // when the checkpoint was last written
 }
 
-// place is where a session is.
+// place is where a session is placed.
 type place struct {
 	attempt string
 	worker  string
@@ -71,10 +70,10 @@ type place struct {
 	epoch   int
 }
 
-// id is the newest attempt. It runs with either lock held.
+// id returns the newest attempt. The caller must hold either lock.
 func (l *launch) id() string { return l.at.attempt }
 
-// kept is what the file of an attempt keeps of its launch.
+// kept is the part of a launch that the attempt's file stores.
 type kept struct {
 	Order     session.Order   `json:"order"`
 	Placement fleet.Placement `json:"placement"`
@@ -85,7 +84,7 @@ type kept struct {
 	Actors    []string        `json:"actors,omitempty"`
 }
 
-// newLaunch makes the launch of an order on a worker.
+// newLaunch returns the launch of an order on a worker.
 func (h *Hub) newLaunch(order session.Order, placed fleet.Placement, priority string, at place) *launch {
 	l := &launch{
 		h: h, order: order, placement: placed, priority: priority, name: workspace.LogFile(order.ProjectID, order.RunID), at: at,
@@ -119,8 +118,8 @@ func (h *Hub) settingsNow() fleet.Settings {
 	return h.settings
 }
 
-// save writes the record of the attempt, durable when it returns. It runs with the launch
-// locked.
+// save writes the record of the attempt. It is durable on return. The caller must hold the
+// launch's lock.
 func (l *launch) save() error {
 	record, err := l.whole()
 	if err != nil {
@@ -129,14 +128,14 @@ func (l *launch) save() error {
 	return fleet.WriteAttempt(l.h.w, record)
 }
 
-// saveHint is save without the wait for the disk.
+// saveHint is save without waiting for the disk.
 func (l *launch) saveHint() {
 	if record, err := l.whole(); err == nil {
-		_ = fleet.HintAttempt(l.h.w, record) // an older one costs the next hub some reading
+		_ = fleet.HintAttempt(l.h.w, record) // best effort: an older record makes the next hub read more
 	}
 }
 
-// whole is the record with what the next hub needs.
+// whole returns the record with everything that the next hub needs.
 func (l *launch) whole() (record fleet.AttemptRecord, err error) {
 	record = l.record
 	if record.State == fleet.AttemptDone || record.State == fleet.AttemptFenced {
@@ -146,8 +145,8 @@ func (l *launch) whole() (record fleet.AttemptRecord, err error) {
 	return record, err
 }
 
-// set changes the state of the attempt, durable when it returns; on failure nothing
-// changed. It runs with the launch locked.
+// set changes the record of the attempt. The change is durable on return. After a failure the
+// record is unchanged. The caller must hold the launch's lock.
 func (l *launch) set(change func(*fleet.AttemptRecord)) error {
 	before := l.record
 	change(&l.record)
@@ -158,11 +157,11 @@ func (l *launch) set(change func(*fleet.AttemptRecord)) error {
 	return nil
 }
 
-// live reports whether the session may still bring anything. It runs with the launch
-// locked.
+// live reports whether the session has not ended and is not ending. The caller must hold the
+// launch's lock.
 func (l *launch) live() bool { return !l.over && !l.ending }
 
-// enter makes the launch known.
+// enter registers the launch.
 func (h *Hub) enter(l *launch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,7 +172,7 @@ func (h *Hub) enter(l *launch) {
 	}
 }
 
-// leave forgets the launch, but for what is known of its attempt.
+// leave unregisters the launch and keeps the record of its attempt.
 func (h *Hub) leave(l *launch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,7 +186,7 @@ func (h *Hub) leave(l *launch) {
 	h.look()
 }
 
-// byAttempt is the launch whose newest attempt this is, of this worker; else nil.
+// byAttempt returns the launch whose newest attempt this is, if the worker matches, else nil.
 func (h *Hub) byAttempt(worker, attempt string) *launch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -197,7 +196,7 @@ func (h *Hub) byAttempt(worker, attempt string) *launch {
 	return nil
 }
 
-// all are the launches that are not over.
+// all returns the registered launches.
 func (h *Hub) all() []*launch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -208,7 +207,7 @@ func (h *Hub) all() []*launch {
 	return list
 }
 
-// close lets go of the session: the next hub takes it over.
+// close detaches from the session, so that the next hub can take it over.
 func (l *launch) close() error {
 	l.mu.Lock()
 	remote := l.remote
@@ -216,12 +215,12 @@ func (l *launch) close() error {
 	l.mu.Unlock()
 	var err error
 	if remote != nil {
-		err = remote.Close() // its requests may want the lock
+		err = remote.Close() // without the lock, which its requests may need
 	}
 	return errors.Join(err, l.log.Close())
 }
 
-// settle closes ready, once. It runs with the launch locked.
+// settle closes ready, once. The caller must hold the launch's lock.
 func (l *launch) settle() {
 	select {
 	case <-l.ready:
@@ -230,7 +229,7 @@ func (l *launch) settle() {
 	}
 }
 
-// loadAttempts takes over what the last hub left.
+// loadAttempts takes over the attempts of the previous hub.
 func (h *Hub) loadAttempts(ctx context.Context) error {
 	list, broken, err := fleet.ReadAttempts(h.w.FS)
 	if err != nil {
@@ -245,7 +244,7 @@ func (h *Hub) loadAttempts(ctx context.Context) error {
 		switch {
 		case r.State == fleet.AttemptDone || r.State == fleet.AttemptFenced || r.Epoch < newest[r.Attempt[:16]]:
 			if h.now()-max(r.DoneAtMS, r.PlacedAtMS) > attemptsKept.Milliseconds() {
-				_ = h.w.FS.Remove(fleet.AttemptFile(r.Attempt)) // the next hub tries again
+				_ = h.w.FS.Remove(fleet.AttemptFile(r.Attempt)) // best effort: the next hub tries again
 				continue
 			}
 			if r.State != fleet.AttemptDone {
@@ -263,10 +262,10 @@ func (h *Hub) loadAttempts(ctx context.Context) error {
 	return nil
 }
 
-// attemptsKept is how long the record of an attempt that is done stays.
+// attemptsKept is how long the record of a finished attempt is kept.
 const attemptsKept = 7 * 24 * time.Hour
 
-// resume takes over an attempt.
+// resume takes over an attempt of the previous hub.
 func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 	var k kept
 	if err := json.Unmarshal(r.Order, &k); err != nil {
@@ -280,7 +279,7 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 	l.record, l.only, l.tried, l.base, l.actors = r, k.Only, k.Tried, k.Base, k.Actors
 	remote, err := supervisor.ResumeRemote(ctx, h.w, l.host(), k.Order)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
-		// The hub died before the record was written: nothing was ordered.
+		// The previous hub died before the session's record was written, so nothing was ordered.
 		l.record.State, l.record.DoneAtMS = fleet.AttemptFenced, h.now()
 		h.past[r.Attempt] = &l.record
 		return l.save()
@@ -289,7 +288,7 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 		return err
 	}
 	l.remote = remote
-	if remote.Ended() { // the hub died before it noted that
+	if remote.Ended() { // the previous hub died before it recorded that
 		l.record.State, l.record.DoneAtMS, l.record.End = fleet.AttemptDone, h.now(), nil
 		h.past[r.Attempt] = &l.record
 		return errors.Join(l.save(), l.close())
@@ -318,8 +317,8 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 	return nil
 }
 
-// placedAgain records what the hub before died over: it had given the session to another
-// worker, and the session's record does not have it.
+// placedAgain repairs a placement that the previous hub did not finish. That hub had placed the
+// session on another worker and died before the session's record said so.
 func (h *Hub) placedAgain(ctx context.Context, l *launch) error {
 	worker, epoch, due := l.remote.Before()
 	if !due {

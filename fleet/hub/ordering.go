@@ -1,6 +1,6 @@
 package hub
 
-// Orders: what a worker is to execute, and what happens to an order that no worker claims.
+// Orders: building, storing and publishing them.
 
 import (
 	"cmp"
@@ -42,21 +42,21 @@ type withdrawnPayload struct {
 	Reason   string `json:"reason"`
 }
 
-// Why an attempt was withdrawn.
+// Reasons for withdrawing an attempt.
 const (
 	withdrawnNotClaimed   = "not_claimed"
 	withdrawnNeverStarted = "never_started"
 	withdrawnRefused      = "start_refused"
 )
 
-// draft makes an event of the hub about a launch.
+// draft returns an event of the hub about a launch.
 func (l *launch) draft(source events.Source, kind string, payload any) (events.Draft, error) {
 	return source.Draft(events.Draft{
 		RunID: l.order.RunID, SessionRef: l.order.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: kind,
 	}, payload)
 }
 
-// tell appends an event of the hub about a launch. It is durable when it returns.
+// tell appends an event of the hub about a launch. It is durable on return.
 func (l *launch) tell(ctx context.Context, kind string, payload any) error {
 	draft, err := l.draft(l.h.w.Events, kind, payload)
 	if err != nil {
@@ -74,8 +74,9 @@ func (l *launch) placedEvents(source events.Source, began int64) ([]events.Draft
 	return []events.Draft{d}, err
 }
 
-// send makes the order of a launch and publishes it. What fails is tried again by the next
-// look at the clocks, until the order is given up. Who comes while it is being sent waits.
+// send builds the order of a launch and publishes it. If the order cannot be built, the session
+// fails. If publishing fails, a later tick retries until the order is withdrawn. Concurrent calls
+// wait for each other.
 func (h *Hub) send(l *launch) {
 	l.sending.Lock()
 	defer l.sending.Unlock()
@@ -121,8 +122,8 @@ func (h *Hub) send(l *launch) {
 	l.mu.Unlock()
 }
 
-// orderOf is the order of a launch for the worker that it is placed on. Sources and files
-// are stored with the carrier before.
+// orderOf returns a launch's order, encoded for its worker. It first stores sources and files in
+// the carrier.
 func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 	o := l.order
 	h.mu.Lock()
@@ -182,7 +183,7 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 	return h.encode(ctx, at.worker, order)
 }
 
-// encode is an order as it is published, its texts as objects where it is too long.
+// encode encodes an order. It stores the order's texts as objects if the order is too long.
 func (h *Hub) encode(ctx context.Context, worker string, order fleet.Order) ([]byte, error) {
 	body, err := json.Marshal(order)
 	if err == nil && len(body) > fleet.MaxOrder {
@@ -196,7 +197,7 @@ func (h *Hub) encode(ctx context.Context, worker string, order fleet.Order) ([]b
 	return body, err
 }
 
-// storeTexts stores the texts of an order as objects, which are too long for it.
+// storeTexts moves the texts of an order into objects.
 func (h *Hub) storeTexts(ctx context.Context, worker string, order *fleet.Order) error {
 	order.Own()
 	order.Critical = append(order.Critical, fleet.CriticalTexts)
@@ -213,8 +214,8 @@ func (h *Hub) storeTexts(ctx context.Context, worker string, order *fleet.Order)
 	return nil
 }
 
-// source is the repository of a launch, with the commit that it is made from. What the
-// worker does not have is stored as a bundle.
+// source returns the repository of a launch and its start commit. It stores the commits that the
+// worker lacks as a bundle.
 func (h *Hub) source(ctx context.Context, l *launch, worker string, tips []string) (*fleet.Repo, error) {
 	root, commit, err := h.base(ctx, l)
 	if err != nil {
@@ -236,8 +237,8 @@ func (h *Hub) source(ctx context.Context, l *launch, worker string, tips []strin
 	return repo, err
 }
 
-// base is the repository of a launch, and the commit that it starts from: the one that the
-// reference named when the session was placed.
+// base returns the repository of a launch and the commit that it starts from. It resolves and
+// saves the commit once, so that later changes of the reference have no effect.
 func (h *Hub) base(ctx context.Context, l *launch) (root, commit string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,7 +252,7 @@ func (h *Hub) base(ctx context.Context, l *launch) (root, commit string, err err
 	if root, err = worktree.Root(machine, l.order.RepoID); err != nil || l.base != "" {
 		return root, l.base, err
 	}
-	if t := l.order.Worktree; t != nil && cmp.Or(t.From, t.Base) != "" { // what a session before left, or what was settled at the launch
+	if t := l.order.Worktree; t != nil && cmp.Or(t.From, t.Base) != "" { // left by an earlier session, or fixed at the launch
 		l.base = cmp.Or(t.From, t.Base)
 		return root, l.base, l.save()
 	}
@@ -266,7 +267,7 @@ func (h *Hub) base(ctx context.Context, l *launch) (root, commit string, err err
 	return root, commit, l.save()
 }
 
-// withoutSecret is the address of a remote, "" for one that has a password in it.
+// withoutSecret returns the address of a remote, or "" if it contains a password.
 func withoutSecret(address string) string {
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
@@ -276,7 +277,7 @@ func withoutSecret(address string) string {
 	return address
 }
 
-// bundle stores the commits that a worker does not have.
+// bundle stores a bundle of the commits that a worker lacks.
 func (h *Hub) bundle(ctx context.Context, worker, root, commit string, tips []string) (name string, err error) {
 	file, err := h.scratch()
 	if err != nil {
@@ -289,7 +290,7 @@ func (h *Hub) bundle(ctx context.Context, worker, root, commit string, tips []st
 	return h.store(ctx, worker, fleet.ObjectSource, file)
 }
 
-// store puts a file to the objects of a worker, named by its digest.
+// store puts a file into a worker's object store, named by its digest.
 func (h *Hub) store(ctx context.Context, worker, kind string, file io.ReadSeeker) (string, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return "", err
@@ -305,7 +306,7 @@ func (h *Hub) store(ctx context.Context, worker, kind string, file io.ReadSeeker
 	return name, h.road.Put(ctx, worker, name, file)
 }
 
-// scratch is a file for a moment, which its user removes.
+// scratch creates a temporary file. The caller removes it.
 func (h *Hub) scratch() (*os.File, error) {
 	if err := durable.MkdirAll(h.w.FS, workspace.TempDir, 0o700); err != nil {
 		return nil, err
@@ -313,7 +314,8 @@ func (h *Hub) scratch() (*os.File, error) {
 	return os.CreateTemp(filepath.Join(h.w.Dir(), filepath.FromSlash(workspace.TempDir)), "hub-*")
 }
 
-// contextFiles stores the files of the run's context pack for the provider.
+// contextFiles stores the provider's files: the context pack of the run, its attachments, and the
+// files named in the order. It returns none for a run without a context pack.
 func (h *Hub) contextFiles(ctx context.Context, l *launch, worker string) (files []fleet.File, err error) {
 	run, err := workspace.Load(h.w, doc.RunCodec, workspace.RunFile(l.order.ProjectID, l.order.RunID))
 	if err != nil || !workspace.SafeID(run.ContextPackID) {
@@ -354,7 +356,7 @@ func (h *Hub) contextFiles(ctx context.Context, l *launch, worker string) (files
 	return files, nil
 }
 
-// storeFile stores a file of the workspace for a worker, which has it under a name.
+// storeFile stores a file of the workspace for a worker under the given name.
 func (h *Hub) storeFile(ctx context.Context, worker, from, name string) (f fleet.File, err error) {
 	file, err := h.w.FS.OpenFile(from, os.O_RDONLY, 0)
 	if err != nil {
@@ -371,7 +373,7 @@ func (h *Hub) storeFile(ctx context.Context, worker, from, name string) (f fleet
 	return fleet.File{Path: name, Object: object, SHA256: strings.TrimPrefix(object, fleet.ObjectContext+"-"), Size: st.Size()}, nil
 }
 
-// tree lists the regular files below a directory, none of one that is missing.
+// tree lists the regular files below a directory, or none if the directory is missing.
 func tree(fsys durable.FS, dir string) (names []string, err error) {
 	entries, err := fsys.ReadDir(dir)
 	if durable.Absent(err) {
@@ -392,12 +394,12 @@ func tree(fsys durable.FS, dir string) (names []string, err error) {
 	return names, err
 }
 
-// location is the branch of the run.
+// location returns the location of the run's branch.
 func (l *launch) location() (worktree.Location, error) {
 	return worktree.LocationOf(l.order.ProjectID, cmp.Or(l.order.TaskID, l.order.RunID), l.order.RunID)
 }
 
-// used counts a start of a worker that succeeded or failed.
+// used counts a successful or failed start on a worker.
 func (h *Hub) used(worker string, succeeded bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -406,12 +408,11 @@ func (h *Hub) used(worker string, succeeded bool) {
 	}
 }
 
-// waitsAgain is a launch whose attempt was withdrawn, as placement sees it. It runs with the
-// hub locked.
+// waitsAgain describes a withdrawn launch for placement. The caller must hold the hub's lock.
 func (h *Hub) waitsAgain(l *launch) placement.Launch {
 	wanted, err := h.wanted(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority, Only: l.only})
 	if err != nil {
-		wanted.Named = "" // it is no worker any more
+		wanted.Named = "" // the named worker no longer exists
 	}
 	wanted.Last = l.tried
 	return wanted

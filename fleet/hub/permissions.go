@@ -1,6 +1,6 @@
 package hub
 
-// The rights of a worker, for the operators of the user's own NATS servers.
+// The permissions of a worker, for the operators of the user's own NATS servers.
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"ac/workspace"
 )
 
-// Permissions are the NATS users of a worker: that of its invitation until it joins, then its
-// own. A worker that was revoked, or whose invitation expired, has none.
+// Permissions are the NATS users of a worker: the invitation's until it joins, then its own. A
+// worker that was revoked or whose invitation expired has none.
 type Permissions struct {
 	HubID    string          `json:"hub_id"`
 	WorkerID string          `json:"worker_id"`
@@ -21,7 +21,7 @@ type Permissions struct {
 	Users    []carrier.Grant `json:"users"`
 }
 
-// PermissionsOf reads the rights of a worker from the files of its hub, which need not run.
+// PermissionsOf reads the permissions of a worker from the files of its hub, which need not run.
 // name is the worker's id or name.
 func PermissionsOf(w *workspace.Workspace, name string) (p Permissions, err error) {
 	config, err := workspace.Load(w, fleet.ConfigCodec, fleet.ConfigFile)

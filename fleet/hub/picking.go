@@ -1,7 +1,7 @@
 package hub
 
 // Picking a worker before its session is ordered, because the command line depends on the
-// worker's program. Runners of jobs do so.
+// worker's program. Job runners need this.
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// judgeWithin bounds how long a worker may take to find out about a program: it has
-	// 30 s for an answer.
+	// judgeWithin is how long a worker may take to judge a program. It is shorter than the 30 s
+	// within which the worker must reply.
 	judgeWithin = 28 * time.Second
-	// pickRetry is how long the hub waits after a worker that did not answer.
+	// pickRetry is the pause after a worker did not reply.
 	pickRetry = 200 * time.Millisecond
 )
 
-// pick waits for a worker for a launch and has it judge the program. The slot is held until
+// pick waits for a worker for a launch and asks it to judge the program. It holds the slot until
 // unhold.
 func (h *Hub) pick(ctx context.Context, p fleet.PickRequest) (result fleet.PickResult, err error) {
 	if issues := p.Placement.CheckFields(); len(issues) > 0 {
@@ -58,7 +58,7 @@ func (h *Hub) pick(ctx context.Context, p fleet.PickRequest) (result fleet.PickR
 	}
 }
 
-// judged asks the worker that was picked, and holds its slot.
+// judged asks the picked worker to judge the program, and holds its slot.
 func (h *Hub) judged(ctx context.Context, out outcome, probe fleet.Probe) (result fleet.PickResult, err error) {
 	h.mu.Lock()
 	result.WorkerID, result.WorkerName = out.worker.record.ID, out.worker.record.Name
@@ -80,8 +80,8 @@ func (h *Hub) judged(ctx context.Context, out outcome, probe fleet.Probe) (resul
 	return result, nil
 }
 
-// held takes the slot of a hold, which is one no more. There is none of a worker that takes
-// nothing by now.
+// held consumes a hold and returns its slot. ok is false if the hold is unknown. It is also
+// false, and the hold remains, if the worker is offline or not active.
 func (h *Hub) held(id string) (out outcome, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +92,7 @@ func (h *Hub) held(id string) (out outcome, ok bool) {
 	return out, ok
 }
 
-// unhold releases a slot that nobody took.
+// unhold releases a slot that was not used.
 func (h *Hub) unhold(id string) {
 	h.mu.Lock()
 	out, ok := h.holds[id]

@@ -1,6 +1,6 @@
 package hub
 
-// Placing: launches wait for a worker, are accepted, and become orders.
+// Placing. A launch waits for a worker, is accepted, and becomes an order.
 
 import (
 	"cmp"
@@ -22,22 +22,22 @@ import (
 // waiter is a launch that waits for a worker.
 type waiter struct {
 	launch  placement.Launch
-	outcome chan outcome // has one value, once the launch is out of the queue
+	outcome chan outcome // receives one value when the launch leaves the queue
 }
 
-// outcome is the worker that takes a launch, one of whose slots is held for it; or why none
-// ever will.
+// outcome is the worker for a launch, with a slot reserved there, or the reasons why none was
+// found.
 type outcome struct {
 	worker   *worker
 	slot     *launch
 	refusals []placement.Refusal
 }
 
-// answerAfter bounds how long a launch waits for its provider.
+// answerAfter is how long place waits for the provider before it replies.
 const answerAfter = 800 * time.Millisecond
 
-// view is a worker as placement sees it. cooling tells which providers are under pressure. It
-// runs with the hub locked.
+// view describes a worker for placement. cooling reports whether a provider is in cooldown. The
+// caller must hold the hub's lock.
 func (h *Hub) view(w *worker, cooling func(provider string) bool) placement.Worker {
 	v := placement.Worker{
 		ID: w.record.ID, Name: w.record.Name, State: placement.State(w.record.State), Online: h.online(w) && w.hello != nil,
@@ -67,7 +67,7 @@ func (h *Hub) view(w *worker, cooling func(provider string) bool) placement.Work
 			v.Cooling = append(v.Cooling, name)
 		}
 	}
-	// Whether its disk is too full a worker says itself: its own limit may be another.
+	// The worker itself reports a full disk, since its own limit may differ.
 	v.DiskFree = v.MinFree
 	if w.beat.Why == "disk" {
 		v.DiskFree = 0
@@ -75,7 +75,7 @@ func (h *Hub) view(w *worker, cooling func(provider string) bool) placement.Work
 	return v
 }
 
-// views are all workers. It runs with the hub locked.
+// views describes all workers, ordered by name. The caller must hold the hub's lock.
 func (h *Hub) views() []placement.Worker {
 	list := make([]placement.Worker, 0, len(h.workers))
 	cooling := lane.New(h.w).Cooling()
@@ -86,7 +86,7 @@ func (h *Hub) views() []placement.Worker {
 	return list
 }
 
-// wanted is an order as placement sees it. It runs with the hub locked.
+// wanted describes an order for placement. The caller must hold the hub's lock.
 func (h *Hub) wanted(p fleet.PlaceRequest) (placement.Launch, error) {
 	h.arrivals++
 	l := placement.Launch{
@@ -109,7 +109,7 @@ func (h *Hub) wanted(p fleet.PlaceRequest) (placement.Launch, error) {
 	return l, nil
 }
 
-// earlier is the worker that had the session before of a run. It runs with the hub locked.
+// earlier returns the worker of the run's previous session. The caller must hold the hub's lock.
 func (h *Hub) earlier(o session.Order) (worker string) {
 	var at int64
 	for _, r := range h.past {
@@ -120,8 +120,8 @@ func (h *Hub) earlier(o session.Order) (worker string) {
 	return worker
 }
 
-// place has a session executed by a worker. It returns when the provider runs, the session
-// is over, or its record is written and a moment has passed.
+// place executes a session on a worker. It returns when the provider runs, when the session is
+// over, or answerAfter after the session was accepted.
 func (h *Hub) place(ctx context.Context, p fleet.PlaceRequest) (result fleet.PlaceResult, err error) {
 	if issues := p.Placement.CheckFields(); len(issues) > 0 {
 		return result, fault.Invalid(issues...)
@@ -151,8 +151,8 @@ func (h *Hub) place(ctx context.Context, p fleet.PlaceRequest) (result fleet.Pla
 	return fleet.PlaceResult{WorkerID: l.at.worker, WorkerName: l.at.name, Epoch: l.at.epoch}, nil
 }
 
-// await waits for a worker that holds a slot. There is none where a placement any finds no
-// slot now.
+// await waits for a worker and reserves a slot there. With placement "any" it does not wait: if
+// no slot is free now, the outcome has no worker.
 func (h *Hub) await(ctx context.Context, p fleet.PlaceRequest) (out outcome, err error) {
 	h.mu.Lock()
 	wanted, err := h.wanted(p)
@@ -168,7 +168,7 @@ func (h *Hub) await(ctx context.Context, p fleet.PlaceRequest) (out outcome, err
 	defer wait.Stop()
 	ready := make(chan struct{})
 	if p.Placement.Where == fleet.WhereAny {
-		close(ready) // it waits for nothing
+		close(ready) // do not wait
 	}
 	select {
 	case out = <-me.outcome:
@@ -190,7 +190,7 @@ func (h *Hub) await(ctx context.Context, p fleet.PlaceRequest) (out outcome, err
 	return out, nil
 }
 
-// free releases a slot that was held.
+// free releases a reserved slot.
 func (h *Hub) free(out outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -198,7 +198,8 @@ func (h *Hub) free(out outcome) {
 	h.look()
 }
 
-// stopWaiting takes a launch out of the queue. It has the outcome that came just now.
+// stopWaiting removes a launch from the queue. It returns the outcome if there is one by now,
+// otherwise the refusals.
 func (h *Hub) stopWaiting(me *waiter) outcome {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,7 +211,7 @@ func (h *Hub) stopWaiting(me *waiter) outcome {
 	return outcome{refusals: placement.Refusals(h.views(), me.launch, h.now())}
 }
 
-// noWorker is the refusal of a launch that no worker takes.
+// noWorker returns the refusal of a launch that no worker can execute.
 func noWorker(refusals []placement.Refusal) error {
 	data := fleet.NoWorkerData{Workers: []fleet.UnfitWorker{}}
 	for _, r := range refusals {
@@ -223,8 +224,8 @@ func noWorker(refusals []placement.Refusal) error {
 	return fault.New(fleet.NoWorker, "no worker takes the session: %s", why).With(data)
 }
 
-// assign gives waiting launches the workers that they fit, and ends the wait of those that
-// no worker will ever fit as it is. It runs with the hub locked.
+// assign matches waiting launches with workers. It also ends the wait of launches that no worker
+// will ever fit. The caller must hold the hub's lock.
 func (h *Hub) assign() {
 	if len(h.waiting) == 0 {
 		return
@@ -254,7 +255,7 @@ func (h *Hub) assign() {
 	})
 }
 
-// accept writes everything down: the attempt, then the session's record with the event.
+// accept records a placement: first the attempt, then the session's record with its event.
 func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*launch, error) {
 	began := h.now()
 	at := h.nextPlace(p.Order, w)
@@ -280,7 +281,7 @@ func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*lau
 	}
 	remote, err := supervisor.AcceptRemote(ctx, h.w, l.host(), p.Order, placed)
 	if remote == nil {
-		_ = h.w.FS.Remove(fleet.AttemptFile(at.attempt)) // it was refused; the next hub drops it
+		_ = h.w.FS.Remove(fleet.AttemptFile(at.attempt)) // the placement was refused; the next hub drops what remains
 		return nil, err
 	}
 	if err != nil {
@@ -291,7 +292,7 @@ func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*lau
 	return l, nil
 }
 
-// nextPlace is the attempt behind all those of the session that are known.
+// nextPlace returns the place of a session's next attempt, with the first unused epoch.
 func (h *Hub) nextPlace(o session.Order, w *worker) place {
 	h.mu.Lock()
 	defer h.mu.Unlock()

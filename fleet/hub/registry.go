@@ -1,6 +1,6 @@
 package hub
 
-// The registry: the known workers, which of them are online, and changes by people.
+// The registry: the known workers, which of them are online, and changes that users make.
 
 import (
 	"cmp"
@@ -21,38 +21,39 @@ import (
 	"ac/workspace/doc"
 )
 
-// worker is a worker as the hub knows it; Hub.mu guards it.
+// worker is the hub's state of a worker. Hub.mu guards it.
 type worker struct {
 	record   fleet.WorkerRecord
-	hello    *fleet.Hello // of this hub boot, nil for none
-	misfit   error        // why its newest hello was refused, nil where it was not
+	hello    *fleet.Hello // the last one since this hub started; nil for none
+	misfit   error        // why the newest hello was refused, nil if it was not
 	beat     fleet.Beat
-	seen     time.Duration // of the last beat or hello, by Hub.elapsed; -1 for never
-	written  time.Duration // when its record was written last
-	boot     string        // of its process that said hello last
-	offsets  []int64       // the last measured ones, in milliseconds
-	offset   int64         // that of its last record until one is measured
+	seen     time.Duration // time of the last beat or hello, by Options.Elapsed; -1 for never
+	written  time.Duration // when its record was last written
+	boot     string        // of the process that last said hello
+	offsets  []int64       // last measurements, in milliseconds
+	offset   int64         // clock offset; from the record until one is measured
 	rtt      float64
 	starts   placement.Starts
 	placedMS int64
-	launches map[*launch]bool // that use a slot
+	launches map[*launch]bool // those that occupy a slot
 	stamps   fleet.Stamps
-	instance string // that said hello first in this hub boot
+	instance string // of the last accepted hello since this hub started
 
-	nonce    string    // of a join that is under way
-	joinedBy string    // invitation that was used a moment ago
+	nonce    string    // of a join in progress
+	joinedBy string    // public key of the invitation that it joined with
 	joinedAt time.Time // when
 }
 
-// defaultExpiry is how long an invitation holds.
+// defaultExpiry is how long an invitation is valid by default.
 const defaultExpiry = time.Hour
 
-// joinGrace is how long the key of a used invitation stays, so that its answer arrives.
+// joinGrace is how long a used invitation's key stays valid, so that the reply arrives or can be
+// repeated.
 const joinGrace = 10 * time.Second
 
 func newWorker(record fleet.WorkerRecord) *worker {
 	w := &worker{record: record, seen: -1, launches: map[*launch]bool{}}
-	if record.Last != nil { // drafts that are on their way come before its hello
+	if record.Last != nil { // drafts in flight arrive before its hello
 		w.offset = record.Last.ClockOffsetMS
 	}
 	return w
@@ -70,7 +71,7 @@ func (h *Hub) loadWorkers() error {
 	return nil
 }
 
-// users are who may connect. It runs with the hub locked, or before it runs.
+// users returns everyone who may connect. The caller must hold the hub's lock, except at startup.
 func (h *Hub) users() (list []carrier.User) {
 	now := h.w.Env.Clock.Now()
 	for id, w := range h.workers {
@@ -85,7 +86,7 @@ func (h *Hub) users() (list []carrier.User) {
 	return list
 }
 
-// usersOf are who may connect by the record of a worker.
+// usersOf returns the users that a worker's record permits to connect.
 func usersOf(r fleet.WorkerRecord, now time.Time) (list []carrier.User) {
 	if r.State != fleet.WorkerRevoked && r.PublicKey != "" {
 		list = append(list, carrier.User{Worker: r.ID, PublicKey: r.PublicKey})
@@ -101,8 +102,8 @@ func expired(i *fleet.Invitation, now time.Time) bool {
 	return !ok || !now.Before(at)
 }
 
-// admit tells the carrier who may connect now; of the user's own others decide. It runs with
-// the hub locked.
+// admit updates who may connect to the embedded server. For the user's own NATS it does nothing:
+// its operators decide. The caller must hold the hub's lock.
 func (h *Hub) admit() error {
 	if h.server == nil {
 		return nil
@@ -110,7 +111,7 @@ func (h *Hub) admit() error {
 	return h.server.SetUsers(h.users())
 }
 
-// find is a worker by its id or name. It runs with the hub locked.
+// find returns a worker by id or name. The caller must hold the hub's lock.
 func (h *Hub) find(name string) (*worker, error) {
 	if w := h.workers[name]; w != nil {
 		return w, nil
@@ -123,7 +124,8 @@ func (h *Hub) find(name string) (*worker, error) {
 	return nil, fault.New(fleet.UnknownWorker, "there is no worker %s; ac worker:list has them", name)
 }
 
-// taken reports whether a name is in use. It runs with the hub locked.
+// taken reports whether another worker than but has the name. The caller must hold the hub's
+// lock.
 func (h *Hub) taken(name, but string) bool {
 	for id, w := range h.workers {
 		if id != but && w.record.Name == name && w.record.State != fleet.WorkerRevoked {
@@ -145,7 +147,7 @@ func checkLabels(labels []string) error {
 	return nil
 }
 
-// invite makes a worker that may join. Its record is durable when it returns.
+// invite creates a worker that may join. Its record is durable on return.
 func (h *Hub) invite(ctx context.Context, p fleet.InviteRequest) (result fleet.InviteResult, err error) {
 	if !fleet.IsName(p.Name) {
 		return result, fault.InvalidField("name", "must begin with a letter or digit, and have letters, digits, dots, dashes and underscores only")
@@ -193,8 +195,8 @@ func (h *Hub) invite(ctx context.Context, p fleet.InviteRequest) (result fleet.I
 	return fleet.InviteResult{WorkerID: record.ID, Token: token.String(), ExpiresAt: clock.Stamp(expires)}, nil
 }
 
-// amend changes the record of a worker, durable when it returns. It runs with the hub
-// locked.
+// amend changes the record of a worker. The change is durable on return. The caller must hold the
+// hub's lock.
 func (h *Hub) amend(w *worker, change func(*fleet.WorkerRecord)) error {
 	record := w.record
 	change(&record)
@@ -258,7 +260,7 @@ func (h *Hub) drain(p fleet.DrainRequest) (row fleet.WorkerRow, err error) {
 	return h.row(w), nil
 }
 
-// revoke ends a worker for good. Its attempts are fenced when it returns.
+// revoke revokes a worker for good. On return its attempts are fenced.
 func (h *Hub) revoke(ctx context.Context, p fleet.RevokeRequest) (result fleet.RevokeResult, err error) {
 	h.mu.Lock()
 	w, err := h.find(p.WorkerID)
@@ -271,8 +273,8 @@ func (h *Hub) revoke(ctx context.Context, p fleet.RevokeRequest) (result fleet.R
 		h.mu.Unlock()
 		return result, err
 	}
-	launches := slices.DeleteFunc(slices.Collect(maps.Keys(w.launches)), func(l *launch) bool { return l.h == nil }) // a slot that is held
-	for _, l := range launches {                                                                                     // while it can hear
+	launches := slices.DeleteFunc(slices.Collect(maps.Keys(w.launches)), func(l *launch) bool { return l.h == nil }) // drop reserved slots
+	for _, l := range launches {                                                                                     // notify it before it loses the connection
 		h.notify(w.record.ID, fleet.TellFence, fleet.Fence{Attempt: l.id(), Reason: fleet.WhyRevoked})
 	}
 	admitErr := h.admit()
@@ -289,12 +291,12 @@ func (h *Hub) revoke(ctx context.Context, p fleet.RevokeRequest) (result fleet.R
 	return result, admitErr
 }
 
-// online reports whether a worker was heard of lately. It runs with the hub locked.
+// online reports whether a worker was heard from recently. The caller must hold the hub's lock.
 func (h *Hub) online(w *worker) bool {
 	return w.seen >= 0 && h.o.Elapsed()-w.seen < h.settings.UnreachableAfter() && w.record.State != fleet.WorkerRevoked
 }
 
-// nonce is a text that nobody can guess.
+// nonce returns an unguessable text.
 func nonce() (string, error) {
 	raw := make([]byte, 16)
 	if _, err := rand.Read(raw); err != nil {

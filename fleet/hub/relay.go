@@ -1,7 +1,7 @@
 package hub
 
-// The relay: requests on the socket of a session are forwarded to its worker, and answered
-// once the drafts that they cause are sealed.
+// The relay. It forwards requests on a session's socket to the worker, and replies once the
+// resulting drafts are sealed.
 
 import (
 	"context"
@@ -16,18 +16,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// tellWithin bounds a verb: over there, and until what it caused is sealed.
+// tellWithin is the timeout of a verb, including the time until the resulting drafts are sealed.
 const tellWithin = 8 * time.Second
 
-// stopTellWithin bounds the telling of a stop; the beats repeat it.
+// stopTellWithin is the timeout of sending a stop. Beats repeat it.
 const stopTellWithin = 5 * time.Second
 
-// host is what the session asks of its hub.
+// host returns the session's placement and the hub's handlers for it.
 func (l *launch) host() supervisor.RemoteHost {
 	return supervisor.RemoteHost{WorkerID: l.at.worker, Epoch: l.at.epoch, Verb: l.verb, Stop: l.stop}
 }
 
-// verb carries a verb of the session's socket out.
+// verb executes a verb of the session's socket on the worker.
 func (l *launch) verb(ctx context.Context, verb string, params json.RawMessage) (json.RawMessage, error) {
 	l.mu.Lock()
 	at, reach := l.at, l.reach
@@ -51,13 +51,13 @@ func (l *launch) verb(ctx context.Context, verb string, params json.RawMessage) 
 	return reply.Result, nil
 }
 
-// heardFrom remembers who says something to the session, durably: events over there may be
-// theirs from then on. It runs with the launch locked.
+// heardFrom durably records the actor of a request, since later events on the worker may have
+// that actor. The caller must hold the launch's lock.
 func (l *launch) heardFrom(params json.RawMessage) error {
 	var said struct {
 		Actor string `json:"actor_id"`
 	}
-	_ = json.Unmarshal(params, &said) // what is not understood names nobody
+	_ = json.Unmarshal(params, &said) // params that do not parse name no actor
 	if said.Actor == "" || l.speaks(said.Actor) || l.over {
 		return nil
 	}
@@ -65,7 +65,8 @@ func (l *launch) heardFrom(params json.RawMessage) error {
 	return l.save()
 }
 
-// await waits until a draft of the attempt is sealed.
+// await waits until draft n of the attempt is sealed. It also returns once the session is over or
+// has another attempt.
 func (l *launch) await(ctx context.Context, attempt string, n int64) error {
 	l.mu.Lock()
 	if l.sealing.sealed >= n || l.over || l.id() != attempt {
@@ -86,10 +87,10 @@ func (l *launch) await(ctx context.Context, attempt string, n int64) error {
 	}
 }
 
-// timeResolved is the member of an answer that is a time of the worker's clock.
+// timeResolved is the member of a reply with a time of the worker's clock.
 const timeResolved = "resolved_at"
 
-// tell tells a worker something about an attempt and has its answer.
+// tell sends a worker a message about an attempt and returns the reply.
 func (h *Hub) tell(ctx context.Context, worker, attempt, verb string, params json.RawMessage) (reply fleet.TellReply, err error) {
 	h.mu.Lock()
 	w := h.workers[worker]
@@ -123,7 +124,7 @@ type unreachableData struct {
 	Since    string `json:"since,omitempty"`
 }
 
-// unreachable is the refusal of what only a worker that is away could do.
+// unreachable returns the refusal of a request whose worker is unreachable.
 func (h *Hub) unreachable(at place) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,8 +139,8 @@ func (h *Hub) unreachable(at place) error {
 	return fault.New(fleet.WorkerUnreachable, "worker %s cannot be reached%s", at.name, since).With(data)
 }
 
-// stop has a session stopped: what it says is written down and told, now and in each beat
-// until the end. It does not wait.
+// stop requests the stop of a session and returns at once. The hub records the request and sends
+// it to the worker, now and with each beat until the end.
 func (l *launch) stop(bool) (note string) {
 	h := l.h
 	h.mu.Lock()
@@ -159,7 +160,7 @@ func (l *launch) stop(bool) (note string) {
 	return ""
 }
 
-// stopOver writes the stop down and tells it.
+// stopOver records the stop and sends it to the worker.
 func (h *Hub) stopOver(l *launch) {
 	l.mu.Lock()
 	if !l.live() {
@@ -167,7 +168,7 @@ func (h *Hub) stopOver(l *launch) {
 		return
 	}
 	if err := l.set(func(r *fleet.AttemptRecord) { r.Stop = true }); err != nil {
-		h.faulty(err) // the marker says it, too
+		h.faulty(err) // the stop marker also records it
 	}
 	at, placed := l.at, l.record.State == fleet.AttemptPlaced
 	l.mu.Unlock()
@@ -178,6 +179,6 @@ func (h *Hub) stopOver(l *launch) {
 	ctx, cancel := context.WithTimeout(h.ctx, stopTellWithin)
 	defer cancel()
 	if _, err := h.tell(ctx, at.worker, at.attempt, fleet.TellStop, nil); err != nil {
-		h.o.Log.Info("a stop could not be told yet", "attempt", at.attempt, "error", err) // the next beat has it
+		h.o.Log.Info("a stop could not be told yet", "attempt", at.attempt, "error", err) // the next beat repeats it
 	}
 }

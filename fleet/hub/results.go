@@ -1,7 +1,7 @@
 package hub
 
-// Results: the files that a provider left on the worker are unpacked beside the run, its
-// commits are fetched into the repository.
+// Results. Files that a provider left on the worker are unpacked beside the run. Its commits are
+// fetched into the repository.
 
 import (
 	"context"
@@ -41,13 +41,13 @@ type resultsFailedPayload struct {
 	Error    string `json:"error"`
 }
 
-// resultsRetry is how long a parcel is waited for before it is asked for again.
+// resultsRetry is the pause before requesting a missing parcel again.
 const resultsRetry = time.Second
 
-// takeResults takes the results of a session, and returns the events that tell what came;
-// they are to be recorded together with its end, so that a hub that dies before takes them
-// again and tells them once. What does not come in time, or is refused, fails the results,
-// not the run.
+// takeResults collects the results of a session and returns the events about them. The caller
+// must record these together with the end of the session. If the hub dies before, the next hub
+// collects the results again, and still records the events once. A result that does not arrive in
+// time or is refused fails the results, not the run.
 func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) (told []events.Draft) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(h.settingsNow().ResultsWaitS)*time.Second)
 	defer cancel()
@@ -89,7 +89,7 @@ func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) (told
 		tell(events.WorkerResults, payload)
 	}
 	if h.ctx.Err() != nil {
-		return nil // the next hub takes them
+		return nil // the next hub collects them
 	}
 	if err := l.keepAwaited(missing); err != nil {
 		h.faulty(err)
@@ -97,8 +97,7 @@ func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) (told
 	return told
 }
 
-// parcel reads an object, checks it, and has it used. An object that is not there yet is
-// waited for.
+// parcel waits for an object, verifies it, and calls use with the file.
 func (h *Hub) parcel(ctx context.Context, l *launch, o fleet.Object, use func(*os.File) error) (err error) {
 	if !fleet.IsObject(o.Name) || o.Size < 0 || o.Size > h.settingsNow().ResultsMaxBytes {
 		return fault.New(fault.TooLarge, "the object %q has %d bytes", o.Name, o.Size)
@@ -126,7 +125,7 @@ func (h *Hub) parcel(ctx context.Context, l *launch, o fleet.Object, use func(*o
 	return use(file)
 }
 
-// receive reads an object into a file and compares it with its name.
+// receive reads an object into a file and compares its digest and size.
 func (h *Hub) receive(ctx context.Context, worker, name string, want parcel.Digest, file *os.File) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -145,8 +144,8 @@ func (h *Hub) receive(ctx context.Context, worker, name string, want parcel.Dige
 	return err
 }
 
-// unpack writes the files of a session beside its run. What the hub itself writes there is
-// left out.
+// unpack writes a session's files beside its run. It skips the files that the hub itself writes
+// there.
 func (h *Hub) unpack(l *launch, file *os.File, payload *resultsPayload) error {
 	limits := parcel.DefaultLimits()
 	limits.Bytes = h.settingsNow().ResultsMaxBytes
@@ -158,7 +157,7 @@ func (h *Hub) unpack(l *launch, file *os.File, payload *resultsPayload) error {
 	return err
 }
 
-// fetch brings the branch of a session, and what it did not commit, into the repository.
+// fetch fetches a session's branch and its uncommitted changes into the repository.
 func (h *Hub) fetch(ctx context.Context, l *launch, file *os.File, payload *resultsPayload) error {
 	location, err := l.location()
 	if err != nil {
@@ -191,8 +190,8 @@ func (h *Hub) fetch(ctx context.Context, l *launch, file *os.File, payload *resu
 	return err
 }
 
-// objectTaken says whether an object of a worker is here, durable, which it is once the end
-// of its session is recorded. What nothing waits for counts as taken: it may be removed.
+// objectTaken reports whether a worker may remove an object. It may once the end of the session
+// is durably recorded and nothing waits for the object.
 func (h *Hub) objectTaken(id string, p fleet.ObjectAsk) (reply fleet.ObjectReply, err error) {
 	if !fleet.IsObject(p.Name) {
 		return reply, fault.InvalidField("name", "is no object")

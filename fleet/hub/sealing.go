@@ -1,6 +1,6 @@
 package hub
 
-// Sealing: which drafts of an attempt are new, and whether they may enter the log.
+// Sealing: which drafts of an attempt are new, and which may enter the log.
 
 import (
 	"bytes"
@@ -18,22 +18,21 @@ import (
 	"ac/internal/lazyregexp"
 )
 
-// sealing is how far the drafts of an attempt are in the log of their run.
+// sealing is how far the drafts of an attempt have reached their run's log.
 type sealing struct {
 	written int64 // number of the newest draft in the log
-	sealed  int64 // and of the newest one that is durable there
-	// found are the ids of lines that the log had behind the last checkpoint when the hub
-	// began, or lost a sync: drafts of these ids are in it already.
+	sealed  int64 // number of the newest durable one
+	// found contains the ids of the log's lines after the last checkpoint, as read when the hub
+	// started or a sync failed. Drafts with these ids are already in the log.
 	found map[string]bool
-	// reach is a number that no draft in the log exceeded when found was read; 0 while it is
-	// not known.
+	// reach is an upper bound of the draft numbers in the log when found was read; 0 if unknown.
 	reach int64
-	// newest are ids of drafts that were written lately.
+	// newest contains the ids of recently written drafts.
 	newest recent
 }
 
-// news is the part of a batch that is not in the log, from an index on. gap says that
-// drafts before it are missing.
+// news returns the index of a batch's first draft that is not in the log. gap reports that drafts
+// before the batch are missing.
 func (s *sealing) news(first int64, count int) (from int, gap bool) {
 	if first > s.written+1 {
 		return 0, true
@@ -41,7 +40,7 @@ func (s *sealing) news(first int64, count int) (from int, gap bool) {
 	return int(min(s.written+1-first, int64(count))), false
 }
 
-// known reports whether a draft is in the log already, and forgets that.
+// known reports whether a draft is already in the log, and removes its id from found.
 func (s *sealing) known(id string) bool {
 	if s.found[id] {
 		delete(s.found, id)
@@ -50,26 +49,25 @@ func (s *sealing) known(id string) bool {
 	return false
 }
 
-// begin starts again behind the draft of a checkpoint. What the log has behind it is found
-// next.
+// begin restarts at draft n, the one of a checkpoint. The caller then fills found from the log.
 func (s *sealing) begin(n int64) {
 	reach := max(s.reach, s.written)
 	if len(s.found) > 0 && s.reach == 0 {
-		reach = 0 // the log may have more than was written since it was read
+		reach = 0 // the log may contain drafts beyond written
 	}
 	*s = sealing{written: n, sealed: n, found: map[string]bool{}, reach: reach}
 }
 
-// has takes from a worker that its newest draft has this number.
+// has sets the unknown reach to the number of the worker's newest draft.
 func (s *sealing) has(newest int64) {
 	if s.reach == 0 {
 		s.reach = newest
 	}
 }
 
-// checkpoint is the next checkpoint for a log of this size. The next hub reads the log from
-// the same offset again while drafts behind it may come again. Lines that are still found
-// once all drafts were sealed never come: they are of the hub, of others, or before the
+// checkpoint returns the next checkpoint for a log of this size. It keeps the old offset while
+// drafts after it may still be redelivered. Ids that remain in found once all drafts up to reach
+// are sealed never match. Their lines are the hub's own or another writer's, or precede the
 // checkpoint.
 func (s *sealing) checkpoint(was fleet.LogCheckpoint, size int64) fleet.LogCheckpoint {
 	if len(s.found) > 0 && (s.reach == 0 || s.sealed < s.reach) {
@@ -78,24 +76,24 @@ func (s *sealing) checkpoint(was fleet.LogCheckpoint, size int64) fleet.LogCheck
 	return fleet.LogCheckpoint{N: s.sealed, Offset: size}
 }
 
-// remember takes back that drafts were known: they come again.
+// remember puts ids back into found, because their drafts will be redelivered.
 func (s *sealing) remember(ids []string) {
 	for _, id := range ids {
 		s.found[id] = true
 	}
 }
 
-// recent remembers the last ids of many.
+// recent is a bounded set of the newest ids.
 type recent struct {
 	ids  map[string]bool
 	ring []string
 	next int
 }
 
-// remembered is how many ids are remembered of an attempt.
+// remembered is the capacity of recent.
 const remembered = 1024
 
-// add remembers an id. It reports whether it was there already.
+// add adds an id. It reports whether the set already contained it.
 func (r *recent) add(id string) (again bool) {
 	if r.ids == nil {
 		r.ids = map[string]bool{}
@@ -114,9 +112,9 @@ func (r *recent) add(id string) (again bool) {
 	return false
 }
 
-// recover finds out what the log has of the attempt: all up to its checkpoint, and the
-// drafts whose ids its lines behind that have. It runs with the launch locked, or before
-// anybody knows it.
+// recover determines which drafts of the attempt are in the log: all up to the checkpoint, and
+// those whose ids appear in later lines. The caller must hold the launch's lock, unless the
+// launch is not registered yet.
 func (l *launch) recover() error {
 	l.sealing.begin(l.record.Checkpoint.N)
 	l.last = max(l.last, l.record.Checkpoint.LastMS)
@@ -149,18 +147,18 @@ func (l *launch) recover() error {
 	}
 }
 
-// idOf is the id, the type and the time in Unix milliseconds of a line that counts: one that
-// is torn does not, and its draft is written again.
+// idOf returns a line's id, type, and time in Unix milliseconds. ok is false for a torn line,
+// whose draft must be written again.
 func idOf(line []byte) (id, kind string, at int64, ok bool) {
 	err := canonjson.Members(bytes.TrimSpace(line), func(m canonjson.Member) {
 		switch string(m.Key) {
 		case "event_id":
 			ok = json.Unmarshal(m.Value, &id) == nil
 		case "type":
-			_ = json.Unmarshal(m.Value, &kind) // then it is none of the hub's own
+			_ = json.Unmarshal(m.Value, &kind) // without a type it is not one of the hub's own
 		case "ts_wallclock":
 			var stamp string
-			_ = json.Unmarshal(m.Value, &stamp) // then it has no time
+			_ = json.Unmarshal(m.Value, &stamp) // without a time
 			if t, ok := clock.Parse(stamp); ok {
 				at = t.UnixMilli()
 			}
@@ -171,7 +169,7 @@ func idOf(line []byte) (id, kind string, at int64, ok bool) {
 
 var eventID = lazyregexp.New(`^evt_[0-9A-HJKMNP-TV-Z]{26}$`)
 
-// forbidden are the beginnings of types that only the hub may write.
+// forbidden reports whether only the hub may write events of a type.
 func forbidden(kind string) bool {
 	switch kind {
 	case "run.created", events.RunStarted, events.RunContinued, events.RunEnded, events.RunFailed, events.RunStopped:
@@ -180,11 +178,11 @@ func forbidden(kind string) bool {
 	return slices.ContainsFunc([]string{"policy.", "approval.", "budget.", "audit.", "worker."}, func(p string) bool { return strings.HasPrefix(kind, p) })
 }
 
-// maxKind bounds the type of an event.
+// maxKind is the maximum length of an event type, in bytes.
 const maxKind = 200
 
-// sealable is a draft as it may enter the log, or why it may not. It runs with the launch
-// locked.
+// sealable converts a draft for the log, or returns why it may not enter. The caller must hold
+// the launch's lock.
 func (l *launch) sealable(d fleet.Draft, offsetMS int64) (draft events.Draft, why string) {
 	switch {
 	case !eventID().MatchString(d.ID):
@@ -212,8 +210,8 @@ func (l *launch) sealable(d fleet.Draft, offsetMS int64) (draft events.Draft, wh
 	}, ""
 }
 
-// speaks reports whether somebody said something to the session through the hub, or began
-// it. It runs with the launch locked.
+// speaks reports whether an actor started the session or sent it a request through the hub. The
+// caller must hold the launch's lock.
 func (l *launch) speaks(actor string) bool {
 	return actor != "" && (l.order.Live != nil && l.order.Live.ActorID == actor || slices.Contains(l.actors, actor))
 }

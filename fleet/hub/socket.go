@@ -17,10 +17,10 @@ import (
 	"ac/runs/session"
 )
 
-// maxRequest bounds a request line: an order with its prompt.
+// maxRequest is the maximum size of a request line in bytes. It fits an order with its prompt.
 const maxRequest = 16 << 20
 
-// openSocket makes the socket and says where it is.
+// openSocket opens the socket and publishes its location in owner.json.
 func (h *Hub) openSocket(ctx context.Context) error {
 	listener, dir, name, err := session.NewSocket(ctx, h.w.Env.IDs.Hex)
 	if err != nil {
@@ -30,7 +30,7 @@ func (h *Hub) openSocket(ctx context.Context) error {
 	return h.writeOwner()
 }
 
-// serveSocket answers until the socket is closed.
+// serveSocket serves connections until the socket is closed.
 func (h *Hub) serveSocket() {
 	for {
 		conn, err := h.sockets.Accept()
@@ -41,7 +41,8 @@ func (h *Hub) serveSocket() {
 	}
 }
 
-// converse answers one request. Who asked and is gone is not waited for.
+// converse serves the one request of a connection. It cancels the request when the client
+// disconnects.
 func (h *Hub) converse(conn net.Conn) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
@@ -72,7 +73,7 @@ func (h *Hub) converse(conn net.Conn) {
 	}
 	text, err := json.Marshal(reply)
 	if err == nil {
-		_ = durable.WriteAll(conn, append(text, '\n')) // who asked may be gone
+		_ = durable.WriteAll(conn, append(text, '\n')) // the client may be gone
 	}
 }
 
@@ -86,7 +87,7 @@ func refusal(err error) fleet.HubReply {
 	return reply
 }
 
-// ask carries a request out.
+// ask executes a request.
 func (h *Hub) ask(ctx context.Context, line []byte) (any, error) {
 	var request fleet.HubRequest
 	if err := json.Unmarshal(line, &request); err != nil || request.Version != 1 {
@@ -130,7 +131,7 @@ func asked[P any](request fleet.HubRequest, do func(P) (any, error)) (any, error
 	return do(p)
 }
 
-// probe asks a worker what its agent of a provider can do.
+// probe asks a worker what its agent for a provider can do.
 func (h *Hub) probe(ctx context.Context, p fleet.ProbeRequest) (json.RawMessage, error) {
 	h.mu.Lock()
 	w, err := h.find(p.WorkerID)
@@ -143,7 +144,7 @@ func (h *Hub) probe(ctx context.Context, p fleet.ProbeRequest) (json.RawMessage,
 	return h.probed(ctx, id, fleet.Probe{Provider: p.Provider}, tellWithin)
 }
 
-// probed is what a worker answers to a probe.
+// probed returns a worker's reply to a probe.
 func (h *Hub) probed(ctx context.Context, worker string, probe fleet.Probe, within time.Duration) (json.RawMessage, error) {
 	params, err := json.Marshal(probe)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// status is hub.status.
+// status returns the result of hub.status.
 func (h *Hub) status(ctx context.Context) fleet.StatusResult {
 	connected := h.road.Connected()
 	s := fleet.StatusResult{
@@ -51,8 +51,8 @@ func (h *Hub) status(ctx context.Context) fleet.StatusResult {
 	return s
 }
 
-// durability is what is known of the carrier's: "weak" where one server alone has what it
-// carries, "" where nothing else can be told.
+// durability describes how durable the carrier is: "ok" for the embedded server, "weak" if only
+// one server stores the messages, "" if unknown.
 func (h *Hub) durability() string {
 	switch {
 	case h.config.Carrier == fleet.CarrierEmbedded:
@@ -63,7 +63,7 @@ func (h *Hub) durability() string {
 	return ""
 }
 
-// count counts a worker. It runs with the hub locked.
+// count adds a worker to the status. The caller must hold the hub's lock.
 func (h *Hub) count(w *worker, s *fleet.StatusResult) {
 	if w.record.State == fleet.WorkerRevoked || w.record.State == fleet.WorkerInvited {
 		return
@@ -123,7 +123,8 @@ func (h *Hub) rows() fleet.WorkersResult {
 	return result
 }
 
-// row is a worker as lists have it, without its attempts. It runs with the hub locked.
+// row returns the list row of a worker, without its attempts. The caller must hold the hub's
+// lock.
 func (h *Hub) row(w *worker) fleet.WorkerRow {
 	r := w.record
 	row := fleet.WorkerRow{
@@ -154,7 +155,7 @@ func (h *Hub) row(w *worker) fleet.WorkerRow {
 	return row
 }
 
-// lagRow is how far the log of a session is behind its worker.
+// lagRow is how far the log of a session lags behind its worker.
 type lagRow struct {
 	Reach   string
 	Drafts  int64

@@ -1,7 +1,7 @@
 package hub
 
-// Times of workers by the hub's clock. A worker's wall clock may be wrong by any amount: its
-// times are corrected by the measured offset, and no decision depends on them.
+// Conversion of workers' times to the hub's clock. A worker's wall clock may be arbitrarily
+// wrong. The hub corrects its times by the measured offset, and no decision depends on them.
 
 import (
 	"slices"
@@ -12,13 +12,14 @@ import (
 	"ac/internal/clock"
 )
 
-// The clock offset is the median of offsetsKept beats. Below offsetFloor it counts as zero.
+// The clock offset is the median of the last offsetsKept measurements. Below offsetFloor, in
+// milliseconds, it counts as zero.
 const (
 	offsetsKept = 9
 	offsetFloor = 250
 )
 
-// measure takes a measurement of the clock offset, in milliseconds.
+// measure adds a measurement of the clock offset, in milliseconds.
 func (w *worker) measure(offset int64) {
 	w.offsets = append(w.offsets, offset)
 	if len(w.offsets) > offsetsKept {
@@ -31,8 +32,9 @@ func (w *worker) measure(offset int64) {
 	}
 }
 
-// introduce takes the clock of a worker's process that says hello: its drafts may come before
-// its first beat. Somebody may have set the clock since the process before it ended.
+// introduce measures the clock offset from a hello, since drafts may arrive before the first
+// beat. It discards the measurements of an earlier process, because the clock may have been set
+// since.
 func (w *worker) introduce(p fleet.Hello, now int64) {
 	if w.boot != p.Boot {
 		w.boot, w.offsets = p.Boot, nil
@@ -42,7 +44,7 @@ func (w *worker) introduce(p fleet.Hello, now int64) {
 	}
 }
 
-// offsetOf is what is added to the times of a worker.
+// offsetOf returns the correction for a worker's times, in milliseconds.
 func (h *Hub) offsetOf(id string) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,8 +54,8 @@ func (h *Hub) offsetOf(id string) int64 {
 	return 0
 }
 
-// timeOf is a time of the worker's clock by that of the hub: never before that of the draft
-// before it, never in the future.
+// timeOf converts a time of the worker's clock to the hub's clock. The result is not before the
+// previous draft's and never in the future.
 func (l *launch) timeOf(stamp string, offsetMS int64) time.Time {
 	now := l.h.w.Env.Clock.Now()
 	ms := now.UnixMilli()
@@ -64,7 +66,7 @@ func (l *launch) timeOf(stamp string, offsetMS int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// timesIn are the members of a draft's payload that are times.
+// timesIn returns the members of a draft's payload that are times.
 func timesIn(kind string) []string {
 	if kind == events.InteractionRequested {
 		return []string{"requested_at", "expires_at"}

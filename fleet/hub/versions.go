@@ -1,6 +1,6 @@
 package hub
 
-// Versions: what a hub and a worker of different releases both support.
+// Version negotiation between hubs and workers of different releases.
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 
 func versions(r [2]int) placement.Versions { return placement.Versions{Min: r[0], Max: r[1]} }
 
-// noOrders are versions of orders that no hub knows.
+// noOrders is a range of order versions that no hub supports.
 var noOrders = placement.Versions{Min: -1, Max: -1}
 
-// orders are the versions of orders that a worker knows and can be sent, zero of one that was
-// not heard of. It runs with the hub locked.
+// orders returns the range of order versions that a worker accepts, zero if it has not said
+// hello. The caller must hold the hub's lock.
 func (w *worker) orders() placement.Versions {
 	switch {
 	case w.misfit != nil:
@@ -27,9 +27,10 @@ func (w *worker) orders() placement.Versions {
 	return versions(w.hello.Orders)
 }
 
-// orderVersion is the version of the orders that a worker is sent; ok is false where it and
-// the hub have none in common: it is the newest then, which the worker refuses. One that was
-// not heard of counts as what it was before. It runs with the hub locked.
+// orderVersion returns the version of orders for a worker. If the worker and the hub have no
+// version in common, ok is false and version is the hub's newest, which the worker refuses.
+// Before its hello, a worker counts with the versions of its record. The caller must hold the
+// hub's lock.
 func (h *Hub) orderVersion(w *worker) (version int, ok bool) {
 	theirs := w.orders()
 	if last := w.record.Last; theirs == (placement.Versions{}) && last != nil && len(last.Orders) == 2 {
@@ -41,29 +42,28 @@ func (h *Hub) orderVersion(w *worker) (version int, ok bool) {
 	return version, ok
 }
 
-// compatible reports whether a worker can be sent orders; known is false of one that was not
-// heard of. It runs with the hub locked.
+// compatible reports whether the hub can send orders to a worker. known is false before its
+// hello. The caller must hold the hub's lock.
 func (h *Hub) compatible(w *worker) (fits, known bool) {
 	_, fits = h.orderVersion(w)
 	return fits, w.orders() != (placement.Versions{})
 }
 
-// versionsData is the data of incompatible: the range that was offered, and the one that is
-// known here.
+// versionsData is the data of a fault incompatible: the offered range and the one supported here.
 type versionsData struct {
 	Offered [2]int `json:"offered"`
 	Known   [2]int `json:"known"`
 }
 
-// incompatible takes a worker that speaks no version of the hub's. It gets nothing until it
-// says another hello. It runs with the hub locked.
+// incompatible records that a worker supports no protocol version of the hub, and returns the
+// refusal. The worker gets no orders until its next hello. The caller must hold the hub's lock.
 func (h *Hub) incompatible(w *worker, p fleet.Hello) error {
 	known, first := h.o.Speaks.Protocol, w.misfit == nil
 	w.misfit = fault.New(fleet.Incompatible, "%s; install the same release of ac on both machines",
 		fmt.Sprintf("the hub (%s) speaks versions %d to %d with workers, worker %s (%s) %d to %d", h.o.Version, known[0], known[1], w.record.Name, p.Version, p.Protocol[0], p.Protocol[1])).
 		With(versionsData{p.Protocol, known})
 	if first {
-		_ = h.amend(w, func(r *fleet.WorkerRecord) { r.Last = lastSeen(p, w.offset, h.w.Env.Clock.Now()) }) // it says it again
+		_ = h.amend(w, func(r *fleet.WorkerRecord) { r.Last = lastSeen(p, w.offset, h.w.Env.Clock.Now()) }) // best effort: it says hello again
 	}
 	return w.misfit
 }
