@@ -1,7 +1,7 @@
 package parcel
 
-// Writing bundles: commits of a repository without those that the receiver has. The file is
-// not written by git bundle, which needs a ref for each commit: that would change a person's
+// Writing bundles. A bundle contains commits of a repository without those that the receiver has.
+// git bundle is no option: it needs a ref for each commit, which would change the user's
 // repository.
 
 import (
@@ -16,21 +16,21 @@ import (
 	"ac/runs/worktree"
 )
 
-// Head is a commit and the ref that it stands under in a bundle.
+// Head is a commit and its ref in a bundle.
 type Head struct{ Ref, Commit string }
 
-// maxObjectIDs bounds what git answers about a list of commits.
+// maxObjectIDs is the maximum size of git's output about a list of commits, in bytes.
 const maxObjectIDs = 1 << 20
 
-// isObjectID reports whether a text is the id of an object, in full.
+// isObjectID reports whether a text is a full object id.
 func isObjectID(text string) bool {
 	raw, err := hex.DecodeString(text)
 	return err == nil && (len(raw) == 20 || len(raw) == 32) && text == strings.ToLower(text)
 }
 
-// WriteBundle writes commits of a repository to an open file, without what can be reached
-// from the commits of without. Of those it ignores the ones that the repository does not
-// have. environ is what git inherits.
+// WriteBundle writes commits of a repository to an open file, without those reachable from the
+// commits in without. It ignores commits in without that the repository does not have. environ is
+// the environment of git.
 func WriteBundle(ctx context.Context, environ []string, repo string, heads []Head, without []string, to *os.File) error {
 	store, err := worktree.NewStore(ctx, environ, repo)
 	if err != nil {
@@ -70,7 +70,7 @@ func WriteBundle(ctx context.Context, environ []string, repo string, heads []Hea
 	return err
 }
 
-// commits are those of a list that a repository has, each once and in order.
+// commits returns the commits of a list that a repository has, sorted and without duplicates.
 func commits(ctx context.Context, store *worktree.Store, list []string) (known []string, err error) {
 	list = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(list))), func(id string) bool { return !isObjectID(id) })
 	if len(list) == 0 {
@@ -87,7 +87,8 @@ func commits(ctx context.Context, store *worktree.Store, list []string) (known [
 	return known, err
 }
 
-// HasCommit reports whether a repository has a commit with all objects that it refers to.
+// HasCommit reports whether a repository has a commit. It does not check the objects that the
+// commit refers to.
 func HasCommit(ctx context.Context, environ []string, repo, commit string) (bool, error) {
 	store, err := worktree.NewStore(ctx, environ, repo)
 	if err != nil {

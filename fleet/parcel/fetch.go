@@ -1,6 +1,6 @@
 package parcel
 
-// Fetching from bundles, which are untrusted until git has checked them.
+// Fetching from bundles. Bundles are untrusted until git has checked them.
 
 import (
 	"bufio"
@@ -15,20 +15,20 @@ import (
 	"ac/runs/worktree"
 )
 
-// Bounds of the head of a bundle.
+// Limits of the head of a bundle.
 const (
 	maxBundleHead  = 256 << 10
 	maxBundleLines = 4096
 )
 
-// bundle is the head of a bundle, and where its pack begins.
+// bundle is the head of a bundle, and the offset of its pack.
 type bundle struct {
 	prerequisites []string
 	heads         []Head
 	pack          int64
 }
 
-// readBundle reads the head of a bundle.
+// readBundle parses the head of a bundle.
 func readBundle(file io.Reader) (b bundle, err error) {
 	r := bufio.NewReader(io.LimitReader(file, maxBundleHead))
 	refused := func(what string, line string) error {
@@ -66,24 +66,24 @@ func readBundle(file io.Reader) (b bundle, err error) {
 // Want is a ref to take from a bundle.
 type Want struct {
 	Ref string // its name in the bundle
-	// To are refs of the repository, the best first. The commit gets the first one that
-	// does not exist, is at the same commit or at an ancestor of it, and is not checked
-	// out in a working tree.
+	// To lists refs of the repository in order of preference. The commit is stored in the first
+	// one that does not exist or is already there. A ref at an ancestor also qualifies, unless a
+	// working tree has it checked out.
 	To []string
-	// Force has the first of To replaced, whatever it is at.
+	// Force overwrites the first ref of To, whatever it points to.
 	Force bool
 }
 
-// Taken is a ref that was set.
+// Taken is a ref that TakeBundle set.
 type Taken struct {
 	Want   string // its name in the bundle
 	Ref    string
 	Commit string
 }
 
-// TakeBundle brings commits of a bundle into a repository, with refs. A bundle with a ref
-// that is not wanted, or with an object that git finds fault with, is ErrRefused; then no
-// ref is set. Commits and refs are durable when TakeBundle returns nil.
+// TakeBundle imports commits and refs from a bundle into a repository. For a bundle with an
+// unwanted ref, or with an object that git rejects, it returns ErrRefused and sets no ref. If it
+// returns nil, commits and refs are durable.
 func TakeBundle(ctx context.Context, environ []string, repo string, file *os.File, want []Want) ([]Taken, error) {
 	b, err := readBundle(file)
 	if err != nil {
@@ -118,8 +118,8 @@ func TakeBundle(ctx context.Context, environ []string, repo string, file *os.Fil
 	return taken, nil
 }
 
-// unpackObjects brings the pack of a bundle into a repository. A strict one has every
-// object of it checked, and that nothing is missing.
+// unpackObjects imports the pack of a bundle into a repository and checks that nothing is
+// missing. If strict, git also checks every object.
 func unpackObjects(ctx context.Context, store *worktree.Store, file *os.File, b bundle, strict bool) error {
 	needed := slices.Compact(slices.Sorted(slices.Values(b.prerequisites)))
 	known, err := commits(ctx, store, needed)
@@ -156,7 +156,7 @@ func unpackObjects(ctx context.Context, store *worktree.Store, file *os.File, b 
 	return refusal(ctx, err)
 }
 
-// refusal is the error of a git that judged a bundle, unless it was interrupted.
+// refusal wraps the error of a git process that rejected a bundle. Interruptions stay unwrapped.
 func refusal(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || worktree.ExitCode(err) < 0 {
 		return err
@@ -164,7 +164,7 @@ func refusal(ctx context.Context, err error) error {
 	return errors.Join(ErrRefused, err)
 }
 
-// setRef sets the ref that a commit is wanted under.
+// setRef sets the ref that the caller wants for a commit, and returns its name.
 func setRef(ctx context.Context, store *worktree.Store, want Want, commit string) (string, error) {
 	busy, err := store.CheckedOut(ctx)
 	if err != nil {
@@ -192,7 +192,7 @@ func setRef(ctx context.Context, store *worktree.Store, want Want, commit string
 			}
 		}
 		if now == "" {
-			now = strings.Repeat("0", len(commit)) // it must not exist
+			now = strings.Repeat("0", len(commit)) // the ref must not exist
 		}
 		_, err = store.Line(ctx, "update-ref", "-m", "ac: results of a worker", "--end-of-options", ref, commit, now)
 		return ref, err

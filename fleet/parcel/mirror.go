@@ -1,6 +1,6 @@
 package parcel
 
-// Mirrors: the bare repositories that a worker keeps to make worktrees from.
+// Mirrors: bare repositories from which a worker creates worktrees.
 
 import (
 	"bufio"
@@ -20,19 +20,19 @@ import (
 	"ac/runs/worktree"
 )
 
-// Mirrors are the mirrors in one directory. Its methods are safe for concurrent use, also by
-// several processes.
+// Mirrors are the mirrors in one directory. Methods are safe for concurrent use, even by several
+// processes.
 type Mirrors struct {
 	FS      durable.FS
-	Dir     string // of FS, absolute
+	Dir     string // absolute directory of FS
 	Environ []string
 }
 
-// keptBases is how many commits of a repository are kept for their own sake: those that
-// sessions started from last.
+// keptBases is how many base commits of a repository Keep protects: those with the newest commit
+// dates.
 const keptBases = 64
 
-// Refs of a mirror: commits that sessions started from, and the branches of its remote.
+// Ref prefixes of a mirror: base commits of sessions, and branches of the remote.
 const (
 	basePrefix   = "refs/ac/base/"
 	remotePrefix = "refs/ac/remote/"
@@ -43,11 +43,11 @@ func mirrorName(repo string) string {
 	return hex.EncodeToString(sum[:16]) + ".git"
 }
 
-// Path is the directory of the mirror of a repository.
+// Path returns the directory of a repository's mirror.
 func (m Mirrors) Path(repo string) string { return filepath.Join(m.Dir, mirrorName(repo)) }
 
-// open makes the mirror of a repository if it is missing, in the format of a commit of it,
-// and locks it.
+// open locks the mirror of a repository. If the mirror is missing, open first creates it, with
+// the object format of the given commit.
 func (m Mirrors) open(ctx context.Context, repo, commit string) (*lock.Hold, error) {
 	hold, err := lock.Wait(ctx, m.FS, mirrorName(repo)+".lock")
 	if err != nil || durable.Exists(m.FS, mirrorName(repo)+"/HEAD") {
@@ -67,7 +67,7 @@ func (m Mirrors) open(ctx context.Context, repo, commit string) (*lock.Hold, err
 	return hold, nil
 }
 
-// Has reports whether a repository has a mirror, and the mirror has a commit.
+// Has reports whether a repository has a mirror that contains a commit.
 func (m Mirrors) Has(ctx context.Context, repo, commit string) (bool, error) {
 	if !durable.Exists(m.FS, mirrorName(repo)+"/HEAD") {
 		return false, nil
@@ -75,7 +75,7 @@ func (m Mirrors) Has(ctx context.Context, repo, commit string) (bool, error) {
 	return HasCommit(ctx, m.Environ, m.Path(repo), commit)
 }
 
-// FromBundle fetches the commits of a bundle of the hub into the mirror.
+// FromBundle imports the commits of a bundle from the hub into the mirror.
 func (m Mirrors) FromBundle(ctx context.Context, repo string, file *os.File) (err error) {
 	b, err := readBundle(file)
 	if err != nil {
@@ -93,11 +93,11 @@ func (m Mirrors) FromBundle(ctx context.Context, repo string, file *os.File) (er
 	if err != nil {
 		return err
 	}
-	return unpackObjects(ctx, store, file, b, false) // an old repository may have faults of its own
+	return unpackObjects(ctx, store, file, b, false) // not strict: an old repository may contain malformed objects
 }
 
-// FromRemote fetches a commit from another machine, with the credentials of the user's own
-// git: the branches of the remote, then the commit by itself where they do not have it.
+// FromRemote fetches a commit from a remote, with the credentials of the user's own git. It
+// fetches the remote's branches first, and then the commit itself if they do not contain it.
 func (m Mirrors) FromRemote(ctx context.Context, repo, remote, commit string) (err error) {
 	if remote == "" || strings.HasPrefix(remote, "-") {
 		return errors.New("the repository has no remote")
@@ -123,8 +123,8 @@ func (m Mirrors) FromRemote(ctx context.Context, repo, remote, commit string) (e
 	return errors.Join(failed, fmt.Errorf("%s does not have commit %s", remote, commit))
 }
 
-// Keep protects a commit from git's garbage collection, and releases the oldest of those
-// kept before.
+// Keep protects a commit from git's garbage collection. It releases other base commits beyond
+// keptBases, those with the oldest commit dates.
 func (m Mirrors) Keep(ctx context.Context, repo, commit string) (err error) {
 	hold, err := m.open(ctx, repo, commit)
 	if err != nil {
@@ -154,7 +154,7 @@ func (m Mirrors) Keep(ctx context.Context, repo, commit string) (err error) {
 	return err
 }
 
-// Tips lists commits that the mirror of a repository has, with all before them.
+// Tips lists up to 64 commits that a repository's mirror has together with their history.
 func (m Mirrors) Tips(ctx context.Context, repo string) ([]string, error) {
 	if !durable.Exists(m.FS, mirrorName(repo)+"/HEAD") {
 		return nil, nil

@@ -19,15 +19,16 @@ import (
 	"ac/runs/policy"
 )
 
-// Source is a directory of which an archive has files, under the names that they have in
-// it.
+// Source is a directory and a selection of its files for an archive. Names in the archive are
+// relative to Dir.
 type Source struct {
 	FS  durable.FS
-	Dir string // in FS, "." for all of it
-	// Globs are the patterns of the files that are taken; nil for all. A pattern that
-	// matches a directory takes everything below it.
+	Dir string // path in FS, "." for all of it
+	// Globs selects files; nil selects all. A pattern that matches a directory selects everything
+	// below it.
 	Globs []string
-	// Skip leaves out a file or directory by its name, nil for none. It is not counted.
+	// Skip excludes a file or directory by its name; nil excludes nothing. Exclusions do not
+	// count as skipped.
 	Skip func(name string) bool
 }
 
@@ -35,12 +36,12 @@ type Source struct {
 type Packed struct {
 	Files   int
 	Bytes   int64
-	Skipped int // entries that were left out: neither file nor directory, unreadable, or beyond the limits
+	Skipped int // entries left out: neither file nor directory, unreadable, or beyond the limits
 }
 
-// Pack writes an archive of files and directories to w. Where two sources have the same
-// name, the first one wins. Secrets are masked in the contents; nil masks nothing. The
-// files must not change meanwhile: one that does is an error.
+// Pack writes an archive of files and directories to w. If two sources have the same name, the
+// first one wins. It masks secrets in the contents; nil masks nothing. Files must not change
+// meanwhile: Pack fails if it notices a change.
 func Pack(ctx context.Context, w io.Writer, sources []Source, limits Limits, secrets *redact.Values) (Packed, error) {
 	p := &packer{ctx: ctx, out: tar.NewWriter(w), limits: limits, secrets: secrets, seen: map[string]kind{}}
 	for _, source := range sources {
@@ -64,17 +65,17 @@ type packer struct {
 	entries int
 }
 
-// kind is what a name of an archive stands for.
+// kind is the type of a name in an archive.
 type kind byte
 
 const (
 	aFile      kind = 1 + iota
-	aDirectory      // of an entry of its own
-	aParent         // that only entries below it name
+	aDirectory      // with its own entry
+	aParent         // implied by entries below it
 )
 
-// dir packs what lies in a directory of the source; all says that a pattern took the
-// directory itself.
+// dir packs a directory of the source. all reports that a pattern matched the directory itself or
+// one above it.
 func (p *packer) dir(name string, all bool) error {
 	if err := context.Cause(p.ctx); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (p *packer) entry(name string, entry fs.DirEntry, all bool) error {
 	return p.file(name)
 }
 
-// admit counts an entry that fits into the limits.
+// admit counts an entry if it fits the limits, and reports whether it does.
 func (p *packer) admit(name string, size int64, as kind) bool {
 	if p.seen[name] == as {
 		return false
@@ -142,7 +143,7 @@ func (p *packer) admit(name string, size int64, as kind) bool {
 func (p *packer) file(name string) (err error) {
 	f, err := p.source.FS.OpenFile(path.Join(p.source.Dir, name), os.O_RDONLY, 0)
 	if err != nil {
-		p.packed.Skipped++ // nobody but its owner may read it, or it is gone
+		p.packed.Skipped++ // unreadable, or deleted meanwhile
 		return nil
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
@@ -155,7 +156,7 @@ func (p *packer) file(name string) (err error) {
 		p.packed.Skipped++
 		return nil
 	}
-	if p.secrets != nil { // a mask has another length than what it hides
+	if p.secrets != nil { // masking changes the length
 		if size, err = io.Copy(io.Discard, p.masked(f, st.Size())); err == nil {
 			_, err = f.Seek(0, io.SeekStart)
 		}
@@ -182,7 +183,7 @@ func (p *packer) file(name string) (err error) {
 	return err
 }
 
-// masked reads so many bytes of a file without the secrets.
+// masked returns a reader of the first size bytes of a file, with secrets masked.
 func (p *packer) masked(f io.Reader, size int64) io.Reader {
 	f = io.LimitReader(f, size)
 	if p.secrets == nil {
@@ -191,7 +192,7 @@ func (p *packer) masked(f io.Reader, size int64) io.Reader {
 	return &maskedReader{from: f, stream: p.secrets.Stream(), piece: make([]byte, 64<<10)}
 }
 
-// maskedReader is a stream of which secrets are masked.
+// maskedReader masks the secrets in a stream.
 type maskedReader struct {
 	from   io.Reader
 	stream *redact.Stream

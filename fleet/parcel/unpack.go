@@ -1,6 +1,6 @@
 package parcel
 
-// Unpacking: an archive is checked as a whole before its files are written.
+// Unpacking. The whole archive is checked before any of its files is written.
 
 import (
 	"archive/tar"
@@ -16,19 +16,18 @@ import (
 	"ac/internal/durable"
 )
 
-// ErrRefused is the error of an archive or a bundle with something in it that no honest
-// worker sends.
+// ErrRefused reports an archive or bundle with content that no honest worker sends.
 var ErrRefused = errors.New("refused")
 
-// Bounds of names in an archive.
+// Limits of names in an archive.
 const (
 	maxName  = 4096
 	maxStep  = 255
 	maxDepth = 64
 )
 
-// checkName refuses names that leave the directory, or that a file system may take for
-// another one.
+// checkName refuses names that leave the directory or that a file system may interpret
+// differently.
 func checkName(name string) error {
 	switch steps := strings.Split(name, "/"); {
 	case len(name) > maxName || len(steps) > maxDepth || !fs.ValidPath(name) || name == ".",
@@ -51,13 +50,16 @@ type Unpacked struct {
 	Skipped int
 }
 
-// Unpack writes the files of an archive below a directory, which it makes. Entries that
-// skip names are left out and counted. Links, devices, names that are absolute or leave
-// the directory, two entries of one name, and more than the limits are ErrRefused; then,
-// and for an archive that is damaged, nothing was written. A file that stands under the
-// name of an entry is replaced; a symlink there, or on the way there, is an error. Files
-// and names are durable when Unpack returns nil. After another failure some of them are
-// written, each whole.
+// Unpack writes the files of an archive below a directory, which it creates. It skips and counts
+// entries for which skip returns true.
+//
+// Links, devices, absolute names, names that leave the directory, duplicate names, and archives
+// beyond the limits are ErrRefused. In these cases, and for a damaged archive, nothing was
+// written.
+//
+// An existing file is replaced. A symlink in place of an entry or of a directory above it is an
+// error. Files and names are durable when Unpack returns nil. After any other failure some files
+// are written, each completely.
 func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, skip func(name string) bool) (Unpacked, error) {
 	if err := judge(archive, limits); err != nil {
 		return Unpacked{}, err
@@ -87,7 +89,7 @@ func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, s
 	return u.done, err
 }
 
-// judge reads an archive to its end.
+// judge reads and checks a whole archive.
 func judge(archive io.Reader, limits Limits) error {
 	seen, entries, size := map[string]byte{}, 0, int64(0)
 	return each(archive, func(h *tar.Header, name string, content io.Reader) error {
@@ -141,17 +143,17 @@ func each(archive io.Reader, visit func(h *tar.Header, name string, content io.R
 	}
 }
 
-// unpacker writes the entries of an archive that was judged.
+// unpacker writes the entries of a checked archive.
 type unpacker struct {
 	fs   durable.FS
 	dir  string
 	skip func(string) bool
-	// made are the directories with new names, stand those that were checked.
+	// made are the directories with new entries, stand the ones that exist for sure.
 	made, stand map[string]bool
 	done        Unpacked
 }
 
-// mkdir makes a directory. A symlink or a file in its place, or on the way, is an error.
+// mkdir creates a directory. A symlink or file in its path is an error.
 func (u *unpacker) mkdir(dir string) error {
 	if u.stand[dir] {
 		return nil
@@ -170,8 +172,8 @@ func (u *unpacker) mkdir(dir string) error {
 	return err
 }
 
-// partSuffix ends the name of a file that is not whole yet. What an interrupted unpacking
-// left under it is replaced.
+// partSuffix is the name of the incomplete file in its directory. A leftover of an interrupted
+// Unpack is replaced.
 const partSuffix = ".ac-part"
 
 func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
@@ -202,7 +204,7 @@ func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 		err = u.fs.Rename(part, target)
 	}
 	if err != nil {
-		_ = u.fs.Remove(part) // the error is what is reported; the next unpacking removes it
+		_ = u.fs.Remove(part) // best effort: the next Unpack removes it
 		return fmt.Errorf("unpack %s: %w", target, err)
 	}
 	u.made[path.Dir(target)] = true
