@@ -1,7 +1,6 @@
-// Package placement decides which worker takes an attempt, and which launches wait. It is
-// pure: it knows the workers as the hub sees them, the launches and the time, and nothing
-// else. Its functions are safe for concurrent use as long as nobody changes their
-// arguments.
+// Package placement decides which worker executes an attempt, and which launches wait. It is
+// pure: it depends only on the workers, the launches and the time that it is given. Its functions
+// are safe for concurrent use as long as nobody changes their arguments.
 package placement
 
 import (
@@ -13,20 +12,20 @@ import (
 type Worker struct {
 	ID, Name string
 	State    State
-	// Online: its last beat is younger than unreachable_after.
+	// Online reports whether the last beat is younger than unreachable_after.
 	Online bool
-	// Labels are those that count for placement, the built-in ones included.
+	// Labels are the labels that count for placement, including the built-in ones.
 	Labels    []string
 	Providers []string
-	Cooling   []string // providers that are under pressure there
+	Cooling   []string // providers in cooldown on this worker
 	Secrets   []string
 	Orders    Versions // zero before its first hello
 	DiskFree  int64    // bytes
-	MinFree   int64    // bytes below which it takes nothing new
+	MinFree   int64    // bytes of free disk below which it accepts no orders
 	Slots     int
-	Used      int      // slots, by the attempts of the hub
-	Repos     []string // ids of repositories that it has a mirror of
-	// LastPlacedMS is when it got its last attempt, 0 for never.
+	Used      int      // slots occupied by the hub's attempts
+	Repos     []string // ids of the repositories that it mirrors
+	// LastPlacedMS is when the worker got its last attempt in Unix milliseconds, 0 for never.
 	LastPlacedMS int64
 	Starts       Starts
 }
@@ -42,10 +41,10 @@ const (
 	Revoked  State = "revoked"
 )
 
-// Versions is a range of versions of an order, both ends included.
+// Versions is an inclusive range of order versions.
 type Versions struct{ Min, Max int }
 
-// Common is the highest version in both ranges; ok is false for none.
+// Common returns the highest version in both ranges. ok is false if there is none.
 func (v Versions) Common(other Versions) (version int, ok bool) {
 	version = min(v.Max, other.Max)
 	return version, version >= max(v.Min, other.Min)
@@ -58,29 +57,28 @@ const ProviderCommand = "cmd"
 type Launch struct {
 	ID       string
 	Priority int   // higher is served first
-	Arrival  int64 // a number that grows with each launch
+	Arrival  int64 // a number that increases with each launch
 	Provider string
-	Labels   []string // all must hold
+	Labels   []string // the worker must have all of them
 	Secrets  []string // names
 	RepoID   string   // "" for none
-	Orders   Versions // that the hub can write
+	Orders   Versions // versions that the hub can write
 	// Named is the id of the worker that the caller asked for.
 	Named string
-	// Only is the id of the one worker that may take it, "" for any that fits.
+	// Only is the id of the only worker that may execute it, "" for any.
 	Only string
-	// Earlier is the worker that had the session before of the same run. A launch that
-	// resumes the agent's own conversation waits for it until BoundUntilMS, and may go
-	// elsewhere later.
+	// Earlier is the worker of the same run's previous session. A launch that resumes the agent's
+	// own conversation waits for that worker until BoundUntilMS, and may go elsewhere later.
 	Earlier      string
 	BoundUntilMS int64
-	// Last are workers that did not claim an order of this launch; they come last.
+	// Last are workers that did not claim an order of this launch. They are picked last.
 	Last []string
 }
 
-// Why is the reason why a worker does not take a launch, as callers read it.
+// Why is the reason why a worker cannot execute a launch, in a form for callers.
 type Why string
 
-// The reasons, those that pass by themselves at the end.
+// The reasons. Temporary ones are at the end.
 const (
 	Fits        Why = ""
 	WhyRevoked  Why = "revoked"
@@ -95,14 +93,14 @@ const (
 	WhySlots    Why = "slots"
 )
 
-// Passes reports whether a launch that was refused for this reason may fit later, with
-// nothing changed in the worker's record or in its configuration.
+// Passes reports whether the reason is temporary: the launch may fit later without a change to
+// the worker's record or configuration.
 func (w Why) Passes() bool {
 	return w == WhyOffline || w == WhyFailing || w == WhyDisk || w == WhySlots
 }
 
-// Check says why a worker does not take a launch now, or Fits. Where several reasons hold,
-// it names one that does not pass by itself.
+// Check returns why a worker cannot execute a launch now, or Fits. If the worker has said hello
+// and several reasons hold, Check prefers a lasting one.
 func Check(w Worker, l Launch, nowMS int64) Why {
 	_, common := w.Orders.Common(l.Orders)
 	switch {
@@ -113,13 +111,13 @@ func Check(w Worker, l Launch, nowMS int64) Why {
 	case w.State != Active:
 		return WhyOffline // it has not joined yet
 	case w.Orders == (Versions{}):
-		return WhyOffline // the hub has not heard of it since it began: nothing is known
+		return WhyOffline // unknown until its first hello to this hub
 	case !common:
 		return WhyVersion
 	case !holdsAll(w.Labels, l.Labels):
 		return WhyLabels
 	case l.Only != "" && l.Only != w.ID:
-		return WhyProvider // its program was judged on the other one
+		return WhyProvider // its program was judged on another worker
 	case l.Provider != ProviderCommand && !slices.Contains(w.Providers, l.Provider):
 		return WhyProvider
 	case !holdsAll(w.Secrets, l.Secrets):
@@ -140,15 +138,15 @@ func holdsAll(have, want []string) bool {
 	return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })
 }
 
-// Refusal says why a worker did not take a launch.
+// Refusal is why a worker did not fit a launch.
 type Refusal struct {
 	WorkerID string `json:"worker_id"`
 	Name     string `json:"name"`
 	Why      Why    `json:"why"`
 }
 
-// Refusals says for each worker why it does not take a launch now, by name; workers that
-// fit are left out.
+// Refusals returns for each worker why it does not fit a launch now, sorted by name. It omits
+// workers that fit.
 func Refusals(workers []Worker, l Launch, nowMS int64) []Refusal {
 	refused := []Refusal{}
 	for _, w := range workers {
@@ -162,8 +160,7 @@ func Refusals(workers []Worker, l Launch, nowMS int64) []Refusal {
 	return refused
 }
 
-// Hopeless reports whether waiting is of no use: no worker fits, and none is refused for a
-// reason that passes.
+// Hopeless reports whether waiting is useless: no worker fits, and no reason is temporary.
 func Hopeless(workers []Worker, l Launch, nowMS int64) bool {
 	return !slices.ContainsFunc(workers, func(w Worker) bool {
 		why := Check(w, l, nowMS)
@@ -171,8 +168,8 @@ func Hopeless(workers []Worker, l Launch, nowMS int64) bool {
 	})
 }
 
-// Pick chooses the worker that takes a launch now; ok is false where none fits, or where
-// the launch still waits for the worker that had the session before.
+// Pick chooses a worker for a launch now. ok is false if no worker fits, or if the launch still
+// waits for the worker of the previous session.
 func Pick(workers []Worker, l Launch, nowMS int64) (picked Worker, ok bool) {
 	bound := nowMS < l.BoundUntilMS && canReturn(workers, l, nowMS)
 	for _, w := range workers {
@@ -186,8 +183,7 @@ func Pick(workers []Worker, l Launch, nowMS int64) (picked Worker, ok bool) {
 	return picked, ok
 }
 
-// canReturn reports whether the worker that had the session before takes the launch now,
-// or may do so later.
+// canReturn reports whether the worker of the previous session fits the launch, now or later.
 func canReturn(workers []Worker, l Launch, nowMS int64) bool {
 	return slices.ContainsFunc(workers, func(w Worker) bool {
 		why := Check(w, l, nowMS)
@@ -195,20 +191,20 @@ func canReturn(workers []Worker, l Launch, nowMS int64) bool {
 	})
 }
 
-// prefer orders two workers that fit a launch, the better one first.
+// prefer compares two workers that fit a launch; the better one is less.
 func prefer(a, b Worker, l Launch) int {
 	return cmp.Or(
 		first(!slices.Contains(l.Last, a.ID), !slices.Contains(l.Last, b.ID)),
 		first(a.ID == l.Named, b.ID == l.Named),
 		first(a.ID == l.Earlier, b.ID == l.Earlier),
 		first(l.RepoID != "" && slices.Contains(a.Repos, l.RepoID), l.RepoID != "" && slices.Contains(b.Repos, l.RepoID)),
-		cmp.Compare(a.Used*b.Slots, b.Used*a.Slots), // the shares of used slots, without division
+		cmp.Compare(a.Used*b.Slots, b.Used*a.Slots), // compares the shares of used slots without division
 		cmp.Compare(a.LastPlacedMS, b.LastPlacedMS),
 		cmp.Compare(a.ID, b.ID),
 	)
 }
 
-// first puts the side that has a property before the one that lacks it.
+// first compares two bools; true sorts before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -1,18 +1,18 @@
 package placement
 
-// The queue of waiting launches, and workers whose starts fail.
+// The queue of waiting launches, and the backoff for workers whose starts fail.
 
 import (
 	"cmp"
 	"slices"
 )
 
-// Assignment is a launch that a worker takes.
+// Assignment is a launch and the worker that will execute it.
 type Assignment struct{ LaunchID, WorkerID string }
 
-// Assign serves waiting launches by priority, then by arrival. A launch that no worker can
-// take now is overtaken. Each assignment uses a slot of its worker and counts as its last
-// placement; the arguments are not changed.
+// Assign assigns waiting launches to workers by priority, then by arrival. A launch that fits no
+// worker now does not block others. Each assignment uses a slot of its worker and counts as its
+// last placement. Assign does not change its arguments.
 func Assign(workers []Worker, waiting []Launch, nowMS int64) []Assignment {
 	workers, waiting = slices.Clone(workers), slices.Clone(waiting)
 	slices.SortStableFunc(waiting, func(a, b Launch) int {
@@ -32,24 +32,24 @@ func Assign(workers []Worker, waiting []Launch, nowMS int64) []Assignment {
 	return assigned
 }
 
-// Limits of passing over a worker whose starts fail.
+// Backoff for a worker whose starts fail.
 const (
 	failuresUntilPassedOver = 3
 	passOverMS              = 60_000
 	maxPassOverMS           = 15 * 60_000
 )
 
-// Starts counts the failed starts of a worker since the last one that succeeded.
+// Starts counts a worker's consecutive failed starts.
 type Starts struct {
 	Failed  int   `json:"failed,omitempty"`
-	UntilMS int64 `json:"until_ms,omitempty"` // it is passed over until then
+	UntilMS int64 `json:"until_ms,omitempty"` // skipped until then, Unix milliseconds
 }
 
-// Failing reports whether the worker is passed over.
+// Failing reports whether the worker is skipped.
 func (s Starts) Failing(nowMS int64) bool { return nowMS < s.UntilMS }
 
-// After is the count after one more start. From the third failure in a row on, the worker
-// is passed over for 60 s, doubling up to 15 min.
+// After returns the count after one more start. After the third consecutive failure the worker is
+// skipped for 60 s. Each further failure doubles that, up to 15 minutes.
 func (s Starts) After(succeeded bool, nowMS int64) Starts {
 	if succeeded {
 		return Starts{}
