@@ -1,6 +1,6 @@
 package worker
 
-// The life of an attempt on its worker, from the order to its settled end.
+// The life of an attempt on its worker, from order to settled end.
 
 import (
 	"context"
@@ -16,25 +16,25 @@ import (
 	"ac/workspace/doc"
 )
 
-// attempt is one attempt. Its goroutine, run, moves its state on.
+// attempt is one attempt. The goroutine of run advances its state.
 type attempt struct {
 	w       *Worker
 	id      string
 	ordered fleet.Order
-	taken   time.Duration // when this process took it, by Host.Elapsed
+	taken   time.Duration // when this process accepted the order, by Host.Elapsed
 	shipper *shipper
-	// recovered: it is one of a process before this one. Where that did not start its
-	// session, it is given up.
+	// recovered: an earlier process created the attempt. If that process did not start the
+	// session, this one gives it up.
 	recovered bool
 
 	mu       sync.Mutex
 	record   record
-	message  *fleet.OrderMessage // that is acknowledged once the claim is durable
-	answered bool                // the order was acknowledged, or is as soon as it comes
-	gone     bool                // the record was removed, and is not written any more
+	message  *fleet.OrderMessage // the order, acknowledged once the claim is durable
+	answered bool                // acknowledge the order at once if it is redelivered
+	gone     bool                // the record was removed and must not be written again
 	drop     context.CancelCauseFunc
-	dropped  error // why it ends before it was started
-	due      bool  // it was stopped because of its lease
+	dropped  error // why the attempt ends before it started
+	due      bool  // stopped because its lease expired
 	stopped  bool  // the hub asked for a stop
 	wake     chan struct{}
 	hinted   time.Duration // when the record was last written as a hint
@@ -56,7 +56,7 @@ func newAttempt(w *Worker, r record) *attempt {
 	return a
 }
 
-// poke has the attempt look again at what there is to do.
+// poke wakes up run.
 func (a *attempt) poke() {
 	select {
 	case a.wake <- struct{}{}:
@@ -64,7 +64,7 @@ func (a *attempt) poke() {
 	}
 }
 
-// state is the record as it is now.
+// state returns a copy of the record with the shipper's current numbers.
 func (a *attempt) state() record {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,7 +73,7 @@ func (a *attempt) state() record {
 	return r
 }
 
-// change changes the record. It is durable when change returns nil.
+// change changes the record. The change is durable if change returns nil.
 func (a *attempt) change(change func(*record)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,7 +87,7 @@ func (a *attempt) change(change func(*record)) error {
 	return err
 }
 
-// hint writes the record without the wait for the disk, once a second at most.
+// hint writes the record without waiting for the disk, at most once a second.
 func (a *attempt) hint() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,10 +98,10 @@ func (a *attempt) hint() {
 	a.hinted = now
 	r := a.record
 	r.Sent, r.Sealed, r.Generation = a.shipper.state()
-	_ = a.w.folder.keep(r, true) // the hub says it again
+	_ = a.w.folder.keep(r, true) // best effort: the hub repeats these numbers
 }
 
-// unrecord removes the record; it is durable when unrecord returns. No hint writes it again.
+// unrecord removes the record, durably on return. Later hints do not write it again.
 func (a *attempt) unrecord() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,9 +110,8 @@ func (a *attempt) unrecord() error {
 	return err
 }
 
-// run moves the attempt on until it is settled and delivered, or the context ends. Each
-// step begins with what the record says, so that a restart goes on where the process
-// before this one ended.
+// run advances the attempt until it is settled and delivered, or ctx ends. Each step starts from
+// the record, so a new process continues where the previous one ended.
 func (a *attempt) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		var err error
@@ -143,15 +142,15 @@ func (a *attempt) run(ctx context.Context) {
 	}
 }
 
-// errGone ends the goroutine of an attempt that was forgotten.
+// errGone ends run after the attempt was deleted.
 var errGone = errors.New("the attempt is gone")
 
-// session reads the record of the attempt's session in the spool.
+// session reads the session's record in the spool.
 func (a *attempt) session() (doc.Session, error) {
 	return session.Read(a.w.spool, a.ordered.SessionRef)
 }
 
-// follow ships what the session says until it is over.
+// follow ships the session's drafts until the session is over.
 func (a *attempt) follow(ctx context.Context) error {
 	over := make(chan error, 1)
 	watching, cancel := context.WithCancel(ctx)
@@ -192,17 +191,16 @@ func (a *attempt) follow(ctx context.Context) error {
 }
 
 const (
-	// gather is how long lines are gathered for a batch after the first.
+	// gather is how long to collect more lines for a batch after the first line.
 	gather = 20 * time.Millisecond
-	// often is how often a log is looked at whose changes cannot be watched.
+	// often is the polling interval for a log that cannot be watched.
 	often = 200 * time.Millisecond
-	// seldom is how often a log is looked at whose changes are watched: notices can be
-	// lost.
+	// seldom is the polling interval for a watched log, since notifications can be lost.
 	seldom = 5 * time.Second
 )
 
-// ship publishes all batches that there are. What fails is tried again by the caller's next
-// round, or when the connection is back.
+// ship publishes all pending batches. After a failure it returns. Its caller's next round or the
+// next connection retries.
 func (a *attempt) ship(ctx context.Context) {
 	for ctx.Err() == nil {
 		more, err := a.shipper.step(ctx)
@@ -218,14 +216,14 @@ func (a *attempt) ship(ctx context.Context) {
 	}
 }
 
-// seal takes what the hub said is sealed.
+// seal records that the hub has sealed the drafts up to n.
 func (a *attempt) seal(n int64) {
 	if a.shipper.seal(n) {
 		a.poke()
 	}
 }
 
-// settle takes that the hub has recorded the end.
+// settle records that the hub has recorded the end.
 func (a *attempt) settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -246,7 +244,7 @@ func (a *attempt) isSettled() bool {
 	}
 }
 
-// awaitSealed waits until everything that the log has is sealed.
+// awaitSealed waits until everything in the log is sealed.
 func (a *attempt) awaitSealed(ctx context.Context) {
 	for ctx.Err() == nil && !a.isSettled() {
 		newest, err := a.shipper.newest()
@@ -266,7 +264,7 @@ func (a *attempt) live() bool {
 	return a.record.State != stateOver && a.record.State != stateSettled
 }
 
-// stop asks the session to stop, for the hub.
+// stop stops the session on request of the hub.
 func (a *attempt) stop(ctx context.Context) (doc.Session, error) {
 	a.mu.Lock()
 	a.stopped = true
@@ -278,7 +276,7 @@ func (a *attempt) stop(ctx context.Context) (doc.Session, error) {
 	return session.Stop(ctx, a.w.spool, a.ordered.SessionRef)
 }
 
-// abandon ends an attempt that was not started.
+// abandon ends an attempt that has not started.
 func (a *attempt) abandon(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -290,7 +288,7 @@ func (a *attempt) abandon(why error) {
 	}
 }
 
-// fence takes that nothing of the attempt counts any more: its provider is killed at once.
+// fence records that the attempt is fenced, and kills its provider at once.
 func (a *attempt) fence(ctx context.Context) {
 	if r := a.state(); !r.Fenced {
 		if err := a.change(func(r *record) { r.Fenced = true }); err != nil {
@@ -312,6 +310,6 @@ func (a *attempt) stopAndWait(ctx context.Context) {
 		return
 	}
 	if _, err := session.Stop(ctx, a.w.spool, a.ordered.SessionRef); err == nil {
-		_, _ = session.Collect(ctx, a.w.spool, a.ordered.SessionRef) // the record has its end
+		_, _ = session.Collect(ctx, a.w.spool, a.ordered.SessionRef) // the session's record contains its end
 	}
 }

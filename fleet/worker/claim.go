@@ -1,6 +1,6 @@
 package worker
 
-// From an order to a session: claim, preparation, start, and giving up before the start.
+// Starting a session: claim, preparation, start, and giving up before the start.
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 	"ac/workspace"
 )
 
-// takeOrders takes orders while there are free slots.
+// takeOrders accepts orders while there are free slots.
 func (w *Worker) takeOrders(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !w.hasRoom() {
 			select {
 			case <-ctx.Done():
 			case <-w.changed:
-			case <-time.After(time.Second): // the disk may have room again
+			case <-time.After(time.Second): // the disk may have room by then
 			}
 			continue
 		}
@@ -37,14 +37,14 @@ func (w *Worker) takeOrders(ctx context.Context) {
 	}
 }
 
-// hasRoom reports whether the worker takes another order.
+// hasRoom reports whether the worker accepts another order.
 func (w *Worker) hasRoom() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.greeted && !w.drained && !w.leaving && !w.lowDisk && w.freeSlots() > 0
 }
 
-// freeSlots runs with the worker locked.
+// freeSlots returns the number of free slots. The caller must hold the worker's lock.
 func (w *Worker) freeSlots() int {
 	free := w.slots
 	for _, a := range w.attempts {
@@ -55,14 +55,14 @@ func (w *Worker) freeSlots() int {
 	return max(free, 0)
 }
 
-// take begins an attempt, or answers for one that is known.
+// take creates an attempt for an order, or answers for an existing one.
 func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 	if known := w.find(message.Attempt); known != nil {
 		known.redelivered(ctx, message)
 		return
 	}
-	if w.full() { // since it was asked for
-		_ = message.Later() // it comes again by itself
+	if w.full() { // no slot any more
+		_ = message.Later() // best effort: it is redelivered anyway
 		return
 	}
 	var order fleet.Order
@@ -75,7 +75,7 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 		return
 	}
 	if w.holds(order) {
-		_ = message.Later() // it comes again by itself
+		_ = message.Later() // best effort: it is redelivered anyway
 		return
 	}
 	r := record{
@@ -84,7 +84,7 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 	}
 	if err := w.folder.keep(r, false); err != nil {
 		w.host.Log.Warn("an order cannot be recorded", "attempt", r.Attempt, "error", err)
-		_ = message.Later() // it comes again by itself
+		_ = message.Later() // best effort: it is redelivered anyway
 		return
 	}
 	a := newAttempt(w, r)
@@ -95,8 +95,9 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 	w.work.Go(func() { a.run(ctx) })
 }
 
-// holds reports whether an earlier attempt at the same session is not over here: one that was
-// given up, and waits to hear that it may go. They would take each other's session for theirs.
+// holds reports whether another attempt of the same session is still live here, such as one that
+// waits for the reply to its GiveUp. Two attempts would mistake each other's session for their
+// own.
 func (w *Worker) holds(order fleet.Order) bool {
 	return slices.ContainsFunc(w.all(), func(a *attempt) bool { return a.ordered.SessionRef == order.SessionRef && a.live() })
 }
@@ -110,8 +111,7 @@ func (w *Worker) full() bool {
 // errVersion refuses an order that this program does not understand.
 var errVersion = errors.New(fleet.WhyOrder)
 
-// checkOrder refuses an order whose words could not be what the hub meant. It was signed by
-// the hub, but its names become paths here.
+// checkOrder refuses an invalid order. The hub signed it, but its names become paths here.
 func (w *Worker) checkOrder(order fleet.Order, attempt string) error {
 	if !order.Known(w.host.Speaks.Orders) {
 		return errVersion
@@ -138,7 +138,7 @@ func (w *Worker) checkOrder(order fleet.Order, attempt string) error {
 	return nil
 }
 
-// refuse tells the hub that an order is not executed here.
+// refuse reports to the hub that this worker does not execute an order.
 func (w *Worker) refuse(ctx context.Context, message fleet.OrderMessage, why error) {
 	w.host.Log.Warn("an order is refused", "attempt", message.Attempt, "error", why)
 	give := fleet.GiveUp{Claim: fleet.Claim{Attempt: message.Attempt, Epoch: fleet.Epoch(message.Attempt), Instance: w.folder.Instance}, NeverStarted: true, Why: why.Error()}
@@ -147,13 +147,13 @@ func (w *Worker) refuse(ctx context.Context, message fleet.OrderMessage, why err
 	}
 	var reply fleet.ClaimReply
 	if err := w.ask(ctx, fleet.AskClaim, &give.Stamp, &give, &reply); err != nil && reply.Answer != fleet.Refused {
-		_ = message.Later() // it comes again by itself
+		_ = message.Later() // best effort: it is redelivered anyway
 		return
 	}
-	_ = message.Ack(ctx) // it comes again by itself
+	_ = message.Ack(ctx) // best effort: it is redelivered anyway
 }
 
-// redelivered answers an order that came before.
+// redelivered handles another delivery of a known order.
 func (a *attempt) redelivered(ctx context.Context, message fleet.OrderMessage) {
 	a.mu.Lock()
 	waits := a.record.State == stateTaken && !a.answered
@@ -162,11 +162,11 @@ func (a *attempt) redelivered(ctx context.Context, message fleet.OrderMessage) {
 	}
 	a.mu.Unlock()
 	if !waits {
-		_ = message.Ack(ctx) // it comes again by itself
+		_ = message.Ack(ctx) // best effort: it is redelivered anyway
 	}
 }
 
-// claim asks for the right to start, until there is an answer.
+// claim asks the hub for the right to start. A grant is durable before the order is acknowledged.
 func (a *attempt) claim(ctx context.Context) error {
 	if a.recovered {
 		return a.giveUp(ctx, errors.New("the worker was restarted"))
@@ -198,18 +198,18 @@ func (a *attempt) claim(ctx context.Context) error {
 	return err
 }
 
-// acknowledge says that the order is not to come again.
+// acknowledge prevents redelivery of the order.
 func (a *attempt) acknowledge(ctx context.Context) {
 	a.mu.Lock()
 	message := a.message
 	a.answered = true
 	a.mu.Unlock()
 	if message != nil {
-		_ = message.Ack(ctx) // it comes again, and is acknowledged then
+		_ = message.Ack(ctx) // best effort: a redelivery is acknowledged
 	}
 }
 
-// leave forgets an attempt that was never started.
+// leave deletes an attempt that never started.
 func (a *attempt) leave(ctx context.Context) error {
 	a.acknowledge(ctx)
 	if err := a.clear(); err != nil {
@@ -222,8 +222,8 @@ func (a *attempt) leave(ctx context.Context) error {
 	return errGone
 }
 
-// giveUp tells the hub that the attempt was never started, and forgets it. Once the permit
-// is gone the session cannot start any more.
+// giveUp reports to the hub that the attempt never started, and deletes it. It removes the
+// session's permit first, so that the session cannot start later.
 func (a *attempt) giveUp(ctx context.Context, why error) error {
 	started, err := a.revoke(ctx)
 	if err != nil {
@@ -243,8 +243,8 @@ func (a *attempt) giveUp(ctx context.Context, why error) error {
 	return a.leave(ctx)
 }
 
-// revoke removes the permit of the session. started says that the session has begun, so
-// that there is nothing to give up.
+// revoke removes the permit of the session. started reports that the session has already started,
+// so that it cannot be given up.
 func (a *attempt) revoke(ctx context.Context) (started bool, err error) {
 	order := a.ordered
 	if a.begun() {
@@ -271,8 +271,8 @@ func (a *attempt) revoke(ctx context.Context) (started bool, err error) {
 	return started, errors.Join(err, hold.Release())
 }
 
-// begun reports whether the session has a record. One that stood before the attempt was
-// refused at its preparation.
+// begun reports whether the session has started, that is, whether it has a record. Preparation
+// refuses a record that is older than the attempt.
 func (a *attempt) begun() bool {
 	if a.state().State != stateStarting {
 		return false
@@ -281,7 +281,7 @@ func (a *attempt) begun() bool {
 	return !fault.Is(err, fault.NotFound)
 }
 
-// refused reports whether the hub itself answered with a refusal.
+// refused reports whether the error is a refusal by the hub itself.
 func refused(err error) bool {
 	return err != nil && !fault.Is(err, fleet.CarrierUnavailable) && fault.ReasonOf(err) != fault.Internal && !errors.Is(err, errUnconnected)
 }

@@ -23,7 +23,7 @@ import (
 	"ac/workspace"
 )
 
-// Places in the folder.
+// Paths in the folder.
 const (
 	configFile   = "worker.yaml"
 	keyFile      = "key"
@@ -33,11 +33,11 @@ const (
 	spoolDir     = "spool"
 	mirrorsDir   = "mirrors"
 	workDir      = "work"    // working directories of sessions without a repository
-	parcelsDir   = "parcels" // results on their way
+	parcelsDir   = "parcels" // results in transfer
 	reserveFile  = "reserve"
 )
 
-// Config is worker.yaml: the settings of a worker that a person may change.
+// Config is worker.yaml, the settings of a worker. Users may edit it.
 type Config struct {
 	_             struct{}          `is:"strict"`
 	SchemaVersion int               `json:"schema_version" is:"default=1,min=1"`
@@ -50,7 +50,7 @@ type Config struct {
 	Fingerprint   string            `json:"fingerprint" is:"optional"`
 	Labels        []string          `json:"labels" is:"optional"`
 	Slots         int               `json:"slots" is:"min=1,max=1000"`
-	Settings      *fleet.Settings   `json:"settings" is:"optional"` // of the hub, as it said them last
+	Settings      *fleet.Settings   `json:"settings" is:"optional"` // the hub's, as last received
 	EnvPass       []string          `json:"env_pass" is:"optional"`
 	Secrets       map[string]Secret `json:"secrets" is:"optional"`
 	Repos         map[string]Remote `json:"repos" is:"optional"`
@@ -64,7 +64,7 @@ type Secret struct {
 	Command []string `json:"command" is:"optional"`
 }
 
-// Remote is where a worker fetches a repository from.
+// Remote is the source from which a worker fetches a repository.
 type Remote struct {
 	_      struct{} `is:"strict"`
 	Remote string   `json:"remote"`
@@ -124,8 +124,8 @@ type Folder struct {
 	env  workspace.Env
 }
 
-// How long a starting worker waits for the lock of a killed one: a child that it was just
-// forking holds the lock until it executes its program.
+// How long a starting worker waits for the lock of a killed one. A child that the killed worker
+// was just forking holds the lock until it calls exec.
 const (
 	lockPatience = time.Second
 	lockRetry    = 5 * time.Millisecond
@@ -146,8 +146,8 @@ func lockSoon(ctx context.Context, fsys durable.FS) (*lock.Hold, error) {
 	}
 }
 
-// OpenFolder opens and locks the folder of a worker that has joined. If another process has
-// the lock, the error is fleet.WorkerRunning; in a folder without a worker, fault.NotFound.
+// OpenFolder opens and locks the folder of a worker that has joined. If another process holds the
+// lock, the error is fleet.WorkerRunning. If the folder has no worker, it is fault.NotFound.
 func OpenFolder(ctx context.Context, env workspace.Env, dir string) (folder *Folder, err error) {
 	fsys, err := env.FS(dir)
 	if err != nil {
@@ -200,7 +200,7 @@ func readConfig(fsys durable.FS) (Config, error) {
 	return workspace.Decode(configCodec, configFile, text)
 }
 
-// openSpool opens the spool, and makes it when it is missing.
+// openSpool opens the spool and creates it if it is missing.
 func openSpool(ctx context.Context, env workspace.Env, dir, name string) (*workspace.Workspace, error) {
 	env.LockPatience = spoolPatience
 	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(workspace.CompanyFile))); errors.Is(err, os.ErrNotExist) {
@@ -211,8 +211,8 @@ func openSpool(ctx context.Context, env workspace.Env, dir, name string) (*works
 	return workspace.Open(env, dir)
 }
 
-// instance is a random text that is drawn once for a folder on a machine: a copy of the
-// folder on another machine has another one.
+// instance returns a random id for this folder on this machine, and creates it once. A copy of
+// the folder on another machine gets another id.
 func (f *Folder) instance() (string, error) {
 	machine := machineDigest(f.env.Host)
 	text, err := durable.ReadFile(f.fs, instanceFile, 4096)
@@ -232,8 +232,8 @@ func (f *Folder) instance() (string, error) {
 	return drawn, f.write(instanceFile, []byte(drawn+" "+machine+"\n"))
 }
 
-// machineDigest tells machines apart. Where the system has no id of the machine, its name
-// has to do.
+// machineDigest identifies the machine. If the system has no machine id, the host name takes its
+// place.
 func machineDigest(host string) string {
 	id := host
 	for _, file := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
@@ -246,12 +246,12 @@ func machineDigest(host string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// write replaces a file of the folder; it is durable when write returns.
+// write replaces a file of the folder. The file is durable on return.
 func (f *Folder) write(name string, content []byte) error {
 	return namer(f.env).Write(f.fs, name, content, 0o600)
 }
 
-// hint is write without the wait for the disk.
+// hint is write without waiting for the disk.
 func (f *Folder) hint(name string, content []byte) error {
 	return namer(f.env).WriteUnsynced(f.fs, name, content, 0o600)
 }
@@ -260,17 +260,17 @@ func namer(env workspace.Env) durable.Namer {
 	return durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex}
 }
 
-// link is what the worker connects with.
+// link returns what the worker needs to connect.
 func (f *Folder) link(tell fleet.TellHandler) fleet.WorkerLink {
 	return fleet.WorkerLink{
 		HubID: f.Config.HubID, WorkerID: f.Config.ID, URLs: f.Config.URLs, Fingerprint: f.Config.Fingerprint, HubKey: f.Config.HubKey, Key: f.key, Tell: tell,
 	}
 }
 
-// MirrorsDir is the directory of the mirrors, absolute.
+// MirrorsDir returns the absolute directory of the mirrors.
 func (f *Folder) MirrorsDir() string { return f.path(mirrorsDir) }
 
-// path is the absolute name of something in the folder.
+// path returns the absolute path of a name in the folder.
 func (f *Folder) path(names ...string) string {
 	return filepath.Join(append([]string{f.dir}, names...)...)
 }
@@ -293,7 +293,7 @@ func (f *Folder) Close() error {
 	return nil
 }
 
-// running reports whether a process of the worker runs.
+// running reports whether a process of the worker is running.
 func running(fsys durable.FS) (bool, error) {
 	busy, err := lock.Busy(fsys, lockFile)
 	if durable.Absent(err) {

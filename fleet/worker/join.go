@@ -1,6 +1,6 @@
 package worker
 
-// Joining: an invitation becomes a worker with a key of its own.
+// Joining: an invitation becomes a worker with its own key.
 
 import (
 	"context"
@@ -22,16 +22,15 @@ import (
 type Joining struct {
 	Token   fleet.Token
 	Dir     string // the worker's folder, absolute
-	Slots   int    // 0 for what the hub says
+	Slots   int    // 0 for the hub's choice
 	Labels  []string
 	Version string
 	Connect func(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error)
 }
 
-// Join turns a folder into that of a new worker. It generates the key and makes it durable
-// before the hub learns of it, so a lost reply does not use up the invitation: Join with the
-// same token and folder succeeds again. If the folder already belongs to a worker, the error
-// is fault.Conflict.
+// Join turns a folder into that of a new worker. The new key is durable before the hub learns of
+// it. So a lost reply does not use up the invitation: Join with the same token and folder
+// succeeds again. If the folder already belongs to a worker, the error is fault.Conflict.
 func Join(ctx context.Context, env workspace.Env, j Joining) (config Config, err error) {
 	if err := os.MkdirAll(j.Dir, 0o700); err != nil {
 		return config, err
@@ -79,11 +78,11 @@ func Join(ctx context.Context, env workspace.Env, j Joining) (config Config, err
 	return config, f.write(configFile, text)
 }
 
-// refusedFor bounds the pauses in which an invitation that is refused is tried again.
+// refusedFor is the longest pause before retrying a refused invitation.
 const refusedFor = time.Second
 
-// connect connects by the key of the invitation. A refusal counts once it was repeated: while
-// a hub lets another worker in, its server turns away who is just connecting.
+// connect connects with the invitation's key. It retries refusals with backoff, because a server
+// refuses new connections while its hub admits another worker.
 func (j Joining) connect(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
 	for pause := firstPause; ; pause *= 2 {
 		carrier, err := j.Connect(ctx, link)
@@ -93,7 +92,7 @@ func (j Joining) connect(ctx context.Context, link fleet.WorkerLink) (fleet.Work
 	}
 }
 
-// firstOf is the first number that is not 0.
+// firstOf returns the first number that is not 0.
 func firstOf(numbers ...int) int {
 	for _, n := range numbers {
 		if n != 0 {
@@ -103,8 +102,7 @@ func firstOf(numbers ...int) int {
 	return 0
 }
 
-// claimEmpty refuses a folder that has a worker, or anything but what an interrupted Join
-// left.
+// claimEmpty refuses a folder that contains anything but leftovers of an interrupted Join.
 func (f *Folder) claimEmpty(token fleet.Token) error {
 	names, err := f.fs.ReadNames(".")
 	if err != nil {
@@ -125,7 +123,7 @@ func (f *Folder) claimEmpty(token fleet.Token) error {
 	return nil
 }
 
-// newKey is the key of the folder, drawn when there is none.
+// newKey returns the folder's key. It generates one if there is none.
 func (f *Folder) newKey() (fleet.Key, error) {
 	seed, err := durable.ReadFile(f.fs, keyFile, 4096)
 	if err == nil {
@@ -148,12 +146,12 @@ func trimmed(line []byte) []byte {
 	return line
 }
 
-// introduce signs the hub's nonce with the new key.
+// introduce joins the hub by signing the hub's nonce with the new key.
 func (f *Folder) introduce(ctx context.Context, carrier fleet.WorkerCarrier, j Joining) (reply fleet.JoinReply, err error) {
 	w := &Worker{folder: f, boot: f.env.IDs.Hex(8), carrier: carrier}
 	join := fleet.Join{PublicKey: f.key.Public(), Instance: f.Instance, Version: j.Version, OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if err := w.ask(ctx, fleet.AskJoin, &join.Stamp, &join, &reply); err != nil || reply.WorkerID != "" {
-		return reply, err // it joined before, and the answer was lost
+		return reply, err // on success it had joined before, and the reply was lost
 	}
 	join.Nonce = reply.Nonce
 	join.Signature = base64.RawURLEncoding.EncodeToString(f.key.Raw(fleet.JoinText(j.Token.Hub, j.Token.Worker, join.Nonce, join.PublicKey)))
@@ -173,7 +171,7 @@ type Status struct {
 	Attempts []AttemptState `json:"attempts"`
 }
 
-// AttemptState is an attempt as its record has it.
+// AttemptState is the recorded state of an attempt.
 type AttemptState struct {
 	Attempt    string `json:"attempt"`
 	ProjectID  string `json:"project_id"`

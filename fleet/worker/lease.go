@@ -1,6 +1,6 @@
 package worker
 
-// Leases: how long a session continues without contact to the hub.
+// Leases: how long a session continues without contact with the hub.
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookAtLeases is how often leases are looked at while there are sessions: a machine that
-// slept over a lease stops its provider that soon after it woke.
+// lookAtLeases is how often leases are checked. If a lease expired while the machine slept, the
+// provider stops that soon after the machine wakes up.
 const lookAtLeases = time.Second
 
-// watchLeases stops sessions whose lease is over.
+// watchLeases stops sessions whose lease has expired.
 func (w *Worker) watchLeases(ctx context.Context) {
 	ticker := time.NewTicker(lookAtLeases)
 	defer ticker.Stop()
@@ -37,7 +37,7 @@ func (w *Worker) watchLeases(ctx context.Context) {
 	}
 }
 
-// heard takes note of a request, sent at a time, that the hub answered.
+// heard records that the hub answered a request. sent is when the worker sent it.
 func (a *attempt) heard(sent time.Duration) {
 	a.mu.Lock()
 	a.record.HeardAt = max(a.record.HeardAt, sent.Milliseconds())
@@ -45,7 +45,7 @@ func (a *attempt) heard(sent time.Duration) {
 	a.hint()
 }
 
-// renew takes the rest of a lease, counted from the sending of a beat.
+// renew sets the rest of a lease, counted from when the beat was sent.
 func (a *attempt) renew(sent, left time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,8 +55,8 @@ func (a *attempt) renew(sent, left time.Duration) {
 	}
 }
 
-// leaseOver reports, once, that the session is to be stopped because its lease is over. A
-// machine that was started again since the last beat counts from its start.
+// leaseOver reports once that the session must be stopped because its lease has expired. If the
+// machine was restarted since the last beat, the lease counts from the restart.
 func (a *attempt) leaseOver() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +77,7 @@ func (a *attempt) leaseOver() bool {
 	return a.due
 }
 
-// expire stops the session of an attempt whose lease is over.
+// expire stops the session of an attempt whose lease has expired.
 func (a *attempt) expire(ctx context.Context) {
 	a.abandon(fault.New(fleet.Fenced, "the lease was over before the session started"))
 	if err := a.change(func(r *record) { r.Reason = reasonLease }); err != nil {

@@ -1,6 +1,6 @@
 package worker
 
-// What a shipper reads: the lines of a session in the spool's log.
+// Reading the session's lines from the spool's log, for the shipper.
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 	"ac/internal/durable"
 )
 
-// numbered reports whether a line of the spool is a draft: the others are written by the
-// hub itself, in its own words.
+// numbered reports whether events of this type in the spool are drafts. The hub itself writes the
+// others.
 func numbered(kind string) bool {
 	for _, prefix := range []string{"policy.", "approval.", "budget.", "audit.", "worker."} {
 		if strings.HasPrefix(kind, prefix) {
@@ -35,7 +35,7 @@ type logLine struct {
 	Cause, Session   string
 }
 
-// readLine reads a line in one scan. Its payload is a part of it.
+// readLine parses a line in one scan. The payload aliases raw.
 func readLine(raw []byte) (line logLine, ok bool) {
 	ok = true
 	err := canonjson.Members(raw, func(m canonjson.Member) {
@@ -74,18 +74,17 @@ func readLine(raw []byte) (line logLine, ok bool) {
 	return line, ok && err == nil
 }
 
-// visit reads the lines of the session from a place on, each synced before it is shown:
-// what was published and is lost in a power cut would be a gap that nothing fills. It ends
-// with the log, or when show returns false, and returns the place behind the last line
-// that was shown.
+// visit calls show for the session's lines after a position, until the log ends or show returns
+// false. It returns the position after the last shown line. It syncs lines before showing them: a
+// published line lost in a power failure would leave a gap that nothing fills.
 func (s *shipper) visit(from mark, show func(n int64, line logLine) bool) (mark, error) {
 	to, _, _, err := s.read(from, 0, show)
 	return to, err
 }
 
-// read is visit for a log that is known to be synced up to a place. It ends there if that is
-// behind from, and returns up to where it is known to be synced now, 0 for nowhere, and whether
-// the log goes on behind that.
+// read is visit for a log that is known to be synced up to an offset. If that offset is after
+// from, read stops there. It returns the offset up to which the log is now known to be synced, 0
+// if unknown, and whether the log continues after the lines it read.
 func (s *shipper) read(from mark, synced int64, show func(n int64, line logLine) bool) (to mark, end int64, longer bool, err error) {
 	file, err := s.log()
 	if err != nil {
@@ -109,8 +108,8 @@ func (s *shipper) read(from mark, synced int64, show func(n int64, line logLine)
 	return to, synced, limit < st.Size(), err
 }
 
-// syncedTo syncs a log, and returns up to where it may be read, and up to where it stays as it
-// is now: not at all where its last line is torn, which may be cut off and written over.
+// syncedTo syncs a log. limit is how far the log may be read. stays is how far it will not
+// change, 0 if the last line is torn: a torn line may be truncated and overwritten.
 func syncedTo(file durable.File, size int64) (limit, stays int64, err error) {
 	last := make([]byte, 1)
 	if err := file.SyncData(); err != nil {
@@ -122,7 +121,7 @@ func syncedTo(file durable.File, size int64) (limit, stays int64, err error) {
 	return size, size, nil
 }
 
-// lines shows the lines of the session up to the end of what may be read.
+// lines calls show for the session's lines before limit.
 func (s *shipper) lines(file io.Reader, from mark, limit int64, show func(n int64, line logLine) bool) (mark, error) {
 	lines := events.NewScanner(io.LimitReader(file, limit-from.offset), from.offset, 0)
 	for {
@@ -145,7 +144,7 @@ func (s *shipper) lines(file io.Reader, from mark, limit int64, show func(n int6
 	}
 }
 
-// newest is the number of the newest draft in the log.
+// newest returns the number of the newest draft in the log.
 func (s *shipper) newest() (int64, error) {
 	s.mu.Lock()
 	from := s.at
@@ -154,7 +153,7 @@ func (s *shipper) newest() (int64, error) {
 	return end.n - 1, err
 }
 
-// oldest is how long the oldest draft has waited that is not sealed; 0 without one.
+// oldest returns the age of the oldest unsealed draft, 0 if there is none.
 func (s *shipper) oldest(now time.Time) (age time.Duration) {
 	s.mu.Lock()
 	first := s.sealed + 1
@@ -167,12 +166,12 @@ func (s *shipper) oldest(now time.Time) (age time.Duration) {
 		return n < first
 	})
 	if err != nil {
-		return 0 // who ships it says so
+		return 0 // shipping reports the error
 	}
 	return age
 }
 
-// readLog opens a log of the spool.
+// readLog opens a log of the spool for reading.
 func readLog(fsys durable.FS, name string) (durable.File, error) {
 	return fsys.OpenFile(name, os.O_RDONLY, 0)
 }

@@ -1,6 +1,6 @@
 package worker
 
-// The machine: its disk, load and agents, and watching its logs.
+// The machine: its disk, load and agents, and notifications about its logs.
 
 import (
 	"bytes"
@@ -18,15 +18,15 @@ import (
 	"ac/workspace"
 )
 
-// reserveBytes is the size of the file that is removed when the disk is full, so that ends
-// can be written.
+// reserveBytes is the size of the reserve in bytes. The worker removes this file when the disk is
+// full, so that the ends of sessions can be written.
 const reserveBytes = 64 << 20
 
-// look looks at the disk, and makes or removes the reserve.
+// look checks the free disk space, and creates or removes the reserve.
 func (w *Worker) look() (free int64, low bool) {
 	bytes, err := w.host.Free(w.folder.dir)
 	if err != nil {
-		return 0, false // the system does not say
+		return 0, false // the system does not report it
 	}
 	free = int64(min(bytes, 1<<62)) //nolint:gosec // bounded
 	minFree := w.currentSettings().MinFreeBytes
@@ -39,7 +39,7 @@ func (w *Worker) look() (free int64, low bool) {
 	w.mu.Unlock()
 	switch reserved := durable.Exists(w.folder.fs, reserveFile); {
 	case reserved && free < reserveBytes/4:
-		_ = w.folder.fs.Remove(reserveFile) // it is tried again at the next look
+		_ = w.folder.fs.Remove(reserveFile) // best effort: the next look tries again
 	case !reserved && free > minFree+reserveBytes:
 		if err := w.folder.reserve(); err != nil {
 			w.host.Log.Warn("no room is kept for the ends of sessions", "error", err)
@@ -48,7 +48,7 @@ func (w *Worker) look() (free int64, low bool) {
 	return free, low
 }
 
-// reserve writes the reserve. It is written out, since a file with holes reserves nothing.
+// reserve writes the reserve. It writes real data, since a sparse file reserves nothing.
 func (f *Folder) reserve() error {
 	file, err := f.fs.OpenFile(reserveFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -62,12 +62,12 @@ func (f *Folder) reserve() error {
 		err = closed
 	}
 	if err != nil {
-		_ = f.fs.Remove(reserveFile) // half a reserve is none
+		_ = f.fs.Remove(reserveFile) // a partial reserve is useless
 	}
 	return err
 }
 
-// load1 is the load of the machine over the last minute, 0 where the system does not say.
+// load1 returns the machine's load average over one minute, 0 if the system does not report it.
 func load1() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -78,7 +78,7 @@ func load1() float64 {
 	return load
 }
 
-// memFree is the memory that may be used, in bytes, 0 where the system does not say.
+// memFree returns the available memory in bytes, 0 if the system does not report it.
 func memFree() int64 {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -93,7 +93,7 @@ func memFree() int64 {
 	return 0
 }
 
-// probe finds out which agents the machine has.
+// probe detects the agents on the machine.
 func (w *Worker) probe(ctx context.Context) {
 	machine, err := w.spool.Machine()
 	if err != nil {
@@ -105,7 +105,7 @@ func (w *Worker) probe(ctx context.Context) {
 	w.providers = found
 }
 
-// probed answers what the hub wants to know of one agent.
+// probed answers the hub's probe of one agent.
 func (w *Worker) probed(ctx context.Context, params json.RawMessage) (json.RawMessage, int64, error) {
 	var ask fleet.Probe
 	if err := json.Unmarshal(params, &ask); err != nil {
@@ -125,7 +125,7 @@ func (w *Worker) probed(ctx context.Context, params json.RawMessage) (json.RawMe
 	return result, 0, err
 }
 
-// judged answers what a job's runner asks of a program before it orders a session of it.
+// judged answers a job runner's question about a program, before the runner orders a session.
 func (w *Worker) judged(ctx context.Context, ask fleet.Probe) (json.RawMessage, int64, error) {
 	if w.host.Judge == nil {
 		return nil, 0, fault.New(fault.Unsupported, "the worker judges no programs")
@@ -143,9 +143,8 @@ func (w *Worker) judged(ctx context.Context, ask fleet.Probe) (json.RawMessage, 
 	return result, 0, err
 }
 
-// watchLog pokes the attempt when the log of its run grows, until the context ends. The worker
-// waits for that, the end of the attempt does not: the kernel takes some 20 ms to let go of a
-// watched folder.
+// watchLog pokes the attempt when its run's log grows, until ctx ends. Only the worker waits for
+// its goroutine, not the attempt: the kernel takes about 20 ms to release a watched folder.
 func (a *attempt) watchLog(ctx context.Context) {
 	dir := path.Join(a.w.spool.Dir(), workspace.RunDir(a.ordered.ProjectID, a.ordered.RunID))
 	folder := watch.Folder{Dir: dir, Name: path.Base(workspace.LogFile("p", "r")), Often: often, Seldom: seldom}

@@ -1,6 +1,6 @@
 package worker
 
-// What a worker remembers of an attempt.
+// The worker's durable record of an attempt.
 
 import (
 	"encoding/json"
@@ -13,12 +13,12 @@ import (
 	"ac/workspace"
 )
 
-// States of an attempt, in their order.
+// States of an attempt, in order.
 const (
-	stateTaken    = "taken"    // an order came; the hub may not have granted it
-	stateClaimed  = "claimed"  // granted, nothing was started
+	stateTaken    = "taken"    // order accepted; not known to be granted
+	stateClaimed  = "claimed"  // granted; nothing started
 	stateStarting = "starting" // the supervisor may have been started
-	stateStarted  = "started"  // there is a session
+	stateStarted  = "started"  // the session exists
 	stateOver     = "over"     // the session has ended
 	stateSettled  = "settled"  // the hub has recorded the end
 )
@@ -28,41 +28,42 @@ type record struct {
 	Attempt string      `json:"attempt"`
 	State   string      `json:"state"`
 	Order   fleet.Order `json:"order"`
-	// Base are the bytes of the run's log before this session, Taken is when the order was
-	// taken, by the clock of the worker, in Unix milliseconds.
+	// Base is the size in bytes of the run's log before this session. Taken is when the worker
+	// accepted the order, by its own clock, in Unix milliseconds.
 	Base  int64 `json:"base"`
 	Taken int64 `json:"taken_at_ms"`
-	// Sent and Sealed are numbers of drafts, Generation counts what was sent again.
+	// Sent and Sealed are draft numbers. Generation counts resends.
 	Sent       int64 `json:"sent"`
 	Sealed     int64 `json:"sealed"`
 	Generation int64 `json:"generation"`
-	// LeaseS is the lease, HeardAt the time since the machine was started at which the
-	// last beat was sent that the hub answered.
+	// LeaseS is the lease. HeardAt is when the worker sent the last beat that the hub answered,
+	// as time since the machine started.
 	LeaseS   int64  `json:"lease_s"`
 	OnCutOff string `json:"on_cut_off"`
 	HeardAt  int64  `json:"heard_at_ms"`
-	// Reason is why the worker itself ended the session, Fenced that nothing of it counts.
+	// Reason is why the worker itself ended the session. Fenced means that the hub accepts
+	// nothing more of the attempt.
 	Reason string `json:"reason,omitempty"`
 	Fenced bool   `json:"fenced,omitempty"`
-	// Results are packed once; SettledAt is in Unix milliseconds, SettledUp the time since the
-	// machine was started.
+	// Results are packed once. SettledAt is in Unix milliseconds. SettledUp is the same moment as
+	// time since the machine started.
 	Results   *fleet.Results `json:"results,omitempty"`
 	Packed    bool           `json:"packed,omitempty"`
-	Delivered bool           `json:"delivered,omitempty"` // the hub has the objects
+	Delivered bool           `json:"delivered,omitempty"` // the hub has stored the objects
 	SettledAt int64          `json:"settled_at_ms,omitempty"`
 	SettledUp int64          `json:"settled_up_ms,omitempty"`
 }
 
-// reasons of ends that the worker causes.
+// reasonLease is the reason of a session that the worker stopped at the end of its lease.
 const reasonLease = "lease_over"
 
-// maxRecord bounds the file of an attempt: it holds its order.
+// maxRecord is the maximum size of an attempt's record in bytes. It contains the order.
 const maxRecord = 2 << 20
 
 func recordFile(attempt string) string { return path.Join(attemptsDir, attempt+".json") }
 
-// attempts reads the records of the folder. One that cannot be read is an error: what it
-// tells of could be lost, or started twice.
+// attempts reads the records of the folder. An unreadable record is an error: ignoring it could
+// lose its session or start it twice.
 func (f *Folder) attempts() ([]record, error) {
 	names, err := workspace.Files(f.fs, attemptsDir, ".json")
 	if err != nil {
@@ -87,7 +88,7 @@ func (f *Folder) attempts() ([]record, error) {
 	return list, nil
 }
 
-// keep writes the record of an attempt. A hint is not synced.
+// keep writes the record of an attempt. It is durable on return, unless it is a hint.
 func (f *Folder) keep(r record, hint bool) error {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -99,7 +100,7 @@ func (f *Folder) keep(r record, hint bool) error {
 	return f.write(recordFile(r.Attempt), text)
 }
 
-// drop removes the record of an attempt; it is durable when drop returns.
+// drop removes the record of an attempt. The removal is durable on return.
 func (f *Folder) drop(attempt string) error {
 	if err := f.fs.Remove(recordFile(attempt)); err != nil && !durable.Absent(err) {
 		return err

@@ -1,6 +1,7 @@
 package worker
 
-// The end of an attempt: its results, its end, and the cleanup once the hub has recorded it.
+// The end of an attempt: its results, its end message, and the cleanup after the hub has recorded
+// the end.
 
 import (
 	"bytes"
@@ -26,13 +27,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// close ships what is left of an attempt that is over, its results and its end, until the
-// hub has recorded it.
+// close ships an ended attempt's remaining drafts, its results and its end, until the hub has
+// recorded the end.
 func (a *attempt) close(ctx context.Context) error {
 	if a.isSettled() {
 		return a.markSettled()
 	}
-	a.w.wake() // its slot is free
+	a.w.wake() // a slot is free
 	if err := a.pack(ctx); err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (a *attempt) close(ctx context.Context) error {
 	for pause := firstResend; ; pause = min(2*pause, maxResend) {
 		if a.ship(ctx); a.state().Fenced {
 			sent, _, _ := a.shipper.state()
-			a.shipper.seal(sent) // evidence: nobody says that it is sealed
+			a.shipper.seal(sent) // fenced drafts are evidence: the hub never reports them sealed
 		}
 		a.shipper.overdue()
 		if err := a.publishEnd(ctx); err != nil && !fault.Is(err, fleet.CarrierUnavailable) && !errors.Is(err, errUnconnected) {
@@ -58,12 +59,12 @@ func (a *attempt) close(ctx context.Context) error {
 		case <-a.settled:
 			timer.Stop()
 			return a.markSettled()
-		case <-a.wake: // drafts were sealed, or are wanted again
+		case <-a.wake: // drafts were sealed or requested again
 			timer.Stop()
 			pause = firstResend / 2
 		case <-timer.C:
 			if !a.state().Delivered {
-				_ = a.offer(ctx) // the carrier may have lost them; the next round tries again
+				_ = a.offer(ctx) // the carrier may have lost them; the next round retries
 			}
 		}
 	}
@@ -75,8 +76,7 @@ func (a *attempt) markSettled() error {
 	})
 }
 
-// publishEnd publishes the end behind all drafts; where these are not all published yet,
-// nothing.
+// publishEnd publishes the end after all drafts. It does nothing while some are unpublished.
 func (a *attempt) publishEnd(ctx context.Context) error {
 	newest, err := a.shipper.newest()
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *attempt) publishEnd(ctx context.Context) error {
 	return stored(ctx)
 }
 
-// end is the end as the spool tells it.
+// end builds the end from the spool.
 func (a *attempt) end(newest int64) (fleet.End, error) {
 	r, order := a.state(), a.ordered
 	record, err := a.session()
@@ -127,8 +127,8 @@ func (a *attempt) end(newest int64) (fleet.End, error) {
 	return end, a.last(&end)
 }
 
-// last puts the payload of the event that closed the session into its end. Without the event the
-// record has to do.
+// last adds the payload of the session's terminal event to its end. Without that event, the end
+// has only what the record says.
 func (a *attempt) last(end *fleet.End) error {
 	file, err := a.shipper.log()
 	if err != nil {
@@ -160,10 +160,10 @@ func (a *attempt) last(end *fleet.End) error {
 	})
 }
 
-// parcelFile is a file of results on its way.
+// parcelFile returns the file of a result in transfer.
 func (a *attempt) parcelFile(kind string) string { return path.Join(parcelsDir, a.id+"."+kind) }
 
-// pack makes the results of the session, once.
+// pack packs the results of the session, once.
 func (a *attempt) pack(ctx context.Context) error {
 	if a.state().Packed {
 		return nil
@@ -182,13 +182,13 @@ func (a *attempt) pack(ctx context.Context) error {
 	return a.change(func(r *record) { r.Results, r.Packed = results, true })
 }
 
-// packOutputs makes the archive of what the session left in its outputs, and of what its
-// order wants of the working directory.
+// packOutputs archives the session's outputs, and the files of the working directory that the
+// order requests.
 func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err error) {
 	order := a.ordered
 	secrets, err := a.secrets(ctx)
 	if err != nil {
-		return err // without them nothing can be masked
+		return err // without secrets nothing can be masked
 	}
 	skip := func(name string) bool { return name == "late" || name == "stop_requested.flag" }
 	sources := []parcel.Source{{FS: a.w.spool.FS, Dir: workspace.RunDir(order.ProjectID, order.RunID) + "/outputs", Skip: skip}}
@@ -217,7 +217,7 @@ func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err 
 	return err
 }
 
-// write writes a parcel and names it by its digest, which fill returns.
+// write writes a parcel with fill and names it by the digest that fill returns.
 func (a *attempt) write(kind string, fill func(to *os.File) (parcel.Digest, error)) (o fleet.Object, err error) {
 	name := a.parcelFile(kind)
 	if err := a.w.folder.fs.Remove(name); err != nil && !durable.Absent(err) {
@@ -235,7 +235,7 @@ func (a *attempt) write(kind string, fill func(to *os.File) (parcel.Digest, erro
 	return fleet.Object{Name: fleet.ObjectName(kind, digest.SHA256), Size: digest.Size}, errors.Join(err, file.Sync())
 }
 
-// workingDir is where the session worked.
+// workingDir returns the session's working directory.
 func (a *attempt) workingDir() (string, error) {
 	order := a.ordered
 	if order.Repo == nil {
@@ -255,7 +255,7 @@ func (a *attempt) workingDir() (string, error) {
 	return worktree.Confine(tree, order.Repo.WorkdirRel)
 }
 
-// packWorktree makes the bundle of the branch, and of what was not committed.
+// packWorktree bundles the branch and the uncommitted changes.
 func (a *attempt) packWorktree(ctx context.Context, results *fleet.Results) error {
 	order := a.ordered
 	run, err := runs.Load(a.w.spool, order.ProjectID, order.RunID)
@@ -264,7 +264,7 @@ func (a *attempt) packWorktree(ctx context.Context, results *fleet.Results) erro
 	}
 	tree, err := worktree.Find(a.w.spool, run)
 	if err != nil || tree == "" {
-		return err // it was never made
+		return err // the worktree was never created
 	}
 	_, _, branch := run.Tree()
 	left := fleet.Worktree{Branch: branch, BaseSHA: order.Repo.Commit}
@@ -302,7 +302,7 @@ func (a *attempt) packWorktree(ctx context.Context, results *fleet.Results) erro
 	return err
 }
 
-// objects are the results that are objects, with their files.
+// objects returns the results that are objects, by kind.
 func (a *attempt) objects() map[string]fleet.Object {
 	found, results := map[string]fleet.Object{}, a.state().Results
 	if results == nil {
@@ -317,7 +317,7 @@ func (a *attempt) objects() map[string]fleet.Object {
 	return found
 }
 
-// offer stores the results where the hub finds them.
+// offer stores the results in the carrier for the hub.
 func (a *attempt) offer(ctx context.Context) error {
 	carrier := a.w.connection()
 	if carrier == nil {
@@ -341,8 +341,8 @@ func (a *attempt) offer(ctx context.Context) error {
 	return nil
 }
 
-// deliver waits until the hub has taken the results of a settled attempt, and removes
-// them; then, after the time for that, everything else of it.
+// deliver waits until the hub has collected a settled attempt's results, and then removes them.
+// After the retention time it removes everything of the attempt, even uncollected results.
 func (a *attempt) deliver(ctx context.Context) error {
 	for pause := firstResend; !a.state().Delivered; pause = min(2*pause, maxResend) {
 		taken, err := a.delivered(ctx)
@@ -375,7 +375,8 @@ func (a *attempt) deliver(ctx context.Context) error {
 	return a.remove(ctx)
 }
 
-// delivered reports whether the hub has all objects, and deletes those that it has.
+// delivered reports whether the hub has stored all objects. It deletes those that the hub has
+// stored.
 func (a *attempt) delivered(ctx context.Context) (bool, error) {
 	all := true
 	for _, object := range a.objects() {
@@ -395,9 +396,9 @@ func (a *attempt) delivered(ctx context.Context) (bool, error) {
 	return all, nil
 }
 
-// expired reports whether a settled attempt was kept for as long as the hub wants. Somebody
-// may set the wall clock, so it counts only where the machine was started since: what is
-// removed too early is gone.
+// expired reports whether a settled attempt's retention time is over. It uses the wall clock only
+// if the machine was restarted since: somebody may set that clock, and data removed too early is
+// lost.
 func (a *attempt) expired() bool {
 	r := a.state()
 	kept := a.w.host.Elapsed().Milliseconds() - r.SettledUp
@@ -407,7 +408,7 @@ func (a *attempt) expired() bool {
 	return kept >= a.w.currentSettings().KeepS*1000
 }
 
-// remove removes everything of a settled attempt. The run goes with its last attempt.
+// remove removes everything of a settled attempt, and the run with its last attempt.
 func (a *attempt) remove(ctx context.Context) error {
 	order := a.ordered
 	for kind := range a.objects() {

@@ -1,6 +1,6 @@
 package worker
 
-// The shipper of an attempt: it sends the lines of the session's log as numbered drafts, in
+// The shipper of an attempt. It sends the lines of the session's log as numbered drafts, in
 // batches.
 
 import (
@@ -19,61 +19,61 @@ import (
 	"ac/workspace/doc"
 )
 
-// How long to wait for news of sealed drafts before sending them again.
+// Bounds of the pause before resending unsealed drafts.
 const (
 	firstResend = time.Second
 	maxResend   = 30 * time.Second
 )
 
-// outlet is what a shipper ships, and how.
+// outlet is where a shipper reads and how it publishes.
 type outlet struct {
 	attempt, session string
-	log              func() (durable.File, error) // opens it for reading
+	log              func() (durable.File, error) // opens the log for reading
 	publish          func(ctx context.Context, id string, body []byte) (stored func(context.Context) error, err error)
 	// put stores a payload that is too long for a batch and returns the name of its object.
 	put func(ctx context.Context, payload []byte) (string, error)
-	// news is what is known of the session's record now, spec what its execution was
-	// ordered as.
+	// news returns the current update of the session's record. spec returns the spec that the
+	// session executes.
 	news func() fleet.Record
 	spec func() *doc.Spec
-	// elapsed is a clock for the pauses.
+	// elapsed is the clock for timeouts.
 	elapsed func() time.Duration
 }
 
-// shipper reads the lines of a session and publishes them. It forgets nothing that is not
-// sealed: the log is its queue. Its step is for one goroutine; the rest is safe for
-// concurrent use.
+// shipper reads the lines of a session and publishes them. The log is its queue: it discards
+// nothing unsealed. Only one goroutine may call step; the other methods are safe for concurrent
+// use.
 type shipper struct {
 	outlet
 
-	// Of step alone: sending are the messages of which is not known that the carrier has them,
-	// synced is up to where the log is known to be on the disk.
+	// Only for step: sending are the messages that the carrier has not acknowledged. synced is
+	// the offset up to which the log is known to be durable.
 	sending []sent
 	synced  int64
 
 	mu         sync.Mutex
-	marks      []mark // places of batches; the first one is where the session begins
-	at         mark   // the next line
-	skip       int64  // numbers up to it are counted and not sent
+	marks      []mark // positions of batches; the first is the start of the session
+	at         mark   // position of the next line
+	skip       int64  // drafts up to this number are counted but not sent
 	sealed     int64
 	generation int64
-	underWay   []int64 // last numbers of the batches that are published and not sealed
+	underWay   []int64 // last draft numbers of published, unsealed batches
 	told       *fleet.Record
 	pause      time.Duration
-	quiet      time.Duration // since when nothing more was sealed
+	quiet      time.Duration // when drafts were last sealed
 }
 
-// sent is a message that may not be stored yet.
+// sent is a message that the carrier has not acknowledged yet.
 type sent struct {
 	stored     func(context.Context) error
 	generation int64
 }
 
-// mark is a place in the log: the line there has this number, if it has any.
+// mark is a position in the log: the draft number and offset of the next line.
 type mark struct{ n, offset int64 }
 
-// newShipper begins at the line of a session's log that lies at base, with what was
-// sealed before.
+// newShipper returns a shipper for a session that starts at offset base. Drafts up to sealed are
+// already sealed.
 func newShipper(to outlet, base, sealed, generation int64) *shipper {
 	return &shipper{
 		outlet: to, marks: []mark{{1, base}}, at: mark{1, base}, sealed: sealed, skip: sealed, generation: generation,
@@ -81,7 +81,7 @@ func newShipper(to outlet, base, sealed, generation int64) *shipper {
 	}
 }
 
-// rebase moves the beginning of the session, before anything was read.
+// rebase sets the start of the session. Call it before anything is read.
 func (s *shipper) rebase(base int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,9 +89,9 @@ func (s *shipper) rebase(base int64) {
 	s.at = s.marks[0]
 }
 
-// step publishes the next batch, and reports whether there may be more to do at once. When there
-// is not, the carrier has all of them. An error leaves everything as it was, or begins again
-// behind what is sealed.
+// step publishes the next batch. more reports that the next call may find another one. If more is
+// false, the carrier has stored all batches. After an error the shipper is unchanged, or restarts
+// after the last sealed draft.
 func (s *shipper) step(ctx context.Context) (more bool, err error) {
 	if err = s.stored(ctx, fleet.MaxSending-1); err == nil {
 		if more, err = s.next(ctx); err == nil && more {
@@ -101,8 +101,8 @@ func (s *shipper) step(ctx context.Context) (more bool, err error) {
 	return false, errors.Join(err, s.stored(ctx, 0))
 }
 
-// stored waits until the carrier has all but so many batches. Those behind one that it does not
-// have are of no use to the hub.
+// stored waits until at most that many batches are unacknowledged. If a batch was not stored, it
+// restarts after the last sealed draft: the hub cannot use the later ones.
 func (s *shipper) stored(ctx context.Context, most int) error {
 	for len(s.sending) > most {
 		first := s.sending[0]
@@ -111,7 +111,7 @@ func (s *shipper) stored(ctx context.Context, most int) error {
 			s.sending = nil
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if s.generation == first.generation { // else it began again meanwhile
+			if s.generation == first.generation { // otherwise it has restarted meanwhile
 				s.again(s.sealed + 1)
 			}
 			return err
@@ -120,7 +120,7 @@ func (s *shipper) stored(ctx context.Context, most int) error {
 	return nil
 }
 
-// next publishes the next batch.
+// next publishes the next batch. more reports that the log continues.
 func (s *shipper) next(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	from, skip, generation, told := s.at, s.skip, s.generation, s.told
@@ -154,7 +154,7 @@ func (s *shipper) next(ctx context.Context) (more bool, err error) {
 		return true
 	})
 	if s.synced, more = synced, more || longer; to == from {
-		s.synced = 0 // the log is not what it was
+		s.synced = 0 // the log was replaced or truncated
 	}
 	if err = errors.Join(err, failed); err != nil {
 		return false, err
@@ -165,7 +165,7 @@ func (s *shipper) next(ctx context.Context) (more bool, err error) {
 	if len(batch.Drafts) == 0 && (batch.Record == nil || reflect.DeepEqual(*batch.Record, fleet.Record{})) {
 		return more, s.advance(generation, to, batch)
 	}
-	if len(batch.Drafts) == 0 { // news alone; its id must differ from those of the same place
+	if len(batch.Drafts) == 0 { // only a record update; its id must differ from others at this position
 		s.mu.Lock()
 		s.generation++
 		generation = s.generation
@@ -184,10 +184,10 @@ func (s *shipper) next(ctx context.Context) (more bool, err error) {
 	return more, s.advance(generation, to, batch)
 }
 
-// lineOverhead is about what a draft has beside its payload, in bytes.
+// lineOverhead is the approximate size of a draft without its payload, in bytes.
 const lineOverhead = 300
 
-// advance takes note of a batch, unless another beginning was asked for meanwhile.
+// advance records a published batch, unless the shipper has restarted meanwhile.
 func (s *shipper) advance(generation int64, to mark, batch fleet.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,7 +220,7 @@ func (s *shipper) draft(ctx context.Context, line logLine) (fleet.Draft, error) 
 	return d, err
 }
 
-// encode is a value as JSON, as short as it can be.
+// encode encodes a value as compact JSON without HTML escaping.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -229,7 +229,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// seal takes the hub's word for what is sealed. It reports whether that was news.
+// seal records the drafts that the hub has sealed. It reports whether their number grew.
 func (s *shipper) seal(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,16 +248,16 @@ func (s *shipper) seal(n int64) bool {
 	return true
 }
 
-// from begins again at a draft, in a new generation: the carrier would take a repetition
-// for a duplicate and drop it.
+// from restarts at draft n with a new generation, since the carrier would drop a resend in the
+// same generation as a duplicate.
 func (s *shipper) from(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.again(max(n, 1))
 }
 
-// reset takes what the hub says is sealed when it is greeted, also when that is less than
-// it said before: then its workspace is an older copy.
+// reset applies the number of sealed drafts from a hello. It may be lower than before: then the
+// hub's workspace was restored from an older copy.
 func (s *shipper) reset(sealed int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,7 +265,8 @@ func (s *shipper) reset(sealed int64) {
 	s.again(sealed + 1)
 }
 
-// near is a place before a draft, or its own. It runs with the shipper locked.
+// near returns the last known position at or before a draft. The caller must hold the shipper's
+// lock.
 func (s *shipper) near(n int64) mark {
 	place := s.marks[0]
 	for _, m := range append(s.marks[1:len(s.marks):len(s.marks)], s.at) {
@@ -276,7 +277,7 @@ func (s *shipper) near(n int64) mark {
 	return place
 }
 
-// again runs with the shipper locked.
+// again restarts at draft n with a new generation. The caller must hold the shipper's lock.
 func (s *shipper) again(n int64) {
 	place := s.near(n)
 	s.marks = slices.DeleteFunc(s.marks, func(m mark) bool { return m.n > place.n })
@@ -285,8 +286,8 @@ func (s *shipper) again(n int64) {
 	s.quiet = s.elapsed()
 }
 
-// overdue begins again at the first draft that is not sealed when nothing was sealed for a
-// while, and returns how long to wait for the next look; 0 when everything is sealed.
+// overdue restarts at the first unsealed draft if no draft was sealed for a while. It returns how
+// long to wait before the next call, 0 if nothing is unsealed.
 func (s *shipper) overdue() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +302,7 @@ func (s *shipper) overdue() time.Duration {
 	return s.pause
 }
 
-// unsealedBytes is how much of the log is not sealed, about.
+// unsealedBytes returns the approximate size of the unsealed part of the log.
 func (s *shipper) unsealedBytes() int64 {
 	file, err := s.log()
 	if err != nil {
@@ -323,7 +324,7 @@ func (s *shipper) unsealedBytes() int64 {
 	return max(st.Size()-from, 0)
 }
 
-// state is what is remembered of a shipper over a restart.
+// state returns what must survive a restart of the process.
 func (s *shipper) state() (sent, sealed, generation int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 package worker
 
-// The preparation of a session in the spool, and its start.
+// Preparing a session in the spool, and starting it.
 
 import (
 	"cmp"
@@ -31,17 +31,17 @@ import (
 )
 
 const (
-	// spoolPatience is how long the write lock of the spool is waited for.
+	// spoolPatience is how long to wait for the spool's write lock.
 	spoolPatience = 10 * time.Minute
-	// sourcesWithin bounds how long the sources of a session may take.
+	// sourcesWithin is the timeout for transferring a session's sources.
 	sourcesWithin = 10 * time.Minute
 )
 
-// permit is the file without which the session of an attempt does not start.
+// permit returns the file without which the session of an attempt does not start.
 func permit(attempt string) string { return path.Join(workspace.TempDir, "permit-"+attempt) }
 
-// start prepares a granted attempt and starts its supervisor. One that a process before
-// this one had begun with is adopted, or given up.
+// start prepares a granted attempt and starts its supervisor. If a previous process had already
+// begun that, start adopts the session or gives the attempt up.
 func (a *attempt) start(ctx context.Context) error {
 	if a.state().State == stateStarting || a.recovered {
 		return a.giveUp(ctx, errors.New("the worker was restarted before the session started"))
@@ -73,13 +73,13 @@ func (a *attempt) start(ctx context.Context) error {
 		return a.giveUp(ctx, err)
 	}
 	if err := a.w.host.Starter.Launch(context.WithoutCancel(ctx), order); err != nil {
-		return a.giveUp(ctx, err) // or adopts it where there is a session all the same
+		return a.giveUp(ctx, err) // giveUp adopts a session that started after all
 	}
 	return a.change(func(r *record) { r.State = stateStarted })
 }
 
-// prepare brings everything to the machine that the session needs, and makes its run. It
-// returns the order for the supervisor, and where the log of the run ends.
+// prepare transfers everything that the session needs to this machine and creates its run. It
+// returns the order for the supervisor, and the size of the run's log.
 func (a *attempt) prepare(ctx context.Context) (o session.Order, base int64, err error) {
 	order := a.ordered
 	if _, err := a.session(); !fault.Is(err, fault.NotFound) {
@@ -137,8 +137,8 @@ func (a *attempt) context(ctx context.Context) error {
 	return nil
 }
 
-// fetch brings the commit of the order into the mirror of its repository: what is there,
-// else from a remote, else from a bundle of the hub.
+// fetch ensures that the repository's mirror has the order's commit. If it is missing, fetch
+// tries the remote, then the hub's bundle.
 func (a *attempt) fetch(ctx context.Context) error {
 	repo, m := a.ordered.Repo, a.w.mirrors
 	has, err := m.Has(ctx, repo.ID, repo.Commit)
@@ -182,8 +182,8 @@ func (a *attempt) fromBundle(ctx context.Context, repo fleet.Repo) (err error) {
 	return a.w.mirrors.FromBundle(ctx, repo.ID, file)
 }
 
-// makeRun makes the run of the order in the spool, and what it needs there. A run that had
-// an earlier session here is there already.
+// makeRun creates the order's run in the spool with everything it needs. The run may exist from
+// an earlier session.
 func (a *attempt) makeRun(ctx context.Context) error {
 	order, w := a.ordered, a.w.spool
 	err := w.Update(ctx, func(u *workspace.Unit) error {
@@ -216,8 +216,8 @@ func (a *attempt) makeRun(ctx context.Context) error {
 	})
 }
 
-// beginning is what the run begins with. One that goes on, and had its sessions elsewhere,
-// is over in the spool from the start, as it is where it comes from.
+// beginning returns the initial state of the run. A continued run whose earlier sessions ran
+// elsewhere starts as ended, like the original.
 func (a *attempt) beginning() runs.Beginning {
 	b := runs.Beginning{RunID: a.ordered.RunID}
 	if live := a.ordered.Live; live != nil && live.Continue {
@@ -226,12 +226,13 @@ func (a *attempt) beginning() runs.Beginning {
 	return b
 }
 
-// secrets resolves what the order names of the worker's secrets.
+// secrets resolves the worker's secrets that the order refers to.
 func (a *attempt) secrets(ctx context.Context) (map[string]string, error) {
 	return a.w.folder.resolve(ctx, a.ordered.SecretRefs, a.w.host.Environ)
 }
 
-// resolve reads secrets, by the variables that are to have them.
+// resolve reads secrets. refs maps variables to names of secrets, and the result maps variables
+// to values.
 func (f *Folder) resolve(ctx context.Context, refs map[string]string, environ []string) (map[string]string, error) {
 	values, missing := map[string]string{}, []string{}
 	for _, variable := range slices.Sorted(maps.Keys(refs)) {
@@ -249,7 +250,8 @@ func (f *Folder) resolve(ctx context.Context, refs map[string]string, environ []
 	return values, nil
 }
 
-// environ is what the provider inherits of the worker, with the secrets.
+// environ returns the provider's environment: the permitted part of the worker's, and the
+// secrets.
 func (w *Worker) environ(secrets map[string]string) []string {
 	pass := append([]string{"PATH", "HOME", "USER", "LANG", "TMPDIR", "SHELL"}, w.folder.Config.EnvPass...)
 	var environ []string
@@ -265,7 +267,7 @@ func (w *Worker) environ(secrets map[string]string) []string {
 	return environ
 }
 
-// masks are the secrets that nothing of the attempt may show.
+// masks returns the secrets that no output of the attempt may contain.
 func (a *attempt) masks(secrets map[string]string) *redact.Values {
 	known := redact.FromEnviron(session.Environ(a.w.environ(secrets), a.ordered.Env))
 	for _, value := range secrets {
@@ -277,8 +279,8 @@ func (a *attempt) masks(secrets map[string]string) *redact.Values {
 	return known
 }
 
-// lent are the values that the agent gets by MCP servers and the model profile of its
-// workspace.
+// lent returns the secret values that the agent receives through the workspace's MCP servers and
+// model profile.
 func (a *attempt) lent(environ []string) (values []string) {
 	get := func(name string) (value string) {
 		for _, entry := range environ {
@@ -290,20 +292,20 @@ func (a *attempt) lent(environ []string) (values []string) {
 	}
 	order := a.ordered
 	if order.Profile != nil {
-		if p, err := modelprofile.Resolve(*order.Profile, get); err == nil { // else it was not started
+		if p, err := modelprofile.Resolve(*order.Profile, get); err == nil { // otherwise it did not start
 			values = modelprofile.For(modelprofile.FamilyCommand, p).Secrets
 		}
 	}
 	for id, server := range order.Servers {
 		one := doc.Machine{MCPServers: map[string]doc.MCPServer{id: server}}
-		if handed, err := mcpserver.For(order.Driver, one, doc.Secrets{}, get); err == nil { // else it was left out
+		if handed, err := mcpserver.For(order.Driver, one, doc.Secrets{}, get); err == nil { // otherwise it was omitted
 			values = append(values, handed.Secrets...)
 		}
 	}
 	return values
 }
 
-// order is the order for the supervisor in the spool.
+// order returns the order for the supervisor in the spool.
 func (a *attempt) order(ctx context.Context, secrets map[string]string) (session.Order, error) {
 	order, err := a.withTexts(ctx)
 	if err != nil {
@@ -312,7 +314,7 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 	w := a.w
 	env := maps.Clone(order.Env)
 	for variable := range secrets {
-		delete(env, variable) // the secret wins, and is written nowhere
+		delete(env, variable) // the secret takes precedence and is not stored
 	}
 	o := session.Order{
 		WorkspaceDir: w.spool.Dir(), ProjectID: order.ProjectID, RunID: order.RunID, SessionRef: order.SessionRef, AgentID: order.AgentID,
@@ -330,7 +332,7 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 	if order.Live != nil {
 		live := *order.Live
 		live.WorktreeRel, live.WorktreeBranch = "", ""
-		// Most of ac's own tools act on the workspace of the run, which is not here: in the
+		// Most of ac's own tools act on the run's workspace, which is not on this machine. In the
 		// spool they would act on the wrong one.
 		live.MCP, live.LaunchJobs = live.MCP && order.Self != nil, false
 		o.Live, o.Away.Self = &live, order.Self
@@ -343,9 +345,8 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 	return o, a.place(ctx, &o)
 }
 
-// place settles the worktree of the session: the supervisor makes that of a run which
-// begins; a run that goes on works where it worked, or in a new one from the state that
-// the order names.
+// place determines the session's worktree. For a new run, the supervisor creates it. A continued
+// run reuses its worktree, or gets a new one at the order's commit.
 func (a *attempt) place(ctx context.Context, o *session.Order) error {
 	order := a.ordered
 	owner := cmp.Or(order.TaskID, order.RunID)
@@ -368,7 +369,7 @@ func (a *attempt) place(ctx context.Context, o *session.Order) error {
 	return err
 }
 
-// spec is what the session was ordered as, without the places of this machine.
+// spec returns the spec that the session executes, without paths of this machine.
 func (a *attempt) spec() *doc.Spec {
 	run, err := runs.Load(a.w.spool, a.ordered.ProjectID, a.ordered.RunID)
 	if err != nil || run.Spec == nil {
@@ -379,7 +380,7 @@ func (a *attempt) spec() *doc.Spec {
 	return &spec
 }
 
-// news is what the record of the session says now.
+// news returns the current update of the session's record.
 func (a *attempt) news() fleet.Record {
 	record, err := a.session()
 	if err != nil {
@@ -388,7 +389,7 @@ func (a *attempt) news() fleet.Record {
 	return fleet.Record{PID: record.PID, ThreadID: record.ThreadID, TurnID: record.TurnID, Activity: record.Activity, Turn: record.Turn}
 }
 
-// clear removes what was prepared for an attempt that was never started.
+// clear removes what was prepared for an attempt that never started.
 func (a *attempt) clear() error {
 	order := a.ordered
 	err := a.w.folder.fs.RemoveAll(path.Join(workDir, a.id))
@@ -399,7 +400,7 @@ func (a *attempt) clear() error {
 	return err
 }
 
-// sharesRun reports whether another attempt of the worker is of the same run.
+// sharesRun reports whether another attempt of the worker belongs to the same run.
 func (w *Worker) sharesRun(a *attempt) bool {
 	return slices.ContainsFunc(w.all(), func(other *attempt) bool {
 		return other.id != a.id && other.ordered.ProjectID == a.ordered.ProjectID && other.ordered.RunID == a.ordered.RunID

@@ -1,6 +1,6 @@
 package worker
 
-// The implementation of a worker's Host on a real machine.
+// The implementation of Host on a real machine.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // Supervisors starts a supervisor process for each session.
 type Supervisors struct {
-	// Executable is the program that has the hidden commands.
+	// Executable is the program with the hidden commands.
 	Executable string
 }
 
@@ -25,10 +25,10 @@ func (s Supervisors) Launch(ctx context.Context, order session.Order) error {
 	return launcher.Launch(ctx, order)
 }
 
-// probeWithin bounds how long finding out about the agents may take.
+// probeWithin is the timeout of probing the agents.
 const probeWithin = 10 * time.Second
 
-// ProbeAgents finds out which agents the machine has and whether they work.
+// ProbeAgents returns a function that detects the machine's agents and whether they work.
 func ProbeAgents(environ []string) func(ctx context.Context, machine doc.Machine) map[string]fleet.ProviderProbe {
 	return func(ctx context.Context, machine doc.Machine) map[string]fleet.ProviderProbe {
 		found := map[string]fleet.ProviderProbe{}
@@ -47,8 +47,8 @@ func ProbeAgents(environ []string) func(ctx context.Context, machine doc.Machine
 	}
 }
 
-// JudgeProgram lets the subscription guard judge the program of an agent, and determines its
-// version and abilities.
+// JudgeProgram judges an agent's program with the subscription guard, and determines its version
+// and abilities.
 func JudgeProgram(ctx context.Context, spool *workspace.Workspace, machine doc.Machine, ask fleet.Probe, environ []string) fleet.ProviderProbe {
 	p := ask.Policy
 	machine.ExecutionPolicy = map[string]doc.ExecutionPolicy{p.ProviderKey: {
@@ -59,7 +59,7 @@ func JudgeProgram(ctx context.Context, spool *workspace.Workspace, machine doc.M
 		Bin: v.Bin, OK: v.Reason == "", Why: v.Message,
 		Verdict: &fleet.Verdict{Policy: v.Policy, Bin: v.Bin, Proof: v.Proof, Reason: v.Reason, Message: v.Message},
 	}
-	if !found.OK || provider.DriverOf(ask.Provider) == "" { // nobody knows what a command makes of --version
+	if !found.OK || provider.DriverOf(ask.Provider) == "" { // --version may have any effect on an arbitrary command
 		return found
 	}
 	known := provider.Cache{Workspace: spool, Environ: environ}

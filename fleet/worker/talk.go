@@ -1,6 +1,6 @@
 package worker
 
-// Requests of the worker to the hub: a hello after each connect, and beats.
+// The worker's requests to the hub: a hello after each connect, and beats.
 
 import (
 	"context"
@@ -21,8 +21,8 @@ type sequence struct{ last atomic.Int64 }
 
 func (s *sequence) next() int64 { return s.last.Add(1) }
 
-// ask sends a request and reads its answer. The stamp is that of the request. A refusal of
-// the hub is an error with its reason.
+// ask sends a request and decodes the reply. It fills in the request's stamp. A refusal by the
+// hub becomes an error with its reason.
 func (w *Worker) ask(ctx context.Context, verb string, stamp *fleet.Stamp, request any, reply interface{ Err() error }) error {
 	carrier := w.connection()
 	if carrier == nil {
@@ -44,7 +44,7 @@ func (w *Worker) ask(ctx context.Context, verb string, stamp *fleet.Stamp, reque
 	return reply.Err()
 }
 
-// greet says hello until the hub has answered.
+// greet says hello until the hub accepts it or dismisses the worker.
 func (w *Worker) greet(ctx context.Context) {
 	w.mu.Lock()
 	w.greeted = false
@@ -65,7 +65,7 @@ func (w *Worker) greet(ctx context.Context) {
 	}
 }
 
-// hello introduces the worker, and takes what the hub knows of its attempts.
+// hello introduces the worker, and applies the hub's state of its attempts.
 func (w *Worker) hello(ctx context.Context) error {
 	hello := w.introduction(ctx)
 	over := w.beginHello()
@@ -102,7 +102,7 @@ func (w *Worker) hello(ctx context.Context) error {
 	return nil
 }
 
-// introduction is what the worker says of itself.
+// introduction returns the worker's hello.
 func (w *Worker) introduction(ctx context.Context) fleet.Hello {
 	config := w.folder.Config
 	h := fleet.Hello{
@@ -116,16 +116,16 @@ func (w *Worker) introduction(ctx context.Context) fleet.Hello {
 	slices.Sort(h.Secrets)
 	for _, a := range w.all() {
 		r := a.state()
-		newest, _ := a.shipper.newest() // what cannot be read now is told by a beat
+		newest, _ := a.shipper.newest() // a beat reports it if it is unreadable now
 		h.Attempts = append(h.Attempts, fleet.HelloAttempt{Attempt: a.id, State: r.State, LastN: newest})
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h.Providers, h.NowMS = w.providers, w.spool.Env.Clock.Now().UnixMilli() // last: the hub measures by it
+	h.Providers, h.NowMS = w.providers, w.spool.Env.Clock.Now().UnixMilli() // last: the hub measures the clock offset by it
 	return h
 }
 
-// tips are the commits that the mirrors have.
+// tips returns commits that the mirrors have, by repository.
 func (w *Worker) tips(ctx context.Context) map[string][]string {
 	found := map[string][]string{}
 	machine, err := w.spool.Machine()
@@ -140,7 +140,7 @@ func (w *Worker) tips(ctx context.Context) map[string][]string {
 	return found
 }
 
-// beat says that the worker lives, again and again.
+// beat sends beats until ctx ends.
 func (w *Worker) beat(ctx context.Context) {
 	for wait := w.currentSettings().Beat(); ; {
 		if !sleep(ctx, wait) {
@@ -167,7 +167,7 @@ func (w *Worker) beat(ctx context.Context) {
 	}
 }
 
-// beatOnce sends a beat, does what its answer says, and returns how long to wait for the next.
+// beatOnce sends a beat and applies the reply. It returns the wait until the next beat.
 func (w *Worker) beatOnce(ctx context.Context) (next time.Duration, err error) {
 	b := w.pulse()
 	var reply fleet.BeatReply
@@ -203,7 +203,7 @@ func (w *Worker) beatOnce(ctx context.Context) (next time.Duration, err error) {
 	return w.currentSettings().Wait(time.Duration(reply.NextMS) * time.Millisecond), nil
 }
 
-// obey does what an answer of the hub says of an attempt.
+// obey applies what a reply of the hub says about an attempt.
 func (a *attempt) obey(ctx context.Context, stop, fenced, settled bool) {
 	if settled {
 		a.settle()
@@ -219,14 +219,14 @@ func (a *attempt) obey(ctx context.Context, stop, fenced, settled bool) {
 	}
 }
 
-// isStopped reports whether the stop that the hub asks for reached the session.
+// isStopped reports whether the session has received the stop that the hub requested.
 func (a *attempt) isStopped() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.stopped && a.record.State != stateStarting
 }
 
-// pulse is the beat as of now.
+// pulse returns the current beat.
 func (w *Worker) pulse() fleet.Beat {
 	b := fleet.Beat{Load1: load1(), MemFree: memFree(), Attempts: map[string]fleet.BeatAttempt{}}
 	free, low := w.look()
@@ -250,11 +250,11 @@ func (w *Worker) pulse() fleet.Beat {
 	if low {
 		b.FreeSlots, b.Why = 0, "disk"
 	}
-	b.NowMS = w.spool.Env.Clock.Now().UnixMilli() // last: the hub measures by it
+	b.NowMS = w.spool.Env.Clock.Now().UnixMilli() // last: the hub measures the clock offset by it
 	return b
 }
 
-// limit hands the sessions what they may spend while no beat is answered.
+// limit passes allowances to the sessions: what each may spend while no beat is answered.
 func (w *Worker) limit(ctx context.Context, limits map[string]fleet.Allowance) {
 	for id, may := range limits {
 		a := w.find(id)
@@ -270,7 +270,7 @@ func (w *Worker) limit(ctx context.Context, limits map[string]fleet.Allowance) {
 	}
 }
 
-// adopt takes settings of the hub, nil for none.
+// adopt applies the hub's settings. nil leaves them unchanged.
 func (w *Worker) adopt(settings *fleet.Settings) {
 	if settings == nil {
 		return

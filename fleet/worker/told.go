@@ -1,6 +1,6 @@
 package worker
 
-// Messages of the hub to the worker.
+// Messages from the hub to the worker.
 
 import (
 	"context"
@@ -14,9 +14,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// told carries out what the hub tells and returns the answer, nil for none. Repetitions are
-// harmless: stops and fences are idempotent, and the verbs of a session know a request by
-// its client_message_id.
+// told executes a message from the hub and returns the reply, nil for none. Repeats are harmless:
+// stops and fences are idempotent, and sessions deduplicate requests by client_message_id.
 func (w *Worker) told(ctx context.Context, attempt, verb string, body []byte) []byte {
 	switch verb {
 	case fleet.TellSealed:
@@ -39,7 +38,7 @@ func (w *Worker) told(ctx context.Context, attempt, verb string, body []byte) []
 	if json.Unmarshal(body, &tell) != nil {
 		return nil
 	}
-	if tell.Seq == 0 { // said to nobody who answers
+	if tell.Seq == 0 { // a notification, which has no reply
 		_, _, err := w.carryOut(ctx, attempt, verb, body)
 		if err != nil {
 			w.host.Log.Warn("what the hub said is not understood", "verb", verb, "error", err)
@@ -77,8 +76,7 @@ func (w *Worker) tellSealed(sealed fleet.Sealed) {
 	}
 }
 
-// carryOut does what the hub tells, and returns the number of the newest draft that it
-// caused.
+// carryOut executes a message. n is the number of the newest draft that it caused.
 func (w *Worker) carryOut(ctx context.Context, attempt, verb string, params json.RawMessage) (result json.RawMessage, n int64, err error) {
 	switch {
 	case verb == fleet.TellDrain:
@@ -107,7 +105,7 @@ func (w *Worker) carryOut(ctx context.Context, attempt, verb string, params json
 	return a.carryOut(ctx, verb, params)
 }
 
-// carryOut does what the hub tells about the attempt.
+// carryOut executes a message about the attempt.
 func (a *attempt) carryOut(ctx context.Context, verb string, params json.RawMessage) (result json.RawMessage, n int64, err error) {
 	switch verb {
 	case fleet.TellFence:
@@ -130,7 +128,7 @@ func (a *attempt) carryOut(ctx context.Context, verb string, params json.RawMess
 		return result, 0, err
 	case fleet.TellStop:
 		record, err := a.stop(ctx)
-		if fault.Is(err, fault.NotFound) { // it was not started, and will not be
+		if fault.Is(err, fault.NotFound) { // it did not start, and will not
 			return nil, 0, nil
 		}
 		if err != nil {
@@ -150,28 +148,29 @@ func (a *attempt) carryOut(ctx context.Context, verb string, params json.RawMess
 	if err != nil {
 		return nil, 0, err
 	}
-	// What the verb did is in the log by now; the sync makes it as durable as the answer.
+	// The effects of the verb are in the log by now. newest syncs it, so they are as durable as
+	// the reply.
 	n, err = a.shipper.newest()
 	a.poke()
 	return result, n, err
 }
 
-// greetPatience bounds how long a message waits for the answer to a hello that is under way.
+// greetPatience is how long a message waits for a hello in progress.
 const greetPatience = 2 * time.Second
 
-// window is how far what the hub tells may overtake each other.
+// window is how far messages from the hub may be reordered.
 const window = 1024
 
-// heardStamps tells apart what was told already. Only the process of the hub that answered
-// the last hello is listened to.
+// heardStamps detects repeated messages. It accepts only messages of the hub process that
+// answered the last hello.
 type heardStamps struct {
 	boot    string
 	highest int64
 	heard   map[int64]bool
 }
 
-// fresh reports whether something was not told before, and remembers it: an operator of
-// the carrier may repeat what the hub signed.
+// fresh reports whether a message is new, and remembers it. This prevents replays: an operator of
+// the carrier could repeat messages that the hub signed.
 func (w *Worker) fresh(ctx context.Context, stamp fleet.Stamp) bool {
 	w.awaitHello(ctx, stamp.Boot)
 	w.mu.Lock()
@@ -188,9 +187,9 @@ func (w *Worker) fresh(ctx context.Context, stamp fleet.Stamp) bool {
 	return true
 }
 
-// awaitHello waits for the end of a hello that is under way, unless the worker listens to this
-// process of the hub already: the hub may send a message right behind its answer, which arrives
-// before the answer was read.
+// awaitHello waits for the end of a hello in progress, unless the worker already knows this hub
+// process. The hub may send a message directly after its reply to the hello, and the worker may
+// receive it before it has read the reply.
 func (w *Worker) awaitHello(ctx context.Context, boot string) {
 	w.mu.Lock()
 	known, over := w.heard.boot == boot, w.helloOver
@@ -207,7 +206,7 @@ func (w *Worker) awaitHello(ctx context.Context, boot string) {
 	}
 }
 
-// beginHello marks a hello as under way until its end is called.
+// beginHello marks a hello as in progress until end is called.
 func (w *Worker) beginHello() (end func()) {
 	over := make(chan struct{})
 	w.mu.Lock()
@@ -215,7 +214,7 @@ func (w *Worker) beginHello() (end func()) {
 	w.mu.Unlock()
 	return func() {
 		w.mu.Lock()
-		if w.helloOver == over { // else another one is under way
+		if w.helloOver == over { // otherwise another one is in progress
 			w.helloOver = nil
 		}
 		w.mu.Unlock()
@@ -223,7 +222,7 @@ func (w *Worker) beginHello() (end func()) {
 	}
 }
 
-// listenTo takes which process of the hub answers.
+// listenTo sets the hub process whose messages are accepted.
 func (w *Worker) listenTo(boot string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

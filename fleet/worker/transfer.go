@@ -1,6 +1,7 @@
 package worker
 
-// Objects, for what is too large for a message, and secrets, which are never in a message.
+// Transfer of objects, which are too large for messages, and secrets, which messages never
+// contain.
 
 import (
 	"bytes"
@@ -20,8 +21,9 @@ import (
 	"ac/internal/fault"
 )
 
-// receive writes an object to a file of the folder and checks its digest, and its size
-// where that is known. A file that stood there is replaced.
+// receive downloads an object to a file of the folder. It checks the digest, and the size if that
+// is known. It replaces an existing file. It retries while the carrier is unavailable, for up to
+// sourcesWithin.
 func (a *attempt) receive(ctx context.Context, name, object string, want parcel.Digest) (err error) {
 	carrier, fsys := a.w.connection(), a.w.folder.fs
 	if carrier == nil {
@@ -57,7 +59,7 @@ func (a *attempt) receive(ctx context.Context, name, object string, want parcel.
 		if seekErr != nil || !fault.Is(err, fleet.CarrierUnavailable) {
 			return errors.Join(err, seekErr)
 		}
-		// The hub may have died in the middle of it.
+		// The hub may have died during the transfer.
 		if truncateErr := file.Truncate(0); truncateErr != nil || !sleep(ctx, firstPause) {
 			return errors.Join(err, truncateErr)
 		}
@@ -69,7 +71,7 @@ func (a *attempt) receive(ctx context.Context, name, object string, want parcel.
 	return errors.Join(err, file.SyncData())
 }
 
-// withTexts is what was ordered, with the texts that came as objects.
+// withTexts returns the order with the texts that were sent as objects.
 func (a *attempt) withTexts(ctx context.Context) (fleet.Order, error) {
 	order := a.ordered
 	order.Own()
@@ -92,7 +94,7 @@ func (a *attempt) withTexts(ctx context.Context) (fleet.Order, error) {
 	return order, nil
 }
 
-// bounded is a writer that refuses more than so many bytes.
+// bounded is a writer that fails after a number of bytes.
 type bounded struct {
 	to   io.Writer
 	left int64
@@ -128,14 +130,14 @@ func (a *attempt) putPayload(ctx context.Context, payload []byte) (string, error
 	return name, carrier.Put(ctx, name, bytes.NewReader(payload))
 }
 
-// Bounds of a secret: its length, and the run time of the command that prints it.
+// Limits of a secret: the bytes read from its file, and the run time of its command.
 const (
 	maxSecret    = 64 << 10
 	secretWithin = 30 * time.Second
 )
 
-// secret reads a secret of the worker where worker.yaml says. A LF at its end is not part
-// of it.
+// secret reads a secret from its source in worker.yaml. A final LF or CRLF is not part of the
+// value.
 func (f *Folder) secret(ctx context.Context, name string, environ []string) (string, error) {
 	source, ok := f.Config.Secrets[name]
 	if !ok {

@@ -1,18 +1,18 @@
 // Package worker executes sessions for the hub of a workspace on another machine.
 //
-// The worker's spool is a workspace of its own, in its folder. A session in it is
-// executed by the same supervisor and guard as any other, and outlives the worker's
-// process. The worker claims attempts, creates their runs in the spool, ships their logs to
-// the hub, and returns the files that the provider left.
+// The worker's spool is a separate workspace in its folder. The usual supervisor and guard
+// execute a session there, and the session outlives the worker's process. The worker claims
+// attempts, creates their runs in the spool, ships their logs to the hub, and returns the files
+// that the provider left.
 //
 // Invariants:
 //   - A provider is started only for an attempt that the hub granted to this worker. An
 //     attempt that was given up never starts: its permit is removed first, under the lock
 //     of its run.
-//   - A line of the spool is on the disk before it is published, so that the hub never has
-//     more than the worker.
-//   - A draft is kept until the hub reports it as sealed. An acknowledgement of the carrier
-//     does not count.
+//   - A line of the spool is durable before it is published, so that the hub never has more
+//     than the worker.
+//   - A draft is kept until the hub reports it as sealed. Acknowledgements of the carrier do
+//     not count.
 //   - The numbers of an attempt's drafts are a function of the spool's log alone.
 //   - Leases use a clock that continues while the machine sleeps.
 package worker
@@ -42,28 +42,28 @@ type Starter interface {
 
 // Host is what a worker needs from its process.
 type Host struct {
-	// Connect connects to the hub. It is called again after a failure.
+	// Connect connects to the hub. The worker calls it again after a failure.
 	Connect func(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error)
 	Starter Starter
 	// Environ is the environment of the process.
 	Environ []string
 	Version string
-	// Speaks are the versions that the worker offers; zero for those of this program.
+	// Speaks are the versions that the worker offers; zero means those of this program.
 	Speaks fleet.Versions
-	// Elapsed is the time since the machine was started, suspended time included.
+	// Elapsed returns the time since the machine started, including time suspended.
 	Elapsed func() time.Duration
-	// Free is how many bytes of a directory's file system may still be written.
+	// Free returns the available bytes of a directory's file system.
 	Free func(dir string) (uint64, error)
-	// Probe finds out which agents the machine has. It may take a while.
+	// Probe detects the machine's agents. It may take a while.
 	Probe func(ctx context.Context, machine doc.Machine) map[string]fleet.ProviderProbe
-	// Judge finds out about the program of one agent, for a session in an environment.
+	// Judge judges one agent's program, for a session in the given environment.
 	Judge func(ctx context.Context, spool *workspace.Workspace, machine doc.Machine, ask fleet.Probe, environ []string) fleet.ProviderProbe
-	// Connected is called at the first hello that the hub answered; nil for nobody.
+	// Connected is called after the first accepted hello; it may be nil.
 	Connected func()
 	Log       *slog.Logger
-	// MinFree replaces the hub's setting when it is not 0, in bytes.
+	// MinFree overrides the hub's setting, in bytes; 0 does not.
 	MinFree int64
-	// StopAtExit has the sessions stopped before the worker ends.
+	// StopAtExit makes Run stop the sessions before it returns.
 	StopAtExit bool
 }
 
@@ -83,16 +83,16 @@ type Worker struct {
 	attempts  map[string]*attempt
 	settings  fleet.Settings
 	providers map[string]fleet.ProviderProbe
-	drained   bool // by the hub
-	leaving   bool // the process ends
+	drained   bool // the hub wants no new orders here
+	leaving   bool // the process is ending
 	greeted   bool // the hub answered a hello since the last connection
 	welcomed  bool // the hub answered a hello
 	lowDisk   bool
 	slots     int
 	rtt       time.Duration
 	heard     heardStamps
-	helloOver chan struct{} // closed at the end of the hello that is under way, nil without one
-	changed   chan struct{} // holds one when a slot, the disk or the connection changed
+	helloOver chan struct{} // closed at the end of the hello in progress, nil if there is none
+	changed   chan struct{} // holds a value when a slot, the disk or the connection changed
 	fatal     chan error    // holds the error that ends the worker
 }
 
@@ -109,7 +109,7 @@ func Open(folder *Folder, host Host) (*Worker, error) {
 	return w, w.load()
 }
 
-// load reads the attempts of the folder.
+// load reads the attempts in the folder.
 func (w *Worker) load() error {
 	records, err := w.folder.attempts()
 	for _, record := range records {
@@ -121,8 +121,8 @@ func (w *Worker) load() error {
 }
 
 // Run serves the hub until ctx ends or the hub dismisses the worker. It first adopts live
-// sessions, whether the hub can be reached or not. When ctx ends it accepts no more orders
-// and ships logs for two more seconds. The sessions continue.
+// sessions, even if the hub is unreachable. When ctx ends, it accepts no more orders and ships
+// logs for up to two more seconds. The sessions continue, unless Host.StopAtExit is set.
 func (w *Worker) Run(ctx context.Context) error {
 	stays, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
@@ -153,13 +153,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// shipAtExit is how long a worker that ends goes on shipping.
+// shipAtExit is how long a worker continues shipping when it exits.
 const shipAtExit = 2 * time.Second
 
-// stopAtExit is how long it waits for sessions that it stops.
+// stopAtExit is how long an exiting worker waits for the sessions that it stops.
 const stopAtExit = 15 * time.Second
 
-// finish stops the sessions where that is asked for, and ships what is there.
+// finish stops the sessions if Host.StopAtExit is set, and ships what remains.
 func (w *Worker) finish() {
 	if w.host.StopAtExit {
 		ctx, cancel := context.WithTimeout(w.stays, stopAtExit)
@@ -177,7 +177,7 @@ func (w *Worker) finish() {
 	}
 }
 
-// all are the attempts of the worker, by their ids.
+// all returns the worker's attempts, sorted by id.
 func (w *Worker) all() []*attempt {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,14 +191,14 @@ func (w *Worker) all() []*attempt {
 	return list
 }
 
-// find is an attempt of the worker, nil for one that it does not know.
+// find returns an attempt of the worker, nil if the worker does not know it.
 func (w *Worker) find(id string) *attempt {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.attempts[id]
 }
 
-// forget removes an attempt that is over.
+// forget drops an attempt that is over.
 func (w *Worker) forget(a *attempt) {
 	w.mu.Lock()
 	delete(w.attempts, a.id)
@@ -206,7 +206,7 @@ func (w *Worker) forget(a *attempt) {
 	w.wake()
 }
 
-// wake has the loops look again at what they wait for.
+// wake makes takeOrders check again for a free slot.
 func (w *Worker) wake() {
 	select {
 	case w.changed <- struct{}{}:
@@ -218,7 +218,7 @@ func (w *Worker) wake() {
 func (w *Worker) end(err error) {
 	select {
 	case w.fatal <- err:
-	default: // another one came first
+	default: // an earlier error takes precedence
 	}
 }
 
@@ -250,11 +250,11 @@ func (w *Worker) serve(ctx context.Context) {
 const (
 	firstPause   = 200 * time.Millisecond
 	maxPause     = 5 * time.Second
-	refusedPause = time.Minute // at most, of a worker whose key is refused
+	refusedPause = time.Minute // maximum while the worker's key is refused
 	joinWithin   = 10 * time.Second
 )
 
-// connect connects to the hub, for ever.
+// connect connects to the hub. It retries until ctx ends, and reports whether it succeeded.
 func (w *Worker) connect(ctx context.Context) bool {
 	link, was := w.folder.link(w.told), false
 	link.Log = w.host.Log
@@ -272,7 +272,7 @@ func (w *Worker) connect(ctx context.Context) bool {
 			return true
 		}
 		refused := errors.Is(err, fleet.ErrKeyRefused)
-		if !refused || !was { // a refusal is said once
+		if !refused || !was { // log repeated refusals once
 			w.host.Log.Warn("the hub cannot be reached", "error", err)
 		}
 		if !sleep(ctx, pause) {
@@ -286,14 +286,14 @@ func (w *Worker) connect(ctx context.Context) bool {
 	}
 }
 
-// connection is the carrier, nil before the first connection.
+// connection returns the carrier, nil before the first connection.
 func (w *Worker) connection() fleet.WorkerCarrier {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.carrier
 }
 
-// sleep waits, and reports whether the context still holds.
+// sleep waits and reports whether ctx is still active.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -305,10 +305,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// errUnconnected is the error of a request before the first connection.
+// errUnconnected reports a request before the first connection.
 var errUnconnected = errors.New("there is no connection to the hub yet")
 
-// sentAway reports whether a refusal of the hub ends the worker.
+// sentAway reports whether a refusal by the hub ends the worker.
 func sentAway(err error) bool {
 	for _, reason := range []fault.Reason{fleet.DuplicateWorker, fleet.UnknownWorker} {
 		if fault.Is(err, reason) {
@@ -318,7 +318,7 @@ func sentAway(err error) bool {
 	return false
 }
 
-// describe is an error with what failed, nil for none.
+// describe prefixes an error with what failed. It returns nil for nil.
 func describe(what string, err error) error {
 	if err == nil {
 		return nil
