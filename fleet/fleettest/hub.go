@@ -21,7 +21,7 @@ type Answer func(verb string, params json.RawMessage) (result any, err error)
 
 // Hub is a fake hub that runs until the end of its test, or Close.
 type Hub struct {
-	Asked []fleet.HubRequest // so far; read it when nobody asks any more
+	Asked []fleet.HubRequest // requests so far; read it only after the last request
 
 	t        testing.TB
 	w        *workspace.Workspace
@@ -94,11 +94,11 @@ func (h *Hub) serve(conn net.Conn, answer Answer) {
 		h.t.Error(err)
 	}
 	if err := json.NewEncoder(conn).Encode(reply); err != nil {
-		h.t.Log(err) // who asked is gone
+		h.t.Log(err) // the client is gone
 	}
 }
 
-// Close ends the hub as if it were killed: its files stay.
+// Close stops the hub as if it were killed: its files remain.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	closed := h.closed
@@ -114,5 +114,5 @@ func (h *Hub) Close() {
 	}
 }
 
-// Nothing is an Answer with an empty result.
+// Nothing is an Answer that returns an empty result.
 func Nothing(string, json.RawMessage) (any, error) { return struct{}{}, nil }

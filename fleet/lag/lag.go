@@ -1,13 +1,13 @@
-// Package lag computes how far the log of a session is behind its worker, and since when,
-// from the worker's beats and from what is sealed.
+// Package lag computes how far the log of a session lags behind its worker, and since when. It
+// uses the worker's beats and the sealed drafts.
 package lag
 
 import "time"
 
-// maxReports bounds what is remembered of a session; the newest ones are merged past it.
+// maxReports is how many reports a session keeps. Beyond that, the newest ones are merged.
 const maxReports = 64
 
-// report says that a worker has drafts up to a number, the first of them since a time.
+// report records that a worker has drafts up to n, and since when it has had the first of them.
 type report struct {
 	n     int64
 	since time.Duration
@@ -19,12 +19,12 @@ type Lag struct {
 	// Newest is the number of the newest draft that the worker has.
 	Newest int64
 
-	heard   time.Duration // when the last beat came
-	reports []report      // of drafts that may not be sealed yet, in order
+	heard   time.Duration // when the last beat arrived
+	reports []report      // of drafts that may be unsealed, in order
 }
 
-// Beat records a beat at now: the worker has drafts up to n, and the oldest of them that it
-// does not know to be sealed has this age. Known drafts keep their age.
+// Beat records a beat at now. The worker has drafts up to n. oldest is the age of the oldest one
+// that it does not know to be sealed. Known drafts keep their age.
 func (g *Lag) Beat(now time.Duration, n, sealed int64, oldest time.Duration) {
 	g.drop(sealed)
 	switch {
@@ -34,19 +34,19 @@ func (g *Lag) Beat(now time.Duration, n, sealed int64, oldest time.Duration) {
 	case len(g.reports) == maxReports:
 		g.reports[maxReports-1].n = n
 	default:
-		g.reports = append(g.reports, report{n, g.heard}) // it came after the beat before
+		g.reports = append(g.reports, report{n, g.heard}) // its drafts are newer than the previous beat
 	}
 	g.Newest, g.heard = n, now
 }
 
-// drop forgets what is sealed.
+// drop forgets reports of sealed drafts.
 func (g *Lag) drop(sealed int64) {
 	for len(g.reports) > 0 && g.reports[0].n <= sealed {
 		g.reports = g.reports[1:]
 	}
 }
 
-// Now returns how many drafts are not sealed, and how long the oldest of them has waited.
+// Now returns the number of unsealed drafts and the age of the oldest of them.
 func (g *Lag) Now(at time.Duration, sealed int64) (drafts int64, oldest time.Duration) {
 	g.drop(sealed)
 	if len(g.reports) == 0 {
