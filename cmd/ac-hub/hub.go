@@ -1,6 +1,6 @@
 package main
 
-// The hub in the foreground.
+// The command that runs the hub in the foreground.
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func (a *app) hubStart() *cobra.Command {
 	return cmd
 }
 
-// settings are those that hold for the life of this hub.
+// settings returns the settings for the lifetime of this hub.
 func (f hubFlags) settings() (fleet.Settings, error) {
 	switch f.onCutOff {
 	case "", fleet.CutOffStop, fleet.CutOffContinue:
@@ -76,7 +76,7 @@ func (f hubFlags) settings() (fleet.Settings, error) {
 	}, nil
 }
 
-// own is what the options say of a NATS of the user's own, nil for nothing.
+// own returns the configuration of the user's own NATS, nil if no option sets it.
 func (f hubFlags) own() (*fleet.NATSConfig, error) {
 	switch {
 	case len(f.nats) == 0 && (f.creds != "" || f.natsCA != ""):
@@ -107,10 +107,10 @@ func (f hubFlags) own() (*fleet.NATSConfig, error) {
 	return own, err
 }
 
-// maxReplicas is what JetStream allows.
+// maxReplicas is the maximum that JetStream supports.
 const maxReplicas = 5
 
-// hubPermissions prints what the operators of a NATS of the user's own need to know.
+// hubPermissions prints what operators of the user's own NATS need for a worker.
 func (a *app) hubPermissions() *cobra.Command {
 	worker := ""
 	cmd := &cobra.Command{
@@ -130,7 +130,7 @@ func (a *app) hubPermissions() *cobra.Command {
 				return err
 			}
 			e := json.NewEncoder(a.stdout)
-			e.SetEscapeHTML(false) // the servers do not read \u003e
+			e.SetEscapeHTML(false) // the servers do not parse \u003e
 			e.SetIndent("", "  ")
 			return e.Encode(permissions)
 		},
@@ -139,7 +139,7 @@ func (a *app) hubPermissions() *cobra.Command {
 	return cmd
 }
 
-// readyLine is printed once workers can connect.
+// readyLine is printed when workers can connect.
 type readyLine struct {
 	HubID       string   `json:"hub_id"`
 	Listen      []string `json:"listen"`

@@ -29,7 +29,7 @@ var version = "dev"
 
 func main() { os.Exit(Main(os.Args[1:])) }
 
-// exitFailure is the exit code of work that failed, and of wrong use.
+// exitFailure is the exit code for failed work and for wrong usage.
 const exitFailure = 1
 
 // app is the context of commands.
@@ -42,13 +42,13 @@ type app struct {
 	speaks         fleet.Versions
 }
 
-// Main runs the program with these arguments and returns its exit code. Tests use it as
-// their main function.
+// Main runs the program with the given arguments and returns its exit code. Tests use it as their
+// main function.
 func Main(args []string) int {
 	return start(args, &app{version: buildVersion(), env: workspace.SystemEnv(), speaks: fleet.Speaks()})
 }
 
-// start runs a program that says what it is.
+// start runs the program with the version and versions that a declares.
 func start(args []string, a *app) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a closed pipe is an error, not the end
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -57,7 +57,7 @@ func start(args []string, a *app) int {
 	return a.run(ctx, args)
 }
 
-// usageError is an error in the command line.
+// usageError is a usage error in the command line.
 type usageError struct{ error }
 
 // run executes one command line.
@@ -86,12 +86,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitFailure
 }
 
-// exitError ends a command with a code, without printing anything more.
+// exitError ends a command with an exit code and no further output.
 type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// root is the command line.
+// root returns the root command.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "ac-hub", Short: "Place sessions on other machines, and execute them there", Version: a.version,
@@ -110,7 +110,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// takes holds a command to so many arguments.
+// takes requires between least and most arguments.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := cobra.RangeArgs(least, most)(cmd, args); err != nil {
@@ -120,11 +120,11 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// log is where the commands that go on write what happens.
+// log returns the logger of long-running commands. It writes to stderr.
 func (a *app) log() *slog.Logger { return slog.New(slog.NewTextHandler(a.stderr, nil)) }
 
-// acProgram is the program that sessions are supervised with: ac beside this one, else in
-// PATH.
+// acProgram returns the program that supervises sessions: ac next to this program, otherwise ac
+// in PATH.
 func acProgram() (string, error) {
 	own, err := os.Executable()
 	if err == nil {
@@ -143,7 +143,7 @@ func acProgram() (string, error) {
 	return found, nil
 }
 
-// buildVersion is the version of this build.
+// buildVersion returns the version of this build.
 func buildVersion() string {
 	if version != "dev" {
 		return version

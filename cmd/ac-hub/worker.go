@@ -27,7 +27,7 @@ func (a *app) workerCommands() []*cobra.Command {
 	return []*cobra.Command{a.workerJoin(), a.workerStart(), a.workerStatus()}
 }
 
-// maxToken bounds a token on stdin, in bytes.
+// maxToken is the maximum size of a token on stdin, in bytes.
 const maxToken = 64 << 10
 
 func (a *app) workerJoin() *cobra.Command {
@@ -63,7 +63,7 @@ below $XDG_STATE_HOME/ac/workers, or where --dir says.`,
 			}
 			named := dir != ""
 			if !named {
-				dir = filepath.Join(a.workersDir(), token.Worker) // its name is not known yet
+				dir = filepath.Join(a.workersDir(), token.Worker) // the worker's name is not known yet
 			}
 			if dir, err = filepath.Abs(dir); err != nil {
 				return err
@@ -89,7 +89,7 @@ below $XDG_STATE_HOME/ac/workers, or where --dir says.`,
 
 const maxSlots = 1000
 
-// workersDir is where the folders of workers lie.
+// workersDir returns the default directory of workers' folders.
 func (a *app) workersDir() string {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
@@ -102,7 +102,7 @@ func (a *app) workersDir() string {
 	return filepath.Join(state, "ac", "workers")
 }
 
-// folder is the folder that a command means: the one of --dir, else the only one there is.
+// folder returns the folder for a command: the one of --dir, otherwise the only one that exists.
 func (a *app) folder(dir string) (string, error) {
 	if dir != "" {
 		return filepath.Abs(dir)
@@ -126,7 +126,7 @@ func (a *app) folder(dir string) (string, error) {
 	return "", usageError{fmt.Errorf("this machine has several workers; name one with --dir: %s", strings.Join(found, ", "))}
 }
 
-// connected is what worker:start prints at the first hello that was answered.
+// connected is what worker:start prints after the first accepted hello.
 type connected struct {
 	WorkerID  string `json:"worker_id"`
 	Connected bool   `json:"connected"`
@@ -220,7 +220,7 @@ func (a *app) workerStatus() *cobra.Command {
 	return cmd
 }
 
-// notRunning is the exit code of worker:status for a worker that does not run.
+// notRunning is the exit code of worker:status if the worker is not running.
 const notRunning = 3
 
 func (a *app) printStatus(s worker.Status) error {
