@@ -1,6 +1,6 @@
 package events
 
-// Reading a log from its end.
+// Reading a log backwards from its end.
 
 import (
 	"bytes"
@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// Blocks of a log that is read backwards: the first one, which is often enough, and the others,
-// which grow while a line is longer.
+// Block sizes for reading backwards. The first block often suffices. Later blocks grow with the
+// length of a line.
 const (
 	tailBlock  = 16 << 10
 	otherBlock = 256 << 10
 )
 
-// Backward passes the lines of a text of the given size to yield, the last one first, until it
-// says false: with their LF, which only the last one may lack. A line is valid within the call.
-// It holds about as much of the text at once as the longest line has.
+// Backward calls yield for the lines of a text of the given size, last line first, until yield
+// returns false. Lines include their LF, which only the last one may lack. A line is valid only
+// during the call. Memory use is about the length of the longest line.
 func Backward(r io.ReaderAt, size int64, yield func(line []byte) bool) error {
-	var text, other []byte // text is the file from start on, as far as it was not passed on
+	var text, other []byte // text is the unprocessed rest of the file from start on
 	for start := size; start > 0; {
 		block := min(start, max(otherBlock, 2*int64(len(text))))
 		if start == size {
@@ -36,7 +36,7 @@ func Backward(r io.ReaderAt, size int64, yield func(line []byte) bool) error {
 		for len(text) > 0 {
 			at := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
 			if at == 0 && start > 0 {
-				break // the line begins before start
+				break // the line starts before start
 			}
 			if !yield(text[at:]) {
 				return nil

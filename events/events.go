@@ -1,16 +1,15 @@
-// Package events is the append-only event log of a run: one JSON object a line,
-// each line sealed by a hash over its text and the hash of the line before it
-// (a hash chain).
+// Package events is the append-only event log of a run. It contains one JSON object per line.
+// Each line is sealed by a hash over its text and the hash of the previous line (a hash chain).
 //
-// Layout: work/projects/<project>/runs/<run>/events.jsonl, UTF-8, LF. A line is
-// the canonical text (package canonjson) of the envelope with the member
-// event_hash appended. The hash is the SHA-256 of that text without it.
+// Layout: work/projects/<project>/runs/<run>/events.jsonl, UTF-8, LF. A line is the canonical
+// text (package canonjson) of the envelope, with the member event_hash appended. The hash is the
+// SHA-256 of that text without event_hash.
 //
 // Invariants:
 //   - An append holds the log's kernel lock, reads the real tail, and writes
 //     whole lines in one write. So the chain never forks, whatever other
 //     processes append.
-//   - What Append acknowledged is durable.
+//   - What Append has acknowledged is durable.
 //   - Appends never truncate a log, except to undo an unfinished line of their
 //     own. If a log does not end in LF, the next append adds one, so that a
 //     torn line costs only itself.
@@ -30,7 +29,7 @@ import (
 // FileName is the base name of a run's log.
 const FileName = "events.jsonl"
 
-// SchemaVersion is the version of the envelope that is written.
+// SchemaVersion is the version of the envelopes that this package writes.
 const SchemaVersion = 1
 
 // Visibilities of an event.
@@ -44,9 +43,8 @@ const (
 // ActorSystem is the actor of events that no person or agent caused.
 const ActorSystem = "system"
 
-// Draft is an event before it is sealed. Payload is canonical JSON. The caller
-// draws the ID, so that recovery can tell an interrupted write from a missing
-// one.
+// Draft is an event before it is sealed. Payload is canonical JSON. The caller generates the ID,
+// so that recovery can tell an interrupted write from a missing one.
 type Draft struct {
 	ID          string
 	At          time.Time
@@ -58,16 +56,16 @@ type Draft struct {
 	Type        string
 	Payload     []byte
 	Correlation string // defaults to SessionRef
-	Causation   string // none when empty
+	Causation   string // empty for none
 }
 
-// Source makes drafts; it has the clock and the id source.
+// Source creates drafts with a clock and an id generator.
 type Source struct {
 	Clock *clock.Clock
 	NewID func(prefix string) string
 }
 
-// Draft fills in id and times. The payload is any value that encodes to JSON.
+// Draft fills in id, times and payload. The payload is any value that encodes to JSON.
 func (s Source) Draft(draft Draft, payload any) (Draft, error) {
 	text, err := canonjson.Marshal(payload)
 	if err != nil {
@@ -87,8 +85,8 @@ func (s Source) Raw(draft Draft) Draft {
 	return draft
 }
 
-// seal appends the line of a draft, LF included, and returns its hash. prev is
-// the hash of the previous line, empty for the first.
+// seal appends the line of a draft to dst, including the LF, and returns its hash. prev is the
+// hash of the previous line, empty for the first one.
 func (d *Draft) seal(dst []byte, prev string) ([]byte, string) {
 	start := len(dst)
 	dst = append(dst, `{"schema_version":`...)

@@ -1,7 +1,7 @@
 package events
 
-// Appending to a log: one hash chain across processes, one fsync shared by many
-// writers (group commit).
+// Appending to a log. One hash chain spans all processes, and many writers share one fsync (group
+// commit).
 
 import (
 	"bytes"
@@ -20,8 +20,7 @@ import (
 	"ac/internal/lock"
 )
 
-// lockPatience bounds the wait for a log's lock. A correct process holds it for
-// microseconds.
+// lockPatience is how long to wait for a log's lock. A correct process holds it for microseconds.
 const lockPatience = 10 * time.Second
 
 // Log appends to one run's log. It opens the file on first use. It is safe for
@@ -32,17 +31,17 @@ type Log struct {
 
 	mu      sync.Mutex // one append of this process at a time
 	open    *handle
-	doubt   int64    // offset from which the file must be re-read from the disk; -1 for none
-	witness *Witness // nil when tampering is not watched for
+	doubt   int64    // offset from which the next append must re-read the file from disk; -1 for none
+	witness *Witness // nil if tampering is not detected
 }
 
-// OpenLog makes the appender of a log. It does not touch the file yet.
+// OpenLog returns the appender of a log. It does not touch the file yet.
 func OpenLog(fsys durable.FS, name string) *Log { return &Log{fsys: fsys, name: name, doubt: -1} }
 
-// handle is one open file of the log, with what is known about its tail.
+// handle is an open file of the log, and the known state of its tail.
 type handle struct {
 	file durable.File
-	size int64  // the size of the file to which the tail below belongs; -1 when unknown
+	size int64  // file size at which head and lf were read; -1 if unknown
 	head string // event_hash of the last sealed line
 	lf   bool   // the file is empty or ends in LF
 
@@ -52,8 +51,8 @@ type handle struct {
 	synced  int64
 	syncing bool
 	failed  error
-	users   int  // how many may still sync it
-	retired bool // closed by the last user
+	users   int  // how many callers may still sync it
+	retired bool // to be closed by the last user
 }
 
 // use keeps the file open until release.
@@ -78,7 +77,7 @@ func (h *handle) retire() error {
 	return h.closeUnused()
 }
 
-// drop is retire for a file whose lock may still be granted.
+// drop is retire for a file whose lock may still be held or granted.
 func (h *handle) drop() error { return errors.Join(lock.Unlock(h.file), h.retire()) }
 
 func (h *handle) closeUnused() error {
@@ -98,8 +97,8 @@ func (l *Log) Append(ctx context.Context, drafts ...Draft) error {
 	return errors.Join(l.sync(h, end), h.release())
 }
 
-// Write is Append without waiting for the disk: Sync makes the lines durable. A
-// write that was carried out in part returns a *PartialError.
+// Write is Append without waiting for the disk: Sync makes the lines durable. After a partial
+// write it returns a *PartialError.
 func (l *Log) Write(ctx context.Context, drafts ...Draft) error {
 	h, _, err := l.write(ctx, drafts)
 	if err != nil {
@@ -108,7 +107,7 @@ func (l *Log) Write(ctx context.Context, drafts ...Draft) error {
 	return h.release()
 }
 
-// Sync makes everything durable that was written through this Log before.
+// Sync makes everything durable that this Log wrote before the call.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	h := l.open
@@ -137,7 +136,7 @@ func (l *Log) Close() error {
 	return err
 }
 
-// write writes the drafts; the caller releases the handle.
+// write appends the drafts. The caller must release the handle.
 func (l *Log) write(ctx context.Context, drafts []Draft) (*handle, int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,8 +156,8 @@ func (l *Log) write(ctx context.Context, drafts []Draft) (*handle, int64, error)
 	return h, end, nil
 }
 
-// appendWitnessed appends under the log's lock. If the witness found events
-// missing, the event that records the loss comes first.
+// appendWitnessed appends under the log's lock. If the witness finds events missing, it first
+// appends an event that records the loss.
 func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) {
 	if l.witness == nil {
 		_, end, err = h.append(drafts)
@@ -176,14 +175,14 @@ func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) 
 	return end, err
 }
 
-// lock locks the file that is at the log's name now.
+// lock opens and locks the file that currently has the log's name.
 func (l *Log) lock(ctx context.Context) (*handle, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("the log is locked by another process"))
 	defer cancel()
 	if l.open != nil {
 		if synced, broken := l.open.broken(); broken {
 			l.doubt = synced
-			_ = l.open.retire() // it failed already
+			_ = l.open.retire() // it has already failed
 			l.open = nil
 		}
 	}
@@ -211,7 +210,7 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 				err = l.fsys.SyncDir(path.Dir(l.name)) // the file may be new
 			}
 			if l.doubt >= 0 {
-				durable.Forget(h.file, l.doubt) // the page cache may hold what the disk never got
+				durable.Forget(h.file, l.doubt) // the page cache may contain data that never reached the disk
 			}
 			if err = errors.Join(err, h.readTail(mine.Size())); err != nil {
 				return nil, errors.Join(err, lock.Unlock(h.file))
@@ -230,8 +229,8 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 	}
 }
 
-// PartialError is an append that failed midway: the first Written drafts are in
-// the log as whole lines, the others are not.
+// PartialError is an append that failed midway. The log contains complete lines for the first
+// Written drafts and none for the others.
 type PartialError struct {
 	Written int
 	Err     error
@@ -239,14 +238,14 @@ type PartialError struct {
 
 func (e *PartialError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause of the failure.
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// envelopeRoom estimates the bytes of a line besides its payload.
+// envelopeRoom is the estimated size of a line without its payload, in bytes.
 const envelopeRoom = 768
 
-// append writes the lines of the drafts after the tail and returns them with
-// the new size of the log.
+// append writes the lines of the drafts after the tail. It returns the lines and the new size of
+// the log.
 func (h *handle) append(drafts []Draft) (written []byte, end int64, err error) {
 	size := 0
 	for i := range drafts {
@@ -298,10 +297,10 @@ func (h *handle) takeBack(n, keep int64) {
 	if err != nil || h.size < 0 || st.Size() != h.size+n {
 		return
 	}
-	_ = h.file.Truncate(h.size + keep) // if it fails, the torn line stays and costs only itself
+	_ = h.file.Truncate(h.size + keep) // best effort: a remaining torn line costs only itself
 }
 
-// readTail finds the end of the chain, unless the file is as we left it.
+// readTail reads the end of the chain, unless the file has the known size.
 func (h *handle) readTail(size int64) error {
 	if h.size == size {
 		return nil
@@ -314,8 +313,8 @@ func (h *handle) readTail(size int64) error {
 	return nil
 }
 
-// sync waits until the bytes before end are on the disk. One writer syncs for
-// all writers whose bytes are already written.
+// sync waits until the bytes before end are durable. One caller syncs for all callers whose bytes
+// are already written.
 func (l *Log) sync(h *handle, end int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -334,8 +333,8 @@ func (l *Log) sync(h *handle, end int64) error {
 		h.mu.Lock()
 		h.syncing = false
 		if err != nil {
-			// The page cache is in an unknown state: the next append reopens
-			// the file and re-reads its tail from the disk.
+			// The page cache is in an unknown state. So the next append reopens the file and
+			// re-reads its tail from disk.
 			h.failed = err
 		} else {
 			h.synced = max(h.synced, target)
@@ -345,8 +344,8 @@ func (l *Log) sync(h *handle, end int64) error {
 	return nil
 }
 
-// broken reports whether a sync of the file failed, and up to where it was
-// durable before.
+// broken reports whether a sync of the file failed, and up to which offset the file was durable
+// before.
 func (h *handle) broken() (synced int64, broken bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -356,11 +355,10 @@ func (h *handle) broken() (synced int64, broken bool) {
 // Tail is the end of a log.
 type Tail struct {
 	Head     string // event_hash of the last line that has one, "" when none has
-	Complete bool   // empty, or ends in LF
+	Complete bool   // the log is empty or ends in LF
 }
 
-// ReadTail reads the end of a log of the given size, backwards past malformed
-// lines.
+// ReadTail reads the end of a log of the given size. It reads backwards past malformed lines.
 func ReadTail(r io.ReaderAt, size int64) (Tail, error) {
 	if size == 0 {
 		return Tail{Complete: true}, nil
@@ -377,7 +375,8 @@ func ReadTail(r io.ReaderAt, size int64) (Tail, error) {
 	return tail, err
 }
 
-// sealOf reads the event_hash of a line that parses as an object.
+// sealOf returns the event_hash of a line, or "" if the line is not an object with a string
+// event_hash.
 func sealOf(line []byte) string {
 	var hash string
 	err := canonjson.Members(bytes.TrimSpace(line), func(m canonjson.Member) {

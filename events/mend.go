@@ -1,7 +1,7 @@
 package events
 
-// Torn tails: the unfinished last line that a killed writer leaves. Appends
-// step over it. Only a repair that keeps a copy truncates it.
+// Torn tails: unfinished last lines that killed writers leave behind. Appends step over them.
+// Only a repair, which keeps a copy, truncates them.
 
 import (
 	"bytes"
@@ -16,14 +16,14 @@ import (
 	"ac/internal/lock"
 )
 
-// Torn is a torn tail: text after the last LF of a log that is not JSON.
+// Torn is a torn tail: text after a log's last LF that is not JSON.
 type Torn struct {
 	Offset int64
 	Text   []byte
 }
 
-// FindTorn looks for a torn tail, without a lock. It returns nil for a missing
-// log and for one whose last line is whole, even without LF.
+// FindTorn searches for a torn tail, without a lock. It returns nil if the log is missing or its
+// last line is complete, even without LF.
 func FindTorn(fsys durable.FS, name string) (*Torn, error) {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -36,9 +36,8 @@ func FindTorn(fsys durable.FS, name string) (*Torn, error) {
 	return torn, errors.Join(err, file.Close())
 }
 
-// CutTorn truncates a torn tail under the log's lock. keep must make a copy
-// durable first; if it fails, the log stays as it is. CutTorn returns what it
-// removed, nil if the tail is whole.
+// CutTorn truncates a torn tail under the log's lock. keep must first make a copy durable. If it
+// fails, the log is unchanged. CutTorn returns what it removed, nil if there is no torn tail.
 func CutTorn(ctx context.Context, fsys durable.FS, name string, keep func(Torn) error) (torn *Torn, err error) {
 	file, err := fsys.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -47,7 +46,7 @@ func CutTorn(ctx context.Context, fsys durable.FS, name string, keep func(Torn) 
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("the log is locked by another process"))
 	defer cancel()
 	if err := lock.File(ctx, file); err != nil {
-		return nil, err // FileOr closes the file
+		return nil, err // lock.File has closed the file
 	}
 	defer func() { err = errors.Join(err, lock.Close(file)) }()
 	mine, err := file.Stat()

@@ -1,6 +1,6 @@
 package events
 
-// Replay: reading a log back for people, with its faults.
+// Replay: reading a log back for people, including its faults.
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// Replay is a log that was read back. Events are the raw lines.
+// Replay is a log read back. Events are the raw lines.
 type Replay struct {
 	Events             []json.RawMessage
 	ParseIssues        []ParseIssue
@@ -17,18 +17,16 @@ type Replay struct {
 	DeterministicOK    bool
 }
 
-// ReplayOptions select what a replay reads and checks.
+// ReplayOptions select what ReadBack reads and checks.
 type ReplayOptions struct {
-	// Verify checks the hash chain, too; without it no replay is deterministic.
+	// Verify also checks the hash chain. Without it DeterministicOK is never set.
 	Verify bool
 	// Tail, if positive, keeps only the last events and their issues.
 	Tail int
-	// Checkpoint is what the run recorded about the log, nil for nothing;
-	// Closed means that the run is over.
+	// Checkpoint is the run's record of its log, nil for none. Closed means that the run is over.
 	Checkpoint *Checkpoint
 	Closed     bool
-	// LeftOut are the events that a copy of a log omits; they are reported as
-	// one issue.
+	// LeftOut are the events that a copy of a log omits. ReadBack reports them as one issue.
 	LeftOut []Gap
 }
 
@@ -69,7 +67,7 @@ func ReadBack(r io.Reader, opts ReplayOptions) (Replay, error) {
 	return replay, nil
 }
 
-// leftOut reports how many events a copy omits, nil for none.
+// leftOut returns the issue that reports omitted events, nil if there are none.
 func leftOut(gaps []Gap) *VerifyIssue {
 	count := 0
 	for _, g := range gaps {

@@ -1,6 +1,6 @@
 package events
 
-// Replacing a whole log while other processes append to it.
+// Replacing a whole log while other processes may append to it.
 
 import (
 	"context"
@@ -13,26 +13,23 @@ import (
 	"ac/internal/durable"
 )
 
-// Rewriting makes the new text of a log. It reads the old text from in to its
-// end. replace is false if the old text should stay. It is called again if the
-// log grew meanwhile.
+// Rewriting writes the new text of a log to out. It must read the old text from in to its end.
+// replace is false to keep the old text. If the log grew meanwhile, Rewrite calls it again.
 type Rewriting func(in io.Reader, out io.Writer) (replace bool, err error)
 
-// attempts bounds how often a log is read again because another program writes
-// to it without its lock.
+// attempts is how often Rewrite retries when a program without the lock writes to the log.
 const attempts = 10
 
-// ErrGrowing is returned for a log that another program keeps writing without
-// its lock.
+// ErrGrowing reports a log that another program keeps writing without holding its lock.
 var ErrGrowing = errors.New("the log is being written by a program that does not hold its lock")
 
-// Rewrite replaces an existing log under its lock. temp is a free name in the
-// same directory. When it returns nil the new text is durable. If it fails, the
-// old text stands, or the new one without being durable. Appenders find the new
-// file by themselves, since they compare inodes.
+// Rewrite replaces an existing log under its lock. temp is a free name in the same directory.
+// When Rewrite returns nil, the new text is durable. After an error the log has either the old
+// text, or the new text without durability. Appenders find the new file on their own, since they
+// compare inodes.
 func Rewrite(ctx context.Context, fsys durable.FS, name, temp string, rewrite Rewriting) (err error) {
 	if _, err := fsys.Stat(name); err != nil {
-		return err // locking would create it
+		return err // locking would create the file
 	}
 	l := OpenLog(fsys, name)
 	h, err := l.lock(ctx)

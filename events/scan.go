@@ -9,19 +9,19 @@ import (
 	"io"
 )
 
-// MaxLine bounds the lines that are read whole, in bytes. Longer ones are
-// counted and reported, never skipped silently.
+// MaxLine is the maximum length of a line that is read completely, in bytes.
+// Longer lines are counted and reported, never skipped silently.
 const MaxLine = 64 << 20
 
-// Line is one non-blank line of a log. Seq counts these from 1, unreadable ones
-// included. Raw is without its LF and valid until the next call of Next.
+// Line is one non-blank line of a log. Seq counts them from 1, including
+// unreadable ones. Raw excludes the LF and is valid until the next call of Next.
 type Line struct {
 	Seq    int64
 	Offset int64 // where the line begins
 	Next   int64 // where the next line begins
 	Raw    []byte
 	Torn   bool // the log ends without LF here
-	Long   bool // longer than MaxLine: Raw holds its first LongStart bytes
+	Long   bool // longer than the limit: Raw is its first LongStart bytes
 }
 
 // Scanner reads lines from an offset of a log.
@@ -36,26 +36,25 @@ type Scanner struct {
 	max    int
 }
 
-// A scanner reads blocks of firstBlock bytes, and larger ones up to scanBlock as long as the
-// log fills them: most reads begin near the end of a log.
+// A scanner reads blocks of firstBlock bytes, since most reads begin near the end of a log. As
+// long as the log fills them, blocks grow up to scanBlock.
 const (
 	firstBlock = 16 << 10
 	scanBlock  = 256 << 10
 )
 
-// LongStart is how many bytes are kept of a line that is too long.
+// LongStart is how many bytes of a too long line are kept.
 const LongStart = 64 << 10
 
-// NewScanner reads from r, which is positioned at the given offset, after seq
-// counted lines.
+// NewScanner returns a scanner of r, which starts at the given offset after seq counted lines.
 func NewScanner(r io.Reader, offset, seq int64) *Scanner {
 	return &Scanner{r: r, offset: offset, seq: seq, max: MaxLine, buf: make([]byte, firstBlock)}
 }
 
-// LimitLines makes lines of more than n bytes long ones.
+// LimitLines sets the maximum length of a line to n bytes.
 func (s *Scanner) LimitLines(n int) { s.max = n }
 
-// Reset makes the scanner read another log and reuses its buffer.
+// Reset restarts the scanner with another log and reuses its buffer.
 func (s *Scanner) Reset(r io.Reader, offset, seq int64) {
 	if len(s.buf) > scanBlock {
 		s.buf = make([]byte, scanBlock)
@@ -63,7 +62,7 @@ func (s *Scanner) Reset(r io.Reader, offset, seq int64) {
 	*s = Scanner{r: r, offset: offset, seq: seq, max: s.max, buf: s.buf}
 }
 
-// Next returns the next counted line, io.EOF at the end.
+// Next returns the next non-blank line, and io.EOF at the end.
 func (s *Scanner) Next() (Line, error) {
 	for {
 		line, err := s.line()
@@ -79,7 +78,7 @@ func (s *Scanner) Next() (Line, error) {
 	}
 }
 
-// line returns the next physical line of the buffer.
+// line returns the next line, blank or not.
 func (s *Scanner) line() (Line, error) {
 	searched := s.from
 	for {
@@ -108,7 +107,7 @@ func (s *Scanner) line() (Line, error) {
 	}
 }
 
-// longLine skips the rest of a line that exceeds the bound.
+// longLine skips the rest of a line that exceeds the limit.
 func (s *Scanner) longLine() (Line, error) {
 	line := Line{Offset: s.offset, Long: true, Raw: bytes.Clone(s.buf[s.from : s.from+min(LongStart, s.to-s.from)])}
 	s.offset += int64(s.to - s.from)

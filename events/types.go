@@ -12,19 +12,19 @@ const (
 	PolicyDenied   = "policy.denied"
 	ProviderRaw    = "provider.raw"
 	UsageReported  = "usage.reported"
-	// Of sessions on other machines, written by their hub.
+	// Events of remote sessions, written by their hub.
 	WorkerPlaced        = "worker.placed"
 	WorkerClaimed       = "worker.claimed"
 	WorkerWithdrawn     = "worker.withdrawn"
 	WorkerUnreachable   = "worker.unreachable"
 	WorkerReached       = "worker.reached"
-	WorkerFenced        = "worker.fenced" // nothing of it counts any more
+	WorkerFenced        = "worker.fenced" // the hub accepts nothing more from the attempt
 	WorkerDraftRefused  = "worker.draft_refused"
 	WorkerResults       = "worker.results"
 	WorkerResultsFailed = "worker.results_failed"
 	WorkerLateEvidence  = "worker.late_evidence"
 
-	// Of live sessions.
+	// Events of live sessions.
 	AgentStarted           = "agent.started"
 	TurnStarted            = "run.turn_started"
 	TurnAccepted           = "run.turn_accepted"
@@ -70,7 +70,7 @@ const (
 	CandidatesFound  = "memory.candidates.generated"
 	JobLaunched      = "job.launched"
 
-	// The life of a run of a workflow.
+	// Events of workflow runs.
 	WorkflowStarted     = "workflow.started"
 	WorkflowStepStarted = "workflow.step.started"
 	WorkflowStepAttempt = "workflow.step.attempt"

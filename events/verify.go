@@ -24,21 +24,21 @@ const (
 	EventsLeftOut     = "events_left_out"
 )
 
-// ParseIssue is a line that is not JSON. Seq counts non-blank lines.
+// ParseIssue reports a line that is not JSON. Seq counts non-blank lines.
 type ParseIssue struct {
 	Seq   int64  `json:"seq"`
 	Error string `json:"error"`
 	Raw   string `json:"raw"`
 }
 
-// VerifyIssue is a fault of an event or of the chain. Seq counts parsed events.
+// VerifyIssue reports a fault of an event or of the chain. Seq counts parsed events.
 type VerifyIssue struct {
 	Seq     int64  `json:"seq"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Keys are the members of an envelope, in the order of writing.
+// Keys returns the members of an envelope, in the order in which they are written.
 func Keys() []string {
 	return []string{
 		"schema_version", "ts_wallclock", "run_id", "session_ref", "actor", "visibility", "type", "payload",
@@ -48,8 +48,8 @@ func Keys() []string {
 
 // Verifier checks events in order. The zero value is ready to use.
 type Verifier struct {
-	// LeftOut are the events that were removed from this copy of a log, in
-	// order: the chain continues over their hashes.
+	// LeftOut are the events missing from this copy of a log, in order. The chain continues over
+	// their hashes.
 	LeftOut []Gap
 
 	seq      int64
@@ -58,14 +58,13 @@ type Verifier struct {
 	scratch  []byte
 }
 
-// Gap is a place in a copy of a log where events were left out.
+// Gap is a position in a copy of a log where events were left out.
 type Gap struct {
-	After       int64    `json:"after"` // how many events of the copy precede it
+	After       int64    `json:"after"` // number of events in the copy before the gap
 	EventHashes []string `json:"event_hashes"`
 }
 
-// skip steps over the gaps before the next event and reports whether there was
-// one.
+// skip advances past the gaps before the next event, and reports whether there were any.
 func (v *Verifier) skip() (over bool) {
 	for len(v.LeftOut) > 0 && v.LeftOut[0].After < v.seq {
 		if hashes := v.LeftOut[0].EventHashes; len(hashes) > 0 {
@@ -76,9 +75,8 @@ func (v *Verifier) skip() (over bool) {
 	return over
 }
 
-// Event checks the next line and returns its issues. hash is its event_hash, ""
-// if it has none. A line that is not JSON is an error and does not count as an
-// event.
+// Event checks the next line and returns its issues. hash is its event_hash, "" if it has none.
+// For a line that is not JSON, it returns an error and does not count the line.
 func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err error) {
 	if v.keys == nil {
 		v.keys = Keys()
@@ -87,7 +85,7 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 	due := 0
 	last := canonjson.Member{}
 	err = canonjson.Members(raw, func(m canonjson.Member) {
-		// They mostly come in the order of writing.
+		// Members mostly appear in the order of Keys.
 		if due < len(v.keys) && string(m.Key) == v.keys[due] {
 			found[due] = m.Value
 			due++
@@ -137,8 +135,8 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 	return issues, hash, nil
 }
 
-// matches recomputes the hash: first over the raw text without its last member,
-// which fits our own writing, then over the canonical text.
+// matches recomputes the hash. It first tries the raw text without its last member, which
+// suffices for lines that this package wrote, and then the canonical text.
 func (v *Verifier) matches(raw []byte, last canonjson.Member, hash string) bool {
 	if string(last.Key) == "event_hash" {
 		cut := last.Start - 1
@@ -159,7 +157,7 @@ func isVersion(raw []byte) bool {
 	return err == nil && n > 0 && n == math.Trunc(n) && !math.IsInf(n, 0)
 }
 
-// stringOf decodes a JSON string; nil for anything else.
+// stringOf decodes a JSON string. It returns nil for anything else.
 func stringOf(raw []byte) *string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
@@ -167,13 +165,13 @@ func stringOf(raw []byte) *string {
 	return new(canonjson.Unquote(raw))
 }
 
-// Type reads the type of an event line, "" if it has none.
+// Type returns the type of an event line, "" if it has none.
 func Type(raw []byte) string { return Text(raw, "type") }
 
-// Text reads a string member of an event line, "" if it has none.
+// Text returns a string member of an event line, "" if it has none.
 func Text(raw []byte, key string) string {
 	var text string
-	_ = canonjson.Members(raw, func(m canonjson.Member) { // a bad line has no members
+	_ = canonjson.Members(raw, func(m canonjson.Member) { // a malformed line has no members
 		if string(m.Key) == key {
 			text = ""
 			if s := stringOf(m.Value); s != nil {
@@ -184,14 +182,14 @@ func Text(raw []byte, key string) string {
 	return text
 }
 
-// Checkpoint is what a run's record keeps about its log: how many lines it had
-// before the closing events, and the hash of the last one.
+// Checkpoint is what a run's record stores about its log: the number of lines before the closing
+// events, and the hash of the last one.
 type Checkpoint struct {
 	Count int64  `json:"count" is:"min=0"`
 	Head  string `json:"head" is:"optional,empty"`
 }
 
-// Report is the outcome of checking one log.
+// Report is the result of checking one log.
 type Report struct {
 	Lines              int64
 	Events             int64
@@ -203,8 +201,7 @@ type Report struct {
 	// none.
 	FirstFault int64
 	FirstLine  int64
-	// Tampered reports that the log itself records the loss of events during
-	// the run.
+	// Tampered reports that the log contains an event about the loss of events during the run.
 	Tampered bool
 }
 
@@ -213,13 +210,12 @@ func (r *Report) Sound() bool {
 	return len(r.ParseIssues) == 0 && len(r.VerificationIssues) == 0 && len(r.RecordIssues) == 0
 }
 
-// maxIssues bounds the issues of each kind in a report.
+// maxIssues is the maximum number of issues of each kind in a report.
 const maxIssues = 1_000
 
-// Verify reads and checks a whole log. checkpoint is nil if the run has
-// recorded none. closed means that the run is terminal, so that a log with a
-// checkpoint must contain a terminal event after it. visit, if not nil, is
-// called for every parsed line.
+// Verify reads and checks a whole log. checkpoint is nil if the run recorded none. closed means
+// that the run is terminal: then a log with a checkpoint must contain a terminal event after it.
+// Verify calls visit, if it is not nil, for every parsed line.
 func Verify(r io.Reader, checkpoint *Checkpoint, closed bool, visit func(Line)) (*Report, error) {
 	return verifyWith(r, Verifier{}, checkpoint, closed, visit)
 }
@@ -255,7 +251,7 @@ func verifyWith(r io.Reader, v Verifier, checkpoint *Checkpoint, closed bool, vi
 	return report, nil
 }
 
-// line checks one line and keeps its issues; ok if it is an event.
+// line checks one line and stores its issues. ok reports whether it is an event.
 func (r *Report) line(v *Verifier, line Line) (hash string, ok bool) {
 	var issues []VerifyIssue
 	var err error
@@ -281,7 +277,7 @@ func (r *Report) line(v *Verifier, line Line) (hash string, ok bool) {
 	return hash, true
 }
 
-// Integrity is the damage to a log while its run went on.
+// Integrity is damage to a log during its run.
 type Integrity struct {
 	State      string `json:"state" is:"enum=broken"`
 	LostEvents int64  `json:"lost_events" is:"min=0"`
@@ -303,7 +299,7 @@ func tampered(raw []byte) string {
 	return e.Payload.String()
 }
 
-// progress follows a log beyond the checkpoint of its run.
+// progress tracks a log against the checkpoint of its run.
 type progress struct {
 	checkpoint  *Checkpoint
 	head        string
@@ -342,7 +338,7 @@ func (r *Report) compare(c Checkpoint, headMatches, closed, terminal bool) {
 	}
 }
 
-// excerpt bounds how much of a bad line an issue repeats.
+// excerpt returns the part of a malformed line that an issue repeats.
 func excerpt(raw []byte) string {
 	const limit = 64 << 10
 	return string(bytes.ToValidUTF8(raw[:min(limit, len(raw))], []byte("\uFFFD")))

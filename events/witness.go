@@ -1,7 +1,6 @@
 package events
 
-// A witness of a log: it detects that appended events are removed while the run
-// goes on.
+// The witness of a log detects whether appended events disappear during the run.
 
 import (
 	"bytes"
@@ -13,37 +12,36 @@ import (
 	"ac/internal/lock"
 )
 
-// maxWitnessed bounds the lines that a witness keeps, in bytes.
+// maxWitnessed is how many bytes of lines a witness keeps.
 const maxWitnessed = 1 << 20
 
-// Witness detects tampering with a log while this process appends to it next to
-// others. The last event that we appended must still be where it was, with its
-// hash. If the log was emptied, truncated, replaced or removed, the next append
-// or Check notices. Its methods are called by the Log that it belongs to.
+// Witness detects tampering with a log while this process and others append to it. The last event
+// that this process appended must still be in place, with its hash. If the log was emptied,
+// truncated, replaced or removed, the next append or Check notices. A Witness belongs to one Log.
 type Witness struct {
-	// Tampered makes the event that records the loss. It is called under the
-	// log's lock and must not block.
+	// Tampered returns the event that records a loss. It is called under the log's lock and must
+	// not block.
 	Tampered func(Integrity) (Draft, error)
 
-	before int64 // lines that were there before ours
-	total  int64 // our events and those before, as far as they must still be there
-	end    int64 // offset of the end of the last line that must be there
+	before int64 // lines before this process's
+	total  int64 // lines that must still exist, from this process and before
+	end    int64 // end offset of the last line that must exist
 	hash   string
-	kept   []witnessed // our newest lines
+	kept   []witnessed // newest lines of this process
 	size   int
-	lost   []witnessed // our lines that were removed, as far as they were kept
+	lost   []witnessed // removed lines of this process, as far as they were kept
 	broken *Integrity
 }
 
-// witnessed is a line of ours and the offset of its end.
+// witnessed is a line of this process and its end offset.
 type witnessed struct {
 	line []byte
 	end  int64
 	hash string
 }
 
-// Watch sets the witness of a log and trusts the log as it is now. lines is its
-// number of lines. It must be called before the first append.
+// Watch sets the witness of a log and trusts its current state. lines is its current number of
+// lines. Call it before the first append.
 func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,14 +61,14 @@ func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
 	return lock.Unlock(h.file)
 }
 
-// Check checks that everything that was appended is still there. If not, it
-// appends the event that records the loss.
+// Check verifies that all appended lines still exist. If not, it appends the event that records
+// the loss.
 func (l *Log) Check(ctx context.Context) error {
 	return l.Append(ctx)
 }
 
-// Broken returns what was lost, nil if nothing was, and the lost lines as far
-// as they were kept. Both are final once the log is no longer appended to.
+// Broken returns what was lost, nil if nothing was, and the lost lines as far as they were kept.
+// Call it after the last append: then both are final.
 func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
 	if w.broken == nil {
 		return nil, nil
@@ -81,9 +79,9 @@ func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
 	return w.broken, lost
 }
 
-// look compares the log with what must be in it, and prepends the event that
-// records a loss to the drafts. What cannot be read is not counted as lost; the
-// next append looks again. It runs under the log's lock.
+// look compares the log with what it must contain. If lines are missing, it prepends the event
+// that records the loss to the drafts. A read error does not count as a loss, and the next append
+// checks again. The caller must hold the log's lock.
 func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 	if w.hash == "" {
 		return drafts
@@ -91,7 +89,7 @@ func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 	if there, err := w.there(h, w.end, w.hash); there || err != nil {
 		return drafts
 	}
-	// Our newest line that is still there was the last one before the loss.
+	// The last remaining line of this process precedes the loss.
 	at := len(w.kept)
 	for ; at > 0; at-- {
 		there, err := w.there(h, w.kept[at-1].end, w.kept[at-1].hash)
@@ -123,7 +121,7 @@ func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 	return append([]Draft{draft}, drafts...)
 }
 
-// there reports whether a line with this hash ends at this offset of the log.
+// there reports whether a line with this hash ends at this offset.
 func (w *Witness) there(h *handle, end int64, hash string) (bool, error) {
 	due := []byte(hashMember + hash + "\"}\n")
 	if end > h.size || end < int64(len(due)) {
@@ -136,14 +134,14 @@ func (w *Witness) there(h *handle, end int64, hash string) (bool, error) {
 	return bytes.Equal(found, due), nil
 }
 
-// wrote keeps the lines that were appended.
+// wrote keeps the appended lines.
 func (w *Witness) wrote(h *handle, lines []byte, err error) {
 	if _, partial := errors.AsType[*PartialError](err); err != nil && !partial {
 		return
 	}
 	end := h.size - int64(len(lines))
 	if err != nil {
-		end = h.size // what was written follows it
+		end = h.size // the written lines follow
 	}
 	for line := range bytes.Lines(lines) {
 		end += int64(len(line))
