@@ -1,22 +1,21 @@
-// Package audit seals the history of a workspace: a signed checkpoint over all
-// its logs. With the public key alone, it can later be proved that no sealed
-// log was changed, truncated or removed since.
+// Package audit seals the history of a workspace with a signed checkpoint over all its logs.
+// Later, the public key alone suffices to prove that no sealed log was changed, truncated or
+// removed.
 //
 // Files in company/audit:
 //
-//	records.jsonl            one line for each log, whenever a seal finds it grown
+//	records.jsonl            one line per log, whenever a seal finds that the log grew
 //	checkpoints/<size>.txt   a signed note over the first <size> records
-//	tile/8/                  the hashes over the records, in tiles
+//	tile/8/                  the hashes of the records, in tiles
 //	key.pub                  the public keys of those who sealed here
 //	superseded/<n>/          an older history that a new one replaced
 //
-// The records are the leaves of a Merkle tree, as in certificate transparency
-// logs (RFC 6962). A checkpoint is a signed note over the size and the root of
-// the tree. Both, and the proofs, are those of golang.org/x/mod/sumdb.
+// The records are the leaves of a Merkle tree, as in certificate transparency logs (RFC 6962). A
+// checkpoint is a signed note over the size and the root of the tree. The formats of both and of
+// the proofs are those of golang.org/x/mod/sumdb.
 //
-// A record holds the length of a log and the SHA-256 of these bytes. Records
-// are append-only, so that anybody who kept one checkpoint can verify the whole
-// history before it.
+// A record contains the length of a log and the SHA-256 of its bytes. Records are append-only, so
+// anyone who keeps one checkpoint can verify the whole history before it.
 package audit
 
 import (
@@ -41,7 +40,7 @@ import (
 	"ac/workspace"
 )
 
-// Files of a sealed history.
+// Files and directories of a sealed history.
 const (
 	Dir            = "company/audit"
 	recordsFile    = Dir + "/records.jsonl"
@@ -49,25 +48,25 @@ const (
 	// KeyFile holds the public keys of those who sealed the workspace.
 	KeyFile  = Dir + "/key.pub"
 	lockFile = workspace.LocksDir + "/audit.lock"
-	// standbyFile is a copy of the newest checkpoint outside of Dir, so that
-	// the machine that sealed a history notices its complete removal.
+	// standbyFile is a copy of the newest checkpoint outside of Dir. It lets the machine that
+	// sealed a history notice if all of Dir was removed.
 	standbyFile = workspace.AuditDir + "/newest.txt"
-	// supersededDir keeps what was sealed before a restart.
+	// supersededDir contains the histories that restarts replaced.
 	supersededDir = Dir + "/superseded"
 )
 
-// maxRecords bounds the file of records: some four million of them.
+// maxRecords is the maximum size of recordsFile in bytes: about four million records.
 const maxRecords = 1 << 30
 
-// Record is the state of one log at one time: a leaf of the tree.
+// Record is the state of one log at one time. It is a leaf of the tree.
 type Record struct {
 	Log      string `json:"log"`    // relative to the workspace
-	Bytes    int64  `json:"bytes"`  // its length, up to the end of a line
+	Bytes    int64  `json:"bytes"`  // length of the log in bytes, up to the end of a line
 	Lines    int64  `json:"lines"`  // the number of LF in these bytes
-	SHA256   string `json:"sha256"` // of these bytes, in hex
+	SHA256   string `json:"sha256"` // of these bytes, in hexadecimal
 	SealedAt string `json:"sealed_at"`
-	// Restart is set, alone, in the first record of a history that replaced an
-	// older one.
+	// Restart is set in the first record of a history that replaced an older one. Such a record
+	// describes no log.
 	Restart *Restart `json:"restart,omitempty"`
 }
 
@@ -75,13 +74,13 @@ type Record struct {
 type Restart struct {
 	At     string `json:"at"`
 	Reason string `json:"reason"` // why the older one could not be continued
-	// Size and Root are those of the newest known checkpoint of the older
-	// history, 0 and "" if there was none.
+	// Size and Root are from the newest known checkpoint of the older history; 0 and "" if there
+	// was none.
 	Size int64  `json:"size"`
 	Root string `json:"root,omitempty"`
 }
 
-// tree is the records of a workspace and the hashes over them.
+// tree contains the records of a workspace and the hashes over them.
 type tree struct {
 	records []Record
 	lines   [][]byte    // of each record, without its LF: the leaves
@@ -112,8 +111,8 @@ func (t *tree) add(r Record, line []byte) error {
 	return nil
 }
 
-// readTree reads the records. It ignores lines after the last whole and valid
-// one: an interrupted seal leaves them, and no checkpoint covers them.
+// readTree reads the records. It ignores lines after the last complete and valid one: an
+// interrupted seal left them, and no checkpoint covers them.
 func readTree(w *workspace.Workspace) (*tree, error) {
 	t := &tree{}
 	text, err := durable.ReadFile(w.FS, recordsFile, maxRecords)
@@ -142,9 +141,8 @@ type logFile struct {
 	version durable.Version // zero if it is not a file
 }
 
-// logs lists the logs of a workspace: those of its runs, and that of the policy
-// decisions without a run. An entry with the name of a log that cannot be read
-// as one is a finding.
+// logs lists the logs of a workspace: those of its runs, and the log of policy decisions without
+// a run. It also lists unreadable entries, which become findings.
 func logs(w *workspace.Workspace) (found []logFile, err error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
@@ -175,7 +173,7 @@ func logsOf(w *workspace.Workspace, found []logFile, project string) ([]logFile,
 		name := workspace.LogFile(project, run)
 		version, kind, err := dir.Look(run + "/" + path.Base(name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			_, err = w.FS.Lstat(name) // the folder of the run may be a symlink
+			_, err = w.FS.Lstat(name) // the run's directory may be a symlink
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -188,7 +186,7 @@ func logsOf(w *workspace.Workspace, found []logFile, project string) ([]logFile,
 	return found, nil
 }
 
-// reading is a log being read, with the hash of the bytes so far.
+// reading is the state of reading a log: the offset and the hash of the bytes so far.
 type reading struct {
 	file  durable.File
 	id    durable.Identity
@@ -213,7 +211,7 @@ func open(w *workspace.Workspace, name string) (*reading, error) {
 
 func (r *reading) Close() error { return r.file.Close() }
 
-// to reads up to an offset and returns the hash of all bytes before it.
+// to reads up to an offset and returns the hash of all bytes before that offset.
 func (r *reading) to(ctx context.Context, end int64) (sum string, err error) {
 	block := make([]byte, 256<<10)
 	for r.bytes < end {
@@ -231,7 +229,7 @@ func (r *reading) to(ctx context.Context, end int64) (sum string, err error) {
 	return hex.EncodeToString(r.hash.Sum(nil)), nil
 }
 
-// lines are the non-blank lines of a text.
+// lines iterates over the non-blank lines of a text.
 func lines(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for line := range bytes.Lines(text) {
@@ -242,7 +240,7 @@ func lines(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// checkpointFile names the checkpoint of a tree; names sort by size.
+// checkpointFile returns the file of a tree's checkpoint. Names sort by size.
 func checkpointFile(size int64) string {
 	return path.Join(checkpointsDir, fmt.Sprintf("%012d.txt", size))
 }

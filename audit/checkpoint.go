@@ -37,8 +37,7 @@ func originOf(w *workspace.Workspace) (string, error) {
 	return keyName + "/" + company.ID, err
 }
 
-// readCheckpoint opens a signed note. Without a signature of one of these keys
-// the error is fault.Denied.
+// readCheckpoint opens a signed note. If none of the keys signed it, the error is fault.Denied.
 func readCheckpoint(name string, text []byte, keys ...note.Verifier) (c Checkpoint, err error) {
 	signed, err := note.Open(text, note.VerifierList(keys...))
 	if err != nil {
@@ -72,7 +71,7 @@ func parseCheckpoint(name, text string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// checkpoints lists the checkpoints of a workspace by the size of their trees.
+// checkpoints lists the checkpoints of a workspace, sorted by the size of their trees.
 func checkpoints(w *workspace.Workspace) (names []string, err error) {
 	files, err := workspace.Files(w.FS, checkpointsDir, ".txt")
 	for _, name := range files {
@@ -83,8 +82,8 @@ func checkpoints(w *workspace.Workspace) (names []string, err error) {
 	return names, err
 }
 
-// LastSealed is when a workspace was last sealed, as its newest checkpoint says; ok is false if it
-// never was. Nothing is verified.
+// LastSealed returns when a workspace was last sealed, according to its newest checkpoint. ok is
+// false if it never was, or that checkpoint is unreadable. It verifies nothing.
 func LastSealed(w *workspace.Workspace) (at time.Time, ok bool) {
 	names, err := checkpoints(w)
 	if err != nil || len(names) == 0 {

@@ -21,14 +21,14 @@ import (
 // keyName is the name under which ac signs.
 const keyName = "ac-audit"
 
-// Key is a private key for sealing, with its public part.
+// Key is a private key for sealing, with its public key.
 type Key struct {
 	signer note.Signer
 	Public string
 }
 
-// DefaultKeyFile is the file of this user's private key. It is outside of every
-// workspace, so that neither exports nor agents contain it.
+// DefaultKeyFile returns the file of this user's private key. It is outside of every workspace,
+// so that neither exports nor agents can include it.
 func DefaultKeyFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -37,9 +37,8 @@ func DefaultKeyFile() (string, error) {
 	return filepath.Join(dir, "ac", "audit.key"), nil
 }
 
-// LoadKey reads a private key, or creates it if the file is missing: mode 0600,
-// with the public key on the second line. A file that others may read is
-// refused.
+// LoadKey reads a private key. If the file is missing, LoadKey creates it with mode 0600. The
+// second line of the file is the public key. LoadKey refuses a file that other users may access.
 func LoadKey(env workspace.Env, file string) (Key, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,8 +64,7 @@ func LoadKey(env workspace.Env, file string) (Key, error) {
 	return Key{signer: signer, Public: strings.TrimSpace(public)}, nil
 }
 
-// makeKey creates a key file. If several processes race, the file of the first
-// stands.
+// makeKey creates a key file. If several processes race, the first file wins.
 func makeKey(env workspace.Env, file string) error {
 	private, public, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -92,7 +90,7 @@ func makeKey(env workspace.Env, file string) error {
 	return errors.Join(err, root.Remove(temp), root.SyncDir("."))
 }
 
-// verifierOf reads a public key, given directly or as a file.
+// verifierOf parses a public key, or reads it from a file.
 func verifierOf(key string) (note.Verifier, error) {
 	if v, err := note.NewVerifier(strings.TrimSpace(key)); err == nil {
 		return v, nil

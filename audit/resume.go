@@ -1,12 +1,11 @@
 package audit
 
-// Incremental sealing: the state of each log at the last seal of this machine,
-// so that only what is new is read. It is a cache in .local/audit; if it is
-// missing or invalid, a seal reads everything.
+// Incremental sealing. A cache in .local/audit contains the state of each log at this machine's
+// last seal, so that a seal reads only new bytes. If the cache is missing or invalid, a seal
+// reads everything.
 //
-// A resumed hash continues from the bytes that were sealed, whatever is in
-// their place now: a log that was changed since gets no record that matches the
-// change.
+// A resumed hash continues from the bytes that were sealed, even if the log contains other bytes
+// there now. So a log that was changed since never gets a record that matches the change.
 
 import (
 	"bytes"
@@ -28,12 +27,11 @@ import (
 
 const (
 	stateFile = workspace.AuditDir + "/state"
-	// stateVersion changes whenever the meaning of the state does.
+	// stateVersion changes whenever the meaning of the state changes.
 	stateVersion = 1
-	// maxState bounds the file: some million logs.
+	// maxState is the maximum size of the file in bytes: more than a million logs.
 	maxState = 1 << 29
-	// tailBytes is how much before the sealed end is compared before a log is
-	// continued.
+	// tailBytes is how many bytes before the sealed end are compared before a log is resumed.
 	tailBytes = 4 << 10
 )
 
@@ -50,13 +48,13 @@ type state struct {
 type sealedLog struct {
 	Record Record
 	ID     durable.Identity // of the open file
-	Place  durable.Identity // as its directory entry shows it
-	Seen   int64            // its size; a torn tail may follow what was sealed
-	Hash   []byte           // of SHA-256 after the sealed bytes, nil if it was not read
+	Place  durable.Identity // as in the directory entry
+	Seen   int64            // size when sealed; a torn tail may follow the sealed bytes
+	Hash   []byte           // SHA-256 state after the sealed bytes, nil if the log was not read
 	Tail   [sha256.Size]byte
 }
 
-// loadState reads the state, nil if there is no valid one.
+// loadState reads the state. It returns nil if there is no valid one.
 func loadState(w *workspace.Workspace) *state {
 	text, err := durable.ReadFile(w.FS, stateFile, maxState)
 	if err != nil {
@@ -69,7 +67,7 @@ func loadState(w *workspace.Workspace) *state {
 	return &s
 }
 
-// resume returns the sealed history that matches the state, nil if none does.
+// resume returns the sealed history that matches the state, nil if there is none.
 func (s *state) resume(w *workspace.Workspace) (*grown, *Checkpoint) {
 	names, err := checkpoints(w)
 	if err != nil || len(names) == 0 || names[len(names)-1] != s.Checkpoint || s.Records != recordsVersion(w) {
@@ -100,8 +98,8 @@ func recordsVersion(w *workspace.Workspace) durable.Version {
 	return durable.VersionOf(st)
 }
 
-// keep writes the state of a durable history. It is best effort: without it the
-// next seal reads everything.
+// keep writes the state of a durable history, best effort. Without it the next seal reads
+// everything.
 func (s *state) keep(w *workspace.Workspace, checkpoint string) {
 	text, err := w.Read(checkpoint)
 	if err != nil {
@@ -114,7 +112,7 @@ func (s *state) keep(w *workspace.Workspace, checkpoint string) {
 	}
 }
 
-// appendRecords appends the records of a seal to their unchanged file.
+// appendRecords appends the records of a seal to the file of records, which must be unchanged.
 func appendRecords(w *workspace.Workspace, lines [][]byte) error {
 	f, err := w.FS.OpenFile(recordsFile, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -124,13 +122,13 @@ func appendRecords(w *workspace.Workspace, lines [][]byte) error {
 	return errors.Join(durable.WriteAll(f, text), f.SyncData(), f.Close())
 }
 
-// unchanged reports whether a log has nothing new. The place of a log is unknown
-// without the state, and that of what is no file always: nothing equals it.
+// unchanged reports whether a log has nothing new. Without cached state, or for something that is
+// not a file, the identity is zero and counts as changed.
 func (l sealedLog) unchanged(v durable.Version) bool {
 	return l.Place != durable.Identity{} && l.Place == v.ID && l.Seen == v.Size
 }
 
-// goOn records what is new in a log, nil if the state does not allow that.
+// goOn records what is new in a log. It returns nil if the cached state does not allow resuming.
 func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *reading) (*sealedLog, error) {
 	if l.Hash == nil || l.Record.Bytes == 0 || log.id != l.ID || log.size < l.Record.Bytes {
 		return nil, nil
@@ -150,7 +148,7 @@ func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *readin
 	return log.record(ctx, w, l.Record.Log)
 }
 
-// record reads up to the last whole line.
+// record reads up to the end of the last complete line.
 func (r *reading) record(ctx context.Context, w *workspace.Workspace, name string) (*sealedLog, error) {
 	end, err := durable.WholeLines(r.file, r.size)
 	if err != nil {
@@ -176,7 +174,7 @@ func stateOf(h hash.Hash) ([]byte, error) {
 	return m.MarshalBinary()
 }
 
-// tail is the hash of the last bytes before an offset.
+// tail returns the hash of the last bytes before an offset.
 func (r *reading) tail(end int64) (sum [sha256.Size]byte, err error) {
 	block := make([]byte, min(tailBytes, end))
 	if _, err := r.file.ReadAt(block, end-int64(len(block))); err != nil {

@@ -1,6 +1,6 @@
 package audit
 
-// Sealing.
+// Sealing a workspace.
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 	"ac/workspace"
 )
 
-// lockPatience bounds the wait for another seal of the same workspace.
+// lockPatience is how long to wait for another seal of the same workspace.
 const lockPatience = time.Minute
 
 // SealResult is the result of a seal.
@@ -33,23 +33,22 @@ type SealResult struct {
 	Checkpoint *Checkpoint `json:"checkpoint"` // the newest; nil if the workspace has no logs
 	File       string      `json:"file,omitempty"`
 	Added      int         `json:"records_added"`
-	// Refused are logs that no longer match their records. They get no new
-	// record, so that the checkpoint's statement about them stands.
+	// Refused are logs that no longer match their records. They get no new record, so the
+	// checkpoint's statement about them remains valid.
 	Refused []Finding `json:"refused"`
 }
 
-// Seal adds a record for each log that has grown and signs a checkpoint over
-// all records. It is durable on return. If nothing has grown it is a no-op. It
-// reads what is new since the last seal of this machine, or everything if that
-// is unknown. A history that does not match its newest checkpoint, or is
-// incomplete, is fault.Conflict.
+// Seal adds a record for each log that has grown and signs a checkpoint over all records. The
+// seal is durable on return. If no log has grown, Seal is a no-op. It reads what is new since
+// this machine's last seal, or everything if that is unknown. If the history is incomplete or
+// does not match its newest checkpoint, the error is fault.Conflict.
 func Seal(ctx context.Context, w *workspace.Workspace, key Key) (SealResult, error) {
 	return sealLocked(ctx, w, key, false)
 }
 
-// SealAnew is Seal for a history that cannot be continued: it moves what is
-// left of it to superseded/, and the first record of the new history says so.
-// For a history that can be continued the error is fault.Conflict.
+// SealAnew is Seal for a history that cannot be continued. It moves the remains of that history
+// to superseded/, and records this in the first record of the new history. If the history can be
+// continued, the error is fault.Conflict.
 func SealAnew(ctx context.Context, w *workspace.Workspace, key Key) (SealResult, error) {
 	return sealLocked(ctx, w, key, true)
 }
@@ -96,15 +95,14 @@ func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s
 	return s, h.write(w, key, s.File, signed)
 }
 
-// history is the sealed history, and what is being added to it.
+// history is the sealed history and the records being added to it.
 type history struct {
 	tree   *grown
 	state  *state
-	newest *Checkpoint // nil before the first
+	newest *Checkpoint // nil before the first checkpoint
 }
 
-// historyOf returns the history to continue: from the cached state, or from the
-// records.
+// historyOf returns the history to continue, either from the cached state or from the records.
 func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 	if st := loadState(w); st != nil && !restart {
 		if tree, newest := st.resume(w); tree != nil {
@@ -130,10 +128,9 @@ func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 	return &history{&grown{lines: t.lines, hashes: t.hashes}, st, newest}, nil
 }
 
-// write makes a seal durable: first the records, then their signature, then the
-// key file. If it is interrupted before the checkpoint, only records are left,
-// and the next seal repeats it. A key next to records without a checkpoint
-// therefore shows that a checkpoint was removed.
+// write makes a seal durable: first the records, then the signed checkpoint, then the key file.
+// If it is interrupted before the checkpoint, only records remain, and the next seal repeats it.
+// Therefore a key next to records without a checkpoint proves that a checkpoint was removed.
 func (h *history) write(w *workspace.Workspace, key Key, file string, signed []byte) error {
 	if err := h.records(w); err != nil {
 		return err
@@ -148,7 +145,7 @@ func (h *history) write(w *workspace.Workspace, key Key, file string, signed []b
 	return nil
 }
 
-// records appends the new records, or writes all of them.
+// records appends the new records, or writes all records if the sealed ones are not cached.
 func (h *history) records(w *workspace.Workspace) error {
 	if h.tree.sealed > 0 {
 		return appendRecords(w, h.tree.lines)
@@ -167,8 +164,8 @@ func (h *history) keep(w *workspace.Workspace, checkpoint string) {
 	}
 }
 
-// announce adds the key to the public keys, and keeps a copy of the newest
-// checkpoint on this machine.
+// announce adds the key to the public keys, and stores a copy of the newest checkpoint on this
+// machine.
 func announce(w *workspace.Workspace, key Key, signed []byte) error {
 	public, err := w.Read(KeyFile)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -185,8 +182,8 @@ func announce(w *workspace.Workspace, key Key, signed []byte) error {
 	return w.Replace(standbyFile, signed, 0o644)
 }
 
-// complete finishes a first seal that was interrupted after its checkpoint, and
-// writes a missing cache.
+// complete finishes a first seal that was interrupted after its checkpoint, and writes a missing
+// cache.
 func (h *history) complete(w *workspace.Workspace, key Key, file string) error {
 	if file == "" {
 		return nil
@@ -203,15 +200,14 @@ func (h *history) complete(w *workspace.Workspace, key Key, file string) error {
 	if h.tree.sealed > 0 {
 		return nil
 	}
-	if err := h.records(w); err != nil { // without what an interrupted seal left after them
+	if err := h.records(w); err != nil { // drop records that an interrupted seal left behind
 		return err
 	}
 	h.keep(w, file)
 	return nil
 }
 
-// supersede moves the rest of a history away and begins a new one with a record
-// about that.
+// supersede moves the remains of a history away and starts a new one, whose first record says so.
 func supersede(w *workspace.Workspace, why error) (*tree, error) {
 	restart := Restart{At: clock.Stamp(w.Env.Clock.Now()), Reason: why.Error()}
 	if text, err := w.Read(standbyFile); err == nil {
@@ -244,8 +240,8 @@ func supersede(w *workspace.Workspace, why error) (*tree, error) {
 	return t, t.add(r, line)
 }
 
-// loadSealed is the history up to its newest checkpoint, which it must match.
-// Later records were left by an interrupted seal.
+// loadSealed returns the history up to its newest checkpoint, which the records must match. It
+// drops later records, which an interrupted seal left behind.
 func loadSealed(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	t, err := readTree(w)
 	if err != nil {
@@ -263,7 +259,7 @@ func loadSealed(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Verification checks the signature; here only the text matters.
+	// Verify checks the signature; here only the text matters.
 	body, _, _ := strings.Cut(string(text), "\n\n")
 	newest, err := parseCheckpoint(file, body+"\n")
 	if err != nil {
@@ -279,19 +275,18 @@ func loadSealed(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	return cut, &newest, err
 }
 
-// untouched refuses to begin a history where there was one.
+// untouched refuses to start a history where there was one before.
 func untouched(w *workspace.Workspace, t *tree) error {
 	switch {
 	case w.Exists(standbyFile):
 		return restartable("this workspace was sealed on this machine, but its checkpoints are missing")
-	case t.size() > 0 && w.Exists(KeyFile): // a seal that was interrupted before its checkpoint has neither
+	case t.size() > 0 && w.Exists(KeyFile): // a seal interrupted before its checkpoint leaves no key
 		return restartable(fmt.Sprintf("there are %d records without a checkpoint", t.size()))
 	}
 	return nil
 }
 
-// checkNewest refuses to continue a history of which this machine knows a later
-// state.
+// checkNewest refuses to continue a history if this machine knows a later state of it.
 func checkNewest(w *workspace.Workspace, newest Checkpoint) error {
 	text, err := w.Read(standbyFile)
 	if fault.Is(err, fault.NotFound) {
@@ -327,7 +322,7 @@ func (t *tree) fits(c Checkpoint) string {
 	return ""
 }
 
-// first is the tree of the first records.
+// first returns the tree of the first size records.
 func (t *tree) first(size int64) (*tree, error) {
 	cut := &tree{}
 	for i := range size {
@@ -374,7 +369,7 @@ func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *SealRe
 				return err
 			}
 		} else {
-			l.Record = old.Record // nothing new: it stays sealed as it is
+			l.Record = old.Record // nothing new: keep the old record
 		}
 		h.state.Logs[at.name] = *l
 	}
@@ -385,7 +380,7 @@ func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *SealRe
 	return nil
 }
 
-// last is the newest record of each log.
+// last returns the newest record of each log.
 func (t *tree) last() map[string]Record {
 	last := make(map[string]Record)
 	for _, r := range t.records {
@@ -396,8 +391,8 @@ func (t *tree) last() map[string]Record {
 	return last
 }
 
-// recordOf records the current state of a log, or finds that the log no longer
-// matches an older record.
+// recordOf records the current state of a log, or returns a finding if the log no longer matches
+// its older record.
 func recordOf(ctx context.Context, w *workspace.Workspace, name string, old sealedLog) (l *sealedLog, f *Finding, err error) {
 	log, err := open(w, name)
 	if err != nil {

@@ -1,8 +1,8 @@
 package audit
 
-// The hashes of the records in tiles, so that a seal reads only as many as the
-// tree is high. Every tile is verified against the newest checkpoint: one that
-// was changed, or torn by a power failure, counts as missing.
+// The hashes of the records, in tiles. With them a seal reads only as many hashes as the tree is
+// high. Every tile is verified against the newest checkpoint. A tile that was changed, or torn by
+// a power failure, counts as missing.
 
 import (
 	"errors"
@@ -19,13 +19,13 @@ import (
 // tileHeight is how many levels of the tree are in one tile.
 const tileHeight = 8
 
-// tileFile is the file of a tile: company/audit/tile/8/<level>/<number>.
+// tileFile returns the file of a tile: company/audit/tile/8/<level>/<number>.
 func tileFile(t tlog.Tile) string { return path.Join(Dir, t.Path()) }
 
-// tiles reads the tiles of a workspace (tlog.TileReader).
+// tiles implements tlog.TileReader with the tiles of a workspace.
 type tiles struct{ w *workspace.Workspace }
 
-// Height is the height of all tiles.
+// Height returns the height of all tiles.
 func (t tiles) Height() int { return tileHeight }
 
 // ReadTiles reads tiles from their files.
@@ -47,12 +47,11 @@ func (t tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 // SaveTiles is a no-op: the tiles are already here.
 func (tiles) SaveTiles([]tlog.Tile, [][]byte) {}
 
-// grown is a tree with added records: the hashes of the sealed part are read on
-// demand.
+// grown is a tree with added records. It reads the hashes of the sealed part on demand.
 type grown struct {
-	sealed int64 // records
+	sealed int64 // number of sealed records
 	before tlog.HashReader
-	lines  [][]byte // of the new records, without their LF
+	lines  [][]byte // new records, without their LF
 	hashes []tlog.Hash
 }
 
@@ -67,7 +66,7 @@ func (g *grown) add(line []byte) error {
 	return nil
 }
 
-// ReadHashes returns the hashes of both parts.
+// ReadHashes implements tlog.HashReader for both parts.
 func (g *grown) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	from := tlog.StoredHashCount(g.sealed)
 	out := make([]tlog.Hash, len(indexes))
@@ -97,8 +96,8 @@ func (g *grown) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// writeTiles writes the tiles that a tree gained since an older size. They can
-// be derived from the records at any time, so they are not synced.
+// writeTiles writes the tiles that a tree gained since an older size. It does not sync them,
+// since they can be derived from the records at any time.
 func writeTiles(w *workspace.Workspace, hashes tlog.HashReader, from, to int64) error {
 	for _, tile := range tlog.NewTiles(tileHeight, from, to) {
 		text, err := tlog.ReadTileData(tile, hashes)
@@ -115,7 +114,7 @@ func writeTiles(w *workspace.Workspace, hashes tlog.HashReader, from, to int64) 
 	return nil
 }
 
-// dropPartial removes the partial forms of a tile.
+// dropPartial removes the partial versions of a tile.
 func dropPartial(w *workspace.Workspace, tile tlog.Tile) error {
 	whole := tile
 	whole.W = 1 << tileHeight
@@ -132,7 +131,7 @@ func dropPartial(w *workspace.Workspace, tile tlog.Tile) error {
 	return err
 }
 
-// writeUnsynced replaces a file that can be derived again.
+// writeUnsynced replaces a file that can be derived again, without syncing it.
 func writeUnsynced(w *workspace.Workspace, name string, text []byte) error {
 	if err := durable.MkdirAll(w.FS, path.Dir(name), 0o755); err != nil {
 		return err
@@ -146,7 +145,7 @@ func writeUnsynced(w *workspace.Workspace, name string, text []byte) error {
 		err = w.FS.Rename(temp, name)
 	}
 	if err != nil {
-		_ = w.FS.Remove(temp) // the first error counts
+		_ = w.FS.Remove(temp) // report the first error
 	}
 	return err
 }

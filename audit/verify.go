@@ -1,6 +1,6 @@
 package audit
 
-// Verifying: with the public key alone, without a network or a server.
+// Verification: it needs only the public key, no network and no server.
 
 import (
 	"context"
@@ -20,65 +20,64 @@ import (
 
 // Codes of findings.
 const (
-	Changed      = "changed"       // a log has other bytes than were sealed
+	Changed      = "changed"       // a log's bytes differ from the sealed ones
 	Shortened    = "shortened"     // a log has fewer bytes than were sealed
-	Removed      = "removed"       // a log that was sealed is gone
+	Removed      = "removed"       // a sealed log is missing
 	BadSignature = "bad_signature" // a checkpoint is not signed by the key
-	BadHistory   = "bad_history"   // the records are not those that a checkpoint covers
-	RolledBack   = "rolled_back"   // a checkpoint kept elsewhere is of a later or another history
-	Unsealed     = "unsealed"      // nothing is sealed, though a key or a checkpoint was given
+	BadHistory   = "bad_history"   // the records differ from those that a checkpoint covers
+	RolledBack   = "rolled_back"   // a checkpoint kept elsewhere is from a later or another history
+	Unsealed     = "unsealed"      // nothing is sealed, although a key or a checkpoint was given
 	Unreadable   = "unreadable"    // a log cannot be read as a file
 )
 
-// Finding is a deviation from what was sealed.
+// Finding is a deviation from the sealed state.
 type Finding struct {
 	Log     string `json:"log,omitempty"`
-	File    string `json:"file,omitempty"` // for a checkpoint
+	File    string `json:"file,omitempty"` // of a checkpoint or the key
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// For a changed log: the range of the first different bytes.
+	// From and To are the range of the first different bytes of a changed log.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 }
 
-// LogReport is how much of a log is sealed.
+// LogReport describes how much of a log is sealed.
 type LogReport struct {
 	Log         string `json:"log"`
 	Bytes       int64  `json:"bytes"`        // current length
-	SealedBytes int64  `json:"sealed_bytes"` // 0 for a log that was never sealed
+	SealedBytes int64  `json:"sealed_bytes"` // 0 if the log was never sealed
 	SealedLines int64  `json:"sealed_lines"`
 	SealedAt    string `json:"sealed_at,omitempty"`
-	OK          bool   `json:"ok"` // what was sealed is unchanged
+	OK          bool   `json:"ok"` // the sealed bytes are unchanged
 }
 
-// Report is the result of a verification. Findings are in the order of sealing,
-// the oldest first.
+// Report is the result of a verification. Findings are in the order of sealing, oldest first.
 type Report struct {
 	OK          bool        `json:"ok"`
 	Key         string      `json:"key"`
-	Newest      *Checkpoint `json:"newest"` // of those that match the history, kept ones included; nil for none
+	Newest      *Checkpoint `json:"newest"` // newest that matches the history, even if kept elsewhere; nil for none
 	Checkpoints int         `json:"checkpoints"`
 	Records     int64       `json:"records"`
 	Logs        []LogReport `json:"logs"`
 	Findings    []Finding   `json:"findings"`
-	// Restarts are the times at which a new history replaced an older one;
-	// nothing is proved about what was sealed before.
+	// Restarts are the times at which a new history replaced an older one. Nothing is proved
+	// about what was sealed before.
 	Restarts []Restart `json:"restarts,omitempty"`
 }
 
 // Options select the evidence for a verification.
 type Options struct {
-	// Key is the public key, or a file with it. If empty, the workspace's own
-	// keys count, which proves nothing against someone who could write there.
+	// Key is the public key, or a file that contains it. If it is empty, the workspace's own keys
+	// count. Those prove nothing against someone who could write there.
 	Key string
-	// Kept are files with checkpoints that were kept elsewhere.
+	// Kept are files of checkpoints that were kept elsewhere.
 	Kept []string
 }
 
-// Verify verifies the logs of a workspace against the records, the records
-// against every checkpoint, and the checkpoints against each other and against
-// those kept elsewhere. Everything that the latest of these covers must exist,
-// even if a checkpoint of the workspace was removed. Verify does not write.
+// Verify verifies the logs of a workspace against the records, and the records against every
+// checkpoint. It also verifies the checkpoints against each other and against those kept
+// elsewhere. Everything that the latest of these covers must exist, even if a checkpoint of the
+// workspace was removed. Verify does not write.
 func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
 	v := verification{w: w, report: Report{Logs: []LogReport{}, Findings: []Finding{}}}
 	keys, err := v.keys(opts)
@@ -117,7 +116,7 @@ type verification struct {
 
 func (v *verification) found(f Finding) { v.report.Findings = append(v.report.Findings, f) }
 
-// keys are the accepted keys.
+// keys returns the accepted keys.
 func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
 	if opts.Key != "" {
 		key, err := verifierOf(opts.Key)
@@ -149,9 +148,8 @@ func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
 	return keys, nil
 }
 
-// checkpoints verifies the records against every checkpoint of the workspace,
-// and proves that each checkpoint is of a later state of the same history than
-// the one before.
+// checkpoints verifies the records against every checkpoint of the workspace. It proves that each
+// checkpoint continues the history of the previous one.
 func (v *verification) checkpoints(keys []note.Verifier) error {
 	names, err := checkpoints(v.w)
 	if err != nil {
@@ -185,8 +183,7 @@ func (v *verification) checkpoints(keys []note.Verifier) error {
 	return nil
 }
 
-// consistent proves that one checkpoint is of an earlier state of another's
-// history.
+// consistent proves that before is an earlier state of c's history.
 func (v *verification) consistent(before *Checkpoint, c Checkpoint) error {
 	if before == nil {
 		return nil
@@ -201,7 +198,7 @@ func (v *verification) consistent(before *Checkpoint, c Checkpoint) error {
 	return tlog.CheckTree(proof, c.Size, c.Root, before.Size, before.Root)
 }
 
-// kept verifies the history against checkpoints that were kept elsewhere.
+// kept verifies the history against checkpoints kept elsewhere.
 func (v *verification) kept(files []string, keys []note.Verifier) error {
 	origin, err := originOf(v.w)
 	if err != nil {
@@ -225,8 +222,8 @@ func (v *verification) kept(files []string, keys []note.Verifier) error {
 	return nil
 }
 
-// hold verifies the history against a trusted checkpoint from elsewhere.
-// Everything that it covers must then exist.
+// hold verifies the history against a trusted checkpoint from elsewhere. Everything that this
+// checkpoint covers must exist.
 func (v *verification) hold(file string, c Checkpoint) {
 	if problem := v.tree.fits(c); problem != "" {
 		v.found(Finding{File: file, Code: RolledBack, Message: problem})
@@ -237,8 +234,7 @@ func (v *verification) hold(file string, c Checkpoint) {
 	}
 }
 
-// standby verifies the history against the copy of the newest checkpoint on
-// this machine.
+// standby verifies the history against this machine's copy of the newest checkpoint.
 func (v *verification) standby(keys []note.Verifier) error {
 	text, err := v.w.Read(standbyFile)
 	if fault.Is(err, fault.NotFound) || len(keys) == 0 {
@@ -257,7 +253,7 @@ func (v *verification) standby(keys []note.Verifier) error {
 	return nil
 }
 
-// restarts lists the restarts of the covered history.
+// restarts lists the restarts in the covered history.
 func (v *verification) restarts() {
 	if v.report.Newest == nil {
 		return
@@ -269,7 +265,7 @@ func (v *verification) restarts() {
 	}
 }
 
-// logs verifies every log against its records, reading each once.
+// logs verifies every log against its records. It reads each log once.
 func (v *verification) logs(ctx context.Context) error {
 	there, err := logs(v.w)
 	if err != nil {
@@ -335,7 +331,7 @@ func (v *verification) log(ctx context.Context, name string, records []Record) (
 	return err
 }
 
-// against finds the first record that a log does not match.
+// against returns a finding for the first record that a log does not match.
 func (r *reading) against(ctx context.Context, name string, records []Record) (*Finding, error) {
 	slices.SortStableFunc(records, func(a, b Record) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
 	for _, record := range records {
