@@ -1,9 +1,9 @@
-// Package conversation is the messages of people and agents: channels, direct
-// messages, and their logs.
+// Package conversation implements conversations of people and agents: channels, direct messages,
+// and their logs.
 //
-// A conversation is a directory with conversation.yaml and messages.jsonl. Its
-// directory determines where its messages are: a document that does not fit its
-// directory is not a conversation, and never redirects a read or a write.
+// A conversation is a directory with conversation.yaml and messages.jsonl. The directory
+// determines where its messages are. A document that does not fit its directory is not a
+// conversation, and never redirects a read or a write.
 package conversation
 
 import (
@@ -26,11 +26,10 @@ const (
 	ScopeProject   = "project"
 )
 
-// Space is where conversations belong: a project, or, with an empty Project,
-// the workspace.
+// Space is where conversations belong: a project, or the workspace if Project is empty.
 type Space struct{ Project string }
 
-// Scope is the scope of the conversations in the space.
+// Scope returns the scope of the conversations in the space.
 func (p Space) Scope() string {
 	if p.Project == "" {
 		return ScopeWorkspace
@@ -38,7 +37,7 @@ func (p Space) Scope() string {
 	return ScopeProject
 }
 
-// Dir is the directory of a conversation.
+// Dir returns the directory of a conversation.
 func (p Space) Dir(id string) string {
 	switch {
 	case p.Project != "":
@@ -53,7 +52,7 @@ func (p Space) file(id string) string { return path.Join(p.Dir(id), workspace.Co
 
 func (p Space) messages(id string) string { return path.Join(p.Dir(id), workspace.MessagesFile) }
 
-// exists distinguishes an unknown project from one without conversations.
+// exists returns an error for an unknown project.
 func (p Space) exists(w *workspace.Workspace) error {
 	if p.Project == "" {
 		return nil
@@ -62,7 +61,7 @@ func (p Space) exists(w *workspace.Workspace) error {
 	return err
 }
 
-// Get reads a conversation. One that is missing or does not fit its place is
+// Get reads a conversation. If it is missing or does not fit its directory, the error is
 // fault.NotFound.
 func Get(w *workspace.Workspace, p Space, id string) (doc.Conversation, error) {
 	c, err := get(p, id, func(name string) (doc.Conversation, error) { return workspace.Load(w, doc.ConversationCodec, name) })
@@ -83,9 +82,9 @@ func get(p Space, id string, load func(name string) (doc.Conversation, error)) (
 	return c, workspace.CheckID(p.file(id), id, c.ID)
 }
 
-// List lists the conversations of a space: home, executive office, planning
-// council, executive meeting, channels, direct messages, the rest; by name
-// within each group. Unreadable documents are skipped.
+// List lists the conversations of a space in groups: home, executive office, planning council,
+// executive meeting, channels, direct messages, others. Within each group it sorts by name. It
+// skips unreadable documents.
 func List(w *workspace.Workspace, p Space) ([]doc.Conversation, error) {
 	all, err := list(w, p, func(name string) (doc.Conversation, error) { return workspace.Load(w, doc.ConversationCodec, name) })
 	if err != nil {
@@ -134,7 +133,7 @@ func rank(c doc.Conversation) int {
 	return 6
 }
 
-// The slugs of default conversations.
+// Slugs of default conversations.
 const (
 	slugHome       = "home"
 	slugExecutives = "executive-meeting"
@@ -143,11 +142,11 @@ const (
 // Channel describes a new channel.
 type Channel struct {
 	Name, Slug, Visibility, CreatedBy string
-	AgentIDs, TeamIDs                 []string // the members; they need not exist
+	AgentIDs, TeamIDs                 []string // members; they need not exist
 }
 
-// CreateChannel creates a channel; it is durable on return. Names need not be
-// unique; the slugs of the defaults are reserved (fault.Conflict).
+// CreateChannel creates a channel, which is durable on return. Names need not be unique. The
+// slugs of default conversations are reserved (fault.Conflict).
 func CreateChannel(ctx context.Context, w *workspace.Workspace, p Space, ch Channel) (doc.Conversation, error) {
 	if ch.Slug == slugHome || p.Project != "" && ch.Slug == slugExecutives {
 		return doc.Conversation{}, fault.New(fault.Conflict, "the slug %s is reserved for a default conversation; choose another", ch.Slug)
@@ -163,8 +162,8 @@ func CreateChannel(ctx context.Context, w *workspace.Workspace, p Space, ch Chan
 	return made, err
 }
 
-// CreateDM returns the direct messages of two, created if there are none,
-// whichever of them began.
+// CreateDM returns the direct messages between two actors, whichever of them started them. It
+// creates them if there are none.
 func CreateDM(ctx context.Context, w *workspace.Workspace, p Space, createdBy, peer, visibility string) (doc.Conversation, error) {
 	var made doc.Conversation
 	err := w.Update(ctx, func(u *workspace.Unit) error {
@@ -203,7 +202,7 @@ func create(u *workspace.Unit, p Space, c doc.Conversation) (doc.Conversation, e
 	}})
 }
 
-// once removes duplicates and keeps the order.
+// once removes duplicates and preserves the order.
 func once(ids []string) []string {
 	kept := []string{}
 	for _, id := range ids {
@@ -230,8 +229,8 @@ func Admits(c doc.Conversation, a Actor) bool {
 	return a.Team != "" && slices.Contains(c.Participants.TeamIDs, a.Team)
 }
 
-// author is the effective actor: for an agent of the company its document
-// counts, not what it claims.
+// author returns the effective actor. For an agent of the company, its document determines the
+// role, not its claim.
 func author(w *workspace.Workspace, id, claimed string) (Actor, error) {
 	if !workspace.SafeID(id) {
 		return Actor{ID: id, Role: claimed}, nil
@@ -248,5 +247,5 @@ func author(w *workspace.Workspace, id, claimed string) (Actor, error) {
 	return Actor{ID: id, Role: agent.Role, Team: agent.TeamID}, nil
 }
 
-// Body is the text of a message as it is stored.
+// Body returns the text of a message as it is stored.
 func Body(text string) string { return strings.TrimSpace(text) }

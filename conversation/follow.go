@@ -1,6 +1,6 @@
 package conversation
 
-// Following a log as it grows.
+// Following the log of a conversation.
 
 import (
 	"bufio"
@@ -18,13 +18,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookAgain is the polling interval if no change is notified: watches can be
-// refused, and do not work on network file systems.
+// lookAgain is the polling interval if changes cannot be watched: a watch may be refused, and
+// watches do not work on network file systems.
 const lookAgain = 2 * time.Second
 
-// Follow calls told with the newest messages of a conversation and then with
-// each new one, in log order, until ctx ends or told fails. An unknown
-// conversation is fault.NotFound.
+// Follow calls told with the newest messages of a conversation, and then with each new one in log
+// order, until ctx ends or told fails. For an unknown conversation the error is fault.NotFound.
 func Follow(ctx context.Context, w *workspace.Workspace, p Space, id string, newest int, told func(doc.Message) error) error {
 	if _, err := Get(w, p, id); err != nil {
 		return err
@@ -49,12 +48,12 @@ type follower struct {
 	id    string
 	told  func(doc.Message) error
 
-	at   int64       // offset after the last delivered line
-	file os.FileInfo // the log that the cursor belongs to; nil before the first read
+	at   int64       // offset after the last complete line read
+	file os.FileInfo // log file of the cursor; nil before the first read
 }
 
-// open opens the log; nil if there is none now. A log that was replaced or
-// truncated is followed from its beginning.
+// open opens the log. It returns nil if there is none. If the log was replaced or truncated, open
+// moves the cursor to its beginning.
 func (f *follower) open() (file durable.File, size int64, err error) {
 	file, err = f.w.FS.OpenFile(f.space.messages(f.id), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +92,7 @@ func (f *follower) begin(newest int) (err error) {
 	return err
 }
 
-// read delivers the messages that were added since.
+// read delivers the messages added since the last call.
 func (f *follower) read() (err error) {
 	file, size, err := f.open()
 	if file == nil {

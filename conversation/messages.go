@@ -1,6 +1,6 @@
 package conversation
 
-// The append-only log of a conversation: one message a line.
+// The append-only log of a conversation: one message per line.
 
 import (
 	"bytes"
@@ -22,15 +22,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// MaxBody is the longest text of a message, in bytes of UTF-8.
+// MaxBody is the maximum length of a message's text, in bytes of UTF-8.
 const MaxBody = 1 << 20
 
-// longestLine exceeds the line of any message that Send writes (an escape takes
-// six bytes). Longer lines are not messages.
+// longestLine exceeds any line that Send writes; an escape takes up to six bytes.
+// Longer lines are not messages.
 const longestLine = 8 << 20
 
-// Draft is a message to be sent. An empty visibility is that of the
-// conversation.
+// Draft is a message to send. An empty Visibility means that of the conversation.
 type Draft struct {
 	AuthorID, AuthorRole string
 	Body                 string
@@ -39,8 +38,8 @@ type Draft struct {
 	Mentions             []string
 }
 
-// Send appends a message; it is durable on return. An author who may not write
-// to the conversation gets fault.Denied. It takes only the lock of the log.
+// Send appends a message, which is durable on return. If the author may not write
+// to the conversation, the error is fault.Denied. Send locks only the log.
 func Send(ctx context.Context, w *workspace.Workspace, p Space, id string, d Draft) (doc.Conversation, doc.Message, error) {
 	var none doc.Message
 	c, err := Get(w, p, id)
@@ -70,8 +69,8 @@ func Send(ctx context.Context, w *workspace.Workspace, p Space, id string, d Dra
 	return c, m, appendLine(ctx, w.FS, p.messages(id), line)
 }
 
-// appendLine appends one line in one write, completing a torn one first, and
-// syncs it after releasing the lock.
+// appendLine appends a line in one write. If the log ends in a torn line, it first terminates
+// that line. It syncs after it released the lock.
 func appendLine(ctx context.Context, fsys durable.FS, name string, line []byte) (err error) {
 	file, err := openLocked(ctx, fsys, name)
 	if err != nil {
@@ -85,7 +84,7 @@ func appendLine(ctx context.Context, fsys durable.FS, name string, line []byte) 
 	return file.SyncData()
 }
 
-// openLocked opens and locks the file that is at the name now.
+// openLocked opens and locks the file that currently has the name.
 func openLocked(ctx context.Context, fsys durable.FS, name string) (durable.File, error) {
 	for {
 		file, err := fsys.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
@@ -134,13 +133,13 @@ func writeLine(fsys durable.FS, name string, file durable.File, line []byte) err
 	return durable.WriteAll(file, line)
 }
 
-// overlap is how many more lines than requested are read, so that messages of
-// writers with slightly different clocks are still sorted by time.
+// overlap is how many more messages than requested are read, so that messages from writers with
+// slightly different clocks are still sorted by time.
 const overlap = 64
 
-// Newest reads the newest messages of a conversation, oldest first, at most
-// limit. Lines that are not messages are skipped. The cost depends on the
-// result, not on the size of the log. An unknown project has none.
+// Newest returns up to limit of the newest messages of a conversation, oldest first. It skips
+// lines that are not messages. Its cost depends on the result, not on the size of the log. An
+// unknown project has no messages.
 func Newest(w *workspace.Workspace, p Space, id string, limit int) ([]doc.Message, error) {
 	if p.Project != "" {
 		if known, err := w.HasProject(p.Project); !known {
@@ -162,7 +161,7 @@ func Newest(w *workspace.Workspace, p Space, id string, limit int) ([]doc.Messag
 	return p.newest(file, st.Size(), id, limit)
 }
 
-// newest reads the newest messages before an offset of the log.
+// newest returns the newest messages before an offset of the log.
 func (p Space) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.Message, error) {
 	found := []doc.Message{}
 	err := backwards(file, end, func(line []byte) bool {
@@ -183,29 +182,29 @@ func (p Space) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.
 	return found[max(0, len(found)-limit):], nil
 }
 
-// message reads a line of a conversation's log; ok is false if it is not a
-// message of it. A message without a project belongs to the project of its log.
+// message parses a line of a conversation's log. ok is false if the line is not a message of this
+// conversation. A message without a project belongs to the project of its log.
 func (p Space) message(id string, line []byte) (m doc.Message, ok bool) {
 	m, err := doc.DecodeMessage(line)
 	return m, err == nil && m.ConversationID == id && (m.ProjectID == "" || m.ProjectID == p.Project)
 }
 
-// block is how much is read at once; for longer lines more, up to longestStep.
+// Read sizes: block at first, and more for longer lines, up to longestStep.
 const (
 	block       = 64 << 10
 	longestStep = 4 << 20
 )
 
-// backwards calls more with the lines of a file, from the end, until it returns
-// false. A last line without LF counts, since it may be whole. Lines that are
-// too long are skipped in bounded memory.
+// backwards calls more with the lines of a file, last line first, until more returns false. A
+// last line without LF counts, since it may be complete. Lines that are too long are skipped in
+// bounded memory.
 func backwards(r io.ReaderAt, size int64, more func(line []byte) bool) error {
-	var text []byte // from start to the end of the current line
+	var text []byte // bytes from start to the end of the current line
 	skipping := false
 	step := int64(block)
 	for start := size; start > 0; {
 		from := max(0, start-step)
-		step = min(2*step, longestStep) // so that a long line is not copied repeatedly
+		step = min(2*step, longestStep) // so that a long line is not copied too often
 		read := make([]byte, start-from, start-from+int64(len(text)))
 		if _, err := r.ReadAt(read, from); err != nil {
 			return err
