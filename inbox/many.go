@@ -1,6 +1,6 @@
 package inbox
 
-// Deciding on several items, one after the other.
+// Deciding on several items in order.
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"ac/workspace"
 )
 
-// Outcome is what became of one of several rulings. Err is nil for a decision that was made.
+// Outcome is the result of one of several rulings. Err is nil if the decision was made.
 type Outcome struct {
 	Resolution governance.Resolution
 	Err        error
 }
 
-// ResolveMany decides on items in order, each as a unit of its own: what was decided stays,
-// whatever becomes of the others. Once ctx is done the rest is not decided.
+// ResolveMany decides on items in order. Each decision is a separate unit: it stands even if
+// others fail. Once ctx is done, the remaining items are not decided.
 //
-// A person who chooses several deltas for one memory saw each of them against the memory as
-// it was. An approval among these rulings may move the place of a later one; its expected
-// hash is then taken again, as long as nobody else changed the memory and the same lines are
-// added and removed.
+// A user who selects several deltas for one memory has seen each of them against the original
+// memory. An approval may move the place where a later delta applies. ResolveMany then updates
+// the expected hash of the later ruling, provided that nobody else changed the memory and that
+// the delta adds and removes the same lines.
 func ResolveMany(ctx context.Context, w *workspace.Workspace, rulings []governance.Ruling, launcher Launcher) []Outcome {
 	outcomes := make([]Outcome, len(rulings))
 	moved := movedDeltas{w: w, seen: make([]governance.Preview, len(rulings)), after: map[string]string{}}
@@ -42,14 +42,14 @@ func ResolveMany(ctx context.Context, w *workspace.Workspace, rulings []governan
 	return outcomes
 }
 
-// movedDeltas knows what the approvals of one call did to the memories.
+// movedDeltas tracks how the approvals of one call changed the memories.
 type movedDeltas struct {
 	w     *workspace.Workspace
-	seen  []governance.Preview // by ruling, as everything was before the first
-	after map[string]string    // by memory: the hash that an approval of this call left
+	seen  []governance.Preview // by ruling, before the first decision
+	after map[string]string    // by memory: the hash after an approval of this call
 }
 
-// look keeps what the preview of a ruling is, if it is the one that was looked at.
+// look stores the preview of a ruling, if it is the one that the user saw.
 func (m *movedDeltas) look(i int, r governance.Ruling) {
 	if r.Decision != governance.Approved || r.ExpectHash == "" {
 		return
@@ -59,7 +59,7 @@ func (m *movedDeltas) look(i int, r governance.Ruling) {
 	}
 }
 
-// adjust sets the hash of a ruling to that of the delta at its new place, and returns its preview.
+// adjust sets the expected hash of a ruling to that of the moved delta, and returns its preview.
 func (m *movedDeltas) adjust(i int, r *governance.Ruling) governance.Preview {
 	was := m.seen[i]
 	if was.Hash == "" {
@@ -76,14 +76,14 @@ func (m *movedDeltas) adjust(i int, r *governance.Ruling) governance.Preview {
 	return now
 }
 
-// decided keeps what an approval left.
+// decided records the memory's hash after an approval.
 func (m *movedDeltas) decided(r governance.Ruling, now governance.Preview) {
 	if now.Hash != "" && now.Hash == r.ExpectHash {
 		m.after[now.TargetFile] = now.After
 	}
 }
 
-// changedLines are the lines that a diff of one file adds and removes.
+// changedLines returns the lines that a diff of one file adds and removes.
 func changedLines(diff string) string {
 	var b strings.Builder
 	hunk := false

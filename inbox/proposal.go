@@ -1,6 +1,6 @@
 package inbox
 
-// Approving a proposal of the heartbeat, which carries out its action.
+// Approving a heartbeat proposal, which executes its action.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// execution is the outcome of a proposal's actions, as its event records it.
+// execution is the outcome of a proposal's actions, in the form of its event.
 type execution struct {
 	ExecutedActions     int      `json:"executed_actions"`
 	QueuedForApproval   int      `json:"queued_for_approval"`
@@ -23,14 +23,14 @@ type execution struct {
 	LaunchedJobIDs      []string `json:"launched_job_ids"`
 }
 
-// approval is a proposal that is being approved.
+// approval is the state of approving a proposal.
 type approval struct {
 	*governance.PolicyUnit
 
 	launcher Launcher
 	actor    policy.Actor // the effective actor
 	done     execution
-	start    func(context.Context) error // of the job that was launched
+	start    func(context.Context) error // starts the launched job
 }
 
 func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
@@ -42,8 +42,8 @@ func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.R
 		return err
 	})
 	if err == nil && a.start != nil {
-		// The decision stands and the job exists. If its start fails it is
-		// taken over like one whose runner died.
+		// The decision stands and the job exists. If its start fails, the job is taken over like
+		// one whose runner died.
 		_ = a.start(context.WithoutCancel(ctx))
 	}
 	return resolved, err
@@ -78,9 +78,8 @@ func (a *approval) decide(r governance.Ruling) (review string, err error) {
 	})
 }
 
-// toRun is the action that a proposal means: its own, or the inner one of a
-// request for approval. Actions of another project are refused, and invalid ids
-// are not looked up.
+// toRun returns the action that a proposal stands for: its own, or the inner one of a request for
+// approval. It refuses actions of another project and invalid ids.
 func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody, error) {
 	outer := proposal.ProposedAction.WithDefaults()
 	action := outer.ActionBody
@@ -108,11 +107,11 @@ func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody,
 	return action, nil
 }
 
-// maxCommentBytes bounds the body of a comment.
+// maxCommentBytes is the maximum length of a comment's body, in bytes.
 const maxCommentBytes = 64 << 10
 
-// once runs an action unless it has been executed, and records that it was:
-// idempotence by key.
+// once executes an action and records that, unless an action with the same idempotency key was
+// executed before.
 func (a *approval) once(project string, action doc.ActionBody) error {
 	state, err := heartbeat.State(a.Unit)
 	if err != nil {
@@ -134,8 +133,7 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 	return heartbeat.PutState(a.Unit, state)
 }
 
-// run checks the budget again, asks the policy about the action itself and carries it
-// out.
+// run checks the budget again, asks the policy about the action itself, and executes the action.
 func (a *approval) run(project string, action doc.ActionBody) error {
 	if err := heartbeat.CheckBudget(a.Workspace(), action); err != nil {
 		return err

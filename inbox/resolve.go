@@ -1,6 +1,6 @@
 package inbox
 
-// Deciding on an item by its type.
+// Deciding on an item according to its type.
 
 import (
 	"context"
@@ -16,11 +16,10 @@ import (
 // Launcher launches the jobs of approved proposals.
 type Launcher = heartbeat.JobLauncher
 
-// Resolve decides on an item. The decision is durable on return, with its
-// review and its events; a decided item is not decided again. launcher launches
-// jobs; if it is nil, proposals that launch jobs can only be denied. An
-// artifact that is not an item is fault.Unsupported; other errors are those of
-// the decisions of package governance.
+// Resolve decides on an item. The decision is durable on return, with its review and its events.
+// An item is decided only once. launcher launches jobs; if it is nil, proposals that launch jobs
+// can only be denied. For an artifact that is not an item, the error is fault.Unsupported. Other
+// errors are those of the decisions in package governance.
 func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
 	record, err := governance.ReadArtifact(w, r.ProjectID, r.ArtifactID)
 	if err != nil {
