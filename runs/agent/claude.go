@@ -1,7 +1,7 @@
 package agent
 
 // The driver of claude, with stream-json in both directions. claude reads a text sent during a
-// turn after the next tool result, or begins a new turn for it.
+// turn after the next tool result. If there is none, it begins a new turn for the text.
 
 import (
 	"bytes"

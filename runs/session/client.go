@@ -78,8 +78,8 @@ func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p 
 	return result, err
 }
 
-// closed returns the error for an interaction that an answer has closed, nil for one that is open
-// or was canceled at its session's end. An unreadable log counts as none.
+// closed returns the error for an interaction that an answer has closed. It returns nil for one
+// that is open or was canceled at its session's end, and for an unreadable log.
 func closed(w *workspace.Workspace, record doc.Session, id string) (err error) {
 	fold := interaction.Fold{Project: record.ProjectID, Run: record.RunID}
 	_ = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {

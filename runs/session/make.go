@@ -1,7 +1,7 @@
 package session
 
 // Creating a run and its session atomically. The run, its context pack and the session's record
-// are one unit, so that a crash never leaves a run without a session, or the reverse.
+// are one unit: a crash never leaves a run without a session, or the reverse.
 
 import (
 	"crypto/sha256"

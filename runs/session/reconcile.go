@@ -29,7 +29,7 @@ const (
 	// a process start time.
 	claimTolerance = 2 * time.Second
 	// orphanPatience is how long to wait for another program's runtime to write the end of its
-	// run. pidPatience is the minimum age of a record before its owner counts as dead.
+	// run. pidPatience is how old its record must be to count as dead if it names no process.
 	orphanPatience = 300 * time.Millisecond
 	pidPatience    = 10 * time.Second
 )
@@ -146,8 +146,8 @@ func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error
 	return true, WriteRecord(w, *record)
 }
 
-// toldEnd copies the end into a session's record that was read before its owner died: the end
-// recorded since, or else the end in the run's record. An unreadable run counts as not ended.
+// toldEnd finds the end of a session whose record was read before its owner died. It copies
+// the end recorded since, or else the end in the run's record. An unreadable run has no end.
 func toldEnd(w *workspace.Workspace, record *doc.Session) bool {
 	if now, err := Read(w, record.Ref); err == nil && doc.Terminal(now.Status) {
 		*record = now
@@ -301,9 +301,9 @@ type Closing struct {
 	CountedLog
 }
 
-// CloseRun adds the end of a run to a unit: the run's record with a checkpoint of the log, the
-// closing events, and the session's record. A run that is already terminal keeps its end, and
-// only the session's record changes.
+// CloseRun adds the end of a run to a unit. It writes the run's record with a checkpoint of the
+// log before these events, the events, and the session's record. A run that is already terminal
+// keeps its end, and only the session's record changes.
 func CloseRun(u *workspace.Unit, c Closing) error {
 	file := workspace.RunFile(c.Record.ProjectID, c.Record.RunID)
 	run, err := workspace.LoadIn(u, doc.RunCodec, file)

@@ -212,8 +212,8 @@ func heldRefs(w *workspace.Workspace) (held map[string]bool, err error) {
 	return held, nil
 }
 
-// ownerAlive reports whether a record's session has a live owner: by the locks for our records,
-// and also by the owner's identity for another program's.
+// ownerAlive reports whether a record's session has a live owner. Locks decide for our records.
+// For another program's record, the owner's process counts as well.
 func ownerAlive(w *workspace.Workspace, record doc.Session) bool {
 	if record.Socket != "" || record.OwnerPID == nil {
 		return RefAlive(w, record.Ref)

@@ -97,8 +97,8 @@ func socketPath(dir, name string) (string, error) {
 	return filepath.Join(dir, name+".sock"), nil
 }
 
-// socketOf returns the path of a record's socket: in the directory where its supervisor created
-// it, possibly under another login, or else in the current one.
+// socketOf returns the path of a record's socket. It is in the directory where the supervisor
+// created it, possibly under another login, or else in the current directory of sockets.
 func socketOf(record doc.Session) (string, error) {
 	if dir := record.SocketDir; filepath.IsAbs(dir) && filepath.Base(dir) != "" {
 		if err := ourAlone(dir); err == nil {

@@ -43,7 +43,7 @@ func (a *acp) call(s *Session, c *acpCall, content json.RawMessage, from string)
 		item = &Item{ID: c.ID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Name: "other", Kind: "other", Status: ToolPending}}
 	}
 	if item.Tool == nil {
-		return // an id that was a message before
+		return // the id belongs to an earlier message
 	}
 	c.describe(item, fresh || from != acpAsks)
 	c.show(item.Tool, content)

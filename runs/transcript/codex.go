@@ -222,7 +222,7 @@ func (s *Session) codexTool(i *codexItem, done bool) {
 		item = &Item{ID: i.ID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Status: ToolInProgress}}
 	}
 	if item.Tool == nil {
-		return // an id that was a message before
+		return // the id belongs to an earlier message
 	}
 	i.describe(item)
 	switch i.Status {

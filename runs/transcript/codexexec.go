@@ -107,6 +107,6 @@ func (e *codexError) status() int {
 
 // code returns codex's name of the error, "" for none.
 func (e *codexError) code() (word string) {
-	_ = json.Unmarshal(e.Info, &word) // objects have none
+	_ = json.Unmarshal(e.Info, &word) // an object has no code
 	return word
 }

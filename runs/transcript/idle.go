@@ -10,9 +10,9 @@ import (
 	"ac/events"
 )
 
-// Idles reports whether the agent of a live session's log of the given size waits for its next
-// turn: whether a fold of the whole log would report ActivityIdle. It reads the log backward, as
-// far as necessary. That is seldom more than the last turn.
+// Idles reports whether the agent of a live session waits for its next turn, as if a fold of the
+// whole log had ActivityIdle. size is the log's size in bytes. Idles reads the log backward, as
+// far as necessary, which is seldom more than the last turn.
 func Idles(log io.ReaderAt, size int64) (idles bool, err error) {
 	resolved := map[string]bool{}
 	err = events.Backward(log, size, func(line []byte) bool {

@@ -17,8 +17,8 @@ type spoken struct {
 // maxLastLine bounds a last line, in bytes.
 const maxLastLine = 240
 
-// LastLine returns the last meaningful line of what the agent said or did in an item: the title
-// of a tool, the last nonblank line of a text. It is "" for items of people and for usage.
+// LastLine returns the last line, not blank, of what the agent said or did in an item. For a tool
+// it is the title. It is "" for items of people and for usage.
 func LastLine(i *Item) string {
 	text := i.Text
 	switch {
@@ -37,8 +37,9 @@ func LastLine(i *Item) string {
 	return line
 }
 
-// LastLine returns the newest meaningful line of what the agent said or did in the run, and its
-// time: the start of an open item, the end of a closed one. Both are "" before the first.
+// LastLine returns the newest line, not blank, of what the agent said or did in the run, and its
+// time. That is the start of an open item or the end of a closed one. Both are "" before the
+// first.
 func (f *Fold) LastLine() (line, at string) {
 	newest := f.spoken
 	look := func(items []*Item) {

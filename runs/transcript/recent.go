@@ -22,8 +22,8 @@ const (
 	maxRecentBytes = 200
 )
 
-// add records an id and returns the id for the item: the same one, or the id with a number if the
-// agent has used it before.
+// add records an id and returns the id for the item. If the agent has used the id before, add
+// appends a number.
 func (r *recentIDs) add(id string) string {
 	if id == "" {
 		return ""

@@ -50,8 +50,8 @@ type Session struct {
 	parent   string // parent of the current line's items, "" for none
 	brief    bool   // items of tools are not wanted
 	sniffed  int    // JSON lines checked for the family
-	// told means that people's texts have events of their own: the agent's echo of a text makes
-	// no item, and the end of a turn makes no notice.
+	// told means that people's texts have events of their own. Then the agent's echo of a text
+	// makes no item, and the end of a turn makes no notice.
 	told bool
 	// begins completes a new item. changed receives each change as it happens. Both are nil if
 	// only the facts are wanted.

@@ -1,8 +1,8 @@
 package live
 
-// Per-turn agents: commands that the user configures. Each turn starts a process with the text in
-// its arguments or on stdin, and the end of the process ends the turn. A digest describes earlier
-// turns.
+// Per-turn agents: commands that an agent's own document defines. Each turn starts a process with
+// the text in its arguments or on stdin. The end of the process ends the turn. A digest describes
+// earlier turns.
 
 import (
 	"cmp"

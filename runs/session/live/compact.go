@@ -1,7 +1,7 @@
 package live
 
-// Compaction of a conversation: by the agent itself, queued among the turns, or by a new
-// conversation that begins with a digest of the old one.
+// Compaction of a conversation. The agent compacts its own context, queued among the turns.
+// Otherwise, a new conversation begins with a digest of the old one.
 
 import (
 	"cmp"

@@ -34,7 +34,7 @@ const (
 )
 
 // Conversation is a session's exchange with its agent. The goroutine that runs the inbox owns its
-// state; others post to the inbox. It is nil for commands.
+// state. Other goroutines post to the inbox.
 type Conversation struct {
 	s      Session
 	ctx    context.Context //nolint:containedctx // of the session
@@ -190,7 +190,7 @@ func (c *Conversation) fail(reason string, err error) {
 	c.s.Stop()
 }
 
-// close ends the session in good order.
+// close shuts the session down gracefully. The first verdict wins.
 func (c *Conversation) close(v Verdict) {
 	if c.verdict == nil {
 		c.verdict = &v
@@ -258,7 +258,7 @@ func (c *Conversation) Send(frame []byte) error {
 func (c *Conversation) stuck(err error) {
 	fail := func() { c.fail(agent.ReasonStuck, fmt.Errorf("the agent does not read its input: %w", err)) }
 	switch {
-	case c.closing: // it is over already
+	case c.closing: // the session is already ending
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed):
 		if c.timers["input"] == nil { // counted from the first rejected frame
 			c.after("input", CloseAfter, func() {

@@ -75,7 +75,7 @@ func (c *Conversation) masked(text string) string { return c.s.Secrets.String(te
 func (c *Conversation) written(text, file string) (shown string, size int, cut bool, err error) {
 	whole := c.masked(text)
 	shown = clip.Head(whole, session.MaxText)
-	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // that one is there already
+	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // prompt.txt already exists
 		err = c.s.Workspace.Replace(path.Join(c.s.OutDir, file), []byte(whole), 0o644)
 	}
 	return shown, len(text), cut, err

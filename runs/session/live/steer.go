@@ -254,8 +254,9 @@ func (c *Conversation) unsettled() bool {
 	return slices.ContainsFunc(c.waiting, func(s *steer) bool { return s.sent })
 }
 
-// batch removes from the queue what the next turn begins with: an interruption and the texts that
-// wait with it, or, if alone is set, one text with a turn of its own.
+// batch removes from the queue the texts that the next turn begins with: all those without a turn
+// of their own. If alone is set and the first text has its own turn, batch removes only that
+// text.
 func (c *Conversation) batch(alone bool) (batch []*steer) {
 	if len(c.waiting) > 0 && c.waiting[0].Mode == session.ModeAfterTurn && alone {
 		batch = c.waiting[:1:1]

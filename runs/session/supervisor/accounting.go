@@ -1,7 +1,7 @@
 package supervisor
 
-// What a session consumed: usage reports extracted from the output as it arrives, and the choice
-// of the best one and its price at the end.
+// What a session consumed. Usage reports are extracted from the output as it arrives. The end
+// chooses the best one and its price.
 
 import (
 	"encoding/json"
@@ -120,11 +120,11 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 	} else {
 		said := s.recorder.Recorded()
 		if s.talk != nil && s.talk.Begun() == s.order.Live.Turns {
-			return drafts, nil // it never got to a turn
+			return drafts, nil // no turn began
 		}
 		if s.isAgent() {
 			if s.facts.Said == 0 && c.Status == doc.StatusFailed {
-				return drafts, nil // it never got to its model
+				return drafts, nil // it never reached its model
 			}
 			if s.facts.Known {
 				said = s.facts.Said // excludes the protocol's overhead

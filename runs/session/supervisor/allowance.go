@@ -1,7 +1,7 @@
 package supervisor
 
 // The allowance: what a session may spend while the hub that counts for all runs is unreachable.
-// The limits verb sets it, and the budget watch enforces it.
+// The order or the limits verb sets it, and the budget watch enforces it.
 
 import (
 	"sync"

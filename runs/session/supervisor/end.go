@@ -25,7 +25,7 @@ type endedPayload struct {
 	Integrity *events.Integrity `json:"log_integrity,omitempty"`
 }
 
-// end records the outcome.
+// end records how the session ended.
 func (s *supervisor) end(ctx context.Context, o outcome) error {
 	s.closeTools()
 	now := s.w.Env.Clock.Now()

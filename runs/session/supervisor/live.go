@@ -105,7 +105,7 @@ func (s *supervisor) word(machine doc.Machine) (err error) {
 	return err
 }
 
-// trusted reports whether the working directory was chosen by somebody entitled to choose it: the
+// trusted reports whether somebody entitled to do so chose the working directory. That is the
 // workspace, a worktree of ours in it, or a repository linked to the project.
 func (s *supervisor) trusted() bool {
 	if s.workdir == "" {

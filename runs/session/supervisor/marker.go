@@ -22,8 +22,8 @@ const (
 )
 
 // watchMarker requests a stop if the marker appears while the provider runs. The returned
-// function cancels the watch without waiting. close waits instead: the kernel takes about 20 ms
-// to release a watched folder, and the end of a session must not wait for that.
+// function cancels the watch without waiting for it, because the kernel takes about 20 ms to
+// release a watched folder. supervisor.close waits for it, after the end is recorded.
 func (s *supervisor) watchMarker(ctx context.Context) (done func()) {
 	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), session.StopMarker(s.order.RunID))
 	folder := watch.Folder{

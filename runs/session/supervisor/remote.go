@@ -44,7 +44,7 @@ type Remote struct {
 	host RemoteHost
 	hold *session.Claim
 
-	gone chan struct{} // closed when the hub lets go of the session
+	gone chan struct{} // closed when the hub releases the session
 
 	mu   sync.Mutex // guards the fields below and host's WorkerID and Epoch
 	told bool       // the hub was notified of the stop

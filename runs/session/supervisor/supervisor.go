@@ -360,7 +360,7 @@ func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) er
 	return first, nil
 }
 
-// started records the provider's process.
+// started records the provider's process and reports that the session runs.
 func (s *supervisor) started(r guard.Report) {
 	claimed := s.w.Env.Clock.Now().UnixMilli()
 	// The record already has its owner: failing to write the pid costs a report its detail, not
