@@ -51,7 +51,7 @@ func (a *acp) Line(line []byte) {
 	case m.isRequest() && m.Method == "session/request_permission":
 		a.request(m)
 	case m.isRequest():
-		_ = a.rpc.refuse(m.ID, m.Method) // on failure, the turn notices that the agent does not read
+		_ = a.rpc.refuse(m.ID, m.Method) // best effort: the turn exposes an agent that does not read
 	case m.Method == "session/update":
 		a.update(m.Params)
 	}

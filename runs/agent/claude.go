@@ -155,7 +155,8 @@ func (c *claude) Mode(mode string) error {
 	return c.ask("set_permission_mode", claudeWish{Subtype: "set_permission_mode", Mode: ClaudeMode(mode)})
 }
 
-// ClaudeMode returns claude's name of a mode. Every mode except plan is claude's default.
+// ClaudeMode returns claude's name of a mode. Every mode except plan is claude's default, in
+// which claude asks for permissions.
 func ClaudeMode(mode string) string {
 	if mode == "plan" {
 		return mode

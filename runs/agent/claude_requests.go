@@ -41,7 +41,7 @@ func (c *claude) request(m *claudeLine) {
 	var p claudeAsk
 	decode(m.Request, &p)
 	if p.Subtype != "can_use_tool" {
-		_ = c.send(claudeReply{"control_response", claudeReplyContent{ // on failure, the turn notices that the agent does not read
+		_ = c.send(claudeReply{"control_response", claudeReplyContent{ // best effort: the turn exposes an agent that does not read
 			Subtype: "error", ID: m.RequestID, Error: "ac does not support " + p.Subtype,
 		}})
 		return

@@ -250,7 +250,7 @@ func (c *codex) named(turn string) {
 		}
 	}
 	if c.interrupt {
-		_ = c.Interrupt() // on failure, the turn notices that the agent does not read: it does not end
+		_ = c.Interrupt() // best effort: the turn exposes an agent that does not read, as it does not end
 	}
 }
 

@@ -161,7 +161,7 @@ func (c *codex) request(m message) {
 		q.Tool, q.Title, q.Prompt = "fileChange", "Change files", orElse(p.Reason, "The agent wants to change files.")
 		q.Wants = writes(slices.Sorted(maps.Keys(p.FileChanges)))
 	default:
-		_ = c.rpc.refuse(m.ID, m.Method) // on failure, the turn notices that the agent does not read
+		_ = c.rpc.refuse(m.ID, m.Method) // best effort: the turn exposes an agent that does not read
 		return
 	}
 	c.asked[q.Key] = codexRequest{slices.Clone(m.ID), result}

@@ -39,7 +39,7 @@ type Order struct {
 	New           *NewRun           `json:"new,omitempty"`      // the run is created with the session
 	Budget        *doc.Budget       `json:"budget,omitempty"`
 	Stdin         *string           `json:"stdin,omitempty"`
-	Live          *LiveOrder        `json:"live,omitempty"` // set if the agent is spoken with
+	Live          *LiveOrder        `json:"live,omitempty"` // set for a live session
 	Env           map[string]string `json:"env,omitempty"`  // variables set by the caller
 	ModelProfile  string            `json:"model_profile,omitempty"`
 	Environ       []string          `json:"environ,omitempty"`  // the provider's base environment
@@ -95,7 +95,7 @@ const (
 	DriverACP     = doc.LiveACP
 )
 
-// LiveOrder is the part of an order for a session whose agent is spoken with.
+// LiveOrder is the part of an order for a live session.
 type LiveOrder struct {
 	Driver string `json:"driver"`
 	// Template is the command line of a per-turn agent.
@@ -115,7 +115,7 @@ type LiveOrder struct {
 	LaunchJobs   bool                `json:"mcp_launch_jobs,omitempty"` // may launch jobs with ac's tools
 	// Workflow is the step that the session is an attempt of. Its interactions refer to it.
 	Workflow *interaction.Workflow `json:"workflow,omitempty"`
-	// ActorID is the author of the prompt. ClientMessageID is the client's id of it.
+	// ActorID is the author of the prompt. ClientMessageID is the client's id of the prompt.
 	ActorID         string `json:"actor_id,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`
 	Display

@@ -29,7 +29,8 @@ const (
 	// a process start time.
 	claimTolerance = 2 * time.Second
 	// orphanPatience is how long to wait for another program's runtime to write the end of its
-	// run. pidPatience is how old its record must be to count as dead if it names no process.
+	// run. pidPatience is how old a record without a process must be before its owner counts as
+	// dead.
 	orphanPatience = 300 * time.Millisecond
 	pidPatience    = 10 * time.Second
 )
@@ -289,7 +290,7 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 
 // Closing describes the end of a run, for one unit.
 type Closing struct {
-	Record *doc.Session // Record of the session
+	Record *doc.Session // never nil
 	Status string
 	At     time.Time
 	Usage  *doc.Usage

@@ -74,8 +74,8 @@ func ReportedUsage(payload []byte) (u doc.Usage, ok bool) {
 // more returns the members of a usage payload that a run's record does not have.
 func more() []string { return []string{"turn", "model", "cache_write_tokens"} }
 
-// SumUsage adds the usage of a run's earlier sessions to that of the current one. Each counter
-// counts where reported. The cost is known only if both have one.
+// SumUsage adds the usage of a run's earlier sessions to that of the current one. A counter that
+// only one of them has is taken as the sum. The cost is known only if both have one.
 func SumUsage(prior, now *doc.Usage) *doc.Usage {
 	if prior == nil || now == nil {
 		if now == nil {

@@ -14,7 +14,7 @@ import (
 	"ac/runs/interaction"
 )
 
-// commandDriver is the driver of per-turn agents, whose sessions are not live for the fold.
+// commandDriver is the driver of per-turn agents, whose sessions the fold does not treat as live.
 const commandDriver = "command"
 
 // execute starts the decoding of a new execution.

@@ -1,7 +1,7 @@
 package live
 
-// Compaction of a conversation. The agent compacts its own context, queued among the turns.
-// Otherwise, a new conversation begins with a digest of the old one.
+// Compaction of a conversation. An agent that can compact its own context does so, queued among
+// the turns. For any other agent, a new conversation begins with a digest of the old one.
 
 import (
 	"cmp"

@@ -53,7 +53,7 @@ func (c *Conversation) setPolicy(p session.PolicyRequest) (session.PolicyResult,
 	return session.PolicyResult{Policy: after, Resolved: c.rejudge(cmp.Or(p.Actor, "human"))}, nil
 }
 
-// adopt puts a policy into force whose event is already written.
+// adopt puts a policy into force. The caller has already recorded or queued its event.
 func (c *Conversation) adopt(after doc.RunPolicy) {
 	before := c.policy.Mode
 	c.policy = after

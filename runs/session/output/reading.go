@@ -24,7 +24,7 @@ type Reading struct {
 // maxErrors bounds the kept tail of stderr, in bytes.
 const maxErrors = 8 << 10
 
-// NewReading returns a Reading for an agent with a driver, "" for one that is not spoken with.
+// NewReading returns a Reading for an agent with a driver, "" outside live sessions.
 func NewReading(driver string, learned func(id string)) *Reading {
 	return &Reading{lines: transcript.NewFacts(driver), learned: learned}
 }

@@ -36,8 +36,8 @@ type budgetWatch struct {
 	closed  bool
 }
 
-// watchBudget starts a watch on the run. It sums what other runs have spent in the background;
-// limits that include them apply once the sum is known.
+// watchBudget starts a watch on the run. A goroutine sums what other runs have spent. Limits that
+// include them apply once the sum is known.
 func (s *supervisor) watchBudget() *budgetWatch {
 	b := &budgetWatch{
 		limits: budget.LimitsOf(s.w, s.order.Budget, s.order.Subject()), sums: budget.NewSums(s.w),

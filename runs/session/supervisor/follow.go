@@ -61,7 +61,7 @@ func (s *supervisor) openRecorder(ctx context.Context) {
 func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exit, err error) {
 	talk, input := s.talk, s.order.Stdin
 	if s.order.PerTurn() {
-		talk = nil // per-turn agents get nothing through the process's stdin
+		talk = nil // the conversation sends nothing to a turn's process
 	}
 	switch {
 	case talk != nil:

@@ -21,9 +21,9 @@ type notes struct {
 	writing bool
 }
 
-// note queues a change of the run's record. Changes are written in order, beside the session, so
-// that they survive a crash of this process. A failure costs a report its detail, or a
-// continuation its memory, not the session.
+// note queues a change of the run's record. A goroutine writes the changes in order, so that they
+// survive a later crash. A failure costs a report its detail, or a continuation its memory, not
+// the session.
 func (s *supervisor) note(ctx context.Context, change func(*doc.Run)) {
 	s.notes.mu.Lock()
 	defer s.notes.mu.Unlock()

@@ -89,7 +89,7 @@ type supervisor struct {
 	servers  []agent.Server     // the workspace's MCP servers for the agent
 	lent     modelprofile.Lent  // what the model profile adds
 	lacks    []string           // notices on MCP servers that the agent does not get
-	talk     *live.Conversation // nil if the agent is not spoken with
+	talk     *live.Conversation // nil unless the session is live
 	spoken   chan struct{}      // closed once talk is set, or never will be
 	notes    notes
 	reading  *output.Reading // nil until the provider runs
@@ -284,7 +284,7 @@ type outcome struct {
 	exitCode *int
 	signal   *string
 	stopped  bool
-	live     bool         // the agent was spoken with
+	live     bool         // the session was live
 	turn     live.TurnEnd // the last one of a live session
 	reason   string       // why a live session ended early, "" for none
 	err      error
