@@ -1,8 +1,8 @@
 package agent
 
-// The Agent Client Protocol, version 1: any agent that speaks it. A prompt is one call
-// that is answered at the end of its turn; a second one would cancel the first, so that
-// nothing is said during a turn.
+// The Agent Client Protocol, version 1, for any agent that implements it. A prompt is one call,
+// answered at the end of its turn. A second prompt would cancel the first, so nothing is sent
+// during a turn.
 
 import (
 	"encoding/json"
@@ -20,24 +20,24 @@ type acp struct {
 	talk    Conversation
 	thread  string
 	modes   []string
-	mode    string // its present one
+	mode    string // the current one
 	config  []acpOption
-	loading bool // what comes is told again
-	load    bool // the agent loads conversations
-	resume  bool // without telling them again
+	loading bool // the agent is replaying an earlier conversation
+	load    bool // the agent can load conversations, which replays them
+	resume  bool // the agent can resume conversations without a replay
 	login   []string
-	command bool // it has a command that compacts
+	command bool // the agent has a compact command
 	takes   acpTransports
 
 	active bool
 	turns  int
 	asked  map[string]acpRequest
-	tools  map[string]acpTool // what is known of calls
+	tools  map[string]acpTool // tool calls as known so far
 
 	sum   usage.Counters
-	cost  *float64 // of the conversation
-	told  bool     // usage was
-	model string   // that it works with, "" where it does not tell
+	cost  *float64 // of the whole conversation
+	told  bool     // usage was reported
+	model string   // the model in use, "" if unknown
 }
 
 // acpOption is a setting of a session.
@@ -50,7 +50,7 @@ type acpOption struct {
 	} `json:"options"`
 }
 
-// ACP makes the driver of an agent that speaks the Agent Client Protocol.
+// ACP returns a driver for an agent that implements the Agent Client Protocol.
 func ACP() Driver { return &acp{asked: map[string]acpRequest{}, tools: map[string]acpTool{}} }
 
 type acpInitialize struct {
@@ -83,7 +83,7 @@ type acpText struct {
 	Text string `json:"text"`
 }
 
-// acpVersion is the protocol's version that is spoken.
+// acpVersion is the protocol version that the driver implements.
 const acpVersion = 1
 
 func (a *acp) Start(h Host, s Start) error {
@@ -91,7 +91,7 @@ func (a *acp) Start(h Host, s Start) error {
 	return a.rpc.call("initialize", acpInitialize{Version: acpVersion, Client: clientInfo{clientName, "ac", s.Version}}, a.greeted)
 }
 
-// authRequired is the protocol's code of a login that is missing.
+// authRequired is the protocol's error code for a missing login.
 const authRequired = -32000
 
 func (a *acp) broke(method string, failed *failure) {
@@ -154,7 +154,7 @@ func (a *acp) cannotSend(err error) {
 	}
 }
 
-// open begins a session, or goes on with one.
+// open starts a session, or resumes one.
 func (a *acp) open(thread string) error {
 	p := acpSession{ID: thread, Cwd: a.start.Dir, Servers: acpServers(a.start.Servers, a.takes)}
 	method := "session/new"
@@ -170,7 +170,8 @@ func (a *acp) open(thread string) error {
 	return a.rpc.call(method, p, func(result json.RawMessage, failed *failure) { a.opened(method, thread, result, failed) })
 }
 
-// forgot begins a new conversation in place of one that is not found.
+// forgot starts a new conversation in place of one that the agent could not find. With
+// MustResume, the handshake fails instead.
 func (a *acp) forgot(why, method string) error {
 	a.loading = false
 	if a.start.MustResume {
@@ -235,7 +236,7 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 	a.host.Conversation(a.talk)
 }
 
-// choose asks for the model, where the agent offers it.
+// choose requests the model, if the agent offers it.
 func (a *acp) choose(models []string) error {
 	model := a.start.Model
 	if option, ok := a.option("model", model); ok && model != "" {
@@ -253,8 +254,8 @@ func (a *acp) choose(models []string) error {
 	}{a.thread, model}, a.wish("the model "+model, func() { a.works(model) }))
 }
 
-// wish takes the answer to a wish, and does what follows from one that is granted. One that
-// was refused changes nothing about what the agent may do.
+// wish returns a handler for the response to a setting. It calls granted on success. A refusal
+// causes a notice only.
 func (a *acp) wish(what string, granted func()) func(json.RawMessage, *failure) {
 	return func(_ json.RawMessage, failed *failure) {
 		if failed == nil {
@@ -265,7 +266,7 @@ func (a *acp) wish(what string, granted func()) func(json.RawMessage, *failure) 
 	}
 }
 
-// option is the setting of a category that has a value.
+// option returns the setting of a category that offers a value.
 func (a *acp) option(category, value string) (acpOption, bool) {
 	for _, o := range a.config {
 		for _, offered := range o.Options {
@@ -317,7 +318,7 @@ func (a *acp) Mode(mode string) error {
 	return nil
 }
 
-// usual is the value of a mode setting that is not plan.
+// usual returns a value of a mode setting other than plan.
 func (a *acp) usual(o *acpOption) string {
 	if o.Current != "plan" {
 		return o.Current
@@ -361,7 +362,7 @@ func (a *acp) Interrupt() error {
 	if !a.active {
 		return nil
 	}
-	// The protocol demands an answer to what is open.
+	// The protocol requires a response to every open request.
 	for _, key := range slices.Sorted(maps.Keys(a.asked)) {
 		a.host.Withdrawn(key)
 		if err := a.Answer(key, Answer{State: Cancelled}); err != nil {
@@ -373,7 +374,7 @@ func (a *acp) Interrupt() error {
 	}{a.thread})
 }
 
-// ended takes the answer to a prompt.
+// ended handles the response to a prompt.
 func (a *acp) ended(result json.RawMessage, failed *failure) {
 	a.active = false
 	if failed != nil {

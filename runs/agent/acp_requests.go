@@ -1,6 +1,6 @@
 package agent
 
-// What an agent of the Agent Client Protocol tells during a turn, and what it asks.
+// Updates and requests of an ACP agent during a turn.
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ type acpChoice struct {
 	Name string `json:"name"`
 }
 
-// acpTool is a call of a tool, as far as it was told.
+// acpTool is a tool call, as far as it has been reported.
 type acpTool struct {
 	ID        string          `json:"toolCallId"`
 	Title     string          `json:"title"`
@@ -41,7 +41,7 @@ type acpTool struct {
 	} `json:"content"`
 }
 
-// maxTools bounds the calls that are remembered.
+// maxTools bounds the tool calls kept in memory.
 const maxTools = 500
 
 func (a *acp) Line(line []byte) {
@@ -51,7 +51,7 @@ func (a *acp) Line(line []byte) {
 	case m.isRequest() && m.Method == "session/request_permission":
 		a.request(m)
 	case m.isRequest():
-		_ = a.rpc.refuse(m.ID, m.Method) // an agent that does not read is found by its turn
+		_ = a.rpc.refuse(m.ID, m.Method) // best effort: the turn exposes an agent that does not read
 	case m.Method == "session/update":
 		a.update(m.Params)
 	}
@@ -98,7 +98,7 @@ func (a *acp) update(params json.RawMessage) {
 	}
 }
 
-// know adds what is told of a call to what was told before.
+// know merges an update of a tool call with its earlier reports.
 func (a *acp) know(t acpTool) acpTool {
 	before := a.tools[t.ID]
 	t.Title, t.Kind, t.Name = orElse(t.Title, before.Title), orElse(t.Kind, before.Kind), orElse(t.Name, before.Name)
@@ -124,7 +124,7 @@ func (a *acp) request(m message) {
 		Options []acpChoice `json:"options"`
 	}
 	if _, waits := a.asked[string(m.ID)]; waits {
-		return // nobody could tell which one is answered
+		return // an answer would be ambiguous
 	}
 	decode(m.Params, &p)
 	t := a.know(p.Tool)
@@ -144,7 +144,7 @@ func (a *acp) request(m message) {
 	a.host.Asked(q)
 }
 
-// paths are the files that a call is about.
+// paths returns the files that a call affects.
 func (t acpTool) paths() (paths []string) {
 	for _, l := range t.Locations {
 		paths = append(paths, l.Path)
@@ -157,7 +157,7 @@ func (t acpTool) paths() (paths []string) {
 	return paths
 }
 
-// want is what a call does, by its kind.
+// want derives the accesses of a request from the call's kind.
 func (a *acp) want(q *Request, t acpTool) {
 	var in struct {
 		Command json.RawMessage `json:"command"`
@@ -185,8 +185,8 @@ func (a *acp) want(q *Request, t acpTool) {
 	}
 }
 
-// resource is S/T for a tool of a server that we named, else builtin/NAME. Gemini names
-// the server in the title of the call, and the call after both.
+// resource returns S/T for a tool of a server that we configured, else builtin/NAME. Gemini
+// appends the server to the call's title, and puts both into the call's id.
 func (a *acp) resource(t acpTool) string {
 	name := orElse(t.Name, t.Title)
 	if strings.HasPrefix(name, "mcp__") {
@@ -215,7 +215,7 @@ func choicesOf(options []acpChoice, kinds ...string) (found []acpChoice) {
 	return found
 }
 
-// acpOutcome is the answer to a request.
+// acpOutcome is the response to a permission request.
 type acpOutcome struct {
 	Outcome acpSelected `json:"outcome"`
 }

@@ -1,12 +1,12 @@
 package agent
 
-// What a turn of an ACP agent used, and of which model. The protocol has no place for
-// either that all agents use: opencode tells it in the answer to the prompt, gemini in
-// the answer's _meta.
+// The usage of an ACP agent's turn, and its model. The protocol has no common place for them:
+// opencode reports usage in the response to the prompt, gemini reports both in the response's
+// _meta.
 
 import "ac/runs/usage"
 
-// acpEnd is the answer to a prompt.
+// acpEnd is the response to a prompt.
 type acpEnd struct {
 	Stop  string `json:"stopReason"`
 	Usage *struct {
@@ -33,7 +33,7 @@ type acpCount struct {
 	Output int64 `json:"output_tokens"`
 }
 
-// turnUsed takes what the answer to a prompt says of the turn.
+// turnUsed records the usage and the model from the response to a prompt.
 func (a *acp) turnUsed(end *acpEnd) {
 	most := int64(-1)
 	for _, m := range end.Meta.Quota.Models {
@@ -59,17 +59,17 @@ func (a *acp) turnUsed(end *acpEnd) {
 	}
 }
 
-// isModel reports whether a word names a model, and not that the agent chooses one.
+// isModel reports whether a word names a model, rather than leaving the choice to the agent.
 func isModel(word string) bool { return word != "" && word != "auto" && word != "default" }
 
-// works takes the model that the agent works with from now on.
+// works records the model in use from now on.
 func (a *acp) works(model string) {
 	if isModel(model) {
 		a.model = model
 	}
 }
 
-// settings takes what the session is set to, the model among it.
+// settings records the session's settings, of which only the model matters.
 func (a *acp) settings(options []acpOption) {
 	for _, o := range options {
 		if o.Category == "model" {
@@ -83,7 +83,7 @@ func (a *acp) used(turn usage.Counters) {
 	a.report()
 }
 
-// report tells the usage with the cost, which is a total of the conversation.
+// report reports the usage and the cost. The agent's cost is a total of the conversation.
 func (a *acp) report() {
 	r := usage.Report{Counters: a.sum, Captured: "session/prompt", Model: a.model}
 	if a.cost != nil {

@@ -1,13 +1,13 @@
-// Package agent speaks with agents: one driver for each protocol, behind one
-// interface. A driver turns what the supervisor wants into frames for the agent's
-// stdin, and the lines of its stdout into calls of the supervisor.
+// Package agent implements the protocols of agents: one driver for each, behind one interface. A
+// driver encodes the supervisor's requests as frames for the agent's stdin, and turns the lines
+// of its stdout into calls of the supervisor.
 //
-// A driver is a state machine for one goroutine: the supervisor calls it, and it
-// calls the supervisor back before it returns. It touches no file, no event, no
-// clock and no policy. It never waits: every answer of the agent comes as a line.
+// A driver is a state machine for one goroutine: the supervisor calls it, and it may call the
+// supervisor back before it returns. It uses no files, events, clocks or policies. It never
+// blocks on a reply: every reply of the agent arrives as a line.
 //
-// Messages that a driver does not know change nothing. Requests that it does not
-// know are refused. A member of an unexpected type counts as absent.
+// A driver ignores unknown messages and refuses unknown requests. It treats a member of an
+// unexpected type as absent.
 package agent
 
 import (
@@ -16,99 +16,97 @@ import (
 	"ac/runs/usage"
 )
 
-// Driver speaks with one agent process.
+// Driver controls one agent process.
 type Driver interface {
-	// Start begins the handshake. Host.Conversation or Host.Broke ends it.
+	// Start starts the handshake. Host.Conversation or Host.Broke ends it.
 	Start(h Host, s Start) error
-	// Prompt begins a turn; none may be under way. Host.TurnEnded ends it.
+	// Prompt starts a turn. No other may be active. Host.TurnEnded ends it.
 	Prompt(p Prompt) error
-	// Steer says something during a turn. ErrQueue: the agent takes nothing during
-	// one, so the text has to be the next prompt.
+	// Steer sends a text during a turn. ErrQueue means that the agent accepts no text during a
+	// turn, so the text must be part of the next prompt.
 	Steer(p Prompt) error
-	// Interrupt asks for the end of the turn. It is idempotent, and does nothing
-	// without a turn. Host.Withdrawn tells of what no longer waits because of it.
+	// Interrupt requests the end of the turn. It is idempotent, and a no-op without a turn. It
+	// calls Host.Withdrawn for each request that needs no answer any more.
 	Interrupt() error
-	// Answer answers what was asked by Host.Asked. It does nothing for a request
-	// that is answered or withdrawn.
+	// Answer answers a request reported by Host.Asked. It is a no-op for a request already
+	// answered or withdrawn.
 	Answer(request string, a Answer) error
-	// Mode tells the agent a changed mode, where it has one for it.
+	// Mode sends a changed mode to the agent, if the agent has a mode of its own for it.
 	Mode(mode string) error
-	// Compact has the agent compact its context, as a turn of its own. ErrQueue: it
+	// Compact has the agent compact its context, as a turn of its own. ErrQueue means that it
 	// cannot.
 	Compact(p Prompt) error
 	// Compacts reports whether Compact would not return ErrQueue.
 	Compacts() bool
-	// Line takes one line of the agent's stdout, in order.
+	// Line processes one line of the agent's stdout, in order.
 	Line(line []byte)
 }
 
-// Host is the supervisor, as a driver sees it.
+// Host is the supervisor as seen by a driver.
 type Host interface {
 	// Send writes one frame and its LF to the agent.
 	Send(frame []byte) error
-	// Conversation reports the end of the handshake: a prompt may be sent.
+	// Conversation reports a successful handshake. From then on, a prompt may be sent.
 	Conversation(c Conversation)
 	// Broke reports that the handshake failed.
 	Broke(b Broken)
 	// Accepted reports the agent's own id of the turn that the last prompt began.
 	Accepted(turn string)
-	// TurnBegan reports a turn that the agent began by itself, for a steer that
-	// it had queued.
+	// TurnBegan reports a turn that the agent began by itself, for a steer in its own queue.
 	TurnBegan(steer string)
-	// Asked reports that the agent waits for an answer.
+	// Asked reports a request that waits for an answer.
 	Asked(q Request)
-	// Withdrawn reports that the agent no longer waits for it.
+	// Withdrawn reports that the agent no longer waits for an answer to a request.
 	Withdrawn(request string)
-	// SteerTaken reports that the agent took a steer. SteerReturned gives one back
-	// that came too late for the turn, SteerRefused one that the agent does not want.
+	// SteerTaken reports that the agent took a steer. SteerReturned returns one that arrived too
+	// late for the turn. SteerRefused reports one that the agent refused.
 	SteerTaken(id string, how How)
 	SteerReturned(id string)
 	SteerRefused(id, why string)
-	// Used reports what the session used so far, not only this turn, and the model of
-	// this turn.
+	// Used reports the usage of the whole session so far, and the model of this turn.
 	Used(r usage.Report)
 	// Cycled reports signs that the agent compacted its context.
 	Cycled(found []usage.Cycle)
-	// Notice reports what people should know and nothing follows from, such as a wish
-	// of ours that the agent refused.
+	// Notice reports an informational message for people, such as a setting that the agent
+	// refused.
 	Notice(text string)
 	// TurnEnded reports the end of the turn.
 	TurnEnded(o Outcome)
 }
 
-// ErrQueue says that the agent cannot take a text, or a wish, now.
+// ErrQueue means that the agent cannot accept a text, or compact, now.
 var ErrQueue = errors.New("the agent does not take this during a turn")
 
-// Start is what a conversation begins with.
+// Start holds the parameters of a conversation's start.
 type Start struct {
-	Version string // ours
+	Version string // of ac
 	Dir     string // working directory
 	Model   string // "" for the agent's choice
-	Named   bool   // the agent's command line names the model
-	Sandbox string // by its name in the protocol of codex
-	Asked   bool   // somebody, or a rule, answers the agent's requests
+	Named   bool   // the agent's command line or environment already names the model
+	Sandbox string // by its name in codex's protocol
+	Asked   bool   // a person or a rule answers the agent's requests
 	Mode    string // of the run
-	// Thread is the conversation to be gone on with, "" for a new one. MustResume:
-	// a new one does not do instead.
+	// Thread is the conversation to resume, "" for a new one. With MustResume, a new conversation
+	// is no substitute.
 	Thread     string
 	MustResume bool
 	// Baseline is what the conversation had used before this session.
 	Baseline usage.Report
 	Servers  []Server
-	Without  []string // features of codex that the conversation does not have
+	Without  []string // codex features to disable
 }
 
-// Prompt is a text for the agent. ID is ours, unique in the run.
+// Prompt is a text for the agent. ID is assigned by ac and unique in the run.
 type Prompt struct {
 	ID    string
 	Text  string
-	Model string // of this turn on, "" for the one before
+	Model string // for this turn and later ones, "" for no change
 }
 
-// How a steer reached the agent.
+// How describes the way by which a steer reached the agent.
 type How string
 
-// The ways.
+// Ways of delivery.
 const (
 	MidTurn      How = "mid_turn"
 	NextTurn     How = "next_turn"
@@ -116,20 +114,20 @@ const (
 	Continuation How = "continuation"
 )
 
-// Conversation is what is known once the handshake is done.
+// Conversation describes a conversation after the handshake.
 type Conversation struct {
-	Thread       string // "" where the agent tells it with its first turn
+	Thread       string // "" if the agent names it only in its first turn
 	Name         string
 	Version      string
 	Protocol     string
 	Resumed      bool
-	ResumeError  string // why it is a new conversation, in the agent's words
+	ResumeError  string // why the conversation could not be resumed, in the agent's words
 	Capabilities Capabilities
-	Mode         string // the agent's own, "" where it has none
-	Model        string // that the agent works with, "" where it does not tell yet
+	Mode         string // the agent's own mode, "" for none
+	Model        string // the model in use, "" if not yet known
 }
 
-// Capabilities are what an agent can do.
+// Capabilities describes what an agent supports.
 type Capabilities struct {
 	Steer     bool     `json:"steer"`
 	Interrupt bool     `json:"interrupt"`
@@ -138,7 +136,7 @@ type Capabilities struct {
 	MCP       bool     `json:"mcp"`
 }
 
-// Reasons why a session does not get to its first prompt, or from one to the next.
+// Reasons why a session fails before its first prompt or between prompts.
 const (
 	ReasonHandshake = "agent_handshake_timeout"
 	ReasonProtocol  = "agent_protocol"
@@ -149,16 +147,16 @@ const (
 	ReasonInterrupt = "interrupt_timeout"
 )
 
-// Broken is a handshake that failed.
+// Broken describes a failed handshake.
 type Broken struct {
 	Reason string
 	Error  string
-	// Again: the agent has to be started again, without the conversation that it
-	// does not find.
+	// Again means that the agent must be restarted without the conversation, which it could not
+	// find.
 	Again bool
 }
 
-// Outcome is how a turn ended.
+// Outcome describes how a turn ended.
 type Outcome struct {
 	Status     string
 	StopReason string
@@ -180,7 +178,7 @@ const (
 	Input      = "input"
 )
 
-// Operations that permissions are asked for.
+// Operations that an agent requests permission for.
 const (
 	Read    = "fs_read"
 	Write   = "fs_write"
@@ -189,22 +187,22 @@ const (
 	Tool    = "mcp_tool"
 )
 
-// Want is one thing that a permission is asked for. A path is as the agent wrote
-// it, "" where it is not known.
+// Want is one access that a permission request asks for. A path is as the agent wrote it, "" if
+// unknown.
 type Want struct{ Operation, Resource string }
 
-// Request is what an agent waits for.
+// Request is a request of an agent that waits for an answer.
 type Request struct {
-	Key    string // the driver's, for Answer
+	Key    string // the driver's key, for Answer
 	Kind   string
 	Title  string
 	Prompt string
 	Tool   string
-	Wants  []Want // of permissions
+	Wants  []Want // for permission requests
 	Args   []byte // JSON of the tool's input, nil for none
 	Diff   string
-	Item   string // the agent's own id of the item that waits
-	// Always: the agent takes only answers that hold for the whole conversation.
+	Item   string // the agent's own id of the waiting item
+	// Always means that the agent accepts only answers that hold for the whole conversation.
 	Always    bool
 	Questions []Asked
 }
@@ -219,11 +217,11 @@ type Asked struct {
 // Choice is one of the answers that a question offers.
 type Choice struct{ Label, Description string }
 
-// Answer is what becomes of a request.
+// Answer is the answer to a request.
 type Answer struct {
 	State    string // allowed, denied, answered, timed_out or cancelled
 	Session  bool   // allowed for the session
-	Stopping bool   // cancelled since the session stops
+	Stopping bool   // cancelled because the session stops
 	Text     string // for the agent
 	Answers  map[string][]string
 }
@@ -237,10 +235,10 @@ const (
 	Cancelled = "cancelled"
 )
 
-// unanswered is what an agent is told whose question nobody answers.
+// unanswered is sent to an agent whose question nobody answered.
 const unanswered = "The question was not answered."
 
-// text is what an agent is told with a denial.
+// text returns the text sent to the agent with a denial.
 func (a Answer) text() string {
 	switch {
 	case a.Text != "":

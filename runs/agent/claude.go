@@ -1,7 +1,7 @@
 package agent
 
-// claude: stream-json both ways. A text that is said during a turn is taken at the
-// next result of a tool, or begins a turn of its own by claude's own doing.
+// The driver of claude, with stream-json in both directions. claude reads a text sent during a
+// turn after the next tool result. If there is none, it begins a new turn for the text.
 
 import (
 	"bytes"
@@ -20,19 +20,19 @@ type claude struct {
 	start Start
 
 	next   int               // number of our requests
-	waits  map[string]string // our requests: what was asked for
+	waits  map[string]string // our open requests: what each asked for
 	opened bool
 
 	active    bool
-	interrupt bool              // the turn was asked to end
-	steers    map[string]string // said and not begun: our id by the uuid
-	results   int               // that have come
-	saidAt    map[string]int    // results that had come when a steer was said
+	interrupt bool              // the end of the turn was requested
+	steers    map[string]string // sent but not yet begun: our id by the uuid
+	results   int               // results received
+	saidAt    map[string]int    // value of results when a steer was sent
 	asked     map[string]claudeRequest
-	last      string // what the assistant said last
+	last      string // the assistant's last text
 
-	sum  usage.Counters // of the turns that ended
-	turn usage.Turn     // that is under way
+	sum  usage.Counters // of the finished turns
+	turn usage.Turn     // the current turn
 
 	model string // as of the newest turn
 }
@@ -43,7 +43,7 @@ type claudeRequest struct {
 	input json.RawMessage
 }
 
-// Claude makes the driver of claude with stream-json.
+// Claude returns a driver for claude with stream-json.
 func Claude() Driver {
 	return &claude{
 		waits: map[string]string{}, steers: map[string]string{}, saidAt: map[string]int{}, asked: map[string]claudeRequest{},
@@ -79,7 +79,7 @@ type claudeContent struct {
 	Content string `json:"content"`
 }
 
-// claudeReply answers a request of claude.
+// claudeReply is the response to a request of claude.
 type claudeReply struct {
 	Type     string             `json:"type"`
 	Response claudeReplyContent `json:"response"`
@@ -97,7 +97,7 @@ func (c *claude) Start(h Host, s Start) error {
 	return c.ask("initialize", claudeInitialize{Subtype: "initialize"})
 }
 
-// ask sends a request of ours.
+// ask sends a control request.
 func (c *claude) ask(what string, request any) error {
 	c.next++
 	id := "ac_" + strconv.Itoa(c.next)
@@ -113,7 +113,7 @@ func (c *claude) send(v any) error {
 	return c.host.Send(text)
 }
 
-// uuid is the same for the same id of ours, in the form of a random one.
+// uuid derives a UUID in version 4 form from an id of ours. Equal ids have equal UUIDs.
 func uuid(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80
@@ -155,7 +155,8 @@ func (c *claude) Mode(mode string) error {
 	return c.ask("set_permission_mode", claudeWish{Subtype: "set_permission_mode", Mode: ClaudeMode(mode)})
 }
 
-// ClaudeMode is claude's own name of a mode: it asks in all but plan.
+// ClaudeMode returns claude's name of a mode. Every mode except plan is claude's default, in
+// which claude asks for permissions.
 func ClaudeMode(mode string) string {
 	if mode == "plan" {
 		return mode
@@ -170,18 +171,18 @@ func (c *claude) Compact(p Prompt) error {
 	return c.Prompt(p)
 }
 
-// claudeLine is what the lines of claude carry, as far as it is used.
+// claudeLine is the part of claude's lines that we use.
 type claudeLine struct {
 	Type     string `json:"type"`
 	Subtype  string `json:"subtype"`
 	UUID     string `json:"uuid"`
 	IsReplay bool   `json:"isReplay"`
-	Model    string `json:"model"` // of init
+	Model    string `json:"model"` // in init
 	Parent   string `json:"parent_tool_use_id"`
-	// Of command_lifecycle.
+	// In command_lifecycle.
 	Command string `json:"command_uuid"`
 	State   string `json:"state"`
-	// Of requests and answers.
+	// In requests and responses.
 	RequestID string          `json:"request_id"`
 	Request   json.RawMessage `json:"request"`
 	Response  struct {
@@ -193,7 +194,7 @@ type claudeLine struct {
 	Message struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
-	// Of results.
+	// In results.
 	IsError  bool            `json:"is_error"`
 	NumTurns int             `json:"num_turns"`
 	Terminal string          `json:"terminal_reason"`
@@ -247,8 +248,8 @@ func (c *claude) Line(line []byte) {
 	}
 }
 
-// answered takes the answer to a request of ours. What else it refuses than the
-// handshake changes nothing: it goes on as it was.
+// answered handles the response to a request of ours. A refused request other than the handshake
+// has no further effect.
 func (c *claude) answered(m *claudeLine) {
 	what := c.waits[m.Response.ID]
 	delete(c.waits, m.Response.ID)
@@ -273,7 +274,7 @@ func (c *claude) answered(m *claudeLine) {
 	})
 }
 
-// begun takes that claude reads a text of ours.
+// begun records that claude reads a text of ours.
 func (c *claude) begun(id string) {
 	steer, ok := c.steers[id]
 	if !ok {
@@ -285,7 +286,7 @@ func (c *claude) begun(id string) {
 	}
 	delete(c.steers, id)
 	delete(c.saidAt, id)
-	if !c.active { // claude began a turn for it by itself
+	if !c.active { // claude began a turn for the text by itself
 		c.active, c.interrupt = true, false
 		c.host.TurnBegan(steer)
 		return
@@ -293,7 +294,7 @@ func (c *claude) begun(id string) {
 	c.host.SteerTaken(steer, how)
 }
 
-// keepLastText keeps what the assistant said last: a plan may stand there.
+// keepLastText stores the assistant's last text, which may contain a plan.
 func (c *claude) keepLastText(content json.RawMessage) {
 	var blocks []struct{ Type, Text string }
 	decode(content, &blocks)
@@ -304,7 +305,7 @@ func (c *claude) keepLastText(content json.RawMessage) {
 	}
 }
 
-// result takes the end of a turn, or of a process that does not find its conversation.
+// result handles the end of a turn, or of a process that could not find its conversation.
 func (c *claude) result(m *claudeLine) {
 	if !c.opened {
 		b := Broken{Reason: ReasonProtocol, Error: claudeError(m)}
@@ -342,7 +343,7 @@ func claudeError(m *claudeLine) string {
 	return orElse(text, orElse(m.Subtype, "claude failed"))
 }
 
-// used adds the usage of a turn. The cost is a total of the conversation.
+// used adds the usage of a turn. claude reports the cost as a total of the conversation.
 func (c *claude) used(m *claudeLine) {
 	var u struct {
 		Input    int64  `json:"input_tokens"`

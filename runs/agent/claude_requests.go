@@ -1,6 +1,6 @@
 package agent
 
-// What claude asks for: leave to use a tool. Its questions and plans are tools, too.
+// claude's requests for permission to use a tool. Its questions and plans are tools as well.
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ type claudeAsk struct {
 	Text      string          `json:"description"`
 }
 
-// claudeInput is what the inputs of tools carry, as far as it is used.
+// claudeInput is the part of the tools' inputs that we use.
 type claudeInput struct {
 	FilePath  string `json:"file_path"`
 	Path      string `json:"path"`
@@ -36,12 +36,12 @@ type claudeInput struct {
 
 func (c *claude) request(m *claudeLine) {
 	if _, waits := c.asked[m.RequestID]; waits || m.RequestID == "" {
-		return // nobody could tell which one is answered
+		return // an answer would be ambiguous
 	}
 	var p claudeAsk
 	decode(m.Request, &p)
 	if p.Subtype != "can_use_tool" {
-		_ = c.send(claudeReply{"control_response", claudeReplyContent{ // an agent that does not read is found by its turn
+		_ = c.send(claudeReply{"control_response", claudeReplyContent{ // best effort: the turn exposes an agent that does not read
 			Subtype: "error", ID: m.RequestID, Error: "ac does not support " + p.Subtype,
 		}})
 		return
@@ -71,7 +71,7 @@ func (c *claude) request(m *claudeLine) {
 	c.host.Asked(q)
 }
 
-// want is what a tool does, by its name.
+// want derives the accesses and the title of a request from the tool's name.
 func (in claudeInput) want(q *Request, p claudeAsk) {
 	switch p.Tool {
 	case "Read", "Glob", "Grep", "LS", "NotebookRead":
@@ -103,7 +103,7 @@ func (in claudeInput) want(q *Request, p claudeAsk) {
 	}
 }
 
-// toolOfServer is S/T for mcp__S__T.
+// toolOfServer returns S/T for mcp__S__T.
 func toolOfServer(name string) string {
 	server, tool, ok := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
 	if !ok {
@@ -112,7 +112,7 @@ func toolOfServer(name string) string {
 	return server + "/" + tool
 }
 
-// claudeDecision is the answer to a request.
+// claudeDecision is the answer to a permission request.
 type claudeDecision struct {
 	Behavior string          `json:"behavior"`
 	Input    json.RawMessage `json:"updatedInput,omitempty"`
@@ -144,8 +144,7 @@ func orObject(input json.RawMessage) json.RawMessage {
 	return input
 }
 
-// withAnswers puts the answers, by the text of their questions, into the input of a
-// question.
+// withAnswers adds the answers to the input of a question, keyed by the questions' texts.
 func withAnswers(input json.RawMessage, answers map[string][]string) json.RawMessage {
 	joined := map[string]string{}
 	for question, texts := range answers {

@@ -1,8 +1,7 @@
 package agent
 
-// codex: its app server, which speaks JSON-RPC without a jsonrpc member. One thread
-// is the conversation; agents that it lets work have threads of their own on the same
-// connection.
+// The driver of codex's app server, which uses JSON-RPC without the jsonrpc member. One thread is
+// the conversation. Its subagents have threads of their own on the same connection.
 
 import (
 	"encoding/json"
@@ -18,19 +17,19 @@ type codex struct {
 
 	thread   string
 	resumed  bool
-	prompted bool   // a turn was begun, so that totals are no baseline any more
-	refused  string // why the conversation does not go on
+	prompted bool   // a turn has begun, so totals are no longer a baseline
+	refused  string // why the conversation could not be resumed
 	version  string // of the agent
-	model    string // of the thread, "" where it names none
-	rerouted string // the model that does the turn in place of that, "" for none
-	failed   string // the last error that it told of
+	model    string // of the thread, "" if it names none
+	rerouted string // the model that replaces it in this turn, "" for none
+	failed   string // the last reported error
 
-	turns     int    // that were begun
-	active    bool   // a turn is under way
-	turn      string // its id, "" until it is known
-	interrupt bool   // wanted, and not said yet
+	turns     int    // turns begun
+	active    bool   // a turn is active
+	turn      string // id of the turn, "" until known
+	interrupt bool   // requested but not yet sent
 	early     []Prompt
-	steers    map[string]bool // said and not taken yet
+	steers    map[string]bool // sent but not yet taken
 
 	baseline usage.Counters
 	charged  map[string]usage.Report // by thread
@@ -38,7 +37,7 @@ type codex struct {
 	changes  map[string]codexChange // by item
 }
 
-// Codex makes the driver of codex app-server.
+// Codex returns a driver for codex app-server.
 func Codex() Driver {
 	return &codex{steers: map[string]bool{}, charged: map[string]usage.Report{}, asked: map[string]codexRequest{}, changes: map[string]codexChange{}}
 }
@@ -49,7 +48,7 @@ type clientInfo struct {
 	Version string `json:"version"`
 }
 
-// clientName is how we introduce ourselves.
+// clientName is our client name in the handshake.
 const clientName = "agentcompany"
 
 type codexInitialize struct {
@@ -57,7 +56,7 @@ type codexInitialize struct {
 	Capabilities *struct{}  `json:"capabilities"`
 }
 
-// codexThread are the params of thread/start and thread/resume.
+// codexThread holds the params of thread/start and thread/resume.
 type codexThread struct {
 	ThreadID       string       `json:"threadId,omitempty"`
 	Model          *string      `json:"model"`
@@ -69,7 +68,7 @@ type codexThread struct {
 	ExcludeTurns   bool         `json:"excludeTurns,omitempty"`
 }
 
-// codexConfig is what a thread is configured with beside the user's own.
+// codexConfig is a thread's configuration, in addition to the user's own.
 type codexConfig struct {
 	Features map[string]bool        `json:"features,omitempty"`
 	Servers  map[string]codexServer `json:"mcp_servers,omitempty"`
@@ -116,14 +115,14 @@ func (c *codex) Start(h Host, s Start) error {
 	})
 }
 
-// cannotSend ends a handshake whose frame could not be written.
+// cannotSend fails the handshake if a frame could not be written.
 func (c *codex) cannotSend(err error) {
 	if err != nil {
 		c.host.Broke(Broken{Reason: ReasonStuck, Error: err.Error()})
 	}
 }
 
-// open begins the thread, or goes on with one.
+// open starts the thread, or resumes one.
 func (c *codex) open(thread string) error {
 	p := codexThread{ThreadID: thread, Cwd: c.start.Dir, ApprovalPolicy: "never", Sandbox: c.start.Sandbox, Config: c.config()}
 	if c.start.Model != "" {
@@ -168,7 +167,7 @@ func (c *codex) opened(method string, result json.RawMessage, failed *failure) {
 	}
 }
 
-// broke tells a failed handshake by the words of the agent.
+// broke reports a failed handshake with the agent's error message.
 func (c *codex) broke(method string, failed *failure) {
 	reason := ReasonProtocol
 	if needsLogin(failed.words()) {
@@ -177,7 +176,7 @@ func (c *codex) broke(method string, failed *failure) {
 	c.host.Broke(Broken{Reason: reason, Error: method + ": " + failed.words()})
 }
 
-// needsLogin knows the words in which agents ask for a login.
+// needsLogin recognizes error messages that ask for a login.
 func needsLogin(words string) bool {
 	words = strings.ToLower(words)
 	for _, sign := range []string{"not logged in", "login required", "log in", "authentication required", "unauthorized"} {
@@ -188,7 +187,7 @@ func needsLogin(words string) bool {
 	return false
 }
 
-// config is the configuration of a thread, nil for the user's own alone.
+// config returns the configuration of a thread, nil for the user's own only.
 func (c *codex) config() *codexConfig {
 	if len(c.start.Servers) == 0 {
 		return nil
@@ -215,12 +214,12 @@ func (c *codex) begin() {
 	c.active, c.prompted, c.turn, c.interrupt, c.failed, c.rerouted = true, true, "", false, "", ""
 }
 
-// begun takes the answer to what begins a turn.
+// begun returns a handler for the response to a call that begins a turn.
 func (c *codex) begun(method string) func(json.RawMessage, *failure) {
 	turn := c.turns
 	return func(result json.RawMessage, failed *failure) {
 		if c.turns != turn {
-			return // that one is over
+			return // that turn is over
 		}
 		if failed != nil {
 			c.ended(Outcome{Status: Failed, Error: method + ": " + failed.words()})
@@ -236,7 +235,7 @@ func (c *codex) begun(method string) func(json.RawMessage, *failure) {
 	}
 }
 
-// named learns the id of the turn, and says what waited for it.
+// named records the id of the turn, and sends what waited for it.
 func (c *codex) named(turn string) {
 	if !c.active || c.turn != "" || turn == "" {
 		return
@@ -251,7 +250,7 @@ func (c *codex) named(turn string) {
 		}
 	}
 	if c.interrupt {
-		_ = c.Interrupt() // an agent that does not read is found by its turn, which does not end
+		_ = c.Interrupt() // best effort: the turn exposes an agent that does not read, as it does not end
 	}
 }
 
@@ -266,7 +265,7 @@ func (c *codex) Steer(p Prompt) error {
 	c.steers[p.ID] = true
 	return c.rpc.call("turn/steer", codexTurn{ThreadID: c.thread, Expected: c.turn, Client: p.ID, Input: codexInput(p.Text)}, func(_ json.RawMessage, failed *failure) {
 		switch {
-		case !c.steers[p.ID]: // its item came first
+		case !c.steers[p.ID]: // its item arrived first
 		case failed == nil:
 			c.taken(p.ID)
 		case strings.Contains(failed.Message, "no active turn to steer"), strings.Contains(failed.Message, "expected active turn id"):
@@ -294,7 +293,7 @@ func (c *codex) Interrupt() error {
 	return c.rpc.call("turn/interrupt", codexPlace{c.thread, c.turn}, func(json.RawMessage, *failure) {})
 }
 
-func (c *codex) Mode(string) error { return nil } // the sandbox stands; what is asked for is judged anew
+func (c *codex) Mode(string) error { return nil } // the sandbox stays; permission requests are judged under the new mode
 
 func (c *codex) Compacts() bool { return true }
 
@@ -303,12 +302,12 @@ func (c *codex) Compact(Prompt) error {
 	return c.rpc.call("thread/compact/start", codexPlace{ThreadID: c.thread}, c.begun("thread/compact/start"))
 }
 
-// codexNotice is what notifications carry, as far as it is used.
+// codexNotice is the part of notifications that we use.
 type codexNotice struct {
 	ThreadID   string          `json:"threadId"`
 	RequestID  json.RawMessage `json:"requestId"`
 	TokenUsage json.RawMessage `json:"tokenUsage"`
-	ToModel    string          `json:"toModel"` // of model/rerouted
+	ToModel    string          `json:"toModel"` // in model/rerouted
 	Item       json.RawMessage `json:"item"`
 	Turn       struct {
 		ID     string `json:"id"`
@@ -344,7 +343,7 @@ func (c *codex) notice(method string, n *codexNotice) {
 		c.used(n)
 	}
 	if n.ThreadID != "" && c.thread != "" && n.ThreadID != c.thread {
-		return // of an agent that ours lets work
+		return // from a subagent
 	}
 	switch method {
 	case "item/started", "item/completed":
@@ -367,7 +366,7 @@ func (c *codex) notice(method string, n *codexNotice) {
 	}
 }
 
-// completed takes the end of the turn. That of an earlier one changes nothing.
+// completed handles the end of the turn. It ignores the end of an earlier one.
 func (c *codex) completed(n *codexNotice) {
 	if c.turn != "" && n.Turn.ID != "" && n.Turn.ID != c.turn {
 		return
@@ -387,8 +386,8 @@ func (c *codex) completed(n *codexNotice) {
 	c.ended(o)
 }
 
-// ended ends the turn. What was to be said in it comes back; what was said is
-// answered by the agent, too.
+// ended ends the turn. It returns texts that were not sent yet. The agent still responds to those
+// that were.
 func (c *codex) ended(o Outcome) {
 	if !c.active {
 		return

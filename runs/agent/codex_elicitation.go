@@ -1,6 +1,7 @@
 package agent
 
-// What MCP servers of codex ask a person: leave to run a tool, or a form.
+// Elicitations from codex's MCP servers: requests to run a tool, to open a URL or to fill in a
+// form.
 
 import (
 	"encoding/json"
@@ -9,7 +10,7 @@ import (
 	"ac/internal/canonjson"
 )
 
-// elicited is the answer to an elicitation.
+// elicited is the response to an elicitation.
 type elicited struct {
 	Action  string          `json:"action"`
 	Content json.RawMessage `json:"content"`
@@ -46,7 +47,7 @@ type field struct {
 	kind string
 }
 
-// form asks a question for each property of a schema, in the order of the schema.
+// form asks one question for each property of a schema, in the schema's order.
 func (p codexAsk) form(q *Request) func(Answer) any {
 	q.Kind, q.Tool, q.Prompt = Question, p.Server, p.Text
 	var schema struct {
@@ -54,7 +55,7 @@ func (p codexAsk) form(q *Request) func(Answer) any {
 	}
 	decode(p.Schema, &schema)
 	var fields []field
-	_ = canonjson.Members(schema.Properties, func(m canonjson.Member) { // a schema without properties asks nothing
+	_ = canonjson.Members(schema.Properties, func(m canonjson.Member) { // a schema without properties has no questions
 		var property struct {
 			Type, Title, Description string
 			Enum, EnumNames          []string
@@ -84,7 +85,7 @@ func (p codexAsk) form(q *Request) func(Answer) any {
 	}
 }
 
-// filled is a form with its answers, each of the type that the form wants.
+// filled encodes a form's answers, each with its property's type.
 func filled(fields []field, answers map[string][]string) json.RawMessage {
 	content := []byte{'{'}
 	for _, f := range fields {

@@ -1,7 +1,6 @@
 package agent
 
-// What codex asks for, and how it is answered. Each of its requests has a result of
-// its own.
+// codex's requests, and the responses to them. Each kind of request has its own result.
 
 import (
 	"encoding/json"
@@ -20,16 +19,16 @@ type codexRequest struct {
 	result func(a Answer) any
 }
 
-// codexChange is a change of files that codex told of.
+// codexChange is a reported change of files.
 type codexChange struct {
 	paths []string
 	diff  string
 }
 
-// maxChanges bounds the changes that are remembered.
+// maxChanges bounds the changes kept in memory.
 const maxChanges = 200
 
-// codexDecision is the answer to most requests.
+// codexDecision is the response to most requests.
 type codexDecision struct {
 	Decision string `json:"decision"`
 }
@@ -46,7 +45,7 @@ func decided(a Answer) any {
 	return codexDecision{"decline"}
 }
 
-// decidedBefore answers older releases.
+// decidedBefore is decided for the requests of older releases.
 func decidedBefore(a Answer) any {
 	switch {
 	case a.State == Allowed && a.Session:
@@ -59,7 +58,8 @@ func decidedBefore(a Answer) any {
 	return codexDecision{"denied"}
 }
 
-// item remembers the changes of files: requests name their item alone.
+// item stores file changes, because requests refer to them only by item id. It also recognizes
+// steers that the agent took.
 func (c *codex) item(raw json.RawMessage) {
 	var item struct {
 		ID, Type, ClientID string
@@ -87,7 +87,7 @@ func (c *codex) item(raw json.RawMessage) {
 	}
 }
 
-// fileDiff is the unified diff of one file. Of a new file codex tells the content.
+// fileDiff returns the unified diff of one file. For a new or deleted file, text is its content.
 func fileDiff(path, kind, text string) string {
 	switch kind {
 	case "add":
@@ -101,10 +101,10 @@ func fileDiff(path, kind, text string) string {
 	return "--- " + path + "\n+++ " + path + "\n" + text
 }
 
-// changeDiff is the unified diff of a text that takes the place of another.
+// changeDiff returns the unified diff between two texts.
 func changeDiff(path, before, after string) string { return udiff.Unified(path, path, before, after) }
 
-// codexAsk is what the requests of codex carry, as far as it is used.
+// codexAsk is the part of codex's requests that we use.
 type codexAsk struct {
 	ItemID    string          `json:"itemId"`
 	CallID    string          `json:"callId"`
@@ -136,7 +136,7 @@ type codexAsk struct {
 
 func (c *codex) request(m message) {
 	if _, waits := c.asked[string(m.ID)]; waits {
-		return // nobody could tell which one is answered
+		return // an answer would be ambiguous
 	}
 	var p codexAsk
 	decode(m.Params, &p)
@@ -161,7 +161,7 @@ func (c *codex) request(m message) {
 		q.Tool, q.Title, q.Prompt = "fileChange", "Change files", orElse(p.Reason, "The agent wants to change files.")
 		q.Wants = writes(slices.Sorted(maps.Keys(p.FileChanges)))
 	default:
-		_ = c.rpc.refuse(m.ID, m.Method) // an agent that does not read is found by its turn
+		_ = c.rpc.refuse(m.ID, m.Method) // best effort: the turn exposes an agent that does not read
 		return
 	}
 	c.asked[q.Key] = codexRequest{slices.Clone(m.ID), result}
@@ -184,7 +184,7 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// arguments are the members of an input as JSON.
+// arguments encodes v as JSON, nil if it cannot be encoded.
 func arguments(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -220,7 +220,7 @@ func (c *codex) fileChange(q *Request, p codexAsk) {
 	}
 }
 
-// writes are the wants of files to be written; of files that nobody knows one.
+// writes returns the accesses for files to be written. Unknown files count as one with path "".
 func writes(paths []string) (wants []Want) {
 	for _, path := range paths {
 		wants = append(wants, Want{Write, path})
@@ -231,7 +231,7 @@ func writes(paths []string) (wants []Want) {
 	return wants
 }
 
-// profile asks for a wider profile of permissions.
+// profile handles a request for additional permissions.
 func (p codexAsk) profile(q *Request) func(Answer) any {
 	var profile struct {
 		FileSystem struct {
@@ -281,7 +281,7 @@ func (p codexAsk) profile(q *Request) func(Answer) any {
 	}
 }
 
-// given is what a question was answered with.
+// given is the answer to one question.
 type given struct {
 	Answers []string `json:"answers"`
 }
@@ -307,7 +307,7 @@ func (p codexAsk) userInput(q *Request) func(Answer) any {
 	}
 }
 
-// entitle takes title and prompt from the questions.
+// entitle derives the title and the prompt from the questions.
 func (q *Request) entitle() {
 	for _, one := range q.Questions {
 		if q.Title == "" {
@@ -318,7 +318,7 @@ func (q *Request) entitle() {
 	q.Title = orElse(q.Title, "The agent asks something.")
 }
 
-// commandText is a command line without the shell that codex runs it in.
+// commandText returns a command line without the shell that codex wraps it in.
 func commandText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

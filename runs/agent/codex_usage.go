@@ -1,11 +1,11 @@
 package agent
 
-// What codex used, by its threads.
+// codex's usage, by thread.
 
 import "ac/runs/usage"
 
-// used takes what a thread was charged with so far. Before the first turn of a
-// conversation that goes on that is what it had used before.
+// used records the total usage of a thread. Before the first turn of a resumed conversation, that
+// total is the baseline.
 func (c *codex) used(n *codexNotice) {
 	report, ok := usage.AppServer(n.TokenUsage)
 	if !ok {

@@ -1,7 +1,7 @@
 package agent
 
-// JSON-RPC over lines, as codex and the Agent Client Protocol speak it: ids of
-// ours are numbered from 1, ids of the agent are copied as they came.
+// JSON-RPC over lines, as used by codex and the Agent Client Protocol. Our ids are numbered from
+// 1. The agent's ids are copied verbatim.
 
 import (
 	"bytes"
@@ -11,22 +11,22 @@ import (
 	"ac/internal/canonjson"
 )
 
-// lines is our side of a conversation over lines.
+// lines is our side of a JSON-RPC connection over lines.
 type lines struct {
 	send    func(frame []byte) error
-	version string // of the member jsonrpc, "" for none
+	version string // value of the member jsonrpc, "" for none
 	next    int64
 	pending map[int64]func(result json.RawMessage, failed *failure)
 }
 
-// failure is the error of an answer.
+// failure is the error member of a response.
 type failure struct {
 	Code    int64           `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data"`
 }
 
-// message is one line of the agent.
+// message is one line from the agent.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -35,11 +35,11 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// frame is a line of ours, its members JSON as they are to be written.
+// frame is a line to the agent. Its members are encoded JSON, nil for none.
 type frame struct{ id, method, params, result, failed []byte }
 
-// write writes a line with the members in the order in which the protocols have
-// them. An id stands as the agent wrote it.
+// write sends a line with the members in the protocols' order. An id is written exactly as the
+// agent sent it.
 func (l *lines) write(f frame) error {
 	text := []byte{'{'}
 	member := func(name string, value []byte) {
@@ -62,8 +62,8 @@ func (l *lines) write(f frame) error {
 	return l.send(append(text, '}'))
 }
 
-// call asks something. done is called with the answer, before any later line is
-// looked at; never when the agent does not answer.
+// call sends a request. done is called with the response, before any later line is processed. It
+// is never called if the agent does not respond.
 func (l *lines) call(method string, params any, done func(result json.RawMessage, failed *failure)) error {
 	text, err := canonjson.Marshal(params)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *lines) call(method string, params any, done func(result json.RawMessage
 	return l.write(frame{id: strconv.AppendInt(nil, id, 10), method: canonjson.AppendString(nil, method), params: text})
 }
 
-// notify says something that is not answered. Without params there are none.
+// notify sends a notification. nil params are omitted.
 func (l *lines) notify(method string, params any) error {
 	f := frame{method: canonjson.AppendString(nil, method)}
 	if params != nil {
@@ -91,7 +91,7 @@ func (l *lines) notify(method string, params any) error {
 	return l.write(f)
 }
 
-// reply answers a request of the agent.
+// reply responds to a request of the agent.
 func (l *lines) reply(id json.RawMessage, result any) error {
 	text, err := canonjson.Marshal(result)
 	if err != nil {
@@ -100,7 +100,7 @@ func (l *lines) reply(id json.RawMessage, result any) error {
 	return l.write(frame{id: id, result: text})
 }
 
-// refuse answers a request that we do not serve.
+// refuse responds with an error to a request that we do not support.
 func (l *lines) refuse(id json.RawMessage, method string) error {
 	text, err := canonjson.Marshal(struct {
 		Code    int    `json:"code"`
@@ -112,8 +112,8 @@ func (l *lines) refuse(id json.RawMessage, method string) error {
 	return l.write(frame{id: id, failed: text})
 }
 
-// take reads a line. Answers to calls of ours go to who asked; ok is false for them
-// and for lines that are no message.
+// take decodes a line. A response to one of our calls is passed to its done function. ok is false
+// for responses and for lines that are not messages.
 func (l *lines) take(line []byte) (m message, ok bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil {
@@ -143,10 +143,10 @@ func (l *lines) take(line []byte) (m message, ok bool) {
 	return m, false
 }
 
-// isRequest reports whether a message waits for an answer. An id may be 0, or a text.
+// isRequest reports whether a message expects a response. An id may be 0 or a string.
 func (m message) isRequest() bool { return len(m.ID) > 0 && string(m.ID) != "null" }
 
-// words are the error's message, with the details that say more.
+// words returns the error's message, with its details if there are any.
 func (f *failure) words() string {
 	var data struct {
 		Details string `json:"details"`
@@ -157,5 +157,5 @@ func (f *failure) words() string {
 	return f.Message
 }
 
-// decode reads a value as far as its members have the types that are expected.
+// decode decodes JSON and ignores errors: members of an unexpected type stay unset.
 func decode(text []byte, into any) { _ = json.Unmarshal(text, into) }

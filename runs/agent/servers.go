@@ -1,6 +1,6 @@
 package agent
 
-// The MCP servers that an agent is told of, in the words of each protocol.
+// The MCP servers of an agent, encoded for each protocol.
 
 import (
 	"encoding/json"
@@ -8,23 +8,22 @@ import (
 	"slices"
 )
 
-// Server is an MCP server that the agent starts, or connects to.
+// Server is an MCP server that the agent starts or connects to.
 type Server struct {
 	Name    string
 	Command string
 	Args    []string
 	Env     map[string]string
-	// Transport is http or sse for one that is reached at URL, "" for one that the agent
-	// starts.
+	// Transport is http or sse for a server at URL, "" for one that the agent starts.
 	Transport string
 	URL       string
 	Headers   map[string]string
-	// TimeoutSeconds is how long the agent waits for its start, and for a call; 0 for the
-	// agent's own limit.
+	// TimeoutSeconds is the agent's limit for a server's start and for each call; 0 for the
+	// agent's default.
 	TimeoutSeconds int
 }
 
-// claudeServer is an entry of the file that claude is told of servers by.
+// claudeServer is an entry of claude's MCP configuration file.
 type claudeServer struct {
 	Type      string            `json:"type,omitempty"`
 	Command   string            `json:"command,omitempty"`
@@ -35,7 +34,7 @@ type claudeServer struct {
 	TimeoutMS int               `json:"timeout,omitempty"`
 }
 
-// ClaudeServers is the file that tells claude of its servers.
+// ClaudeServers returns claude's MCP configuration file.
 func ClaudeServers(servers []Server) ([]byte, error) {
 	file := struct {
 		Servers map[string]claudeServer `json:"mcpServers"`
@@ -46,7 +45,7 @@ func ClaudeServers(servers []Server) ([]byte, error) {
 	return json.Marshal(file)
 }
 
-// codexServer is an entry of the configuration of a thread.
+// codexServer is an entry of a thread's configuration.
 type codexServer struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
@@ -65,7 +64,7 @@ func codexServers(servers []Server) map[string]codexServer {
 	return named
 }
 
-// acpServer is a server that the agent starts, acpRemote one that it connects to.
+// acpServer is a server that the agent starts. acpRemote is one that it connects to.
 type acpServer struct {
 	Name    string     `json:"name"`
 	Command string     `json:"command"`
@@ -85,13 +84,14 @@ type acpValue struct {
 	Value string `json:"value"`
 }
 
-// acpTransports are the transports that an agent takes beside programs.
+// acpTransports are the transports that an agent supports in addition to stdio.
 type acpTransports struct {
 	HTTP bool `json:"http"`
 	SSE  bool `json:"sse"`
 }
 
-// acpServers leaves out what the agent does not connect to.
+// acpServers encodes the servers. It omits those with a transport that the agent does not
+// support.
 func acpServers(servers []Server, takes acpTransports) []any {
 	list := []any{}
 	for _, s := range servers {

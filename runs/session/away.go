@@ -1,7 +1,7 @@
 package session
 
-// Sessions that a worker executes for a hub on another machine. The workspace that they
-// run in is the worker's own record of them, not that of the agent.
+// Sessions that a worker executes for a hub on another machine. The workspace here holds the
+// worker's own records, not the agent's workspace.
 
 import (
 	"context"
@@ -12,31 +12,30 @@ import (
 	"ac/workspace/doc"
 )
 
-// Away is what an order says of a session that is executed for another machine.
+// Away is the part of an order for a session executed on behalf of another machine.
 type Away struct {
 	WorkerID string `json:"worker_id"`
-	// Permit is a file of the workspace. The session is refused unless it is there once
-	// its locks are taken: whoever removes it with the lock of the run held knows that the
-	// session never starts.
+	// Permit is a file of the workspace. The session is refused unless the file exists after its
+	// locks are taken. Whoever removes it while holding the run's lock knows that the session
+	// never starts.
 	Permit string `json:"permit"`
-	// Dir is the working directory of a session without a repository, Context the
-	// directory of the files that came with the order; both absolute.
+	// Dir is the working directory of a session without a repository. Context is the directory of
+	// the files that came with the order. Both are absolute.
 	Dir     string `json:"dir"`
 	Context string `json:"context,omitempty"`
-	// Secrets are variables of the environment whose values are masked whatever their
-	// names.
+	// Secrets names environment variables whose values are masked, whatever they are called.
 	Secrets []string `json:"secrets,omitempty"`
-	// Self is who the agent is, for the tools of ac; nil for a session without them.
+	// Self identifies the agent to ac's tools; nil for a session without them.
 	Self *grant.Self `json:"self,omitempty"`
-	// Servers are the MCP servers of the agent's workspace that came along, and Profile is
-	// its model profile; nil for none. Those of this workspace are not the agent's.
+	// Servers are the MCP servers of the agent's workspace, sent with the order. Profile is its
+	// model profile; nil for none. The agent does not get those of the worker's workspace.
 	Servers map[string]doc.MCPServer `json:"servers,omitempty"`
 	Profile *doc.ModelProfile        `json:"profile,omitempty"`
 }
 
-// Relay asks the supervisor of a session something on behalf of another machine: a verb of
-// the second version of the socket, with its params as they came. A refusal is a
-// *fault.Error as the supervisor worded it.
+// Relay forwards a request of another machine to a session's supervisor: a version 2 verb of the
+// socket, with its params unchanged. A refusal is a *fault.Error with the supervisor's reason and
+// message.
 func Relay(ctx context.Context, w *workspace.Workspace, record doc.Session, verb string, params json.RawMessage) (json.RawMessage, error) {
 	return call[json.RawMessage](ctx, w, record, verb, params)
 }

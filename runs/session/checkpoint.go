@@ -12,15 +12,14 @@ import (
 	"ac/workspace"
 )
 
-// CountedLog is how many lines a log has up to an offset where a line ends, so
-// that the end of a long log is counted without reading all of it under the
-// write lock.
+// CountedLog is the number of lines in a log up to an offset at a line's end. With it, the end of
+// a long log is counted without reading the whole log under the write lock.
 type CountedLog struct {
 	offset int64
 	Lines  int64
 }
 
-// Count counts on from what was counted before, to the last whole line.
+// Count continues counting, up to the last complete line.
 func (c CountedLog) Count(w *workspace.Workspace, log string) (CountedLog, error) {
 	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +34,7 @@ func (c CountedLog) Count(w *workspace.Workspace, log string) (CountedLog, error
 		return c, err
 	}
 	if st.Size() < c.offset {
-		c = CountedLog{} // another file than the one counted
+		c = CountedLog{} // another file than the one counted before
 	}
 	lines, torn, err := events.CountLines(io.NewSectionReader(f, c.offset, st.Size()-c.offset))
 	if err != nil || torn {
@@ -44,7 +43,7 @@ func (c CountedLog) Count(w *workspace.Workspace, log string) (CountedLog, error
 	return CountedLog{offset: st.Size(), Lines: c.Lines + lines}, nil
 }
 
-// checkpoint is what the run's record keeps of its log as it is now.
+// checkpoint returns the checkpoint of the current log, for the run's record.
 func (c CountedLog) checkpoint(w *workspace.Workspace, log string) (*events.Checkpoint, error) {
 	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +71,7 @@ func (c CountedLog) checkpoint(w *workspace.Workspace, log string) (*events.Chec
 	return &events.Checkpoint{Count: c.Lines + lines, Head: tail.Head}, nil
 }
 
-// digest names things whose own names may be too long for a file name.
+// digest returns a short name for something whose own name may be too long for a file name.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])

@@ -1,6 +1,6 @@
 package session
 
-// Asking the supervisor of a live session.
+// Requests to the supervisor of a live session.
 
 import (
 	"cmp"
@@ -16,10 +16,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// supervisorWithin is how long a method waits for a supervisor.
+// supervisorWithin bounds how long a request waits for a supervisor.
 const supervisorWithin = 10 * time.Second
 
-// call asks the supervisor of a live session for something.
+// call sends a request to the supervisor of a live session and decodes its result.
 func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session, verb string, params any) (result R, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, supervisorWithin, errNoSocket)
 	defer cancel()
@@ -30,7 +30,7 @@ func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session
 	reply, err := exchange(ctx, record, Request{Version: RequestVersion, Verb: verb, ID: json.RawMessage("1"), Params: text})
 	switch {
 	case errors.Is(err, errNoSocket):
-		gone := !ownerAlive(w, record) && !errors.Is(err, errUnanswered) // one that died over the request may have recorded it
+		gone := !ownerAlive(w, record) && !errors.Is(err, errUnanswered) // a supervisor that died over the request may have recorded it
 		now, readErr := Read(w, record.Ref)
 		if readErr == nil && gone && now.Remote() && !doc.Terminal(now.Status) {
 			return result, HubNotRunning(nil)
@@ -53,23 +53,23 @@ func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session
 	return result, json.Unmarshal(reply.Result, &result)
 }
 
-// Steer says something to the agent of a live session.
+// Steer sends a text to the agent of a live session.
 func Steer(ctx context.Context, w *workspace.Workspace, record doc.Session, p SteerRequest) (SteerResult, error) {
 	return call[SteerResult](ctx, w, record, VerbSteer, p)
 }
 
-// Prompt begins a turn of a live session that is idle.
+// Prompt starts a turn in an idle live session.
 func Prompt(ctx context.Context, w *workspace.Workspace, record doc.Session, p PromptRequest) (PromptResult, error) {
 	return call[PromptResult](ctx, w, record, VerbPrompt, p)
 }
 
-// Interrupt stops the turn of a live session.
+// Interrupt stops the current turn of a live session.
 func Interrupt(ctx context.Context, w *workspace.Workspace, record doc.Session, p InterruptRequest) (InterruptResult, error) {
 	return call[InterruptResult](ctx, w, record, VerbInterrupt, p)
 }
 
-// Respond answers what the agent of a live session asks. Where the session is over because
-// of somebody else's answer, the error is fault.InteractionClosed.
+// Respond answers a question or permission request of a live session's agent. If the session is
+// over and another answer had closed the interaction, the error is fault.InteractionClosed.
 func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p AnswerRequest) (AnswerResult, error) {
 	result, err := call[AnswerResult](ctx, w, record, VerbAnswer, p)
 	if fault.Is(err, fault.RunNotLive) {
@@ -78,8 +78,8 @@ func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p 
 	return result, err
 }
 
-// closed is the error about an interaction that an answer has closed, nil for another: the
-// end of its session cancels what is open. Without a readable log there is none.
+// closed returns the error for an interaction that an answer has closed. It returns nil for one
+// that is open or was canceled at its session's end, and for an unreadable log.
 func closed(w *workspace.Workspace, record doc.Session, id string) (err error) {
 	fold := interaction.Fold{Project: record.ProjectID, Run: record.RunID}
 	_ = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
@@ -98,24 +98,24 @@ func SetPolicy(ctx context.Context, w *workspace.Workspace, record doc.Session, 
 	return call[PolicyResult](ctx, w, record, VerbPolicy, p)
 }
 
-// TakeMore has a live session take the texts that wait in the log of its run.
+// TakeMore has a live session read the texts that wait in its run's log.
 func TakeMore(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
 	_, err := call[struct{}](ctx, w, record, VerbMore, struct{}{})
 	return err
 }
 
-// Limit says what a session may spend while whoever counts for all runs cannot be reached.
+// Limit sets what a session may spend while the hub that counts for all runs is unreachable.
 func Limit(ctx context.Context, w *workspace.Workspace, record doc.Session, p LimitsRequest) (LimitsResult, error) {
 	return call[LimitsResult](ctx, w, record, VerbLimits, p)
 }
 
-// StateOf is a live session as it is now.
+// StateOf returns the current state of a live session.
 func StateOf(ctx context.Context, w *workspace.Workspace, record doc.Session) (LiveState, error) {
 	return call[LiveState](ctx, w, record, VerbLive, struct{}{})
 }
 
-// Compact has the conversation of a live session compacted, after the turn under way and
-// what waits before it.
+// Compact requests that a live session's conversation be compacted, after the current turn and
+// the texts queued before it.
 func Compact(ctx context.Context, w *workspace.Workspace, record doc.Session, p CompactRequest) (CompactResult, error) {
 	return call[CompactResult](ctx, w, record, VerbCompact, p)
 }

@@ -1,7 +1,7 @@
 package session
 
-// A shell in a terminal, under a guard as providers are: nothing that it starts outlives
-// the guard, and the guard does not outlive this process.
+// A shell in a terminal, under a guard like any provider. Nothing that it starts outlives the
+// guard, and the guard does not outlive this process.
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 	"ac/internal/proc"
 )
 
-// ConsoleExit is how a shell ended. Signal is 0 unless one killed it.
+// ConsoleExit describes how a shell exited. Signal is 0 unless a signal killed it.
 type ConsoleExit struct {
 	Code   int
 	Signal syscall.Signal
@@ -27,13 +27,13 @@ type Console struct {
 
 	guard  *Guard
 	mark   string
-	exited chan ConsoleExit // gets the one exit, or is closed without
-	gone   chan struct{}    // closed when the guard is gone
+	exited chan ConsoleExit // receives the only exit, or is closed without one
+	gone   chan struct{}    // closed when the guard has exited
 	sweep  sync.Once
 }
 
-// StartConsole starts a shell whose terminal is tty. mark is drawn for it alone. The
-// caller closes tty, and ends the console with Sweep.
+// StartConsole starts a shell whose terminal is tty. mark must be unique to it. The caller closes
+// tty, and ends the console with Sweep.
 func StartConsole(executable string, guards *GuardSet, tty *os.File, path string, env []string, dir, mark string) (*Console, error) {
 	g, err := StartGuard(executable, guards, tty, tty, tty)
 	if err != nil {
@@ -49,7 +49,7 @@ func StartConsole(executable string, guards *GuardSet, tty *os.File, path string
 		return nil, errors.New(cmp.Or(first.Error, "the guard ended before the start"))
 	}
 	c.PID = first.PID
-	go c.follow() // ends with the guard, which Sweep sees to
+	go c.follow() // ends with the guard, which Sweep ends
 	return c, nil
 }
 
@@ -67,18 +67,19 @@ func (c *Console) follow() {
 	c.guard.all.bury(c.guard.cmd)
 }
 
-// Exited gets the exit of the shell, and is closed when nothing of it is left.
+// Exited returns a channel that receives the shell's exit, and is closed when the guard has
+// exited.
 func (c *Console) Exited() <-chan ConsoleExit { return c.exited }
 
-// Hangup tells the shell and its group that the terminal is gone.
+// Hangup sends SIGHUP to the shell and its group.
 func (c *Console) Hangup() { c.guard.Signal(syscall.SIGHUP) }
 
-// Sweep kills what is left, descendants in sessions of their own too, and waits for its
-// end, three seconds at most.
+// Sweep kills all remaining processes, including descendants in sessions of their own, and waits
+// at most three seconds for their end.
 func (c *Console) Sweep() {
 	c.sweep.Do(func() {
-		_ = c.guard.Order(guard.Order{Sweep: true}) // a dead guard cannot take it
+		_ = c.guard.Order(guard.Order{Sweep: true}) // a dead guard cannot receive it
 		<-c.gone
-		_ = proc.KillMarked(c.mark, guard.Patience) // of a guard that was killed itself
+		_ = proc.KillMarked(c.mark, guard.Patience) // survivors of a guard that was itself killed
 	})
 }

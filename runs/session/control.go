@@ -1,6 +1,6 @@
 package session
 
-// What others may do with a session: look, wait, stop.
+// What other processes may do with a session: read, wait, stop.
 
 import (
 	"context"
@@ -14,20 +14,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// pollEvery is how often a session is looked at whose supervisor cannot be
-// asked.
+// pollEvery is the polling interval for a session whose supervisor is unreachable.
 const pollEvery = 50 * time.Millisecond
 
-// Collect waits for the end of a session with a live owner and gives its
-// record; the record of any other as it is now.
+// Collect waits for the end of a session with a live owner and returns its final record. It
+// returns any other session's current record at once.
 func Collect(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
 	for {
 		record, err := Current(ctx, w, ref)
 		if err != nil || doc.Terminal(record.Status) {
 			return record, err
 		}
-		// A record of ours always comes to its end: an owner that is gone by now
-		// has written it since, or the next look does.
+		// A record of ours always becomes final: an owner that has exited since wrote the end, or
+		// the next read reconciles it.
 		if record.Socket == "" && !ownerAlive(w, record) {
 			return record, nil
 		}
@@ -44,8 +43,8 @@ func Collect(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 	}
 }
 
-// Stop asks a session to stop and gives its record as it is then, usually still
-// running. A session that is over is left as it is.
+// Stop requests a stop and returns the record after the request, usually still running. It is a
+// no-op for a session that is over.
 func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
 	record, err := Current(ctx, w, ref)
 	if err != nil || doc.Terminal(record.Status) {
@@ -55,7 +54,7 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 		return record, HubNotRunning(nil)
 	}
 	if !ownerAlive(w, record) && record.Socket != "" {
-		return Current(ctx, w, ref) // it came to its end just now
+		return Current(ctx, w, ref) // it ended just now
 	}
 	if !ownerAlive(w, record) {
 		return stopDetached(ctx, w, record)
@@ -69,7 +68,7 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 	}
 	now, err := ask(ctx, record, VerbStop)
 	if errors.Is(err, errNoSocket) {
-		// The supervisor may be at its end just now.
+		// The supervisor may be exiting.
 		if record, err = Current(ctx, w, ref); err == nil && !doc.Terminal(record.Status) {
 			record.Error = "its supervisor cannot be reached by its socket; it finds the stop marker"
 			signalOwner(record)
@@ -79,8 +78,8 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 	return now, err
 }
 
-// Kill kills the provider of a session at once: somebody asked for a stop and does not
-// wait for its steps. The session's end is recorded by its supervisor as ever.
+// Kill kills a session's provider at once, skipping the stop ladder. The supervisor records the
+// session's end as usual. For a session on another machine, Kill is Stop.
 func Kill(ctx context.Context, w *workspace.Workspace, ref string) error {
 	record, err := Current(ctx, w, ref)
 	if err == nil && record.Remote() {
@@ -93,21 +92,21 @@ func Kill(ctx context.Context, w *workspace.Workspace, ref string) error {
 	if err := stamp(w, record.ProjectID, record.RunID); err != nil {
 		return err
 	}
-	_ = proc.Identity{PID: *record.PID, Start: record.PIDStart}.Signal(syscall.SIGKILL) // gone meanwhile
+	_ = proc.Identity{PID: *record.PID, Start: record.PIDStart}.Signal(syscall.SIGKILL) // it may be gone already
 	return nil
 }
 
-// signalOwner asks the supervisor of a record to end its session, where that is
-// certainly it. Runners of jobs, and hubs, have several sessions and find the marker.
+// signalOwner sends SIGTERM to a record's supervisor, if the process is certainly that one. Job
+// runners and hubs host several sessions: they are not signaled and find the marker instead.
 func signalOwner(record doc.Session) {
 	if record.OwnerPID == nil || record.OwnerStart == "" || record.Remote() || strings.HasPrefix(record.Ref, "job_") {
 		return
 	}
-	_ = proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Signal(syscall.SIGTERM) // gone meanwhile
+	_ = proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Signal(syscall.SIGTERM) // it may be gone already
 }
 
-// stopDetached stops a provider that another program's dead runtime left, when
-// it is certain that it is that process.
+// stopDetached stops a provider left over from another program's dead runtime, if the process is
+// certainly that one.
 func stopDetached(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
 	if record.PID == nil {
 		record.Error = "detached, and no process is known: nothing was signalled"
@@ -121,11 +120,11 @@ func stopDetached(ctx context.Context, w *workspace.Workspace, record doc.Sessio
 	if err := stamp(w, record.ProjectID, record.RunID); err != nil {
 		return record, err
 	}
-	_ = id.Signal(syscall.SIGTERM) // gone meanwhile
+	_ = id.Signal(syscall.SIGTERM) // it may be gone already
 	for deadline := time.After(KillAfter); id.Alive(); {
 		select {
 		case <-deadline:
-			_ = id.Signal(syscall.SIGKILL) // gone meanwhile
+			_ = id.Signal(syscall.SIGKILL) // it may be gone already
 			record.Error = "detached; it was asked to stop and then killed"
 			return record, nil
 		case <-ctx.Done():

@@ -1,6 +1,6 @@
 package session
 
-// Environments of providers, and of the processes that keep them.
+// Environments of providers, and of the supervisor and guard processes.
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// EnvironOf is the environment of the provider: what the launching process had,
-// with what the caller added over it, and what its provider needs to be judged.
+// EnvironOf returns the provider's environment: the launching process's environment, the caller's
+// variables over it, and the provider's defaults for live sessions.
 func EnvironOf(order Order) []string {
 	environ := slices.DeleteFunc(slices.Clone(order.Environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -31,13 +31,12 @@ func EnvironOf(order Order) []string {
 	return environ
 }
 
-// Environ is the environment of a command that a process launches with what its caller
-// added.
+// Environ returns the environment of a command: environ with the caller's variables over it.
 func Environ(environ []string, over map[string]string) []string {
 	return EnvironOf(Order{Environ: environ, Env: over})
 }
 
-// EnvironValue is the value of a variable in an environment, "" for none.
+// EnvironValue returns the value of a variable in an environment, "" for none.
 func EnvironValue(environ []string, name string) string {
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -47,8 +46,8 @@ func EnvironValue(environ []string, name string) string {
 	return ""
 }
 
-// KeeperEnv is what the processes of a session themselves need: where its socket
-// lies, and what programs built for coverage or races are told.
+// KeeperEnv returns the environment of the supervisor and guard: the location of the socket, and
+// settings for coverage and race builds.
 func KeeperEnv() []string {
 	env := []string{"GOTRACEBACK=single"}
 	for _, name := range []string{"XDG_RUNTIME_DIR", "TMPDIR", "GOCOVERDIR", "GORACE"} {

@@ -20,29 +20,27 @@ import (
 	"ac/internal/proc"
 )
 
-// Words of the hidden commands that run these processes.
+// Names of the hidden commands that run these processes.
 const (
 	GuardCommand     = guard.Command
 	SuperviseCommand = "session:supervise"
 )
 
-// RunGuard is the main function of a guard process in programs that do not have it taken over
-// earlier.
+// RunGuard is the main function of a guard process, for programs that do not enter it earlier.
 func RunGuard() error { return guard.Run() }
 
-// Guard is a supervisor's hold on its guard.
+// Guard controls a supervisor's guard process.
 type Guard struct {
 	cmd     *exec.Cmd
 	socket  *os.File
 	Reports chan guard.Report // closed when the guard is gone
 	all     *GuardSet
 	once    sync.Once
-	left    []int // after the sweep
+	left    []int // processes that survived the sweep
 }
 
-// GuardSet are the guards that one process started and did not bury yet. Who
-// hosts several sessions in a process gives them the same GuardSet. It is safe for
-// concurrent use.
+// GuardSet is the set of guards that one process started and has not reaped yet. A process that
+// hosts several sessions must share one GuardSet between them. It is safe for concurrent use.
 type GuardSet struct {
 	mu   sync.Mutex
 	pids map[int]struct{}
@@ -51,7 +49,7 @@ type GuardSet struct {
 func (g *GuardSet) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := proc.StartPunctual(cmd.Start); err != nil { // the provider inherits it
+	if err := proc.StartPunctual(cmd.Start); err != nil { // the provider inherits its scheduling
 		return err
 	}
 	if g.pids == nil {
@@ -61,9 +59,9 @@ func (g *GuardSet) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// bury waits for the end of a guard.
+// bury reaps a guard and removes it from the set.
 func (g *GuardSet) bury(cmd *exec.Cmd) {
-	_ = cmd.Wait() // how it ended does not matter: it is gone
+	_ = cmd.Wait() // its exit status does not matter
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.pids, cmd.Process.Pid)
@@ -76,8 +74,8 @@ func (g *GuardSet) has(pid int) bool {
 	return ok
 }
 
-// StartGuard starts a guard that has the provider's ends of the pipes. The
-// provider is started by begin.
+// StartGuard starts a guard with the child's ends of the provider's pipes. The provider itself
+// starts on a later order.
 func StartGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File) (*Guard, error) {
 	ours, theirs, err := pipe.SocketPair()
 	if err != nil {
@@ -97,7 +95,7 @@ func StartGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File
 	return g, nil
 }
 
-// read ends when the guard does.
+// read decodes reports until the guard exits.
 func (g *Guard) read() {
 	defer close(g.Reports)
 	reports := json.NewDecoder(bufio.NewReader(g.socket))
@@ -110,8 +108,7 @@ func (g *Guard) read() {
 	}
 }
 
-// Order sends an order to the guard. One that does not arrive is answered by the end of the
-// reports.
+// Order sends an order to the guard. If it does not arrive, Reports is closed.
 func (g *Guard) Order(o guard.Order) error {
 	line, err := json.Marshal(o)
 	if err != nil {
@@ -120,14 +117,15 @@ func (g *Guard) Order(o guard.Order) error {
 	return durable.WriteAll(g.socket, append(line, '\n'))
 }
 
-// Signal passes a signal on to the provider's group.
-func (g *Guard) Signal(sig syscall.Signal) { _ = g.Order(guard.Order{Signal: int(sig)}) } // a dead guard is noticed by its reports
+// Signal forwards a signal to the provider's group.
+func (g *Guard) Signal(sig syscall.Signal) { _ = g.Order(guard.Order{Signal: int(sig)}) } // a dead guard closes Reports
 
-// Sweep has the guard kill whatever is left and waits for its end. Descendants
-// of a guard that was killed come to us, and are killed here. It is done once.
+// Sweep has the guard kill all remaining processes and waits for the guard to exit. Descendants
+// of a killed guard are reparented to us and killed here. Only the first call sweeps; later calls
+// return the same result.
 func (g *Guard) Sweep() (left []int) {
 	g.once.Do(func() {
-		_ = g.Order(guard.Order{Sweep: true}) // a dead guard cannot take it
+		_ = g.Order(guard.Order{Sweep: true}) // a dead guard cannot receive it
 		for r := range g.Reports {
 			if r.Swept != nil {
 				g.left = r.Swept.Left
@@ -138,9 +136,9 @@ func (g *Guard) Sweep() (left []int) {
 	return g.left
 }
 
-// SweepDead kills what a guard leaves behind that was killed itself. Not every system
-// gives us its descendants, or ends them with it: the provider is killed by its
-// identity, with its group, and only what was seen to die is no longer told.
+// SweepDead kills what a killed guard left behind. Not every system reparents the guard's
+// descendants to us, or ends them with it. It therefore also kills the provider by its identity,
+// with its group, and reports it as left unless it was seen to die.
 func (g *Guard) SweepDead(provider proc.Identity) (left []int) {
 	left = g.Sweep()
 	if provider.PID > 0 && !proc.KillGroup(provider, guard.Patience) && !slices.Contains(left, provider.PID) {
@@ -149,14 +147,14 @@ func (g *Guard) SweepDead(provider proc.Identity) (left []int) {
 	return left
 }
 
-// release waits for a guard whose reports have ended and mops up after it: what
-// a killed guard leaves behind comes to us. Our own children share our session,
-// and other guards are known, so that both are left alone.
+// release reaps a guard whose reports have ended, and kills the descendants that a killed guard
+// left to us. It spares our own children, which share our session, and the other guards of the
+// set.
 func (g *Guard) release() (left []int) {
 	_ = g.socket.Close()
 	g.all.bury(g.cmd)
 	return proc.SweepAdopted(g.all.has, guard.Patience)
 }
 
-// KillAfter is how long a provider may take to end after SIGTERM.
+// KillAfter is the grace period between SIGTERM and SIGKILL.
 const KillAfter = 1500 * time.Millisecond

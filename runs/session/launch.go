@@ -18,18 +18,17 @@ import (
 	"ac/internal/proc"
 )
 
-// answerAfter bounds how long a launch waits for the provider's process: the
-// session goes on without us anyway.
+// answerAfter bounds how long a launch waits for the provider's process. The session continues in
+// any case.
 const answerAfter = 800 * time.Millisecond
 
-// acceptWithin bounds the wait for the record of a session: before it is there,
-// a launch cannot be told from one that never was.
+// acceptWithin bounds the wait for a session's record. Without the record, nobody can tell that
+// the launch ever happened.
 const acceptWithin = 30 * time.Second
 
-// Launcher starts supervisors. It reaps those that end while it lives; Close
-// waits for none of them.
+// Launcher starts supervisors and reaps those that end during its lifetime.
 type Launcher struct {
-	// Executable is the program that has the hidden commands.
+	// Executable is the path of the program that has the hidden commands.
 	Executable string
 	// Environ is the environment that providers inherit.
 	Environ []string
@@ -37,10 +36,9 @@ type Launcher struct {
 	wg sync.WaitGroup
 }
 
-// Launch starts the session of an order and returns when its provider runs, it
-// is over, or its record is written and answerAfter has passed. A refusal is an
-// error; what happens after
-// the supervisor accepted is told by the session's record.
+// Launch starts the session of an order. It returns when the provider runs, when the session is
+// over, or when the record is written and answerAfter has passed. A refusal is an error. What
+// happens after acceptance is in the session's record only.
 func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	order.Version = OrderVersion
 	order.Environ = l.Environ
@@ -53,7 +51,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	cmd.Env = KeeperEnv()
 	start := cmd.Start
 	if order.Live != nil {
-		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // it waits most of the time, in little memory
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // it mostly waits, and should use little memory
 		start = func() error { return proc.StartLoose(cmd.Start) }
 	}
 	cmd.SysProcAttr = proc.NewSession()
@@ -71,11 +69,11 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 		return errors.Join(fmt.Errorf("start the supervisor: %w", err), out.Close())
 	}
 	phases := make(chan PhaseLine, 8)
-	l.wg.Go(func() { // ends with the supervisor's hold on its output
+	l.wg.Go(func() { // ends when the supervisor closes its output
 		defer close(phases)
 		readPhases(out, phases)
 	})
-	l.wg.Go(func() { _ = cmd.Wait() }) // its record tells how it went
+	l.wg.Go(func() { _ = cmd.Wait() }) // the session's record has the outcome
 	if err := proc.SendOrder(stdin, text); err != nil {
 		return fmt.Errorf("brief the supervisor: %w", err)
 	}
@@ -93,8 +91,7 @@ func readPhases(out io.ReadCloser, phases chan<- PhaseLine) {
 	}
 }
 
-// AwaitPhase waits until a launch came as far as Launcher.Launch returns, by what the
-// supervisor tells. A refusal is an error.
+// AwaitPhase reads a supervisor's phases until Launcher.Launch can return. A refusal is an error.
 func AwaitPhase(ctx context.Context, phases <-chan PhaseLine) error {
 	timer := time.NewTimer(answerAfter)
 	defer timer.Stop()

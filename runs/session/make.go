@@ -1,8 +1,7 @@
 package session
 
-// Making a run and its session as one act: the run, its context pack and the record of
-// its session are one unit, so that no run stands without a session, nor the other way
-// round, wherever a process dies.
+// Creating a run and its session atomically. The run, its context pack and the session's record
+// are one unit: a crash never leaves a run without a session, or the reverse.
 
 import (
 	"crypto/sha256"
@@ -16,37 +15,37 @@ import (
 	"ac/workspace"
 )
 
-// NewRun is a run that is made with its session.
+// NewRun is a run to be created together with its session.
 type NewRun struct {
 	ContextPackID string         `json:"context_pack_id"`
 	Pack          workspace.Tree `json:"pack"`
 	Run           workspace.Tree `json:"run"`
-	// Key is the client's id of the request, nil for none.
+	// Key is the client's request id, nil for none.
 	Key *StartKey `json:"key,omitempty"`
 }
 
-// StartKey is what the start of a run by a client's id is remembered by. An order has
-// the key and the content alone.
+// StartKey records the start of a run under a client's request id, for idempotent retries. In an
+// order, only Key and Content are set.
 type StartKey struct {
 	ProjectID string `json:"project_id"`
 	Key       string `json:"key"`
-	Content   string `json:"content"` // digest of what was asked for
+	Content   string `json:"content"` // digest of the request
 	RunID     string `json:"run_id"`
 	Ref       string `json:"session_ref"`
 	At        string `json:"at"`
 }
 
-// keyLife is how long the id of a request stands for its first answer.
+// keyLife is how long a request id returns its first answer.
 const keyLife = 24 * time.Hour
 
-// StartFile is where a StartKey lies.
+// StartFile returns the path of a StartKey.
 func StartFile(project, key string) string {
 	sum := sha256.Sum256([]byte(project + "\x00" + key))
 	return path.Join(workspace.StartsDir, hex.EncodeToString(sum[:])+".json")
 }
 
-// StartedBy is the start that a client's id stands for; ok is false for none within a
-// day.
+// StartedBy returns the start recorded under a client's request id. ok is false if there is none
+// within a day.
 func StartedBy(w *workspace.Workspace, project, key string) (found StartKey, ok bool) {
 	text, err := durable.ReadFile(w.FS, StartFile(project, key), 1<<16)
 	if err != nil || json.Unmarshal(text, &found) != nil {
@@ -61,8 +60,8 @@ func (k StartKey) fresh(now time.Time) bool {
 	return ok && now.Sub(at) < keyLife
 }
 
-// ForgetStarts removes what is remembered of starts that are older than a day. What
-// cannot be read or removed stays.
+// ForgetStarts removes records of starts older than two days. It leaves those that it cannot read
+// or remove.
 func ForgetStarts(w *workspace.Workspace) {
 	entries, err := w.FS.ReadDir(workspace.StartsDir)
 	if err != nil {

@@ -1,8 +1,8 @@
 package session
 
-// The mark of a session: an entry in the environment of its provider, and so of
-// everything that one starts. When supervisor and guard die at one moment it is
-// all that tells whose the survivors are.
+// The session mark: a variable in the environment of the provider, inherited by everything that
+// the provider starts. If supervisor and guard die together, only the mark identifies the
+// orphaned processes.
 
 import (
 	"slices"
@@ -14,26 +14,24 @@ import (
 	"ac/workspace/doc"
 )
 
-// How long a process that let go of its locks may take to be gone, and how often
-// it is looked at.
+// How long a process may take to exit after it released its locks, and how often to check.
 const (
 	dyingPatience = 500 * time.Millisecond
 	dyingPause    = 5 * time.Millisecond
 )
 
-// markName is the variable. A session within a session has a mark of its own.
+// markName is the variable's name. A session nested in a session has its own mark.
 const markName = "AC_SESSION_MARK"
 
-// markOf is the entry of a session of ours. It is made of what its record holds
-// and no other session ever has.
+// markOf returns the environment entry of a session of ours. It derives from fields of the record
+// that no other session shares.
 func markOf(record doc.Session) string {
 	return markName + "=" + digest(record.Ref+"\x00"+record.Socket)
 }
 
-// cleanUpAfterSupervisor cleans up behind the dead supervisor of a session of ours: nothing of
-// its provider lives on, whatever became of the guard. A supervisor that stays
-// alive is the one of another copy of this workspace, and keeps what it has; one
-// that dies lets go of its locks a moment before it is gone.
+// cleanUpAfterSupervisor kills everything that the provider of a dead supervisor left, whatever
+// happened to the guard. A dying supervisor releases its locks shortly before it exits. One that
+// stays alive belongs to another copy of this workspace and keeps its processes.
 func cleanUpAfterSupervisor(record doc.Session) (left []int) {
 	if record.OwnerPID != nil {
 		owner := proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}
@@ -48,7 +46,7 @@ func cleanUpAfterSupervisor(record doc.Session) (left []int) {
 	return proc.KillMarked(markOf(record), guard.Patience)
 }
 
-// Marked puts the mark of a session into an environment.
+// Marked returns the environment with a session's mark added.
 func Marked(environ []string, record doc.Session) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, markName+"=") })
 	return append(environ, markOf(record))

@@ -1,7 +1,7 @@
 package session
 
-// What a dead supervisor left open in the log: whoever reconciles its session tells
-// the ends of it, before the end of the session.
+// What a dead supervisor left open in the log. Whoever reconciles its session writes the closing
+// events before the end of the session.
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// OpenEnds is what of a log has a beginning and no end yet, in order.
+// OpenEnds collects what a log begins and does not end, in order.
 type OpenEnds struct {
 	interactions []openInteraction
 	steers       []string
@@ -28,7 +28,7 @@ type openInteraction struct {
 	Kind string `json:"kind"`
 }
 
-// read takes an event.
+// read applies an event.
 func (o *OpenEnds) read(kind string, line []byte) {
 	var e struct {
 		Payload json.RawMessage `json:"payload"`
@@ -67,7 +67,7 @@ func (o *OpenEnds) read(kind string, line []byte) {
 	}
 }
 
-// Closings are the events that end what is open.
+// Closings returns the events that close everything open.
 func (o *OpenEnds) Closings(source events.Source, base events.Draft) (drafts []events.Draft, err error) {
 	tell := func(kind, visibility string, payload any) {
 		d := base
@@ -90,7 +90,7 @@ func (o *OpenEnds) Closings(source events.Source, base events.Draft) (drafts []e
 	return drafts, err
 }
 
-// LeftOpen reads what the log of a session has open.
+// LeftOpen reads what a session's log left open.
 func LeftOpen(w *workspace.Workspace, record doc.Session) (o OpenEnds, err error) {
 	err = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
 		switch kind {
@@ -102,8 +102,8 @@ func LeftOpen(w *workspace.Workspace, record doc.Session) (o OpenEnds, err error
 	return o, err
 }
 
-// EachEvent visits the lines of a log with their types, none of a log that is missing.
-// A line belongs to the log.
+// EachEvent calls visit for each line of a log, with its event type. A missing log has no lines.
+// visit must not keep the line.
 func EachEvent(w *workspace.Workspace, log string, visit func(kind string, line []byte)) error {
 	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -1,7 +1,7 @@
 package session
 
-// Payloads of events of live sessions that are written by the conversation, and read again by
-// whoever goes on after it.
+// Payloads of live-session events. The conversation writes them, and later sessions and
+// reconciliation read them.
 
 import "encoding/json"
 
@@ -19,7 +19,7 @@ type SteerEvent struct {
 	QueueLength     int    `json:"queue_length"`
 }
 
-// Display is what people are shown in place of a text, and what a client keeps with it.
+// Display is what people see in place of a text, and the metadata that a client attaches.
 type Display struct {
 	DisplayText string          `json:"display_text,omitempty"`
 	DisplayMeta json.RawMessage `json:"display_meta,omitempty"`
@@ -77,8 +77,8 @@ type CompactedPayload struct {
 	Error string `json:"error,omitempty"`
 }
 
-// MaxText bounds the text of an event; the whole lies in the outputs.
+// MaxText bounds the text in an event, in bytes. The outputs hold the full text.
 const MaxText = 64 << 10
 
-// MaxError bounds the words of an agent about a failure.
+// MaxError bounds an agent's error message in an event, in bytes.
 const MaxError = 2 << 10

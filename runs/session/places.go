@@ -1,18 +1,17 @@
 package session
 
-// Places in a command line that ac makes: the folders of the machine that executes it.
+// Marks in command lines built by ac, which stand for folders of the executing machine.
 
 import "path"
 
-// Marks in a command line that stand for folders of the machine where the session runs: where
-// the files of its context pack lie, the working directory, and this program. The template of
-// an agent may also have one for the outputs.
+// Marks in a command line, replaced on the machine where the session runs: the directory of its
+// context pack, its working directory, and this program. An agent's template may also contain a
+// mark for the outputs.
 const (
 	ContextMark = "@{context}"
 	WorkdirMark = "@{workdir}"
 	ProgramMark = "@{ac}"
 )
 
-// InContext is the place of a file that an order brings along, in a command line that ac
-// makes.
+// InContext returns the path of a file that an order carries, for a command line built by ac.
 func InContext(name string) string { return ContextMark + "/" + path.Base(name) }

@@ -1,6 +1,6 @@
 package session
 
-// Records whose owner is gone: what they mean, and bringing them to an end.
+// Reconciliation of records whose owner has died.
 
 import (
 	"cmp"
@@ -23,20 +23,21 @@ import (
 const (
 	detachedNote = "detached from this runtime: another process follows it, or nobody does"
 	orphanNote   = "its supervisor died before the end was recorded"
-	// unrecordedNote goes before what kept the end from being recorded.
+	// unrecordedNote precedes the reason why the end could not be recorded.
 	unrecordedNote = "its end could not be recorded: "
-	// claimTolerance is how much later than its claim a process may have
-	// started, for records that do not hold its start.
+	// claimTolerance is how long after its claim a process may have started, for records without
+	// a process start time.
 	claimTolerance = 2 * time.Second
-	// orphanPatience is how long a runtime of another program may take to write
-	// the end of its run; claimless records wait for pidPatience.
+	// orphanPatience is how long to wait for another program's runtime to write the end of its
+	// run. pidPatience is how old a record without a process must be before its owner counts as
+	// dead.
 	orphanPatience = 300 * time.Millisecond
 	pidPatience    = 10 * time.Second
 )
 
-// Current gives a record as it is now: reconciled when its owner is gone, and
-// persisted then. Only session methods and starts call it. It may signal the
-// provider of a session that was asked to stop.
+// Current returns a session's current record. If its owner is gone, Current reconciles and
+// persists the record, and may signal the provider of a session that was asked to stop. Only
+// session methods and starts call it.
 func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
 	record, err := Read(w, ref)
 	if err != nil || doc.Terminal(record.Status) || ownerAlive(w, record) {
@@ -47,7 +48,7 @@ func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 	}
 	claim, err := TakeClaim(w, record.ProjectID, record.RunID, ref)
 	if errors.Is(err, lock.ErrBusy) {
-		return record, nil // somebody follows it, or ends it just now
+		return record, nil // somebody follows it, or is just ending it
 	}
 	if err != nil {
 		return record, err
@@ -56,12 +57,12 @@ func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 	return record, errors.Join(err, claim.Release())
 }
 
-// HubNotRunningNote says that no hub runs and what to do. It is the error of a session on
-// another machine meanwhile.
+// HubNotRunningNote is the error shown for a session on another machine while no hub runs. It
+// includes the remedy.
 const HubNotRunningNote = "the hub is not running; start it with ac hub:start"
 
-// HubNotRunning refuses what only a hub can do. A cause says how its end was noticed; nil
-// for none.
+// HubNotRunning returns the error for requests that need a running hub. cause is how the hub's
+// end was noticed, nil for none.
 func HubNotRunning(cause error) error {
 	if cause == nil {
 		return fault.New(fault.HubNotRunning, HubNotRunningNote)
@@ -69,9 +70,9 @@ func HubNotRunning(cause error) error {
 	return fault.New(fault.HubNotRunning, HubNotRunningNote+" (%w)", cause)
 }
 
-// unattended is the record of a session on another machine whose hub does not run, as it
-// is to be told. It is no orphan: its provider may go on over there, and the next hub
-// follows it. Only a hub ends it, and who abandons it while none runs.
+// unattended returns the record of a session on another machine whose hub does not run. The
+// session is not an orphan: its provider may still run, and the next hub follows it. Only a hub
+// ends it, or a caller that abandons it while no hub runs.
 func unattended(w *workspace.Workspace, record doc.Session) doc.Session {
 	if !toldEnd(w, &record) {
 		record.Error = HubNotRunningNote
@@ -79,7 +80,8 @@ func unattended(w *workspace.Workspace, record doc.Session) doc.Session {
 	return record
 }
 
-// Reconcile runs with the locks of the session held.
+// Reconcile brings the record of a session without an owner to its end. The caller holds the
+// session's locks.
 func Reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
 	record, err := Read(w, ref)
 	if err != nil || doc.Terminal(record.Status) || foreignOwnerAlive(record) {
@@ -91,8 +93,8 @@ func Reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 	var left []int
 	reason := orphanNote
 	if record.Socket != "" {
-		// Its supervisor may have died between the steps of the end: that end is
-		// finished, not told as another one.
+		// Its supervisor may have died while committing the end. Recover completes that end, so
+		// that no second one is recorded.
 		if err := w.Recover(ctx); err != nil {
 			return record, err
 		}
@@ -112,14 +114,14 @@ func Reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 	}
 	detached := record
 	detached.Error = detachedNote
-	if record.Socket == "" { // of another program
+	if record.Socket == "" { // a record of another program
 		switch alive, known := providerOf(record); {
 		case !known && !ownerKnownDead(record, w.Env.Clock.Now()):
 			return detached, nil
 		case alive:
 			marked := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), StopMarker(record.RunID)))
 			if marked && certain(record, w.Env.Clock.Now()) {
-				_ = identity(record).Signal(syscall.SIGKILL) // gone meanwhile
+				_ = identity(record).Signal(syscall.SIGKILL) // it may be gone already
 			}
 			return detached, nil
 		}
@@ -137,7 +139,7 @@ func Reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 	return record, orphan(ctx, w, &record)
 }
 
-// adoptEnd takes over the end that the run's record tells, and persists it.
+// adoptEnd persists the end found by toldEnd.
 func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error) {
 	if !toldEnd(w, record) {
 		return false, nil
@@ -145,9 +147,8 @@ func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error
 	return true, WriteRecord(w, *record)
 }
 
-// toldEnd puts the end into the record of a session that was read before its owner was gone:
-// the end that was recorded since, else the one that the run's record tells. An unreadable
-// run tells none.
+// toldEnd finds the end of a session whose record was read before its owner died. It copies
+// the end recorded since, or else the end in the run's record. An unreadable run has no end.
 func toldEnd(w *workspace.Workspace, record *doc.Session) bool {
 	if now, err := Read(w, record.Ref); err == nil && doc.Terminal(now.Status) {
 		*record = now
@@ -164,8 +165,8 @@ func toldEnd(w *workspace.Workspace, record *doc.Session) bool {
 	return true
 }
 
-// Observe gives a record as it is to be told now, without touching anything: it
-// writes nothing and signals nobody.
+// Observe returns a session's record as it should be reported now. It writes nothing and signals
+// nobody.
 func Observe(w *workspace.Workspace, record doc.Session) doc.Session {
 	switch {
 	case doc.Terminal(record.Status) || ownerAlive(w, record):
@@ -205,8 +206,8 @@ func identity(record doc.Session) proc.Identity {
 	return id
 }
 
-// providerOf tells whether the provider of another program's record lives.
-// known is false when the record names no process.
+// providerOf reports whether the provider of another program's record is alive. known is false if
+// the record names no process.
 func providerOf(record doc.Session) (alive, known bool) {
 	if record.PID == nil {
 		return false, false
@@ -221,11 +222,11 @@ func providerOf(record doc.Session) (alive, known bool) {
 	return !started.After(time.UnixMilli(*record.PIDClaimedAtMS).Add(claimTolerance)), true
 }
 
-// claimLimit is how old a claim on a process may be that holds no start: older
-// ones are never signalled.
+// claimLimit is the maximum age of a process claim without a start time. Older ones are never
+// signaled.
 const claimLimit = 30 * time.Minute
 
-// certain reports whether the live process of a record may be signalled.
+// certain reports whether a record's live process may be signaled.
 func certain(record doc.Session, now time.Time) bool {
 	if record.PIDStart != "" {
 		return true
@@ -237,7 +238,7 @@ func ownerKnownDead(record doc.Session, now time.Time) bool {
 	return record.OwnerPID != nil && now.Sub(time.UnixMilli(record.StartedAtMS)) > pidPatience
 }
 
-// orphanPayload closes the log of a run whose supervisor died.
+// orphanPayload is the closing payload of a run whose supervisor died.
 type orphanPayload struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`
@@ -245,8 +246,8 @@ type orphanPayload struct {
 	Orphaned bool    `json:"orphaned"`
 }
 
-// orphan ends a run that nobody follows any more, for the reason that its record
-// tells: run, log and record in one unit.
+// orphan ends a run that nobody follows any more, with the reason in its record: run, log and
+// record as one unit.
 func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) error {
 	now := w.Env.Clock.Now()
 	record.Status = doc.StatusFailed
@@ -275,7 +276,7 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 		return err
 	}
 	if end.Usage != nil {
-		// Its price goes into the record alone: the log is closed as it was left.
+		// Its price goes into the record only. The log gets no further usage event.
 		err = Price(w, end.Usage, func(string, any) error { return nil })
 	}
 	if err != nil {
@@ -287,29 +288,29 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 	return w.Update(ctx, func(u *workspace.Unit) error { return CloseRun(u, end) })
 }
 
-// Closing is the end of a run, as one unit carries it out.
+// Closing describes the end of a run, for one unit.
 type Closing struct {
-	Record *doc.Session // nil when the session never began
+	Record *doc.Session // never nil
 	Status string
 	At     time.Time
 	Usage  *doc.Usage
 	Cycles *doc.ContextCycles
 	Events []events.Draft
-	// Conversation is the agent's own id of it, "" while unknown.
+	// Conversation is the agent's own conversation id, "" while unknown.
 	Conversation string
-	Integrity    *events.Integrity // nil for a log that nobody took anything from
+	Integrity    *events.Integrity // nil unless events were removed from the log
 	CountedLog
 }
 
-// CloseRun asks for the end of a run: its record with the place of its log
-// before these events, the events, the session's record. A run that is terminal
-// already keeps its end; only the session's record follows it.
+// CloseRun adds the end of a run to a unit. It writes the run's record with a checkpoint of the
+// log before these events, the events, and the session's record. A run that is already terminal
+// keeps its end, and only the session's record changes.
 func CloseRun(u *workspace.Unit, c Closing) error {
 	file := workspace.RunFile(c.Record.ProjectID, c.Record.RunID)
 	run, err := workspace.LoadIn(u, doc.RunCodec, file)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		// The run's directory is gone: only the session is left to end.
+		// The run's directory is gone: only the session remains to be ended.
 	case err != nil:
 		return err
 	case doc.Terminal(run.Status):
@@ -336,10 +337,11 @@ func CloseRun(u *workspace.Unit, c Closing) error {
 	return u.Write(workspace.SessionFile(c.Record.Ref), text, 0o600)
 }
 
-// StopMarker is the file, relative to the project, that tells every owner of a run of a stop.
+// StopMarker returns the path, relative to the project, of the file that signals a stop to every
+// owner of a run.
 func StopMarker(run string) string { return path.Join("runs", run, "outputs", "stop_requested.flag") }
 
-// LeftError says which processes could not be killed, nil for none.
+// LeftError reports which processes could not be killed, nil for none.
 func LeftError(left []int) error {
 	if len(left) == 0 {
 		return nil

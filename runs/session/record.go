@@ -1,6 +1,6 @@
 package session
 
-// The record of a session, and the locks that say who owns it.
+// The record of a session, and the locks that prove its owner.
 
 import (
 	"cmp"
@@ -19,13 +19,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// LocalRef is the session_ref of a run that nobody named one for.
+// LocalRef returns the default session_ref of a run.
 func LocalRef(runID string) string { return "local_" + runID }
 
 // maxEncodedRef bounds the file name of a record.
 const maxEncodedRef = 200
 
-// CheckRef says why a text cannot be a session_ref, or "".
+// CheckRef returns why a text cannot be a session_ref, "" if it can.
 func CheckRef(ref string) string {
 	switch {
 	case ref == "":
@@ -38,7 +38,7 @@ func CheckRef(ref string) string {
 	return ""
 }
 
-// Read reads the record of a session as it is written.
+// Read reads the record of a session as stored, without reconciling it.
 func Read(w *workspace.Workspace, ref string) (doc.Session, error) {
 	record, err := workspace.Load(w, doc.SessionCodec, workspace.SessionFile(ref))
 	if fault.Is(err, fault.NotFound) {
@@ -50,12 +50,11 @@ func Read(w *workspace.Workspace, ref string) (doc.Session, error) {
 	return record, workspace.CheckID(workspace.SessionFile(ref), ref, record.Ref)
 }
 
-// All reads the records of a workspace, the newest first. Files that are no
-// records are passed over.
+// All reads the records of a workspace, newest first. It skips files that are not records.
 func All(w *workspace.Workspace) ([]doc.Session, error) { return NamedAfter(w, "") }
 
-// NamedAfter is All for the sessions whose ref holds the id of a run, as the
-// refs do that nobody chose. It reads no other file.
+// NamedAfter is All for the sessions whose ref contains the id of a run, as default refs do. It
+// reads no other file.
 func NamedAfter(w *workspace.Workspace, runID string) ([]doc.Session, error) {
 	names, err := workspace.Files(w.FS, workspace.SessionsDir, ".yaml")
 	if err != nil {
@@ -80,8 +79,8 @@ func NamedAfter(w *workspace.Workspace, runID string) ([]doc.Session, error) {
 	return records, nil
 }
 
-// WriteRecord writes the record of a session, durable when it returns. Only the holder of its
-// claim does.
+// WriteRecord writes the record of a session. It is durable on return. Only the holder of the
+// session's claim may call it.
 func WriteRecord(w *workspace.Workspace, record doc.Session) error {
 	text, err := doc.SessionCodec.Encode(record)
 	if err != nil {
@@ -90,21 +89,21 @@ func WriteRecord(w *workspace.Workspace, record doc.Session) error {
 	return w.Replace(workspace.SessionFile(record.Ref), text, 0o600)
 }
 
-// The kernel locks of a session lie beside the others, named by a digest since
+// The kernel locks of a session are stored beside the other locks. Their names are digests, since
 // ids may be as long as a file name.
 
 func runLock(project, run string) string {
 	return workspace.LockFile("run-" + digest(project+"\x00"+run))
 }
 
-// refLockPrefix begins the names of the locks of session_refs.
+// refLockPrefix begins the lock names of session_refs.
 const refLockPrefix = "session-"
 
 func refLock(ref string) string {
 	return workspace.LockFile(refLockPrefix + digest(ref))
 }
 
-// Claim is the hold on a run and a session_ref.
+// Claim holds the locks of a run and a session_ref.
 type Claim struct{ run, ref *lock.Hold }
 
 // TakeClaim takes both locks, or fails with lock.ErrBusy.
@@ -120,23 +119,23 @@ func TakeClaim(w *workspace.Workspace, project, run, ref string) (*Claim, error)
 	return &Claim{run: r, ref: s}, nil
 }
 
-// Release gives both up and removes their files.
+// Release releases both locks and removes their files.
 func (c *Claim) Release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
 
-// RunAlive reports whether some session of a run has a live owner, or goes on elsewhere
-// while its hub is down.
+// RunAlive reports whether a session of a run has a live owner, or runs on another machine while
+// its hub is down.
 func RunAlive(w *workspace.Workspace, project, run string) bool {
 	busy, err := lock.Busy(w.FS, runLock(project, run))
 	return busy || (err != nil && !errors.Is(err, fs.ErrNotExist)) || unattendedRun(w, project, run)
 }
 
-// unattendedRun reports whether a session of a run, whose lock is free, is on another
-// machine. Without a hub's folder there is none.
+// unattendedRun reports whether a session of a run, whose lock is free, is on another machine. A
+// workspace without a hub folder has none.
 func unattendedRun(w *workspace.Workspace, project, run string) bool {
 	if !w.Exists(workspace.HubDir) {
 		return false
 	}
-	for _, named := range []string{run, ""} { // refs that nobody chose hold the run's id
+	for _, named := range []string{run, ""} { // default refs contain the run's id
 		records, err := NamedAfter(w, named)
 		if err != nil {
 			return true
@@ -150,8 +149,8 @@ func unattendedRun(w *workspace.Workspace, project, run string) bool {
 	return false
 }
 
-// Reserve keeps sessions of a run from starting until it is released. It waits for the
-// end of one that lives, until the context ends.
+// Reserve takes the run's lock, so that no session of the run starts until it is released. It
+// waits for a live session to end, until ctx ends.
 func Reserve(ctx context.Context, w *workspace.Workspace, project, run string) (*lock.Hold, error) {
 	return lock.Wait(ctx, w.FS, runLock(project, run))
 }
@@ -168,7 +167,7 @@ func Living(w *workspace.Workspace) (n int, err error) {
 	return len(held), err
 }
 
-// LivingRecords are the records of the sessions that have a live owner. No other file is read.
+// LivingRecords returns the records of the sessions that have a live owner. It reads no others.
 func LivingRecords(w *workspace.Workspace) (records []doc.Session, err error) {
 	held, err := heldRefs(w)
 	if err != nil || len(held) == 0 {
@@ -183,14 +182,14 @@ func LivingRecords(w *workspace.Workspace) (records []doc.Session, err error) {
 		if !ok || !held[refLock(ref)] {
 			continue
 		}
-		if record, err := Read(w, ref); err == nil { // what is no record says nothing
+		if record, err := Read(w, ref); err == nil { // skip files that are not records
 			records = append(records, record)
 		}
 	}
 	return records, nil
 }
 
-// heldRefs are the locks of session_refs that somebody holds.
+// heldRefs returns the lock files of session_refs that are held.
 func heldRefs(w *workspace.Workspace) (held map[string]bool, err error) {
 	names, err := workspace.Files(w.FS, workspace.LocksDir, ".lock")
 	if err != nil {
@@ -213,8 +212,8 @@ func heldRefs(w *workspace.Workspace) (held map[string]bool, err error) {
 	return held, nil
 }
 
-// ownerAlive tells whether somebody follows the session of a record: by the
-// locks for records of ours, by the owner's identity for those of others.
+// ownerAlive reports whether a record's session has a live owner. Locks decide for our records.
+// For another program's record, the owner's process counts as well.
 func ownerAlive(w *workspace.Workspace, record doc.Session) bool {
 	if record.Socket != "" || record.OwnerPID == nil {
 		return RefAlive(w, record.Ref)
@@ -222,20 +221,20 @@ func ownerAlive(w *workspace.Workspace, record doc.Session) bool {
 	return RefAlive(w, record.Ref) || foreignOwnerAlive(record)
 }
 
-// foreignOwnerAlive tells whether the runtime of another program lives that
-// says in a record that it follows the session.
+// foreignOwnerAlive reports whether another program's runtime, named as owner in a record, is
+// alive.
 func foreignOwnerAlive(record doc.Session) bool {
 	return record.Socket == "" && record.OwnerPID != nil && proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Alive()
 }
 
-// Live reports whether a record tells of a session that runs: not final, and
-// with a live owner. One on another machine runs until its end is recorded, whether its
-// hub lives or not. It neither signals nor writes.
+// Live reports whether a record's session runs: not final, and with a live owner. A session on
+// another machine runs until its end is recorded, even if its hub is down. Live neither signals
+// nor writes.
 func Live(w *workspace.Workspace, record doc.Session) bool {
 	return !doc.Terminal(record.Status) && (record.Remote() || ownerAlive(w, record))
 }
 
-// AnyLive finds a session that lives, "" where there is none.
+// AnyLive returns the ref of a live session, "" if there is none.
 func AnyLive(w *workspace.Workspace) (ref string, err error) {
 	records, err := All(w)
 	for _, record := range records {
@@ -246,7 +245,7 @@ func AnyLive(w *workspace.Workspace) (ref string, err error) {
 	return "", err
 }
 
-// stamp writes the marker that tells every later owner of a stop.
+// stamp writes the stop marker, which every later owner of the run finds.
 func stamp(w *workspace.Workspace, project, run string) error {
 	name := path.Join(workspace.ProjectDir(project), StopMarker(run))
 	return w.Replace(name, []byte(clock.Stamp(w.Env.Clock.Now())+"\n"), 0o644)

@@ -1,7 +1,7 @@
 package session
 
-// The private socket of a supervisor: a line of JSON asks, a line answers. It
-// lies outside the workspace, since its path must be short.
+// The private socket of a supervisor: each request and each reply is a line of JSON. The socket
+// is outside the workspace, because its path must be short.
 
 import (
 	"context"
@@ -24,17 +24,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// RequestVersion is the version of the protocol. What has no version, or the first, is
-// answered as it was in that.
+// RequestVersion is the version of the protocol. Requests without a version, or with version 1,
+// get replies in version 1.
 const RequestVersion = 2
 
-// Verbs that a supervisor understands.
+// Verbs of version 1.
 const (
 	VerbStop = "stop"
 	VerbWait = "wait"
 )
 
-// Request is a line of who asks a supervisor.
+// Request is one line from a client to a supervisor.
 type Request struct {
 	Version int             `json:"version"`
 	Verb    string          `json:"verb"`
@@ -42,8 +42,8 @@ type Request struct {
 	Params  json.RawMessage `json:"params,omitempty"`
 }
 
-// socketDir is the directory of this user's sockets, made when missing. One
-// that is not ours alone is refused.
+// socketDir returns the directory of this user's sockets and creates it if missing. It fails if
+// anybody else may enter the directory.
 func socketDir() (string, error) {
 	dir := socketPlace()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -52,17 +52,17 @@ func socketDir() (string, error) {
 	return dir, ourAlone(dir)
 }
 
-// longestPlace is how many bytes the path of the directory may have: macOS has room for 103 of the
-// path of a socket, Linux for 107.
+// longestPlace is the longest directory path, in bytes. macOS allows 103 bytes for the path of a
+// socket, Linux 107.
 const longestPlace = 103 - len("/0123456789abcdef.sock")
 
-// socketPlace is where the directory of this user's sockets lies.
+// socketPlace returns the directory of this user's sockets.
 func socketPlace() string {
 	return placeWithin(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), os.Getuid())
 }
 
-// placeWithin is the first place that is short enough: temporary directories may have longer
-// paths than a socket can.
+// placeWithin returns the first candidate directory that is short enough. Some temporary
+// directories have paths too long for a socket.
 func placeWithin(runtimeDir, tempDir string, user int) string {
 	own := "ac-" + strconv.Itoa(user)
 	if place := filepath.Join(runtimeDir, "ac"); filepath.IsAbs(runtimeDir) && len(place) <= longestPlace {
@@ -74,7 +74,7 @@ func placeWithin(runtimeDir, tempDir string, user int) string {
 	return filepath.Join("/tmp", own)
 }
 
-// ourAlone refuses a directory that others may enter.
+// ourAlone returns an error if others may enter the directory.
 func ourAlone(dir string) error {
 	st, err := os.Lstat(dir)
 	if err != nil {
@@ -86,8 +86,8 @@ func ourAlone(dir string) error {
 	return nil
 }
 
-// socketName is what a supervisor names its socket. Records say the name, and a
-// record may come from anywhere.
+// socketName matches the names of sockets. Names are checked because a record may come from
+// anywhere.
 var socketName = lazyregexp.New(`^[0-9a-f]{16}$`)
 
 func socketPath(dir, name string) (string, error) {
@@ -97,8 +97,8 @@ func socketPath(dir, name string) (string, error) {
 	return filepath.Join(dir, name+".sock"), nil
 }
 
-// socketOf is the socket of a record: where its supervisor made it, which may have
-// been launched from another login than this one, else where it would lie now.
+// socketOf returns the path of a record's socket. It is in the directory where the supervisor
+// created it, possibly under another login, or else in the current directory of sockets.
 func socketOf(record doc.Session) (string, error) {
 	if dir := record.SocketDir; filepath.IsAbs(dir) && filepath.Base(dir) != "" {
 		if err := ourAlone(dir); err == nil {
@@ -112,18 +112,18 @@ func socketOf(record doc.Session) (string, error) {
 	return socketPath(dir, record.Socket)
 }
 
-// RemoveSocket removes what a killed supervisor left.
+// RemoveSocket removes the socket, the reason file and the grants of a killed supervisor.
 func RemoveSocket(record doc.Session) {
 	for _, of := range []func(doc.Session) (string, error){socketOf, reasonFile} {
 		if file, err := of(record); err == nil {
-			_ = os.Remove(file) // gone already, or of another boot
+			_ = os.Remove(file) // may be gone already, or from another boot
 			grant.Remove(filepath.Dir(file), record.Socket)
 		}
 	}
 }
 
-// NewSocket makes a socket among those of this user's sessions. SocketFile finds it by its
-// directory and name.
+// NewSocket creates a socket in this user's socket directory. SocketFile resolves its directory
+// and name to a path.
 func NewSocket(ctx context.Context, random func(bytes int) string) (listener net.Listener, dir, name string, err error) {
 	name = random(8)
 	if dir, err = socketDir(); err != nil {
@@ -137,15 +137,14 @@ func NewSocket(ctx context.Context, random func(bytes int) string) (listener net
 	return listener, dir, name, err
 }
 
-// errNoSocket says that the supervisor cannot be reached, which proves nothing
-// about its life.
+// errNoSocket means that the supervisor is unreachable, which does not prove it dead.
 var errNoSocket = errors.New("the supervisor's socket cannot be reached")
 
-// errUnanswered says that the supervisor had the request when its connection ended: what it
-// made of it is not known.
+// errUnanswered means that the connection ended after the request was sent: the outcome is
+// unknown.
 var errUnanswered = fmt.Errorf("%w any more", errNoSocket)
 
-// ask sends one verb of the first version to the supervisor of a record.
+// ask sends a version 1 verb to a record's supervisor.
 func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, error) {
 	reply, err := exchange(ctx, record, Request{Version: 1, Verb: verb})
 	if err == nil && (reply.Error != "" || reply.Record == nil) {
@@ -157,7 +156,7 @@ func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, err
 	return *reply.Record, nil
 }
 
-// heard is a reply as its reader has it.
+// heard is a reply as its reader decodes it.
 type heard struct {
 	Error  string          `json:"error"`
 	Reason string          `json:"reason"`
@@ -181,7 +180,7 @@ func exchange(ctx context.Context, record doc.Session, request Request) (reply h
 		return reply, context.Cause(ctx)
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends the read below
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // interrupts the read below
 	defer stop()
 	text, err := json.Marshal(request)
 	if err != nil {
@@ -199,8 +198,8 @@ func exchange(ctx context.Context, record doc.Session, request Request) (reply h
 	return reply, nil
 }
 
-// SocketFile is the file of a socket by its name and by the directory that a record names
-// for it: where it was made, else where it would lie now.
+// SocketFile returns the path of a socket, by its name and the directory in its record. It falls
+// back to the current directory of this user's sockets.
 func SocketFile(dir, name string) (string, error) {
 	return socketOf(doc.Session{Socket: name, SocketDir: dir})
 }

@@ -1,7 +1,7 @@
 package session
 
-// Ends that could not be recorded, as on a full disk: why, for the next reader of
-// the record. It lies beside the socket, since the workspace took nothing more.
+// Reasons why an end could not be recorded, for example a full disk, for the next reader of the
+// record. They are stored beside the socket, because the workspace accepted no write.
 
 import (
 	"io"
@@ -14,13 +14,13 @@ import (
 // maxReason bounds the reason, in bytes.
 const maxReason = 4 << 10
 
-// reasonFile is where the supervisor of a record leaves its reason.
+// reasonFile returns the path where a record's supervisor leaves its reason.
 func reasonFile(record doc.Session) (string, error) {
 	socket, err := socketOf(record)
 	return strings.TrimSuffix(socket, ".sock") + ".why", err
 }
 
-// LeaveUnrecorded keeps for the next reader of a record why its end could not be recorded.
+// LeaveUnrecorded stores why a record's end could not be recorded, for its next reader.
 func LeaveUnrecorded(record doc.Session, reason string) error {
 	file, err := reasonFile(record)
 	if err != nil {
@@ -29,7 +29,7 @@ func LeaveUnrecorded(record doc.Session, reason string) error {
 	return os.WriteFile(file, []byte(reason[:min(len(reason), maxReason)]), 0o600)
 }
 
-// unrecordedReason reads what the dead supervisor of a record left, "" for nothing.
+// unrecordedReason reads what a record's dead supervisor left, "" for nothing.
 func unrecordedReason(record doc.Session) string {
 	file, err := reasonFile(record)
 	if err != nil {
@@ -42,7 +42,7 @@ func unrecordedReason(record doc.Session) string {
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // read only
 	text, err := io.ReadAll(io.LimitReader(f, maxReason))
 	if err != nil {
 		return ""

@@ -1,6 +1,6 @@
 package session
 
-// What a run used, as its log tells it and as its record sums it up.
+// What a run used, according to its log and its record.
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ type costPayload struct {
 	RateCardProvider *string `json:"rate_card_provider"`
 }
 
-// Price adds the cost by this machine's rate cards and tells it.
+// Price adds the cost by this machine's rate cards and passes the cost event to tell.
 func Price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload any) error) error {
 	machine, err := w.Machine()
 	if err != nil {
@@ -33,12 +33,12 @@ func Price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload 
 	return tell(events.UsageCost, costPayload{*u.CostUSD, u.CostCurrency, u.CostSource, orNull(u.CostRateCardProvider)})
 }
 
-// LastReported is the usage that a log told last, nil when it told none.
+// LastReported returns the usage that a log reported last, nil for none.
 func LastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
 	var last *doc.Usage
 	err := EachEvent(w, log, func(kind string, line []byte) {
 		if kind == events.RunContinued {
-			last = nil // what came before stands in the run's record
+			last = nil // earlier usage is in the run's record
 		}
 		if kind != events.UsageReported {
 			return
@@ -56,7 +56,7 @@ func LastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
 	return last, err
 }
 
-// ReportedUsage reads the payload of usage.reported.
+// ReportedUsage decodes a payload of usage.reported.
 func ReportedUsage(payload []byte) (u doc.Usage, ok bool) {
 	if !json.Valid(payload) {
 		return u, false
@@ -71,11 +71,11 @@ func ReportedUsage(payload []byte) (u doc.Usage, ok bool) {
 	return u, err == nil
 }
 
-// more are the members of a usedPayload that a run's record does not have.
+// more returns the members of a usage payload that a run's record does not have.
 func more() []string { return []string{"turn", "model", "cache_write_tokens"} }
 
-// SumUsage is what a run used over its sessions: of what they say, each where one of
-// them says it; a cost only where all of them have one.
+// SumUsage adds the usage of a run's earlier sessions to that of the current one. A counter that
+// only one of them has is taken as the sum. The cost is known only if both have one.
 func SumUsage(prior, now *doc.Usage) *doc.Usage {
 	if prior == nil || now == nil {
 		if now == nil {

@@ -1,6 +1,6 @@
 package session
 
-// What may be asked of the supervisor of a session, and what it answers.
+// The verbs of a supervisor's socket, with their requests and results.
 
 import (
 	"ac/runs/budget"
@@ -8,10 +8,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// VerbLimits is of the second version, and of every session.
+// VerbLimits is a version 2 verb of every session.
 const VerbLimits = "limits"
 
-// Verbs of the second version, of live sessions alone.
+// Version 2 verbs that only live sessions have.
 const (
 	VerbSteer     = "steer"
 	VerbInterrupt = "interrupt"
@@ -33,7 +33,7 @@ type SteerRequest struct {
 	Display
 }
 
-// SteerResult says what becomes of it.
+// SteerResult reports how a steer will be delivered.
 type SteerResult struct {
 	Accepted    bool   `json:"accepted"`
 	SteerID     string `json:"steer_id"`
@@ -42,7 +42,7 @@ type SteerResult struct {
 	QueueLength int    `json:"queue_length"`
 }
 
-// PromptRequest is a prompt for a live session that is idle.
+// PromptRequest is a prompt for an idle live session.
 type PromptRequest struct {
 	Actor           string `json:"actor_id"`
 	Text            string `json:"text"`
@@ -51,25 +51,25 @@ type PromptRequest struct {
 	Display
 }
 
-// PromptResult is the turn that it began.
+// PromptResult is the turn that a prompt began.
 type PromptResult struct {
 	Turn     int    `json:"turn"`
 	ThreadID string `json:"thread_id,omitempty"`
 }
 
-// InterruptRequest asks for the end of a turn; 0 for whichever is under way.
+// InterruptRequest requests the end of a turn. An ExpectedTurn of 0 means the current one.
 type InterruptRequest struct {
 	Actor        string `json:"actor_id"`
 	ExpectedTurn int    `json:"expected_turn,omitempty"`
 }
 
-// InterruptResult is the turn whose end was asked for.
+// InterruptResult is the turn being interrupted.
 type InterruptResult struct {
 	Interrupted bool `json:"interrupted"`
 	Turn        int  `json:"turn"`
 }
 
-// AnswerRequest is what somebody answers. Who may is decided before.
+// AnswerRequest is somebody's answer to an interaction. The caller has already authorized it.
 type AnswerRequest struct {
 	InteractionID string              `json:"interaction_id"`
 	Actor         string              `json:"actor_id"`
@@ -80,10 +80,10 @@ type AnswerRequest struct {
 	Text          *string             `json:"text,omitempty"`
 	Answers       map[string][]string `json:"answers,omitempty"`
 	Note          string              `json:"note,omitempty"`
-	Cancel        bool                `json:"cancel,omitempty"` // nobody answers the question
+	Cancel        bool                `json:"cancel,omitempty"` // cancels the question without an answer
 }
 
-// AnswerResult says what came of it.
+// AnswerResult is the outcome of an answer.
 type AnswerResult struct {
 	InteractionID string `json:"interaction_id"`
 	State         string `json:"state"`
@@ -92,35 +92,35 @@ type AnswerResult struct {
 	HandedOver    bool   `json:"handed_over"`
 }
 
-// PolicyRequest is a change of the policy. Who may make it is decided before; Raise
-// says that the level may rise.
+// PolicyRequest is a policy change. The caller has already authorized it. Raise permits a higher
+// permission level.
 type PolicyRequest struct {
 	Actor string            `json:"actor_id"`
 	Raise bool              `json:"raise,omitempty"`
 	Mode  doc.Mode          `json:"mode,omitempty"`
 	Level doc.Level         `json:"permission_level,omitempty"`
 	Rules *[]doc.PolicyRule `json:"rules,omitempty"`
-	First *[]doc.PolicyRule `json:"first,omitempty"` // those of the run's workflow
+	First *[]doc.PolicyRule `json:"first,omitempty"` // rules of the run's workflow
 }
 
-// PolicyResult is the policy after it, and what was resolved by that.
+// PolicyResult is the changed policy and the interactions that the change resolved.
 type PolicyResult struct {
 	Policy   doc.RunPolicy `json:"policy"`
 	Resolved []string      `json:"resolved"`
 }
 
-// CompactRequest asks for a smaller conversation.
+// CompactRequest requests compaction of a conversation.
 type CompactRequest struct {
 	Actor string `json:"actor_id"`
 }
 
-// CompactResult says how it becomes smaller.
+// CompactResult reports how the conversation will be compacted.
 type CompactResult struct {
 	Accepted bool   `json:"accepted"`
 	How      string `json:"how"`
 }
 
-// LiveState is a live session as it is now.
+// LiveState is the current state of a live session.
 type LiveState struct {
 	Activity string                `json:"activity"`
 	Turn     int                   `json:"turn"`
@@ -129,15 +129,15 @@ type LiveState struct {
 	Queued   []SteerEvent          `json:"queued"`
 }
 
-// LimitsRequest says what the session may still spend. Each replaces the one before.
+// LimitsRequest sets what the session may still spend. Each request replaces the one before.
 type LimitsRequest struct {
 	Allowance *budget.Allowance `json:"allowance"` // nil for no limit
-	// HoldsAfterMS is how long it waits for the next one before it holds: whoever sends
-	// them counts the budgets itself meanwhile. 0 holds at once.
+	// HoldsAfterMS is the delay before the allowance applies, in milliseconds; 0 for none. The
+	// sender renews it in time while it counts the budgets itself.
 	HoldsAfterMS int64 `json:"holds_after_ms,omitempty"`
 }
 
-// LimitsResult says whether the allowance holds already.
+// LimitsResult reports whether the allowance already applies.
 type LimitsResult struct {
 	Holds bool `json:"holds"`
 }
@@ -170,7 +170,7 @@ const (
 	CauseContinue = "continue"
 )
 
-// LimitData stands beside the reasons that speak of a limit.
+// LimitData is the error data of faults about a limit.
 type LimitData struct {
 	Limit int `json:"limit"`
 }

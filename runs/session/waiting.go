@@ -1,7 +1,7 @@
 package session
 
-// Texts that wait for a session, and what other processes write into the log of a run
-// whose session does not live.
+// Texts that wait for a session, and the events that other processes write to the log of a run
+// without a live session.
 
 import (
 	"cmp"
@@ -17,18 +17,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// Result is what the one who said a text was answered.
+// Result returns the original reply to the text's sender.
 func (e SteerEvent) Result() SteerResult {
 	return SteerResult{Accepted: true, SteerID: e.ID, Turn: e.Turn, Delivery: e.Delivery, QueueLength: e.QueueLength}
 }
 
-// SaidAsPrompt is what somebody is answered who says as a text what began a turn.
+// SaidAsPrompt returns the reply to a steer whose text had already begun a turn.
 func SaidAsPrompt(turn int) SteerResult {
 	return SteerResult{Accepted: true, Turn: turn, Delivery: DeliveryNewTurn}
 }
 
-// QueueText makes the event of a text that waits for the next session of a run. Where
-// the event has not all of it, the whole lies in the outputs when it returns.
+// QueueText returns the event of a text that waits for the run's next session. If the event
+// truncates the text, the full text is durable in the outputs on return.
 func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent, events.Draft, error) {
 	waiting, err := WaitingTexts(w, run.ProjectID, run.ID)
 	if err == nil && len(waiting) >= MaxSteers {
@@ -40,9 +40,8 @@ func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent,
 	return TextEvent(w, run, p, SteerResult{SteerID: w.Env.IDs.New("steer"), Delivery: DeliveryNextLaunch, QueueLength: len(waiting) + 1})
 }
 
-// TextEvent makes the event of a text in the log of a run, with what the one who said it
-// is answered. Where the event has not all of it, the whole lies in the outputs when it
-// returns.
+// TextEvent returns the event of a text in a run's log, with the reply to its sender. If the
+// event truncates the text, the full text is durable in the outputs on return.
 func TextEvent(w *workspace.Workspace, run doc.Run, p SteerRequest, as SteerResult) (SteerEvent, events.Draft, error) {
 	e := SteerEvent{
 		ID: as.SteerID, Text: clip.Head(p.Text, MaxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
@@ -64,7 +63,7 @@ func textFile(project, run, steer string) string {
 	return path.Join(workspace.RunDir(project, run), "outputs", steer+".txt")
 }
 
-// WaitingTexts are the texts of a run that wait for its next session, in order.
+// WaitingTexts returns the texts that wait for a run's next session, in order.
 func WaitingTexts(w *workspace.Workspace, project, run string) (list []WaitingText, err error) {
 	err = EachEvent(w, workspace.LogFile(project, run), func(kind string, line []byte) {
 		var e struct {
@@ -97,21 +96,22 @@ func WaitingTexts(w *workspace.Workspace, project, run string) (list []WaitingTe
 	return list, err
 }
 
-// maxWaiting bounds a text that waits.
+// maxWaiting bounds the size of a waiting text, in bytes.
 const maxWaiting = 2 << 20
 
-// DiscardRefused is why a text is discarded that no agent can be started for, or takes.
+// DiscardRefused is the reason for discarding a text that no agent could be started for, or that
+// the agent refused.
 const DiscardRefused = "refused"
 
-// Refused is the event of a text that waited, and for which no session could be started.
+// Refused returns the event that discards a waiting text for which no session could start.
 func Refused(source events.Source, run, steer string, why error) (events.Draft, error) {
 	return source.Draft(events.Draft{
 		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
 	}, SteerDiscardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clip.Head(why.Error(), MaxError)})
 }
 
-// CompactedLater are the events of a run without a live session that is to begin its next
-// one with a digest.
+// CompactedLater returns the events by which a run without a live session begins its next one
+// with a digest.
 func CompactedLater(source events.Source, run, actor string) (list []events.Draft, err error) {
 	base := events.Draft{RunID: run, SessionRef: LocalRef(run), Actor: actor, Visibility: events.VisibilityTeam, Type: events.CompactRequested}
 	asked, err := source.Draft(base, CompactRequestedPayload{CompactDigest})

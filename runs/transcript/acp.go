@@ -1,7 +1,7 @@
 package transcript
 
-// ACP, the agent client protocol: what an agent says in session/update, and the tools
-// that it first names where it asks for permission.
+// The decoder of ACP, the Agent Client Protocol: session/update, and tools that an agent first
+// names in a permission request.
 
 import (
 	"encoding/json"
@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// acpPlan is the id of the one plan of a session.
+	// acpPlan is the id of a session's only plan.
 	acpPlan = "plan"
-	// acpAsks is where a tool is named beside updates.
+	// acpAsks is the origin of a tool call named in a permission request.
 	acpAsks = "request_permission"
 )
 
-// acp reads the agent's side of the protocol.
+// acp decodes the agent's side of the protocol.
 type acp struct {
-	// history says that no turn began since the conversation was taken up: what comes
-	// is played again.
+	// history means that no turn has begun since the conversation was resumed, so updates are a
+	// replay.
 	history bool
 }
 
@@ -42,14 +42,14 @@ func (a *acp) message(s *Session, line []byte) {
 	}
 }
 
-// answer takes the answer to a request of ours: of session/new the conversation, of
-// session/prompt the end of what was said.
+// answer handles a response: session/new returns the conversation id, session/prompt ends the
+// message.
 func (a *acp) answer(s *Session, m rpcMessage) {
 	var r struct {
 		SessionID  string `json:"sessionId"`
 		StopReason string `json:"stopReason"`
 	}
-	_ = json.Unmarshal(m.result, &r) // absent in an error
+	_ = json.Unmarshal(m.result, &r) // an error has no result
 	s.conversation(r.SessionID)
 	switch {
 	case r.StopReason == "refusal":
@@ -76,7 +76,7 @@ func (a *acp) answer(s *Session, m rpcMessage) {
 type acpUpdate struct {
 	Kind      string          `json:"sessionUpdate"`
 	MessageID string          `json:"messageId"`
-	Content   json.RawMessage `json:"content"` // a block, or those of a tool
+	Content   json.RawMessage `json:"content"` // a block, or a tool's list of them
 	Entries   []struct {
 		Content string `json:"content"`
 		Status  string `json:"status"`
@@ -117,8 +117,8 @@ func (a *acp) update(s *Session, params []byte) {
 	}
 }
 
-// chunk appends to what the agent says, or begins a new message: after a tool call,
-// another kind or a turn.
+// chunk appends to the agent's current message. It starts a new one after a tool call, another
+// kind of item, or a turn.
 func (a *acp) chunk(s *Session, kind string, u *acpUpdate) {
 	text := acpText(u.Content)
 	if text == "" {
@@ -138,7 +138,7 @@ func (a *acp) chunk(s *Session, kind string, u *acpUpdate) {
 	s.append(item, text)
 }
 
-// endSaid closes what the agent was saying, but for one kind.
+// endSaid closes the agent's open messages and reasoning, except items of one kind.
 func (a *acp) endSaid(s *Session, but string) {
 	for _, item := range slices.Clone(s.items) {
 		if (item.Kind == KindMessage || item.Kind == KindReasoning) && item.Kind != but {
@@ -147,7 +147,7 @@ func (a *acp) endSaid(s *Session, but string) {
 	}
 }
 
-// permission opens the tool that the agent asks for, where it was not named before.
+// permission opens the tool that a permission request names, unless it is known.
 func (a *acp) permission(s *Session, params []byte) {
 	var p struct {
 		SessionID string `json:"sessionId"`
@@ -163,7 +163,7 @@ func (a *acp) permission(s *Session, params []byte) {
 	a.call(s, &p.Call.acpCall, p.Call.Content, acpAsks)
 }
 
-// acpText is the text of a content block.
+// acpText returns the text of a content block.
 func acpText(raw json.RawMessage) string {
 	var block struct {
 		Type string `json:"type"`

@@ -1,13 +1,13 @@
 package transcript
 
-// The tools of ACP agents: each message has what changed since the one before.
+// Tool calls of ACP agents. Each message holds what changed since the one before.
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// acpCall is a tool call, whole or what changed of it.
+// acpCall is a complete tool call, or an update of one.
 type acpCall struct {
 	ID        string `json:"toolCallId"`
 	Title     string `json:"title"`
@@ -21,7 +21,7 @@ type acpCall struct {
 	Output json.RawMessage `json:"rawOutput"`
 }
 
-// acpContent is one piece of what a tool shows.
+// acpContent is one piece of a tool's displayed content.
 type acpContent struct {
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
@@ -30,9 +30,9 @@ type acpContent struct {
 	New     string          `json:"newText"`
 }
 
-// call opens or changes the item of a tool. Of a tool that is over only a new call, or a
-// request for one, begins another. A request says nothing about the status of a tool that
-// is known.
+// call opens or updates a tool's item. After a tool is over, only a new call, or a permission
+// request for one, opens another item. A permission request does not change the status of a known
+// tool.
 func (a *acp) call(s *Session, c *acpCall, content json.RawMessage, from string) {
 	if c.ID == "" || from == "tool_call_update" && s.over(c.ID) {
 		return
@@ -43,7 +43,7 @@ func (a *acp) call(s *Session, c *acpCall, content json.RawMessage, from string)
 		item = &Item{ID: c.ID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Name: "other", Kind: "other", Status: ToolPending}}
 	}
 	if item.Tool == nil {
-		return // an id that was a message before
+		return // the id belongs to an earlier message
 	}
 	c.describe(item, fresh || from != acpAsks)
 	c.show(item.Tool, content)
@@ -59,7 +59,7 @@ func (a *acp) call(s *Session, c *acpCall, content json.RawMessage, from string)
 	}
 }
 
-// describe takes over what the message has of the tool.
+// describe copies a message's fields into the tool.
 func (c *acpCall) describe(item *Item, status bool) {
 	tool := item.Tool
 	if c.ToolKind != "" {
@@ -98,8 +98,8 @@ func acpStatus(status string) string {
 	return ToolInProgress
 }
 
-// show takes over what the tool shows: texts are its output, and pairs of texts what it
-// changes. Where it shows nothing its raw output is shown.
+// show copies the displayed content: texts become the output, text pairs become the diff. A tool
+// without displayed content shows its raw output.
 func (c *acpCall) show(tool *Tool, content json.RawMessage) {
 	var pieces []acpContent
 	given := json.Unmarshal(content, &pieces) == nil && pieces != nil
@@ -137,7 +137,7 @@ func (c *acpCall) show(tool *Tool, content json.RawMessage) {
 	}
 }
 
-// acpOutput is the text of a raw output, else its JSON.
+// acpOutput returns the text of a raw output, or its JSON if it has none.
 func acpOutput(raw json.RawMessage) string {
 	var value struct {
 		Output *string `json:"output"`

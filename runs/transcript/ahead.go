@@ -1,38 +1,37 @@
 package transcript
 
-// Reading a long log with two processors: one reads the lines, the other one applies them.
+// Reading a long log on two cores: one goroutine parses the lines, another applies them.
 
 import (
 	"ac/events"
 )
 
 const (
-	// aheadBytes and aheadLines are about how much is read before it is handed over.
+	// aheadBytes and aheadLines are the approximate size of a piece.
 	aheadBytes = 256 << 10
 	aheadLines = 1000
-	// aheadReads is how many of such pieces there are: one that is read, one that is applied,
-	// and one between them.
+	// aheadReads is the number of pieces: one being read, one being applied, and one in between.
 	aheadReads = 3
 )
 
-// readLine is a line of a log as it was read.
+// readLine is a parsed line of a log.
 type readLine struct {
 	seq   int64
 	event Event
-	sound bool // it is an event
+	sound bool // the line is an event
 	agentOutput
 }
 
-// piece is some lines, in memory that is used again.
+// piece is a batch of lines. Its memory is reused.
 type piece struct {
 	lines []readLine
 	text  []byte
 	bytes int // of all lines
 }
 
-// AdvanceAll advances by all lines that read visits, which it does in a goroutine of its own
-// while others are applied here. A line is valid until visit returns. It returns what read
-// returns, once everything is applied.
+// AdvanceAll advances by all lines that read visits. It runs read in a goroutine and applies the
+// lines concurrently on the caller's. A line is valid until visit returns. AdvanceAll returns
+// read's error, once everything is applied.
 func (f *Fold) AdvanceAll(read func(visit func(seq int64, line []byte)) error) error {
 	ready, free := make(chan *piece, aheadReads), make(chan *piece, aheadReads)
 	for range aheadReads {
@@ -54,7 +53,7 @@ func (f *Fold) AdvanceAll(read func(visit func(seq int64, line []byte)) error) e
 	f.quiet = true
 	defer func() {
 		f.quiet = false
-		for p := range ready { // after a panic: nothing reads on behind who asked
+		for p := range ready { // after a panic, drain, so that read does not outlive the call
 			free <- p
 		}
 	}()
@@ -69,7 +68,7 @@ func (f *Fold) AdvanceAll(read func(visit func(seq int64, line []byte)) error) e
 	return <-failed
 }
 
-// add reads a line.
+// add parses a line and adds it to the piece.
 func (p *piece) add(seq int64, line []byte) {
 	l := readLine{seq: seq}
 	l.event, l.sound = readEvent(line)
@@ -85,7 +84,7 @@ func (p *piece) add(seq int64, line []byte) {
 	p.lines = append(p.lines, l)
 }
 
-// took counts memory that a line took. What did not fit lies elsewhere.
+// took counts the memory of a line. What did not fit was allocated elsewhere.
 func (p *piece) took(n int) {
 	if p.bytes += n; len(p.text)+n <= cap(p.text) {
 		p.text = p.text[:len(p.text)+n]
@@ -94,7 +93,7 @@ func (p *piece) took(n int) {
 
 func (f *Fold) advance(l *readLine) {
 	if !l.sound {
-		f.seq = l.seq // it counts
+		f.seq = l.seq // it counts as a line
 		return
 	}
 	f.apply(l.seq, l.event, l.agentOutput)

@@ -1,31 +1,31 @@
 package transcript
 
-// What happens to items: the operations that make a transcript of nothing.
+// Changes of items: the operations that build a transcript.
 
 import "slices"
 
-// Op is what happened.
+// Op is an operation.
 type Op string
 
-// The operations. Whoever applies them in their order has the transcript.
+// Operations. Applied in order, they build the transcript.
 const (
 	Open   Op = "open"   // a new item
 	Append Op = "append" // text was added to a field of an item
-	Update Op = "update" // the item is another one as a whole
-	Close  Op = "close"  // likewise, and it is over
-	// Status says that the state of the run is another one.
+	Update Op = "update" // the whole item was replaced
+	Close  Op = "close"  // the whole item was replaced, and is closed
+	// Status reports a new state of the run.
 	Status Op = "state"
 )
 
-// Fields that texts are appended to.
+// Fields that text is appended to.
 const (
 	FieldText   = "text"
 	FieldOutput = "output"
 )
 
-// Change is one change of the transcript. Item is a copy of the item as it stands after
-// the change; of an append it is the item of the fold, which tells its id alone. Field
-// and Text are those of an append, State is that of a change of the run.
+// Change is one change of the transcript. Item is a copy of the item after the change. For an
+// append it is the fold's own item, of which only the id may be used. Field and Text belong to an
+// append, State to a Status change.
 type Change struct {
 	Op    Op
 	Item  *Item
@@ -34,13 +34,13 @@ type Change struct {
 	State *State
 }
 
-// State is how a run is by its log.
+// State is the state of a run according to its log.
 type State struct {
 	Status     string `json:"status"`
-	Activity   string `json:"activity,omitempty"` // of a run that is spoken with, while its session lives
-	Turn       int    `json:"turn"`               // the newest that began, 0 for none
+	Activity   string `json:"activity,omitempty"` // of a live session
+	Turn       int    `json:"turn"`               // the newest turn, 0 for none
 	SessionRef string `json:"session_ref"`
-	// OpenInteractions are the ids of what waits for an answer, the oldest first.
+	// OpenInteractions holds the ids of the unanswered interactions, oldest first.
 	OpenInteractions []string `json:"open_interactions"`
 }
 
@@ -49,7 +49,7 @@ const (
 	ActivityStarting = "starting"
 	ActivityIdle     = "idle"
 	ActivityBusy     = "busy"
-	ActivityWaiting  = "waiting_" // and the kind of the interaction
+	ActivityWaiting  = "waiting_" // followed by the interaction's kind
 )
 
 func (s State) equal(o State) bool {
@@ -57,7 +57,7 @@ func (s State) equal(o State) bool {
 		slices.Equal(s.OpenInteractions, o.OpenInteractions)
 }
 
-// Apply changes the item as an append of this field says that comes with a seq.
+// Apply applies an append with the given seq to the item.
 func (i *Item) Apply(field, text string, seq int64) {
 	if field == FieldOutput && i.Tool != nil {
 		i.Tool.appendOutput(text)

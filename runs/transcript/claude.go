@@ -1,6 +1,6 @@
 package transcript
 
-// claude: stream-json, with and without partial messages, and the one value of
+// The decoder of claude: stream-json, with and without partial messages, and the single value of
 // its json format.
 
 import (
@@ -12,15 +12,15 @@ import (
 	"ac/runs/failure"
 )
 
-// claude reads stream-json.
+// claude decodes stream-json.
 type claude struct {
-	// current is the id of the message that streams, by the tool that a sub-agent
-	// works for, "" for the agent itself.
+	// current is the id of the streaming message, keyed by the tool that a subagent works for, ""
+	// for the agent itself.
 	current map[string]string
-	blocks  map[string]int // how many blocks of a message have come as a whole
+	blocks  map[string]int // complete blocks received, by message
 }
 
-// maxMessages bounds the messages that are kept in mind.
+// maxMessages bounds the messages kept in memory.
 const maxMessages = 100
 
 func (c *claude) turn() {}
@@ -29,11 +29,11 @@ func (c *claude) clone() decoder {
 	return &claude{cloneMap(c.current), cloneMap(c.blocks)}
 }
 
-// claudeBlock is a block of the content of a message.
+// claudeBlock is a content block of a message.
 type claudeBlock struct {
 	kind, text, thinking string
-	id, name             string // of a tool
-	use                  string // the tool that a result is of
+	id, name             string // for a tool
+	use                  string // the tool that a result belongs to
 	input, content       []byte
 	failed               bool
 }
@@ -64,11 +64,11 @@ func readClaudeBlock(raw []byte) (b claudeBlock) {
 	return b
 }
 
-// claudeMessage is a line of claude, its parts as they stand.
+// claudeMessage is a line of claude. Its parts are undecoded.
 type claudeMessage struct {
 	kind, parent, uuid         string
 	synthetic                  bool
-	id                         string // of the message in it
+	id                         string // of the contained message
 	content, event, toolResult []byte
 	error                      []byte
 }
@@ -120,7 +120,7 @@ func (c *claude) message(s *Session, line []byte) {
 	}
 }
 
-// claudeEvent is a part of a message that streams.
+// claudeEvent is a part of a streaming message.
 type claudeEvent struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
@@ -158,7 +158,7 @@ func (c *claude) stream(s *Session, m *claudeMessage) {
 	}
 }
 
-// blockID is the id of a content block: the tool's own, else its place in the message.
+// blockID returns the id of a content block: the tool's own, or else its position in the message.
 func (c *claude) blockID(message string, index int, own string) string {
 	if own != "" {
 		return own
@@ -166,7 +166,7 @@ func (c *claude) blockID(message string, index int, own string) string {
 	return message + "#" + strconv.Itoa(index)
 }
 
-// begin opens the item of a block, nil for a block that shows nothing.
+// begin opens the item of a block. It returns nil for a block that is not shown.
 func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 	item := Item{ID: id, Role: RoleAssistant, Parent: parent}
 	switch b.kind {
@@ -185,10 +185,10 @@ func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 	return s.open(item)
 }
 
-// whole takes a message as it stands: each line of it brings further blocks.
+// whole handles a complete message. Each of its lines holds further blocks.
 func (c *claude) whole(s *Session, m *claudeMessage) {
-	word := textOf(m.error)                             // of a message that is an error: said by the program, not by its model
-	if c.blocks == nil || len(c.blocks) > maxMessages { // ids of messages that are long over
+	word := textOf(m.error)                             // set for an error that the program reports, not the model
+	if c.blocks == nil || len(c.blocks) > maxMessages { // forget ids of old messages
 		c.blocks = map[string]int{m.id: c.blocks[m.id]}
 	}
 	elements(m.content, func(raw []byte) {
@@ -219,7 +219,7 @@ func (c *claude) whole(s *Session, m *claudeMessage) {
 	})
 }
 
-// user takes what is said to the model: the results of its tools, and what a person said.
+// user handles messages to the model: tool results and people's texts.
 func (c *claude) user(s *Session, m *claudeMessage) {
 	said := func(text string) {
 		if m.parent == "" && !m.synthetic && !strings.HasPrefix(text, "[Request interrupted by user") {
@@ -242,8 +242,8 @@ func (c *claude) user(s *Session, m *claudeMessage) {
 	}
 }
 
-// answered closes the tool whose result came. What came beside the result is of it only
-// where there is no other.
+// answered closes the tool of a result. The line's structured result belongs to that tool only if
+// the line has no other block.
 func (c *claude) answered(s *Session, m *claudeMessage, b claudeBlock, alone bool) {
 	item := s.find(b.use)
 	if item == nil || item.Tool == nil {
@@ -273,7 +273,7 @@ func (c *claude) answered(s *Session, m *claudeMessage, b claudeBlock, alone boo
 	s.close(item)
 }
 
-// claudeProgram is a line that the program says of itself.
+// claudeProgram is a line about the program itself.
 type claudeProgram struct {
 	Type        string          `json:"type"`
 	Subtype     string          `json:"subtype"`
@@ -301,7 +301,7 @@ func (c *claude) program(s *Session, line []byte) {
 	}
 }
 
-// result is the end of a turn.
+// result handles the end of a turn.
 func (c *claude) result(s *Session, m *claudeProgram) {
 	text := textOf(m.Result) // absent in some errors
 	switch {
@@ -316,7 +316,7 @@ func (c *claude) result(s *Session, m *claudeProgram) {
 		}
 	default:
 		s.failure.Recovered()
-		if strings.TrimSpace(text) != "" && s.facts.Answer == "" { // the json format has nothing else
+		if strings.TrimSpace(text) != "" && s.facts.Answer == "" { // the json format has no other answer
 			s.close(s.open(Item{Kind: KindMessage, Role: RoleAssistant, Text: text}))
 		}
 	}

@@ -1,6 +1,6 @@
 package transcript
 
-// The tools of claude: what each does, to what.
+// claude's tools: their kinds, titles and inputs.
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func claudeKind(name string) string {
 	return "other"
 }
 
-// mcpName reads the name of a tool of an MCP server.
+// mcpName splits the name of an MCP server's tool.
 func mcpName(name string) (server, tool string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "mcp__")
 	if !ok {
@@ -41,7 +41,7 @@ func mcpName(name string) (server, tool string, ok bool) {
 	return server, tool, ok
 }
 
-// claudeInput is what tools are called with, as far as it is shown.
+// claudeInput is the part of the tools' inputs that is shown.
 type claudeInput struct {
 	Command     string `json:"command"`
 	FilePath    string `json:"file_path"`
@@ -60,13 +60,13 @@ type claudeInput struct {
 	} `json:"edits"`
 }
 
-// claudeCall is what a tool was called with.
+// claudeCall fills in what a tool was called with.
 func claudeCall(item *Item, input []byte) {
 	tool := item.Tool
 	tool.setInput(bytes.Clone(input))
 	tool.Status = ToolInProgress
 	var in claudeInput
-	_ = json.Unmarshal(input, &in) // members of other types are passed over
+	_ = json.Unmarshal(input, &in) // members of other types are ignored
 	file := firstOf(in.FilePath, in.Notebook, in.Path)
 	if file != "" {
 		tool.Locations = []Location{{Path: file}}
@@ -93,7 +93,7 @@ func claudeCall(item *Item, input []byte) {
 	}
 }
 
-// diff is what a tool is asked to change, as far as its input shows it.
+// diff returns the change that a tool is asked to make, as far as its input shows it.
 func (in *claudeInput) diff(file string) string {
 	if in.Content != "" {
 		return unifiedDiff(file, "", in.Content)
@@ -110,7 +110,7 @@ func (in *claudeInput) diff(file string) string {
 	return b.String()
 }
 
-// claudePatch is what a tool changed, by its hunks.
+// claudePatch returns the change that a tool made, from its hunks.
 func claudePatch(item *Item, raw []byte) string {
 	var hunks []json.RawMessage
 	if json.Unmarshal(raw, &hunks) != nil || len(hunks) == 0 || len(item.Tool.Locations) == 0 {
@@ -141,7 +141,7 @@ func claudePatch(item *Item, raw []byte) string {
 	return b.String()
 }
 
-// cloneMap is a copy that is never nil.
+// cloneMap returns a copy that is never nil.
 func cloneMap[K comparable, V any](m map[K]V) map[K]V {
 	c := maps.Clone(m)
 	if c == nil {

@@ -1,7 +1,6 @@
 package transcript
 
-// codex: what its items are. exec --json and the app server have the same ones in two
-// spellings.
+// codex's items. exec --json and the app server use the same items in two spellings.
 
 import (
 	"bytes"
@@ -12,7 +11,7 @@ import (
 	"ac/internal/shellwords"
 )
 
-// codexItem is an item of either spelling, its larger parts as they stand.
+// codexItem is an item in either spelling. Its larger parts are undecoded.
 type codexItem struct {
 	ID, Type, Text, Cwd, Output, Status string
 	Server, Tool, Prompt, Query, Path   string
@@ -23,14 +22,14 @@ type codexItem struct {
 	Changes, Items                      []byte
 }
 
-// codexChange is what happens to one file.
+// codexChange is a change of one file.
 type codexChange struct {
 	Path string          `json:"path"`
 	Kind json.RawMessage `json:"kind"`
 	Diff string          `json:"diff"`
 }
 
-// readCodexItem reads an item that was scanned. Members of another type are absent.
+// readCodexItem decodes an item of a scanned line. It treats members of another type as absent.
 func readCodexItem(raw []byte) (i codexItem) {
 	members(raw, func(name, value []byte) {
 		if text := i.text(string(name)); text != nil {
@@ -100,7 +99,7 @@ func (i *codexItem) part(name string) *[]byte {
 	return nil
 }
 
-// kind is the type in the app server's spelling.
+// kind returns the type in the app server's spelling.
 func (i *codexItem) kind() string {
 	if !strings.Contains(i.Type, "_") {
 		return i.Type
@@ -120,11 +119,11 @@ func (i *codexItem) command() string {
 		return text
 	}
 	var words []string
-	_ = json.Unmarshal(i.Command, &words) // anything else is no command
+	_ = json.Unmarshal(i.Command, &words) // anything else is not a command
 	return strings.Join(words, " ")
 }
 
-// codexItem takes an item at its beginning, at a change or at its end.
+// codexItem handles an item's start, update or end.
 func (s *Session) codexItem(i *codexItem, begins, done bool) {
 	kind := i.kind()
 	switch {
@@ -154,7 +153,7 @@ func (s *Session) codexItem(i *codexItem, begins, done bool) {
 	}
 }
 
-// codexNotice is what an item says that is none of the conversation, "" for others.
+// codexNotice returns the notice for an item that is not part of the conversation, "" for others.
 func codexNotice(kind string) string {
 	switch kind {
 	case "contextCompaction":
@@ -167,12 +166,12 @@ func codexNotice(kind string) string {
 	return ""
 }
 
-// codexText takes a message, reasoning or a plan: text that comes whole, or in
-// pieces and then whole.
+// codexText handles a message, reasoning or a plan. The text arrives whole, or in pieces and then
+// whole.
 func (s *Session) codexText(i *codexItem, kind, text string, done bool) {
 	item := s.find(i.ID)
 	if item == nil {
-		item = s.newest(func(open *Item) bool { return open.Kind == kind && open.own == "" }) // its pieces came without its id
+		item = s.newest(func(open *Item) bool { return open.Kind == kind && open.own == "" }) // its pieces had no id
 	}
 	if item == nil {
 		if item = s.open(Item{ID: i.ID, Kind: kind, Role: RoleAssistant, Text: text}); !done {
@@ -223,7 +222,7 @@ func (s *Session) codexTool(i *codexItem, done bool) {
 		item = &Item{ID: i.ID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Status: ToolInProgress}}
 	}
 	if item.Tool == nil {
-		return // an id that was a message before
+		return // the id belongs to an earlier message
 	}
 	i.describe(item)
 	switch i.Status {
@@ -247,7 +246,7 @@ func (s *Session) codexTool(i *codexItem, done bool) {
 	}
 }
 
-// describe fills in what a tool is and does.
+// describe fills in a tool's name, kind, title, input and output.
 func (i *codexItem) describe(item *Item) {
 	tool := item.Tool
 	kind := i.kind()
@@ -298,7 +297,7 @@ func (i *codexItem) describeCommand(tool *Tool) {
 func (i *codexItem) describeChanges(tool *Tool) {
 	tool.Name, tool.Kind, tool.Locations = "apply_patch", "edit", nil
 	var changes []codexChange
-	_ = json.Unmarshal(i.Changes, &changes) // a list of something else has none
+	_ = json.Unmarshal(i.Changes, &changes) // any other value has no changes
 	changes = changes[:min(len(changes), maxFiles)]
 	paths := make([]string, 0, len(changes))
 	var diff strings.Builder
@@ -315,15 +314,15 @@ func (i *codexItem) describeChanges(tool *Tool) {
 	}
 }
 
-// unified is the change as a unified diff: of a new file and of a deleted one the
-// agent has the content, of others the hunks.
+// unified returns the change as a unified diff. codex sends the content of an added or deleted
+// file, and the hunks of any other.
 func (c *codexChange) unified() string {
 	var kind struct {
 		Type string `json:"type"`
 		To   string `json:"move_path"`
 	}
 	if json.Unmarshal(c.Kind, &kind) != nil {
-		_ = json.Unmarshal(c.Kind, &kind.Type) // exec has a word
+		_ = json.Unmarshal(c.Kind, &kind.Type) // exec uses a string
 	}
 	switch {
 	case c.Diff == "":
@@ -338,13 +337,13 @@ func (c *codexChange) unified() string {
 	return diffHead(c.Path, firstOf(kind.To, c.Path)) + endLine(c.Diff)
 }
 
-// rawJSON is the JSON of a value that always encodes.
+// rawJSON encodes a value that always encodes.
 func rawJSON(v any) json.RawMessage {
 	text, _ := json.Marshal(v)
 	return text
 }
 
-// paragraphs are the texts of a list, parted by blank lines.
+// paragraphs joins the texts of a list with blank lines.
 func paragraphs(raw []byte) string {
 	var texts []string
 	if json.Unmarshal(raw, &texts) == nil {
@@ -353,15 +352,15 @@ func paragraphs(raw []byte) string {
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	_ = json.Unmarshal(raw, &parts) // other content is none
+	_ = json.Unmarshal(raw, &parts) // any other content has no text
 	for _, p := range parts {
 		texts = append(texts, p.Text)
 	}
 	return strings.Join(texts, "\n\n")
 }
 
-// resultText is what the result of a tool says: the texts of its content, else
-// the value itself.
+// resultText returns the text of a tool's result: the texts of its content, or else the raw
+// value.
 func resultText(raw []byte) string {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":

@@ -1,6 +1,6 @@
 package transcript
 
-// codex exec --json.
+// The decoder of codex exec --json.
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"ac/internal/canonjson"
 )
 
-// codexExec is codex exec --json.
+// codexExec decodes codex exec --json.
 type codexExec struct{}
 
 func (*codexExec) turn() {}
@@ -56,7 +56,7 @@ func (*codexExec) message(s *Session, line []byte) {
 	}
 }
 
-// readCodexError reads an error, nil for none.
+// readCodexError decodes an error, nil for none.
 func readCodexError(raw []byte) (e *codexError) {
 	if json.Unmarshal(raw, &e) != nil {
 		return nil
@@ -64,10 +64,10 @@ func readCodexError(raw []byte) (e *codexError) {
 	return e
 }
 
-// ofTool reports whether an event of codex exec is of a command, a patch, or another
-// tool. It reads the types alone: most of what codex prints is output of commands.
+// ofTool reports whether an event of codex exec belongs to a command, a patch or another tool. It
+// decodes only the types, because most of codex's output is the output of commands.
 func ofTool(line []byte) (tool bool) {
-	_ = canonjson.Members(line, func(m canonjson.Member) { // what is no object is of none
+	_ = canonjson.Members(line, func(m canonjson.Member) { // a line that is not an object belongs to none
 		if string(m.Key) != "item" {
 			return
 		}
@@ -83,14 +83,14 @@ func ofTool(line []byte) (tool bool) {
 	return tool
 }
 
-// codexError is an error in the words of codex.
+// codexError is an error as codex reports it.
 type codexError struct {
 	Message    string          `json:"message"`
 	Additional string          `json:"additionalDetails"`
 	Info       json.RawMessage `json:"codexErrorInfo"`
 }
 
-// status is the HTTP status that the error came with, 0 for none.
+// status returns the HTTP status of the error, 0 for none.
 func (e *codexError) status() int {
 	var info map[string]struct {
 		HTTPStatusCode int `json:"httpStatusCode"`
@@ -105,8 +105,8 @@ func (e *codexError) status() int {
 	return 0
 }
 
-// code is the error's own word, "" for none.
+// code returns codex's name of the error, "" for none.
 func (e *codexError) code() (word string) {
-	_ = json.Unmarshal(e.Info, &word) // objects have none
+	_ = json.Unmarshal(e.Info, &word) // an object has no code
 	return word
 }

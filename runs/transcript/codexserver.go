@@ -1,6 +1,6 @@
 package transcript
 
-// codex app-server: notifications about items, and their texts piece by piece.
+// The decoder of codex app-server: notifications about items, and their texts in pieces.
 
 import (
 	"encoding/json"
@@ -9,20 +9,20 @@ import (
 	"ac/internal/canonjson"
 )
 
-// appServer is codex app-server.
+// appServer decodes codex app-server.
 type appServer struct{}
 
 func (*appServer) turn() {}
 
 func (*appServer) clone() decoder { return &appServer{} }
 
-// rpcMessage is a line of either kind of JSON-RPC, its parts as they stand.
+// rpcMessage is a JSON-RPC line of either variant. Its parts are undecoded.
 type rpcMessage struct {
 	method                    string
 	id, params, result, error []byte
 }
 
-// readRPC reads the envelope of a message. ok is false for what is no object.
+// readRPC decodes the envelope of a message. ok is false if the line is not an object.
 func readRPC(line []byte) (m rpcMessage, ok bool) {
 	err := canonjson.Members(line, func(member canonjson.Member) {
 		switch string(member.Key) {
@@ -56,7 +56,7 @@ func (a *appServer) message(s *Session, line []byte) {
 		if json.Unmarshal(m.result, &r) == nil {
 			s.conversation(r.Thread.ID)
 		}
-	case m.id != nil: // what it asks has events of ours
+	case m.id != nil: // our own events cover the agent's requests
 	case strings.HasPrefix(m.method, "item/"):
 		a.item(s, m)
 	default:
@@ -64,7 +64,7 @@ func (a *appServer) message(s *Session, line []byte) {
 	}
 }
 
-// item takes a notification about an item.
+// item handles a notification about an item.
 func (a *appServer) item(s *Session, m rpcMessage) {
 	var p struct {
 		thread, id, delta string
@@ -94,7 +94,7 @@ func (a *appServer) item(s *Session, m rpcMessage) {
 	}
 }
 
-// codexPiece takes a piece of an item.
+// codexPiece handles a piece of an item.
 func (s *Session) codexPiece(method, id, delta string) {
 	switch method {
 	case "item/agentMessage/delta":
@@ -114,7 +114,7 @@ func (s *Session) codexPiece(method, id, delta string) {
 	}
 }
 
-// other is the thread of an agent that ours lets work, "" for our own.
+// other returns the thread of a subagent, "" for our own thread.
 func (s *Session) other(thread string) string {
 	if s.facts.Conversation == "" || thread == s.facts.Conversation {
 		return ""
@@ -122,8 +122,8 @@ func (s *Session) other(thread string) string {
 	return thread
 }
 
-// codexDelta takes a piece of a text. Older servers do not say of which item: it is the
-// one that is open.
+// codexDelta handles a piece of a text. Older servers omit the item's id: the piece then belongs
+// to the newest open item of its kind.
 func (s *Session) codexDelta(id, kind, delta string) {
 	item := s.find(id)
 	if id == "" {
@@ -135,7 +135,7 @@ func (s *Session) codexDelta(id, kind, delta string) {
 	s.append(item, delta)
 }
 
-// notification takes what is about no item.
+// notification handles notifications that are not about an item.
 func (a *appServer) notification(s *Session, m rpcMessage) {
 	switch m.method {
 	case "turn/plan/updated", "turn/diff/updated", "turn/completed", "error", "warning", "guardianWarning", "model/rerouted":
@@ -202,7 +202,7 @@ func (s *Session) planned(id string, steps []Step) {
 	s.update(item)
 }
 
-// codexTurn is a turn at its end.
+// codexTurn is the result of a turn.
 type codexTurn struct {
 	Status string      `json:"status"`
 	Error  *codexError `json:"error"`

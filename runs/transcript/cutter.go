@@ -2,18 +2,18 @@ package transcript
 
 import "bytes"
 
-// Cutter cuts chunks of text into lines. Lines beyond 8 MiB are passed over, in
-// bounded memory. Its zero value is ready for use.
+// Cutter splits chunks of text into lines. It skips lines longer than 8 MiB, in bounded memory.
+// The zero value is ready for use.
 type Cutter struct {
 	kept []byte
 	skip bool
-	most int // bytes of a line, 0 for maxLine
+	most int // largest line in bytes, 0 for maxLine
 }
 
 const (
-	// maxLine bounds a line that is decoded.
+	// maxLine bounds the length of a decoded line, in bytes.
 	maxLine = 8 << 20
-	// keptCap is how much memory a cutter keeps between lines.
+	// keptCap bounds the memory that a cutter keeps between lines, in bytes.
 	keptCap = 64 << 10
 )
 
@@ -25,8 +25,8 @@ func (c *Cutter) tooLong(n int) bool {
 	return c.skip || n > most
 }
 
-// Add takes the next chunk and calls line for each line that it ends, without
-// the end. What line gets belongs to the cutter.
+// Add processes the next chunk and calls line for each completed line, without its newline. line
+// must not keep its argument.
 func (c *Cutter) Add(text []byte, line func([]byte)) {
 	for len(text) > 0 {
 		i := bytes.IndexByte(text, '\n')
@@ -51,7 +51,7 @@ func (c *Cutter) Add(text []byte, line func([]byte)) {
 	}
 }
 
-// End takes what is left as a line.
+// End passes the incomplete last line to line.
 func (c *Cutter) End(line func([]byte)) {
 	if len(c.kept) > 0 && !c.skip {
 		line(c.kept)

@@ -1,6 +1,6 @@
 package transcript
 
-// Unified diffs of what agents show of their changes.
+// Unified diffs of the changes that agents report.
 
 import (
 	"strconv"
@@ -11,12 +11,12 @@ import (
 	"ac/internal/clip"
 )
 
-// maxCompared bounds the texts that are compared line by line; of larger ones
-// everything counts as changed.
+// maxCompared bounds texts compared line by line, in bytes. In larger ones every line counts as
+// changed.
 const maxCompared = 256 << 10
 
-// unifiedDiff is the diff of a file from one text to another, "" where nothing
-// changes. An empty text is that of no file.
+// unifiedDiff returns the diff of a file between two texts, "" if they are equal. An empty text
+// means that the file does not exist.
 func unifiedDiff(path, before, after string) string {
 	switch {
 	case before == after:
@@ -32,7 +32,7 @@ func unifiedDiff(path, before, after string) string {
 	return udiff.Unified(from, to, endLine(before), endLine(after))
 }
 
-// diffHead is the two lines that name the file; "" is none.
+// diffHead returns the two lines that name the file. "" means no file.
 func diffHead(from, to string) string {
 	from, to = names(from, to)
 	return "--- " + from + "\n+++ " + to + "\n"
@@ -49,7 +49,7 @@ func names(from, to string) (string, string) {
 	return name("a/", from), name("b/", to)
 }
 
-// block is one hunk of lines that are all new, or all gone.
+// block returns one hunk whose lines are all added or all removed.
 func block(mark byte, text string) string {
 	n := lines(text)
 	if mark == '+' {
@@ -62,12 +62,12 @@ func hunkHead(before, after int) string {
 	return "@@ -" + span(min(before, 1), before) + " +" + span(min(after, 1), after) + " @@\n"
 }
 
-// span is where the lines of a hunk begin, and how many they are.
+// span returns a hunk's start line and number of lines.
 func span(start, n int) string { return strconv.Itoa(start) + "," + strconv.Itoa(n) }
 
 func lines(text string) int { return strings.Count(endLine(text), "\n") }
 
-// marked puts a mark in front of each line, as far as a diff is kept.
+// marked prefixes each line with a mark. It keeps at most maxDiff bytes of the text.
 func marked(mark byte, text string) string {
 	text = clip.Head(text, maxDiff)
 	var b strings.Builder
@@ -78,7 +78,7 @@ func marked(mark byte, text string) string {
 	return endLine(b.String())
 }
 
-// endLine is a text that ends a line.
+// endLine returns the text with a final newline, unless it is empty.
 func endLine(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		return text + "\n"
@@ -86,7 +86,7 @@ func endLine(text string) string {
 	return text
 }
 
-// Changed counts the lines that a unified diff adds and takes away.
+// Changed counts the lines that a unified diff adds and removes.
 func Changed(diff string) (added, removed int) {
 	for line := range strings.Lines(diff) {
 		switch {

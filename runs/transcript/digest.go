@@ -1,6 +1,6 @@
 package transcript
 
-// The digest: what a fresh conversation is told of the one before.
+// The digest: a summary of the run so far, for a new conversation.
 
 import (
 	"slices"
@@ -15,8 +15,8 @@ import (
 const MaxDigest = 24 << 10
 
 const (
-	digestAsk      = 1 << 10 // of each text of a person
-	digestSaid     = 4 << 10 // of each answer, where not all of it fits
+	digestAsk      = 1 << 10 // bytes of each text of a person
+	digestSaid     = 4 << 10 // bytes of each answer, if the digest is too long
 	digestAnswers  = 3
 	digestCommands = 20
 	digestTitle    = 300
@@ -24,7 +24,7 @@ const (
 	digestOpen     = 20
 )
 
-// digest is what a digest is made of, gathered item by item in bounded memory.
+// digest collects the contents of a digest, item by item, in bounded memory.
 type digest struct {
 	asked    askedTexts
 	files    []string
@@ -34,12 +34,12 @@ type digest struct {
 	open     []string
 }
 
-// askedTexts are the texts of people: the first and the last of them, as far as a
-// digest has room for either.
+// askedTexts holds people's texts: the first and the last ones, as far as each part fits into a
+// digest.
 type askedTexts struct {
 	first, last         []string
 	firstSize, lastSize int
-	between             int // how many were left out
+	between             int // number of omitted texts
 }
 
 func (a *askedTexts) add(text string) {
@@ -61,7 +61,7 @@ func (d *digest) clone() digest {
 	return c
 }
 
-// add takes an item that is over.
+// add records a closed item.
 func (d *digest) add(item *Item) {
 	switch item.Kind {
 	case KindMessage:
@@ -83,7 +83,7 @@ func (d *digest) add(item *Item) {
 	}
 }
 
-// changed takes an item that changed after it was over.
+// changed records a change of a closed item.
 func (d *digest) changed(item *Item) {
 	if item.Kind == KindPlan {
 		d.plan = shortened(item.Text, digestSaid)
@@ -115,12 +115,11 @@ func (d *digest) tool(item *Item) {
 	}
 }
 
-// Changed is how many files the agent says that it changed, as far as that was counted.
+// Changed returns how many files the agent reports as changed, up to a limit.
 func (f *Fold) Changed() int { return len(f.digest.files) }
 
-// Digest tells what happened in the run so far, for an agent that takes it up without
-// its own memory: at most MaxDigest bytes, "" where nobody said anything. It depends on
-// the log alone.
+// Digest summarizes the run so far for an agent that continues it without its own memory. It has
+// at most MaxDigest bytes, and is "" if nobody has said anything. It depends only on the log.
 func (f *Fold) Digest(run string) string {
 	d := f.digest.clone()
 	if f.plan != nil && f.plan.State == StateOpen {
@@ -141,7 +140,7 @@ func (f *Fold) Digest(run string) string {
 	for i := range d.said {
 		d.said[i] = shortened(d.said[i], digestSaid)
 	}
-	// The middle parts give way first, then the texts between the first and the last.
+	// Shorten the middle parts first, then the texts between the first and the last.
 	for text = d.text(run); len(text) > MaxDigest && d.shrink(); {
 		text = d.text(run)
 	}
@@ -149,7 +148,7 @@ func (f *Fold) Digest(run string) string {
 	return text
 }
 
-// shrink leaves something out. It reports whether there was anything.
+// shrink omits one part. It reports whether there was anything to omit.
 func (d *digest) shrink() bool {
 	switch a := &d.asked; {
 	case len(d.commands) > 0:
@@ -215,7 +214,7 @@ func (d *digest) text(run string) string {
 	return b.String()
 }
 
-// lastOf is the last n of a list.
+// lastOf returns the last n entries of a list.
 func lastOf(list []string, n int) []string {
 	if len(list) > n {
 		list = slices.Delete(list, 0, len(list)-n)
@@ -223,8 +222,8 @@ func lastOf(list []string, n int) []string {
 	return list
 }
 
-// shortened is a text of at most n bytes and a mark where some of it is missing, in
-// memory of its own.
+// shortened returns at most n bytes of a text, followed by a mark if it was cut. The result does
+// not share memory with the text.
 func shortened(text string, n int) string {
 	if len(text) > n {
 		return clip.Head(text, n) + " […]"
@@ -232,7 +231,7 @@ func shortened(text string, n int) string {
 	return strings.Clone(text)
 }
 
-// firstLine is the first line of a text, and a mark where there are more.
+// firstLine returns the first line of a text, followed by a mark if there are more.
 func firstLine(text string) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if strings.TrimSpace(rest) != "" {

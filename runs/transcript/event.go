@@ -1,6 +1,6 @@
 package transcript
 
-// What the fold reads of the lines of a log.
+// Decoding the lines of a log for the fold.
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"ac/internal/canonjson"
 )
 
-// Event is what the fold reads of an event. Its payload is valid JSON, or empty.
+// Event is the part of an event that the fold uses. Its payload is valid JSON, or empty.
 type Event struct {
 	ID         string          `json:"event_id"`
 	Type       string          `json:"type"`
@@ -23,8 +23,8 @@ type Event struct {
 	Payload    json.RawMessage `json:"payload"`
 }
 
-// readEvent reads a line of a log. The payload is a part of the line. It reports
-// whether the line is an object.
+// readEvent decodes a line of a log. The payload shares the line's memory. ok is false if the
+// line is not an object.
 func readEvent(line []byte) (e Event, ok bool) {
 	err := canonjson.Members(line, func(m canonjson.Member) {
 		var to *string
@@ -55,8 +55,9 @@ func readEvent(line []byte) (e Event, ok bool) {
 	return e, err == nil
 }
 
-// Output reads a line of a log: its type, "" for a line that is no event, and, where ok, the
-// piece of one of the agent's streams that it holds. The piece is in memory of the caller's.
+// Output decodes a line of a log. kind is its type, "" for a line that is not an event. If ok,
+// the line holds chunk, a piece of one of the agent's streams. chunk uses the memory of into if
+// it fits.
 func Output(line, into []byte) (kind, stream string, chunk []byte, ok bool) {
 	e, event := readEvent(line)
 	if !event {
@@ -73,10 +74,10 @@ func Output(line, into []byte) (kind, stream string, chunk []byte, ok bool) {
 type agentOutput struct {
 	stream string
 	chunk  []byte
-	said   bool // there is one
+	said   bool // there is a chunk
 }
 
-// readChunk reads the payload of provider.raw, into memory of the caller's.
+// readChunk decodes the payload of provider.raw into the memory of into, if it fits.
 func readChunk(payload, into []byte) (o agentOutput) {
 	var literal []byte
 	object := members(payload, func(name, value []byte) {
@@ -98,7 +99,7 @@ func readChunk(payload, into []byte) (o agentOutput) {
 	return o
 }
 
-// streamOf is the stream of output, of which there are two.
+// streamOf returns the name of the output stream: stderr, or stdout for any other value.
 func streamOf(literal []byte) string {
 	if string(literal) == `"stderr"` {
 		return "stderr"
@@ -106,7 +107,7 @@ func streamOf(literal []byte) string {
 	return "stdout"
 }
 
-// valid is a text without what is no UTF-8, such as lone surrogates.
+// valid replaces invalid UTF-8, such as lone surrogates, by U+FFFD.
 func valid(text string) string {
 	if utf8.ValidString(text) {
 		return text

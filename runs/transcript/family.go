@@ -1,7 +1,7 @@
 package transcript
 
-// Which agent it is: its family by the driver, else by its first lines, and the output
-// of those that are none.
+// The family of an agent, from its driver or its first lines, and the output of agents without a
+// known family.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"ac/runs/failure"
 )
 
-// Drivers whose lines are known without looking.
+// Drivers whose family needs no detection.
 const (
 	DriverCodex  = "codex"
 	DriverClaude = "claude"
@@ -22,16 +22,15 @@ const (
 )
 
 const (
-	// maxSniffs bounds the lines of JSON that are looked at for their family: agents
-	// show it with the first ones.
+	// maxSniffs bounds the JSON lines checked for their family. Agents show it in the first ones.
 	maxSniffs = 1000
-	// maxProse bounds a message of text that no agent said.
+	// maxProse bounds a message of plain text, in bytes.
 	maxProse = 64 << 10
-	// maxNotice bounds how much of stderr is one notice.
+	// maxNotice bounds the stderr text in one notice, in bytes.
 	maxNotice = 4 << 10
 )
 
-// probe is what tells the families apart.
+// probe holds the members that distinguish the families.
 type probe struct {
 	Type      string          `json:"type"`
 	Method    string          `json:"method"`
@@ -48,7 +47,7 @@ type probe struct {
 	Result    json.RawMessage `json:"result"`
 }
 
-// sniff finds the family of the first line that shows it.
+// sniff sets the decoder if the line reveals the family.
 func (s *Session) sniff(line []byte) {
 	var p probe
 	if json.Unmarshal(line, &p) != nil {
@@ -74,7 +73,7 @@ func (s *Session) sniff(line []byte) {
 	}
 }
 
-// speaksACP tells the agent side of ACP from other protocols of JSON-RPC.
+// speaksACP distinguishes the agent's side of ACP from other JSON-RPC protocols.
 func (p probe) speaksACP() bool {
 	if strings.HasPrefix(p.Method, "session/") {
 		return true
@@ -90,15 +89,14 @@ func (p probe) speaksACP() bool {
 	return result.Session != "" || len(result.Version) > 0 && len(result.Capabilities) > 0
 }
 
-// text takes a line that is no message. Of an agent that is understood it is none of
-// what it says.
+// text handles a line that is not a message. It ignores the line if the agent's family is known.
 func (s *Session) text(line []byte) {
 	if s.decoder == nil && !s.hold(line) {
 		s.say(line)
 	}
 }
 
-// say adds a line to the message of text.
+// say adds a line to the plain-text message.
 func (s *Session) say(line []byte) {
 	if !s.saying() && len(bytes.TrimSpace(line)) == 0 {
 		return
@@ -116,10 +114,10 @@ func (s *Session) say(line []byte) {
 	}
 }
 
-// saying reports whether a message of text is open.
+// saying reports whether a plain-text message is open.
 func (s *Session) saying() bool { return s.prose != nil && s.prose.State == StateOpen }
 
-// endProse closes the text that came before the first message of an agent.
+// endProse closes the plain text before an agent's first message.
 func (s *Session) endProse() {
 	if s.prose != nil {
 		s.close(s.prose)
@@ -127,7 +125,8 @@ func (s *Session) endProse() {
 	}
 }
 
-// errorLine keeps the end of stderr; lines of JSON there are the agent's own log.
+// errorLine handles a line of stderr. It keeps the tail, and shows lines other than the agent's
+// JSON log as notices.
 func (s *Session) errorLine(line []byte) {
 	s.stderr = strings.Clone(clip.Tail(s.stderr+string(line)+"\n", failure.MaxWords))
 	if line[0] == '{' && json.Valid(line) {

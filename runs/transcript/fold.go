@@ -1,6 +1,6 @@
 package transcript
 
-// The fold: the events of a run in order, its transcript out.
+// The fold: builds the transcript of a run from its events, in order.
 
 import (
 	"slices"
@@ -9,83 +9,82 @@ import (
 	"ac/events"
 )
 
-// Bounds of a fold. The oldest closed items go first.
+// Bounds of a fold. It drops the oldest closed items first.
 const (
 	maxItems = 50_000
-	// maxBytes bounds what closed items take.
+	// maxBytes bounds the memory of closed items, in bytes.
 	maxBytes = 56 << 20
-	// maxOwn and maxOwnBytes bound what waits: texts for the agent, and what it asks.
+	// maxOwn and maxOwnBytes bound the open items of ours: queued texts and interactions.
 	maxOwn      = 256
 	maxOwnBytes = 512 << 10
-	// briefLine and briefErrors bound the lines of a brief fold.
+	// briefLine and briefErrors bound the lines of a brief fold, in bytes.
 	briefLine   = 1 << 20
 	briefErrors = 64 << 10
 )
 
-// Fold makes the transcript of a run from its events. It is for one goroutine.
+// Fold builds the transcript of a run from its events. It is not safe for concurrent use.
 type Fold struct {
 	project  string
 	discards bool    // closed items are not kept
-	items    []*Item // that are kept, in order of making
-	bytes    int     // of those that are closed
-	numbered int     // items that were made
+	items    []*Item // the kept items, in order of creation
+	bytes    int     // of the closed items
+	numbered int     // items created so far
 	dropped  int
-	last     int64 // the newest seq_last of those that were dropped
+	last     int64 // the newest seq_last of the dropped items
 
 	session   *Session
 	number    int  // of the session
-	execution int  // of the session: an agent may be started anew in it
-	named     bool // the agent named items in this execution
-	announced int  // the number of the session that run.continued told, 0 for none
+	execution int  // number within the session, as an agent may be restarted
+	named     bool // the agent gave ids to items of this execution
+	announced int  // the session number in run.continued, 0 for none
 	ended     bool // the session is over
 	out, errs Cutter
-	chunk     []byte // memory for the next one
+	chunk     []byte // reused for the next chunk
 
 	seq     int64
 	at      string
-	unnamed int // items of this event that have no id of the agent's
+	unnamed int // items of this event without an id of the agent
 
-	turn    int     // that is under way, 0 for none
-	own     []*Item // of our events that are open
+	turn    int     // the current turn, 0 for none
+	own     []*Item // open items that our own events created
 	ownSize int
-	plan    *Item // the newest
+	plan    *Item // the newest plan
 	used    turnUsage
 	state   State
-	shown   State // as the last change had it
-	live    bool  // the session is spoken with
-	begun   bool  // its agent answered
-	forgets bool  // the newest agent said that it takes up no conversation
+	shown   State // as last reported
+	live    bool  // the session is live
+	begun   bool  // its agent responded
+	forgets bool  // the newest agent cannot resume conversations
 
-	quiet    bool // nobody wants the changes of this event
+	quiet    bool // no changes are wanted for this event
 	final    string
-	finalSeq int64 // where it began
+	finalSeq int64 // seq where final began
 	digest   digest
 	spoken   spoken
 	changes  []Change
 }
 
-// NewFold makes the fold of a run of a project of which no event was seen.
+// NewFold returns a fold for a run of a project, before its first event.
 func NewFold(project string) *Fold {
 	state := State{Status: "running", OpenInteractions: []string{}}
 	return &Fold{project: project, state: state, shown: state}
 }
 
-// NewBrief makes a fold that keeps what is open, what was said last and what a digest
-// is made of, under 4 MiB whatever the log. Lines of agents over 1 MiB are passed over.
+// NewBrief returns a fold that keeps only open items, the final text and the contents of a
+// digest, in under 4 MiB for any log. It skips agent lines over 1 MiB.
 func NewBrief(project string) *Fold {
 	f := NewFold(project)
 	f.discards, f.out.most, f.errs.most = true, briefLine, briefErrors
 	return f
 }
 
-// Items are the items so far, in the order in which they were made. They belong to
-// the fold.
+// Items returns the kept items in order of creation. They belong to the fold.
 func (f *Fold) Items() []*Item { return f.items }
 
-// Dropped is how many items were let go, and the newest seq_last among them.
+// Dropped returns how many items were dropped, and the newest seq_last among them.
 func (f *Fold) Dropped() (n int, seq int64) { return f.dropped, f.last }
 
-// Held is about how many bytes the items of the fold and what waits for its end take.
+// Held returns the approximate memory of the fold's items and incomplete lines, in bytes.
 func (f *Fold) Held() int {
 	n := f.bytes + f.ownSize + len(f.out.kept) + len(f.errs.kept)
 	if f.session != nil {
@@ -94,17 +93,16 @@ func (f *Fold) Held() int {
 	return n
 }
 
-// Seq is that of the last event.
+// Seq returns the seq of the last event.
 func (f *Fold) Seq() int64 { return f.seq }
 
-// State is how the run is by its log.
+// State returns the state of the run according to its log.
 func (f *Fold) State() State { return f.state }
 
-// Forgets reports whether the newest agent said of itself that it does not go on with
-// conversations.
+// Forgets reports whether the newest agent declared that it cannot resume conversations.
 func (f *Fold) Forgets() bool { return f.forgets }
 
-// Facts are those of the newest execution; none before one began.
+// Facts returns the facts of the newest execution, zero before the first.
 func (f *Fold) Facts() Facts {
 	if f.session == nil {
 		return Facts{}
@@ -112,29 +110,28 @@ func (f *Fold) Facts() Facts {
 	return f.session.Facts()
 }
 
-// FinalText is the text of the last message of the agent that is complete, over all
-// sessions; "" before there is one.
+// FinalText returns the agent's last complete message over all sessions, "" before the first.
 func (f *Fold) FinalText() string { return f.final }
 
-// Advance is Line for a caller that wants no changes.
+// Advance is Line without the changes.
 func (f *Fold) Advance(seq int64, line []byte) {
 	f.quiet = true
 	f.Line(seq, line)
 	f.quiet = false
 }
 
-// Line applies a line of a log. A line that is no event changes nothing. The list is valid
-// until the next call.
+// Line applies a line of a log and returns the changes. A line that is not an event changes
+// nothing. The list is valid until the next call.
 func (f *Fold) Line(seq int64, line []byte) []Change {
 	e, ok := readEvent(line)
 	if !ok {
-		f.seq = seq // it counts
+		f.seq = seq // it counts as a line
 		return nil
 	}
 	return f.Apply(seq, e)
 }
 
-// Apply takes the event with a seq. The list is valid until the next call.
+// Apply applies an event and returns the changes. The list is valid until the next call.
 func (f *Fold) Apply(seq int64, e Event) []Change {
 	var said agentOutput
 	if e.Type == events.ProviderRaw {
@@ -147,7 +144,7 @@ func (f *Fold) Apply(seq int64, e Event) []Change {
 	return f.apply(seq, e, said)
 }
 
-// apply is Apply with what an agent said, which was read before.
+// apply is Apply with the agent's output already decoded.
 func (f *Fold) apply(seq int64, e Event, said agentOutput) []Change {
 	f.seq, f.at, f.unnamed, f.changes = seq, e.At, 0, f.changes[:0]
 	switch {
@@ -167,7 +164,7 @@ func (f *Fold) apply(seq int64, e Event, said agentOutput) []Change {
 	return f.changes
 }
 
-// raw takes output of the agent.
+// raw handles output of the agent.
 func (f *Fold) raw(e Event, said agentOutput) {
 	if !said.said {
 		return
@@ -186,7 +183,7 @@ func (f *Fold) cutter(stream string) *Cutter {
 	return &f.out
 }
 
-// start begins the decoding of an execution.
+// start starts the decoding of an execution.
 func (f *Fold) start(driver, ref string) {
 	f.state.SessionRef, f.named, f.ended = ref, false, false
 	f.session = NewSession(driver)
@@ -194,7 +191,7 @@ func (f *Fold) start(driver, ref string) {
 	f.session.told = f.live || f.state.Turn > 0
 }
 
-// beginItem sets the id of an item of a session, and its beginning.
+// beginItem sets the id and the start of a session's item.
 func (f *Fold) beginItem(item *Item) {
 	f.named = f.named || item.own != ""
 	id := item.ID
@@ -212,7 +209,7 @@ func (f *Fold) beginItem(item *Item) {
 	f.begin(item)
 }
 
-// begin sets where and when an item begins.
+// begin sets where and when an item starts.
 func (f *Fold) begin(item *Item) {
 	f.numbered++
 	item.number = f.numbered
@@ -220,7 +217,7 @@ func (f *Fold) begin(item *Item) {
 	item.SeqFirst, item.SeqLast, item.StartedAt = f.seq, f.seq, f.at
 }
 
-// add adds a change of the run.
+// add applies a change to the fold and records it.
 func (f *Fold) add(c Change) {
 	item := c.Item
 	item.SeqLast = f.seq
@@ -261,7 +258,7 @@ func (f *Fold) keep(item *Item) {
 	}
 }
 
-// measure counts a closed item anew, which counted before as so many bytes.
+// measure updates the size of a closed item. before is the size counted so far.
 func (f *Fold) measure(item *Item, before int) {
 	item.size = item.bytes()
 	if !f.discards {
@@ -269,7 +266,7 @@ func (f *Fold) measure(item *Item, before int) {
 	}
 }
 
-// finish ends what an execution left open.
+// finish closes what an execution left open.
 func (f *Fold) finish() {
 	if f.session == nil {
 		return
@@ -279,7 +276,7 @@ func (f *Fold) finish() {
 	f.session.End()
 }
 
-// trim lets go of what is too much.
+// trim drops closed items beyond the bounds.
 func (f *Fold) trim() {
 	for len(f.items) > maxItems || f.bytes > maxBytes {
 		i := slices.IndexFunc(f.items, func(i *Item) bool { return i.State == StateClosed })
@@ -295,7 +292,7 @@ func (f *Fold) trim() {
 	}
 }
 
-// Fork is a fold that goes on from here by itself, and keeps no closed items.
+// Fork returns an independent copy of the fold that keeps no closed items.
 func (f *Fold) Fork() *Fold {
 	c := *f
 	c.discards, c.items, c.bytes, c.changes, c.chunk = true, nil, 0, nil, nil

@@ -1,13 +1,13 @@
 package transcript
 
-// gemini: stream-json, and the one value of its json format.
+// The decoder of gemini: stream-json, and the single value of its json format.
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// geminiStream is --output-format stream-json.
+// geminiStream decodes --output-format stream-json.
 type geminiStream struct{}
 
 func (*geminiStream) turn() {}
@@ -21,7 +21,7 @@ type geminiError struct {
 }
 
 func (e *geminiError) status() (n int) {
-	_ = json.Unmarshal(e.Code, &n) // a word says nothing
+	_ = json.Unmarshal(e.Code, &n) // a string is no status
 	return n
 }
 
@@ -93,7 +93,7 @@ func (*geminiStream) message(s *Session, line []byte) {
 	}
 }
 
-// openMessage is the message that is open, nil when there is none.
+// openMessage returns the open message, nil for none.
 func (s *Session) openMessage() *Item {
 	for i := len(s.items) - 1; i >= 0; i-- {
 		if s.items[i].Kind == KindMessage {
@@ -121,7 +121,7 @@ func geminiCall(item *Item, raw json.RawMessage) {
 		Query    string `json:"query"`
 		Prompt   string `json:"prompt"`
 	}
-	_ = json.Unmarshal(raw, &in) // members of other types are passed over
+	_ = json.Unmarshal(raw, &in) // members of other types are ignored
 	if file := firstOf(in.FilePath, in.Path); file != "" {
 		tool.Locations = []Location{{Path: file}}
 	}
@@ -143,7 +143,7 @@ func geminiCall(item *Item, raw json.RawMessage) {
 	}
 }
 
-// wholeOutput is one value with the answer in it, such as gemini prints with
+// wholeOutput decodes one value that contains the answer, such as gemini prints with
 // --output-format json.
 type wholeOutput struct{}
 

@@ -1,7 +1,7 @@
 package transcript
 
-// Texts that grow piece by piece: a long answer comes in thousands of pieces, and what
-// stands there already is not copied for each of them.
+// Texts that grow in pieces. A long answer arrives in thousands of pieces, and appending one does
+// not copy the text before it.
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 	"ac/internal/clip"
 )
 
-// growing is a text that pieces are added to.
+// growing is the buffer of a text that grows.
 type growing struct{ b *strings.Builder }
 
-// size is how much memory it holds, 0 for a text that never grew.
+// size returns the allocated memory in bytes, 0 for a text that never grew.
 func (g *growing) size() int {
 	if g.b == nil {
 		return 0
@@ -20,11 +20,11 @@ func (g *growing) size() int {
 	return g.b.Cap()
 }
 
-// add appends a piece to a text and returns the result, which the next call expects.
-// Earlier results stay as they are; a text from elsewhere is taken over.
+// add appends a piece to a text and returns the result, to be passed to the next call. Earlier
+// results stay valid. A text that is not the last result is copied first.
 func (g *growing) add(text, piece string) string {
-	// A copy of an item has the builder of the one it was copied from: the first to
-	// go on keeps it. Comparing a text with itself costs nothing.
+	// A copied item shares the builder with its original. The first one to append keeps it.
+	// Comparing a text with itself is free.
 	if g.b == nil || g.b.String() != text {
 		g.b = &strings.Builder{}
 		g.b.Grow(2 * (len(text) + len(piece)))
@@ -34,7 +34,7 @@ func (g *growing) add(text, piece string) string {
 	return g.b.String()
 }
 
-// addTail is add for the last n bytes of a text.
+// addTail is add, limited to the last n bytes of the text.
 func (g *growing) addTail(text, piece string, n int) string {
 	piece = clip.Tail(piece, n)
 	if g.b == nil || g.b.Len()+len(piece) > 4*n || !strings.HasSuffix(g.b.String(), text) {

@@ -1,17 +1,17 @@
 package transcript
 
-// Output that is one value over several lines, as gemini prints it: it is held back
-// until it is complete, or turns out to be something else.
+// Output that is one JSON value over several lines, as gemini prints it. The lines are held back
+// until the value is complete or impossible.
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// maxHeld bounds what is held back.
+// maxHeld bounds the text held back, in bytes.
 const maxHeld = 1 << 20
 
-// held is the lines of what may be one value. Its zero value holds nothing.
+// held holds the lines of a possible value. Its zero value is empty.
 type held struct {
 	text     []byte
 	depth    int
@@ -25,8 +25,8 @@ func (h *held) clone() held {
 	return c
 }
 
-// add takes a line. It reports whether the value is complete with it, and whether it
-// can still become one.
+// add adds a line. It reports whether the value is now complete, and whether it can still become
+// complete.
 func (h *held) add(line []byte) (complete, possible bool) {
 	h.text = append(append(h.text, line...), '\n')
 	for i, c := range line {
@@ -45,7 +45,7 @@ func (h *held) add(line []byte) (complete, possible bool) {
 			}
 		}
 	}
-	// No string goes over several lines, and an object begins with a key.
+	// No string spans several lines, and an object begins with a key.
 	return false, !h.inString && len(h.text) < maxHeld && beginsObject(h.text)
 }
 
@@ -54,7 +54,7 @@ func beginsObject(text []byte) bool {
 	return len(text) == 0 || text[0] == '"' || text[0] == '}'
 }
 
-// hold takes a line that may belong to a value. It reports whether that is so.
+// hold handles a line that may belong to a value. It reports whether it consumed the line.
 func (s *Session) hold(line []byte) bool {
 	if len(s.value.text) == 0 && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
 		return false
@@ -77,7 +77,7 @@ func (s *Session) hold(line []byte) bool {
 	return true
 }
 
-// release takes what was held back as text.
+// release handles the held lines as plain text.
 func (s *Session) release() {
 	text := s.value.text
 	s.value = held{}

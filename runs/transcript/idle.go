@@ -1,6 +1,6 @@
 package transcript
 
-// Whether an agent waits for its next turn, from the end of its log.
+// Detection of an idle agent from the end of its log.
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"ac/events"
 )
 
-// Idles reports whether the agent of a log of the given size, with which is spoken, waits for
-// its next turn: whether a fold of all of it had ActivityIdle. It reads the log from its end as
-// far as it must, which is seldom more than the last turn.
+// Idles reports whether the agent of a live session waits for its next turn, as if a fold of the
+// whole log had ActivityIdle. size is the log's size in bytes. Idles reads the log backward, as
+// far as necessary, which is seldom more than the last turn.
 func Idles(log io.ReaderAt, size int64) (idles bool, err error) {
 	resolved := map[string]bool{}
 	err = events.Backward(log, size, func(line []byte) bool {
@@ -37,8 +37,8 @@ func Idles(log io.ReaderAt, size int64) (idles bool, err error) {
 	return idles, err
 }
 
-// tellsActivity reports whether a line may be an event that says what the agent does. Of the
-// output of an agent, which is most of a log, few lines may.
+// tellsActivity reports whether a line may be an event that determines the activity. It rejects
+// most lines of an agent's output, which make up most of a log.
 func tellsActivity(line []byte) bool {
 	for _, name := range []string{`"run.`, `"agent.`, `"interaction.`} {
 		if bytes.Contains(line, []byte(name)) {
@@ -52,6 +52,6 @@ func interactionID(e Event) string {
 	var p struct {
 		ID string `json:"interaction_id"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
+	_ = json.Unmarshal(e.Payload, &p) // other programs' logs may lack it
 	return p.ID
 }

@@ -41,21 +41,21 @@ const (
 	StateClosed = "closed"
 )
 
-// Item is a piece of a transcript.
+// Item is one entry of a transcript.
 type Item struct {
 	ID         string `json:"item_id"`
 	Kind       string `json:"kind"`
 	Role       string `json:"role"`
-	Turn       int    `json:"turn"` // 0 outside of turns
+	Turn       int    `json:"turn"` // 0 outside turns
 	SessionRef string `json:"session_ref"`
-	Actor      string `json:"actor,omitempty"` // of what a person or an agent of the company did
+	Actor      string `json:"actor,omitempty"` // the person or agent of the company who acted
 	Text       string `json:"text,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
-	// PromptBytes is the size of what the agent gets where people are shown another text.
+	// PromptBytes is the size of the text sent to the agent, if people see another one.
 	PromptBytes   int64               `json:"prompt_bytes,omitempty"`
 	DisplayMeta   json.RawMessage     `json:"display_meta,omitempty"`
 	Note          string              `json:"note,omitempty"`   // why a text was not delivered
-	Parent        string              `json:"parent,omitempty"` // the tool that a sub-agent works for, by the agent's own id
+	Parent        string              `json:"parent,omitempty"` // the tool that a subagent works for, by the agent's own id
 	Tool          *Tool               `json:"tool,omitempty"`
 	Plan          []Step              `json:"plan,omitzero"`
 	InteractionID string              `json:"interaction_id,omitempty"`
@@ -67,14 +67,14 @@ type Item struct {
 	StartedAt     string              `json:"started_at"`
 	EndedAt       string              `json:"ended_at,omitempty"`
 
-	own    string // the agent's own id, "" where it has none
-	order  int    // among the items of its execution
-	number int    // among the items of the run
+	own    string // the agent's own id, "" for none
+	order  int    // position within its execution
+	number int    // position within the run
 	text   growing
-	size   int // as it was counted last, in bytes
+	size   int // size as last counted, in bytes
 }
 
-// Tool is what an agent did.
+// Tool is a tool call of an agent.
 type Tool struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
@@ -91,23 +91,23 @@ type Tool struct {
 	output growing
 }
 
-// Location is a file that a tool touched.
+// Location is a file that a tool accessed.
 type Location struct {
 	Path string `json:"path"`
 	Line *int   `json:"line,omitempty"`
 }
 
-// Step is one of a plan.
+// Step is one step of a plan.
 type Step struct {
 	Text   string `json:"text"`
 	Status string `json:"status"` // pending in_progress completed
 }
 
-// Usage is what one turn used. Parts that nobody knows are absent.
+// Usage is the usage of one turn. Unknown parts are absent.
 type Usage struct {
 	InputTokens           *int64   `json:"input_tokens,omitempty"`
 	CachedInputTokens     *int64   `json:"cached_input_tokens,omitempty"`
-	CacheWriteTokens      *int64   `json:"cache_write_tokens,omitempty"` // of InputTokens
+	CacheWriteTokens      *int64   `json:"cache_write_tokens,omitempty"` // part of InputTokens
 	OutputTokens          *int64   `json:"output_tokens,omitempty"`
 	ReasoningOutputTokens *int64   `json:"reasoning_output_tokens,omitempty"`
 	TotalTokens           int64    `json:"total_tokens"`
@@ -130,15 +130,15 @@ const (
 	maxOutput = 16 << 10
 	maxInput  = 16 << 10
 	maxDiff   = 64 << 10
-	maxSteps  = 1000 // of a plan
+	maxSteps  = 1000 // steps of a plan
 	maxFiles  = 1000 // locations of a tool
 
-	// What the structs themselves take, about.
+	// Approximate sizes of the structs themselves.
 	itemBytes, toolBytes, entryBytes = 480, 240, 32
 )
 
-// Snapshot is the item as it stands, which later changes of the fold leave as it is, in
-// another goroutine, too.
+// Snapshot returns a copy of the item that later changes of the fold do not affect. The copy may
+// be used in another goroutine.
 func (i *Item) Snapshot() *Item {
 	c := *i
 	c.text = growing{}
@@ -149,7 +149,7 @@ func (i *Item) Snapshot() *Item {
 	return &c
 }
 
-// bytes is about how much memory the item holds.
+// bytes returns the approximate memory of the item.
 func (i *Item) bytes() int {
 	n := itemBytes + len(i.ID) + len(i.own) + max(len(i.Text), i.text.size()) + len(i.DisplayMeta)
 	for _, s := range i.Plan {
@@ -189,13 +189,12 @@ func interactionBytes(r *interaction.Record) int {
 	return n
 }
 
-// answers reports whether the item is something that the agent said, not one of its
-// sub-agents.
+// answers reports whether the item is a message of the agent itself, rather than of a subagent.
 func (i *Item) answers() bool {
 	return i.Kind == KindMessage && i.Role == RoleAssistant && i.Parent == "" && strings.TrimSpace(i.Text) != ""
 }
 
-// compact gives up the memory that texts which no longer grow do not need.
+// compact frees the spare memory of texts that no longer grow.
 func (i *Item) compact() {
 	if i.text.size() > 0 {
 		i.Text, i.text = strings.Clone(i.Text), growing{}
@@ -210,7 +209,7 @@ func (i *Item) setText(text string) {
 	i.text = growing{}
 }
 
-// appendText reports whether the text as a whole still fits.
+// appendText reports whether the whole text still fits.
 func (i *Item) appendText(text string) bool {
 	switch {
 	case i.Truncated:
@@ -232,21 +231,22 @@ func (t *Tool) appendOutput(text string) {
 	t.OutputBytes += int64(len(text))
 }
 
-// setInput keeps the JSON of a tool's input; one that is too long as a text.
+// setInput stores the JSON of a tool's input. An input that is too long is cut and stored as a
+// string.
 func (t *Tool) setInput(raw json.RawMessage) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return
 	}
 	if len(raw) > maxInput {
 		short := clip.Head(string(raw), maxInput)
-		raw, _ = json.Marshal(short) // a text always encodes
+		raw, _ = json.Marshal(short) // a string always encodes
 	}
 	t.Input = raw
 }
 
 func (t *Tool) setDiff(text string) { t.Diff, _ = cut(text, maxDiff) }
 
-// setPlan keeps the steps of a plan, and writes them as a list of Markdown.
+// setPlan stores the steps of a plan, and formats them as a Markdown list.
 func (i *Item) setPlan(steps []Step) {
 	i.Plan = steps[:min(len(steps), maxSteps)]
 	var b strings.Builder

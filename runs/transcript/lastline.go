@@ -1,6 +1,6 @@
 package transcript
 
-// The last line of an item, for lists with one line a run.
+// The last line of an item, for lists that show one line for each run.
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"ac/internal/clip"
 )
 
-// spoken is the last line of a run as far as it stands in items that are over.
+// spoken is the last line of a run among its closed items.
 type spoken struct {
 	line, at string
 	number   int // of the item
@@ -17,9 +17,8 @@ type spoken struct {
 // maxLastLine bounds a last line, in bytes.
 const maxLastLine = 240
 
-// LastLine returns the last line that says something of what the agent said or did in an
-// item: of a tool its title, of a text its last line that is not blank. It is "" for an
-// item of people and for usage.
+// LastLine returns the last line, not blank, of what the agent said or did in an item. For a tool
+// it is the title. It is "" for items of people and for usage.
 func LastLine(i *Item) string {
 	text := i.Text
 	switch {
@@ -38,9 +37,9 @@ func LastLine(i *Item) string {
 	return line
 }
 
-// LastLine returns the newest line that says something of what the agent said or did in the
-// run, and when: the beginning of an item that is open, the end of one that is over. Both are
-// "" before there is one.
+// LastLine returns the newest line, not blank, of what the agent said or did in the run, and its
+// time. That is the start of an open item or the end of a closed one. Both are "" before the
+// first.
 func (f *Fold) LastLine() (line, at string) {
 	newest := f.spoken
 	look := func(items []*Item) {
@@ -60,7 +59,7 @@ func (f *Fold) LastLine() (line, at string) {
 	return newest.line, newest.at
 }
 
-// hear keeps the last line of an item that is over.
+// hear records the last line of a closed item.
 func (f *Fold) hear(item *Item) {
 	if item.number < f.spoken.number {
 		return

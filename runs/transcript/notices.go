@@ -1,6 +1,6 @@
 package transcript
 
-// What events say that are no part of the conversation.
+// Notices for events that are not part of the conversation.
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"ac/events"
 )
 
-// noticeOf is the notice of an event, "" for none.
+// noticeOf returns the notice for an event, "" for none.
 func noticeOf(e Event) string {
 	var p struct {
 		Session int    `json:"session"`
@@ -29,7 +29,7 @@ func noticeOf(e Event) string {
 			Rules []any  `json:"rules"`
 		} `json:"after"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // the event says enough
+	_ = json.Unmarshal(e.Payload, &p) // the event's type suffices
 	switch e.Type {
 	case events.RunContinued:
 		if p.Session > 0 {
@@ -86,14 +86,14 @@ func policyNotice(mode, level string, rules int) string {
 	return "The policy was changed: " + strings.Join(parts, ", ") + "."
 }
 
-// endNotice is what the end of a session says.
+// endNotice returns the notice for the end of a session.
 func endNotice(e Event) string {
 	var p struct {
 		Error    string `json:"error"`
 		ExitCode *int   `json:"exit_code"`
 		Signal   string `json:"signal"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // the event says enough
+	_ = json.Unmarshal(e.Payload, &p) // the event's type suffices
 	text := "The run " + strings.TrimPrefix(e.Type, "run.")
 	switch {
 	case p.Error != "":

@@ -1,13 +1,13 @@
 package transcript
 
-// opencode: run --format json.
+// The decoder of opencode: run --format json.
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// openCode reads the events of opencode run.
+// openCode decodes the events of opencode run.
 type openCode struct{}
 
 func (*openCode) turn() {}
@@ -88,7 +88,7 @@ func openCodeCall(item *Item, raw json.RawMessage) {
 		FilePath string `json:"filePath"`
 		Path     string `json:"path"`
 	}
-	_ = json.Unmarshal(raw, &in) // members of other types are passed over
+	_ = json.Unmarshal(raw, &in) // members of other types are ignored
 	if file := firstOf(in.FilePath, in.Path); file != "" {
 		tool.Locations = []Location{{Path: file}}
 	}

@@ -1,7 +1,7 @@
 package transcript
 
-// What the fold makes of the events that are not output: what people said and decided,
-// turns, sessions and their ends.
+// Items from events other than output: people's texts and decisions, turns, sessions and their
+// ends.
 
 import (
 	"cmp"
@@ -14,17 +14,17 @@ import (
 	"ac/runs/interaction"
 )
 
-// commandDriver is a session that is not spoken with.
+// commandDriver is the driver of per-turn agents, whose sessions the fold does not treat as live.
 const commandDriver = "command"
 
-// execute begins the decoding of an execution anew.
+// execute starts the decoding of a new execution.
 func (f *Fold) execute(e Event) {
 	f.finish()
 	var p struct {
 		Mode   string `json:"mode"`
 		Driver string `json:"driver"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
+	_ = json.Unmarshal(e.Payload, &p) // other programs' logs may lack it
 	switch {
 	case f.number == 0 || f.ended || f.announced > 0:
 		used, _ := f.Used()
@@ -47,11 +47,11 @@ func (f *Fold) agentStarted(e Event) {
 			Resume bool `json:"resume"`
 		} `json:"capabilities"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
+	_ = json.Unmarshal(e.Payload, &p) // other programs' logs may lack it
 	f.begun, f.forgets = true, p.Capabilities != nil && !p.Capabilities.Resume
 }
 
-// event takes an event that is neither output nor the beginning or end of a session.
+// event handles an event other than output or the start or end of a session.
 func (f *Fold) event(e Event) {
 	switch e.Type {
 	case events.AgentStarted:
@@ -99,7 +99,7 @@ type said struct {
 	DisplayMeta json.RawMessage `json:"display_meta"`
 }
 
-// item is the message that shows the text.
+// item returns the message that shows the text.
 func (p *said) item(e Event) *Item {
 	item := &Item{ID: ownID(e), Kind: KindMessage, Role: RoleUser, Actor: actorOf(e)}
 	item.setText(p.Text)
@@ -175,7 +175,7 @@ func (f *Fold) steerApplied(e Event) {
 		How     string `json:"how"`
 	}
 	if json.Unmarshal(e.Payload, &p) != nil || p.How != "mid_turn" {
-		return // the turn that it begins has an event of its own
+		return // the turn that it begins has its own event
 	}
 	if item := f.waiting(steerID(p.SteerID)); item != nil {
 		item.Turn = p.Turn
@@ -218,7 +218,7 @@ func (f *Fold) requested(e Event) {
 	f.wait(item, record.Turn)
 }
 
-// asking is the open item of the agent that an interaction names, by its own id or ours.
+// asking returns the agent's open item that an interaction names, by the agent's id or ours.
 func (f *Fold) asking(id string) *Item {
 	if f.session == nil || id == "" {
 		return nil
@@ -256,12 +256,12 @@ func (f *Fold) continued(e Event) {
 		Session    int    `json:"session"`
 		SessionRef string `json:"session_ref"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // of a workflow it has neither
+	_ = json.Unmarshal(e.Payload, &p) // a workflow's event has neither
 	f.announced = max(p.Session, f.number+1)
 	f.state.Status, f.state.SessionRef, f.live = "running", firstOf(p.SessionRef, e.SessionRef, f.state.SessionRef), false
 }
 
-// end takes the end of a session.
+// end handles the end of a session.
 func (f *Fold) end(e Event) {
 	f.finish()
 	f.used.close(f)
@@ -270,7 +270,7 @@ func (f *Fold) end(e Event) {
 	f.notice(e, endNotice(e))
 }
 
-// judge adds a change where the state of the run is another one.
+// judge records a change if the state of the run changed.
 func (f *Fold) judge() {
 	now := f.state
 	now.OpenInteractions = []string{}
@@ -303,7 +303,7 @@ func (f *Fold) judge() {
 	f.changes = append(f.changes, Change{Op: Status, State: new(now)})
 }
 
-// wait adds an item of ours that is open, of a turn, 0 for the one that is under way.
+// wait adds an open item of ours. A turn of 0 means the current one.
 func (f *Fold) wait(item *Item, turn int) {
 	f.begin(item)
 	item.Turn = cmp.Or(turn, item.Turn)
@@ -315,7 +315,7 @@ func (f *Fold) wait(item *Item, turn int) {
 	}
 }
 
-// waiting is the open item of ours with a key, nil when there is none.
+// waiting returns our open item with a key, nil for none.
 func (f *Fold) waiting(key string) *Item {
 	i := slices.IndexFunc(f.own, func(i *Item) bool { return i.own == key })
 	if i < 0 {
@@ -334,7 +334,7 @@ func (f *Fold) closeItem(item *Item) {
 	f.add(Change{Op: Close, Item: item})
 }
 
-// made adds an item of ours that is over as it is made.
+// made adds an item of ours that is closed from the start.
 func (f *Fold) made(item *Item) {
 	f.begin(item)
 	item.State = StateClosed
@@ -350,10 +350,10 @@ func (f *Fold) notice(e Event, text string) {
 
 func ownID(e Event) string { return "ev:" + e.ID }
 
-// steerID tells texts that wait from what agents ask.
+// steerID returns the key of a queued text. The prefix separates it from interaction ids.
 func steerID(id string) string { return "steer " + id }
 
-// actorOf is who did it, "" for nobody in particular.
+// actorOf returns who acted, "" for the system.
 func actorOf(e Event) string {
 	if e.Actor == events.ActorSystem {
 		return ""

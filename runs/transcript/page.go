@@ -1,34 +1,34 @@
 package transcript
 
-// A part of a transcript, as it is asked for.
+// Pages of a transcript.
 
 import (
 	"cmp"
 	"slices"
 )
 
-// Query is what is asked of a transcript.
+// Query selects a page of a transcript.
 type Query struct {
-	Since int64    // items that changed behind it
-	Tail  int      // the newest so many, 0 for all
-	Limit int      // at most so many, 0 for the default
-	Kinds []string // none for all
+	Since int64    // only items changed after this seq
+	Tail  int      // number of newest items, 0 for all
+	Limit int      // maximum number of items, 0 for the default
+	Kinds []string // empty for all
 }
 
-// defaultLimit is how many items a page has where no number is asked for.
+// defaultLimit is the number of items on a page by default.
 const defaultLimit = 500
 
-// Page is items in the order in which they began.
+// Page holds items in the order in which they began.
 type Page struct {
 	Items []*Item `json:"items"`
-	// HeadSeq is up to where the log was read, NextSeq where the next page begins.
+	// HeadSeq is how far the log was read. NextSeq is the Since of the next page.
 	HeadSeq int64 `json:"head_seq"`
 	NextSeq int64 `json:"next_seq"`
-	Dropped int   `json:"dropped"` // items that were asked for and left out
+	Dropped int   `json:"dropped"` // items not on the page: trimmed, of other kinds, or over Tail or Limit
 }
 
-// Page copies a part of the transcript. Items that one event changed stand on one page, so
-// that nothing is lost between two: a page may be longer than its limit by those.
+// Page copies a part of the transcript. It keeps items that one event changed on the same page,
+// so that none is lost between pages. A page may exceed its limit for that.
 func (f *Fold) Page(q Query) Page {
 	page := Page{Items: []*Item{}, HeadSeq: f.seq, NextSeq: f.seq}
 	dropped, last := f.Dropped()
@@ -60,7 +60,7 @@ func (f *Fold) Page(q Query) Page {
 	return page
 }
 
-// cutAt is the seq up to which at least n of the items were changed last.
+// cutAt returns the lowest seq up to which at least n items last changed.
 func cutAt(items []*Item, n int) int64 {
 	seqs := make([]int64, len(items))
 	for i, item := range items {

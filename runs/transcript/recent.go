@@ -8,22 +8,22 @@ import (
 	"ac/internal/clip"
 )
 
-// recentIDs are the newest of the ids that items were opened with, and how often. Its
-// zero value is empty.
+// recentIDs holds the newest ids of opened items, and how often each was used. Its zero value is
+// empty.
 type recentIDs struct {
 	ring []string
 	at   int
 	used map[string]int
 }
 
-// maxRecent bounds how many are kept, and how long they are.
+// Bounds of the number of ids and of their length in bytes.
 const (
 	maxRecent      = 1024
 	maxRecentBytes = 200
 )
 
-// add notes an id and returns the one that the item gets: where the agent used it
-// before, with a number behind it.
+// add records an id and returns the id for the item. If the agent has used the id before, add
+// appends a number.
 func (r *recentIDs) add(id string) string {
 	if id == "" {
 		return ""

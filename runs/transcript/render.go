@@ -1,6 +1,6 @@
 package transcript
 
-// The text form of a transcript: for terminals, and for people who read it in a file.
+// The text form of a transcript, for terminals and files.
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 	"ac/runs/interaction"
 )
 
-// shownOutput is how many lines of output the text form has of a command.
+// shownOutput is how many lines of a command's output are shown.
 const shownOutput = 10
 
-// Ordered are items in the order of the text form: texts of people that had to wait stand
-// where they were delivered, those that still wait at the end.
+// Ordered returns the items in the order of the text form. People's queued texts are placed at
+// their delivery. Those still waiting come last.
 func Ordered(items []*Item) []*Item {
 	place := func(i *Item) int64 {
 		switch {
@@ -40,8 +40,8 @@ func Ordered(items []*Item) []*Item {
 	return ordered
 }
 
-// Render is an item as text: lines with their ends, "" for an item that says nothing.
-// Control characters of agents are written as \x1b and the like.
+// Render returns an item as text: complete lines, "" for an empty item. It escapes control
+// characters as \x1b and the like.
 func Render(i *Item) string {
 	switch i.Kind {
 	case KindMessage:
@@ -95,7 +95,7 @@ func renderTool(t *Tool) string {
 	return text + "  " + strings.Join(lines, "\n  ") + "\n"
 }
 
-// outcome is how a tool ended where that is not as hoped.
+// outcome returns a tool's result if it did not succeed.
 func outcome(t *Tool) string {
 	switch {
 	case t.ExitCode != nil && *t.ExitCode != 0:
@@ -167,7 +167,7 @@ func renderInteraction(r *interaction.Record) string {
 	return text
 }
 
-// answerWords is what was answered, behind a colon.
+// answerWords returns the answer, after a colon.
 func answerWords(r *interaction.Record) string {
 	words := []string{}
 	for _, q := range r.Questions {
@@ -196,13 +196,13 @@ func renderUsage(u *Usage) string {
 	return "= " + text + "\n"
 }
 
-// decimals is how many digits behind the point show an amount, four at most.
+// decimals returns how many decimal places an amount needs, four at most.
 func decimals(amount float64) int {
 	digits := strings.TrimRight(strconv.FormatFloat(amount, 'f', 4, 64), "0")
 	return len(digits) - strings.IndexByte(digits, '.') - 1
 }
 
-// grouped writes a number with a comma before each group of three digits.
+// grouped formats a number with a comma between groups of three digits.
 func grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -211,7 +211,7 @@ func grouped(n int64) string {
 	return text
 }
 
-// indented is a text behind a mark, its further lines below the text of the first.
+// indented returns a text after a mark. Its further lines are indented.
 func indented(mark, text string) string {
 	text = strings.TrimRight(terminal.QuoteLines(text), " \t\n")
 	if text == "" {

@@ -1,6 +1,6 @@
 package transcript
 
-// One execution of an agent: its lines in, changes of items and facts out.
+// The decoding of one execution of an agent: from lines to item changes and facts.
 
 import (
 	"bytes"
@@ -12,64 +12,63 @@ import (
 	"ac/runs/failure"
 )
 
-// Facts are what the lines of an execution tell beside its items.
+// Facts holds what the lines of an execution reveal besides its items.
 type Facts struct {
 	// Conversation is the agent's own id of the conversation, "" while unknown.
 	Conversation string
-	// Known reports whether the lines are those of an agent that is understood.
+	// Known reports whether the agent's family is known.
 	Known bool
-	// Said is the length of what the agent said, in UTF-16 code units: messages
-	// and reasoning, not the protocol around them.
+	// Said is the length of the agent's messages and reasoning, in UTF-16 code units. It excludes
+	// the protocol around them.
 	Said int64
-	// Answer is the last message of the agent that is complete.
+	// Answer is the agent's last complete message.
 	Answer string
-	// Failure is why it failed, in the agent's words; nil where it told none.
+	// Failure is why the agent failed, in its own words; nil if it reported none.
 	Failure *failure.Failure
 }
 
-// Bounds of what is open at once in an execution. Beyond them the oldest item is
-// closed as it is.
+// Bounds of the open items of an execution. Beyond them, the oldest item is closed as it stands.
 const (
 	maxOpen      = 1000
 	maxOpenBytes = 1 << 20
 )
 
-// Session decodes the lines of one execution. It is for one goroutine.
+// Session decodes the lines of one execution. It is not safe for concurrent use.
 type Session struct {
 	decoder  decoder // nil until the family is known
-	items    []*Item // that are open, in order
-	size     int     // of these, in bytes
+	items    []*Item // the open items, in order
+	size     int     // of the open items, in bytes
 	ids      recentIDs
 	made     int // items so far
-	answered int // the order of the item that is the answer
+	answered int // order of the item that is the answer
 	facts    Facts
 	failure  failure.Collector
 	stderr   string
-	prose    *Item  // text of an agent that is not understood
-	value    held   // output that may be one value over several lines
+	prose    *Item  // plain text of an agent of unknown family
+	value    held   // possible value over several lines
 	edited   *Item  // the newest file change of the turn
-	parent   string // of the items of the line that is read, "" for none
-	brief    bool   // items of tools are not asked for
-	sniffed  int    // lines of JSON that were looked at for the family
-	// told says that what people say to the agent has events of its own: the agent's
-	// echo of it makes no item, and ends of turns no notice.
+	parent   string // parent of the current line's items, "" for none
+	brief    bool   // items of tools are not wanted
+	sniffed  int    // JSON lines checked for the family
+	// told means that people's texts have events of their own. Then the agent's echo of a text
+	// makes no item, and the end of a turn makes no notice.
 	told bool
-	// begins completes an item that was made, and changed takes each change as it
-	// happens; nil for a session of which the facts alone are wanted.
+	// begins completes a new item. changed receives each change as it happens. Both are nil if
+	// only the facts are wanted.
 	begins  func(*Item)
 	changed func(Change)
 }
 
-// decoder reads the messages of one family.
+// decoder decodes the messages of one family.
 type decoder interface {
 	message(s *Session, line []byte)
-	// turn says that a turn begins.
+	// turn reports that a turn begins.
 	turn()
 	clone() decoder
 }
 
-// NewSession makes a session whose family driver names (codex for its app server,
-// claude, acp), or, with any other, by what it prints.
+// NewSession returns a session for the family that driver names: codex for its app server,
+// claude, or acp. For any other driver, the output determines the family.
 func NewSession(driver string) *Session {
 	s := &Session{}
 	switch driver {
@@ -83,8 +82,8 @@ func NewSession(driver string) *Session {
 	return s
 }
 
-// NewFacts is NewSession for a caller that wants the facts alone: what cannot change them
-// is passed over where that is cheap to see.
+// NewFacts is NewSession for a caller that wants only the facts. It skips what cannot change
+// them, if that is cheap to detect.
 func NewFacts(driver string) *Session {
 	s := NewSession(driver)
 	s.brief = true
@@ -95,17 +94,17 @@ func (s *Session) know(d decoder) {
 	s.decoder, s.facts.Known = d, true
 }
 
-// Facts are what is known by now.
+// Facts returns what is known so far.
 func (s *Session) Facts() Facts {
 	f := s.facts
 	f.Failure = s.failure.Found(s.stderr)
 	return f
 }
 
-// Conversation is the fact of that name, which costs nothing to ask for after each line.
+// Conversation returns Facts().Conversation. It is cheap enough to call after each line.
 func (s *Session) Conversation() string { return s.facts.Conversation }
 
-// Line takes one line of a stream, without its end.
+// Line decodes one line of a stream, without its newline.
 func (s *Session) Line(stream string, line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	text := bytes.TrimSpace(line)
@@ -115,7 +114,7 @@ func (s *Session) Line(stream string, line []byte) {
 			s.errorLine(text)
 		}
 	case len(text) > 0 && text[0] == '{' && s.decoder != nil:
-		s.decoder.message(s, text) // which passes over what is no JSON
+		s.decoder.message(s, text) // it ignores invalid JSON
 	case len(text) > 0 && text[0] == '{' && len(s.value.text) == 0 && json.Valid(text):
 		if s.sniffed < maxSniffs {
 			s.sniffed++
@@ -133,7 +132,7 @@ func (s *Session) Line(stream string, line []byte) {
 	}
 }
 
-// End says that no line comes any more: what is open is closed.
+// End closes all open items. No line may follow.
 func (s *Session) End() {
 	s.release()
 	for len(s.items) > 0 {
@@ -141,7 +140,7 @@ func (s *Session) End() {
 	}
 }
 
-// BeginTurn says that a turn begins, whose prompt has an event of its own.
+// BeginTurn starts a turn, whose prompt has an event of its own.
 func (s *Session) BeginTurn() {
 	s.told, s.edited, s.failure = true, nil, failure.Collector{}
 	if s.decoder != nil {
@@ -149,8 +148,8 @@ func (s *Session) BeginTurn() {
 	}
 }
 
-// EndTurn closes what cannot go on behind the end of a turn: what was said and, where
-// the turn was broken off, its tools.
+// EndTurn closes what cannot outlast a turn: every item except tools and ACP plans. If the turn
+// was broken off, it cancels the tools.
 func (s *Session) EndTurn(broken bool) {
 	for _, item := range slices.Clone(s.items) {
 		switch {
@@ -162,7 +161,7 @@ func (s *Session) EndTurn(broken bool) {
 	}
 }
 
-// refuse closes a tool that waited to be allowed.
+// refuse closes a tool that waited for permission.
 func (s *Session) refuse(item *Item) {
 	if item.Tool != nil && item.Tool.Status == ToolPending {
 		item.Tool.Status = ToolDeclined
@@ -170,7 +169,7 @@ func (s *Session) refuse(item *Item) {
 	}
 }
 
-// cancel closes an item; a tool that is at work is cancelled.
+// cancel closes an item. A tool that still works is marked cancelled.
 func (s *Session) cancel(item *Item) {
 	if item.Tool != nil && (item.Tool.Status == ToolInProgress || item.Tool.Status == ToolPending) {
 		item.Tool.Status = ToolCancelled
@@ -178,9 +177,9 @@ func (s *Session) cancel(item *Item) {
 	s.close(item)
 }
 
-// open begins an item. Its id is the agent's own, "" for none.
+// open opens an item. Its id is the agent's own, "" for none.
 func (s *Session) open(item Item) *Item {
-	// A notice of stderr is over once something else follows.
+	// A notice from stderr ends when another item follows.
 	if n := len(s.items); n > 0 && s.items[n-1].Kind == KindNotice {
 		s.close(s.items[n-1])
 	}
@@ -206,7 +205,7 @@ func (s *Session) open(item Item) *Item {
 	return made
 }
 
-// report passes a change on, and closes what is too much.
+// report passes a change on, and closes items beyond the bounds.
 func (s *Session) report(c Change) {
 	if s.changed != nil {
 		s.changed(c)
@@ -222,7 +221,7 @@ func (s *Session) report(c Change) {
 	}
 }
 
-// find is the open item with an agent's own id, nil when there is none.
+// find returns the open item with an agent's own id, nil for none.
 func (s *Session) find(id string) *Item {
 	if id == "" {
 		return nil
@@ -230,7 +229,7 @@ func (s *Session) find(id string) *Item {
 	return s.newest(func(i *Item) bool { return i.own == id })
 }
 
-// newest is the open item that was opened last of those that fit, nil when there is none.
+// newest returns the newest open item that fits, nil for none.
 func (s *Session) newest(fits func(*Item) bool) *Item {
 	for _, item := range slices.Backward(s.items) {
 		if fits(item) {
@@ -240,8 +239,7 @@ func (s *Session) newest(fits func(*Item) bool) *Item {
 	return nil
 }
 
-// over reports whether an item of this id was closed: what an agent still says of it
-// changes nothing.
+// over reports whether an item of this id was closed. Further messages about it change nothing.
 func (s *Session) over(id string) bool { return s.ids.has(id) && s.find(id) == nil }
 
 func (s *Session) append(item *Item, text string) {
@@ -264,7 +262,7 @@ func (s *Session) appendOutput(item *Item, text string) {
 	s.report(Change{Op: Append, Item: item, Field: FieldOutput, Text: text})
 }
 
-// replace sets the text of an item anew, as a whole.
+// replace replaces the whole text of an item.
 func (s *Session) replace(item *Item, text string) {
 	s.count(item, units(text)-units(item.Text))
 	item.setText(text)
@@ -292,14 +290,14 @@ func (s *Session) forget(item *Item) {
 	item.State = StateClosed
 }
 
-// count adds to what the agent said.
+// count adds to the length of what the agent said.
 func (s *Session) count(item *Item, n int64) {
 	if item.Role == RoleAssistant && (item.Kind == KindMessage || item.Kind == KindReasoning) {
 		s.facts.Said += n
 	}
 }
 
-// echo adds what a person said, in the agent's words, where no event of ours has it.
+// echo adds the agent's echo of a person's text, unless an event of ours holds the text.
 func (s *Session) echo(id, text string) {
 	if s.told || strings.TrimSpace(text) == "" || s.over(id) {
 		return
@@ -307,25 +305,25 @@ func (s *Session) echo(id, text string) {
 	s.close(s.open(Item{ID: id, Kind: KindMessage, Role: RoleUser, Text: text}))
 }
 
-// notice adds something that is no part of the conversation.
+// notice adds a notice that is not part of the conversation.
 func (s *Session) notice(text string) { s.noticeOf("", text) }
 
-// noticeOf is notice of an item that has an id of the agent's own.
+// noticeOf is notice with the agent's own id of the item.
 func (s *Session) noticeOf(id, text string) {
 	if text = terminal.PlainLines(text); strings.TrimSpace(text) != "" && !s.over(id) {
 		s.close(s.open(Item{ID: id, Kind: KindNotice, Role: RoleSystem, Text: text}))
 	}
 }
 
-// conversation keeps the agent's own id.
+// conversation stores the agent's own id of the conversation.
 func (s *Session) conversation(id string) {
 	if id != "" && len(id) <= 200 {
 		s.facts.Conversation = id
 	}
 }
 
-// fork is a session that goes on from here by itself. of maps the items that are open,
-// and the newest file change, to those of the fork.
+// fork returns an independent copy of the session. of maps the open items, and the newest file
+// change, to their copies.
 func (s *Session) fork(of func(*Item) *Item) *Session {
 	f := *s
 	f.items, f.begins, f.changed = nil, nil, nil

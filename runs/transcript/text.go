@@ -1,6 +1,6 @@
 package transcript
 
-// Texts of agents: bounded, chosen, counted.
+// Helpers for agents' texts: bounds, selection, length.
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 	"ac/internal/clip"
 )
 
-// cut is the first n bytes of a text in memory of its own, so that the rest is not kept,
-// and whether there is a rest.
+// cut returns the first n bytes of a text, and whether it was longer. A cut text is copied, so
+// that the rest can be freed.
 func cut(text string, n int) (string, bool) {
 	if len(text) <= n {
 		return text, false
@@ -17,7 +17,7 @@ func cut(text string, n int) (string, bool) {
 	return strings.Clone(clip.Head(text, n)), true
 }
 
-// firstOf is the first text that is not empty.
+// firstOf returns the first text that is not empty.
 func firstOf(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {
@@ -27,7 +27,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// units is the length of a text in UTF-16 code units.
+// units returns the length of a text in UTF-16 code units.
 func units(text string) (n int64) {
 	for _, r := range text {
 		n++

@@ -1,27 +1,27 @@
 package transcript
 
-// What a turn used: reports are sums of the session, so that the last one of an earlier
-// turn is taken away.
+// The usage of a turn. Reports are totals of the session, so the last report of an earlier turn
+// is subtracted.
 
 import "encoding/json"
 
-// turnUsage is what the newest turn used so far.
+// turnUsage is the usage of the newest turn so far.
 type turnUsage struct {
 	turn   int
-	before Usage // the last report of an earlier turn of the session
+	before Usage // the session's last report before this turn
 	latest Usage
 	item   *Item
-	done   Used // of earlier turns
+	done   Used // by earlier turns
 }
 
-// Used is what the turns of a transcript used so far, as the agent reports it. Cost is nil
-// where it reports none.
+// Used is the usage of a transcript's turns so far, as the agent reported it. Cost is in US
+// dollars, nil if none was reported.
 type Used struct {
 	Tokens int64
 	Cost   *float64
 }
 
-// Used is what all turns used; ok is false where none was reported.
+// Used returns the usage of all turns. ok is false if none was reported.
 func (f *Fold) Used() (sum Used, ok bool) {
 	if f.used.item == nil {
 		return f.used.done, f.used.done != Used{}
@@ -41,7 +41,7 @@ func (u Used) and(turn *Usage) Used {
 	return sum
 }
 
-// usage takes a report of what was used.
+// usage handles a usage report.
 func (f *Fold) usage(e Event) {
 	var p struct {
 		Turn int `json:"turn"`
@@ -60,7 +60,7 @@ func (f *Fold) usage(e Event) {
 	}
 	u.latest = p.Usage
 	used := p.less(u.before)
-	if u.item != nil { // also of a turn that is over
+	if u.item != nil { // even if the turn is over
 		u.item.Usage = &used
 		f.add(Change{Op: Update, Item: u.item})
 		return
@@ -82,7 +82,7 @@ func (u *turnUsage) close(f *Fold) {
 	}
 }
 
-// less takes an earlier sum away. A sum that shrank begins anew.
+// less subtracts an earlier total. A total that shrank is treated as a new count.
 func (u Usage) less(before Usage) Usage {
 	if u.TotalTokens < before.TotalTokens {
 		before = Usage{}

@@ -1,6 +1,6 @@
 package live
 
-// Answers of people to what the agent asks.
+// People's answers to what the agent asks.
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// answer resolves an interaction as somebody wishes. The resolution is durable, and
-// the agent's stdin took it unless the result says otherwise, when it returns.
+// answer resolves an interaction. On return, the resolution is durable and the agent's stdin
+// accepted the answer, unless HandedOver in the result is false.
 func (c *Conversation) answer(p session.AnswerRequest) (session.AnswerResult, error) {
 	if closed, known := c.closed[p.InteractionID]; known {
 		return session.AnswerResult{}, closed.Closed()
@@ -53,7 +53,7 @@ func (c *Conversation) answer(p session.AnswerRequest) (session.AnswerResult, er
 	return result, nil
 }
 
-// shown is an outcome as it may be written down.
+// shown returns an outcome with its secrets masked.
 func (c *Conversation) shown(o interaction.Outcome) interaction.Outcome {
 	o.Note = c.masked(o.Note)
 	if o.Text != nil {
@@ -71,7 +71,7 @@ func (c *Conversation) shown(o interaction.Outcome) interaction.Outcome {
 	return o
 }
 
-// told is what the agent hears of an answer.
+// told returns the answer as sent to the agent.
 func told(v interaction.Verdict, p session.AnswerRequest) agent.Answer {
 	a := agent.Answer{State: v.State, Session: v.State == interaction.Allowed && v.Scope == interaction.Session, Answers: v.Plain}
 	switch {
@@ -83,7 +83,7 @@ func told(v interaction.Verdict, p session.AnswerRequest) agent.Answer {
 	return a
 }
 
-// afterAnswer is the policy as an answer leaves it, and whether that is another one.
+// afterAnswer returns the policy after an answer, and whether the answer changed it.
 func (c *Conversation) afterAnswer(i *openRequest, v interaction.Verdict) (p doc.RunPolicy, changed bool) {
 	p = c.policy
 	switch {

@@ -1,8 +1,8 @@
 package live
 
-// Interactions: what the agent asks and waits for. The policy of the run judges first;
-// what it leaves to people waits for an answer, a time-out or the end, whichever comes
-// first. Each has exactly one resolution, which is durable before the agent hears it.
+// Interactions: requests of the agent that wait for an answer. The run's policy judges first.
+// What it leaves to people waits for an answer, a timeout or the end, whichever comes first. Each
+// has exactly one resolution, which is durable before it is sent to the agent.
 
 import (
 	"cmp"
@@ -22,14 +22,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// openRequest is what waits for an answer: its record, and what the driver and the
-// policy know of it.
+// openRequest is an unresolved request: its record, and the data that the driver and the policy
+// need.
 type openRequest struct {
 	interaction.Record
 	request  agent.Request
 	accesses []policy.Access
-	rule     string // that asked, "" for none
-	// resolved hears of the answer where a tool of ours asked; nil where the agent did.
+	rule     string // the rule that requires asking, "" for none
+	// resolved receives the answer if one of ac's tools asked; nil if the agent did.
 	resolved func(interaction.Record)
 }
 
@@ -52,15 +52,15 @@ type undeliveredPayload struct {
 	Error string `json:"error"`
 }
 
-// errGone says that there is nobody to hand an answer to.
+// errGone means that there is no agent to send an answer to.
 var errGone = errors.New("the agent is gone")
 
-// situation is what a judgement depends on beside the policy.
+// situation returns what a judgment depends on besides the policy.
 func (c *Conversation) situation() policy.Situation {
 	return policy.Situation{Interactive: c.order.Interactive, OwnTools: c.order.MCP}
 }
 
-// accesses are what a request wants, as rules see it.
+// accesses returns what a request wants, in the form that rules match.
 func (c *Conversation) accesses(q agent.Request) (list []policy.Access) {
 	for _, want := range q.Wants {
 		switch op := doc.Operation(want.Operation); op {
@@ -75,16 +75,16 @@ func (c *Conversation) accesses(q agent.Request) (list []policy.Access) {
 	return list
 }
 
-// Asked judges what the agent asks, and asks a person what is left to people.
+// Asked judges a request of the agent, and forwards it to people if the policy says so.
 func (c *Conversation) Asked(q agent.Request) {
 	i := &openRequest{request: q, accesses: c.accesses(q)}
 	if c.closing {
-		_ = c.driver.Answer(q.Key, agent.Answer{State: agent.Cancelled, Stopping: true}) // it is ending
+		_ = c.driver.Answer(q.Key, agent.Answer{State: agent.Cancelled, Stopping: true}) // the session is ending
 		return
 	}
 	if q.Kind == agent.Question || q.Kind == agent.Input {
 		if !c.order.Interactive || c.full(q) {
-			_ = c.reply(i, agent.Answer{State: agent.Cancelled}) // it fails the session itself
+			_ = c.reply(i, agent.Answer{State: agent.Cancelled}) // reply fails the session itself
 			return
 		}
 		c.ask(i)
@@ -103,15 +103,15 @@ func (c *Conversation) Asked(q agent.Request) {
 	case c.s.Recorder.Commit(judged) != nil:
 		// The recorder stops the session.
 	case v.Effect == doc.Allow:
-		_ = c.reply(i, agent.Answer{State: agent.Allowed}) // it fails the session itself
+		_ = c.reply(i, agent.Answer{State: agent.Allowed}) // reply fails the session itself
 		c.planAllowed(i, "system")
 	default:
 		denial := agent.Answer{State: agent.Denied, Text: "Denied by the policy of this run (" + string(v.By) + ")."}
-		_ = c.reply(i, denial) // it fails the session itself
+		_ = c.reply(i, denial) // reply fails the session itself
 	}
 }
 
-// full reports whether so much is open that a request is refused, and says so.
+// full reports whether too many requests are open to accept another, and records a notice if so.
 func (c *Conversation) full(q agent.Request) bool {
 	if len(c.open) < interaction.MaxOpen {
 		return false
@@ -142,12 +142,12 @@ func (c *Conversation) judged(i *openRequest, v policy.Verdict) events.Draft {
 	})
 }
 
-// title is one line for people.
+// title returns a one-line description for people.
 func (c *Conversation) title(q agent.Request) string {
 	return cmp.Or(strings.Join(strings.Fields(c.masked(q.Title)), " "), q.Tool, q.Kind)
 }
 
-// ask puts a question to people.
+// ask forwards a request to people.
 func (c *Conversation) ask(i *openRequest) {
 	q := i.request
 	now, limit := c.s.Workspace.Env.Clock.Now(), time.Duration(c.order.PermissionMS)*time.Millisecond
@@ -177,7 +177,7 @@ func (c *Conversation) ask(i *openRequest) {
 	c.open = append(c.open, i)
 }
 
-// describe says what a permission is for.
+// describe adds to a request which access it is for.
 func (c *Conversation) describe(r *interaction.Request, i *openRequest) {
 	if len(i.accesses) == 0 {
 		return
@@ -206,7 +206,8 @@ func (c *Conversation) questions(q agent.Request) (list []interaction.QuestionPa
 	return list
 }
 
-// reply answers the agent. It reports whether the agent's stdin took it.
+// reply sends an answer to the agent, or to the tool that asked. The error is nil if it was
+// accepted.
 func (c *Conversation) reply(i *openRequest, a agent.Answer) error {
 	if i.resolved != nil {
 		i.hear(a)
@@ -223,8 +224,8 @@ func (c *Conversation) reply(i *openRequest, a agent.Answer) error {
 	return err
 }
 
-// resolve takes an interaction out of those that wait. What it returns is to be made
-// durable before the agent hears of it.
+// resolve removes an interaction from the open ones. The caller must make the returned event
+// durable before it answers the agent.
 func (c *Conversation) resolve(i *openRequest, state string, o interaction.Outcome) events.Draft {
 	o.By = cmp.Or(o.By, events.ActorSystem)
 	d := c.draft(events.InteractionResolved, interaction.Resolution{InteractionID: i.InteractionID, Kind: i.Kind, State: state, Outcome: o})
@@ -239,10 +240,10 @@ func (c *Conversation) resolve(i *openRequest, state string, o interaction.Outco
 	return d
 }
 
-// maxClosed bounds the resolutions that are remembered; the log has them all.
+// maxClosed bounds the resolutions kept in memory. The log has all of them.
 const maxClosed = 256
 
-// expire resolves what nobody answered in time.
+// expire resolves an interaction that nobody answered in time.
 func (c *Conversation) expire(i *openRequest) {
 	if c.s.Recorder.Commit(c.resolve(i, interaction.TimedOut, interaction.Outcome{Reason: interaction.Timeout})) != nil {
 		return // the recorder stops the session
@@ -250,7 +251,7 @@ func (c *Conversation) expire(i *openRequest) {
 	c.hand(i, agent.Answer{State: agent.TimedOut})
 }
 
-// hand hands an answer over whose resolution is durable.
+// hand sends an answer whose resolution is durable. It reports whether the agent accepted it.
 func (c *Conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
 	err := c.reply(i, a)
 	if err != nil {
@@ -259,8 +260,8 @@ func (c *Conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
 	return err == nil
 }
 
-// cancelOpen resolves what is open for a reason of ours, and has those that ask hear of
-// it. What tools ask ends with the session alone.
+// cancelOpen cancels the open interactions and informs whoever asked. A tool's questions are
+// canceled only when the session ends or is stopped.
 func (c *Conversation) cancelOpen(reason string, stopping bool) {
 	var open []*openRequest
 	for _, i := range c.open {
@@ -275,7 +276,7 @@ func (c *Conversation) cancelOpen(reason string, stopping bool) {
 	for _, i := range open {
 		drafts = append(drafts, c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: reason}))
 	}
-	silent := c.driver == nil || reason == interaction.TurnEnded // the agent hears of nothing
+	silent := c.driver == nil || reason == interaction.TurnEnded // the agent is not informed
 	if silent {
 		c.s.Recorder.Tell(drafts...)
 	} else if c.s.Recorder.Commit(drafts...) != nil {
@@ -287,12 +288,12 @@ func (c *Conversation) cancelOpen(reason string, stopping bool) {
 		case i.resolved != nil:
 			i.hear(cancelled)
 		case !silent && c.driver.Answer(i.request.Key, cancelled) != nil:
-			silent = true // an agent that does not read is being ended, or found by what comes next
+			silent = true // an agent that does not read is ending, or the next write notices it
 		}
 	}
 }
 
-// Withdrawn takes that the agent no longer waits.
+// Withdrawn records that the agent withdrew a request.
 func (c *Conversation) Withdrawn(request string) {
 	for _, i := range slices.Clone(c.open) {
 		if i.resolved == nil && i.request.Key == request {

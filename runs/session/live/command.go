@@ -1,8 +1,8 @@
 package live
 
-// Agents that are commands of their own documents. Nothing is said to a process: each
-// turn has one, whose words or input are what is said, and whose end is the end of the
-// turn. What happened before is told by a digest.
+// Per-turn agents: commands that an agent's own document defines. Each turn starts a process with
+// the text in its arguments or on stdin. The end of the process ends the turn. A digest describes
+// earlier turns.
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"ac/runs/provider"
 )
 
-// command is the driver of an agent that is a command.
+// command is the driver of a per-turn agent.
 type command struct{ c *Conversation }
 
 func (d *command) Start(h agent.Host, _ agent.Start) error {
@@ -26,7 +26,7 @@ func (d *command) Start(h agent.Host, _ agent.Start) error {
 	return nil
 }
 
-// Prompt settles the program of the turn, which the supervisor starts then.
+// Prompt builds the command line of the turn, which the supervisor then starts.
 func (d *command) Prompt(p agent.Prompt) error {
 	template, err := d.c.s.Folders(d.c.order.Template)
 	if err != nil {
@@ -44,11 +44,11 @@ func (d *command) Prompt(p agent.Prompt) error {
 	return nil
 }
 
-// Interrupt ends the process by the ladder.
+// Interrupt ends the process by the stop ladder.
 func (d *command) Interrupt() error {
 	select {
 	case d.c.halt <- struct{}{}:
-	default: // it was asked for already
+	default: // already requested
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (*command) Compact(agent.Prompt) error        { return agent.ErrQueue }
 func (*command) Compacts() bool                    { return false }
 func (*command) Line([]byte)                       {}
 
-// TakeProgram is the program of the turn that begins, nil for none.
+// TakeProgram returns the command line of the next turn, nil for none.
 func (c *Conversation) TakeProgram() (call *provider.Call) {
 	c.Await(func() {
 		if c.verdict == nil && !c.s.Stopping() {
@@ -70,11 +70,11 @@ func (c *Conversation) TakeProgram() (call *provider.Call) {
 	return call
 }
 
-// Ran takes the end of the process of a turn. It reports whether there is another turn.
+// Ran handles the end of a turn's process. It reports whether there is another turn.
 func (c *Conversation) Ran(exit *guard.Exit, err error) (again bool) {
 	c.Await(func() {
 		select {
-		case <-c.halt: // it ended by itself
+		case <-c.halt: // the process ended by itself
 		default:
 		}
 		c.opened = false // the next turn needs another process
@@ -98,7 +98,7 @@ func (c *Conversation) Ran(exit *guard.Exit, err error) (again bool) {
 	return again
 }
 
-// outcomeOfTurn is how a turn ended by the end of its process.
+// outcomeOfTurn derives a turn's outcome from the end of its process.
 func (c *Conversation) outcomeOfTurn(exit *guard.Exit, err error) agent.Outcome {
 	o := agent.Outcome{Status: agent.Failed}
 	switch {

@@ -1,7 +1,7 @@
 package live
 
-// Compacting a conversation: by the agent's own means, as something that has its place
-// among the turns, else by a new conversation that begins with a digest of the old one.
+// Compaction of a conversation. An agent that can compact its own context does so, queued among
+// the turns. For any other agent, a new conversation begins with a digest of the old one.
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// compact takes the wish. It is durable when compact returns.
+// compact queues a compaction. The request is durable on return.
 func (c *Conversation) compact(p session.CompactRequest) (session.CompactResult, error) {
 	if err := c.notLive(); err != nil {
 		return session.CompactResult{}, err
@@ -41,7 +41,7 @@ func (c *Conversation) compact(p session.CompactRequest) (session.CompactResult,
 		c.tell(c.draft(events.Compacted, session.CompactedPayload{How: session.CompactDigest, OK: true}))
 		return result, nil
 	}
-	// Its place is that of a text that has a turn of its own.
+	// It is queued like a text that has a turn of its own.
 	s := &steer{compacts: result.How}
 	s.Mode = session.ModeAfterTurn
 	c.waiting = append(c.waiting, s)
@@ -59,7 +59,7 @@ func (c *Conversation) beginCompact(how string) {
 	c.turn = &turn{number: c.turns, began: c.s.Workspace.Env.Clock.Now(), compacting: true}
 	id := fmt.Sprintf("compact_%s_%s", c.s.Order.RunID, c.s.Workspace.Env.IDs.New("compact"))
 	switch err := c.driver.Compact(agent.Prompt{ID: id}); {
-	case errors.Is(err, agent.ErrQueue): // it cannot any more
+	case errors.Is(err, agent.ErrQueue): // it no longer can
 		c.compacted(session.CompactProvider, err)
 		c.next()
 	case err != nil:
@@ -67,7 +67,7 @@ func (c *Conversation) beginCompact(how string) {
 	}
 }
 
-// compacted tells what came of it.
+// compacted records the outcome of a compaction.
 func (c *Conversation) compacted(how string, err error) {
 	c.turn = nil
 	p := session.CompactedPayload{How: how, OK: err == nil}
@@ -77,8 +77,8 @@ func (c *Conversation) compacted(how string, err error) {
 	c.tell(c.draft(events.Compacted, p))
 }
 
-// startAnew has the agent started again, for a conversation that begins with a digest.
-// A session that has nothing more to say ends instead: the next one begins so.
+// startAnew restarts the agent, for a conversation that begins with a digest. A session with
+// nothing more to send ends instead, and the next session begins that way.
 func (c *Conversation) startAnew() {
 	if err := c.s.Recorder.Commit(c.draft(events.Compacted, session.CompactedPayload{How: session.CompactDigest, OK: true})); err != nil {
 		return // the recorder stops the session
@@ -101,7 +101,7 @@ func (c *Conversation) startAnew() {
 	c.endProcess()
 }
 
-// renew has the next conversation of the session begin with a digest of what happened.
+// renew makes the session's next conversation begin with a digest of the run.
 func (c *Conversation) renew() error {
 	fold, seq := transcript.NewBrief(c.s.Order.ProjectID), int64(0)
 	err := session.EachEvent(c.s.Workspace, workspace.LogFile(c.s.Order.ProjectID, c.s.Order.RunID), func(_ string, line []byte) {
@@ -119,14 +119,14 @@ func (c *Conversation) renew() error {
 	return nil
 }
 
-// sum adds what earlier processes of a session used to what the present one did.
+// sum adds what the session's earlier processes used to what the current one did.
 func (c *Conversation) sum(r usage.Report) usage.Report {
 	switch {
 	case c.spent.Total == 0 && c.spent.CostUSD == nil:
 	case r.CostUSD != nil && c.spent.CostUSD != nil:
 		r.Counters, r.CostUSD = c.spent.Plus(r.Counters), new(*r.CostUSD+*c.spent.CostUSD)
 	default:
-		r.Counters, r.CostUSD = c.spent.Plus(r.Counters), nil // known of a part alone
+		r.Counters, r.CostUSD = c.spent.Plus(r.Counters), nil // known for only one part
 	}
 	c.used = r
 	return r

@@ -1,6 +1,6 @@
 package live
 
-// A conversation from its beginning to its end.
+// A conversation from its start to its end.
 
 import (
 	"context"
@@ -33,8 +33,8 @@ const (
 	interruptWithin = 10 * time.Second
 )
 
-// Conversation is a session's talk with its agent. Everything in it belongs to the
-// goroutine that runs the inbox; others post to that. It is nil for commands.
+// Conversation is a session's exchange with its agent. The goroutine that runs the inbox owns its
+// state. Other goroutines post to the inbox.
 type Conversation struct {
 	s      Session
 	ctx    context.Context //nolint:containedctx // of the session
@@ -42,83 +42,83 @@ type Conversation struct {
 	inbox  *inbox
 	driver agent.Driver
 	stdin  *os.File
-	root   policy.Root // of the paths that the agent names
+	root   policy.Root // for the paths that the agent names
 
-	over  chan struct{} // closed when the agent's process is to be ended
-	halt  chan struct{} // has a value when the process of a turn is to be ended
-	ended chan struct{} // closed when nothing is carried out any more
+	over  chan struct{} // closed when the agent's process should end
+	halt  chan struct{} // has a value when a turn's process should end
+	ended chan struct{} // closed when the inbox goroutine has ended
 
 	talk    agent.Conversation
 	opened  bool   // the handshake is done
-	closing bool   // the agent is told nothing new
-	restart bool   // the agent is to be started again once its process is gone
-	lost    string // why its conversation is a new one
+	closing bool   // the agent gets nothing new
+	restart bool   // restart the agent once its process has exited
+	lost    string // why the earlier conversation could not be resumed
 	resumed string
 	timers  map[string]*clock.Alarm
 
 	policy  doc.RunPolicy
-	turns   int   // that were begun
-	turn    *turn // that is under way, nil for none
+	turns   int   // turns begun, over the whole run
+	turn    *turn // the current turn, nil for none
 	last    TurnEnd
 	waiting []*steer
-	came    map[string]bool // texts that waited in the log, by their ids
+	came    map[string]bool // ids of the waiting texts read from the log
 	open    []*openRequest
-	closed  map[string]interaction.Record // resolved lately
-	said    map[string]saidBefore         // by the id that a client gave
-	units   int64                         // UTF-16 code units that the agent was told
+	closed  map[string]interaction.Record // recently resolved
+	said    map[string]saidBefore         // by the client's id
+	units   int64                         // UTF-16 code units sent to the agent
 	used    usage.Report                  // by the session so far
-	spent   usage.Report                  // by processes of the agent before the present one
-	lead    string                        // goes before the next text, for the agent alone
-	program *provider.Call                // of the turn that begins, of an agent that is a command
+	spent   usage.Report                  // by the agent's earlier processes
+	lead    string                        // precedes the next text, for the agent only
+	program *provider.Call                // of the next turn of a per-turn agent
 
-	verdict *Verdict // how the session ends; nil while its agent may end it
+	verdict *Verdict // how the session ends; nil while undecided
 }
 
-// Verdict is how a conversation ends its session.
+// Verdict describes how a conversation ends its session.
 type Verdict struct {
 	Status string // of the session
-	Reason string // why it ended before its time, "" for none
+	Reason string // why it ended early, "" for none
 	Err    error
 }
 
-// Session is what a conversation has of the session that it is held in.
+// Session holds what a conversation needs of its session.
 type Session struct {
 	Supervisor
 
 	Workspace *workspace.Workspace
-	Order     *session.Order // its words may be settled anew for each process
-	OutDir    string         // outputs, relative to the workspace
+	Order     *session.Order // Argv may change for each process
+	OutDir    string         // relative to the workspace
 	Workdir   string
-	Secrets   *redact.Values // of the provider's environment
+	Secrets   *redact.Values // values to mask
 	Recorder  *output.Recorder
 	Reading   *output.Reading
-	Lent      []string // entries of the environment that a model profile lends
-	Lacks     []string // why the agent does not get what its workspace has
+	Lent      []string // environment entries that a model profile adds
+	Lacks     []string // notices on MCP servers that the agent does not get
 }
 
-// Supervisor is what a conversation asks of the process that follows its agent. Its methods
-// are safe for concurrent use.
+// Supervisor is the conversation's interface to the supervisor of its agent. Its methods are safe
+// for concurrent use.
 type Supervisor interface {
-	// Draft makes an event of the session.
+	// Draft returns an event of the session.
 	Draft(kind string, payload any) (events.Draft, error)
-	// Note has something written into the run's record beside the session.
+	// Note queues a change of the run's record.
 	Note(ctx context.Context, change func(*doc.Run))
-	// Amend changes the session's record, durably or as a hint. Snapshot is it now.
+	// Amend changes the session's record, durably or as a hint. Snapshot returns a copy of it.
 	Amend(durable bool, change func(*doc.Session))
 	Snapshot() doc.Session
-	// Stop asks for the end of the session, as a failure. Stopping reports whether anybody
-	// asked for it, Stopped whether a caller did.
+	// Stop requests the end of the session, as a failure. Stopping reports whether anybody
+	// requested one, Stopped whether a caller did.
 	Stop()
 	Stopping() bool
 	Stopped() bool
-	// Folders is a command line with folders of this machine in place of their marks.
+	// Folders returns a command line with this machine's folders in place of their marks.
 	Folders(words []string) ([]string, error)
-	// Servers are the MCP servers that the agent is told of.
+	// Servers returns the MCP servers that the agent is given.
 	Servers() []agent.Server
 }
 
-// NewConversation begins the conversation of a session, before anything of its agent is read.
-// Finish ends it.
+// NewConversation starts a session's conversation. Call it before reading any of the agent's
+// output. Finish ends it.
 func NewConversation(ctx context.Context, s Session) *Conversation {
 	root, err := policy.NewRoot(s.Workdir, policy.ReadLink)
 	c := &Conversation{
@@ -137,17 +137,18 @@ func NewConversation(ctx context.Context, s Session) *Conversation {
 	if err != nil {
 		c.fail("", err)
 	}
-	go func() { // ends with finish
+	go func() { // ends with Finish
 		defer close(c.ended)
 		c.inbox.run()
 	}()
 	return c
 }
 
-// post has something carried out, unless the conversation is over.
+// post queues a function, unless the conversation is over.
 func (c *Conversation) post(do func()) { c.inbox.post(func() { c.guarded(do) }) }
 
-// Await is post that returns when it was carried out.
+// Await runs a function on the conversation's goroutine and waits for it. It returns false
+// without running it if the conversation is over.
 func (c *Conversation) Await(do func()) bool {
 	done := make(chan struct{})
 	if !c.inbox.post(func() { defer close(done); c.guarded(do) }) {
@@ -157,7 +158,7 @@ func (c *Conversation) Await(do func()) bool {
 	return true
 }
 
-// Line takes a line of the agent, which belongs to the caller.
+// Line queues a line of the agent. It copies the line.
 func (c *Conversation) Line(line []byte) {
 	text := append([]byte(nil), line...)
 	c.inbox.line(len(text), func() {
@@ -169,7 +170,7 @@ func (c *Conversation) Line(line []byte) {
 	})
 }
 
-// guarded carries something out. A fault in it fails the session, nothing else.
+// guarded runs a function. A panic in it fails only this session.
 func (c *Conversation) guarded(do func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -180,7 +181,7 @@ func (c *Conversation) guarded(do func()) {
 	do()
 }
 
-// fail ends the session by the ladder. The first verdict stands.
+// fail ends the session as a failure, by the stop ladder. The first verdict wins.
 func (c *Conversation) fail(reason string, err error) {
 	if c.verdict == nil {
 		c.verdict = &Verdict{doc.StatusFailed, reason, err}
@@ -189,7 +190,7 @@ func (c *Conversation) fail(reason string, err error) {
 	c.s.Stop()
 }
 
-// close ends the session in good order.
+// close shuts the session down gracefully. The first verdict wins.
 func (c *Conversation) close(v Verdict) {
 	if c.verdict == nil {
 		c.verdict = &v
@@ -197,7 +198,7 @@ func (c *Conversation) close(v Verdict) {
 	c.endProcess()
 }
 
-// endProcess has the agent's process ended: its stdin is closed, then the ladder.
+// endProcess ends the agent's process: it closes stdin, then follows the stop ladder.
 func (c *Conversation) endProcess() {
 	c.closing = true
 	select {
@@ -207,8 +208,8 @@ func (c *Conversation) endProcess() {
 	}
 }
 
-// after has something carried out later, unless it is called off by its name. Time in
-// which the machine is suspended counts.
+// after runs a function later, unless callOff cancels it by name. Time during which the machine
+// is suspended counts.
 func (c *Conversation) after(name string, d time.Duration, do func()) {
 	c.callOff(name)
 	var timer *clock.Alarm
@@ -230,10 +231,10 @@ func (c *Conversation) callOff(name string) {
 	}
 }
 
-// Begin begins the handshake with an agent whose process was started.
+// Begin starts the handshake with an agent whose process has started.
 func (c *Conversation) Begin(stdin *os.File) {
 	c.post(func() {
-		c.callOff("input") // of the process before
+		c.callOff("input") // left from the previous process
 		c.stdin, c.driver = stdin, c.driverOf(c.order.Driver)
 		c.after("handshake", handshakeWithin, func() {
 			c.fail(agent.ReasonHandshake, fmt.Errorf("the agent did not finish its handshake within %s", handshakeWithin))
@@ -252,14 +253,14 @@ func (c *Conversation) Send(frame []byte) error {
 	return durable.WriteAll(c.stdin, append(frame, '\n'))
 }
 
-// stuck fails the session of an agent that takes no frame. The input of one that died is
-// closed, too: its end, which is told at once, says more.
+// stuck fails the session of an agent that does not accept a frame. A dead agent's stdin is
+// closed as well, so stuck then waits a grace period for its exit, which explains more.
 func (c *Conversation) stuck(err error) {
 	fail := func() { c.fail(agent.ReasonStuck, fmt.Errorf("the agent does not read its input: %w", err)) }
 	switch {
-	case c.closing: // it is over already
+	case c.closing: // the session is already ending
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed):
-		if c.timers["input"] == nil { // counted from the first frame that it did not take
+		if c.timers["input"] == nil { // counted from the first rejected frame
 			c.after("input", CloseAfter, func() {
 				if !c.closing {
 					fail()
@@ -271,36 +272,36 @@ func (c *Conversation) stuck(err error) {
 	}
 }
 
-// tell queues an event, behind the lines that caused it.
+// tell queues an event, after the lines that caused it.
 func (c *Conversation) tell(d events.Draft) { c.s.Recorder.Tell(d) }
 
-// Used takes what the session used so far.
+// Used records what the session has used so far.
 func (c *Conversation) Used(r usage.Report) { c.s.Recorder.QueueUsage([]usage.Report{c.sum(r)}, nil) }
 
-// Notice takes what people should know, and nothing follows from.
+// Notice records an informational message for people.
 func (c *Conversation) Notice(text string) {
 	c.tell(c.draft(events.RunNotice, noticePayload{clip.Head(c.masked(text), session.MaxError)}))
 }
 
-// Cycled takes signs that the agent compacted its context.
+// Cycled records signs that the agent compacted its context.
 func (c *Conversation) Cycled(found []usage.Cycle) { c.s.Recorder.QueueUsage(nil, found) }
 
-// Stop says the protocol's word for a stop, as the first rung of the ladder.
+// Stop cancels the open interactions and interrupts the turn, as the first step of the stop
+// ladder.
 func (c *Conversation) Stop() {
 	c.post(func() {
 		c.closing = true
 		c.cancelOpen(interaction.Stopped, true)
 		if c.driver != nil && c.turn != nil {
-			_ = c.driver.Interrupt() // the next rung does not wait for it
+			_ = c.driver.Interrupt() // the next step does not wait for it
 		}
 	})
 }
 
-// OutputEnded takes the end of the agent's stdout: nothing can be said any more.
+// OutputEnded handles the end of the agent's stdout: the process should end.
 func (c *Conversation) OutputEnded() { c.post(c.endProcess) }
 
-// GoesOn reports, once the agent's process is gone, whether another one is to be
-// started in its place.
+// GoesOn reports, once the agent's process has exited, whether to start another one in its place.
 func (c *Conversation) GoesOn() (again bool) {
 	c.Await(func() {
 		if !c.restart || c.verdict != nil || c.s.Stopping() {
@@ -312,8 +313,8 @@ func (c *Conversation) GoesOn() (again bool) {
 	return again
 }
 
-// Finish ends the conversation of an agent that is gone, and tells the ends of what
-// was left open. Nothing is carried out any more when it returns.
+// Finish ends the conversation of an agent that has exited, and writes closing events for what
+// was left open. On return, the inbox goroutine has ended.
 func (c *Conversation) Finish() {
 	c.post(func() {
 		for name := range c.timers {
@@ -326,7 +327,7 @@ func (c *Conversation) Finish() {
 	<-c.ended
 }
 
-// leave tells the ends of what is open.
+// leave writes the closing events for everything open.
 func (c *Conversation) leave() {
 	reason, stopped := interaction.SessionEnded, c.s.Stopped()
 	if stopped {
@@ -357,35 +358,34 @@ func (c *Conversation) leave() {
 	c.waiting = nil
 }
 
-// Begun is how many turns of the run were begun. It, Model and Length are for the goroutine of
-// the conversation, and for anybody once it has ended.
+// Begun returns how many turns of the run were begun. Begun, Model and Length may be called on
+// the conversation's goroutine, or by anybody once it has ended.
 func (c *Conversation) Begun() int { return c.turns }
 
-// Model is what the agent named in its handshake.
+// Model returns the model that the agent named in its handshake.
 func (c *Conversation) Model() string { return c.talk.Model }
 
-// Length is how much the agent was told, in UTF-16 code units.
+// Length returns how much text the agent was sent, in UTF-16 code units.
 func (c *Conversation) Length() int64 { return c.units }
 
-// LastTurn is how the newest turn ended, for anybody once the conversation has.
+// LastTurn returns how the newest turn ended. Call it after the conversation has ended.
 func (c *Conversation) LastTurn() TurnEnd { return c.last }
 
-// ProcessEnds is closed when the agent's process is to be ended, as of the process that was
-// begun last.
+// ProcessEnds returns a channel that is closed when the agent's newest process should end.
 func (c *Conversation) ProcessEnds() <-chan struct{} { return c.over }
 
-// TurnEnds has a value when the process of a turn is to be ended.
+// TurnEnds returns a channel that has a value when a turn's process should end.
 func (c *Conversation) TurnEnds() <-chan struct{} { return c.halt }
 
-// EndsAs is how the session ends, by the end of the conversation: stopped says that it was
-// stopped, exited that its process ended well.
+// EndsAs returns how the session ends. stopped means that it was stopped, exited that its process
+// exited with code 0.
 func (c *Conversation) EndsAs(stopped, exited bool) Verdict {
 	switch {
 	case stopped:
 		return Verdict{Status: doc.StatusStopped}
 	case c.verdict != nil:
 		return *c.verdict
-	case c.s.Stopping(): // by a budget, a limit of time, or a log that cannot be written
+	case c.s.Stopping(): // by a budget, a time limit, or a failing log
 		return Verdict{Status: doc.StatusFailed}
 	case c.opened && exited && (c.last.Status == "" || c.last.reason == ""):
 		return Verdict{Status: doc.StatusEnded}
@@ -395,5 +395,5 @@ func (c *Conversation) EndsAs(stopped, exited bool) Verdict {
 	return Verdict{doc.StatusFailed, agent.ReasonEnded, errors.New("the agent ended by itself")}
 }
 
-// CloseAfter is how long it may take after the end of its input.
+// CloseAfter is the grace period after the agent's stdin is closed.
 const CloseAfter = 2 * time.Second

@@ -1,5 +1,4 @@
-// Package live holds the conversation of a live session: an agent that is spoken with. It is the
-// one place where it is decided what the agent is told, what it is answered, and what comes
-// next. The protocols of agents are those of package agent; processes, pipes and the record of
-// the session are its supervisor's.
+// Package live holds the conversation of a live session with its agent. It alone decides what the
+// agent is sent, how its requests are answered, and what happens next. Package agent implements
+// the agents' protocols. The supervisor owns the processes, the pipes and the session's record.
 package live

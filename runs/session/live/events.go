@@ -1,6 +1,6 @@
 package live
 
-// What a conversation tells in the log, and how texts stand there.
+// The events that a conversation writes, and how they represent texts.
 
 import (
 	"errors"
@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// maxName bounds what an agent calls itself.
+	// maxName bounds the agent's name and version.
 	maxName = 200
 )
 
-// How a conversation of a session came to be.
+// Origins of a session's conversation.
 const (
 	resumedProvider = "provider"
 	resumedDigest   = "digest"
@@ -58,31 +58,31 @@ type interruptPayload struct {
 	SteerID string `json:"steer_id,omitempty"`
 }
 
-// draft makes an event of the session.
+// draft returns an event of the session.
 func (c *Conversation) draft(kind string, payload any) events.Draft {
 	d, err := c.s.Draft(kind, payload)
 	if err != nil {
-		panic(fmt.Sprintf("%s: %v", kind, err)) // values of ours
+		panic(fmt.Sprintf("%s: %v", kind, err)) // the payloads are our own types
 	}
 	return d
 }
 
-// masked is a text as it may be written down.
+// masked returns a text with its secrets masked.
 func (c *Conversation) masked(text string) string { return c.s.Secrets.String(text) }
 
-// written is a text as its event has it. Where that is not the whole, the whole lies
-// in a file of the outputs when written returns.
+// written returns a text as its event shows it. If that is truncated, the full text is durable in
+// an output file on return.
 func (c *Conversation) written(text, file string) (shown string, size int, cut bool, err error) {
 	whole := c.masked(text)
 	shown = clip.Head(whole, session.MaxText)
-	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // that one is there already
+	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // prompt.txt already exists
 		err = c.s.Workspace.Replace(path.Join(c.s.OutDir, file), []byte(whole), 0o644)
 	}
 	return shown, len(text), cut, err
 }
 
-// withWords adds the end of what an agent wrote to stderr to what became of it. The error
-// keeps its bound, and the last words, which say why.
+// withWords appends the end of the agent's stderr to an error. It keeps the error within its
+// bound, and keeps the last words, which usually name the cause.
 func withWords(what, words string) string {
 	if words == "" {
 		return what
@@ -92,7 +92,7 @@ func withWords(what, words string) string {
 
 func clipped(name string) string { return clip.Head(name, maxName) }
 
-// kindOf is of which kind the failure of a turn is, "" for a turn that did not fail.
+// kindOf returns the kind of a turn's failure, "" for a turn that did not fail.
 func (c *Conversation) kindOf(o agent.Outcome) string {
 	if o.Status != agent.Failed {
 		return ""
@@ -103,7 +103,7 @@ func (c *Conversation) kindOf(o agent.Outcome) string {
 	return failure.Classify(o.Error)
 }
 
-// activity is what the session does now.
+// activity returns what the session is doing now.
 func (c *Conversation) activity() string {
 	switch {
 	case c.closing:
@@ -118,7 +118,7 @@ func (c *Conversation) activity() string {
 	return "idle"
 }
 
-// show keeps the record's hint of what the session does; the log is the truth.
+// show updates the activity hint in the session's record. The log is authoritative.
 func (c *Conversation) show() {
 	activity, number := c.activity(), c.turns
 	if was := c.s.Snapshot(); was.Activity == activity && was.Turn == number || doc.Terminal(was.Status) {

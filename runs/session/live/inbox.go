@@ -1,14 +1,14 @@
 package live
 
-// The inbox of a conversation: lines of the agent, wishes of people, and timers that
-// fired, all of them carried out by one goroutine in the order in which they came.
+// The inbox of a conversation: agent lines, people's requests and expired timers. One goroutine
+// executes them in order of arrival.
 
 import "sync"
 
-// maxWaitingLines is how many bytes of the agent's lines may wait to be read.
+// maxWaitingLines is how many bytes of the agent's lines may be queued.
 const maxWaitingLines = 8 << 20
 
-// inbox is a queue of what is to be done. It is safe for concurrent use.
+// inbox is a queue of functions to execute. It is safe for concurrent use.
 type inbox struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -28,11 +28,10 @@ func newInbox() *inbox {
 	return b
 }
 
-// post queues what is to be done. It reports whether it will be: after the end
-// nothing is.
+// post queues a function. It reports whether the function will run: after close, none does.
 func (b *inbox) post(do func()) bool { return b.put(errand{do: do}, false) }
 
-// line queues a line, waiting while too many bytes are queued.
+// line queues the function for a line of n bytes. It blocks while too many bytes are queued.
 func (b *inbox) line(n int, do func()) { b.put(errand{do, n}, true) }
 
 func (b *inbox) put(e errand, patient bool) bool {
@@ -50,8 +49,7 @@ func (b *inbox) put(e errand, patient bool) bool {
 	return true
 }
 
-// run carries out what is queued until close; what was queued before it is carried
-// out, too.
+// run executes the queue until close, including everything queued before it.
 func (b *inbox) run() {
 	for {
 		b.mu.Lock()
@@ -76,7 +74,7 @@ func (b *inbox) run() {
 	}
 }
 
-// close takes nothing more.
+// close rejects further functions.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

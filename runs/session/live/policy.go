@@ -1,7 +1,7 @@
 package live
 
-// The policy of a live session: what the agent asks is judged by it, and it changes
-// while the session goes on.
+// The policy of a live session. It judges the agent's requests, and may change while the session
+// runs.
 
 import (
 	"cmp"
@@ -36,8 +36,8 @@ func (c *Conversation) policyChanged(by string, after doc.RunPolicy, cause strin
 	return d
 }
 
-// setPolicy changes the policy. It is durable when setPolicy returns, and what it
-// decides of what is open was decided.
+// setPolicy changes the policy. On return, the change is durable, and it has been applied to the
+// open requests.
 func (c *Conversation) setPolicy(p session.PolicyRequest) (session.PolicyResult, error) {
 	if err := c.notLive(); err != nil {
 		return session.PolicyResult{}, err
@@ -53,7 +53,7 @@ func (c *Conversation) setPolicy(p session.PolicyRequest) (session.PolicyResult,
 	return session.PolicyResult{Policy: after, Resolved: c.rejudge(cmp.Or(p.Actor, "human"))}, nil
 }
 
-// adopt makes a policy whose event is durable the one that judges.
+// adopt puts a policy into force. The caller has already recorded or queued its event.
 func (c *Conversation) adopt(after doc.RunPolicy) {
 	before := c.policy.Mode
 	c.policy = after
@@ -69,7 +69,7 @@ func (c *Conversation) adopt(after doc.RunPolicy) {
 	}
 }
 
-// planAllowed lets an agent whose plan was allowed out of its plan mode.
+// planAllowed ends the plan mode of an agent whose plan was allowed.
 func (c *Conversation) planAllowed(i *openRequest, by string) {
 	if i.request.Kind != agent.Plan {
 		return
@@ -80,8 +80,8 @@ func (c *Conversation) planAllowed(i *openRequest, by string) {
 	}
 }
 
-// rejudge judges the open permissions anew, and resolves those that need no person
-// any more.
+// rejudge judges the open permissions again, and resolves those that no longer need a person. It
+// returns their ids.
 func (c *Conversation) rejudge(by string) (ids []string) {
 	ids = []string{}
 	for _, i := range slices.Clone(c.open) {

@@ -1,6 +1,6 @@
 package live
 
-// What a conversation begins with: the driver of its agent, and what that is told.
+// The start of a conversation: the agent's driver and its start parameters.
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// driverOf makes the driver of an agent.
+// driverOf creates an agent's driver.
 func (c *Conversation) driverOf(name string) agent.Driver {
 	switch name {
 	case session.DriverCommand:
@@ -26,7 +26,7 @@ func (c *Conversation) driverOf(name string) agent.Driver {
 	return agent.Codex()
 }
 
-// start is what the conversation begins with.
+// start returns the parameters of the conversation's start.
 func (c *Conversation) start() agent.Start {
 	o := c.order
 	s := agent.Start{
@@ -43,15 +43,14 @@ func (c *Conversation) start() agent.Start {
 	return s
 }
 
-// named reports whether the agent's command line names the model, or what its model profile
-// lends it does.
+// named reports whether the agent's command line or its model profile's variables name the model.
 func (c *Conversation) named() bool {
 	model := c.order.Model
 	return model != "" && (slices.ContainsFunc(c.s.Order.Argv, func(word string) bool { return strings.Contains(word, model) }) ||
 		slices.ContainsFunc(c.s.Lent, func(entry string) bool { return strings.HasSuffix(entry, "="+model) }))
 }
 
-// spentOf is what a session used by now, as its record keeps it.
+// spentOf returns what a session has used so far, in the form of its record.
 func spentOf(r usage.Report) *doc.ThreadBaseline {
 	b := &doc.ThreadBaseline{InputTokens: r.Input, CachedInputTokens: r.Cached, OutputTokens: r.Output, ReasoningOutputTokens: r.Reasoning, CostUSD: r.CostUSD}
 	if r.Total > 0 {
@@ -60,7 +59,7 @@ func spentOf(r usage.Report) *doc.ThreadBaseline {
 	return b
 }
 
-// baselineOf is what a conversation had used before, nothing where that is not known.
+// baselineOf returns what a conversation had used before, zero if unknown.
 func baselineOf(b *doc.ThreadBaseline) (r usage.Report) {
 	if b == nil {
 		return r

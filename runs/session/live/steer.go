@@ -1,6 +1,6 @@
 package live
 
-// Steering and interrupting: texts for an agent that is in a turn.
+// Steering and interrupting: texts for an agent during a turn.
 
 import (
 	"cmp"
@@ -20,16 +20,16 @@ import (
 // steer is a text that waits for the agent.
 type steer struct {
 	session.SteerEvent
-	full   string // the text as a whole
+	full   string // the full text
 	actor  string
 	model  string
-	sent   bool // to the agent, which did not say yet what became of it
-	before bool // it waited before the session began
+	sent   bool // sent to the agent, which has not reported the outcome
+	before bool // it was queued before the session began
 
-	compacts string // no text, but how the conversation is to be compacted
+	compacts string // set instead of a text: how to compact the conversation
 }
 
-// fresh is how a steer that begins a turn reaches the agent.
+// fresh returns how a steer that begins a turn reaches the agent.
 func (s *steer) fresh() agent.How {
 	switch {
 	case s.before:
@@ -40,12 +40,12 @@ func (s *steer) fresh() agent.How {
 	return agent.NextTurn
 }
 
-// turnData stands beside the reasons that speak of turns.
+// turnData is the error data of faults about turns.
 type turnData struct {
 	ActiveTurn *int `json:"active_turn"`
 }
 
-// expect refuses a wish for another turn than the one that is under way.
+// expect returns an error if the request is for another turn than the current one.
 func (c *Conversation) expect(number int) error {
 	var active *int
 	if c.turn != nil {
@@ -57,16 +57,16 @@ func (c *Conversation) expect(number int) error {
 	return nil
 }
 
-// notLive refuses what only a live session does.
+// notLive returns an error if the session is ending.
 func (c *Conversation) notLive() error {
-	if c.closing && !c.restart { // an agent that is started again hears of it then
+	if c.closing && !c.restart { // a restarted agent gets it afterwards
 		return fault.New(fault.RunNotLive, "the session of run %s is ending", c.s.Order.RunID)
 	}
 	return nil
 }
 
-// steer takes a text: its event is durable, and where the agent takes it now it was
-// said, when steer returns.
+// steer queues or sends a text. On return, its event is durable, and a text for immediate
+// delivery was sent.
 func (c *Conversation) steer(p session.SteerRequest) (session.SteerResult, error) {
 	if before, ok := c.said[p.ClientMessageID]; ok {
 		return before.steer, nil
@@ -105,12 +105,12 @@ func (c *Conversation) steer(p session.SteerRequest) (session.SteerResult, error
 	return result, c.queue(s)
 }
 
-// busyData stands beside run_busy.
+// busyData is the error data of run_busy.
 type busyData struct {
 	Turn int `json:"turn,omitempty"`
 }
 
-// prompt begins a turn of an idle session. It is durable, and was said, when it returns.
+// prompt starts a turn of an idle session. On return, the turn is durable and was sent.
 func (c *Conversation) prompt(p session.PromptRequest) (session.PromptResult, error) {
 	if err := c.notLive(); err != nil {
 		return session.PromptResult{}, err
@@ -131,23 +131,21 @@ func (c *Conversation) prompt(p session.PromptRequest) (session.PromptResult, er
 	return result, nil
 }
 
-// saidBefore is what became of something that was said, as each of the ways to say it is
-// answered: an id of a client is that of one thing.
+// saidBefore holds the replies to a text under a client's id, one for each verb that can send it.
 type saidBefore struct {
 	steer  session.SteerResult
 	prompt session.PromptResult
 }
 
-// remember keeps what became of what a client said under an id, "" for none. The first
-// stands.
+// remember stores the replies to a text under a client's id, "" for none. The first one wins.
 func (c *Conversation) remember(client string, steer session.SteerResult, prompt session.PromptResult) {
 	if _, known := c.said[client]; !known && client != "" {
 		c.said[client] = saidBefore{steer, prompt}
 	}
 }
 
-// recall reads what was said to the run under ids of clients, by the prompt that this
-// session begins with too.
+// recall reads from the log which texts were sent under client ids. It adds the prompt that this
+// session begins with.
 func (c *Conversation) recall() error {
 	err := session.EachEvent(c.s.Workspace, workspace.LogFile(c.s.Order.ProjectID, c.s.Order.RunID), func(kind string, line []byte) {
 		if kind != events.SteerQueued && kind != events.TurnStarted {
@@ -167,11 +165,11 @@ func (c *Conversation) recall() error {
 	return err
 }
 
-// delivery is how a text reaches the agent as things are now.
+// delivery returns how a text would reach the agent now.
 func (c *Conversation) delivery(mode string) string {
 	switch {
 	case c.s.Order.PerTurn() && mode == session.ModeNextTurn:
-		return session.DeliveryNextLaunch // nothing is said to a command while it runs
+		return session.DeliveryNextLaunch // a running command accepts no text
 	case !c.opened:
 		return session.DeliveryNextTurn
 	case c.turn == nil && !c.unsettled() && len(c.waiting) == 0:
@@ -186,7 +184,7 @@ func (c *Conversation) delivery(mode string) string {
 	return session.DeliveryNextTurn
 }
 
-// queue puts a text where its delivery says.
+// queue sends or queues a text, according to its delivery.
 func (c *Conversation) queue(s *steer) error {
 	if s.Delivery == session.DeliveryNextLaunch {
 		c.came[s.ID] = true // it is not for this session
@@ -214,8 +212,7 @@ func (c *Conversation) queue(s *steer) error {
 	return nil
 }
 
-// interruptTurn asks the agent to end its turn. It is durable, and was said, when it
-// returns.
+// interruptTurn asks the agent to end its turn. On return, the request is durable and was sent.
 func (c *Conversation) interruptTurn(actor, steerID string) error {
 	d := c.draft(events.InterruptRequested, interruptPayload{c.turn.number, steerID})
 	d.Actor, d.Visibility = cmp.Or(actor, "human"), events.VisibilityTeam
@@ -237,7 +234,7 @@ func (c *Conversation) interruptTurn(actor, steerID string) error {
 	return nil
 }
 
-// interrupt stops the turn that is under way.
+// interrupt stops the current turn.
 func (c *Conversation) interrupt(p session.InterruptRequest) (session.InterruptResult, error) {
 	switch {
 	case c.notLive() != nil:
@@ -252,15 +249,14 @@ func (c *Conversation) interrupt(p session.InterruptRequest) (session.InterruptR
 	return session.InterruptResult{Interrupted: true, Turn: number}, c.interruptTurn(p.Actor, "")
 }
 
-// unsettled reports whether a text was said of which the agent did not say yet what
-// became of it.
+// unsettled reports whether the agent has yet to report the outcome of a text.
 func (c *Conversation) unsettled() bool {
 	return slices.ContainsFunc(c.waiting, func(s *steer) bool { return s.sent })
 }
 
-// batch takes what the next turn begins with: an interruption and the texts that
-// wait with it, or one text that has a turn of its own. Such a one only when alone
-// says so.
+// batch removes from the queue the texts that the next turn begins with: all those without a turn
+// of their own. If alone is set and the first text has its own turn, batch removes only that
+// text.
 func (c *Conversation) batch(alone bool) (batch []*steer) {
 	if len(c.waiting) > 0 && c.waiting[0].Mode == session.ModeAfterTurn && alone {
 		batch = c.waiting[:1:1]
@@ -279,7 +275,7 @@ func (c *Conversation) batch(alone bool) (batch []*steer) {
 	return batch
 }
 
-// take takes one text out of what waits, nil where it does not.
+// take removes a text from the queue. It returns nil if the text is not queued.
 func (c *Conversation) take(id string) *steer {
 	i := slices.IndexFunc(c.waiting, func(s *steer) bool { return s.ID == id })
 	if i < 0 {
@@ -294,7 +290,7 @@ func (c *Conversation) applied(s *steer, turn int, how agent.How) {
 	c.tell(c.draft(events.SteerApplied, session.SteerAppliedPayload{SteerID: s.ID, Turn: turn, How: string(how)}))
 }
 
-// SteerTaken takes that the agent read a text.
+// SteerTaken records that the agent read a text.
 func (c *Conversation) SteerTaken(id string, how agent.How) {
 	s := c.take(id)
 	if s == nil {
@@ -304,8 +300,8 @@ func (c *Conversation) SteerTaken(id string, how agent.How) {
 	c.next()
 }
 
-// SteerReturned takes a text back that came too late for its turn: it goes before all
-// others.
+// SteerReturned requeues a text that arrived too late for its turn. It goes before all others
+// except interruptions.
 func (c *Conversation) SteerReturned(id string) {
 	s := c.take(id)
 	if s == nil {
@@ -320,7 +316,7 @@ func (c *Conversation) SteerReturned(id string) {
 	c.next()
 }
 
-// SteerRefused takes that the agent does not want a text.
+// SteerRefused discards a text that the agent refused.
 func (c *Conversation) SteerRefused(id, why string) {
 	if s := c.take(id); s != nil {
 		c.tell(c.draft(events.SteerDiscarded, session.SteerDiscardedPayload{SteerID: id, Reason: session.DiscardRefused, Error: clip.Head(c.masked(why), session.MaxError)}))
@@ -328,8 +324,8 @@ func (c *Conversation) SteerRefused(id, why string) {
 	}
 }
 
-// takeWaiting takes the texts of the log that wait for a session. One is taken once:
-// what became of it may not stand in the log yet.
+// takeWaiting queues the texts that wait in the log for a session. It takes each text only once:
+// the log may not hold its outcome yet.
 func (c *Conversation) takeWaiting() error {
 	list, err := session.WaitingTexts(c.s.Workspace, c.s.Order.ProjectID, c.s.Order.RunID)
 	for _, text := range list {
@@ -342,7 +338,7 @@ func (c *Conversation) takeWaiting() error {
 	return err
 }
 
-// more takes texts that came into the log while the session was being started.
+// more queues texts that were added to the log while the session was starting.
 func (c *Conversation) more(struct{}) (struct{}, error) {
 	if err := c.notLive(); err != nil {
 		return struct{}{}, err

@@ -1,6 +1,6 @@
 package live
 
-// Questions that the agent asks by ac's own tools.
+// Questions that the agent asks through ac's own tools.
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// hear has a tool hear of its answer.
+// hear passes an answer to the tool that asked.
 func (i *openRequest) hear(a agent.Answer) {
 	record := i.Record
 	if i.State == interaction.Answered {
@@ -26,7 +26,7 @@ func (i *openRequest) hear(a agent.Answer) {
 	i.resolved(record)
 }
 
-// AskTool puts a question of a tool to people. It is durable when it returns.
+// AskTool puts a tool's question to people. The question is durable on return.
 func (c *Conversation) AskTool(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (interaction.Record, error) {
 	switch {
 	case c.closing:
@@ -53,20 +53,20 @@ func (c *Conversation) AskTool(r interaction.Request, expires time.Duration, res
 		c.after(r.InteractionID, expires, func() { c.expire(i) })
 	}
 	c.open = append(c.open, i)
-	c.callOff("idle") // which begins anew with the answer
+	c.callOff("idle") // restarts after the answer
 	return i.Record, nil
 }
 
-// Holds is the policy that holds now, and whether the session is ending.
+// Holds returns the current policy, and whether the session is ending.
 func (c *Conversation) Holds() (doc.RunPolicy, bool) { return c.policy, c.closing }
 
-// waitsForTool reports whether the answer to a tool's question is waited for.
+// waitsForTool reports whether a tool's question is unanswered.
 func (c *Conversation) waitsForTool() bool {
 	return slices.ContainsFunc(c.open, func(i *openRequest) bool { return i.resolved != nil })
 }
 
-// rest lets a session that may be idle end when it was idle for long enough. What a
-// tool asks counts as work.
+// rest starts the idle timer of a session that may stay open. An open question of a tool counts
+// as work.
 func (c *Conversation) rest() {
 	if c.order.KeepOpen && c.opened && !c.closing && c.turn == nil && !c.waitsForTool() {
 		c.after("idle", time.Duration(c.order.IdleMS)*time.Millisecond, c.idled)

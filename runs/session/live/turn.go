@@ -1,6 +1,6 @@
 package live
 
-// Turns: how they begin, how they end, and what comes after.
+// Turns: their beginning, their end, and what follows.
 
 import (
 	"cmp"
@@ -19,30 +19,30 @@ import (
 	"ac/workspace/doc"
 )
 
-// turn is one that is under way.
+// turn is the current turn.
 type turn struct {
 	number       int
 	began        time.Time
-	provider     string // the agent's own id
-	interrupting bool   // somebody asked for its end
-	compacting   bool   // the agent compacts its context
+	provider     string // the agent's own turn id
+	interrupting bool   // somebody requested its end
+	compacting   bool   // the agent is compacting its context
 }
 
-// TurnEnd is how the newest turn ended.
+// TurnEnd describes how the newest turn ended.
 type TurnEnd struct {
 	agent.Outcome
-	reason string // of ours, "" where the agent ended it
+	reason string // our reason, "" if the agent ended it
 }
 
-// opening is what a turn begins with.
+// opening describes what a turn begins with.
 type opening struct {
 	cause  string
-	text   string // said here for the first time
+	text   string // text not yet recorded elsewhere
 	model  string
 	steers []*steer
 	actor  string
 	session.Display
-	client string // id that the client gave
+	client string // the client's id of the text
 }
 
 // Causes of turns.
@@ -51,7 +51,7 @@ const (
 	causeSteer  = "steer"
 )
 
-// Conversation takes the end of the handshake.
+// Conversation handles the end of the handshake.
 func (c *Conversation) Conversation(talk agent.Conversation) {
 	c.callOff("handshake")
 	c.talk, c.opened = talk, true
@@ -76,14 +76,15 @@ func (c *Conversation) Conversation(talk agent.Conversation) {
 		}
 	})
 	c.first()
-	// Who waits for the conversation finds its first turn with it.
+	// Write this after the first turn began: clients that wait for the conversation also need its
+	// turn.
 	c.s.Amend(true, func(r *doc.Session) {
 		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
 		r.Turn = c.turns
 	})
 }
 
-// first begins the first turn of the session, if there is anything to say.
+// first starts the first turn of the session, if there is anything to send.
 func (c *Conversation) first() {
 	o := opening{cause: c.order.Cause, text: c.order.Prompt, actor: c.order.ActorID, Display: c.order.Display, client: c.order.ClientMessageID}
 	if c.lead = ""; !c.talk.Resumed {
@@ -98,16 +99,16 @@ func (c *Conversation) first() {
 	if blank {
 		o.actor = o.steers[0].actor
 	}
-	if blank && c.turns == c.order.Turns { // they are what the session begins with
+	if blank && c.turns == c.order.Turns { // they are the session's prompt
 		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, "prompt.txt"), []byte(c.masked(whole(o.steers))), 0o644); err != nil {
 			c.fail("", err)
 			return
 		}
 	}
-	_ = c.beginTurn(o) // it failed the session
+	_ = c.beginTurn(o) // a failure has ended the session
 }
 
-// whole is what texts say together.
+// whole returns the full texts, joined.
 func whole(steers []*steer) string {
 	said := make([]string, len(steers))
 	for i, s := range steers {
@@ -116,7 +117,7 @@ func whole(steers []*steer) string {
 	return strings.Join(said, "\n\n")
 }
 
-// Broke takes a handshake that failed.
+// Broke handles a failed handshake.
 func (c *Conversation) Broke(b agent.Broken) {
 	c.callOff("handshake")
 	if b.Again {
@@ -128,7 +129,7 @@ func (c *Conversation) Broke(b agent.Broken) {
 	c.fail(b.Reason, errors.New(c.masked(b.Error)))
 }
 
-// beginTurn writes that a turn begins, and then says its text to the agent.
+// beginTurn records the start of a turn and then sends its text to the agent.
 func (c *Conversation) beginTurn(o opening) error {
 	c.callOff("idle")
 	number := c.turns + 1
@@ -180,7 +181,7 @@ func (c *Conversation) beginTurn(o opening) error {
 	return nil
 }
 
-// turnFile is where the text of a turn lies as a whole.
+// turnFile returns the name of the file that holds a turn's full text.
 func (c *Conversation) turnFile(cause string, number int) string {
 	if cause == session.CauseLaunch || cause == session.CauseContinue {
 		return "prompt.txt"
@@ -188,7 +189,7 @@ func (c *Conversation) turnFile(cause string, number int) string {
 	return fmt.Sprintf("turn-%d.txt", number)
 }
 
-// Accepted takes the agent's own id of the turn.
+// Accepted records the agent's own id of the turn.
 func (c *Conversation) Accepted(id string) {
 	if c.turn == nil || c.turn.compacting || id == "" {
 		return
@@ -203,7 +204,7 @@ func (c *Conversation) Accepted(id string) {
 	})
 }
 
-// TurnBegan takes a turn that the agent began by itself, for a steer that it had.
+// TurnBegan records a turn that the agent started by itself, for a steer sent earlier.
 func (c *Conversation) TurnBegan(id string) {
 	if c.turn != nil {
 		return
@@ -226,7 +227,7 @@ func (c *Conversation) TurnBegan(id string) {
 	}
 }
 
-// TurnEnded takes the end of the turn.
+// TurnEnded handles the end of the turn.
 func (c *Conversation) TurnEnded(o agent.Outcome) {
 	if c.turn == nil {
 		return
@@ -252,7 +253,7 @@ func (c *Conversation) TurnEnded(o agent.Outcome) {
 	}
 }
 
-// endTurn tells the end of the turn, and writes what the agent said last.
+// endTurn records the end of the turn, and writes the agent's last message.
 func (c *Conversation) endTurn(o agent.Outcome, reason string) {
 	c.callOff("interrupt")
 	t := c.turn
@@ -277,12 +278,12 @@ func (c *Conversation) endTurn(o agent.Outcome, reason string) {
 	}
 }
 
-// WriteLast writes what the agent said last.
+// WriteLast writes the agent's last message to the outputs.
 func (c *Conversation) WriteLast(answer string) error {
 	return c.s.Workspace.Replace(path.Join(c.s.OutDir, "last_message.md"), []byte(c.masked(answer)), 0o644)
 }
 
-// next goes on after a turn: with what waits, else idle, else the session ends.
+// next continues after a turn: with the queue, or idle, or with the end of the session.
 func (c *Conversation) next() {
 	if c.closing || c.turn != nil || !c.opened {
 		return
@@ -302,7 +303,7 @@ func (c *Conversation) next() {
 	case len(batch) > 0 && batch[0].compacts != "":
 		c.beginCompact(batch[0].compacts)
 	case len(batch) > 0:
-		_ = c.beginTurn(opening{cause: causeSteer, steers: batch, actor: batch[0].actor, model: batch[0].model}) // it failed the session
+		_ = c.beginTurn(opening{cause: causeSteer, steers: batch, actor: batch[0].actor, model: batch[0].model}) // a failure has ended the session
 	case c.order.KeepOpen:
 		c.rest()
 	default:
@@ -312,7 +313,7 @@ func (c *Conversation) next() {
 
 func (c *Conversation) idled() { c.close(c.byLastTurn()) }
 
-// byLastTurn is how a session ends that had nothing more to do.
+// byLastTurn returns how a session ends that has nothing more to do.
 func (c *Conversation) byLastTurn() Verdict {
 	if c.last.Status == agent.Failed {
 		return Verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.last.Error, "the turn failed"))}

@@ -1,6 +1,6 @@
 package live
 
-// What others may ask of a conversation by the socket of its session.
+// The verbs that a conversation offers at its session's socket.
 
 import (
 	"encoding/json"
@@ -10,10 +10,10 @@ import (
 	"ac/runs/session"
 )
 
-// Verb is what a live session does for others.
+// Verb executes one request of a client.
 type Verb func(c *Conversation, params []byte) (any, error)
 
-// taking makes a verb of a function that takes params.
+// taking converts a function with typed params into a Verb.
 func taking[P, R any](do func(*Conversation, P) (R, error)) Verb {
 	return func(c *Conversation, params []byte) (any, error) {
 		var p P
@@ -26,7 +26,7 @@ func taking[P, R any](do func(*Conversation, P) (R, error)) Verb {
 	}
 }
 
-// Verbs are those that a live session has, by their names.
+// Verbs returns the verbs of a live session, by name.
 func Verbs() map[string]Verb {
 	return map[string]Verb{
 		session.VerbSteer:     taking((*Conversation).steer),

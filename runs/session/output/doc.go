@@ -1,4 +1,4 @@
-// Package output takes what the provider of a session prints. A Recorder writes it into files
-// and the log of the run, and a Reading understands it as far as the supervisor needs: the
-// conversation, the answer, and why it failed.
+// Package output processes what a session's provider prints. A Recorder writes it to files and
+// the run's log. A Reading extracts what the supervisor needs: the conversation id, the answer,
+// and the reason for a failure.
 package output

@@ -1,7 +1,6 @@
 package output
 
-// What the agent says of itself in its output: its conversation, why it failed,
-// how much it said.
+// What an agent's output reveals: its conversation id, its failure, and how much it said.
 
 import (
 	"strings"
@@ -12,32 +11,31 @@ import (
 	"ac/runs/transcript"
 )
 
-// Reading decodes the output of a session as it comes. It is safe for concurrent
-// use.
+// Reading decodes a session's output as it arrives. It is safe for concurrent use.
 type Reading struct {
 	mu           sync.Mutex
 	lines        *transcript.Session
 	conversation string
 	errors       string // the end of stderr
-	// learned is called with a new conversation; it must not block.
+	// learned is called with a new conversation id. It must not block.
 	learned func(id string)
 }
 
-// maxErrors bounds what is kept of stderr, in bytes.
+// maxErrors bounds the kept tail of stderr, in bytes.
 const maxErrors = 8 << 10
 
-// NewReading reads the output of an agent with a driver, "" for one that is not spoken with.
+// NewReading returns a Reading for an agent with a driver, "" outside live sessions.
 func NewReading(driver string, learned func(id string)) *Reading {
 	return &Reading{lines: transcript.NewFacts(driver), learned: learned}
 }
 
-// Line takes a line of a stream.
+// Line decodes a line of a stream.
 func (r *Reading) Line(stream string, line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines.Line(stream, line)
 	if stream == "stderr" {
-		// More than is told: a secret at its beginning may be cut, and is not masked then.
+		// More than is ever shown: a secret cut at the beginning would not be masked.
 		r.errors = clip.Tail(r.errors+string(line)+"\n", maxErrors)
 	}
 	if id := r.lines.Conversation(); id != r.conversation {
@@ -46,42 +44,42 @@ func (r *Reading) Line(stream string, line []byte) {
 	}
 }
 
-// Answer is what the agent said last.
+// Answer returns the agent's last message.
 func (r *Reading) Answer() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lines.Facts().Answer
 }
 
-// BeginTurn begins what the agent says in a turn.
+// BeginTurn starts a turn.
 func (r *Reading) BeginTurn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines.BeginTurn()
 }
 
-// EndTurn ends what BeginTurn began; broken says that the turn did not end well.
+// EndTurn ends the turn. broken means that it did not complete.
 func (r *Reading) EndTurn(broken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines.EndTurn(broken)
 }
 
-// Failure is why the agent failed, in its own words; nil where it told nothing.
+// Failure returns why the agent failed, in its own words; nil if it gave no reason.
 func (r *Reading) Failure() *failure.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lines.Facts().Failure
 }
 
-// ErrorTail is the end of what the agent wrote to stderr.
+// ErrorTail returns the end of what the agent wrote to stderr.
 func (r *Reading) ErrorTail() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.TrimSpace(r.errors)
 }
 
-// End is what is known once the output is over.
+// End returns the facts once the output is over.
 func (r *Reading) End() transcript.Facts {
 	r.mu.Lock()
 	defer r.mu.Unlock()

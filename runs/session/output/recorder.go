@@ -1,7 +1,6 @@
 package output
 
-// Recording: raw bytes to files, decoded text to events, in memory bounded by the backlog
-// that is allowed.
+// Recording: raw bytes to files, decoded text to events. The backlog limit bounds the memory.
 
 import (
 	"bytes"
@@ -24,43 +23,43 @@ import (
 )
 
 const (
-	// firstBlock is what is read of a pipe at once until that is too little: most agents
+	// firstBlock is the initial size of a pipe read, kept until a read fills it. Most agents
 	// print a line at a time, and there are many of them.
 	firstBlock = 4 << 10
-	// ReadBlock is the most that is read of it at once.
+	// ReadBlock is the largest size of a pipe read.
 	ReadBlock = 64 << 10
-	// maxBacklog is how many bytes of output may wait for the log before the
-	// pipes are no longer read.
+	// maxBacklog is how many bytes of output may wait for the log before backpressure stops the
+	// reading of pipes.
 	maxBacklog = 4 << 20
-	// maxWrite is about how much of it is sealed and written at once, before
-	// one sync makes all of it durable.
+	// maxWrite is roughly how many bytes are sealed and written at once. One sync makes several
+	// writes durable.
 	maxWrite = 512 << 10
-	// logPatience is how long a log that cannot be written is tried again.
+	// logPatience is how long writes to a failing log are retried.
 	logPatience = 2 * time.Second
 )
 
-// Recording is what the output of a session is recorded with.
+// Recording holds the destination, callbacks and settings of a Recorder.
 type Recording struct {
 	Log    *events.Log
 	Source events.Source
 	Base   events.Draft
-	// Secrets are masked in whatever is written down.
+	// Secrets are masked in everything that is written.
 	Secrets *redact.Values
-	// Read is given each line of output, with its stream. It may be called by two
-	// goroutines at once.
+	// Read receives each line of output, with its stream. It must be safe for concurrent use by
+	// two goroutines.
 	Read func(stream string, line []byte)
-	// News gives the events that a line of output calls for.
+	// News returns the events that a line of output causes.
 	News func(line []byte) ([]events.Draft, error)
-	// Divert takes the lines of stdout in place of news, where a protocol is spoken;
-	// nil otherwise. It may block. Those of stderr tell nothing then.
+	// Divert receives the lines of stdout in place of News if a protocol is spoken; nil
+	// otherwise. It may block. Lines of stderr then cause no events.
 	Divert func(line []byte)
-	// Notified gives the events that a notification calls for.
+	// Notified returns the events that a notification causes.
 	Notified func([]usage.Report, []usage.Cycle) ([]events.Draft, error)
-	// Failed is called once when the log cannot be written.
+	// Failed is called once, when the log cannot be written.
 	Failed func()
 }
 
-// Recorder takes the output of one session to its log. Readers add to it; one
+// Recorder records the output of one session in its log. Any goroutine may add to it; one
 // goroutine writes.
 type Recorder struct {
 	with Recording
@@ -74,10 +73,10 @@ type Recorder struct {
 	units   int64 // UTF-16 code units of all text
 	done    chan struct{}
 
-	queued, written, durable int64 // how many drafts have come so far
+	queued, written, durable int64 // numbers of drafts so far
 }
 
-// NewRecorder begins to record; Finish ends it.
+// NewRecorder starts recording. Finish ends it.
 func NewRecorder(with Recording) *Recorder {
 	r := &Recorder{with: with, done: make(chan struct{})}
 	r.changed = sync.NewCond(&r.mu)
@@ -85,11 +84,11 @@ func NewRecorder(with Recording) *Recorder {
 	return r
 }
 
-// add queues one chunk of text, waiting while too much is queued.
+// add queues one chunk of text. It blocks while the backlog is too large.
 func (r *Recorder) add(stream string, text []byte) {
 	draft := r.with.Base
 	draft.Type = events.ProviderRaw
-	// Room for what escapes usually need: growing would copy the text again.
+	// Room for the usual escapes: growing the slice would copy the text again.
 	payload := make([]byte, 0, len(text)+len(text)/16+64)
 	payload = append(append(payload, `{"stream":"`...), stream...)
 	payload = append(payload, `","chunk":`...)
@@ -105,7 +104,7 @@ func (r *Recorder) add(stream string, text []byte) {
 	r.enqueue(draft)
 }
 
-// enqueue runs with the recorder locked.
+// enqueue queues a draft. The caller holds r.mu.
 func (r *Recorder) enqueue(draft events.Draft) {
 	if r.err != nil {
 		return
@@ -116,7 +115,7 @@ func (r *Recorder) enqueue(draft events.Draft) {
 	r.changed.Broadcast()
 }
 
-// Tell queues events behind all that is queued.
+// Tell queues events after everything already queued.
 func (r *Recorder) Tell(drafts ...events.Draft) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,8 +124,7 @@ func (r *Recorder) Tell(drafts ...events.Draft) {
 	}
 }
 
-// Commit is tell that returns when the events are durable, and with them all that
-// was queued before.
+// Commit is Tell, but returns once the events, and everything queued before them, are durable.
 func (r *Recorder) Commit(drafts ...events.Draft) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,28 +137,28 @@ func (r *Recorder) Commit(drafts ...events.Draft) error {
 	return r.err
 }
 
-// QueueUsage queues the events of what an agent reported.
+// QueueUsage queues the events for usage that an agent reported.
 func (r *Recorder) QueueUsage(reports []usage.Report, found []usage.Cycle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	drafts, err := r.with.Notified(reports, found)
 	if err != nil {
-		return // a report that cannot be written as JSON tells nothing
+		return // an unencodable report causes no event
 	}
 	for _, draft := range drafts {
 		r.enqueue(draft)
 	}
 }
 
-// count is how many events were written so far.
+// count returns how many events were written so far.
 func (r *Recorder) count() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.written
 }
 
-// line searches one line of output and queues the events it calls for, behind
-// the chunk that it came with.
+// line passes on one line of output and queues the events that it causes, after the chunk that
+// contains it.
 func (r *Recorder) line(stream string, line []byte) {
 	r.with.Read(stream, line)
 	if r.with.Divert != nil {
@@ -173,15 +171,14 @@ func (r *Recorder) line(stream string, line []byte) {
 	defer r.mu.Unlock()
 	drafts, err := r.with.News(line)
 	if err != nil {
-		return // a report that cannot be written as JSON tells nothing
+		return // an unencodable report causes no event
 	}
 	for _, draft := range drafts {
 		r.enqueue(draft)
 	}
 }
 
-// run writes what is queued in batches, each behind the one before; another
-// goroutine makes them durable.
+// run writes the queue in batches, in order. Another goroutine syncs them.
 func (r *Recorder) run() {
 	defer close(r.done)
 	dirty, synced := make(chan struct{}, 1), make(chan struct{})
@@ -190,7 +187,8 @@ func (r *Recorder) run() {
 		for range dirty {
 			written := r.count()
 			if err := r.with.Log.Sync(); err != nil {
-				// What the kernel lost of it cannot be told: it is not tried again.
+				// After a failed sync, the kernel does not report what was lost, so a retry
+				// proves nothing.
 				r.fail(fmt.Errorf("the output could not be recorded: %w", err))
 				continue
 			}
@@ -210,15 +208,14 @@ func (r *Recorder) run() {
 		}
 		select {
 		case dirty <- struct{}{}:
-		default: // the next sync serves this batch too
+		default: // the pending sync covers this batch
 		}
 	}
 	close(dirty)
 	<-synced
 }
 
-// next gives what is queued, nothing at the
-// end.
+// next returns the queued drafts, none at the end.
 func (r *Recorder) next() []events.Draft {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,7 +228,7 @@ func (r *Recorder) next() []events.Draft {
 	return batch
 }
 
-// fail keeps the first failure and tells it.
+// fail stores the first failure and reports it to Failed.
 func (r *Recorder) fail(err error) {
 	r.mu.Lock()
 	first := r.err == nil
@@ -245,21 +242,21 @@ func (r *Recorder) fail(err error) {
 	}
 }
 
-// Recorded is how many UTF-16 code units of output there were, of all streams.
+// Recorded returns how many UTF-16 code units of output there were, in all streams.
 func (r *Recorder) Recorded() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.units
 }
 
-// Lost reports whether the log could not be written: what came since is not in it.
+// Lost reports whether writing the log failed: later events are not in it.
 func (r *Recorder) Lost() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err != nil
 }
 
-// write writes a batch, trying again for a while where the disk refuses.
+// write writes a batch, with retries for up to logPatience.
 func (r *Recorder) write(batch []events.Draft) error {
 	began := r.with.Source.Clock.Now()
 	for {
@@ -274,7 +271,7 @@ func (r *Recorder) write(batch []events.Draft) error {
 			return nil
 		}
 		if partial, ok := errors.AsType[*events.PartialError](err); ok {
-			batch = batch[partial.Written:] // nothing is said twice
+			batch = batch[partial.Written:] // events already written are not repeated
 		}
 		if r.with.Source.Clock.Since(began) > logPatience {
 			return fmt.Errorf("the output could not be recorded: %w", err)
@@ -283,7 +280,7 @@ func (r *Recorder) write(batch []events.Draft) error {
 	}
 }
 
-// piece is how many drafts of a batch are written at once.
+// piece returns how many drafts of a batch to write at once.
 func piece(batch []events.Draft) int {
 	size := 0
 	for i := range batch {
@@ -294,7 +291,7 @@ func piece(batch []events.Draft) int {
 	return len(batch)
 }
 
-// Finish writes what is left, makes it durable and returns the first failure.
+// Finish writes the remaining events, makes them durable and returns all failures.
 func (r *Recorder) Finish() error {
 	r.mu.Lock()
 	r.closed = true
@@ -311,12 +308,11 @@ type stream struct {
 	mask    *redact.Stream
 	decoder utf8Decoder
 	lines   transcript.Cutter
-	failed  error // of the file
+	failed  error // writing or reading the stream
 }
 
-// Pump reads one stream of the provider to its end: bytes to the file, text to
-// the log. It goes on reading whatever fails, so that the provider never hangs
-// on a full pipe.
+// Pump reads one stream of the provider to its end: bytes to the file, text to the log. It keeps
+// reading after failures, so that the provider never blocks on a full pipe.
 func (r *Recorder) Pump(name string, from *os.File, to durable.File) error {
 	s := &stream{name: name, file: to, mask: r.with.Secrets.Stream()}
 	buf := make([]byte, firstBlock)
@@ -358,11 +354,11 @@ func (r *Recorder) text(s *stream, text []byte) {
 	}
 }
 
-// utf8Decoder turns a stream of bytes into text, keeping a sequence that a read
-// cut in two for the next one. Invalid bytes become U+FFFD.
+// utf8Decoder decodes a stream of bytes into text. It keeps a sequence split between two reads
+// for the next one. Invalid bytes become U+FFFD.
 type utf8Decoder struct{ kept []byte }
 
-// decode gives the text of the next block. It may lie in the block itself.
+// decode returns the text of the next block. The result may share memory with the block.
 func (d *utf8Decoder) decode(block []byte) []byte {
 	text := block
 	if len(d.kept) > 0 {
@@ -382,7 +378,7 @@ func (d *utf8Decoder) decode(block []byte) []byte {
 	return valid(text)
 }
 
-// rest is what is left at the end of the stream.
+// rest returns the incomplete sequence left at the end of the stream.
 func (d *utf8Decoder) rest() []byte { return valid(d.kept) }
 
 func valid(text []byte) []byte {
@@ -398,10 +394,10 @@ func valid(text []byte) []byte {
 	return out
 }
 
-// Length is how many UTF-16 code units a text has once it is recorded.
+// Length returns how many UTF-16 code units a text has once it is recorded.
 func Length(text string) int64 { return utf16Units(valid([]byte(text))) }
 
-// utf16Units is the length of valid text as ECMAScript counts it.
+// utf16Units returns the length of valid UTF-8 text as ECMAScript counts it.
 func utf16Units(text []byte) (n int64) {
 	for _, c := range text {
 		switch {

@@ -1,7 +1,7 @@
 package supervisor
 
-// What a session consumed: reports picked out of the output as it comes, the
-// choice and the price at the end.
+// What a session consumed. Usage reports are extracted from the output as it arrives. The end
+// chooses the best one and its price.
 
 import (
 	"encoding/json"
@@ -27,12 +27,12 @@ type cyclePayload struct {
 	Source     string `json:"source"`
 }
 
-// news gives the drafts of what a line told for the first time.
+// news returns drafts for what an output line reports for the first time.
 func (s *supervisor) news(line []byte) ([]events.Draft, error) {
 	return s.tell(s.collector.Line(line))
 }
 
-// notified is news for what a notification told.
+// notified is news for a notification.
 func (s *supervisor) notified(reports []usage.Report, found []usage.Cycle) ([]events.Draft, error) {
 	return s.tell(s.collector.Take(reports, found))
 }
@@ -43,7 +43,7 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	}
 	turn := 0
 	if s.talk != nil && !s.order.PerTurn() {
-		turn = s.talk.Begun() // this is its goroutine
+		turn = s.talk.Begun() // called on the conversation's goroutine
 	}
 	var drafts []events.Draft
 	for _, c := range told.Cycles {
@@ -63,25 +63,25 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	return drafts, nil
 }
 
-// usedPayload is the payload of usage.reported and usage.estimated: what a run's record
-// has, whose members are fixed, and more.
+// usedPayload is the payload of usage.reported and usage.estimated: the usage as the run's record
+// has it, whose members are fixed, and more.
 type usedPayload struct {
 	doc.Usage
 	Turn  int    `json:"turn,omitempty"`  // of a live session
-	Model string `json:"model,omitempty"` // that the agent used, in its own words
-	// CacheWrite is the part of the input that was written to a cache.
+	Model string `json:"model,omitempty"` // the model the agent used, by its own name
+	// CacheWrite is the part of the input, in tokens, that was written to a cache.
 	CacheWrite *int64 `json:"cache_write_tokens,omitempty"`
 }
 
-// maxModel bounds the name of a model.
+// maxModel bounds the length of a model's name.
 const maxModel = 200
 
-// reported is the payload that tells a report.
+// reported returns the event payload for a usage report.
 func (s *supervisor) reported(r usage.Report, turn int) usedPayload {
 	return usedPayload{*r.Event(s.order.Provider), turn, s.modelName(r.Model), r.CacheWrite}
 }
 
-// modelName is the name of a model as it may be written down, "" for what is no name.
+// modelName returns a model's name with secrets masked, "" if it holds control characters.
 func (s *supervisor) modelName(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return ""
@@ -89,9 +89,8 @@ func (s *supervisor) modelName(name string) string {
 	return clip.Head(s.secrets.String(name), maxModel)
 }
 
-// accounting fills in what the run consumed and gives the events that tell it.
-// A session that never started its provider consumed nothing that could be
-// measured.
+// accounting fills in what the run consumed and returns the usage events. A session that never
+// started its provider consumed nothing measurable.
 func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 	c.Usage = s.prior
 	if s.recorder == nil {
@@ -121,14 +120,14 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 	} else {
 		said := s.recorder.Recorded()
 		if s.talk != nil && s.talk.Begun() == s.order.Live.Turns {
-			return drafts, nil // it never got to a turn
+			return drafts, nil // no turn began
 		}
 		if s.isAgent() {
 			if s.facts.Said == 0 && c.Status == doc.StatusFailed {
-				return drafts, nil // it never got to its model
+				return drafts, nil // it never reached its model
 			}
 			if s.facts.Known {
-				said = s.facts.Said // not its protocol
+				said = s.facts.Said // excludes the protocol's overhead
 			}
 		}
 		c.Usage = usage.Estimate(s.order.Provider, s.given(), said)
@@ -147,17 +146,16 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 	return drafts, s.w.Replace(path.Join(s.outDir, "token_usage.json"), append(text, '\n'), 0o644)
 }
 
-// told is the model that an agent told of in its handshake, which stands unless the launch
-// named another one.
+// told returns the model that the agent named in its handshake, "" if the launch named one.
 func (s *supervisor) told() string {
 	if s.talk == nil || s.order.Live.Model != "" {
 		return ""
 	}
-	return s.talk.Model() // its goroutine has ended
+	return s.talk.Model() // the conversation's goroutine has ended
 }
 
-// noted is what codex noted of its usage: more than it told where the session ended
-// before that, or other agents worked for it.
+// noted returns the usage from codex's own rollout files. They hold more than codex printed if
+// the session ended early or other agents worked for it.
 func (s *supervisor) noted(c *session.Closing) (r usage.Report, ok bool) {
 	if !s.isAgent() || provider.DriverOf(s.order.Provider) != provider.Codex {
 		return r, false
@@ -167,21 +165,21 @@ func (s *supervisor) noted(c *session.Closing) (r usage.Report, ok bool) {
 	return usage.Rollout(home, s.facts.Conversation, time.UnixMilli(c.Record.StartedAtMS))
 }
 
-// given is the length of the provider's input.
+// given returns the length of the provider's input.
 func (s *supervisor) given() int64 {
 	switch {
 	case s.talk != nil:
-		return s.talk.Length() // its goroutine has ended
+		return s.talk.Length() // the conversation's goroutine has ended
 	case s.order.Stdin != nil:
 		return output.Length(*s.order.Stdin)
 	}
 	return 0
 }
 
-// maxPrinted bounds the output that is searched as a whole.
+// maxPrinted bounds the output that is searched as a whole, in bytes.
 const maxPrinted = 16 << 20
 
-// printed is all of stdout, nothing when that is too long or unreadable.
+// printed returns all of stdout, nil if it is too long or unreadable.
 func (s *supervisor) printed() []byte {
 	text, err := durable.ReadFile(s.w.FS, path.Join(s.outDir, "stdout.txt"), maxPrinted)
 	if err != nil {

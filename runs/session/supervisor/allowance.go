@@ -1,7 +1,7 @@
 package supervisor
 
-// What a session may spend while those who count for all runs cannot be reached: verb
-// limits, and what it means for the watch of the budget.
+// The allowance: what a session may spend while the hub that counts for all runs is unreachable.
+// The order or the limits verb sets it, and the budget watch enforces it.
 
 import (
 	"sync"
@@ -12,16 +12,16 @@ import (
 	"ac/runs/session"
 )
 
-// allowance is the newest one of a session. It is safe for concurrent use. Its methods
-// never call the watch with the lock held, since the watch asks it with its own held.
+// allowance is a session's current allowance. It is safe for concurrent use. Its methods never
+// call the watch with their lock held, since the watch calls them with its own lock held.
 type allowance struct {
 	mu      sync.Mutex
 	may     *budget.Allowance
-	before  budget.Spend // what counts as spent before it
-	spent   budget.Spend // by this session, as it reported last
+	before  budget.Spend // baseline: what was already spent when the allowance was set
+	spent   budget.Spend // by this session, as last reported
 	holds   bool
-	timer   *time.Timer // until it holds
-	changed func()      // of the watch; nil while there is none
+	timer   *time.Timer // runs until the allowance holds
+	changed func()      // the watch's callback; nil without a watch
 	closed  bool
 }
 
@@ -51,8 +51,8 @@ func (a *allowance) set(p session.LimitsRequest) (session.LimitsResult, error) {
 	return result, nil
 }
 
-// hold makes the allowance hold, unless another one replaced it just now. The timer is
-// read under the lock that set has while it makes one.
+// hold puts the allowance into force, unless another one has just replaced it. It reads the timer
+// under the lock that set holds while creating it.
 func (a *allowance) hold(timer **time.Timer) {
 	a.mu.Lock()
 	mine := a.timer == *timer && !a.closed
@@ -74,28 +74,28 @@ func (a *allowance) tell() {
 	}
 }
 
-// watch has a function called whenever another allowance holds.
+// watch registers a function that is called whenever the allowance in force changes.
 func (a *allowance) watch(changed func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.changed = changed
 }
 
-// count takes what the session has spent so far.
+// count records what the session has spent so far.
 func (a *allowance) count(spent budget.Spend) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.spent = spent
 }
 
-// exceeded reports whether the session has spent what it may.
+// exceeded reports whether an allowance is in force and the session has spent it.
 func (a *allowance) exceeded() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.holds && a.may.Exceeded(a.before, a.spent)
 }
 
-// close ends it: nothing is told afterwards.
+// close stops the timer and ends the callbacks.
 func (a *allowance) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

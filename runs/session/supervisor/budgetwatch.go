@@ -1,7 +1,6 @@
 package supervisor
 
-// Budgets of a run: what it may spend while it goes on, and the decisions at its
-// end.
+// Budgets of a run: enforcement while it runs, and the decisions at its end.
 
 import (
 	"cmp"
@@ -15,11 +14,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// budgetPatience is how long reported usage may be over a hard limit.
+// budgetPatience is how long reported usage may stay over a hard limit.
 const budgetPatience = 5 * time.Second
 
-// budgetWatch stops a provider whose reported usage stays over a hard limit. It
-// is safe for concurrent use; nil watches nothing.
+// budgetWatch stops a provider whose reported usage stays over a hard limit. It is safe for
+// concurrent use. A nil watch ignores reports.
 type budgetWatch struct {
 	limits   budget.Limits
 	sums     *budget.Sums
@@ -27,18 +26,18 @@ type budgetWatch struct {
 	patience time.Duration
 	stop     func()
 	summing  sync.WaitGroup
-	may      *allowance // of whoever counts for all runs
+	may      *allowance // set by the hub that counts for all runs
 
 	mu      sync.Mutex
-	others  *budget.Totals // what other runs had spent at the start; nil while unknown
-	spent   *budget.Spend  // what this one reported; nil for nothing yet
-	timer   *time.Timer    // while over a limit
+	others  *budget.Totals // what other runs had spent at the start; nil until known
+	spent   *budget.Spend  // what this run reported; nil before its first report
+	timer   *time.Timer    // runs while over a limit
 	stopped bool           // by this watch
 	closed  bool
 }
 
-// watchBudget begins to watch the run. What other runs have spent is summed
-// beside: the limits on that hold as soon as it is known.
+// watchBudget starts a watch on the run. A goroutine sums what other runs have spent. Limits that
+// include them apply once the sum is known.
 func (s *supervisor) watchBudget() *budgetWatch {
 	b := &budgetWatch{
 		limits: budget.LimitsOf(s.w, s.order.Budget, s.order.Subject()), sums: budget.NewSums(s.w),
@@ -53,7 +52,7 @@ func (s *supervisor) watchBudget() *budgetWatch {
 	}
 	if b.limits.NeedSums() {
 		b.summing.Go(func() {
-			// Where other runs cannot be summed the end decides.
+			// If the other runs cannot be summed, only the end decides on those limits.
 			if others, err := b.sums.Of(s.order.Subject()); err == nil {
 				b.mu.Lock()
 				defer b.mu.Unlock()
@@ -65,7 +64,7 @@ func (s *supervisor) watchBudget() *budgetWatch {
 	return b
 }
 
-// reported takes what the provider has reported so far, and what the run had used before.
+// reported records what the provider has reported so far. prior is what earlier sessions used.
 func (b *budgetWatch) reported(u, prior *doc.Usage) {
 	if b == nil {
 		return
@@ -80,14 +79,14 @@ func (b *budgetWatch) reported(u, prior *doc.Usage) {
 	b.compare()
 }
 
-// again compares anew.
+// again repeats the comparison.
 func (b *budgetWatch) again() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.compare()
 }
 
-// compare begins or ends the time over a limit. It runs with the watch locked.
+// compare starts or stops the grace period over a limit. The caller holds b.mu.
 func (b *budgetWatch) compare() {
 	if b.spent == nil || b.closed {
 		return
@@ -106,8 +105,7 @@ func (b *budgetWatch) compare() {
 	}
 }
 
-// expire stops the provider, unless the run came to its end or below its limits
-// just now.
+// expire stops the provider, unless the run has just ended or dropped below its limits.
 func (b *budgetWatch) expire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,7 +115,7 @@ func (b *budgetWatch) expire() {
 	}
 }
 
-// close ends the watch. Nothing is stopped by it afterwards.
+// close ends the watch. It stops nothing afterwards.
 func (b *budgetWatch) close() {
 	b.may.close()
 	b.mu.Lock()
@@ -129,9 +127,9 @@ func (b *budgetWatch) close() {
 	b.summing.Wait()
 }
 
-// budgetDecider reads what the decisions at the end need that may take long, and
-// gives the function that decides, for use under the write lock. That one sets
-// the status, and the error that callers see, when a limit was exceeded.
+// budgetDecider does the slow reading for the decisions at the end, and returns the function that
+// decides, to be called under the write lock. If a limit was exceeded, that function sets the
+// status and the error that callers see.
 func (s *supervisor) budgetDecider(c *session.Closing) func() (told []events.Draft, exceeded bool, err error) {
 	if c.Usage == nil || s.budget == nil {
 		return func() ([]events.Draft, bool, error) { return nil, false, nil }
@@ -143,7 +141,7 @@ func (s *supervisor) budgetDecider(c *session.Closing) func() (told []events.Dra
 		}
 		return s.budget.sums.Of(s.order.Subject())
 	}
-	_, _ = others() // so that little is left to read under the lock
+	_, _ = others() // warms the cache, so that little is left to read under the lock
 	return func() ([]events.Draft, bool, error) {
 		total, err := others()
 		if err != nil {

@@ -1,6 +1,6 @@
 package supervisor
 
-// Taking the locks of a run that is to be started.
+// Taking the locks of a run that is about to start.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// takeSoon is session.TakeClaim for a start.
+// takeSoon is session.TakeClaim with retries while the locks are busy.
 func takeSoon(ctx context.Context, w *workspace.Workspace, order session.Order) (*session.Claim, error) {
 	began := time.Now()
 	for {
@@ -25,11 +25,11 @@ func takeSoon(ctx context.Context, w *workspace.Workspace, order session.Order) 
 		patience := claimPatience
 		switch old, readErr := session.Read(w, order.SessionRef); {
 		case readErr != nil && order.Continues():
-			// The session before, which is over, holds the lock of the run.
+			// The previous session is over but still holds the run's lock.
 		case readErr != nil:
 			patience = strangerPatience
 		case !doc.Terminal(old.Status) && (old.Remote() || old.OwnerPID == nil || proc.Identity{PID: *old.OwnerPID, Start: old.OwnerStart}.Alive()):
-			return nil, err // it will not let go
+			return nil, err // a live owner does not release it
 		}
 		if time.Since(began) > patience {
 			return nil, err
@@ -43,10 +43,10 @@ func takeSoon(ctx context.Context, w *workspace.Workspace, order session.Order) 
 }
 
 const (
-	// claimPatience is how long a start waits for a session of the same ref that is
-	// over, or whose owner died, to let go of its locks.
+	// claimPatience is how long a start waits for a finished session of the same ref, or one
+	// whose owner died, to release its locks.
 	claimPatience = time.Second
-	// strangerPatience is how long it waits for somebody that it knows nothing of:
-	// those who only look hold a lock for moments.
+	// strangerPatience is how long a start waits for an unknown holder. Readers hold a lock only
+	// for moments.
 	strangerPatience = 100 * time.Millisecond
 )

@@ -1,6 +1,5 @@
-// Package supervisor executes the runs of sessions: one process, or a part of one, follows one
-// provider to its end, stops it when that is asked for, records what it prints and what it
-// spent, and answers at the session's socket. On a hub, Remote stands in for a supervisor whose
-// provider is on another machine. Who only looks at sessions, or asks for something, needs
-// package session alone.
+// Package supervisor executes the runs of sessions. A supervisor is a process, or part of one,
+// that follows one provider to its end. It stops the provider on request, records its output and
+// usage, and answers at the session's socket. On a hub, Remote takes the supervisor's place for a
+// provider on another machine. To read sessions or send them requests, package session is enough.
 package supervisor

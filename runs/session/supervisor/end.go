@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// endedPayload closes the log of a command run.
+// endedPayload is the closing payload of a command run.
 type endedPayload struct {
 	ExitCode       *int    `json:"exit_code"`
 	Signal         *string `json:"signal"`
@@ -21,11 +21,11 @@ type endedPayload struct {
 	BudgetExceeded bool    `json:"budget_exceeded"`
 	Error          string  `json:"error,omitempty"`
 	ErrorKind      string  `json:"error_kind,omitempty"`
-	// Integrity is there when events were taken from the log.
+	// Integrity is set if events were removed from the log.
 	Integrity *events.Integrity `json:"log_integrity,omitempty"`
 }
 
-// end records the outcome.
+// end records how the session ended.
 func (s *supervisor) end(ctx context.Context, o outcome) error {
 	s.closeTools()
 	now := s.w.Env.Clock.Now()
@@ -33,12 +33,12 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	s.record.Status, s.record.ExitCode, s.record.Signal = o.status, o.exitCode, o.signal
 	s.record.EndedAtMS = new(now.UnixMilli())
 	if o.err != nil {
-		s.record.Error = s.secrets.String(o.err.Error()) // it may tell the words of the command
+		s.record.Error = s.secrets.String(o.err.Error()) // the error may quote the command line
 	}
 	s.record.Reason = o.reason
 	s.explain(o, &s.record)
 	record := s.record
-	s.record.Status = doc.StatusRunning // until the unit is through
+	s.record.Status = doc.StatusRunning // until the unit is committed
 	s.mu.Unlock()
 
 	c := session.Closing{Record: &record, Status: o.status, At: now, Conversation: s.facts.Conversation}
@@ -69,7 +69,7 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	}
 	decide := s.budgetDecider(&c)
 	err = s.w.Update(ctx, func(u *workspace.Unit) error {
-		// What runs that end beside this one have spent is known under the lock.
+		// Concurrently ending runs have settled what they spent once we hold the lock.
 		told, exceeded, err := decide()
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 		}
 		c.Events = slices.Concat(drafts, told, []events.Draft{last})
 		for i := range c.Events {
-			c.Events[i].At = now // one moment, so that no time in the log goes back
+			c.Events[i].At = now // one timestamp, so that the log's times never go backwards
 		}
 		return session.CloseRun(u, c)
 	})
@@ -94,8 +94,8 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	return nil
 }
 
-// lostEnds are the ends of what the log of a conversation has open though it is over: they
-// were told while the log could not be written. There are none where it always could.
+// lostEnds returns closing events for what the log of a finished conversation left open. Their
+// real ones were lost while the log could not be written. It returns none if no write failed.
 func (s *supervisor) lostEnds(record doc.Session) ([]events.Draft, error) {
 	if s.talk == nil || !s.recorder.Lost() {
 		return nil, nil
@@ -107,19 +107,19 @@ func (s *supervisor) lostEnds(record doc.Session) ([]events.Draft, error) {
 	return open.Closings(s.w.Events, events.Draft{RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem})
 }
 
-// leaveReason keeps why the end could not be recorded, where there is a record that
-// a reader will find without its end: none is left of a workspace that was removed.
-// It adds to that error when this cannot be kept either.
+// leaveReason stores why the end could not be recorded, if a reader will find a record without
+// its end. A removed workspace has no such record. If storing fails, it joins that error to
+// cause.
 func (s *supervisor) leaveReason(cause error) error {
 	told, err := session.Read(s.w, s.order.SessionRef)
 	if err != nil || s.socket == nil || told.Socket != s.socket.name {
-		return cause // nobody would look for the reason
+		return cause // nobody would read the reason
 	}
 	return errors.Join(cause, session.LeaveUnrecorded(told, s.secrets.String(cause.Error())))
 }
 
-// refusedTexts discards the texts that wait for turns of their own, since the session that
-// was to say them never began: else they would come along with a later one, unasked.
+// refusedTexts discards the texts that wait for turns of their own, because the session that was
+// to send them never began. Otherwise a later session would send them, unasked.
 func (s *supervisor) refusedTexts(why string) (drafts []events.Draft, err error) {
 	waiting, err := session.WaitingTexts(s.w, s.order.ProjectID, s.order.RunID)
 	for _, text := range waiting {

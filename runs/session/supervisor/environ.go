@@ -1,6 +1,6 @@
 package supervisor
 
-// Where the session works and as whom, in the environment of its provider.
+// Environment variables that identify the session to its provider.
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"ac/runs/session"
 )
 
-// placed puts into an environment where the session works and as whom, so that ac, called
-// by the agent, knows both.
+// placed adds the variables that name the session's workspace, project, run and agent, so that an
+// ac process started by the agent knows them.
 func placed(environ []string, order session.Order) []string {
 	if order.Away != nil {
 		return placedAway(environ, *order.Away)
@@ -25,8 +25,8 @@ func placed(environ []string, order session.Order) []string {
 	return append(environ, ours...)
 }
 
-// placedAway puts into an environment which worker the session runs on. The variables that
-// lead ac to a workspace are not set: the agent's workspace is on another machine.
+// placedAway adds the variables that name the worker. It removes those that would lead ac to a
+// workspace: the agent's workspace is on another machine.
 func placedAway(environ []string, away session.Away) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

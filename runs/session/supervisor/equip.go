@@ -1,8 +1,7 @@
 package supervisor
 
-// What an agent is equipped with at its start: the MCP servers of its workspace and a
-// model profile. Their values are read here, in the process that starts the agent, and
-// are in no order and no record.
+// What an agent gets at its start: the workspace's MCP servers and a model profile. The process
+// that starts the agent reads their values, which never appear in an order or a record.
 
 import (
 	"cmp"
@@ -21,15 +20,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// equip reads the MCP servers of the workspace that the agent of a live session is told
-// of, and the model profile that it is started with. What is secret in them is so in
-// everything recorded of the session.
+// equip reads the workspace's MCP servers for a live session's agent, and the session's model
+// profile. Their secrets are masked in everything recorded of the session.
 func (s *supervisor) equip() error {
 	machine, err := s.belongings()
 	if err != nil || s.order.ModelProfile == "" && (s.order.Live == nil || len(machine.MCPServers) == 0) {
 		return err
 	}
-	secrets := doc.Secrets{} // none of another machine came along
+	secrets := doc.Secrets{} // an order from another machine carries no secrets
 	if s.order.Away == nil {
 		if secrets, err = s.w.Secrets(); err != nil {
 			return err
@@ -54,8 +52,8 @@ func (s *supervisor) equip() error {
 	return s.borrow(machine, secrets, get)
 }
 
-// belongings has the MCP servers and model profiles of the agent's workspace: those that came
-// along where it is on another machine.
+// belongings returns the MCP servers and model profiles of the agent's workspace. If that is on
+// another machine, they come with the order.
 func (s *supervisor) belongings() (doc.Machine, error) {
 	machine, err := s.w.Machine()
 	if away := s.order.Away; err == nil && away != nil {
@@ -67,8 +65,8 @@ func (s *supervisor) belongings() (doc.Machine, error) {
 	return machine, err
 }
 
-// able are those of the servers of another machine whose variables this one has. The others
-// are left out, with a notice.
+// able returns the servers of another machine whose environment variables exist here. It drops
+// the others and adds a notice for each.
 func (s *supervisor) able(servers map[string]doc.MCPServer, get func(string) string) map[string]doc.MCPServer {
 	able := maps.Clone(servers)
 	for _, id := range slices.Sorted(maps.Keys(servers)) {
@@ -81,7 +79,7 @@ func (s *supervisor) able(servers map[string]doc.MCPServer, get func(string) str
 	return able
 }
 
-// borrow reads the model profile of the session.
+// borrow resolves the session's model profile and applies it.
 func (s *supervisor) borrow(machine doc.Machine, secrets doc.Secrets, get func(name string) string) error {
 	name, profile, err := modelprofile.Find(machine, s.order.ModelProfile)
 	if err != nil {
@@ -96,9 +94,9 @@ func (s *supervisor) borrow(machine doc.Machine, secrets doc.Secrets, get func(n
 	}
 	kind := modelprofile.FamilyOf(s.order.Provider, driver)
 	if s.order.Live == nil && kind == modelprofile.FamilyCodex && !strings.Contains(filepath.Base(s.order.Argv[0]), kind) {
-		kind = modelprofile.FamilyCommand // its options are those of codex alone
+		kind = modelprofile.FamilyCommand // the profile's options are those of codex itself
 	}
-	if !slices.Contains(modelprofile.Shown(name, profile).Applies, kind) { // with its values it may fit no more
+	if !slices.Contains(modelprofile.Shown(name, profile).Applies, kind) { // the resolved values may rule it out
 		return fault.InvalidField("model_profile", "%s does not apply to agents of provider %s", name, s.order.Provider)
 	}
 	s.lent = modelprofile.For(kind, profile)
@@ -115,7 +113,7 @@ func (s *supervisor) learn(secrets []string) {
 	}
 }
 
-// withLent puts the words of the model profile behind the program.
+// withLent inserts the model profile's arguments after the program.
 func (s *supervisor) withLent(argv []string) []string {
 	if len(argv) == 0 || len(s.lent.Words) == 0 {
 		return argv
@@ -123,7 +121,7 @@ func (s *supervisor) withLent(argv []string) []string {
 	return slices.Concat(argv[:1], s.lent.Words, argv[1:])
 }
 
-// environ is the environment of the provider, with what the model profile lends it.
+// environ returns the provider's environment, including the model profile's variables.
 func (s *supervisor) environ() []string {
 	environ := session.EnvironOf(s.order)
 	for _, entry := range s.lent.Environ {
@@ -134,8 +132,8 @@ func (s *supervisor) environ() []string {
 	return environ
 }
 
-// serversOf are all MCP servers that the agent is told of. The protocol of ACP wants the
-// whole path of a program.
+// serversOf returns all MCP servers that the agent is given. ACP requires the absolute path of a
+// program.
 func (s *supervisor) serversOf() (servers []agent.Server) {
 	if server, ok := s.toolServer(); ok {
 		servers = append(servers, server)
@@ -152,8 +150,8 @@ func (s *supervisor) serversOf() (servers []agent.Server) {
 	return servers
 }
 
-// serverConfig writes the file that tells an agent of its MCP servers which is told of
-// them on its command line; "" for none.
+// serverConfig writes the MCP configuration file of an agent that gets it on its command line. It
+// returns the file's path, "" for none.
 func (s *supervisor) serverConfig() (string, error) {
 	servers := s.serversOf()
 	if s.order.Live.Driver != session.DriverClaude || len(servers) == 0 {
@@ -166,7 +164,7 @@ func (s *supervisor) serverConfig() (string, error) {
 	return grant.WriteConfig(s.socket.dir, s.socket.name, text)
 }
 
-// learnAway has the values of the secrets of an order masked.
+// learnAway registers the secret values of an order from another machine for masking.
 func (s *supervisor) learnAway() {
 	if s.order.Away == nil {
 		return

@@ -17,10 +17,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// Following a provider: from its first output until its processes and pipes have ended.
+// Following a provider from its first output until its processes and pipes have ended.
 
-// follow records the output until the provider and its pipes have ended,
-// stopping it when that is asked for.
+// follow records the output until the provider and its pipes have ended. It restarts the provider
+// while the conversation goes on.
 func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	s.openRecorder(ctx)
 	defer s.budget.close()
@@ -35,8 +35,8 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}
 }
 
-// openRecorder makes what takes the output, the conversation, and the watch of the budget,
-// which its caller closes behind the end.
+// openRecorder creates the output recorder, the conversation, and the budget watch. The caller
+// closes the watch at the end.
 func (s *supervisor) openRecorder(ctx context.Context) {
 	logFile := workspace.LogFile(s.order.ProjectID, s.order.RunID)
 	base := events.Draft{
@@ -57,11 +57,11 @@ func (s *supervisor) openRecorder(ctx context.Context) {
 	s.converse(ctx)
 }
 
-// process follows one process of the provider to its end.
+// process follows one provider process to its end.
 func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exit, err error) {
 	talk, input := s.talk, s.order.Stdin
 	if s.order.PerTurn() {
-		talk = nil // it says nothing to the process
+		talk = nil // the conversation sends nothing to a turn's process
 	}
 	switch {
 	case talk != nil:
@@ -84,7 +84,7 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exi
 	unmarked()
 	var left []int
 	if guardDied {
-		left = s.guard.SweepDead(s.provider()) // at once: nobody else holds the provider now
+		left = s.guard.SweepDead(s.provider()) // at once: nobody else controls the provider now
 		err = errors.New("the guard of the provider died; the provider was killed with all of its group")
 		if len(left) > 0 {
 			err = errors.New("the guard of the provider died")
@@ -97,7 +97,7 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guard.Exi
 	return exit, errors.Join(err, session.LeftError(left))
 }
 
-// conclude ends the recording of a provider that is gone.
+// conclude finishes the recording after the provider has exited.
 func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 	talk := s.talk
 	if talk != nil {
@@ -117,8 +117,8 @@ func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 	return end
 }
 
-// drain waits for the pipes to close, but not for ever: something else than the
-// provider may hold them.
+// drain waits for the pipes to close, but only for a limited time: another process than the
+// provider may hold them open.
 func (s *supervisor) drain(pipes *pipes, drained <-chan error) error {
 	patience := drainAfter
 	if s.stopRequested() {

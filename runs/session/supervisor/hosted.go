@@ -1,6 +1,6 @@
 package supervisor
 
-// Sessions in the process that wants them: no supervisor process is started.
+// Sessions hosted by the launching process, without a supervisor process.
 
 import (
 	"context"
@@ -10,25 +10,25 @@ import (
 	"ac/workspace/doc"
 )
 
-// HostedSession executes one session in this process. The process is a subreaper, and
-// gives all its sessions the same GuardSet. Launch is called once, then Wait.
+// HostedSession executes one session in this process. The process must be a subreaper, and must
+// use one GuardSet for all its sessions. Call Launch once, then Wait.
 type HostedSession struct {
 	Workspace *workspace.Workspace
 	Host      Host
-	// Environ is what the provider gets below the environment of its order.
+	// Environ is the provider's base environment, which the order's environment overrides.
 	Environ []string
 
-	done   chan struct{} // closed at the end
+	done   chan struct{} // closed when the session is over
 	record doc.Session
 	err    error
 }
 
-// Launch starts the session and returns when its provider runs, it is over, or
-// its record is written and some time has passed, as Launcher.Launch does. The
-// session does not end with the context.
+// Launch starts the session. It returns when the provider runs, when the session is over, or some
+// time after the record is written, as Launcher.Launch does. Canceling ctx does not end the
+// session.
 func (h *HostedSession) Launch(ctx context.Context, order session.Order) error {
 	order.Version, order.Environ = session.OrderVersion, h.Environ
-	phases := make(chan session.PhaseLine, 8) // a session tells three
+	phases := make(chan session.PhaseLine, 8) // a session sends at most three
 	host := h.Host
 	host.Tell = func(phase, reason, message string) {
 		phases <- session.PhaseLine{Phase: phase, Reason: reason, Message: message}
@@ -45,8 +45,8 @@ func (h *HostedSession) Launch(ctx context.Context, order session.Order) error {
 // Done is closed when the session is over. It is nil before the launch.
 func (h *HostedSession) Done() <-chan struct{} { return h.done }
 
-// Wait waits for the end of the session and gives its record. Without a launch
-// there is none.
+// Wait waits for the end of the session and returns its record. Without a launch, it returns a
+// zero record at once.
 func (h *HostedSession) Wait() (doc.Session, error) {
 	if h.done == nil {
 		return doc.Session{}, nil

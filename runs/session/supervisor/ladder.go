@@ -1,7 +1,7 @@
 package supervisor
 
-// The ladder of a stop: ask, wait, SIGTERM, wait, SIGKILL. Each rung is climbed
-// only when the one before did not end the provider.
+// The stop ladder: ask, wait, SIGTERM, wait, SIGKILL. Each step is taken only if the one before
+// it did not end the provider.
 
 import (
 	"os"
@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// termAfter is how long it may take after its protocol's own word.
+	// termAfter is the grace period between the protocol's own stop message and SIGTERM.
 	termAfter = 100 * time.Millisecond
 )
 
-// rungs are the timers of a ladder that is being climbed.
+// rungs are the timers of a running stop ladder.
 type rungs struct {
 	term, kill <-chan time.Time
 	timers     []*time.Timer
@@ -36,8 +36,8 @@ func (r *rungs) close() {
 	}
 }
 
-// awaitExit waits for the provider's end, and brings it about when a stop is
-// asked for or its turn is over.
+// awaitExit waits for the provider to exit. It ends the provider if a stop is requested, the time
+// limit passes, or the turn is over. guardDied reports that the guard exited first.
 func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *guard.Exit, guardDied bool) {
 	stop, interrupt := s.stop, s.host.Interrupt
 	var over, halt <-chan struct{}

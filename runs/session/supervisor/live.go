@@ -1,7 +1,7 @@
 package supervisor
 
-// What a supervisor does for a live session: its command line, what is written down of it, and
-// what its conversation gets and asks.
+// The supervisor's part in a live session: the command line, the records, and the host that the
+// conversation calls.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// appServerPayload is the payload of run.executing of an app server.
+// appServerPayload is the payload of run.executing for an app server.
 type appServerPayload struct {
 	Mode          string   `json:"mode"`
 	ProviderBin   string   `json:"provider_bin"`
@@ -32,7 +32,7 @@ type appServerPayload struct {
 	AgentArgv     []string `json:"agent_argv"`
 }
 
-// liveEndedPayload closes the log of a live session.
+// liveEndedPayload is the closing payload of a live session.
 type liveEndedPayload struct {
 	endedPayload
 	CompletionStatus *string `json:"completion_status"`
@@ -40,7 +40,7 @@ type liveEndedPayload struct {
 	Reason           string  `json:"reason,omitempty"`
 }
 
-// spoken is the outcome of a session whose agent was spoken with.
+// spoken returns the outcome of a live session, from the state of its conversation.
 func (o outcome) spoken(talk *live.Conversation) outcome {
 	v := talk.EndsAs(o.stopped, o.exitCode != nil && *o.exitCode == 0)
 	if o.err != nil && v.Status == doc.StatusEnded {
@@ -56,7 +56,7 @@ func (o outcome) spoken(talk *live.Conversation) outcome {
 	return o
 }
 
-// lastPayload closes the log.
+// lastPayload returns the payload of the closing event.
 func (o outcome) lastPayload(p endedPayload) any {
 	if !o.live {
 		return p
@@ -64,7 +64,7 @@ func (o outcome) lastPayload(p endedPayload) any {
 	return liveEndedPayload{p, orNull(o.turn.Status), orNull(o.turn.Error), o.reason}
 }
 
-// prepareLive writes the first prompt and settles the command line.
+// prepareLive writes the first prompt and determines the command line.
 func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	live := s.order.Live
 	if s.words == nil {
@@ -92,8 +92,8 @@ func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	return nil
 }
 
-// word settles the command line of an agent that is spoken with, as far as its working
-// directory is known.
+// word determines the command line of a live session's agent, as far as the working directory is
+// known.
 func (s *supervisor) word(machine doc.Machine) (err error) {
 	live := s.order.Live
 	call := provider.LiveCall{
@@ -105,8 +105,8 @@ func (s *supervisor) word(machine doc.Machine) (err error) {
 	return err
 }
 
-// trusted reports whether the working directory is one that somebody chose who may:
-// the workspace, a worktree of ours in it, or a repository linked to the project.
+// trusted reports whether somebody entitled to do so chose the working directory. That is the
+// workspace, a worktree of ours in it, or a repository linked to the project.
 func (s *supervisor) trusted() bool {
 	if s.workdir == "" {
 		return false
@@ -133,7 +133,7 @@ func (s *supervisor) trusted() bool {
 	return slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == s.order.RepoID })
 }
 
-// executing is the event that says what is executed.
+// executing returns the run.executing event.
 func (s *supervisor) executing(spec *doc.Spec) (events.Draft, error) {
 	live := s.order.Live
 	if live != nil && live.Driver == session.DriverCodex {
@@ -154,7 +154,7 @@ func (s *supervisor) executing(spec *doc.Spec) (events.Draft, error) {
 	return s.draft(events.RunExecuting, p)
 }
 
-// beginLive is what the run's record says of its newest live session.
+// beginLive writes the settings of the newest live session into the run's record.
 func (s *supervisor) beginLive(run *doc.Run) {
 	live := s.order.Live
 	if live == nil {
@@ -172,8 +172,7 @@ func (s *supervisor) beginLive(run *doc.Run) {
 	l.Sessions = max(l.Sessions, 1)
 }
 
-// converse makes the conversation of a live session, before anything of its output is
-// read.
+// converse creates the conversation of a live session. It runs before any output is read.
 func (s *supervisor) converse(ctx context.Context) {
 	if s.order.Live != nil {
 		s.talk = live.NewConversation(ctx, live.Session{
@@ -184,15 +183,15 @@ func (s *supervisor) converse(ctx context.Context) {
 	close(s.spoken)
 }
 
-// talkHost is the supervisor as its conversation sees it.
+// talkHost is the supervisor as seen by its conversation.
 type talkHost supervisor
 
-// Draft makes an event of the session.
+// Draft returns an event of the session.
 func (h *talkHost) Draft(kind string, payload any) (events.Draft, error) {
 	return (*supervisor)(h).draft(kind, payload)
 }
 
-// Note has something written into the run's record.
+// Note queues a change of the run's record.
 func (h *talkHost) Note(ctx context.Context, change func(*doc.Run)) {
 	(*supervisor)(h).note(ctx, change)
 }
@@ -202,22 +201,22 @@ func (h *talkHost) Amend(durable bool, change func(*doc.Session)) {
 	(*supervisor)(h).amend(durable, change)
 }
 
-// Snapshot is the record as it is now.
+// Snapshot returns a copy of the current record.
 func (h *talkHost) Snapshot() doc.Session { return (*supervisor)(h).snapshot() }
 
-// Stop asks for the end of the session, as a failure.
+// Stop requests the end of the session, as a failure.
 func (h *talkHost) Stop() { (*supervisor)(h).requestStop(false) }
 
-// Stopping reports whether a stop was asked for, by anybody.
+// Stopping reports whether anybody requested a stop.
 func (h *talkHost) Stopping() bool { return (*supervisor)(h).asked() }
 
-// Stopped reports whether a caller asked for a stop.
+// Stopped reports whether a caller requested a stop.
 func (h *talkHost) Stopped() bool { return (*supervisor)(h).stopRequested() }
 
-// Folders is a command line with folders of this machine.
+// Folders returns a command line with this machine's folders in place of their marks.
 func (h *talkHost) Folders(words []string) ([]string, error) {
 	return (*supervisor)(h).withFolders(words)
 }
 
-// Servers are the MCP servers that the agent is told of.
+// Servers returns the MCP servers that the agent is given.
 func (h *talkHost) Servers() []agent.Server { return (*supervisor)(h).serversOf() }

@@ -19,13 +19,13 @@ import (
 	"ac/workspace"
 )
 
-// Main is the main function of a supervisor process: the order on in,
-// phases on out.
+// Main is the main function of a supervisor process. It reads the order from in and writes phases
+// to out.
 func Main(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
 	return MainFor(Host{Executable: executable, Interrupt: interrupt}, in, out)
 }
 
-// MainFor is Main for a host that says more of itself.
+// MainFor is Main for a host that sets further fields.
 func MainFor(host Host, in io.Reader, out io.WriteCloser) error {
 	var order session.Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
@@ -35,10 +35,10 @@ func MainFor(host Host, in io.Reader, out io.WriteCloser) error {
 	host.Tell = func(phase, reason, message string) {
 		line, err := json.Marshal(session.PhaseLine{Phase: phase, Reason: reason, Message: message})
 		if err == nil {
-			_, _ = out.Write(append(line, '\n')) // who launched us may be gone
+			_, _ = out.Write(append(line, '\n')) // our launcher may be gone
 		}
 		if phase != session.PhaseAccepted {
-			once.Do(func() { _ = out.Close() }) // nobody waits any more
+			once.Do(func() { _ = out.Close() }) // the launcher waits for no further phase
 		}
 	}
 	if order.Version != session.OrderVersion {
@@ -59,11 +59,11 @@ func MainFor(host Host, in io.Reader, out io.WriteCloser) error {
 	return errors.Join(err, w.Close())
 }
 
-// lockPatience is how long a supervisor waits for the write lock, which a
-// request gives up after seconds: the end of a run must be recorded.
+// lockPatience is how long a supervisor waits for the write lock. It is far longer than a
+// request's few seconds, because the end of a run must be recorded.
 const lockPatience = 10 * time.Minute
 
-// supervisorWorkspaceEnv continues the count of the process that launched us.
+// supervisorWorkspaceEnv continues the monotonic clock of the process that launched us.
 func supervisorWorkspaceEnv(host Host, order session.Order) workspace.Env {
 	env := workspace.EnvAt(cmp.Or(host.Clock, clock.System()).From(order.MonotonicMS))
 	env.LockPatience = lockPatience

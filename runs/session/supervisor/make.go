@@ -1,6 +1,6 @@
 package supervisor
 
-// Making a run together with its session.
+// Creating a run together with its session.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// make writes the run and the record of its session.
+// make writes the run and its session's record as one unit.
 func (s *supervisor) make(ctx context.Context) error {
 	made := s.order.New
 	record, err := doc.SessionCodec.Encode(s.record)

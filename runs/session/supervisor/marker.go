@@ -1,6 +1,6 @@
 package supervisor
 
-// The stop marker: a file that asks for a stop when the socket cannot be reached.
+// The stop marker: a file that requests a stop if the socket is unreachable.
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 	"ac/workspace"
 )
 
-// How often the marker is looked for: where its folder is watched, only in case a
-// notice was lost. Linux lets a user watch with 128 processes or so at once, so that of
-// more live sessions than that some look.
+// Polling intervals for the marker. markerWatched applies where the folder is watched, as a
+// safety net for lost notifications. Linux limits watches to about 128 processes per user, so
+// further live sessions poll.
 const (
 	markerEvery   = time.Second
 	markerWatched = 30 * time.Second
 )
 
-// watchMarker asks for a stop when the marker appears while the provider runs. The function
-// that it returns ends the watch. close waits for that: the kernel takes some 20 ms to let go
-// of a watched folder, for which no end of a session has to wait.
+// watchMarker requests a stop if the marker appears while the provider runs. The returned
+// function cancels the watch without waiting for it, because the kernel takes about 20 ms to
+// release a watched folder. supervisor.close waits for it, after the end is recorded.
 func (s *supervisor) watchMarker(ctx context.Context) (done func()) {
 	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), session.StopMarker(s.order.RunID))
 	folder := watch.Folder{

@@ -1,7 +1,6 @@
 package supervisor
 
-// What is written down beside the session while it goes on: into the record of its run, and
-// into its own.
+// Record updates while the session runs: the run's record and the session's own.
 
 import (
 	"context"
@@ -14,17 +13,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// notes are changes of the run's record that are still to be written. Each is what
-// became known of the session; the record of another program's making stays as it is.
+// notes are pending changes of the run's record. Each writes something learned about the session.
+// A record already terminal stays unchanged.
 type notes struct {
 	mu      sync.Mutex
 	pending []func(*doc.Run)
 	writing bool
 }
 
-// note has something written into the run beside the session, in order, so that it is
-// known whatever becomes of this process. A failure costs a report its detail, or a
-// continuation its memory, not the session.
+// note queues a change of the run's record. A goroutine writes the changes in order, so that they
+// survive a later crash. A failure costs a report its detail, or a continuation its memory, not
+// the session.
 func (s *supervisor) note(ctx context.Context, change func(*doc.Run)) {
 	s.notes.mu.Lock()
 	defer s.notes.mu.Unlock()
@@ -59,8 +58,8 @@ func (s *supervisor) writeNotes(ctx context.Context) {
 	}
 }
 
-// amend changes the record of the session. A hint is not synced; what is no hint is
-// durable when amend returns, if it could be written.
+// amend changes the session's record. With durable, the change is durable on return if it could
+// be written. Without, the record is written as an unsynced hint.
 func (s *supervisor) amend(durable bool, change func(*doc.Session)) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -73,21 +72,19 @@ func (s *supervisor) amend(durable bool, change func(*doc.Session)) {
 		return
 	}
 	if durable {
-		_ = s.w.Replace(workspace.SessionFile(record.Ref), text, 0o600) // the log has it
+		_ = s.w.Replace(workspace.SessionFile(record.Ref), text, 0o600) // best effort: the log has it
 	} else {
-		_ = s.w.Hint(workspace.SessionFile(record.Ref), text, 0o600) // the log has it
+		_ = s.w.Hint(workspace.SessionFile(record.Ref), text, 0o600) // best effort: the log has it
 	}
 }
 
-// isAgent reports whether the session is that of an agent, as opposed to any
-// command.
+// isAgent reports whether the provider is an agent rather than a plain command.
 func (s *supervisor) isAgent() bool {
 	return s.facts.Known || provider.DriverOf(s.order.Provider) != ""
 }
 
-// explain takes the agent's own words for the end of its session: why it failed
-// and of which kind that is. They stand in for what we know by ourselves only
-// where that is nothing but an exit.
+// explain adds the agent's own explanation of the session's end: the error text and its kind. The
+// text is used only if our own error is empty.
 func (s *supervisor) explain(o outcome, record *doc.Session) {
 	why := s.facts.Failure
 	switch {

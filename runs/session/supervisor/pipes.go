@@ -12,8 +12,8 @@ import (
 	"ac/runs/session/output"
 )
 
-// pipes are the standard streams of a provider: our ends, and the child's,
-// which the guard inherits.
+// pipes are the standard streams of a provider: our ends, and the child's, which the guard
+// inherits.
 type pipes struct {
 	stdin, stdout, stderr                *os.File
 	childStdin, childStdout, childStderr *os.File
@@ -42,8 +42,8 @@ func (s *supervisor) pipes() (*pipes, error) {
 	return p, nil
 }
 
-// echoed is how much gemini prints at once: it repeats its prompt as JSON and, at its
-// end, drops what its pipe had no room for, its usage among that.
+// echoed returns how much gemini may print at once. It repeats its prompt as JSON and, at exit,
+// drops what does not fit into its pipe, including its usage.
 func (s *supervisor) echoed() int {
 	longest := 0
 	if s.order.Stdin != nil {
@@ -55,7 +55,7 @@ func (s *supervisor) echoed() int {
 	return 2*longest + output.ReadBlock
 }
 
-// expire ends reads of pipes that somebody still holds open.
+// expire interrupts reads of pipes that another process still holds open.
 func (p *pipes) expire() error {
 	now := time.Unix(1, 0)
 	return errors.Join(p.stdout.SetReadDeadline(now), p.stderr.SetReadDeadline(now))
@@ -77,7 +77,7 @@ func closeAll(files ...*os.File) error {
 	return errors.Join(errs...)
 }
 
-// masked is an environment as it may be written down.
+// masked returns an environment with its secrets masked.
 func masked(env map[string]string) map[string]string {
 	if env == nil {
 		return nil
@@ -92,11 +92,11 @@ func masked(env map[string]string) map[string]string {
 	return safe
 }
 
-// devNull is the standard input of a provider that gets none.
+// devNull opens the standard input of a provider that gets no input.
 func devNull() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDONLY, 0) }
 
-// feed writes the provider's input and closes it; a provider that does not read
-// it is no error.
+// feed writes the provider's input and closes it. It ignores errors, because a provider need not
+// read its input.
 func feed(w io.WriteCloser, text string) {
 	_, _ = io.WriteString(w, text)
 	_ = w.Close()

@@ -1,6 +1,6 @@
 package supervisor
 
-// Command lines that ac makes, with the folders of this machine in place of their marks.
+// Command lines built by ac, with this machine's folders in place of their marks.
 
 import (
 	"path"
@@ -13,11 +13,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// outputsMark stands in the template of an agent for where it leaves what is brought back.
+// outputsMark stands in an agent's template for the folder of the files to bring back.
 const outputsMark = "@{outputs}"
 
-// madeWords are the words to be executed of an order, those of ac with the folders of this
-// machine.
+// madeWords returns an order's command line. In one built by ac, the marks become this machine's
+// folders.
 func (s *supervisor) madeWords() ([]string, error) {
 	if !s.order.Made {
 		return s.order.Argv, nil
@@ -33,8 +33,8 @@ func (s *supervisor) madeWords() ([]string, error) {
 	return words, nil
 }
 
-// withFolders is a template with folders in place of their marks. The words that a caller gave
-// stay as they are, and so do recorded ones: no path of one machine is of use on another.
+// withFolders returns a template with folders in place of their marks. A caller's own command
+// lines and recorded ones are never expanded: a path of one machine is useless on another.
 func (s *supervisor) withFolders(template []string) ([]string, error) {
 	all := strings.Join(template, "\x00")
 	if !strings.Contains(all, outputsMark) && !strings.Contains(all, session.ContextMark) {
@@ -52,7 +52,7 @@ func (s *supervisor) withFolders(template []string) ([]string, error) {
 	return words, nil
 }
 
-// contextFolder is where the files of the run's context pack lie on this machine.
+// contextFolder returns the directory of the run's context pack on this machine.
 func (s *supervisor) contextFolder() (string, error) {
 	if s.order.Away != nil {
 		return s.order.Away.Context, nil

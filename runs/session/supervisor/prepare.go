@@ -1,7 +1,6 @@
 package supervisor
 
-// Before the start: what is written down of an execution, and the surroundings
-// that the provider gets.
+// Before the start: the records of an execution, and the provider's environment.
 
 import (
 	"context"
@@ -17,8 +16,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// prepare makes the output files and settles where to run, then writes the spec
-// and says so in the log.
+// prepare creates the output files, determines the working directory, and writes the spec and its
+// run.executing event.
 func (s *supervisor) prepare(ctx context.Context) error {
 	s.outDir = path.Join(workspace.RunDir(s.order.ProjectID, s.order.RunID), "outputs")
 	if err := durable.MkdirAll(s.w.FS, s.outDir, 0o755); err != nil {
@@ -101,7 +100,7 @@ func (s *supervisor) prepareAgain(ctx context.Context) error {
 	return nil
 }
 
-// safeArgv is the command as it may be written down.
+// safeArgv returns the command line with its secrets masked.
 func (s *supervisor) safeArgv() []string {
 	argv := make([]string, len(s.order.Argv))
 	for i, word := range s.order.Argv {
@@ -135,7 +134,7 @@ func orNull(text string) *string {
 	return &text
 }
 
-// announce writes the spec and the event of the execution as one unit.
+// announce writes the spec and the run.executing event as one unit.
 func (s *supervisor) announce(ctx context.Context, spec *doc.Spec) error {
 	draft, err := s.executing(spec)
 	if err != nil {
@@ -171,8 +170,8 @@ func (s *supervisor) draft(kind string, payload any) (events.Draft, error) {
 	}, payload)
 }
 
-// inDirectory is an environment whose PWD is the working directory: some agents
-// believe it rather than the kernel.
+// inDirectory returns the environment with PWD set to the working directory. Some agents trust
+// PWD over the kernel.
 func inDirectory(environ []string, dir string) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		return strings.HasPrefix(entry, "PWD=") || strings.HasPrefix(entry, "OLDPWD=")

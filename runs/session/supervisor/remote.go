@@ -1,8 +1,8 @@
 package supervisor
 
-// Sessions whose provider runs on another machine: what the hub does for one in the place
-// of a supervisor. It holds the locks, writes the record and the end, and answers at the
-// socket; what happens over there it learns from a worker.
+// Sessions whose provider runs on another machine. The hub takes the supervisor's place: it holds
+// the locks, writes the record and the end, and answers at the socket. A worker reports what
+// happens on its machine.
 
 import (
 	"context"
@@ -24,34 +24,36 @@ import (
 	"ac/workspace/doc"
 )
 
-// RemoteHost is what a session on another machine takes from its hub.
+// RemoteHost holds what a session on another machine needs from its hub.
 type RemoteHost struct {
 	WorkerID string
 	Epoch    int
-	// Verb carries a verb of the socket out over there, other than state, wait and stop.
-	// It returns once what it caused is in the run's log.
+	// Verb executes a socket verb on the worker, except state, wait and stop. It returns once its
+	// effects are in the run's log.
 	Verb func(ctx context.Context, verb string, params json.RawMessage) (result json.RawMessage, err error)
-	// Stop is called once when somebody, or a budget, wants the session to end. The note
-	// that it returns is for who asked; "" for none. It does not block.
+	// Stop is called when a caller or a budget wants the session to end: at the first request,
+	// and again for each request of a caller. The returned note is for the requester, "" for
+	// none. Stop must not block.
 	Stop func(byCaller bool) (note string)
 }
 
-// Remote is a session on another machine. Its methods are safe for concurrent use, but for
-// End and Close, which are called once, in this order, by one goroutine.
+// Remote is a session on another machine. Its methods are safe for concurrent use, except End and
+// Close, which one goroutine calls once each, in this order.
 type Remote struct {
 	s    *supervisor
 	host RemoteHost
 	hold *session.Claim
 
-	gone chan struct{} // closed when the hub lets go of the session
+	gone chan struct{} // closed when the hub releases the session
 
-	mu   sync.Mutex // of what follows, and of where the session is
-	told bool       // the hub knows of the stop
+	mu   sync.Mutex // guards the fields below and host's WorkerID and Epoch
+	told bool       // the hub was notified of the stop
 	note string
 }
 
-// AcceptRemote takes the locks of a session, writes its record and the events placed, as
-// one unit, and serves its socket. An error is a refusal: nothing was written then.
+// AcceptRemote takes a session's locks, writes its record and the events placed as one unit, and
+// serves its socket. A nil Remote is a refusal: nothing was written. An error with a Remote means
+// that the repository's state was not recorded.
 func AcceptRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, order session.Order, placed func(events.Source) ([]events.Draft, error)) (*Remote, error) {
 	if err := order.Check(); err != nil {
 		return nil, err
@@ -81,13 +83,13 @@ func AcceptRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, 
 	return r, err
 }
 
-// ResumeRemote takes a session over whose hub ended. The order is that of its start.
+// ResumeRemote takes over a session whose hub ended. The order is the one it was started with.
 func ResumeRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, order session.Order) (*Remote, error) {
 	hold, err := session.TakeClaim(w, order.ProjectID, order.RunID, order.SessionRef)
 	if err != nil {
 		return nil, fmt.Errorf("take the locks of session %s: %w", order.SessionRef, err)
 	}
-	if err := w.Recover(ctx); err != nil { // the end may have been under way
+	if err := w.Recover(ctx); err != nil { // recording the end may have been interrupted
 		return nil, errors.Join(err, hold.Release())
 	}
 	record, err := session.Read(w, order.SessionRef)
@@ -121,14 +123,14 @@ func ResumeRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, 
 	return r, nil
 }
 
-// isBefore reports whether a record is of an epoch before that of the attempt: the session was
-// being placed anew, and PlaceAgain did not come to its end.
+// isBefore reports whether a record is of an earlier epoch than the attempt: the session was
+// being placed again, and PlaceAgain did not complete.
 func isBefore(record doc.Session, host RemoteHost) bool {
 	return record.WorkerID != "" && record.Epoch < host.Epoch && !doc.Terminal(record.Status)
 }
 
-// Before is the attempt that the session's record names, where PlaceAgain is due for that of
-// the host.
+// Before returns the attempt that the session's record names. due reports whether PlaceAgain
+// still has to run for the host's attempt.
 func (r *Remote) Before() (workerID string, epoch int, due bool) {
 	record := r.s.snapshot()
 	r.mu.Lock()
@@ -145,7 +147,7 @@ func newRemote(w *workspace.Workspace, host RemoteHost, order session.Order, hol
 	return r
 }
 
-// place writes the record and the events that tell where the session was placed.
+// place writes the record together with the events that report the session's placement.
 func (s *supervisor) place(ctx context.Context) error {
 	text, err := doc.SessionCodec.Encode(s.record)
 	if err != nil {
@@ -157,7 +159,7 @@ func (s *supervisor) place(ctx context.Context) error {
 	})
 }
 
-// serve carries out a request at the socket.
+// serve answers a request at the socket.
 func (r *Remote) serve(request session.Request) socketReply {
 	reply := socketReply{Version: max(request.Version, 1), ID: request.ID}
 	switch request.Verb {
@@ -193,8 +195,8 @@ func (r *Remote) serve(request session.Request) socketReply {
 	return reply
 }
 
-// RequestStop asks for the end of the session: of itself, it is told to the worker. byCaller
-// says that its end is a stop rather than a failure.
+// RequestStop requests the end of the session from the worker. byCaller makes that end a stop
+// rather than a failure.
 func (r *Remote) RequestStop(byCaller bool) {
 	r.s.requestStop(byCaller)
 	r.mu.Lock()
@@ -205,11 +207,10 @@ func (r *Remote) RequestStop(byCaller bool) {
 	}
 }
 
-// Snapshot is the record as it is now.
+// Snapshot returns a copy of the current record.
 func (r *Remote) Snapshot() doc.Session { return r.s.snapshot() }
 
-// reported is the record as it is told to who asks by the socket: with what became of a
-// stop.
+// reported returns the record for a socket client. It carries the note of a pending stop.
 func (r *Remote) reported() doc.Session {
 	record := r.s.snapshot()
 	r.mu.Lock()
@@ -220,11 +221,12 @@ func (r *Remote) reported() doc.Session {
 	return record
 }
 
-// Amend changes the record. What is no hint is durable when Amend returns.
+// Amend changes the session's record. With durable, the change is durable on return if it could
+// be written.
 func (r *Remote) Amend(durable bool, change func(*doc.Session)) { r.s.amend(durable, change) }
 
-// PlaceAgain says that another worker has the session now: the record and the events that
-// tell it are one unit.
+// PlaceAgain records that another worker has the session now: the record and the events from
+// told, as one unit.
 func (r *Remote) PlaceAgain(ctx context.Context, workerID string, epoch int, told func(events.Source) ([]events.Draft, error)) error {
 	drafts, err := told(r.s.w.Events)
 	if err != nil {
@@ -243,7 +245,7 @@ func (r *Remote) PlaceAgain(ctx context.Context, workerID string, epoch int, tol
 	return r.s.place(ctx)
 }
 
-// Append writes events into the run's log, durable when it returns.
+// Append appends events to the run's log. They are durable on return.
 func (r *Remote) Append(ctx context.Context, told func(events.Source) ([]events.Draft, error)) error {
 	drafts, err := told(r.s.w.Events)
 	if err != nil {
@@ -252,7 +254,7 @@ func (r *Remote) Append(ctx context.Context, told func(events.Source) ([]events.
 	return r.s.w.Append(ctx, workspace.LogFile(r.s.order.ProjectID, r.s.order.RunID), drafts...)
 }
 
-// recordRepo records the state of the repository here, as at any launch.
+// recordRepo records the repository's state on this machine, as any launch does.
 func (r *Remote) recordRepo(ctx context.Context) error {
 	root, err := r.Root()
 	if err != nil {
@@ -261,7 +263,7 @@ func (r *Remote) recordRepo(ctx context.Context) error {
 	return r.s.recordRepo(ctx, root)
 }
 
-// Begin writes into the run what is executed over there, from which commit.
+// Begin writes into the run's record what the worker executes, and from which commit.
 func (r *Remote) Begin(ctx context.Context, spec *doc.Spec, base string) error {
 	r.s.spec = spec
 	return r.s.w.Update(ctx, func(u *workspace.Unit) error {
@@ -271,7 +273,7 @@ func (r *Remote) Begin(ctx context.Context, spec *doc.Spec, base string) error {
 			return err
 		}
 		run.Spec, run.WorktreeBase, run.ModelProfile = spec, base, r.s.order.ModelProfile
-		if t := r.s.order.Worktree; t != nil && t.Base != "" { // it may go on from what another session left
+		if t := r.s.order.Worktree; t != nil && t.Base != "" { // it may continue from another session's snapshot
 			run.WorktreeBase, run.WorktreeSnapshot = t.Base, t.Snapshot
 		}
 		r.s.beginLive(&run)
@@ -279,8 +281,8 @@ func (r *Remote) Begin(ctx context.Context, spec *doc.Spec, base string) error {
 	})
 }
 
-// watchBudget begins to watch what the session reports: over a hard limit, the worker is
-// told to stop it.
+// watchBudget starts a watch on what the session reports. Over a hard limit, the watch requests a
+// stop from the worker.
 func (r *Remote) watchBudget() {
 	b := r.s.watchBudget()
 	b.mu.Lock()
@@ -289,8 +291,8 @@ func (r *Remote) watchBudget() {
 	r.s.budget = b
 }
 
-// Allowance is what the session may still spend, where so many live sessions share its
-// limits; nil where no hard limit holds.
+// Allowance returns what the session may still spend, given how live sessions share its limits.
+// It returns nil if no hard limit applies.
 func (r *Remote) Allowance(sharing budget.Sharing) *budget.Allowance {
 	b := r.s.budget
 	b.mu.Lock()
@@ -306,30 +308,30 @@ func (r *Remote) Allowance(sharing budget.Sharing) *budget.Allowance {
 	return b.limits.Left(spent, others, sharing)
 }
 
-// Close releases the socket and the locks. Without an End before it the session goes on,
-// and the next hub takes it over.
+// Close releases the socket and the locks. Without a preceding End the session continues, and the
+// next hub takes it over.
 func (r *Remote) Close() error {
 	if r.s.budget != nil {
 		r.s.budget.close()
 	}
 	close(r.gone)
 	if !r.Ended() {
-		r.s.socket.drop() // who waits for the end asks the next hub
+		r.s.socket.drop() // clients waiting for the end ask the next hub
 	}
 	return errors.Join(r.s.close(), r.hold.Release())
 }
 
-// marker is the stop marker of a session's run, in the workspace.
+// marker returns the path of the run's stop marker in the workspace.
 func marker(o session.Order) string {
 	return path.Join(workspace.ProjectDir(o.ProjectID), session.StopMarker(o.RunID))
 }
 
-// StopMarked reports whether the stop marker of the run is there, by which a stop is known
-// that no hub was told.
+// StopMarked reports whether the run's stop marker exists. It carries a stop requested while no
+// hub was running.
 func (r *Remote) StopMarked() bool { return r.s.w.Exists(marker(r.s.order)) }
 
-// Saw takes an event of the session that is in the log: what the provider reported that it
-// used counts for the budgets.
+// Saw receives an event of the session that is in the log. Usage that the provider reported
+// counts toward the budgets.
 func (r *Remote) Saw(kind string, payload []byte) {
 	if kind != events.UsageReported {
 		return

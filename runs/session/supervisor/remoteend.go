@@ -1,6 +1,6 @@
 package supervisor
 
-// The end of a session on another machine: as the worker reports it, or because nobody
+// The end of a session on another machine: reported by the worker, or decided here because nobody
 // waits for the worker any longer.
 
 import (
@@ -16,7 +16,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// RemoteEnd is how a session ended.
+// RemoteEnd describes how a session ended.
 type RemoteEnd struct {
 	Status       string
 	ExitCode     *int
@@ -27,22 +27,23 @@ type RemoteEnd struct {
 	ErrorKind    string
 	RetryAfterMS *int64
 	Reason       string
-	Usage        *doc.Usage // of the run; of its earlier sessions, too
+	Usage        *doc.Usage // of the whole run, earlier sessions included
 	Cycles       *doc.ContextCycles
 	Live         *doc.Live
 	Conversation string
-	// Completion is how the last turn of a live session ended.
+	// CompletionStatus and CompletionError describe how a live session's last turn ended.
 	CompletionStatus, CompletionError string
-	// Before are the closing events that the worker wrote itself, in order, then what came of
-	// its results; they are new.
+	// Before holds the events to append before the closing event: those the worker wrote itself,
+	// in order, then the outcome of its results. None is in the log yet.
 	Before []events.Draft
-	// Lost: nobody reported it. What the log has open is closed, and its usage counts.
+	// Lost means that nobody reported the end. End closes what the log left open and counts the
+	// usage reported there.
 	Lost bool
-	// Reach stands in the record afterwards.
+	// Reach is the reachability that the record holds afterwards.
 	Reach string
 }
 
-// remotePayload closes the log of a session on another machine.
+// remotePayload is the closing payload of a session on another machine.
 type remotePayload struct {
 	endedPayload
 	Orphaned bool   `json:"orphaned,omitempty"`
@@ -51,21 +52,21 @@ type remotePayload struct {
 	Epoch    int    `json:"epoch"`
 }
 
-// remoteLivePayload is remotePayload of a live session.
+// remoteLivePayload is the remotePayload of a live session.
 type remoteLivePayload struct {
 	remotePayload
 	CompletionStatus *string `json:"completion_status"`
 	CompletionError  *string `json:"completion_error"`
 }
 
-// End records how the session ended: the run's record, the closing events and the record
-// of the session, as one unit. Budgets are decided in it.
+// End records how the session ended: the run's record, the closing events and the session's
+// record, as one unit. It decides the run's budgets within that unit.
 func (r *Remote) End(ctx context.Context, e RemoteEnd) error {
 	s := r.s
 	now := s.w.Env.Clock.Now()
 	record := s.snapshot()
 	if e.Status == doc.StatusStopped && s.asked() && !s.stopRequested() {
-		e.Status, e.Stopped = doc.StatusFailed, false // a budget had it stopped, nobody else
+		e.Status, e.Stopped = doc.StatusFailed, false // a budget stopped it, not a caller
 	}
 	record.Status, record.ExitCode, record.Signal, record.EndedAtMS = e.Status, e.ExitCode, e.Signal, new(now.UnixMilli())
 	record.Error, record.ErrorKind, record.RetryAfterMS, record.Reason = e.Error, e.ErrorKind, e.RetryAfterMS, e.Reason
@@ -96,7 +97,7 @@ func (r *Remote) End(ctx context.Context, e RemoteEnd) error {
 		}
 		c.Events = slices.Concat(before, told, []events.Draft{last})
 		for i := range c.Events {
-			c.Events[i].At = now // one moment, so that no time in the log goes back
+			c.Events[i].At = now // one timestamp, so that the log's times never go backwards
 		}
 		if err := r.mergeLive(u, e.Live); err != nil {
 			return err
@@ -123,7 +124,7 @@ func (r *Remote) Ended() bool {
 	}
 }
 
-// lost fills in what a worker would have reported, from the log.
+// lost fills in, from the log, what a worker would have reported.
 func (r *Remote) lost(c *session.Closing) ([]events.Draft, error) {
 	open, err := session.LeftOpen(r.s.w, *c.Record)
 	if err != nil {
@@ -137,7 +138,7 @@ func (r *Remote) lost(c *session.Closing) ([]events.Draft, error) {
 		return nil, err
 	}
 	if c.Usage != nil {
-		// Its price goes into the record alone: the log is closed as it was left.
+		// Its price goes into the record only. The log gets no further usage event.
 		if err := session.Price(r.s.w, c.Usage, func(string, any) error { return nil }); err != nil {
 			return nil, err
 		}
@@ -161,8 +162,8 @@ func (r *Remote) lastPayload(e RemoteEnd, record doc.Session, exceeded bool) any
 	return remoteLivePayload{p, orNull(e.CompletionStatus), orNull(e.CompletionError)}
 }
 
-// mergeLive takes over what the worker learned of a conversation. What the hub decides, its
-// policy and which session this is, stays.
+// mergeLive copies into the run's record what the worker learned of a conversation. The hub's own
+// fields stay: the session count, the prior usage and the policy.
 func (r *Remote) mergeLive(u *workspace.Unit, live *doc.Live) error {
 	if live == nil || r.s.order.Live == nil {
 		return nil
@@ -181,7 +182,7 @@ func (r *Remote) mergeLive(u *workspace.Unit, live *doc.Live) error {
 	return workspace.Put(u, doc.RunCodec, file, run, 0o644)
 }
 
-// Root is the repository of the session on this machine.
+// Root returns the directory of the session's repository on this machine.
 func (r *Remote) Root() (string, error) {
 	machine, err := r.s.w.Machine()
 	if err != nil {
@@ -190,14 +191,13 @@ func (r *Remote) Root() (string, error) {
 	return worktree.Root(machine, r.s.order.RepoID)
 }
 
-// completion reads how the last turn ended from the closing payload of a log.
+// completion is the part of a closing payload that describes how the last turn ended.
 type completion struct {
 	Status *string `json:"completion_status"`
 	Error  *string `json:"completion_error"`
 }
 
-// Completed fills in how the last turn ended, from the closing event of the worker's own
-// log.
+// Completed fills in how the last turn ended, from the closing event of the worker's own log.
 func (e *RemoteEnd) Completed(last json.RawMessage) {
 	var c completion
 	if json.Unmarshal(last, &c) != nil {

@@ -1,6 +1,6 @@
 package supervisor
 
-// A run that was over and goes on: its record, and what of it a new session takes over.
+// Continuing a run that was over: its record, and what the new session inherits.
 
 import (
 	"context"
@@ -26,11 +26,11 @@ type continuedPayload struct {
 	WorktreeRel string `json:"worktree_relpath,omitempty"`
 }
 
-// goesOn reports whether the session is one of a run that was over.
+// goesOn reports whether the session continues a run that was over.
 func (s *supervisor) goesOn() bool { return s.order.Continues() }
 
-// reopen makes the run one that goes on, with the record of this session, as one unit:
-// from then on it is running and has an owner.
+// reopen sets the run to running and writes this session's record as one unit. From then on, the
+// run has an owner.
 func (s *supervisor) reopen(ctx context.Context) error {
 	text, err := doc.SessionCodec.Encode(s.record)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *supervisor) reopen(ctx context.Context) error {
 		if run.Live == nil {
 			run.Live = &doc.Live{Policy: live.Policy}
 		}
-		// A run of a command had one session that was not spoken with.
+		// The first session of a command's run was not counted.
 		run.Live.Sessions = max(run.Live.Sessions, 1) + 1
 		run.Live.PriorUsage, s.prior = run.Usage, run.Usage
 		run.Status, run.EndedAt, run.Error, run.ErrorKind = doc.StatusRunning, "", "", ""
@@ -75,7 +75,7 @@ func (s *supervisor) reopen(ctx context.Context) error {
 	})
 }
 
-// enterAgain settles where a run that goes on was, and is again.
+// enterAgain determines the directory where the continued run was, for use by this session.
 func (s *supervisor) enterAgain(machine doc.Machine, spec *doc.Spec) (err error) {
 	live := s.order.Live
 	var place string
@@ -94,7 +94,7 @@ func (s *supervisor) enterAgain(machine doc.Machine, spec *doc.Spec) (err error)
 	return err
 }
 
-// appended opens an output file behind what earlier sessions left in it.
+// appended opens an output file for appending to what earlier sessions left.
 func (s *supervisor) appended(name string) (durable.File, error) {
 	return s.w.FS.OpenFile(path.Join(s.outDir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 }

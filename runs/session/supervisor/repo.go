@@ -1,6 +1,6 @@
 package supervisor
 
-// Sessions in a repository: where they run, and what state they started from.
+// Sessions in a repository: where they run, and the repository's state at the start.
 
 import (
 	"context"
@@ -49,9 +49,9 @@ type snapshotFailedPayload struct {
 	Error         string `json:"error"`
 }
 
-// enterRepo settles where in a repository the provider runs, in a worktree of
-// its own when the task wants one, and records the state of the repository. An
-// error is a start failure; a state that cannot be recorded is none.
+// enterRepo determines where in a repository the provider runs, in its own worktree if the task
+// wants one, and records the repository's state. An error is a start failure. Failing to record
+// the state is not an error.
 func (s *supervisor) enterRepo(ctx context.Context, machine doc.Machine, spec *doc.Spec) error {
 	ctx, done := s.untilStopped(ctx)
 	defer done()
@@ -81,11 +81,11 @@ func (s *supervisor) enterRepo(ctx context.Context, machine doc.Machine, spec *d
 	return s.recordRepo(ctx, root)
 }
 
-// errStopped ends what a stop interrupts before the provider is started.
+// errStopped is the cause of a stop before the provider started.
 var errStopped = errors.New("stopped before the start")
 
-// untilStopped is a context that ends when the session is asked to stop. The
-// function that comes with it must be called.
+// untilStopped returns a context that is canceled when a stop is requested. The caller must call
+// the returned function.
 func (s *supervisor) untilStopped(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	over := make(chan struct{})
@@ -106,8 +106,8 @@ func (s *supervisor) untilStopped(ctx context.Context) (context.Context, func())
 	}
 }
 
-// isolate makes the worktree of the run, or finds the one that it shares. The run
-// names it from then on, so that a clean-up knows it whatever comes next.
+// isolate creates the run's worktree, or finds the shared one. The run's record names it from
+// then on, so that a cleanup finds it even after a crash.
 func (s *supervisor) isolate(ctx context.Context, root string, tree session.Worktree, spec *doc.Spec) (dir string, err error) {
 	location, err := worktree.LocationOf(s.order.ProjectID, tree.Owner, tree.Run)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *supervisor) isolate(ctx context.Context, root string, tree session.Work
 	return dir, err
 }
 
-// commitWorktree writes the worktree of the run into its record, with the commit
-// that it was made from, together with events.
+// commitWorktree writes the run's worktree and base commit into its record, together with the
+// events.
 func (s *supervisor) commitWorktree(ctx context.Context, spec *doc.Spec, tree session.Worktree, told ...events.Draft) error {
 	return s.w.Update(ctx, func(u *workspace.Unit) error {
 		file := workspace.RunFile(s.order.ProjectID, s.order.RunID)
@@ -175,11 +175,11 @@ func (s *supervisor) commitWorktree(ctx context.Context, spec *doc.Spec, tree se
 	})
 }
 
-// recordRepo writes the state of the repository into the context pack of the
-// run, or says in the log why it could not.
+// recordRepo writes the repository's state into the run's context pack, or a failure event into
+// the log. An interrupted recording is an error.
 func (s *supervisor) recordRepo(ctx context.Context, root string) error {
 	if s.order.Away != nil {
-		return nil // the repository is elsewhere, and was looked at there
+		return nil // the repository is on another machine, which recorded its state
 	}
 	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID))
 	if err != nil {
@@ -202,8 +202,8 @@ func (s *supervisor) recordRepo(ctx context.Context, root string) error {
 	return s.w.Append(ctx, workspace.LogFile(s.order.ProjectID, s.order.RunID), failed)
 }
 
-// writeSnapshot writes the patch of a repository, what the context pack says of
-// it, and their events, as one unit.
+// writeSnapshot writes a repository's patch, its entry in the context pack, and their events, as
+// one unit.
 func (s *supervisor) writeSnapshot(ctx context.Context, packID string, state worktree.State) error {
 	if !workspace.SafeID(packID) {
 		return fault.New(fault.InvalidFile, "%q cannot name a context pack", packID)

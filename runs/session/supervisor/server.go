@@ -1,6 +1,6 @@
 package supervisor
 
-// The socket of a session: what others may ask of its supervisor.
+// The session's socket: the requests that a supervisor answers.
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ type socketReply struct {
 	Result  any             `json:"result,omitempty"`
 }
 
-// with puts what became of a request into its reply.
+// with puts the outcome of a request into its reply.
 func (r *socketReply) with(result any, err error) {
 	if err == nil {
 		r.Result = result
@@ -43,7 +43,7 @@ func (r *socketReply) with(result any, err error) {
 	}
 }
 
-// socketServer answers for one session.
+// socketServer answers requests for one session.
 type socketServer struct {
 	dir      string
 	name     string
@@ -82,7 +82,7 @@ func (s *socketServer) answer(conn net.Conn, of *supervisor) {
 		s.mu.Lock()
 		delete(s.conns, conn)
 		s.mu.Unlock()
-		_ = conn.Close() // it was answered, or is gone
+		_ = conn.Close() // its client was answered, or is gone
 	}()
 	var writing sync.Mutex
 	write := func(reply socketReply) {
@@ -90,7 +90,7 @@ func (s *socketServer) answer(conn net.Conn, of *supervisor) {
 		writing.Lock()
 		defer writing.Unlock()
 		if err != nil || durable.WriteAll(conn, append(text, '\n')) != nil {
-			_ = conn.Close() // ends the loop
+			_ = conn.Close() // ends the read loop
 		}
 	}
 	lines := bufio.NewReader(conn)
@@ -111,25 +111,25 @@ func (s *socketServer) answer(conn net.Conn, of *supervisor) {
 			write(reply)
 		}
 		if request.Version < 2 {
-			serve() // one after another, as they were
+			serve() // version 1 answers requests in order
 			continue
 		}
 		underWay.Go(serve)
 	}
 }
 
-// drop ends the connections of those who wait.
+// drop closes all client connections.
 func (s *socketServer) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for conn := range s.conns {
-		_ = conn.Close() // they ask the next owner
+		_ = conn.Close() // clients ask the next owner
 	}
 	clear(s.conns)
 }
 
-// close ends the socket. Callers that wait for the end of the session get their
-// answer first.
+// close ends the socket. Clients that wait for the end of the session get their answer first,
+// within lingering.
 func (s *socketServer) close() error {
 	err := s.listener.Close()
 	s.mu.Lock()
@@ -149,10 +149,10 @@ func listen(ctx context.Context, random func(bytes int) string) (*socketServer, 
 	return &socketServer{dir: dir, name: name, listener: listener, conns: map[net.Conn]struct{}{}}, nil
 }
 
-// maxRequest bounds a request line.
+// maxRequest bounds a request line, in bytes.
 const maxRequest = 2<<20 + 4<<10
 
-// requestLine reads a line of a bounded length.
+// requestLine reads a line of bounded length.
 func requestLine(from *bufio.Reader) (line []byte, err error) {
 	for {
 		piece, err := from.ReadSlice('\n')
@@ -166,10 +166,10 @@ func requestLine(from *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// lingering is how long answers to waiting callers may take at the end.
+// lingering bounds how long the final answers to waiting clients may take.
 const lingering = 500 * time.Millisecond
 
-// answer carries a request out, and says what the session is then.
+// answer executes a request, and adds the session's record after it.
 func (s *supervisor) answer(request session.Request) socketReply {
 	if s.remote != nil {
 		reply := s.remote.serve(request)
@@ -181,7 +181,7 @@ func (s *supervisor) answer(request session.Request) socketReply {
 	return reply
 }
 
-// serve carries a request out.
+// serve executes a request.
 func (s *supervisor) serve(request session.Request) socketReply {
 	reply := socketReply{Version: max(request.Version, 1), ID: request.ID}
 	switch request.Verb {
@@ -206,7 +206,7 @@ func (s *supervisor) serve(request session.Request) socketReply {
 	return reply
 }
 
-// limit takes what the session may still spend.
+// limit sets what the session may still spend.
 func (s *supervisor) limit(params []byte) (any, error) {
 	var p session.LimitsRequest
 	if err := json.Unmarshal(params, &p); err != nil {
@@ -215,7 +215,7 @@ func (s *supervisor) limit(params []byte) (any, error) {
 	return s.may.set(p)
 }
 
-// speak has a verb carried out by the conversation, and returns when it was.
+// speak runs do on the conversation's goroutine, and returns its result.
 func (s *supervisor) speak(do func(*live.Conversation) (any, error)) (result any, err error) {
 	select {
 	case <-s.spoken:
@@ -237,7 +237,7 @@ func (s *supervisor) speak(do func(*live.Conversation) (any, error)) (result any
 
 const verbState = "state"
 
-// toolReply is the answer to a verb of the grant; ok is false for verbs of others.
+// toolReply answers a verb of the grant. ok is false for any other verb.
 func toolReply(conn *grant.Conn, request session.Request, again func(socketReply)) (reply socketReply, ok bool) {
 	if conn == nil || request.Version < 2 {
 		return reply, false

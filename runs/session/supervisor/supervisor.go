@@ -1,7 +1,6 @@
 package supervisor
 
-// The supervisor: one process (or a part of one) that executes one run and
-// follows it to its end.
+// The supervisor: a process, or part of one, that executes one run and follows it to its end.
 
 import (
 	"cmp"
@@ -33,30 +32,30 @@ import (
 )
 
 const (
-	// drainAfter bounds the wait for pipes that something else than the
-	// provider holds open; drainStopped is the same after a stop.
+	// drainAfter bounds the wait for pipes that a process other than the provider holds open.
+	// drainStopped is the bound after a stop.
 	drainAfter   = 2 * time.Second
 	drainStopped = time.Second
 )
 
-// Host is what a supervisor takes from the process it runs in.
+// Host holds what a supervisor needs from its process.
 type Host struct {
-	// Executable is the program that has the guard command.
+	// Executable is the path of the program that has the guard command.
 	Executable string
-	// Tell is told the phases of the session; nil when nobody listens.
+	// Tell receives the phases of the session; nil without a listener.
 	Tell func(phase, reason, message string)
-	// Interrupt asks for a stop when it is closed.
+	// Interrupt requests a stop when it is closed.
 	Interrupt <-chan struct{}
-	// BudgetPatience is how long reported usage may be over a hard limit before
-	// the provider is stopped; 0 means five seconds.
+	// BudgetPatience is how long reported usage may stay over a hard limit before the provider is
+	// stopped; 0 means five seconds.
 	BudgetPatience time.Duration
-	// StartJob starts the runner of a job that the session's agent launched, as a
-	// process that does not end with the session and whose workers get the environment;
-	// nil where that cannot be.
+	// StartJob starts the runner of a job that the session's agent launched. The runner is a
+	// process that outlives the session, and its workers get environ. It is nil where jobs are
+	// not supported.
 	StartJob func(ctx context.Context, w *workspace.Workspace, project, jobID string, environ []string) error
-	// Guards are those of all sessions of the process; nil where it hosts one.
+	// Guards is shared by all sessions of the process; nil if it hosts only one.
 	Guards *session.GuardSet
-	// Clock is the clock of a process that hosts one session; nil for the machine's.
+	// Clock is the clock of a process that hosts one session; nil for the machine's clock.
 	Clock *clock.Clock
 }
 
@@ -71,8 +70,8 @@ func (h Host) tell(phase string, err error) {
 	h.Tell(phase, string(fault.ReasonOf(err)), err.Error())
 }
 
-// supervisor is the state of one session. Its own goroutine owns it, but for
-// what mu guards.
+// supervisor is the state of one session. Its own goroutine owns it, except for the fields that
+// mu guards.
 type supervisor struct {
 	w      *workspace.Workspace
 	host   Host
@@ -80,49 +79,49 @@ type supervisor struct {
 	guard  *session.Guard
 	socket *socketServer
 
-	outDir   string // outputs, relative to the workspace
+	outDir   string // relative to the workspace
 	workdir  string
 	stdout   durable.File
 	stderr   durable.File
 	recorder *output.Recorder
-	secrets  *redact.Values     // of the provider's environment
-	tools    *tools             // of the agent, nil where it gets none
-	servers  []agent.Server     // of the workspace, that the agent is told of
-	lent     modelprofile.Lent  // of a model profile
-	lacks    []string           // why it does not get what its workspace has
-	talk     *live.Conversation // with an agent that is spoken with, else nil
-	spoken   chan struct{}      // closed when talk is there, or never will be
+	secrets  *redact.Values     // values to mask, from the provider's environment and tools
+	tools    *tools             // nil if the agent gets none
+	servers  []agent.Server     // the workspace's MCP servers for the agent
+	lent     modelprofile.Lent  // what the model profile adds
+	lacks    []string           // notices on MCP servers that the agent does not get
+	talk     *live.Conversation // nil unless the session is live
+	spoken   chan struct{}      // closed once talk is set, or never will be
 	notes    notes
 	reading  *output.Reading // nil until the provider runs
-	learning sync.WaitGroup  // what the reading has written down
-	watching sync.WaitGroup  // for the stop marker
+	learning sync.WaitGroup  // pending writes of notes
+	watching sync.WaitGroup  // the stop marker's watch
 	facts    transcript.Facts
-	witness  *events.Witness // of the log; nil where it could not be watched
+	witness  *events.Witness // of the log; nil if it could not be watched
 
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
 	may       *allowance
 
-	prior  *doc.Usage // of the sessions of the run before this one
-	words  []string   // the words of a live session's order
-	config string     // the file that names its MCP servers, "" for none
+	prior  *doc.Usage // of the run's earlier sessions
+	words  []string   // the command line that a live session's order gave
+	config string     // path of the MCP configuration file, "" for none
 	spec   *doc.Spec  // of the execution
 
-	overdue bool // it ran longer than it may; of the supervisor's own goroutine
+	overdue bool // ran over its time limit; owned by the supervisor's goroutine
 
-	remote *Remote        // of a session on another machine
-	placed []events.Draft // that tell where it was placed; written with its record
+	remote *Remote        // set for a session on another machine
+	placed []events.Draft // placement events, written together with the record
 
-	writing sync.Mutex // of the record; taken before mu
+	writing sync.Mutex // serializes writes of the record; taken before mu
 	mu      sync.Mutex
 	record  doc.Session
-	stop    chan struct{} // closed when a stop is asked for
+	stop    chan struct{} // closed when a stop is requested
 	stopped bool
 	ended   chan struct{} // closed when the record is final
 }
 
-// Supervise executes a run to its end and returns the final record. The error
-// is for sessions that were refused, before which nothing was written.
+// Supervise executes a run to its end and returns the final record. The error is for refused
+// sessions, for which nothing was written, and for an end that could not be recorded.
 func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order session.Order) (record doc.Session, err error) {
 	if err := order.Check(); err != nil {
 		host.tell(session.PhaseRefused, err)
@@ -155,7 +154,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order ses
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.Release()) }()
 	if err := s.accept(ctx); err != nil {
-		err = s.leaveReason(err) // the record may be there, and something behind it failed
+		err = s.leaveReason(err) // the record may exist if a later step failed
 		host.tell(session.PhaseRefused, err)
 		return record, err
 	}
@@ -168,13 +167,12 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order ses
 	return s.record, err
 }
 
-// accept looks at the run again, now that nobody else can execute it, and
-// writes the record.
+// accept checks the run again, now that nobody else can execute it, and writes the record.
 func (s *supervisor) accept(ctx context.Context) error {
 	if err := s.executable(ctx); err != nil {
 		return err
 	}
-	if s.remote == nil { // over there it is equipped over there
+	if s.remote == nil { // a session on a worker is equipped there
 		if err := s.equip(); err != nil {
 			return err
 		}
@@ -220,7 +218,7 @@ func (s *supervisor) accept(ctx context.Context) error {
 	return nil
 }
 
-// executable refuses a run that cannot be executed, or not any more.
+// executable returns an error if the run cannot be executed, or no longer can.
 func (s *supervisor) executable(ctx context.Context) error {
 	if err := s.order.Permitted(s.w); err != nil {
 		return err
@@ -236,7 +234,7 @@ func (s *supervisor) executable(ctx context.Context) error {
 		return fault.New(fault.Conflict, "session %s: %s", s.order.SessionRef, cmp.Or(old.Error, "it exists"))
 	}
 	if s.order.New != nil {
-		return nil // its own unit refuses one that exists
+		return nil // creating it fails if it exists
 	}
 	run, err := load()
 	if err == nil && doc.Terminal(run.Status) != s.goesOn() {
@@ -248,8 +246,8 @@ func (s *supervisor) executable(ctx context.Context) error {
 	return err
 }
 
-// hasText refuses a session that is only for texts which wait, where another session has
-// said them since it was ordered. Over there the log does not have them.
+// hasText refuses a session launched only for waiting texts, if another session has sent them
+// since it was ordered. A worker skips the check, because the log is on the hub.
 func (s *supervisor) hasText() error {
 	live := s.order.Live
 	if live == nil || !live.Waits || strings.TrimSpace(live.Prompt) != "" || s.order.Away != nil {
@@ -262,12 +260,12 @@ func (s *supervisor) hasText() error {
 	return err
 }
 
-// run executes the session. Every way out of it is an end that is recorded.
+// run executes the session. It records an end on every path, even after a panic.
 func (s *supervisor) run(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if s.guard != nil {
-				s.guard.Sweep() // this process may live on
+				s.guard.Sweep() // the process may survive the panic
 			}
 			err = s.end(ctx, outcome{status: doc.StatusFailed, err: fmt.Errorf("internal fault: %v\n%s", r, debug.Stack())})
 		}
@@ -280,15 +278,15 @@ func (s *supervisor) run(ctx context.Context) (err error) {
 	return s.end(ctx, end)
 }
 
-// outcome is how a session ended, before it is recorded.
+// outcome describes how a session ended, before it is recorded.
 type outcome struct {
 	status   string
 	exitCode *int
 	signal   *string
 	stopped  bool
-	live     bool         // it was spoken with
+	live     bool         // the session was live
 	turn     live.TurnEnd // the last one of a live session
-	reason   string       // why a live session ended before its time, "" for none
+	reason   string       // why a live session ended early, "" for none
 	err      error
 
 	unstarted bool // its provider never ran
@@ -303,8 +301,8 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	// The guard comes up while the execution is being written down; it starts
-	// nothing before it is told to.
+	// The guard starts up while the execution is recorded. It starts no provider before it gets
+	// its order.
 	s.guard, err = session.StartGuard(s.host.Executable, s.host.Guards, pipes.childStdin, pipes.childStdout, pipes.childStderr)
 	err = errors.Join(err, pipes.closeChild())
 	if err != nil {
@@ -319,7 +317,7 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	return s.follow(ctx, pipes), nil
 }
 
-// again starts the provider another time in the same session.
+// again starts another process of the provider in the same session.
 func (s *supervisor) again(ctx context.Context, prepare func(context.Context) error) (*pipes, error) {
 	pipes, err := s.pipes()
 	if err != nil {
@@ -338,7 +336,7 @@ func (s *supervisor) again(ctx context.Context, prepare func(context.Context) er
 	return pipes, nil
 }
 
-// begin writes the execution down and then has the guard start the provider.
+// begin records the execution and then has the guard start the provider.
 func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guard.Report, error) {
 	environ := placed(session.Marked(s.environ(), s.snapshot()), s.order)
 	if err := prepare(ctx); err != nil {
@@ -353,7 +351,7 @@ func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) er
 		return guard.Report{}, err
 	}
 	environ = inDirectory(environ, s.workdir)
-	// An order that does not arrive is answered by the end of the reports.
+	// If the order does not reach the guard, the reports end.
 	_ = s.guard.Order(guard.Order{Start: &guard.Start{Path: program, Argv: argv, Env: environ, Dir: s.workdir}})
 	first, ok := <-s.guard.Reports
 	if !ok || first.Error != "" {
@@ -362,19 +360,19 @@ func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) er
 	return first, nil
 }
 
-// started records the provider's process.
+// started records the provider's process and reports that the session runs.
 func (s *supervisor) started(r guard.Report) {
 	claimed := s.w.Env.Clock.Now().UnixMilli()
-	// The record has its owner already: a pid that is not written costs a
-	// report its detail, not the session. The launch is answered behind it, so it
-	// is synced: a hint could take the record with it in a loss of power.
+	// The record already has its owner: failing to write the pid costs a report its detail, not
+	// the session. The launch is answered after this write, which is therefore synced: an
+	// unsynced hint could lose the whole record in a power failure.
 	s.amend(true, func(record *doc.Session) {
 		record.PID, record.PIDStart, record.PIDClaimedAtMS = &r.PID, r.Start, &claimed
 	})
 	s.host.tell(session.PhaseRunning, nil)
 }
 
-// provider is the process that the guard started, as it reported it.
+// provider returns the identity of the provider's process, as the guard reported it.
 func (s *supervisor) provider() proc.Identity {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,8 +382,8 @@ func (s *supervisor) provider() proc.Identity {
 	return proc.Identity{PID: *s.record.PID, Start: s.record.PIDStart}
 }
 
-// requestStop asks the session to stop; byCaller when that makes its end a stop
-// rather than a failure.
+// requestStop requests the end of the session. byCaller makes that end a stop rather than a
+// failure.
 func (s *supervisor) requestStop(byCaller bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -397,7 +395,7 @@ func (s *supervisor) requestStop(byCaller bool) {
 	}
 }
 
-// asked reports whether a stop was asked for, by anybody.
+// asked reports whether anybody requested a stop.
 func (s *supervisor) asked() bool {
 	select {
 	case <-s.stop:
@@ -413,7 +411,7 @@ func (s *supervisor) stopRequested() bool {
 	return s.stopped
 }
 
-// snapshot is the record as it is now.
+// snapshot returns a copy of the current record.
 func (s *supervisor) snapshot() doc.Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

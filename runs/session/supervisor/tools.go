@@ -1,7 +1,7 @@
 package supervisor
 
-// ac's own tools for the agent of a live session: the grant by which `ac mcp:serve`
-// proves whose session it is for, and what the supervisor does for it.
+// ac's own tools for a live session's agent: the grant by which `ac mcp:serve` proves its
+// session, and the supervisor's side of the tools.
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"ac/runs/session/live"
 )
 
-// tools is what a session with ac's own tools has beside others.
+// tools is the state of a session that has ac's own tools.
 type tools struct {
 	server *grant.Server
-	file   string // the grant
+	file   string // path of the grant
 }
 
-// openTools writes the grant of a session whose agent gets ac's own tools. Its token is
-// a secret of the session.
+// openTools writes the grant for a session whose agent gets ac's own tools, and registers its
+// token as a secret.
 func (s *supervisor) openTools() error {
 	if s.order.Live == nil || !s.order.Live.MCP {
 		return nil
@@ -36,15 +36,14 @@ func (s *supervisor) openTools() error {
 	return nil
 }
 
-// closeTools removes the grant: it is gone before the end of the session is recorded.
+// closeTools removes the grant. It runs before the end of the session is recorded.
 func (s *supervisor) closeTools() { grant.Remove(s.socket.dir, s.socket.name) }
 
-// toolServer is ac's own MCP server as the agent starts it, false for a session without
-// any: the tools of the session or, in a job that bears no commands, those that read
-// files.
+// toolServer returns how the agent starts ac's own MCP server, false for none. The server offers
+// the session's tools or, in a job without commands, tools that read files.
 func (s *supervisor) toolServer() (agent.Server, bool) {
 	files := s.order.Live.Files
-	if files != nil && s.order.Away != nil { // those of the order are of the machine it comes from
+	if files != nil && s.order.Away != nil { // the order's paths are those of another machine
 		files = provider.FilesFor(provider.Patch, s.host.Executable, s.workdir)
 	}
 	switch {
@@ -56,13 +55,13 @@ func (s *supervisor) toolServer() (agent.Server, bool) {
 	return agent.Server{}, false
 }
 
-// toolHost is the supervisor as the grant sees it.
+// toolHost is the supervisor as seen by the grant.
 type toolHost supervisor
 
-// Identity is who the run is now.
+// Identity returns the run's current identity and permissions.
 func (h *toolHost) Identity() (id grant.Identity, err error) {
 	s := (*supervisor)(h)
-	o := &s.order // its words may be settled anew meanwhile
+	o := &s.order // a pointer, because its Argv may change meanwhile
 	_, err = s.speak(func(c *live.Conversation) (any, error) {
 		policy, ending := c.Holds()
 		if ending {
@@ -81,12 +80,12 @@ func (h *toolHost) Identity() (id grant.Identity, err error) {
 	return id, err
 }
 
-// Mask masks the secrets of the session.
+// Mask masks the session's secrets.
 func (h *toolHost) Mask(value []byte) []byte {
 	return []byte((*supervisor)(h).secrets.String(string(value)))
 }
 
-// Ask asks people what the agent asks by its tools.
+// Ask forwards to people what the agent asks through its tools.
 func (h *toolHost) Ask(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (record interaction.Record, err error) {
 	_, err = (*supervisor)(h).speak(func(c *live.Conversation) (any, error) {
 		record, err = c.AskTool(r, expires, resolved)
@@ -95,7 +94,7 @@ func (h *toolHost) Ask(r interaction.Request, expires time.Duration, resolved fu
 	return record, err
 }
 
-// StartJob starts the runner of a job in a process that is none of the agent's.
+// StartJob starts the runner of a job, in a process outside the agent's.
 func (h *toolHost) StartJob(ctx context.Context, jobID string) error {
 	s := (*supervisor)(h)
 	if s.host.StartJob == nil {

@@ -1,6 +1,6 @@
 package supervisor
 
-// Sessions of agents that are commands: a process for each turn.
+// Sessions with a per-turn agent: one process for each turn.
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"ac/internal/guard"
 )
 
-// executeTurns executes an agent that is a command. What is said in a turn is durable
-// before its process is started.
+// executeTurns executes a per-turn agent. The text of a turn is durable before its process
+// starts.
 func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 	if err := s.prepare(ctx); err != nil {
 		return outcome{}, err
@@ -21,7 +21,7 @@ func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 		exit, err := s.executeTurn(ctx)
 		if !s.talk.Ran(exit, err) {
 			if !s.asked() {
-				err = nil // the turn has it
+				err = nil // the turn records it
 			}
 			return s.conclude(exit, err), nil
 		}
@@ -31,8 +31,8 @@ func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 	}
 }
 
-// executeTurn starts the process of a turn and follows it to its end. Where no turn
-// began there is none.
+// executeTurn starts a turn's process and follows it to its end. It returns nil, nil if no turn
+// began.
 func (s *supervisor) executeTurn(ctx context.Context) (*guard.Exit, error) {
 	call := s.talk.TakeProgram()
 	if call == nil {
@@ -46,7 +46,7 @@ func (s *supervisor) executeTurn(ctx context.Context) (*guard.Exit, error) {
 	return s.process(ctx, pipes)
 }
 
-// textOf is a text, "" for none.
+// textOf returns *text, "" for nil.
 func textOf(text *string) string {
 	if text == nil {
 		return ""

@@ -1,6 +1,6 @@
 package supervisor
 
-// Events that are taken from the log while the run goes on.
+// Detection of events removed from the run's log while the session runs.
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"ac/runs/session"
 )
 
-// watch has the log looked after: what this process appends to it, and what was there
-// before, has to stay. A log that cannot be looked at is recorded all the same.
+// watch starts a witness on the log: the lines already there, and every line this process
+// appends, must stay. If the log cannot be watched, the session is recorded without a witness.
 func (s *supervisor) watch(ctx context.Context, log *events.Log, file string) {
 	before, err := (session.CountedLog{}).Count(s.w, file)
 	if err != nil {
@@ -24,8 +24,8 @@ func (s *supervisor) watch(ctx context.Context, log *events.Log, file string) {
 	}
 }
 
-// integrity is what was lost of the log, nil for nothing. What is still known of it is
-// written to the outputs.
+// integrity returns what the log lost, nil for nothing. It writes the lost lines that the witness
+// kept to lost-events.jsonl in the outputs.
 func (s *supervisor) integrity() (*events.Integrity, error) {
 	if s.witness == nil {
 		return nil, nil

@@ -1,7 +1,7 @@
 package supervisor
 
-// What a provider writes into the outputs itself: its secrets are masked there
-// as soon as it can write no more.
+// Files that the provider writes into the outputs itself. Their secrets are masked as soon as the
+// provider can write no more.
 
 import (
 	"errors"
@@ -15,19 +15,18 @@ import (
 	"ac/runs/session/output"
 )
 
-// maxMasked bounds what is searched of these files, all together: nobody waits for
-// the end of a provider that left more.
+// maxMasked bounds the total size, in bytes, of the files searched. A provider that left more
+// must not delay its session's end.
 const maxMasked = 256 << 20
 
-// maskWritten masks the files of the outputs, at any depth, that did not pass
-// through our hands. Links are left alone: they may lead to anything.
+// maskWritten masks the output files, at any depth, that the recorder did not write. It skips
+// symbolic links, which may point anywhere.
 func (s *supervisor) maskWritten() error {
 	left := int64(maxMasked)
 	return s.maskFolder(s.outDir, &left)
 }
 
-// maskFolder masks what a folder of the outputs holds; left is how many bytes may
-// still be searched.
+// maskFolder masks the files in an output folder. left is how many bytes may still be searched.
 func (s *supervisor) maskFolder(dir string, left *int64) error {
 	entries, err := s.w.FS.ReadDir(dir)
 	for _, entry := range entries {
@@ -47,7 +46,7 @@ func (s *supervisor) maskFolder(dir string, left *int64) error {
 	return err
 }
 
-// maskFile replaces a file that holds a secret.
+// maskFile replaces a file if it contains a secret.
 func (s *supervisor) maskFile(name string) error {
 	from, err := s.w.FS.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -76,7 +75,7 @@ func (s *supervisor) maskFile(name string) error {
 	return s.w.FS.SyncDir(path.Dir(name))
 }
 
-// copyMasked copies a text without secrets and tells whether there were any.
+// copyMasked copies a text with its secrets masked, and reports whether it found any.
 func copyMasked(to io.Writer, from io.Reader, secrets *redact.Values) (found bool, err error) {
 	mask, block := secrets.Stream(), make([]byte, output.ReadBlock)
 	for {
