@@ -80,7 +80,7 @@ func askWith(ctx context.Context, environ []string, limit time.Duration, input s
 			return answer{stderr: err.Error()}
 		}
 		stdout.enough, stdout.done = enough, func() { _ = in.Close() } // closing twice is harmless
-		go func() { _, _ = io.WriteString(in, input) }()               // returns when the pipe closes, which happens when the program ends
+		go func() { _, _ = io.WriteString(in, input) }()               // ends when the program does
 	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
