@@ -198,7 +198,7 @@ func (c *Conn) startJob(params json.RawMessage) error {
 // for again to receive the outcome.
 func (c *Conn) ask(params json.RawMessage, again func(interaction.Record)) (interaction.Record, error) {
 	var p Ask
-	err := into(c.server.host.Mask(params), &p) // a client other than ours may not have masked anything
+	err := into(c.server.host.Mask(params), &p) // a foreign client masks nothing
 	if err == nil && p.InteractionID == "" {
 		err = p.check()
 	}

@@ -68,7 +68,7 @@ func FromAnswers(first []doc.PolicyRule, attempt doc.RunPolicy) []doc.PolicyRule
 	known := func(r doc.PolicyRule) bool {
 		return slices.ContainsFunc(first, func(f doc.PolicyRule) bool { f.ID = r.ID; return f == r })
 	}
-	for _, r := range slices.Backward(attempt.Rules) { // reversed, so that the newest answer ends up first
+	for _, r := range slices.Backward(attempt.Rules) { // so that the newest answer comes first
 		if r.Literal && strings.HasPrefix(r.ID, sessionID) && !known(r) && len(first) < MaxRules {
 			r.ID = flowID + strconv.Itoa(next)
 			first, next = slices.Concat([]doc.PolicyRule{r}, first), next+1
