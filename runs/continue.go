@@ -278,7 +278,7 @@ func above(a, b doc.Level) bool {
 // fallback if the agent cannot find that conversation.
 func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec, before string, live *session.LiveOrder) error {
 	fold := transcript.NewBrief(spec.ProjectID)
-	seq, compacted := int64(0), false // compacted means that no turn has started since
+	seq, compacted := int64(0), false // compacted to a digest, with no turn since
 	err := session.EachEvent(w, workspace.LogFile(spec.ProjectID, spec.RunID), func(kind string, line []byte) {
 		seq++
 		fold.Advance(seq, line)

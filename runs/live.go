@@ -167,7 +167,7 @@ func MayDecide(ctx context.Context, w *workspace.Workspace, a Act) (policy.Verdi
 	return mayDecide(ctx, w, run, a.Actor)
 }
 
-// Interrupt stops the current turn of a run. expected is the turn that the caller means.
+// Interrupt stops the current turn of a run. expected is the number of that turn, 0 for any.
 func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int) (session.InterruptResult, error) {
 	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
 	if err == nil {

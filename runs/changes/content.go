@@ -19,8 +19,7 @@ import (
 // Content is the content of a file on both sides. A side is nil if the file is absent.
 type Content struct {
 	From, New []byte
-	// TooLarge means that a side exceeds MaxFile bytes. Its content is then incomplete or
-	// missing.
+	// TooLarge means that a side exceeds MaxFile bytes. Its content may then be missing.
 	TooLarge bool
 }
 

@@ -18,7 +18,7 @@ import (
 const (
 	CallsPerMinute = 60
 	MaxOpen        = 3   // questions of a session that are open at once
-	keptAnswers    = 100 // answered questions that are retained
+	keptAnswers    = 100 // retained questions, most of them answered
 	maxWaits       = 16  // pending answers of one connection
 )
 

@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	maxCooldown = 1_800_000 // milliseconds, before the random factor
+	maxCooldown = 1_800_000 // milliseconds, before jitter
 	minCooldown = 1_000
 	maxLevel    = 6
 	// longest is the longest possible cooldown. A cooldown that ends later must have been

@@ -169,6 +169,6 @@ func (l *Lane) lookAround(ctx context.Context) {
 	if err != nil {
 		return // the context has ended
 	}
-	_ = l.regrant() // the next look tries again
+	_ = l.regrant() // the next poll retries
 	_ = unlock()
 }

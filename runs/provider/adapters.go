@@ -30,7 +30,7 @@ type Adapter struct {
 // TryResult reports whether the program accepted the command line of a run.
 type TryResult struct {
 	OK     bool   `json:"ok"`
-	Detail string `json:"detail,omitempty"` // why not, in the program's words
+	Detail string `json:"detail,omitempty"` // the program's error message
 }
 
 // protocolMode is the mode of adapters that ac drives through a protocol.

@@ -76,10 +76,10 @@ func Programs() (names []string) {
 // Protocol.
 type patience struct{ about, acp time.Duration }
 
-// LookForAgents detects all known agent programs, concurrently. A query is limited to 4 seconds,
-// an ACP handshake to 8. The programs run without input and without the AC_ variables of
-// environ. If probe is false, LookForAgents only searches PATH. If looked is not nil,
-// LookForAgents calls it after each program with the number checked so far. Calls of looked
+// LookForAgents detects all known agent programs, concurrently. A query has no input and is
+// limited to 4 seconds; an ACP handshake is limited to 8. The programs run without the AC_
+// variables of environ. If probe is false, LookForAgents only searches PATH. If looked is not
+// nil, LookForAgents calls it after each program with the number checked so far. Calls of looked
 // never overlap.
 func LookForAgents(ctx context.Context, environ []string, probe bool, looked func(looked, of int)) []Installed {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "AC_") })

@@ -151,7 +151,8 @@ func eachLine(ctx context.Context, r io.Reader, visit func(events.Line) error) e
 }
 
 // redactLine appends the redacted line to dst. leaves is false if the line must not leave. A
-// note replaces a line that cannot be parsed whole, because it may contain secrets.
+// note replaces a line that is too long or too deeply nested, because it may contain secrets that
+// the redactor would miss.
 func redactLine(redactor *redact.Redactor, dst []byte, line events.Line, seams *seams) (text []byte, leaves bool) {
 	visible := true
 	err := canonjson.Members(line.Raw, func(m canonjson.Member) {

@@ -83,8 +83,8 @@ func (c *Collector) price(v *shape.Value) {
 	}
 }
 
-// worthReading is a cheap filter. It reports whether a line contains, in any case, a word that
-// every report contains. Escaped letters could hide such a word, so a line with them passes.
+// worthReading is a cheap filter. It reports whether a line contains one of the words in telling,
+// ignoring case. Escaped letters could hide such a word, so a line with them passes.
 func (c *Collector) worthReading(line []byte) bool {
 	if len(line) < 2 || (line[0] != '{' && line[0] != '[') {
 		return false

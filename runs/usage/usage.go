@@ -100,7 +100,7 @@ func find(v *shape.Value, depth int, found func(Report)) {
 		if own, ok := counters(v); ok && hasTokens(v) {
 			captured := ""
 			if t := v.Get("type"); t.Kind == shape.String {
-				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // of half a surrogate pair
+				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // for an unpaired surrogate
 			}
 			found(Report{Counters: own, Captured: captured})
 		}
@@ -124,7 +124,7 @@ func find(v *shape.Value, depth int, found func(Report)) {
 }
 
 func hasTokens(v *shape.Value) bool {
-	for _, name := range []string{"total_tokens", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"} { // not the camel-case forms: the protocol that has them names its reports
+	for _, name := range []string{"total_tokens", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"} { // not the camel-case forms: their protocol names its reports (tokenUsage)
 		if v.Get(name).Kind != shape.Absent {
 			return true
 		}

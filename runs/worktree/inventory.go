@@ -23,8 +23,8 @@ type owner struct {
 // places is an index of all runs with worktrees.
 type places struct {
 	runs  []owner
-	taken map[string][]owner // runs by place
-	above map[string]bool    // directories that places lie in
+	taken map[string][]owner // runs by location
+	above map[string]bool    // parent directories of locations
 }
 
 // inventory reads the runs of all projects, ordered by project and run. It skips runs that are
