@@ -32,7 +32,7 @@ type LaunchSpec struct {
 	WorkdirRel string
 	Worktree   *session.Worktree // in the repository; nil to let the task decide
 	InPlace    bool              // work in the repository itself, whatever the task requires
-	// Placement is where the session runs, nil for this machine. The Starter implements it.
+	// Placement is where the session runs, nil for this machine. The Starter carries it out.
 	Placement *doc.Placement
 	Environ   []string // environment of programs that read the repository before the launch
 	TaskID    string

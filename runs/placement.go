@@ -118,7 +118,7 @@ func (s LaunchSpec) resumed(ctx context.Context, w *workspace.Workspace, run doc
 	repo, rel, branch := run.Tree()
 	away := branch != "" && rel == ""
 	if repo == "" || s.Placement.Local() && !away {
-		return nil, nil //nolint:nilnil // it continues in its existing place
+		return nil, nil //nolint:nilnil // it goes on where it was
 	}
 	machine, err := w.Machine()
 	if err != nil {

@@ -37,7 +37,8 @@ type StartSpec struct {
 	LaunchSpec
 	AgentID  string
 	Provider string // "" for the agent's provider
-	// Isolation is where a run in a repository works. "" means a worktree.
+	// Isolation is where a run in a repository works. "" means a worktree if the repository is a
+	// git repository, else none.
 	Isolation string
 	BaseRunID string // start the worktree at that run's commit
 	Title     string

@@ -128,7 +128,7 @@ func (s *start) planRepo(ctx context.Context, p *Plan) error {
 	}
 	g, err := worktree.NewTreeReader(ctx, s.spec.Environ, s.root)
 	if err != nil {
-		return nil //nolint:nilerr // not a git repository: there is nothing to add
+		return nil //nolint:nilerr // not a git repository: nothing is to be said of it
 	}
 	p.Branch, _ = g.Line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD") // "" if HEAD is detached
 	changed, err := g.Output(ctx, 1<<20, nil, "status", "--porcelain", "-z", "--no-renames")

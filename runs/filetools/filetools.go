@@ -121,7 +121,7 @@ func (p rootedPath) walk(ctx context.Context, depth int, visit func(name string,
 		case err != nil && name == p.name:
 			return err
 		case err != nil || name == p.name && entry.IsDir():
-			return nil //nolint:nilerr // skip unreadable entries
+			return nil //nolint:nilerr // what cannot be read is skipped
 		}
 		if err := visit(name, entry); err != nil || !entry.IsDir() {
 			return err

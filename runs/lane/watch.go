@@ -30,8 +30,8 @@ type waiting struct {
 	unheard chan struct{}   // closed when a ticket is not watched
 }
 
-// join registers a waiting launch. wake fires when its ticket may have changed. stop unregisters
-// the launch. Stopping the last one ends the watcher.
+// join registers a waiting launch. wake fires when its ticket changed, and on any event that may
+// concern the launch. stop unregisters the launch. Stopping the last one ends the watcher.
 func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	woken := make(chan struct{}, 1)
 	l.mu.Lock()

@@ -128,7 +128,7 @@ func (b *builder) memory() error {
 	source := workspace.MemoryFile(b.project)
 	text, err := b.w.Read(source)
 	if err != nil {
-		return nil //nolint:nilerr // a pack without the memory file is still valid
+		return nil //nolint:nilerr // a pack without memory is a pack
 	}
 	b.sources[memoryName] = source
 	name := path.Join(bundleDir, memoryName+".md")

@@ -224,7 +224,7 @@ func Forget(ctx context.Context, w *workspace.Workspace, environ []string, root 
 		return err
 	}
 	if _, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+location.Branch); err != nil {
-		return nil //nolint:nilerr // the branch does not exist
+		return nil //nolint:nilerr // there is no such branch
 	}
 	_, err = g.run(ctx, writeLimit, maxText, "branch", "-D", "--end-of-options", location.Branch)
 	return err

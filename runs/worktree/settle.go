@@ -27,7 +27,7 @@ func (r *Repository) Settle(ctx context.Context, branch, old, fresh string) erro
 	head, _ := r.read.line(ctx, "symbolic-ref", "--quiet", "HEAD") // fails if HEAD is detached
 	tip, err := r.tip(ctx, t.ref())
 	if err != nil || tip != old || head != t.ref() || r.top == "" {
-		return nil //nolint:nilerr // the branch is gone, so there is nothing to repair
+		return nil //nolint:nilerr // the branch is gone, and with it what there was to do
 	}
 	locked, err := r.read.line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index.lock")
 	if err != nil {
