@@ -1,7 +1,7 @@
 package runs
 
-// Admission control: the launch lane decides when a launch may start, the
-// budgets whether it may.
+// Admission control: the launch lane decides when a launch may start, the budgets decide whether
+// it may.
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Admission admits the launches of one workspace. A process makes one for each
-// workspace; it is safe for concurrent use.
+// Admission admits the launches of one workspace. A process creates one per workspace. It is
+// safe for concurrent use.
 type Admission struct {
 	// Lane is the launch lane, which all processes of the workspace share.
 	Lane *lane.Lane
@@ -26,14 +26,13 @@ type Admission struct {
 	sums   *budget.Sums
 }
 
-// NewAdmission makes the admission of a workspace. The limits apply to launches
-// that set none.
+// NewAdmission returns the Admission of a workspace. limits apply to launches that set none.
 func NewAdmission(w *workspace.Workspace, limits lane.Limits) *Admission {
 	return &Admission{Lane: lane.New(w), limits: limits, sums: budget.NewSums(w)}
 }
 
-// enter queues in the lane. A request that has to wait there blocks no other
-// request, and ends with the server's waits.
+// enter queues a launch in the lane and waits until it is granted. A waiting request blocks no
+// other request. Its wait ends when the server ends its waits.
 func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) (ticket *lane.Ticket, waited bool, err error) {
 	name := run.Provider
 	if !spec.Placement.Local() && spec.Placement.Where != doc.WhereAny {
@@ -57,15 +56,15 @@ func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec Laun
 	return ticket, true, nil
 }
 
-// Afford refuses further work for a project when a hard limit of it is reached:
-// fault.BudgetExceeded. Nothing is recorded.
+// Afford returns fault.BudgetExceeded if a project has reached one of its hard limits. It
+// records nothing.
 func (a *Admission) Afford(w *workspace.Workspace, project string) error {
 	_, refusal, err := a.compare(w, LaunchSpec{ProjectID: project}, budget.Spend{})
 	return errors.Join(err, refusal)
 }
 
-// preflight compares past spending with the budgets, records the decisions in
-// the run's log, and ends the run if a hard limit is reached.
+// preflight compares past spending with the budgets and records the decisions in the run's log.
+// It ends the run if a hard limit is reached.
 func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {
 	told, refusal, err := a.compare(w, spec, budget.Spend{})
 	switch {
@@ -77,8 +76,8 @@ func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec 
 	return errors.Join(refuse(ctx, w, spec, "budget_preflight_exceeded", refusal, told...), refusal)
 }
 
-// afford is preflight for a run that was over and is left so on a refusal. It spent
-// something already.
+// afford is preflight for a run that has ended. own is its spending so far. A refusal leaves the
+// run as it is.
 func (a *Admission) afford(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, own budget.Spend) error {
 	told, refusal, err := a.compare(w, spec, own)
 	if err == nil && len(told) > 0 {
@@ -87,13 +86,13 @@ func (a *Admission) afford(ctx context.Context, w *workspace.Workspace, spec Lau
 	return errors.Join(err, refusal)
 }
 
-// subject is the run as budgets see it.
+// subject returns the run and the entities to which it belongs, for budgets.
 func (spec LaunchSpec) subject() budget.Subject {
 	return budget.Subject{Project: spec.ProjectID, Task: spec.TaskID, Workflow: spec.WorkflowRunID, Run: spec.RunID}
 }
 
-// compare returns the events of what was spent before, and the refusal where a hard limit
-// is reached.
+// compare returns the events that record the budget decisions, and a refusal if a hard limit is
+// reached.
 func (a *Admission) compare(w *workspace.Workspace, spec LaunchSpec, own budget.Spend) (told []events.Draft, refusal, err error) {
 	limits := budget.LimitsOf(w, spec.Budget, spec.subject())
 	var spent budget.Totals

@@ -1,6 +1,6 @@
 package runs
 
-// What people put beside a run without saying it: files, and the end of a plan.
+// Additions to a run without a message to its agent: attached files, and clearing a plan.
 
 import (
 	"context"
@@ -19,18 +19,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// Bounds of attachments, in bytes: of one file, and of all files of a run.
+// Limits of attachments, in bytes: one file, and all files of a run.
 const (
 	MaxAttachment  = 25 << 20
 	maxAttachments = 100 << 20
 )
 
-// limitData stands beside too_large.
+// limitData is the error data of too_large.
 type limitData struct {
 	Limit int64 `json:"limit"`
 }
 
-// Attachment is a file that was attached to a run.
+// Attachment is a file attached to a run.
 type Attachment struct {
 	ID        string `json:"attachment_id"`
 	Name      string `json:"name"`
@@ -40,8 +40,8 @@ type Attachment struct {
 	Relpath   string `json:"relpath"`
 }
 
-// Attach keeps a file beside a run, in whatever state the run is. The file and its
-// event are durable when it returns. The agent is not told: a text may name the file.
+// Attach stores a file with a run in any state. The file and its event are durable on return.
+// Attach does not notify the agent; a message to it may name the file.
 func Attach(ctx context.Context, w *workspace.Workspace, a Act, name, mediaType string, content []byte) (Attachment, error) {
 	none := Attachment{}
 	run, err := Load(w, a.ProjectID, a.RunID)
@@ -60,7 +60,7 @@ func Attach(ctx context.Context, w *workspace.Workspace, a Act, name, mediaType 
 	if err != nil {
 		return none, err
 	}
-	// Under the workspace's lock, so that two at once do not both find room.
+	// The workspace lock prevents two concurrent calls from using the same free space.
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		used, err := sizeOf(w, dir)
 		if err == nil {
@@ -84,14 +84,14 @@ func Attach(ctx context.Context, w *workspace.Workspace, a Act, name, mediaType 
 		return nil
 	})
 	if err != nil {
-		_ = w.FS.Remove(path.Join(dir, file)) // no event names it
+		_ = w.FS.Remove(path.Join(dir, file)) // orphaned: no event names it
 		return none, err
 	}
 	return made, nil
 }
 
-// requireNear refuses a run whose session lives on another machine: it got there what was
-// attached before.
+// requireNear refuses a run whose session is on another machine. That machine only received the
+// files attached before the launch.
 func requireNear(w *workspace.Workspace, run doc.Run) error {
 	records, err := session.All(w)
 	for _, r := range records {
@@ -102,7 +102,7 @@ func requireNear(w *workspace.Workspace, run doc.Run) error {
 	return err
 }
 
-// safeName is a name of a file that says what a name of a person says.
+// safeName replaces characters that are unsafe in file names.
 func safeName(name string) string {
 	safe := strings.Map(func(r rune) rune {
 		switch {
@@ -111,13 +111,13 @@ func safeName(name string) string {
 		}
 		return '-'
 	}, path.Base(strings.ReplaceAll(name, `\`, "/")))
-	if len(safe) > 100 { // the end tells what kind of file it is
+	if len(safe) > 100 { // keep the end, with the extension
 		safe = safe[len(safe)-100:]
 	}
 	return safe
 }
 
-// sizeOf is how many bytes the files of a folder have.
+// sizeOf returns the total size of the files in a directory.
 func sizeOf(w *workspace.Workspace, dir string) (size int64, err error) {
 	entries, err := w.FS.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +131,8 @@ func sizeOf(w *workspace.Workspace, dir string) (size int64, err error) {
 	return size, err
 }
 
-// ClearPlan takes the plan of a run's agent out of sight until the agent makes
-// another. It is durable when it returns.
+// ClearPlan hides the plan of a run's agent until the agent makes another. The change is durable
+// on return.
 func ClearPlan(ctx context.Context, w *workspace.Workspace, a Act) error {
 	run, err := Load(w, a.ProjectID, a.RunID)
 	if err == nil {
@@ -148,7 +148,7 @@ func ClearPlan(ctx context.Context, w *workspace.Workspace, a Act) error {
 	return w.Append(ctx, workspace.LogFile(run.ProjectID, run.ID), told)
 }
 
-// said is the event of what somebody did with a run.
+// said builds the event for an action on a run.
 func said(w *workspace.Workspace, run doc.Run, a Act, kind string, payload any) (events.Draft, error) {
 	return w.Events.Draft(events.Draft{
 		RunID: run.ID, SessionRef: session.LocalRef(run.ID), Actor: a.Actor.ID, Visibility: events.VisibilityTeam, Type: kind,

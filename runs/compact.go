@@ -10,9 +10,9 @@ import (
 	"ac/workspace"
 )
 
-// Compact makes the conversation of a run smaller: that of a live session after its turn,
-// any other by a digest that its next session begins with. Nothing leaves the log. The
-// wish is durable when it returns.
+// Compact shrinks the conversation of a run. A live session compacts its conversation after the
+// current turn. For any other run, the next session starts from a digest. Nothing is removed
+// from the log. The request is durable on return.
 func Compact(ctx context.Context, w *workspace.Workspace, a Act) (session.CompactResult, error) {
 	var none session.CompactResult
 	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)

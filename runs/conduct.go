@@ -1,7 +1,6 @@
 package runs
 
-// Runs that an operation creates for itself and waits for: evaluations, and the
-// filling of artifacts.
+// Runs that an operation creates and waits for: evaluations, and filling in artifacts.
 
 import (
 	"context"
@@ -14,25 +13,24 @@ import (
 	"ac/workspace/doc"
 )
 
-// Conductor executes runs of an operation. It is safe for concurrent use.
+// Conductor executes the runs of an operation. It is safe for concurrent use.
 type Conductor struct {
 	Launcher *session.Launcher
-	// Launched is called with each session that was started; may be nil.
+	// Launched is called with the ref of each started session. It may be nil.
 	Launched func(ref string)
 }
 
-// Conduct executes a new run under a supervisor like any other and returns its
-// final record. It checks neither lane nor policy nor budget: the operation
-// itself was admitted. If the session cannot be started, the run is failed when
-// Conduct returns. If the context ends before the run, its cause is the error
-// and the session continues by itself. Conduct must not be called inside a
-// unit.
+// Conduct executes a new run under a supervisor, like any other run, and returns its final
+// record. It checks neither lane nor policy nor budget, because the operation itself was
+// admitted. If the session cannot be started, the run has failed when Conduct returns. If ctx
+// ends before the run does, the error is the cause of ctx, and the session continues on its own.
+// Conduct must not be called inside a unit.
 func (c Conductor) Conduct(ctx context.Context, w *workspace.Workspace, order session.Order) (doc.Session, error) {
 	order.WorkspaceDir, order.MonotonicMS = w.Dir(), w.Env.Clock.MonotonicMS()
 	if order.SessionRef == "" {
 		order.SessionRef = session.LocalRef(order.RunID)
 	}
-	started := context.WithoutCancel(ctx) // a start must not be abandoned halfway
+	started := context.WithoutCancel(ctx) // a half-finished start must not be canceled
 	err := context.Cause(ctx)
 	if err == nil {
 		err = c.Launcher.Launch(started, order)
@@ -45,19 +43,19 @@ func (c Conductor) Conduct(ctx context.Context, w *workspace.Workspace, order se
 		c.Launched(order.SessionRef)
 	}
 	record, err := session.Collect(ctx, w, order.SessionRef)
-	w.NotifyAppend(workspace.LogFile(order.ProjectID, order.RunID)) // its subscribers are notified of the end, too
+	w.NotifyAppend(workspace.LogFile(order.ProjectID, order.RunID)) // notify subscribers of the end as well
 	return record, err
 }
 
-// failed is the record of a session that never started.
+// failed returns the record of a session that never started.
 func failed(order session.Order, err error) doc.Session {
 	return doc.Session{
 		Ref: order.SessionRef, ProjectID: order.ProjectID, RunID: order.RunID, Status: doc.StatusFailed, Error: err.Error(),
 	}
 }
 
-// MaskedArgv is a command line as it may be recorded: without the secrets of its
-// environment.
+// MaskedArgv returns a command line that may be recorded: the secrets of its environment are
+// masked.
 func (c Conductor) MaskedArgv(argv []string, env map[string]string) []string {
 	environ := slices.Clone(c.Launcher.Environ)
 	for name, value := range env {

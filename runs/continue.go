@@ -1,7 +1,7 @@
 package runs
 
-// Going on with a run that is over: another session in the same place, with the agent's
-// own conversation where it still has that, else with a digest of it.
+// Continuing a run that has ended: another session in the same place. The session resumes the
+// agent's own conversation if it still exists, else it starts from a digest.
 
 import (
 	"bytes"
@@ -22,22 +22,22 @@ import (
 	"ac/workspace/doc"
 )
 
-// Ways to go on.
+// Ways to resume a conversation.
 const (
 	ResumeAuto     = "auto"
 	ResumeProvider = "provider"
 	ResumeDigest   = "digest"
 )
 
-// ContinueSpec is how a run is to go on. Of the launch, what is not set is as the newest
-// session had it.
+// ContinueSpec is a request to continue a run. Unset launch parameters keep the values of the
+// newest session.
 type ContinueSpec struct {
 	LaunchSpec
 	Resume          string
 	ClientMessageID string
 }
 
-// ContinueResult says how it goes on.
+// ContinueResult describes the continuation.
 type ContinueResult struct {
 	SessionRef  string `json:"session_ref"`
 	Session     int    `json:"session"`
@@ -47,11 +47,11 @@ type ContinueResult struct {
 	ResumeError string `json:"resume_error,omitempty"`
 }
 
-// establishWithin is how long a continuation waits for the conversation.
+// establishWithin is how long Continue waits for the conversation to be established.
 const establishWithin = 30 * time.Second
 
-// Continue goes on with a run: a prompt for its live session that is idle, else another
-// session. A refusal leaves the run as it ended.
+// Continue continues a run. It prompts the run's live session if that is idle, else it starts
+// another session. A refusal leaves the run as it ended.
 func Continue(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec ContinueSpec) (none ContinueResult, err error) {
 	run, record, live, err := Living(ctx, w, spec.ProjectID, spec.RunID)
 	if err != nil {
@@ -84,7 +84,7 @@ func Continue(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 	return established(ctx, w, order)
 }
 
-// promptLive says a prompt to a session that lives and is idle.
+// promptLive sends a prompt to a live, idle session.
 func promptLive(ctx context.Context, w *workspace.Workspace, run doc.Run, record doc.Session, spec ContinueSpec) (none ContinueResult, err error) {
 	if record.Driver == "" {
 		return none, fault.New(fault.RunBusy, "run %s is executing a command", run.ID)
@@ -110,8 +110,7 @@ func promptLive(ctx context.Context, w *workspace.Workspace, run doc.Run, record
 	return ContinueResult{SessionRef: record.Ref, Session: sessionsOf(run), Turn: begun.Turn, Resumed: "live", ThreadID: begun.ThreadID}, nil
 }
 
-// forSessions are the issues of what another session would take, and one that lives does
-// not.
+// forSessions returns the issues for parameters that only a new session accepts, not a live one.
 func (s ContinueSpec) forSessions() (issues []fault.Issue) {
 	given := s.Live.given()
 	for name, set := range map[string]bool{
@@ -135,7 +134,7 @@ func sessionsOf(run doc.Run) int {
 	return max(run.Live.Sessions, 1)
 }
 
-// continuable refuses a run that cannot go on.
+// continuable refuses a run that cannot be continued.
 func continuable(w *workspace.Workspace, run doc.Run) error {
 	switch {
 	case !doc.Terminal(run.Status):
@@ -146,8 +145,8 @@ func continuable(w *workspace.Workspace, run doc.Run) error {
 	return nil
 }
 
-// continuation is the order of another session of a run. It sets in the spec what was
-// not named.
+// continuation returns the order for another session of a run. It fills in the unset fields of
+// spec.
 func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec) (order session.Order, err error) {
 	if err := continuable(w, run); err != nil {
 		return order, err
@@ -175,7 +174,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 		return order, err
 	}
 	var tree *session.Worktree
-	if run.Spec != nil { // else nothing was executed that could be gone on with
+	if run.Spec != nil { // else nothing was executed that a session could resume
 		tree, err = spec.resumed(ctx, w, run)
 	}
 	if err != nil {
@@ -191,7 +190,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	}
 	live.Continue, live.Cause, live.ClientMessageID = true, session.CauseContinue, spec.ClientMessageID
 	was := run.Spec
-	if live.Fresh = was == nil; live.Fresh { // it ended before anything was executed: it works where this says
+	if live.Fresh = was == nil; live.Fresh { // the run ended before it executed anything: spec says where it works
 		was = &doc.Spec{RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID}
 	}
 	live.WorktreeRel, live.WorktreeBranch = was.WorktreeRel, was.WorktreeBranch
@@ -205,7 +204,8 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	}, nil
 }
 
-// take completes a spec by what the newest session of the run had.
+// take fills in unset fields of the spec from the run's newest session. driver is that session's
+// driver.
 func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string, err error) {
 	known := doc.ProviderNamed(run.Provider)
 	before := run.Live
@@ -247,8 +247,8 @@ func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string,
 	return before.Driver, nil
 }
 
-// takeNewest completes a spec by what the record of the run's newest session has: whether
-// its agent had ac's own tools, and how long what it asked waited.
+// takeNewest fills in unset fields from the record of the newest session: whether its agent had
+// ac's own tools, and its timeouts for permissions and questions.
 func (s *ContinueSpec) takeNewest(w *workspace.Workspace, run doc.Run) error {
 	records, err := session.NamedAfter(w, "")
 	var newest doc.Session
@@ -268,17 +268,17 @@ func (s *ContinueSpec) takeNewest(w *workspace.Workspace, run doc.Run) error {
 	return err
 }
 
-// above reports whether a level is above another.
+// above reports whether level a is higher than level b.
 func above(a, b doc.Level) bool {
 	order := map[doc.Level]int{doc.LevelReadOnly: 0, doc.LevelPatch: 1, doc.LevelRunCommands: 2, doc.LevelFull: 3}
 	return order[a] > order[b]
 }
 
-// takeUp settles what the agent is to remember: its own conversation, and a digest for
-// where it does not find that.
+// takeUp decides what the agent will remember: its own conversation, and a digest as the
+// fallback if the agent cannot find that conversation.
 func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec, before string, live *session.LiveOrder) error {
 	fold := transcript.NewBrief(spec.ProjectID)
-	seq, compacted := int64(0), false // and nothing was said since
+	seq, compacted := int64(0), false // compacted to a digest, with no turn since
 	err := session.EachEvent(w, workspace.LogFile(spec.ProjectID, spec.RunID), func(kind string, line []byte) {
 		seq++
 		fold.Advance(seq, line)
@@ -308,12 +308,13 @@ func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *Cont
 	return context.Cause(ctx)
 }
 
-// errorData stands beside fault.ResumeFailed.
+// errorData is the error data of fault.ResumeFailed.
 type errorData struct {
 	Error string `json:"error"`
 }
 
-// failedToContinue is the error of a session that ended before its conversation was there.
+// failedToContinue returns the error of a session that ended before its conversation was
+// established.
 func failedToContinue(record doc.Session) error {
 	failed := fault.New(fault.Reason(cmp.Or(record.Reason, string(fault.Internal))), "%s", record.Error)
 	if record.Reason == string(fault.ResumeFailed) {
@@ -322,7 +323,7 @@ func failedToContinue(record doc.Session) error {
 	return failed
 }
 
-// baseline is what the conversation of a run had used at the end of its newest session.
+// baseline returns the usage of a run's conversation at the end of its newest session.
 func baseline(run doc.Run) *doc.ThreadBaseline {
 	if run.Usage == nil {
 		return nil
@@ -351,8 +352,9 @@ func baseline(run doc.Run) *doc.ThreadBaseline {
 	}
 }
 
-// grown is what was before, and what a session added to it: what is known now, less what
-// earlier sessions used and what this one used for another conversation.
+// grown returns before plus what the last session added to the conversation. That is the current
+// total minus the usage of earlier sessions and minus what the last session spent on another
+// conversation.
 func grown[N int64 | float64](before, now, prior, spent *N) *N {
 	if now == nil {
 		return before
@@ -369,7 +371,8 @@ func grown[N int64 | float64](before, now, prior, spent *N) *N {
 	return &sum
 }
 
-// established waits until the conversation of a session is there.
+// established waits until the conversation of a session is established, for at most
+// establishWithin.
 func established(ctx context.Context, w *workspace.Workspace, order session.Order) (ContinueResult, error) {
 	result := ContinueResult{SessionRef: order.SessionRef, Resumed: "pending"}
 	ctx, cancel := context.WithTimeout(ctx, establishWithin)

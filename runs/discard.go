@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// neverStartedPayload closes the log of a run that was never launched.
+// neverStartedPayload is the payload of the closing event of a run that was never launched.
 type neverStartedPayload struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`
@@ -22,9 +22,9 @@ type neverStartedPayload struct {
 	Reason   string  `json:"reason"`
 }
 
-// Discard ends a run that was created and never launched. Status and event are
-// one unit, durable when it returns. A finished run stays as it is; one that
-// was launched is fault.RunBusy. actor is the actor of the event.
+// Discard ends a run that was created and never launched. It writes status and event in one
+// unit, durable on return. A finished run stays as it is. The error is fault.RunBusy for a run
+// that was launched. actor is the actor of the event.
 func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor string) (status string, err error) {
 	if _, err := Load(w, project, runID); err != nil {
 		return "", err
@@ -83,14 +83,14 @@ func began(w *workspace.Workspace, run doc.Run) (bool, error) {
 	return false, nil
 }
 
-// NewRun is a run that was created and never launched.
+// NewRun identifies a run that was created and never launched.
 type NewRun struct {
 	ProjectID string
 	RunID     string
 	CreatedAt string
 }
 
-// New lists the runs that were created before a time and never launched.
+// New lists the runs that were created before an instant and never launched.
 func New(w *workspace.Workspace, before time.Time) (list []NewRun, err error) {
 	listed, err := List(w, "")
 	if err != nil {

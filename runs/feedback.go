@@ -1,6 +1,6 @@
 package runs
 
-// What somebody thought of a run.
+// Feedback on a run.
 
 import (
 	"context"
@@ -15,9 +15,9 @@ type feedbackPayload struct {
 	Reason *string `json:"reason"`
 }
 
-// RecordFeedback keeps a signal about a run in its log, with a reason, "" for none, and
-// returns the id of the event. It is durable when it returns. An unknown run is
-// fault.NotFound, an actor who may not speak to it fault.Denied.
+// RecordFeedback records a signal about a run in its log, with an optional reason, and returns
+// the id of the event. It is durable on return. The error is fault.NotFound for an unknown run,
+// fault.Denied for an actor who may not act on it.
 func RecordFeedback(ctx context.Context, w *workspace.Workspace, a Act, signal, reason string) (eventID string, err error) {
 	run, err := Load(w, a.ProjectID, a.RunID)
 	if err == nil {

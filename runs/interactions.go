@@ -1,6 +1,6 @@
 package runs
 
-// The interactions of one run, from its log.
+// Reading the interactions of one run from its log.
 
 import (
 	"bytes"
@@ -16,15 +16,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// Interaction reads one interaction of a run from its log. One that the log leaves
-// open and whose owner is gone is cancelled. The error is
+// Interaction reads one interaction of a run from its log. If the log leaves it open and its
+// session's owner has died, Interaction returns it as cancelled. The error is
 // fault.InteractionNotFound for an id that the run does not have.
 func Interaction(ctx context.Context, w *workspace.Workspace, project, run, id string) (interaction.Record, error) {
 	record, err := Load(w, project, run)
 	if err != nil {
 		return interaction.Record{}, err
 	}
-	// Before the log is read: what is closed meanwhile is not lost.
+	// Check this before reading the log. Otherwise an interaction that is closed in between
+	// would count as lost.
 	waits := record.Status == doc.StatusRunning
 	alive := waits && session.RunAlive(w, project, run)
 	found, err := interactionIn(ctx, w, project, run, id)
@@ -50,8 +51,8 @@ func interactionIn(ctx context.Context, w *workspace.Workspace, project, run, id
 	return found, err
 }
 
-// OpenInteractions are what the agent of a run asks and waits for, the oldest first: none
-// where nobody could hear the answer.
+// OpenInteractions returns the open interactions of a run, the oldest first. It returns none if
+// no live session could receive an answer.
 func OpenInteractions(ctx context.Context, w *workspace.Workspace, project, run string) ([]interaction.Record, error) {
 	record, err := Load(w, project, run)
 	if err != nil || record.Status != doc.StatusRunning || !session.RunAlive(w, project, run) {
@@ -61,7 +62,7 @@ func OpenInteractions(ctx context.Context, w *workspace.Workspace, project, run 
 	return fold.Open(), err
 }
 
-// foldInteractions goes over the interactions of a log, each time that one changes.
+// foldInteractions reads the interactions in a log and calls visit each time one changes.
 func foldInteractions(ctx context.Context, w *workspace.Workspace, project, run string, visit func(*interaction.Record)) (fold interaction.Fold, err error) {
 	fold = interaction.Fold{Project: project, Run: run}
 	log, err := openLog(w, project, run)
@@ -81,7 +82,7 @@ func foldInteractions(ctx context.Context, w *workspace.Workspace, project, run 
 			return fold, context.Cause(ctx)
 		}
 		if line.Long || !bytes.Contains(line.Raw, []byte("interaction.")) {
-			continue // most lines of a log are what the agent printed
+			continue // skips the agent's output, which is most of a log
 		}
 		if r := fold.Apply(line.Raw); r != nil {
 			visit(r)

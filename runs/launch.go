@@ -1,6 +1,6 @@
 package runs
 
-// Launching a run: the checks before its session is started.
+// Launching a run: the checks before its session starts.
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// LaunchSpec is a requested launch, with its caller.
+// LaunchSpec is a request to launch a run.
 type LaunchSpec struct {
 	ProjectID  string
 	RunID      string
@@ -30,54 +30,52 @@ type LaunchSpec struct {
 	Argv       []string
 	RepoID     string
 	WorkdirRel string
-	Worktree   *session.Worktree // of the repository; nil for what its task says
-	InPlace    bool              // in the repository itself, whatever its task says
-	// Placement is where the session runs, nil for this machine. The starter of the launch
-	// carries it out.
+	Worktree   *session.Worktree // in the repository; nil to let the task decide
+	InPlace    bool              // work in the repository itself, whatever the task requires
+	// Placement is where the session runs, nil for this machine. The Starter carries it out.
 	Placement *doc.Placement
-	Environ   []string // of programs that look at the repository before the launch
+	Environ   []string // environment of programs that read the repository before the launch
 	TaskID    string
-	// WorkflowRunID is the run of a workflow that this one is an attempt for, "" for none.
+	// WorkflowRunID is the workflow run to which this run belongs as an attempt, "" for none.
 	WorkflowRunID string
 	MilestoneID   string
 	Stdin         *string
 	Prompt        *string
-	LongPrompt    bool     // as long as a job makes it
-	Template      []string // of an agent that is a command; nil for that of its document
+	LongPrompt    bool     // a job's prompt, which may exceed MaxPrompt
+	Template      []string // command line of a command agent; nil for the one in its document
 	Model         string
-	// ModelProfile is a profile of the workspace that the agent is started with, "" for
-	// none; its model is taken where none is named.
+	// ModelProfile is the workspace's profile for starting the agent, "" for none. It supplies
+	// the model if Model is "".
 	ModelProfile string
-	Level        string // of permission, of an app server; "" for commands to be run
+	Level        string // permission level of an app server; "" for run_commands
 	Files        provider.CodexFiles
 	Version      string // of this program
 	Env          map[string]string
 	Budget       *doc.Budget
 	Live         LiveSpec
-	Waits        bool // texts wait in the log of the run
-	// Made says that ac made the command line, for the machine that Placement names; Bring
-	// are files of the run's outputs that the agent gets there.
+	Waits        bool // messages are waiting in the run's log
+	// Made means that ac built the command line, for the machine in Placement. Bring lists the
+	// files in the run's outputs that the agent gets there.
 	Made       bool
 	Bring      []string
 	Actor      policy.Actor
 	Priority   string      // in the launch lane
-	LaneLimits lane.Limits // unset ones default to the process's own
+	LaneLimits lane.Limits // unset ones default to those of the process
 }
 
-// Local reports whether a relative path stays inside its root.
+// Local reports whether a relative path stays inside its root. "" is local.
 func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
 
-// Starter starts the session of an order: as a process of its own
-// (session.Launcher), in this one (session.Hosted), or on another machine (fleet.Starter).
+// Starter starts the session of an order: in its own process (session.Launcher), in this process
+// (session.Hosted), or on another machine (fleet.Starter).
 type Starter interface {
 	Launch(ctx context.Context, order session.Order) error
 }
 
-// Launch starts the session of a run. It checks the run's state, takes a slot
-// in the launch lane, checks policy and budgets, and starts the supervisor. The
-// slot is released when it returns. A refusal by policy or budget ends the run.
-// If the run is finished or running, or the context ends while waiting in the
-// lane, nothing changes.
+// Launch starts the session of a run. It checks the run's state, takes a slot in the launch
+// lane, checks policy and budgets, and starts the supervisor. It releases the slot on return. A
+// refusal by policy or budget ends the run. If the run is finished or running, or ctx ends while
+// Launch waits in the lane, nothing changes.
 func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec LaunchSpec) error {
 	run, err := Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef)
 	if err != nil {
@@ -115,8 +113,8 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	return spec.launch(ctx, starter, ticket, spec.order(w, run, live))
 }
 
-// launch starts the session of an order. What may wait for another machine does so without
-// its place in the lane, and without holding up other requests.
+// launch starts the session of an order. If it may have to wait for another machine, it first
+// leaves the lane and lets other requests proceed.
 func (s LaunchSpec) launch(ctx context.Context, starter Starter, ticket *lane.Ticket, order session.Order) error {
 	if s.Placement.Local() || s.Placement.Where == doc.WhereAny {
 		return starter.Launch(ctx, order)
@@ -130,7 +128,7 @@ func (s LaunchSpec) launch(ctx context.Context, starter Starter, ticket *lane.Ti
 	return starter.Launch(waiting, order)
 }
 
-// order is what the supervisor of a launch needs to know.
+// order returns the order for the supervisor of a launch.
 func (s LaunchSpec) order(w *workspace.Workspace, run doc.Run, live *session.LiveOrder) session.Order {
 	return session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: s.ProjectID, RunID: s.RunID, SessionRef: s.SessionRef,
@@ -140,8 +138,8 @@ func (s LaunchSpec) order(w *workspace.Workspace, run doc.Run, live *session.Liv
 	}
 }
 
-// adopt takes the model of the profile that is named, and refuses one that the agent of a
-// provider cannot be started with.
+// adopt fills in the model from the named profile. It refuses a profile that does not apply to
+// the provider's agent.
 func (s *LaunchSpec) adopt(w *workspace.Workspace, provider string) error {
 	if s.ModelProfile == "" {
 		return nil
@@ -165,9 +163,9 @@ func (s *LaunchSpec) adopt(w *workspace.Workspace, provider string) error {
 	return nil
 }
 
-// Launchable reads a run. It refuses a run that is finished or has a live
-// session, and a session_ref in use. A run whose supervisor died is reconciled
-// first.
+// Launchable returns the record of a run that may be launched. It refuses a run that is finished
+// or has a live session, and a session_ref in use. It first reconciles a run whose supervisor
+// died.
 func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref string) (doc.Run, error) {
 	run, err := Load(w, project, runID)
 	if err != nil {
@@ -202,7 +200,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	return run, nil
 }
 
-// teamOf is the team of a run's agent, "" if it has none.
+// teamOf returns the team of a run's agent, "" if it has none.
 func teamOf(w *workspace.Workspace, run doc.Run) string {
 	if !workspace.SafeID(run.AgentID) {
 		return ""
@@ -210,9 +208,9 @@ func teamOf(w *workspace.Workspace, run doc.Run) string {
 	return w.AgentTeam(run.AgentID)
 }
 
-// requireSessionsOver reconciles the sessions of a run, and refuses the run if one of them
-// is not finished. Other programs may just be starting a run that was never
-// executed; for such a run it checks only the sessions named after it.
+// requireSessionsOver reconciles the sessions of a run and refuses the run if one of them has
+// not ended. Other programs may be starting a run that was never executed. For such a run, it
+// checks only the sessions named after the run.
 func requireSessionsOver(ctx context.Context, w *workspace.Workspace, project, runID string, executed bool) error {
 	named := runID
 	if executed {
@@ -231,7 +229,7 @@ func requireSessionsOver(ctx context.Context, w *workspace.Workspace, project, r
 	return err
 }
 
-// refusedPayload closes the log of a run whose launch was refused.
+// refusedPayload is the payload of the closing event of a run whose launch was refused.
 type refusedPayload struct {
 	ExitCode       *int    `json:"exit_code"`
 	Signal         *string `json:"signal"`
@@ -242,7 +240,7 @@ type refusedPayload struct {
 	BudgetExceeded bool    `json:"budget_exceeded"`
 }
 
-// resource is a run as the policy sees it.
+// resource returns the run as a resource of the policy.
 func resource(w *workspace.Workspace, run doc.Run) policy.Resource {
 	r := policy.Resource{ID: run.ID, Kind: "run", Visibility: events.VisibilityOrg, Team: teamOf(w, run)}
 	if r.Team != "" {
@@ -251,16 +249,15 @@ func resource(w *workspace.Workspace, run doc.Run) policy.Resource {
 	return r
 }
 
-// Approval is the question whether an actor may decide on what the agent of a run
-// asks, or change the policy that answers it. The agent itself never may.
+// Approval returns the question whether an actor may answer the interactions of a run, or change
+// the policy that answers them. The run's own agent never may.
 func Approval(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Question {
 	r := resource(w, run)
 	r.Askers = []string{run.AgentID}
 	return policy.Question{Action: policy.Approve, Resource: r, Actor: actor, RunID: run.ID}
 }
 
-// authorize asks the policy, records its decision in the run's log, and ends
-// the run on a refusal.
+// authorize asks the policy and records its decision in the run's log. A refusal ends the run.
 func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
 	verdict := policy.Ask(w, Launching(w, run, spec.Actor))
 	told, err := verdict.Events(w.Events)
@@ -273,8 +270,7 @@ func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run
 	return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
 }
 
-// refuse ends a run whose launch was refused, unless a session of it lives by
-// now.
+// refuse ends a run whose launch was refused, unless a session of the run is now alive.
 func refuse(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, reason string, refusal error, before ...events.Draft) error {
 	now := w.Env.Clock.Now()
 	failed, err := w.Events.Draft(events.Draft{

@@ -1,7 +1,8 @@
 package runs
 
-// Acts on the live session of a run: what people say to an agent, and answer it. Who
-// may is decided here, and kept in the run's log; the session's supervisor does it.
+// Actions on the live session of a run: messages to the agent, and answers to its requests. This
+// package decides who may act and records that in the run's log. The session's supervisor
+// carries out the action.
 
 import (
 	"context"
@@ -18,16 +19,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// ruleData stands beside actor_not_allowed.
+// ruleData is the error data of actor_not_allowed.
 type ruleData struct {
 	Rule string `json:"rule"`
 }
 
-// ownRule keeps the agent of a run from deciding on what its own run asks.
+// ownRule prevents the agent of a run from answering the interactions of that run.
 const ownRule = "interaction.own"
 
-// permit asks the policy whether somebody may act on a run, and keeps the answer in its
-// log. The actor that it returns is the effective one.
+// permit asks the policy whether an actor may act on a run, and records the decision in the
+// run's log. The verdict contains the effective actor.
 func permit(ctx context.Context, w *workspace.Workspace, run doc.Run, action string, actor policy.Actor, launched ...string) (policy.Verdict, error) {
 	team := teamOf(w, run)
 	resource := policy.Resource{ID: run.ID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
@@ -46,7 +47,7 @@ func permit(ctx context.Context, w *workspace.Workspace, run doc.Run, action str
 	return verdict, w.Append(ctx, workspace.LogFile(run.ProjectID, run.ID), told...)
 }
 
-// mayDecide refuses somebody who may not decide on what a run asks.
+// mayDecide refuses an actor who may not answer the interactions of a run.
 func mayDecide(ctx context.Context, w *workspace.Workspace, run doc.Run, actor policy.Actor, launched ...string) (policy.Verdict, error) {
 	verdict, err := permit(ctx, w, run, policy.Approve, actor, launched...)
 	if err == nil && !verdict.Decision.Allowed {
@@ -55,14 +56,14 @@ func mayDecide(ctx context.Context, w *workspace.Workspace, run doc.Run, actor p
 	return verdict, err
 }
 
-// mayAct refuses somebody who may not launch a run.
+// mayAct refuses an actor who may not launch the run.
 func mayAct(ctx context.Context, w *workspace.Workspace, run doc.Run, actor policy.Actor) error {
 	verdict, err := permit(ctx, w, run, policy.Launch, actor)
 	return errors.Join(err, verdict.Refusal())
 }
 
-// MayAct refuses an actor who may not say anything to a run, and records the decision in
-// the run's log. It is for runs without sessions.
+// MayAct refuses an actor who may not send messages to a run, and records the decision in the
+// run's log. It is for runs without sessions.
 func MayAct(ctx context.Context, w *workspace.Workspace, a Act) error {
 	run, err := Load(w, a.ProjectID, a.RunID)
 	if err != nil {
@@ -71,13 +72,13 @@ func MayAct(ctx context.Context, w *workspace.Workspace, a Act) error {
 	return mayAct(ctx, w, run, a.Actor)
 }
 
-// Living is the record of the session of a run that lives; ok is false where none does.
-// A session whose owner died is brought to its end first.
+// Living returns the record of a run's live session. ok is false if there is none. Living first
+// reconciles sessions whose owner died.
 func Living(ctx context.Context, w *workspace.Workspace, project, runID string) (run doc.Run, record doc.Session, ok bool, err error) {
 	if run, err = Load(w, project, runID); err != nil {
 		return run, record, false, err
 	}
-	for _, named := range []string{runID, ""} { // refs that nobody chose hold the run's id
+	for _, named := range []string{runID, ""} { // default session refs contain the run's id
 		records, err := session.NamedAfter(w, named)
 		if err != nil {
 			return run, record, false, err
@@ -102,12 +103,13 @@ func Living(ctx context.Context, w *workspace.Workspace, project, runID string) 
 	return run, record, false, err
 }
 
-// Launching is the question whether an actor may launch a run.
+// Launching returns the question whether an actor may launch a run.
 func Launching(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Question {
 	return policy.Question{Action: policy.Launch, Resource: resource(w, run), Actor: actor, RunID: run.ID}
 }
 
-// living is Living for what needs a live session.
+// living is Living for callers that need a live session: without one, the error is
+// fault.RunNotLive.
 func living(ctx context.Context, w *workspace.Workspace, project, runID string) (doc.Run, doc.Session, error) {
 	run, record, ok, err := Living(ctx, w, project, runID)
 	if err == nil && !ok {
@@ -120,17 +122,17 @@ func notLive(run string) error {
 	return fault.New(fault.RunNotLive, "run %s has no live session; use run.continue", run)
 }
 
-// Act names a run and who acts on it.
+// Act identifies a run and the actor of an action on it.
 type Act struct {
 	ProjectID string
 	RunID     string
 	Actor     policy.Actor
-	// Launched are agents whose work the run itself launched: like its own agent, they
-	// answer nothing that it asks.
+	// Launched lists agents whose work the run itself launched. Like the run's own agent, they
+	// may not answer its interactions.
 	Launched []string
 }
 
-// Respond answers what the agent of a run asks. The answer is durable when it returns.
+// Respond answers an interaction of a run's agent. The answer is durable on return.
 func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.AnswerRequest) (session.AnswerResult, error) {
 	var none session.AnswerResult
 	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
@@ -155,8 +157,8 @@ func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.Answe
 	return session.Respond(ctx, w, record, p)
 }
 
-// MayDecide reports whether an actor may answer what a run asks, and records the
-// decision in the run's log. It is for runs that answer by other means than a session.
+// MayDecide checks whether an actor may answer the interactions of a run, and records the
+// decision in the run's log. It is for runs whose answers do not go through a session.
 func MayDecide(ctx context.Context, w *workspace.Workspace, a Act) (policy.Verdict, error) {
 	run, err := Load(w, a.ProjectID, a.RunID)
 	if err != nil {
@@ -165,7 +167,7 @@ func MayDecide(ctx context.Context, w *workspace.Workspace, a Act) (policy.Verdi
 	return mayDecide(ctx, w, run, a.Actor)
 }
 
-// Interrupt stops the turn of a run.
+// Interrupt stops the current turn of a run. expected is the number of that turn, 0 for any.
 func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int) (session.InterruptResult, error) {
 	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
 	if err == nil {
@@ -177,7 +179,7 @@ func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int)
 	return session.Interrupt(ctx, w, record, session.InterruptRequest{Actor: a.Actor.ID, ExpectedTurn: expected})
 }
 
-// PolicyOf is the policy of a run, and whether an agent works under it.
+// PolicyOf returns the policy of a run, and whether a live session with an agent runs under it.
 func PolicyOf(ctx context.Context, w *workspace.Workspace, project, runID string) (p doc.RunPolicy, live bool, err error) {
 	run, record, live, err := Living(ctx, w, project, runID)
 	if err != nil {
@@ -191,8 +193,8 @@ func PolicyOf(ctx context.Context, w *workspace.Workspace, project, runID string
 	return runpolicy.Of(run), live, nil
 }
 
-// SetPolicy changes the policy of the live session of a run. It is durable when it
-// returns, and what it decides of what is open was decided.
+// SetPolicy changes the policy of a run's live session. On return, the change is durable and has
+// been applied to open interactions.
 func SetPolicy(ctx context.Context, w *workspace.Workspace, a Act, change runpolicy.Change) (session.PolicyResult, error) {
 	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
 	if err != nil {

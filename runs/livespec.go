@@ -1,7 +1,7 @@
 package runs
 
-// What a launch says of the agent that is to be spoken with, held to what the agent's
-// provider, its permission level and the caller bear.
+// The parameters of a launch for a live agent, validated against the agent's provider, its
+// permission level and the caller's rights.
 
 import (
 	"cmp"
@@ -20,21 +20,21 @@ import (
 	"ac/workspace/doc"
 )
 
-// LiveSpec is what a caller wants of a live session. What is not set has its default.
+// LiveSpec is a request for a live session. Unset fields get their defaults.
 type LiveSpec struct {
 	Driver       string
 	Interactive  *bool
 	Mode         doc.Mode
 	Level        doc.Level
 	Rules        *[]doc.PolicyRule
-	First        []doc.PolicyRule // of a workflow, before all others
+	First        []doc.PolicyRule // rules of the workflow, which precede all others
 	Workflow     *interaction.Workflow
 	KeepOpen     *bool
 	IdleMS       int64
 	PermissionMS int64
 	QuestionMS   int64
-	MCP          *bool // ac's own tools for the agent
-	LaunchJobs   *bool // by which it may launch jobs
+	MCP          *bool // give the agent ac's own tools
+	LaunchJobs   *bool // let those tools launch jobs
 	DisplayText  string
 	DisplayMeta  json.RawMessage
 }
@@ -45,10 +45,10 @@ const (
 	answerMS = 300_000
 )
 
-// MaxPrompt bounds a prompt, in bytes.
+// MaxPrompt is the size limit of a prompt, in bytes.
 const MaxPrompt = 1 << 20
 
-// given are the params that only live sessions take.
+// given returns the names of the set parameters that only live sessions accept.
 func (l LiveSpec) given() (names []string) {
 	for name, set := range map[string]bool{
 		"interactive": l.Interactive != nil, "mode": l.Mode != "", "rules": l.Rules != nil, "permission_level": l.Level != "",
@@ -64,8 +64,8 @@ func (l LiveSpec) given() (names []string) {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// driver is how the agent of a provider is spoken with, session.DriverCommand for not
-// at all.
+// driver returns the driver for a provider's agent. session.DriverCommand stands for an agent
+// that does not support a live session.
 func (s LaunchSpec) driver(name string) (string, error) {
 	known := doc.ProviderNamed(name)
 	switch {
@@ -79,8 +79,8 @@ func (s LaunchSpec) driver(name string) (string, error) {
 	return s.Live.Driver, nil
 }
 
-// live is what the session of an agent that is spoken with begins with, nil for those
-// that execute a command.
+// live validates the launch and returns the order for a live agent. It returns nil for a launch
+// that executes a plain command.
 func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrder, error) {
 	driver, err := s.driver(run.Provider)
 	if err != nil {
@@ -144,8 +144,8 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	return live, nil
 }
 
-// hasWords refuses an agent whose command line nobody named. Those of another machine are
-// looked for there.
+// hasWords refuses an agent without a known command line. The other machine checks this for its
+// own agents.
 func (s LaunchSpec) hasWords(w *workspace.Workspace, run doc.Run, driver string) error {
 	if driver != session.DriverACP || len(s.Argv) > 0 || !s.Placement.Local() {
 		return nil
@@ -158,9 +158,9 @@ func (s LaunchSpec) hasWords(w *workspace.Workspace, run doc.Run, driver string)
 	return err
 }
 
-// keptWords are the words that the newest session of an ACP agent was launched with, for
-// another session where no others are known. Words with a masked part are not kept, nor any for
-// who names a model: that of the session before may stand in them.
+// keptWords returns the recorded arguments of an ACP agent's newest session, for use if no
+// others are known. It returns nil if one of them is masked. It also returns nil if the caller
+// names a model, because the arguments may contain the previous model.
 func (s LaunchSpec) keptWords(w *workspace.Workspace, run doc.Run, driver string) []string {
 	if s.Model != "" || run.Live == nil || run.Live.Driver != driver || run.Spec == nil || slices.ContainsFunc(run.Spec.Argv, redact.Masked) {
 		return nil
@@ -171,8 +171,8 @@ func (s LaunchSpec) keptWords(w *workspace.Workspace, run doc.Run, driver string
 	return run.Spec.Argv
 }
 
-// CommandTemplate is the command line in the document of a run's agent, nil for none. An
-// agent without a document has none.
+// CommandTemplate returns the command line in the document of a run's agent, nil if there is
+// none.
 func CommandTemplate(w *workspace.Workspace, run doc.Run) ([]string, error) {
 	if !workspace.SafeID(run.AgentID) {
 		return nil, nil
@@ -184,7 +184,7 @@ func CommandTemplate(w *workspace.Workspace, run doc.Run) ([]string, error) {
 	return agent.LauncherTexts("command_argv_template"), err
 }
 
-// commandAgent is live for an agent that is a command of its own document.
+// commandAgent is live for a command agent: one whose document defines its command line.
 func (s LaunchSpec) commandAgent(w *workspace.Workspace, run doc.Run) (*session.LiveOrder, error) {
 	words, err := s.Template, error(nil)
 	if words == nil {
@@ -209,7 +209,7 @@ func (s LaunchSpec) commandAgent(w *workspace.Workspace, run doc.Run) (*session.
 	case len(prompt) > MaxPrompt && !s.LongPrompt:
 		return nil, fault.Invalid(fault.Issue{Path: []any{"prompt_text"}, Code: "text_too_large", Message: "is too long", Maximum: &most})
 	}
-	level := cmp.Or(doc.Level(s.Level), doc.LevelRunCommands) // nothing is asked, and nothing enforced
+	level := cmp.Or(doc.Level(s.Level), doc.LevelRunCommands) // ac asks nothing and enforces nothing for a command
 	if _, err := provider.CommandCall(provider.Work{Model: s.Model, Prompt: prompt, Level: string(level), Template: words}); err != nil {
 		return nil, fault.New(fault.Unsupported, "agent %s: %w", run.AgentID, err)
 	}
@@ -222,7 +222,7 @@ func (s LaunchSpec) commandAgent(w *workspace.Workspace, run doc.Run) (*session.
 	return live, nil
 }
 
-// command refuses what nothing enforces of a command.
+// command refuses parameters that ac cannot enforce for a command, and a missing command line.
 func (s LaunchSpec) command(name string) error {
 	if issues := s.liveOnly(); len(issues) > 0 {
 		return fault.Invalid(issues...)
@@ -233,7 +233,7 @@ func (s LaunchSpec) command(name string) error {
 	return nil
 }
 
-// liveOnly are the issues of params that a command does not take.
+// liveOnly returns the issues for parameters that a command does not accept.
 func (s LaunchSpec) liveOnly() []fault.Issue {
 	given := s.Live.given()
 	issues := make([]fault.Issue, len(given))
@@ -243,8 +243,8 @@ func (s LaunchSpec) liveOnly() []fault.Issue {
 	return issues
 }
 
-// policy is what the session's agent is judged by: what the caller named, else what
-// was set for the run, else the defaults.
+// policy returns the policy of the session: the caller's values, else those set for the run,
+// else the defaults.
 func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy, err error) {
 	interactive := isTrue(s.Live.Interactive)
 	p = doc.RunPolicy{PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}}
@@ -283,7 +283,7 @@ func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy
 	return p, nil
 }
 
-// levelData stands beside exceeds_permission_level.
+// levelData is the error data of exceeds_permission_level.
 type levelData struct {
 	Level doc.Level `json:"level"`
 }

@@ -1,6 +1,6 @@
 package runs
 
-// Launches on other machines: what one cannot ask for, and the commit that it begins with.
+// Launches on other machines: validation, and the commit from which they start.
 
 import (
 	"cmp"
@@ -17,9 +17,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// placeable refuses what a session on another machine could not have or must not be given:
-// secrets in words, the repository as it stands, what only this machine has. Placement any
-// is held to the same, since it may mean another machine. inPlace is isolation none.
+// placeable refuses parameters that a session on another machine cannot use or must not receive:
+// plaintext secrets, the repository's working tree, and anything that only this machine has. The
+// same rules apply to placement "any", which may select another machine. inPlace is isolation
+// "none".
 func (s LaunchSpec) placeable(ctx context.Context, w *workspace.Workspace, inPlace bool) error {
 	if s.Placement.Local() {
 		return nil
@@ -67,9 +68,9 @@ func (s LaunchSpec) placeable(ctx context.Context, w *workspace.Workspace, inPla
 	return nil
 }
 
-// sourced is the worktree of a launch on another machine, with the commit that it begins
-// with; what is not committed stays here. It is nil for a launch without a repository, and
-// the one that was asked for on this machine.
+// sourced returns the worktree of a launch on another machine, with its base commit. Uncommitted
+// changes stay on this machine. For a launch on this machine or without a repository, it returns
+// the requested worktree.
 func (s LaunchSpec) sourced(ctx context.Context, w *workspace.Workspace) (*session.Worktree, error) {
 	if s.Placement.Local() || s.RepoID == "" {
 		return s.Worktree, nil
@@ -79,7 +80,7 @@ func (s LaunchSpec) sourced(ctx context.Context, w *workspace.Workspace) (*sessi
 		*tree = *s.Worktree
 	}
 	if tree.From != "" {
-		return tree, nil // it goes on from what is settled
+		return tree, nil // it already has a fixed starting commit
 	}
 	machine, err := w.Machine()
 	if err != nil {
@@ -92,8 +93,8 @@ func (s LaunchSpec) sourced(ctx context.Context, w *workspace.Workspace) (*sessi
 	return tree, err
 }
 
-// commit is the commit that a launch in a repository begins with: the one that its
-// placement names, else one that is settled already, else HEAD.
+// commit returns the base commit of a launch in a repository: the one that its placement names,
+// else settled, else HEAD.
 func (s LaunchSpec) commit(ctx context.Context, root, settled string) (string, error) {
 	if s.Placement.Local() || s.Placement.Source == nil || s.Placement.Source.Ref == "" {
 		if settled != "" {
@@ -110,9 +111,9 @@ func (s LaunchSpec) commit(ctx context.Context, root, settled string) (string, e
 	return commit, nil
 }
 
-// resumed is the worktree that a run goes on in where it has none here: one that begins
-// with what it left on another machine, or that another machine makes. It is nil for a run
-// that goes on where it was.
+// resumed returns the worktree for continuing a run that has none on this machine. It starts
+// from the work that the run left on another machine, or is created on another machine. resumed
+// returns nil if the run continues in its existing place.
 func (s LaunchSpec) resumed(ctx context.Context, w *workspace.Workspace, run doc.Run) (*session.Worktree, error) {
 	repo, rel, branch := run.Tree()
 	away := branch != "" && rel == ""

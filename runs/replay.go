@@ -1,6 +1,6 @@
 package runs
 
-// Replay: the log of a run, with its faults.
+// Replay: reading the log of a run, and reporting its faults.
 
 import (
 	"io"
@@ -24,7 +24,7 @@ type fileReader interface {
 	io.ReadCloser
 }
 
-// ReadLog replays a run's log; tail, if positive, keeps only the last events.
+// ReadLog replays a run's log. A positive tail limits the result to the last tail events.
 func ReadLog(w *workspace.Workspace, project, run, mode string, tail int) (events.Replay, error) {
 	log, err := openLog(w, project, run)
 	if err != nil {
@@ -42,7 +42,7 @@ func ReadLog(w *workspace.Workspace, project, run, mode string, tail int) (event
 		return replay, fault.New(fault.IO, "%s cannot be read: %w", workspace.LogFile(project, run), err)
 	}
 	if opts.Verify && contradicted(replay.VerificationIssues) {
-		// A run that ended between the two reads does not contradict its log.
+		// A run that ended between the two reads does not contradict its log. Verify it again.
 		if report, err := VerifyLog(w, project, run); err == nil && len(report.RecordIssues) == 0 {
 			replay.VerificationIssues = slices.DeleteFunc(replay.VerificationIssues, isRecordIssue)
 		}
@@ -54,8 +54,8 @@ func contradicted(issues []events.VerifyIssue) bool {
 	return slices.ContainsFunc(issues, isRecordIssue)
 }
 
-// isRecordIssue distinguishes contradictions with the run's record from faults
-// of the log itself.
+// isRecordIssue reports whether an issue is a contradiction with the run's record instead of a
+// fault of the log itself.
 func isRecordIssue(issue events.VerifyIssue) bool {
 	return slices.Contains([]string{events.ShorterThanRecord, events.DiffersFromRecord}, issue.Code)
 }

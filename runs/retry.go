@@ -1,6 +1,6 @@
 package runs
 
-// Retrying a run: the start of another like one that is over.
+// Retrying a run: starting another one with the same parameters.
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// Again is the start of a run like one that is over: with its agent, words or prompt,
-// task, place, machine, model, policy, title and budget. A run in a worktree begins in a fresh one.
-// Environment and standard input were not kept. prompt stands in place of the kept one.
-// A masked part of either is fault.PromptMasked: an agent is never given a mask for a secret.
+// Again returns the spec for retrying a finished run. It copies the run's agent, command line or
+// prompt, task, place, machine, model, policy, title and budget. A run in a worktree gets a
+// fresh one. The environment and stdin were not recorded. If prompt is not nil, it replaces the
+// recorded one. The error is fault.PromptMasked if the prompt or the command line contains a
+// mask: an agent must never get a mask in place of a secret.
 func Again(ctx context.Context, w *workspace.Workspace, project, runID string, prompt *string) (spec StartSpec, err error) {
 	run, _, live, err := Living(ctx, w, project, runID)
 	switch {
@@ -50,7 +51,7 @@ func Again(ctx context.Context, w *workspace.Workspace, project, runID string, p
 	switch {
 	case prompt == nil:
 		spec.Prompt, err = keptPrompt(w, run)
-	case redact.Masked(*prompt): // copied from where it was shown
+	case redact.Masked(*prompt): // copied from redacted output
 		err = fault.New(fault.PromptMasked, "the given prompt has a masked part, which would reach the agent in place of the secret: write it without")
 	default:
 		spec.Prompt = prompt
@@ -58,7 +59,7 @@ func Again(ctx context.Context, w *workspace.Workspace, project, runID string, p
 	return spec, err
 }
 
-// sameWords takes the words of a run that executed a command.
+// sameWords copies the command line of a run that executed a command.
 func (s *StartSpec) sameWords(run doc.Run, prompt *string) error {
 	if prompt != nil {
 		return fault.InvalidField("prompt_text", "is for agents that are spoken with")
@@ -72,7 +73,7 @@ func (s *StartSpec) sameWords(run doc.Run, prompt *string) error {
 	return nil
 }
 
-// keptPrompt is the first prompt of a run as it was kept.
+// keptPrompt returns the recorded first prompt of a run.
 func keptPrompt(w *workspace.Workspace, run doc.Run) (*string, error) {
 	text, err := durable.ReadFile(w.FS, path.Join(workspace.RunDir(run.ProjectID, run.ID), "outputs", "prompt.txt"), MaxPrompt)
 	if err != nil {

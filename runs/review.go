@@ -1,6 +1,6 @@
 package runs
 
-// Comments on what a run changed: how they are written down, and how the agent reads them.
+// Comments on the changes of a run: how they are stored, and how the agent receives them.
 
 import (
 	"encoding/json"
@@ -14,18 +14,18 @@ import (
 	"ac/workspace"
 )
 
-// ReviewComment is a comment on lines of a file that a run changed.
+// ReviewComment is a comment on lines in a file that a run changed.
 type ReviewComment struct {
 	Path    string
 	Side    string // old or new
 	Line    int
-	LineTo  int // the last line, 0 for one line
+	LineTo  int // the last line, 0 for a single line
 	Body    string
-	Excerpt string // the lines as they were seen, may be ""
+	Excerpt string // the lines that the reviewer saw, may be ""
 }
 
-// CheckPath says why a text cannot name a file of a review, or "". The name is part of a line
-// of the comment, so that it holds no line ends.
+// CheckPath returns why Path is invalid, "" if it is valid. Text puts Path on a single line, so
+// it must not contain line breaks.
 func (c *ReviewComment) CheckPath() string {
 	if !fs.ValidPath(c.Path) || strings.ContainsFunc(c.Path, unicode.IsControl) {
 		return "must be the path of a file in the repository"
@@ -33,8 +33,9 @@ func (c *ReviewComment) CheckPath() string {
 	return ""
 }
 
-// Text is the comment with its place and the lines that it quotes: the body of its document,
-// which is read back from it, and what the agent gets.
+// Text formats the comment with its position and the quoted lines. It is the body of the
+// comment's document, from which the comment is parsed back, and the text that the agent
+// receives.
 func (c *ReviewComment) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d", c.Path, c.Line)
@@ -49,7 +50,7 @@ func (c *ReviewComment) Text() string {
 	return b.String()
 }
 
-// quoted are the lines of an excerpt, none of nothing.
+// quoted splits an excerpt into lines, nil if it is empty.
 func quoted(excerpt string) []string {
 	excerpt = strings.Trim(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(excerpt), "\n")
 	if excerpt == "" {
@@ -58,7 +59,7 @@ func quoted(excerpt string) []string {
 	return strings.Split(excerpt, "\n")
 }
 
-// ReviewText is what the agent gets: all comments, and a text behind them.
+// ReviewText returns the message for the agent: all comments, followed by text.
 func ReviewText(comments []ReviewComment, text string) string {
 	parts := []string{"Comments on your changes:"}
 	for i := range comments {
@@ -70,14 +71,14 @@ func ReviewText(comments []ReviewComment, text string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// Reviewed is the payload of run.reviewed: the comments of one review, by the id that its
-// client gave it.
+// Reviewed is the payload of run.reviewed: the comments of one review. ClientMessageID is the id
+// that the client assigned to the review.
 type Reviewed struct {
 	ClientMessageID string            `json:"client_message_id"`
 	Comments        []ReviewedComment `json:"comments"`
 }
 
-// ReviewedComment is where a comment of a review is.
+// ReviewedComment is the position of one comment in a review.
 type ReviewedComment struct {
 	CommentID string `json:"comment_id"`
 	Path      string `json:"path"`
@@ -87,7 +88,7 @@ type ReviewedComment struct {
 	Excerpt   string `json:"excerpt,omitempty"`
 }
 
-// NewReviewed is the payload for comments with their ids, in the same order.
+// NewReviewed returns the payload for comments. ids are their ids, in the same order.
 func NewReviewed(client string, comments []ReviewComment, ids []string) Reviewed {
 	r := Reviewed{client, make([]ReviewedComment, len(comments))}
 	for i, c := range comments {
@@ -96,7 +97,7 @@ func NewReviewed(client string, comments []ReviewComment, ids []string) Reviewed
 	return r
 }
 
-// CommentIDs are the ids of the comments.
+// CommentIDs returns the ids of the review's comments.
 func (r Reviewed) CommentIDs() []string {
 	ids := make([]string, len(r.Comments))
 	for i, c := range r.Comments {
@@ -105,7 +106,7 @@ func (r Reviewed) CommentIDs() []string {
 	return ids
 }
 
-// ReviewedBefore is the review that a client wrote under an id, in the log of a run.
+// ReviewedBefore returns the review that a client recorded under an id in a run's log.
 func ReviewedBefore(w *workspace.Workspace, project, run, client string) (before Reviewed, ok bool, err error) {
 	err = session.EachEvent(w, workspace.LogFile(project, run), func(kind string, line []byte) {
 		if ok || kind != events.RunReviewed {

@@ -1,12 +1,10 @@
-// Package runs is the life of a run as callers see it: creation, lists, replay
-// of its log, and the launch of its session. Package runs/session executes
-// sessions.
+// Package runs manages the lifecycle of runs: creating, listing and replaying them, and
+// launching their sessions. Package runs/session executes sessions.
 //
 // Invariants:
 //   - A run appears atomically, with its whole directory.
 //   - A terminal run is never launched again.
-//   - The policy decision about a launch is in an audit log before anything is
-//     started.
+//   - The policy decision about a launch is in an audit log before anything starts.
 package runs
 
 import (
@@ -26,7 +24,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// CreateResult are the ids of a new run.
+// CreateResult holds the ids of a new run.
 type CreateResult struct {
 	RunID         string
 	ContextPackID string
@@ -42,8 +40,8 @@ type startedPayload struct {
 	StartedFrom   string `json:"started_from,omitempty"`
 }
 
-// Create makes a run with its context pack, atomically and durably. The project
-// must exist; the agent need not.
+// Create creates a run with its context pack, atomically and durably. The project must exist.
+// The agent need not exist.
 func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (made CreateResult, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		made, err = CreateIn(u, project, agent, provider)
@@ -55,31 +53,32 @@ func Create(ctx context.Context, w *workspace.Workspace, project, agent, provide
 	return made, err
 }
 
-// CreateIn is Create as part of a unit. The caller must notify that the log
-// exists (workspace.NotifyAppend) once the unit is committed.
+// CreateIn is Create as part of a unit. After the unit is committed, the caller must notify
+// subscribers of the new log (workspace.NotifyAppend).
 func CreateIn(u *workspace.Unit, project, agent, provider string) (CreateResult, error) {
 	return CreateWith(u, project, agent, provider, Beginning{})
 }
 
-// Beginning is what a run has from its first moment on.
+// Beginning holds the initial content of a run.
 type Beginning struct {
-	RunID  string // drawn when empty; fault.RunExists when it is taken
+	RunID  string // "" generates one; fault.RunExists if it is taken
 	Files  []workspace.TreeFile
-	Events []events.Draft // behind run.started
+	Events []events.Draft // appended after run.started
 	Budget *doc.Budget
-	// End is the status that the run has at once, "" for running. Its events say so.
+	// End is the run's initial status if it ends immediately, "" for running. Events must
+	// contain the end.
 	End string
-	// Title is what the run is called, StartKey the client's id of the request for it,
-	// RetryOf the run that it does again, From what asked for it; each "" for none.
+	// Title is the run's title. StartKey is the client's id of the request. RetryOf is the run
+	// that this one retries. From names the origin of the request. Each may be "".
 	Title, StartKey, RetryOf, From string
-	ProgramVersion                 string // of the agent's program, "" where it is not known
+	ProgramVersion                 string // of the agent's program, "" if unknown
 	Placement                      *doc.Placement
 }
 
-// trees are the directories of a new run and of its context pack.
+// trees holds the directories of a new run and of its context pack.
 type trees struct{ run, pack workspace.Tree }
 
-// CreateWith is CreateIn for a run that has more than its record.
+// CreateWith is CreateIn for a run with initial content.
 func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning) (CreateResult, error) {
 	w := u.Workspace()
 	made, begun, err := lay(w, project, agent, provider, b)
@@ -95,7 +94,7 @@ func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning)
 	return made, u.Create(workspace.RunDir(project, made.RunID), begun.run)
 }
 
-// lay makes the content of a new run. Nothing is written.
+// lay builds the content of a new run. It writes nothing.
 func lay(w *workspace.Workspace, project, agent, provider string, b Beginning) (made CreateResult, begun trees, err error) {
 	made = CreateResult{RunID: b.RunID, ContextPackID: w.Env.IDs.New("ctx")}
 	if made.RunID == "" {
@@ -135,7 +134,7 @@ func lay(w *workspace.Workspace, project, agent, provider string, b Beginning) (
 	return made, begun, err
 }
 
-// contextPack is the skeleton of a context pack.
+// contextPack builds the skeleton of a context pack.
 func contextPack(w *workspace.Workspace, made CreateResult, project, agent, now string) (workspace.Tree, error) {
 	manifest, err := doc.ContextPackCodec.Encode(doc.ContextPack{
 		SchemaVersion: doc.Version, Type: "context_pack_manifest", ID: made.ContextPackID, CreatedAt: now,
@@ -153,7 +152,7 @@ func contextPack(w *workspace.Workspace, made CreateResult, project, agent, now 
 	}, err
 }
 
-// Load reads the record of a run. A missing one is fault.NotFound; one with
+// Load reads the record of a run. The error is fault.NotFound if there is none. A record with
 // another id is an error.
 func Load(w *workspace.Workspace, project, run string) (doc.Run, error) {
 	file := workspace.RunFile(project, run)
@@ -167,7 +166,7 @@ func Load(w *workspace.Workspace, project, run string) (doc.Run, error) {
 	return record, workspace.CheckID(file, run, record.ID)
 }
 
-// ListRow is one run of a list.
+// ListRow is one run in a list.
 type ListRow struct {
 	ProjectID string `json:"project_id"`
 	RunID     string `json:"run_id"`
@@ -214,7 +213,7 @@ func List(w *workspace.Workspace, project string) ([]ListRow, error) {
 	return rows, nil
 }
 
-// openLog opens the log of a run for reading. A missing log is fault.NotFound.
+// openLog opens the log of a run for reading. The error is fault.NotFound if there is none.
 func openLog(w *workspace.Workspace, project, run string) (log fileReader, err error) {
 	log, err = w.FS.OpenFile(workspace.LogFile(project, run), 0, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -223,9 +222,9 @@ func openLog(w *workspace.Workspace, project, run string) (log fileReader, err e
 	return log, err
 }
 
-// EndIn queues the end of a run that never had a session: its record, and the
-// event that closes its log. A finished run, and one with a live session, stays
-// as it is.
+// EndIn ends a run that never had a session, as part of a unit. It queues the run's record and
+// last, the event that closes its log. A run that is finished or has a live session stays as it
+// is.
 func EndIn(u *workspace.Unit, project, runID, status string, last events.Draft) error {
 	w := u.Workspace()
 	file := workspace.RunFile(project, runID)

@@ -1,7 +1,7 @@
 package runs
 
-// Starting a run: making it and launching its session as one act. What would refuse the
-// launch is looked at before anything is made.
+// Starting a run: creating it and launching its session as one operation. All checks that could
+// refuse the launch come before anything is created.
 
 import (
 	"cmp"
@@ -25,31 +25,33 @@ import (
 	"ac/workspace/doc"
 )
 
-// Where a run in a repository works.
+// Values of StartSpec.Isolation.
 const (
 	IsolationWorktree = "worktree"
 	IsolationNone     = "none"
 )
 
-// StartSpec is a run that is to be made and launched. Its launch names no run.
+// StartSpec is a request to create and launch a run. The embedded LaunchSpec must not name a
+// run.
 type StartSpec struct {
 	LaunchSpec
 	AgentID  string
-	Provider string // the agent's, if empty
-	// Isolation is where a run in a repository works; "" is a worktree.
+	Provider string // "" for the agent's provider
+	// Isolation is where a run in a repository works. "" means a worktree if the repository is a
+	// git repository, else none.
 	Isolation string
-	BaseRunID string // the worktree begins at the commit of that run's
+	BaseRunID string // start the worktree at that run's commit
 	Title     string
 	RetryOf   string
-	From      string // what asks for it: cli, web, …
-	LimitMS   int64  // how long it may run, 0 for any time
-	// Key is the client's id of the request, Content the digest of what it asks for.
+	From      string // origin of the request: cli, web, …
+	LimitMS   int64  // time limit of the run, 0 for none
+	// Key is the client's id of the request. Content is the digest of the request.
 	Key, Content string
 	DryRun       bool
-	ExpectPlan   string // the hash of the plan that is expected, "" for any
+	ExpectPlan   string // hash of the expected plan, "" for any
 }
 
-// Started is a run that was made, or with DryRun what would be.
+// Started identifies a new run. With DryRun, it holds only the plan.
 type Started struct {
 	RunID      string
 	SessionRef string
@@ -57,7 +59,7 @@ type Started struct {
 	PlanHash   string
 }
 
-// start is a start in progress.
+// start is the state of one call of Start.
 type start struct {
 	w       *workspace.Workspace
 	spec    StartSpec
@@ -65,18 +67,18 @@ type start struct {
 	agent   doc.Agent
 	machine doc.Machine
 	live    *session.LiveOrder
-	argv    []string // as far as it is known before the session is prepared
+	argv    []string // as far as known before the session is prepared
 	program string
-	root    string // of the repository, "" for none
-	dir     string // where it works; of a worktree, what it is made from
+	root    string // root of the repository, "" for none
+	dir     string // working directory; for a worktree, the directory it is created from
 	tree    *session.Worktree
-	told    []events.Draft // what the log of the run begins with
+	told    []events.Draft // initial events of the run's log
 }
 
-// Start makes a run and launches its session, or does neither: the run, its context pack
-// and the record of its session are durable as one when it returns. A refusal leaves no
-// run behind; a refusal by the policy is kept in the audit log. Of one Key a project has
-// one run within a day. The error of a plan that is not the expected one has the plan.
+// Start creates a run and launches its session, or does neither. The run, its context pack and
+// the record of its session become durable atomically, before Start returns. A refusal leaves no
+// run behind; the audit log records a refusal by the policy. Within a day, a project has at most
+// one run per Key. If the plan differs from ExpectPlan, the error data contains the plan.
 func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec StartSpec) (none Started, err error) {
 	if first, ok, err := startedBefore(w, spec); ok || err != nil {
 		return first, err
@@ -110,7 +112,7 @@ func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter St
 	}
 	if err := s.spec.launch(ctx, starter, ticket, order); err != nil {
 		if first, ok, _ := startedBefore(w, spec); ok {
-			return first, nil // somebody else asked for the same at the same time
+			return first, nil // a concurrent request with the same key won the race
 		}
 		return none, err
 	}
@@ -121,7 +123,7 @@ func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter St
 	return Started{RunID: order.RunID, SessionRef: order.SessionRef}, nil
 }
 
-// startedBefore is what the same request made before.
+// startedBefore returns the run that an earlier request with the same key created.
 func startedBefore(w *workspace.Workspace, spec StartSpec) (Started, bool, error) {
 	if spec.Key == "" || spec.DryRun {
 		return Started{}, false, nil
@@ -133,8 +135,8 @@ func startedBefore(w *workspace.Workspace, spec StartSpec) (Started, bool, error
 	return Started{RunID: first.RunID, SessionRef: first.Ref}, ok, nil
 }
 
-// check looks at everything that nothing is written for: names, the agent's program, and
-// the place.
+// check performs all checks that write nothing: names, the agent's program, and the place of
+// work.
 func (s *start) check(ctx context.Context) (err error) {
 	spec := &s.spec
 	if _, err := s.w.Project(spec.ProjectID); err != nil {
@@ -174,8 +176,8 @@ func (s *start) check(ctx context.Context) (err error) {
 	return s.findProgram()
 }
 
-// speak chooses how the agent is spoken with where nobody named it: with a prompt by the
-// driver of its provider, asked or not, so that level and mode hold.
+// speak chooses the driver if the caller named none. A prompt uses the driver of the provider,
+// interactively, so that permission level and mode apply.
 func (s *start) speak() {
 	live, known := &s.spec.Live, doc.ProviderNamed(s.run.Provider)
 	if live.Driver == "" && s.spec.Prompt != nil && known.Live != "" {
@@ -186,7 +188,7 @@ func (s *start) speak() {
 	}
 }
 
-// unavailable is why a run has no place to work in.
+// unavailable converts an error about the place of work to fault.PlaceUnavailable.
 func unavailable(err error) error {
 	if err == nil || fault.Is(err, fault.Internal) || fault.Is(err, fault.InvalidParams) {
 		return err
@@ -194,7 +196,7 @@ func unavailable(err error) error {
 	return fault.New(fault.PlaceUnavailable, "%w", err)
 }
 
-// place settles where the run works.
+// place decides where the run works.
 func (s *start) place(ctx context.Context) (err error) {
 	spec := &s.spec
 	s.dir = s.w.Dir()
@@ -228,8 +230,8 @@ func (s *start) place(ctx context.Context) (err error) {
 	return unavailable(err)
 }
 
-// tipOf is the commit of another run in the same repository: of its worktree, or what it
-// left on another machine.
+// tipOf returns the commit of another run in the same repository: the HEAD of its worktree, or
+// what it left on another machine.
 func (s *start) tipOf(ctx context.Context, run string) (string, error) {
 	base, err := Load(s.w, s.spec.ProjectID, run)
 	if err != nil {
@@ -251,7 +253,8 @@ func (s *start) tipOf(ctx context.Context, run string) (string, error) {
 	return tip, unavailable(err)
 }
 
-// mayWorkInPlace refuses those who may not let an agent change a repository as it stands.
+// mayWorkInPlace refuses an actor who may not let an agent change a repository's own working
+// tree.
 func (s *start) mayWorkInPlace() error {
 	if s.live != nil && s.live.Policy.PermissionLevel == doc.LevelReadOnly {
 		return nil
@@ -263,8 +266,8 @@ func (s *start) mayWorkInPlace() error {
 	return err
 }
 
-// findProgram finds the program in the PATH of the run. One that may run on another
-// machine is looked for there.
+// findProgram finds the program in the run's PATH. If the run may execute on another machine,
+// that machine searches for it.
 func (s *start) findProgram() (err error) {
 	if s.argv = s.spec.Argv; s.live != nil {
 		call := provider.LiveCall{Provider: s.run.Provider, Driver: s.live.Driver, Argv: s.spec.Argv, Model: s.live.Model, Mode: string(s.live.Policy.Mode)}
@@ -288,7 +291,7 @@ func (s *start) findProgram() (err error) {
 	return nil
 }
 
-// version is that of the agent's program, "" for a command, and where it is not known.
+// version returns the version of the agent's program, "" for a command or if it is unknown.
 func (s *start) version() string {
 	if s.live == nil || !s.spec.Placement.Local() {
 		return ""
@@ -296,7 +299,7 @@ func (s *start) version() string {
 	return provider.KnownVersion(s.w, s.program)
 }
 
-// pathOf is the PATH of an environment.
+// pathOf returns the PATH in an environment.
 func pathOf(environ []string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
@@ -306,7 +309,7 @@ func pathOf(environ []string) string {
 	return ""
 }
 
-// admit asks the policy and the budgets. What they allow begins the log of the run.
+// admit checks policy and budgets. Their decisions become the initial events of the run's log.
 func (s *start) admit(ctx context.Context, a *Admission) error {
 	verdict := s.ask()
 	told, err := verdict.Events(s.w.Events)
@@ -329,7 +332,7 @@ func (s *start) ask() policy.Verdict {
 	return policy.Ask(s.w, Launching(s.w, s.run, s.spec.Actor))
 }
 
-// afford compares what was spent with the budgets.
+// afford compares past spending with the budgets.
 func (s *start) afford(a *Admission) ([]events.Draft, error) {
 	told, refusal, err := a.compare(s.w, s.spec.LaunchSpec, budget.Spend{})
 	if refusal != nil {
@@ -338,7 +341,7 @@ func (s *start) afford(a *Admission) ([]events.Draft, error) {
 	return told, errors.Join(err, refusal)
 }
 
-// order is the order of the session, with the run that is made by it.
+// order returns the order of the session, including the new run.
 func (s *start) order() (session.Order, error) {
 	spec := s.spec
 	made, begun, err := lay(s.w, spec.ProjectID, spec.AgentID, s.run.Provider, Beginning{

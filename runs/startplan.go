@@ -1,6 +1,6 @@
 package runs
 
-// What a start would do, before anything is made.
+// Dry run: what a start would do.
 
 import (
 	"cmp"
@@ -17,9 +17,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// Plan is what a start would do. Argv is masked; its words may change once the working
-// directory is known. Of a run in a worktree, CWD, Branch and BaseCommit are of the
-// repository that the worktree is made from.
+// Plan describes what a start would do. Argv is masked, and its words may still change once the
+// working directory is known. For a run in a worktree, CWD, Branch and BaseCommit describe the
+// repository from which the worktree is created.
 type Plan struct {
 	Agent           PlanAgent  `json:"agent"`
 	Provider        string     `json:"provider"`
@@ -41,23 +41,22 @@ type Plan struct {
 	ModelProfile    string     `json:"model_profile,omitempty"`
 	Usual           *Usual     `json:"usual,omitempty"`
 	Warnings        []string   `json:"warnings"`
-	Version         string     `json:"-"` // of the program, "" where it is not known
+	Version         string     `json:"-"` // of the program, "" if unknown
 }
 
-// PlanAgent is who would work.
+// PlanAgent identifies the agent.
 type PlanAgent struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// PlanBudget is the budget nearest to the run, and whose it is: given, task, project or
-// none.
+// PlanBudget is the most specific budget of the run. Source is given, task, project or none.
 type PlanBudget struct {
 	*doc.Budget
 	Source string `json:"source"`
 }
 
-// Usual is what the newest runs of the agent took, in the middle.
+// Usual holds the medians of the agent's newest runs.
 type Usual struct {
 	Runs         int      `json:"runs"`
 	MedianMS     int64    `json:"median_ms"`
@@ -65,13 +64,13 @@ type Usual struct {
 	MedianCost   *float64 `json:"median_cost,omitempty"`
 }
 
-// planData stands beside plan_changed.
+// planData is the error data of plan_changed.
 type planData struct {
 	Plan *Plan  `json:"plan"`
 	Hash string `json:"plan_hash"`
 }
 
-// allowed says what a permission level bears, in a sentence.
+// allowed describes, in one sentence, what a permission level allows.
 func allowed(level doc.Level) string {
 	switch level {
 	case doc.LevelReadOnly:
@@ -86,8 +85,8 @@ func allowed(level doc.Level) string {
 	return "It may do what you may: ac enforces nothing of a command."
 }
 
-// plan describes the start, asks the policy and the budgets without keeping anything,
-// and returns the hash of what would be done.
+// plan describes the start and returns the hash of that description. It checks policy and
+// budgets but records nothing.
 func (s *start) plan(ctx context.Context, a *Admission) (*Plan, string, error) {
 	if refusal := s.ask().Refusal(); refusal != nil {
 		return nil, "", refusal
@@ -119,7 +118,7 @@ func (s *start) plan(ctx context.Context, a *Admission) (*Plan, string, error) {
 	return p, hash, err
 }
 
-// planRepo adds what state the repository is in.
+// planRepo adds the state of the repository.
 func (s *start) planRepo(ctx context.Context, p *Plan) error {
 	if s.root == "" {
 		return nil
@@ -131,7 +130,7 @@ func (s *start) planRepo(ctx context.Context, p *Plan) error {
 	if err != nil {
 		return nil //nolint:nilerr // not a git repository: nothing is to be said of it
 	}
-	p.Branch, _ = g.Line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD") // none where it is detached
+	p.Branch, _ = g.Line(ctx, "symbolic-ref", "--quiet", "--short", "HEAD") // "" if HEAD is detached
 	changed, err := g.Output(ctx, 1<<20, nil, "status", "--porcelain", "-z", "--no-renames")
 	if err != nil {
 		return err
@@ -144,7 +143,7 @@ func (s *start) planRepo(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// budget is the budget that is nearest to the run.
+// budget returns the most specific budget of the run.
 func (s *start) budget() PlanBudget {
 	spec := s.spec
 	if spec.Budget != nil {
@@ -161,7 +160,7 @@ func (s *start) budget() PlanBudget {
 	return PlanBudget{Source: "none"}
 }
 
-// hashOf is the hash of what a plan would do, without what is only said beside.
+// hashOf returns the hash of a plan, without its purely informative fields.
 func hashOf(p Plan) (string, error) {
 	p.Warnings, p.Usual = nil, nil
 	text, err := json.Marshal(p)

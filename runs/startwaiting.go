@@ -1,7 +1,7 @@
 package runs
 
-// Starting a session for texts that wait in the log of a run, whatever became of the run
-// since they were said.
+// Starting a session for messages that wait in the log of a run, whatever has happened to the
+// run since.
 
 import (
 	"cmp"
@@ -15,15 +15,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// Bounds of the tries to start a session while others start or end one.
+// Bounds of the retries while others start or end a session.
 const (
 	startTries = 50
 	startPause = 100 * time.Millisecond
 )
 
-// StartWaiting has the texts that wait in the log of a run said, one turn each: by the
-// session that lives, else by one that it starts. A refusal discards them. Texts that
-// something else than a refusal hinders wait on.
+// StartWaiting delivers the messages that wait in the log of a run, one turn each. The live
+// session delivers them, else StartWaiting starts one. A refusal discards them. After any other
+// error they remain waiting.
 func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec ContinueSpec) error {
 	for range startTries {
 		waiting, err := waitingTurns(w, spec.ProjectID, spec.RunID)
@@ -36,7 +36,7 @@ func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, sta
 			return err
 		case live && record.Driver != "":
 			err = session.TakeMore(ctx, w, record)
-			if fault.Is(err, fault.RunNotLive) { // it is ending, however long that takes
+			if fault.Is(err, fault.RunNotLive) { // the session is ending: wait for it, however long that takes
 				if _, notOver := session.Collect(ctx, w, record.Ref); notOver == nil {
 					continue
 				}
@@ -55,7 +55,7 @@ func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, sta
 		switch {
 		case elsewhere(w, run, err):
 		case slices.Contains([]fault.Reason{fault.Internal, fault.IO, fault.ShuttingDown, fault.HubNotRunning}, fault.ReasonOf(err)):
-			return err // nobody refused
+			return err // not a refusal
 		default:
 			return discardWaiting(ctx, w, spec, err)
 		}
@@ -68,13 +68,13 @@ func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, sta
 	return fault.New(fault.Conflict, "run %s has sessions of others all the time", spec.RunID)
 }
 
-// waitingTurns are the texts that wait in the log of a run and have turns of their own.
+// waitingTurns returns the messages that wait in the log of a run for turns of their own.
 func waitingTurns(w *workspace.Workspace, project, run string) ([]session.WaitingText, error) {
 	list, err := session.WaitingTexts(w, project, run)
 	return slices.DeleteFunc(list, func(t session.WaitingText) bool { return t.Mode != session.ModeAfterTurn }), err
 }
 
-// startFor launches a run that never executed, and goes on with any other.
+// startFor launches a run that never executed, and continues any other.
 func startFor(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, run doc.Run, spec ContinueSpec) error {
 	spec.Prompt, spec.Waits = nil, true
 	if doc.Terminal(run.Status) {
@@ -87,8 +87,8 @@ func startFor(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 	return Launch(ctx, w, a, starter, spec.LaunchSpec)
 }
 
-// elsewhere reports whether an error says that somebody else starts or ends a session of
-// the run, or did since its record was as before, so that it may be otherwise in a moment.
+// elsewhere reports whether err means that another process is starting or ending a session of
+// the run, or has done so since before was read. A retry may then succeed.
 func elsewhere(w *workspace.Workspace, before doc.Run, err error) bool {
 	reason := fault.ReasonOf(err)
 	if slices.Contains([]fault.Reason{fault.RunBusy, fault.RunNotLive, fault.SupervisorUnreachable}, reason) {
@@ -104,9 +104,10 @@ func elsewhere(w *workspace.Workspace, before doc.Run, err error) bool {
 	return err == nil && (now.Status != before.Status || sessionsOf(now) != sessionsOf(before))
 }
 
-// discardWaiting ends the texts that wait, since no session can be started for them. It
-// returns why, nil where others had them said meanwhile. Nothing is discarded beside a session that was started meanwhile; one that is
-// over lets go of the run first.
+// discardWaiting discards the waiting messages, because no session can be started for them. It
+// returns the refusal, or nil if another process delivered the messages in the meantime. It
+// discards nothing while another session of the run is alive, and waits until one that has ended
+// releases the run.
 func discardWaiting(ctx context.Context, w *workspace.Workspace, spec ContinueSpec, refusal error) error {
 	for range startTries {
 		alone, left, err := discardAlone(ctx, w, spec, refusal)
@@ -130,7 +131,7 @@ func discardWaiting(ctx context.Context, w *workspace.Workspace, spec ContinueSp
 	return refusal
 }
 
-// discardAlone discards the texts that wait, unless somebody has the run, and counts them.
+// discardAlone discards the waiting messages and counts them, unless a process owns the run.
 func discardAlone(ctx context.Context, w *workspace.Workspace, spec ContinueSpec, refusal error) (alone bool, left int, err error) {
 	log := workspace.LogFile(spec.ProjectID, spec.RunID)
 	err = w.Update(ctx, func(u *workspace.Unit) error {

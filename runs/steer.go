@@ -1,6 +1,6 @@
 package runs
 
-// Saying something to a run, whatever it is doing.
+// Sending a message to a run, whatever its state.
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// Steer says something to the agent of a run. What is said is durable when it returns.
-// A text for a command waits for the next continuation. starts: so does one for a run
-// without a session, which the caller is to start.
+// Steer sends a message to the agent of a run. The message is durable on return. A message to a
+// command waits for the next continuation. With starts, so does a message to a run without a
+// session, and the caller must start one.
 func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRequest, starts bool) (session.SteerResult, error) {
 	var none session.SteerResult
 	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
@@ -32,8 +32,8 @@ func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRe
 	}
 	p.Actor = a.Actor.ID
 	if live && record.Driver != "" && starts {
-		// Who kept it in the log may have died before the session heard of it. What was decided
-		// stands there since mayAct, which settles the journal.
+		// The process that recorded the message may have died before it notified the session.
+		// mayAct has settled the journal, so such a message is now in the log.
 		if known, ok, err := SaidBefore(w, run, p.ClientMessageID); ok || err != nil {
 			return known, err
 		}
@@ -50,27 +50,26 @@ func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRe
 	return none, notLive(a.RunID)
 }
 
-// isCommand reports whether what a run executed was a command, which nothing can be
-// said to.
+// isCommand reports whether the run executed a command, which accepts no messages.
 func isCommand(run doc.Run) bool {
 	return run.Spec != nil && run.Spec.Kind == doc.KindCommand && (run.Live == nil || run.Live.Driver == "" || run.Live.Driver == session.DriverCommand)
 }
 
-// SaidBefore is the result of a text that its client said before, in whichever way.
+// SaidBefore returns the result of a message that its client already sent, by any method.
 func SaidBefore(w *workspace.Workspace, run doc.Run, client string) (session.SteerResult, bool, error) {
 	before, ok, err := saidBefore(w, run, client)
 	return before.steer, ok, err
 }
 
-// saidOnce is what became of something that was said to a run, as each of the ways to say it
-// is answered.
+// saidOnce is the result of a message that was already sent, in the form of each method that
+// sends one.
 type saidOnce struct {
 	steer     session.SteerResult
 	continued ContinueResult
 }
 
-// saidBefore looks in the log of a run for what its client said under an id: as a text,
-// a prompt or a continuation. It holds for ever.
+// saidBefore searches the whole log of a run for a client's message id, in steered messages,
+// prompts and continuations. Such an id never expires.
 func saidBefore(w *workspace.Workspace, run doc.Run, client string) (before saidOnce, ok bool, err error) {
 	if client == "" {
 		return before, false, nil
@@ -115,11 +114,11 @@ func saidBefore(w *workspace.Workspace, run doc.Run, client string) (before said
 	return before, ok, err
 }
 
-// queueForLaunch keeps a text until the run is gone on with.
+// queueForLaunch queues a message until the run is continued.
 func queueForLaunch(ctx context.Context, w *workspace.Workspace, run doc.Run, p session.SteerRequest) (session.SteerResult, error) {
 	var result session.SteerResult
 	err := w.Update(ctx, func(u *workspace.Unit) error {
-		known, ok, err := SaidBefore(w, run, p.ClientMessageID) // perhaps at the same time
+		known, ok, err := SaidBefore(w, run, p.ClientMessageID) // a concurrent request may have sent it
 		if ok || err != nil {
 			result = known
 			return err

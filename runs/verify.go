@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// verifyPatience bounds the time between the writing of a run's record and
-	// that of its closing event; verifyPause is the interval between two
-	// checks.
+	// verifyPatience bounds the time between writing a run's record and writing its closing
+	// event. verifyPause is the interval between two checks.
 	verifyPatience = 2 * time.Second
 	verifyPause    = 20 * time.Millisecond
 )
 
-// VerifyLog checks a run's whole log, by itself and against the run's record. A
-// log that is missing or not a file, and an unreadable record, are findings,
-// not errors. Record and log are not written at the same moment, and a reader may see half
-// of a line that is being written, so a contradiction, or a last line that cannot be read,
-// counts only once both are stable and no process executes the run.
+// VerifyLog checks a run's whole log, by itself and against the run's record. A log that is
+// missing or not a file, and an unreadable record, are findings, not errors. Record and log are
+// not written atomically, and a reader may see a torn last line. A contradiction or an
+// unreadable last line therefore counts only once both files are stable and no process executes
+// the run, or after verifyPatience.
 func VerifyLog(w *workspace.Workspace, project, run string) (*events.Report, error) {
 	began := w.Env.Clock.Now()
 	before := ""
@@ -44,13 +43,13 @@ func VerifyLog(w *workspace.Workspace, project, run string) (*events.Report, err
 	}
 }
 
-// endsUnread reports whether the last line of a log is no event.
+// endsUnread reports whether the last line of a log could not be parsed.
 func endsUnread(r *events.Report) bool {
 	n := len(r.ParseIssues)
 	return n > 0 && r.ParseIssues[n-1].Seq == r.Lines
 }
 
-// state changes whenever log or record changes.
+// state returns a fingerprint that changes whenever log or record changes.
 func state(w *workspace.Workspace, project, run string) string {
 	var text strings.Builder
 	for _, name := range []string{workspace.RunFile(project, run), workspace.LogFile(project, run)} {

@@ -1,9 +1,8 @@
-// Package billing keeps the bills of providers, for comparison with the usage
-// of runs.
+// Package billing stores the bills of providers, for comparison with the usage of runs.
 //
-// Invariants: a statement is replaced as a whole, by its id; the file is read,
-// changed and written under the write lock, so that no update is lost; a file
-// that cannot be read is left alone.
+// Invariants: a statement is replaced as a whole, by its id. The file is read, changed and
+// written under the write lock, so that no update is lost. A file that cannot be read is never
+// overwritten.
 package billing
 
 import (
@@ -22,8 +21,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Key is the name under which the figures of a provider are summed, whichever
-// of its names is used.
+// Key returns the key under which a provider's figures are summed. All names of a provider have
+// the same key.
 func Key(provider string) string {
 	key := strings.ToLower(strings.TrimSpace(provider))
 	if known := doc.ProviderNamed(strings.ReplaceAll(key, "-", "_")); known.Driver != "" {
@@ -36,7 +35,7 @@ func Key(provider string) string {
 // unbounded.
 type Period struct{ From, To time.Time }
 
-// ParseEnd reads the end of a period: a date means its whole day.
+// ParseEnd parses the end of a period. A date without a time means the end of that day.
 func ParseEnd(text string) (time.Time, bool) {
 	at, ok := clock.ParseDate(text)
 	if ok && len(text) == len(time.DateOnly) {
@@ -51,15 +50,15 @@ func (p Period) Overlaps(other Period) bool {
 	return !before(p.To, other.From) && !before(other.To, p.From)
 }
 
-// PeriodOf is the period of a statement.
+// PeriodOf returns the period that a statement covers.
 func PeriodOf(s doc.Statement) (p Period) {
 	p.From, _ = clock.ParseDate(s.PeriodStart)
 	p.To, _ = ParseEnd(s.PeriodEnd)
 	return p
 }
 
-// Statements are the statements of a workspace, newest first. If the file
-// cannot be read the error is fault.InvalidFile.
+// Statements returns the statements of a workspace, newest first. The error is fault.InvalidFile
+// if the file cannot be parsed.
 func Statements(w *workspace.Workspace) ([]doc.Statement, error) {
 	file, err := workspace.Load(w, doc.StatementsCodec, workspace.StatementsFile)
 	if fault.Is(err, fault.NotFound) {
@@ -68,8 +67,8 @@ func Statements(w *workspace.Workspace) ([]doc.Statement, error) {
 	return file.Statements, err
 }
 
-// Record stores a statement, replacing the one with its id. It generates a
-// missing id. The statement is durable on return.
+// Record stores a statement and replaces one with the same id. It generates a missing id. The
+// statement is durable on return.
 func Record(ctx context.Context, w *workspace.Workspace, s doc.Statement) (doc.Statement, error) {
 	for _, text := range []struct{ label, text string }{
 		{"usage_reconciliation.notes", s.Notes}, {"usage_reconciliation.external_ref", s.ExternalRef},
@@ -102,7 +101,7 @@ func Record(ctx context.Context, w *workspace.Workspace, s doc.Statement) (doc.S
 	return s, err
 }
 
-// pretty is indented JSON with a final LF.
+// pretty encodes a value as indented JSON with a final newline.
 func pretty(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

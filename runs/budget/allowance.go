@@ -1,37 +1,38 @@
 package budget
 
-// What a run may still spend while those who count all runs cannot be asked.
+// The allowance of a run: what it may spend while the component that counts all runs is
+// unreachable.
 
 import "ac/workspace/doc"
 
-// Allowance is what a session may still spend. A nil member has no limit.
+// Allowance is the amount that a session may still spend. A nil field means no limit.
 type Allowance struct {
 	Tokens  *int64   `json:"tokens,omitempty"`
 	CostUSD *float64 `json:"cost_usd,omitempty"`
-	// Counted is what the session had spent already when this was worked out; nil for
-	// what it had reported when it heard of it.
+	// Counted is what the session had spent when the allowance was computed. If nil, the
+	// allowance starts from what the session had reported when it received the allowance.
 	Counted *Counted `json:"counted,omitempty"`
 }
 
-// Counted is an amount as it travels.
+// Counted is the serialized form of a Spend.
 type Counted struct {
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"cost_usd"`
 }
 
-// Spend is the amount.
+// Spend converts the amount.
 func (c Counted) Spend() Spend { return Spend{Tokens: c.Tokens, Billionths: billionths(c.CostUSD)} }
 
-// Exceeded reports whether a session that had spent one amount has reached the allowance
-// when it has spent another.
+// Exceeded reports whether a session has used up the allowance. before is its spending at the
+// allowance's start, now its current spending.
 func (a Allowance) Exceeded(before, now Spend) bool {
 	return a.Tokens != nil && now.Tokens-before.Tokens >= *a.Tokens ||
 		a.CostUSD != nil && now.Billionths-before.Billionths >= billionths(*a.CostUSD)
 }
 
-// Left is what the hard limits leave to one of several sessions: of its run's all, of the
-// others' an equal part for each of the sessions that they cover. It is nil where no hard
-// limit holds, and never negative.
+// Left returns what the hard limits leave for one session. A run's limit applies to it alone.
+// All other limits are divided evenly among the live sessions that share them. Left returns nil
+// if no hard limit applies. Amounts are never negative.
 func (l Limits) Left(run Spend, others Totals, sharing Sharing) *Allowance {
 	left := Allowance{}
 	left.bound(l.Run, run, 1)
@@ -44,8 +45,8 @@ func (l Limits) Left(run Spend, others Totals, sharing Sharing) *Allowance {
 	return &left
 }
 
-// Sharing is how many live sessions share what a project, a task and a run of a workflow
-// may spend, the one that is asked about included.
+// Sharing counts the live sessions that share the limits of a project, a task and a workflow
+// run, including the session in question.
 type Sharing struct{ Project, Task, Workflow int }
 
 func (a *Allowance) bound(limit *doc.Budget, spent Spend, sharing int) {

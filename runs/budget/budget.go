@@ -1,12 +1,11 @@
-// Package budget compares spending with budgets, and sums the spending of the
-// runs of a project and of a task.
+// Package budget compares spending with budgets. It also sums the spending of a project's runs,
+// a task's runs, and a workflow run's attempts.
 //
 // Invariants:
-//   - Sums are exact, in whole tokens and in billionths of a dollar, the unit
-//     that costs are rounded to.
-//   - A threshold is reached if the actual value equals it, so that a hard
-//     limit of 0 always blocks.
-//   - Unknown values are not counted and never estimated here.
+//   - Sums are exact, in whole tokens and in billionths of a dollar, the unit to which costs are
+//     rounded.
+//   - A threshold is reached if the actual value equals it, so that a hard limit of 0 always blocks.
+//   - Unknown values count as nothing. This package never estimates them.
 package budget
 
 import (
@@ -19,16 +18,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// Scopes of a budget, in the order of decisions.
+// Scopes of a budget, in the order in which they are decided.
 const (
 	ScopeRun     = "run"
 	ScopeProject = "project"
 	ScopeTask    = "task"
-	// ScopeWorkflow is the run of a workflow that a run is an attempt for.
+	// ScopeWorkflow is the workflow run to which the run belongs as an attempt.
 	ScopeWorkflow = "workflow"
 )
 
-// Words of a decision.
+// Values of fields in a Decision.
 const (
 	MetricCost   = "cost_usd"
 	MetricTokens = "tokens"
@@ -45,11 +44,10 @@ type Spend struct {
 	Billionths int64 // of a US dollar
 }
 
-// billion is the number of units in a dollar.
+// billion is the number of Spend units in a dollar.
 const billion = 1_000_000_000
 
-// Of is the spending in a run's usage; nil means none. An unknown cost counts
-// as nothing.
+// Of returns the spending in a run's usage. Nil usage and unknown costs count as nothing.
 func Of(u *doc.Usage) Spend {
 	if u == nil {
 		return Spend{}
@@ -69,7 +67,7 @@ func billionths(usd float64) int64 {
 	return int64(parts)
 }
 
-// Plus is the sum, saturating at the largest number.
+// Plus returns the sum, saturating at the largest int64.
 func (s Spend) Plus(other Spend) Spend {
 	return Spend{Tokens: plus(s.Tokens, other.Tokens), Billionths: plus(s.Billionths, other.Billionths)}
 }
@@ -81,18 +79,18 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// USD is the cost in dollars: the nearest float64, so that three times 0.1
-// prints as 0.3.
+// USD returns the cost in dollars. It is the nearest float64, so that three times 0.1 prints as
+// 0.3.
 func (s Spend) USD() float64 { return float64(s.Billionths) / billion }
 
-// Scope is a budget and the spending against it. A nil Budget has no limits.
+// Scope is a budget and the spending that counts against it. A nil Budget has no limits.
 type Scope struct {
 	Name   string
 	Budget *doc.Budget
 	Actual Spend
 }
 
-// Decision is the comparison of one threshold with the spending.
+// Decision is the result of comparing spending with one threshold.
 type Decision struct {
 	Scope     string      `json:"scope"`
 	Metric    string      `json:"metric"`
@@ -103,8 +101,8 @@ type Decision struct {
 	Phase     string      `json:"phase,omitempty"`
 }
 
-// Decide compares every threshold that is set, in the order of the scopes;
-// within a scope cost before tokens, and soft before hard.
+// Decide compares spending with every threshold that is set. It follows the order of the scopes;
+// within a scope, cost precedes tokens and soft precedes hard.
 func Decide(scopes ...Scope) (decisions []Decision) {
 	for _, s := range scopes {
 		if s.Budget == nil {
@@ -145,7 +143,7 @@ func dollars(usd float64) json.Number {
 
 func whole(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// Over are the decisions that block.
+// Over returns the decisions that block.
 func Over(decisions []Decision) (over []Decision) {
 	for _, d := range decisions {
 		if d.Result == Exceeded {
@@ -155,7 +153,7 @@ func Over(decisions []Decision) (over []Decision) {
 	return over
 }
 
-// Describe describes decisions for people: scope, metric, actual, threshold.
+// Describe formats decisions for people: scope, metric, actual value, threshold.
 func Describe(decisions []Decision) string {
 	parts := make([]string, 0, len(decisions))
 	for _, d := range decisions {

@@ -1,15 +1,15 @@
 package budget
 
-// The events that record decisions.
+// Events that record decisions.
 
 import "ac/events"
 
 // PhasePreflight is the phase of decisions before a launch.
 const PhasePreflight = "preflight"
 
-// Events returns the drafts that record decisions: all of them, then the
-// alerts, then the exceeded ones. draft makes one of a type and payload; phase
-// is "" for decisions after a run.
+// Events returns the drafts that record decisions: one for each decision, then one for each
+// alert, then one for each exceeded threshold. draft builds a draft from a type and a payload.
+// phase is "" for decisions after a run.
 func Events(
 	decisions []Decision, phase string, draft func(kind string, payload any) (events.Draft, error),
 ) (drafts []events.Draft, err error) {

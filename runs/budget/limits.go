@@ -9,21 +9,21 @@ import (
 	"ac/workspace/doc"
 )
 
-// Subject is the run that budgets are about, and what it belongs to. All but the project
-// may be "".
+// Subject is the run that a decision concerns, and the entities to which it belongs. Task,
+// Workflow and Run may be "".
 type Subject struct {
 	Project string
 	Task    string
-	// Workflow is the run of a workflow that the run is an attempt for.
+	// Workflow is the workflow run to which the run belongs as an attempt.
 	Workflow string
 	Run      string
 }
 
-// Limits are the budgets that apply to a run. A nil one has no limits.
+// Limits holds the budgets that apply to a run. A nil budget has no limits.
 type Limits struct{ Run, Project, Task, Workflow *doc.Budget }
 
-// LimitsOf reads the budgets of what a run belongs to; own is that of its launch. A
-// document that cannot be read has no budget.
+// LimitsOf reads the budgets that apply to a run. own is the budget of its launch. A document
+// that cannot be read counts as having no budget.
 func LimitsOf(w *workspace.Workspace, own *doc.Budget, of Subject) Limits {
 	limits := Limits{Run: own}
 	if p, err := w.Project(of.Project); err == nil {
@@ -43,11 +43,10 @@ func LimitsOf(w *workspace.Workspace, own *doc.Budget, of Subject) Limits {
 	return limits
 }
 
-// NeedSums reports whether a decision depends on the spending of other runs.
+// NeedSums reports whether decisions depend on the spending of other runs.
 func (l Limits) NeedSums() bool { return l.Project != nil || l.Task != nil || l.Workflow != nil }
 
-// Decide compares the limits with the spending of a run plus that of the
-// others.
+// Decide compares the limits with the spending of a run plus that of other runs.
 func (l Limits) Decide(run Spend, others Totals) []Decision {
 	return Decide(
 		Scope{ScopeRun, l.Run, run},

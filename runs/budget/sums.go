@@ -14,13 +14,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// recheck is how many finished runs each query compares with their files. The
-// record of a finished run should never change; one that was edited by hand is
-// noticed after a while.
+// recheck is the number of runs per query whose cached entries are compared with their files, in
+// rotation. The record of a finished run should never change. The rotation eventually detects
+// one that somebody edited by hand.
 const recheck = 32
 
-// Sums sums the spending of runs, for one workspace. It caches finished runs
-// and checks unfinished ones at each query. It is safe for concurrent use.
+// Sums sums the spending of runs in one workspace. It caches finished runs and checks unfinished
+// ones on each query. It is safe for concurrent use.
 type Sums struct {
 	w *workspace.Workspace
 
@@ -28,39 +28,38 @@ type Sums struct {
 	projects map[string]*ledger
 }
 
-// NewSums makes the sums of a workspace. It reads nothing yet.
+// NewSums returns the Sums of a workspace. It reads nothing yet.
 func NewSums(w *workspace.Workspace) *Sums {
 	return &Sums{w: w, projects: map[string]*ledger{}}
 }
 
-// ledger is what is known about the runs of one project.
+// ledger caches the runs of one project.
 type ledger struct {
-	listed  durable.Version // of the directory; zero when it may have changed
+	listed  durable.Version // version of the directory; zero if names may be stale
 	names   []string
 	entries map[string]entry
 	open    []string // runs that may still change
-	next    int      // index into names of the next one to recheck
+	next    int      // index into names of the last run rechecked
 	indexed bool     // the index was queried
 }
 
-// entry is the spending of one run.
+// entry is the cached spending of one run.
 type entry struct {
 	spend   Spend
 	task    string
 	final   bool
-	version durable.Version // zero when the file may change unnoticed
+	version durable.Version // zero if the file may change without a new version
 }
 
-// Totals is the spending of a project's runs, of those of one task, and of the attempts of
-// one run of a workflow.
+// Totals holds the spending of a project's runs, of one task's runs, and of one workflow run's
+// attempts.
 type Totals struct{ Project, Task, Workflow Spend }
 
-// fewRuns is how many runs are read without querying the index.
+// fewRuns is the number of runs up to which files are read without querying the index.
 const fewRuns = 64
 
-// indexed is what the index knows for sure about the finished runs of a
-// project. The index may be missing, stale or foreign: runs that it does not
-// have are read from files.
+// indexed returns the finished runs of a project whose spending the index guarantees. The index
+// may be missing, stale or foreign. Runs that it does not return are read from files.
 func indexed(w *workspace.Workspace, project string) (known map[string]index.RunUsage) {
 	ix := index.For(w)
 	_ = ix.View(context.Background(), func(v *index.View) (err error) {
@@ -71,9 +70,8 @@ func indexed(w *workspace.Workspace, project string) (known map[string]index.Run
 	return known
 }
 
-// Of sums all valid runs of a project except the one that it is about, those that worked
-// on its task, and those of its workflow. A run that cannot be read counts as nothing
-// until it can.
+// Of sums all valid runs of a project except the subject itself, and those of its task and of
+// its workflow. A run that cannot be read counts as nothing until it becomes readable.
 func (s *Sums) Of(of Subject) (Totals, error) {
 	attempts, err := attemptsOf(s.w, of)
 	if err != nil {
@@ -105,8 +103,8 @@ func (s *Sums) Of(of Subject) (Totals, error) {
 	return sum, nil
 }
 
-// attemptsOf are the runs that are attempts for a run of a workflow: those of the jobs of
-// its steps. A job that cannot be read had none.
+// attemptsOf returns the ids of the runs that are attempts in a workflow run, from the jobs of
+// its steps. It ignores jobs that it cannot read.
 func attemptsOf(w *workspace.Workspace, of Subject) (map[string]bool, error) {
 	if !workspace.SafeID(of.Workflow) {
 		return nil, nil
@@ -131,7 +129,7 @@ func attemptsOf(w *workspace.Workspace, of Subject) (map[string]bool, error) {
 	return attempts, nil
 }
 
-// refresh brings a ledger up to date with the files.
+// refresh updates a ledger from the files.
 func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	if err := l.list(w, project); err != nil {
 		return err
@@ -154,7 +152,7 @@ func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	}
 	l.open = open
 	if known != nil {
-		return nil // everything has just been compared
+		return nil // everything has just been read
 	}
 	for range min(recheck, len(l.names)) {
 		l.next = (l.next + 1) % len(l.names)
@@ -172,7 +170,7 @@ func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	return nil
 }
 
-// list updates the list of runs.
+// list updates the names of the project's runs.
 func (l *ledger) list(w *workspace.Workspace, project string) error {
 	dir := workspace.RunsDir(project)
 	st, err := w.FS.Stat(dir)
@@ -202,9 +200,9 @@ func (l *ledger) list(w *workspace.Workspace, project string) error {
 	return nil
 }
 
-// read reads one run, unless its file is the one that is known. A run that is
-// over, in a file that cannot be mistaken for a later one, is final, unless it was
-// spoken with: it may go on at any time.
+// read reads one run, unless its file is unchanged. A run is final if it has ended and its
+// file's version is reliable (Cacheable). Live runs are never final, because they may continue
+// at any time.
 func read(w *workspace.Workspace, project, name string, known entry) entry {
 	file := workspace.RunFile(project, name)
 	st, err := w.FS.Stat(file)

@@ -1,9 +1,9 @@
-// Package changes is what a run changed: the one reader of worktrees and branches for
-// everybody who shows it or brings it in.
+// Package changes reports what a run changed. Everything that shows or lands the changes of a
+// run reads worktrees and branches through this package.
 //
-// Invariants: git is only read, without hooks, external diffs, text conversions or
-// locks; nothing in the repository or the worktree changes; what lies in a worktree is
-// read through a root, and no symlink is followed.
+// Invariants: the package only reads git, without hooks, external diffs, text conversions or
+// locks. It changes nothing in the repository or the worktree. It reads worktrees through a root
+// and follows no symlinks.
 package changes
 
 import (
@@ -21,67 +21,68 @@ import (
 	"ac/workspace/doc"
 )
 
-// States of the place that holds the changes of a run.
+// Where the changes of a run come from.
 const (
-	Live   = "live"   // its worktree, at work
-	Kept   = "kept"   // its worktree, over
-	Branch = "branch" // the worktree is gone, its branch is there
-	Landed = "landed" // the commit that it was brought in as
+	Live   = "live"   // its worktree, with a live session
+	Kept   = "kept"   // its worktree, without a live session
+	Branch = "branch" // its branch, after the worktree was removed
+	Landed = "landed" // the commit that landed it
 )
 
-// MaxFile bounds a file whose content is read, in bytes.
+// MaxFile is the size limit for reading a file's content, in bytes.
 const MaxFile = 1 << 20
 
-// maxList bounds what git may list, in bytes.
+// maxList bounds the output of git commands that list files, in bytes.
 const maxList = 16 << 20
 
-// Reader opens what runs changed.
+// Reader reads the changes of runs.
 type Reader struct {
 	Workspace *workspace.Workspace
 	Machine   doc.Machine
-	Environ   []string // what git inherits
-	// Alive tells whether a session of a run lives.
+	Environ   []string // the environment of git
+	// Alive reports whether a session of a run is alive.
 	Alive func(project, run string) bool
 }
 
-// Set is what one run changed, between the commit that its worktree was made from and
-// what lies there now. It is for one goroutine; the caller closes it.
+// Set holds the changes of one run, from the base commit of its worktree to the current state.
+// It is not safe for concurrent use. The caller must close it.
 type Set struct {
 	Run    doc.Run
 	State  string
 	RepoID string
 	Branch string
-	Base   string // the commit
-	Tip    string // the commit that is compared, "" for the worktree
-	Files  []File // by path
+	Base   string // the base commit
+	Tip    string // the compared commit, "" for a worktree
+	Files  []File // sorted by path
 
 	git  *worktree.Reader
-	tree durable.FS // nil where a commit is read
+	tree durable.FS // nil if a commit is compared
 }
 
-// File is a path that differs.
+// File is one changed path.
 type File struct {
 	Path string
-	// Modes as git writes them, "" where there is no file: 100644, 100755, 120000 for
-	// a symlink, 160000 for a submodule.
+	// OldMode and NewMode are git modes, "" for an absent file: 100644, 100755, 120000 for a
+	// symlink, 160000 for a submodule.
 	OldMode, NewMode string
-	// Untracked says that git does not know the file; Nested, that it is a repository.
+	// Untracked means that git does not track the file. Nested means that it is a nested
+	// repository.
 	Untracked, Nested bool
 
-	old, fresh string // blobs; fresh is "" for what lies in a worktree
+	old, fresh string // blob ids; fresh is "" for content in a worktree
 }
 
-// Regular reports whether both sides are regular files, or absent.
+// Regular reports whether each side is a regular file or absent.
 func (f File) Regular() bool {
 	plain := func(mode string) bool { return mode == "" || strings.HasPrefix(mode, "100") }
 	return plain(f.OldMode) && plain(f.NewMode) && !f.Nested
 }
 
-// Executable reports whether a mode is that of a program.
+// Executable reports whether a git mode is that of an executable file.
 func Executable(mode string) bool { return mode == "100755" }
 
-// Open reads which files a run changed. A run that has neither a worktree nor a branch is
-// fault.NoWorktree; where git fails it is fault.GitFailed.
+// Open lists the files that a run changed. The error is fault.NoWorktree if the run has neither
+// a worktree nor a branch, fault.GitFailed if git fails.
 func (r Reader) Open(ctx context.Context, project, run string) (*Set, error) {
 	record, err := workspace.Load(r.Workspace, doc.RunCodec, workspace.RunFile(project, run))
 	if err == nil {
@@ -124,7 +125,7 @@ func noWorktree(run string) error {
 	return fault.New(fault.NoWorktree, "run %s has neither a worktree nor a branch of its own", run)
 }
 
-// gitFailed makes an error of git one of ours.
+// gitFailed converts an error to fault.GitFailed, unless it is already a fault.
 func gitFailed(err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
@@ -132,7 +133,7 @@ func gitFailed(err error) error {
 	return fault.New(fault.GitFailed, "%w", err)
 }
 
-// Close releases the worktree.
+// Close closes the worktree's root.
 func (s *Set) Close() error {
 	if s.tree == nil {
 		return nil
@@ -171,7 +172,7 @@ func (r Reader) openTree(ctx context.Context, s *Set, dir string) (err error) {
 	return nil
 }
 
-// modeNow is the mode that git would give what lies in the worktree.
+// modeNow returns the git mode of a path in the worktree, "" if it does not exist.
 func (s *Set) modeNow(name string) string {
 	st, err := s.tree.Lstat(name)
 	switch {
@@ -194,8 +195,8 @@ func (s *Set) keep(known map[string]File) {
 	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// openLanded reads the commit that a run was landed as. It fails where that is no longer
-// in the repository.
+// openLanded compares the commit that landed a run with its base. It fails if either commit is
+// no longer in the repository.
 func (r Reader) openLanded(ctx context.Context, s *Set) error {
 	landed := *s.Run.Landed
 	root, err := worktree.Root(r.Machine, landed.RepoID)
@@ -227,7 +228,7 @@ func (r Reader) openBranch(ctx context.Context, s *Set) error {
 	if s.git, err = worktree.NewReader(ctx, r.Environ, root); err != nil {
 		return err
 	}
-	// What was saved of a worktree on another machine comes before its branch.
+	// Commits saved from a worktree on another machine take precedence over the branch.
 	for _, ref := range worktree.LeftRefs(s.Run.ID, s.Branch) {
 		if s.Tip, err = s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}"); err == nil {
 			break
@@ -247,8 +248,8 @@ func (r Reader) openBranch(ctx context.Context, s *Set) error {
 	return nil
 }
 
-// base is the commit that a worktree was made from, as its run noted it; of an older
-// run, where its branch and the HEAD of its repository parted.
+// base returns the base commit of a worktree from its run's record. For an older run, which has
+// none, it returns the merge base of the branch and the repository's HEAD.
 func (r Reader) base(ctx context.Context, s *Set, tip string) (string, error) {
 	if noted := s.Run.WorktreeBase; noted != "" {
 		if _, err := hex.DecodeString(noted); err != nil || len(noted) != 40 && len(noted) != 64 {
@@ -272,7 +273,8 @@ func (r Reader) base(ctx context.Context, s *Set, tip string) (string, error) {
 	return home.Line(ctx, "merge-base", "--end-of-options", tip, "HEAD")
 }
 
-// diff reads which tracked files differ between commits, or a commit and the worktree.
+// diff adds the tracked files that differ between two commits, or between a commit and the
+// worktree.
 func (s *Set) diff(ctx context.Context, known map[string]File, commits ...string) error {
 	args := append([]string{
 		"diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty",

@@ -1,6 +1,6 @@
 package changes
 
-// What is in the files that a run changed, on both sides.
+// The content of changed files, on both sides.
 
 import (
 	"bytes"
@@ -16,19 +16,19 @@ import (
 	"ac/runs/worktree"
 )
 
-// Content is a file on both sides; nil where it is absent.
+// Content is the content of a file on both sides. A side is nil if the file is absent.
 type Content struct {
 	From, New []byte
-	// TooLarge says that a side has more than MaxFile bytes, which were not read.
+	// TooLarge means that a side exceeds MaxFile bytes. Its content may then be missing.
 	TooLarge bool
 }
 
-// maxBatch bounds the content that is held at once, in bytes.
+// maxBatch bounds the content held in memory at once, in bytes.
 const maxBatch = 16 << 20
 
-// Each reads files of the set, a bounded number at a time, and hands them over in their
-// order. What is in commits is read as it would lie in a working tree. Files that are
-// not regular have no content.
+// Each calls visit for files of the set, in order, with their content. It reads a bounded batch
+// at a time. It reads blobs as git would check them out. Files that are not regular have no
+// content.
 func (s *Set) Each(ctx context.Context, files []File, visit func(File, Content) error) error {
 	sizes, err := s.sizes(ctx, files)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Set) Each(ctx context.Context, files []File, visit func(File, Content) 
 	return nil
 }
 
-// sides are the blobs of a file that are to be read.
+// sides returns the ids of the file's blobs to read.
 func (f File) sides() (oids []string) {
 	if !f.Regular() {
 		return nil
@@ -80,7 +80,7 @@ func need(f File, sizes map[string]int) (n int) {
 	return n
 }
 
-// sizes asks git how large blobs are.
+// sizes queries the sizes of blobs from git.
 func (s *Set) sizes(ctx context.Context, files []File) (map[string]int, error) {
 	var ask bytes.Buffer
 	for _, f := range files {
@@ -107,10 +107,12 @@ func (s *Set) sizes(ctx context.Context, files []File) (map[string]int, error) {
 	return sizes, nil
 }
 
-// place is a blob at a path: attributes of the path may convert it.
+// place identifies the content of a blob at a path, whose attributes may convert it. path is ""
+// for content without conversion.
 type place struct{ oid, path string }
 
-// blobs reads the blobs of files as they would be checked out.
+// blobs reads the blobs of files as git would check them out. It skips those larger than
+// MaxFile.
 func (s *Set) blobs(ctx context.Context, files []File, sizes map[string]int) (map[place][]byte, error) {
 	converted, err := s.converted(ctx, files)
 	if err != nil {
@@ -153,8 +155,8 @@ func (s *Set) blobs(ctx context.Context, files []File, sizes map[string]int) (ma
 	return blobs, nil
 }
 
-// converted tells the files that lie in a working tree with other bytes than in a
-// commit: with other line ends, in another encoding, or through a filter.
+// converted returns the files whose bytes may differ between a commit and its checkout: those
+// with other line endings, another encoding, or a filter.
 func (s *Set) converted(ctx context.Context, files []File) (map[string]bool, error) {
 	var ask bytes.Buffer
 	for _, f := range files {
@@ -203,8 +205,8 @@ func (s *Set) content(f File, blobs map[place][]byte, sizes map[string]int) (c C
 	return c, err
 }
 
-// readTree reads a file of a worktree without following symlinks; nil when it is gone
-// by now.
+// readTree reads a file of a worktree without following symlinks. text is nil if the file no
+// longer exists.
 func readTree(tree durable.FS, name string) (text []byte, tooLarge bool, err error) {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if st, err := tree.Lstat(dir); err != nil || !st.IsDir() {
@@ -227,8 +229,8 @@ func readTree(tree durable.FS, name string) (text []byte, tooLarge bool, err err
 	return text, len(text) > MaxFile, err
 }
 
-// Patch is all changes as git writes them, fit for git apply, binary files included. One
-// of more than limit bytes is worktree.ErrTooLong.
+// Patch returns all changes as a patch for git apply, including binary files. The error is
+// worktree.ErrTooLong if the patch exceeds limit bytes.
 func (s *Set) Patch(ctx context.Context, limit int) ([]byte, error) {
 	args := []string{
 		"diff", "--binary", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--no-color", "--src-prefix=a/", "--dst-prefix=b/",
@@ -254,11 +256,11 @@ func (s *Set) Patch(ctx context.Context, limit int) ([]byte, error) {
 	return patch, nil
 }
 
-// untracked is the patch that makes a file which git does not know.
+// untracked returns the patch that creates an untracked file.
 func (s *Set) untracked(ctx context.Context, limit int, name string) ([]byte, error) {
 	text, err := s.git.Output(ctx, limit, nil, "diff", "--no-index", "--binary", "--no-ext-diff", "--no-textconv", "--no-color",
 		"--src-prefix=a/", "--dst-prefix=b/", "--", "/dev/null", name)
-	if worktree.ExitCode(err) == 1 { // which says that they differ
+	if worktree.ExitCode(err) == 1 { // exit code 1 means that the files differ
 		err = nil
 	}
 	return text, err

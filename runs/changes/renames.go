@@ -1,6 +1,6 @@
 package changes
 
-// Which files that a run made are files that it deleted, under another name.
+// Rename detection: which created files are deleted files under another name.
 
 import (
 	"bytes"
@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// maxTraced bounds the content that is compared line by line, in bytes; of what comes
-	// later only equal files are found.
+	// maxTraced bounds the content compared line by line, in bytes. Beyond it, only identical
+	// files are found.
 	maxTraced = 8 << 20
 	// maxCompared bounds how many pairs of files are compared line by line.
 	maxCompared = 20_000
 )
 
-// Renames finds files that a run moved. The rows of changes stay a deletion and a
-// creation each, so that every row can be applied alone; a rename is only said beside
-// them. The zero value is empty. It is for one goroutine.
+// Renames detects files that a run moved. A rename remains one deletion and one creation in the
+// list of changes, so that each can be applied alone. Renames only adds the relation between
+// them. The zero value is empty. Renames is not safe for concurrent use.
 type Renames struct {
 	made, gone []trace
 	traced     int
 	seed       maphash.Seed
 }
 
-// trace is what a file is recognised by.
+// trace is the fingerprint of a file.
 type trace struct {
 	path  string
 	size  int
 	whole uint64
-	lines map[uint64]int // bytes in lines of one hash; nil where lines are not compared
+	lines map[uint64]int // bytes per line hash; nil if lines are not compared
 }
 
-// Note takes a file of the set with its content; only one that was made or deleted counts.
+// Note adds a file and its content. It ignores files that were neither created nor deleted.
 func (r *Renames) Note(f File, c Content) {
 	into, content := &r.made, c.New
 	switch {
@@ -43,7 +43,7 @@ func (r *Renames) Note(f File, c Content) {
 	case f.NewMode == "":
 		into, content = &r.gone, c.From
 	}
-	if len(content) == 0 { // empty files are all equal
+	if len(content) == 0 { // all empty files are identical
 		return
 	}
 	if r.seed == (maphash.Seed{}) {
@@ -59,15 +59,15 @@ func (r *Renames) Note(f File, c Content) {
 	*into = append(*into, t)
 }
 
-// pair is a file that was made and one that was deleted, with their likeness from 0 to 1.
+// pair is a created file and a deleted one, with their similarity from 0 to 1.
 type pair struct {
 	made, gone string
 	likeness   float64
 }
 
-// Pairs are the old paths by the new ones: equal files, and those of which at least half
-// of the longer one stands in lines that both have. Each file is in one pair at most, the
-// likest ones first.
+// Pairs maps new paths to old ones. Two files form a pair if they are identical, or if the lines
+// that both contain make up at least half of the longer file. Each file is in at most one pair.
+// The most similar pairs win.
 func (r *Renames) Pairs() map[string]string {
 	var found []pair
 	compared := 0
@@ -91,7 +91,7 @@ func (r *Renames) Pairs() map[string]string {
 	return old
 }
 
-// like tells how much of the longer file stands in both, from 0 to 1.
+// like returns the share of the longer file that both files contain, from 0 to 1.
 func (t trace) like(other trace, byLine bool) float64 {
 	longer := max(t.size, other.size)
 	switch {

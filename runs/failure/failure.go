@@ -1,4 +1,4 @@
-// Package failure knows why an agent failed, in its own words, and of which kind that is.
+// Package failure extracts why an agent failed from its output, and classifies the failure.
 package failure
 
 import (
@@ -13,7 +13,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// Kinds of failures, as records and payloads name them.
+// Kinds of failures, as in records and payloads.
 const (
 	Auth       = "auth"
 	Quota      = "quota"
@@ -27,29 +27,29 @@ const (
 	Unknown    = "unknown"
 )
 
-// MaxWords bounds what is kept of an agent's words, in bytes.
+// MaxWords bounds Failure.Text, in bytes.
 const MaxWords = 2 << 10
 
-// Failure is why an agent failed.
+// Failure describes why an agent failed.
 type Failure struct {
-	Text string // in the agent's words, at most 2 KiB
+	Text string // the agent's message, at most MaxWords bytes
 	Kind string
-	// RetryAfter is how long the provider asked to be left alone, 0 for no time.
+	// RetryAfter is the delay that the provider asked for, 0 if it named none.
 	RetryAfter time.Duration
 }
 
-// Collector collects what an agent says of a failure while it goes on. Its zero value is ready
-// for use. It is for one goroutine at a time.
+// Collector collects the errors that an agent reports while it runs. The zero value is ready for
+// use. It is not safe for concurrent use.
 type Collector struct {
 	text   string
 	status int
 	code   string
 	done   bool // the agent gave up
 	retry  time.Duration
-	last   string // what it was retrying
+	last   string // the error code of the last retry
 }
 
-// Report takes an error that the agent may still get over.
+// Report records an error that the agent may still recover from.
 func (f *Collector) Report(text string, status int, code string) {
 	if f.done {
 		return
@@ -60,35 +60,35 @@ func (f *Collector) Report(text string, status int, code string) {
 	f.status, f.code = cmp.Or(status, f.status), cmp.Or(code, f.code)
 }
 
-// Final takes the error that ended the work of the agent. Where it has
-// no status or kind, those of an earlier error stay.
+// Final records the error that ended the agent's work. Missing fields keep the values of earlier
+// errors.
 func (f *Collector) Final(text string, status int, code string) {
 	f.done = false
 	f.Report(text, status, code)
 	f.done = true
 }
 
-// Retrying takes an error that the agent gets over by itself.
+// Retrying records an error after which the agent retries by itself.
 func (f *Collector) Retrying(code string, status int) {
 	f.status, f.code, f.last = cmp.Or(status, f.status), cmp.Or(code, f.code), code
 }
 
-// Recovered says that the agent went on.
+// Recovered reports that the agent continued. It discards all errors except a final one.
 func (f *Collector) Recovered() {
 	if !f.done {
 		*f = Collector{}
 	}
 }
 
-// After keeps the time that a provider named in a header.
+// After parses the seconds in a provider's Retry-After header.
 func (f *Collector) After(text string) {
 	if seconds, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && seconds > 0 && seconds < 1e6 {
 		f.retry = time.Duration(seconds * float64(time.Second))
 	}
 }
 
-// Found is the failure, with stderr for an agent that told none; nil where
-// nothing says that anything failed.
+// Found returns the failure, nil if there is none. If the agent reported no error, Found uses
+// stderr.
 func (f *Collector) Found(stderr string) *Failure {
 	text := strings.TrimSpace(f.text)
 	if text == "" && f.last != "" {
@@ -112,7 +112,7 @@ func (f *Collector) Found(stderr string) *Failure {
 	return found
 }
 
-// lastWords is the end of stderr that is no log and no stack.
+// lastWords returns stderr without blank lines, JSON log lines and stack frames.
 func lastWords(stderr string) string {
 	var kept []string
 	for line := range strings.Lines(stderr) {
@@ -125,11 +125,11 @@ func lastWords(stderr string) string {
 	return strings.Join(kept, "\n")
 }
 
-// Classify is the kind of a failure that is known by its words alone.
+// Classify returns the kind of a failure, judged by its message alone.
 func Classify(words string) string { return kindOf(words, 0, "") }
 
-// kindOf judges by the error's own word, then by what the words name for sure,
-// then by the HTTP status, then by the words.
+// kindOf classifies a failure by its error code, else by unambiguous words in the message, else
+// by the HTTP status, else by likely words.
 func kindOf(words string, status int, code string) string {
 	if kind, ok := codes()[code]; ok {
 		return kind
@@ -160,7 +160,7 @@ func kindOf(words string, status int, code string) string {
 	return Unknown
 }
 
-// codes are errors that have a word of their own.
+// codes maps the error codes of agents to kinds.
 func codes() map[string]string {
 	return map[string]string{
 		Refused: Refused,
@@ -177,14 +177,14 @@ func codes() map[string]string {
 	}
 }
 
-// signature is the words of a kind, in lower case. They are compiled at their first
-// use: few processes ever judge a failure.
+// signature matches the words of one kind in a lowercase message. Patterns are compiled at first
+// use, because few processes classify a failure.
 type signature struct {
 	kind  string
 	words func() *regexp.Regexp
 }
 
-// certain are words that say more than a status.
+// certain holds words that take precedence over an HTTP status.
 var certain = []signature{
 	{Trust, lazyregexp.New(`not (running in |inside )?(a )?trusted (directory|folder)|untrusted (folder|workspace|directory)|folder is not trusted|do you trust`)},
 	{Context, lazyregexp.New(`context (window|length)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds the maximum number of tokens`)},
@@ -193,7 +193,7 @@ var certain = []signature{
 	{Auth, lazyregexp.New(`not logged in|please (run )?/login|api key not valid|invalid (api key|x-api-key|auth method|bearer token)|incorrect api key|no auth(entication)? (credentials|method)|please set an auth method|token (has )?expired|token could not be refreshed|sign in again|authentication_error|unauthorized`)},
 }
 
-// likely are words that tell the kind where no status does.
+// likely holds words that classify a failure without a known HTTP status.
 var likely = []signature{
 	{RateLimit, lazyregexp.New(`\b429\b|rate[ _-]?limit|too many requests|resource_exhausted|throttl|suggested retry after|please wait and try again`)},
 	{Overloaded, lazyregexp.New(`\b(500|502|503|504|529)\b|overloaded|high demand|service unavailable|internal server error|bad gateway|temporarily unavailable`)},
@@ -205,7 +205,7 @@ var likely = []signature{
 
 var retryWords = lazyregexp.New(`(?i)(?:retry|try again|retrydelay"?:?)[^0-9]{0,24}(\d+(?:\.\d+)?) ?(ms|milliseconds?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?|h(?:ours?)?)\b`)
 
-// retryAfter is the time that an agent's words name.
+// retryAfter returns the delay named in an agent's message, 0 if there is none.
 func retryAfter(words string) time.Duration {
 	m := retryWords().FindStringSubmatch(words)
 	if m == nil {

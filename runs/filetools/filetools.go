@@ -1,9 +1,7 @@
-// Package filetools are read-only file tools for agents: they read the files of
-// some directories. An agent that may not run commands has no other way to read
-// (docs/adr/0012).
+// Package filetools provides read-only file tools for agents. An agent that may not run commands
+// has no other way to read files (docs/adr/0012).
 //
-// Directories are opened as os.Root, so that neither names nor symlinks lead
-// elsewhere (path traversal).
+// Directories are opened as os.Root, which prevents path traversal through names and symlinks.
 package filetools
 
 import (
@@ -18,17 +16,17 @@ import (
 	"ac/internal/fault"
 )
 
-// answerBytes bounds one answer. Agents truncate longer ones in the middle,
-// where it goes unnoticed, so a truncated answer says how to continue.
+// answerBytes bounds one answer. Agents silently cut the middle out of longer answers. A
+// truncated answer therefore ends with how to continue.
 const answerBytes = 32 << 10
 
-// Dirs are the directories that may be read. Relative paths belong to the
-// first. It is safe for concurrent use.
+// Dirs is the set of directories that the tools may read. Relative paths are relative to the
+// first. Dirs is safe for concurrent use.
 type Dirs struct {
 	dirs []string // absolute, symlinks resolved
 }
 
-// New makes Dirs of existing directories.
+// New returns the Dirs of existing directories.
 func New(dirs ...string) (*Dirs, error) {
 	d := &Dirs{}
 	for _, dir := range dirs {
@@ -44,14 +42,14 @@ func New(dirs ...string) (*Dirs, error) {
 	return d, nil
 }
 
-// rootedPath is a path in one of the directories.
+// rootedPath is a path inside one of the directories.
 type rootedPath struct {
 	root *durable.Root
 	dir  string
-	name string // slashes; "." for the directory itself
+	name string // slash-separated; "." for the directory itself
 }
 
-// open finds the directory of a path. The caller closes it.
+// open opens the directory that contains a path. The caller closes its root.
 func (d *Dirs) open(name string) (rootedPath, error) {
 	if !filepath.IsAbs(name) {
 		return openIn(d.dirs[0], name)
@@ -71,9 +69,9 @@ func openIn(dir, rel string) (rootedPath, error) {
 	return rootedPath{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
 }
 
-// spellings returns an absolute path as given, with the symlinks to its directory
-// resolved, and with all symlinks resolved. They only select the directory: opening in it
-// is confined by its root, so a symlink that changes meanwhile has no effect.
+// spellings returns an absolute path as given, with the symlinks in its directory resolved, and
+// with all symlinks resolved. They only select the directory. Its root confines the actual open,
+// so a symlink that changes in between (a TOCTOU race) has no effect.
 func spellings(name string) []string {
 	all := []string{name}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
@@ -85,7 +83,7 @@ func spellings(name string) []string {
 	return all
 }
 
-// full is a name in p as the agent would write it.
+// full returns a name in p in the form that the agent uses.
 func (p rootedPath) full(d *Dirs, name string) string {
 	if p.dir == d.dirs[0] {
 		return name
@@ -93,7 +91,7 @@ func (p rootedPath) full(d *Dirs, name string) string {
 	return filepath.Join(p.dir, filepath.FromSlash(name))
 }
 
-// plain describes a file error without revealing more than the given path.
+// plain converts a file error to one that reveals no path except name.
 func plain(name string, err error) error {
 	switch {
 	case err == nil:
@@ -107,9 +105,9 @@ func plain(name string, err error) error {
 	return fault.New(fault.IO, "%s: %w", name, err)
 }
 
-// walk visits the files below a path in the order of their names, to a depth, 0
-// for unlimited. It visits symlinks without following them, does not enter
-// .git, and skips directories that it cannot read.
+// walk visits the files below a path in name order, down to a depth, 0 for unlimited. It visits
+// symlinks without following them. It does not enter .git, and skips directories that it cannot
+// read.
 func (p rootedPath) walk(ctx context.Context, depth int, visit func(name string, entry fs.DirEntry) error) error {
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
@@ -135,7 +133,7 @@ func (p rootedPath) walk(ctx context.Context, depth int, visit func(name string,
 	})
 }
 
-// level is the depth of a name below p.
+// level returns the depth of a name below p.
 func (p rootedPath) level(name string) int {
 	if p.name != "." {
 		name = strings.TrimPrefix(name, p.name+"/")

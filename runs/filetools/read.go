@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// ReadFile is a request for lines of a file.
+// ReadFile holds the parameters of Read.
 type ReadFile struct {
 	_      struct{} `is:"strict"`
 	Path   string   `json:"path" is:"path"`
@@ -22,8 +22,8 @@ type ReadFile struct {
 	Limit  int64    `json:"limit" is:"default=2000,min=1,cut=10000"`
 }
 
-// Read returns lines of a text unchanged, as many as fit into an answer. A last
-// line in brackets says what follows.
+// Read returns unchanged lines of a text file, as many as fit into an answer. If more follow, a
+// last line in brackets says how to continue.
 func (d *Dirs) Read(ctx context.Context, a ReadFile) (string, error) {
 	p, err := d.open(a.Path)
 	if err != nil {
@@ -41,7 +41,7 @@ func (d *Dirs) Read(ctx context.Context, a ReadFile) (string, error) {
 
 var errBinary = errors.New("it is not text")
 
-// lines reads lines of a file in memory independent of its size.
+// lines reads lines of a file, with memory use independent of the file's size.
 func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
 	r := bufio.NewReaderSize(f, 64<<10)
 	var out strings.Builder
@@ -79,8 +79,8 @@ func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
 	return out.String(), nil
 }
 
-// lineOf reads a line with its end. The rest of a line that is longer than an
-// answer is skipped.
+// lineOf reads a line including its line ending. It cuts off a line that is longer than an
+// answer.
 func lineOf(ctx context.Context, r *bufio.Reader) (line []byte, cut bool, err error) {
 	for {
 		if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func lineOf(ctx context.Context, r *bufio.Reader) (line []byte, cut bool, err er
 	}
 }
 
-// ListFiles is a request to list a directory.
+// ListFiles holds the parameters of List.
 type ListFiles struct {
 	_     struct{} `is:"strict"`
 	Path  string   `json:"path" is:"default=."`
@@ -106,7 +106,7 @@ type ListFiles struct {
 
 var errEnough = errors.New("enough")
 
-// List lists a directory, one path a line, directories with a trailing slash.
+// List lists a directory, one path per line. Directories have a trailing slash.
 func (d *Dirs) List(ctx context.Context, a ListFiles) (string, error) {
 	p, err := d.open(a.Path)
 	if err != nil {

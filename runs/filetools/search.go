@@ -1,6 +1,6 @@
 package filetools
 
-// Searching many files.
+// Searching files for a pattern.
 
 import (
 	"bufio"
@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// lineBytes bounds how much of a matching line is shown.
+	// lineBytes is the length limit of a matching line in the answer, in bytes.
 	lineBytes = 400
-	// searchPatience is well below the time that agents wait for an answer.
+	// searchPatience is the time limit of a search. It is well below the timeout of agents.
 	searchPatience = 30 * time.Second
 )
 
-// SearchFiles is a request to search for a pattern.
+// SearchFiles holds the parameters of Search.
 type SearchFiles struct {
 	_       struct{} `is:"strict"`
 	Pattern string   `json:"pattern"`
@@ -34,7 +34,7 @@ type SearchFiles struct {
 	Glob    string   `json:"glob,omitempty" is:"optional"`
 }
 
-// Search returns the matching lines, as path:line: text.
+// Search returns the matching lines, in the format "path:line: text".
 func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 	pattern, err := regexp.Compile(a.Pattern)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 		}
 		f, err := p.root.OpenFile(name, os.O_RDONLY, 0)
 		if err != nil {
-			return nil // gone or not readable: no match
+			return nil // a removed or unreadable file has no match
 		}
 		defer func() { _ = f.Close() }() // opened for reading only
 		return matches(limited, f, pattern, p.full(d, name), &out)
@@ -75,20 +75,20 @@ func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 	return "", plain(a.Path, err)
 }
 
-// chosen reports whether a glob matches the name of a file, or its whole path.
+// chosen reports whether a glob matches a file's name or its whole path.
 func chosen(glob, name string) bool {
 	if glob == "" {
 		return true
 	}
-	whole, _ := path.Match(glob, name) // the pattern is known to be valid
+	whole, _ := path.Match(glob, name) // Search validated the pattern
 	last, _ := path.Match(glob, path.Base(name))
 	return whole || last
 }
 
-// matches adds the matching lines of one file. A binary file has none.
+// matches appends the matching lines of one file. A binary file has none.
 func matches(ctx context.Context, f io.Reader, pattern *regexp.Regexp, name string, out *strings.Builder) error {
 	r := bufio.NewReaderSize(f, 64<<10)
-	if head, _ := r.Peek(8 << 10); bytes.IndexByte(head, 0) >= 0 { // a read error occurs again below
+	if head, _ := r.Peek(8 << 10); bytes.IndexByte(head, 0) >= 0 { // reading below returns the error
 		return nil
 	}
 	for n := 1; ; n++ {

@@ -1,6 +1,6 @@
 package grant
 
-// The half of `ac mcp:serve`.
+// The client side, used by `ac mcp:serve`.
 
 import (
 	"bufio"
@@ -19,29 +19,29 @@ import (
 	"ac/runs/interaction"
 )
 
-// Client is a connection to the supervisor of a session, under its grant. It is
-// safe for concurrent use.
+// Client is a connection to a session's supervisor, authorized by a grant. It is safe for
+// concurrent use.
 type Client struct {
 	conn net.Conn
 	who  Identity
-	gone chan struct{} // closed when the supervisor is not to be reached any more
+	gone chan struct{} // closed when the supervisor becomes unreachable
 	read sync.WaitGroup
 
 	writing sync.Mutex
 	mu      sync.Mutex
 	last    int
 	waiting map[int]*exchange
-	asked   map[string]*asked // by interaction
+	asked   map[string]*asked // by interaction id
 }
 
-// exchange is a request that waits for its answer. Of an ask another may follow.
+// exchange is a pending request. An ask may receive a second answer, with the outcome.
 type exchange struct {
-	first chan reply // of one
-	asked *asked     // nil for all others
-	begun bool       // the first answer came
+	first chan reply // buffers the first answer
+	asked *asked     // nil for all verbs but ask
+	begun bool       // the first answer arrived
 }
 
-// reply is an answer of the supervisor.
+// reply is an answer from the supervisor.
 type reply struct {
 	ID     json.RawMessage `json:"id"`
 	Error  string          `json:"error"`
@@ -49,7 +49,7 @@ type reply struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// request is a line to the supervisor.
+// request is a line sent to the supervisor.
 type request struct {
 	Version int    `json:"version"`
 	Verb    string `json:"verb"`
@@ -57,14 +57,14 @@ type request struct {
 	Params  any    `json:"params"`
 }
 
-// socketVersion is the version of the socket's protocol that has these verbs.
+// socketVersion is the protocol version of the socket that introduced these verbs.
 const socketVersion = 2
 
-// maxReply bounds an answer of the supervisor.
+// maxReply bounds a line from the supervisor, in bytes.
 const maxReply = 8 << 20
 
-// Open presents a grant to the supervisor that it is of. The error is fault.Denied
-// for a file that is no grant, a token that is wrong, and a session that is over.
+// Open connects to the supervisor of a grant and presents its token. name is the grant file. The
+// error is fault.Denied for an invalid grant file, a wrong token, or a session that has ended.
 func Open(ctx context.Context, name string) (*Client, error) {
 	dir, f, err := read(name)
 	if err != nil {
@@ -85,13 +85,13 @@ func Open(ctx context.Context, name string) (*Client, error) {
 	return c, nil
 }
 
-// Identity is who the run was when the connection was made.
+// Identity returns the run's identity as of the time of Open.
 func (c *Client) Identity() Identity { return c.who }
 
-// Gone is closed when the session, or the connection to it, is over.
+// Gone returns a channel that is closed when the session or the connection ends.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
-// Close ends the connection.
+// Close closes the connection and waits for the reader.
 func (c *Client) Close() error {
 	err := c.conn.Close()
 	c.read.Wait()
@@ -101,8 +101,8 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Call admits a tool call and returns what it is to be carried out with. The error
-// is fault.RateLimited for one too many.
+// Call admits a tool call and returns its current identity and masked arguments. The error is
+// fault.RateLimited if the call exceeds the rate limit.
 func (c *Client) Call(ctx context.Context, arguments json.RawMessage) (call Call, err error) {
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = json.RawMessage("{}")
@@ -113,14 +113,14 @@ func (c *Client) Call(ctx context.Context, arguments json.RawMessage) (call Call
 	return call, err
 }
 
-// StartJob starts the runner of a job.
+// StartJob starts the runner of a job through the supervisor.
 func (c *Client) StartJob(ctx context.Context, jobID string) error {
 	return c.do(ctx, VerbStartJob, struct {
 		JobID string `json:"job_id"`
 	}{jobID}, nil, &struct{}{})
 }
 
-// Ask asks people, or takes up what was asked before.
+// Ask asks people a question, or resumes an earlier one by its id.
 func (c *Client) Ask(ctx context.Context, p Ask) (record interaction.Record, err error) {
 	if known := c.known(p.InteractionID); known != nil {
 		return c.recordOf(known), nil
@@ -132,8 +132,8 @@ func (c *Client) Ask(ctx context.Context, p Ask) (record interaction.Record, err
 	return record, nil
 }
 
-// Await waits for the outcome of what was asked by Ask, and returns how it is when
-// it is over, the context ends, or the session does.
+// Await waits for the outcome of a question that Ask opened. It returns the current record when
+// the question is resolved, or when ctx or the session ends.
 func (c *Client) Await(ctx context.Context, id string) (interaction.Record, error) {
 	q := c.known(id)
 	if q == nil {
@@ -159,7 +159,7 @@ func (c *Client) recordOf(q *asked) interaction.Record {
 	return q.record
 }
 
-// do sends a request and decodes its first answer. Of an ask q is kept.
+// do sends a request and decodes its first answer. For an ask, q receives every answer.
 func (c *Client) do(ctx context.Context, verb string, params any, q *asked, into any) error {
 	x := &exchange{first: make(chan reply, 1), asked: q}
 	c.mu.Lock()
@@ -187,14 +187,14 @@ func (c *Client) do(ctx context.Context, verb string, params any, q *asked, into
 		return context.Cause(ctx)
 	}
 	select {
-	case r := <-x.first: // it came before the end
+	case r := <-x.first: // it arrived before the connection ended
 		return r.decode(into)
 	default:
 		return fault.New(fault.Denied, "the session is over")
 	}
 }
 
-// decode reads the result, or returns what was told instead of one.
+// decode decodes the result, or returns the error that the supervisor sent instead.
 func (r reply) decode(into any) error {
 	if r.Error != "" {
 		return refusal(r)
@@ -202,7 +202,7 @@ func (r reply) decode(into any) error {
 	return json.Unmarshal(r.Result, into)
 }
 
-// refusal is the error that an answer tells.
+// refusal converts the error in an answer to a fault.
 func refusal(r reply) error {
 	if r.Reason == "" {
 		return fault.New(fault.Unsupported, "the supervisor is of an older ac: %s", r.Error)
@@ -216,7 +216,7 @@ func (c *Client) forget(id int) {
 	delete(c.waiting, id)
 }
 
-// listen reads the supervisor's answers until there are no more.
+// listen reads the supervisor's answers until the connection ends.
 func (c *Client) listen() {
 	defer close(c.gone)
 	lines := bufio.NewScanner(c.conn)
@@ -232,7 +232,7 @@ func (c *Client) listen() {
 	}
 }
 
-// take hands an answer to who waits for it.
+// take delivers an answer to the request that waits for it.
 func (c *Client) take(id int, r reply) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -247,7 +247,7 @@ func (c *Client) take(id int, r reply) {
 		}
 	}
 	if x.asked != nil && r.Error == "" {
-		if len(c.asked) >= keptAnswers { // the supervisor has those as well
+		if len(c.asked) >= keptAnswers { // the supervisor has the dropped ones as well
 			maps.DeleteFunc(c.asked, func(_ string, q *asked) bool { return q.record.State != interaction.Open })
 		}
 		c.asked[x.asked.record.InteractionID] = x.asked

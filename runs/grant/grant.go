@@ -1,11 +1,10 @@
-// Package grant lets the agent of a live session use ac's own tools under the
-// identity of its run. The supervisor of the session writes a grant, a file with a
-// random token; `ac mcp:serve` presents the token at the supervisor's socket and
-// learns there who the run is.
+// Package grant lets the agent of a live session use ac's own tools under the identity of its
+// run. The session's supervisor writes a grant, a file with a random token. `ac mcp:serve`
+// presents the token at the supervisor's socket, and the supervisor returns the run's identity.
 //
-// Invariants: identity comes from the supervisor alone, never from a file, an
-// argument or the environment; nothing is answered on a connection before its token
-// was right; tokens are compared in constant time; a grant ends with its session.
+// Invariants: identity comes only from the supervisor, never from a file, an argument or the
+// environment. A connection serves no other verb before it presents the right token. Tokens are
+// compared in constant time. A grant ends with its session.
 package grant
 
 import (
@@ -23,19 +22,19 @@ import (
 	"ac/runs/interaction"
 )
 
-// Version is that of the file.
+// Version is the format version of the grant file.
 const Version = 1
 
-// Verbs of the supervisor's socket that this package answers. All but the first need
-// the first on the same connection.
+// Verbs of the supervisor's socket that this package answers. A connection must succeed with
+// VerbGrant before it may use the others.
 const (
 	VerbGrant    = "grant"     // {token} -> Identity
 	VerbCall     = "call"      // {arguments} -> Call
-	VerbAsk      = "ask"       // Ask -> interaction.Record, and again when it is over
+	VerbAsk      = "ask"       // Ask -> interaction.Record, and a second one with the outcome
 	VerbStartJob = "start_job" // {job_id} -> {}
 )
 
-// Identity is who a run is, and what its agent may do.
+// Identity identifies a run and lists what its agent may do.
 type Identity struct {
 	WorkspaceDir    string `json:"workspace_dir"`
 	ProjectID       string `json:"project_id"`
@@ -47,46 +46,47 @@ type Identity struct {
 	MilestoneID     string `json:"milestone_id,omitempty"`
 	PermissionLevel string `json:"permission_level"`
 	Mode            string `json:"mode"`
-	Interactive     bool   `json:"interactive"`           // somebody can be asked
-	LaunchJobs      bool   `json:"launch_jobs,omitempty"` // it may launch jobs
-	// Self is who the agent is in the workspace of another machine, from the order of its
-	// session: what needs that workspace is not served then. nil for one that is here.
+	Interactive     bool   `json:"interactive"`           // people can be asked
+	LaunchJobs      bool   `json:"launch_jobs,omitempty"` // the agent may launch jobs
+	// Self describes the agent of a session whose workspace is on another machine. It comes from
+	// the session's order. Tools that need the workspace are then not served. nil for a local
+	// workspace.
 	Self *Self `json:"self,omitempty"`
 }
 
-// Call is what a tool call is carried out with: the identity as it is now, and the
-// arguments without the secrets of the session.
+// Call is an admitted tool call: the run's current identity, and the arguments with the
+// session's secrets masked.
 type Call struct {
 	Identity  Identity        `json:"identity"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Ask is a question to people, or, with an id, the wait for the answer to one that
-// was asked in this session before.
+// Ask is a question to people. With an InteractionID, it instead waits for the answer to an
+// earlier question of the same session.
 type Ask struct {
 	Question
 	InteractionID string `json:"interaction_id,omitempty"`
 }
 
-// Question is what an agent asks people.
+// Question is a question from an agent to people.
 type Question struct {
 	Text        string   `json:"question,omitempty"`
-	Options     []string `json:"options,omitempty"` // none for an answer in words
+	Options     []string `json:"options,omitempty"` // empty for a free-text answer
 	MultiSelect bool     `json:"multi_select,omitempty"`
 	Context     string   `json:"context,omitempty"`
-	ExpiresMS   int64    `json:"expires_ms,omitempty"` // 0 for the session's own limit
+	ExpiresMS   int64    `json:"expires_ms,omitempty"` // 0 for the session's default timeout
 }
 
-// Bounds of a question.
+// Limits of a question.
 const (
-	MaxText    = 16 << 10 // bytes of a text
+	MaxText    = 16 << 10 // bytes of each text
 	MinOptions = 2
 	MaxOptions = 8
 	maxExpires = 86_400_000
 	minExpires = 1000
 )
 
-// check refuses what no tool asks.
+// check refuses questions that ac's own tools never send.
 func (q Question) check() error {
 	fits := strings.TrimSpace(q.Text) != "" && len(q.Text) <= MaxText && len(q.Context) <= MaxText
 	fits = fits && (len(q.Options) == 0 && !q.MultiSelect || len(q.Options) >= MinOptions && len(q.Options) <= MaxOptions)
@@ -100,11 +100,11 @@ func (q Question) check() error {
 	return nil
 }
 
-// AnswerID is the id of the one question in an interaction that Request makes.
+// AnswerID is the id of the only question in a request that Question.Request builds.
 const AnswerID = "answer"
 
-// Request is what people are shown: a question with choices, or an input. Ids and
-// times are the supervisor's.
+// Request converts the question to an interaction: a question with choices, or an input. The
+// supervisor sets its ids and times.
 func (q Question) Request() interaction.Request {
 	r := interaction.Request{Kind: interaction.Input, Title: strings.Join(strings.Fields(q.Text), " "), Prompt: q.Text, Tool: "ask_human", OnTimeout: interaction.CancelOnTimeout}
 	if q.Context != "" {
@@ -121,7 +121,7 @@ func (q Question) Request() interaction.Request {
 	return r.Bounded()
 }
 
-// file is what a grant holds.
+// file is the content of a grant file.
 type file struct {
 	Version int    `json:"version"`
 	Socket  string `json:"socket"`
@@ -139,8 +139,8 @@ var (
 	tokenText  = lazyregexp.New(`^[0-9a-f]{64}$`)
 )
 
-// Write makes the grant of a session beside its socket: a file that only this user
-// may read. hex returns so many random bytes in hexadecimal.
+// Write creates the grant file of a session next to its socket, with mode 0600. It returns the
+// file's name and token. hex returns the given number of random bytes in hexadecimal.
 func Write(dir, socket string, hex func(bytes int) string) (name, token string, err error) {
 	token = hex(32)
 	text, err := json.Marshal(file{Version, socket, token})
@@ -151,17 +151,16 @@ func Write(dir, socket string, hex func(bytes int) string) (name, token string, 
 	return name, token, writeNew(name, text)
 }
 
-// WriteConfig makes a file beside the socket that tells an agent of its MCP servers. Only
-// this user may read it.
+// WriteConfig creates an agent's MCP server configuration next to the socket, with mode 0600.
 func WriteConfig(dir, socket string, text []byte) (name string, err error) {
 	name = filepath.Join(dir, socket+configSuffix)
 	return name, writeNew(name, text)
 }
 
-// ServerName is the name by which agents know the server.
+// ServerName is the name of ac's MCP server in agents' configurations.
 const ServerName = "ac"
 
-// writeNew writes a file that must not be there yet.
+// writeNew creates a file. It fails if the file exists.
 func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -170,19 +169,19 @@ func writeNew(name string, text []byte) error {
 	return errors.Join(durable.WriteAll(f, text), f.Close())
 }
 
-// Remove removes what Write and WriteConfig made for a socket. It is called at the
-// end of the session, and by whoever reconciles it.
+// Remove removes the files that Write and WriteConfig created for a socket, best effort. It is
+// called at the end of the session and when a dead session is reconciled.
 func Remove(dir, socket string) {
 	if !socketName().MatchString(socket) {
 		return
 	}
 	for _, end := range []string{suffix, configSuffix} {
-		_ = os.Remove(filepath.Join(dir, socket+end)) // most sessions have none
+		_ = os.Remove(filepath.Join(dir, socket+end)) // most sessions have neither
 	}
 }
 
-// read reads a grant: a regular file that only this user may read, named after its
-// socket, in a directory that only this user may enter.
+// read reads a grant file. The file must be regular, private to this user and named after its
+// socket, and its directory must be private as well.
 func read(name string) (dir string, f file, err error) {
 	if name, err = filepath.Abs(name); err != nil {
 		return "", f, err
@@ -220,5 +219,5 @@ func read(name string) (dir string, f file, err error) {
 	return dir, f, nil
 }
 
-// private reports whether only this user may use a file or directory.
+// private reports whether this user owns a file or directory and nobody else has access.
 func private(st fs.FileInfo) bool { return st.Mode().Perm()&0o077 == 0 && proc.OwnedByUs(st) }

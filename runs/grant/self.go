@@ -8,7 +8,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Brief is an agent as its colleagues know it.
+// Brief is the short form of an agent that its colleagues see.
 type Brief struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -16,13 +16,13 @@ type Brief struct {
 	TeamID string `json:"team_id,omitempty"`
 }
 
-// BriefOf is an agent in short.
+// BriefOf returns the short form of an agent.
 func BriefOf(a doc.Agent) Brief { return Brief{a.ID, a.Name, a.Role, a.TeamID} }
 
-// maxColleagues bounds how many colleagues an agent is shown.
+// maxColleagues bounds the colleagues listed in Self.
 const maxColleagues = 100
 
-// Self is what an agent may know of where it is.
+// Self is what who_am_i reports about an agent and its surroundings.
 type Self struct {
 	Agent   Brief  `json:"agent"`
 	RunID   string `json:"run_id"`
@@ -34,8 +34,8 @@ type Self struct {
 	Colleagues []Brief `json:"colleagues"`
 }
 
-// SelfOf says who the agent of a run is and with whom it works. One without a record has the
-// fewest rights.
+// SelfOf reads the Self of a run's agent from the workspace. An agent without a record gets the
+// role worker, which has the fewest rights.
 func SelfOf(w *workspace.Workspace, projectID, runID, agentID string) (self Self, err error) {
 	self = Self{RunID: runID, Colleagues: []Brief{}}
 	agent, err := w.Agent(agentID)

@@ -1,6 +1,6 @@
 package grant
 
-// The supervisor's half.
+// The server side, used by the supervisor.
 
 import (
 	"context"
@@ -14,27 +14,27 @@ import (
 	"ac/runs/interaction"
 )
 
-// Bounds of what an agent may do by its tools.
+// Limits on an agent's use of ac's tools.
 const (
 	CallsPerMinute = 60
 	MaxOpen        = 3   // questions of a session that are open at once
-	keptAnswers    = 100 // of questions that are over
-	maxWaits       = 16  // of one connection
+	keptAnswers    = 100 // retained questions, most of them answered
+	maxWaits       = 16  // pending answers of one connection
 )
 
-// Host is the supervisor, as a Server sees it. Its methods may be called at the same
-// time.
+// Host is the part of the supervisor that a Server needs. Its methods must be safe for
+// concurrent use.
 type Host interface {
-	// Identity is who the run is now. The error is that of a session that is ending.
+	// Identity returns the run's current identity. It fails if the session is ending.
 	Identity() (Identity, error)
 	// Mask masks the secrets of the session in a JSON value.
 	Mask(value []byte) []byte
-	// Ask asks people. The supervisor adds ids, times and time-out, and ends what is
-	// open with the session. It calls resolved once, when the interaction is over,
-	// also before it returns, with the answers as they were given.
+	// Ask asks people. The supervisor sets ids, times and the timeout, and closes open questions
+	// at the end of the session. It calls resolved exactly once, with the unmasked answers, when
+	// the interaction is resolved. That may happen before Ask returns.
 	Ask(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (interaction.Record, error)
-	// StartJob starts the runner of a job that was entered in the workspace, as a
-	// process that does not end with the session.
+	// StartJob starts the runner of a job that is already in the workspace. The runner's process
+	// outlives the session.
 	StartJob(ctx context.Context, jobID string) error
 }
 
@@ -47,22 +47,22 @@ type Server struct {
 
 	mu    sync.Mutex
 	calls []time.Time // of the last minute
-	open  int         // questions, those that are being asked included
+	open  int         // questions that are open or being asked
 	asked []*asked    // the oldest first
 }
 
-// asked is a question of this session. Its record belongs to the Server's lock.
+// asked is a question of this session. The owner's lock guards its record.
 type asked struct {
 	record interaction.Record
-	over   chan struct{} // closed when it is
+	over   chan struct{} // closed when the question is resolved
 }
 
-// NewServer makes the server of a session. now is the supervisor's clock.
+// NewServer returns the server of a session. now is the supervisor's clock.
 func NewServer(token string, host Host, now func() time.Time) *Server {
 	return &Server{token: token, host: host, now: now}
 }
 
-// Conn is one connection of the supervisor's socket.
+// Conn is the state of one connection to the supervisor's socket.
 type Conn struct {
 	server  *Server
 	ctx     context.Context //nolint:containedctx // ends with the connection
@@ -74,23 +74,22 @@ type Conn struct {
 	waits   int
 }
 
-// Conn makes the state of a new connection. Close ends it.
+// Conn returns the state of a new connection. The caller must call Close.
 func (s *Server) Conn(ctx context.Context) *Conn {
 	c := &Conn{server: s}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
 
-// Close ends the connection, once no Handle runs any more. When it returns, no again
-// of Handle is called any more.
+// Close ends the connection. The caller must first wait for all calls of Handle. After Close
+// returns, no again callback runs.
 func (c *Conn) Close() {
 	c.cancel()
 	c.waiting.Wait()
 }
 
-// Handle carries out a verb; known is false for verbs of others. For an ask whose
-// result is open it calls again once, with the outcome, unless the connection is
-// closed before.
+// Handle executes a verb. known is false for a verb of another package. If the result of an ask
+// is still open, Handle calls again once with the outcome, unless the connection closes before.
 func (c *Conn) Handle(verb string, params json.RawMessage, again func(interaction.Record)) (result any, known bool, err error) {
 	if verb != VerbGrant && verb != VerbCall && verb != VerbAsk && verb != VerbStartJob {
 		return nil, false, nil
@@ -119,7 +118,7 @@ func (c *Conn) isGranted() bool {
 	return c.granted
 }
 
-// into decodes the params of a verb.
+// into decodes the parameters of a verb.
 func into(params json.RawMessage, target any) error {
 	if err := json.Unmarshal(params, target); err != nil {
 		return fault.New(fault.InvalidParams, "the request is not understood: %w", err)
@@ -127,7 +126,7 @@ func into(params json.RawMessage, target any) error {
 	return nil
 }
 
-// grant lets a connection in that has the token.
+// grant authorizes a connection that presents the right token.
 func (c *Conn) grant(params json.RawMessage) (Identity, error) {
 	var p struct {
 		Token string `json:"token"`
@@ -147,7 +146,7 @@ func (c *Conn) grant(params json.RawMessage) (Identity, error) {
 	return who, err
 }
 
-// call counts a tool call and returns what it is carried out with.
+// call admits a tool call and returns its identity and masked arguments.
 func (c *Conn) call(params json.RawMessage) (Call, error) {
 	var p struct {
 		Arguments json.RawMessage `json:"arguments"`
@@ -165,7 +164,7 @@ func (c *Conn) call(params json.RawMessage) (Call, error) {
 	return Call{Identity: who, Arguments: c.server.host.Mask(p.Arguments)}, nil
 }
 
-// admit counts a call, if it is not one too many in a minute.
+// admit counts a call and reports whether it is within the limit per minute.
 func (s *Server) admit() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,11 +194,11 @@ func (c *Conn) startJob(params json.RawMessage) error {
 	return c.server.host.StartJob(c.ctx, p.JobID)
 }
 
-// ask asks people, or looks for what was asked before, and has the outcome of what
-// is open told again.
+// ask asks people a new question, or finds an earlier one. If the question is open, ask arranges
+// for again to receive the outcome.
 func (c *Conn) ask(params json.RawMessage, again func(interaction.Record)) (interaction.Record, error) {
 	var p Ask
-	err := into(c.server.host.Mask(params), &p) // who speaks to the socket itself masked nothing
+	err := into(c.server.host.Mask(params), &p) // a foreign client masks nothing
 	if err == nil && p.InteractionID == "" {
 		err = p.check()
 	}
@@ -223,7 +222,7 @@ func (c *Conn) ask(params json.RawMessage, again func(interaction.Record)) (inte
 	return record, nil
 }
 
-// wait has the outcome of a question told once.
+// wait calls again with the outcome of a question, once, unless the connection closes before.
 func (c *Conn) wait(q *asked, again func(interaction.Record)) {
 	c.mu.Lock()
 	c.waits++
@@ -246,7 +245,7 @@ func (s *Server) recordOf(q *asked) interaction.Record {
 	return q.record
 }
 
-// find is the question of an ask: one that was asked before, or a new one.
+// find returns the question of an ask: an earlier one, or a new one.
 func (s *Server) find(p Ask) (*asked, error) {
 	if p.InteractionID == "" {
 		return s.ask(p.Question)
@@ -260,7 +259,7 @@ func (s *Server) find(p Ask) (*asked, error) {
 	return s.asked[i], nil
 }
 
-// ask asks people something new.
+// ask asks people a new question.
 func (s *Server) ask(question Question) (*asked, error) {
 	who, err := s.host.Identity()
 	if err != nil {
@@ -284,19 +283,19 @@ func (s *Server) ask(question Question) (*asked, error) {
 		s.open--
 		return nil, err
 	}
-	if q.record.InteractionID == "" { // else it is over already
+	if q.record.InteractionID == "" { // otherwise resolved has already set it
 		q.record = record
 	}
 	s.asked = append(s.asked, q)
 	if len(s.asked) > keptAnswers {
-		// Of so many the oldest is over: few are open at once.
+		// At most MaxOpen are open, so a resolved one exists. Drop the oldest.
 		i := slices.IndexFunc(s.asked, func(q *asked) bool { return q.record.State != interaction.Open })
 		s.asked = slices.Delete(s.asked, i, i+1)
 	}
 	return q, nil
 }
 
-// resolved takes the outcome of a question.
+// resolved records the outcome of a question and wakes those who wait for it.
 func (s *Server) resolved(q *asked, r interaction.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 package interaction
 
-// Answering: which answers fit what is asked, and what is recorded of them.
+// Answering: validating an answer against its interaction, and deriving the record of it.
 
 import (
 	"slices"
@@ -15,43 +15,43 @@ const (
 	Session = "session"
 )
 
-// Effects of options, and decisions.
+// Effects of options, and values of Answer.Decision.
 const (
 	Allow = "allow"
 	Deny  = "deny"
 )
 
-// Answer is what somebody answers: exactly one of OptionID, Decision, Text and
-// Answers. With a denial Text is what the agent hears besides. Cancel closes a question or an
-// input without an answer: the agent hears that there is none.
+// Answer is a person's answer. Exactly one of OptionID, Decision, Text and Answers must be set,
+// but a denial may have a Text, which the agent receives as well. Cancel closes a question or an
+// input without an answer; the agent learns that there is none.
 type Answer struct {
 	Cancel   bool
 	OptionID string
 	Decision string // Allow or Deny
-	Scope    string // Once when empty
+	Scope    string // "" means Once
 	Text     *string
-	Answers  map[string][]string // by question
+	Answers  map[string][]string // by question id
 	Note     string
 	By       string
 	ByRole   string
 }
 
-// Redacted stands in the log for an answer that is secret.
+// Redacted replaces a secret answer in the log.
 const Redacted = "[REDACTED]"
 
-// Verdict is an answer that fits: what is recorded, and what the agent gets.
+// Verdict is the result of a valid answer: the resolution to record and the answers for the
+// agent.
 type Verdict struct {
 	Resolution
-	// Plain are the answers as they were given. Secret are those of them that must
-	// not be recorded.
+	// Plain holds the unmasked answers, by question id. Secret lists those that must not be
+	// recorded.
 	Plain  map[string][]string
 	Secret []string
 }
 
-// Decide fits an answer to an open interaction. The error is
-// fault.InteractionClosed for one that is not open, fault.InteractionKindMismatch
-// for an answer to another kind, fault.InvalidParams for one that names what was
-// not offered.
+// Decide validates an answer to an interaction and returns its resolution. The error is
+// fault.InteractionClosed if the interaction is not open, fault.InteractionKindMismatch if the
+// answer is for another kind, or fault.InvalidParams if it names something that was not offered.
 func (r Record) Decide(a Answer) (Verdict, error) {
 	v := Verdict{Resolution: Resolution{InteractionID: r.InteractionID, Kind: r.Kind, Outcome: Outcome{
 		By: a.By, ByRole: a.ByRole, OptionID: a.OptionID, Note: a.Note, Reason: Decision,
@@ -84,7 +84,7 @@ func (r Record) Decide(a Answer) (Verdict, error) {
 	return v, err
 }
 
-// one holds an answer to one way of answering.
+// one checks that an answer uses exactly one way of answering.
 func (a Answer) one() error {
 	ways := 0
 	for _, given := range []bool{a.OptionID != "", a.Decision != "", len(a.Answers) > 0} {
@@ -104,7 +104,7 @@ func (a Answer) one() error {
 	return nil
 }
 
-// decide is the answer to a permission or a plan.
+// decide validates an answer to a permission or a plan.
 func (r Record) decide(a Answer, v *Verdict) error {
 	effect, scope := a.Decision, a.Scope
 	switch {
@@ -136,7 +136,7 @@ func (r Record) decide(a Answer, v *Verdict) error {
 	return sized(*a.Text, MaxText)
 }
 
-// answer is the answer to one question or several.
+// answer validates an answer to one or several questions.
 func (r Record) answer(a Answer, v *Verdict) error {
 	v.State = Answered
 	switch {
@@ -170,7 +170,7 @@ func (r Record) answer(a Answer, v *Verdict) error {
 	return nil
 }
 
-// fits holds answers to what a question offers.
+// fits checks answers against the choices of a question.
 func (q QuestionPart) fits(answers []string) error {
 	switch {
 	case len(answers) == 0:
@@ -193,7 +193,7 @@ func (q QuestionPart) fits(answers []string) error {
 	return nil
 }
 
-// record makes what is kept of the answers: those that are secret are masked.
+// record sets the answers to record and masks the secret ones.
 func (v *Verdict) record(questions []QuestionPart, text *string) {
 	v.Answers, v.Text = make(map[string][]string, len(v.Plain)), text
 	for _, q := range questions {
@@ -213,7 +213,7 @@ func (v *Verdict) record(questions []QuestionPart, text *string) {
 	}
 }
 
-// fill is the answer to an input.
+// fill validates an answer to an input.
 func (r Record) fill(a Answer, v *Verdict) error {
 	if a.Text == nil || a.OptionID != "" || a.Decision != "" || len(a.Answers) > 0 {
 		return r.mismatch()
@@ -240,7 +240,7 @@ func issue(message string, path ...any) error {
 	return fault.Invalid(fault.Issue{Path: path, Code: "custom", Message: message})
 }
 
-// sized holds a text to its size.
+// sized checks the size of a text, in bytes.
 func sized(text string, limit int) error {
 	if len(text) > limit {
 		return tooLarge("text", limit)

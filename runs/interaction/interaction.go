@@ -1,10 +1,10 @@
-// Package interaction is what an agent asks of people and waits for: a permission,
-// a question, a plan, an input. Its record is derived from two events of the run's
-// log, interaction.requested and interaction.resolved, from any writer.
+// Package interaction models what an agent asks people and waits for: a permission, a question,
+// a plan, or an input. It derives the record of an interaction from two events in the run's log,
+// interaction.requested and interaction.resolved, regardless of who wrote them.
 //
-// Invariants: the first request of an id that is open stands, and so does the
-// first resolution of it; what comes later changes nothing. Nothing here waits,
-// writes, or looks at a clock.
+// Invariants: while an interaction is open, its first request wins; later requests with its id
+// change nothing. The first resolution wins as well. The package never waits, writes, or reads a
+// clock.
 package interaction
 
 import (
@@ -34,7 +34,7 @@ const (
 	Cancelled = "cancelled"
 )
 
-// Reasons of a resolution.
+// Reasons for a resolution.
 const (
 	Decision      = "decision"
 	Timeout       = "timeout"
@@ -47,7 +47,7 @@ const (
 	SessionLost   = "session_lost"
 )
 
-// What becomes of an interaction that nobody answers in time.
+// What happens to an interaction that times out.
 const (
 	DenyOnTimeout   = "deny"
 	CancelOnTimeout = "cancel"
@@ -74,15 +74,15 @@ type Request struct {
 	OnTimeout     string         `json:"on_timeout"`
 }
 
-// Workflow is the step of a workflow whose attempt asks, or the question of the
-// workflow itself.
+// Workflow identifies the workflow step whose attempt asks, or the question that the workflow
+// itself asks.
 type Workflow struct {
 	RunID string `json:"run_id,omitempty"`
 	Step  string `json:"step,omitempty"`
 	Name  string `json:"name,omitempty"`
 }
 
-// Option is one way to answer.
+// Option is one of the answers offered to a person.
 type Option struct {
 	OptionID    string `json:"option_id"`
 	Label       string `json:"label"`
@@ -91,24 +91,24 @@ type Option struct {
 	Scope       string `json:"scope,omitempty"`  // once or session
 }
 
-// QuestionPart is one of the questions that are asked together.
+// QuestionPart is one of several questions asked together.
 type QuestionPart struct {
 	QuestionID string   `json:"question_id"`
 	Header     string   `json:"header,omitempty"`
 	Question   string   `json:"question"`
 	Multi      bool     `json:"multi_select"`
 	FreeText   bool     `json:"free_text"`
-	Secret     bool     `json:"secret"` // its answers are masked in all that is recorded
+	Secret     bool     `json:"secret"` // mask its answers wherever they are recorded
 	Options    []Choice `json:"options"`
 }
 
-// Choice is one of the answers that a question offers.
+// Choice is one of the answers to a QuestionPart.
 type Choice struct {
 	Label       string `json:"label"`
 	Description string `json:"description,omitempty"`
 }
 
-// Outcome is what is known of a resolution beside its state.
+// Outcome holds the details of a resolution besides its state.
 type Outcome struct {
 	By       string              `json:"by,omitempty"`
 	ByRole   string              `json:"by_role,omitempty"`
@@ -128,11 +128,11 @@ type Resolution struct {
 	Outcome
 }
 
-// Record is an interaction as clients see it.
+// Record is an interaction as clients see it: the request, its state and its outcome.
 type Record struct {
 	RunID      string `json:"run_id"`
 	ProjectID  string `json:"project_id"`
-	SessionRef string `json:"session_ref,omitempty"` // none in questions of a workflow
+	SessionRef string `json:"session_ref,omitempty"` // "" for questions of a workflow
 	AgentID    string `json:"agent_id"`
 	Request
 	State      string `json:"state"`
@@ -140,14 +140,14 @@ type Record struct {
 	Outcome
 }
 
-// Envelope is what an event tells beside its payload, and that.
+// Envelope holds the payload of an event and the envelope fields that this package needs.
 type Envelope struct {
 	Session, Actor, At string
 	Payload            []byte
 }
 
-// Asked is the record that interaction.requested opens in a run. ok is false for a payload
-// that opens none.
+// Asked returns the record of the interaction that interaction.requested opens in a run. ok is
+// false if the payload is invalid.
 func Asked(project, run string, e Envelope) (record Record, ok bool) {
 	var asked Request
 	if !e.payloadInto(&asked) || !ValidID(asked.InteractionID) {
@@ -159,7 +159,8 @@ func Asked(project, run string, e Envelope) (record Record, ok bool) {
 	return Record{RunID: run, ProjectID: project, SessionRef: e.Session, AgentID: e.Actor, Request: asked.Bounded(), State: Open}, true
 }
 
-// Resolved is the record as interaction.resolved leaves it.
+// Resolved returns the record after interaction.resolved. A missing or open state counts as
+// Cancelled.
 func (r Record) Resolved(done Resolution, at string) Record {
 	r.State, r.ResolvedAt, r.Outcome = done.State, at, done.Outcome
 	if r.State == "" || r.State == Open {
@@ -168,13 +169,13 @@ func (r Record) Resolved(done Resolution, at string) Record {
 	return r
 }
 
-// Done reads what interaction.resolved says. ok is false for a payload that fits none.
+// Done parses the payload of interaction.resolved. ok is false if the payload is invalid.
 func Done(e Envelope) (done Resolution, ok bool) {
 	return done, e.payloadInto(&done)
 }
 
-// Lost is the record of an interaction that is open in the log and whose session
-// has no owner any more.
+// Lost returns the record of an interaction whose session no longer has an owner: an open one is
+// cancelled.
 func (r Record) Lost() Record {
 	if r.State == Open {
 		r.State, r.Outcome = Cancelled, Outcome{By: events.ActorSystem, Reason: SessionLost}
@@ -182,8 +183,8 @@ func (r Record) Lost() Record {
 	return r
 }
 
-// OfLines makes the record of an interaction of a run from the lines of its events;
-// resolved is nil while it is open.
+// OfLines builds the record of a run's interaction from its two event lines. resolved is nil
+// while the interaction is open.
 func OfLines(project, run string, requested, resolved []byte) (Record, bool) {
 	f := Fold{Project: project, Run: run}
 	record := f.Apply(requested)
@@ -194,19 +195,19 @@ func OfLines(project, run string, requested, resolved []byte) (Record, bool) {
 	return *record, true
 }
 
-// maxOpen bounds how many open interactions are kept of a log that no supervisor
-// of ours wrote; ours bounds them by MaxOpen.
+// maxOpen bounds the open interactions that a Fold retains. Supervisors never exceed MaxOpen,
+// but other writers of a log may.
 const maxOpen = 4 * MaxOpen
 
-// Fold reads the lines of one run's log and keeps what is open. The zero value
-// with the ids of the run is ready for the first line.
+// Fold reads the lines of one run's log and tracks the open interactions. A Fold that has only
+// the ids of its run is ready for the first line.
 type Fold struct {
 	Project, Run string
 	open         []*Record
 }
 
-// Apply takes one line, of any type. It returns the record that the line opened
-// or resolved, which later lines change, and nil for all others.
+// Apply reads one line, of any event type. It returns the record that the line opened or
+// resolved, or nil if there is none. Later lines may change that record.
 func (f *Fold) Apply(line []byte) *Record {
 	var e Envelope
 	switch events.Type(line) {
@@ -220,7 +221,7 @@ func (f *Fold) Apply(line []byte) *Record {
 	return nil
 }
 
-// Open lists what is open, the oldest first.
+// Open returns the open interactions, the oldest first.
 func (f *Fold) Open() []Record {
 	list := make([]Record, len(f.open))
 	for i, r := range f.open {
@@ -262,11 +263,11 @@ func (f *Fold) find(id string) int {
 	return -1
 }
 
-// ValidID reports whether an id names an interaction.
+// ValidID reports whether id is a valid interaction id.
 func ValidID(id string) bool { return shape.CheckID(id) == "" }
 
 func (e *Envelope) read(line []byte) {
-	_ = canonjson.Members(line, func(m canonjson.Member) { // Type has read it to its end
+	_ = canonjson.Members(line, func(m canonjson.Member) { // events.Type already validated the line
 		switch string(m.Key) {
 		case "session_ref":
 			e.Session = textOf(m.Value)
@@ -287,8 +288,7 @@ func textOf(raw []byte) string {
 	return canonjson.Unquote(raw)
 }
 
-// payloadInto decodes the payload; members of other types than they should have
-// stay empty.
+// payloadInto decodes the payload. Members of the wrong type stay empty.
 func (e *Envelope) payloadInto(target any) bool {
 	if len(e.Payload) == 0 || e.Payload[0] != '{' {
 		return false

@@ -1,24 +1,24 @@
 package interaction
 
-// Bounds of what is asked and answered, in bytes where nothing else is said.
+// Limits of requests and answers, in bytes unless marked otherwise.
 
 import "strings"
 
-// The bounds.
+// The limits.
 const (
 	MaxTitle     = 300 // characters
 	MaxPrompt    = 16 << 10
 	MaxResource  = 4 << 10
 	MaxArgs      = 16 << 10
 	MaxDiff      = 64 << 10
-	MaxQuestions = 8 // asked together
+	MaxQuestions = 8 // in one interaction
 	MaxText      = 64 << 10
-	MaxInput     = 256 << 10 // of the answer to an input
+	MaxInput     = 256 << 10 // answer to an input
 	MaxNote      = 4 << 10
-	MaxOpen      = 64 // of a run
+	MaxOpen      = 64 // interactions of a run
 )
 
-// Bounded is a request within the bounds: longer texts are cut.
+// Bounded returns the request with its texts and questions truncated to the limits.
 func (r Request) Bounded() Request {
 	characters := 0
 	for i := range r.Title {
@@ -33,7 +33,7 @@ func (r Request) Bounded() Request {
 	return r
 }
 
-// cut is the beginning of a text, without a character that was cut through.
+// cut truncates a text to limit bytes and drops a character that this splits.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

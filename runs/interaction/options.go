@@ -1,12 +1,12 @@
 package interaction
 
-// The options that faces show as buttons.
+// The options that user interfaces show as buttons.
 
 import "strconv"
 
-// DecisionOptions are those of a permission or a plan. Session: an answer may hold
-// for the session. Always: the agent takes an allowance for the whole
-// conversation only.
+// DecisionOptions returns the options for a permission or a plan. session adds an option that
+// holds for the session. With always, the agent accepts a permission only for the whole
+// conversation, and the label says so.
 func DecisionOptions(session, always bool) []Option {
 	once := "Allow once"
 	if always {
@@ -19,7 +19,7 @@ func DecisionOptions(session, always bool) []Option {
 	return append(options, Option{OptionID: Deny, Label: "Deny", Effect: Deny, Scope: Once})
 }
 
-// ChoiceOptions are those of questions that are one question; nil for others.
+// ChoiceOptions returns the options for a single question, nil for none or several.
 func ChoiceOptions(questions []QuestionPart) []Option {
 	if len(questions) != 1 {
 		return nil

@@ -1,15 +1,15 @@
 package interaction
 
-// Why an answer is refused.
+// Reasons for refusing an answer.
 
 import "ac/internal/fault"
 
-// NotFound is the refusal of an id that no interaction of the run has.
+// NotFound returns the error for an id that no interaction of the run has.
 func NotFound(run, id string) error {
 	return fault.New(fault.InteractionNotFound, "run %s has no interaction %s", run, id)
 }
 
-// Closed is the refusal of an answer to an interaction that is not open.
+// Closed returns the error for an answer to an interaction that is not open.
 func (r Record) Closed() error {
 	return fault.New(fault.InteractionClosed, "interaction %s is %s already", r.InteractionID, r.State).With(struct {
 		State      string `json:"state"`

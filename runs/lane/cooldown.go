@@ -1,6 +1,6 @@
 package lane
 
-// Cooldowns: backoff for providers that are under pressure.
+// Cooldowns: backoff for providers under pressure.
 
 import (
 	"context"
@@ -28,15 +28,15 @@ const (
 )
 
 const (
-	maxCooldown = 1_800_000 // milliseconds, before the random factor
+	maxCooldown = 1_800_000 // milliseconds, before jitter
 	minCooldown = 1_000
 	maxLevel    = 6
-	// longest is the longest possible cooldown. One that ends later was written
-	// before the clock was set back.
+	// longest is the longest possible cooldown. A cooldown that ends later must have been
+	// written before the clock was set back.
 	longest = maxCooldown * 11 / 10
 )
 
-// base is the first cooldown of a class in milliseconds, and its highest level.
+// base returns a class's first cooldown, in milliseconds, and its highest level.
 func (c Class) base() (ms int64, levels int) {
 	switch c {
 	case Auth:
@@ -60,8 +60,8 @@ type cooldown struct {
 
 func (c cooldown) active(nowMS int64) bool { return c.UntilMS > nowMS && c.UntilMS-nowMS <= longest }
 
-// under returns the cooldowns after one more report of pressure; random is in
-// [0, 1). Expired ones are dropped, and none becomes shorter.
+// under returns the cooldowns after one more report of pressure. random is in [0, 1). It drops
+// expired cooldowns and never shortens one.
 func under(cooldowns []cooldown, provider string, class Class, nowMS int64, random float64) []cooldown {
 	next, others := following(cooldowns, provider, class, nowMS)
 	ms, levels := class.base()
@@ -72,7 +72,7 @@ func under(cooldowns []cooldown, provider string, class Class, nowMS int64, rand
 	return append(others, next)
 }
 
-// until is under for a provider that named the time itself.
+// until is under for a provider that named the end of its cooldown.
 func until(cooldowns []cooldown, provider string, class Class, nowMS, untilMS int64) []cooldown {
 	next, others := following(cooldowns, provider, class, nowMS)
 	next.Level, next.UntilMS = max(next.Level-1, 1), max(next.UntilMS, untilMS)
@@ -95,13 +95,13 @@ func following(cooldowns []cooldown, provider string, class Class, nowMS int64) 
 	return next, others
 }
 
-// maxCooldowns bounds the file of cooldowns, in bytes.
+// maxCooldowns is the size limit of the cooldowns file, in bytes.
 const maxCooldowns = 1 << 20
 
-// tailBytes is how much of the end of an output is searched for signatures.
+// tailBytes is the length of the output's tail that Classify searches.
 const tailBytes = 4 << 10
 
-// signatures are the words of each class, in the order of matching.
+// signatures lists the patterns of each class, in the order of matching.
 var signatures = []struct {
 	class Class
 	words func() *regexp.Regexp
@@ -112,14 +112,14 @@ var signatures = []struct {
 	{Transient, words(`econnreset|etimedout|network|socket hang up`)},
 }
 
-// words matches whole words, ignoring case. It is compiled on first use: few
-// processes classify a failure.
+// words returns a pattern that matches whole words, ignoring case. It is compiled at first use,
+// because few processes classify a failure.
 func words(alternatives string) func() *regexp.Regexp {
 	return lazyregexp.New(`(?i)(?:^|[^\pL\pN_])(?:` + alternatives + `)(?:$|[^\pL\pN_])`)
 }
 
-// Classify looks for signs of pressure in the error text of a failure and the
-// end of its output.
+// Classify searches the error text of a failure and the tail of its output for signs of
+// pressure.
 func Classify(text, output string) (class Class, ok bool) {
 	tail := output[max(0, len(output)-tailBytes):]
 	for _, s := range signatures {
@@ -130,9 +130,9 @@ func Classify(text, output string) (class Class, ok bool) {
 	return "", false
 }
 
-// Report handles the failure of a worker's attempt: if it shows pressure, the
-// provider cools down. Login failures concern one account only and are not
-// counted. The class is "" if nothing was counted.
+// Report handles the failure of a worker's attempt. If the failure shows pressure, the provider
+// cools down. A login failure affects only one account and starts no cooldown. Report returns
+// the class that started a cooldown, or "".
 func (l *Lane) Report(ctx context.Context, provider, text, output string) (Class, error) {
 	class, ok := Classify(text, output)
 	if !ok || class == Auth {
@@ -141,23 +141,23 @@ func (l *Lane) Report(ctx context.Context, provider, text, output string) (Class
 	return class, l.Cool(ctx, provider, class)
 }
 
-// CoolFor delays the launches of a provider for as long as the provider asked,
-// up to the longest cooldown. It is durable and applies to all processes.
+// CoolFor delays the launches of a provider for as long as the provider asked, up to
+// maxCooldown. The cooldown is durable on return and applies to all processes.
 func (l *Lane) CoolFor(ctx context.Context, provider string, class Class, wait time.Duration) error {
 	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
 		return until(cooldowns, provider, class, now, now+min(max(wait.Milliseconds(), minCooldown), maxCooldown))
 	})
 }
 
-// Cool delays the launches of a provider, with exponential backoff while it
-// still cools down. It is durable and applies to all processes.
+// Cool delays the launches of a provider, with exponential backoff if it is already cooling
+// down. The cooldown is durable on return and applies to all processes.
 func (l *Lane) Cool(ctx context.Context, provider string, class Class) error {
 	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
 		return under(cooldowns, provider, class, now, l.random())
 	})
 }
 
-// change rewrites the cooldowns under the lane's lock.
+// change updates the cooldowns file under the lane's lock.
 func (l *Lane) change(ctx context.Context, provider string, next func(cooldowns []cooldown, nowMS int64) []cooldown) (err error) {
 	if err := durable.MkdirAll(l.w.FS, dir, 0o755); err != nil {
 		return fmt.Errorf("cool down %s: %w", provider, err)
@@ -178,8 +178,8 @@ func (l *Lane) change(ctx context.Context, provider string, next func(cooldowns 
 	return l.w.Replace(cooldownsFile, append(text, '\n'), 0o644)
 }
 
-// Cooldown returns until when the launches of a provider are delayed; ok is
-// false if they are not.
+// Cooldown returns the time until which a provider's launches are delayed. ok is false if they
+// are not delayed.
 func (l *Lane) Cooldown(provider string) (until time.Time, ok bool, err error) {
 	cooldowns, err := l.readCooldowns()
 	if err != nil {
@@ -194,15 +194,16 @@ func (l *Lane) Cooldown(provider string) (until time.Time, ok bool, err error) {
 	return time.UnixMilli(last), last > 0, nil
 }
 
-// OnWorker is the name by which a provider cools down on another machine: its account there
-// may be another.
+// OnWorker returns the key of a provider's cooldowns on another machine, which may use another
+// account.
 func OnWorker(provider, workerID string) string { return provider + "@" + workerID }
 
-// Elsewhere is the provider of launches that other machines execute. It never cools down
-// here.
+// Elsewhere returns the provider key for launches that other machines execute. It never cools
+// down on this machine.
 func Elsewhere(provider string) string { return OnWorker(provider, "") }
 
-// Cooling reports which providers are delayed now. What cannot be read delays none.
+// Cooling returns a function that reports whether a provider is delayed now. Unreadable
+// cooldowns delay none.
 func (l *Lane) Cooling() func(provider string) bool {
 	cooldowns, _ := l.readCooldowns()
 	now := l.w.Env.Clock.Now().UnixMilli()
@@ -211,8 +212,8 @@ func (l *Lane) Cooling() func(provider string) bool {
 	}
 }
 
-// readCooldowns reads the file of cooldowns. An invalid file counts as empty;
-// the next report replaces it.
+// readCooldowns reads the cooldowns file. An invalid file counts as empty, and the next report
+// replaces it.
 func (l *Lane) readCooldowns() ([]cooldown, error) {
 	text, err := durable.ReadFile(l.w.FS, cooldownsFile, maxCooldowns)
 	if errors.Is(err, os.ErrNotExist) {

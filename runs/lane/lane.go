@@ -1,15 +1,13 @@
-// Package lane is admission control for launches: it bounds how many launches
-// of a workspace are prepared at once, across all processes, by workspace,
-// provider and team. The queue is ordered by priority and arrival. Launches of
-// a provider wait while it cools down.
+// Package lane is the admission control for launches. It limits how many launches of a workspace
+// are prepared at once, across all processes, per workspace, provider and team. The queue is
+// ordered by priority, then by arrival. Launches of a provider wait while it cools down.
 //
 // Invariants:
-//   - A launch holds a ticket file in .local/lanes, locked by the kernel for
-//     the launch's life. The ticket of a dead process therefore counts for
-//     nothing.
-//   - Tickets are created, granted and removed under one lock. Whoever changes
-//     something also grants; a waiter watches only its own ticket.
-//   - An empty lane keeps nothing but cooldowns.
+//   - A launch holds a ticket file in .local/lanes, with a kernel lock for the launch's lifetime.
+//     The ticket of a dead process therefore counts for nothing.
+//   - Tickets are created, granted and removed under one lock. Every process that changes the queue
+//     also grants. A waiter watches only its own ticket.
+//   - An empty lane retains only its cooldowns.
 package lane
 
 import (
@@ -36,7 +34,7 @@ const (
 	cooldownsFile = dir + "/cooldowns.json"
 )
 
-// leavePatience bounds how long a leaving launch waits for the lane's lock.
+// leavePatience is how long Leave waits for the lane's lock.
 const leavePatience = 5 * time.Second
 
 // Lane is the launch lane of one workspace. It is safe for concurrent use.
@@ -46,17 +44,17 @@ type Lane struct {
 	random func() float64 // in [0, 1)
 
 	mu      sync.Mutex
-	waiters map[string]chan struct{} // of this process, by ticket
-	waiting *waiting                 // while there are any
+	waiters map[string]chan struct{} // waiters of this process, by ticket
+	waiting *waiting                 // nil without waiters
 }
 
-// New makes the lane of a workspace. A process must make only one for each.
+// New returns the lane of a workspace. A process must create at most one per workspace.
 func New(w *workspace.Workspace) *Lane {
 	return &Lane{w: w, lock: lock.NewMutex(w.FS, lockFile), random: rand.Float64, waiters: map[string]chan struct{}{}}
 }
 
-// Ticket is the place of one launch in the queue, later its slot. It is not safe
-// for concurrent use.
+// Ticket is the place of one launch in the queue, and its slot once granted. It is not safe for
+// concurrent use.
 type Ticket struct {
 	lane    *Lane
 	name    string
@@ -65,9 +63,8 @@ type Ticket struct {
 	left    bool
 }
 
-// Enter queues a launch and grants it at once if a slot is free. It waits for
-// nothing but the lane's lock. The caller must call Leave when the launch is
-// done or given up.
+// Enter queues a launch and grants it immediately if a slot is free. It blocks only on the
+// lane's lock. The caller must call Leave when the launch is done or abandoned.
 func (l *Lane) Enter(ctx context.Context, r Request) (ticket *Ticket, err error) {
 	if err := durable.MkdirAll(l.w.FS, dir, 0o755); err != nil {
 		return nil, fmt.Errorf("enter the launch lane: %w", err)
@@ -96,7 +93,7 @@ func (l *Lane) Enter(ctx context.Context, r Request) (ticket *Ticket, err error)
 	return ticket, nil
 }
 
-// issue writes a ticket and locks it.
+// issue creates and locks a ticket file.
 func (l *Lane) issue(ctx context.Context, name string, r Request) (*Ticket, error) {
 	file, err := l.w.FS.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -110,18 +107,17 @@ func (l *Lane) issue(ctx context.Context, name string, r Request) (*Ticket, erro
 	if err != nil {
 		return nil, errors.Join(err, ticket.discard())
 	}
-	if err := lock.File(ctx, file); err != nil { // it closes the file on failure
+	if err := lock.File(ctx, file); err != nil { // on failure, it closes the file
 		return nil, errors.Join(err, l.w.FS.Remove(name))
 	}
 	return ticket, nil
 }
 
-// Granted reports whether the launch may go on.
+// Granted reports whether the launch may proceed.
 func (p *Ticket) Granted() bool { return p.granted }
 
-// Await waits until the launch is granted. If the context ends first, the ticket
-// is released and the error is the context's cause. If the ticket was removed,
-// the error is fault.Conflict.
+// Await waits until the launch is granted. If ctx ends first, Await releases the ticket and
+// returns the cause of ctx. If somebody removed the ticket, the error is fault.Conflict.
 func (p *Ticket) Await(ctx context.Context) error {
 	if p.granted {
 		return nil
@@ -143,7 +139,7 @@ func (p *Ticket) Await(ctx context.Context) error {
 	return nil
 }
 
-// look checks the file of the ticket.
+// look checks the ticket's file and reports whether the launch is granted.
 func (p *Ticket) look() bool {
 	p.granted = p.granted || p.lane.w.Exists(running(p.name))
 	return p.granted
@@ -152,9 +148,8 @@ func (p *Ticket) look() bool {
 // stands reports whether the ticket still exists.
 func (p *Ticket) stands() bool { return p.lane.w.Exists(p.name) || p.look() }
 
-// Leave releases the ticket and grants waiting launches. If the lane's lock
-// cannot be taken, the slot is free anyway, and other processes find
-// that out by themselves. It is idempotent.
+// Leave releases the ticket and grants waiting launches. If Leave cannot get the lane's lock, it
+// still frees the slot, and other processes notice that by polling. It is idempotent.
 func (p *Ticket) Leave() {
 	if p.left {
 		return
@@ -163,9 +158,9 @@ func (p *Ticket) Leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 	defer cancel()
 	unlock, err := p.lane.lock.Lock(ctx)
-	_ = p.discard() // a remaining ticket is unlocked; the next process clears it
+	_ = p.discard() // a leftover ticket is unlocked; the next process clears it
 	if err == nil {
-		_ = p.lane.regrant() // waiters also look for themselves
+		_ = p.lane.regrant() // waiters poll as well
 		_ = unlock()
 	}
 }
@@ -188,8 +183,7 @@ func (l *Lane) regrant() error {
 	return l.grant(tickets)
 }
 
-// tickets reads all tickets, unordered. It clears unreadable ones that no
-// process holds.
+// tickets reads all tickets, unordered. It removes invalid ones that no process holds.
 func (l *Lane) tickets() ([]ticket, error) {
 	entries, err := l.w.FS.ReadDir(dir)
 	if err != nil {
@@ -209,7 +203,7 @@ func (l *Lane) tickets() ([]ticket, error) {
 	return tickets, nil
 }
 
-// clear removes a ticket that no process holds, and reports whether it did.
+// clear removes a ticket if no process holds it, and reports whether it did.
 func (l *Lane) clear(name string) (cleared bool, err error) {
 	held, err := lock.Busy(l.w.FS, name)
 	if held || err != nil {
@@ -221,8 +215,8 @@ func (l *Lane) clear(name string) (cleared bool, err error) {
 	return true, nil
 }
 
-// grant grants every launch that may go on, and clears the tickets of dead
-// processes in its way. The caller holds the lane's lock.
+// grant grants all launches that may proceed. It removes tickets of dead processes that it
+// encounters. The caller holds the lane's lock.
 func (l *Lane) grant(tickets []ticket) error {
 	tickets, err := l.withoutDead(tickets)
 	if err != nil {
@@ -264,8 +258,8 @@ func (l *Lane) withoutDead(tickets []ticket) ([]ticket, error) {
 	}), failed
 }
 
-// cooling returns the digests of the providers that cool down now. Unreadable
-// cooldowns delay nothing.
+// cooling returns the digests of the providers that are cooling down. Unreadable cooldowns delay
+// nothing.
 func (l *Lane) cooling() map[string]bool {
 	cooldowns, _ := l.readCooldowns()
 	now := l.w.Env.Clock.Now().UnixMilli()
@@ -278,5 +272,5 @@ func (l *Lane) cooling() map[string]bool {
 	return cooling
 }
 
-// key normalizes provider and team names: all blank ones are the same.
+// key normalizes the name of a provider or team. All blank names are equal.
 func key(name string) string { return strings.TrimSpace(name) }

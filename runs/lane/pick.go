@@ -1,6 +1,6 @@
 package lane
 
-// Choosing the launch that goes on next.
+// Choosing the next launch to grant.
 
 import (
 	"cmp"
@@ -16,10 +16,10 @@ const (
 	Low    = "low"
 )
 
-// priorities are all priorities, the highest first.
+// priorities returns all priorities, highest first.
 func priorities() []string { return []string{High, Normal, Low} }
 
-// rank orders priorities; an unknown one counts as normal.
+// rank returns the position of a priority. An unknown priority counts as normal.
 func rank(priority string) int {
 	switch priority {
 	case High:
@@ -30,7 +30,7 @@ func rank(priority string) int {
 	return 1
 }
 
-// Request are the parameters of a launch in the lane.
+// Request holds the parameters of a launch in the lane.
 type Request struct {
 	Priority string `json:"priority"`
 	Provider string `json:"provider"`
@@ -38,16 +38,15 @@ type Request struct {
 	Limits   Limits `json:"limits"`
 }
 
-// Limits are how many launches may be prepared at once: in the workspace, of
-// one provider, of one team.
+// Limits holds how many launches may be prepared at once: in the workspace, per provider, and
+// per team.
 type Limits struct {
 	Workspace int `json:"workspace"`
 	Provider  int `json:"provider"`
 	Team      int `json:"team"`
 }
 
-// LimitsFrom returns the default limits of launches: one each, or what the
-// environment says.
+// LimitsFrom returns the limits from the environment. A missing or invalid variable means 1.
 func LimitsFrom(lookup func(name string) (string, bool)) Limits {
 	limit := func(name string) int {
 		text, _ := lookup(name)
@@ -61,7 +60,7 @@ func LimitsFrom(lookup func(name string) (string, bool)) Limits {
 	}
 }
 
-// Or fills unset limits from others.
+// Or returns the limits with unset ones taken from others.
 func (l Limits) Or(others Limits) Limits {
 	or := func(own, other int) int {
 		if own > 0 {
@@ -79,9 +78,8 @@ func inOrder(tickets []ticket) {
 	})
 }
 
-// pick returns the index of the launch to grant next, -1 for none. The tickets
-// are in order. A launch whose limits are reached, or whose provider cools
-// down, is overtaken.
+// pick returns the index of the next launch to grant, -1 for none. The tickets must be in order.
+// Later launches overtake one whose limits are reached or whose provider is cooling down.
 func pick(tickets []ticket, cooling map[string]bool) int {
 	running := 0
 	providers, teams := map[string]int{}, map[string]int{}

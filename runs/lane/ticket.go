@@ -1,8 +1,8 @@
 package lane
 
-// Tickets: the file of one launch. Its name contains everything the queue
-// needs, so that a lane is read by listing a directory; granting a launch
-// renames its ticket. The content is the request, for people.
+// Tickets: one file per launch. The file name contains everything that the queue needs, so
+// reading a lane only takes a directory listing. Granting a launch renames its ticket. The
+// file's content is the request, for people to read.
 
 import (
 	"crypto/sha256"
@@ -21,16 +21,15 @@ const (
 	runningEnd   = ".running"
 )
 
-// ticket is a launch in the queue. Read from a name, its provider and team are
-// the digests in that name.
+// ticket is a launch in the queue. Its provider and team are digests, as in the file name.
 type ticket struct {
 	Request
-	seq     int64 // its arrival
+	seq     int64 // order of arrival
 	name    string
 	running bool
 }
 
-// newTicket makes the ticket of a waiting launch. Names are unique.
+// newTicket returns the ticket of a waiting launch. unique makes its name unique.
 func newTicket(r Request, seq int64, unique string) ticket {
 	r.Provider, r.Team = digest(r.Provider), digest(r.Team)
 	r.Priority = priorities()[rank(r.Priority)]
@@ -39,23 +38,23 @@ func newTicket(r Request, seq int64, unique string) ticket {
 	return ticket{Request: r, seq: seq, name: path.Join(dir, name)}
 }
 
-// digest stands for a provider or team, which are free text, in ticket names.
+// digest returns the form of a provider or team, which are free text, in ticket names.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(key(text)))
 	return hex.EncodeToString(sum[:8])
 }
 
-// content is the content of a ticket.
+// content returns the content of a ticket file.
 func content(r Request) ([]byte, error) {
 	text, err := json.Marshal(r)
 	return append(text, '\n'), err
 }
 
-// running is the name of a granted ticket.
+// running returns the name of a ticket once granted.
 func running(name string) string { return strings.TrimSuffix(name, waitingEnd) + runningEnd }
 
-// readTicket parses the name of a ticket. ticketLike reports that a name has
-// the form of one, ok that it is valid.
+// readTicket parses the name of a ticket. ticketLike reports whether the name has the form of a
+// ticket, ok whether it is valid.
 func readTicket(base string) (t ticket, ticketLike, ok bool) {
 	rest, ticketLike := strings.CutPrefix(base, ticketPrefix)
 	end := path.Ext(base)

@@ -1,8 +1,8 @@
 package lane
 
-// Waiting: one watcher a process for all its tickets, while there are any. It
-// notices grants by other processes through file events, or by polling where
-// these do not work, and dead processes and the ends of cooldowns by polling.
+// Waiting: while a process has waiting launches, it runs one watcher for all their tickets. The
+// watcher notices grants by other processes through file events, or by polling where these do
+// not work. It always polls for dead processes and expired cooldowns.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 const (
 	// lookEvery is the polling interval of a process with waiting launches.
 	lookEvery = 500 * time.Millisecond
-	// unwatchedEvery is the polling interval where files cannot be watched.
+	// unwatchedEvery is the polling interval if files cannot be watched.
 	unwatchedEvery = 20 * time.Millisecond
 )
 
@@ -26,13 +26,12 @@ type waiting struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 	tree    *watch.Tree
-	heard   *watch.Listener // nil where files cannot be watched
-	unheard chan struct{}   // closed once some ticket is not watched
+	heard   *watch.Listener // nil if files cannot be watched
+	unheard chan struct{}   // closed when a ticket is not watched
 }
 
-// join registers a waiting launch. wake fires when its ticket, or anything that
-// may concern it, has changed. stop unregisters it; the last one ends the
-// watch.
+// join registers a waiting launch. wake fires when its ticket changed, and on any event that may
+// concern the launch. stop unregisters the launch. Stopping the last one ends the watcher.
 func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	woken := make(chan struct{}, 1)
 	l.mu.Lock()
@@ -61,13 +60,13 @@ func (l *Lane) part(name string) {
 	}
 }
 
-// wake wakes one waiting launch of this process.
+// wake wakes a waiting launch of this process, if it is one.
 func (l *Lane) wake(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case l.waiters[name] <- struct{}{}:
-	default: // of another process, or already woken
+	default: // not of this process, or already woken
 	}
 }
 
@@ -82,7 +81,7 @@ func (l *Lane) wakeAll() {
 	}
 }
 
-// wait starts the watch. The caller holds l.mu.
+// wait starts the watcher. The caller holds l.mu.
 func (l *Lane) wait() *waiting {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &waiting{
@@ -90,7 +89,7 @@ func (l *Lane) wait() *waiting {
 		tree: watch.NewSmallTree(filepath.Join(l.w.Dir(), filepath.FromSlash(dir))),
 	}
 	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // not a symlink
-		w.heard, _ = w.tree.Listen() // nil: polling does
+		w.heard, _ = w.tree.Listen() // if nil, the watcher polls
 	}
 	if w.heard == nil {
 		close(w.unheard)
@@ -103,7 +102,7 @@ func (l *Lane) wait() *waiting {
 	return w
 }
 
-// add watches a ticket. If one cannot be watched, all are polled.
+// add watches a ticket. If one ticket cannot be watched, the watcher polls for all.
 func (w *waiting) add(name string) {
 	if w.heard != nil && w.heard.AddFile(path.Base(name)) != nil {
 		close(w.unheard)
@@ -111,7 +110,7 @@ func (w *waiting) add(name string) {
 	}
 }
 
-// follow wakes launches until the context ends.
+// follow wakes launches until ctx ends.
 func (l *Lane) follow(ctx context.Context, heard *watch.Listener, unheard <-chan struct{}) {
 	every := lookEvery
 	var changed <-chan struct{}
@@ -152,9 +151,9 @@ func (l *Lane) heed(heard *watch.Listener) {
 	}
 }
 
-// nextLook is when to poll again: after every, or when a cooldown ends.
+// nextLook returns the time until the next poll: every, or less if a cooldown ends sooner.
 func (l *Lane) nextLook(every time.Duration) time.Duration {
-	cooldowns, _ := l.readCooldowns() // none if they cannot be read
+	cooldowns, _ := l.readCooldowns() // unreadable cooldowns count as none
 	now := l.w.Env.Clock.Now().UnixMilli()
 	for _, c := range cooldowns {
 		if c.active(now) {
@@ -164,12 +163,12 @@ func (l *Lane) nextLook(every time.Duration) time.Duration {
 	return max(every, time.Millisecond)
 }
 
-// lookAround grants what a dead process, or an expired cooldown, made room for.
+// lookAround grants launches into slots freed by dead processes or expired cooldowns.
 func (l *Lane) lookAround(ctx context.Context) {
 	unlock, err := l.lock.Lock(ctx)
 	if err != nil {
 		return // the context has ended
 	}
-	_ = l.regrant() // the next look tries again
+	_ = l.regrant() // the next poll retries
 	_ = unlock()
 }

@@ -1,6 +1,6 @@
 package mcpserver
 
-// What an agent learns about the servers of its workspace at its start.
+// Resolving the MCP servers that an agent gets at startup.
 
 import (
 	"errors"
@@ -14,16 +14,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// Handed are the servers that an agent gets, and the values in them that must not
-// be recorded.
+// Handed holds the servers for an agent, and the secret values in them, which must not be
+// recorded.
 type Handed struct {
 	Servers []agent.Server
 	Secrets []string
 }
 
-// For resolves the enabled servers that the agents of a driver get, by id. lookup
-// reads the environment of the session. The error is env_missing for a variable that it
-// does not have.
+// For resolves the enabled servers that agents of a driver get, sorted by id. lookup reads the
+// session's environment. The error is env_missing if it lacks a variable.
 func For(driver string, machine doc.Machine, secrets doc.Secrets, lookup func(name string) string) (h Handed, err error) {
 	for _, id := range slices.Sorted(maps.Keys(machine.MCPServers)) {
 		s := machine.MCPServers[id]
@@ -32,7 +31,7 @@ func For(driver string, machine doc.Machine, secrets doc.Secrets, lookup func(na
 		}
 		s = withSecrets(s, secrets.MCPServers[id])
 		if err := errors.Join(CheckID(id), check(id, s)); err != nil {
-			return h, err // somebody wrote it by hand
+			return h, err // somebody edited the file by hand
 		}
 		server, err := h.resolve(id, s, lookup)
 		if err != nil {
@@ -43,7 +42,7 @@ func For(driver string, machine doc.Machine, secrets doc.Secrets, lookup func(na
 	return h, nil
 }
 
-// resolve reads the variables that a server names.
+// resolve expands the variables that a server references.
 func (h *Handed) resolve(id string, s doc.MCPServer, lookup func(string) string) (server agent.Server, err error) {
 	server = agent.Server{Name: id, Command: s.Command, Args: s.Args, TimeoutSeconds: s.TimeoutSeconds}
 	if server.Env, err = h.expand(id, s.Env, lookup); err != nil || s.Transport == doc.TransportStdio {
@@ -83,8 +82,8 @@ func (h *Handed) expand(id string, values map[string]string, lookup func(string)
 	return values, nil
 }
 
-// secretsIn are what must not be recorded of a value: all of it where its name or its form
-// says that it is a secret, and a token without the scheme in front of it.
+// secretsIn returns the strings in a value that must not be recorded. That is the whole value if
+// its name or form marks it as a secret, and the token without a leading scheme.
 func secretsIn(name, value, expanded string) (secrets []string) {
 	named := redact.SecretName(name) || strings.EqualFold(name, "Cookie") || strings.Contains(value, "{env:") && redact.SecretName(value)
 	if !named && redact.Find(expanded).Total() == 0 {
@@ -101,7 +100,7 @@ func envMissing(id, name string) error {
 	return fault.New(fault.EnvMissing, "MCP server %s needs the variable %s, which is not set", id, name).With(missingData{name})
 }
 
-// missingData stands beside env_missing.
+// missingData is the error data of env_missing.
 type missingData struct {
 	Name string `json:"name"`
 }

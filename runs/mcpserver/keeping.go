@@ -1,7 +1,7 @@
 package mcpserver
 
-// Where the values of a server are kept: those that name a variable in machine.yaml, the
-// others in secrets.yaml.
+// Storage of a server's values: references to variables go to machine.yaml, all others to
+// secrets.yaml.
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Put keeps a server whole.
+// Put stores a server and replaces any with the same id.
 func Put(machine *doc.Machine, secrets *doc.Secrets, id string, s doc.MCPServer) {
 	public := Shown(id, s).MCPServer
 	hidden := doc.MCPSecrets{Env: hiddenOf(s.Env), Headers: hiddenOf(s.Headers)}
@@ -29,7 +29,7 @@ func Put(machine *doc.Machine, secrets *doc.Secrets, id string, s doc.MCPServer)
 	}
 }
 
-// Remove forgets a server and its values.
+// Remove deletes a server and its values.
 func Remove(machine *doc.Machine, secrets *doc.Secrets, id string) {
 	delete(machine.MCPServers, id)
 	delete(secrets.MCPServers, id)
@@ -48,13 +48,13 @@ func hiddenOf(values map[string]string) map[string]string {
 	return hidden
 }
 
-// Stored reports whether a value of a server is kept on this machine: anything but the name
-// of a variable counts as one.
+// Stored reports whether this machine stores a value of the server, that is, anything other than
+// a reference to a variable.
 func Stored(s doc.MCPServer) bool {
 	return len(hiddenOf(s.Env)) > 0 || len(hiddenOf(s.Headers)) > 0 || s.AuthToken != "" && !doc.OnlyEnvReference(s.AuthToken)
 }
 
-// withSecrets is a server with its values in the clear.
+// withSecrets returns the server with its plaintext values.
 func withSecrets(s doc.MCPServer, secrets doc.MCPSecrets) doc.MCPServer {
 	s.Env, s.Headers = inClear(s.Env, secrets.Env), inClear(s.Headers, secrets.Headers)
 	if s.AuthToken == doc.Hidden {
@@ -63,7 +63,7 @@ func withSecrets(s doc.MCPServer, secrets doc.MCPSecrets) doc.MCPServer {
 	return s
 }
 
-// inClear puts values in the place of doc.Hidden. One that is not kept is left out.
+// inClear replaces doc.Hidden with the stored values. It removes entries without a stored value.
 func inClear(values, secrets map[string]string) map[string]string {
 	values = maps.Clone(values)
 	for name, value := range values {

@@ -1,9 +1,9 @@
-// Package mcpserver is the MCP servers of a workspace: what a record of one may hold,
-// what of it is shown, and what an agent learns of it at its start.
+// Package mcpserver manages the MCP servers of a workspace: which records are valid, which
+// fields are shown, and what an agent gets at startup.
 //
-// Invariants: Shown never returns a value of the environment, a header or a token that is
-// more than {env:NAME}; a server never has a name by which its tools could pass for ac's
-// own; a change is checked as a whole before anything of it is kept.
+// Invariants: Shown returns no value of the environment, of a header or of a token except
+// {env:NAME}. No server has a name under which its tools could pass for ac's own. A change is
+// validated as a whole before any of it is stored.
 package mcpserver
 
 import (
@@ -20,17 +20,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// Server is an MCP server as methods return it.
+// Server is an MCP server as returned by methods.
 type Server struct {
 	ID string `json:"server_id"`
 	doc.MCPServer
-	// Applies says when a change counts: next_launch.
+	// Applies is when a change takes effect: always next_launch.
 	Applies string `json:"applies"`
-	// Drivers are those that tell their agents of the server.
+	// Drivers lists the drivers whose agents get the server.
 	Drivers []string `json:"drivers"`
 }
 
-// Change is what a caller wants of a server. What is nil stays, or has its default.
+// Change is a requested change of a server. A nil field leaves the value as it is, or at its
+// default for a new server.
 type Change struct {
 	ID             string             `json:"server_id" is:"id"`
 	Transport      *string            `json:"transport" is:"optional"`
@@ -44,7 +45,7 @@ type Change struct {
 	Enabled        *bool              `json:"enabled" is:"optional"`
 }
 
-// Bounds of a record.
+// Limits of a record.
 const (
 	MaxServers  = 64
 	maxArgs     = 256
@@ -61,7 +62,7 @@ var (
 	codexName  = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 )
 
-// Shown is a server as it may be returned.
+// Shown returns the server with its secret values hidden.
 func Shown(id string, s doc.MCPServer) Server {
 	s.Env, s.Headers = hide(s.Env), hide(s.Headers)
 	if s.AuthToken != "" && !doc.OnlyEnvReference(s.AuthToken) {
@@ -70,17 +71,17 @@ func Shown(id string, s doc.MCPServer) Server {
 	return Server{ID: id, MCPServer: s, Applies: "next_launch", Drivers: Drivers(id, s)}
 }
 
-// Drivers are the drivers whose agents get a server. ACP agents say at their
-// start which transports they take.
+// Drivers returns the drivers whose agents get a server. ACP agents report at startup which
+// transports they support.
 func Drivers(id string, s doc.MCPServer) []string {
 	drivers := []string{doc.LiveACP, doc.LiveClaude}
-	if s.Transport != doc.TransportSSE && codexName().MatchString(id) { // what codex takes
+	if s.Transport != doc.TransportSSE && codexName().MatchString(id) { // the limits of codex
 		drivers = append(drivers, doc.LiveCodex)
 	}
 	return drivers
 }
 
-// hide shows only values that name a variable.
+// hide replaces values with doc.Hidden, except references to variables.
 func hide(values map[string]string) map[string]string {
 	shown := maps.Clone(values)
 	for name, value := range shown {
@@ -91,19 +92,20 @@ func hide(values map[string]string) map[string]string {
 	return shown
 }
 
-// invalidData stands beside mcp_invalid.
+// invalidData is the error data of mcp_invalid.
 type invalidData struct {
 	ServerID string `json:"server_id"`
 	Member   string `json:"member"`
 }
 
-// invalid refuses a member of a server. The words begin with both.
+// invalid returns the error for an invalid member of a server. Its message begins with both
+// names.
 func invalid(id, member, format string, args ...any) error {
 	return fault.New(fault.MCPInvalid, "%s.%s %s", id, member, fmt.Sprintf(format, args...)).With(invalidData{id, member})
 }
 
-// Apply changes a server, nil for a new one, and returns it whole, with its values in the
-// clear. secrets are those that are kept of it.
+// Apply applies the change to a server, nil for a new one. It returns the complete server with
+// plaintext values. secrets holds its stored values.
 func (c Change) Apply(old *doc.MCPServer, secrets doc.MCPSecrets) (s doc.MCPServer, err error) {
 	s = doc.MCPServer{TimeoutSeconds: defaultTime, Enabled: true}
 	if old != nil {
@@ -139,8 +141,8 @@ func (c Change) Apply(old *doc.MCPServer, secrets doc.MCPSecrets) (s doc.MCPServ
 	return s, check(c.ID, s)
 }
 
-// Anew is Apply for a server that stands in the place of the one with its id, if there is
-// one: what is left out has its default, and doc.Hidden keeps a value.
+// Anew is Apply for a server that replaces the one with its id, if any. Omitted fields get their
+// defaults. A value of doc.Hidden keeps the stored value.
 func (c Change) Anew(machine doc.Machine, secrets doc.Secrets) (doc.MCPServer, error) {
 	old, known := machine.MCPServers[c.ID]
 	if !known {
@@ -181,7 +183,7 @@ func assign[T any](to, given *T) {
 	}
 }
 
-// values are those of a change: all of them, where doc.Hidden keeps one.
+// values returns the new values of a map member. It replaces doc.Hidden with the previous value.
 func (c Change) values(member string, given *map[string]string, now, before map[string]string) (map[string]string, error) {
 	if given == nil {
 		return now, nil
@@ -202,9 +204,8 @@ func (c Change) values(member string, given *map[string]string, now, before map[
 	return values, nil
 }
 
-// CheckID refuses ids by which the tools of a server could pass for ac's own, which the
-// policy of every run allows. Agents name a tool mcp__SERVER__TOOL, with "_" in the place
-// of other characters.
+// CheckID refuses an id under which a server's tools could pass for ac's own, which every run's
+// policy allows. Agents name a tool mcp__SERVER__TOOL, with "_" in place of other characters.
 func CheckID(id string) error {
 	if !serverID().MatchString(id) || strings.Trim(id, "._-") == "" {
 		return invalid(id, "server_id", "must be 1 to 64 of A-Z a-z 0-9 _ . -, with a letter or digit")
@@ -216,7 +217,7 @@ func CheckID(id string) error {
 	return nil
 }
 
-// check refuses a server that no agent could be told of.
+// check refuses a server that cannot be configured for an agent.
 func check(id string, s doc.MCPServer) error {
 	switch s.Transport {
 	case doc.TransportStdio:
@@ -262,8 +263,8 @@ func checkAddress(id string, s doc.MCPServer) error {
 	return checkRest(id, s, "headers", s.Headers, headerName())
 }
 
-// CheckURL refuses what is no address of a server, and one that holds a secret, which
-// would be returned with it.
+// CheckURL refuses a URL that is not an http or https address, or that contains a secret.
+// Methods return URLs in full, so a secret in one would leak.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -290,10 +291,10 @@ func checkRest(id string, s doc.MCPServer, member string, values map[string]stri
 	return nil
 }
 
-// CheckHeaders says why headers cannot be sent, "" for ones that can.
+// CheckHeaders returns why headers cannot be sent, "" if they can.
 func CheckHeaders(headers map[string]string) string { return checkValues(headers, headerName()) }
 
-// checkValues says why names and values cannot be handed over, "" for ones that can.
+// checkValues returns why names and values are invalid, "" if they are valid.
 func checkValues(values map[string]string, pattern *regexp.Regexp) string {
 	if len(values) > maxNames {
 		return fmt.Sprintf("must be at most %d", maxNames)

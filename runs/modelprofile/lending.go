@@ -1,6 +1,6 @@
 package modelprofile
 
-// What an agent gets of a profile at its start.
+// Resolving what an agent gets from a profile at startup.
 
 import (
 	"fmt"
@@ -15,23 +15,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// Lent is what an agent is started with. Environ are entries of its environment, Words go
-// behind its program, Secrets must not be recorded.
+// Lent holds what a profile adds to an agent's start. Environ are entries for its environment.
+// Words are arguments that follow its program. Secrets must not be recorded.
 type Lent struct {
 	Environ []string
 	Words   []string
 	Secrets []string
 }
 
-// keyName and headerName are the variables by which codex is lent values, whose command
-// line has their names alone.
+// keyName and headerName name the variables that pass secrets to codex. Its command line
+// contains only these names.
 const (
 	keyName    = "AC_MODEL_API_KEY"
 	headerName = "AC_MODEL_HEADER_"
 )
 
-// Resolve reads the variables that a profile names. The error is env_missing for one that
-// is not set.
+// Resolve expands the variables that a profile references. The error is env_missing if one is
+// not set.
 func Resolve(p doc.ModelProfile, lookup func(name string) string) (doc.ModelProfile, error) {
 	missing := ""
 	expand := func(value string) string {
@@ -52,7 +52,7 @@ func Resolve(p doc.ModelProfile, lookup func(name string) string) (doc.ModelProf
 	return p, nil
 }
 
-// For is what an agent of a family gets of a profile with its values.
+// For returns what an agent of a family gets from a resolved profile.
 func For(kind string, p doc.ModelProfile) (l Lent) {
 	set := func(name, value string) {
 		if value != "" {
@@ -75,7 +75,7 @@ func For(kind string, p doc.ModelProfile) (l Lent) {
 		set("GEMINI_MODEL", p.Model)
 		set("GOOGLE_GEMINI_BASE_URL", p.BaseURL)
 		set("GEMINI_API_KEY", p.APIKey)
-		given, _ := geminiHeaders(p.RequestHeaders) // of a profile that applies
+		given, _ := geminiHeaders(p.RequestHeaders) // ok for a profile that applies
 		set("GEMINI_CLI_CUSTOM_HEADERS", given)
 	default:
 		set("AC_MODEL", p.Model)
@@ -87,8 +87,7 @@ func For(kind string, p doc.ModelProfile) (l Lent) {
 	return l
 }
 
-// learn says what must not be recorded: the key, all headers together, and each of them
-// that is secret.
+// learn collects the secrets: the key, the combined headers, and each secret header value.
 func (l *Lent) learn(p doc.ModelProfile, headers string) {
 	if p.APIKey != "" {
 		l.Secrets = append(l.Secrets, p.APIKey)
@@ -106,8 +105,8 @@ func (l *Lent) learn(p doc.ModelProfile, headers string) {
 	}
 }
 
-// codex lends codex a provider of its own, whose values it reads from the environment.
-// Words are TOML, whose strings and keys are written like JSON's.
+// codex defines a model provider for codex whose secrets come from the environment. Arguments
+// are TOML, whose strings and keys share JSON's syntax.
 func (l *Lent) codex(p doc.ModelProfile, set func(name, value string)) {
 	if p.BaseURL == "" && len(p.RequestHeaders) == 0 {
 		set("OPENAI_API_KEY", p.APIKey)
@@ -136,12 +135,13 @@ func (l *Lent) codex(p doc.ModelProfile, set func(name, value string)) {
 
 func (l *Lent) configure(key, value string) { l.Words = append(l.Words, "-c", key+"="+value) }
 
-// authorized reports whether a header says who asks, which goes before the key.
+// authorized reports whether an Authorization header exists, which takes precedence over the
+// key.
 func authorized(p doc.ModelProfile) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(p.RequestHeaders)), func(name string) bool { return strings.EqualFold(name, "Authorization") })
 }
 
-// lines are headers as NAME: VALUE, one a line.
+// lines formats headers as NAME: VALUE, one per line.
 func lines(headers map[string]string) string {
 	list := make([]string, 0, len(headers))
 	for _, header := range slices.Sorted(maps.Keys(headers)) {
@@ -150,8 +150,8 @@ func lines(headers map[string]string) string {
 	return strings.Join(list, "\n")
 }
 
-// geminiHeaders are headers as gemini reads them, with commas between. ok is false where a
-// value holds what it would take for another header.
+// geminiHeaders formats headers in gemini's syntax, separated by commas. ok is false if gemini
+// would mistake part of a value for another header.
 func geminiHeaders(headers map[string]string) (text string, ok bool) {
 	list := make([]string, 0, len(headers))
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -163,10 +163,10 @@ func geminiHeaders(headers map[string]string) (text string, ok bool) {
 	return strings.Join(list, ","), true
 }
 
-// nextHeader is where gemini ends one header and begins another.
+// nextHeader matches where gemini splits headers.
 var nextHeader = lazyregexp.New(`,\s*[^,:]+:`)
 
-// Authorize is the headers by which the server of a profile knows who asks for its models.
+// Authorize returns the headers that authenticate requests to the profile's server.
 func Authorize(p doc.ModelProfile) http.Header {
 	h := http.Header{}
 	if p.APIKey != "" && !authorized(p) {

@@ -1,9 +1,9 @@
-// Package modelprofile is the model profiles of a workspace: what a record of one may
-// hold, what of it is shown, and what an agent gets of it at its start.
+// Package modelprofile manages the model profiles of a workspace: which records are valid, which
+// fields are shown, and what an agent gets from a profile at startup.
 //
-// Invariants: Shown never returns a key, nor the value of a header whose name or form is
-// that of a secret; no value stands in a command line; a key goes to the address of its
-// profile, or to an agent of the profile's own provider, and to nobody else.
+// Invariants: Shown returns no key and no value of a header whose name or form marks it as a
+// secret. No command line contains a key or a header value. A key goes only to its profile's
+// address, or to an agent of the profile's own provider.
 package modelprofile
 
 import (
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Profile is a model profile as methods return it.
+// Profile is a model profile as returned by methods.
 type Profile struct {
 	Name           string            `json:"name"`
 	Provider       string            `json:"provider"`
@@ -29,7 +29,7 @@ type Profile struct {
 	AgentID        string            `json:"agent_id,omitempty"`
 	HasAPIKey      bool              `json:"has_api_key"`
 	KeySource      string            `json:"key_source"` // stored, env or none
-	// Applies are the kinds of agents that the profile can be used with.
+	// Applies lists the families of agents that can use the profile.
 	Applies []string `json:"applies"`
 }
 
@@ -40,8 +40,8 @@ const (
 	KeyNone   = "none"
 )
 
-// Families of agents, as Applies names them: those of the drivers, other agents of the
-// Agent Client Protocol, and commands.
+// Families of agents, as in Profile.Applies: one per driver, one for all other ACP agents, and
+// one for commands.
 const (
 	FamilyACP     = "acp"
 	FamilyClaude  = string(doc.Claude)
@@ -50,7 +50,7 @@ const (
 	FamilyGemini  = string(doc.Gemini)
 )
 
-// Change is what a caller wants of a profile. What is nil stays.
+// Change is a requested change of a profile. A nil field leaves the value as it is.
 type Change struct {
 	Provider       *string            `json:"provider" is:"optional"`
 	Model          *string            `json:"model" is:"optional"`
@@ -61,7 +61,7 @@ type Change struct {
 	APIKey         *string            `json:"api_key" is:"optional,empty"`
 }
 
-// MaxProfiles is how many profiles a workspace may have.
+// MaxProfiles is the limit of profiles in a workspace.
 const MaxProfiles = 256
 
 const (
@@ -70,7 +70,7 @@ const (
 	maxKey  = 8 << 10
 )
 
-// CheckName says what is wrong with the name of a profile, "" for nothing.
+// CheckName returns why a profile name is invalid, "" if it is valid.
 func CheckName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "" || len([]rune(name)) > maxName:
@@ -81,7 +81,8 @@ func CheckName(name string) string {
 	return ""
 }
 
-// Find is the profile of a name, without regard to case, with its name as it is kept.
+// Find returns a profile by name, ignoring case, and its name as stored. An exact match takes
+// precedence.
 func Find(machine doc.Machine, name string) (kept string, p doc.ModelProfile, err error) {
 	if p, known := machine.ModelProfiles[name]; known {
 		return name, p, nil
@@ -94,7 +95,7 @@ func Find(machine doc.Machine, name string) (kept string, p doc.ModelProfile, er
 	return "", p, fault.New(fault.ProfileNotFound, "there is no model profile %s", name)
 }
 
-// Shown is a profile as it may be returned.
+// Shown returns the profile with its secret values hidden.
 func Shown(name string, p doc.ModelProfile) Profile {
 	shown := Profile{
 		Name: name, Provider: p.Provider, Model: p.Model, BaseURL: p.BaseURL, ContextWindow: p.ContextWindow, AgentID: p.AgentID,
@@ -114,8 +115,8 @@ func Shown(name string, p doc.ModelProfile) Profile {
 	return shown
 }
 
-// Stored reports whether a value of a profile is kept on this machine: its key, or a header
-// that is never shown.
+// Stored reports whether this machine stores a secret of the profile: its key, or a header that
+// is never shown.
 func Stored(p doc.ModelProfile) bool {
 	if p.APIKey != "" && !doc.OnlyEnvReference(p.APIKey) {
 		return true
@@ -128,7 +129,7 @@ func Stored(p doc.ModelProfile) bool {
 	return false
 }
 
-// secret reports whether the value of a header is never shown.
+// secret reports whether a header's value must never be shown.
 func secret(header, value string) bool {
 	if doc.OnlyEnvReference(value) {
 		return false
@@ -136,7 +137,7 @@ func secret(header, value string) bool {
 	return redact.SecretName(header) || strings.EqualFold(header, "Cookie") || redact.Find(value).Total() > 0
 }
 
-// family is the kind of agents that a provider's word stands for, "" for none of them.
+// family returns the family of agents that a provider's name denotes, "" if none.
 func family(provider string) string {
 	word := strings.ToLower(provider)
 	for vendor, driver := range doc.Vendors() {
@@ -147,8 +148,8 @@ func family(provider string) string {
 	return doc.WorkerKindOf(word)
 }
 
-// applies are the families that a profile can be used with. A key without an address goes
-// to the servers of the agent, so that it is for agents of its provider alone.
+// applies returns the families that can use a profile. A key without an address would go to the
+// agent's own servers. Such a profile is therefore only for agents of its own provider.
 func applies(p doc.ModelProfile) []string {
 	all := []string{FamilyACP, FamilyClaude, FamilyCodex, FamilyCommand, FamilyGemini}
 	return slices.DeleteFunc(all, func(kind string) bool {
@@ -165,8 +166,8 @@ func applies(p doc.ModelProfile) []string {
 	})
 }
 
-// FamilyOf is the family of the agent of a provider, live or not, that runs with a driver
-// of live sessions, "" for none.
+// FamilyOf returns the family of a provider's agent, live or not. driver is its driver for live
+// sessions, "" for none.
 func FamilyOf(provider, driver string) string {
 	if d := doc.ProviderNamed(provider).Driver; d != "" {
 		return string(d)
@@ -177,8 +178,8 @@ func FamilyOf(provider, driver string) string {
 	return FamilyCommand
 }
 
-// Apply changes a profile, nil for a new one, and returns it whole, with its values in the
-// clear.
+// Apply applies the change to a profile, nil for a new one. It returns the complete profile with
+// plaintext values.
 func (c Change) Apply(old *doc.ModelProfile, secrets doc.ProfileSecrets) (p doc.ModelProfile, err error) {
 	if old != nil {
 		p = WithSecrets(*old, secrets)
@@ -239,7 +240,7 @@ func check(p doc.ModelProfile) error {
 	return nil
 }
 
-// Put keeps a profile whole.
+// Put stores a profile and replaces any with the same name.
 func Put(machine *doc.Machine, secrets *doc.Secrets, name string, p doc.ModelProfile) {
 	hidden := doc.ProfileSecrets{}
 	shown := p
@@ -268,14 +269,14 @@ func Put(machine *doc.Machine, secrets *doc.Secrets, name string, p doc.ModelPro
 	}
 }
 
-// Remove forgets a profile and its values.
+// Remove deletes a profile and its values.
 func Remove(machine *doc.Machine, secrets *doc.Secrets, name string) {
 	delete(machine.ModelProfiles, name)
 	delete(secrets.ModelProfiles, name)
 }
 
-// WithSecrets is a profile with its values in the clear. Those that are not kept are left
-// out.
+// WithSecrets returns the profile with its plaintext values. It removes entries without a stored
+// value.
 func WithSecrets(p doc.ModelProfile, secrets doc.ProfileSecrets) doc.ModelProfile {
 	if p.APIKey == doc.Hidden {
 		p.APIKey = secrets.APIKey

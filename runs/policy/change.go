@@ -1,6 +1,6 @@
 package policy
 
-// Changing the policy of a run, and the policy that a launch begins with.
+// Changing the policy of a run, and the initial policy of a launch.
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Change is what somebody asks for. What is empty stays; Rules replaces all. First
-// replaces the rules that come from the run's workflow, and stays before all others.
+// Change is a requested change of a policy. Empty fields leave the policy as it is. Rules
+// replaces all rules. First replaces the rules of the run's workflow, which precede all others.
 type Change struct {
 	Mode  doc.Mode
 	Level doc.Level
@@ -18,8 +18,7 @@ type Change struct {
 	First *[]doc.PolicyRule
 }
 
-// levelData stands beside the reason exceeds_permission_level: the level that
-// holds.
+// levelData is the error data of exceeds_permission_level: the level in force.
 type levelData struct {
 	Level doc.Level `json:"level"`
 }
@@ -28,12 +27,12 @@ func exceeds(level doc.Level, format string, args ...any) error {
 	return fault.New(fault.ExceedsPermissionLevel, format, args...).With(levelData{level})
 }
 
-// Default is the policy of a run for which nobody set one.
+// Default returns the policy of a run for which nobody set one.
 func Default() doc.RunPolicy {
 	return doc.RunPolicy{Mode: doc.ModeDefault, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}}
 }
 
-// Of is the policy of a run as its record has it.
+// Of returns the policy in a run's record, or the default.
 func Of(run doc.Run) doc.RunPolicy {
 	if run.Live == nil {
 		return Default()
@@ -55,15 +54,14 @@ type ChangeEvent struct {
 	Cause  string        `json:"cause"`
 }
 
-// Equal reports whether two policies are the same.
+// Equal reports whether two policies are equal.
 func Equal(a, b doc.RunPolicy) bool {
 	return a.Mode == b.Mode && a.PermissionLevel == b.PermissionLevel && slices.Equal(a.Rules, b.Rules)
 }
 
-// Changed is a policy with a change. Raiser says that who asks may raise the
-// level: a person or a manager. The error is exceeds_permission_level for a level
-// above the present one without that, and for a mode that the level does not
-// bear.
+// Changed returns the policy after a change. raiser allows the requester, a person or a manager,
+// to raise the level. The error is exceeds_permission_level if the change raises the level
+// without raiser, or if the level does not permit the mode.
 func Changed(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) {
 	if c.Level != "" {
 		if !AtLeast(p.PermissionLevel, c.Level) && !raiser {

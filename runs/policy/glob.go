@@ -1,23 +1,23 @@
 package policy
 
-// The patterns of rules: * is any characters, but no / for paths; ** is any
-// characters; ? is one; everything else is as it is, and case counts.
+// Glob patterns of rules. * matches any characters, except / in paths. ** matches any
+// characters. ? matches one character. All others match themselves, case-sensitively.
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// everything is the pattern that matches any resource, one that is not known too.
+// everything is the pattern that matches any resource, including an unknown one.
 const everything = "**"
 
 type pieceKind int
 
 const (
-	exact    pieceKind = iota // one character as it is
+	exact    pieceKind = iota // one literal character
 	one                       // any character
-	anything                  // any characters
-	segment                   // any characters but /
+	anything                  // any number of characters
+	segment                   // any number of characters except /
 )
 
 type piece struct {
@@ -25,7 +25,7 @@ type piece struct {
 	text string
 }
 
-// pieces cuts a pattern. Stars that touch are one, which holds for all of them.
+// pieces parses a pattern. Adjacent stars form one piece: more than one star matches anything.
 func pieces(glob string, path bool) (list []piece) {
 	for len(glob) > 0 {
 		switch glob[0] {
@@ -46,9 +46,9 @@ func pieces(glob string, path bool) (list []piece) {
 	return list
 }
 
-// Glob reports whether a pattern matches a resource. It takes time in proportion
-// to the length of both, however the stars lie: all places of the pattern at
-// which the text so far may stand go on side by side.
+// Glob reports whether a pattern matches a resource. It simulates the pattern as an NFA and
+// tracks all possible positions at once. Its time is therefore at most proportional to the
+// product of both lengths, without exponential backtracking.
 func Glob(glob, resource string, path bool) bool {
 	if resource == "" {
 		return glob == everything
@@ -77,7 +77,7 @@ func Glob(glob, resource string, path bool) bool {
 	return here.has[len(list)]
 }
 
-// places is a set of places in a pattern.
+// places is a set of positions in a pattern.
 type places struct {
 	pieces []piece
 	list   []int
@@ -88,7 +88,7 @@ func newPlaces(list []piece) *places {
 	return &places{pieces: list, list: make([]int, 0, len(list)+1), has: make([]bool, len(list)+1)}
 }
 
-// add takes a place in, and those behind stars, which may stand for nothing.
+// add adds a position, and the positions after stars, since a star may match nothing.
 func (p *places) add(i int) {
 	for ; !p.has[i]; i++ {
 		p.has[i] = true

@@ -1,26 +1,25 @@
-// Package policy judges what an agent asks for: its run's permission level, its
-// rules and its mode say whether that is allowed, denied, or for a person to
-// decide. Everything here is a function of its arguments; the one thing that is
-// read is links, by a function that the caller passes in (Links).
+// Package policy decides what an agent may do. A run's permission level, rules and mode
+// determine whether a request is allowed, denied, or put to a person. Every function depends
+// only on its arguments. Symbolic links are read through a function that the caller passes in
+// (Links).
 //
-// Invariants: a level is never exceeded by a rule or a mode; a deny rule wins
-// over every other; what nothing speaks for is asked; what cannot be asked is
-// denied.
+// Invariants: no rule or mode exceeds the permission level. A deny rule overrides all others. A
+// request that nothing covers is put to a person. If nobody can be asked, it is denied.
 package policy
 
 import "ac/workspace/doc"
 
-// Access is one thing that a permission is asked for. The resource of a file is
-// as Root.Accesses makes it, that of a command as Command does.
+// Access is one operation on one resource for which an agent requests permission. Root.Accesses
+// builds the resource of a file, Command that of a command.
 type Access struct {
 	Operation doc.Operation
 	Resource  string
 }
 
-// By names what decided.
+// By names the step of the judgment that decided.
 type By string
 
-// What decides, in the order of judgement.
+// The steps of the judgment, in order.
 const (
 	ByLevel          By = "level"
 	ByRule           By = "rule"
@@ -30,27 +29,27 @@ const (
 	ByNotInteractive By = "not_interactive"
 )
 
-// Situation is what a judgement depends on beside the policy.
+// Situation holds the inputs of a judgment besides the policy.
 type Situation struct {
-	// Interactive: somebody can be asked. Otherwise what would be asked is denied.
+	// Interactive means that a person can be asked. Otherwise such requests are denied.
 	Interactive bool
-	// OwnTools: the agent was given ac's own MCP server under the name ac.
+	// OwnTools means that the agent has ac's own MCP server under the name OwnServer.
 	OwnTools bool
 }
 
-// Verdict is the outcome of a judgement.
+// Verdict is the outcome of a judgment.
 type Verdict struct {
 	Effect doc.Effect
 	By     By
-	RuleID string // of the rule that decided, "" for none
-	Access Access // the one that decided; of several with the same effect the first
+	RuleID string // the rule that decided, "" if none did
+	Access Access // the access that decided; the first if several have the same effect
 }
 
-// OwnServer is the name under which agents know ac's own MCP server.
+// OwnServer is the name of ac's MCP server in agents' configurations.
 const OwnServer = "ac"
 
-// Judge decides a request for some accesses, all of which have to be allowed: the
-// verdict is the strictest of theirs. A request for nothing known is asked.
+// Judge decides a request for one or more accesses and returns the strictest verdict among them.
+// A request without accesses is put to a person.
 func Judge(p doc.RunPolicy, s Situation, accesses ...Access) Verdict {
 	worst := Verdict{Effect: doc.Ask, By: ByDefault}
 	for i, a := range accesses {
@@ -61,7 +60,7 @@ func Judge(p doc.RunPolicy, s Situation, accesses ...Access) Verdict {
 	return s.answerable(worst)
 }
 
-// JudgePlan decides whether a plan that an agent presents is carried out.
+// JudgePlan decides whether an agent may carry out the plan that it presents.
 func JudgePlan(p doc.RunPolicy, s Situation) Verdict {
 	v := Verdict{Effect: doc.Ask, By: ByMode}
 	if borne(p) == doc.ModeFullAuto {
@@ -70,7 +69,7 @@ func JudgePlan(p doc.RunPolicy, s Situation) Verdict {
 	return s.answerable(v)
 }
 
-// answerable makes a denial of what nobody can be asked.
+// answerable turns a verdict of Ask into a denial if nobody can be asked.
 func (s Situation) answerable(v Verdict) Verdict {
 	if v.Effect == doc.Ask && !s.Interactive {
 		return Verdict{Effect: doc.Deny, By: ByNotInteractive, Access: v.Access}
@@ -89,7 +88,7 @@ func strictness(e doc.Effect) int {
 	return 2
 }
 
-// judgeOne goes through the steps of judgement for one access.
+// judgeOne applies the steps of the judgment to one access.
 func judgeOne(p doc.RunPolicy, s Situation, a Access) Verdict {
 	if deniedByLevel(p.PermissionLevel, a) {
 		return Verdict{Effect: doc.Deny, By: ByLevel, Access: a}
@@ -114,7 +113,7 @@ func judgeOne(p doc.RunPolicy, s Situation, a Access) Verdict {
 	return Verdict{Effect: doc.Ask, By: ByDefault, Access: a}
 }
 
-// isOwnTool reports whether an access is a call of a tool of ac itself.
+// isOwnTool reports whether an access calls one of ac's own tools.
 func isOwnTool(a Access) bool {
 	return a.Operation == doc.OpMCPTool && len(a.Resource) > len(OwnServer)+1 && a.Resource[:len(OwnServer)+1] == OwnServer+"/"
 }

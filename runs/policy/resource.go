@@ -1,6 +1,6 @@
 package policy
 
-// Resources: what the rules are held against.
+// Resources: the strings that rules match.
 
 import (
 	"errors"
@@ -14,11 +14,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// Links reads one symbolic link: where it leads, and whether the path is a link
-// at all. The error is fs.ErrNotExist where there is nothing.
+// Links reads one symbolic link. link is false if the path is not a link. The error is
+// fs.ErrNotExist if the path does not exist.
 type Links func(path string) (target string, link bool, err error)
 
-// ReadLink reads the links of this machine.
+// ReadLink reads links in this machine's file system.
 func ReadLink(path string) (target string, link bool, err error) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -28,29 +28,29 @@ func ReadLink(path string) (target string, link bool, err error) {
 	return target, true, err
 }
 
-// Command is the access of executing a command line, "" for one that is not
-// known.
+// Command returns the access for executing a command line. Its resource is "" if the command
+// line is unknown.
 func Command(line string) Access {
 	return Access{Operation: doc.OpExec, Resource: shellwords.Unwrapped(line)}
 }
 
-// Root is the working directory of a session, from which its paths are resolved.
+// Root is the working directory of a session, against which its paths are resolved.
 type Root struct {
 	dir   string
 	links Links
 }
 
-// NewRoot makes the root of an absolute directory. The error is one of following
-// its links.
+// NewRoot returns the root for an absolute directory. It fails if it cannot follow the
+// directory's links.
 func NewRoot(dir string, links Links) (Root, error) {
 	resolved, err := resolve(dir, links)
 	return Root{dir: resolved, links: links}, err
 }
 
-// Accesses are those of reading or writing a path, which may be relative to the
-// root. There are two where a .. stands behind a link and its reader may mean
-// either of two files. The resource is relative to the root inside of it, else
-// absolute, and "" for a path that is not known or cannot be followed.
+// Accesses returns the accesses for reading or writing a path, which may be relative to the
+// root. It returns two if .. follows a link: depending on the reader, such a path names either
+// of two files. A resource inside the root is relative to it, all others are absolute. A
+// resource is "" if the path is unknown or cannot be resolved.
 func (r Root) Accesses(op doc.Operation, path string) []Access {
 	first := Access{Operation: op, Resource: r.resource(path, true)}
 	second := Access{Operation: op, Resource: r.resource(path, false)}
@@ -60,9 +60,9 @@ func (r Root) Accesses(op doc.Operation, path string) []Access {
 	return []Access{first, second}
 }
 
-// resource is a path as the rules see it. Clean removes each .. with the name
-// before it, as most programs do before they open a file; otherwise links are
-// followed first, as the system does.
+// resource returns the resource of a path. With clean, it removes each .. together with the name
+// before it, as most programs do before they open a file. Otherwise it follows links first, as
+// the operating system does.
 func (r Root) resource(path string, clean bool) string {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return ""
@@ -83,12 +83,12 @@ func (r Root) resource(path string, clean bool) string {
 	return filepath.ToSlash(found)
 }
 
-// maxLinks is how many links a path may lead over, as for the system.
+// maxLinks bounds the links that a path may traverse. Linux has the same limit.
 const maxLinks = 40
 
 var errTooManyLinks = errors.New("too many symbolic links")
 
-// resolve follows the links of an absolute path as far as it exists.
+// resolve follows the links in an absolute path, as far as the path exists.
 func resolve(path string, links Links) (string, error) {
 	const slash = string(filepath.Separator)
 	volume := filepath.VolumeName(path)
@@ -106,7 +106,7 @@ func resolve(path string, links Links) (string, error) {
 		}
 		target, link, err := links(filepath.Join(done, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = nil // nothing is a link below what is not there
+			err = nil // below a missing directory, nothing is a link
 		}
 		if err != nil {
 			return "", err

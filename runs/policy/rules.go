@@ -1,7 +1,6 @@
 package policy
 
-// Rules: what they match, the numbers they get, and how answers add and remove
-// them.
+// Rules: matching, numbering, and the rules that answers add and remove.
 
 import (
 	"fmt"
@@ -17,10 +16,10 @@ import (
 // Bounds of a policy.
 const (
 	MaxRules = 100
-	maxGlob  = 500 // bytes, as the rules of doc.PolicyRule have it
+	maxGlob  = 500 // bytes, the limit of doc.PolicyRule
 )
 
-// Matches reports whether a rule speaks of an access.
+// Matches reports whether a rule applies to an access.
 func Matches(r doc.PolicyRule, a Access) bool {
 	if r.Operation != a.Operation {
 		return false
@@ -34,14 +33,13 @@ func Matches(r doc.PolicyRule, a Access) bool {
 	return Glob(r.Glob, a.Resource, r.Operation == doc.OpRead || r.Operation == doc.OpWrite)
 }
 
-// isComposed reports whether a command line may do more than execute the program
-// that it begins with: an allow rule for git is none for what stands behind a
-// semicolon.
+// isComposed reports whether a command line may do more than execute its first program. An allow
+// rule for git must not cover a command after a semicolon.
 func isComposed(line string) bool {
 	return strings.ContainsAny(line, ";&|<>$(){}`\n\r") || assignment().MatchString(line)
 }
 
-// assignment is a variable that is set for the command behind it.
+// assignment matches a variable assignment before a command.
 var assignment = lazyregexp.New(`^\s*[A-Za-z_][A-Za-z0-9_]*(\[[^]]*\])?\+?=`)
 
 const (
@@ -50,28 +48,27 @@ const (
 	flowID    = "flow_"
 )
 
-// Numbered are rules that somebody set, with their ids. Rules that the policy has
-// already, told by id and content, keep what ac gave them; all others get new
-// ids, and none of them may be literal.
+// Numbered assigns ids to the rules that a caller set. Rules that the policy already has, with
+// the same id and content, keep their ids. All others get new ids and must not be literal.
 func Numbered(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
 	return numbered(ruleID, current, rules)
 }
 
-// OfWorkflow is Numbered for the rules of a workflow's run.
+// OfWorkflow is Numbered for the rules of a workflow run.
 func OfWorkflow(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
 	return numbered(flowID, current, rules)
 }
 
 func ofWorkflow(r doc.PolicyRule) bool { return strings.HasPrefix(r.ID, flowID) }
 
-// FromAnswers adds to the rules of a workflow's run those that an answer for the session
-// gave the policy of one of its attempts.
+// FromAnswers adds rules to those of a workflow run: the ones that session-scoped answers added
+// to the policy of one of its attempts.
 func FromAnswers(first []doc.PolicyRule, attempt doc.RunPolicy) []doc.PolicyRule {
 	next := nextNumber(first, flowID)
 	known := func(r doc.PolicyRule) bool {
 		return slices.ContainsFunc(first, func(f doc.PolicyRule) bool { f.ID = r.ID; return f == r })
 	}
-	for _, r := range slices.Backward(attempt.Rules) { // the newest answer is the first
+	for _, r := range slices.Backward(attempt.Rules) { // so that the newest answer comes first
 		if r.Literal && strings.HasPrefix(r.ID, sessionID) && !known(r) && len(first) < MaxRules {
 			r.ID = flowID + strconv.Itoa(next)
 			first, next = slices.Concat([]doc.PolicyRule{r}, first), next+1
@@ -99,7 +96,7 @@ func numbered(prefix string, current, rules []doc.PolicyRule) ([]doc.PolicyRule,
 	return list, nil
 }
 
-// nextNumber is the number behind the highest of the ids with a prefix.
+// nextNumber returns one more than the highest number among the ids with a prefix.
 func nextNumber(rules []doc.PolicyRule, prefix string) int {
 	highest := 0
 	for _, r := range rules {
@@ -112,17 +109,15 @@ func nextNumber(rules []doc.PolicyRule, prefix string) int {
 	return highest + 1
 }
 
-// OffersSession reports whether an answer to a request for an access can hold for
-// the session.
+// OffersSession reports whether an answer to a request can apply to the whole session.
 func OffersSession(p doc.RunPolicy, accesses ...Access) bool {
 	_, ok := WithAnswer(p, doc.Allow, accesses...)
 	return ok
 }
 
-// WithAnswer is a policy with what a person answered for the session: for each
-// access a rule that is compared as text, in front of all others of its effect.
-// It fails where no such rule can be: for what is not known, too long, or only
-// ever allowed by a person, and where there are too many rules.
+// WithAnswer returns a policy with a person's answer for the session. For each access, it puts a
+// literal rule before all others. ok is false if no such rule is possible: the resource is
+// unknown or too long, only a person may allow the access, or there would be too many rules.
 func WithAnswer(p doc.RunPolicy, effect doc.Effect, accesses ...Access) (doc.RunPolicy, bool) {
 	next := nextNumber(p.Rules, sessionID)
 	var added []doc.PolicyRule
@@ -144,14 +139,14 @@ func WithAnswer(p doc.RunPolicy, effect doc.Effect, accesses ...Access) (doc.Run
 	return p, true
 }
 
-// WithoutSession is a policy without what was answered for the session.
+// WithoutSession returns a policy without the rules from session-scoped answers.
 func WithoutSession(p doc.RunPolicy) doc.RunPolicy {
 	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(r doc.PolicyRule) bool { return strings.HasPrefix(r.ID, sessionID) })
 	return p
 }
 
-// WithoutOnce is a policy without the rule with an id when that was for once, and
-// whether it had it. It is called when what the rule asked for was allowed.
+// WithoutOnce returns a policy without the rule with an id if that is a one-time rule, and
+// reports whether it removed one. Call it after allowing the access that the rule covers.
 func WithoutOnce(p doc.RunPolicy, id string) (doc.RunPolicy, bool) {
 	i := slices.IndexFunc(p.Rules, func(r doc.PolicyRule) bool { return r.Once && r.ID == id })
 	if i < 0 {
@@ -161,8 +156,8 @@ func WithoutOnce(p doc.RunPolicy, id string) (doc.RunPolicy, bool) {
 	return p, true
 }
 
-// AfterPlan is a policy behind a plan that was allowed, and whether it changed: an
-// agent that planned goes on as by default, unless somebody chose another mode.
+// AfterPlan returns the policy after a person or the policy allowed a plan, and reports whether
+// it changed. Mode plan becomes mode default. A mode that somebody chose in the meantime stays.
 func AfterPlan(p doc.RunPolicy) (doc.RunPolicy, bool) {
 	if p.Mode != doc.ModePlan {
 		return p, false
@@ -171,8 +166,8 @@ func AfterPlan(p doc.RunPolicy) (doc.RunPolicy, bool) {
 	return p, true
 }
 
-// Before puts the rules of a workflow before those of one of its tasks. They keep their
-// ids, which no other rule has.
+// Before puts the rules of a workflow before those of one of its tasks. The workflow's rules
+// keep their ids, which cannot collide with other ids.
 func Before(first, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
 	if len(first)+len(rules) > MaxRules {
 		return nil, fault.InvalidField("rules", "must have at most %d items, with those of the workflow", MaxRules)

@@ -1,6 +1,6 @@
 package policy
 
-// The two tables: what a level denies, and what a mode says of each operation.
+// The two tables: what a level denies, and how a mode decides each operation.
 
 import (
 	"path/filepath"
@@ -9,14 +9,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// InRoot reports whether the resource of a file lies in the working root. One
-// that is not known does not.
+// InRoot reports whether a file's resource lies in the working root. An unknown one ("") does
+// not.
 func InRoot(resource string) bool {
 	return filepath.IsLocal(filepath.FromSlash(resource))
 }
 
-// deniedByLevel is the table of levels: what none of its modes and rules allows,
-// nor a person.
+// deniedByLevel is the table of levels. No mode, rule or person can allow what it denies.
 func deniedByLevel(level doc.Level, a Access) bool {
 	switch level {
 	case doc.LevelRunCommands, doc.LevelFull:
@@ -28,14 +27,13 @@ func deniedByLevel(level doc.Level, a Access) bool {
 	return a.Operation == doc.OpWrite || a.Operation == doc.OpNetwork
 }
 
-// rulesMayAllow reports whether a rule may allow an access. At read-only a command
-// needs a person: what an agent asks for and gets, it runs outside of its sandbox.
+// rulesMayAllow reports whether a rule may allow an access. At read-only, only a person may
+// allow a command, because the agent runs an approved command outside its sandbox.
 func rulesMayAllow(level doc.Level, a Access) bool {
 	return a.Operation != doc.OpExec || AtLeast(level, doc.LevelPatch)
 }
 
-// ofMode is the table of modes. Of operations that it does not have it knows
-// nothing.
+// ofMode is the table of modes. known is false for operations that the table does not contain.
 func ofMode(mode doc.Mode, a Access) (effect doc.Effect, known bool) {
 	switch a.Operation {
 	case doc.OpRead:
@@ -60,17 +58,17 @@ func ofMode(mode doc.Mode, a Access) (effect doc.Effect, known bool) {
 	return doc.Ask, true
 }
 
-// levels are all levels, from the least to the most.
+// levels returns all levels, from lowest to highest.
 func levels() []doc.Level {
 	return []doc.Level{doc.LevelReadOnly, doc.LevelPatch, doc.LevelRunCommands, doc.LevelFull}
 }
 
-// AtLeast reports whether a level bears all that another one does.
+// AtLeast reports whether level is at least as high as bound.
 func AtLeast(level, bound doc.Level) bool {
 	return slices.Index(levels(), level) >= slices.Index(levels(), bound)
 }
 
-// Bears reports whether a level bears a mode.
+// Bears reports whether a level permits a mode.
 func Bears(level doc.Level, mode doc.Mode) bool {
 	switch mode {
 	case doc.ModeDefault, doc.ModePlan:
@@ -83,8 +81,8 @@ func Bears(level doc.Level, mode doc.Mode) bool {
 	return false
 }
 
-// borne is the mode of a policy, or default where its level does not bear that: a
-// record that somebody edited grants nothing.
+// borne returns the mode of a policy, or default if its level does not permit that mode. A
+// manually edited record therefore grants nothing more.
 func borne(p doc.RunPolicy) doc.Mode {
 	if !Bears(p.PermissionLevel, p.Mode) {
 		return doc.ModeDefault
@@ -92,8 +90,8 @@ func borne(p doc.RunPolicy) doc.Mode {
 	return p.Mode
 }
 
-// MostMode is the mode of a launch that names none: where somebody can be asked
-// the one that asks, otherwise the most that the level bears.
+// MostMode returns the mode of a launch that names none. It is default if people can be asked,
+// otherwise the most permissive mode that the level permits.
 func MostMode(level doc.Level, interactive bool) doc.Mode {
 	switch {
 	case interactive:

@@ -18,22 +18,22 @@ type Adapter struct {
 	Reason       string       `json:"reason,omitempty"`
 	Program      string       `json:"program,omitempty"` // its file; "" if there is none
 	Capabilities Capabilities `json:"capabilities"`
-	// Version is the version that the program reports, TriedWith the release
-	// that this build was tested with; "" if unknown.
+	// Version is the version that the program reports. TriedWith is the release that this build
+	// was tested with. Both are "" if unknown.
 	Version   string `json:"version,omitempty"`
 	TriedWith string `json:"tried_with,omitempty"`
-	// Probe is the result of trying the adapter, up to the model call; nil if
-	// the probe has not finished yet.
+	// Probe is the result of trying the adapter without calling a model; nil until the probe
+	// finishes.
 	Probe *TryResult `json:"probe,omitempty"`
 }
 
-// TryResult is whether the program accepted the command line of a run.
+// TryResult reports whether the program accepted the command line of a run.
 type TryResult struct {
 	OK     bool   `json:"ok"`
-	Detail string `json:"detail,omitempty"` // why not, in the program's words
+	Detail string `json:"detail,omitempty"` // the program's error message
 }
 
-// protocolMode is the mode of adapters that are driven by a protocol.
+// protocolMode is the mode of adapters that ac drives through a protocol.
 const protocolMode = "protocol"
 
 // Capabilities are what an adapter supports.
@@ -47,7 +47,7 @@ type Capabilities struct {
 	WorktreeIsolation string `json:"supports_worktree_isolation"`
 }
 
-// adapters lists all adapters, in the order of reports.
+// adapters lists all adapters in the order in which reports show them.
 func adapters() (all []Adapter) {
 	for _, f := range families() {
 		all = append(all, f.adapters...)
@@ -76,7 +76,8 @@ func (a Adapter) Describe() string {
 	return text + "; it accepts the command line of a run"
 }
 
-// look finds the program of an adapter and decides whether it may be used.
+// look finds the program of an adapter, checks its name, and sets whether the adapter is
+// available.
 func (a *Adapter) look(ctx context.Context, machine doc.Machine, environ []string) Program {
 	key := a.Provider
 	if a.Mode == protocolMode {

@@ -1,6 +1,6 @@
 package provider
 
-// Texts in JSON lines.
+// Extracting text from JSON-lines output.
 
 import (
 	"slices"
@@ -11,12 +11,11 @@ import (
 	"ac/internal/shape"
 )
 
-// maxAnswerDepth bounds the search within one line.
+// maxAnswerDepth bounds the recursion into one line's JSON value.
 const maxAnswerDepth = 8
 
-// WithoutEchoes is an output without the JSON lines that echo what the agent was sent,
-// by us or by its tools: gemini and the app server print the prompt, and with
-// it the example of an answer in it.
+// WithoutEchoes returns output without the JSON lines that echo the agent's input: prompts and
+// tool results. Gemini and the app server print the prompt, including its example of an answer.
 func WithoutEchoes(output string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(output) {
@@ -28,7 +27,7 @@ func WithoutEchoes(output string) string {
 	return kept.String()
 }
 
-// toldToAgent reports whether an event is input of the agent.
+// toldToAgent reports whether an event echoes input to the agent.
 func toldToAgent(v *shape.Value) bool {
 	params := v.Get("params")
 	item := params.Get("item")
@@ -41,7 +40,7 @@ func toldToAgent(v *shape.Value) bool {
 	return item.Get("type").Text == "userMessage"
 }
 
-// LongestText is the longest text in JSON lines, "" if there is none.
+// LongestText returns the longest text in JSON-lines output, "" if there is none.
 func LongestText(output string) (longest string) {
 	for line := range strings.Lines(output) {
 		v, ok := parseLine(line)
@@ -84,7 +83,7 @@ func parseLine(line string) (shape.Value, bool) {
 	return param.Parse([]byte(line)), true
 }
 
-// maxNesting bounds the nesting of lines.
+// maxNesting bounds the nesting depth of a line; deeper lines are not parsed.
 const maxNesting = 512
 
 func tooDeep(line string) bool {

@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// Program is a program that was found. It has not been executed.
+// Program is the result of a lookup. Nothing has executed it.
 type Program struct {
 	Configured string // as configured in machine.yaml
-	Path       string // where it was found
+	Path       string // the path at which Find found it
 	Resolved   string // the file that Path resolves to
 }
 
-// ErrNotApproved is returned for a program without an approved name.
+// ErrNotApproved reports a program whose name is not approved.
 var ErrNotApproved = errors.New("the name of the program is not allowed")
 
-// ErrNotFound is returned if there is no such executable file.
+// ErrNotFound reports that no such executable file exists.
 var ErrNotFound = errors.New("program not found")
 
-// Find looks a program up: a value with a slash is a path, any other is
-// searched for in path, which is a PATH.
+// Find looks up a program. A configured value with a slash is a path. Find searches for any
+// other value in the directories of path, which has the format of PATH.
 func Find(configured, path string) (Program, error) {
 	p := Program{Configured: configured}
 	candidates := []string{configured}
@@ -50,10 +50,9 @@ func Find(configured, path string) (Program, error) {
 	return p, fmt.Errorf("%s: %w", configured, ErrNotFound)
 }
 
-// Approve checks a program's name against patterns: its configured or found
-// name, or that of the file it resolves to, must equal a pattern or begin with
-// one and a hyphen. Shells and launchers are always refused. Without patterns
-// all other programs are approved.
+// Approve checks a program's name against patterns. The configured name, the name found, or the
+// name of the resolved file must equal a pattern, or begin with one followed by a hyphen. Shells
+// and launchers are always refused. Without patterns, all other programs are approved.
 func (p Program) Approve(patterns []string) error {
 	if isLauncher(filepath.Base(p.Resolved)) || isLauncher(filepath.Base(p.Configured)) {
 		return fmt.Errorf("%s resolves to a shell or launcher: %w", p.Configured, ErrNotApproved)
@@ -77,7 +76,7 @@ func fits(base string, patterns []string) bool {
 	})
 }
 
-// isLauncher reports programs that execute any command given to them.
+// isLauncher reports whether a program executes any command passed to it.
 func isLauncher(base string) bool {
 	return isShell(base) || slices.Contains([]string{"env", "busybox"}, strings.ToLower(base))
 }

@@ -14,11 +14,10 @@ import (
 	"ac/workspace"
 )
 
-// Cache queries programs and caches their answers in the workspace, since a CLI
-// may need seconds for each. It is safe for concurrent use; concurrent queries
-// are not merged.
+// Cache queries programs and caches their answers in the workspace, because one query of a CLI
+// can take seconds. It is safe for concurrent use. It does not merge concurrent queries.
 type Cache struct {
-	Workspace *workspace.Workspace // nil for none
+	Workspace *workspace.Workspace // nil disables the cache
 	// Environ is the environment of the queried programs.
 	Environ []string
 	// Frozen disables writing to the cache.
@@ -35,17 +34,17 @@ type remembered struct {
 	Probe     *Probe      `json:"probe,omitempty"`
 }
 
-// maxRemembered bounds the file of a cache entry.
+// maxRemembered is the size limit of a cache entry's file, in bytes.
 const maxRemembered = 64 << 10
 
-// rememberedFile is the file of a program's cache entry for one use.
+// rememberedFile returns the file name of a program's cache entry for one use.
 func rememberedFile(program, use string) string {
 	sum := sha256.Sum256([]byte(program + "\x00" + use))
 	return workspace.TempDir + "/probe_" + hex.EncodeToString(sum[:8]) + ".json"
 }
 
-// recall returns the cache entry of a program in its current version. ok is
-// false if there is no such file.
+// recall returns the cache entry of a program if it matches the program's size and mtime, else a
+// new entry. ok is false if the program's file does not exist or the cache is disabled.
 func (c Cache) recall(program, use string) (known remembered, ok bool) {
 	st, err := os.Stat(program)
 	if err != nil || c.Workspace == nil {
@@ -59,7 +58,7 @@ func (c Cache) recall(program, use string) (known remembered, ok bool) {
 	return known, true
 }
 
-// keep stores a cache entry, best effort.
+// keep writes a cache entry, best effort.
 func (c Cache) keep(known remembered, use string) {
 	text, err := json.Marshal(known)
 	if err == nil && !c.Frozen && durable.MkdirAll(c.Workspace.FS, workspace.TempDir, 0o755) == nil {
@@ -83,10 +82,10 @@ func (c Cache) About(ctx context.Context, name, program string) Provenance {
 	return about
 }
 
-// abilitiesUse changes when the questions change, which invalidates the cache.
+// abilitiesUse changes whenever the queries change. This invalidates older cache entries.
 const abilitiesUse = "abilities of 3"
 
-// Abilities returns what a program supports. Missing answers are not cached.
+// Abilities returns the features that a program supports. It does not cache missing answers.
 func (c Cache) Abilities(ctx context.Context, cli CLI, program string) Abilities {
 	known, ok := c.recall(program, abilitiesUse)
 	if ok && known.Abilities != nil {

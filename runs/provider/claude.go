@@ -8,9 +8,9 @@ import (
 	"ac/internal/shape"
 )
 
-// claudeCLI is claude --print: stream-json on stdout where the program supports
-// it together with the other options, the prompt on stdin. No option that takes
-// a list precedes anything that it could swallow.
+// claudeCLI drives claude --print: the prompt on stdin, and stream-json on stdout if the program
+// supports it together with the other options. Options that take a list use the form
+// --name=value, so that they cannot swallow the words after them.
 type claudeCLI struct{}
 
 func (claudeCLI) ForWork(w Work) (Call, error) {
@@ -42,13 +42,12 @@ func (claudeCLI) Abilities() (args []string, words AbilityWords) {
 	return []string{"--help"}, AbilityWords{Schema: "--json-schema", Stream: "stream-json"}
 }
 
-// longAnswer is the length in characters from which a text counts as the whole
-// answer.
+// longAnswer is the number of characters from which a single text counts as the whole answer.
 const longAnswer = 200
 
-// Answer reads stream-json output: the last result, else the texts of
-// final-like lines, else those of all other lines joined. A message that
-// repeats the pieces before it counts once.
+// Answer parses stream-json output. It returns the last result, else the texts of lines that
+// look final, else the texts of all other lines, joined. A message that repeats the preceding
+// deltas counts once.
 func (claudeCLI) Answer(output, _ string) (string, error) {
 	result := ""
 	var final []string
@@ -91,7 +90,8 @@ func (claudeCLI) Answer(output, _ string) (string, error) {
 	return answerOr(fragments.String())
 }
 
-// choose returns one of several final texts, or all of them joined.
+// choose returns the longest of several final texts if it is long enough, else all of them
+// joined.
 func choose(found []string) (string, error) {
 	longest := slices.MaxFunc(found, func(a, b string) int { return utf8.RuneCountInString(a) - utf8.RuneCountInString(b) })
 	if len(found) == 1 || utf8.RuneCountInString(longest) >= longAnswer {

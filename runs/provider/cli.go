@@ -1,6 +1,6 @@
 package provider
 
-// CLI: the interface of all agent CLIs.
+// CLI is the interface of all agent CLIs.
 
 import (
 	"errors"
@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// CLI is one family of agent CLIs: how it is called and how it answers.
+// CLI drives one family of agent CLIs: it builds command lines and parses answers.
 // Implementations are immutable and safe for concurrent use.
 type CLI interface {
-	// ForWork is the command line of a worker's attempt.
+	// ForWork returns the command line of a worker's attempt.
 	ForWork(w Work) (Call, error)
-	// ForFilling is the command line that fills in an artifact.
+	// ForFilling returns the command line that fills in an artifact.
 	ForFilling(f Filling) Call
-	// Answer extracts the agent's answer from its output. A CLI that writes its
-	// answer to a file passes the file's content as last.
+	// Answer extracts the agent's answer from its stdout. For a CLI that writes its answer to a
+	// file, last is that file's content.
 	Answer(stdout, last string) (string, error)
-	// Abilities returns the arguments that make the program list its options,
-	// and the words to look for there.
+	// Abilities returns the arguments that make the program list its options, and the words to
+	// search for in that list.
 	Abilities() (args []string, words AbilityWords)
 }
 
-// CLIOf is the CLI of a provider. A provider without a driver has none.
+// CLIOf returns the CLI of a provider. It returns errors.ErrUnsupported for a provider without a
+// driver.
 func CLIOf(provider string) (CLI, error) {
 	if f, ok := familyOf(DriverOf(provider)); ok {
 		return f.cli, nil
@@ -34,28 +35,28 @@ func CLIOf(provider string) (CLI, error) {
 // Call is a command line and its input.
 type Call struct {
 	Argv []string
-	// Stdin is the prompt if it is not in Argv; nil for no input.
+	// Stdin is the prompt if Argv does not contain it; nil for no input.
 	Stdin *string
-	// Format is the output format that was asked for, "" if the CLI has only one.
+	// Format is the requested output format, "" if the CLI has only one.
 	Format string
 }
 
-// Work are the parameters of a worker's attempt.
+// Work holds the parameters of a worker's attempt.
 type Work struct {
 	Program      string
 	Model        string
 	Prompt       string
-	Level        string // of permissions
+	Level        string // permission level
 	Stream       bool   // the program can stream its progress
 	Trusted      bool   // an authorized person chose the working directory
-	SchemaFile   string // of codex
+	SchemaFile   string // codex only
 	Files        CodexFiles
-	Schema       string   // of claude
-	AllowedTools []string // of claude
-	Template     []string // of gemini
+	Schema       string   // claude only
+	AllowedTools []string // claude only
+	Template     []string // the agent's own command line, if any
 }
 
-// Filling are the parameters of filling an artifact.
+// Filling holds the parameters of filling in an artifact.
 type Filling struct {
 	Program string
 	Model   string
@@ -64,7 +65,7 @@ type Filling struct {
 	Trusted bool   // as in Work
 }
 
-// ErrNoAnswer is returned if an output contains no answer.
+// ErrNoAnswer reports that an output contains no answer.
 var ErrNoAnswer = errors.New("the output holds no answer")
 
 func option(name, value string) []string {

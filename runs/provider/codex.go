@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// codexCLI is codex exec: JSON lines on stdout, the prompt on stdin, the answer
-// in a file or as the longest text of the lines.
+// codexCLI drives codex exec: the prompt on stdin, JSON lines on stdout. The answer is in a
+// file, else it is the longest text in those lines.
 type codexCLI struct{}
 
 func (codexCLI) ForWork(w Work) (Call, error) {

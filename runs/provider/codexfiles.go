@@ -1,7 +1,7 @@
 package provider
 
-// Codex without commands. It reads files by running commands, so a codex that
-// must not run any is served file tools instead (docs/adr/0012).
+// Codex without command tools. Codex reads files by running commands. If its level forbids
+// commands, ac serves it file tools instead (docs/adr/0012).
 
 import (
 	"slices"
@@ -9,13 +9,13 @@ import (
 	"ac/internal/canonjson"
 )
 
-// CodexFiles is the command that serves codex read-only file tools in place of
-// its tools that run commands; nil if codex keeps those.
+// CodexFiles is the command that serves read-only file tools to codex in place of its command
+// tools. It is nil if codex keeps its command tools.
 type CodexFiles []string
 
-// FilesFor is the command for a level. Only patch, which may write files but
-// not run commands, needs it. dirs are the directories that the agent works
-// with, its working directory first.
+// FilesFor returns the command for a level. Only Patch, which may write files but not run
+// commands, needs one. dirs are the directories that the agent works in, starting with its
+// working directory.
 func FilesFor(level, executable string, dirs ...string) CodexFiles {
 	if level != Patch {
 		return nil
@@ -27,7 +27,7 @@ func FilesFor(level, executable string, dirs ...string) CodexFiles {
 	return argv
 }
 
-// Without are the features of codex to disable: those that run commands.
+// Without returns the codex features to disable: those that run commands.
 func (f CodexFiles) Without() []string {
 	if f == nil {
 		return nil
@@ -35,8 +35,8 @@ func (f CodexFiles) Without() []string {
 	return []string{"shell_tool", "unified_exec"}
 }
 
-// words are the options for codex exec. Values are TOML, whose strings and
-// lists are written like JSON's.
+// words returns the options for codex exec. Their values are TOML, whose strings and lists share
+// JSON's syntax.
 func (f CodexFiles) words() (argv []string) {
 	if f == nil {
 		return nil

@@ -1,6 +1,6 @@
 package provider
 
-// Workers that are a command of the agent's own: no CLI that ac knows.
+// Workers that run the agent's own command instead of a CLI that ac knows.
 
 import (
 	"errors"
@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// CommandCall fills in the command line of an agent without a driver. The prompt
-// goes to stdin where no word has {PROMPT}. A word may have it where no option can
-// take it for something else: behind "--", in a word such as --prompt={PROMPT}, or
-// before all options where it does not begin like one. The program is held to the
-// approved names by the caller.
+// CommandCall fills in the command line of an agent without a driver. If no word contains
+// {PROMPT}, the prompt goes to stdin. CommandCall refuses {PROMPT} where an option could swallow
+// it. It is allowed after "--", in a word such as --prompt={PROMPT}, or before all options if
+// the prompt does not begin like one. The caller checks the program against the approved names.
 func CommandCall(w Work) (Call, error) {
 	if len(w.Template) == 0 {
 		return Call{}, errors.New("a worker without a driver needs launcher.command_argv_template")

@@ -10,10 +10,9 @@ import (
 	"ac/internal/shape"
 )
 
-// geminiCLI is gemini in headless mode: a stream of JSON lines where the
-// program supports it, else one JSON value. The prompt is the value of an
-// option, or comes on stdin if it is too long for an argument. An agent may
-// have a command line of its own.
+// geminiCLI drives gemini in headless mode. Its output is a stream of JSON lines if the program
+// supports that, else one JSON value. The prompt is the value of an option, or goes to stdin if
+// it is too long for an argument. An agent's own command line (Work.Template) takes precedence.
 type geminiCLI struct{}
 
 func (geminiCLI) ForWork(w Work) (Call, error) {
@@ -33,12 +32,12 @@ func (geminiCLI) ForFilling(f Filling) Call {
 	return geminiPrompt(argv, f.Prompt, "json")
 }
 
-// maxArgument is the longest prompt on a command line; Linux allows 128 KiB in
-// one argument.
+// maxArgument is the longest prompt, in bytes, on a command line. Linux limits one argument to
+// 128 KiB.
 const maxArgument = 100 << 10
 
-// geminiPrompt adds the prompt as an option. An empty one, and one that begins
-// like an option, goes to stdin.
+// geminiPrompt adds the prompt as an option. A prompt goes to stdin if it is empty, longer than
+// maxArgument, or begins like an option.
 func geminiPrompt(argv []string, prompt, format string) Call {
 	if len(prompt) > maxArgument || strings.HasPrefix(prompt, "-") || prompt == "" {
 		return Call{Argv: argv, Stdin: &prompt, Format: format}
@@ -46,8 +45,8 @@ func geminiPrompt(argv []string, prompt, format string) Call {
 	return Call{Argv: append(argv, "-p", prompt), Format: format}
 }
 
-// Answer is the response in JSON output, else the last message of a stream,
-// else the output itself.
+// Answer returns the response field of JSON output, else the last message of a stream, else the
+// output itself.
 func (geminiCLI) Answer(stdout, _ string) (string, error) {
 	if v, ok := parseLine(stdout); ok {
 		if r := v.Get("response"); r.Kind == shape.String {
@@ -60,8 +59,8 @@ func (geminiCLI) Answer(stdout, _ string) (string, error) {
 	return answerOr(stdout)
 }
 
-// lastStreamed is the last message of the agent in a stream of JSON lines,
-// joined from its pieces, "" if there is none.
+// lastStreamed returns the agent's last message in a stream of JSON lines, joined from its
+// deltas; "" if there is none.
 func lastStreamed(stdout string) string {
 	var last strings.Builder
 	over := false
@@ -87,8 +86,8 @@ func (geminiCLI) Abilities() (args []string, words AbilityWords) {
 	return []string{"--help"}, AbilityWords{Stream: "stream-json"}
 }
 
-// CheckTemplate returns why an agent's own command line is refused, regardless
-// of its program: it must contain no shell and no multi-line word.
+// CheckTemplate returns an error if an agent's own command line contains a shell or a multi-line
+// word. It does not check whether the program is approved.
 func CheckTemplate(words []string) error {
 	if len(words) == 0 {
 		return nil
@@ -110,8 +109,8 @@ func CheckTemplate(words []string) error {
 	return nil
 }
 
-// fromTemplate fills in an agent's own command line. The caller checks its
-// program against the approved names.
+// fromTemplate fills in an agent's own command line. The caller checks the program against the
+// approved names.
 func fromTemplate(w Work) (Call, error) {
 	if err := CheckTemplate(w.Template); err != nil {
 		return Call{}, err

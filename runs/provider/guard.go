@@ -1,7 +1,7 @@
 package provider
 
-// The subscription guard: it decides whether a worker may be used at all, and
-// by which proof, before the worker's program is executed.
+// The subscription guard decides whether a worker may be used, and by which proof. It decides
+// before anything executes the worker's program as a worker.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Reasons of a refusal.
+// Reasons for a refusal.
 const (
 	UnapprovedBinary = "unapproved_worker_binary"
 	ProbeFailed      = "auth_probe_failed"
@@ -20,8 +20,7 @@ const (
 	UnknownStrategy  = "unknown_proof_strategy"
 )
 
-// Policy is the execution policy of a provider, with the key under which it was
-// found.
+// Policy is the execution policy of a provider. ProviderKey is the key under which it was found.
 type Policy struct {
 	ProviderKey              string   `json:"provider_key"`
 	Channel                  string   `json:"channel"`
@@ -30,13 +29,13 @@ type Policy struct {
 	AllowedBinPatterns       []string `json:"allowed_bin_patterns"`
 }
 
-// Proof is the proof by which a worker passed.
+// Proof is the evidence on which the guard accepted a worker.
 type Proof struct {
 	Strategy string `json:"strategy"`
 	Detail   string `json:"detail"`
 }
 
-// Verdict is the guard's decision. Reason is empty if the worker passed.
+// Verdict is the guard's decision. Reason is "" if the guard accepted the worker.
 type Verdict struct {
 	Policy  Policy
 	Bin     string
@@ -45,7 +44,7 @@ type Verdict struct {
 	Message string
 }
 
-// aliases are the names under which a policy is looked up, in order.
+// aliases returns the names under which to look up a provider's policy, in order.
 func aliases(provider string) []string {
 	if as := doc.ProviderNamed(provider).As; as != "" {
 		return []string{provider, as}
@@ -89,9 +88,9 @@ func isGemini(provider string) bool {
 	return DriverOf(provider) == Gemini || strings.HasPrefix(provider, "gemini-")
 }
 
-// Guard decides about a worker. environ is the environment of the attempt;
-// template is the agent's own command line, empty if it has none, whose program
-// must have an approved name, too.
+// Guard decides whether a worker may be used. environ is the environment of the attempt.
+// template is the agent's own command line, empty if it has none. The name of its program must
+// be approved as well.
 func Guard(ctx context.Context, machine doc.Machine, provider string, template, environ []string) Verdict {
 	policy := PolicyOf(machine, provider)
 	v := Verdict{Policy: policy, Bin: Binary(machine, provider)}
@@ -139,8 +138,8 @@ func (v Verdict) api(provider string, environ []string) Verdict {
 	return v
 }
 
-// prove looks for proof that a subscription is used, not an API key. A missing
-// program proves nothing.
+// prove checks that the worker uses a subscription and not an API key. A missing program proves
+// nothing.
 func (v Verdict) prove(ctx context.Context, program Program, missing error, environ []string) Verdict {
 	var keys []string
 	switch v.Policy.ProofStrategy {
@@ -181,7 +180,8 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 
 var apiKeyWords = lazyregexp.New(`api ?key`)
 
-// value is the last setting of a variable, as a child sees it.
+// value returns the last value of a variable in environ, which is the one that a child process
+// sees.
 func value(environ []string, name string) (text string) {
 	for _, entry := range environ {
 		if v, ok := strings.CutPrefix(entry, name+"="); ok {

@@ -1,6 +1,6 @@
 package provider
 
-// Which agent programs a machine has, and whether they work. No prompt is ever sent.
+// Detection of installed agent programs. Detection never sends a prompt.
 
 import (
 	"bytes"
@@ -13,35 +13,36 @@ import (
 	"ac/workspace/doc"
 )
 
-// Whether an agent program can be used.
+// States of an installed agent program.
 const (
 	Ready       = "ready"
 	NotSignedIn = "not_signed_in"
-	Unknown     = "unknown" // nobody can tell without a prompt
+	Unknown     = "unknown" // only a prompt could show it
 )
 
-// Installed is an agent program that was looked for.
+// Installed describes one agent program, whether or not the machine has it.
 type Installed struct {
-	Name     string // of the agent that is made for it
+	Name     string // of the agent that ac creates for it
 	Program  string // its name in PATH
 	Provider string
-	// Command are the words by which it is spoken with, where the provider has none.
+	// Command is the command line that starts it as an ACP agent, for providers without a
+	// built-in one.
 	Command []string
 	Found   bool
 	Path    string
 	Version string
 	State   string
-	Hint    string // what signs it in
+	Hint    string // how to sign in
 	Reason  string // why it does not work, "" if it does
 }
 
-// kind is what is looked for.
+// kind describes how to detect one agent program.
 type kind struct {
 	Installed
-	keys  []string // variables that sign it in
-	login []string // words that exit with 0 where it is signed in
-	needs []string // words that must be answered
-	acp   []string // words that speak the Agent Client Protocol
+	keys  []string // variables any of which signs it in
+	login []string // arguments that exit with 0 if it is signed in
+	needs []string // arguments that must exit with 0
+	acp   []string // arguments that start the Agent Client Protocol
 }
 
 func kinds() []kind {
@@ -63,7 +64,7 @@ func kinds() []kind {
 	}
 }
 
-// Programs are the agent programs that are looked for, by their names in PATH.
+// Programs returns the names, in PATH, of the agent programs that LookForAgents detects.
 func Programs() (names []string) {
 	for _, k := range kinds() {
 		names = append(names, k.Program)
@@ -71,13 +72,15 @@ func Programs() (names []string) {
 	return names
 }
 
-// patience is how long a program has to answer: about itself, and in the Agent Client Protocol.
+// patience holds the time limits of queries: about for CLI queries, acp for the Agent Client
+// Protocol.
 type patience struct{ about, acp time.Duration }
 
-// LookForAgents looks for the agent programs that are known, all at once. Each answers within
-// 4 seconds, or within 8 if it is spoken with. The programs get the environment without the variables of ac, and no input. With probe
-// false a program in PATH is enough. looked, unless it is nil, is called after each of them
-// with how many were looked at, one call at a time.
+// LookForAgents detects all known agent programs, concurrently. A query has no input and is
+// limited to 4 seconds; an ACP handshake is limited to 8. The programs run without the AC_
+// variables of environ. If probe is false, LookForAgents only searches PATH. If looked is not
+// nil, LookForAgents calls it after each program with the number checked so far. Calls of looked
+// never overlap.
 func LookForAgents(ctx context.Context, environ []string, probe bool, looked func(looked, of int)) []Installed {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "AC_") })
 	known := kinds()
@@ -127,7 +130,7 @@ func (k *kind) look(ctx context.Context, environ []string, probe bool, wait pati
 	}
 	group.Wait()
 	k.Version, _, _ = strings.Cut(strings.TrimSpace(version.stdout), "\n")
-	if version.late { // some need many seconds to start on a busy machine
+	if version.late { // some programs take many seconds to start on a busy machine
 		k.Version = packagedVersion(program.Path)
 		version.ok = k.Version != ""
 	}
@@ -152,10 +155,10 @@ func (k *kind) signedInByKey(environ []string) bool {
 	return slices.ContainsFunc(k.keys, func(key string) bool { return set(environ, key) })
 }
 
-// acpHello is the first message of the Agent Client Protocol.
+// acpHello is the initialize request, the first message of the Agent Client Protocol.
 const acpHello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}}}` + "\n"
 
-// acpAnswered reports whether the first message was answered.
+// acpAnswered reports whether stdout contains a complete answer to acpHello.
 func acpAnswered(stdout []byte) bool {
 	for line := range bytes.Lines(stdout) {
 		if bytes.Contains(line, []byte(`"protocolVersion"`)) && bytes.HasSuffix(line, []byte("\n")) {

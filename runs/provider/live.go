@@ -1,6 +1,6 @@
 package provider
 
-// The command lines of agents that are spoken with.
+// Command lines of live agents: those that ac drives through a protocol.
 
 import (
 	"slices"
@@ -11,23 +11,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// LiveCall is how an agent is started that is to be spoken with.
+// LiveCall holds the parameters of a live agent's command line.
 type LiveCall struct {
 	Provider string
 	Driver   string
-	Argv     []string // that somebody named, of an ACP agent alone
+	Argv     []string // the caller's own command line, for ACP and command agents only
 	Model    string
 	Mode     string // of the run
-	Resume   string // the conversation to go on with, of claude alone
-	Servers  string // the file that names its MCP servers, "" for none, of claude alone
-	Trusted  bool   // the working directory is one that somebody chose who may
+	Resume   string // the conversation to resume, claude only
+	Servers  string // the file that lists its MCP servers, "" for none, claude only
+	Trusted  bool   // an authorized person chose the working directory
 }
 
-// modelWord stands for the model in the words of an agent.
+// modelWord is the placeholder of the model in a command line.
 const modelWord = "{MODEL}"
 
-// Words are the words of an agent that is spoken with. The error is
-// fault.NoAgentCommand where nobody named those of an ACP agent.
+// Words returns the command line of a live agent. The error is fault.NoAgentCommand if no
+// command line is known for an ACP agent.
 func (c LiveCall) Words(machine doc.Machine) ([]string, error) {
 	bin := Binary(machine, c.Provider)
 	switch c.Driver {
@@ -39,11 +39,11 @@ func (c LiveCall) Words(machine doc.Machine) ([]string, error) {
 			"--replay-user-messages", "--permission-prompt-tool", "stdio", "--permission-mode", agent.ClaudeMode(c.Mode),
 		}
 		if c.Servers != "" {
-			argv = append(argv, "--mcp-config="+c.Servers) // it takes a list: the option must not swallow what follows
+			argv = append(argv, "--mcp-config="+c.Servers) // a list: it must not swallow the next word
 		}
 		return slices.Concat(argv, option("--model", ModelFlag(c.Model)), option("--resume", c.Resume)), nil
 	}
-	if c.Driver == doc.LiveCommand { // the prompt is put in for each turn
+	if c.Driver == doc.LiveCommand { // each turn fills in its prompt
 		return withModel(c.Argv, c.Model), nil
 	}
 	argv := c.Argv
@@ -63,8 +63,8 @@ func (c LiveCall) Words(machine doc.Machine) ([]string, error) {
 	return withModel(argv, c.Model), nil
 }
 
-// withModel puts the model into words. One that is nothing but the model is left out
-// where there is none.
+// withModel replaces the placeholder of the model. Without a model, it drops the words that are
+// only the placeholder.
 func withModel(argv []string, model string) (words []string) {
 	for _, word := range argv {
 		if word != modelWord || model != "" {

@@ -1,6 +1,6 @@
 package provider
 
-// Versions that need no start of the program: of those that came as packages of npm.
+// Versions of programs installed as npm packages, read without starting the program.
 
 import (
 	"encoding/json"
@@ -12,14 +12,15 @@ import (
 	"ac/workspace"
 )
 
-// Bounds of the search for the package of a program.
+// Bounds of the search for a program's package.
 const (
-	packageLevels  = 6       // folders above the program
+	packageLevels  = 6       // directories above the program
 	maxPackageFile = 1 << 20 // bytes of a package.json
 )
 
-// packagedVersion is the version of the package that a program came with: what the nearest
-// package.json above its file says, if that names the program as its own. "" for any other.
+// packagedVersion returns the version of the npm package that installed a program. It uses the
+// nearest package.json above the program's resolved file, if that lists the file in "bin".
+// Otherwise it returns "".
 func packagedVersion(program string) string {
 	file, err := filepath.EvalSymlinks(program)
 	if err != nil {
@@ -40,8 +41,9 @@ func packagedVersion(program string) string {
 	return ""
 }
 
-// KnownVersion is the version of a program as far as it is known without a start of it: by its
-// package, or by what it said before in this workspace, with the same file. "" where it is not.
+// KnownVersion returns the version of a program without starting it: from its npm package, else
+// from an answer that this workspace cached for the same file. It returns "" if the version is
+// unknown.
 func KnownVersion(w *workspace.Workspace, program string) string {
 	said := packagedVersion(program)
 	c := Cache{Workspace: w}
@@ -56,10 +58,10 @@ func KnownVersion(w *workspace.Workspace, program string) string {
 	return versionNumber().FindString(said)
 }
 
-// versionNumber matches the number in what programs say of their versions.
+// versionNumber matches the number in a program's version output.
 var versionNumber = lazyregexp.New(`[0-9]+\.[0-9]+[0-9A-Za-z.+-]*`)
 
-// npmPackage is what a package.json says of its programs.
+// npmPackage holds the fields of a package.json that describe its programs.
 type npmPackage struct {
 	Version string          `json:"version"`
 	Bin     json.RawMessage `json:"bin"`
@@ -78,7 +80,8 @@ func readPackage(name string) (p npmPackage, err error) {
 	return p, json.Unmarshal(text, &p)
 }
 
-// programs are the files of the programs, relative to the package: of one, or of several by name.
+// programs returns the package's program files, relative to the package. "bin" is either one
+// path or a map of names to paths.
 func (p npmPackage) programs() (files []string) {
 	one, several := "", map[string]string{}
 	if json.Unmarshal(p.Bin, &one) == nil {

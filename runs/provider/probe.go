@@ -1,6 +1,6 @@
 package provider
 
-// Probes: short calls that query a provider's program.
+// Probes: short, time-limited queries of a provider's program.
 
 import (
 	"bytes"
@@ -20,19 +20,19 @@ import (
 )
 
 const (
-	// probeLimit bounds a query about a login or a command, aboutLimit one for
-	// version, help or abilities: some CLIs need seconds to answer.
+	// probeLimit bounds queries about a login or a command. aboutLimit bounds queries about
+	// version, help or abilities, for which some CLIs need seconds.
 	probeLimit = 4 * time.Second
 	aboutLimit = 20 * time.Second
-	// maxProbeOutput bounds how much of an answer is kept.
+	// maxProbeOutput bounds the retained output, in bytes for each stream.
 	maxProbeOutput = 1 << 20
 )
 
-// bounded keeps the beginning of what is written to it.
+// bounded retains the first maxProbeOutput bytes of what is written to it and discards the rest.
 type bounded struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	// enough is called after each write; once it returns true, done is called.
+	// enough is called after each write until it returns true. bounded then calls done, once.
 	enough func([]byte) bool
 	done   func()
 }
@@ -57,14 +57,14 @@ type answer struct {
 	late           bool // it was killed at its time limit
 }
 
-// ask runs a program with a time limit and then kills everything it started. It
-// masks secrets of the environment in the output.
+// ask runs a program with a time limit and kills its process group at the limit. It masks
+// secrets of environ in the output.
 func ask(ctx context.Context, environ []string, limit time.Duration, program string, args ...string) answer {
 	return askWith(ctx, environ, limit, "", nil, program, args...)
 }
 
-// askWith is ask for a program that reads input and then waits for more: its
-// input is closed once enough returns true.
+// askWith is ask for a program that reads input and then waits for more. askWith closes the
+// program's input once enough returns true.
 func askWith(ctx context.Context, environ []string, limit time.Duration, input string, enough func([]byte) bool, program string, args ...string) answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -80,11 +80,11 @@ func askWith(ctx context.Context, environ []string, limit time.Duration, input s
 			return answer{stderr: err.Error()}
 		}
 		stdout.enough, stdout.done = enough, func() { _ = in.Close() } // closing twice is harmless
-		go func() { _, _ = io.WriteString(in, input) }()               // ends with the pipe, which closes when the program ends
+		go func() { _, _ = io.WriteString(in, input) }()               // ends when the program does
 	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it exited; a descendant holds its output open
+		err = nil // the program exited, but a descendant holds its output open
 	}
 	if err != nil && cmd.Process == nil {
 		return answer{stderr: err.Error()}
@@ -96,8 +96,8 @@ func askWith(ctx context.Context, environ []string, limit time.Duration, input s
 	}
 }
 
-// Provenance describes the program that produced an attempt's output. Null
-// means that the program did not report it.
+// Provenance describes the program that produced an attempt's output. A null field means that
+// the program did not report it.
 type Provenance struct {
 	Provider     string  `json:"provider"`
 	ProviderBin  string  `json:"provider_bin"`
@@ -125,18 +125,18 @@ func About(ctx context.Context, provider, program string, environ []string) Prov
 	return p
 }
 
-// Abilities are the features that a program reports.
+// Abilities are the features that a program's help lists.
 type Abilities struct {
-	Schema bool `json:"schema"`  // a JSON Schema for its answer
-	Stream bool `json:"stream"`  // it can stream its progress
-	NoRuns bool `json:"no_runs"` // its command tools can be disabled
+	Schema bool `json:"schema"`  // accepts a JSON Schema for its answer
+	Stream bool `json:"stream"`  // can stream its progress
+	NoRuns bool `json:"no_runs"` // can disable its command tools
 }
 
-// AbilityWords are the words of a program's help that show an ability; "" for
-// one that it never or always has.
+// AbilityWords are the words in a program's help that indicate an ability. A word is "" if the
+// help cannot indicate it.
 type AbilityWords struct{ Schema, Stream, NoRuns string }
 
-// AbilitiesOf queries a program's abilities. answered is false if it printed
+// AbilitiesOf queries a program's abilities. answered is false if the query failed or printed
 // nothing, which proves nothing.
 func AbilitiesOf(ctx context.Context, cli CLI, program string, environ []string) (able Abilities, answered bool) {
 	args, words := cli.Abilities()

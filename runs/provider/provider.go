@@ -1,9 +1,9 @@
-// Package provider knows the agent CLIs: their names and programs, how to call
-// them, how to read their answers, and whether they may be used. It starts only
-// short probes; package runs/session executes sessions.
+// Package provider describes the agent CLIs: their names and programs, their command lines,
+// their answers, and whether they may be used. It starts only short probes; package runs/session
+// executes sessions.
 //
-// Invariant: a program is executed only after its name, or that of the file it
-// resolves to, was approved.
+// Invariant: before a program is executed, its name or that of the file it resolves to has been
+// approved.
 package provider
 
 import (
@@ -16,27 +16,26 @@ import (
 // Driver is a family of CLIs.
 type Driver = doc.Driver
 
-// The drivers, as documents name them.
+// The drivers, by their names in documents.
 const (
 	Codex  = doc.Codex
 	Claude = doc.Claude
 	Gemini = doc.Gemini
 )
 
-// family is what ac knows about the CLI of a driver, besides its names
-// (doc.Providers).
+// family is everything that ac knows about the CLI of a driver except its names (see
+// doc.Providers).
 type family struct {
 	driver Driver
 	cli    CLI
-	// triedWith is the release that this build was tested with, as the program
-	// prints it.
+	// triedWith is the release that this build was tested with, in the program's own format.
 	triedWith string
-	// adapters are the ways to use it.
+	// adapters are the ways to drive the CLI.
 	adapters []Adapter
 }
 
-// families is the one table of CLIs. To add one, also add its names to
-// doc.Providers, its output to runs/transcript, and its usage to runs/usage.
+// families returns the only table of CLIs. To add one, also add its names to doc.Providers, its
+// output format to runs/transcript, and its usage to runs/usage.
 func families() []family {
 	codex := Capabilities{true, true, true, true, true, false, "recommended"}
 	return []family{
@@ -62,15 +61,15 @@ func familyOf(d Driver) (f family, ok bool) {
 	return all[i], true
 }
 
-// DriverOf is the driver of a provider, "" for those without one.
+// DriverOf returns the driver of a provider, "" for a provider without one.
 func DriverOf(provider string) Driver { return doc.ProviderNamed(provider).Driver }
 
-// SpeaksAppServer reports whether a provider is driven by the app-server
-// protocol.
+// SpeaksAppServer reports whether ac drives a provider through the app-server protocol.
 func SpeaksAppServer(provider string) bool { return doc.ProviderNamed(provider).AppServer }
 
-// Binary is the configured program of a provider: under its own name, its
-// driver's, or the driver's name itself.
+// Binary returns the program configured for a provider. It looks up the provider's name, then
+// the app server's if the provider speaks that protocol, then the driver's. The fallback is the
+// name of the driver, or of the provider if it has no driver.
 func Binary(machine doc.Machine, provider string) string {
 	driver := DriverOf(provider)
 	keys := []string{provider}
@@ -88,8 +87,8 @@ func Binary(machine doc.Machine, provider string) string {
 	return string(driver)
 }
 
-// ModelFlag is the model to pass for a hint: none if the hint is the name of a
-// provider or a driver.
+// ModelFlag returns the model to pass for a hint, "" if the hint is only the name of a provider
+// or driver.
 func ModelFlag(hint string) string {
 	named := strings.TrimSpace(hint)
 	if slices.ContainsFunc(doc.Providers(), func(p doc.Provider) bool { return p.Name == named && p.Name != managerPolicy }) {
@@ -98,5 +97,5 @@ func ModelFlag(hint string) string {
 	return hint
 }
 
-// managerPolicy is the key of a policy that is not a provider of agents.
+// managerPolicy is a policy key in doc.Providers that does not name a provider of agents.
 const managerPolicy = "manager"

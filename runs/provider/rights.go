@@ -1,8 +1,7 @@
 package provider
 
-// Rights: the one table that maps permission levels to the flags of each CLI.
-// An agent never runs with more than its level; an agent's own list of tools
-// can only narrow that.
+// Rights: the only table that maps permission levels to the flags of each CLI. An agent never
+// runs with more rights than its level. An agent's own list of tools can only narrow them.
 
 import (
 	"slices"
@@ -19,8 +18,8 @@ const (
 	Full        = string(doc.LevelFull)
 )
 
-// Sandbox is codex's sandbox for a level. At patch, only patches are written in
-// it (CodexFiles).
+// Sandbox returns the codex sandbox for a level. At Patch, the sandbox permits writes and
+// CodexFiles removes the command tools, so that codex writes only patches.
 func Sandbox(level string) string {
 	switch level {
 	case ReadOnly:
@@ -31,7 +30,7 @@ func Sandbox(level string) string {
 	return "workspace-write"
 }
 
-// claudeTools are the tools of claude that a level allows; nil for all.
+// claudeTools returns the claude tools that a level allows, nil for all tools.
 func claudeTools(level string) []string {
 	reads := []string{"Read", "Glob", "Grep"}
 	switch level {
@@ -43,9 +42,8 @@ func claudeTools(level string) []string {
 	return nil
 }
 
-// claudeRights are the options of claude for a level. Its acceptEdits mode runs
-// some commands that only touch files; where a level allows no commands, Bash
-// is denied.
+// claudeRights returns the claude options for a level. The acceptEdits mode runs some commands
+// that only touch files. At Patch, claudeRights therefore denies Bash.
 func claudeRights(level string, tools []string) []string {
 	mode := "acceptEdits"
 	var allowed, denied []string
@@ -70,9 +68,8 @@ func claudeRights(level string, tools []string) []string {
 	return argv
 }
 
-// narrowed are the tools of an agent's own list that its level allows. A tool
-// may have a pattern, as in Bash(git log:*). Tools of MCP servers are not
-// restricted here.
+// narrowed returns the tools in an agent's own list that its level allows. A tool may carry a
+// pattern, as in Bash(git log:*). Tools of MCP servers always pass.
 func narrowed(tools, level []string) []string {
 	if level == nil {
 		return tools
@@ -83,9 +80,9 @@ func narrowed(tools, level []string) []string {
 	})
 }
 
-// geminiRights are the options of gemini for a level. Trusting a folder
-// activates its settings and hooks. So it is passed only if an authorized
-// person chose the folder, and for this call only.
+// geminiRights returns the gemini options for a level. Trusting a folder activates its settings
+// and hooks. The trust option is passed only if an authorized person chose the folder, and
+// applies to this call only.
 func geminiRights(level string, trusted bool) []string {
 	mode := "yolo"
 	switch level {

@@ -1,7 +1,7 @@
 package provider
 
-// Trying an adapter for real: the command line of a run, up to the point at
-// which the program would call its model.
+// Trying an adapter: running the command line of a run up to the point at which the program
+// would call its model.
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// Probe is the result of trying an adapter.
+// Probe is the cached result of trying an adapter.
 type Probe struct {
 	OK bool `json:"ok"`
-	// Detail is why it failed, in the program's words.
+	// Detail is the program's own error message.
 	Detail string `json:"detail,omitempty"`
 	// Version is the version that the program reports, "" if it reports none.
 	Version string `json:"version,omitempty"`
@@ -27,12 +27,12 @@ type Probe struct {
 	Resume bool `json:"resume"`
 }
 
-// maxDetail bounds how much of a program's words a probe keeps.
+// maxDetail bounds a probe's Detail, in bytes.
 const maxDetail = 300
 
-// try queries an adapter's program for its version and, where ac could use it,
-// for resuming. It also passes it the command line of a run without a prompt,
-// which ends it before any model is called. All queries run concurrently.
+// try queries an adapter's program for its version and, if ac could use it, for its ability to
+// resume. It also runs the command line of a run without a prompt. The program then exits before
+// it calls a model. All queries run concurrently.
 func (a *Adapter) try(ctx context.Context, program string, environ []string) Probe {
 	var version, help, run answer
 	var group sync.WaitGroup
@@ -54,7 +54,7 @@ func (a *Adapter) try(ctx context.Context, program string, environ []string) Pro
 	return p
 }
 
-// emptyRun is the command line of a read-only run.
+// emptyRun returns the arguments of a read-only run without a prompt.
 func (a *Adapter) emptyRun(program string) []string {
 	cli, err := CLIOf(a.Provider)
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *Adapter) emptyRun(program string) []string {
 	return call.Argv[1:]
 }
 
-// handshake are the requests to an app server before its first turn. The thread
-// is ephemeral.
+// handshake returns the requests that precede the first turn of an app server. The thread is
+// ephemeral.
 func handshake() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -80,11 +80,12 @@ func handshake() string {
 		`{"id":2,"method":"thread/start","params":{"model":null,"cwd":` + string(text) + `,"approvalPolicy":"never","sandbox":"read-only","ephemeral":true}}` + "\n"
 }
 
-// wantsPrompt matches messages of programs that only miss a prompt.
+// wantsPrompt matches the error messages of programs that lack only a prompt.
 var wantsPrompt = lazyregexp.New(`(?i)no (prompt|input) provided|(input|prompt) must be provided`)
 
-// taken judges the answer to a command line without a prompt: a program that
-// asks for one has accepted all else.
+// taken evaluates the answer to a command line without a prompt. A program that asks for a
+// prompt has accepted everything else. For an app server, taken checks the answer to
+// thread/start.
 func (a *Adapter) taken(run answer) (ok bool, detail string) {
 	if a.Mode == protocolMode {
 		for line := range strings.Lines(run.stdout) {
@@ -119,20 +120,19 @@ func cut(text string) string {
 	return text
 }
 
-// Prober finds out which agent CLIs a machine has and whether they work.
-// Answers are cached by the program's file. It is safe for concurrent use.
+// Prober finds out which agent CLIs a machine has and whether they work. It caches answers by
+// the program's path, size and mtime. It is safe for concurrent use.
 type Prober struct {
 	Cache Cache
-	// Run runs a probe, which may outlive the query. Its owner waits for it and
-	// cancels its context. Its result is available to the next query.
+	// Run starts a probe, which may outlive the query. The owner of Run waits for the probe and
+	// cancels its context. The next query finds the probe's result in the cache.
 	Run func(probe func(context.Context))
-	// Patience is how long an answer waits for probes.
+	// Patience is how long Status waits for probes.
 	Patience time.Duration
 }
 
-// Status checks every adapter, concurrently. Programs without an approved name
-// are not executed. If a probe takes longer than Patience, the adapter is
-// returned without its result.
+// Status checks all adapters, concurrently. It does not execute programs without an approved
+// name. If a probe takes longer than Patience, Status returns its adapter without a result.
 func (p Prober) Status(ctx context.Context, machine doc.Machine) []Adapter {
 	all := adapters()
 	programs := make([]Program, len(all))
@@ -177,7 +177,7 @@ func StatusWithin(ctx context.Context, machine doc.Machine, cache Cache, patienc
 	return p.Status(ctx, machine)
 }
 
-// learn adds the result of a probe.
+// learn copies the result of a probe into the adapter.
 func (a *Adapter) learn(p Probe) {
 	f, _ := familyOf(Driver(a.Provider))
 	a.Version, a.TriedWith = p.Version, f.triedWith
@@ -199,6 +199,6 @@ func (c Cache) probe(ctx context.Context, a Adapter, program string) Probe {
 	return p
 }
 
-// threadAnswered reports whether an app server has answered the last request of
+// threadAnswered reports whether an app server has answered thread/start, the last request of
 // the handshake.
 func threadAnswered(stdout []byte) bool { return bytes.Contains(stdout, []byte(`{"id":2,`)) }

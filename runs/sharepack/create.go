@@ -26,21 +26,21 @@ const (
 	memoryName = "project_memory"
 )
 
-// included reports whether things of a visibility may be in a pack.
+// included reports whether a pack may contain items of a visibility.
 func included(visibility string) bool {
 	return visibility == events.VisibilityManagers || visibility == events.VisibilityOrg
 }
 
-// CreateResult is a new share pack.
+// CreateResult describes a new share pack.
 type CreateResult struct {
 	ID          string
 	ArtifactIDs []string // sorted
 	RunIDs      []string
 }
 
-// Create makes a share pack of a project, atomically and durably. On an error
-// nothing is left of it. Sources are read while others may write, so that they
-// are not one snapshot. Memory is bounded by the longest line of a log.
+// Create creates a share pack of a project, atomically and durably. On an error it leaves
+// nothing behind. It reads sources without a lock, so they do not form one consistent snapshot.
+// Its memory use is bounded by the longest line of a log.
 func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redactor, project, by string) (made CreateResult, err error) {
 	if _, err := w.Project(project); err != nil {
 		return CreateResult{}, err
@@ -75,7 +75,7 @@ func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redact
 	return b.created(), err
 }
 
-// builder builds the stage of one pack.
+// builder builds the staging directory of one pack.
 type builder struct {
 	w        *workspace.Workspace
 	redactor *redact.Redactor
@@ -83,9 +83,9 @@ type builder struct {
 	project  string
 	dir      string
 	manifest doc.SharePack
-	runs     map[string]bool   // of the included artifacts
-	sources  map[string]string // of the bundled files, by id
-	logs     bool              // the directory of the logs exists
+	runs     map[string]bool   // runs of the included artifacts
+	sources  map[string]string // source files by id
+	logs     bool              // the logs directory exists
 	leftOut  leftOut
 }
 
@@ -123,7 +123,7 @@ func (b *builder) build(ctx context.Context) error {
 	return b.stage.Seal()
 }
 
-// memory adds the project's memory, if it can be read.
+// memory adds the project's memory file, if it is readable.
 func (b *builder) memory() error {
 	source := workspace.MemoryFile(b.project)
 	text, err := b.w.Read(source)
@@ -136,8 +136,8 @@ func (b *builder) memory() error {
 	return b.stage.WriteFile(name, []byte(b.redactor.Text(string(text))))
 }
 
-// artifact checks one artifact and adds it if it may leave. A stray copy, whose
-// id is not its name, is checked but not added.
+// artifact validates an artifact and adds it if its visibility allows that. It validates a stray
+// copy, whose id differs from its file name, but does not add it.
 func (b *builder) artifact(source string) error {
 	text, err := b.w.Read(source)
 	if err != nil {
@@ -168,7 +168,7 @@ func (b *builder) artifact(source string) error {
 	return b.stage.WriteFile(name, []byte(b.redactor.Text(string(text))))
 }
 
-// readArtifact checks a record against the rules of artifacts.
+// readArtifact parses an artifact and validates its headings.
 func readArtifact(name string, text []byte) (doc.Artifact, error) {
 	head, body, err := frontmatter.Split(text)
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *builder) created() CreateResult {
 	return made
 }
 
-// BundleDir is the directory of a pack's copies.
+// BundleDir returns the directory of a pack's copies.
 func BundleDir(project, id string) string {
 	return path.Join(workspace.SharePackDir(project, id), bundleDir)
 }

@@ -20,12 +20,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// run adds the log of a run, if it can be read and any of it may leave.
+// run adds the log of a run, if it is readable and at least one of its lines may leave.
 func (b *builder) run(ctx context.Context, run string) error {
 	source := workspace.LogFile(b.project, run)
 	log, err := b.w.FS.OpenFile(source, os.O_RDONLY, 0)
 	if err != nil {
-		return nil // runs without a readable log are left out
+		return nil // a pack omits runs without a readable log
 	}
 	defer log.Close()
 	if !b.logs {
@@ -55,8 +55,8 @@ func (b *builder) run(ctx context.Context, run string) error {
 	return nil
 }
 
-// copyLog reads the log twice: the first pass, over what the run has appended
-// so far, finds secrets that span chunks of output.
+// copyLog reads the log twice, up to its size at the start. The first pass finds secrets that
+// span chunks of output. The second writes the copy.
 func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int, gaps []events.Gap, err error) {
 	st, err := log.Stat()
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int
 	if err != nil {
 		return 0, nil, err
 	}
-	var there int64 // events in the copy
+	var there int64 // events in the copy so far
 	buffered := bufio.NewWriterSize(out, 256<<10)
 	var scratch []byte
 	err = eachLine(ctx, io.NewSectionReader(log, 0, st.Size()), func(line events.Line) error {
@@ -96,7 +96,8 @@ func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int
 	return count, gaps, err
 }
 
-// add records an event that is left out after the first events of a copy.
+// add records the hash of an omitted event in the gap that follows the first after events of the
+// copy.
 func add(gaps []events.Gap, after int64, hash string) []events.Gap {
 	if last := len(gaps) - 1; last >= 0 && gaps[last].After == after {
 		gaps[last].EventHashes = append(gaps[last].EventHashes, hash)
@@ -105,8 +106,8 @@ func add(gaps []events.Gap, after int64, hash string) []events.Gap {
 	return append(gaps, events.Gap{After: after, EventHashes: []string{hash}})
 }
 
-// leftOut is left_out.json, the list of events that a pack omits. It is next to
-// the manifest, whose rows allow no further members.
+// leftOut is the content of left_out.json, the list of events that a pack omits. It is a
+// separate file because rows of the manifest allow no further members.
 type leftOut struct {
 	SchemaVersion int          `json:"schema_version"`
 	Type          string       `json:"type"`
@@ -120,7 +121,7 @@ type runLeftOut struct {
 
 const leftOutName = "left_out.json"
 
-// writeLeftOut writes that file, unless nothing was omitted.
+// writeLeftOut writes left_out.json, unless the pack omits nothing.
 func (b *builder) writeLeftOut() error {
 	if len(b.leftOut.Runs) == 0 {
 		return nil
@@ -149,8 +150,9 @@ func eachLine(ctx context.Context, r io.Reader, visit func(events.Line) error) e
 	}
 }
 
-// redactLine appends the redacted line; leaves is false if it may not leave. A
-// line that cannot be read whole may contain secrets and is replaced by a note.
+// redactLine appends the redacted line to dst. leaves is false if the line must not leave. A
+// note replaces a line that is too long or too deeply nested, because it may contain secrets that
+// the redactor would miss.
 func redactLine(redactor *redact.Redactor, dst []byte, line events.Line, seams *seams) (text []byte, leaves bool) {
 	visible := true
 	err := canonjson.Members(line.Raw, func(m canonjson.Member) {

@@ -23,8 +23,8 @@ type Run struct {
 	events.Replay
 }
 
-// Load reads the manifest of a pack of a project. A missing one is
-// fault.NotFound.
+// Load reads the manifest of a project's pack. The error is fault.NotFound if there is none, and
+// fault.Conflict if the pack belongs to another project.
 func Load(w *workspace.Workspace, project, id string) (doc.SharePack, error) {
 	file := workspace.SharePackFile(project, id)
 	pack, err := workspace.Load(w, doc.SharePackCodec, file)
@@ -40,7 +40,7 @@ func Load(w *workspace.Workspace, project, id string) (doc.SharePack, error) {
 	return pack, workspace.CheckID(file, id, pack.ID)
 }
 
-// List lists the readable packs of a project, by id.
+// List returns the readable packs of a project, sorted by id.
 func List(w *workspace.Workspace, project string) ([]doc.SharePack, error) {
 	ids, err := workspace.Dirs(w.FS, workspace.SharePacksDir(project))
 	var packs []doc.SharePack
@@ -52,7 +52,7 @@ func List(w *workspace.Workspace, project string) ([]doc.SharePack, error) {
 	return packs, err
 }
 
-// Replay replays the logs of a pack, or that of one run.
+// Replay replays the logs in a pack: all of them, or only that of run.
 func Replay(w *workspace.Workspace, project, id, run string, opts events.ReplayOptions) ([]Run, error) {
 	pack, err := Load(w, project, id)
 	if err != nil {
@@ -98,11 +98,10 @@ func replayRun(w *workspace.Workspace, dir string, run doc.IncludedRun, opts eve
 	return replay, nil
 }
 
-// maxLeftOut bounds left_out.json, in bytes: some millions of events.
+// maxLeftOut is the size limit of left_out.json, in bytes. It allows for millions of events.
 const maxLeftOut = 512 << 20
 
-// gapsOf reads the omitted events of a pack, by run; packs of other programs do
-// not list them.
+// gapsOf reads the events that a pack omits, by run. Packs of other programs do not list them.
 func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error) {
 	name := path.Join(dir, leftOutName)
 	switch st, err := w.FS.Lstat(name); {
@@ -128,8 +127,8 @@ func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error)
 	return gaps, nil
 }
 
-// confined refuses a path of a manifest that leaves the bundle of its pack, by
-// name or through a symlink.
+// confined refuses a path in a manifest that leaves the pack's bundle, by name or through a
+// symlink.
 func confined(w *workspace.Workspace, dir, name string) error {
 	inside, ok := strings.CutPrefix(name, path.Join(dir, bundleDir)+"/")
 	if !ok || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {

@@ -1,7 +1,7 @@
 package sharepack
 
-// Secrets that span chunks: output is recorded in the pieces in which it was
-// read, so that a secret may span several events, none of which shows it alone.
+// Secrets that span chunks. Output is recorded in the pieces in which it was read. A secret may
+// therefore span several events, none of which shows it alone.
 
 import (
 	"bytes"
@@ -14,35 +14,33 @@ import (
 	"ac/internal/redact"
 )
 
-// The context on both sides of a seam: some lines, within a bound that holds a
-// private key.
+// Bounds of the context on each side of a seam. They are large enough for a private key.
 const (
 	seamBytes = 8 << 10
 	seamLines = 8
 )
 
-// seams finds what chunks must lose because of their neighbours.
+// seams finds the spans to remove from chunks because of neighboring chunks.
 type seams struct {
 	redactor *redact.Redactor
 	outputs  map[string]*output
-	losses   map[int64][]loss // by the seq of the line
+	losses   map[int64][]loss // by the sequence number of the line
 }
 
-// output is the tail of one stream of one session, with the chunks that it came
-// from.
+// output is the tail of one stream of one session, and the chunks that form it.
 type output struct {
 	tail   string
 	pieces []piece
 }
 
-// piece is a chunk, or its end, in the tail.
+// piece is the part of a chunk that is still in the tail.
 type piece struct {
 	seq     int64
-	dropped int // bytes of the chunk that have left the tail
+	dropped int // leading bytes of the chunk that are no longer in the tail
 	kept    int
 }
 
-// loss is a span of a chunk and its replacement.
+// loss is a span of a chunk to remove, and its replacement.
 type loss struct {
 	from, to int
 	mark     string
@@ -52,11 +50,11 @@ func newSeams(redactor *redact.Redactor) *seams {
 	return &seams{redactor: redactor, outputs: map[string]*output{}, losses: map[int64][]loss{}}
 }
 
-// chunk is the range of an event's output text.
+// chunk is the output text in an event, and its position in the line.
 type chunk struct {
 	stream     string
 	text       string
-	start, end int // of its literal in the line
+	start, end int // byte range of its JSON string literal in the line
 }
 
 func chunkOf(line events.Line) (c chunk, ok bool) {
@@ -79,7 +77,7 @@ func chunkOf(line events.Line) (c chunk, ok bool) {
 }
 
 func (c *chunk) payload(payload canonjson.Member) (ok bool) {
-	_ = canonjson.Members(payload.Value, func(m canonjson.Member) { // it was scanned before
+	_ = canonjson.Members(payload.Value, func(m canonjson.Member) { // already scanned
 		if m.Value[0] != '"' {
 			return
 		}
@@ -96,7 +94,7 @@ func (c *chunk) payload(payload canonjson.Member) (ok bool) {
 	return ok
 }
 
-// add checks the seam between the output so far and the next line's.
+// add checks the seam between the stream's previous output and the next line's.
 func (s *seams) add(line events.Line) {
 	c, ok := chunkOf(line)
 	if !ok || c.text == "" {
@@ -113,9 +111,8 @@ func (s *seams) add(line events.Line) {
 	out.add(line.Seq, c.text)
 }
 
-// look compares both sides redacted separately with both redacted together.
-// Where that differs, everything from the first difference to the last is
-// removed, in the affected lines.
+// look redacts both sides of a seam separately and together. If the results differ, it marks
+// everything from the first difference to the last for removal, in all affected lines.
 func (s *seams) look(out *output, seq int64, next string) {
 	before := out.tail[lastLines(out.tail):]
 	both := before + next
@@ -128,7 +125,7 @@ func (s *seams) look(out *output, seq int64, next string) {
 	start := commonPrefix(joined, both)
 	end := len(both) - commonSuffix(joined[start:], both[start:])
 	mark := joined[start : len(joined)-(len(both)-end)]
-	at := len(before) - len(out.tail) // where the first piece begins in both
+	at := len(before) - len(out.tail) // offset of the first piece in both
 	for _, p := range append(slices.Clone(out.pieces), piece{seq: seq, kept: len(next)}) {
 		from, to := max(start, at), min(end, at+p.kept)
 		if from < to {
@@ -139,8 +136,8 @@ func (s *seams) look(out *output, seq int64, next string) {
 	}
 }
 
-// narrow drops the lines of both sides outside the difference: redacted
-// separately they are the same.
+// narrow drops lines outside the difference from both sides. Redacting them separately gives the
+// same result.
 func (s *seams) narrow(before, next, joined string) (string, string, string) {
 	for at := strings.LastIndexByte(before, '\n'); at >= 0; at = strings.LastIndexByte(before[:at], '\n') {
 		head, rest := s.redactor.Text(before[:at+1]), s.redactor.Text(before[at+1:]+next)
@@ -163,8 +160,8 @@ func (s *seams) narrow(before, next, joined string) (string, string, string) {
 	return before, next, joined
 }
 
-// lastLines is the offset of the last lines of a text, or of a private key that
-// has not ended yet.
+// lastLines returns the offset of the last seamLines lines of a text, or of an unterminated
+// private key.
 func lastLines(text string) int {
 	if begin := strings.LastIndex(text, "-----BEGIN "); begin > strings.LastIndex(text, "-----END ") {
 		return begin
@@ -178,7 +175,7 @@ func lastLines(text string) int {
 	return at + 1
 }
 
-// add appends to the tail.
+// add appends a chunk to the tail and trims the tail to seamBytes.
 func (o *output) add(seq int64, text string) {
 	p := piece{seq: seq, kept: min(len(text), seamBytes)}
 	p.dropped = len(text) - p.kept
@@ -196,7 +193,7 @@ func (o *output) add(seq int64, text string) {
 	o.tail = strings.Clone(o.tail)
 }
 
-// apply returns a copy of the line without what it loses.
+// apply returns the line with its losses applied. It does not modify line.Raw.
 func (s *seams) apply(line events.Line) []byte {
 	losses := s.losses[line.Seq]
 	if len(losses) == 0 {
@@ -218,8 +215,7 @@ func (s *seams) apply(line events.Line) []byte {
 	return append(raw, line.Raw[c.end:]...)
 }
 
-// commonPrefix and commonSuffix are the lengths of the common prefix and
-// suffix, in whole characters.
+// commonPrefix returns the length in bytes of the common prefix, without splitting a character.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

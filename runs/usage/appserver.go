@@ -9,11 +9,11 @@ import (
 	"ac/internal/shape"
 )
 
-// capturedFrom is the notification that carries an app server's usage.
+// capturedFrom is the notification in which an app server reports usage.
 const capturedFrom = "thread/tokenUsage/updated"
 
-// AppServer reads the usage of a thread from raw JSON: the total if present,
-// else the last turn's, else the object itself.
+// AppServer parses the usage of a thread from raw JSON. It uses the total if present, else the
+// last turn, else the object itself.
 func AppServer(raw []byte) (Report, bool) {
 	v, ok := parse(raw)
 	if !ok {
@@ -29,7 +29,7 @@ func AppServer(raw []byte) (Report, bool) {
 	return Report{Counters: c, Captured: capturedFrom}, ok
 }
 
-// Sum adds up the usage of the threads of one session.
+// Sum returns the total usage of a session's threads.
 func Sum(threads map[string]Report) Report {
 	total := Report{Captured: capturedFrom}
 	for _, r := range threads {
@@ -40,8 +40,8 @@ func Sum(threads map[string]Report) Report {
 
 var cycleMethod = lazyregexp.New(`compact|compaction|context.?window|cycle`)
 
-// NotificationCycles returns the cycle signals of a notification: those of its
-// params, else one if the method itself is a signal.
+// NotificationCycles returns the cycle signals in a notification's params. If there are none but
+// the method itself is a signal, it returns that one.
 func NotificationCycles(method string, params []byte) []Cycle {
 	var found []Cycle
 	if v, ok := parse(params); ok {
@@ -53,8 +53,7 @@ func NotificationCycles(method string, params []byte) []Cycle {
 	return found
 }
 
-// Take adds reports and cycles that did not come from lines of output, and
-// returns the new ones.
+// Take adds reports and cycles from sources other than output lines. It returns the new ones.
 func (c *Collector) Take(reports []Report, found []Cycle) (news News) {
 	for _, r := range reports {
 		if r.CostUSD != nil {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxLine bounds the lines that are searched; longer ones are skipped.
+	// maxLine is the length limit of a searched line, in bytes. Longer lines are skipped.
 	maxLine = 8 << 20
-	// maxNesting bounds the nesting of lines that are searched.
+	// maxNesting is the nesting limit of a searched line. Deeper lines are skipped.
 	maxNesting = 512
-	// maxWhole bounds output that is parsed as one value.
+	// maxWhole is the size limit of output parsed as a single value, in bytes.
 	maxWhole = 16 << 20
 )
 
-// News is what a line reported for the first time: cycles, then reports.
+// News holds what a line reported for the first time.
 type News struct {
 	Cycles  []Cycle
 	Reports []Report
@@ -32,18 +32,18 @@ type Collector struct {
 	seen    map[key]bool
 	best    *Report
 	steps   steps
-	cost    *float64 // as last reported by the agent
+	cost    *float64 // the last cost that the agent reported
 	signals map[Cycle]bool
 	taken   []Cycle
 	lower   []byte // the current line in lower case
 }
 
-// NewCollector makes an empty collector.
+// NewCollector returns an empty collector.
 func NewCollector() *Collector {
 	return &Collector{seen: map[key]bool{}, signals: map[Cycle]bool{}}
 }
 
-// Line searches one line of output. Lines that are not JSON are ignored.
+// Line searches one line of output for usage and cycles. It ignores lines that are not JSON.
 func (c *Collector) Line(line []byte) (news News) {
 	line = bytes.TrimSpace(line)
 	if len(line) > maxLine || !c.worthReading(line) {
@@ -73,7 +73,7 @@ func (c *Collector) Line(line []byte) (news News) {
 	return news
 }
 
-// price records the cumulative cost that an agent reports.
+// price records the cumulative cost in a line, if any.
 func (c *Collector) price(v *shape.Value) {
 	if cost := v.Get("total_cost_usd"); cost.Kind == shape.Number && cost.Num >= 0 && cost.Num < maxCount {
 		c.cost = new(cost.Num)
@@ -83,9 +83,8 @@ func (c *Collector) price(v *shape.Value) {
 	}
 }
 
-// worthReading is a cheap filter: it looks for words that every report
-// contains, ignoring case. A line with escaped letters may hide them and
-// passes.
+// worthReading is a cheap filter. It reports whether a line contains one of the words in telling,
+// ignoring case. Escaped letters could hide such a word, so a line with them passes.
 func (c *Collector) worthReading(line []byte) bool {
 	if len(line) < 2 || (line[0] != '{' && line[0] != '[') {
 		return false
@@ -104,12 +103,12 @@ func (c *Collector) worthReading(line []byte) bool {
 	return false
 }
 
-// telling are the ends of keys of reports, and the words of cycles.
+// telling lists the suffixes of report keys and the words of cycles.
 var telling = [][]byte{
 	[]byte(`usage"`), []byte(`tokens"`), []byte(`cost`), []byte(`message_start`), []byte("compact"), []byte("cycle"), []byte("window"), []byte(`\u00`),
 }
 
-// parse parses a value that is not nested too deeply.
+// parse parses a JSON value, unless its nesting exceeds maxNesting.
 func parse(text []byte) (shape.Value, bool) {
 	end, err := canonjson.Value(text, 0)
 	if err != nil || len(bytes.TrimSpace(text[end:])) > 0 || canonjson.Depth(text) > maxNesting {
@@ -118,7 +117,7 @@ func parse(text []byte) (shape.Value, bool) {
 	return param.Parse(text), true
 }
 
-// add adds a report and reports whether it is new.
+// add records a report and returns whether it is new.
 func (c *Collector) add(r Report) bool {
 	if c.seen[r.key()] {
 		return false
@@ -144,7 +143,7 @@ func (c *Collector) take(found []Cycle) (fresh []Cycle) {
 	return fresh
 }
 
-// Whole reads all of stdout as one value if no line reported usage.
+// Whole parses all of stdout as one value, if no line reported usage.
 func (c *Collector) Whole(stdout []byte) (r Report, ok bool) {
 	stdout = bytes.TrimSpace(stdout)
 	if c.best != nil || len(stdout) > maxWhole {
@@ -160,8 +159,8 @@ func (c *Collector) Whole(stdout []byte) (r Report, ok bool) {
 	return r, ok
 }
 
-// Best is the report that counts for the run, with the last reported cost; nil
-// if there was none.
+// Best returns the report that counts for the run, with the last reported cost; nil if there is
+// none.
 func (c *Collector) Best() *Report {
 	if c.best == nil {
 		return nil
@@ -171,5 +170,5 @@ func (c *Collector) Best() *Report {
 	return &best
 }
 
-// ContextCycles is the run record's summary of the cycle signals.
+// ContextCycles returns the summary of the cycle signals for the run's record.
 func (c *Collector) ContextCycles() *doc.ContextCycles { return cycles(c.taken) }

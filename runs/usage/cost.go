@@ -1,6 +1,6 @@
 package usage
 
-// The price of usage, by this machine's rate cards.
+// The cost of usage, by this machine's rate cards.
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// cardKeys are the keys of a provider's rate card, in the order of lookup.
+// cardKeys returns the keys of a provider's rate card, in lookup order.
 func cardKeys(provider string) []string {
 	keys := []string{provider}
 	if p := doc.ProviderNamed(provider); p.As != "" {
@@ -17,9 +17,8 @@ func cardKeys(provider string) []string {
 	return append(keys, "default")
 }
 
-// Price adds the cost to a usage. If there is no rate card, or its rates
-// overflow, it records that instead. A cost that the agent reported stays.
-// Price reports whether there is a cost now.
+// Price sets the cost of a usage and returns whether it has one. It keeps a cost that the agent
+// reported. Without a rate card, or if the cost overflows, it sets CostSource to CostUnknown.
 func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
 	if u.CostUSD != nil && u.CostSource == CostReported {
 		return true
@@ -31,7 +30,7 @@ func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
 		}
 		usd := cost(u, card)
 		if math.IsInf(usd, 0) {
-			break // overflow: not a cost, nor a valid document
+			break // an overflow is no cost and makes the document invalid
 		}
 		u.CostUSD, u.CostCurrency = &usd, "USD"
 		u.CostSource, u.CostRateCardProvider = CostRateCard, name

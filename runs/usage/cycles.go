@@ -1,6 +1,6 @@
 package usage
 
-// Context cycles: signals in a provider's JSON that it compacted its context.
+// Context cycles: signals in a provider's JSON that it has compacted its context.
 
 import (
 	"math"
@@ -19,8 +19,8 @@ const (
 	FromNotification = "provider_notification"
 )
 
-// Cycle is one signal. Boundaries count each time they occur; other signals
-// count once a run.
+// Cycle is one signal. A boundary counts each time it occurs. Any other signal counts once per
+// run.
 type Cycle struct {
 	Count    int64
 	Type     string
@@ -34,8 +34,8 @@ var (
 	cycleWords = lazyregexp.New(`compact|cycled|context window`)
 )
 
-// noCycle reports words of keys whose numbers are sizes, bounds or names, not
-// counts of cycles.
+// noCycle reports whether a word in a key shows that its number is a size, limit or name instead
+// of a count of cycles.
 func noCycle(word string) bool {
 	return slices.Contains([]string{
 		"token", "tokens", "size", "limit", "max", "min", "budget", "threshold", "percent", "pct", "ratio", "time", "ms", "sec",
@@ -47,7 +47,7 @@ func isBoundary(text string) bool {
 	return slices.Contains([]string{"compact_boundary", "context_compacted", "context_compaction", "compacted"}, text)
 }
 
-// signals returns the cycle signals in all members of an object.
+// signals returns the cycle signals in an object, at any depth.
 func signals(v *shape.Value, source string) (found []Cycle) {
 	walk(v, "", 0, func(path, key string, value *shape.Value) {
 		if value.Kind == shape.String && (key == "type" || key == "subtype") && isBoundary(value.Text) {
@@ -73,7 +73,7 @@ func signals(v *shape.Value, source string) (found []Cycle) {
 	return found
 }
 
-// maxWalk bounds the nesting of the walk.
+// maxWalk is the nesting limit of walk.
 const maxWalk = 512
 
 func walk(v *shape.Value, path string, depth int, visit func(path, key string, value *shape.Value)) {
@@ -99,12 +99,12 @@ func walk(v *shape.Value, path string, depth int, visit func(path, key string, v
 	}
 }
 
-// countsCycles reports whether the number under a key may be a count of cycles.
+// countsCycles reports whether the number under a key may count cycles.
 func countsCycles(key string) bool {
 	return cycleKey().MatchString(strings.ToLower(key)) && !slices.ContainsFunc(words(key), noCycle)
 }
 
-// words splits a key at underscores, hyphens and changes to upper case.
+// words splits a key at underscores, hyphens and lower-to-upper case changes.
 func words(key string) (list []string) {
 	var word strings.Builder
 	flush := func() {
@@ -127,7 +127,7 @@ func words(key string) (list []string) {
 	return list
 }
 
-// cycles is the run record's summary of signals.
+// cycles summarizes signals for the run's record.
 func cycles(taken []Cycle) *doc.ContextCycles {
 	c := &doc.ContextCycles{Source: "unavailable"}
 	for _, signal := range taken {

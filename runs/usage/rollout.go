@@ -1,9 +1,8 @@
 package usage
 
-// Codex's own record of a conversation. Codex exec prints its usage only at the
-// end of a turn, so that a stopped one prints none. Its rollout file
-// (sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl below CODEX_HOME)
-// has the usage of each answer as it comes.
+// Codex's rollout files. Codex exec prints its usage only at the end of a turn, so a stopped
+// turn prints none. Its rollout file (sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl in
+// CODEX_HOME) contains the usage of each answer as soon as the answer arrives.
 
 import (
 	"bufio"
@@ -26,15 +25,14 @@ import (
 // conversationID matches codex's conversation ids.
 var conversationID = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// CodexHome is the folder of codex's own files, in an environment.
+// CodexHome returns the directory of codex's own files. get reads an environment variable.
 func CodexHome(get func(name string) string) string {
 	return cmp.Or(get("CODEX_HOME"), filepath.Join(get("HOME"), ".codex"))
 }
 
-// Rollout is the sum of the usage of a codex conversation since an instant,
-// from the rollout files in the folder home, including those of its sub-agents,
-// which have files of their own. ok is false if there is no such conversation,
-// or no usage in it. Codex may still be writing these files.
+// Rollout returns the usage of a codex conversation since an instant. It sums the rollout files
+// in home, including the separate files of sub-agents. ok is false if there is no such
+// conversation or it has no usage. Codex may still be writing these files.
 func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 	if !conversationID().MatchString(conversation) {
 		return r, false
@@ -56,10 +54,10 @@ func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 	return r, ok
 }
 
-// rollouts lists the files that a conversation may have written to since an
-// instant. Its own is in the folder of the day on which it began, which its id
-// contains (UUID version 7, RFC 9562); those of sub-agents are in later ones.
-// Folders of other days are not read: there may be years of them.
+// rollouts lists the files that a conversation may have written to since an instant. The
+// conversation's own file is in the directory of the day on which it began, which its id
+// contains (UUID version 7, RFC 9562). Files of sub-agents are in directories of later days.
+// rollouts does not read other days, because there may be years of them.
 func rollouts(root *os.Root, conversation string, since time.Time) (names []string) {
 	days, err := fs.Glob(root.FS(), "*/*/*")
 	if err != nil {
@@ -73,7 +71,7 @@ func rollouts(root *os.Root, conversation string, since time.Time) (names []stri
 		if !near && day < dayOf(since, -1) {
 			continue
 		}
-		entries, _ := fs.ReadDir(root.FS(), day) // a file among the folders has no entries
+		entries, _ := fs.ReadDir(root.FS(), day) // ignores files among the directories
 		for _, entry := range entries {
 			if fits, _ := path.Match("rollout-*.jsonl", entry.Name()); fits { // the pattern is valid
 				names = append(names, path.Join(day, entry.Name()))
@@ -83,17 +81,18 @@ func rollouts(root *os.Root, conversation string, since time.Time) (names []stri
 	return names
 }
 
-// dayOf is the folder of the day that many days from an instant. Codex names
-// days by local time, which may be a day off.
+// dayOf returns the directory of the day that is days away from an instant. Codex names days by
+// local time, which may differ from UTC by a day.
 func dayOf(at time.Time, days int) string { return at.AddDate(0, 0, days).UTC().Format("2006/01/02") }
 
-// metaBytes bounds where the first line of a rollout names its session.
+// metaBytes bounds the part of a rollout's first line that is searched for its session id, in
+// bytes.
 const metaBytes = 4 << 10
 
-// begunBy reports whether a rollout is that of a sub-agent of a conversation.
+// begunBy reports whether a rollout belongs to a sub-agent of a conversation.
 func begunBy(root *os.Root, name, conversation string) bool {
 	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return false // opening a FIFO may block forever
+		return false // opening a FIFO could block forever
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -104,10 +103,10 @@ func begunBy(root *os.Root, name, conversation string) bool {
 	return err == nil && bytes.Contains(head, []byte(`"session_id":"`+conversation+`"`))
 }
 
-// rollout adds the answers in one file.
+// rollout adds the usage of the answers in one file.
 func (s *steps) rollout(root *os.Root, name string, since time.Time) (r Report, ok bool) {
 	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return r, false // opening a FIFO may block forever
+		return r, false // opening a FIFO could block forever
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -136,7 +135,7 @@ func (s *steps) rollout(root *os.Root, name string, since time.Time) (r Report, 
 	}
 }
 
-// record adds the usage in a line of a rollout.
+// record adds the usage in one line of a rollout.
 func (s *steps) record(line []byte, since time.Time) (r Report, ok bool) {
 	v, ok := parse(line)
 	if !ok || v.Get("type").Text != "token_usage_record" {

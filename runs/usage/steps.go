@@ -1,9 +1,9 @@
 package usage
 
-// Agents that report the usage of each step: a run's usage is the sum over its
-// steps. claude reports each message of its model several times, with growing
-// counters, and the sum at the end, which a stopped run does not reach.
-// opencode reports each step once, and no sum.
+// Agents that report usage per step. The usage of a run is the sum over its steps. Claude
+// reports each message of its model several times, with growing counters. It reports the sum
+// only at the end, which a stopped run never reaches. Opencode reports each step once, and no
+// sum.
 
 import (
 	"bytes"
@@ -11,25 +11,25 @@ import (
 	"ac/internal/shape"
 )
 
-// maxSteps bounds the steps that are kept; later ones are added to the last.
+// maxSteps bounds the tracked steps of a run. Further steps are not counted.
 const maxSteps = 100_000
 
-// synthetic is the model of messages that claude writes by itself.
+// synthetic is the model name in messages that claude generates without a model.
 const synthetic = "<synthetic>"
 
-// steps adds up the steps of one run.
+// steps sums the usage of one run's steps.
 type steps struct {
 	byID    map[string]Counters
 	sum     Counters
 	message string             // claude's current streamed message
-	model   string             // of claude's newest message, "" before one
+	model   string             // of claude's newest message, "" before the first
 	others  bool               // claude used sub-agents
-	costs   map[string]float64 // of opencode's steps
+	costs   map[string]float64 // by opencode's step ids
 	cost    float64
 }
 
-// line handles a line that reports a step. mine is false for lines that need
-// the general search; ok is false if the line reported nothing new.
+// line handles a line that reports a step. mine is false if the line needs the general search.
+// ok is false if the line reported nothing new.
 func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 	switch kind := v.Get("type").Text; kind {
 	case "stream_event":
@@ -72,10 +72,9 @@ func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 	return r, false, false
 }
 
-// modelCounters adds up the usage of each model that claude reports at its end,
-// the only place with the full output of its sub-agents. In a resumed
-// conversation these figures include earlier answers, so that they are only
-// used if there were sub-agents.
+// modelCounters sums the usage per model that claude reports at its end. Only this includes the
+// full output of sub-agents. In a resumed conversation, it also includes earlier answers. It is
+// therefore used only if there were sub-agents.
 func modelCounters(models *shape.Value) (c Counters, ok bool) {
 	for _, m := range models.Items {
 		thought, out, written := count(m.Get("thinkingTokens")), count(m.Get("outputTokens")), count(m.Get("cacheCreationInputTokens"))
@@ -87,13 +86,12 @@ func modelCounters(models *shape.Value) (c Counters, ok bool) {
 	return withTotal(c, nil)
 }
 
-// Turn counts what the messages of a turn of claude used, for a turn whose result does
-// not say it all: that of an interrupted one leaves out the message that was under way,
-// and that of one with sub-agents leaves them out. The zero value is a turn that begins.
-// It is for one goroutine.
+// Turn sums the usage of the messages in one claude turn, because a turn's result can be
+// incomplete. The result of an interrupted turn omits the unfinished message, and results omit
+// sub-agents. The zero value is the start of a turn. Turn is not safe for concurrent use.
 type Turn struct{ steps steps }
 
-// Line takes a line of the turn.
+// Line processes one line of the turn's output.
 func (t *Turn) Line(line []byte) {
 	if len(line) > maxLine || !bytes.Contains(line, []byte(`"usage"`)) && !bytes.Contains(line, []byte(`"message_start"`)) {
 		return
@@ -103,13 +101,13 @@ func (t *Turn) Line(line []byte) {
 	}
 }
 
-// Model is the model of the turn's newest message, "" before one, and where claude
-// wrote it by itself. Those of sub-agents do not count.
+// Model returns the model of the turn's newest message, "" if there is none. Messages of
+// sub-agents and synthetic messages do not count.
 func (t *Turn) Model() string { return t.steps.model }
 
-// Total is what the session used with this turn. before is what it used before it,
-// result what the result of the turn says of it, and models the modelUsage of that, a
-// total of the conversation, which had used baseline when the session began.
+// Total returns the session's usage including this turn. before is the session's usage before
+// the turn, and result is the usage in the turn's result. models is the result's modelUsage, the
+// total of the conversation. baseline is the conversation's usage at the start of the session.
 func (t *Turn) Total(before, result Counters, models []byte, baseline Counters) Counters {
 	if t.steps.sum.Total > result.Total {
 		result = t.steps.sum
@@ -127,7 +125,7 @@ func (t *Turn) Total(before, result Counters, models []byte, baseline Counters) 
 	return sum
 }
 
-// stepTokens reads the counters of a step of opencode, which do not overlap.
+// stepTokens parses the counters of an opencode step, which do not overlap.
 func stepTokens(v *shape.Value) Counters {
 	cache := v.Get("cache")
 	written := count(cache.Get("write"))
@@ -139,7 +137,7 @@ func stepTokens(v *shape.Value) Counters {
 	return c
 }
 
-// add adds the counters of a message, as far as they are reported.
+// add adds the counters of a message, if usage contains any.
 func (s *steps) add(id string, usage *shape.Value, captured string) (r Report, ok bool) {
 	c, ok := counters(usage)
 	if !ok {
@@ -148,7 +146,7 @@ func (s *steps) add(id string, usage *shape.Value, captured string) (r Report, o
 	return s.put(id, c, captured)
 }
 
-// put replaces the counters of a step by larger ones.
+// put sets the counters of a step, unless known ones are at least as large.
 func (s *steps) put(id string, c Counters, captured string) (r Report, ok bool) {
 	if s.byID == nil {
 		s.byID = map[string]Counters{}
@@ -162,7 +160,7 @@ func (s *steps) put(id string, c Counters, captured string) (r Report, ok bool) 
 	return Report{Counters: s.sum, Captured: captured}, true
 }
 
-// Plus adds what was counted elsewhere.
+// Plus returns the sum of two sets of counters.
 func (c Counters) Plus(o Counters) Counters {
 	return Counters{
 		sum(c.Input, o.Input), sum(c.Cached, o.Cached), sum(c.Output, o.Output), sum(c.Reasoning, o.Reasoning), plus(c.Total, o.Total),
@@ -170,7 +168,7 @@ func (c Counters) Plus(o Counters) Counters {
 	}
 }
 
-// Minus takes away what was added before; no counter is below zero.
+// Minus subtracts counters. No result is below zero.
 func (c Counters) Minus(o Counters) Counters {
 	less := func(a, b *int64) *int64 {
 		if a == nil || b == nil {
@@ -184,8 +182,8 @@ func (c Counters) Minus(o Counters) Counters {
 	}
 }
 
-// Since is what was used since a baseline. What was written to a cache is not known where
-// the baseline does not say it, as that of a record.
+// Since returns the usage since a baseline. Its CacheWrite is unknown if the baseline, for
+// example one from a record, lacks it.
 func (c Counters) Since(baseline Counters) Counters {
 	rest := c.Minus(baseline)
 	if baseline.Total > 0 && baseline.CacheWrite == nil {
@@ -194,8 +192,8 @@ func (c Counters) Since(baseline Counters) Counters {
 	return rest
 }
 
-// priced adds up the costs of opencode's steps. A cost of zero means that it
-// does not know the price.
+// priced sums the costs of opencode's steps. Opencode reports a cost of zero if it does not know
+// the price.
 func (s *steps) priced(v *shape.Value) (total float64, ok bool) {
 	part := v.Get("part")
 	id, cost := part.Get("id"), part.Get("cost")

@@ -1,14 +1,14 @@
-// Package usage determines what a run consumed: token counters in the JSON that
-// providers print, signals that a provider compacted its context, an estimate
-// if nothing was reported, and the price by rate card.
+// Package usage determines what a run consumed. It reads token counters and context compactions
+// from the JSON that providers print, estimates usage if nothing was reported, and prices it by
+// rate card.
 //
 // Invariants:
 //   - A counter that was not reported is unknown, never zero.
-//   - The parts of a report never overlap, however its provider counts. What was written
-//     to a cache is input, and reported apart from it.
+//   - The parts of a report never overlap, however its provider counts. Tokens written to a cache
+//     are part of the input and also reported separately.
 //   - A report that occurs twice counts once.
-//   - A run's usage is one report, the one with the highest total. Agents that
-//     report each step separately have their steps added up first.
+//   - A run's usage is one report, the one with the highest total. Agents that report each step
+//     separately have their steps added up first.
 package usage
 
 import (
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Words of a doc.Usage.
+// Values of fields in doc.Usage.
 const (
 	SourceReported  = "provider_reported"
 	SourceEstimated = "estimated_chars"
@@ -30,14 +30,14 @@ const (
 	CostUnknown  = "no_rate_card"
 )
 
-// Counters are the counters of one report. A nil counter was not reported.
+// Counters holds the token counters of one report. A nil counter was not reported.
 type Counters struct {
 	Input, Cached, Output, Reasoning *int64
 	Total                            int64
-	CacheWrite                       *int64 // of Input: what was written to a cache
+	CacheWrite                       *int64 // the part of Input that was written to a cache
 }
 
-// key identifies counters by value.
+// key identifies counters by value, for deduplication.
 type key struct{ input, cached, output, reasoning, total int64 }
 
 func (c Counters) key() key {
@@ -50,16 +50,16 @@ func (c Counters) key() key {
 	return key{value(c.Input), value(c.Cached), value(c.Output), value(c.Reasoning), c.Total}
 }
 
-// Report is a report of usage and its origin.
+// Report is a set of counters and its origin.
 type Report struct {
 	Counters
-	Captured string // the event type that it was captured from, "" when unknown
-	// CostUSD is the cost that the agent reports, nil if it reports none.
+	Captured string // the event type that contained it, "" if unknown
+	// CostUSD is the cost that the agent reported, nil if none.
 	CostUSD *float64
-	Model   string // that the agent used, in its own words, "" if it names none
+	Model   string // the agent's name of its model, "" if it reported none
 }
 
-// Usage is the report as a run records it, with a reported cost only.
+// Usage converts the report for a run's record. Its cost is set only if the agent reported one.
 func (r Report) Usage(provider string) *doc.Usage {
 	u := r.counted(provider)
 	if r.CostUSD != nil {
@@ -68,7 +68,7 @@ func (r Report) Usage(provider string) *doc.Usage {
 	return u
 }
 
-// Event is the report as an event: only its counters.
+// Event converts the report for an event, without the cost.
 func (r Report) Event(provider string) *doc.Usage { return r.counted(provider) }
 
 func (r Report) counted(provider string) *doc.Usage {
@@ -79,7 +79,7 @@ func (r Report) counted(provider string) *doc.Usage {
 	}
 }
 
-// Estimate estimates usage from the length of texts in UTF-16 code units.
+// Estimate estimates usage from the lengths of the input and output in UTF-16 code units.
 func Estimate(provider string, input, output int64) *doc.Usage {
 	quarter := func(n int64) *int64 { return new((n + 3) / 4) }
 	u := &doc.Usage{
@@ -90,17 +90,17 @@ func Estimate(provider string, input, output int64) *doc.Usage {
 	return u
 }
 
-// maxDepth bounds the search for reports within a value.
+// maxDepth is the nesting limit of the search for reports.
 const maxDepth = 8
 
-// find searches a value depth first and calls found for each report, in order.
+// find searches a value depth-first and calls found for each report, in order.
 func find(v *shape.Value, depth int, found func(Report)) {
 	switch v.Kind {
 	case shape.Map:
 		if own, ok := counters(v); ok && hasTokens(v) {
 			captured := ""
 			if t := v.Get("type"); t.Kind == shape.String {
-				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // of half a surrogate pair
+				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // for an unpaired surrogate
 			}
 			found(Report{Counters: own, Captured: captured})
 		}
@@ -124,7 +124,7 @@ func find(v *shape.Value, depth int, found func(Report)) {
 }
 
 func hasTokens(v *shape.Value) bool {
-	for _, name := range []string{"total_tokens", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"} { // not the camel-case forms: the protocol that has them names its reports
+	for _, name := range []string{"total_tokens", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"} { // not the camel-case forms: their protocol names its reports (tokenUsage)
 		if v.Get(name).Kind != shape.Absent {
 			return true
 		}
@@ -132,10 +132,9 @@ func hasTokens(v *shape.Value) bool {
 	return false
 }
 
-// counters normalizes the counters of an object into parts that do not overlap;
-// ok is false if there are none. The names decide which counters are parts of
-// others: cached and reasoning tokens under OpenAI's and gemini's names are
-// parts of input and output; under Anthropic's names they are separate.
+// counters parses an object's counters into parts that do not overlap. ok is false if there are
+// none. The names determine the overlap. Under OpenAI's and gemini's names, cached and reasoning
+// tokens are parts of input and output. Under Anthropic's names, cached tokens are separate.
 func counters(v *shape.Value) (c Counters, ok bool) {
 	c.Input = first(v, "input_tokens", "prompt_tokens", "inputTokens")
 	c.Output = first(v, "output_tokens", "completion_tokens", "outputTokens")
@@ -170,7 +169,7 @@ func counters(v *shape.Value) (c Counters, ok bool) {
 			}
 		}
 		if stated := v.Get("input"); v.Get("cached").Kind == shape.Number && stated.Kind == shape.Number && total != nil && c.Input != nil && c.Output != nil {
-			// gemini's stream: what is neither input nor output is reasoning.
+			// In gemini's stream, tokens that are neither input nor output are reasoning.
 			if rest := *total - *c.Input - *c.Output; rest > 0 && c.Reasoning == nil {
 				c.Reasoning = &rest
 				return withTotal(c.disjointInput(), total)
@@ -181,14 +180,14 @@ func counters(v *shape.Value) (c Counters, ok bool) {
 	return withTotal(c.disjointOutput(), total)
 }
 
-// disjointInput subtracts cached tokens from the input that they are part of. A
-// part larger than its whole was separate already.
+// disjointInput subtracts cached tokens from the input. A part larger than its whole must
+// already be separate, so it is not subtracted.
 func (c Counters) disjointInput() Counters {
 	c.Input = without(c.Input, c.Cached)
 	return c
 }
 
-// disjointOutput subtracts reasoning from the output.
+// disjointOutput subtracts reasoning tokens from the output, with the same exception.
 func (c Counters) disjointOutput() Counters {
 	c.Output = without(c.Output, c.Reasoning)
 	return c
@@ -214,7 +213,7 @@ func withTotal(c Counters, total *int64) (Counters, bool) {
 	return c, c.Total > 0
 }
 
-// first is the counter under the first name that has a value.
+// first returns the counter under the first name that has a value.
 func first(v *shape.Value, names ...string) *int64 {
 	for _, name := range names {
 		if member := v.Get(name); member.Kind != shape.Absent && member.Kind != shape.Null {
@@ -224,13 +223,13 @@ func first(v *shape.Value, names ...string) *int64 {
 	return nil
 }
 
-// maxCount is the largest counter that a run's record can hold; sums saturate
-// at it.
+// maxCount is the largest counter that a run's record can hold. Sums saturate at it.
 const maxCount = 1<<53 - 1
 
 func plus(a, b int64) int64 { return min(a+b, maxCount) }
 
-// count reads a counter: a finite number of at least zero, rounded down.
+// count parses a counter: a finite, non-negative number, rounded down. It returns nil for
+// others.
 func count(v *shape.Value) *int64 {
 	if v.Kind != shape.Number || !(v.Num >= 0) || v.Num > maxCount {
 		return nil
@@ -248,8 +247,8 @@ func sum(a, b *int64) *int64 {
 	return new(plus(*a, *b))
 }
 
-// WholeOutput reads a report from output that is one JSON value, as gemini
-// prints it: in the usual places, then in the models' statistics.
+// WholeOutput parses a report from output that is one JSON value, as gemini prints it. It
+// searches the usual places, then the statistics of the models.
 func WholeOutput(v *shape.Value) (r Report, ok bool) {
 	find(v, 0, func(found Report) {
 		if !ok || found.Total > r.Total {
@@ -262,7 +261,7 @@ func WholeOutput(v *shape.Value) (r Report, ok bool) {
 	return modelStats(v)
 }
 
-// modelStats sums stats.models.<name>.tokens. The model is the one with the most of them.
+// modelStats sums stats.models.<name>.tokens. Report.Model is the model with the most tokens.
 func modelStats(v *shape.Value) (r Report, ok bool) {
 	models := v.Get("stats").Get("models")
 	var total *int64
@@ -294,7 +293,7 @@ func modelStats(v *shape.Value) (r Report, ok bool) {
 	return r, ok
 }
 
-// OfRecord are the counters that a record has.
+// OfRecord returns the counters in a record.
 func OfRecord(u *doc.Usage) Counters {
 	return Counters{Input: u.InputTokens, Cached: u.CachedInputTokens, Output: u.OutputTokens, Reasoning: u.ReasoningOutputTokens, Total: u.TotalTokens}
 }

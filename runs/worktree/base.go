@@ -1,7 +1,6 @@
 package worktree
 
-// The commit that a worktree is made from: HEAD, or a snapshot of what lies in
-// the repository.
+// The base commit of a worktree: HEAD, or a snapshot of the repository's working tree.
 
 import (
 	"context"
@@ -17,7 +16,7 @@ import (
 	"ac/workspace"
 )
 
-// Head is the commit that a repository is at.
+// Head returns the commit of a repository's HEAD.
 func Head(ctx context.Context, environ []string, root string) (string, error) {
 	g, err := looking(ctx, environ, root)
 	if err != nil {
@@ -26,7 +25,7 @@ func Head(ctx context.Context, environ []string, root string) (string, error) {
 	return g.head(ctx)
 }
 
-// head is the commit that is checked out.
+// head returns the commit of HEAD.
 func (g *git) head(ctx context.Context) (string, error) {
 	commit, err := g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
 	if err != nil && ctx.Err() == nil {
@@ -37,7 +36,7 @@ func (g *git) head(ctx context.Context) (string, error) {
 	return commit, err
 }
 
-// Commit is the commit that a name stands for in a repository, "" for HEAD.
+// Commit resolves a name to a commit in a repository; "" means HEAD.
 func Commit(ctx context.Context, environ []string, root, name string) (string, error) {
 	if name == "" {
 		name = "HEAD"
@@ -49,7 +48,7 @@ func Commit(ctx context.Context, environ []string, root, name string) (string, e
 	return g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 }
 
-// Distance is how many commits one commit is ahead of another.
+// Distance returns the number of commits that are reachable from to but not from from.
 func Distance(ctx context.Context, environ []string, root, from, to string) (int, error) {
 	g, err := looking(ctx, environ, root)
 	if err != nil {
@@ -62,7 +61,7 @@ func Distance(ctx context.Context, environ []string, root, from, to string) (int
 	return strconv.Atoi(text)
 }
 
-// Origin is the address of the remote origin of a repository, "" for none.
+// Origin returns the URL of a repository's remote origin, "" if there is none.
 func Origin(ctx context.Context, environ []string, root string) string {
 	g, err := looking(ctx, environ, root)
 	if err != nil {
@@ -75,8 +74,8 @@ func Origin(ctx context.Context, environ []string, root string) string {
 	return address
 }
 
-// Left is the commit of what a run left in a repository that it has no worktree of: what
-// was saved of its worktree, else its branch.
+// Left returns the commit that holds the work of a run without a worktree in this repository:
+// its saved worktree, else its branch.
 func Left(ctx context.Context, environ []string, root, run, branch string) (commit string, err error) {
 	for _, ref := range LeftRefs(run, branch) {
 		if commit, err = Commit(ctx, environ, root, ref); err == nil {
@@ -86,13 +85,12 @@ func Left(ctx context.Context, environ []string, root, run, branch string) (comm
 	return "", err
 }
 
-// LeftRefs are the refs that may have what a run left, the first one that is there counts.
+// LeftRefs returns the refs that may hold the work of such a run. The first that exists wins.
 func LeftRefs(run, branch string) []string {
 	return []string{"refs/ac/wip/" + run, "refs/heads/" + branch}
 }
 
-// IsRepository reports whether a directory is the root of a git repository's
-// working tree, or lies in one.
+// IsRepository reports whether a directory is inside the working tree of a git repository.
 func IsRepository(ctx context.Context, environ []string, dir string) bool {
 	g, err := looking(ctx, environ, dir)
 	if err != nil {
@@ -102,16 +100,15 @@ func IsRepository(ctx context.Context, environ []string, dir string) bool {
 	return err == nil && inside == "true"
 }
 
-// snapshotIdentity is who makes snapshots: no name or address of a person is needed.
+// snapshotIdentity is the author of snapshots. Snapshots need no person's name or address.
 var snapshotIdentity = [...]string{
 	"GIT_AUTHOR_NAME=ac", "GIT_AUTHOR_EMAIL=ac@localhost", "GIT_COMMITTER_NAME=ac", "GIT_COMMITTER_EMAIL=ac@localhost",
 }
 
-// Snapshot makes a commit on HEAD of what lies in a repository now, uncommitted
-// and untracked files included and ignored ones not. It has an index of its own,
-// below the workspace's folder for temporary files, so that the index, the files,
-// the branches and the stashes of the repository stay as they are. No filter that
-// the repository's own configuration names is run.
+// Snapshot commits the current working tree of a repository on top of HEAD. The commit includes
+// uncommitted and untracked files, but not ignored ones. Snapshot uses its own index, in the
+// workspace's temporary directory. It leaves the repository's index, files, branches and stashes
+// unchanged. It runs no filter that the repository's own configuration defines.
 func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, root string) (commit string, err error) {
 	head, err := Head(ctx, environ, root)
 	if err != nil {
@@ -142,8 +139,8 @@ func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, roo
 		_, err := g.run(ctx, writeLimit, maxText, "add", "--all", "--", ".")
 		return err
 	}
-	// A copy of the repository's own index saves git from reading every file, and
-	// knows which of them are not checked out. Some kinds cannot be copied.
+	// A copy of the repository's own index saves git from reading every file. It also records
+	// which files are not checked out. Some kinds of index cannot be copied.
 	if err = plain.copyIndex(ctx, w, index); err == nil {
 		err = add()
 	}
@@ -162,9 +159,9 @@ func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, roo
 	return g.line(ctx, "commit-tree", "-p", head, "-m", "ac: snapshot of the working tree", strings.TrimSpace(string(tree)))
 }
 
-// Unfiltered lists the files of a snapshot that its commit has as they lie in the working
-// tree, though they pass through a filter: one that only the repository's own
-// configuration names, and that is not run for that reason.
+// Unfiltered lists the files of a snapshot that bypassed their filter. Only the repository's own
+// configuration defines such a filter, so Snapshot did not run it. The snapshot contains those
+// files as they are in the working tree.
 func Unfiltered(ctx context.Context, environ []string, dir, commit string) (names []string, err error) {
 	g, err := looking(ctx, environ, dir)
 	if err != nil {
@@ -181,7 +178,7 @@ func Unfiltered(ctx context.Context, environ []string, dir, commit string) (name
 	return g.filtered(ctx, drivers, changed)
 }
 
-// filtered are those files of a list, a NUL behind each, that pass through one of the filters.
+// filtered returns the files in a NUL-terminated list that pass through one of the filters.
 func (g *git) filtered(ctx context.Context, drivers []string, list []byte) (names []string, err error) {
 	at := *g
 	at.stdin = list
@@ -194,8 +191,8 @@ func (g *git) filtered(ctx context.Context, drivers []string, list []byte) (name
 	return names, err
 }
 
-// copyIndex copies the index of a repository to a file of the workspace, with its time:
-// git reads files again that changed at the time of the index, or after it.
+// copyIndex copies a repository's index to a file in the workspace and preserves its mtime. Git
+// rereads files that are not older than the index.
 func (g *git) copyIndex(ctx context.Context, w *workspace.Workspace, to string) error {
 	own, err := g.line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	if err != nil {

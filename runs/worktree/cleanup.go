@@ -26,7 +26,7 @@ const (
 	Failed  = "failed"
 )
 
-// Item is the outcome for one worktree.
+// Item is the outcome of a clean-up for one worktree.
 type Item struct {
 	ProjectID   string  `json:"project_id"`
 	RunID       string  `json:"run_id"`
@@ -40,7 +40,7 @@ type Item struct {
 	Reason      string  `json:"reason"`
 }
 
-// Report is the outcome of a clean-up, by worktree and in total.
+// Report is the outcome of a clean-up, per worktree and in total.
 type Report struct {
 	Scanned  int    `json:"scanned"`
 	Eligible int    `json:"eligible"`
@@ -69,23 +69,22 @@ func (r *Report) add(item Item, eligible bool) {
 	r.Items = append(r.Items, item)
 }
 
-// CleanUp are the parameters of a clean-up.
+// CleanUp holds the parameters of a clean-up.
 type CleanUp struct {
 	Workspace *workspace.Workspace
 	Machine   doc.Machine
-	Environ   []string // what git inherits
-	Dir       string   // the workspace as the caller spells it, for reports
-	ProjectID string   // only this project; "" for all
+	Environ   []string // the environment of git
+	Dir       string   // the caller's path of the workspace, for reports
+	ProjectID string   // only this project; "" for all projects
 	MaxAge    float64  // hours since the end of a run
 	DryRun    bool
 	// Live reports whether a process still executes a run.
 	Live func(project, run string) bool
 }
 
-// Run judges the worktree of every run that has one. It removes those that are
-// certainly garbage: the run ended more than MaxAge ago, nothing in the
-// worktree is uncommitted, and it is in the worktree area. A failure with one
-// worktree is reported in its item. Run is idempotent and safe to run in
+// Run examines the worktrees of all runs. It removes those that are certainly garbage: the run
+// ended more than MaxAge ago, the worktree has no uncommitted work, and it lies in Area. A
+// failure with one worktree is reported in its item. Run is idempotent and safe to run in
 // several processes at once.
 func (c CleanUp) Run(ctx context.Context) (Report, error) {
 	report := Report{Items: []Item{}}
@@ -123,7 +122,7 @@ func orNull(text string) *string {
 	return &text
 }
 
-// active returns why a run has not been finished for long enough, or "".
+// active returns why a run is not yet old enough, "" if it is.
 func (c CleanUp) active(run owner) string {
 	if !doc.Terminal(run.record.Status) || c.Live(run.project, run.id) {
 		return "still active"
@@ -142,7 +141,7 @@ func (c CleanUp) active(run owner) string {
 	return ""
 }
 
-// hours is a number of hours, capped at the longest duration.
+// hours converts a number of hours, capped at the longest duration.
 func hours(n float64) time.Duration {
 	const longest = time.Duration(1<<63 - 1)
 	if n >= longest.Hours() {
@@ -151,8 +150,8 @@ func hours(n float64) time.Duration {
 	return time.Duration(n * float64(time.Hour))
 }
 
-// judge decides about the worktree of a finished run, and removes it if nothing
-// argues against it.
+// judge decides about the worktree of a finished run. It removes the worktree if nothing
+// prevents that.
 func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, reason string) {
 	if !run.inside {
 		return Failed, "outside the worktree area " + Area
@@ -197,9 +196,8 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	return Removed, fmt.Sprintf("its run ended %g hours ago or earlier", c.MaxAge)
 }
 
-// remove removes a worktree. A directory that is no longer a worktree, or
-// belongs to no repository of this machine, is deleted, and the repository is
-// pruned.
+// remove removes a worktree. If the directory is no longer a worktree, or its repository is not
+// on this machine, remove deletes the directory and prunes the repository.
 func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) error {
 	root, mapped := c.Machine.RepoRoots[run.record.Spec.RepoID]
 	if st, err := os.Stat(root); err != nil || !st.IsDir() || !filepath.IsAbs(root) {
@@ -216,7 +214,7 @@ func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) 
 	if !mapped {
 		home = ""
 		if g, err := looking(ctx, c.Environ, dir); err == nil && !plain {
-			home, _ = g.line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir") // "" when there is none
+			home, _ = g.line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir") // "" if there is none
 		}
 	}
 	if err := c.Workspace.FS.RemoveAll(run.location); err != nil {
@@ -226,13 +224,13 @@ func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) 
 		return nil
 	}
 	if g, err := newGit(c.Environ, home); err == nil {
-		_, _ = g.run(ctx, writeLimit, maxText, "worktree", "prune") // git prunes by itself, eventually
+		_, _ = g.run(ctx, writeLimit, maxText, "worktree", "prune") // best effort: git eventually prunes by itself
 	}
 	return nil
 }
 
-// unsaved returns what would be lost with a working tree, or that this is
-// unknown; "" if nothing would be.
+// unsaved returns what the removal of a working tree would lose, or that this is unknown; "" if
+// nothing.
 func unsaved(ctx context.Context, environ []string, dir string) string {
 	unknown := func(err error) string { return "its state cannot be read: " + err.Error() }
 	g, err := looking(ctx, environ, dir)
@@ -272,7 +270,7 @@ func sameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// nested reports repositories below a directory that is not one itself.
+// nested returns a repository below a directory that is not one itself, "" if there is none.
 func nested(dir string) string {
 	found := ""
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {

@@ -20,37 +20,38 @@ import (
 	"ac/internal/proc"
 )
 
-// Time limits of git: for reading a repository, and for checking out or
-// deleting files, which is slow in a large one.
+// Time limits of git commands. lookLimit is for reading a repository. writeLimit is for checking
+// out or deleting files, which is slow in a large repository.
 const (
 	lookLimit  = time.Minute
 	writeLimit = 10 * time.Minute
-	// endAfter is how long git may clean up after it was asked to end.
+	// endAfter is the grace period between SIGTERM and SIGKILL.
 	endAfter = 5 * time.Second
 )
 
-// Bounds of git's output, in bytes.
+// Limits of git's output, in bytes.
 const (
 	maxText   = 64 << 10
 	maxPatch  = 16 << 20
 	maxStderr = 4 << 10
 )
 
-// git is the program, its working directory and its environment.
+// git is a git program with its working directory and environment.
 type git struct {
 	program string
 	dir     string
 	env     []string
 	stdin   []byte
-	// from and into are open files in the place of stdin and of stdout, nil for none.
+	// from and into are open files that replace stdin and stdout, nil for none.
 	from, into *os.File
-	// shared is an open file that the program inherits, nil for none. said takes what it
-	// prints where that must not depend on a reader that may die, nil for a pipe.
+	// shared is an open file that the program inherits, nil for none. said is a file that
+	// receives stderr, while stdout is discarded. A command that must outlive this process needs
+	// it, because a pipe breaks when its reader dies. nil for pipes.
 	shared, said *os.File
 }
 
-// newGit finds git in the PATH of an environment. git inherits the environment
-// without variables that redirect it or make it prompt.
+// newGit finds git in the PATH of environ. git inherits environ without the variables that
+// redirect it or make it prompt.
 func newGit(environ []string, dir string) (*git, error) {
 	g := &git{dir: dir}
 	var search []string
@@ -58,7 +59,7 @@ func newGit(environ []string, dir string) (*git, error) {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
 		case name == "PATH":
-			// A relative entry would be resolved in the repository.
+			// Git would resolve a relative entry in the repository.
 			search = slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return !filepath.IsAbs(dir) })
 			entry = "PATH=" + strings.Join(search, string(os.PathListSeparator))
 		case strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "SSH_ASKPASS") || name == "LC_ALL" || name == "LANGUAGE":
@@ -77,8 +78,8 @@ func newGit(environ []string, dir string) (*git, error) {
 	return g, nil
 }
 
-// looking is git for read-only commands: no transport is allowed, and no filter
-// that the repository's own configuration names is run.
+// looking returns a git for read-only commands. It allows no transport and runs no filter that
+// the repository's own configuration defines.
 func looking(ctx context.Context, environ []string, dir string) (*git, error) {
 	g, err := newGit(environ, dir)
 	if err != nil {
@@ -99,7 +100,7 @@ func looking(ctx context.Context, environ []string, dir string) (*git, error) {
 	return g, nil
 }
 
-// configure sets configuration for all commands, once.
+// configure sets configuration for all commands of g. Call it at most once.
 func (g *git) configure(settings [][2]string) {
 	for i, set := range settings {
 		at := strconv.Itoa(i)
@@ -108,8 +109,8 @@ func (g *git) configure(settings [][2]string) {
 	g.env = append(g.env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
 }
 
-// ownFilters lists the filter drivers that the repository itself configures.
-// Those of the user and of the system are as trusted as git.
+// ownFilters lists the filter drivers in the repository's own configuration. Those of the user
+// and of the system are as trusted as git itself.
 func (g *git) ownFilters(ctx context.Context) ([]string, error) {
 	text, err := g.run(ctx, lookLimit, maxText, "config", "--null", "--show-scope", "--get-regexp", `^filter\.`)
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.ExitCode() == 1 {
@@ -134,12 +135,12 @@ func (g *git) ownFilters(ctx context.Context) ([]string, error) {
 	return drivers, nil
 }
 
-// errTooLong is returned for output beyond its bound.
+// errTooLong reports output that exceeds its limit.
 var errTooLong = errors.New("the output is too long")
 
-// run runs one git command and returns its stdout. An error contains git's
-// message; if the command failed by its exit status, there is output, too. A command that met
-// a worktree which is just being made is run again.
+// run executes one git command and returns its stdout. An error contains git's message. If the
+// command exits with a nonzero status, run returns its output as well. run retries a command
+// that encounters a worktree which another process is just creating.
 func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
 	for tries := 1; ; tries++ {
 		out, err := g.once(ctx, limit, maxOut, args...)
@@ -149,18 +150,17 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	}
 }
 
-// halfMade is what git says of a worktree whose files are being written: it reads those of all
-// worktrees of a repository, and writes them in several steps.
+// halfMade matches git's error for a worktree that another process is just creating. Git reads
+// the files of all worktrees of a repository, and creates them in several steps.
 var halfMade = lazyregexp.New(`failed to read \S*worktrees/\S+/commondir`)
 
-// Tries of a command that meets a worktree which is being made, and the pause between them.
+// The number of attempts for such a command, and the delay between them.
 const (
 	halfMadeTries = 40
 	halfMadePause = 50 * time.Millisecond
 )
 
-// metHalfMade reports whether an error is that of a worktree which is being made, and waits
-// for that.
+// metHalfMade reports whether to retry after such an error. It waits for the delay first.
 func metHalfMade(ctx context.Context, err error, tries int) bool {
 	if err == nil || tries == halfMadeTries || !halfMade().MatchString(err.Error()) {
 		return false
@@ -175,14 +175,14 @@ func metHalfMade(ctx context.Context, err error, tries int) bool {
 	}
 }
 
-// once is run without another try.
+// once is run without retries.
 func (g *git) once(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
 	fixed := []string{
 		"--no-pager", "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false",
 		"-c", "core.ignoreStat=false", "-c", "color.ui=false", "-c", "submodule.recurse=false",
-		"-c", "core.fsync=committed,loose-object", "-c", "core.fsyncMethod=batch", // what is answered is durable
+		"-c", "core.fsync=committed,loose-object", "-c", "core.fsyncMethod=batch", // results are durable
 	}
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat(fixed, args)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
@@ -192,7 +192,7 @@ func (g *git) once(ctx context.Context, limit time.Duration, maxOut int, args ..
 	if g.from != nil {
 		cmd.Stdin = g.from
 	}
-	cmd.SysProcAttr = proc.NewSession() // no terminal to prompt on, and a group to kill
+	cmd.SysProcAttr = proc.NewSession() // no terminal for prompts, and a process group to kill
 	cmd.Cancel = func() error {
 		if err := proc.SignalGroup(cmd.Process.Pid, syscall.SIGTERM); err == nil {
 			return nil
@@ -230,7 +230,7 @@ func (g *git) once(ctx context.Context, limit time.Duration, maxOut int, args ..
 	return out.text.Bytes(), nil
 }
 
-// plainLines is a text without the blanks around its lines: git indents names with tabs.
+// plainLines trims the lines of a text and drops blank ones. Git indents names with tabs.
 func plainLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -241,21 +241,21 @@ func plainLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// hear takes what git printed into the file of said.
+// hear appends git's stderr from g.said to said.
 func (g *git) hear(said *bounded) {
 	text := make([]byte, maxStderr)
-	n, _ := g.said.ReadAt(text, 0) // io.EOF, or nothing to tell
+	n, _ := g.said.ReadAt(text, 0) // io.EOF is expected; without output there is no message
 	said.text.Write(text[:n])
 }
 
-// line is run for commands that print one line.
+// line is run for commands that print a single line.
 func (g *git) line(ctx context.Context, args ...string) (string, error) {
 	text, err := g.run(ctx, lookLimit, maxText, args...)
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// changed reports whether a working tree has uncommitted or untracked files,
-// even if its configuration would hide them.
+// changed reports whether a working tree has uncommitted or untracked files, even if its
+// configuration hides them.
 func (g *git) changed(ctx context.Context) (bool, error) {
 	text, err := g.run(ctx, lookLimit, maxText, "status", "--porcelain=v1", "--untracked-files=normal", "--ignore-submodules=none")
 	if errors.Is(err, errTooLong) {
@@ -264,8 +264,8 @@ func (g *git) changed(ctx context.Context) (bool, error) {
 	return len(text) > 0, err
 }
 
-// bounded keeps the beginning of a stream. A strict one ends the stream at its
-// bound.
+// bounded retains the first limit bytes of a stream. If strict, it fails the write that exceeds
+// the limit.
 type bounded struct {
 	text   bytes.Buffer
 	limit  int

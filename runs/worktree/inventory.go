@@ -12,23 +12,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// owner is a run that has a worktree.
+// owner is a run with a worktree.
 type owner struct {
 	project, id string
 	record      doc.Run
 	location    string // cleaned, relative to the workspace
-	inside      bool   // its name is below the area
+	inside      bool   // location is below Area
 }
 
-// places are the worktrees of all runs.
+// places is an index of all runs with worktrees.
 type places struct {
 	runs  []owner
-	taken map[string][]owner // runs by place
-	above map[string]bool    // directories that places lie in
+	taken map[string][]owner // runs by location
+	above map[string]bool    // parent directories of locations
 }
 
-// inventory reads the runs of all projects, by project and name. It skips runs
-// that cannot be read or have no worktree.
+// inventory reads the runs of all projects, ordered by project and run. It skips runs that are
+// unreadable or have no worktree.
 func inventory(w *workspace.Workspace) (places, error) {
 	known := places{taken: map[string][]owner{}, above: map[string]bool{}}
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
@@ -45,7 +45,7 @@ func inventory(w *workspace.Workspace) (places, error) {
 			if err != nil || record.ID != id {
 				continue
 			}
-			if record.Spec == nil { // as that of a workflow, which executes nothing itself
+			if record.Spec == nil { // e.g. a workflow run, which executes nothing itself
 				record.Spec = &doc.Spec{RepoID: record.WorktreeRepoID, WorktreeRel: record.WorktreeRel, WorktreeBranch: record.WorktreeBranch}
 			}
 			if record.Spec.WorktreeRel == "" {
@@ -71,8 +71,7 @@ func (p *places) add(run owner) {
 	}
 }
 
-// nested reports whether another run has its worktree in the one of this run, or
-// around it.
+// nested reports whether the worktree of another run lies inside or around that of this run.
 func (p *places) nested(run owner) bool {
 	if p.above[run.location] {
 		return true
@@ -85,7 +84,7 @@ func (p *places) nested(run owner) bool {
 	return false
 }
 
-// mates are the other runs whose worktree is that of a run.
+// mates returns the other runs that use the same worktree.
 func (p *places) mates(run owner) []owner {
 	return slices.DeleteFunc(slices.Clone(p.taken[run.location]), func(o owner) bool { return o.project == run.project && o.id == run.id })
 }

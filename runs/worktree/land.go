@@ -1,8 +1,8 @@
 package worktree
 
-// Landing: bringing the work of a run into a branch of its repository as one commit.
-// A branch is at its old or its new commit whenever this process is killed: git moves it
-// last, goes on without this process, and holds the lock of the repository meanwhile.
+// Landing: merging the work of a run into a branch of its repository as one commit. If this
+// process is killed, the branch is at either its old or its new commit. Git moves the branch
+// last, survives this process, and holds the repository's lock until it finishes.
 
 import (
 	"bytes"
@@ -21,26 +21,26 @@ import (
 	"ac/workspace"
 )
 
-// Bounds of landing, in bytes.
+// Limits of landing, in bytes.
 const (
-	maxLanding = 16 << 20    // of what git lists
-	maxLanded  = 100_000_000 // of one file
+	maxLanding = 16 << 20    // output of git commands that list files
+	maxLanded  = 100_000_000 // size of one file
 )
 
-// RunTrailer names the run in the message of the commit that it was landed as.
+// RunTrailer is the commit trailer that names the landed run.
 const RunTrailer = "Ac-Run"
 
-// Repository is git in a repository that runs are landed in. The caller holds its lock.
+// Repository is a repository into which runs are landed. The caller holds its lock.
 type Repository struct {
 	w    *workspace.Workspace
-	g    *git // may run what the configuration names, as the person's own git does
-	read *git // only looks
+	g    *git // may run configured programs, like the user's own git
+	read *git // read-only
 	root string
-	top  string // of its working tree, "" for a bare repository
+	top  string // root of its working tree, "" for a bare repository
 }
 
-// OpenRepository is git in a repository. environ is what git inherits; held is the file
-// that the repository is locked by, nil where a lock cannot be inherited.
+// OpenRepository opens a repository for landing. environ is the environment of git. held is the
+// repository's open lock file, which git inherits; nil where a lock cannot be inherited.
 func OpenRepository(ctx context.Context, w *workspace.Workspace, environ []string, root string, held *os.File) (*Repository, error) {
 	read, err := looking(ctx, environ, root)
 	if err != nil {
@@ -62,26 +62,26 @@ func OpenRepository(ctx context.Context, w *workspace.Workspace, environ []strin
 	return r, err
 }
 
-// Unshare makes the repository usable without its lock, to look at it.
+// Unshare allows reading the repository without holding its lock.
 func (r *Repository) Unshare() { r.g.shared = nil }
 
-// Top is the directory of the working tree, "" for a bare repository.
+// Top returns the root of the working tree, "" for a bare repository.
 func (r *Repository) Top() string { return r.top }
 
-// Target is the branch that a run is landed on.
+// Target is the branch onto which a run is landed.
 type Target struct {
 	Branch string
-	Tip    string // the commit that it is at
-	Here   bool   // it is checked out in the repository's own working tree
+	Tip    string // its current commit
+	Here   bool   // checked out in the repository's own working tree
 }
 
 func (t Target) ref() string { return "refs/heads/" + t.Branch }
 
-// Target finds a branch by its name; "" is the one that is checked out. A missing one is
-// fault.NotFound, a detached HEAD fault.NoTarget, a branch that another working tree has
-// checked out fault.TargetBusy.
+// Target finds a branch by name; "" means the one that is checked out. The error is
+// fault.NotFound for a missing branch, fault.NoTarget for a detached HEAD, and fault.TargetBusy
+// for a branch that another working tree has checked out.
 func (r *Repository) Target(ctx context.Context, branch string) (t Target, err error) {
-	head, _ := r.read.line(ctx, "symbolic-ref", "--quiet", "HEAD") // it fails where HEAD is detached
+	head, _ := r.read.line(ctx, "symbolic-ref", "--quiet", "HEAD") // fails if HEAD is detached
 	current := strings.TrimPrefix(head, "refs/heads/")
 	if t.Branch = branch; branch == "" {
 		if t.Branch = current; head == "" || current == head {
@@ -95,12 +95,12 @@ func (r *Repository) Target(ctx context.Context, branch string) (t Target, err e
 	return t, r.checkElsewhere(ctx, t)
 }
 
-// tip is the commit that a ref is at.
+// tip returns the commit of a ref.
 func (r *Repository) tip(ctx context.Context, ref string) (string, error) {
 	return r.read.line(ctx, "show-ref", "--verify", "--hash", "--", ref)
 }
 
-// checkElsewhere refuses a branch that another working tree has checked out.
+// checkElsewhere refuses a branch that is checked out in another working tree.
 func (r *Repository) checkElsewhere(ctx context.Context, t Target) error {
 	text, err := r.read.run(ctx, lookLimit, maxLanding, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -118,8 +118,8 @@ func (r *Repository) checkElsewhere(ctx context.Context, t Target) error {
 	return nil
 }
 
-// Landed finds the commit that a run was landed as on a branch since a commit, by its
-// trailer; "" for none.
+// Landed returns the commit that landed a run on a branch after since, found by its trailer; ""
+// if there is none.
 func (r *Repository) Landed(ctx context.Context, since, tip, run string) (string, error) {
 	text, err := r.read.run(ctx, lookLimit, maxLanding, "log", "--fixed-strings", "--grep="+RunTrailer+": "+run,
 		"--format=%H %(trailers:key="+RunTrailer+",valueonly=true,separator=%x2C)", "--end-of-options", tip, "^"+since, "--")
@@ -134,7 +134,7 @@ func (r *Repository) Landed(ctx context.Context, since, tip, run string) (string
 	return "", nil
 }
 
-// Unmerged lists the files of a worktree that an unfinished merge left in conflict.
+// Unmerged lists the files with conflicts from an unfinished merge in a worktree.
 func Unmerged(ctx context.Context, environ []string, dir string) ([]string, error) {
 	g, err := looking(ctx, environ, dir)
 	if err != nil {
@@ -144,7 +144,7 @@ func Unmerged(ctx context.Context, environ []string, dir string) ([]string, erro
 	return fields(text), err
 }
 
-// fields are the texts that a NUL each ends.
+// fields splits a NUL-terminated list.
 func fields(text []byte) []string {
 	if len(text) == 0 {
 		return nil
@@ -152,15 +152,15 @@ func fields(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// Merge merges a commit with a branch, three ways, without touching either. Where both
-// changed the same lines it returns the files.
+// Merge performs a three-way merge of a commit and a branch, without changing either. It returns
+// the merged tree, or the conflicting files.
 func (r *Repository) Merge(ctx context.Context, t Target, work string) (tree string, conflicts []string, err error) {
 	text, err := r.g.run(ctx, writeLimit, maxLanding, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", t.Tip, work)
 	found := fields(text)
 	switch code := ExitCode(err); {
 	case code == 1 && len(found) > 1:
 		return "", slices.DeleteFunc(found[1:], func(name string) bool { return name == "" }), nil
-	case code == 129: // its usage
+	case code == 129: // git printed its usage
 		return "", nil, errors.New("landing needs git 2.38 or newer")
 	case err == nil && len(found) != 1:
 		err = fmt.Errorf("git merge-tree: cannot read %.200q", text)
@@ -171,14 +171,14 @@ func (r *Repository) Merge(ctx context.Context, t Target, work string) (tree str
 	return found[0], nil, nil
 }
 
-// Change is the size of a change, its files, and those of them that cannot be landed.
+// Change holds the size of a change, its files, and the files that cannot be landed.
 type Change struct {
 	Files, Added, Removed int
 	Paths                 []string
 	Refused               []Refusal
 }
 
-// Refusal is a file that cannot be landed.
+// Refusal is a file that cannot be landed, and why.
 type Refusal struct{ Path, Why string }
 
 // Change compares two commits or trees.
@@ -213,7 +213,7 @@ func (r *Repository) Change(ctx context.Context, from, to string) (c Change, err
 	text, err := r.read.run(ctx, lookLimit, maxLanding, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from, to)
 	for _, line := range fields(text) {
 		counts := strings.SplitN(line, "\t", 3)
-		if len(counts) == 3 { // "-" counts the lines of a binary file
+		if len(counts) == 3 { // binary files have "-" and count as zero lines
 			added, _ := strconv.Atoi(counts[0])
 			removed, _ := strconv.Atoi(counts[1])
 			c.Added, c.Removed = c.Added+added, c.Removed+removed
@@ -222,7 +222,7 @@ func (r *Repository) Change(ctx context.Context, from, to string) (c Change, err
 	return c, err
 }
 
-// entry is a file that differs between two commits. A mode is "" where there is no file.
+// entry is a file that differs between two commits. A mode is "" if the file is absent.
 type entry struct {
 	path, oldMode, mode, blob string
 }
@@ -244,18 +244,18 @@ func (r *Repository) entries(ctx context.Context, from, to string) (list []entry
 	return list, nil
 }
 
-// Tree is the tree of a commit.
+// Tree returns the tree of a commit.
 func (r *Repository) Tree(ctx context.Context, commit string) (string, error) {
 	return r.read.line(ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")
 }
 
-// Parent is the first parent of a commit.
+// Parent returns the first parent of a commit.
 func (r *Repository) Parent(ctx context.Context, commit string) (string, error) {
 	return r.read.line(ctx, "rev-parse", "--verify", "--end-of-options", commit+"^1")
 }
 
-// Commit makes a commit on the tip of a branch. Its author is the user of the
-// repository's configuration. No branch moves.
+// Commit creates a commit on top of a branch without moving the branch. Its author is the user
+// in the repository's configuration.
 func (r *Repository) Commit(ctx context.Context, t Target, tree, message string) (string, error) {
 	g := *r.g
 	g.stdin = []byte(message)
@@ -263,9 +263,9 @@ func (r *Repository) Commit(ctx context.Context, t Target, tree, message string)
 	return strings.TrimSpace(string(text)), err
 }
 
-// Move moves a branch to a commit on its tip. The working tree that has it checked out
-// follows; git refuses where that would overwrite changes which are not committed. A
-// refusal is fault.TargetBusy, with everything as it was.
+// Move fast-forwards a branch to a commit on its tip, along with the working tree that has it
+// checked out. Git refuses if this would overwrite uncommitted changes. The error is then
+// fault.TargetBusy, and nothing has changed.
 func (r *Repository) Move(ctx context.Context, t Target, commit, run string) error {
 	if !t.Here {
 		_, err := r.g.run(ctx, lookLimit, maxText, "update-ref", "-m", "ac land "+run, t.ref(), commit, t.Tip)
@@ -282,14 +282,15 @@ func (r *Repository) Move(ctx context.Context, t Target, commit, run string) err
 	g := *r.g
 	g.said = durable.Inherited(said)
 	g.env = append(slices.Clone(g.env), "GIT_REFLOG_ACTION=ac land "+run)
-	// Not canceled: git would leave the working tree between the commits.
+	// Not cancelable: git would leave the working tree between the two commits.
 	_, err = g.run(context.WithoutCancel(ctx), writeLimit, maxText,
 		"merge", "--ff-only", "--no-squash", "--no-autostash", "--no-verify-signatures", "--no-stat", "--no-progress", "--quiet", commit)
 	err = r.moved(ctx, t, commit, err)
 	return errors.Join(err, said.Close(), r.w.FS.Remove(name))
 }
 
-// moved reports whether a branch is at a commit now.
+// moved returns nil if the branch is now at commit, else fault.TargetBusy. why is the error of
+// the move.
 func (r *Repository) moved(ctx context.Context, t Target, commit string, why error) error {
 	tip, err := r.tip(context.WithoutCancel(ctx), t.ref())
 	switch {
@@ -303,11 +304,10 @@ func (r *Repository) moved(ctx context.Context, t Target, commit string, why err
 	return fault.New(fault.TargetBusy, "nothing was landed: %w", why)
 }
 
-// HooksPassedOver lists the hooks of commits that the repository has and that landing
-// does not run.
+// HooksPassedOver lists the repository's commit hooks that landing does not run.
 func (r *Repository) HooksPassedOver(ctx context.Context) (names []string) {
 	dir := ""
-	text, _ := r.read.run(ctx, lookLimit, maxText, "config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath") // 1: none
+	text, _ := r.read.run(ctx, lookLimit, maxText, "config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath") // status 1: not set
 	for set := fields(text); len(set) > 1; set = set[2:] {
 		if set[0] != "command" {
 			dir = set[1]

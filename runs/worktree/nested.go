@@ -1,7 +1,7 @@
 package worktree
 
-// A workspace within a repository: left out of the repository by its exclude file, and a
-// repository of its own, so that a clean-up of the outer one leaves it alone.
+// A workspace inside a repository. The repository's exclude file ignores it. It is also a
+// repository of its own, so that a clean-up of the outer one does not touch it.
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Enclosing is the root of the git working tree that a directory lies in. ok is false for
-// none, and where there is no git.
+// Enclosing returns the root of the git working tree that contains a directory. ok is false if
+// there is none, or without git.
 func Enclosing(ctx context.Context, environ []string, dir string) (root string, ok bool) {
 	g, err := newGit(environ, dir)
 	if err != nil {
@@ -24,10 +24,10 @@ func Enclosing(ctx context.Context, environ []string, dir string) (root string, 
 	return root, err == nil && filepath.IsAbs(root)
 }
 
-// Nest makes a folder at the root of a repository known to git as none of its own: a line
-// in the exclude file of the common git directory unless the folder is ignored already,
-// and a repository in the folder, without a commit, that ignores what belongs to this
-// machine. What is there stays.
+// Nest isolates a directory at the root of a repository from it. Unless the directory is already
+// ignored, Nest adds it to the exclude file of the common git directory. It also creates a
+// repository without commits in the directory, which ignores files local to this machine. It
+// never overwrites existing files.
 func Nest(ctx context.Context, environ []string, root, name string) (excluded bool, err error) {
 	g, err := newGit(environ, root)
 	if err != nil {

@@ -1,6 +1,6 @@
 package worktree
 
-// Making a worktree for a run, and recording the repository it starts from.
+// Creating the worktree of a run, and recording the state of the repository.
 
 import (
 	"bytes"
@@ -19,16 +19,16 @@ import (
 	"ac/workspace"
 )
 
-// Prepare makes the worktree of a run from a commit of a repository, on a branch
-// of its own, and returns its directory. environ is what git inherits. Changes
-// in the repository that are not in the commit stay there. After a failure no
-// worktree is left but what git itself could not take back.
+// Prepare creates the worktree of a run from a commit, on a new branch, and returns its
+// directory. environ is the environment of git. Uncommitted changes in the repository stay
+// there. On failure, Prepare leaves nothing behind except what git itself could not roll back.
 func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit string) (string, error) {
 	return prepare(ctx, w, environ, root, location, commit, "-b")
 }
 
-// PrepareAgain is Prepare for a run whose branch may be there: it is moved forward to the
-// commit. A branch with commits that are not in it stays, and is fault.Conflict.
+// PrepareAgain is Prepare for a run whose branch may exist. It fast-forwards the branch to the
+// commit. The error is fault.Conflict, and the branch stays, if it has commits that are not in
+// commit.
 func PrepareAgain(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit string) (string, error) {
 	g, err := looking(ctx, environ, root)
 	if err != nil {
@@ -63,7 +63,7 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 		removeEmpty(w.FS, parent)
 		return "", err
 	}
-	// Without this a file may seem changed; the worktree is as good to work in.
+	// Best effort: without it, a file may seem modified, but the worktree is usable.
 	if err := g.freshen(ctx, dir); err != nil && ctx.Err() != nil {
 		err = errors.Join(err, g.remove(context.WithoutCancel(ctx), dir))
 		removeEmpty(w.FS, parent)
@@ -72,7 +72,7 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	return dir, nil
 }
 
-// add adds a worktree.
+// add adds a worktree, with retries. See metHalfMade.
 func (g *git) add(ctx context.Context, dir, branch, commit, branching string) error {
 	for tries := 1; ; tries++ {
 		_, err := g.once(ctx, writeLimit, maxText, "worktree", "add", "--no-track", branching, branch, "--end-of-options", dir, commit)
@@ -80,18 +80,18 @@ func (g *git) add(ctx context.Context, dir, branch, commit, branching string) er
 			return err
 		}
 		if at, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+branch); err == nil && at == commit {
-			branching = "-B" // git made the branch before it failed
+			branching = "-B" // git created the branch before it failed
 		}
 	}
 }
 
-// racySpan is how much older than its index a file must be for git not to read it again. The
-// usual builds of git compare seconds.
+// racySpan is how much older than its index a file must be for git not to reread it. Common
+// builds of git compare whole seconds.
 const racySpan = 2 * time.Second
 
-// freshen makes the files older than the index of a new worktree that pass through a filter
-// which only the repository's own configuration names. Git reads files again that are as young
-// as the index, and who runs no such filter would take them for changed.
+// freshen backdates files in a new worktree that pass through a filter which only the
+// repository's own configuration defines. Git rereads files that are as recent as the index. A
+// git that does not run such a filter would then consider them modified.
 func (g *git) freshen(ctx context.Context, dir string) error {
 	drivers, err := g.ownFilters(ctx)
 	if err != nil || len(drivers) == 0 {
@@ -111,20 +111,20 @@ func (g *git) freshen(ctx context.Context, dir string) error {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		st, err := os.Lstat(file)
 		if err != nil || !st.Mode().IsRegular() {
-			continue // it is not checked out, or no filter is for it
+			continue // not checked out, or not a file that filters apply to
 		}
 		if err := os.Chtimes(file, time.Time{}, st.ModTime().Add(-racySpan)); err != nil {
 			return err
 		}
 	}
 	_, err = at.run(ctx, writeLimit, maxText, "update-index", "-q", "--refresh")
-	if ExitCode(err) == 1 { // of a file that its own filter changes; who looks sees that
+	if ExitCode(err) == 1 { // its own filter modifies a file; readers see that
 		err = nil
 	}
 	return err
 }
 
-// Discard removes a worktree, whatever it holds; its branch stays.
+// Discard removes a worktree, whatever it contains. It keeps the branch.
 func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
 	g, err := newGit(environ, root)
 	if err != nil {
@@ -142,12 +142,11 @@ func (g *git) remove(ctx context.Context, dir string) error {
 	return err
 }
 
-// Stands reports whether there is a worktree's directory at a place.
+// Stands reports whether the directory of a worktree exists.
 func Stands(w *workspace.Workspace, rel string) (bool, error) { return stand(w.FS, rel) }
 
-// stand reports whether there is a directory at a name of the workspace. A
-// symlink on the path, which could lead to other work, and anything but a
-// directory are errors.
+// stand reports whether a directory exists at a path in the workspace. It returns an error for
+// anything but a directory, and for a symlink on the path, which could lead to other work.
 func stand(fsys durable.FS, name string) (bool, error) {
 	at := ""
 	for step := range strings.SplitSeq(name, "/") {
@@ -167,22 +166,21 @@ func stand(fsys durable.FS, name string) (bool, error) {
 	return true, nil
 }
 
-// removeEmpty removes an empty directory of the area and its empty parents.
+// removeEmpty removes a directory in Area if it is empty, then its empty parents.
 func removeEmpty(fsys durable.FS, dir string) {
 	for dir != Area && fsys.Remove(dir) == nil {
 		dir = path.Dir(dir)
 	}
 }
 
-// State is a snapshot of a repository.
+// State is a snapshot of a repository's state.
 type State struct {
 	HeadSHA string
 	Dirty   bool
-	Patch   []byte // changes of tracked files against HEAD; nil if there are none
+	Patch   []byte // changes to tracked files since HEAD; nil if there are none
 }
 
-// Look reads the state of a repository without changing it. git inherits
-// environ.
+// Look reads the state of a repository without changing it. environ is the environment of git.
 func Look(ctx context.Context, environ []string, root string) (State, error) {
 	var state State
 	g, err := looking(ctx, environ, root)
@@ -206,8 +204,8 @@ func Look(ctx context.Context, environ []string, root string) (State, error) {
 	return state, nil
 }
 
-// Forget removes what an interrupted Prepare left of a worktree that no run names,
-// with its branch. What is not there is no error.
+// Forget removes what an interrupted Prepare left behind, including the branch. No run may refer
+// to the worktree. It is idempotent.
 func Forget(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
 	found, err := stand(w.FS, location.Rel)
 	if err != nil {

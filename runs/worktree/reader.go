@@ -1,6 +1,6 @@
 package worktree
 
-// Looking at repositories and worktrees, for other packages.
+// Read access to repositories and worktrees, for other packages.
 
 import (
 	"context"
@@ -16,15 +16,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// ErrTooLong is the error of output that is beyond its bound.
+// ErrTooLong reports output that exceeds its limit.
 var ErrTooLong = errTooLong
 
-// Reader is git in a repository or a worktree, for commands that only look: no hook, no
-// transport and no program that the repository itself configures is run. It is safe
-// for concurrent use.
+// Reader runs read-only git commands in a repository or a worktree. It runs no hook, no transport,
+// and no program that the repository's own configuration names. It is safe for concurrent use.
 type Reader struct{ g *git }
 
-// NewReader is git in a directory. environ is what git inherits.
+// NewReader returns a Reader for a directory. environ is the environment of git.
 func NewReader(ctx context.Context, environ []string, dir string) (*Reader, error) {
 	g, err := looking(ctx, environ, dir)
 	if err != nil {
@@ -33,8 +32,8 @@ func NewReader(ctx context.Context, environ []string, dir string) (*Reader, erro
 	return &Reader{g}, nil
 }
 
-// NewTreeReader is NewReader for a directory that must be the top of a working tree:
-// one without a .git of its own would be taken for a part of the tree around it.
+// NewTreeReader is NewReader for a directory that must be the root of a working tree. Git would
+// treat a directory without a .git of its own as part of an enclosing working tree.
 func NewTreeReader(ctx context.Context, environ []string, dir string) (*Reader, error) {
 	r, err := NewReader(ctx, environ, dir)
 	if err != nil {
@@ -47,20 +46,20 @@ func NewTreeReader(ctx context.Context, environ []string, dir string) (*Reader, 
 	return r, err
 }
 
-// Output runs one git command with an input and returns its output, which is
-// ErrTooLong beyond limit bytes.
+// Output runs one git command with input as its stdin and returns its stdout. The error is
+// ErrTooLong if the output exceeds limit bytes.
 func (r *Reader) Output(ctx context.Context, limit int, input []byte, args ...string) ([]byte, error) {
 	g := *r.g
 	g.stdin = input
 	return g.run(ctx, lookLimit, limit, args...)
 }
 
-// Line is Output for commands that answer with one line.
+// Line is Output for commands that print a single line.
 func (r *Reader) Line(ctx context.Context, args ...string) (string, error) {
 	return r.g.line(ctx, args...)
 }
 
-// ExitCode is the exit status of a git command that failed, -1 for every other error.
+// ExitCode returns the exit status of a failed git command, -1 for any other error.
 func ExitCode(err error) int {
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return failed.ExitCode()
@@ -68,8 +67,8 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// Find is the directory of the worktree that a run names, "" when there is none any
-// more. One that does not lie where worktrees lie is fault.Denied.
+// Find returns the directory of a run's worktree, "" if it no longer exists. The error is
+// fault.Denied if it is not in Area.
 func Find(w *workspace.Workspace, record doc.Run) (string, error) {
 	_, rel, _ := record.Tree()
 	if rel == "" {
@@ -89,10 +88,10 @@ func Find(w *workspace.Workspace, record doc.Run) (string, error) {
 	return filepath.Join(w.Dir(), filepath.FromSlash(place)), nil
 }
 
-// Run names a run.
+// Run identifies a run.
 type Run struct{ ProjectID, RunID string }
 
-// RunsIn lists the runs that name the same worktree as a record does.
+// RunsIn lists the runs that use the same worktree as a record, including that run.
 func RunsIn(w *workspace.Workspace, record doc.Run) (runs []Run, err error) {
 	_, rel, _ := record.Tree()
 	if rel == "" {

@@ -1,6 +1,6 @@
 package worktree
 
-// Mending a working tree in which git was killed while it moved a branch forward.
+// Repairing a working tree after git was killed while it fast-forwarded a branch.
 
 import (
 	"bytes"
@@ -17,14 +17,14 @@ import (
 	"ac/workspace"
 )
 
-// Settle puts the files of a working tree back where git was killed between two commits
-// of a branch that it moved forward there: files that are as the new commit has them, or
-// were being written, become those of the old one. What a person changed since stays. A
-// branch that is no longer at the old commit was moved, and nothing is done. The lock
-// file that a killed git left is fault.TargetBusy: only a person knows that no git runs.
+// Settle repairs a working tree after git was killed between the old and the new commit of a
+// fast-forward. It restores the old version of files that match the new commit or are torn
+// writes of it. It keeps all later changes by people. If the branch is no longer at the old
+// commit, it was moved and Settle does nothing. The error is fault.TargetBusy if a killed git
+// left its lock file: only a person can know that no git is running.
 func (r *Repository) Settle(ctx context.Context, branch, old, fresh string) error {
 	t := Target{Branch: branch, Tip: old}
-	head, _ := r.read.line(ctx, "symbolic-ref", "--quiet", "HEAD") // it fails where HEAD is detached
+	head, _ := r.read.line(ctx, "symbolic-ref", "--quiet", "HEAD") // fails if HEAD is detached
 	tip, err := r.tip(ctx, t.ref())
 	if err != nil || tip != old || head != t.ref() || r.top == "" {
 		return nil //nolint:nilerr // the branch is gone, and with it what there was to do
@@ -57,8 +57,8 @@ func (r *Repository) Settle(ctx context.Context, branch, old, fresh string) erro
 	return r.putBack(ctx, old, back, unlike.old.staged, changed)
 }
 
-// putBack makes files what they are in a commit. git knows those that are in the commit or
-// in the index; others are removed.
+// putBack restores files from a commit. Git restores those in the commit or in the index.
+// putBack removes the others.
 func (r *Repository) putBack(ctx context.Context, commit string, back []string, staged map[string]bool, changed []entry) (err error) {
 	root, err := r.w.Env.FS(r.top)
 	if err != nil {
@@ -87,11 +87,11 @@ func (r *Repository) putBack(ctx context.Context, commit string, back []string, 
 	return err
 }
 
-// differences are the files that are not as a commit has them, in the index and in the
+// differences holds the files that differ from a commit: staged in the index, lying in the
 // working tree.
 type differences struct{ staged, lying map[string]bool }
 
-// comparison is how files stand to the old and the new commit.
+// comparison holds the differences from the old and from the new commit.
 type comparison struct{ old, fresh differences }
 
 func (r *Repository) unlike(ctx context.Context, old, fresh string) (c comparison, err error) {
@@ -124,21 +124,21 @@ func (r *Repository) differences(ctx context.Context, commit string) (d differen
 	if _, err := g.run(ctx, writeLimit, maxText, "read-tree", commit); err != nil {
 		return d, err
 	}
-	if _, err := g.run(ctx, writeLimit, maxText, "update-index", "-q", "--refresh"); err != nil && ExitCode(err) != 1 { // 1: some differ
+	if _, err := g.run(ctx, writeLimit, maxText, "update-index", "-q", "--refresh"); err != nil && ExitCode(err) != 1 { // status 1: some files differ
 		return d, err
 	}
 	lying, err := g.run(ctx, writeLimit, maxLanding, "diff-files", "--name-only", "-z", "--no-renames")
 	return differences{named(staged), named(lying)}, err
 }
 
-// torn reports whether the killed git changed a file and nobody else did: index and
-// working tree have the old or the new version, or a part of the new one.
+// torn reports whether only the killed git changed a file: index and working tree have the old
+// version, the new one, or a prefix of the new one.
 func (r *Repository) torn(ctx context.Context, e entry, c comparison) (bool, error) {
 	at := filepath.Join(r.top, filepath.FromSlash(e.path))
 	st, err := os.Lstat(at)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
-		return false, nil // what lies there is not what git writes
+		return false, nil // git does not write such a file
 	}
 	like := func(d differences, exists bool) bool {
 		if !exists {
@@ -150,7 +150,7 @@ func (r *Repository) torn(ctx context.Context, e entry, c comparison) (bool, err
 	stagedOld := !c.old.staged[e.path]
 	switch {
 	case !stagedOld && c.fresh.staged[e.path], stagedOld && isOld:
-		return false, nil // somebody staged another version, or it is as it was
+		return false, nil // somebody staged another version, or the file is unchanged
 	case isOld || isFresh || missing:
 		return true, nil
 	case !st.Mode().IsRegular() || !strings.HasPrefix(e.mode, "100") || st.Size() > maxLanded:

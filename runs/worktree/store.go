@@ -1,6 +1,6 @@
 package worktree
 
-// Commits and refs of repositories that travel between machines.
+// Commits and refs that travel between machines.
 
 import (
 	"context"
@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// Store is git in a repository for commands that write objects and refs: no hook and no
-// filter that the repository's own configuration names is run. It is safe for concurrent
-// use.
+// Store runs git commands that write objects and refs. It runs no hook and no filter that the
+// repository's own configuration defines. It is safe for concurrent use.
 type Store struct{ g *git }
 
-// NewStore is git in a repository, with or without a working tree. environ is what git
-// inherits. No command uses a transport.
+// NewStore returns a Store for a repository, with or without a working tree. environ is the
+// environment of git. The Store uses no transport.
 func NewStore(ctx context.Context, environ []string, dir string) (*Store, error) {
 	g, err := looking(ctx, environ, dir)
 	if err != nil {
@@ -24,11 +23,11 @@ func NewStore(ctx context.Context, environ []string, dir string) (*Store, error)
 	return &Store{g}, nil
 }
 
-// transports are the protocols by which repositories are fetched from other machines.
+// transports are the protocols for fetching from other machines.
 const transports = "file:git:http:https:ssh"
 
-// NewRemoteStore is NewStore for commands that fetch from other machines, with the
-// credentials that the user's own git has. git never prompts for one.
+// NewRemoteStore is NewStore for commands that fetch from other machines, with the credentials
+// of the user's own git. Git never prompts for credentials.
 func NewRemoteStore(environ []string, dir string) (*Store, error) {
 	g, err := newGit(environ, dir)
 	if err != nil {
@@ -39,20 +38,21 @@ func NewRemoteStore(environ []string, dir string) (*Store, error) {
 	return &Store{g}, nil
 }
 
-// Call is one command of git.
+// Call holds the parameters of one git command.
 type Call struct {
 	Args []string
-	// Input is its stdin, unless From is an open file, which is read from where it stands.
+	// Input is its stdin. If From is not nil, its stdin is that file instead, from the current
+	// offset.
 	Input []byte
 	From  *os.File
-	// Into takes its stdout, nil to return it.
+	// Into receives its stdout. If nil, Run returns stdout.
 	Into *os.File
-	// Limit bounds the output that is returned, in bytes; 0 for 64 KiB.
+	// Limit bounds the returned output, in bytes; 0 means 64 KiB.
 	Limit int
 }
 
-// Run runs one command, 10 minutes at most, and returns its stdout. What it wrote to the
-// repository is durable.
+// Run executes one command, for at most 10 minutes, and returns its stdout. Everything that the
+// command wrote to the repository is durable on return.
 func (s *Store) Run(ctx context.Context, call Call) ([]byte, error) {
 	g := *s.g
 	g.env = slices.Clip(g.env)
@@ -64,12 +64,12 @@ func (s *Store) Run(ctx context.Context, call Call) ([]byte, error) {
 	return g.run(ctx, writeLimit, limit, call.Args...)
 }
 
-// Line is Run for a command that answers with one line.
+// Line is Run for a command that prints a single line. Its limit is one minute.
 func (s *Store) Line(ctx context.Context, args ...string) (string, error) {
 	return s.g.line(ctx, args...)
 }
 
-// CheckedOut lists the refs that the working trees of the repository have checked out.
+// CheckedOut lists the refs that are checked out in the repository's working trees.
 func (s *Store) CheckedOut(ctx context.Context) (refs []string, err error) {
 	text, err := s.g.run(ctx, lookLimit, maxLanding, "worktree", "list", "--porcelain", "-z")
 	for _, line := range fields(text) {

@@ -1,14 +1,13 @@
-// Package worktree is git for runs: which of them get a worktree of their own,
-// making it, recording the state of a repository, bringing its work into a branch,
-// and removing the worktrees of finished runs.
+// Package worktree runs git for runs. It decides which runs get their own worktree, creates
+// worktrees, records the state of a repository, lands work on a branch, and removes the
+// worktrees of finished runs.
 //
 // Invariants:
-//   - git is run by argv, without prompts, hooks and transports that start
-//     programs, and with limits on time and output.
-//   - Reading a repository runs no program that its configuration names.
-//   - A path from a document is used only once it is known not to leave its
-//     place.
-//   - Nothing is removed that may hold work which exists nowhere else.
+//   - git is started by argv, without prompts, hooks, or transports that start programs, and with
+//     limits on time and output.
+//   - Reading a repository runs no program that its own configuration names.
+//   - A path from a document is used only after a check that it stays in its place (path traversal).
+//   - Nothing is removed that may contain the only copy of some work.
 //
 // git 2.31 or newer is required, and 2.38 for landing.
 package worktree
@@ -24,17 +23,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// Area is the directory of worktrees, relative to the workspace.
+// Area is the directory of all worktrees, relative to the workspace.
 const Area = workspace.WorktreesDir
 
 // Location is the directory and the branch of a run's worktree.
 type Location struct {
-	Rel    string // relative to the workspace, with "/"
+	Rel    string // relative to the workspace, slash-separated
 	Branch string
 }
 
-// LocationOf returns the location of a run's worktree. Ids that cannot be path
-// segments are fault.Denied.
+// LocationOf returns the location of a run's worktree. The error is fault.Denied for an id that
+// cannot be a path segment.
 func LocationOf(project, task, run string) (Location, error) {
 	for _, id := range []string{project, task, run} {
 		if !workspace.SafeID(id) {
@@ -44,9 +43,9 @@ func LocationOf(project, task, run string) (Location, error) {
 	return Location{Rel: path.Join(Area, project, task, run), Branch: path.Join("ac", project, task, run)}, nil
 }
 
-// NeedsWorktree reports whether a launch for a task runs in a worktree of its own:
-// as the task says, else if the milestone is one of coding. A task that is
-// missing or invalid, and an unknown milestone, are errors.
+// NeedsWorktree reports whether a launch for a task needs its own worktree. The task's setting
+// decides, else whether the milestone is a coding one. It fails for a missing or invalid task
+// and for an unknown milestone.
 func NeedsWorktree(w *workspace.Workspace, project, task, milestone string) (bool, error) {
 	if !workspace.SafeID(task) {
 		return false, fault.New(fault.Denied, "%q cannot name a task", task)
@@ -82,8 +81,7 @@ func find(milestones []doc.Milestone, id string) *doc.Milestone {
 	return nil
 }
 
-// Root is the directory that a repository is mapped to on this machine, with
-// symlinks resolved.
+// Root returns the directory to which this machine maps a repository, with symlinks resolved.
 func Root(machine doc.Machine, repo string) (string, error) {
 	mapped, ok := machine.RepoRoots[repo]
 	if !ok {
@@ -99,8 +97,8 @@ func Root(machine doc.Machine, repo string) (string, error) {
 	return root, nil
 }
 
-// Confine resolves a directory below a root, symlinks included, and refuses one
-// outside of it: fault.Denied. A missing one is fault.NotFound.
+// Confine resolves a directory below root, including symlinks. The error is fault.Denied if the
+// directory is outside root, fault.NotFound if it does not exist.
 func Confine(root, rel string) (string, error) {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -122,8 +120,8 @@ func Confine(root, rel string) (string, error) {
 	return dir, nil
 }
 
-// Named takes the name of a worktree apart, as PlaceOf made it: its project, the
-// task, job or workflow that it is of, and the run that it was made for.
+// Named splits the path of a worktree, as LocationOf built it: its project, the task, job or
+// workflow that owns it, and the run for which it was created.
 func Named(rel string) (project, owner, run string, err error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean(rel), Area+"/"), "/")
 	if !strings.HasPrefix(path.Clean(rel), Area+"/") || len(parts) != 3 {

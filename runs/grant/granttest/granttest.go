@@ -1,5 +1,5 @@
-// Package granttest is a supervisor for tests of what agents do by their tools: it
-// serves the socket of a session that has no agent.
+// Package granttest provides a fake supervisor for testing agents' tools. It serves the socket
+// of a session without an agent.
 package granttest
 
 import (
@@ -17,15 +17,15 @@ import (
 	"ac/runs/interaction"
 )
 
-// Socket is the name of the socket, Token what its grant holds.
+// Socket is the name of the fake supervisor's socket, without its extension.
 const Socket = "0123456789abcdef"
 
-// Supervisor is a grant.Host whose people answer when the test says so. Its fields
-// are set before Serve.
+// Supervisor is a grant.Host whose people answer when the test calls Resolve. Set its fields
+// before calling Serve.
 type Supervisor struct {
 	Who    grant.Identity
 	Now    func() time.Time
-	Masked func([]byte) []byte // nothing is masked when nil
+	Masked func([]byte) []byte // nil masks nothing
 
 	listener net.Listener
 	serving  sync.WaitGroup
@@ -38,8 +38,8 @@ type Supervisor struct {
 	jobs  []string
 }
 
-// Serve serves the socket in a directory of the test's and returns the name of its
-// grant. End ends it, and so does the end of the test.
+// Serve serves the socket in the test's directory dir and returns the name of the grant file.
+// End stops it, and so does the end of the test.
 func (s *Supervisor) Serve(tb testing.TB, dir string) (grantFile string) {
 	tb.Helper()
 	s.asked, s.open = map[string]func(interaction.Record){}, map[string]interaction.Record{}
@@ -67,17 +67,17 @@ func (s *Supervisor) Serve(tb testing.TB, dir string) (grantFile string) {
 	return grantFile
 }
 
-// End ends the session: nobody is answered any more.
+// End ends the session and closes its socket. It waits for all connections.
 func (s *Supervisor) End() {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()
 	s.cancel()
-	_ = s.listener.Close() // twice at the end of some tests
+	_ = s.listener.Close() // some tests call End themselves
 	s.serving.Wait()
 }
 
-// hexOf is no secret: it only has the length of one.
+// hexOf returns 2*n hexadecimal digits. They are not random.
 func hexOf(n int) string {
 	text := make([]byte, 2*n)
 	for i := range text {
@@ -100,7 +100,7 @@ type reply struct {
 	Result  any             `json:"result,omitempty"`
 }
 
-// serve answers one connection, as the socket of a supervisor does.
+// serve answers one connection like a supervisor's socket.
 func serve(ctx context.Context, server *grant.Server, conn net.Conn) {
 	c := server.Conn(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -109,12 +109,12 @@ func serve(ctx context.Context, server *grant.Server, conn net.Conn) {
 	write := func(r reply) {
 		writing.Lock()
 		defer writing.Unlock()
-		text, _ := json.Marshal(r)            // what is answered always encodes
-		_, _ = conn.Write(append(text, '\n')) // a client that is gone hears nothing
+		text, _ := json.Marshal(r)            // replies always encode
+		_, _ = conn.Write(append(text, '\n')) // best effort: the client may be gone
 	}
 	var running sync.WaitGroup
 	lines := bufio.NewScanner(conn)
-	lines.Buffer(nil, 2<<20) // as long as those that a supervisor takes
+	lines.Buffer(nil, 2<<20) // the limit of a supervisor's socket
 	for lines.Scan() {
 		var r request
 		if json.Unmarshal(lines.Bytes(), &r) != nil {
@@ -139,7 +139,7 @@ func serve(ctx context.Context, server *grant.Server, conn net.Conn) {
 	c.Close()
 }
 
-// Identity is part of grant.Host.
+// Identity implements grant.Host.
 func (s *Supervisor) Identity() (grant.Identity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Supervisor) Identity() (grant.Identity, error) {
 	return s.Who, nil
 }
 
-// Mask is part of grant.Host.
+// Mask implements grant.Host.
 func (s *Supervisor) Mask(value []byte) []byte {
 	if s.Masked == nil {
 		return value
@@ -157,7 +157,7 @@ func (s *Supervisor) Mask(value []byte) []byte {
 	return s.Masked(value)
 }
 
-// Ask is part of grant.Host.
+// Ask implements grant.Host. It ignores the timeout.
 func (s *Supervisor) Ask(r interaction.Request, _ time.Duration, resolved func(interaction.Record)) (interaction.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (s *Supervisor) Ask(r interaction.Request, _ time.Duration, resolved func(i
 	return record, nil
 }
 
-// StartJob is part of grant.Host.
+// StartJob implements grant.Host. It only records the job.
 func (s *Supervisor) StartJob(_ context.Context, jobID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,14 +175,14 @@ func (s *Supervisor) StartJob(_ context.Context, jobID string) error {
 	return nil
 }
 
-// Jobs are those whose runners were to be started.
+// Jobs returns the ids of the jobs that StartJob recorded.
 func (s *Supervisor) Jobs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string{}, s.jobs...)
 }
 
-// Asked is what people see of a question, if it was asked.
+// Asked returns the record of an open question.
 func (s *Supervisor) Asked(id string) (interaction.Record, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +190,7 @@ func (s *Supervisor) Asked(id string) (interaction.Record, bool) {
 	return r, ok
 }
 
-// Resolve decides a question: a person answers it when a is not nil, else it is
-// cancelled.
+// Resolve closes a question: with the person's answer a, or as cancelled if a is nil.
 func (s *Supervisor) Resolve(tb testing.TB, id string, a *interaction.Answer) {
 	tb.Helper()
 	s.mu.Lock()
