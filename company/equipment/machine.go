@@ -1,6 +1,6 @@
 package equipment
 
-// The configuration of this machine, for commands only.
+// The configuration of this machine. Only commands change it.
 
 import (
 	"context"
@@ -16,8 +16,7 @@ type MachineParams struct {
 	Path string `json:"path"`
 }
 
-// MapRepo maps a repository to a directory of this machine, which need not
-// exist.
+// MapRepo maps a repository to a directory of this machine, which need not exist.
 func (c Operations) MapRepo(ctx context.Context, p MachineParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[p.Name] = p.Path })
 }
@@ -34,8 +33,8 @@ type AgentCommandParams struct {
 	Argv     []string `json:"argv" is:"optional"`
 }
 
-// SetAgentCommand sets the command line that starts a provider's live agent. Without words it
-// removes the command.
+// SetAgentCommand sets the command line that starts a provider's live agent. An empty command
+// line removes it.
 func (c Operations) SetAgentCommand(ctx context.Context, p AgentCommandParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) {
 		if m.AgentCommands == nil {
