@@ -1,6 +1,6 @@
 package workforce
 
-// The repositories of a project on this machine, for programs of this binary.
+// The repositories of a project on this machine, for code of this binary.
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 type Repository struct {
 	RepoID string
 	Root   string // an absolute path
-	// Git: the root lies in a git repository.
+	// Git reports whether the root is inside a git repository.
 	Git bool
 }
 
-// Repositories lists the linked repositories of a project that are on this machine, in
-// the order of the links.
+// Repositories lists the linked repositories of a project that are on this machine, in the order
+// of the links.
 func (c Operations) Repositories(ctx context.Context, p company.ProjectParams) (list []Repository, err error) {
 	machine, err := c.Workspace().Machine()
 	if err != nil {
