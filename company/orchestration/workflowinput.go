@@ -35,7 +35,7 @@ func (c Operations) answerWorkflow(ctx context.Context, p RespondParams) (sessio
 	}, nil
 }
 
-// keepForWorkflow keeps an answer for the session, given in an attempt of a workflow, for the
+// keepForWorkflow extends an answer with scope session, given in an attempt of a workflow, to the
 // rest of the workflow run.
 func (c Operations) keepForWorkflow(ctx context.Context, p RespondParams) error {
 	asked, err := runs.Interaction(ctx, c.Workspace(), p.ProjectID, p.RunID, p.InteractionID)
