@@ -68,7 +68,8 @@ func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
 	return grant.BriefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
 }
 
-// MayRead asks the policy whether an agent may read something.
+// MayRead returns an error if the policy does not let an agent read something. It records no
+// decision.
 func (c *Company) MayRead(actor policy.Actor, r policy.Resource) error {
 	return policy.Ask(c.w, policy.Question{Action: policy.Read, Resource: r, Actor: actor}).Refusal()
 }

@@ -87,7 +87,7 @@ type opened struct {
 	search    *search.Store
 	validator *validate.Validator
 	admission *runs.Admission
-	searched  atomic.Int64 // when the worker last looked what is to be searched, in Unix milliseconds
+	searched  atomic.Int64 // when the worker last began to update the search index, in Unix milliseconds
 }
 
 func (o *opened) close() error { return errors.Join(o.index.Close(), o.search.Close(), o.ws.Close()) }
@@ -120,7 +120,7 @@ type Options struct {
 	Terminals bool
 }
 
-// New makes the Host of a process.
+// New creates the Host of a process.
 func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{

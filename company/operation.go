@@ -1,7 +1,7 @@
 package company
 
-// How the protocol, commands and page call an operation: checked params, a typed target and a
-// typed result.
+// How the protocol, the commands and the page call an operation: checked params, a typed target
+// and a typed result.
 
 import (
 	"context"

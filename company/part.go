@@ -105,8 +105,8 @@ func (cs *Host) Runners() *job.Starter { return cs.runners }
 // Logs returns the reader of run logs.
 func (cs *Host) Logs() *feed.Logs { return cs.logs }
 
-// ForgetTranscripts drops the cached transcripts, which may be large. Processes that show the end
-// of one transcript and then follow it call it.
+// ForgetTranscripts drops the cached transcripts, which may be large. It is for processes that
+// show the end of one transcript and then follow it.
 func (cs *Host) ForgetTranscripts() { cs.logs.Forget() }
 
 // Version returns the version of this program.

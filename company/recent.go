@@ -1,6 +1,6 @@
 package company
 
-// A short-lived cache of results, because many clients ask for the same one at once.
+// A short-lived cache of results, because many clients ask for the same result at once.
 
 import (
 	"sync"

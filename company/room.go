@@ -163,7 +163,8 @@ const (
 	slowPace  = 5 * time.Second // maximum
 )
 
-// rest returns the pause after a frame. A slow reader gets a pause as long as the delivery took.
+// rest returns the pause after a frame. A slow reader gets a pause as long as the delivery took,
+// up to slowPace.
 func (s *RoomStream) rest(took time.Duration) time.Duration {
 	switch {
 	case s.Light:

@@ -27,7 +27,7 @@ type keptRoom struct {
 	ready chan struct{} // closed after the first read, even a failed one
 	news  *pendingNews
 
-	watched []string // watched document folders; follow, then keep, owns this and unwatch
+	watched []string // watched document folders; owned, with unwatch, by follow and then by keep
 	unwatch func()
 
 	updating sync.Mutex               // serializes updates; guards the next two

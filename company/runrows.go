@@ -64,7 +64,7 @@ type RunRow struct {
 
 	SessionRef string `json:"-"` // of its latest session, "" for none
 	Spoken     bool   `json:"-"` // the run has a transcript, because people talk with its agent
-	Flow       bool   `json:"-"` // the run is a run of a workflow
+	Flow       bool   `json:"-"` // it is a workflow run
 }
 
 // Live reports whether the run has a live session.

@@ -105,7 +105,7 @@ func wholeRows(read func() ([]search.Row, error)) func(context.Context, int64, i
 	return func(context.Context, int64, int) (search.Rows, error) {
 		list, err := read()
 		if err != nil {
-			return search.Rows{Whole: true}, nil //nolint:nilerr // unreadable sources have no hits
+			return search.Rows{Whole: true}, nil //nolint:nilerr // what cannot be read is not found
 		}
 		return search.Rows{List: list, Whole: true}, nil
 	}
@@ -133,7 +133,8 @@ func (s searchSources) people(agents []doc.Agent) (list []search.Source) {
 	return list
 }
 
-// digestText encodes texts as one printable text, which differs if any of them does.
+// digestText encodes several texts as one printable text. Different texts get different
+// encodings.
 func digestText(parts ...string) string {
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(strings.Join(parts, "\x00")))
 }

@@ -30,7 +30,7 @@ type Status struct {
 // Today is what happened since midnight, local time of this machine.
 type Today struct {
 	Runs     int            // created today
-	ByStatus map[string]int // counts the same runs
+	ByStatus map[string]int // the same runs by status
 	Used     snapshot.UsageSum
 }
 

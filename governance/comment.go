@@ -112,7 +112,7 @@ func writeComment(u *workspace.Unit, c doc.Comment, tell func(log string, draft 
 	}
 	log := workspace.LogFile(c.Target.ProjectID, c.Target.RunID)
 	if st, err := w.FS.Stat(log); !errors.Is(err, fs.ErrNotExist) && (err != nil || !st.Mode().IsRegular()) {
-		return nil //nolint:nilerr // a log that is not a regular file takes no events
+		return nil //nolint:nilerr // what is there takes no events
 	}
 	at, _ := clock.Parse(c.CreatedAt)
 	draft, err := w.Events.Draft(events.Draft{

@@ -15,9 +15,9 @@ import (
 )
 
 // Enforce checks the policy, records its decision, and returns an error if it denies. It is for
-// operations that write nothing else. The events are durable on return, but best effort: a
-// failure to write them causes no error. project is the project of the question's run. Enforce
-// must not be called inside a unit.
+// operations that write nothing else. The events are durable on return, unless writing them
+// failed, which is not an error. project is the project of the question's run. Enforce must not
+// be called inside a unit.
 func Enforce(ctx context.Context, w *workspace.Workspace, project string, q policy.Question) (policy.Verdict, error) {
 	verdict := policy.Ask(w, q)
 	if told, err := verdict.Events(w.Events); err == nil {

@@ -71,7 +71,7 @@ type HelpAnswer struct {
 	Actor      policy.Actor
 }
 
-// helpQuestion returns the policy's question before a help request is answered.
+// helpQuestion returns the question to the policy that must precede an answer to a help request.
 func helpQuestion(h doc.HelpRequest, actor policy.Actor) policy.Question {
 	return policy.Question{
 		Action: policy.Approve, Actor: actor,

@@ -58,7 +58,7 @@ func openDelta(w *workspace.Workspace, r Reader, item Item) (delta, error) {
 	return d, nil
 }
 
-// deltaQuestion returns the policy's question before a decision on a delta.
+// deltaQuestion returns the question to the policy that must precede a decision on a delta.
 func deltaQuestion(base Base, version int, actor policy.Actor) policy.Question {
 	q := policy.Question{
 		Action: policy.Approve, Actor: actor, RunID: base.RunID,
@@ -179,7 +179,7 @@ func (r Record) Base(project string) (Base, error) {
 }
 
 // DenyDelta writes a denying review. If the delta was denied before, it returns the first denial
-// instead. A malformed delta can be denied, too: unreadable fields are left out.
+// instead. Even a malformed delta can be denied: unreadable fields are left out.
 func (g *PolicyUnit) DenyDelta(r Ruling) (reviewID string, err error) {
 	if err := mustExist(g.Workspace(), r.ProjectID); err != nil {
 		return "", err
@@ -285,7 +285,7 @@ func PreviewDelta(w *workspace.Workspace, item Item) (Preview, error) {
 	}
 	if err != nil {
 		seen.State, seen.Conflict, seen.Diff = Conflicts, err.Error(), string(c.patch)
-		return seen, nil //nolint:nilerr // a conflict is a result, not an error
+		return seen, nil //nolint:nilerr // why it does not apply is the answer
 	}
 	if c.result.Reanchored {
 		seen.State = Reanchored

@@ -251,7 +251,7 @@ func anyEvidence(w *workspace.Workspace, project string, ids []string, extension
 	return false
 }
 
-// DenyMilestone denies a report. The task does not change. Neither the task nor the report must
+// DenyMilestone denies a report. The task does not change. Neither the task nor the report has to
 // be valid: unreadable fields are left out.
 func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
@@ -292,7 +292,7 @@ func safe(id string) string {
 }
 
 // deniable reads an item that can be denied: its id, its visibility and any project_id must be
-// valid. Nothing else must be, because an item that cannot be denied would stay in the inbox
+// valid. The rest may be invalid, because an item that cannot be denied would stay in the inbox
 // forever.
 func (g *PolicyUnit) deniable(r Ruling) (Record, Base, error) {
 	if _, err := g.Workspace().Project(r.ProjectID); err != nil {

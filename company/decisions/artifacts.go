@@ -1,7 +1,6 @@
 package decisions
 
-// Artifacts: reading them under the policy, and, for commands only, creating and checking their
-// files.
+// Artifacts: listing them, and reading them and their evidence under the policy.
 
 import (
 	"context"

@@ -78,12 +78,12 @@ func (c Operations) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result 
 		return result, nil
 	}
 	if _, err := c.Workspace().Agent(asker); err != nil {
-		return result, nil //nolint:nilerr // the requester is not an agent
+		return result, nil //nolint:nilerr // the requester is no agent
 	}
 	space := conversation.Space{Project: h.Head.ProjectID}
 	dm, err := conversation.CreateDM(ctx, c.Workspace(), space, p.ActorID, asker, "private_agent")
 	if err != nil {
-		return result, nil //nolint:nilerr // the request has the answer
+		return result, nil //nolint:nilerr // the answer stands in the request
 	}
 	_, message, err := conversation.Send(ctx, c.Workspace(), space, dm.ID, conversation.Draft{
 		AuthorID: p.ActorID, AuthorRole: p.ActorRole, Kind: "text", Body: "About your question \"" + h.Head.Title + "\":\n\n" + p.Body,

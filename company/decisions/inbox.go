@@ -1,7 +1,7 @@
 package decisions
 
-// inbox.*, milestone.approve and help requests: items that wait for a decision
-// or an answer.
+// inbox.resolve, inbox.resolve_many, ui.resolve and milestone.approve, and new items that wait
+// for a decision or an answer.
 
 import (
 	"context"

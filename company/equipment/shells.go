@@ -79,7 +79,7 @@ func loginShell(name string) bool {
 	return false
 }
 
-// consoleShell returns the program of a shell id, "" for the default shell.
+// consoleShell returns the program of a shell. The id "" selects the default shell.
 func (c Operations) consoleShell(id string) (string, error) {
 	list, err := c.Shells(context.Background(), company.Dir{})
 	if err != nil {
@@ -110,7 +110,8 @@ func variable(environ []string, name string) string {
 }
 
 // consoleDir returns the directory in which a console starts, with symbolic links resolved. It
-// must be inside the workspace or a linked repository on this machine.
+// must be inside the workspace, which includes worktrees, or inside a linked repository on this
+// machine.
 func (c Operations) consoleDir(given string) (string, error) {
 	roots, err := c.consoleRoots()
 	if err != nil {

@@ -29,7 +29,8 @@ type RunPlace struct {
 }
 
 // RunPlace returns the given folder if it is in a repository of the project. Otherwise it returns
-// the root of the requested repository, or of the only one on this machine, or the workspace.
+// the root of the requested repository, or of the only one on this machine. Without either, it
+// returns the workspace.
 func (c Operations) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error) {
 	links, err := c.Workspace().RepoLinks(p.ProjectID)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c Operations) WorkedIn(_ context.Context, p WorkedInParams) (string, error
 	}
 	root, err := worktree.Root(machine, run.Spec.RepoID)
 	if err != nil {
-		return "", nil //nolint:nilerr // the repository is on another machine
+		return "", nil //nolint:nilerr // it is elsewhere
 	}
 	return filepath.Join(root, filepath.FromSlash(run.Spec.WorkdirRel)), nil
 }

@@ -108,8 +108,8 @@ func (c Operations) talks(agent, provider string) bool {
 	return err == nil && len(words) > 0
 }
 
-// TalkAgent returns the named agent, or the first by name, if people can talk with it. If there
-// is none, the error is fault.NotFound.
+// TalkAgent returns the named agent, or the first agent by name, that people can talk with. If
+// there is none, the error is fault.NotFound.
 func (c Operations) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Agent, err error) {
 	agents, err := c.Workspace().Agents()
 	if err != nil {

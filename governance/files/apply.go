@@ -24,7 +24,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// Kind is the kind of the policy's resource for proposed files.
+// Kind is the resource kind of proposed files in questions to the policy.
 const Kind = "file_artifact"
 
 // Order is a request to apply files.

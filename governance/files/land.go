@@ -169,8 +169,8 @@ func (l *landing) open(ctx context.Context, use func(*changes.Set) error) (err e
 	return use(set)
 }
 
-// locked calls fn while it holds the lock of the repository, which excludes others who write to
-// it.
+// locked calls fn while it holds the lock of the repository, which excludes other landings and
+// applications of files.
 func (l *landing) locked(ctx context.Context, fn func() error) (err error) {
 	if l.root, err = worktree.Root(l.s.Machine, l.repoID); err != nil {
 		return fault.New(fault.NoTarget, "%w", err)

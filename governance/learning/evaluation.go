@@ -31,8 +31,8 @@ func (e evaluation) passed() bool {
 	return r.Signal == nil && r.ExitCode != nil && *r.ExitCode == 0 && r.Error == "" && r.Status != doc.StatusStopped
 }
 
-// conclude writes the outcome of the evaluation. If another cycle has proposed the rule
-// meanwhile, it writes nothing.
+// conclude writes the outcome of the evaluation. If the evaluation passed but the rule is in the
+// guidance or proposed by now, it writes nothing.
 func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult, error) {
 	if e.passed() {
 		now, err := existingCycle(u, e.Mistake, result)

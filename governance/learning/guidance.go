@@ -33,8 +33,8 @@ func ruleLine(key, rule string, count int64) string {
 	return fmt.Sprintf("- %s [%s] %s (seen %d %s)", ruleMarker(key), shown(key), shown(strings.TrimSpace(doc.OneLine(rule))), count, times)
 }
 
-// guides reports whether guidance contains the rule of a mistake. It ignores a match inside
-// another marker, whose key ends like this one.
+// guides reports whether guidance contains the rule of a mistake. It ignores a match at the end
+// of another marker, whose key happens to end like this marker.
 func guides(guidance []byte, key string) bool {
 	marker := []byte(ruleMarker(key))
 	for line := range bytes.Lines(guidance) {
@@ -115,7 +115,8 @@ func findLine(text []byte, fits func(line []byte) bool) lineSpan {
 	return lineSpan{}
 }
 
-// lineEnd returns the line end of a line, or the most common one if at is not a line.
+// lineEnd returns the line end of a line, or the most common one in the text if the line has
+// none.
 func lineEnd(text []byte, at lineSpan) string {
 	if at.found && bytes.HasSuffix(text[at.from:at.to], []byte("\n")) {
 		text = text[at.from:at.to]

@@ -32,7 +32,7 @@ const (
 	BrokenLog   = "broken_log"
 )
 
-// Kinds lists the kinds.
+// Kinds lists all kinds of needs.
 func Kinds() []string {
 	return append(Words(), RunFailed, OverBudget, Unreachable, BrokenLog)
 }

@@ -1,6 +1,6 @@
 package pipeline
 
-// Planning: an intake whose artifacts are written at once, each by its agent from what was
+// Planning: an intake whose artifacts are written immediately, each by its agent from what was
 // written before.
 
 import (
