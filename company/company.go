@@ -87,7 +87,7 @@ type opened struct {
 	search    *search.Store
 	validator *validate.Validator
 	admission *runs.Admission
-	searched  atomic.Int64 // when the worker last began to update the search index, in Unix milliseconds
+	searched  atomic.Int64 // last update of the search index, in Unix milliseconds
 }
 
 func (o *opened) close() error { return errors.Join(o.index.Close(), o.search.Close(), o.ws.Close()) }
@@ -198,8 +198,8 @@ type location struct {
 	dir   string
 }
 
-// Folder is a directory that is, or may become, a workspace. It is immutable and safe for
-// concurrent use.
+// Folder is a directory that is, or may become, a workspace. It is immutable
+// and safe for concurrent use.
 type Folder struct{ location }
 
 // Company is an open workspace. It is safe for concurrent use, but only during one operation:

@@ -71,7 +71,7 @@ func drawLetters(hexOf func(bytes int) string) func(n int) string {
 	return func(n int) string {
 		raw, err := hex.DecodeString(hexOf(n))
 		if err != nil {
-			panic("company: the source of ids makes no hexadecimal") // cannot happen: the source is ours
+			panic("company: the source of ids makes no hexadecimal") // cannot happen
 		}
 		for i, b := range raw {
 			raw[i] = "abcdefghijklmnopqrstuvwxyz234567"[b&31]

@@ -99,7 +99,7 @@ func (cs *Host) Listening(dialect, address string, clients func() int) (done fun
 func newServerID(hexOf func(bytes int) string) string {
 	raw, err := hex.DecodeString(hexOf(16))
 	if err != nil || len(raw) != 16 {
-		panic("company: the source of ids makes no hexadecimal") // cannot happen: the source is ours
+		panic("company: the source of ids makes no hexadecimal") // cannot happen
 	}
 	raw[6], raw[8] = raw[6]&0x0f|0x40, raw[8]&0x3f|0x80
 	text := hex.EncodeToString(raw)

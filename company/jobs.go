@@ -109,7 +109,8 @@ type CollectedJob struct {
 	Answer          *doc.JobAnswer       `json:"answer,omitempty"`
 }
 
-// CollectJob returns the current state and the results of a job. It does not wait.
+// CollectJob returns the current state and the results of a job. It does not
+// wait.
 func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, error) {
 	w := c.w
 	record, err := job.Poll(ctx, w, c.all.runners, p.ProjectID, p.JobID)

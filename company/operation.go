@@ -18,8 +18,8 @@ type Target interface {
 // inWorkspace are params that name a workspace.
 type inWorkspace interface{ InWorkspace() string }
 
-// Reach returns the target of an operation. folder is the one that the params name, nil if they
-// name none.
+// Reach returns the target of an operation. folder is the one that the params
+// name, nil if they name none.
 func Reach[S Target](ctx context.Context, cs *Host, folder *Folder) (on S, err error) {
 	switch target := any(&on).(type) {
 	case **Host:

@@ -131,8 +131,8 @@ func (c *Company) RememberSession(ref string) {
 	cs.launched = append(cs.launched, launched{c.dir, ref})
 }
 
-// BeginLaunch records a launch until end is called with its result. Later requests for the
-// session wait for it.
+// BeginLaunch records a launch until end is called with its result. Later requests for
+// the session wait for it.
 func (c *Company) BeginLaunch(ref string) (end func(error)) {
 	return c.all.begin(launched{c.dir, ref})
 }

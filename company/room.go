@@ -30,8 +30,8 @@ func (p *ReadRoomParams) CheckFields() (issues []fault.Issue) {
 	return unknownTables(p.Tables, room.Tables())
 }
 
-// ReadRoomResult is the result of room.read. Each row is an array: its table, its key, and its
-// fields.
+// ReadRoomResult is the result of room.read. Each row is an array: its table, its key, and
+// its fields.
 type ReadRoomResult struct {
 	Epoch string           `json:"epoch"`
 	Rev   int64            `json:"rev"`
@@ -115,8 +115,8 @@ type RoomStream struct {
 	Deliver func(ctx context.Context, epoch string, frame room.Frame) error
 }
 
-// FollowRoom delivers the whole room and then its changes, until ctx ends or Deliver fails. It
-// returns the error of Deliver, nil if ctx ended.
+// FollowRoom delivers the whole room and then its changes, until ctx ends or Deliver fails.
+// It returns the error of Deliver, nil if ctx ended.
 func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 	var k *keptRoom
 	leave, err := c.joinRoom(&k, s.RunsLimit)

@@ -1,7 +1,7 @@
 package company
 
-// A kept room: one for all readers of a workspace, from the first reader until some time after
-// the last.
+// A kept room: one for all readers of a workspace, from the first reader until some time
+// after the last.
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type keptRoom struct {
 
 	updating sync.Mutex               // serializes updates; guards the next two
 	seen     map[index.RunKey]readLog // how far the log of each run was read
-	jobs     map[index.RunKey]string  // the job that a run is an attempt of, as of the last read of the tables
+	jobs     map[index.RunKey]string  // the job of each run, as of the last read of the tables
 	mu       sync.Mutex               // guards the fields below
 	room     *room.Room
 	meta     room.Meta           // as of the last read of the tables

@@ -68,12 +68,12 @@ func (k *keptRoom) heedLogs(m *snapshot.View, news *roomNews) error {
 		} else if now.faults > before.faults {
 			news.tables = true
 		}
-		types, err := m.TypesAfter(key, before.seq, events.ProviderRaw, events.UsageReported) // excluded: these change only the row of their own run
+		types, err := m.TypesAfter(key, before.seq, events.ProviderRaw, events.UsageReported) // these change only their run's row
 		if err != nil {
 			return err
 		}
 		news.tables = news.tables || len(types) > 0
-		news.whole = news.whole || slices.Contains(types, events.RunStarted) // the run becomes one of the newest
+		news.whole = news.whole || slices.Contains(types, events.RunStarted) // a new run
 	}
 	return nil
 }

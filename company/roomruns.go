@@ -99,7 +99,7 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 	_ = c.all.logs.Brief(ctx, c.w, run.ProjectID, run.ID, func(f *transcript.Fold) {
 		state := f.State()
 		row.Activity, row.Turn, row.Changed = state.Activity, state.Turn, f.Changed()
-		if used, ok := f.Used(); ok && (row.Tokens == nil || used.Tokens > *row.Tokens) { // including earlier sessions
+		if used, ok := f.Used(); ok && (row.Tokens == nil || used.Tokens > *row.Tokens) { // of all sessions
 			row.Tokens, row.Tk = &used.Tokens, "reported"
 			if row.Cost = used.Cost; used.Cost != nil {
 				row.Ck = "reported"

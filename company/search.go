@@ -52,8 +52,8 @@ func (p *SearchParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// SearchResult is the result of search.query. Behind counts changed runs and documents that are
-// not indexed yet.
+// SearchResult is the result of search.query. Behind counts changed runs and documents that
+// are not indexed yet.
 type SearchResult struct {
 	Q          string       `json:"q"`
 	Hits       []search.Hit `json:"hits"`

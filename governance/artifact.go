@@ -64,8 +64,8 @@ func (r Record) String(key string) string {
 	return ""
 }
 
-// ReadArtifact reads the artifact in the file of an id, whatever its type. A missing one is
-// fault.NotFound.
+// ReadArtifact reads the artifact in the file of an id, whatever its type. A
+// missing one is fault.NotFound.
 func ReadArtifact(r Reader, project, id string) (Record, error) {
 	name := ArtifactFile(project, id)
 	text, err := r.Read(name)

@@ -103,7 +103,7 @@ func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id st
 		if err := c.launchable(p); err != nil {
 			return err
 		}
-		if id, _, err = job.Enter(g.Unit, nil, spec, nil); err != nil { // another process starts its runner
+		if id, _, err = job.Enter(g.Unit, nil, spec, nil); err != nil { // its runner starts elsewhere
 			return err
 		}
 		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: p.AgentID, Visibility: events.VisibilityTeam, Type: events.JobLaunched}, company.LaunchedPayload{JobID: id, Goal: p.Goal})

@@ -341,8 +341,8 @@ type JobWorkerParams struct {
 	AgentID string `json:"agent_id,omitempty" is:"optional,id"`
 }
 
-// JobWorker returns the agent for a job: the named one, or the first by name that may do jobs. If
-// there is none, the error is fault.NotFound.
+// JobWorker returns the agent for a job: the named one, or the first by name that may do jobs.
+// If there is none, the error is fault.NotFound.
 func (c Operations) JobWorker(_ context.Context, p JobWorkerParams) (company.AgentRow, error) {
 	agents, err := c.Workspace().Agents()
 	if err != nil {

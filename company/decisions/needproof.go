@@ -209,7 +209,7 @@ func (c Operations) artifactProof(ctx context.Context, kind string, item governa
 
 // failureProof adds what the record of the run contains about its failure.
 func (c Operations) failureProof(n needs.Need, proof *ProofFailure) {
-	if run, err := runs.Load(c.Workspace(), n.ProjectID, n.RunID); err == nil { // otherwise the session's error stays
+	if run, err := runs.Load(c.Workspace(), n.ProjectID, n.RunID); err == nil { // else keep the session's
 		proof.Error, proof.ErrorKind = cmp.Or(run.Error, proof.Error), cmp.Or(run.ErrorKind, proof.ErrorKind)
 	}
 	proof.Error = redact.NewRedactor(nil).Text(proof.Error)

@@ -16,7 +16,8 @@ type MachineParams struct {
 	Path string `json:"path"`
 }
 
-// MapRepo maps a repository to a directory of this machine, which need not exist.
+// MapRepo maps a repository to a directory of this machine, which need not
+// exist.
 func (c Operations) MapRepo(ctx context.Context, p MachineParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[p.Name] = p.Path })
 }

@@ -162,8 +162,8 @@ type DefaultProfile struct {
 	Default *string `json:"default"`
 }
 
-// SetDefaultModelProfile sets the profile that clients offer first, null for none. Launches do
-// not apply it by themselves.
+// SetDefaultModelProfile sets the profile that clients offer first, null for none.
+// Launches do not apply it by themselves.
 func (c Operations) SetDefaultModelProfile(ctx context.Context, p SetDefaultProfileParams) (result DefaultProfile, err error) {
 	names := []string{}
 	if p.Name != nil {

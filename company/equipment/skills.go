@@ -28,8 +28,8 @@ const (
 	maxSkillText = 64 << 10
 )
 
-// SkillParams are the params of skill.list. The default repository is the only linked one on this
-// machine, of the project or of all projects.
+// SkillParams are the params of skill.list. The default repository is the only linked one on
+// this machine, of the project or of all projects.
 type SkillParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`

@@ -38,7 +38,7 @@ func (c Operations) RetryJob(ctx context.Context, p RetryParams) (company.Submit
 	if record.Order != nil {
 		order := *record.Order
 		if order.WorkerKind != "" {
-			again.Job.WorkerKind, order.WorkerKind = order.WorkerKind, "" // the order's kind is set again on submission
+			again.Job.WorkerKind, order.WorkerKind = order.WorkerKind, "" // set again later
 		}
 		again.Order = &order
 	}

@@ -39,7 +39,7 @@ const outputPage = 1000
 // log: the items of the transcript in the order in which they closed. A run without a log is
 // fault.NotFound.
 func (c Operations) Output(ctx context.Context, p RunOutputParams) (RunOutput, error) {
-	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID}) // read before the log, which then contains all that led to this status
+	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID}) // must precede reading the log
 	printed := outputText{raw: p.Format == "raw", fold: transcript.NewFold(p.ProjectID), shown: map[string]bool{}}
 	for at, more := int64(0), true; more; {
 		page, err := c.Host().Logs().Replay(ctx, c.Workspace(), feed.PageSpec{Project: p.ProjectID, Run: p.RunID, Since: at, Limit: outputPage})

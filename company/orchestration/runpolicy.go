@@ -1,7 +1,7 @@
 package orchestration
 
-// run.policy.* and policy.defaults.*: the permissions of a run's agent, and the preferred mode of
-// new runs.
+// run.policy.* and policy.defaults.*: the permissions of a run's agent, and the
+// preferred mode of new runs.
 
 import (
 	"cmp"

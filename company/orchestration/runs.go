@@ -143,7 +143,8 @@ type VerifyLogsParams struct {
 	Visit func(VerifiedLog) `json:"-"` // called after each log
 }
 
-// VerifyLogs verifies the logs of all runs, or of one. An unknown run is fault.NotFound.
+// VerifyLogs verifies the logs of all runs, or of one. An unknown run is
+// fault.NotFound.
 func (c Operations) VerifyLogs(ctx context.Context, p VerifyLogsParams) (company.OK, error) {
 	w := c.Workspace()
 	found := false

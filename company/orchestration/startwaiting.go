@@ -59,7 +59,7 @@ func (c Operations) start(p SteerParams) error {
 		defer cancel()
 		stop := context.AfterFunc(ending, func() { time.AfterFunc(startGrace, cancel) })
 		defer stop()
-		_ = runs.StartWaiting(ctx, c.Workspace(), c.Admission(), starter, spec) // the log records the outcome
+		_ = runs.StartWaiting(ctx, c.Workspace(), c.Admission(), starter, spec) // the log has it
 	})
 	return nil
 }
@@ -71,8 +71,8 @@ type StartWaitingParams struct {
 	Start *StartParams `json:"-"`
 }
 
-// StartWaiting starts a session, in the background, for the texts that wait for one in the log of
-// a run. It is a no-op if there are none.
+// StartWaiting starts a session, in the background, for the texts that wait for one in the log
+// of a run. It is a no-op if there are none.
 func (c Operations) StartWaiting(_ context.Context, p StartWaitingParams) (company.OK, error) {
 	return company.OK{OK: true}, c.start(SteerParams{actParams: p.actParams, Start: p.Start})
 }

@@ -81,7 +81,7 @@ func (c Operations) Transcript(ctx context.Context, p TranscriptParams) (result 
 		return result, err
 	}
 	if p.UntilSeq == nil && doc.Terminal(run.Status) {
-		state.Status, state.Activity = run.Status, "" // even if the log, written by another program, lacks the end
+		state.Status, state.Activity = run.Status, "" // the log may lack the end
 	}
 	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
 	result.Continuable = c.continuable(run, state, forgets)

@@ -104,7 +104,7 @@ func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result Watc
 		return result, err
 	}
 	w := &watch{over: make(chan struct{}), told: p.Told, keepFollowing: !p.NoFollow}
-	status, over := c.overByRecord(run) // read before the log, which then contains all that led to this status
+	status, over := c.overByRecord(run) // must precede reading the log
 	stop, err := c.FollowTranscript(ctx, company.TranscriptStream{
 		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
 		Settled: func() {
@@ -245,7 +245,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 	}
 	r := rawReader{workspace: c.Workspace(), at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), told: p.Told, status: doc.StatusRunning}
 	for settled := false; ; settled = true {
-		status, over := c.overByRecord(run) // read before the log, which then contains all that led to this status
+		status, over := c.overByRecord(run) // must precede reading the log
 		err := r.read(ctx)
 		if !settled && err == nil && p.Settled != nil {
 			p.Settled()

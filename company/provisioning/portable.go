@@ -85,7 +85,8 @@ func (c Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error
 	return result, err
 }
 
-// lettingGo is how long a session may hold its locks after its end was recorded.
+// lettingGo is how long a session may hold its locks after its end was
+// recorded.
 const lettingGo = time.Second
 
 // atRestSoon returns atRest with a grace period: its first call waits for processes that are

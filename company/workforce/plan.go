@@ -149,8 +149,8 @@ func (p *DesktopParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// Desktop is the result of desktop.bootstrap.snapshot: everything that the desktop app shows, as
-// one snapshot.
+// Desktop is the result of desktop.bootstrap.snapshot: everything that the
+// desktop app shows, as one snapshot.
 type Desktop struct {
 	WorkspaceDir     string                    `json:"workspace_dir"`
 	ActorID          string                    `json:"actor_id"`

@@ -18,8 +18,8 @@ type Repository struct {
 	Git bool
 }
 
-// Repositories lists the linked repositories of a project that are on this machine, in the order
-// of the links.
+// Repositories lists the linked repositories of a project that are on this machine, in
+// the order of the links.
 func (c Operations) Repositories(ctx context.Context, p company.ProjectParams) (list []Repository, err error) {
 	machine, err := c.Workspace().Machine()
 	if err != nil {

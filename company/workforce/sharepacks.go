@@ -24,7 +24,8 @@ type CreateSharePackParams struct {
 	CreatedBy string `json:"created_by"`
 }
 
-// CreateSharePackResult is a new share pack. Paths are relative to the workspace.
+// CreateSharePackResult is a new share pack. Paths are relative to the
+// workspace.
 type CreateSharePackResult struct {
 	SharePackID         string   `json:"share_pack_id"`
 	ManifestRelpath     string   `json:"manifest_relpath"`

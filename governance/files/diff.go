@@ -55,7 +55,7 @@ func Compare(path string, old, fresh Side) Diff {
 	before, after := string(old.Content), string(fresh.Content)
 	d.before = lines(before)
 	line, at := 0, 0
-	advance := func(to int) int { // counts the lines up to an offset, which must be at the start of a line
+	advance := func(to int) int { // counts lines up to the offset of a line start
 		for at < to {
 			at += len(d.before[line])
 			line++

@@ -108,7 +108,7 @@ func TakeInClient(ctx context.Context, w *workspace.Workspace, conductor runs.Co
 type client struct {
 	ClientSpec
 	w           *workspace.Workspace
-	env         workspace.Env // its clock is stopped while documents are created, so that they have the same time
+	env         workspace.Env // its clock is stopped while documents are created
 	conductor   runs.Conductor
 	executive   doc.Agent
 	departments []department

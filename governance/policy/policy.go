@@ -57,7 +57,8 @@ const (
 // OwnRule forbids agents to decide on their own requests.
 const OwnRule = "interaction.own"
 
-// RestrictedRule keeps restricted memory out of contexts that managers and workers compose.
+// RestrictedRule keeps restricted memory out of contexts that managers and
+// workers compose.
 const RestrictedRule = "compose.sensitivity.restricted"
 
 // Decide applies the first rule that matches.
