@@ -135,7 +135,8 @@ func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result Watc
 }
 
 // overByRecord returns the status in a run's record, and whether the run is over. The log may
-// lack the end if another program wrote it.
+// lack the end if another program wrote it. Call it before reading the log, which then contains
+// everything up to that status.
 func (c Operations) overByRecord(run NamedRun) (status string, over bool) {
 	record, err := runs.Load(c.Workspace(), run.ProjectID, run.RunID)
 	return record.Status, err == nil && doc.Terminal(record.Status) && !session.RunAlive(c.Workspace(), run.ProjectID, run.RunID)

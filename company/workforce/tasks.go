@@ -1,6 +1,7 @@
 package workforce
 
-// task.*: listing tasks, changing their plans and, for commands only, creating them.
+// task.*: listing, reading and creating tasks, and changing their plans. Commands also add
+// milestones.
 
 import (
 	"context"
