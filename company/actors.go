@@ -1,6 +1,6 @@
 package company
 
-// The actor of an operation, from its params.
+// The actor of an operation, read from its params.
 
 import (
 	"ac/events"
@@ -17,31 +17,31 @@ type ActorParams struct {
 	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
 }
 
-// Actor is the actor as claimed.
+// Actor returns the claimed actor.
 func (p ActorParams) Actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
 
-// FilesActor are the params that identify the actor who applies files.
+// FilesActor identifies the actor who applies files.
 type FilesActor struct {
 	ActorID     string `json:"actor_id" is:"default=human"`
 	ActorRole   string `json:"actor_role" is:"default=human,role"`
 	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
 }
 
-// Actor is the actor as claimed.
+// Actor returns the claimed actor.
 func (a FilesActor) Actor() policy.Actor {
 	return policy.Actor{ID: a.ActorID, Role: a.ActorRole, Team: a.ActorTeamID}
 }
 
-// PersonParams identify the actor as claimed, a person by default.
+// PersonParams identify the claimed actor, a person by default.
 type PersonParams struct {
 	ActorID     string `json:"actor_id" is:"default=human"`
 	ActorRole   string `json:"actor_role" is:"default=human,role"`
 	ActorTeamID string `json:"actor_team_id" is:"optional"`
 }
 
-// Actor is the actor as claimed.
+// Actor returns the claimed actor.
 func (p PersonParams) Actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
@@ -58,8 +58,8 @@ type AsAgent struct {
 // AgentBrief is an agent as its colleagues know it.
 type AgentBrief = grant.Brief
 
-// Acting returns the agent and its actor as recorded. An agent without a record has the
-// fewest rights.
+// Acting returns the agent and its actor from the records. An agent without a record gets the
+// role worker, which has the fewest rights.
 func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
 	agent, err := c.w.Agent(p.AgentID)
 	if fault.Is(err, fault.NotFound) {
@@ -68,12 +68,13 @@ func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
 	return grant.BriefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
 }
 
-// MayRead asks the policy whether an agent may read something.
+// MayRead returns an error if the policy does not let an agent read something. It records no
+// decision.
 func (c *Company) MayRead(actor policy.Actor, r policy.Resource) error {
 	return policy.Ask(c.w, policy.Question{Action: policy.Read, Resource: r, Actor: actor}).Refusal()
 }
 
-// TeamResource is what the team of an agent may see.
+// TeamResource describes a resource that is visible to the team of an agent.
 func (c *Company) TeamResource(kind, id, agent string) policy.Resource {
 	return policy.Resource{ID: id, Kind: kind, Visibility: events.VisibilityTeam, Team: c.w.AgentTeam(agent)}
 }

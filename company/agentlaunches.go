@@ -1,16 +1,17 @@
 package company
 
-// Jobs that agents launch, as runs and jobs know them.
+// Jobs that agents launch: the link between a job and the run that launched it.
 
 import (
 	"ac/heartbeat/job"
 	"ac/workspace/doc"
 )
 
-// OriginNote marks the reference of a job to the run whose agent launched it.
+// OriginNote is the description of the context reference that links a job to the run whose agent
+// launched it.
 const OriginNote = "launched by the agent of this run"
 
-// OriginOf is the run whose agent launched a job, "" for none.
+// OriginOf returns the run whose agent launched a job, "" for none.
 func OriginOf(spec doc.JobSpec) string {
 	for _, ref := range spec.ContextRefs {
 		if ref.Kind == "note" && ref.Description == OriginNote {
@@ -20,7 +21,7 @@ func OriginOf(spec doc.JobSpec) string {
 	return ""
 }
 
-// LaunchedBy are the agents that work on jobs launched by the agent of a run.
+// LaunchedBy returns the agents that work on jobs launched by the agent of a run.
 func (c *Company) LaunchedBy(project, run string) (agents []string, err error) {
 	records, err := job.All(c.w, project)
 	for _, r := range records {

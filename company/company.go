@@ -1,6 +1,6 @@
-// Package company is the operations of ac: one method for each request, shared
-// by the server, one-shot calls and commands. A Company is an opened workspace,
-// a Folder any folder, and a Host everything that a process has opened.
+// Package company implements the operations of ac: one method per request, shared by the server,
+// one-shot calls and commands. A Company is an open workspace, a Folder any directory, and a Host
+// everything that a process has opened.
 package company
 
 import (
@@ -33,8 +33,7 @@ import (
 	"ac/workspace/validate"
 )
 
-// Host is the workspaces of a process, each opened once. It is safe for
-// concurrent use.
+// Host holds the workspaces of a process, each opened once. It is safe for concurrent use.
 type Host struct {
 	env      workspace.Env
 	launcher *session.Launcher
@@ -46,11 +45,11 @@ type Host struct {
 	version  string
 	limits   lane.Limits
 	files    *files.Memory
-	changes  Recent // answers of run.changes
+	changes  Recent // cached results of run.changes
 	serves   room.Serves
 	from     string        // the origin of runs started by this process
 	quiet    time.Duration // how long a live run must print nothing to count as quiet
-	patience time.Duration // of a query with the search index
+	patience time.Duration // how long a query waits for the search index
 
 	terminals *terminal.Hub // nil in a process without consoles
 
@@ -58,21 +57,20 @@ type Host struct {
 	started   time.Time
 	listeners listeners
 
-	// ctx ends when the process stops using the Host, and with it the
-	// background work.
+	// ctx ends when the process stops using the Host. Background work ends with it.
 	ctx        context.Context //nolint:containedctx // of background work
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
 	mu       sync.Mutex
 	open     map[string]*opened
-	retired  []*opened // trees that were swapped out; requests may still use them
+	retired  []*opened // replaced directories; requests may still use them
 	launched []launched
 	// submitted are the jobs whose runners this process started.
 	submitted []submitted
-	// rooms are those with readers, or with readers a moment ago.
+	// rooms have readers, or had one recently.
 	rooms map[*workspace.Workspace]*keptRoom
-	// diagnoses are the last ones of folders, by path.
+	// diagnoses are the latest ones of folders, by path.
 	diagnoses map[string]room.Doctor
 	// loops are the heartbeats of the observed workspaces; sightings records,
 	// for each spelling of a path, when it was last observed.
@@ -89,7 +87,7 @@ type opened struct {
 	search    *search.Store
 	validator *validate.Validator
 	admission *runs.Admission
-	searched  atomic.Int64 // when the worker last looked what is to be searched, in Unix milliseconds
+	searched  atomic.Int64 // last update of the search index, in Unix milliseconds
 }
 
 func (o *opened) close() error { return errors.Join(o.index.Close(), o.search.Close(), o.ws.Close()) }
@@ -100,16 +98,16 @@ type launched struct{ dir, ref string }
 // Options are the options of a Host.
 type Options struct {
 	Env workspace.Env
-	// Executable is the program that has the hidden session commands.
+	// Executable is the path of the program that implements the hidden session commands.
 	Executable string
-	// Hub serves subscriptions, for a long-lived process that also keeps the
-	// indexes up to date; nil for none.
+	// Hub serves subscriptions in a long-lived process, which also keeps the indexes up to date.
+	// It is nil in other processes.
 	Hub *feed.Hub
-	// Stderr gets the messages of the index worker. It must not block.
+	// Stderr receives the messages of the index worker. It must not block.
 	Stderr io.Writer
 	// Version is the version of this program.
 	Version string
-	// Serves is what clients may do, as the room reports it.
+	// Serves lists the features that the room reports to clients.
 	Serves room.Serves
 	// StartedFrom is recorded as the origin of runs that clients of the process start, "" for
 	// none.
@@ -118,11 +116,11 @@ type Options struct {
 	QuietAfter time.Duration
 	// SearchPatience is how long a query waits for the search index, 0 for 300 ms.
 	SearchPatience time.Duration
-	// Terminals: clients of the process may have consoles.
+	// Terminals allows clients of the process to open consoles.
 	Terminals bool
 }
 
-// New makes the Host of a process.
+// New creates the Host of a process.
 func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
@@ -150,8 +148,7 @@ func New(opts Options) *Host {
 	return cs
 }
 
-// Close cancels background work and releases all directories. No method may be
-// running.
+// Close cancels background work and closes all workspaces. No other method may be running.
 func (cs *Host) Close() error {
 	cs.CloseTerminals()
 	cs.cancel()
@@ -173,13 +170,13 @@ func (cs *Host) Close() error {
 // QuietAfter is how long a live run must print nothing to count as quiet.
 func (cs *Host) QuietAfter() time.Duration { return cs.quiet }
 
-// NewID makes an id with a prefix.
+// NewID returns a new id with a prefix.
 func (cs *Host) NewID(prefix string) string { return cs.env.IDs.New(prefix) }
 
-// Now is the time of the host's clock.
+// Now returns the time of the host's clock.
 func (cs *Host) Now() time.Time { return cs.env.Clock.Now() }
 
-// openedAs is the open entry of a workspace.
+// openedAs returns the open entry of a workspace.
 func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -191,10 +188,10 @@ func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 	return cs.open[w.Dir()]
 }
 
-// indexOf is the index of an opened workspace.
+// indexOf returns the index of an open workspace.
 func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.openedAs(w).index }
 
-// location is the directory that a request names: as spelled, and canonical.
+// location is the directory that a request names, both as spelled and canonical.
 type location struct {
 	all   *Host
 	given string
@@ -205,33 +202,32 @@ type location struct {
 // and safe for concurrent use.
 type Folder struct{ location }
 
-// Company is an opened workspace. It is safe for concurrent use, for the
-// duration of one operation: later the directory may be another workspace.
+// Company is an open workspace. It is safe for concurrent use, but only during one operation:
+// afterward, the directory may hold another workspace.
 type Company struct {
 	location
 	w *workspace.Workspace
 }
 
-// Folder is the Folder of the place.
+// Folder returns the Folder of the location.
 func (p location) Folder() *Folder { return &Folder{p} }
 
 // In returns the Folder of a path. It opens nothing.
 func (cs *Host) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
 
-// At is In with the canonical path already known.
+// At is In for a caller that already knows the canonical path.
 func (cs *Host) At(dir, at string) *Folder {
 	return &Folder{location{all: cs, given: dir, dir: at}}
 }
 
-// Enter opens the workspace in the folder. Any other folder is
-// fault.NotAWorkspace.
+// Enter opens the workspace in the folder. It returns fault.NotAWorkspace for any other folder.
 func (c *Folder) Enter(ctx context.Context) (*Company, error) {
 	w, err := c.workspace(ctx)
 	return &Company{c.location, w}, err
 }
 
-// workspace opens the workspace, or returns the open one while the directory at
-// its path is the same.
+// workspace opens the workspace. It returns the one already open if the directory at its path is
+// still the same.
 func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	cs := c.all
 	id, err := workspace.Identity(c.dir)
@@ -245,13 +241,12 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	w, fresh, err := cs.opening(c.dir, id)
 	if fresh && cs.hub != nil {
 		if w.NeedsRecovery() {
-			// When a server first opens a workspace it finishes interrupted
-			// units. If the workspace cannot be locked now, its next writer
-			// does so.
+			// When a server first opens a workspace, it finishes interrupted units. If it cannot
+			// lock the workspace now, the next writer finishes them.
 			_ = w.Recover(ctx)
 		}
-		// Best effort: restart jobs whose runners died. The next reader of a job reports
-		// what is wrong with it.
+		// Best effort: restart jobs whose runners died. The next reader of a job reports what
+		// failed.
 		cs.background.Go(func() {
 			_ = job.TakeUp(cs.ctx, w, cs.runners)
 			_ = workflow.Flows{Workspace: w, Starter: cs.runners}.TakeUp(cs.ctx)
@@ -287,7 +282,7 @@ type Dir struct {
 	WorkspaceDir string `json:"workspace_dir" is:"path"`
 }
 
-// InWorkspace is the workspace that a request names.
+// InWorkspace returns the workspace that a request names.
 func (d Dir) InWorkspace() string { return d.WorkspaceDir }
 
 // MaybeDir is an optional Dir.
@@ -295,9 +290,9 @@ type MaybeDir struct {
 	WorkspaceDir string `json:"workspace_dir" is:"optional,path"`
 }
 
-// InWorkspace is the workspace that a request names, "" for none.
+// InWorkspace returns the workspace that a request names, "" for none.
 func (d MaybeDir) InWorkspace() string { return d.WorkspaceDir }
 
-// none reports whether an error means that there is no workspace; lists are
-// then empty.
+// none reports whether an error means that there is no workspace. List operations then return
+// empty lists.
 func none(err error) bool { return fault.Is(err, fault.NotAWorkspace) }

@@ -1,6 +1,6 @@
 package company
 
-// Consoles of this process: whether it may have any, and their audit.
+// Consoles of this process: whether the system supports them, and their audit log.
 
 import (
 	"context"
@@ -33,7 +33,8 @@ type consoleAudit struct {
 	ExitCode   *int   `json:"exit_code,omitempty"`
 }
 
-// AuditConsole records an action on a console in the audit log of the workspace.
+// AuditConsole appends an action on a console to the audit log of the workspace. The line is
+// synced on return.
 func AuditConsole(w *workspace.Workspace, now time.Time, action, actorID, via string, i terminal.Info) error {
 	line, err := json.Marshal(consoleAudit{clock.Stamp(now), action, i.ID, actorID, via, i.Shell, i.CWD, i.PID, i.ExitCode})
 	if err == nil {
@@ -48,7 +49,7 @@ func AuditConsole(w *workspace.Workspace, now time.Time, action, actorID, via st
 	return nil
 }
 
-// appendLine appends one line to a file, which only this user may read.
+// appendLine appends one line to a file and syncs it. Only this user can read the file.
 func appendLine(fsys durable.FS, name string, line []byte) error {
 	file, err := fsys.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -61,15 +62,16 @@ func appendLine(fsys durable.FS, name string, line []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// ptysHere: this system has pseudo-terminals and process groups.
+// ptysHere reports whether this system has pseudo-terminals and process groups.
 const ptysHere = runtime.GOOS == "linux" || runtime.GOOS == "darwin"
 
-// drawLetters draws letters and digits of base 32 from random hexadecimal digits.
+// drawLetters returns a generator of random base-32 letters and digits. hexOf supplies the random
+// bytes as hexadecimal.
 func drawLetters(hexOf func(bytes int) string) func(n int) string {
 	return func(n int) string {
 		raw, err := hex.DecodeString(hexOf(n))
 		if err != nil {
-			panic("company: the source of ids makes no hexadecimal") // it is ours
+			panic("company: the source of ids makes no hexadecimal") // cannot happen
 		}
 		for i, b := range raw {
 			raw[i] = "abcdefghijklmnopqrstuvwxyz234567"[b&31]
@@ -78,7 +80,7 @@ func drawLetters(hexOf func(bytes int) string) func(n int) string {
 	}
 }
 
-// consoleEnded records the end of a shell, where its workspace is still there.
+// consoleEnded records the exit of a shell, if its workspace still exists.
 func (cs *Host) consoleEnded(dir string, i terminal.Info) {
 	w, err := cs.In(dir).workspace(context.Background())
 	if err == nil {
@@ -89,8 +91,8 @@ func (cs *Host) consoleEnded(dir string, i terminal.Info) {
 	}
 }
 
-// CloseTerminals ends the consoles of this process for good. It takes at most a second, and
-// is idempotent.
+// CloseTerminals ends the consoles of this process for good. It takes at most a second and is
+// idempotent.
 func (cs *Host) CloseTerminals() {
 	if cs.terminals != nil {
 		cs.terminals.Close()

@@ -1,6 +1,7 @@
 package company
 
-// What the room reports about the process: what it serves, and the last diagnosis of a folder.
+// What the room reports about the process: the features it serves, and the latest diagnosis of a
+// folder.
 
 import (
 	"ac/doctor"
@@ -8,7 +9,7 @@ import (
 	"ac/snapshot/room"
 )
 
-// Diagnosed records the result of the last diagnosis of a folder and notifies its room.
+// Diagnosed records the latest diagnosis of a folder and notifies its room.
 func (cs *Host) Diagnosed(dir string, found doctor.Summary) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -20,7 +21,8 @@ func (cs *Host) Diagnosed(dir string, found doctor.Summary) {
 	}
 }
 
-// facts are what the process serves, and its last diagnosis of a folder, nil without one.
+// facts returns the features that the process serves, and the latest diagnosis of a folder, nil
+// for none.
 func (cs *Host) facts(dir string) (room.Serves, *room.Doctor) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

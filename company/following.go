@@ -21,7 +21,7 @@ func (c *Folder) KeepFresh(ctx context.Context) error {
 	return err
 }
 
-// Name is the name of the company.
+// Name returns the name of the company.
 func (c *Company) Name(_ context.Context, _ Dir) (string, error) {
 	found, err := c.w.Company()
 	return found.Name, err
@@ -38,8 +38,8 @@ type EventStream struct {
 	Deliver   func(ctx context.Context, e feed.Event) error `json:"-"`
 }
 
-// Follow delivers events until stop is called, which waits until nothing more
-// is delivered.
+// Follow delivers events until stop is called. stop returns once no delivery is running or will
+// start.
 func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err error) {
 	for _, named := range []NamedText{{Name: "project_id", Value: s.ProjectID}, {Name: "run_id", Value: s.RunID}} {
 		if named.Value == "" {
@@ -54,8 +54,7 @@ func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err e
 	})
 }
 
-// TranscriptStream selects what a reader gets of the transcript of a run; see
-// feed.TranscriptSpec.
+// TranscriptStream selects what a reader receives of a run's transcript; see feed.TranscriptSpec.
 type TranscriptStream struct {
 	ProjectID, RunID string
 	Since            *int64
@@ -64,8 +63,8 @@ type TranscriptStream struct {
 	Deliver          func(ctx context.Context, n feed.TranscriptNotification) error
 }
 
-// FollowTranscript begins to deliver the transcript of a run, until stop is called, which
-// waits until nothing more is delivered. The project may be left out.
+// FollowTranscript delivers the transcript of a run until stop is called. stop returns once no
+// delivery is running or will start. The project may be empty.
 func (c *Company) FollowTranscript(_ context.Context, s TranscriptStream) (stop func(), err error) {
 	project, err := c.ProjectOf(s.ProjectID, s.RunID)
 	if err != nil {
@@ -86,8 +85,8 @@ func (c *Company) FollowTranscript(_ context.Context, s TranscriptStream) (stop 
 	}, nil
 }
 
-// anyHub is the hub of this process, or one for a while where it has none, until it is
-// released.
+// anyHub returns the hub of this process. A process without one gets a temporary hub, which
+// release closes.
 func (c *Company) anyHub() (hub *feed.Hub, release func()) {
 	if c.all.hub != nil {
 		return c.all.hub, func() {}
@@ -96,8 +95,8 @@ func (c *Company) anyHub() (hub *feed.Hub, release func()) {
 	return hub, hub.Close
 }
 
-// Watch calls changed after every change, by any process, of what a screen of a
-// project shows, until stop is called. changed must not block.
+// Watch calls changed after every change, by any process, to what a screen shows of a project,
+// until stop is called. changed must not block.
 func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
 	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
 	if err != nil {
@@ -113,8 +112,8 @@ func (c *Company) Watch(ctx context.Context, project string, changed func()) (st
 	}, nil
 }
 
-// WatchJobs calls changed after every change, by any process, of the jobs of a project and
-// of the logs of its runs, until stop is called. changed must not block.
+// WatchJobs calls changed after every change, by any process, to the jobs of a project or the
+// logs of its runs, until stop is called. changed must not block.
 func (c *Company) WatchJobs(ctx context.Context, project string, changed func()) (stop func(), err error) {
 	if err := CheckIDs(NamedText{Name: "project_id", Value: project}); err != nil {
 		return nil, err
@@ -130,9 +129,8 @@ func (c *Company) WatchJobs(ctx context.Context, project string, changed func())
 	}, nil
 }
 
-// WatchTalk calls changed after every change, by any process, in the
-// conversations of the workspace and of a project, until stop is called.
-// changed must not block.
+// WatchTalk calls changed after every change, by any process, to the conversations of the
+// workspace or of a project, until stop is called. changed must not block.
 func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (stop func(), err error) {
 	if err := CheckIDs(NamedText{Name: "project_id", Value: project}); err != nil {
 		return nil, err
@@ -142,7 +140,7 @@ func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (
 	}, changed), nil
 }
 
-// Subscribe starts a subscription of the workspace.
+// Subscribe starts a subscription to the workspace.
 func (c *Company) Subscribe(_ context.Context, spec feed.Spec) (stop func(), err error) {
 	w := c.w
 	spec.Workspace, spec.Index = w, c.all.indexOf(w)
@@ -159,8 +157,8 @@ func (c *Company) Subscribe(_ context.Context, spec feed.Spec) (stop func(), err
 	}, nil
 }
 
-// ProjectOf returns the given project of a run, or finds it if project is "". Both ids are
-// checked. A missing run is fault.NotFound; one found in several projects, fault.Conflict.
+// ProjectOf returns the project of a run. If project is "", it searches for it. It checks both
+// ids. A missing run is fault.NotFound, and one found in several projects is fault.Conflict.
 func (c *Company) ProjectOf(project, run string) (string, error) {
 	ids := []NamedText{{Name: "run_id", Value: run}}
 	if project != "" {

@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	// fullBelow is how much space, in bytes, has to be free for the disk not to be full.
+	// fullBelow is the free space, in bytes, below which the disk counts as full.
 	fullBelow = 16 << 20
 	// behindAfter is how long noticed changes may wait for the index.
 	behindAfter = 30 * time.Second
@@ -70,7 +70,7 @@ type HealthTerminals struct {
 	Limit     int  `json:"limit"`
 }
 
-// listeners are those of a process. The zero value has none.
+// listeners are the addresses that a process listens on. The zero value is empty.
 type listeners struct {
 	mu   sync.Mutex
 	list []*listener
@@ -81,8 +81,8 @@ type listener struct {
 	clients          func() int
 }
 
-// Listening reports an address in server.health until done is called. clients counts
-// those that are connected.
+// Listening reports an address in server.health until done is called. clients returns how many
+// clients are connected.
 func (cs *Host) Listening(dialect, address string, clients func() int) (done func()) {
 	l := &listener{dialect, address, clients}
 	cs.listeners.mu.Lock()
@@ -95,18 +95,18 @@ func (cs *Host) Listening(dialect, address string, clients func() int) (done fun
 	}
 }
 
-// newServerID draws a UUID of version 4.
+// newServerID generates a version 4 UUID.
 func newServerID(hexOf func(bytes int) string) string {
 	raw, err := hex.DecodeString(hexOf(16))
 	if err != nil || len(raw) != 16 {
-		panic("company: the source of ids makes no hexadecimal") // it is ours
+		panic("company: the source of ids makes no hexadecimal") // cannot happen
 	}
 	raw[6], raw[8] = raw[6]&0x0f|0x40, raw[8]&0x3f|0x80
 	text := hex.EncodeToString(raw)
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// ServerID is the id of this process, a UUID generated at its start.
+// ServerID returns the id of this process, a UUID generated at its start.
 func (cs *Host) ServerID() string { return cs.serverID }
 
 // Health reports what the process serves. It reads no log.
@@ -152,8 +152,8 @@ func (cs *Host) Health(context.Context, NoParams) (Health, error) {
 	return h, nil
 }
 
-// behind reports whether the newest sync of an index failed, or changes wait for one for
-// too long.
+// behind reports whether the latest sync of an index failed, or changes have waited too long for
+// a sync.
 func behind(s worker.Status, now time.Time) bool {
 	failed := s.LastErrorAt != nil && s.BatchStartedAt != nil && *s.LastErrorAt >= *s.BatchStartedAt
 	waits := s.PendingWorkspaces > 0 && s.LastRunAt != nil && now.UnixMilli()-*s.LastRunAt > behindAfter.Milliseconds() &&

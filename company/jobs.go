@@ -21,7 +21,7 @@ type SubmitJobParams struct {
 	Order *doc.JobOrder `json:"order,omitempty" is:"optional"`
 }
 
-// CheckFields refuses fields of an order that only ac may set.
+// CheckFields rejects fields of an order that only ac may set.
 func (p *SubmitJobParams) CheckFields() []fault.Issue {
 	if p.Order != nil && p.Order.WorkerKind != "" {
 		return []fault.Issue{{Path: []any{"order", "worker_kind"}, Code: "custom", Message: "is ac's own: name the kind in job.worker_kind"}}
@@ -29,7 +29,7 @@ func (p *SubmitJobParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// InWorkspace is the workspace that the job names.
+// InWorkspace returns the workspace that the job names.
 func (p SubmitJobParams) InWorkspace() string { return p.Job.WorkspaceDir }
 
 // SubmittedJob is the result of job.submit.
@@ -67,7 +67,7 @@ type JobParams struct {
 	JobID     string `json:"job_id" is:"id"`
 }
 
-// JobRow is a job as job.poll returns it.
+// JobRow is a job as returned by job.poll.
 type JobRow struct {
 	WorkspaceDir          string           `json:"workspace_dir"`
 	ProjectID             string           `json:"project_id"`
@@ -77,7 +77,7 @@ type JobRow struct {
 	CurrentAttempt        int              `json:"current_attempt"`
 	Attempts              []doc.JobAttempt `json:"attempts"`
 	FinalResultRelpath    string           `json:"final_result_relpath,omitempty"`
-	// Order is what the job was asked for besides, without its attachments.
+	// Order is the order of the job, without its attachments.
 	Order *doc.JobOrder `json:"order,omitempty"`
 }
 
@@ -140,11 +140,11 @@ type ListJobsParams struct {
 	Kind      string `json:"kind,omitempty" is:"optional,enum=execution|heartbeat"`
 	Newest    bool   `json:"newest" is:"default=false"`
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
-	// Skip leaves jobs out by their id, nil for none.
+	// Skip excludes jobs by id; nil excludes none.
 	Skip func(id string) bool `json:"-"`
 }
 
-// ListJobs lists the jobs of a project by id, or the newest first.
+// ListJobs lists the jobs of a project by id, or newest first.
 func (c *Folder) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, error) {
 	rows := []JobRow{}
 	opened, err := c.Enter(ctx)
@@ -161,21 +161,20 @@ func (c *Folder) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, erro
 	return rows, err
 }
 
-// JobRecords are the whole records of the jobs that ListJobs lists, for programs of this
-// binary.
+// JobRecords returns the full records of the jobs that ListJobs would list. It is for code of
+// this binary, not for requests.
 func (c *Company) JobRecords(ctx context.Context, p ListJobsParams) ([]doc.Job, error) {
 	return job.List(ctx, c.w, c.all.runners, p.ProjectID, job.Filter{
 		Status: p.Status, Kind: p.Kind, Newest: p.Newest, Limit: p.Limit, Skip: p.Skip,
 	})
 }
 
-// JobRecord is the whole record of a job, as JobRecords has it.
+// JobRecord returns the full record of a job; see JobRecords.
 func (c *Company) JobRecord(ctx context.Context, p JobParams) (doc.Job, error) {
 	return job.Poll(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
 }
 
-// AwaitJob waits for the end of a job and returns its results, for commands
-// only.
+// AwaitJob waits for the end of a job and returns its results. Only commands use it.
 func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, error) {
 	if _, err := job.Await(ctx, c.w, c.all.runners, p.ProjectID, p.JobID); err != nil {
 		return CollectedJob{}, err
@@ -183,8 +182,7 @@ func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, erro
 	return c.CollectJob(ctx, p)
 }
 
-// cancelSubmitted cancels the jobs that this process submitted and waits until
-// they have ended.
+// cancelSubmitted cancels the jobs that this process submitted and waits until they end.
 func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 	cs.mu.Lock()
 	jobs := slices.Clone(cs.submitted)
@@ -194,7 +192,7 @@ func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 		p := JobParams{Dir{j.dir}, j.project, j.id}
 		row, pollErr := Do(ctx, cs, (*Company).PollJob, p)
 		if none(pollErr) || fault.Is(pollErr, fault.NotFound) || row.FinalResultRelpath != "" {
-			continue // gone, or finished
+			continue // missing or finished
 		}
 		_, cancelErr := Do(ctx, cs, (*Company).CancelJob, p)
 		err = errors.Join(err, pollErr, cancelErr)
@@ -207,7 +205,7 @@ func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 	return err
 }
 
-// JobNames returns the stored records of a project's jobs, for completion.
+// JobNames returns the stored records of a project's jobs, for shell completion.
 func (c *Company) JobNames(_ context.Context, p ProjectParams) ([]doc.Job, error) {
 	return job.All(c.w, p.ProjectID)
 }

@@ -1,7 +1,7 @@
 package company
 
-// Launches in progress. A launch that waits in the lane has left the order of requests;
-// later requests for its session wait for it.
+// Launches in progress. A launch that waits in the lane no longer blocks other requests. Later
+// requests for its session wait for it.
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 
 // launching is a launch in progress.
 type launching struct {
-	answered chan struct{} // closed when it was answered
-	err      error         // of the answer; read after answered is closed
+	answered chan struct{} // closed once err is set
+	err      error         // result of the launch; read it after answered is closed
 }
 
 // begin records a launch until end is called with its result.
@@ -37,7 +37,7 @@ func (cs *Host) begin(l launched) (end func(error)) {
 	}
 }
 
-// awaitLaunches waits for the launches of a session that are in progress.
+// awaitLaunches waits for the launches in progress of a session.
 func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 	dir := ""
 	if p.WorkspaceDir != "" {
@@ -63,7 +63,7 @@ func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 		select {
 		case <-l.answered:
 			if fault.Is(l.err, fault.ShuttingDown) {
-				return l.err // at shutdown this request ends, too
+				return l.err // at shutdown, this request fails as well
 			}
 		case <-waiting.Done():
 			return context.Cause(waiting)
@@ -72,7 +72,7 @@ func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 	return nil
 }
 
-// Admission is the admission control of an opened workspace.
+// Admission returns the admission control of an open workspace.
 func (cs *Host) Admission(w *workspace.Workspace) *runs.Admission {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -81,5 +81,5 @@ func (cs *Host) Admission(w *workspace.Workspace) *runs.Admission {
 			return o.admission
 		}
 	}
-	return runs.NewAdmission(w, cs.limits) // its tree was swapped out meanwhile
+	return runs.NewAdmission(w, cs.limits) // its directory was replaced meanwhile
 }

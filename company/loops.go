@@ -12,12 +12,12 @@ import (
 	"ac/workspace"
 )
 
-// Jobs submits jobs to workers.
+// Jobs returns the launcher that heartbeats submit jobs with.
 func (cs *Host) Jobs() heartbeat.Launcher {
 	return heartbeat.Launcher{Starter: cs.runners, Launched: func(w *workspace.Workspace, project, id string) { cs.remember(w.Dir(), project, id) }}
 }
 
-// Loop is the heartbeat of a workspace in this process, nil during shutdown.
+// Loop returns the heartbeat of a workspace in this process, nil during shutdown.
 func (cs *Host) Loop(dir string) *heartbeat.Loop {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -52,21 +52,21 @@ func (cs *Host) closeLoops() {
 	}
 }
 
-// sighting is when a workspace was last observed under one spelling, in
+// sighting records when a workspace was last observed under one spelling of its path, in
 // milliseconds of the monotonic clock.
 type sighting struct{ at atomic.Int64 }
 
 const (
-	// observeEvery bounds how often a workspace is checked that is named
+	// observeEvery is the minimum time between two checks of a workspace that requests name
 	// repeatedly.
 	observeEvery = time.Second
-	// maxSightings bounds the remembered spellings.
+	// maxSightings bounds the number of remembered spellings.
 	maxSightings = 4096
 )
 
-// Observe records that a request named a directory, or that something happened
-// there. In a long-lived process, the heartbeat of a workspace ticks from then
-// on. It is cheap: a directory is checked once a second at most.
+// Observe records that a request named a directory, or that something happened there. In a
+// long-lived process, the workspace's heartbeat ticks from then on. Observe is cheap: it checks a
+// directory at most once a second.
 func (cs *Host) Observe(dir string) {
 	if cs.hub == nil || dir == "" {
 		return

@@ -1,7 +1,7 @@
 package company
 
-// Paths in error messages: spelled as by the caller, or relative to the workspace.
-// They do not reveal the canonical path on this machine.
+// Paths in error messages: spelled as the caller spelled them, or relative to the workspace. They
+// do not reveal the canonical path on this machine.
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// named is an error with another message.
+// named replaces the message of an error.
 type named struct {
 	cause error
 	text  string
@@ -19,8 +19,8 @@ type named struct {
 func (n *named) Error() string { return n.text }
 func (n *named) Unwrap() error { return n.cause }
 
-// Named returns the error of an operation with the paths as its caller spelled them.
-// A nil folder changes nothing.
+// Named returns the error of an operation with paths spelled as its caller spelled them. A nil
+// folder changes nothing.
 func (c *Folder) Named(err error) error {
 	if err == nil || c == nil || c.given == "" || c.dir == "" || c.dir == string(filepath.Separator) {
 		return err
@@ -41,7 +41,7 @@ func (c *Folder) Named(err error) error {
 	return &named{err, text}
 }
 
-// renamed replaces the path of a directory in a text, but not within a longer name.
+// renamed replaces the path of a directory in a text, but not inside a longer name.
 func renamed(text, dir, name string) string {
 	var out strings.Builder
 	for {

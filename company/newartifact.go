@@ -1,11 +1,11 @@
 package company
 
-// Files of artifacts outside of workspaces.
+// Artifact files outside of workspaces.
 
 import "ac/governance"
 
-// NewArtifact writes the template of an artifact to any file. It replaces an
-// existing one only with force.
+// NewArtifact writes the template of an artifact to any file. It replaces an existing file only
+// if force is set.
 func (cs *Host) NewArtifact(file string, spec governance.ArtifactSpec, force bool) error {
 	text, err := governance.Template(spec.Head(cs.env))
 	if err != nil {

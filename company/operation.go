@@ -1,7 +1,7 @@
 package company
 
-// How protocol, commands and page call an operation: checked params, a typed target, a
-// typed result.
+// How the protocol, the commands and the page call an operation: checked params, a typed target
+// and a typed result.
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"ac/internal/param"
 )
 
-// Target is the target of an operation: the whole host, a folder, an opened workspace, or
-// the Folder or Operations of a part.
+// Target is what an operation works on: the whole host, a folder, an open workspace, or the
+// Folder or Operations of a part.
 type Target interface {
 	*Host | *Folder | *Company | ~struct{ InFolder } | ~struct{ In }
 }
@@ -39,8 +39,7 @@ func Reach[S Target](ctx context.Context, cs *Host, folder *Folder) (on S, err e
 	return on, err
 }
 
-// checked checks the params that params points to, and returns the folder they name, nil if
-// they name none.
+// checked validates params, a pointer, and returns the folder they name, nil if they name none.
 func (cs *Host) checked(params any) (folder *Folder, err error) {
 	if err := param.Check(params); err != nil {
 		return nil, err
@@ -51,9 +50,8 @@ func (cs *Host) checked(params any) (folder *Folder, err error) {
 	return folder, nil
 }
 
-// Do carries out an operation with params made by a program. They are checked
-// by the same rules as those of a request. The error is that of the operation,
-// fault.InvalidParams, or fault.NotAWorkspace.
+// Do runs an operation with params from a program, validated by the same rules as those of a
+// request. The error is that of the operation, fault.InvalidParams, or fault.NotAWorkspace.
 func Do[S Target, P, R any](ctx context.Context, cs *Host, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	folder, err := cs.checked(&p)
 	if err != nil {

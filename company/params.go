@@ -14,7 +14,7 @@ type OK struct {
 	OK bool `json:"ok"`
 }
 
-// NotBlank refuses a text that is only white space.
+// NotBlank rejects a text that is empty or only white space.
 func NotBlank(field, value string) []fault.Issue {
 	if strings.TrimSpace(value) == "" {
 		return []fault.Issue{{Path: []any{field}, Code: "custom", Message: "must not be blank"}}
@@ -25,13 +25,13 @@ func NotBlank(field, value string) []fault.Issue {
 // NoParams are the params of methods that take none.
 type NoParams struct{}
 
-// ProjectParams are the params of methods that only take a project.
+// ProjectParams are the params of methods that need only a project.
 type ProjectParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
 }
 
-// OrNil is nil for an empty text.
+// OrNil returns nil for an empty text.
 func OrNil(text string) *string {
 	if text == "" {
 		return nil
@@ -42,7 +42,7 @@ func OrNil(text string) *string {
 // NamedText is a text param with its name.
 type NamedText struct{ Name, Value string }
 
-// CheckIDs checks ids that may become paths, where no tag does.
+// CheckIDs validates ids that may become paths, for params without a tag that does.
 func CheckIDs(ids ...NamedText) error {
 	var issues []fault.Issue
 	for _, id := range ids {

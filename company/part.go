@@ -1,7 +1,7 @@
 package company
 
-// The interface between this package and the parts of the operations, which are packages of
-// their own.
+// The interface between this package and the parts of the operations, each in a package of its
+// own.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/validate"
 )
 
-// In is the opened workspace on which the operations of a part work. A part defines
+// In is the open workspace that the operations of a part work on. A part defines
 //
 //	type Operations struct{ company.In }
 //
@@ -30,7 +30,8 @@ type In struct{ *Company }
 // enter sets the workspace.
 func (in *In) enter(c *Company) { in.Company = c }
 
-// InFolder is In for operations on any folder, which may be no workspace yet. A part defines
+// InFolder is In for operations on any folder, even one that is not a workspace yet. A part
+// defines
 //
 //	type Folder struct{ company.InFolder }
 type InFolder struct{ *Folder }
@@ -38,22 +39,22 @@ type InFolder struct{ *Folder }
 // enter sets the folder.
 func (in *InFolder) enter(f *Folder) { in.Folder = f }
 
-// Workspace is the workspace itself.
+// Workspace returns the workspace itself.
 func (c *Company) Workspace() *workspace.Workspace { return c.w }
 
-// Index is the index of the workspace.
+// Index returns the index of the workspace.
 func (c *Company) Index() *index.Index { return c.all.indexOf(c.w) }
 
-// Validator validates the workspace.
+// Validator returns the validator of the workspace.
 func (c *Company) Validator() *validate.Validator { return c.all.openedAs(c.w).validator }
 
-// Admission is the admission control of the workspace's launches.
+// Admission returns the admission control of the workspace's launches.
 func (c *Company) Admission() *runs.Admission { return c.all.Admission(c.w) }
 
-// Env is what workspaces are opened with.
+// Env returns the environment that workspaces are opened with.
 func (cs *Host) Env() workspace.Env { return cs.env }
 
-// Opened are the workspaces that requests have opened.
+// Opened returns the workspaces that requests have opened, sorted by path.
 func (cs *Host) Opened() (all []*workspace.Workspace) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -64,16 +65,17 @@ func (cs *Host) Opened() (all []*workspace.Workspace) {
 	return all
 }
 
-// Host is the process in which the folder was named.
+// Host returns the process in which the folder was named.
 func (p location) Host() *Host { return p.all }
 
-// Given is the path as the caller spelled it, Path the canonical one.
+// Given returns the path as the caller spelled it.
 func (p location) Given() string { return p.given }
 
-// Path is the canonical path.
+// Path returns the canonical path.
 func (p location) Path() string { return p.dir }
 
-// Absolute is the path as the caller spelled it, or its full path if that was relative.
+// Absolute returns the path as the caller spelled it. If that is relative, it returns the
+// canonical path.
 func (p location) Absolute() string {
 	if filepath.IsAbs(p.given) {
 		return p.given
@@ -81,39 +83,39 @@ func (p location) Absolute() string {
 	return p.dir
 }
 
-// StartedFrom is recorded as the origin of runs that clients of the process start, "" for
+// StartedFrom returns the origin to record for runs that clients of the process start, "" for
 // none.
 func (cs *Host) StartedFrom() string { return cs.from }
 
-// ProposedFiles is the process's cache of proposed files.
+// ProposedFiles returns the process's cache of proposed files.
 func (cs *Host) ProposedFiles() *files.Memory { return cs.files }
 
-// RecentChanges is the cache of results of run.changes.
+// RecentChanges returns the cache of results of run.changes.
 func (cs *Host) RecentChanges() *Recent { return &cs.changes }
 
 // ForgetChanges invalidates the cached results of run.changes.
 func (cs *Host) ForgetChanges() { cs.changes.forget() }
 
-// Launcher starts the sessions of runs.
+// Launcher returns the launcher of sessions.
 func (cs *Host) Launcher() *session.Launcher { return cs.launcher }
 
-// Runners starts the runners of jobs.
+// Runners returns the starter of job runners.
 func (cs *Host) Runners() *job.Starter { return cs.runners }
 
-// Logs reads the logs of runs.
+// Logs returns the reader of run logs.
 func (cs *Host) Logs() *feed.Logs { return cs.logs }
 
 // ForgetTranscripts drops the cached transcripts, which may be large. It is for processes that
 // show the end of one transcript and then follow it.
 func (cs *Host) ForgetTranscripts() { cs.logs.Forget() }
 
-// Version is the version of this program.
+// Version returns the version of this program.
 func (cs *Host) Version() string { return cs.version }
 
-// Hub serves the subscriptions of a long-lived process. It is nil in others.
+// Hub returns the hub that serves the subscriptions of a long-lived process, nil in others.
 func (cs *Host) Hub() *feed.Hub { return cs.hub }
 
-// Terminals has the consoles of the process. It is nil if there are none.
+// Terminals returns the consoles of the process, nil if it may have none.
 func (cs *Host) Terminals() *terminal.Hub { return cs.terminals }
 
 // Background runs work in the background. Close cancels its context and waits for it.
@@ -135,8 +137,8 @@ func (c *Company) BeginLaunch(ref string) (end func(error)) {
 	return c.all.begin(launched{c.dir, ref})
 }
 
-// AbsoluteName is the path of a file of the workspace, as the caller spelled
-// the workspace.
+// AbsoluteName returns the path of a file of the workspace, with the workspace spelled as the
+// caller spelled it.
 func (c *Company) AbsoluteName(name string) string {
 	return filepath.Join(c.Absolute(), filepath.FromSlash(name))
 }

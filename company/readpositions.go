@@ -1,6 +1,6 @@
 package company
 
-// Up to which message agents and people have read each conversation.
+// Read positions: the last message that an agent or person has read in each conversation.
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// NewestMessages is how many messages of a conversation are read, the newest ones.
+// NewestMessages is how many of the newest messages of a conversation are read.
 const NewestMessages = 200
 
-// positions is .local/mcp/<agent_id>.json: the last message that an agent has read of
-// each conversation.
+// positions is the content of .local/mcp/<agent_id>.json: the last message that an agent has read
+// in each conversation.
 type positions struct {
 	Version int               `json:"version"`
 	Read    map[string]string `json:"read"`
 }
 
-// ReadPositions returns the last message that an agent has read in each conversation. An
-// invalid file counts as empty: messages are shown again rather than not at all.
+// ReadPositions returns the last message that an agent has read in each conversation. An invalid
+// file counts as empty: messages are shown twice rather than never.
 func (c *Company) ReadPositions(agent string) (map[string]string, error) {
 	text, err := c.w.Read(workspace.ReadPositionsFile(agent))
 	if fault.Is(err, fault.NotFound) {

@@ -1,17 +1,17 @@
 package company
 
-// A cache of results for a moment, because many clients ask for the same at once.
+// A short-lived cache of results, because many clients ask for the same result at once.
 
 import (
 	"sync"
 	"time"
 )
 
-// answerLife is how long an answer is given again.
+// answerLife is how long a cached result is valid.
 const answerLife = 2 * time.Second
 
-// Recent caches the results of an operation for a moment, by request. The zero value is
-// empty. It is safe for concurrent use.
+// Recent caches the results of an operation by request, for answerLife. The zero value is empty.
+// It is safe for concurrent use.
 type Recent struct {
 	mu    sync.Mutex
 	known map[string]timedAnswer
@@ -22,7 +22,7 @@ type timedAnswer struct {
 	answer any
 }
 
-// Answer returns the cached result of a request, nil if there is none or it is too old.
+// Answer returns the cached result of a request, nil if there is none or it has expired.
 func (r *Recent) Answer(asked string, now time.Time) any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *Recent) Answer(asked string, now time.Time) any {
 	return known.answer
 }
 
-// Keep caches a result and drops those that are too old.
+// Keep caches a result and drops expired ones.
 func (r *Recent) Keep(asked string, answer any, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *Recent) Keep(asked string, answer any, now time.Time) {
 	r.known[asked] = timedAnswer{now, answer}
 }
 
-// forget drops all answers, after a change of what they describe.
+// forget invalidates all cached results.
 func (r *Recent) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

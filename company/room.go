@@ -1,7 +1,7 @@
 package company
 
-// room.*: the rows of screens that stay open, kept up to date while there are readers. Only
-// changes are read again: runs whose logs grew, and other tables after an event or document
+// room.*: the rows of screens that stay open. A room is kept up to date while it has readers, and
+// only changes are read again: runs whose logs grew, and other tables after an event or document
 // that could have changed them.
 
 import (
@@ -25,7 +25,7 @@ type ReadRoomParams struct {
 	Limit     int      `json:"limit" is:"default=200,min=1,cut=1000"`
 }
 
-// CheckFields refuses unknown tables.
+// CheckFields rejects unknown tables.
 func (p *ReadRoomParams) CheckFields() (issues []fault.Issue) {
 	return unknownTables(p.Tables, room.Tables())
 }
@@ -37,17 +37,17 @@ type ReadRoomResult struct {
 	Rev   int64            `json:"rev"`
 	At    int64            `json:"at"` // Unix milliseconds
 	Rows  []room.RowChange `json:"rows"`
-	More  bool             `json:"more"` // there are older runs
+	More  bool             `json:"more"` // older runs exist
 }
 
-// ReadRoom returns the rows of the room. With Before it returns older runs, those created
-// before that time.
+// ReadRoom returns the rows of the room. With Before, it returns runs created before that time
+// instead.
 func (c *Company) ReadRoom(ctx context.Context, p ReadRoomParams) (result ReadRoomResult, err error) {
 	if p.Before != "" {
 		return c.olderRuns(ctx, p)
 	}
 	k := newKeptRoom(c, p.RunsLimit)
-	if c.all.hub != nil { // others will look
+	if c.all.hub != nil { // other readers will follow
 		leave, err := c.joinRoom(&k, p.RunsLimit)
 		if err != nil {
 			return result, err
@@ -65,7 +65,7 @@ func (c *Company) ReadRoom(ctx context.Context, p ReadRoomParams) (result ReadRo
 	}, nil
 }
 
-// olderRuns are runs that the room does not keep, as rows of their own.
+// olderRuns returns rows of runs that the room does not keep.
 func (c *Company) olderRuns(ctx context.Context, p ReadRoomParams) (result ReadRoomResult, err error) {
 	at, ok := clock.Parse(p.Before)
 	if !ok {
@@ -101,7 +101,7 @@ func (c *Company) olderRuns(ctx context.Context, p ReadRoomParams) (result ReadR
 	return result, err
 }
 
-// RoomStream selects what of the room is delivered. Epoch and Since identify the last frame
+// RoomStream selects what part of the room is delivered. Epoch and Since identify the last frame
 // that the reader has.
 type RoomStream struct {
 	room.Filter
@@ -110,8 +110,8 @@ type RoomStream struct {
 	Epoch     string
 	Since     int64
 	Light     bool // at most one frame a second
-	// Deliver takes a frame. It blocks while its reader is slow: what changes meanwhile is
-	// one frame then. An error ends the stream.
+	// Deliver receives a frame. It may block while its reader is slow: changes of that time are
+	// combined into one frame. An error ends the stream.
 	Deliver func(ctx context.Context, epoch string, frame room.Frame) error
 }
 
@@ -135,7 +135,7 @@ func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 		if err != nil {
 			return err
 		}
-		var rest time.Duration // for which the reader is left alone
+		var rest time.Duration // the pause before the next frame
 		for _, f := range frames {
 			if rev = f.Rev; f.Empty() {
 				continue
@@ -157,13 +157,14 @@ func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 	}
 }
 
-// Limits of how often a reader gets a frame.
+// Bounds of the pause between two frames of a reader.
 const (
 	lightPace = time.Second
-	slowPace  = 5 * time.Second // at most
+	slowPace  = 5 * time.Second // maximum
 )
 
-// rest is how long a reader is left alone after a frame: a slow one as long as that took.
+// rest returns the pause after a frame. A slow reader gets a pause as long as the delivery took,
+// up to slowPace.
 func (s *RoomStream) rest(took time.Duration) time.Duration {
 	switch {
 	case s.Light:
@@ -174,8 +175,8 @@ func (s *RoomStream) rest(took time.Duration) time.Duration {
 	return 0
 }
 
-// frames are what a reader at a revision gets, -1 for one that begins, and what is closed
-// with the next change.
+// frames returns the frames for a reader at revision rev, -1 for a new reader. next is closed on
+// the next change. err is why the room is no longer kept.
 func (k *keptRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch string, next <-chan struct{}, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -191,13 +192,13 @@ func (k *keptRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch s
 	return frames, k.room.Epoch, k.changed, k.failed
 }
 
-// FirstRows returns the full frame of the room with its epoch, with which a reader begins. If
-// the room must be read first it waits until ctx ends, and then reports false.
+// FirstRows returns the full frame that a reader of the room begins with, and its epoch. If the
+// room has not been read yet, FirstRows waits for it. If ctx ends first, it reports false.
 func (c *Company) FirstRows(ctx context.Context, f room.Filter, runsLimit int) (epoch string, first room.Frame, ok bool) {
 	var k *keptRoom
 	leave, err := c.joinRoom(&k, runsLimit)
 	if err != nil {
-		return "", first, false // a subscription reports why
+		return "", first, false // a subscription reports the error
 	}
 	defer leave()
 	select {

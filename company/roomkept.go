@@ -18,29 +18,29 @@ import (
 	"ac/workspace"
 )
 
-// keptRoom is a room with the workspace that it is of.
+// keptRoom is the room of a workspace, shared by its readers.
 type keptRoom struct {
 	c     *Company
-	limit int    // of runs that are over
-	began string // when its revisions began
+	limit int    // how many of the newest runs to keep
+	began string // when its epoch began
 
-	ready chan struct{} // closed once the room was read for the first time
+	ready chan struct{} // closed after the first read, even a failed one
 	news  *pendingNews
 
-	watched []string // folders of documents; they and unwatch are of follow, then of keep
+	watched []string // watched document folders; owned, with unwatch, by follow and then by keep
 	unwatch func()
 
 	updating sync.Mutex               // serializes updates; guards the next two
-	seen     map[index.RunKey]readLog // the log of each run that was read
-	jobs     map[index.RunKey]string  // of which job a run is an attempt, as of the last tables
-	mu       sync.Mutex               // guards what follows
+	seen     map[index.RunKey]readLog // how far the log of each run was read
+	jobs     map[index.RunKey]string  // the job of each run, as of the last read of the tables
+	mu       sync.Mutex               // guards the fields below
 	room     *room.Room
-	meta     room.Meta           // of the last tables
-	counts   []room.Change       // of the last tables, without what is quiet
-	spoke    map[string]lastWord // live runs
-	more     bool                // there are older runs than the kept ones
-	changed  chan struct{}       // closed with the next change
-	failed   error               // why the room is not kept any more
+	meta     room.Meta           // as of the last read of the tables
+	counts   []room.Change       // as of the last read of the tables, without quiet runs
+	spoke    map[string]lastWord // when each live run last printed something
+	more     bool                // older runs exist than those kept
+	changed  chan struct{}       // closed on the next change
+	failed   error               // why the room is no longer kept
 	readers  int
 }
 
@@ -51,13 +51,13 @@ func newKeptRoom(c *Company, limit int) *keptRoom {
 	}
 }
 
-// Person is the reader of the room: the person of this machine.
+// Person is the id of the room's reader: the person at this machine.
 const Person = "human"
 
 // epochBytes is how many random bytes the epoch of a room has.
 const epochBytes = 4
 
-// update reads again what the news are about.
+// update reads again whatever the news affects.
 func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 	k.updating.Lock()
 	defer k.updating.Unlock()
@@ -89,8 +89,8 @@ func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 	return k.apply(changes)
 }
 
-// look reads the rows that the news are about: those of runs, all of them where whole, and the
-// other tables where the news are of them. It is called while updating is held.
+// look reads the rows that the news affects. These are the rows of dirty runs, or of all kept
+// runs if whole, and the other tables if the news affects them. The caller holds updating.
 func (k *keptRoom) look(ctx context.Context, asked roomNews) (changes []room.Change, tables snapshot.RoomTables, whole bool, err error) {
 	var rows []snapshot.MonitorRow
 	var news roomNews
@@ -127,14 +127,14 @@ func (k *keptRoom) look(ctx context.Context, asked roomNews) (changes []room.Cha
 	return changes, tables, news.whole, nil
 }
 
-// hasMore keeps whether there are runs that the room does not have.
+// hasMore records whether runs exist that the room does not keep.
 func (k *keptRoom) hasMore(more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.more = more
 }
 
-// apply changes the rows, and wakes the readers if anything changed. It is called with mu held.
+// apply changes the rows and wakes the readers if anything changed. The caller holds mu.
 func (k *keptRoom) apply(changes []room.Change) error {
 	before := k.room.Rev()
 	if _, err := k.room.Apply(k.c.w.Env.Clock.Now(), changes); err != nil {
@@ -147,8 +147,8 @@ func (k *keptRoom) apply(changes []room.Change) error {
 	return nil
 }
 
-// server completes the row of the server, and keeps it for the times at which the rows cannot
-// be read.
+// server completes the row of the server and saves it for behind, which needs it when the rows
+// cannot be read.
 func (k *keptRoom) server(tables snapshot.RoomTables, serves room.Serves, diagnosis *room.Doctor) {
 	for i, change := range tables[room.TableMeta] {
 		if meta, ok := change.Row.(room.Meta); ok {
@@ -159,7 +159,7 @@ func (k *keptRoom) server(tables snapshot.RoomTables, serves room.Serves, diagno
 	}
 }
 
-// behind says in the row of the server why the rows are older than the files.
+// behind records in the row of the server why the rows are older than the files.
 func (k *keptRoom) behind(cause error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -168,8 +168,8 @@ func (k *keptRoom) behind(cause error) error {
 	return k.apply([]room.Change{{Key: room.Key{Table: room.TableMeta, ID: "server"}, Row: meta}})
 }
 
-// runs are the rows of the dirty runs; with whole also of all that live, that a need names,
-// and of the newest.
+// runs returns the rows of the dirty runs. If news.whole is set, it also returns those of the
+// newest runs, of all live runs, and of runs that a need names.
 func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (rows []snapshot.MonitorRow, changes []room.Change, err error) {
 	open, err := m.Interactions(snapshot.InteractionQuery{State: snapshot.InteractionsOpen, Limit: math.MaxInt32})
 	if err != nil {
@@ -209,7 +209,7 @@ func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (r
 		}
 		if known {
 			rows = append(rows, row)
-		} else if !news.whole { // what is not among the rows of a whole room goes with that
+		} else if !news.whole { // a whole read removes missing runs by itself
 			changes = append(changes, room.Change{Key: room.Key{Table: room.TableRuns, ID: key.RunID}})
 		}
 	}
@@ -220,23 +220,23 @@ func (k *keptRoom) runs(ctx context.Context, m *snapshot.View, news roomNews) (r
 	return rows, changes, nil
 }
 
-// kept is how many of the newest runs the room has.
+// kept returns how many of the newest runs the room keeps.
 func (k *keptRoom) kept() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.limit
 }
 
-// Limits of how often a room is read again, and how long it is kept without readers.
+// How often a room is read again, and how long it is kept without readers.
 const (
 	roomSettles = 10 * time.Millisecond
 	roomPace    = 250 * time.Millisecond
-	roomLife    = time.Minute     // and up to twice that
-	roomRetries = 5 * time.Second // between two attempts, at most
+	roomLife    = time.Minute     // up to twice that
+	roomRetries = 5 * time.Second // maximum between two attempts
 )
 
-// joinRoom adds a reader to the room of the workspace and sets k. It starts the room if there
-// is none. If the reader wants more runs than the room has, they are added.
+// joinRoom adds a reader to the room of the workspace and sets k. It creates the room if there is
+// none. If the reader wants more runs than the room keeps, joinRoom raises the limit.
 func (c *Company) joinRoom(k **keptRoom, limit int) (leave func(), err error) {
 	if *k = c.enterRoom(nil, limit); *k != nil {
 		return (*k).leave, nil
@@ -246,7 +246,7 @@ func (c *Company) joinRoom(k **keptRoom, limit int) (leave func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if *k = c.enterRoom(fresh, limit); *k != fresh { // somebody else was first
+	if *k = c.enterRoom(fresh, limit); *k != fresh { // another reader created it first
 		stop()
 		return (*k).leave, nil
 	}
@@ -257,7 +257,7 @@ func (c *Company) joinRoom(k **keptRoom, limit int) (leave func(), err error) {
 	return fresh.leave, nil
 }
 
-// enterRoom adds a reader to the room that is kept; without one it keeps the fresh one.
+// enterRoom adds a reader to the kept room. If there is none, it starts to keep the fresh one.
 func (c *Company) enterRoom(fresh *keptRoom, limit int) *keptRoom {
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
@@ -293,7 +293,8 @@ func (k *keptRoom) unread() bool {
 	return k.readers == 0
 }
 
-// end removes the room, unless it has a reader again.
+// end removes the room and wakes its readers. With a nil cause, it does nothing if the room has a
+// reader again, and reports false.
 func (k *keptRoom) end(cause error) bool {
 	k.c.all.mu.Lock()
 	defer k.c.all.mu.Unlock()
@@ -310,8 +311,8 @@ func (k *keptRoom) end(cause error) bool {
 }
 
 // keep keeps the room up to date until it has had no readers for some time. It reads the first
-// change after a silence at once, later ones at most once per roomPace. If a read fails, the
-// rows stay and it retries, until the workspace is gone.
+// change after a silence at once, and later ones at most once per roomPace. If a read fails, keep
+// leaves the rows and retries until the workspace is gone.
 func (k *keptRoom) keep(ctx context.Context) {
 	err := k.update(ctx, roomNews{whole: true})
 	if err != nil {
@@ -351,7 +352,7 @@ func (k *keptRoom) keep(ctx context.Context) {
 	}
 }
 
-// listen counts the quiet runs, and sets the timer to when another one will be.
+// listen counts the quiet runs and sets the timer to when the next run becomes quiet.
 func (k *keptRoom) listen(silence *time.Timer) error {
 	next, err := k.recount()
 	if !next.IsZero() {
@@ -360,12 +361,12 @@ func (k *keptRoom) listen(silence *time.Timer) error {
 	return err
 }
 
-// renew reads what the news are about, however often it takes. Its error is that the workspace
-// is gone, or the cause of the end of ctx.
+// renew reads what the news affects, and retries until it succeeds. It fails only if the
+// workspace is gone or ctx ends, with the cause of ctx.
 func (k *keptRoom) renew(ctx context.Context, news roomNews) error {
 	for wait := roomPace; ; wait = min(2*wait, roomRetries) {
 		if news.whole {
-			k.watch() // a project that began has folders of its own
+			k.watch() // a new project has folders of its own
 		}
 		err := k.update(ctx, news)
 		switch {
@@ -381,11 +382,11 @@ func (k *keptRoom) renew(ctx context.Context, news roomNews) error {
 		}
 		Pause(ctx, wait)
 		k.news.take()
-		news = roomNews{whole: true} // with what changed meanwhile
+		news = roomNews{whole: true} // includes what changed meanwhile
 	}
 }
 
-// Pause waits, and reports whether ctx is still alive.
+// Pause waits for d or the end of ctx. It reports whether ctx is still alive.
 func Pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -1,6 +1,6 @@
 package company
 
-// How a kept room is notified of its workspace: events in logs, and changed documents.
+// How a kept room learns of changes: events in logs, and changed documents.
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 	"ac/workspace"
 )
 
-// roomNews is what may have changed since the room was read.
+// roomNews describes what may have changed since the room was last read.
 type roomNews struct {
 	dirty  map[index.RunKey]bool
-	tables bool // of other tables than the runs
-	whole  bool // a document changed, or a run began: any row may have
+	tables bool // tables other than the runs
+	whole  bool // a document changed or a run began: any row may have changed
 }
 
-// pendingNews gathers news for the next update.
+// pendingNews collects news for the next update.
 type pendingNews struct {
 	roomNews
 
@@ -50,8 +50,8 @@ func (n *pendingNews) take() roomNews {
 // none reports whether there is no news.
 func (n roomNews) none() bool { return len(n.dirty) == 0 && !n.tables && !n.whole }
 
-// heedLogs adds to the news what the new events of the dirty runs may have changed. They were
-// read into the index anyway: nobody else reads them for the room.
+// heedLogs extends the news by what new events of the dirty runs may have changed. It reads the
+// events from the index, which this update has brought up to date.
 func (k *keptRoom) heedLogs(m *snapshot.View, news *roomNews) error {
 	for key := range news.dirty {
 		if news.whole {
@@ -63,22 +63,23 @@ func (k *keptRoom) heedLogs(m *snapshot.View, news *roomNews) error {
 		}
 		before := k.seen[key]
 		if now := readLogOf(&row); known && (now.seq < before.seq || now.faults < before.faults) {
-			news.whole = true // the log is another one
+			news.whole = true // the log was replaced
 			continue
 		} else if now.faults > before.faults {
 			news.tables = true
 		}
-		types, err := m.TypesAfter(key, before.seq, events.ProviderRaw, events.UsageReported) // of those its own row only
+		types, err := m.TypesAfter(key, before.seq, events.ProviderRaw, events.UsageReported) // these change only their run's row
 		if err != nil {
 			return err
 		}
 		news.tables = news.tables || len(types) > 0
-		news.whole = news.whole || slices.Contains(types, events.RunStarted) // it enters the newest
+		news.whole = news.whole || slices.Contains(types, events.RunStarted) // a new run
 	}
 	return nil
 }
 
-// readLog is how far the log of a run was read: its last event, and how many lines are none.
+// readLog is how far the log of a run was read: the sequence number of its last event, and the
+// number of unparsable lines.
 type readLog struct{ seq, faults int64 }
 
 func readLogOf(row *snapshot.MonitorRow) readLog {
@@ -89,7 +90,7 @@ func readLogOf(row *snapshot.MonitorRow) readLog {
 	return read
 }
 
-// follow listens to the logs and the documents of the workspace, until stop is called.
+// follow subscribes to the logs and the documents of the workspace, until stop is called.
 func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
 	unfollow, err := k.c.Subscribe(ctx, feed.Spec{Grown: func(project, run string) {
 		k.news.add(func(n *roomNews) { n.dirty[index.RunKey{ProjectID: project, RunID: run}] = true })
@@ -104,8 +105,8 @@ func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// watch watches the current folders of documents, unless it does already. The next update reads
-// what changed in a folder before it was watched.
+// watch watches the current document folders, unless it already does. The next update reads what
+// changed in a folder before it was watched.
 func (k *keptRoom) watch() {
 	folders := k.folders()
 	if slices.Equal(folders, k.watched) {
@@ -118,7 +119,7 @@ func (k *keptRoom) watch() {
 	}
 }
 
-// folders are where the documents lie that rows are made of.
+// folders returns the folders of the documents that rows are built from.
 func (k *keptRoom) folders() []string {
 	projects, _ := workspace.Dirs(k.c.w.FS, workspace.ProjectsDir) // none if they cannot be listed
 	folders := append(make([]string, 0, 11+4*len(projects)),

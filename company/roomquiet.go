@@ -1,7 +1,6 @@
 package company
 
-// The count of quiet live runs in the room. It is the only count that changes with time
-// alone.
+// The count of quiet live runs in the room. It is the only count that changes as time passes.
 
 import (
 	"time"
@@ -11,17 +10,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// quietAfter is from when on a live run that says nothing is quiet, unless the process says
-// otherwise.
+// quietAfter is how long a live run must print nothing to count as quiet. The options of the
+// process can override it.
 const quietAfter = time.Minute
 
-// lastWord is when a live run said something.
+// lastWord is when a live run last printed something.
 type lastWord struct {
 	project string
 	at      time.Time
 }
 
-// heard keeps when the live runs among changed rows spoke. It is called with mu held.
+// heard records when the live runs among changed rows last printed something. The caller holds
+// mu.
 func (k *keptRoom) heard(changes []room.Change) {
 	for _, c := range changes {
 		if c.Table != room.TableRuns {
@@ -40,8 +40,8 @@ func (k *keptRoom) heard(changes []room.Change) {
 	}
 }
 
-// quiet completes the counts with the runs that are quiet now: those of new tables, else those
-// that changed. next is when another run will be, zero for never. It is called with mu held.
+// quiet adds the number of quiet runs to the counts. A non-nil tables replaces the saved counts.
+// next is when the next run becomes quiet, zero for never. The caller holds mu.
 func (k *keptRoom) quiet(tables []room.Change) (changes []room.Change, next time.Time) {
 	if tables != nil {
 		k.counts = tables
@@ -67,7 +67,7 @@ func (k *keptRoom) quiet(tables []room.Change) (changes []room.Change, next time
 	return changes, next
 }
 
-// recount counts the quiet runs again, and returns when to do that next.
+// recount counts the quiet runs again, and returns when the next run becomes quiet.
 func (k *keptRoom) recount() (next time.Time, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

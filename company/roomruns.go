@@ -20,8 +20,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// roomRun is the row of a run. waiting is how many requests of its agent are open, job that of
-// which it is an attempt, "" for none.
+// roomRun returns the row of a run. waiting is how many requests of its agent are open. job is
+// the job that the run is an attempt of, "" for none.
 func (c *Company) roomRun(ctx context.Context, m *snapshot.MonitorRow, waiting int, job string) room.Change {
 	row := room.Run{
 		Project: m.ProjectID, Agent: m.AgentID, Provider: m.Provider, Status: m.RunStatus, At: m.CreatedAt, Tk: "none", Ck: "none",
@@ -54,7 +54,7 @@ func (c *Company) roomRun(ctx context.Context, m *snapshot.MonitorRow, waiting i
 	return room.Change{Key: room.Key{Table: room.TableRuns, ID: m.RunID}, Project: m.ProjectID, Row: row}
 }
 
-// roomFlags are what the log of a run says beside its output.
+// roomFlags returns the warnings that the log of a run contains.
 func roomFlags(m *snapshot.MonitorRow) []string {
 	flags := []string{}
 	for _, f := range []struct {
@@ -70,7 +70,7 @@ func roomFlags(m *snapshot.MonitorRow) []string {
 	return flags
 }
 
-// roomRecord adds what the run's files hold. What cannot be read stays unknown.
+// roomRecord adds what the files of the run hold. What it cannot read stays unknown.
 func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *room.Run) {
 	run, err := runs.Load(c.w, m.ProjectID, m.RunID)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 	_ = c.all.logs.Brief(ctx, c.w, run.ProjectID, run.ID, func(f *transcript.Fold) {
 		state := f.State()
 		row.Activity, row.Turn, row.Changed = state.Activity, state.Turn, f.Changed()
-		if used, ok := f.Used(); ok && (row.Tokens == nil || used.Tokens > *row.Tokens) { // with earlier sessions
+		if used, ok := f.Used(); ok && (row.Tokens == nil || used.Tokens > *row.Tokens) { // of all sessions
 			row.Tokens, row.Tk = &used.Tokens, "reported"
 			if row.Cost = used.Cost; used.Cost != nil {
 				row.Ck = "reported"
@@ -111,10 +111,10 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 	}) // an unreadable log has no line
 }
 
-// maxLastMessage bounds the message of which the last line is shown, in bytes.
+// maxLastMessage bounds the message whose last line is shown, in bytes.
 const maxLastMessage = 64 << 10
 
-// lastMessage is the last line of what an agent said last.
+// lastMessage returns the last line of the agent's last message.
 func (c *Company) lastMessage(run doc.Run) string {
 	text, err := durable.ReadFile(c.w.FS, path.Join(workspace.RunDir(run.ProjectID, run.ID), "outputs", "last_message.md"), maxLastMessage)
 	if err != nil {
@@ -124,7 +124,8 @@ func (c *Company) lastMessage(run doc.Run) string {
 	return said[strings.LastIndexByte(said, '\n')+1:]
 }
 
-// RoomRunRow is a run of the room as a row of the lists for people, as far as the room knows it.
+// RoomRunRow converts a run of the room to a row of the lists for people, as far as the room
+// knows it.
 func RoomRunRow(id string, r room.Run) RunRow {
 	row := RunRow{
 		RunID: id, ProjectID: r.Project, Status: r.Status, ExitCode: r.Exit, Error: OrNil(r.Error), AgentID: r.Agent, Provider: r.Provider,

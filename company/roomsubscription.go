@@ -1,6 +1,6 @@
 package company
 
-// room.subscribe: the frames of the room as notifications of this process's client.
+// room.subscribe: sends the frames of the room to this process's client as notifications.
 
 import (
 	"context"
@@ -25,13 +25,13 @@ type SubscribeRoomParams struct {
 	Light          bool     `json:"light" is:"optional"` // counts and needs only, at most one frame a second
 }
 
-// OfSubscription is the subscription that a request names, "" for a new one.
+// OfSubscription returns the subscription that a request names, "" for a new one.
 func (p SubscribeRoomParams) OfSubscription() string { return p.SubscriptionID }
 
-// revision is what since of room.subscribe looks like.
+// revision matches the since param of room.subscribe.
 var revision = lazyregexp.New(`^[0-9a-f]{8}\.[0-9]{1,18}$`)
 
-// CheckFields refuses unknown tables, tables that a light subscription leaves out, and invalid
+// CheckFields rejects unknown tables, tables that a light subscription excludes, and invalid
 // revisions.
 func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
 	known := room.Tables()
@@ -45,12 +45,12 @@ func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// unknownTables refuses tables that are not among the known ones.
+// unknownTables rejects tables that are not among the known ones.
 func unknownTables(tables, known []string) []fault.Issue {
 	return UnknownWords("tables", tables, known, "is no table of the room")
 }
 
-// UnknownWords refuses words of a list that are not among the known ones.
+// UnknownWords rejects items of a list that are not among the known ones.
 func UnknownWords(field string, given, known []string, why string) (issues []fault.Issue) {
 	for i, word := range given {
 		if !slices.Contains(known, word) {
@@ -60,15 +60,15 @@ func UnknownWords(field string, given, known []string, why string) (issues []fau
 	return issues
 }
 
-// lightTables are what a reader gets that is hidden.
+// lightTables returns the tables of a light subscription, for a reader whose screen is hidden.
 func lightTables() []string { return []string{room.TableCounts, room.TableNeeds} }
 
-// Stream is what the params select. They must have been checked.
+// Stream returns the stream that the params select. They must have been checked.
 func (p *SubscribeRoomParams) Stream() RoomStream {
 	stream := RoomStream{Filter: room.Filter{Project: p.ProjectID, Tables: p.Tables}, RunsLimit: p.RunsLimit, Light: p.Light}
 	if epoch, rev, ok := strings.Cut(p.Since, "."); ok {
 		stream.Epoch = epoch
-		stream.Since, _ = strconv.ParseInt(rev, 10, 64) // has its form
+		stream.Since, _ = strconv.ParseInt(rev, 10, 64) // the form was checked
 	}
 	if p.Light && len(p.Tables) == 0 {
 		stream.Tables = lightTables()
@@ -79,8 +79,8 @@ func (p *SubscribeRoomParams) Stream() RoomStream {
 // IsRevision reports whether a text has the form of a revision: <epoch>.<rev>.
 func IsRevision(text string) bool { return revision().MatchString(text) }
 
-// SubscribeRoomResult is the result of room.subscribe, with the room's Epoch and Rev at that
-// moment.
+// SubscribeRoomResult is the result of room.subscribe, with the room's Epoch and Rev at the time
+// of the reply.
 type SubscribeRoomResult struct {
 	ID    string `json:"subscription_id"`
 	Epoch string `json:"epoch"`
@@ -93,7 +93,7 @@ type RoomNotification struct {
 	room.Frame
 }
 
-// SubscribeRoom subscribes to the room. After the reply come its frames: the changes since the
+// SubscribeRoom subscribes to the room. The frames follow the reply: first the changes since the
 // client's revision, or everything, and then each change.
 func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (result SubscribeRoomResult, err error) {
 	var k *keptRoom
@@ -101,7 +101,7 @@ func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (res
 	if err != nil {
 		return result, err
 	}
-	defer leave() // it is kept for longer than it takes until it is joined again
+	defer leave() // the room outlives the gap until FollowRoom joins it
 	select {
 	case <-k.ready:
 	case <-ctx.Done():
@@ -125,7 +125,7 @@ func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (res
 	return result, err
 }
 
-// at is where the room is, or why it is not kept any more.
+// at returns the epoch and revision of the room, or why it is no longer kept.
 func (k *keptRoom) at() (epoch string, rev int64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

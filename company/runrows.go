@@ -1,7 +1,7 @@
 package company
 
-// Runs in lists for people: with the name of the agent, what it was asked to do, and a state
-// in one word.
+// Runs in lists for people: with the name of the agent, what the run was asked to do, and a
+// one-word state.
 
 import (
 	"context"
@@ -24,8 +24,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// States of runs, in one word. The state of a failed run is its exit code, signal, or kind
-// of error instead.
+// States of runs, in one word. A failed run shows its exit code, signal or kind of error instead.
 const (
 	StateNew        = "new"
 	StateRunning    = "running"
@@ -38,7 +37,7 @@ const (
 	StateLost       = "lost"
 )
 
-// RunRow is a run in a list for people. What is not known is null.
+// RunRow is a run in a list for people. Unknown fields are null.
 type RunRow struct {
 	RunID           string   `json:"run_id"`
 	ProjectID       string   `json:"project_id"`
@@ -63,41 +62,41 @@ type RunRow struct {
 	Landed          *string  `json:"landed"`
 	Waiting         int      `json:"waiting"` // open interactions
 
-	SessionRef string `json:"-"` // of its session, "" for none
-	Spoken     bool   `json:"-"` // its agent is spoken with, so that it has a transcript
-	Flow       bool   `json:"-"` // it is a run of a workflow
+	SessionRef string `json:"-"` // of its latest session, "" for none
+	Spoken     bool   `json:"-"` // the run has a transcript, because people talk with its agent
+	Flow       bool   `json:"-"` // it is a workflow run
 }
 
-// Live reports whether a session of the run lives.
+// Live reports whether the run has a live session.
 func (r *RunRow) Live() bool {
 	return r.State == StateRunning || r.State == StateAsks || r.State == StateIdle
 }
 
-// RunRowsParams choose the rows of a list of runs. Empty fields match all.
+// RunRowsParams select the rows of a list of runs. Empty fields match all.
 type RunRowsParams struct {
 	Dir
 	ProjectID string    `json:"-"`
 	AgentID   string    `json:"-"`
-	Live      bool      `json:"-"` // only those that live
+	Live      bool      `json:"-"` // only live runs
 	State     string    `json:"-"` // a state, or a status
 	Since     time.Time `json:"-"` // created since
-	Ending    string    `json:"-"` // of their ids, in any case
-	Newest    bool      `json:"-"` // by their creation alone
+	Ending    string    `json:"-"` // the end of their ids, ignoring case
+	Newest    bool      `json:"-"` // order by creation only
 	Most      int       `json:"-"` // 0 for all
 }
 
-// RunRows is a list of runs: live ones first, then new ones, then the others, newest first.
+// RunRows is a list of runs: live ones first, then new ones, then the others, each newest first.
 type RunRows struct {
 	Rows []RunRow
-	More int      // how many the limit left out
-	IDs  []string // of all runs whose ids may end like those of the rows
+	More int      // how many runs the limit left out
+	IDs  []string // all runs whose ids may end like those of the rows, to abbreviate ids
 	None bool     // the workspace has no runs
 }
 
-// shownLetters is how many letters of the end of an id lists show at least.
+// shownLetters is the minimum number of letters that lists show of the end of an id.
 const shownLetters = 6
 
-// RunRows lists runs for people. Nothing is written but the index.
+// RunRows lists runs for people. It writes only the index.
 func (c *Company) RunRows(ctx context.Context, p RunRowsParams) (list RunRows, err error) {
 	err = c.View(ctx, index.Records, func(m *snapshot.View) error {
 		list, err = c.runRows(m, p)
@@ -115,7 +114,7 @@ func (c *Company) runRows(m *snapshot.View, p RunRowsParams) (list RunRows, err 
 		q.Since = clock.Nanos(p.Since)
 	}
 	if p.Live || p.State != "" {
-		q.Most = 0 // the state of a run is known with its session
+		q.Most = 0 // filter first: the state of a run depends on its session
 	}
 	found, err := m.RunList(q)
 	if err != nil {
@@ -162,7 +161,7 @@ func (c *Company) runRows(m *snapshot.View, p RunRowsParams) (list RunRows, err 
 	return list, err
 }
 
-// status is the status that runs in the wanted state have in their records, "" for any.
+// status returns the recorded status of runs in the wanted state, "" for any.
 func (p *RunRowsParams) status() string {
 	switch p.State {
 	case "":
@@ -182,7 +181,7 @@ func (p *RunRowsParams) status() string {
 	return doc.StatusFailed
 }
 
-// describeAll adds to rows what only the files hold.
+// describeAll adds to the rows what only the files hold.
 func (c *Company) describeAll(ctx context.Context, rows []RunRow) error {
 	agents, err := c.w.Agents()
 	workspace.Each(len(rows), func(i int) { c.describe(ctx, &rows[i]) })
@@ -195,7 +194,7 @@ func (c *Company) describeAll(ctx context.Context, rows []RunRow) error {
 	return err
 }
 
-// rankOf is 0 for runs that live, 1 for those that were never launched, 2 for the others.
+// rankOf returns 0 for live runs, 1 for those never launched, and 2 for the others.
 func rankOf(r *RunRow) int {
 	switch {
 	case r.Live():
@@ -206,7 +205,7 @@ func rankOf(r *RunRow) int {
 	return 2
 }
 
-// runRow is a row of what the index and the session's record know.
+// runRow builds a row from the index and the session's record.
 func (c *Company) runRow(m *snapshot.MonitorRow, waiting int) RunRow {
 	row := RunRow{
 		RunID: m.RunID, ProjectID: m.ProjectID, State: stateOf(m, waiting), Status: m.RunStatus, AgentID: m.AgentID, Provider: m.Provider,
@@ -223,7 +222,7 @@ func (c *Company) runRow(m *snapshot.MonitorRow, waiting int) RunRow {
 		}
 		row.TookS = new(max(0, end.Sub(time.UnixMilli(s.StartedAtMS)).Seconds()))
 	}
-	if m.Provider == workflow.Provider { // which has no session of its own
+	if m.Provider == workflow.Provider { // a workflow run has no session of its own
 		c.asFlow(&row)
 	}
 	if u := m.TokenUsage; u != nil {
@@ -232,12 +231,12 @@ func (c *Company) runRow(m *snapshot.MonitorRow, waiting int) RunRow {
 	return row
 }
 
-// asFlow completes the row of a run of a workflow: it lives until its record says that it
-// is over, and is known by the name of its template.
+// asFlow completes the row of a workflow run. Such a run is live until its record is final, and
+// shows the name of its template.
 func (c *Company) asFlow(row *RunRow) {
 	record, err := workflow.Load(c.w, row.ProjectID, row.RunID)
 	if err != nil {
-		return // it stays what its run says
+		return // the row stays as the run's record has it
 	}
 	if templates, err := workflow.Templates(record); err == nil {
 		row.What = OrNil(templates[record.Round().Template].Name)
@@ -260,7 +259,7 @@ func (c *Company) asFlow(row *RunRow) {
 	}
 }
 
-// stateOf is the state of a run in one word.
+// stateOf returns the one-word state of a run.
 func stateOf(m *snapshot.MonitorRow, waiting int) string {
 	s := m.RowSession
 	switch {
@@ -277,10 +276,10 @@ func stateOf(m *snapshot.MonitorRow, waiting int) string {
 	case s == nil:
 		return StateNew
 	}
-	return StateLost // its record is final and its run is not: nobody wrote the end
+	return StateLost // the session's record is final but the run's is not: nobody recorded the end
 }
 
-// failureOf is the shortest true word for why a run failed.
+// failureOf returns the most specific short reason why a run failed.
 func failureOf(m *snapshot.MonitorRow) string {
 	s := m.RowSession
 	if s == nil {
@@ -305,8 +304,8 @@ func failureWord(overBudget bool, kind string, signal *string, exit *int, messag
 	return StateFailed
 }
 
-// begins reports whether a conversation with the agent of a run is being prepared: its run
-// gets to know of it once its worktree is made, which may take long.
+// begins reports whether a conversation with the agent of a run is starting. The run's record
+// shows the conversation only once its worktree exists, which may take long.
 func (c *Company) begins(row *RunRow) bool {
 	if row.State != StateRunning {
 		return false
@@ -316,7 +315,7 @@ func (c *Company) begins(row *RunRow) bool {
 }
 
 // describe adds what only the files of the run hold: what it was asked to do, its task, its
-// worktree, and whether it idles. What cannot be read stays unknown.
+// worktree, and whether it is idle. What it cannot read stays unknown.
 func (c *Company) describe(ctx context.Context, row *RunRow) {
 	run, err := runs.Load(c.w, row.ProjectID, row.RunID)
 	if err != nil {
@@ -341,11 +340,11 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	row.What = OrNil(c.What(run))
 }
 
-// maxWhat bounds what is read of a prompt, in bytes.
+// maxWhat bounds how much of a prompt is read, in bytes.
 const maxWhat = 4096
 
-// What is what a run was asked to do, on one line: its title, the title of its task, the beginning of
-// its prompt, or its command line.
+// What returns what a run was asked to do, on one line. It is the run's title, the title of its
+// task, the first line of its prompt, or its command line.
 func (c *Company) What(run doc.Run) string {
 	if run.Title != "" {
 		return run.Title
@@ -361,7 +360,7 @@ func (c *Company) What(run doc.Run) string {
 	return shellwords.Join(run.Spec.Argv)
 }
 
-// prompt is the beginning of the prompt of a run.
+// prompt returns the beginning of a run's prompt.
 func (c *Company) prompt(run doc.Run) string {
 	file, err := c.w.FS.OpenFile(path.Join(workspace.RunDir(run.ProjectID, run.ID), "outputs", "prompt.txt"), 0, 0)
 	if err != nil {
@@ -369,9 +368,9 @@ func (c *Company) prompt(run doc.Run) string {
 	}
 	defer file.Close()
 	text := make([]byte, maxWhat)
-	n, _ := file.ReadAt(text, 0) // what was read before an error is the beginning, too
+	n, _ := file.ReadAt(text, 0) // bytes read before an error still count
 	for text = text[:n]; len(text) > 0 && !utf8.Valid(text); {
-		text = text[:len(text)-1] // a character that was cut off
+		text = text[:len(text)-1] // remove a truncated character
 		if n-len(text) == utf8.UTFMax {
 			break
 		}
@@ -379,7 +378,7 @@ func (c *Company) prompt(run doc.Run) string {
 	return string(text)
 }
 
-// firstLine is the first line of a text that is not blank.
+// firstLine returns the first non-blank line of a text.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -30,14 +30,14 @@ type SearchParams struct {
 	Limit     int      `json:"limit" is:"default=30,min=1,cut=100"`
 	Cursor    string   `json:"cursor" is:"optional"`
 	FilesActor
-	// Patience is how long a command waits for the index, 0 for as long as the Host waits.
+	// Patience is how long a command waits for the index, 0 for the default of the Host.
 	Patience time.Duration `json:"-"`
 }
 
-// mostQuery bounds a query, in characters.
+// mostQuery is the maximum length of a query, in characters.
 const mostQuery = 200
 
-// CheckFields refuses blank and long queries, unknown kinds, and invalid cursors.
+// CheckFields rejects blank and long queries, unknown kinds, and invalid cursors.
 func (p *SearchParams) CheckFields() (issues []fault.Issue) {
 	if strings.TrimSpace(p.Q) == "" {
 		issues = append(issues, fault.Issue{Path: []any{"q"}, Code: "custom", Message: "must not be blank"})
@@ -63,8 +63,8 @@ type SearchResult struct {
 	TookMS     int64        `json:"took_ms"`
 }
 
-// Search finds what the actor may see. It first updates the search index, as far as it gets
-// in a moment. An invalid filter is fault.BadQuery.
+// Search finds what the actor may see. It first updates the search index, for a limited time. An
+// invalid filter is fault.BadQuery.
 func (c *Company) Search(ctx context.Context, p SearchParams) (result SearchResult, err error) {
 	began := c.w.Env.Clock.Now()
 	result = SearchResult{Q: p.Q, Hits: []search.Hit{}}
@@ -100,7 +100,8 @@ func (c *Company) Search(ctx context.Context, p SearchParams) (result SearchResu
 	return result, nil
 }
 
-// refreshSearch brings the search index up to date, for some time at most.
+// refreshSearch updates the search index for at most patience. behind counts what is not indexed
+// yet.
 func (c *Company) refreshSearch(ctx context.Context, patience time.Duration) (behind int, err error) {
 	sources, err := searchSources{c}.all(ctx)
 	if err != nil {
@@ -114,7 +115,7 @@ func (c *Company) refreshSearch(ctx context.Context, patience time.Duration) (be
 	return behind, err
 }
 
-// mayFind decides what an actor may see of what was found: what opening it would show.
+// mayFind returns a filter of hits: an actor may find what it may open.
 func (c *Company) mayFind(actor policy.Actor) search.Seen {
 	return func(kind, ref, project, guard string) bool {
 		visibility, producer, _ := strings.Cut(guard, guardCut)
@@ -136,5 +137,5 @@ func (c *Company) mayFind(actor policy.Actor) search.Seen {
 // guardCut separates the visibility of a source from its author.
 const guardCut = "\n"
 
-// never is a limit that is none.
+// never is a limit that no list reaches.
 const never = math.MaxInt32

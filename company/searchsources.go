@@ -27,16 +27,16 @@ import (
 )
 
 const (
-	// searchAge is from when on the items of transcripts are left out.
+	// searchAge is the age from which items of transcripts are left out.
 	searchAge = 180 * 24 * time.Hour
-	// searchOutput bounds what is searched of the output of a tool, in bytes.
+	// searchOutput bounds how much of a tool's output is searched, in bytes. The end is searched.
 	searchOutput = 2 << 10
 )
 
-// searchSources lists what is searched.
+// searchSources lists everything that search covers.
 type searchSources struct{ c *Company }
 
-// all lists the sources: documents first, then the runs, the newest first.
+// all lists the sources: documents first, then runs, newest first.
 func (s searchSources) all(ctx context.Context) ([]search.Source, error) {
 	w := s.c.w
 	agents, err := w.Agents()
@@ -89,7 +89,7 @@ func (s searchSources) all(ctx context.Context) ([]search.Source, error) {
 	return append(list, ofRuns...), nil
 }
 
-// version is a text that changes with a file, "" for none.
+// version returns a text that changes when one of the files changes, "" if none exists.
 func (s searchSources) version(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -100,7 +100,7 @@ func (s searchSources) version(names ...string) string {
 	return b.String()
 }
 
-// wholeRows are the rows of a source that is read as a whole.
+// wholeRows returns a reader for a source that is always read as a whole.
 func wholeRows(read func() ([]search.Row, error)) func(context.Context, int64, int) (search.Rows, error) {
 	return func(context.Context, int64, int) (search.Rows, error) {
 		list, err := read()
@@ -133,7 +133,8 @@ func (s searchSources) people(agents []doc.Agent) (list []search.Source) {
 	return list
 }
 
-// digestText is a short text for some texts.
+// digestText encodes several texts as one printable text. Different texts get different
+// encodings.
 func digestText(parts ...string) string {
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(strings.Join(parts, "\x00")))
 }
@@ -164,7 +165,7 @@ func (s searchSources) tasks(project string) (list []search.Source, err error) {
 	return list, err
 }
 
-// decisions are the newest decisions on artifacts, by project and artifact.
+// decisions returns the newest decision on each artifact.
 func (s searchSources) decisions() (map[governance.Item]doc.Review, error) {
 	reviews, err := governance.Reviews(s.c.w, never)
 	newest := map[governance.Item]doc.Review{}
@@ -231,18 +232,18 @@ func (s searchSources) comments(project string) (list []search.Source, err error
 	return list, err
 }
 
-// messages are the conversations of a project, of the workspace if it is "".
+// messages lists the conversations of a project, or those of the workspace if project is "".
 func (s searchSources) messages(project string) (list []search.Source, err error) {
 	w, space := s.c.w, conversation.Space{Project: project}
 	conversations, err := conversation.List(w, space)
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil // a folder that is no project
+		return nil, nil // the folder is not a project
 	}
 	for _, conv := range conversations {
 		file := path.Join(space.Dir(conv.ID), workspace.MessagesFile)
 		version := s.version(file)
 		if version == "" {
-			continue // nothing was said
+			continue // no messages yet
 		}
 		list = append(list, search.Source{
 			Name: path.Join("talk", project, conv.ID), Version: version, Kind: search.KindMessage, Ref: conv.ID, Project: project, At: millis(conv.CreatedAt), Guard: conv.Visibility + guardCut,
@@ -259,7 +260,7 @@ func (s searchSources) messages(project string) (list []search.Source, err error
 	return list, err
 }
 
-// mostSearched bounds the messages of a conversation that are searched.
+// mostSearched bounds how many messages of a conversation are searched.
 const mostSearched = 20_000
 
 func (s searchSources) runs(project string, names map[string]string) (list []search.Source, err error) {
@@ -271,7 +272,7 @@ func (s searchSources) runs(project string, names map[string]string) (list []sea
 	for _, id := range ids {
 		run, err := runs.Load(w, project, id)
 		if err != nil {
-			continue // it has no record that can be read
+			continue // no readable record
 		}
 		list = append(list, search.Source{
 			Name: path.Join("run", project, id), Version: s.version(workspace.RunFile(project, id), workspace.LogFile(project, id)), Kind: search.KindRun, Ref: id, Project: project,
@@ -284,8 +285,8 @@ func (s searchSources) runs(project string, names map[string]string) (list []sea
 	return list, nil
 }
 
-// transcript are the rows of a run: itself, and the items of its transcript that closed behind
-// a position. The transcripts of runs that are over are not kept in memory.
+// transcript returns the rows of a run: one for the run itself, and one for each transcript item
+// that closed after position since. It does not cache the transcripts of finished runs.
 func (s searchSources) transcript(ctx context.Context, run doc.Run, agent string, since int64, limit int) (rows search.Rows, err error) {
 	logs := s.c.all.logs
 	if doc.Terminal(run.Status) {
@@ -301,7 +302,7 @@ func (s searchSources) transcript(ctx context.Context, run doc.Run, agent string
 	oldest := s.c.w.Env.Clock.Now().Add(-searchAge).UnixMilli()
 	err = logs.Transcript(ctx, s.c.w, run.ProjectID, run.ID, nil, func(f *transcript.Fold) {
 		if since > f.Seq() {
-			since, rows.Whole = 0, true // the log is another one
+			since, rows.Whole = 0, true // the log was replaced
 		}
 		rows.Seq = f.Seq()
 		found := closedItems(f, since, oldest)
@@ -315,19 +316,19 @@ func (s searchSources) transcript(ctx context.Context, run doc.Run, agent string
 		}
 	})
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.IO) {
-		return rows, nil // it has no log that can be read
+		return rows, nil // no readable log
 	}
 	return rows, err
 }
 
-// closedItem is a row with where its item closed.
+// closedItem is a row with the position at which its item closed.
 type closedItem struct {
 	search.Row
 
 	last int64
 }
 
-// closedItems are the items that closed behind a position, in the order in which they did.
+// closedItems returns the items that closed after a position, ordered by when they closed.
 func closedItems(f *transcript.Fold, since, oldest int64) (list []closedItem) {
 	number, same := int64(-1), int64(0)
 	for _, item := range f.Items() {
@@ -349,7 +350,7 @@ func closedItems(f *transcript.Fold, since, oldest int64) (list []closedItem) {
 	return list
 }
 
-// searchText is what is searched of an item.
+// searchText returns the searchable text of an item.
 func searchText(item *transcript.Item) (title, body string) {
 	switch item.Kind {
 	case transcript.KindMessage, transcript.KindNotice:

@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Poll is a session as session.poll returns it.
+// Poll is a session as returned by session.poll.
 type Poll struct {
 	SessionRef string  `json:"session_ref"`
 	ProjectID  string  `json:"project_id"`
@@ -34,8 +34,8 @@ type Poll struct {
 	fleet.Whereabouts
 }
 
-// PollOf returns the state of a session. For a session on another machine it reads the
-// worker from the records of the workspace.
+// PollOf returns the state of a session. For a session on another machine, it reads the worker
+// from the records of the workspace.
 func PollOf(w *workspace.Workspace, r doc.Session) Poll {
 	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind, r.Live(), fleet.WhereaboutsOf(w, r)}
 }
@@ -67,7 +67,7 @@ type SessionParams struct {
 	SessionRef string `json:"session_ref"`
 }
 
-// CheckFields refuses an invalid session_ref.
+// CheckFields rejects an invalid session_ref.
 func (p *SessionParams) CheckFields() []fault.Issue {
 	if why := session.CheckRef(p.SessionRef); why != "" {
 		return []fault.Issue{{Path: []any{"session_ref"}, Code: "custom", Message: why}}
@@ -75,8 +75,8 @@ func (p *SessionParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// find returns the workspace of a session: the one that is named, or the only
-// one in which this process knows the session.
+// find returns the workspace of a session: the one that the params name, or the only one in which
+// this process knows the session.
 func (cs *Host) find(ctx context.Context, p SessionParams) (*workspace.Workspace, error) {
 	if err := cs.awaitLaunches(ctx, p); err != nil {
 		return nil, err
@@ -152,14 +152,14 @@ func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectRes
 	if err != nil {
 		return CollectResult{}, err
 	}
-	w.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers are notified of the end, too
+	w.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID)) // notify the log's subscribers of the end
 	return CollectResult{
 		Poll: PollOf(w, record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
 		OutputRelpaths: outputs(w, record.ProjectID, record.RunID),
 	}, nil
 }
 
-// outputs lists the regular files directly in a run's outputs.
+// outputs lists the regular files directly in a run's outputs folder.
 func outputs(w *workspace.Workspace, project, run string) []string {
 	names := []string{}
 	dir := path.Join(workspace.RunDir(project, run), "outputs")
@@ -235,9 +235,8 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 	return rows, nil
 }
 
-// Listed is the current state of a record for a list. If the session cannot be
-// reconciled, it returns the stored record with the reason; if it is gone
-// meanwhile, fault.NotFound.
+// Listed reconciles a session's record for a list and returns it. If that fails, it returns the
+// stored record with the reason. If the session no longer exists, the error is fault.NotFound.
 func Listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
 	now, err := session.Current(ctx, w, record.Ref)
 	switch {
@@ -250,7 +249,7 @@ func Listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (do
 	return record, nil
 }
 
-// own reads the records of the sessions that this process launched.
+// own reads the records of the sessions that this process launched, reconciled as by Listed.
 func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, err error) {
 	cs.mu.Lock()
 	all := slices.Clone(cs.launched)
@@ -258,7 +257,7 @@ func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, 
 	for _, l := range all {
 		w, err := cs.In(l.dir).workspace(ctx)
 		if none(err) {
-			continue // the workspace is gone, and its sessions with it
+			continue // the workspace and its sessions no longer exist
 		}
 		if err != nil {
 			return nil, nil, err

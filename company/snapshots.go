@@ -1,6 +1,6 @@
 package company
 
-// The snapshots that clients poll, each of one read transaction.
+// The snapshots that clients poll. Each is one read transaction.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ type IndexStep struct {
 	SyncIndex    bool `json:"sync_index" is:"default=true"`
 }
 
-// Freshness is how fresh the index has to be.
+// Freshness returns how fresh the index must be.
 func (s IndexStep) Freshness() index.Freshness { return index.FreshnessOf(s.RefreshIndex, s.SyncIndex) }
 
 // MonitorParams are the params of monitor.snapshot and usage.analytics.
@@ -26,7 +26,7 @@ type MonitorParams struct {
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
-// Monitor takes the runs with their sessions and latest events.
+// Monitor returns the runs with their sessions and latest events.
 func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot.Monitor, err error) {
 	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Monitor(p.ProjectID, p.Limit)
@@ -35,7 +35,7 @@ func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot
 	return result, err
 }
 
-// Usage takes the usage of runs.
+// Usage returns the usage of runs.
 func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.Usage, err error) {
 	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Usage(p.ProjectID, p.Limit)
@@ -44,7 +44,7 @@ func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.U
 	return result, err
 }
 
-// ItemLimits are the limits of pending and decided items.
+// ItemLimits limit the pending and decided items.
 type ItemLimits struct {
 	PendingLimit   int `json:"pending_limit" is:"default=200,min=1,cut=5000"`
 	DecisionsLimit int `json:"decisions_limit" is:"default=200,min=1,cut=5000"`
@@ -81,7 +81,7 @@ type ResourcesParams struct {
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// Resources takes the workforce, its work and its cost.
+// Resources returns the workforce, its work and its cost.
 func (c *Company) Resources(ctx context.Context, p ResourcesParams) (result snapshot.Resources, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Resources(p.ProjectID)
@@ -97,7 +97,7 @@ type ProfileParams struct {
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// Profile takes one agent with its figures.
+// Profile returns one agent with its figures.
 func (c *Company) Profile(ctx context.Context, p ProfileParams) (result snapshot.Profile, err error) {
 	agent, err := c.w.Agent(p.AgentID)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *Company) Profile(ctx context.Context, p ProfileParams) (result snapshot
 	return result, err
 }
 
-// ScreenLimits are the limits of a manager's screen.
+// ScreenLimits limit the tables of a manager's screen.
 type ScreenLimits struct {
 	MonitorLimit int `json:"monitor_limit" is:"default=200,min=1,cut=5000"`
 	ItemLimits
@@ -124,7 +124,7 @@ type UIParams struct {
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// UI takes a manager's screen, as one snapshot.
+// UI returns a manager's screen, as one snapshot.
 func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
 	w := c.w
 	return snapshot.TakeUI(ctx, w, c.all.indexOf(w), snapshot.UIRequest{
@@ -133,12 +133,13 @@ func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
 	})
 }
 
-// SnapshotRequest is a snapshot of the workspace as the caller named it.
+// SnapshotRequest returns a request for a snapshot of the workspace, with its path as the caller
+// spelled it.
 func (c *Company) SnapshotRequest(asked index.Freshness) snapshot.Request {
 	return snapshot.Request{Given: c.given, Index: asked}
 }
 
-// View takes a snapshot of the workspace.
+// View calls take with a snapshot of the workspace; see snapshot.At.
 func (c *Company) View(ctx context.Context, asked index.Freshness, take func(*snapshot.View) error) error {
 	return snapshot.At(ctx, c.w, c.Index(), c.SnapshotRequest(asked), take)
 }

@@ -1,6 +1,6 @@
 package company
 
-// What ac status shows, from one snapshot: live runs, what needs a person, and today.
+// What ac status shows, from one snapshot: live runs, what needs a person, and today's activity.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type StatusParams struct {
 	ProjectID string `json:"-"` // "" for all
 }
 
-// Status is what runs, what waits for a person, and what happened today.
+// Status is what is running, what waits for a person, and what happened today.
 type Status struct {
 	Live  RunRows
 	Lost  int // runs whose supervisor died before it recorded their end
@@ -27,14 +27,14 @@ type Status struct {
 	Today Today
 }
 
-// Today is what happened on the local day of this machine.
+// Today is what happened since midnight, local time of this machine.
 type Today struct {
 	Runs     int            // created today
-	ByStatus map[string]int // of these
+	ByStatus map[string]int // the same runs by status
 	Used     snapshot.UsageSum
 }
 
-// Status returns what people look at first. It writes nothing but the index.
+// Status returns the overview of ac status. It writes only the index.
 func (c *Company) Status(ctx context.Context, p StatusParams) (s Status, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) error {
 		if s.Live, err = c.runRows(m, RunRowsParams{ProjectID: p.ProjectID, Live: true}); err != nil {
@@ -62,7 +62,7 @@ func (c *Company) Status(ctx context.Context, p StatusParams) (s Status, err err
 	return s, c.describeAll(ctx, s.Live.Rows)
 }
 
-// lost counts the runs that are recorded as running, and whose sessions ended nevertheless.
+// lost counts the runs whose record says running although their sessions ended.
 func (c *Company) lost(m *snapshot.View, project string) (n int, err error) {
 	list, err := m.RunList(snapshot.RunQuery{ProjectID: project, Status: doc.StatusRunning})
 	for i := range list.Rows {
@@ -73,7 +73,7 @@ func (c *Company) lost(m *snapshot.View, project string) (n int, err error) {
 	return n, err
 }
 
-// today counts the runs that were created today, and sums up what was used today.
+// today counts the runs created today, and sums up today's usage.
 func (c *Company) today(m *snapshot.View, project string) (t Today, err error) {
 	now := c.w.Env.Clock.Now().Local()
 	_, ahead := now.Zone()

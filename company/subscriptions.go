@@ -24,10 +24,10 @@ type SubscribeParams struct {
 	View           string           `json:"view" is:"default=events,enum=events|transcript"`
 }
 
-// viewTranscript selects items instead of events.
+// viewTranscript selects transcript items instead of events.
 const viewTranscript = "transcript"
 
-// OfSubscription is the subscription that a request names, "" for a new one.
+// OfSubscription returns the subscription that a request names, "" for a new one.
 func (p SubscribeParams) OfSubscription() string { return p.SubscriptionID }
 
 // CheckFields checks the cursors against the params that they depend on.
@@ -59,8 +59,8 @@ func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// Subscribe makes a subscription. Its cursors are fixed when it returns. Its
-// notifications follow the reply.
+// Subscribe creates a subscription. Its cursors are fixed on return. Its notifications follow the
+// reply.
 func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.SubscribeResult, error) {
 	if p.View == viewTranscript {
 		return cs.subscribeTranscript(ctx, p)
@@ -86,7 +86,7 @@ func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscrib
 	return answer, err
 }
 
-// subscribeTranscript makes a subscription to the transcript of a run.
+// subscribeTranscript creates a subscription to the transcript of a run.
 func (cs *Host) subscribeTranscript(ctx context.Context, p SubscribeParams) (answer feed.SubscribeResult, err error) {
 	c, err := cs.In(p.WorkspaceDir).Enter(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ type UnsubscribeParams struct {
 	SubscriptionID string `json:"subscription_id"`
 }
 
-// OfSubscription is the subscription that a request names.
+// OfSubscription returns the subscription that a request names.
 func (p UnsubscribeParams) OfSubscription() string { return p.SubscriptionID }
 
 // UnsubscribeResult is the result of events.unsubscribe.
@@ -127,7 +127,7 @@ type AckParams struct {
 	LastMonotonic  int64  `json:"last_ack_ts_monotonic_ms" is:"optional,min=0"`
 }
 
-// OfSubscription is the subscription that a request names.
+// OfSubscription returns the subscription that a request names.
 func (p AckParams) OfSubscription() string { return p.SubscriptionID }
 
 // Ack records how far a subscriber has read.

@@ -16,14 +16,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// newWorker makes the worker of a long-lived process.
+// newWorker creates the index worker of a long-lived process.
 func (cs *Host) newWorker() *worker.Worker {
 	return worker.New(worker.Options{
 		Clock: cs.env.Clock,
 		Sync: func(ctx context.Context, dir string) error {
 			w, err := cs.In(dir).workspace(ctx)
 			if none(err) {
-				return nil // the workspace is gone, and its index with it
+				return nil // the workspace and its index no longer exist
 			}
 			if err != nil {
 				return err
@@ -34,7 +34,7 @@ func (cs *Host) newWorker() *worker.Worker {
 			return cs.searchBehind(ctx, dir, w)
 		},
 		Failed: func(dir string, err error) {
-			if !errors.Is(err, context.Canceled) { // the process ends
+			if !errors.Is(err, context.Canceled) { // canceled: the process is shutting down
 				fmt.Fprintf(cs.stderr, "[index-sync-worker] %s: %s\n", dir, err)
 			}
 		},
@@ -42,15 +42,16 @@ func (cs *Host) newWorker() *worker.Worker {
 }
 
 const (
-	// searchSlice is how long the worker updates a search index at a time. It continues the
-	// next time.
+	// searchSlice is how long the worker updates a search index at a time. The next update
+	// continues where it stopped.
 	searchSlice = 500 * time.Millisecond
-	// searchEvery is how often it does so: it looks at all documents of the workspace.
+	// searchEvery is the minimum time between two updates. Each checks all documents of the
+	// workspace.
 	searchEvery = 10 * time.Second
 )
 
-// searchBehind updates the search index of a workspace after its index. It creates none: the
-// first search does.
+// searchBehind updates the search index of a workspace after its main index. It never creates a
+// search index: the first search does.
 func (cs *Host) searchBehind(ctx context.Context, dir string, w *workspace.Workspace) error {
 	now, o := cs.env.Clock.Now().UnixMilli(), cs.openedAs(w)
 	if o == nil || now-o.searched.Load() < searchEvery.Milliseconds() || !w.Exists(workspace.SearchFile) {
@@ -64,14 +65,14 @@ func (cs *Host) searchBehind(ctx context.Context, dir string, w *workspace.Works
 	return err
 }
 
-// notify reports that a log of a workspace grew.
+// notify queues a workspace for the worker after a change.
 func (cs *Host) notify(dir string) {
 	if cs.worker != nil {
 		cs.worker.Notify(dir)
 	}
 }
 
-// CloseWorker flushes the worker, as far as ctx allows, and ends it.
+// CloseWorker flushes the worker until ctx ends, and stops it.
 func (cs *Host) CloseWorker(ctx context.Context) error {
 	if cs.worker == nil {
 		return nil
@@ -79,7 +80,7 @@ func (cs *Host) CloseWorker(ctx context.Context) error {
 	return cs.worker.Close(ctx)
 }
 
-// WorkerStatus is the status of the worker that keeps the indexes up to date.
+// WorkerStatus returns the status of the worker that keeps the indexes up to date.
 func (cs *Host) WorkerStatus() worker.Status {
 	if cs.worker == nil {
 		return worker.None()
@@ -92,8 +93,8 @@ func (cs *Host) SyncWorkerStatus(context.Context, NoParams) (worker.Status, erro
 	return cs.WorkerStatus(), nil
 }
 
-// FlushSyncWorker brings the indexes up to date with all noticed changes, and
-// with those that sessions may have made unnoticed.
+// FlushSyncWorker brings the indexes up to date with all noticed changes. It also syncs
+// workspaces whose sessions may have made changes that nobody noticed.
 func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status, error) {
 	if cs.worker == nil {
 		return worker.None(), nil
@@ -112,10 +113,10 @@ func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status,
 	return cs.WorkerStatus(), nil
 }
 
-// noticed bounds how late the system reports a change.
+// noticed bounds how late the operating system reports a change.
 const noticed = 5 * time.Second
 
-// recentlyAlive reports whether a session is live, or was until just now.
+// recentlyAlive reports whether a session is live, or ended only a moment ago.
 func recentlyAlive(records []doc.Session, c *clock.Clock) bool {
 	since := c.Now().Add(-noticed).UnixMilli()
 	for _, r := range records {

@@ -16,8 +16,8 @@ import (
 	"ac/workspace"
 )
 
-// stopWorkflowAnywhere cancels the run of a workflow in the workspaces that this process
-// has open, where no workspace is named.
+// stopWorkflowAnywhere cancels a workflow run if the request names no workspace. It searches the
+// workspaces that this process has open. missing is the error if there is no such run.
 func (cs *Host) stopWorkflowAnywhere(ctx context.Context, p SessionParams, missing error) (Poll, error) {
 	if p.WorkspaceDir != "" || !fault.Is(missing, fault.NotFound) {
 		return Poll{}, missing
@@ -28,7 +28,7 @@ func (cs *Host) stopWorkflowAnywhere(ctx context.Context, p SessionParams, missi
 	for _, dir := range dirs {
 		w, err := cs.In(dir).workspace(ctx)
 		if err != nil {
-			continue // it is gone
+			continue // it no longer exists
 		}
 		poll, err := cs.stopWorkflow(ctx, w, p.SessionRef, missing)
 		if !errors.Is(err, missing) {
@@ -38,7 +38,7 @@ func (cs *Host) stopWorkflowAnywhere(ctx context.Context, p SessionParams, missi
 	return Poll{}, missing
 }
 
-// stopWorkflow cancels the run of a workflow that a session_ref names. missing is the error if it
+// stopWorkflow cancels the workflow run that a session_ref names. missing is the error if it
 // names none.
 func (cs *Host) stopWorkflow(ctx context.Context, w *workspace.Workspace, ref string, missing error) (Poll, error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
@@ -59,7 +59,7 @@ func (cs *Host) stopWorkflow(ctx context.Context, w *workspace.Workspace, ref st
 	return Poll{}, missing
 }
 
-// Flows is the workflows of the workspace.
+// Flows returns the workflows of the workspace.
 func (c *Company) Flows() workflow.Flows {
 	return workflow.Flows{Workspace: c.w, Starter: c.all.runners, Launched: func(project, id string) { c.all.remember(c.dir, project, id) }}
 }

@@ -1,6 +1,7 @@
 package company
 
-// workspace.*.list and run.list: what a folder has; one that is no workspace has none.
+// workspace.*.list and run.list: the contents of a folder. A folder that is not a workspace has
+// none.
 
 import (
 	"context"
@@ -78,7 +79,7 @@ func (c *Folder) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error)
 	return rows, err
 }
 
-// AgentRowOf is an agent in a list.
+// AgentRowOf returns an agent as a row of a list.
 func AgentRowOf(a doc.Agent) AgentRow {
 	return AgentRow{a.ID, a.Name, a.DisplayTitle, a.Avatar, a.Role, a.Provider, a.ModelHint, a.TeamID, a.CreatedAt}
 }

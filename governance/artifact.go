@@ -1,7 +1,6 @@
 package governance
 
-// Artifacts: what agents produce for others to read, as markdown with front
-// matter.
+// Artifacts: Markdown files with front matter that agents produce for others to read.
 
 import (
 	"bytes"
@@ -21,28 +20,27 @@ import (
 	"ac/workspace/doc"
 )
 
-// Reader reads documents: a workspace, or a unit of it.
+// Reader reads documents from a workspace or from a unit of it.
 type Reader interface {
 	Read(name string) ([]byte, error)
 }
 
-// ArtifactFile is where an artifact lies.
+// ArtifactFile returns the name of an artifact's file.
 func ArtifactFile(project, id string) string {
 	return path.Join(workspace.ArtifactsDir(project), id+".md")
 }
 
-// Record is a markdown file with front matter.
+// Record is a Markdown file with front matter.
 type Record struct {
 	Name string // relative to the workspace
-	Text []byte // all of it
-	Head []byte // the YAML
+	Text []byte // the whole file
+	Head []byte // YAML
 	Body []byte
-	// Fields are the front matter as it was parsed, always a map.
+	// Fields is the parsed front matter, always a map.
 	Fields shape.Value
 }
 
-// ParseRecord reads a record from its text. One without readable front matter
-// is fault.InvalidFile.
+// ParseRecord parses a record. A text without readable front matter is fault.InvalidFile.
 func ParseRecord(name string, text []byte) (Record, error) {
 	r := Record{Name: name, Text: text}
 	var err error
@@ -58,7 +56,7 @@ func ParseRecord(name string, text []byte) (Record, error) {
 	return r, nil
 }
 
-// String is a string of the front matter, "" when it has none.
+// String returns a string field of the front matter, "" if there is none.
 func (r Record) String(key string) string {
 	if v := r.Fields.Get(key); v.Kind == shape.String {
 		return v.Text
@@ -80,8 +78,8 @@ func ReadArtifact(r Reader, project, id string) (Record, error) {
 	return ParseRecord(name, text)
 }
 
-// Artifacts lists the artifacts of a project that can be read, by id. Stray
-// copies are passed over.
+// Artifacts lists the readable artifacts of a project by id. It skips files whose name is not
+// their id.
 func Artifacts(w *workspace.Workspace, project string) ([]doc.Artifact, error) {
 	names, err := workspace.Files(w.FS, workspace.ArtifactsDir(project), ".md")
 	if err != nil {
@@ -97,8 +95,8 @@ func Artifacts(w *workspace.Workspace, project string) ([]doc.Artifact, error) {
 	}), nil
 }
 
-// DecodeItem reads the front matter of an artifact as that of an item to be
-// decided: its type's own rules hold, and it carries the id of its file.
+// DecodeItem decodes the front matter of an item to be decided. It applies the rules of the
+// item's type, and requires the id to match the file name.
 func DecodeItem[T any](record Record, codec yamldoc.Codec[T]) (T, error) {
 	head, err := codec.Bind(&record.Fields)
 	if err != nil {
@@ -107,7 +105,7 @@ func DecodeItem[T any](record Record, codec yamldoc.Codec[T]) (T, error) {
 	return head, workspace.CheckID(record.Name, strings.TrimSuffix(path.Base(record.Name), ".md"), record.String("id"))
 }
 
-// InProject checks that an item belongs to the project it was asked for in.
+// InProject checks that an item belongs to the given project.
 func (r Record) InProject(project string) error {
 	if got := r.String("project_id"); got != project {
 		return fault.New(fault.Conflict, "%s belongs to project %s, not to %s", r.Name, got, project)
@@ -115,13 +113,13 @@ func (r Record) InProject(project string) error {
 	return nil
 }
 
-// ValidateArtifact checks front matter and headings of an artifact.
+// ValidateArtifact checks the front matter and the headings of an artifact.
 func ValidateArtifact(text []byte) []frontmatter.Issue {
 	return frontmatter.Check(text, doc.ArtifactCodec, func(a doc.Artifact) []string { return doc.Headings(a.Type) })
 }
 
-// ArtifactSpec is what a new artifact is made of. What is empty gets what hand-
-// made artifacts have; the id is made.
+// ArtifactSpec describes a new artifact. Empty fields get the values of artifacts that people
+// write by hand. An empty ID is generated.
 type ArtifactSpec struct {
 	ID            string
 	Type          string
@@ -132,7 +130,7 @@ type ArtifactSpec struct {
 	ContextPackID string
 }
 
-// Head is the front matter of a new artifact, made now.
+// Head returns the front matter of a new artifact, created now.
 func (s ArtifactSpec) Head(env workspace.Env) doc.Artifact {
 	head := doc.Artifact{
 		SchemaVersion: doc.Version, Type: s.Type, ID: s.ID, CreatedAt: clock.Stamp(env.Clock.Now()), Title: s.Title, Visibility: s.Visibility,
@@ -152,14 +150,14 @@ func (s ArtifactSpec) Head(env workspace.Env) doc.Artifact {
 	return head
 }
 
-// The ids of the run and the context pack of what people make by hand.
+// The ids of the run and the context pack of artifacts that people write by hand.
 const (
 	ManualRun     = "run_manual"
 	ManualContext = "ctx_manual"
 )
 
-// Template is the text of a new artifact: front matter, title and the headings
-// of its type, with nothing under them.
+// Template returns the text of a new artifact: front matter, title and the empty sections of its
+// type.
 func Template(head doc.Artifact) ([]byte, error) {
 	if doc.Headings(head.Type) == nil {
 		return nil, fault.InvalidField("type", "must be one of %s", strings.Join(doc.ArtifactTypes(), ", "))
@@ -178,7 +176,7 @@ func Template(head doc.Artifact) ([]byte, error) {
 	return WriteRecord(doc.ArtifactCodec, head, body.Bytes())
 }
 
-// WriteRecord is the text of a markdown document with front matter.
+// WriteRecord returns the text of a Markdown document with front matter.
 func WriteRecord[T any](codec yamldoc.Codec[T], head T, body []byte) ([]byte, error) {
 	text, err := codec.Encode(head)
 	if err != nil {
@@ -187,8 +185,7 @@ func WriteRecord[T any](codec yamldoc.Codec[T], head T, body []byte) ([]byte, er
 	return frontmatter.Join(text, body), nil
 }
 
-// CreateArtifact asks for a new artifact in a unit: its project must be there,
-// and nothing at its place.
+// CreateArtifact adds a new artifact to a unit. Its project must exist, and its file must not.
 func CreateArtifact(u *workspace.Unit, project, id string, text []byte) error {
 	if err := mustExist(u.Workspace(), project); err != nil {
 		return err
@@ -200,9 +197,9 @@ func CreateArtifact(u *workspace.Unit, project, id string, text []byte) error {
 	return u.Write(name, text, 0o644)
 }
 
-// ReadAs reads an artifact for somebody: the policy is asked, with the team of
-// the agent that produced it, and the answer kept in the run that is named, else
-// in the artifact's own.
+// ReadAs reads an artifact on behalf of an actor, if the policy allows it. The resource has the
+// team of the agent that produced it. The decision is recorded in the log of run or, if run is
+// "", of the artifact's own run.
 func ReadAs(ctx context.Context, w *workspace.Workspace, project, id, run string, actor policy.Actor) (Record, error) {
 	record, err := ReadArtifact(w, project, id)
 	if err != nil {
@@ -226,7 +223,7 @@ func ReadAs(ctx context.Context, w *workspace.Workspace, project, id, run string
 	return record, err
 }
 
-// MayReadArtifact reports whether an actor may read an artifact. No decision is recorded.
+// MayReadArtifact reports whether an actor may read an artifact. It records no decision.
 func MayReadArtifact(w *workspace.Workspace, id, visibility, producer string, actor policy.Actor) bool {
 	return policy.Ask(w, readingArtifact(w, id, visibility, producer, actor)).Decision.Allowed
 }
@@ -246,7 +243,7 @@ type producedPayload struct {
 	ArtifactType string `json:"artifact_type"`
 }
 
-// ArtifactProduced makes the event that tells the run of an artifact of it.
+// ArtifactProduced returns the event that records an artifact in the log of its run.
 func ArtifactProduced(w *workspace.Workspace, head doc.Artifact, relpath string) (events.Draft, error) {
 	return w.Events.Draft(events.Draft{
 		RunID: head.RunID, SessionRef: "local_" + head.RunID, Actor: head.ProducedBy, Visibility: head.Visibility, Type: events.ArtifactProduced,

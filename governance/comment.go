@@ -1,6 +1,6 @@
 package governance
 
-// Comments: adding them, with their event, and listing them.
+// Comments: adding them with their event, and listing them.
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// NewComment is what somebody says about an agent, an artifact or a run.
+// NewComment is a comment on an agent, an artifact or a run.
 type NewComment struct {
 	AuthorID   string
 	AuthorRole string
@@ -37,9 +37,8 @@ type commentPayload struct {
 	Body       string `json:"body"`
 }
 
-// AddComment writes a comment, and an event into the log of the run that it is
-// about if that has one. Both are durable when it returns. The project must
-// exist, what the comment is about need not.
+// AddComment writes a comment and, if the commented run exists, an event in its log. Both are
+// durable on return. The project must exist; the target of the comment need not.
 func AddComment(ctx context.Context, w *workspace.Workspace, c NewComment) (doc.Comment, error) {
 	comment, err := c.comment(w)
 	if err != nil {
@@ -65,8 +64,8 @@ func PutComments(u *workspace.Unit, comments []NewComment) (ids []string, err er
 	return ids, nil
 }
 
-// Comment is AddComment within a unit that asked the policy. The event stands
-// between those told before and after it.
+// Comment is AddComment in a unit that checks the policy. The comment's event keeps its place in
+// the order of the unit's other events.
 func (g *PolicyUnit) Comment(c NewComment) (doc.Comment, error) {
 	comment, err := c.comment(g.Workspace())
 	if err != nil {
@@ -77,7 +76,7 @@ func (g *PolicyUnit) Comment(c NewComment) (doc.Comment, error) {
 	})
 }
 
-// comment is the document, made now.
+// comment returns the document of the comment, created now.
 func (c NewComment) comment(w *workspace.Workspace) (doc.Comment, error) {
 	now := w.Env.Clock.Now()
 	comment := doc.Comment{
@@ -126,7 +125,7 @@ func writeComment(u *workspace.Unit, c doc.Comment, tell func(log string, draft 
 	return nil
 }
 
-// CommentFilter says which comments are asked for; what is empty asks for all.
+// CommentFilter selects comments. Empty fields match all, except for the project.
 type CommentFilter struct {
 	doc.CommentTarget
 	Limit int
@@ -137,9 +136,8 @@ func (f CommentFilter) matches(t doc.CommentTarget) bool {
 	return f.ProjectID == t.ProjectID && fits(f.AgentID, t.AgentID) && fits(f.ArtifactID, t.ArtifactID) && fits(f.RunID, t.RunID)
 }
 
-// ReadComments lists the comments of a project from their files, the newest
-// first. Files that are no comments, and copies under another name, are passed
-// over.
+// ReadComments lists the comments of a project from their files, newest first. It skips invalid
+// files and files whose name is not their id.
 func ReadComments(w *workspace.Workspace, f CommentFilter) ([]doc.Comment, error) {
 	names, err := workspace.Files(w.FS, workspace.CommentsDir, ".yaml")
 	if err != nil {
@@ -162,7 +160,7 @@ func ReadComments(w *workspace.Workspace, f CommentFilter) ([]doc.Comment, error
 	return found[:min(f.Limit, len(found))], nil
 }
 
-// CheckCommentTarget says why the trimmed text of a target cannot be an id, or "".
+// CheckCommentTarget returns why the trimmed text of a target cannot be an id, "" if it can.
 func CheckCommentTarget(text string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return ""

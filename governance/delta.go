@@ -1,7 +1,7 @@
 package governance
 
-// Memory deltas: lines that somebody proposes for a curated memory, as an
-// artifact and a patch beside it.
+// Memory deltas: lines that somebody proposes for a curated memory, stored as an artifact with a
+// patch.
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// DeltaSpec is what somebody proposes: lines under a line of a file. The file is
-// the memory of the project when none is named.
+// DeltaSpec describes a proposal: lines below a line of a file. The default file is the memory of
+// the project.
 type DeltaSpec struct {
 	ProjectID     string
 	Title         string
@@ -30,12 +30,11 @@ type DeltaSpec struct {
 	RunID         string
 	ContextPackID string
 	Evidence      []string
-	// Scope makes it a delta of version 2; nil for one of version 1.
+	// Scope selects a version 2 delta; nil selects version 1.
 	Scope *doc.DeltaScope
-	// Remove takes the lines out, below that line, in place of putting them in.
+	// Remove proposes to remove the lines below that line instead of inserting them.
 	Remove bool
-	// AtEnd puts the line and what goes under it at the end of a file that does
-	// not have it.
+	// AtEnd appends the line, followed by the proposed lines, to a file that does not contain it.
 	AtEnd bool
 }
 
@@ -45,13 +44,13 @@ type DeltaProposal struct {
 	ArtifactRelpath string `json:"artifact_relpath"`
 	PatchRelpath    string `json:"patch_relpath"`
 	TargetFile      string `json:"target_file"`
-	// Of version 2.
+	// Set for version 2.
 	ScopeKind string `json:"scope_kind,omitempty"`
 	ScopeRef  string `json:"scope_ref,omitempty"`
 }
 
-// ProposeDelta writes a delta and its patch; both are durable on return. The
-// target is not touched.
+// ProposeDelta writes a delta and its patch. Both are durable on return. It does not change the
+// target.
 func ProposeDelta(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made DeltaProposal, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		made, err = PutDelta(u, spec)
@@ -60,8 +59,8 @@ func ProposeDelta(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (
 	return made, err
 }
 
-// PutDelta asks for a delta and its patch in a unit. The patch is proven to make
-// the new text of the target as the unit will leave it.
+// PutDelta adds a delta and its patch to a unit. The patch is verified to produce the new text of
+// the target, read as the unit will leave it.
 func PutDelta(u *workspace.Unit, spec DeltaSpec) (DeltaProposal, error) {
 	w := u.Workspace()
 	if err := doc.CheckTitle(spec.Title); err != nil {
@@ -124,7 +123,7 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (DeltaProposal, error) {
 	return made, CreateArtifact(u, spec.ProjectID, head.ID, record)
 }
 
-// change is the text of the target with the change, and the patch that makes it.
+// change returns the changed text of the target, and the patch that produces it.
 func (spec DeltaSpec) change(name, old string, lines []string) (text, difference string, err error) {
 	if spec.Remove {
 		return patch.Remove(name, old, spec.Under, lines)
@@ -136,12 +135,12 @@ func (spec DeltaSpec) change(name, old string, lines []string) (text, difference
 	return text, difference, err
 }
 
-// patchFile is where the patch of a delta lies.
+// patchFile returns the name of a delta's patch file.
 func patchFile(project, id string) string {
 	return path.Join(workspace.ArtifactsDir(project), id+".patch")
 }
 
-// deltaBody is what people read of a delta.
+// deltaBody returns the Markdown that people read about a delta.
 func deltaBody(delta doc.MemoryDelta, spec DeltaSpec, lines []string) []byte {
 	var b strings.Builder
 	place := "inserted_under"
@@ -172,7 +171,7 @@ func deltaBody(delta doc.MemoryDelta, spec DeltaSpec, lines []string) []byte {
 	return []byte(b.String())
 }
 
-// codeSpan quotes a text in backticks, more of them than it holds in a row.
+// codeSpan quotes a text in backticks, with more backticks than any run inside it.
 func codeSpan(text string) string {
 	fence := strings.Repeat("`", longestRun(text)+1)
 	if fence == "`" {
@@ -181,7 +180,7 @@ func codeSpan(text string) string {
 	return fence + " " + text + " " + fence
 }
 
-// longestRun is how many backticks follow each other at most.
+// longestRun returns the length of the longest run of backticks.
 func longestRun(text string) (longest int) {
 	run := 0
 	for i := range len(text) {

@@ -1,6 +1,6 @@
 package governance
 
-// Listing memory deltas of both versions, with what was decided on them.
+// Listing memory deltas of both versions with the decisions on them.
 
 import (
 	"cmp"
@@ -40,9 +40,9 @@ type DeltaDecision struct {
 	Notes     *string `json:"notes"`
 }
 
-// Deltas lists the memory deltas of a project, of all projects when it is "", the
-// newest first. Stray copies and what cannot be read are left out; an unknown
-// project has none. The state of each comes from the review files.
+// Deltas lists the memory deltas of a project, newest first, or those of all projects if project
+// is "". It leaves out unreadable files and files whose name is not their id. An unknown project
+// has none. The state of each delta comes from the review files.
 func Deltas(w *workspace.Workspace, project string) (rows []DeltaRow, err error) {
 	projects := []string{project}
 	if project == "" {
@@ -76,7 +76,7 @@ func Deltas(w *workspace.Workspace, project string) (rows []DeltaRow, err error)
 	return rows, nil
 }
 
-// deltaHeads reads the deltas of a project.
+// deltaHeads reads the front matter of a project's deltas.
 func deltaHeads(w *workspace.Workspace, project string) ([]doc.MemoryDelta, error) {
 	known, err := Artifacts(w, project)
 	if err != nil {
@@ -106,7 +106,7 @@ func deltaHeads(w *workspace.Workspace, project string) ([]doc.MemoryDelta, erro
 	}), nil
 }
 
-// newestDecisions are the newest reviews of memory deltas by their items.
+// newestDecisions returns the newest review of each memory delta.
 func newestDecisions(w *workspace.Workspace) (map[Item]doc.Review, error) {
 	reviews, err := Reviews(w, math.MaxInt)
 	if err != nil {
@@ -140,7 +140,7 @@ func deltaRow(head doc.MemoryDelta, review doc.Review) DeltaRow {
 	return row
 }
 
-// ReadableDeltas are the rows that an actor may read. No decision is recorded.
+// ReadableDeltas returns the rows that an actor may read. It records no decision.
 func ReadableDeltas(w *workspace.Workspace, rows []DeltaRow, actor policy.Actor) (readable []DeltaRow) {
 	for _, row := range rows {
 		q := policy.Question{Action: policy.Read, Actor: actor, Resource: row.Resource(w)}
@@ -151,14 +151,14 @@ func ReadableDeltas(w *workspace.Workspace, rows []DeltaRow, actor policy.Actor)
 	return readable
 }
 
-// Resource is a delta as the policy is asked about it.
+// Resource returns the delta as a resource of the policy.
 func (r DeltaRow) Resource(w *workspace.Workspace) policy.Resource {
 	return policy.Resource{
 		ID: r.ArtifactID, Kind: KindMemoryDelta, Visibility: r.Visibility, Producer: r.ProducedBy, Team: producerTeam(w, r.ProducedBy), Sensitivity: r.Sensitivity,
 	}
 }
 
-// producerTeam is the team of who made something, "" for those who have none.
+// producerTeam returns the team of a producer, "" for none.
 func producerTeam(w *workspace.Workspace, producer string) string {
 	if !workspace.SafeID(strings.TrimSpace(producer)) {
 		return ""

@@ -1,6 +1,6 @@
 package governance
 
-// Asking the policy, and keeping its answers.
+// Checking the policy, and recording its decisions.
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"ac/workspace"
 )
 
-// Enforce asks the policy, keeps the answer and fails when it denies, for
-// operations that write nothing else. The events are durable on return; a log
-// that cannot take them fails nothing. project is where the run of the question
-// is looked up. It must not be called inside a unit.
+// Enforce checks the policy, records its decision, and returns an error if it denies. It is for
+// operations that write nothing else. The events are durable on return, unless writing them
+// failed, which is not an error. project is the project of the question's run. Enforce must not
+// be called inside a unit.
 func Enforce(ctx context.Context, w *workspace.Workspace, project string, q policy.Question) (policy.Verdict, error) {
 	verdict := policy.Ask(w, q)
 	if told, err := verdict.Events(w.Events); err == nil {
@@ -26,8 +26,8 @@ func Enforce(ctx context.Context, w *workspace.Workspace, project string, q poli
 	return verdict, verdict.Refusal()
 }
 
-// keep appends events whose loss fails nothing. What the log of a run cannot
-// take goes to the audit log.
+// keep appends events, best effort. If it cannot append to the log of a run, it uses the audit
+// log.
 func keep(ctx context.Context, w *workspace.Workspace, log string, told []events.Draft) {
 	err := durable.MkdirAll(w.FS, path.Dir(log), 0o755)
 	if err == nil {
@@ -38,15 +38,15 @@ func keep(ctx context.Context, w *workspace.Workspace, log string, told []events
 	}
 }
 
-// RunExists reports whether a run is there to take events: its directory has a
-// record or a log. Free text names none.
+// RunExists reports whether a run exists that can record events: it has a record or a log. It
+// returns false for texts that are not safe ids.
 func RunExists(w *workspace.Workspace, project, run string) bool {
 	return workspace.SafeID(project) && workspace.SafeID(run) &&
 		(w.Exists(workspace.RunFile(project, run)) || w.Exists(workspace.LogFile(project, run)))
 }
 
-// auditLog is the log of a run that exists, else the one for decisions without
-// a run.
+// auditLog returns the log of an existing run, otherwise the audit log of decisions without a
+// run.
 func auditLog(w *workspace.Workspace, project, run string) string {
 	if RunExists(w, project, run) {
 		return workspace.LogFile(project, run)
@@ -54,8 +54,8 @@ func auditLog(w *workspace.Workspace, project, run string) string {
 	return workspace.AuditLog
 }
 
-// PolicyUnit is a unit that asks the policy. Its events are written after its
-// documents, in the order in which they were told.
+// PolicyUnit is a unit that checks the policy. Its events are written after its documents, in the
+// order in which they were emitted.
 type PolicyUnit struct {
 	*workspace.Unit
 
@@ -63,7 +63,7 @@ type PolicyUnit struct {
 	flushed bool // the events are part of the unit, which may have failed since
 }
 
-// told is an event and where it goes. The answers of the policy are kept though
+// told is an event with its log. answer marks decisions of the policy, which are recorded even if
 // the unit fails.
 type told struct {
 	log    string
@@ -71,8 +71,8 @@ type told struct {
 	answer bool
 }
 
-// Govern runs fn as one unit of the workspace, as workspace.Update does. When
-// fn or the unit fails, the answers that the policy gave are kept all the same.
+// Govern runs fn as one unit of the workspace, like workspace.Update. The decisions of the policy
+// are recorded even if fn or the unit fails.
 func Govern(ctx context.Context, w *workspace.Workspace, fn func(*PolicyUnit) error) error {
 	g := &PolicyUnit{}
 	err := w.Update(ctx, func(u *workspace.Unit) error {
@@ -86,13 +86,13 @@ func Govern(ctx context.Context, w *workspace.Workspace, fn func(*PolicyUnit) er
 		}
 		return nil
 	})
-	if !g.flushed || err != nil && !w.NeedsRecovery() { // an interrupted unit will tell them when it is finished
+	if !g.flushed || err != nil && !w.NeedsRecovery() { // recovery writes the events of an interrupted unit
 		g.keepAnswers(ctx, w)
 	}
 	return err
 }
 
-// Enforce asks the policy inside the unit and fails when it denies.
+// Enforce checks the policy inside the unit and returns an error if it denies.
 func (g *PolicyUnit) Enforce(project string, q policy.Question) (policy.Verdict, error) {
 	w := g.Workspace()
 	verdict := policy.Ask(w, q)
@@ -107,9 +107,9 @@ func (g *PolicyUnit) Enforce(project string, q policy.Question) (policy.Verdict,
 	return verdict, verdict.Refusal()
 }
 
-// Emit tells an event about the act of an actor, visible to managers, in the
-// log of a run of the project, or in the audit log when there is no such run.
-// The draft brings type, actor and, where it matters, time.
+// Emit adds an event about an action to the unit, by default visible to managers. The event is
+// written to the log of a run of the project, or to the audit log if there is no such run. The
+// draft has the type, the actor and, where it matters, the time.
 func (g *PolicyUnit) Emit(project, run string, draft events.Draft, payload any) error {
 	w := g.Workspace()
 	draft.RunID, draft.SessionRef = run, "local_"+run
@@ -124,8 +124,8 @@ func (g *PolicyUnit) Emit(project, run string, draft events.Draft, payload any) 
 	return nil
 }
 
-// flush puts the events behind the documents, those that follow each other in
-// one log as one write. What only the audit log has fails nothing.
+// flush adds the events to the unit, after its documents. Consecutive events of one log are one
+// write. A write is best effort if it goes to the audit log or has only decisions of the policy.
 func (g *PolicyUnit) flush() {
 	for at := 0; at < len(g.told); {
 		log, spare := g.told[at].log, true
@@ -157,8 +157,7 @@ func (g *PolicyUnit) keepAnswers(ctx context.Context, w *workspace.Workspace) {
 	}
 }
 
-// mustExist refuses projects that are not there, for operations that would
-// write under them.
+// mustExist returns an error for missing projects, for operations that would write in them.
 func mustExist(w *workspace.Workspace, project string) error {
 	if !w.Exists(workspace.ProjectFile(project)) {
 		return fault.New(fault.NotFound, "project %s does not exist", project)

@@ -1,7 +1,7 @@
 package governance
 
-// The evidence of a milestone report: the files that it names, with what the milestone asks
-// for, so that a person sees the proof before deciding.
+// The evidence of a milestone report: the files that it names, and what the milestone requires. A
+// person sees the evidence before deciding.
 
 import (
 	"bytes"
@@ -21,15 +21,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// Bounds of evidence, in bytes.
+// Bounds of evidence, sizes in bytes.
 const (
-	evidenceText  = 256 << 10 // of an item
-	evidenceTexts = 2 << 20   // of all items
-	evidenceFile  = 64 << 20  // a larger file is not read
+	evidenceText  = 256 << 10 // text of one item
+	evidenceTexts = 2 << 20   // text of all items
+	evidenceFile  = 64 << 20  // larger files are not read
 	mostEvidence  = 200       // items
 )
 
-// MilestoneEvidence is what a milestone report offers, and what its milestone asks for.
+// MilestoneEvidence is what a milestone report offers as evidence, and what its milestone
+// requires.
 type MilestoneEvidence struct {
 	ProjectID  string              `json:"project_id"`
 	ArtifactID string              `json:"artifact_id"`
@@ -38,20 +39,21 @@ type MilestoneEvidence struct {
 	// Criteria are the acceptance criteria of the milestone, then those of the task.
 	Criteria []string         `json:"criteria"`
 	Requires EvidenceRequired `json:"requires"`
-	// Fits is whether the milestone could be approved now, as far as the documents go; Why
-	// says what is in the way.
+	// Fits reports whether the milestone could be approved now, judging by the documents. Why
+	// explains what prevents it.
 	Fits  bool           `json:"fits"`
 	Why   string         `json:"why,omitempty"`
 	Items []EvidenceItem `json:"items"`
 }
 
-// EvidenceOfTask is the task of a report, with an empty title if it cannot be read.
+// EvidenceOfTask is the task of a report. Title is empty if the task cannot be read.
 type EvidenceOfTask struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 }
 
-// EvidenceOfMilestone is the milestone of a report, with its id alone if there is none.
+// EvidenceOfMilestone is the milestone of a report. Only ID is set if the milestone does not
+// exist.
 type EvidenceOfMilestone struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
@@ -59,38 +61,38 @@ type EvidenceOfMilestone struct {
 	Status string `json:"status"`
 }
 
-// EvidenceRequired is what a milestone asks for.
+// EvidenceRequired is what a milestone requires.
 type EvidenceRequired struct {
 	Patch bool `json:"patch"`
 	Tests bool `json:"tests"`
 }
 
-// Forms of evidence, by the ending of its file.
+// Forms of evidence, by file extension.
 const (
 	FormMissing  = "missing"
 	FormMarkdown = "markdown"
 )
 
-// EvidenceItem is a file that a report names. An id without any file is one item of the form
-// missing. Added, Removed and Files are of patches.
+// EvidenceItem is a file that a report names. An id without files is one item of form missing.
+// Added, Removed and Files are set for patches only.
 type EvidenceItem struct {
 	ID        string `json:"id"`
 	Role      string `json:"role"` // evidence or tests
 	Form      string `json:"form"` // patch, text, json, markdown or missing
 	Relpath   string `json:"relpath,omitempty"`
 	Bytes     int64  `json:"bytes"`
-	SHA256    string `json:"sha256,omitempty"` // "" for a file that is too large to be read
+	SHA256    string `json:"sha256,omitempty"` // "" for a file that is not read
 	Text      string `json:"text"`
 	Truncated bool   `json:"truncated"`
-	Binary    bool   `json:"binary,omitempty"` // its text is left out
+	Binary    bool   `json:"binary,omitempty"` // a binary file has no text
 	Added     *int   `json:"added,omitempty"`
 	Removed   *int   `json:"removed,omitempty"`
 	Files     *int   `json:"files,omitempty"`
 }
 
-// ReportEvidence reads the evidence of a report, masked unless mask is false. Who may read
-// the report may read it; the caller has decided on that. A report that cannot be approved
-// has its evidence too. fault.NotFound is an artifact that is no milestone report.
+// ReportEvidence returns the evidence of a report, masked if mask is set. It does not check the
+// policy: the caller must have checked that the actor may read the report. A report that cannot
+// be approved has evidence as well. An artifact that is not a milestone report is fault.NotFound.
 func ReportEvidence(w *workspace.Workspace, item Item, mask bool) (e MilestoneEvidence, err error) {
 	record, err := ReadArtifact(w, item.ProjectID, item.ArtifactID)
 	if err != nil {
@@ -122,14 +124,14 @@ func ReportEvidence(w *workspace.Workspace, item Item, mask bool) (e MilestoneEv
 	return e, nil
 }
 
-// contract adds what the task and its milestone say, where they can be read.
+// contract adds the requirements of the task and its milestone, as far as they can be read.
 func (e *MilestoneEvidence) contract(w *workspace.Workspace) {
 	if e.Task.ID == "" {
 		return
 	}
 	task, err := w.Task(e.ProjectID, e.Task.ID)
 	if err != nil {
-		return // approvable says why
+		return // approvable reports the error
 	}
 	redactor := redact.NewRedactor(nil)
 	e.Task.Title = redactor.Text(task.Title)
@@ -145,8 +147,8 @@ func (e *MilestoneEvidence) contract(w *workspace.Workspace) {
 	}
 }
 
-// approvable is why a report could not be approved now, nil if it could: what ApproveMilestone
-// checks, but for the policy.
+// approvable returns why a report could not be approved now, nil if it could. It makes the checks
+// of ApproveMilestone except for the policy.
 func approvable(w *workspace.Workspace, item Item, record Record) error {
 	report, err := DecodeItem(record, doc.MilestoneReportCodec)
 	if err == nil {
@@ -179,7 +181,7 @@ func approvable(w *workspace.Workspace, item Item, record Record) error {
 	return proven(w, item.ProjectID, *milestone, report)
 }
 
-// texts are the strings of a list in front matter.
+// texts returns the strings of a list in front matter.
 func texts(v *shape.Value) (list []string) {
 	for _, one := range v.Items {
 		if v.Kind == shape.List && one.Kind == shape.String {
@@ -193,15 +195,15 @@ func texts(v *shape.Value) (list []string) {
 type evidenceReader struct {
 	w        *workspace.Workspace
 	project  string
-	redactor *redact.Redactor // nil to mask nothing
-	left     int              // bytes of text for further items
+	redactor *redact.Redactor // nil for no masking
+	left     int              // bytes of text left for further items
 }
 
-// items are the files of an id, by their endings.
+// items returns the files of an id, one per known extension.
 func (r *evidenceReader) items(id, role string) (items []EvidenceItem) {
 	for _, kind := range []struct{ ending, form string }{{".md", FormMarkdown}, {".patch", "patch"}, {".txt", "text"}, {".json", "json"}} {
 		if !workspace.SafeID(id) {
-			break // it names nothing
+			break // not a safe file name
 		}
 		item := EvidenceItem{ID: id, Role: role, Form: kind.form, Relpath: path.Join(workspace.ArtifactsDir(r.project), id+kind.ending)}
 		if r.read(&item) {
@@ -214,7 +216,7 @@ func (r *evidenceReader) items(id, role string) (items []EvidenceItem) {
 	return items
 }
 
-// read fills an item in and reports whether its file is there.
+// read fills in an item. It reports whether the file exists.
 func (r *evidenceReader) read(item *EvidenceItem) bool {
 	st, err := r.w.FS.Stat(item.Relpath)
 	if err != nil || !st.Mode().IsRegular() {
@@ -223,7 +225,7 @@ func (r *evidenceReader) read(item *EvidenceItem) bool {
 	item.Bytes = st.Size()
 	content, err := durable.ReadFile(r.w.FS, item.Relpath, evidenceFile)
 	if err != nil {
-		item.Truncated = true // it is there, and too large or not to be read
+		item.Truncated = true // the file exists but is too large or unreadable
 		return true
 	}
 	sum := sha256.Sum256(content)
@@ -237,7 +239,7 @@ func (r *evidenceReader) read(item *EvidenceItem) bool {
 	}
 	text := string(content)
 	limit := min(evidenceText, r.left)
-	if len(text) > 2*limit { // what is cut off anyway is not searched for secrets
+	if len(text) > 2*limit { // do not mask text that will be truncated
 		text, item.Truncated = wholeLines(text, 2*limit), true
 	}
 	if r.redactor != nil {
@@ -251,12 +253,12 @@ func (r *evidenceReader) read(item *EvidenceItem) bool {
 	return true
 }
 
-// isBinary reports whether content is no text.
+// isBinary reports whether content is not text.
 func isBinary(content []byte) bool {
 	return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content)
 }
 
-// wholeLines cuts a text to a limit, behind a line where it has any.
+// wholeLines truncates a text to a limit, at the end of a line if it contains one.
 func wholeLines(text string, limit int) string {
 	text = text[:limit]
 	if end := strings.LastIndexByte(text, '\n'); end >= 0 {

@@ -1,7 +1,7 @@
 package governance
 
-// The gate of executive plans: who decides on a proposal that names one, and
-// whether a plan was approved as it is.
+// Executive plans: who decides on a proposal to approve one, and whether a plan was approved in
+// its current state.
 
 import (
 	"crypto/sha256"
@@ -15,15 +15,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// planMark is how a rationale names an executive plan; hashMark, how it says which
-// text of it.
+// planMark precedes the id of an executive plan in a rationale. hashMark precedes the hash of the
+// plan's text.
 const (
 	planMark = "executive_plan_artifact_id="
 	hashMark = "sha256="
 )
 
-// PlanProposal is the proposal that asks a CEO for the approval of an executive
-// plan, whose file has this text.
+// PlanProposal returns a proposal that asks a CEO to approve an executive plan. text is the
+// content of the plan's file.
 func PlanProposal(env workspace.Env, project, projectName, producer, plan string, text []byte) (id string, record []byte, err error) {
 	head := ArtifactSpec{
 		Type: "heartbeat_action_proposal", Title: "CEO Approval Required: " + projectName + " Executive Plan", Visibility: "managers", ProducedBy: producer,
@@ -52,8 +52,8 @@ func hashText(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// gated puts the rule of executive plans into a question about a proposal with
-// these rationales.
+// gated adds the rule of executive plans to a question if one of the proposal's rationales names
+// a plan.
 func gated(q policy.Question, rationales ...string) policy.Question {
 	if strings.Contains(strings.Join(rationales, "\n"), planMark) {
 		q.Resource.Approvers = policy.ExecutivesApprove
@@ -61,9 +61,9 @@ func gated(q policy.Question, rationales ...string) policy.Question {
 	return q
 }
 
-// ApprovedPlan checks that an artifact of a project is an executive plan that a
-// CEO or a human approved as it is. One that was not is fault.ApprovalRequired;
-// one that was changed since is fault.Conflict.
+// ApprovedPlan checks that an artifact of a project is an executive plan that a CEO or a human
+// approved in its current state. A plan without approval is fault.ApprovalRequired. A plan that
+// was changed after its approval is fault.Conflict.
 func ApprovedPlan(w *workspace.Workspace, project, plan string) error {
 	record, err := ReadArtifact(w, project, plan)
 	if err != nil {
@@ -97,15 +97,16 @@ func ApprovedPlan(w *workspace.Workspace, project, plan string) error {
 	return fault.New(fault.ApprovalRequired, "CEO approval required for executive plan %s", plan)
 }
 
-// executive reports whether a CEO or a human decided: a recorded agent counts as
-// what it is, whatever it claimed to be.
+// executive reports whether a CEO or a human decided. The claimed role must be one of these and,
+// for a recorded agent, the recorded role as well.
 func executive(w *workspace.Workspace, review doc.Review) bool {
 	claimed := review.ActorRole
 	recorded := policy.RecordedRole(w, policy.Actor{ID: review.ActorID, Role: claimed})
 	return (claimed == "ceo" || claimed == "human") && (recorded == "ceo" || recorded == "human")
 }
 
-// approvalOf reports whether a proposal names a plan, and the hash that it names.
+// approvalOf reports whether a proposal names a plan. hash is the plan's hash in the proposal, ""
+// for none.
 func approvalOf(w *workspace.Workspace, project, artifact, plan string) (hash string, names bool) {
 	if !workspace.SafeID(artifact) {
 		return "", false
@@ -140,7 +141,7 @@ func innerKey(action doc.Action) string {
 	return action.ProposedAction.IdempotencyKey
 }
 
-// hasWord reports whether a text has a word that is not part of a longer id.
+// hasWord reports whether a text contains a word that is not part of a longer id.
 func hasWord(text, word string) bool {
 	for word != "" {
 		at := strings.Index(text, word)

@@ -1,6 +1,6 @@
 package governance
 
-// Markdown files outside of workspaces, which people start from.
+// Markdown files outside of workspaces that people start from.
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"ac/workspace"
 )
 
-// WriteFile writes a file wherever it lies; its directories are made. One that
-// is there is replaced only with force. It is whole and durable on return.
+// WriteFile writes a file anywhere and creates its directories. It replaces an existing file only
+// if force is set. The write is atomic and durable on return.
 func WriteFile(env workspace.Env, file string, text []byte, force bool) error {
 	dir, base := filepath.Split(filepath.Clean(file))
 	if dir == "" {

@@ -1,6 +1,6 @@
 package governance
 
-// Help requests: what somebody asks of a manager.
+// Help requests: questions to a manager.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// HelpSpec is what a help request is made of. Nobody that it names is looked up.
+// HelpSpec describes a help request. Nobody checks whether the people it names exist.
 type HelpSpec struct {
 	Title         string
 	Visibility    string
@@ -25,11 +25,10 @@ type HelpSpec struct {
 	SharePackID   string // optional
 }
 
-// HelpRequestFile is where a help request lies.
+// HelpRequestFile returns the name of a help request's file.
 func HelpRequestFile(id string) string { return path.Join(workspace.HelpRequestsDir, id+".md") }
 
-// NewHelpRequest writes a help request and returns its id. It is durable on
-// return.
+// NewHelpRequest writes a help request and returns its id. The file is durable on return.
 func NewHelpRequest(ctx context.Context, w *workspace.Workspace, spec HelpSpec) (string, error) {
 	if err := doc.CheckTitle(spec.Title); err != nil {
 		return "", err
@@ -49,7 +48,7 @@ func NewHelpRequest(ctx context.Context, w *workspace.Workspace, spec HelpSpec) 
 	return request.ID, w.Update(ctx, func(u *workspace.Unit) error { return u.Write(name, text, 0o644) })
 }
 
-// validHelp is a help request whose document has the headings that it needs.
+// validHelp is a help request whose document has the required headings.
 type validHelp struct{ doc.HelpRequest }
 
 func readHelp(file string, text []byte) (valid validHelp, err error) {
@@ -65,12 +64,11 @@ func readHelp(file string, text []byte) (valid validHelp, err error) {
 	return validHelp{request}, workspace.CheckID(file, strings.TrimSuffix(path.Base(file), ".md"), request.ID)
 }
 
-// helpHeadings are those that every help request has.
+// helpHeadings returns the headings of every help request.
 func helpHeadings() []string { return []string{questionHeading, responseHeading} }
 
-// HelpRequests lists the help requests that can be read, the newest first.
-// Broken files, those without their headings, and files whose name is not their
-// id are passed over.
+// HelpRequests lists the readable help requests, newest first. It skips invalid files, files
+// without the headings, and files whose name is not their id.
 func HelpRequests(w *workspace.Workspace, limit int) ([]doc.HelpRequest, error) {
 	names, err := workspace.Files(w.FS, workspace.HelpRequestsDir, ".md")
 	if err != nil {
@@ -91,7 +89,7 @@ func HelpRequests(w *workspace.Workspace, limit int) ([]doc.HelpRequest, error) 
 	return requests, nil
 }
 
-// ValidateHelpRequest checks front matter and headings of a help request.
+// ValidateHelpRequest checks the front matter and the headings of a help request.
 func ValidateHelpRequest(text []byte) []frontmatter.Issue {
 	return frontmatter.Check(text, doc.HelpRequestCodec, func(doc.HelpRequest) []string { return helpHeadings() })
 }

@@ -1,6 +1,6 @@
 package governance
 
-// Answering help requests: the answer is appended below "## Response".
+// Answering help requests: each answer is appended to the section "## Response".
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// The headings of the sections of a help request.
+// The headings of a help request's sections.
 const (
 	questionHeading = "## Question"
 	responseHeading = "## Response"
 )
 
-// HelpText is a help request with its sections as Markdown. Hash is of the whole file.
+// HelpText is a help request with its sections as Markdown. Hash is the hash of the whole file.
 type HelpText struct {
 	Head     doc.HelpRequest
 	Question string
@@ -62,8 +62,8 @@ func helpText(id string, text []byte) (h HelpText, err error) {
 	return h, nil
 }
 
-// HelpAnswer is what somebody answers to a help request. An ExpectHash of another text is
-// fault.Changed.
+// HelpAnswer is an answer to a help request. If ExpectHash is set and differs from the file's
+// hash, answering returns fault.Changed.
 type HelpAnswer struct {
 	ID         string
 	Body       string
@@ -71,7 +71,7 @@ type HelpAnswer struct {
 	Actor      policy.Actor
 }
 
-// helpQuestion is what the policy is asked before a help request is answered.
+// helpQuestion returns the question to the policy that must precede an answer to a help request.
 func helpQuestion(h doc.HelpRequest, actor policy.Actor) policy.Question {
 	return policy.Question{
 		Action: policy.Approve, Actor: actor,
@@ -79,8 +79,8 @@ func helpQuestion(h doc.HelpRequest, actor policy.Actor) policy.Question {
 	}
 }
 
-// AnswerHelp appends an answer to the response of a help request, and returns the request
-// as it is then. It is durable on return. What else is in the file stays byte for byte.
+// AnswerHelp appends an answer to the response of a help request, and returns the changed
+// request. The change is durable on return. The rest of the file stays byte for byte.
 func AnswerHelp(ctx context.Context, w *workspace.Workspace, a HelpAnswer) (answered HelpText, err error) {
 	if strings.TrimSpace(a.Body) == "" {
 		return answered, fault.New(fault.Blank, "the answer is blank")
@@ -112,7 +112,7 @@ func AnswerHelp(ctx context.Context, w *workspace.Workspace, a HelpAnswer) (answ
 	return answered, err
 }
 
-// withResponse is the text of a help request with an answer added.
+// withResponse returns the text of a help request with an answer added.
 func withResponse(text []byte, answer string) ([]byte, error) {
 	_, body, err := frontmatter.Split(text)
 	if err != nil {
@@ -126,14 +126,15 @@ func withResponse(text []byte, answer string) ([]byte, error) {
 	return append(append([]byte{}, head...), extended...), nil
 }
 
-// MayReadHelp reports whether an actor may read a help request. No decision is recorded.
+// MayReadHelp reports whether an actor may read a help request. It records no decision.
 func MayReadHelp(w *workspace.Workspace, h doc.HelpRequest, actor policy.Actor) bool {
 	q := helpQuestion(h, actor)
 	q.Action = policy.Read
 	return policy.Ask(w, q).Decision.Allowed
 }
 
-// HelpAs reads a help request for somebody: the policy is asked, and its answer kept.
+// HelpAs reads a help request on behalf of an actor, if the policy allows it. The decision is
+// recorded.
 func HelpAs(ctx context.Context, w *workspace.Workspace, id string, actor policy.Actor) (HelpText, error) {
 	h, err := Help(w, id)
 	if err != nil {

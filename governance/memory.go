@@ -1,7 +1,6 @@
 package governance
 
-// Deciding on memory deltas: what one would change now, approving it, denying
-// it.
+// Deciding on memory deltas: previewing, approving and denying them.
 
 import (
 	"context"
@@ -28,8 +27,8 @@ type delta struct {
 	target target
 }
 
-// openDelta reads a delta and holds it to the rules of its type, and its files
-// to theirs.
+// openDelta reads a delta and checks it against the rules of its type, of its target and of its
+// patch file.
 func openDelta(w *workspace.Workspace, r Reader, item Item) (delta, error) {
 	if err := mustExist(w, item.ProjectID); err != nil {
 		return delta{}, err
@@ -59,7 +58,7 @@ func openDelta(w *workspace.Workspace, r Reader, item Item) (delta, error) {
 	return d, nil
 }
 
-// deltaQuestion is what the policy is asked before a delta is decided on.
+// deltaQuestion returns the question to the policy that must precede a decision on a delta.
 func deltaQuestion(base Base, version int, actor policy.Actor) policy.Question {
 	q := policy.Question{
 		Action: policy.Approve, Actor: actor, RunID: base.RunID,
@@ -71,7 +70,7 @@ func deltaQuestion(base Base, version int, actor policy.Actor) policy.Question {
 	return q
 }
 
-// checkNotes refuses a secret in what is said about a delta of version 2.
+// checkNotes rejects secrets in the notes on a version 2 delta.
 func checkNotes(version int, notes string) error {
 	if version != doc.DeltaVersion2 {
 		return nil
@@ -85,8 +84,8 @@ type change struct {
 	result        patch.Result
 }
 
-// change applies the patch of the delta to the target as it is now. The texts
-// come back with a conflict too, as far as they could be read.
+// change applies the delta's patch to the current target. Even on a conflict, it returns the
+// texts as far as it could read them.
 func (d delta) change(r Reader) (c change, err error) {
 	if c.before, err = r.Read(d.target.resolved); err != nil {
 		return c, err
@@ -105,8 +104,8 @@ func (d delta) change(r Reader) (c change, err error) {
 	return c, err
 }
 
-// hash is over exactly what a preview shows: what the target is, what it would
-// be, and the patch.
+// hash covers exactly what a preview shows: the current target, the changed target, and the
+// patch.
 func (c change) hash() string {
 	sum := sha256.New()
 	for _, part := range [][]byte{c.before, []byte(c.result.Text), c.patch} {
@@ -121,8 +120,8 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ApproveDelta changes the target of a delta and writes the review. A patch that
-// does not fit leaves the item pending.
+// ApproveDelta changes the target of a delta and writes the review. A patch that does not apply
+// leaves the item pending.
 func (g *PolicyUnit) ApproveDelta(r Ruling) (reviewID string, err error) {
 	w := g.Workspace()
 	d, err := openDelta(w, g, r.Item)
@@ -159,12 +158,12 @@ func (g *PolicyUnit) ApproveDelta(r Ruling) (reviewID string, err error) {
 	})
 }
 
-// Base is what every item has that is decided on, even one whose own fields are
-// broken.
+// Base has the fields common to all items, which are readable even if the item's own fields are
+// invalid.
 type Base struct{ ID, Visibility, RunID string }
 
-// Base reads what a denial needs, so that what is malformed can be denied: an id
-// that is the file's, a visibility, and no other project.
+// Base returns the fields that a denial needs, so that malformed items can be denied. The id must
+// match the file name, the visibility must be valid, and a project_id must be that of project.
 func (r Record) Base(project string) (Base, error) {
 	b := Base{r.String("id"), r.String("visibility"), r.String("run_id")}
 	if err := workspace.CheckID(r.Name, strings.TrimSuffix(path.Base(r.Name), ".md"), b.ID); err != nil {
@@ -179,9 +178,8 @@ func (r Record) Base(project string) (Base, error) {
 	return b, nil
 }
 
-// DenyDelta writes a review that denies; the first one is given when the delta
-// was denied before. A delta that is malformed can be denied too: what cannot be
-// read of it is left out.
+// DenyDelta writes a denying review. If the delta was denied before, it returns the first denial
+// instead. Even a malformed delta can be denied: unreadable fields are left out.
 func (g *PolicyUnit) DenyDelta(r Ruling) (reviewID string, err error) {
 	if err := mustExist(g.Workspace(), r.ProjectID); err != nil {
 		return "", err
@@ -220,7 +218,7 @@ func (g *PolicyUnit) DenyDelta(r Ruling) (reviewID string, err error) {
 	return g.Review(r, verdict, about)
 }
 
-// version is the schema_version of a record, 0 when it has none.
+// version returns the schema_version of a record, 0 if there is none.
 func (r Record) version() int {
 	if v := r.Fields.Get("schema_version"); v.Kind == shape.Number {
 		return int(v.Num)
@@ -228,8 +226,7 @@ func (r Record) version() int {
 	return 0
 }
 
-// DecideDelta approves or denies a delta as one unit. The review is durable on
-// return.
+// DecideDelta approves or denies a delta in one unit. The review is durable on return.
 func DecideDelta(ctx context.Context, w *workspace.Workspace, r Ruling) (reviewID string, err error) {
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		if r.Decision == Approved {
@@ -242,20 +239,18 @@ func DecideDelta(ctx context.Context, w *workspace.Workspace, r Ruling) (reviewI
 	return reviewID, err
 }
 
-// How a delta would apply.
+// States of a preview: how a delta would apply.
 const (
 	Fits       = "fits"
 	Reanchored = "reanchored"
 	Conflicts  = "conflict"
 )
 
-// Pending is what an item is before anything was decided on it; else it is
-// Approved or Denied.
+// Pending is the state of an item before any decision. Afterwards it is Approved or Denied.
 const Pending = "pending"
 
-// Preview is what the approval of a delta would do now. Of a conflict, which an
-// approved delta is too, Diff is the patch as it is and Conflict says why; there
-// is no hash.
+// Preview is what approving a delta would do now. If State is Conflicts, Conflict is the reason,
+// Diff is the unchanged patch, and Hash is empty. An approved delta counts as a conflict.
 type Preview struct {
 	Head       doc.MemoryDelta
 	TargetFile string
@@ -263,14 +258,13 @@ type Preview struct {
 	State      string
 	Conflict   string
 	Hash       string
-	// Before and After are hashes of the target as it is and as it would be, "" of a conflict.
+	// Before and After are hashes of the current and the changed target, "" for a conflict.
 	Before, After string
 	Decision      string // Pending, Approved or Denied
 	ReviewID      string // of the decision
 }
 
-// PreviewDelta shows what the approval of a delta would do now. Nothing is
-// written.
+// PreviewDelta returns what approving a delta would do now. It writes nothing.
 func PreviewDelta(w *workspace.Workspace, item Item) (Preview, error) {
 	d, err := openDelta(w, w, item)
 	if err != nil {

@@ -1,6 +1,6 @@
 package governance
 
-// Milestones: the report that somebody did one, and the decision on it.
+// Milestones: the report that one is done, and the decision on it.
 
 import (
 	"bytes"
@@ -16,19 +16,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// ReportSpec is what a milestone report is made of.
+// ReportSpec describes a milestone report.
 type ReportSpec struct {
-	ArtifactSpec // Type is set
+	ArtifactSpec // Type is set automatically
 
 	TaskID      string
 	MilestoneID string
-	Summary     string // in Markdown; the template of one when empty
+	Summary     string // Markdown, "" for an empty section
 	Evidence    []string
 	Tests       []string
 }
 
-// NewMilestoneReport writes a report that a milestone is done and returns its
-// artifact id. Project, task and milestone must exist: fault.NotFound else.
+// NewMilestoneReport writes a report that a milestone is done and returns its artifact id. If the
+// project, task or milestone does not exist, the error is fault.NotFound.
 func NewMilestoneReport(ctx context.Context, w *workspace.Workspace, project string, spec ReportSpec) (id string, err error) {
 	spec.Type = "milestone_report"
 	if err := doc.CheckTitle(spec.Title); err != nil {
@@ -73,8 +73,8 @@ func NewMilestoneReport(ctx context.Context, w *workspace.Workspace, project str
 	})
 }
 
-// Resolution is the outcome of a decision. What stands behind ArtifactID is of
-// milestones only, and left out where it cannot be known.
+// Resolution is the outcome of a decision. The task and milestone fields apply to milestones
+// only, and are empty if unknown.
 type Resolution struct {
 	ReviewID        string `json:"review_id"`
 	Decision        string `json:"decision"`
@@ -85,26 +85,25 @@ type Resolution struct {
 	MilestoneID     string `json:"milestone_id,omitempty"`
 	TaskStatus      string `json:"task_status,omitempty"`
 	MilestoneStatus string `json:"milestone_status,omitempty"`
-	// CheckpointID is of files that were applied.
+	// CheckpointID is the checkpoint of applied files.
 	CheckpointID string `json:"checkpoint_id,omitempty"`
 }
 
-// Resolution is the outcome of a ruling, without what its kind adds.
+// Resolution returns the outcome of a ruling, without the fields of its kind.
 func (r Ruling) Resolution(kind string) Resolution {
 	return Resolution{Decision: r.Decision, SubjectKind: kind, ProjectID: r.ProjectID, ArtifactID: r.ArtifactID}
 }
 
-// MilestoneRuling is an approval of a milestone by its report. Without task and
-// milestone those of the report are meant.
+// MilestoneRuling is the approval of a milestone by its report. If TaskID is empty, the report's
+// task and milestone are used.
 type MilestoneRuling struct {
 	Ruling
 
 	TaskID, MilestoneID string
 }
 
-// ApproveMilestone approves a milestone on the strength of its report: the task
-// is written with the milestone done, then the review. It is one unit; what is
-// refused leaves the task as it was. Refusals are fault.NotFound,
+// ApproveMilestone approves a milestone by its report. In one unit, it writes the task with the
+// milestone done, and then the review. On error the task is unchanged. Errors are fault.NotFound,
 // fault.InvalidFile, fault.Conflict or fault.Denied.
 func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRuling) (resolved Resolution, err error) {
 	r.Decision = Approved
@@ -156,8 +155,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 	return resolved, err
 }
 
-// named fills task and milestone in from the report where they were not asked
-// for.
+// named sets the task and milestone of a ruling from the report if the ruling has none.
 func (g *PolicyUnit) named(r *MilestoneRuling) error {
 	if r.TaskID != "" {
 		return nil
@@ -180,7 +178,8 @@ func (g *PolicyUnit) named(r *MilestoneRuling) error {
 	return nil
 }
 
-// report reads the report of a ruling and holds it to what was asked for.
+// report reads the report of a ruling and checks that it is about the ruling's task and
+// milestone.
 func (g *PolicyUnit) report(r MilestoneRuling) (doc.MilestoneReport, error) {
 	record, err := ReadArtifact(g, r.ProjectID, r.ArtifactID)
 	if err != nil {
@@ -207,7 +206,7 @@ func reportQuestion(r Ruling, visibility, team, run string) policy.Question {
 	return policy.Question{Action: policy.Approve, Resource: resource, Actor: r.Actor, RunID: run}
 }
 
-// undone refuses a milestone that is done.
+// undone returns an error for a milestone that is done.
 func undone(milestone doc.Milestone) error {
 	if milestone.Status == pm.StatusDone {
 		return fault.New(fault.Conflict, "milestone %s is done already", milestone.ID)
@@ -215,7 +214,7 @@ func undone(milestone doc.Milestone) error {
 	return nil
 }
 
-// requiredOf is the evidence that a milestone asks for.
+// requiredOf returns the evidence that a milestone requires.
 func requiredOf(milestone doc.Milestone) doc.EvidenceRequired {
 	if milestone.Evidence != nil {
 		return *milestone.Evidence
@@ -223,7 +222,7 @@ func requiredOf(milestone doc.Milestone) doc.EvidenceRequired {
 	return *pm.EvidenceOf(milestone.Kind)
 }
 
-// proven looks for the evidence that a milestone asks for.
+// proven checks that the report has the evidence that a milestone requires.
 func proven(w *workspace.Workspace, project string, milestone doc.Milestone, report doc.MilestoneReport) error {
 	required := requiredOf(milestone)
 	if required.RequiresPatch && !anyEvidence(w, project, report.EvidenceArtifacts, ".patch") {
@@ -235,8 +234,8 @@ func proven(w *workspace.Workspace, project string, milestone doc.Milestone, rep
 	return nil
 }
 
-// anyEvidence reports whether one of the ids has a file of substance. Nothing is
-// opened: a FIFO, say, could hang its reader.
+// anyEvidence reports whether one of the ids has a regular file that is not empty. It opens no
+// file, because a FIFO could block the reader.
 func anyEvidence(w *workspace.Workspace, project string, ids []string, extensions ...string) bool {
 	for _, id := range ids {
 		if !workspace.SafeID(id) {
@@ -252,8 +251,8 @@ func anyEvidence(w *workspace.Workspace, project string, ids []string, extension
 	return false
 }
 
-// DenyMilestone denies a report. The task stays as it is, and neither it nor the
-// report has to fit: what cannot be read is left out.
+// DenyMilestone denies a report. The task does not change. Neither the task nor the report has to
+// be valid: unreadable fields are left out.
 func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
 	resolved = r.Resolution(KindMilestone)
@@ -284,7 +283,7 @@ func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resol
 	return resolved, err
 }
 
-// safe is an id from a file, "" when it names nothing.
+// safe returns an id from a file, "" if it is not a safe id.
 func safe(id string) string {
 	if !workspace.SafeID(id) {
 		return ""
@@ -292,9 +291,9 @@ func safe(id string) string {
 	return id
 }
 
-// deniable reads an item that may be denied: one with its id, a visibility and,
-// where it names a project, this one. The rest need not fit: an item that could
-// not be denied would stay in the inbox for ever.
+// deniable reads an item that can be denied: its id, its visibility and any project_id must be
+// valid. The rest may be invalid, because an item that cannot be denied would stay in the inbox
+// forever.
 func (g *PolicyUnit) deniable(r Ruling) (Record, Base, error) {
 	if _, err := g.Workspace().Project(r.ProjectID); err != nil {
 		return Record{}, Base{}, err
@@ -307,7 +306,7 @@ func (g *PolicyUnit) deniable(r Ruling) (Record, Base, error) {
 	return record, base, err
 }
 
-// deny writes the review of a denial, or returns that of the first one.
+// deny writes a denying review. If the item was denied before, it returns the first denial.
 func (g *PolicyUnit) deny(r Ruling, verdict policy.Verdict, about DecisionResult) (review string, err error) {
 	standing, err := g.CheckUndecided(r, about.SubjectKind)
 	if err != nil || standing != "" {

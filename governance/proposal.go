@@ -1,7 +1,7 @@
 package governance
 
-// Proposals of the heartbeat: asking the policy about them, and denying them.
-// What an approval carries out is on a higher floor.
+// Proposals of the heartbeat: checking the policy, and denying them. Package inbox carries out
+// approvals.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ProposalQuestion asks whether somebody may decide on a proposal.
+// ProposalQuestion returns the question whether an actor may decide on a proposal.
 func ProposalQuestion(r Ruling, proposal doc.HeartbeatProposal) policy.Question {
 	return gated(proposalQuestion(r, proposal.Visibility, proposal.RunID), proposal.Rationale, proposal.ProposedAction.Rationale)
 }
@@ -21,7 +21,7 @@ func proposalQuestion(r Ruling, visibility, run string) policy.Question {
 	return policy.Question{Action: policy.Approve, Resource: resource, Actor: r.Actor, RunID: run}
 }
 
-// Proposal reads the proposal of a ruling, held to its type and project.
+// Proposal reads the proposal of a ruling and checks its type and project.
 func (g *PolicyUnit) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
 	record, err := ReadArtifact(g, r.ProjectID, r.ArtifactID)
 	if err != nil {
@@ -34,8 +34,8 @@ func (g *PolicyUnit) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
 	return proposal, record.InProject(r.ProjectID)
 }
 
-// DenyProposal denies a proposal. Nothing of it runs, and it need not fit: what
-// cannot be read is left out.
+// DenyProposal denies a proposal. None of its actions run. The proposal need not be valid:
+// unreadable fields are left out.
 func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
 	resolved = r.Resolution(KindHeartbeatAction)

@@ -1,6 +1,6 @@
 package governance
 
-// Reviews: what was decided on an item, and by whom.
+// Reviews: the decisions on items, and who made them.
 
 import (
 	"bytes"
@@ -17,13 +17,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// What a decision can be.
+// Decisions.
 const (
 	Approved = "approved"
 	Denied   = "denied"
 )
 
-// Kinds of items, as the subject of a review names them.
+// Kinds of items in the subject of a review.
 const (
 	KindMemoryDelta     = "memory_delta"
 	KindMilestone       = "milestone"
@@ -31,19 +31,18 @@ const (
 	KindFiles           = "files"
 )
 
-// Item is what is decided on.
+// Item is what somebody decides on.
 type Item struct{ ProjectID, ArtifactID string }
 
-// State is what was decided on an item: the first approval, the first denial,
-// nil where there is none. An item without either is pending.
+// State holds the decisions on an item: the first approval and the first denial, nil for none. An
+// item with neither is pending.
 type State struct{ Approval, Denial *doc.Review }
 
-// Pending reports whether nothing was decided yet.
+// Pending reports whether there is no decision yet.
 func (s State) Pending() bool { return s.Approval == nil && s.Denial == nil }
 
-// Reviews lists the reviews that can be read, the newest first, at most limit.
-// Broken files and files whose name is not their id are passed over. The reviews
-// may be shared: they are not to be changed.
+// Reviews lists the readable reviews, newest first, at most limit. It skips invalid files and
+// files whose name is not their id. The reviews may be shared: callers must not change them.
 func Reviews(w *workspace.Workspace, limit int) ([]doc.Review, error) {
 	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
 	if err != nil {
@@ -59,8 +58,8 @@ func Reviews(w *workspace.Workspace, limit int) ([]doc.Review, error) {
 	return reviews, nil
 }
 
-// reviewFile is the file of a review. It is parsed when that is first needed: a
-// decision looks at all of them and needs one.
+// reviewFile is the file of a review. It is parsed lazily, because a decision scans all review
+// files and needs only one.
 type reviewFile struct {
 	text  []byte
 	parse func() (doc.Review, error)
@@ -85,18 +84,18 @@ func loadReview(w *workspace.Workspace, name string) (doc.Review, error) {
 	return file.parse()
 }
 
-// mayHold reports whether a review can be about an artifact. YAML may write an
-// id in other words only where it escapes or folds.
+// mayHold reports whether a review can be about an artifact. An id of plain characters appears
+// literally in the file, unless YAML escapes it.
 func (f reviewFile) mayHold(artifact string) bool {
 	plain := strings.Trim(artifact, idCharacters) == ""
 	return !plain || bytes.Contains(f.text, []byte(artifact)) || bytes.ContainsAny(f.text, "\\\x00")
 }
 
-// idCharacters are those that YAML writes in one way only, but for escapes.
+// idCharacters are the characters that YAML writes literally, unless it escapes them.
 const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
-// StateOf reads the state of an item of a kind from the review files; reviews of
-// another kind are not about it. For a decision it is called inside a unit.
+// StateOf reads the state of an item of a kind from the review files. It ignores reviews of other
+// kinds. For a decision, call it inside a unit.
 func StateOf(w *workspace.Workspace, item Item, kind string) (State, error) {
 	var state State
 	files, err := workspace.LoadAmong(w, workspace.ReviewsDir, ".yaml", readReview, func(file reviewFile) bool { return file.mayHold(item.ArtifactID) })
@@ -118,21 +117,20 @@ func StateOf(w *workspace.Workspace, item Item, kind string) (State, error) {
 	return state, nil
 }
 
-// Ruling is what somebody wants to decide on an item.
+// Ruling is a decision that somebody wants to make on an item.
 type Ruling struct {
 	Item
 	Decision string
 	Actor    policy.Actor // as claimed
 	Notes    string
-	// ExpectHash is the hash of the preview that the decider saw, "" when there
-	// was none.
+	// ExpectHash is the hash of the preview that the decider saw, "" for none.
 	ExpectHash string
 }
 
-// CheckUndecided looks whether an item of a kind may be decided as asked: an approved one may
-// not; one that was denied may be approved, and returns its first denial when it
-// is denied again. standing is "" when a review is due. The policy is enforced
-// before, so that the state is not revealed to everybody.
+// CheckUndecided checks whether an item of a kind may be decided as requested. An approved item
+// may not. A denied item may be approved. If it is denied again, standing is the id of its first
+// denial. standing is "" if a review must be written. Callers enforce the policy first, so that
+// the state is not revealed to everybody.
 func (g *PolicyUnit) CheckUndecided(r Ruling, kind string) (standing string, err error) {
 	state, err := StateOf(g.Workspace(), r.Item, kind)
 	switch {
@@ -146,8 +144,8 @@ func (g *PolicyUnit) CheckUndecided(r Ruling, kind string) (standing string, err
 	return "", nil
 }
 
-// DecisionResult is the payload of approval.decided. Which fields are set beside the
-// first four depends on the kind.
+// DecisionResult is the payload of approval.decided. The kind determines which of the fields after
+// the first four are set.
 type DecisionResult struct {
 	ReviewID    string          `json:"review_id"`
 	Decision    string          `json:"decision"`
@@ -164,8 +162,8 @@ type DecisionResult struct {
 	Execution          any    `json:"execution,omitempty"`
 }
 
-// scopedDecision is a DecisionResult of a delta of version 2, as later programs
-// write it: what it says of the delta stands before the policy.
+// scopedDecision is the DecisionResult of a version 2 delta, in the field order of later
+// programs: the fields of the delta come before the policy.
 type scopedDecision struct {
 	ReviewID    string `json:"review_id"`
 	Decision    string `json:"decision"`
@@ -177,7 +175,7 @@ type scopedDecision struct {
 	Policy policy.Decision `json:"policy"`
 }
 
-// payload is what approval.decided says.
+// payload returns the payload of approval.decided.
 func (d DecisionResult) payload() any {
 	if d.DeltaScope == (doc.DeltaScope{}) {
 		return d
@@ -185,10 +183,9 @@ func (d DecisionResult) payload() any {
 	return scopedDecision{d.ReviewID, d.Decision, d.SubjectKind, d.ArtifactID, d.TargetFile, d.PatchFile, d.DeltaScope, d.Policy}
 }
 
-// Review writes the review of a ruling that the policy allowed and tells
-// approval.decided in the item's run. about brings the subject's kind and what
-// else the event says of it; what both share is filled in. Documents that the
-// decision changes are written before.
+// Review writes the review of a ruling that the policy allowed, and emits approval.decided in the
+// item's run. about has the subject's kind and the fields specific to it; Review fills in the
+// others. Callers write documents that the decision changes before the review.
 func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about DecisionResult) (id string, err error) {
 	w := g.Workspace()
 	now := w.Env.Clock.Now()
@@ -209,8 +206,9 @@ func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about DecisionResu
 	return review.ID, g.Emit(r.ProjectID, verdict.RunID, events.Draft{Type: events.ApprovalDecided, At: now, Actor: r.Actor.ID}, about.payload())
 }
 
-// roleOf is the role that a review tells: as claimed, but of a decision on an executive
-// plan as the records have it. There it decides whether the plan is approved.
+// roleOf returns the role that a review records: the claimed one, except for a decision on an
+// executive plan. There the recorded role counts, because it decides whether the plan is
+// approved.
 func roleOf(r Ruling, verdict policy.Verdict) string {
 	if verdict.Resource.Approvers == policy.ExecutivesApprove {
 		return verdict.Actor.Role
@@ -218,5 +216,5 @@ func roleOf(r Ruling, verdict policy.Verdict) string {
 	return r.Actor.Role
 }
 
-// ReviewFile is where a review lies.
+// ReviewFile returns the name of a review's file.
 func ReviewFile(id string) string { return path.Join(workspace.ReviewsDir, id+".yaml") }

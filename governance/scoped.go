@@ -1,7 +1,7 @@
 package governance
 
-// Proposing memory deltas of version 2: their scope says which file they change,
-// and nothing that looks like a secret gets into them.
+// Proposing version 2 memory deltas. Their scope determines the target file, and nothing that
+// looks like a secret may be in them.
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// ProposeScoped is ProposeDelta for a delta of version 2. The target follows from
-// the scope; an agent whose guidance is to be changed gets one if it has none.
+// ProposeScoped is ProposeDelta for a version 2 delta. The target follows from the scope. If the
+// scope is the guidance of an agent that has none, the guidance is created.
 func ProposeScoped(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made DeltaProposal, err error) {
 	if err := mustExist(w, spec.ProjectID); err != nil {
 		return made, err
@@ -52,8 +52,7 @@ func ProposeScoped(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) 
 	return made, err
 }
 
-// ScopeTarget is the file that a scope stands for. An agent is one whose id was
-// checked.
+// ScopeTarget returns the target file of a scope. The id of an agent must have been checked.
 func ScopeTarget(project string, scope doc.DeltaScope) string {
 	if scope.ScopeKind == doc.ScopeAgent {
 		return workspace.GuidanceFile(scope.ScopeRef)
@@ -61,8 +60,8 @@ func ScopeTarget(project string, scope doc.DeltaScope) string {
 	return workspace.MemoryFile(project)
 }
 
-// checkSecrets looks for secrets in what the proposer wrote, and not in the
-// patch: its context lines are old text.
+// checkSecrets rejects secrets in what the proposer wrote. It does not check the patch, whose
+// context lines are old text.
 func checkSecrets(spec DeltaSpec) error {
 	for _, part := range []struct{ label, text string }{
 		{"memory_delta.title", spec.Title}, {"memory_delta.rationale", spec.Scope.Rationale},
@@ -76,7 +75,7 @@ func checkSecrets(spec DeltaSpec) error {
 	return nil
 }
 
-// ensureGuidance makes the guidance of an agent that has none.
+// ensureGuidance creates the guidance file of an agent if it is missing.
 func ensureGuidance(u *workspace.Unit, agent string) error {
 	file := workspace.GuidanceFile(agent)
 	if u.Exists(file) {
@@ -85,8 +84,8 @@ func ensureGuidance(u *workspace.Unit, agent string) error {
 	return u.Write(file, doc.NewGuidance(agent), 0o644)
 }
 
-// targetIn is findTarget for what a delta changes, which may be guidance that the
-// unit makes.
+// targetIn is findTarget for the target of a delta. The target may be guidance that the unit
+// creates.
 func targetIn(u *workspace.Unit, spec DeltaSpec) (target, error) {
 	file, err := findTarget(u.Workspace(), spec.TargetFile)
 	if fault.Is(err, fault.NotFound) && spec.Scope != nil && u.Exists(spec.TargetFile) {

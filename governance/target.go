@@ -13,12 +13,11 @@ import (
 	"ac/workspace"
 )
 
-// target is a file that a delta changes: its clean name, and where it really
-// lies when there are symlinks on the way.
+// target is a file that a delta changes: its clean name, and its name with symlinks resolved.
 type target struct{ name, resolved string }
 
-// findTarget holds a name to the rules for targets: a markdown file that is
-// there, in the workspace, and no document of its own kind.
+// findTarget validates a target: it must be an existing Markdown file inside the workspace, and
+// not a document with rules of its own.
 func findTarget(w *workspace.Workspace, given string) (target, error) {
 	refuse := func(why string) (target, error) {
 		return target{}, fault.New(fault.Conflict, "target_file %q %s", given, why)
@@ -54,9 +53,8 @@ func findTarget(w *workspace.Workspace, given string) (target, error) {
 	return target{name, resolved}, nil
 }
 
-// resolveLinks returns a name with the symlinks on its way followed. They may not leave
-// the workspace. What is opened by the result is opened through the root all
-// the same.
+// resolveLinks returns a name with its symlinks resolved. They must not leave the workspace.
+// Callers still open the result through the root.
 func resolveLinks(w *workspace.Workspace, name string) (string, error) {
 	linked := false
 	for at := name; at != "."; at = path.Dir(at) {
@@ -80,8 +78,8 @@ func resolveLinks(w *workspace.Workspace, name string) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// reserved tells what a file is that has rules of its own, "" for others. File
-// systems that do not tell upper from lower case are not fooled.
+// reserved returns what kind of file with its own rules a name is, "" for other files. It ignores
+// case, for case-insensitive file systems.
 func reserved(name string) string {
 	parts := strings.Split(strings.ToLower(name), "/")
 	in := func(dirs ...string) bool {

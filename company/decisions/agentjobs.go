@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// AgentJobsParams choose jobs of the project that an agent works in.
+// AgentJobsParams select jobs of the project that an agent works in.
 type AgentJobsParams struct {
 	company.AsAgent
 	Status string `json:"status" is:"optional,enum=queued|running|completed|canceled"`
@@ -33,8 +33,8 @@ type AgentJob struct {
 	Attempts int    `json:"attempts"`
 }
 
-// AgentJobs lists the jobs that an agent may see, newest first: those of its team, and those
-// that it launched or works on. It starts and reconciles nothing.
+// AgentJobs lists the jobs that an agent may see, newest first: those of its team, and those that
+// it launched or works on. It starts no runner and reconciles no job.
 func (c Operations) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob, error) {
 	list := []AgentJob{}
 	_, actor, err := c.Acting(p.AsAgent)
@@ -55,24 +55,24 @@ func (c Operations) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob,
 	return list, err
 }
 
-// AgentLaunchParams describe the job that an agent launches.
+// AgentLaunchParams describe a job that an agent launches.
 type AgentLaunchParams struct {
 	company.AsAgent
 	Goal            string    `json:"goal" is:"maxbytes=65536"`
-	WorkerAgentID   string    `json:"worker_agent_id" is:"optional,id"` // itself when absent
+	WorkerAgentID   string    `json:"worker_agent_id" is:"optional,id"` // the launching agent if empty
 	Deliverables    []string  `json:"deliverables" is:"optional"`
 	Constraints     []string  `json:"constraints" is:"optional"`
 	PermissionLevel doc.Level `json:"permission_level" is:"default=read-only,enum=read-only|patch|run-commands"`
-	// Level is that of the run.
+	// Level is the permission level of the launching run.
 	Level doc.Level `json:"-"`
 }
 
-// maxOpenJobs bounds the open jobs that one run launched.
+// maxOpenJobs bounds how many open jobs one run may have launched.
 const maxOpenJobs = 5
 
-// AgentLaunch records a job that an agent launches. It is durable on return but has no runner
-// yet: a runner started by the agent's own process would end with the agent (job.Start). The
-// error is fault.Denied with the rule that denies it, or fault.BudgetExceeded.
+// AgentLaunch records a job that an agent launches. The job is durable on return but has no
+// runner yet: a runner started by the agent's own process would end with the agent (job.Start).
+// The error is fault.Denied with the rule that denies it, or fault.BudgetExceeded.
 func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id string, err error) {
 	brief, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
@@ -103,7 +103,7 @@ func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id st
 		if err := c.launchable(p); err != nil {
 			return err
 		}
-		if id, _, err = job.Enter(g.Unit, nil, spec, nil); err != nil { // its runner is started elsewhere
+		if id, _, err = job.Enter(g.Unit, nil, spec, nil); err != nil { // its runner starts elsewhere
 			return err
 		}
 		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: p.AgentID, Visibility: events.VisibilityTeam, Type: events.JobLaunched}, company.LaunchedPayload{JobID: id, Goal: p.Goal})
@@ -111,8 +111,8 @@ func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id st
 	return id, err
 }
 
-// launchable refuses a job above the level of its run, of a run that is itself part
-// of such a job, and one too many.
+// launchable rejects a job above the permission level of its run, a job launched from within such
+// a job, and a job beyond maxOpenJobs.
 func (c Operations) launchable(p AgentLaunchParams) error {
 	if !runpolicy.AtLeast(p.Level, p.PermissionLevel) {
 		return fault.New(fault.Denied, "launch.level: permission level %s is above %s, the level of the run", p.PermissionLevel, p.Level)

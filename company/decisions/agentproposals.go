@@ -1,6 +1,6 @@
 package decisions
 
-// Proposals and reports that agents make with their tools, and people decide on.
+// Proposals and reports that agents make with their tools, for people to decide on.
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// AgentProposeParams are lines that an agent proposes for the memory of its project, or for
+// AgentProposeParams describe lines that an agent proposes for the memory of its project, or for
 // the guidance of an agent, by default its own.
 type AgentProposeParams struct {
 	company.AsAgent
@@ -25,7 +25,7 @@ type AgentProposeParams struct {
 	UnderHeading  string   `json:"under_heading" is:"optional"`
 }
 
-// Default headings of proposals. A missing heading is added to the file.
+// Default headings of proposals. A heading that the file lacks is added.
 const (
 	memoryHeading   = "## Decisions"
 	guidanceHeading = "## Notes"
@@ -52,7 +52,7 @@ func (c Operations) AgentPropose(ctx context.Context, p AgentProposeParams) (mad
 	})
 }
 
-// AgentReportParams are the report of an agent that a milestone is done.
+// AgentReportParams describe an agent's report that a milestone is done.
 type AgentReportParams struct {
 	company.AsAgent
 	TaskID      string   `json:"task_id" is:"optional,id"`

@@ -1,7 +1,6 @@
 package decisions
 
-// Artifacts: reading them under the policy, and, for commands only, making and
-// checking their files.
+// Artifacts: listing them, and reading them and their evidence under the policy.
 
 import (
 	"context"
@@ -21,7 +20,7 @@ type ReadArtifactParams struct {
 	RunID      string `json:"run_id,omitempty" is:"optional,id"`
 }
 
-// ReadArtifactResult is the result of artifact.read. Markdown is the unchanged
+// ReadArtifactResult is the result of artifact.read. Markdown is the unchanged content of the
 // file.
 type ReadArtifactResult struct {
 	ArtifactID      string      `json:"artifact_id"`
@@ -30,8 +29,7 @@ type ReadArtifactResult struct {
 	Markdown        string      `json:"markdown"`
 }
 
-// ReadArtifact reads an artifact if the actor may see it. The policy's decision
-// is logged.
+// ReadArtifact reads an artifact if the actor may see it. It logs the policy's decision.
 func (c Operations) ReadArtifact(ctx context.Context, p ReadArtifactParams) (ReadArtifactResult, error) {
 	record, err := governance.ReadAs(ctx, c.Workspace(), p.ProjectID, p.ArtifactID, p.RunID, p.Actor())
 	if err != nil {
@@ -40,8 +38,7 @@ func (c Operations) ReadArtifact(ctx context.Context, p ReadArtifactParams) (Rea
 	return ReadArtifactResult{record.String("id"), record.Name, record.Fields, string(record.Text)}, nil
 }
 
-// ArtifactNames lists the readable artifacts of a project by id. It does not
-// write.
+// ArtifactNames lists the readable artifacts of a project by id. It writes nothing.
 func (c Operations) ArtifactNames(_ context.Context, p company.ProjectParams) ([]doc.Artifact, error) {
 	return governance.Artifacts(c.Workspace(), p.ProjectID)
 }
@@ -55,8 +52,8 @@ type EvidenceParams struct {
 	company.FilesActor
 }
 
-// Evidence reads what a milestone report offers as proof, if the actor may read the report.
-// The policy's decision is logged.
+// Evidence reads the evidence of a milestone report, if the actor may read the report. It logs
+// the policy's decision.
 func (c Operations) Evidence(ctx context.Context, p EvidenceParams) (governance.MilestoneEvidence, error) {
 	if _, err := governance.ReadAs(ctx, c.Workspace(), p.ProjectID, p.ArtifactID, "", p.Actor()); err != nil {
 		return governance.MilestoneEvidence{}, err

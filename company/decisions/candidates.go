@@ -1,6 +1,6 @@
 package decisions
 
-// memory.extract_candidates: suggesting memory from the results of a job.
+// memory.extract_candidates: suggestions for memory from the results of a job.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func (p *CandidatesParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// ExtractCandidates suggests memory from the results of a job.
+// ExtractCandidates suggests additions to memory from the results of a job.
 func (c Operations) ExtractCandidates(ctx context.Context, p CandidatesParams) (job.CandidateReport, error) {
 	return job.Candidates(ctx, c.Workspace(), job.CandidateRequest{ProjectID: p.ProjectID, JobID: p.JobID, RunID: p.RunID, Actor: p.Actor(), Limit: p.Limit})
 }

@@ -1,6 +1,6 @@
 package decisions
 
-// Comments on lines of what a run changed.
+// Comments on lines that a run changed.
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// changesComments bounds how many comments of a run are looked at.
+// changesComments bounds how many comments of a run are read.
 const changesComments = 500
 
-// ChangeComment is a comment on a run with the lines that it is about.
+// ChangeComment is a comment on a run with the lines that it refers to.
 type ChangeComment struct {
 	CommentID  string `json:"comment_id"`
 	At         string `json:"at"`
@@ -25,13 +25,13 @@ type ChangeComment struct {
 	Side       string `json:"side"` // old or new
 	Line       int    `json:"line"`
 	LineTo     int    `json:"line_to,omitempty"`
-	// Excerpt is the lines as they were when the comment was written.
+	// Excerpt is the commented lines as they were when the comment was written.
 	Excerpt string `json:"excerpt,omitempty"`
 	Text    string `json:"text"`
 }
 
-// placed reads the place of a comment from its body, which begins with a line that names
-// it and with the lines that it quotes. Comments on a run as a whole have no place.
+// placed parses the location of a comment from its body. The body begins with a line that names
+// the location, followed by quoted lines. It reports false for a comment on the run as a whole.
 func placed(comment doc.Comment) (c ChangeComment, ok bool) {
 	head, rest, _ := strings.Cut(strings.ReplaceAll(comment.Body, "\r\n", "\n"), "\n")
 	c = ChangeComment{CommentID: comment.ID, At: comment.CreatedAt, AuthorID: comment.AuthorID, AuthorRole: comment.AuthorRole}
@@ -54,9 +54,9 @@ func placed(comment doc.Comment) (c ChangeComment, ok bool) {
 	return c, true
 }
 
-// at takes the place from the line that names it: PATH:LINE (new), or PATH:FROM-TO (old).
+// at parses the location from its line: PATH:LINE (new), or PATH:FROM-TO (old).
 func (c *ChangeComment) at(head string) bool {
-	bracket := max(strings.LastIndex(head, " ("), 0) // the path may hold others
+	bracket := max(strings.LastIndex(head, " ("), 0) // the path may contain others
 	place, side := head[:bracket], head[bracket:]
 	colon := strings.LastIndexByte(place, ':')
 	if colon < 0 || side != " (old)" && side != " (new)" || !fs.ValidPath(place[:colon]) {
@@ -72,7 +72,7 @@ func (c *ChangeComment) at(head string) bool {
 	return err == nil && lastErr == nil && first > 0 && (!ranged || last >= first)
 }
 
-// changeComments are the comments on lines of what a run changed, the oldest first.
+// changeComments returns the comments on lines that a run changed, oldest first.
 func (c Operations) changeComments(ctx context.Context, p ChangesParams) ([]ChangeComment, error) {
 	all, err := c.commentsAbout(ctx, doc.CommentTarget{ProjectID: p.ProjectID, RunID: p.RunID}, changesComments)
 	found, redactor := []ChangeComment{}, redact.NewRedactor(nil)

@@ -21,14 +21,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// Bounds of run.changes.
+// Bounds of run.changes; sizes are in bytes. changesDiff bounds one diff, and the sum of all
+// diffs if the request names no paths. changesDiffs bounds the sum of the diffs of requested
+// paths.
 const (
 	changesLimit  = 5 * time.Second
 	changesFiles  = 2000
-	changesDiff   = 256 << 10 // of a file that is asked for, or of all that are not
+	changesDiff   = 256 << 10 // of one diff; without paths, of all diffs together
 	changesDiffs  = 2 << 20
 	changesPatch  = 32 << 20
-	changesForAll = 50 // checkpoints
+	changesForAll = 50 // checkpoints at most
 )
 
 // ChangesParams are the params of run.changes.
@@ -42,7 +44,8 @@ type ChangesParams struct {
 	Mask      bool     `json:"mask" is:"default=true"`
 }
 
-// RunChanges is the result of run.changes. A request for a patch sets only the first members.
+// RunChanges is the result of run.changes. A request for a patch sets only the fields outside of
+// ChangeRows.
 type RunChanges struct {
 	RunID      string `json:"run_id"`
 	State      string `json:"state"`
@@ -56,14 +59,14 @@ type ChangeRows struct {
 	RepoID string `json:"repo_id"`
 	Branch string `json:"branch"`
 	At     string `json:"at"`
-	// Landed is the commit that the run was brought in as.
+	// Landed is the commit that the run was landed as.
 	Landed *doc.Landed  `json:"landed,omitempty"`
 	Totals ChangeTotals `json:"totals"`
 	Files  []ChangeRow  `json:"files"`
 	// TruncatedFiles is how many files are left out.
 	TruncatedFiles int    `json:"truncated_files,omitempty"`
 	Diffs          string `json:"diffs"`
-	// Comments are those on lines of the files, the oldest first.
+	// Comments are the comments on lines of the files, oldest first.
 	Comments    []ChangeComment       `json:"comments"`
 	Checkpoints []files.CheckpointRow `json:"checkpoints"`
 }
@@ -79,7 +82,7 @@ type ChangeTotals struct {
 type ChangeRow struct {
 	ID   string `json:"id"`
 	Path string `json:"path"`
-	// OldPath is the file that this one was before, which has a row of its own, as deleted.
+	// OldPath is the path before a rename. The old file has a row of its own, as deleted.
 	OldPath   string  `json:"old_path,omitempty"`
 	Action    string  `json:"action"`
 	Added     int     `json:"added"`
@@ -91,15 +94,15 @@ type ChangeRow struct {
 	Truncated bool    `json:"truncated,omitempty"`
 }
 
-// Changes reads what a run changed, also while its session lives. Results are cached for two
-// seconds: many clients look at a run at once, and git reads all of its files.
+// Changes returns what a run changed, even while its session is live. Results are cached for two
+// seconds: many clients view a run at once, and git reads all of its files.
 func (c Operations) Changes(ctx context.Context, p ChangesParams) (RunChanges, error) {
 	key := fmt.Sprintf("%p %+v", c.Workspace(), p)
 	if known, ok := c.Host().RecentChanges().Answer(key, c.Workspace().Env.Clock.Now()).(RunChanges); ok {
 		return known, nil
 	}
 	result, err := c.readChanges(ctx, p)
-	if err == nil && result.Patch == nil { // which may be large
+	if err == nil && result.Patch == nil { // a patch may be large
 		c.Host().RecentChanges().Keep(key, result, c.Workspace().Env.Clock.Now())
 	}
 	return result, err
@@ -145,12 +148,12 @@ func (c Operations) readChanges(ctx context.Context, p ChangesParams) (result Ru
 	return result, err
 }
 
-// changeRows makes rows of changes.
+// changeRows builds the rows of a run's changes.
 type changeRows struct {
 	ChangeRows
 	params   ChangesParams
 	redactor *redact.Redactor
-	bytes    int // of all diffs
+	bytes    int // total size of the diffs
 }
 
 func (r *changeRows) read(ctx context.Context, set *changes.Set) error {
@@ -209,8 +212,8 @@ func side(content []byte, mode string) files.Side {
 	return s
 }
 
-// diff adds the diff of a file that is asked for; without paths all files are, while
-// their diffs together stay short.
+// diff adds the diff of a requested file. If the request names no paths, it adds the diffs of all
+// files, or none if they are too long together.
 func (r *changeRows) diff(row *ChangeRow, diff files.Diff) {
 	asked, total := r.params.Paths != nil, changesDiff
 	if asked {
@@ -236,7 +239,7 @@ func (r *changeRows) diff(row *ChangeRow, diff files.Diff) {
 	}
 }
 
-// proposals is what the company does with proposed files.
+// proposals returns the service of proposed files.
 func (c Operations) proposals() (*files.Service, error) {
 	return files.NewService(c.Workspace(), c.Host().ProposedFiles())
 }

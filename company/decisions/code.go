@@ -1,7 +1,7 @@
 package decisions
 
-// code.*: requests of editors to an agent about a piece of code. Each is a read-only job.
-// Nothing is written until its files are applied.
+// code.*: requests of editors to an agent about a piece of code. Each is a read-only job, which
+// writes nothing to the repository until somebody applies its files.
 
 import (
 	"cmp"
@@ -26,10 +26,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxWholeFile bounds the file that an agent gets beside a selection of it, in bytes.
+// maxWholeFile bounds the file that an agent receives along with a selection of it, in bytes.
 const maxWholeFile = 200 << 10
 
-// codeParams are what the methods share.
+// codeParams are the params that the methods share.
 type codeParams struct {
 	company.Dir
 	ProjectID     string         `json:"project_id" is:"id"`
@@ -40,12 +40,12 @@ type codeParams struct {
 	Origin        *doc.JobOrigin `json:"origin,omitempty" is:"optional"`
 	ActorID       string         `json:"actor_id" is:"default=human"`
 	ActorRole     string         `json:"actor_role" is:"default=human,role"`
-	// Reuse says which jobs of an equal request that are over serve, too, where Join is
-	// given; nil for none.
+	// Reuse reports whether a finished job of an equal request may be joined as well. It applies
+	// only with Join. With nil, only active jobs are joined.
 	Reuse func(doc.Job) bool `json:"-"`
 }
 
-// CodeRequest is a request by a program of this binary: its project, repository, agent and
+// CodeRequest describes a request from code of this binary: its project, repository, agent and
 // actor.
 type CodeRequest struct {
 	WorkspaceDir, ProjectID, RepoID, WorkerAgentID string
@@ -55,7 +55,7 @@ type CodeRequest struct {
 	Reuse                                          func(doc.Job) bool
 }
 
-// Ask fills in the request.
+// Ask copies the request into the params.
 func (p *codeParams) Ask(r CodeRequest) {
 	p.WorkspaceDir, p.ProjectID, p.RepoID, p.WorkerAgentID = r.WorkspaceDir, r.ProjectID, r.RepoID, r.WorkerAgentID
 	p.ActorID, p.ActorRole, p.Origin, p.Join = r.Actor.ActorID, r.Actor.ActorRole, r.Origin, r.Join
@@ -91,7 +91,7 @@ type CodeFile struct {
 	Content *string `json:"content"`
 }
 
-// CodeResult is the result of these methods: the job, and its answer once it has one.
+// CodeResult is the result of these methods: the job and, once available, its answer.
 type CodeResult struct {
 	JobID  string            `json:"job_id"`
 	Status string            `json:"status"` // pending completed failed canceled
@@ -154,11 +154,11 @@ func (c Operations) ScanCode(ctx context.Context, p ScanCodeParams) (CodeResult,
 	})
 }
 
-// codeWork is what an agent is to do.
+// codeWork describes the work for an agent.
 type codeWork struct {
 	method, answer, goal, instructions string
 	code, language, path               string
-	params                             []string // what tells one request from another
+	params                             []string // distinguish requests
 }
 
 func (p CodeParams) work(method, answer, goal string) codeWork {
@@ -168,14 +168,14 @@ func (p CodeParams) work(method, answer, goal string) codeWork {
 	}
 }
 
-// key is the same for equal requests.
+// key returns a hash that is equal for equal requests.
 func (w codeWork) key(p codeParams) (string, error) {
 	text, err := canonjson.Marshal(append([]string{w.method, p.ProjectID, p.RepoID, p.WorkerAgentID}, w.params...))
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }
 
-// code submits the job of a request, or joins one, and waits for it for as long as asked.
+// code submits the job of a request, or joins one, and waits for it at most WaitMS.
 func (c Operations) code(ctx context.Context, p codeParams, w codeWork) (CodeResult, error) {
 	key, err := w.key(p)
 	if err != nil {
@@ -205,8 +205,8 @@ func (c Operations) code(ctx context.Context, p codeParams, w codeWork) (CodeRes
 	return c.CodeAnswer(ctx, named)
 }
 
-// jobOf is a job of an equal request: an active one, else the newest that serves though it
-// is over, "" for none.
+// jobOf returns a job of an equal request: an active one, or the newest finished one that Reuse
+// admits, or "" for none.
 func (c Operations) jobOf(key string, p codeParams) (id string, err error) {
 	records, err := job.All(c.Workspace(), p.ProjectID)
 	for _, r := range records {
@@ -234,7 +234,7 @@ func (c Operations) submitCode(ctx context.Context, p codeParams, w codeWork, ke
 		if err != nil {
 			return "", err
 		}
-		root, _ = worktree.Root(machine, p.RepoID) // the job says what is wrong with it
+		root, _ = worktree.Root(machine, p.RepoID) // the job reports a missing repository
 	}
 	goal := w.goal
 	if w.code != "" {
@@ -258,8 +258,8 @@ func (c Operations) submitCode(ctx context.Context, p codeParams, w codeWork, ke
 	return made.JobID, err
 }
 
-// attachments are the selection and, where it is a part of one that is not too long, its
-// file.
+// attachments returns the selection. If that is only a part of a file of at most maxWholeFile, it
+// also returns the file.
 func (w codeWork) attachments(root string) ([]doc.Attachment, error) {
 	name := filepath.ToSlash(w.path)
 	if root != "" && filepath.IsAbs(w.path) {
@@ -280,7 +280,7 @@ func (w codeWork) attachments(root string) ([]doc.Attachment, error) {
 	list := []doc.Attachment{selection}
 	dir, err := durable.OpenRoot(root)
 	if err != nil {
-		return list, nil // the selection alone serves
+		return list, nil // the selection is enough
 	}
 	defer dir.Close()
 	whole, err := durable.ReadFile(dir, filepath.FromSlash(name), maxWholeFile)
@@ -290,7 +290,7 @@ func (w codeWork) attachments(root string) ([]doc.Attachment, error) {
 	return list, nil
 }
 
-// CodeAnswer returns the result of a job of one of these methods, as far as it has one.
+// CodeAnswer returns the current result of a job of one of these methods.
 func (c Operations) CodeAnswer(ctx context.Context, p company.JobParams) (CodeResult, error) {
 	found, err := c.CollectJob(ctx, p)
 	result := CodeResult{JobID: p.JobID, Status: CodePending}
@@ -364,7 +364,7 @@ func (c Operations) JobWorker(_ context.Context, p JobWorkerParams) (company.Age
 	return company.AgentRowOf(agents[i]), nil
 }
 
-// MayDoJobs reports whether agents of a role are given jobs.
+// MayDoJobs reports whether agents of a role receive jobs.
 func MayDoJobs(role string) bool { return role == "worker" || role == "manager" }
 
 // MayLaunchParams are the params of MayLaunch.
@@ -375,8 +375,8 @@ type MayLaunchParams struct {
 	company.ActorParams
 }
 
-// MayLaunch asks the policy whether an actor may launch a job for an agent, and records the
-// decision. A refusal is fault.Denied.
+// MayLaunch checks whether the policy allows an actor to launch a job for an agent, and records
+// the decision. A denial is fault.Denied.
 func (c Operations) MayLaunch(ctx context.Context, p MayLaunchParams) (company.OK, error) {
 	err := governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Launch, Resource: c.TeamResource("job", p.ProjectID, p.AgentID), Actor: p.Actor()})

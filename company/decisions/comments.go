@@ -26,7 +26,7 @@ type AddCommentParams struct {
 	Visibility       string `json:"visibility" is:"default=managers,visibility"`
 }
 
-// CheckFields refuses targets that are not valid ids when trimmed.
+// CheckFields rejects targets that are not valid ids when trimmed.
 func (p *AddCommentParams) CheckFields() (issues []fault.Issue) {
 	for _, target := range []struct{ field, value string }{
 		{"target_agent_id", p.TargetAgentID}, {"target_artifact_id", p.TargetArtifactID}, {"target_run_id", p.TargetRunID},
@@ -63,7 +63,7 @@ type ListCommentsParams struct {
 	Limit            int    `json:"limit" is:"default=300,min=1,cut=5000"`
 }
 
-// ListComments lists the comments of a project, newest first. A folder that is no workspace
+// ListComments lists the comments of a project, newest first. A folder that is not a workspace
 // has none.
 func (c Folder) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.Comment, error) {
 	in, err := c.Enter(ctx)
@@ -81,7 +81,7 @@ func (c Folder) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.C
 func (c Operations) commentsAbout(ctx context.Context, about doc.CommentTarget, limit int) ([]doc.Comment, error) {
 	list, err := indexedComments(ctx, c.Index(), about, limit)
 	if err != nil && ctx.Err() == nil {
-		// The files are the truth: without an index it takes longer.
+		// The files are authoritative. Reading them without the index takes longer.
 		return governance.ReadComments(c.Workspace(), governance.CommentFilter{CommentTarget: about, Limit: limit})
 	}
 	return list, err

@@ -28,12 +28,12 @@ type PlanContextParams struct {
 	MaxRefs        int              `json:"max_refs,omitempty" is:"optional,min=1,cut=200"`
 }
 
-// CheckFields refuses a blank manager id.
+// CheckFields rejects a blank manager id.
 func (p *PlanContextParams) CheckFields() []fault.Issue {
 	return company.NotBlank("manager_actor_id", p.ManagerActorID)
 }
 
-// PlanContext plans a context. It does not write.
+// PlanContext plans a context. It writes nothing.
 func (c Operations) PlanContext(_ context.Context, p PlanContextParams) (contextplan.Plan, error) {
 	return contextplan.For(c.Workspace(), contextplan.Request{
 		ProjectID: p.ProjectID, Manager: policy.Actor{ID: p.ManagerActorID, Role: p.ManagerRole, Team: p.ManagerTeamID},

@@ -1,7 +1,7 @@
 package decisions
 
-// Proposing and listing memory deltas. A proposal with any field of the second
-// form makes a delta of version 2, others one of version 1.
+// Proposing and listing memory deltas. A proposal with any field of the second form creates a
+// version 2 delta. All others create a version 1 delta.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type ProposeDeltaParams struct {
 	ContextPackID string   `json:"context_pack_id"`
 	TargetFile    string   `json:"target_file,omitempty" is:"optional"`
 	Evidence      []string `json:"evidence,omitempty" is:"optional,empty"`
-	// Remove takes the lines out again, where they follow each other below the heading.
+	// Remove proposes to remove the lines, which must be consecutive below the heading.
 	Remove bool `json:"remove" is:"default=false"`
 	// Any of these selects the second form.
 	ScopeKind   *string `json:"scope_kind,omitempty" is:"optional,enum=project_memory|agent_guidance"`
@@ -37,7 +37,7 @@ type ProposeDeltaParams struct {
 	Rationale   *string `json:"rationale,omitempty" is:"optional"`
 }
 
-// scoped reports whether the second form is meant.
+// scoped reports whether the params use the second form.
 func (p *ProposeDeltaParams) scoped() bool {
 	return p.ScopeKind != nil || p.ScopeRef != nil || p.Sensitivity != nil || p.Rationale != nil
 }
@@ -52,8 +52,8 @@ func (p *ProposeDeltaParams) scope() *doc.DeltaScope {
 	return &doc.DeltaScope{ScopeKind: text(p.ScopeKind), ScopeRef: text(p.ScopeRef), Sensitivity: text(p.Sensitivity), Rationale: text(p.Rationale)}
 }
 
-// CheckFields requires all fields of the second form. The first one takes no
-// empty evidence, which the second drops.
+// CheckFields validates the fields of the second form. Empty evidence is an error in the first
+// form, while the second form drops it.
 func (p *ProposeDeltaParams) CheckFields() (issues []fault.Issue) {
 	if !p.scoped() {
 		for i, ref := range p.Evidence {
@@ -115,7 +115,7 @@ type ListDeltasParams struct {
 	Limit     int    `json:"limit,omitempty" is:"default=200,min=1,cut=5000"`
 }
 
-// CheckFields refuses a blank actor id.
+// CheckFields rejects a blank actor id.
 func (p *ListDeltasParams) CheckFields() []fault.Issue {
 	return company.NotBlank("actor_id", p.ActorID)
 }

@@ -48,7 +48,7 @@ type AnswerHelpParams struct {
 	Tell       string `json:"tell,omitempty" is:"optional,enum=dm|none"`
 }
 
-// CheckFields refuses a blank answer.
+// CheckFields rejects a blank answer.
 func (p *AnswerHelpParams) CheckFields() []fault.Issue {
 	if strings.TrimSpace(p.Body) == "" {
 		return []fault.Issue{{Path: []any{"body"}, Code: "custom", Message: "must not be blank"}}
@@ -59,12 +59,12 @@ func (p *AnswerHelpParams) CheckFields() []fault.Issue {
 // AnswerHelpResult is the result of help.answer.
 type AnswerHelpResult struct {
 	Hash string `json:"hash"`
-	// MessageID is the direct message with the answer to the agent that asked, "" for none.
+	// MessageID is the direct message that sends the answer to the requester, "" for none.
 	MessageID string `json:"message_id,omitempty"`
 }
 
-// AnswerHelp answers a help request and, by default, notifies the agent that asked in a direct
-// message. The answer is kept even if the message cannot be sent.
+// AnswerHelp answers a help request. By default, it also sends the answer to the agent that
+// asked, as a direct message. The answer stays even if the message cannot be sent.
 func (c Operations) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result AnswerHelpResult, err error) {
 	h, err := governance.AnswerHelp(ctx, c.Workspace(), governance.HelpAnswer{
 		ID: p.HelpRequestID, Body: p.Body, ExpectHash: p.ExpectHash, Actor: p.Actor(),

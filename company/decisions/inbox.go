@@ -1,7 +1,7 @@
 package decisions
 
-// inbox.*, milestone.approve and help requests: items that wait for a decision
-// or an answer.
+// inbox.resolve, inbox.resolve_many, ui.resolve and milestone.approve, and new items that wait
+// for a decision or an answer.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/snapshot"
 )
 
-// Decider are the params that identify the decider, with notes.
+// Decider identifies the actor who decides, with notes.
 type Decider struct {
 	company.ActorParams
 	Notes string `json:"notes,omitempty" is:"optional,empty"`
@@ -26,8 +26,7 @@ type ResolveParams struct {
 	ArtifactID string `json:"artifact_id" is:"id"`
 	Decision   string `json:"decision" is:"enum=approved|denied"`
 	Decider
-	// ExpectHash is the hash of the preview that the approval of a memory delta
-	// must match.
+	// ExpectHash is the hash that the preview of a memory delta must have for its approval.
 	ExpectHash string `json:"expect_hash,omitzero" is:"optional"`
 }
 
@@ -59,7 +58,7 @@ type ResolveItem struct {
 // mostDecisions bounds how many items one call decides.
 const mostDecisions = 100
 
-// CheckFields refuses too many items.
+// CheckFields rejects too many items.
 func (p *ResolveManyParams) CheckFields() []fault.Issue {
 	if len(p.Items) <= mostDecisions {
 		return nil
@@ -87,7 +86,7 @@ type ResolveError struct {
 	Message string       `json:"message"`
 }
 
-// ResolveMany decides on items of the inbox in order, each in a unit of its own. It is not
+// ResolveMany decides on items of the inbox in order, each in its own unit. The call is not
 // atomic as a whole.
 func (c Operations) ResolveMany(ctx context.Context, p ResolveManyParams) (ResolveManyResult, error) {
 	rulings := make([]governance.Ruling, len(p.Items))
@@ -148,7 +147,7 @@ type NewMilestoneReportParams struct {
 	company.ProjectParams
 	TaskID      string                `json:"task_id" is:"id"`
 	MilestoneID string                `json:"milestone_id" is:"id"`
-	Spec        governance.ReportSpec `json:"-"` // except for the ids
+	Spec        governance.ReportSpec `json:"-"` // without the ids
 }
 
 // NewMilestoneReport creates a milestone report.
@@ -189,9 +188,9 @@ type ResolveUIResult struct {
 	Snapshot snapshot.UI           `json:"snapshot"`
 }
 
-// ResolveUI decides on an item of the inbox and returns the screen afterwards,
-// which always shows the decision. Once the decision is made the call succeeds:
-// if the screen cannot be taken, it contains what is known without the index.
+// ResolveUI decides on an item of the inbox and returns the screen afterwards, which always shows
+// the decision. Once the decision is recorded, the call succeeds. If the snapshot fails, the
+// screen contains what is known without the index.
 func (c Operations) ResolveUI(ctx context.Context, p ResolveUIParams) (result ResolveUIResult, err error) {
 	if result.Resolved, err = c.Resolve(ctx, p.ResolveParams); err != nil {
 		return result, err

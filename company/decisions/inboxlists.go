@@ -1,6 +1,6 @@
 package decisions
 
-// inbox.list_*: the help requests and reviews of any folder. A folder that is no workspace has
+// inbox.list_*: the help requests and reviews of any folder. A folder that is not a workspace has
 // none.
 
 import (

@@ -1,6 +1,6 @@
 package decisions
 
-// run.land: the work of a run as one commit.
+// run.land: landing the work of a run as one commit.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/runs"
 )
 
-// maxSubject limits a generated first line of a commit message, in characters.
+// maxSubject bounds the generated subject line of a commit message, in characters.
 const maxSubject = 72
 
 // LandRunParams are the params of run.land.
@@ -22,14 +22,14 @@ type LandRunParams struct {
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 	Message   string `json:"message,omitempty" is:"optional,maxbytes=65536"`
-	// Into is the branch, the one that is checked out when it is absent.
+	// Into is the branch, by default the one that is checked out.
 	Into   string `json:"into,omitempty" is:"optional,maxbytes=1000"`
 	Keep   bool   `json:"keep" is:"default=false"`
 	DryRun bool   `json:"dry_run" is:"default=false"`
 	company.FilesActor
 }
 
-// CheckFields refuses messages that git would refuse.
+// CheckFields rejects messages that git would reject.
 func (p *LandRunParams) CheckFields() []fault.Issue {
 	if strings.ContainsRune(p.Message, 0) {
 		return []fault.Issue{{Path: []any{"message"}, Code: "custom", Message: "must not contain NUL"}}
@@ -37,7 +37,7 @@ func (p *LandRunParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// LandRun brings the work of a run into a branch as one commit; see files.Service.Land.
+// LandRun lands the work of a run on a branch as one commit; see files.Service.Land.
 func (c Operations) LandRun(ctx context.Context, p LandRunParams) (files.Landing, error) {
 	s, err := c.proposals()
 	if err != nil {
@@ -54,8 +54,7 @@ func (c Operations) LandRun(ctx context.Context, p LandRunParams) (files.Landing
 	return s.Land(ctx, order)
 }
 
-// subject is what a run was asked to do, for the first line of a message; "" where that
-// is not known.
+// subject returns what a run was asked to do, as the subject line of a message, "" if unknown.
 func (c Operations) subject(project, id string) string {
 	run, err := runs.Load(c.Workspace(), project, id)
 	if err != nil || run.Spec == nil {
@@ -73,8 +72,8 @@ func (c Operations) subject(project, id string) string {
 	return text
 }
 
-// idles reports whether the session of a run waits for its next turn. One whose log cannot
-// be read does not.
+// idles reports whether the session of a run waits for its next turn. A session with an
+// unreadable log does not count as waiting.
 func (c Operations) idles(ctx context.Context, project, run string) bool {
 	idle, err := c.Host().Logs().Idles(ctx, c.Workspace(), project, run)
 	return idle && err == nil

@@ -1,7 +1,6 @@
 package decisions
 
-// memory.*: proposing, previewing and approving memory deltas.
-// inbox.list_reviews: past decisions.
+// memory.preview_delta and memory.approve_delta: previewing and approving memory deltas.
 
 import (
 	"context"
@@ -22,8 +21,8 @@ func (p ItemParams) item() governance.Item {
 	return governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}
 }
 
-// ApproveDeltaParams are the params of memory.approve_delta. ExpectHash is the
-// hash of the preview that was reviewed.
+// ApproveDeltaParams are the params of memory.approve_delta. ExpectHash is the hash of the
+// preview that the actor reviewed.
 type ApproveDeltaParams struct {
 	ItemParams
 	company.ActorParams
@@ -45,10 +44,9 @@ func (c Operations) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (Del
 	return DeltaDecision{review, governance.Approved}, err
 }
 
-// DeltaPreview is the result of memory.preview_delta: what approving a delta
-// would do now. State is fits, reanchored or conflict. For a conflict Reason is
-// set, Diff is the unchanged patch, and there is no hash. Decision is pending,
-// approved or denied.
+// DeltaPreview is the result of memory.preview_delta: what approving a delta would do now. State
+// is fits, reanchored or conflict. For a conflict, Reason is set, Diff is the unchanged patch,
+// and Hash is empty. Decision is pending, approved or denied.
 type DeltaPreview struct {
 	ArtifactID string `json:"artifact_id"`
 	Title      string `json:"title"`
@@ -65,7 +63,7 @@ type DeltaPreview struct {
 	ReviewID string `json:"review_id,omitempty"`
 }
 
-// PreviewDelta shows what approving a delta would do now.
+// PreviewDelta returns what approving a delta would do now.
 func (c Operations) PreviewDelta(_ context.Context, p ItemParams) (DeltaPreview, error) {
 	seen, err := governance.PreviewDelta(c.Workspace(), p.item())
 	head := seen.Head

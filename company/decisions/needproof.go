@@ -1,6 +1,6 @@
 package decisions
 
-// needs.get: one thing that waits for a person, with what to look at before deciding.
+// needs.get: one thing that waits for a person, with the evidence for the decision.
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ type NeedParams struct {
 	NeedID string `json:"need_id"`
 }
 
-// CheckFields refuses what cannot be the id of a need.
+// CheckFields rejects an invalid need id.
 func (p *NeedParams) CheckFields() []fault.Issue {
 	if needs.CheckID("need_id", p.NeedID) == nil {
 		return nil
@@ -45,19 +45,19 @@ type NeedResult struct {
 	Proof NeedProof `json:"proof"`
 }
 
-// NeedProof is the evidence for a decision on a need. Its members depend on the kind.
+// NeedProof is the evidence for a decision on a need. Which fields are set depends on its kind.
 type NeedProof struct {
 	Interaction *interaction.Record `json:"interaction,omitempty"`
 	Help        *HelpResult         `json:"help,omitempty"`
 	Delta       *DeltaPreview       `json:"delta,omitempty"`
-	// Evidence is of a milestone report; Artifact is the report then.
+	// Evidence is the evidence of a milestone report. Artifact is then the report.
 	Evidence *governance.MilestoneEvidence `json:"evidence,omitempty"`
 	Artifact *ProofArtifact                `json:"artifact,omitempty"`
 	Files    *files.Listing                `json:"files,omitempty"`
 	Failure  *ProofFailure                 `json:"failure,omitempty"`
 	Budget   *snapshot.BudgetDecision      `json:"budget,omitempty"`
 	Log      *ProofLog                     `json:"log,omitempty"`
-	// Items are the newest of the transcript of the run.
+	// Items are the newest items of the run's transcript.
 	Items []*transcript.Item `json:"items,omitempty"`
 	// Changes are what the run changed, without diffs.
 	Changes *ChangeTotals `json:"changes,omitempty"`
@@ -77,7 +77,7 @@ type ProofFailure struct {
 	Signal    *string `json:"signal"`
 }
 
-// ProofLog is what is wrong with a log: the first faults of each kind.
+// ProofLog lists the first faults of each kind in a log.
 type ProofLog struct {
 	ParseIssues        []events.ParseIssue  `json:"parse_issues"`
 	VerificationIssues []events.VerifyIssue `json:"verification_issues"`
@@ -89,8 +89,8 @@ const (
 	proofFaults = 50
 )
 
-// Need returns a need with its proof. A need that is over is fault.Settled, with how, by whom
-// and when if that is known.
+// Need returns a need with its proof. For a need that is over, the error is fault.Settled. It
+// reports how it ended and, if known, by whom and when.
 func (c Operations) Need(ctx context.Context, p NeedParams) (result NeedResult, err error) {
 	var found snapshot.Needs
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
@@ -124,7 +124,7 @@ func findNeed(found *snapshot.Needs, id string) (n needs.Need, state string, ok 
 	return n, "", false
 }
 
-// indexProof is the part of a proof that is read with the index.
+// indexProof returns the part of a proof that comes from the index.
 func (c Operations) indexProof(m *snapshot.View, n needs.Need) (proof NeedProof, err error) {
 	switch n.Kind {
 	case needs.RunFailed, needs.OverBudget:
@@ -183,7 +183,7 @@ func (c Operations) artifactProof(ctx context.Context, kind string, item governa
 		if err == nil {
 			proof.Delta = &preview
 			return nil
-		} // it is malformed: it can still be denied
+		} // malformed deltas can still be denied
 	case needs.Files:
 		s, err := c.proposals()
 		if err != nil {
@@ -197,7 +197,7 @@ func (c Operations) artifactProof(ctx context.Context, kind string, item governa
 	case needs.Milestone:
 		if evidence, err := governance.ReportEvidence(c.Workspace(), item, true); err == nil {
 			proof.Evidence = &evidence
-		} // it is malformed: it can still be denied
+		} // malformed reports can still be denied
 	}
 	record, err := governance.ReadArtifact(c.Workspace(), item.ProjectID, item.ArtifactID)
 	if err != nil {
@@ -207,9 +207,9 @@ func (c Operations) artifactProof(ctx context.Context, kind string, item governa
 	return nil
 }
 
-// failureProof adds what the record of the run says of its failure.
+// failureProof adds what the record of the run contains about its failure.
 func (c Operations) failureProof(n needs.Need, proof *ProofFailure) {
-	if run, err := runs.Load(c.Workspace(), n.ProjectID, n.RunID); err == nil { // else what the session says
+	if run, err := runs.Load(c.Workspace(), n.ProjectID, n.RunID); err == nil { // else keep the session's
 		proof.Error, proof.ErrorKind = cmp.Or(run.Error, proof.Error), cmp.Or(run.ErrorKind, proof.ErrorKind)
 	}
 	proof.Error = redact.NewRedactor(nil).Text(proof.Error)
@@ -228,8 +228,8 @@ func (c Operations) logProof(n needs.Need, proof *NeedProof) error {
 	return nil
 }
 
-// runProof adds the end of a run's transcript, and how much it changed. What cannot be read
-// is left out.
+// runProof adds the end of a run's transcript, and how much the run changed. It leaves out what
+// it cannot read.
 func (c Operations) runProof(ctx context.Context, n needs.Need, proof *NeedProof) {
 	if !workspace.SafeID(n.ProjectID) || !workspace.SafeID(n.RunID) || !governance.RunExists(c.Workspace(), n.ProjectID, n.RunID) {
 		return
@@ -238,7 +238,7 @@ func (c Operations) runProof(ctx context.Context, n needs.Need, proof *NeedProof
 		proof.Items = f.Page(transcript.Query{Tail: proofItems}).Items
 	})
 	if n.Group == needs.GroupAsks {
-		return // its worktree changes while it asks
+		return // its worktree still changes
 	}
 	changed, err := c.Changes(ctx, ChangesParams{ProjectID: n.ProjectID, RunID: n.RunID, Context: 3, Form: "rows", Mask: true})
 	if err == nil && changed.ChangeRows != nil {
@@ -246,8 +246,8 @@ func (c Operations) runProof(ctx context.Context, n needs.Need, proof *NeedProof
 	}
 }
 
-// howSettled is the error about a need that does not wait: fault.Settled with what is known
-// of its end, fault.NotFound for one that never was.
+// howSettled returns the error for a need that is not open: fault.Settled with what is known of
+// its end, or fault.NotFound if it never existed.
 func (c Operations) howSettled(m *snapshot.View, id string) error {
 	kind, ref, _ := strings.Cut(id, ":")
 	switch {

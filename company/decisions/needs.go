@@ -28,7 +28,7 @@ type ListNeedsParams struct {
 	Cursor    string   `json:"cursor" is:"optional"`
 }
 
-// CheckFields refuses unknown kinds and cursors.
+// CheckFields rejects unknown kinds and invalid cursors.
 func (p *ListNeedsParams) CheckFields() (issues []fault.Issue) {
 	issues = company.UnknownWords("kinds", p.Kinds, needs.Kinds(), "is no kind of needs")
 	if _, ok := needAt(p.Cursor); p.Cursor != "" && !ok {
@@ -37,8 +37,8 @@ func (p *ListNeedsParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// ListNeedsResult is the result of needs.list. Total and ByKind count all matches, also those
-// beyond the limit.
+// ListNeedsResult is the result of needs.list. Total and ByKind count all matches, including
+// those beyond the limit.
 type ListNeedsResult struct {
 	Needs      []needs.Need   `json:"needs"`
 	Total      int            `json:"total"`
@@ -46,8 +46,8 @@ type ListNeedsResult struct {
 	NextCursor string         `json:"next_cursor,omitempty"`
 }
 
-// ListNeeds lists what waits for a person: by severity, then oldest first. It needs no server:
-// it syncs the index first.
+// ListNeeds lists what waits for a person: by severity, then oldest first. It needs no server,
+// because it syncs the index first.
 func (c Operations) ListNeeds(ctx context.Context, p ListNeedsParams) (result ListNeedsResult, err error) {
 	found, err := c.needs(ctx, p.ProjectID)
 	if err != nil {
@@ -77,10 +77,10 @@ func (c Operations) ListNeeds(ctx context.Context, p ListNeedsParams) (result Li
 	return result, nil
 }
 
-// needCursor is the cursor of a need: its position in the order of lists.
+// needCursor returns the cursor of a need: its position in the order of lists.
 func needCursor(n needs.Need) string { return strconv.Itoa(n.Severity) + "~" + n.At + "~" + n.NeedID }
 
-// needAt parses a cursor as a need that has only its position.
+// needAt parses a cursor into a need with only its position set.
 func needAt(cursor string) (n needs.Need, ok bool) {
 	severity, rest, _ := strings.Cut(cursor, "~")
 	at, id, ok := strings.Cut(rest, "~")
@@ -88,7 +88,7 @@ func needAt(cursor string) (n needs.Need, ok bool) {
 	return needs.Need{Severity: number, At: at, NeedID: id}, ok && err == nil
 }
 
-// needs takes the needs of a project, of all if it is "".
+// needs returns the needs of a project, or those of all projects if project is "".
 func (c Operations) needs(ctx context.Context, project string) (found snapshot.Needs, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		found, err = m.Needs(project)
@@ -105,7 +105,7 @@ type DismissNeedsParams struct {
 	company.FilesActor
 }
 
-// CheckFields refuses what cannot be the id of a need.
+// CheckFields rejects too many needs and invalid need ids.
 func (p *DismissNeedsParams) CheckFields() (issues []fault.Issue) {
 	if len(p.NeedIDs) > mostNeeds {
 		issues = append(issues, fault.Issue{Path: []any{"need_ids"}, Code: "custom", Message: "must have at most 100 items"})

@@ -1,11 +1,11 @@
-// Package decisions is the operations on what waits for a person, and on the material for the
-// decision: proposals, memory, files, milestones, help requests, and their evidence.
+// Package decisions implements the operations on what waits for a person: proposals, memory,
+// files, milestones, help requests, and the evidence for a decision.
 package decisions
 
 import "ac/company"
 
-// Operations are the operations on one opened workspace.
+// Operations are the operations on an open workspace.
 type Operations struct{ company.In }
 
-// Folder has the operations on one folder, which may be no workspace.
+// Folder has the operations on any folder, even one that is not a workspace.
 type Folder struct{ company.InFolder }

@@ -27,13 +27,13 @@ func (p *ListFilesParams) Check() []fault.Issue {
 	return oneOf(given{"run_id", p.RunID != ""}, given{"job_id", p.JobID != ""})
 }
 
-// given is a param and whether it is there.
+// given is whether a param is present.
 type given struct {
 	name  string
 	there bool
 }
 
-// oneOf refuses all but one of several params.
+// oneOf requires exactly one of several params.
 func oneOf(params ...given) (issues []fault.Issue) {
 	n := 0
 	names := make([]string, len(params))
@@ -61,12 +61,12 @@ func (c Operations) ListFiles(ctx context.Context, p ListFilesParams) (files.Lis
 // FileContents are the files that a run or a job proposes, with their contents.
 type FileContents struct {
 	files.Listing
-	// Contents are in the order of the files; nil for one that is to be deleted, and for
-	// one with a problem.
+	// Contents are in the order of the files. An entry is nil for a deletion and for a file with
+	// a problem.
 	Contents [][]byte
 }
 
-// FileContents lists the files that a run or a job proposes, with their contents, for programs
+// FileContents lists the files that a run or a job proposes, with their contents. It is for code
 // of this binary.
 func (c Operations) FileContents(ctx context.Context, p ListFilesParams) (FileContents, error) {
 	s, err := c.proposals()
@@ -77,7 +77,7 @@ func (c Operations) FileContents(ctx context.Context, p ListFilesParams) (FileCo
 	return FileContents{list, contents}, err
 }
 
-// ProposedFile is a file as sent by a caller.
+// ProposedFile is a file sent by a caller.
 type ProposedFile struct {
 	_       struct{} `is:"strict"`
 	ID      string   `json:"id,omitempty" is:"optional"`
@@ -87,7 +87,7 @@ type ProposedFile struct {
 	Mode    string   `json:"mode,omitempty" is:"optional,enum=0644|0755"`
 }
 
-// Check requires a content, an id that has one, or a deletion.
+// Check requires content, the id of a proposed file, or delete. Delete excludes content.
 func (f *ProposedFile) Check() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -155,7 +155,7 @@ type PreviewFilesParams struct {
 	WantedFiles
 }
 
-// CheckFields limits the lists.
+// CheckFields bounds the length of the lists.
 func (p *PreviewFilesParams) CheckFields() []fault.Issue { return p.tooMany() }
 
 // Check requires exactly one list of files.
@@ -163,7 +163,7 @@ func (p *PreviewFilesParams) Check() []fault.Issue {
 	return oneOf(given{"artifact_ids", p.ArtifactIDs != nil}, given{"artifacts", p.Artifacts != nil})
 }
 
-// PreviewFiles shows what applying files would change.
+// PreviewFiles returns what applying files would change.
 func (c Operations) PreviewFiles(ctx context.Context, p PreviewFilesParams) (files.Previewed, error) {
 	s, err := c.proposals()
 	if err != nil {
@@ -178,7 +178,8 @@ type ApplyFilesParams struct {
 	ProjectID string `json:"project_id" is:"id"`
 	PreviewID string `json:"preview_id,omitempty" is:"optional"`
 	WantedFiles
-	// Expect has the SHA-256 of files as they were seen, null for absent ones, by path.
+	// Expect maps paths to the SHA-256 of the files as the caller saw them, null for absent
+	// files.
 	Expect    map[string]*string `json:"expect,omitempty" is:"optional,empty"`
 	OnProblem string             `json:"on_problem" is:"default=refuse,enum=refuse|skip"`
 	DryRun    bool               `json:"dry_run" is:"default=false"`
@@ -186,7 +187,7 @@ type ApplyFilesParams struct {
 	ClientRef string `json:"client_ref,omitempty" is:"optional,maxbytes=200"`
 }
 
-// CheckFields limits the lists, and requires expected contents to be hashes.
+// CheckFields bounds the length of the lists and requires expected contents to be hashes.
 func (p *ApplyFilesParams) CheckFields() []fault.Issue {
 	issues := p.tooMany()
 	for name, hash := range p.Expect {
@@ -232,7 +233,7 @@ type RevertFilesParams struct {
 	company.FilesActor
 }
 
-// RevertFiles reverts an application of files.
+// RevertFiles reverts an earlier application of files.
 func (c Operations) RevertFiles(ctx context.Context, p RevertFilesParams) (files.UndoResult, error) {
 	s, err := c.proposals()
 	if err != nil {

@@ -29,8 +29,8 @@ type CleanUpWorktreesResult struct {
 	Checkpoints files.Removed `json:"checkpoints"`
 }
 
-// CleanUpWorktrees removes the worktrees of runs that ended long enough ago, if
-// nothing would be lost, and checkpoints of applied files that are too old or too many.
+// CleanUpWorktrees removes the worktrees of runs that ended long enough ago, unless work would be
+// lost. It also removes checkpoints of applied files that are too old or too many.
 func (c Operations) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
 	result := CleanUpWorktreesResult{WorkspaceDir: c.Given(), DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
 	w := c.Workspace()

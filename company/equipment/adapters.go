@@ -12,8 +12,7 @@ import (
 	"ac/runs/provider"
 )
 
-// Adapters checks every adapter. It starts short probes and blocks no other
-// request.
+// Adapters checks every adapter. It starts short probes and does not block other requests.
 func (c Operations) Adapters(ctx context.Context, _ company.Dir) ([]provider.Adapter, error) {
 	w := c.Workspace()
 	machine, err := w.Machine()
@@ -24,15 +23,14 @@ func (c Operations) Adapters(ctx context.Context, _ company.Dir) ([]provider.Ada
 	return c.prober().Status(ctx, machine), nil
 }
 
-// How long an answer waits for programs that are probed for the first time,
-// some of which need seconds. In a server, slower probes continue after the
-// answer.
+// How long a reply waits for programs that are probed for the first time. Some probes take
+// seconds. In a server, slower probes continue after the reply.
 const (
 	patienceStaying = 4 * time.Second
 	patienceOnce    = 10 * time.Second
 )
 
-// prober probes programs in the background of this process.
+// prober returns a prober that probes programs in the background of this process.
 func (c Operations) prober() provider.Prober {
 	patience := patienceOnce
 	if c.Host().Hub() != nil {

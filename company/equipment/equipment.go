@@ -1,6 +1,6 @@
 package equipment
 
-// Changes of the equipment of agents on this machine: who may make them, and their record.
+// Changes to the equipment of agents on this machine: who may make them, and their audit.
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (c Operations) equip(ctx context.Context, actor policy.Actor, kind string, 
 	})
 }
 
-// mayEquip refuses actors who may not change the equipment of agents.
+// mayEquip returns an error for actors who may not change the equipment of agents.
 func (c Operations) mayEquip(ctx context.Context, actor policy.Actor, kind string) error {
 	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce("", equipping(actor, kind))

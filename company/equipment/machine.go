@@ -1,6 +1,6 @@
 package equipment
 
-// The configuration of this machine, for commands only.
+// The configuration of this machine. Only commands change it.
 
 import (
 	"context"
@@ -34,8 +34,8 @@ type AgentCommandParams struct {
 	Argv     []string `json:"argv" is:"optional"`
 }
 
-// SetAgentCommand sets the command line that starts a provider's live agent. Without words it
-// removes the command.
+// SetAgentCommand sets the command line that starts a provider's live agent. An empty command
+// line removes it.
 func (c Operations) SetAgentCommand(ctx context.Context, p AgentCommandParams) (company.OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) {
 		if m.AgentCommands == nil {

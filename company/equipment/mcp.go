@@ -1,6 +1,6 @@
 package equipment
 
-// mcp.server.*: the MCP servers that agents get at their start.
+// mcp.server.*: the MCP servers that agents receive when they start.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// MCPServers is the result of mcp.server.list and mcp.server.replace, by id.
+// MCPServers is the result of mcp.server.list and mcp.server.replace, sorted by id.
 type MCPServers struct {
 	Servers []mcpserver.Server `json:"servers"`
 }
@@ -42,8 +42,8 @@ type PutMCPServerParams struct {
 	mcpserver.Change
 }
 
-// PutMCPServer adds an MCP server, or changes the given members of one. It takes effect for
-// sessions that start later.
+// PutMCPServer adds an MCP server, or changes the given fields of an existing one. The change
+// affects sessions that start later.
 func (c Operations) PutMCPServer(ctx context.Context, p PutMCPServerParams) (result mcpserver.Server, err error) {
 	err = c.equip(ctx, p.Actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
 		if _, known := m.MCPServers[p.ID]; !known && len(m.MCPServers) >= mcpserver.MaxServers {
@@ -78,7 +78,7 @@ type Removed struct {
 	Removed bool `json:"removed"`
 }
 
-// RemoveMCPServer removes an MCP server with its secrets.
+// RemoveMCPServer removes an MCP server and its secrets.
 func (c Operations) RemoveMCPServer(ctx context.Context, p RemoveMCPServerParams) (Removed, error) {
 	err := c.equip(ctx, p.Actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
 		if _, known := m.MCPServers[p.ID]; !known {
@@ -97,8 +97,8 @@ type ReplaceMCPServersParams struct {
 	Servers []mcpserver.Change `json:"servers"`
 }
 
-// ReplaceMCPServers replaces all MCP servers by the given ones, or changes nothing. Missing
-// members get their defaults. *** keeps a value.
+// ReplaceMCPServers replaces all MCP servers with the given ones, or changes nothing. Missing
+// fields get their defaults. The value *** keeps the stored one.
 func (c Operations) ReplaceMCPServers(ctx context.Context, p ReplaceMCPServersParams) (result MCPServers, err error) {
 	names := make([]string, 0, len(p.Servers))
 	for _, change := range p.Servers {

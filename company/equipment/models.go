@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ModelProfiles is the result of model.profile.list, by name.
+// ModelProfiles is the result of model.profile.list, sorted by name.
 type ModelProfiles struct {
 	Profiles []modelprofile.Profile `json:"profiles"`
 	Default  *string                `json:"default"`
@@ -48,12 +48,12 @@ type PutModelProfileParams struct {
 	company.PersonParams
 	Name     string `json:"name"`
 	RenameTo string `json:"rename_to" is:"optional"`
-	// Create: true for a profile that must be new, false for one that must be there.
+	// Create requires a new profile if true, and an existing one if false.
 	Create *bool `json:"create" is:"optional"`
 	modelprofile.Change
 }
 
-// CheckFields refuses names that no profile can have.
+// CheckFields rejects names that no profile can have.
 func (p *PutModelProfileParams) CheckFields() (issues []fault.Issue) {
 	for _, given := range []company.NamedText{{Name: "name", Value: p.Name}, {Name: "rename_to", Value: p.RenameTo}} {
 		if why := modelprofile.CheckName(given.Value); why != "" && (given.Name == "name" || given.Value != "") {
@@ -63,8 +63,8 @@ func (p *PutModelProfileParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// PutModelProfile adds a model profile, or changes the given members of one. It takes effect
-// for sessions that start later.
+// PutModelProfile adds a model profile, or changes the given fields of an existing one. The
+// change affects sessions that start later.
 func (c Operations) PutModelProfile(ctx context.Context, p PutModelProfileParams) (result modelprofile.Profile, err error) {
 	names := []string{p.Name}
 	if p.RenameTo != "" {
@@ -111,8 +111,8 @@ type ModelProfileParams struct {
 	Name string `json:"name"`
 }
 
-// RemoveModelProfile removes a model profile with its key, unless an agent works with it. An
-// idle session keeps the profile with which it was started.
+// RemoveModelProfile removes a model profile and its key, unless an agent is working with it. An
+// idle session keeps the profile that it started with.
 func (c Operations) RemoveModelProfile(ctx context.Context, p ModelProfileParams) (Removed, error) {
 	used, err := c.profilesInUse(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c Operations) RemoveModelProfile(ctx context.Context, p ModelProfileParams
 	return Removed{err == nil}, err
 }
 
-// profilesInUse are the profiles that agents work with.
+// profilesInUse returns the profiles that agents are working with.
 func (c Operations) profilesInUse(ctx context.Context) (map[string]bool, error) {
 	records, err := session.All(c.Workspace())
 	used := map[string]bool{}
@@ -143,7 +143,7 @@ func (c Operations) profilesInUse(ctx context.Context) (map[string]bool, error) 
 			continue
 		}
 		idle, err := c.Host().Logs().Idles(ctx, c.Workspace(), record.ProjectID, record.RunID)
-		if !idle || err != nil { // of an unreadable log it is taken to work
+		if !idle || err != nil { // a session with an unreadable log counts as working
 			used[record.ModelProfile] = true
 		}
 	}
@@ -181,8 +181,8 @@ func (c Operations) SetDefaultModelProfile(ctx context.Context, p SetDefaultProf
 	return result, err
 }
 
-// ProbeParams are the params of model.profile.probe: the members of a profile. With a name,
-// given members override those of that profile.
+// ProbeParams are the params of model.profile.probe: the fields of a profile. If Name is set, the
+// given fields override those of that profile.
 type ProbeParams struct {
 	company.Dir
 	company.PersonParams
@@ -194,7 +194,7 @@ type ProbeParams struct {
 }
 
 // ProbeModelProfile asks the server of a profile for its models. It connects only to allowed
-// hosts and to loopback.
+// hosts and to loopback addresses.
 func (c Operations) ProbeModelProfile(ctx context.Context, p ProbeParams) (probe.Result, error) {
 	if err := c.mayEquip(ctx, p.Actor(), "model_profile"); err != nil {
 		return probe.Result{}, err
@@ -216,7 +216,7 @@ func (c Operations) ProbeModelProfile(ctx context.Context, p ProbeParams) (probe
 	return probe.Models(ctx, probe.Request{BaseURL: profile.BaseURL, Headers: modelprofile.Authorize(profile), Allowed: machine.ModelHosts})
 }
 
-// probed is the profile to ask with. A kept key goes to no other server than its own.
+// probed returns the profile to probe with. A stored key is never sent to another server.
 func (c Operations) probed(machine doc.Machine, p ProbeParams) (doc.ModelProfile, error) {
 	change := modelprofile.Change{Provider: p.Provider, Model: new("any"), BaseURL: p.BaseURL, RequestHeaders: p.RequestHeaders, APIKey: p.APIKey}
 	if p.Name == "" {

@@ -33,8 +33,8 @@ type ShellList struct {
 
 func namedShells() []string { return []string{"bash", "zsh", "fish", "sh"} }
 
-// Shells lists the shells for consoles. The default is $SHELL if /etc/shells lists it,
-// otherwise the first existing one. machine.yaml may name another.
+// Shells lists the shells for consoles. The default is $SHELL if /etc/shells lists it, otherwise
+// the first one installed. machine.yaml can override it.
 func (c Operations) Shells(context.Context, company.Dir) (ShellList, error) {
 	search := variable(c.Host().Launcher().Environ, "PATH")
 	var list ShellList
@@ -79,7 +79,7 @@ func loginShell(name string) bool {
 	return false
 }
 
-// consoleShell is the program of a shell's id.
+// consoleShell returns the program of a shell. The id "" selects the default shell.
 func (c Operations) consoleShell(id string) (string, error) {
 	list, err := c.Shells(context.Background(), company.Dir{})
 	if err != nil {
@@ -109,15 +109,16 @@ func variable(environ []string, name string) string {
 	return ""
 }
 
-// consoleDir is where a console begins: inside the workspace, one of its worktrees, or a
-// linked repository on this machine, links resolved.
+// consoleDir returns the directory in which a console starts, with symbolic links resolved. It
+// must be inside the workspace, which includes worktrees, or inside a linked repository on this
+// machine.
 func (c Operations) consoleDir(given string) (string, error) {
 	roots, err := c.consoleRoots()
 	if err != nil {
 		return "", err
 	}
 	if given == "" {
-		if len(roots) == 2 { // the workspace, and the only repository
+		if len(roots) == 2 { // the workspace and the only repository
 			return roots[1], nil
 		}
 		return roots[0], nil
@@ -142,7 +143,8 @@ func (c Operations) consoleDir(given string) (string, error) {
 	return dir, nil
 }
 
-// consoleRoots are the workspace and the roots of linked repositories, links resolved.
+// consoleRoots returns the workspace and the roots of linked repositories, with symbolic links
+// resolved.
 func (c Operations) consoleRoots() ([]string, error) {
 	machine, err := c.Workspace().Machine()
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -177,7 +179,8 @@ func (c Operations) consoleRoots() ([]string, error) {
 
 var consoleName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Limits of variables that a caller adds.
+// Limits of environment variables that a caller adds: their number, and their total size in
+// bytes.
 const (
 	maxConsoleNames = 64
 	maxConsoleEnv   = 32 << 10
@@ -200,8 +203,8 @@ func checkConsoleEnv(env map[string]string) (issues []fault.Issue) {
 	return issues
 }
 
-// consoleEnviron is the environment of a shell: that of the process without ac's own
-// variables, what a terminal needs, and what the caller added.
+// consoleEnviron returns the environment of a shell. It is the environment of the process without
+// ac's own variables, plus what a terminal needs and what the caller added.
 func consoleEnviron(environ []string, added map[string]string, cwd string) []string {
 	set := map[string]string{"TERM": "xterm-256color", "COLORTERM": "truecolor", "PWD": cwd}
 	for name, value := range added {

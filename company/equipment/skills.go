@@ -22,7 +22,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Limits of skills.
+// Limits of skills: their number, and the size of one in bytes.
 const (
 	maxSkills    = 200
 	maxSkillText = 64 << 10
@@ -37,7 +37,7 @@ type SkillParams struct {
 }
 
 // Skill is an instruction for agents. Source is relative to the root of the repository, "" for
-// built-in skills. Agents are the drivers whose agents read it.
+// built-in skills. Agents lists the drivers whose agents read the skill.
 type Skill struct {
 	Name        string   `json:"name"`
 	CommandKey  string   `json:"command_key"`
@@ -53,7 +53,7 @@ type Skills struct {
 	Skills []Skill `json:"skills"`
 }
 
-// skillPlaces are the directories of skills, and whose agents read them.
+// skillPlaces returns the directories of skills, with the drivers whose agents read them.
 func skillPlaces() []struct {
 	dir    string
 	agents []string
@@ -68,8 +68,8 @@ func skillPlaces() []struct {
 	}
 }
 
-// ListSkills lists the built-in commands and the skills in the root of a repository, by
-// place and name. The user's home is not searched.
+// ListSkills lists the built-in commands and the skills of a repository, by directory and name.
+// It does not search the user's home.
 func (c Operations) ListSkills(_ context.Context, p SkillParams) (Skills, error) {
 	every := []string{doc.LiveACP, doc.LiveClaude, doc.LiveCodex}
 	list := Skills{[]Skill{
@@ -97,7 +97,7 @@ type SkillText struct {
 	Text string `json:"text"`
 }
 
-// ReadSkill returns the text of a skill, its first 64 KiB.
+// ReadSkill returns the first 64 KiB of a skill's text.
 func (c Operations) ReadSkill(ctx context.Context, p SkillTextParams) (SkillText, error) {
 	list, err := c.ListSkills(ctx, p.SkillParams)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c Operations) ReadSkill(ctx context.Context, p SkillTextParams) (SkillText
 	return SkillText{p.Name, text}, errors.Join(err, fsys.Close())
 }
 
-// skillRoot is the repository whose skills are meant, "" for none.
+// skillRoot returns the repository that the params select, "" for none.
 func (c Operations) skillRoot(p SkillParams) (string, error) {
 	machine, err := c.Workspace().Machine()
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -163,7 +163,7 @@ func (c Operations) skillRoot(p SkillParams) (string, error) {
 	return filepath.EvalSymlinks(roots[0])
 }
 
-// skillsIn reads the skills of a repository. Links that leave it are skipped.
+// skillsIn reads the skills of a repository. It skips symbolic links that leave the repository.
 func skillsIn(dir string) (found []Skill, err error) {
 	root, err := durable.OpenRoot(dir)
 	if err != nil {
@@ -174,7 +174,7 @@ func skillsIn(dir string) (found []Skill, err error) {
 	for _, place := range skillPlaces() {
 		names, err := root.ReadNames(place.dir)
 		if err != nil {
-			continue // there is none, or it leads out of the repository
+			continue // missing, or outside of the repository
 		}
 		slices.Sort(names)
 		for _, name := range names {
@@ -186,7 +186,7 @@ func skillsIn(dir string) (found []Skill, err error) {
 			skill := Skill{Category: "project", Enabled: true, Source: source, Agents: place.agents}
 			skill.Name, skill.Description = skillHead(name, text)
 			if skill.CommandKey = "/" + skill.Name; seen[skill.Name] {
-				continue // the first place wins
+				continue // the first directory wins
 			}
 			seen[skill.Name] = true
 			found = append(found, skill)
@@ -195,7 +195,7 @@ func skillsIn(dir string) (found []Skill, err error) {
 	return found, nil
 }
 
-// skillText reads the beginning of a skill.
+// skillText reads a skill, up to maxSkillText bytes.
 func skillText(fsys durable.FS, name string) (string, error) {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -213,12 +213,12 @@ type skillMatter struct {
 
 var skillCodec = yamldoc.For[skillMatter]()
 
-// skillHead is the name and the description in the front matter of a skill; the name of its
-// folder where that has none.
+// skillHead returns the name and the description from the front matter of a skill. If it has no
+// name, skillHead returns the name of its folder.
 func skillHead(folder, text string) (name, description string) {
 	var head skillMatter
 	if matter, _, err := frontmatter.Split([]byte(text)); err == nil {
-		head, _ = skillCodec.Decode(matter) // one that cannot be read says nothing
+		head, _ = skillCodec.Decode(matter) // invalid front matter counts as empty
 	}
 	return cmp.Or(strings.TrimSpace(head.Name), folder), strings.TrimSpace(head.Description)
 }

@@ -1,8 +1,8 @@
 package equipment
 
-// terminal.*: consoles of this process. A console runs what a person types without a policy.
-// So it is a right of its own: off unless the process was started with it, only for people
-// and managers, and audited.
+// terminal.*: consoles of this process. A console runs what a person types, and no policy
+// applies. Consoles are therefore off unless the process was started with them. Only people and
+// managers may use them, and their use is audited.
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func (c Operations) ListTerminals(context.Context, company.Dir) (TerminalList, e
 	return list, nil
 }
 
-// consoles returns the terminals of the process to actors who may use them.
+// consoles returns the terminals of the process, or fault.TerminalDisabled if it may have none.
 func (c Operations) consoles() (*terminal.Hub, error) {
 	if c.Host().Terminals() == nil {
 		return nil, fault.New(fault.TerminalDisabled, "this process was started without terminals")
@@ -43,15 +43,15 @@ func (c Operations) consoles() (*terminal.Hub, error) {
 	return c.Host().Terminals(), nil
 }
 
-// OneTerminal names a terminal and the actor who uses it.
+// OneTerminal identifies a terminal and the actor who uses it.
 type OneTerminal struct {
 	company.Dir
 	company.PersonParams
 	TerminalID string `json:"terminal_id"`
 }
 
-// console returns a terminal of the workspace, for actors who may type there. Others may not
-// read it either.
+// console returns a terminal of the workspace to an actor who may use consoles. Other actors may
+// not even read it.
 func (c Operations) console(p OneTerminal) (*terminal.Terminal, error) {
 	hub, err := c.consoles()
 	if err != nil {
@@ -76,7 +76,7 @@ type CreateTerminalParams struct {
 	Via   string            `json:"-"` // stdio, web or acecode
 }
 
-// CheckFields refuses invalid environment variables.
+// CheckFields rejects invalid environment variables.
 func (p *CreateTerminalParams) CheckFields() []fault.Issue { return checkConsoleEnv(p.Env) }
 
 // CreateTerminal starts a shell in a new terminal.
@@ -111,8 +111,8 @@ func (c Operations) CreateTerminal(_ context.Context, p CreateTerminalParams) (i
 	return info, c.auditConsole("opened", actor.ID, via, info)
 }
 
-// mayType refuses agents: a console is for people, whatever role they act in, and for managers,
-// directors and CEOs that are recorded as such.
+// mayType returns the effective actor, or fault.ActorNotAllowed. Only people, managers, directors
+// and CEOs may use consoles. An actor other than company.Person must be recorded in that role.
 func (c Operations) mayType(actor policy.Actor) (policy.Actor, error) {
 	effective, err := policy.Effective(c.Workspace(), actor)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c Operations) mayType(actor policy.Actor) (policy.Actor, error) {
 	return effective, nil
 }
 
-// auditConsole records an action on a terminal. It is durable on return.
+// auditConsole records an action on a terminal in the audit log. The record is durable on return.
 func (c Operations) auditConsole(action, actorID, via string, i terminal.Info) error {
 	return company.AuditConsole(c.Workspace(), c.Host().Now(), action, actorID, via, i)
 }
@@ -165,7 +165,7 @@ type TerminalExit struct {
 	Signal         string `json:"signal,omitempty"`
 }
 
-// TerminalWatch is a viewer of a terminal and where its output begins. The caller detaches it.
+// TerminalWatch is a viewer of a terminal and the start of its output. The caller must detach it.
 type TerminalWatch struct {
 	*terminal.Viewer
 	Begin AttachTerminalResult
@@ -181,8 +181,8 @@ func (c Operations) WatchTerminal(_ context.Context, p AttachTerminalParams) (w 
 	return w, err
 }
 
-// AttachTerminal streams the output of a terminal: first what is kept after the cursor, then
-// new output. The notifications follow the reply.
+// AttachTerminal streams the output of a terminal: first the buffered output after the cursor,
+// then new output. The notifications follow the reply.
 func (c Operations) AttachTerminal(ctx context.Context, p AttachTerminalParams) (AttachTerminalResult, error) {
 	v, err := c.WatchTerminal(ctx, p)
 	result := v.Begin
@@ -206,7 +206,7 @@ func (c Operations) AttachTerminal(ctx context.Context, p AttachTerminalParams) 
 	return result, nil
 }
 
-// follow sends a viewer's output until the shell has ended and all of it is sent.
+// follow sends a viewer's output until the shell has ended and all output is sent.
 func follow(ctx context.Context, v *terminal.Viewer, id string, notify func(context.Context, string, any) error) error {
 	for {
 		p, err := v.Next(ctx)
@@ -238,7 +238,7 @@ type DetachTerminalParams struct {
 	SubscriptionID string `json:"subscription_id"`
 }
 
-// OfSubscription is the subscription that a request names.
+// OfSubscription returns the subscription that a request names.
 func (p DetachTerminalParams) OfSubscription() string { return p.SubscriptionID }
 
 // DetachTerminal ends a subscription to a terminal.
@@ -268,7 +268,8 @@ type ReadTerminalResult struct {
 	ExitCode  *int   `json:"exit_code,omitempty"`
 }
 
-// ReadTerminal returns output of a terminal after a cursor, and waits if there is none.
+// ReadTerminal returns the output of a terminal after a cursor. If there is none, it waits up to
+// WaitMS.
 func (c Operations) ReadTerminal(ctx context.Context, p ReadTerminalParams) (result ReadTerminalResult, err error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {
@@ -287,10 +288,10 @@ func (c Operations) ReadTerminal(ctx context.Context, p ReadTerminalParams) (res
 	return ReadTerminalResult{piece.Cursor, piece.Next, truncated, data, piece.Info.Status, piece.Info.ExitCode}, err
 }
 
-// maxTyped bounds what is typed at once, in bytes.
+// maxTyped bounds the input of one terminal.write, in bytes.
 const maxTyped = 1 << 20
 
-// WriteTerminalParams are the params of terminal.write: exactly one of the two texts.
+// WriteTerminalParams are the params of terminal.write. Exactly one of Data and Text is set.
 type WriteTerminalParams struct {
 	OneTerminal
 
@@ -299,7 +300,7 @@ type WriteTerminalParams struct {
 	typed []byte
 }
 
-// CheckFields decodes what is typed.
+// CheckFields decodes the input and bounds its size.
 func (p *WriteTerminalParams) CheckFields() []fault.Issue {
 	refuse := func(field, message string) []fault.Issue {
 		return []fault.Issue{{Path: []any{field}, Code: "custom", Message: message}}
@@ -327,8 +328,8 @@ type WriteTerminalResult struct {
 	Written int `json:"written"`
 }
 
-// WriteTerminal types into a terminal, and returns when the kernel has the input. If the
-// program does not read, other requests are not held up.
+// WriteTerminal types into a terminal, and returns once the kernel has accepted the input. A
+// program that does not read does not block other requests.
 func (c Operations) WriteTerminal(ctx context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
 	t, err := c.console(p.OneTerminal)
 	if err != nil {

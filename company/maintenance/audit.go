@@ -14,10 +14,10 @@ import (
 // SealParams are the params of the command audit:seal.
 type SealParams struct {
 	company.Dir
-	// KeyFile is the file of the private key, created if missing. Empty means
-	// the key of this user.
+	// KeyFile is the file of the private key, created if missing. If empty, the key of this user
+	// is used.
 	KeyFile string `json:"-"`
-	// Restart begins a new history after one that cannot be continued.
+	// Restart begins a new history if the current one cannot be continued.
 	Restart bool `json:"-"`
 }
 
@@ -45,8 +45,8 @@ func (c Operations) VerifyAudit(ctx context.Context, p VerifyAuditParams) (audit
 	return audit.Verify(ctx, c.Workspace(), p.Options)
 }
 
-// AuditKey is the public key of a private one, which is created if the file is
-// missing.
+// AuditKey returns the public key of the private key in a file. It creates the private key if the
+// file is missing.
 func AuditKey(cs *company.Host, keyFile string) (string, error) {
 	key, err := auditKey(cs, keyFile)
 	return key.Public, err
@@ -61,8 +61,8 @@ func auditKey(cs *company.Host, file string) (key audit.Key, err error) {
 	return audit.LoadKey(cs.Env(), file)
 }
 
-// SealEvery seals every workspace that a process has opened, periodically,
-// until ctx ends. Errors are reported, and the next round retries.
+// SealEvery periodically seals every workspace that the process has opened, until ctx ends. It
+// passes each result to told. After an error, the next round retries.
 func SealEvery(ctx context.Context, cs *company.Host, every time.Duration, keyFile string, told func(dir string, s audit.SealResult, err error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

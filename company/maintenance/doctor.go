@@ -1,6 +1,6 @@
 package maintenance
 
-// workspace.doctor and its repairs.
+// workspace.doctor, its repairs, and diagnostics bundles.
 
 import (
 	"context"
@@ -26,11 +26,11 @@ type DoctorParams struct {
 	company.Dir
 	RebuildIndex bool `json:"rebuild_index" is:"default=false"`
 	SyncIndex    bool `json:"sync_index" is:"default=false"`
-	// Checks are the ids of checks to make, all if absent.
+	// Checks are the ids of checks to run, all if absent.
 	Checks []string `json:"checks,omitempty" is:"optional"`
 }
 
-// CheckFields refuses unknown checks.
+// CheckFields rejects unknown checks.
 func (p *DoctorParams) CheckFields() (issues []fault.Issue) {
 	for i, check := range p.Checks {
 		if known := doctor.Checks(); !slices.Contains(known, check) {
@@ -40,8 +40,8 @@ func (p *DoctorParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// patient is the workspace as the doctor sees it, in any state; in is nil where it cannot be
-// opened.
+// patient describes the folder to the doctor, whatever its state. in is nil if the workspace
+// cannot be opened.
 func (c Folder) patient(ctx context.Context, asked index.Freshness) (p doctor.Patient, in *company.Company) {
 	p = doctor.Patient{Env: c.Host().Env(), Dir: c.Path(), Given: c.Given()}
 	in, err := c.Enter(ctx)
@@ -53,8 +53,7 @@ func (c Folder) patient(ctx context.Context, asked index.Freshness) (p doctor.Pa
 	return p, in
 }
 
-// Doctor diagnoses a folder. It starts short probes and blocks no other
-// request.
+// Doctor diagnoses a folder. It starts short probes and does not block other requests.
 func (c Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
 	patient, _ := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
@@ -68,12 +67,12 @@ func (c Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, erro
 // GlanceResult is what the cheap checks found.
 type GlanceResult struct {
 	Status   string         // ok, warn or fail
-	Findings []doctor.Check // those that are not passed
-	Beats    bool           // the heartbeat is on
-	SealedAt time.Time      // the last time, zero for never
+	Findings []doctor.Check // checks that did not pass
+	Beats    bool           // the heartbeat is enabled
+	SealedAt time.Time      // the latest seal, zero for none
 }
 
-// Glance runs the cheap checks. It writes and starts nothing.
+// Glance runs the cheap checks. It writes nothing and starts no process.
 func (c Folder) Glance(ctx context.Context, _ company.Dir) (GlanceResult, error) {
 	p, _ := c.patient(ctx, index.AsItIs)
 	found := GlanceResult{Status: "ok", Findings: []doctor.Check{}}
@@ -87,7 +86,7 @@ func (c Folder) Glance(ctx context.Context, _ company.Dir) (GlanceResult, error)
 		}
 	}
 	if p.Workspace != nil {
-		config, _ := heartbeat.Config(p.Workspace) // off if there is a problem
+		config, _ := heartbeat.Config(p.Workspace) // disabled if the config is invalid
 		found.Beats = config.Enabled
 		found.SealedAt, _ = audit.LastSealed(p.Workspace)
 	}
@@ -100,8 +99,7 @@ type MendParams struct {
 	DryRun bool `json:"-"`
 }
 
-// Mend repairs what can be repaired without loss, or, in a dry run, reports
-// what it would repair.
+// Mend makes all repairs that lose nothing. In a dry run, it only reports what it would repair.
 func (c Folder) Mend(ctx context.Context, params MendParams) (doctor.MendResult, error) {
 	return c.mend(ctx, doctor.Repairs{DryRun: params.DryRun})
 }
@@ -114,13 +112,13 @@ type MendAsParams struct {
 	company.FilesActor
 }
 
-// CheckFields refuses checks without a repair.
+// CheckFields rejects checks without a repair.
 func (p *MendAsParams) CheckFields() []fault.Issue {
 	return company.UnknownWords("checks", p.Checks, doctor.Mendable(), "is no check whose findings can be repaired")
 }
 
-// MendAs is Mend for the findings of some checks, by an actor who may decide on the whole
-// workspace. Everybody may do a dry run.
+// MendAs repairs the findings of some checks, for an actor who may decide on the whole workspace.
+// Any actor may do a dry run.
 func (c Folder) MendAs(ctx context.Context, p MendAsParams) (doctor.MendResult, error) {
 	in, err := c.Enter(ctx)
 	if err != nil {
@@ -153,7 +151,7 @@ type DiagnosticsParams struct {
 	company.ScreenLimits
 }
 
-// Diagnostics creates a diagnostics bundle that can be shared.
+// Diagnostics creates a diagnostics bundle that is safe to share.
 func (c Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
 	patient, _ := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
@@ -162,7 +160,7 @@ func (c Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bu
 	})
 }
 
-// parts are the results of other methods in a bundle.
+// parts returns the results of other methods for a bundle.
 func (c Folder) parts(p DiagnosticsParams) doctor.Parts {
 	dir, step := company.Dir{WorkspaceDir: c.Given()}, company.IndexStep{SyncIndex: p.SyncIndex}
 	return doctor.Parts{

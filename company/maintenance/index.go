@@ -23,7 +23,7 @@ func (c Operations) SyncIndex(ctx context.Context, _ company.Dir) (index.SyncRes
 	return synced, err
 }
 
-// viewed queries the index.
+// viewed runs a query on the index.
 func viewed[R any](ctx context.Context, c Operations, ask func(*index.View) (R, error)) (result R, err error) {
 	err = c.Index().View(ctx, func(v *index.View) error {
 		result, err = ask(v)
@@ -32,7 +32,7 @@ func viewed[R any](ctx context.Context, c Operations, ask func(*index.View) (R, 
 	return result, err
 }
 
-// rows lists rows of the index.
+// rows lists rows of the index that match a filter.
 func rows[F, R any](ctx context.Context, c Operations, list func(*index.View, F) ([]R, error), f F) ([]R, error) {
 	return viewed(ctx, c, func(v *index.View) ([]R, error) { return list(v, f) })
 }
@@ -66,7 +66,7 @@ type IndexEventsParams struct {
 	Order     string `json:"order" is:"default=desc,enum=asc|desc"`
 }
 
-// IndexEvents lists events from the index, their texts from the logs.
+// IndexEvents lists events from the index, with their texts from the logs.
 func (c Operations) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index.Event, error) {
 	f := index.EventFilter{ProjectID: p.ProjectID, RunID: p.RunID, SinceSeq: p.SinceSeq, Limit: p.Limit, Ascending: p.Order == "asc"}
 	if p.Type != "" {
@@ -83,7 +83,7 @@ type IndexParseErrorsParams struct {
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
-// IndexParseErrors lists the lines of logs that are not events.
+// IndexParseErrors lists the log lines that are not valid events.
 func (c Operations) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams) ([]index.ParseError, error) {
 	return rows(ctx, c, (*index.View).ParseErrors, index.ParseErrorFilter{ProjectID: p.ProjectID, RunID: p.RunID, Limit: p.Limit})
 }

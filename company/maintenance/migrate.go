@@ -1,6 +1,6 @@
 package maintenance
 
-// workspace.migrate: sealing event logs of older programs.
+// workspace.migrate: sealing the event logs of older programs.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package maintenance
 
-// workspace.open, workspace.validate, and checking single files, inside and outside of
+// workspace.open, workspace.validate, and validation of single files inside or outside of
 // workspaces.
 
 import (
@@ -33,7 +33,7 @@ func (c Folder) Open(ctx context.Context, _ company.Dir) (OpenResult, error) {
 }
 
 func (c Folder) validate(ctx context.Context, look func(*validate.Validator) validate.Findings) validate.Findings {
-	// From now on the workspace is observed and its events are watched.
+	// Once the workspace is open, the process watches its events.
 	if in, err := c.Enter(ctx); err == nil {
 		return look(in.Validator())
 	}
@@ -53,8 +53,8 @@ func (c Folder) Validate(ctx context.Context, _ company.Dir) (ValidateResult, er
 	return ValidateResult{OK: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
 }
 
-// ValidateFile reads a Markdown document from any path and checks it. An
-// unreadable file is fault.InvalidFile.
+// ValidateFile reads a Markdown document from any path and validates it. An unreadable file is
+// fault.InvalidFile.
 func ValidateFile(file string, validate func(text []byte) []frontmatter.Issue) ([]frontmatter.Issue, error) {
 	found, err := filepath.EvalSymlinks(file)
 	if err != nil {

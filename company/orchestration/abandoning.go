@@ -1,6 +1,6 @@
 package orchestration
 
-// session.abandon: giving up a session on another machine that cannot be reached.
+// session.abandon: giving up a session on an unreachable machine.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type AbandonParams struct {
 	company.PersonParams
 }
 
-// CheckFields refuses an invalid session_ref.
+// CheckFields rejects an invalid session_ref.
 func (p *AbandonParams) CheckFields() []fault.Issue {
 	if why := session.CheckRef(p.SessionRef); why != "" {
 		return []fault.Issue{{Path: []any{"session_ref"}, Code: "custom", Message: why}}
@@ -36,9 +36,9 @@ func (p *AbandonParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// AbandonSession abandons a session whose worker cannot be reached or whose hub does not run.
-// The run fails, and nothing that the worker sends later is accepted (fencing). A reachable
-// session is fault.Conflict: stop it instead.
+// AbandonSession abandons a session whose worker is unreachable or whose hub is not running. The
+// run fails, and fencing rejects whatever the worker sends later. A reachable session is
+// fault.Conflict: stop it instead.
 func (c Operations) AbandonSession(ctx context.Context, p AbandonParams) (none company.Poll, err error) {
 	record, err := session.Current(ctx, c.Workspace(), p.SessionRef)
 	if err != nil {
@@ -67,8 +67,8 @@ func (c Operations) AbandonSession(ctx context.Context, p AbandonParams) (none c
 	return company.PollOf(c.Workspace(), record), err
 }
 
-// mayAbandon refuses workers, and actors who may not launch the run. The decision is in the
-// log of the run.
+// mayAbandon returns the effective actor. It rejects workers, and actors who may not launch the
+// run. The policy's decision is recorded in the log of the run.
 func (c Operations) mayAbandon(ctx context.Context, record doc.Session, claimed policy.Actor) (actor policy.Actor, err error) {
 	run, err := runs.Load(c.Workspace(), record.ProjectID, record.RunID)
 	if err != nil {
@@ -94,9 +94,8 @@ type fencedPayload struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// abandonUnattended does in the place of the hub, while none runs, what it does with an
-// attempt that is given up. The attempt is fenced before the run has its end, so that no
-// hub takes anything of it in between.
+// abandonUnattended abandons an attempt as the hub would, while no hub is running. It fences the
+// attempt before it ends the run, so that a hub that starts in between accepts nothing from it.
 func (c Operations) abandonUnattended(ctx context.Context, record doc.Session, why, by string) (err error) {
 	name := fleet.Attempt(record.ProjectID, record.RunID, record.Ref, record.Epoch)
 	order := session.Order{ProjectID: record.ProjectID, RunID: record.RunID, SessionRef: record.Ref}

@@ -20,7 +20,7 @@ type AttachParams struct {
 	Content   string `json:"content_base64" is:"empty"`
 }
 
-// CheckFields refuses a blank name and invalid base64.
+// CheckFields rejects a blank name and invalid base64.
 func (p *AttachParams) CheckFields() (issues []fault.Issue) {
 	if strings.TrimSpace(p.Name) == "" {
 		issues = append(issues, fault.Issue{Path: []any{"name"}, Code: "custom", Message: "must not be blank"})
@@ -31,11 +31,11 @@ func (p *AttachParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// Attach stores a file beside a run.
+// Attach stores a file with a run.
 func (c Operations) Attach(ctx context.Context, p AttachParams) (runs.Attachment, error) {
 	content, err := base64.StdEncoding.DecodeString(p.Content)
 	if err != nil {
-		return runs.Attachment{}, err // it was checked
+		return runs.Attachment{}, err // unreachable: CheckFields decoded it
 	}
 	return runs.Attach(ctx, c.Workspace(), p.act(), p.Name, cmp.Or(p.MediaType, "application/octet-stream"), content)
 }

@@ -1,6 +1,6 @@
 package orchestration
 
-// run.continue: continuing a run that is over or idle.
+// run.continue: continuing a finished or idle run.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type ContinueParams struct {
 	resumeParams
 }
 
-// resumeParams say how the next session of a run is to be.
+// resumeParams configure the next session of a run.
 type resumeParams struct {
 	Resume         string            `json:"resume" is:"default=auto,enum=auto|provider|digest"`
 	Model          string            `json:"model" is:"optional"`
@@ -52,7 +52,7 @@ func (p resumeParams) check() (issues []fault.Issue) {
 	return append(issues, checkEnv(p.Env)...)
 }
 
-// checkEnv refuses what no environment can hold.
+// checkEnv rejects variables that no environment can hold.
 func checkEnv(env map[string]string) (issues []fault.Issue) {
 	for name, value := range env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
@@ -62,7 +62,7 @@ func checkEnv(env map[string]string) (issues []fault.Issue) {
 	return issues
 }
 
-// spec is how a run is to be continued.
+// spec returns the specification of the next session.
 func (p resumeParams) spec(c *company.Company, act actParams) runs.ContinueSpec {
 	return runs.ContinueSpec{
 		LaunchSpec: runs.LaunchSpec{
@@ -74,12 +74,12 @@ func (p resumeParams) spec(c *company.Company, act actParams) runs.ContinueSpec 
 	}
 }
 
-// CheckFields limits the texts.
+// CheckFields bounds the texts and validates the other params.
 func (p *ContinueParams) CheckFields() []fault.Issue {
 	return slices.Concat(p.displayParams.check(), p.liveParams.check(), p.resumeParams.check(), checkPrompt(p.PromptText))
 }
 
-// checkPrompt holds a prompt to its bounds, nil to none.
+// checkPrompt rejects a blank or overlong prompt. A nil prompt is valid.
 func checkPrompt(text *string) []fault.Issue {
 	switch {
 	case text == nil:

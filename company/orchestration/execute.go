@@ -1,6 +1,6 @@
 package orchestration
 
-// Executing a run in this process, for commands only.
+// Executing a run in this process. Only commands do this.
 
 import (
 	"context"
@@ -26,11 +26,11 @@ type ExecuteParams struct {
 	RepoID      string   `json:"repo_id" is:"optional"`
 	Argv        []string `json:"-"` // byte for byte
 	Stdin       *string  `json:"-"`
-	// Interrupt stops the run when it is closed.
+	// Interrupt stops the run when the channel is closed.
 	Interrupt <-chan struct{} `json:"-"`
 }
 
-// CheckFields refuses what cannot be executed, by the rules of session.launch.
+// CheckFields rejects what cannot be executed, by the rules of session.launch.
 func (p *ExecuteParams) CheckFields() []fault.Issue {
 	work := workParams{Argv: p.Argv, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID}
 	issues := work.check()
@@ -38,7 +38,7 @@ func (p *ExecuteParams) CheckFields() []fault.Issue {
 		if word == "" {
 			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must not be empty"})
 		}
-		if !utf8.ValidString(word) { // neither record nor event could represent it
+		if !utf8.ValidString(word) { // neither a record nor an event could represent it
 			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must be valid UTF-8"})
 		}
 	}
@@ -51,7 +51,7 @@ type ExecuteResult struct {
 	Signal   *string `json:"signal"`
 }
 
-// Execute executes a run in this process until its end.
+// Execute executes a run in this process and returns when it has ended.
 func (c Operations) Execute(ctx context.Context, p ExecuteParams) (ExecuteResult, error) {
 	w := c.Workspace()
 	ref := session.LocalRef(p.RunID)

@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// beat is the workspace and its loop.
+// beat returns the workspace and its heartbeat loop.
 func (c Operations) beat(_ context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
 	l := c.Host().Loop(c.Path())
 	if l == nil {
@@ -39,7 +39,7 @@ type TickParams struct {
 	Reason string `json:"reason,omitempty" is:"optional"`
 }
 
-// Tick carries out a tick and returns when it has ended.
+// Tick runs a tick and returns when it has ended.
 func (c Operations) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, error) {
 	_, l, err := c.beat(ctx)
 	if err != nil {
@@ -59,8 +59,8 @@ func (c Operations) HeartbeatConfig(ctx context.Context, _ company.Dir) (doc.Hea
 	return config, nil
 }
 
-// SetHeartbeatConfigParams are the params of heartbeat.config.set; absent ones
-// keep their values.
+// SetHeartbeatConfigParams are the params of heartbeat.config.set. Absent params keep their
+// values.
 type SetHeartbeatConfigParams struct {
 	_ struct{} `is:"strict"`
 	company.Dir
@@ -82,7 +82,7 @@ type SetHeartbeatConfigParams struct {
 	JitterMaxSeconds       *int    `json:"jitter_max_seconds,omitempty" is:"optional,min=0,max=3600"`
 }
 
-// CheckFields refuses an invalid id of the executive manager; "" unsets it.
+// CheckFields rejects an invalid id of the executive manager. "" unsets it.
 func (p *SetHeartbeatConfigParams) CheckFields() []fault.Issue {
 	if p.ExecutiveManager != nil && *p.ExecutiveManager != "" {
 		if why := shape.CheckID(*p.ExecutiveManager); why != "" {

@@ -47,7 +47,7 @@ func (c Operations) Interaction(ctx context.Context, p InteractionParams) (inter
 	return runs.Interaction(ctx, c.Workspace(), p.ProjectID, p.RunID, p.InteractionID)
 }
 
-// OpenInteractions are the open requests of a run's agent, from its log, oldest first.
+// OpenInteractions returns the open requests of a run's agent, from its log, oldest first.
 func (c Operations) OpenInteractions(ctx context.Context, p RunPolicyParams) ([]interaction.Record, error) {
 	return runs.OpenInteractions(ctx, c.Workspace(), p.ProjectID, p.RunID)
 }

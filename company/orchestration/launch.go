@@ -1,6 +1,6 @@
 package orchestration
 
-// session.launch.
+// session.launch: starting the session of a run.
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ type LaunchParams struct {
 	workParams
 }
 
-// workParams are what a session is to do, where, and for which actor.
+// workParams describe the work of a session, its location, and the actor who launches it.
 type workParams struct {
 	Argv           []string          `json:"argv" is:"optional"`
 	RepoID         string            `json:"repo_id" is:"optional"`
@@ -51,12 +51,12 @@ type workParams struct {
 	displayParams
 }
 
-// By sets the actor who launches.
+// By sets the actor who launches the session.
 func (p *workParams) By(actor, role, team string) {
 	p.ActorID, p.ActorRole, p.ActorTeamID = actor, role, team
 }
 
-// CheckFields refuses what cannot be executed.
+// CheckFields rejects what cannot be executed.
 func (p *LaunchParams) CheckFields() []fault.Issue {
 	issues := p.check()
 	if p.SessionRef != "" {
@@ -89,7 +89,7 @@ func (p *workParams) check() (issues []fault.Issue) {
 	return append(issues, checkEnv(p.Env)...)
 }
 
-// spec is what is to be launched.
+// spec returns the specification of the launch.
 func (p *workParams) spec(c *company.Company, project, run, ref string) runs.LaunchSpec {
 	return runs.LaunchSpec{
 		ProjectID: project, RunID: run, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
@@ -124,7 +124,7 @@ func (c Operations) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult,
 	return LaunchResult{SessionRef: ref}, nil
 }
 
-// isolate sets where a launch in a repository works.
+// isolate sets where a session in a repository works: in a worktree, or in place.
 func isolate(spec *runs.LaunchSpec, isolation string) {
 	switch isolation {
 	case runs.IsolationWorktree:

@@ -1,6 +1,6 @@
 package orchestration
 
-// Acts on live sessions: run.steer, run.interrupt, run.policy.*, interaction.respond.
+// Actions on live sessions: run.steer, run.interrupt, run.compact and interaction.respond.
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// actParams are the params of every act on a run.
+// actParams are the params of every action on a run.
 type actParams struct {
 	company.Dir
 	ProjectID   string `json:"project_id" is:"id"`
@@ -51,29 +51,29 @@ const (
 	maxMeta    = 16 << 10
 )
 
-// tooLarge is the issue of a text above its limit.
+// tooLarge returns the issue for a text above its limit.
 func tooLarge(limit int, path ...any) fault.Issue {
 	most := float64(limit)
 	return fault.Issue{Path: path, Code: "text_too_large", Message: "is too long", Maximum: &most}
 }
 
-// displayParams are what people are shown in place of a text, and what a client keeps
-// with it.
+// displayParams are the text that people see instead of the one sent, and data that a client
+// stores with it.
 type displayParams struct {
 	DisplayText string                `json:"display_text" is:"optional"`
 	DisplayMeta map[string]doc.Opaque `json:"display_meta" is:"optional,empty"`
-	// Meta is for programs, in place of DisplayMeta: an object.
+	// Meta replaces DisplayMeta for code of this binary. It must be a JSON object.
 	Meta json.RawMessage `json:"-"`
 }
 
-// meta is what the client keeps, as JSON; nil for nothing.
+// meta returns the client's data as JSON, nil for none.
 func (p displayParams) meta() json.RawMessage {
 	if p.DisplayMeta == nil {
 		return p.Meta
 	}
 	text, err := canonjson.Marshal(p.DisplayMeta)
 	if err != nil {
-		return nil // what was decoded encodes
+		return nil // cannot happen: decoded values can be encoded
 	}
 	return text
 }
@@ -88,7 +88,7 @@ func (p displayParams) check() (issues []fault.Issue) {
 	return issues
 }
 
-// liveParams are what a launch or a continuation says of an agent that is spoken with.
+// liveParams are the options of a live agent in a launch or continuation.
 type liveParams struct {
 	Driver        string            `json:"driver" is:"optional,enum=command|codex|claude|acp"`
 	Interactive   *bool             `json:"interactive" is:"optional"`
@@ -103,7 +103,7 @@ type liveParams struct {
 	MCPLaunchJobs *bool             `json:"mcp_launch_jobs" is:"optional"`
 }
 
-// maxTimeout bounds a time-out, in milliseconds.
+// maxTimeout bounds a timeout, in milliseconds.
 const maxTimeout = 86_400_000
 
 func (p liveParams) check() (issues []fault.Issue) {
@@ -115,7 +115,8 @@ func (p liveParams) check() (issues []fault.Issue) {
 	return issues
 }
 
-// Change sets the options of a live agent that a command gave. Empty ones stay unchanged.
+// Change sets the options of a live agent that a command received. An empty argument leaves its
+// option unset.
 func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
 	p.Driver, p.Mode, p.Level, p.IdleMS = driver, mode, level, idleMS
 	if keepOpen {
@@ -123,7 +124,7 @@ func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepO
 	}
 }
 
-// Tools offers ac's own tools to the agent. A false argument leaves its parameter unset.
+// Tools offers ac's own tools to the agent. A false argument leaves its option unset.
 func (p *liveParams) Tools(mcp, launchJobs bool) {
 	if mcp {
 		p.MCP = &mcp
@@ -152,11 +153,11 @@ type SteerParams struct {
 	Mode            string `json:"mode" is:"default=next_turn,enum=next_turn|interrupt|after_turn"`
 	ExpectedTurn    int    `json:"expected_turn" is:"optional,gt=0"`
 	ClientMessageID string `json:"client_message_id" is:"optional,maxbytes=200"`
-	// Start is how a session is to be started where none lives.
+	// Start describes the session to start if the run has no live one.
 	Start *StartParams `json:"start" is:"optional"`
 }
 
-// CheckFields limits the texts.
+// CheckFields bounds the texts and validates Start.
 func (p *SteerParams) CheckFields() []fault.Issue {
 	issues := p.check()
 	limit := maxSteer
@@ -202,7 +203,7 @@ type InterruptParams struct {
 	ExpectedTurn int `json:"expected_turn" is:"optional,gt=0"`
 }
 
-// Interrupt stops the turn of a run.
+// Interrupt stops the current turn of a run.
 func (c Operations) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
 	inflight.Leave(ctx)
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
@@ -230,11 +231,11 @@ type RespondParams struct {
 	Text          *string             `json:"text" is:"optional,empty"`
 	Answers       map[string][]string `json:"answers" is:"optional"`
 	Note          string              `json:"note" is:"optional"`
-	// Cancel closes a question without an answer, for dialects whose clients may do that.
+	// Cancel closes a question without an answer. Only dialects whose clients may do so set it.
 	Cancel bool `json:"-"`
 }
 
-// CheckFields requires exactly one answer.
+// CheckFields requires exactly one answer, unless Cancel is set.
 func (p *RespondParams) CheckFields() []fault.Issue {
 	ways := 0
 	for _, given := range []bool{p.OptionID != "", p.Decision != "", len(p.Answers) > 0} {

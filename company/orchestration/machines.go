@@ -1,7 +1,7 @@
 package orchestration
 
-// hub.* and worker.*: the machines that execute sessions for a workspace. The hub's own
-// process makes all changes. If no hub runs, lists come from its files.
+// hub.* and worker.*: the machines that run sessions for a workspace. The hub's own process makes
+// all changes. If no hub is running, lists come from its files.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace"
 )
 
-// HubStatus returns the status of the hub. It does not fail if none runs.
+// HubStatus returns the status of the hub. It does not fail if no hub is running.
 func (c Operations) HubStatus(ctx context.Context, _ company.Dir) (status fleet.StatusResult, err error) {
 	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubStatus, struct{}{}, &status)
 	if !fault.Is(err, fault.HubNotRunning) {
@@ -66,7 +66,7 @@ type ListWorkersParams struct {
 	State string `json:"state" is:"optional,enum=invited|active|draining|revoked"`
 }
 
-// ListWorkers lists the workers of the hub by name. If no hub runs, all are offline.
+// ListWorkers lists the workers of the hub by name. If no hub is running, all are offline.
 func (c Operations) ListWorkers(ctx context.Context, p ListWorkersParams) ([]fleet.WorkerRow, error) {
 	var found fleet.WorkersResult
 	err := fleet.CallHub(ctx, c.Workspace(), fleet.HubWorkers, struct{}{}, &found)
@@ -80,8 +80,8 @@ func (c Operations) ListWorkers(ctx context.Context, p ListWorkersParams) ([]fle
 	return rows, err
 }
 
-// recordedWorkers are the workers as their records tell them, with the attempts that they
-// had when the hub ended.
+// recordedWorkers returns the workers from their records, with the attempts that were live when
+// the hub ended.
 func (c Operations) recordedWorkers() ([]fleet.WorkerRow, error) {
 	workers, _, err := fleet.ReadWorkers(c.Workspace().FS)
 	if err != nil {
@@ -119,8 +119,8 @@ func (c Operations) recordedWorkers() ([]fleet.WorkerRow, error) {
 	return rows, nil
 }
 
-// govern asks the policy whether an actor may change the machines, which a person or a CEO may.
-// The decision is in the audit log.
+// govern checks whether the policy allows an actor to change the machines. A person or a CEO may.
+// The audit log records the decision.
 func (c Operations) govern(ctx context.Context, actor policy.Actor, kind, id string) error {
 	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
 		_, err := g.Enforce("", policy.Question{
@@ -138,8 +138,8 @@ type HubConfigParams struct {
 	Settings fleet.Settings `json:"settings"`
 }
 
-// ConfigureHub changes the given settings and returns all of them. If no hub runs it changes
-// the file, for the next hub.
+// ConfigureHub changes the given settings and returns all settings. If no hub is running, it
+// changes the file for the next hub.
 func (c Operations) ConfigureHub(ctx context.Context, p HubConfigParams) (settings fleet.Settings, err error) {
 	if err := c.govern(ctx, p.Actor(), "hub", "settings"); err != nil {
 		return settings, err
@@ -149,7 +149,7 @@ func (c Operations) ConfigureHub(ctx context.Context, p HubConfigParams) (settin
 		return settings, err
 	}
 	if !c.Workspace().Exists(fleet.ConfigFile) {
-		return settings, err // there is nothing to configure
+		return settings, err // no hub was ever configured
 	}
 	return fleet.Configure(c.Workspace(), p.Settings)
 }
@@ -160,8 +160,8 @@ type StopHubParams struct{ company.Dir }
 // stopWithin is how long a hub may take to end.
 const stopWithin = 10 * time.Second
 
-// StopHub ends the hub and waits until it has ended. Sessions on other machines continue. The
-// result is not OK if no hub runs.
+// StopHub stops the hub and waits until it has ended. Sessions on other machines continue. The
+// result is not OK if no hub is running.
 func (c Operations) StopHub(ctx context.Context, _ StopHubParams) (company.OK, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stopWithin, fault.New(fault.Internal, "the hub did not end within %s", stopWithin))
 	defer cancel()
@@ -169,7 +169,7 @@ func (c Operations) StopHub(ctx context.Context, _ StopHubParams) (company.OK, e
 	if fault.Is(err, fault.HubNotRunning) && !fleet.HubAlive(c.Workspace()) {
 		return company.OK{}, nil
 	}
-	if err != nil && !fault.Is(err, fault.HubNotRunning) { // it ended over the answer
+	if err != nil && !fault.Is(err, fault.HubNotRunning) { // the hub may end before it answers
 		return company.OK{}, err
 	}
 	hold, err := lock.Wait(ctx, c.Workspace().FS, fleet.HubLock())
@@ -191,7 +191,7 @@ type InviteWorkerParams struct {
 	TrustLabels bool     `json:"trust_labels" is:"optional"`
 }
 
-// CheckFields refuses a name and labels that no worker can have.
+// CheckFields rejects invalid names and labels of workers.
 func (p *InviteWorkerParams) CheckFields() []fault.Issue { return checkWorker(p.Name, p.Labels) }
 
 func checkWorker(name string, labels []string) (issues []fault.Issue) {
@@ -223,14 +223,14 @@ func (c Operations) InviteWorker(ctx context.Context, p InviteWorkerParams) (mad
 	}, &made)
 }
 
-// workerParams name a worker and the actor who changes it.
+// workerParams identify a worker and the actor who changes it.
 type workerParams struct {
 	company.Dir
 	company.PersonParams
 	WorkerID string `json:"worker_id"` // id or name
 }
 
-// CheckFields refuses an invalid name or id of a worker.
+// CheckFields rejects an invalid name or id of a worker.
 func (p *workerParams) CheckFields() []fault.Issue {
 	if fleet.IsWorker(p.WorkerID) || fleet.IsName(p.WorkerID) {
 		return nil
@@ -246,7 +246,7 @@ type UpdateWorkerParams struct {
 	Slots  int       `json:"slots" is:"optional,min=1,max=1000"`
 }
 
-// CheckFields refuses a name and labels that no worker can have.
+// CheckFields rejects invalid names and labels of workers.
 func (p *UpdateWorkerParams) CheckFields() []fault.Issue {
 	issues := p.workerParams.CheckFields()
 	if p.Labels == nil {
@@ -269,7 +269,8 @@ type DrainWorkerParams struct {
 	On bool `json:"on"`
 }
 
-// DrainWorker sets whether a worker accepts new sessions. Its current ones continue.
+// DrainWorker sets whether a worker is draining. A draining worker accepts no new sessions, and
+// its current ones continue.
 func (c Operations) DrainWorker(ctx context.Context, p DrainWorkerParams) (row fleet.WorkerRow, err error) {
 	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return row, err

@@ -13,12 +13,12 @@ import (
 	"ac/workspace"
 )
 
-// RunPlaceParams name the folder from which a run is started.
+// RunPlaceParams identify the folder from which a person starts a run.
 type RunPlaceParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	Folder    string `json:"folder" is:"optional,path"`
-	RepoID    string `json:"repo_id" is:"optional"` // the repository that is asked for, "" for none
+	RepoID    string `json:"repo_id" is:"optional"` // the requested repository, "" for any
 }
 
 // RunPlace is where a run works: a folder of a repository, or the workspace.
@@ -28,8 +28,9 @@ type RunPlace struct {
 	Folder     string
 }
 
-// RunPlace returns the folder itself if it is in a repository of the project; otherwise the
-// root of the given repository, or of the only one; otherwise the workspace.
+// RunPlace returns the given folder if it is in a repository of the project. Otherwise it returns
+// the root of the requested repository, or of the only one on this machine. Without either, it
+// returns the workspace.
 func (c Operations) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error) {
 	links, err := c.Workspace().RepoLinks(p.ProjectID)
 	if err != nil {
@@ -47,7 +48,7 @@ func (c Operations) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, err
 			if p.RepoID == link.RepoID {
 				return RunPlace{}, err
 			}
-			continue // it is not on this machine
+			continue // not on this machine
 		}
 		if p.RepoID != "" && p.RepoID != link.RepoID {
 			continue
@@ -69,15 +70,15 @@ func (c Operations) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, err
 	return best, nil
 }
 
-// WorkedInParams name a run.
+// WorkedInParams identify a run.
 type WorkedInParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 }
 
-// WorkedIn returns the folder in which a run without a worktree worked, "" if it was never
-// launched or the folder is not on this machine.
+// WorkedIn returns the folder in which a run without a worktree worked. It returns "" if the run
+// was never launched, has a worktree, or the folder is not on this machine.
 func (c Operations) WorkedIn(_ context.Context, p WorkedInParams) (string, error) {
 	run, err := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 	if err != nil || run.Spec == nil || run.Spec.WorktreeRel != "" {
@@ -97,7 +98,8 @@ func (c Operations) WorkedIn(_ context.Context, p WorkedInParams) (string, error
 	return filepath.Join(root, filepath.FromSlash(run.Spec.WorkdirRel)), nil
 }
 
-// within is the place of a folder below another one.
+// within returns the relative path of a folder inside root, "" for root itself. ok is false for
+// other folders.
 func within(root, folder string) (rel string, ok bool) {
 	if folder == "" {
 		return "", false
@@ -112,8 +114,8 @@ func within(root, folder string) (rel string, ok bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// owns reports whether a folder lies in the workspace: what is there, worktrees among it,
-// is not a folder of the repository that the workspace lies in.
+// owns reports whether a folder is inside the workspace. Such a folder, even a worktree, is not a
+// folder of a repository that contains the workspace.
 func (c Operations) owns(folder string) bool {
 	_, ok := within(c.Workspace().Dir(), folder)
 	return ok

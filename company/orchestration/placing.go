@@ -1,13 +1,13 @@
 package orchestration
 
-// Where launches run: on this machine, or by the hub on another one.
+// Where launches run: on this machine, or through the hub on another one.
 
 import (
 	"ac/fleet"
 	"ac/runs"
 )
 
-// placed settles where a launch of an agent runs, and returns what starts it there.
+// placed decides where an agent's session runs, and returns the starter for that place.
 func (c Operations) placed(spec *runs.LaunchSpec, agent string) (_ runs.Starter, err error) {
 	if spec.Placement, err = fleet.PlacementOf(c.Workspace(), agent, spec.Placement); err != nil {
 		return nil, err
@@ -15,8 +15,8 @@ func (c Operations) placed(spec *runs.LaunchSpec, agent string) (_ runs.Starter,
 	return fleet.StarterOf(c.Workspace(), spec.Placement, spec.Priority, c.Host().Launcher()), nil
 }
 
-// placedOf is placed for a session of an existing run: by default it runs where the run's
-// earlier sessions ran. A run that cannot be read is refused by its launch.
+// placedOf is placed for a session of an existing run. By default, the session runs where the
+// run's earlier sessions ran. The launch itself rejects an unreadable run.
 func (c Operations) placedOf(spec *runs.LaunchSpec) (runs.Starter, error) {
 	run, err := runs.Load(c.Workspace(), spec.ProjectID, spec.RunID)
 	if err == nil && spec.Placement == nil {

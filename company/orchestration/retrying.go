@@ -1,6 +1,6 @@
 package orchestration
 
-// Retrying a finished job or run of a workflow, for a person who names it.
+// Retrying a finished job or workflow run that a person names.
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// RetryParams name what is retried and the actor.
+// RetryParams identify what to retry and the actor.
 type RetryParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
-	ID        string `json:"id" is:"id"` // of the job, or of the run
+	ID        string `json:"id" is:"id"` // of the job or the run
 	company.ActorParams
 }
 
-// RetryJob submits a finished job again, with its spec and its order, as SubmitJob does: it
-// starts over under its id, and its history is kept. An unfinished job is fault.RunBusy. If
-// the actor is an agent, it becomes the manager of the job.
+// RetryJob submits a finished job again with its spec and order, as SubmitJob does. The job
+// starts over under the same id and keeps its history. An unfinished job is fault.RunBusy. If the
+// actor is an agent, it becomes the manager of the job.
 func (c Operations) RetryJob(ctx context.Context, p RetryParams) (company.SubmittedJob, error) {
 	record, err := job.Poll(ctx, c.Workspace(), c.Host().Runners(), p.ProjectID, p.ID)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c Operations) RetryJob(ctx context.Context, p RetryParams) (company.Submit
 	if record.Order != nil {
 		order := *record.Order
 		if order.WorkerKind != "" {
-			again.Job.WorkerKind, order.WorkerKind = order.WorkerKind, "" // it is written anew
+			again.Job.WorkerKind, order.WorkerKind = order.WorkerKind, "" // set again later
 		}
 		again.Order = &order
 	}
@@ -48,8 +48,8 @@ func (c Operations) RetryJob(ctx context.Context, p RetryParams) (company.Submit
 	return c.SubmitJob(ctx, again)
 }
 
-// RetryWorkflow starts a new run of a workflow with the template and the inputs of a finished
-// one. An unfinished run is fault.RunBusy.
+// RetryWorkflow starts a new workflow run with the template and the inputs of a finished one. An
+// unfinished run is fault.RunBusy.
 func (c Operations) RetryWorkflow(ctx context.Context, p RetryParams) (RunWorkflowResult, error) {
 	before, err := workflow.Load(c.Workspace(), p.ProjectID, p.ID)
 	if err != nil {

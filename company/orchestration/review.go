@@ -1,6 +1,6 @@
 package orchestration
 
-// run.review: comments on what a run changed, for its agent.
+// run.review: comments on what a run changed, sent to its agent.
 
 import (
 	"context"
@@ -50,8 +50,8 @@ func (l *ReviewedLine) comment() runs.ReviewComment {
 // mostComments bounds the comments of one review.
 const mostComments = 50
 
-// CheckFields refuses too many comments, invalid places, and a text that is too long for an
-// agent.
+// CheckFields rejects too many comments, invalid paths and lines, and a review that is too long
+// for an agent.
 func (p *ReviewParams) CheckFields() (issues []fault.Issue) {
 	if len(p.Comments) > mostComments {
 		issues = append(issues, fault.Issue{Path: []any{"comments"}, Code: "custom", Message: "must have at most 50 items"})
@@ -93,10 +93,10 @@ type ReviewResult struct {
 	CommentIDs []string `json:"comment_ids"`
 }
 
-// Review writes comments on what a run changed, and then sends them to its agent as one text.
-// The comments are durable on return, even if the agent cannot be reached. Review is
-// idempotent by its id: a repeated call writes nothing twice, and sends the agent only what it
-// does not have yet.
+// Review records comments on what a run changed, and then sends them to its agent as one text.
+// The comments are durable on return, even if the agent cannot be reached. Review is idempotent
+// by ClientMessageID: a repeated call writes nothing twice, and sends the agent only what it has
+// not received yet.
 func (c Operations) Review(ctx context.Context, p ReviewParams) (result ReviewResult, err error) {
 	inflight.Leave(ctx)
 	if err := runs.MayAct(ctx, c.Workspace(), p.act()); err != nil {
@@ -121,7 +121,7 @@ func (c Operations) Review(ctx context.Context, p ReviewParams) (result ReviewRe
 		if err == nil || p.Deliver == deliverSteer || !fault.Is(err, fault.RunNotLive) {
 			result.Delivered, result.SteerID = deliverSteer, said.SteerID
 			return result, err
-		} // it ended meanwhile
+		} // the session ended meanwhile
 	}
 	next, err := c.Continue(ctx, ContinueParams{
 		actParams: p.actParams, PromptText: &text, ClientMessageID: p.ClientMessageID, resumeParams: resumeParams{Resume: runs.ResumeAuto, LanePriority: "normal"},
@@ -130,8 +130,8 @@ func (c Operations) Review(ctx context.Context, p ReviewParams) (result ReviewRe
 	return result, err
 }
 
-// writeReview writes the comments and the event with their places, or returns the ids of
-// those that were written before.
+// writeReview writes the comments, and the event with their locations. If an earlier call wrote
+// them, it returns their ids.
 func (c Operations) writeReview(ctx context.Context, p ReviewParams) (ids []string, err error) {
 	author := p.act().Actor
 	comments := p.comments()

@@ -1,6 +1,6 @@
 package orchestration
 
-// run.output: the output of a run, as one text that only grows.
+// run.output: the output of a run, as one append-only text.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type RunOutput struct {
 	Offset     int64  `json:"offset"`
 	NextOffset int64  `json:"next_offset"`
 	Size       int64  `json:"size"`
-	// Complete: the run is over, and nothing follows the text.
+	// Complete is set if the run is over and nothing follows the text.
 	Complete bool `json:"complete"`
 }
 
@@ -36,10 +36,10 @@ type RunOutput struct {
 const outputPage = 1000
 
 // Output reads the output of a run, raw or readable. Readable output is a pure function of the
-// log: the items of the transcript in the order in which they were closed. A run without a log
-// is fault.NotFound.
+// log: the items of the transcript in the order in which they closed. A run without a log is
+// fault.NotFound.
 func (c Operations) Output(ctx context.Context, p RunOutputParams) (RunOutput, error) {
-	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID}) // before the log is read, which has all that led to it
+	_, over := c.overByRecord(NamedRun{p.ProjectID, p.RunID}) // must precede reading the log
 	printed := outputText{raw: p.Format == "raw", fold: transcript.NewFold(p.ProjectID), shown: map[string]bool{}}
 	for at, more := int64(0), true; more; {
 		page, err := c.Host().Logs().Replay(ctx, c.Workspace(), feed.PageSpec{Project: p.ProjectID, Run: p.RunID, Since: at, Limit: outputPage})
@@ -54,11 +54,11 @@ func (c Operations) Output(ctx context.Context, p RunOutputParams) (RunOutput, e
 	return cutOutput(printed.text, p, over), nil
 }
 
-// outputText is what was printed so far.
+// outputText is the output so far.
 type outputText struct {
 	raw   bool
 	fold  *transcript.Fold
-	shown map[string]bool // items that are in the text
+	shown map[string]bool // items already in the text
 	text  []byte
 }
 
@@ -79,7 +79,7 @@ func (o *outputText) take(seq int64, event []byte) {
 	}
 }
 
-// cutOutput is the part that was asked for. Its ends split no character.
+// cutOutput returns the requested part of the text. It never splits a character.
 func cutOutput(text []byte, p RunOutputParams, over bool) RunOutput {
 	size := int64(len(text))
 	from := min(p.Offset, size)

@@ -32,10 +32,10 @@ type RunPolicyParams struct {
 type RunPolicyResult struct {
 	RunID  string        `json:"run_id"`
 	Policy doc.RunPolicy `json:"policy"`
-	Live   bool          `json:"live"` // an agent is active under it
+	Live   bool          `json:"live"` // an agent is running under this policy
 }
 
-// RunPolicy reads the policy of a run.
+// RunPolicy returns the policy of a run.
 func (c Operations) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicyResult, error) {
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		record, err := workflow.Load(c.Workspace(), p.ProjectID, p.RunID)
@@ -49,13 +49,13 @@ func (c Operations) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicy
 	return RunPolicyResult{p.RunID, found, live}, err
 }
 
-// live reports whether the agent of a run works in a live session.
+// live reports whether the run's agent has a live session.
 func live(w *workspace.Workspace, run doc.Run) bool {
 	return run.Status == doc.StatusRunning && run.Live != nil && run.Live.Sessions > 0 && session.RunAlive(w, run.ProjectID, run.ID)
 }
 
-// SetRunPolicyParams are the params of run.policy.set. Absent parts stay unchanged;
-// rules replace all rules.
+// SetRunPolicyParams are the params of run.policy.set. Absent fields stay unchanged. Rules
+// replaces all rules.
 type SetRunPolicyParams struct {
 	company.Dir
 	company.PersonParams
@@ -78,11 +78,11 @@ func (p SetRunPolicyParams) change() runpolicy.Change {
 type SetRunPolicyResult struct {
 	RunID    string        `json:"run_id"`
 	Policy   doc.RunPolicy `json:"policy"`
-	Resolved []string      `json:"resolved"` // interactions that the change decided
+	Resolved []string      `json:"resolved"` // interactions resolved by the change
 }
 
-// SetRunPolicy changes the policy of a run. Later launches and continuations without a policy
-// use it.
+// SetRunPolicy changes the policy of a run. Later launches and continuations without a policy of
+// their own use it.
 func (c Operations) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
@@ -117,7 +117,7 @@ func (c Operations) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (Set
 		if same && run.Live != nil {
 			return nil
 		}
-		if run.Live == nil { // what was chosen stays so, though the defaults were the same
+		if run.Live == nil { // record an explicit choice even if it equals the defaults
 			run.Live = &doc.Live{}
 		}
 		run.Live.Policy = result.Policy
@@ -141,8 +141,8 @@ type PolicyDefaults struct {
 	Mode doc.Mode `json:"mode"`
 }
 
-// PolicyDefaults reads the preferred mode of a project's runs on this machine. Launches
-// do not apply it by themselves.
+// PolicyDefaults returns the preferred mode of a project's runs on this machine. Launches do not
+// apply it by themselves.
 func (c Operations) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (PolicyDefaults, error) {
 	if _, err := c.Workspace().Project(p.ProjectID); err != nil {
 		return PolicyDefaults{}, err

@@ -1,6 +1,6 @@
 package orchestration
 
-// run.*: creating, listing and replaying runs.
+// run.*: creating, discarding, replaying and verifying runs.
 
 import (
 	"context"
@@ -59,7 +59,7 @@ type DiscardRunResult struct {
 	Status string `json:"status"`
 }
 
-// DiscardRun ends a run that was never launched, and cancels a run of a workflow.
+// DiscardRun ends a run that was never launched. It cancels a workflow run.
 func (c Operations) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
 	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
 		_, err := c.Flows().Cancel(ctx, p.ProjectID, p.RunID)
@@ -91,7 +91,7 @@ type ReplayResult struct {
 	Live               Live                 `json:"live"`
 }
 
-// Live is the newest session of a run, in a live replay.
+// Live is the newest session of a run, returned by a replay in mode live.
 type Live struct {
 	Available  bool   `json:"available"`
 	SessionRef string `json:"session_ref,omitempty"`
@@ -139,7 +139,7 @@ type VerifiedLog struct {
 // VerifyLogsParams are the params of the command log:verify.
 type VerifyLogsParams struct {
 	company.Dir
-	RunID string            `json:"-"` // a run id, "" for all
+	RunID string            `json:"-"` // "" for all runs
 	Visit func(VerifiedLog) `json:"-"` // called after each log
 }
 
@@ -178,8 +178,8 @@ func (c Operations) VerifyLogs(ctx context.Context, p VerifyLogsParams) (company
 	return company.OK{OK: true}, nil
 }
 
-// withinWorkspace refuses a file inside a workspace whose path leaves it
-// through a symlink.
+// withinWorkspace rejects a file of a workspace whose path leaves the workspace through a
+// symlink.
 func withinWorkspace(name, found string) error {
 	dir, err := filepath.Abs(filepath.Dir(name))
 	if err != nil {
@@ -201,8 +201,9 @@ func withinWorkspace(name, found string) error {
 	return nil
 }
 
-// VerifyFile verifies one log by its path, also against the record of its run if that is next
-// to it. If the path of a run's log leaves the workspace, the log is not read: fault.Denied.
+// VerifyFile verifies one log by its path, and also against the record of its run if that is in
+// the same directory. If the path of a run's log leaves the workspace, VerifyFile does not read
+// the log and returns fault.Denied.
 func VerifyFile(name string) (*events.Report, error) {
 	found, err := filepath.EvalSymlinks(name)
 	if err != nil {

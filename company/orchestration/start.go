@@ -30,23 +30,23 @@ type StartRunParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	AgentID   string `json:"agent_id" is:"id"`
-	Provider  string `json:"-"` // the agent's
+	Provider  string `json:"-"` // provider of the agent
 	BaseRunID string `json:"base_run_id" is:"optional,id"`
 	Title     string `json:"title" is:"optional"`
 	TimeoutMS int64  `json:"timeout_ms" is:"optional,gt=0"`
 	workParams
 	startControls
-	From string `json:"-"` // what asks for it
+	From string `json:"-"` // origin of the run, "" for the host's
 }
 
-// startControls say how a start is to be carried out.
+// startControls control how a start is carried out.
 type startControls struct {
 	DryRun          bool   `json:"dry_run" is:"optional"`
 	ExpectPlan      string `json:"expect_plan" is:"optional,maxbytes=200"`
 	ClientMessageID string `json:"client_message_id" is:"optional,maxbytes=200"`
 }
 
-// CheckFields refuses what cannot be started.
+// CheckFields rejects what cannot be started.
 func (p *StartRunParams) CheckFields() []fault.Issue {
 	issues := p.check()
 	refuse := func(field, message string) {
@@ -67,12 +67,12 @@ func (p *StartRunParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// LaunchOf returns the launch of a run that was created before.
+// LaunchOf returns the params to launch an existing run with the same work.
 func (p *StartRunParams) LaunchOf(run string) LaunchParams {
 	return LaunchParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: run, workParams: p.workParams}
 }
 
-// StartRunResult is the result of run.start: the run, or with dry_run what would be done.
+// StartRunResult is the result of run.start: the run or, with dry_run, the plan.
 type StartRunResult struct {
 	RunID      string     `json:"run_id,omitempty"`
 	SessionRef string     `json:"session_ref,omitempty"`
@@ -80,7 +80,7 @@ type StartRunResult struct {
 	PlanHash   string     `json:"plan_hash,omitempty"`
 }
 
-// StartRun creates a run and launches it, or does neither.
+// StartRun creates and launches a run, or does neither.
 func (c Operations) StartRun(ctx context.Context, p StartRunParams) (StartRunResult, error) {
 	content, err := contentOf(p)
 	if err != nil {
@@ -92,7 +92,8 @@ func (c Operations) StartRun(ctx context.Context, p StartRunParams) (StartRunRes
 	}, p.startControls)
 }
 
-// contentOf is the digest of what is asked for, whatever it is called.
+// contentOf returns a digest of the requested work. It ignores the controls and the spelling of
+// the workspace path.
 func contentOf(p StartRunParams) (string, error) {
 	p.startControls, p.Dir = startControls{}, company.Dir{}
 	return digestOf(p)
@@ -131,16 +132,16 @@ type RetryRunParams struct {
 	Model      string      `json:"model" is:"optional"`
 	Budget     *doc.Budget `json:"budget" is:"optional"`
 	startControls
-	// Change is for commands, which may say more of a start than a page.
+	// Change lets commands set more of the start than the params offer.
 	Change func(*runs.StartSpec) `json:"-"`
 }
 
-// CheckFields limits the prompt.
+// CheckFields checks the prompt.
 func (p *RetryRunParams) CheckFields() []fault.Issue {
 	return checkPrompt(p.PromptText)
 }
 
-// RetryRun starts a new run like a finished one.
+// RetryRun starts a new run with the work of a finished one.
 func (c Operations) RetryRun(ctx context.Context, p RetryRunParams) (StartRunResult, error) {
 	content, err := digestOf([]any{p.ProjectID, p.RunID, p.PromptText, p.Model, p.Budget, p.ActorID, p.ActorRole, p.ActorTeamID})
 	if err != nil {
@@ -163,10 +164,11 @@ func (c Operations) RetryRun(ctx context.Context, p RetryRunParams) (StartRunRes
 	return c.startRun(ctx, spec, p.startControls)
 }
 
-// usualRuns bounds how many runs of an agent say what is usual.
+// usualRuns bounds how many runs of an agent count for its usual figures.
 const usualRuns = 20
 
-// addUsual adds what the newest runs of the agent took, and how many live.
+// addUsual adds the median figures of the agent's newest runs to a plan, and warnings about live
+// runs, the program version and a cooldown.
 func (c Operations) addUsual(ctx context.Context, project string, plan *runs.Plan) error {
 	list, err := c.RunRows(ctx, company.RunRowsParams{ProjectID: project, AgentID: plan.Agent.ID, Newest: true, Most: usualRuns})
 	if err != nil {
@@ -205,8 +207,8 @@ func (c Operations) addUsual(ctx context.Context, project string, plan *runs.Pla
 	return nil
 }
 
-// programWarnings say that the program is not that of the last run, and that its provider is
-// in cooldown.
+// programWarnings returns warnings if the program's version differs from that of the last run, or
+// if its provider is in cooldown.
 func (c Operations) programWarnings(project string, plan *runs.Plan, rows []company.RunRow) (warnings []string) {
 	last := slices.IndexFunc(rows, func(r company.RunRow) bool { return r.Provider == plan.Provider })
 	if last >= 0 && plan.Version != "" {
@@ -222,7 +224,7 @@ func (c Operations) programWarnings(project string, plan *runs.Plan, rows []comp
 	return warnings
 }
 
-// median is the middle of some numbers, nil of none.
+// median returns the median of numbers, nil for none. It sorts them in place.
 func median(of []float64) *float64 {
 	if len(of) == 0 {
 		return nil

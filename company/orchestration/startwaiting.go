@@ -1,6 +1,6 @@
 package orchestration
 
-// Starting a session for a text to a run without one: run.steer with start.
+// run.steer with start: starting a session for a text if the run has none.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"ac/runs"
 )
 
-// StartParams are how to start a session for a text. Options of launches have no effect if
-// the run is continued.
+// StartParams describe the session to start for a text. Launch options have no effect if the run
+// is continued.
 type StartParams struct {
 	RepoID      string `json:"repo_id" is:"optional"`
 	Isolation   string `json:"isolation" is:"optional,enum=worktree|none"`
@@ -24,7 +24,7 @@ type StartParams struct {
 	liveParams
 }
 
-// check refuses what could not be started.
+// check rejects what could not be started.
 func (p *StartParams) check() (issues []fault.Issue) {
 	if p == nil {
 		return nil
@@ -39,11 +39,12 @@ func (p *StartParams) check() (issues []fault.Issue) {
 	return issues
 }
 
-// startGrace is how long the start of a session may take beyond the end of this process.
+// startGrace is how long the start of a session may continue after this process begins to shut
+// down.
 const startGrace = 1500 * time.Millisecond
 
-// start starts a session for the texts that wait for one, in the background. The texts
-// and what became of them stand in the log of the run.
+// start starts a session in the background for the texts that wait for one. The log of the run
+// records the texts and their delivery.
 func (c Operations) start(p SteerParams) error {
 	spec := p.Start.resumeParams.spec(c.Company, p.actParams)
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
@@ -58,13 +59,13 @@ func (c Operations) start(p SteerParams) error {
 		defer cancel()
 		stop := context.AfterFunc(ending, func() { time.AfterFunc(startGrace, cancel) })
 		defer stop()
-		_ = runs.StartWaiting(ctx, c.Workspace(), c.Admission(), starter, spec) // its log tells
+		_ = runs.StartWaiting(ctx, c.Workspace(), c.Admission(), starter, spec) // the log has it
 	})
 	return nil
 }
 
-// StartWaitingParams are how to start a session for texts that were sent to a run earlier, by
-// a process that has ended.
+// StartWaitingParams describe the session to start for texts that a process, now gone, sent to a
+// run.
 type StartWaitingParams struct {
 	actParams
 	Start *StartParams `json:"-"`

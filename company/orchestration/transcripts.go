@@ -34,7 +34,7 @@ type TranscriptParams struct {
 	Kinds     []string `json:"kinds" is:"optional"`
 }
 
-// CheckFields refuses unknown kinds.
+// CheckFields rejects unknown kinds.
 func (p *TranscriptParams) CheckFields() (issues []fault.Issue) {
 	for i, kind := range p.Kinds {
 		if known := transcript.Kinds(); !slices.Contains(known, kind) {
@@ -56,15 +56,15 @@ type TranscriptResult struct {
 	Continuable Continuable `json:"continuable"`
 }
 
-// Continuable reports whether a run that is over or idle can continue now, and from which
-// context: that of its agent, or a digest.
+// Continuable reports whether a finished or idle run can continue now, and from which context:
+// its agent's own, or a digest.
 type Continuable struct {
 	OK     bool         `json:"ok"`
 	Reason fault.Reason `json:"reason,omitempty"`
 	Resume string       `json:"resume"`
 }
 
-// Transcript reads the transcript of a run, up to the end of its log or up to a seq.
+// Transcript returns the transcript of a run, up to the end of its log or up to UntilSeq.
 func (c Operations) Transcript(ctx context.Context, p TranscriptParams) (result TranscriptResult, err error) {
 	result = TranscriptResult{RunID: p.RunID, ProjectID: p.ProjectID}
 	var state transcript.State
@@ -81,7 +81,7 @@ func (c Operations) Transcript(ctx context.Context, p TranscriptParams) (result 
 		return result, err
 	}
 	if p.UntilSeq == nil && doc.Terminal(run.Status) {
-		state.Status, state.Activity = run.Status, "" // even if the log of another program lacks it
+		state.Status, state.Activity = run.Status, "" // the log may lack the end
 	}
 	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
 	result.Continuable = c.continuable(run, state, forgets)
@@ -97,8 +97,8 @@ const (
 	resumeDigest   = "digest"
 )
 
-// continuable reports how a run could be continued now. forgets: its agent cannot continue a
-// conversation.
+// continuable reports how a run could be continued now. forgets means that its agent cannot
+// resume a conversation.
 func (c Operations) continuable(run doc.Run, state transcript.State, forgets bool) Continuable {
 	known := Continuable{Resume: resumeDigest}
 	driver := doc.ProviderNamed(run.Provider).Driver
@@ -106,12 +106,12 @@ func (c Operations) continuable(run doc.Run, state transcript.State, forgets boo
 	if run.Live != nil {
 		live = run.Live.Driver
 	}
-	words, _ := runs.CommandTemplate(c.Workspace(), run) // of an agent whose document cannot be read nothing is known
+	words, _ := runs.CommandTemplate(c.Workspace(), run) // empty if the agent's document is unreadable
 	asBefore := live != "" && live != session.DriverCommand || driver == doc.Codex || driver == doc.Claude
 	if run.ProviderSessionID != "" && asBefore && !forgets {
 		known.Resume = resumeProvider
 	}
-	// The supervisor of a run that is over is about to leave.
+	// The supervisor of a finished run is about to exit and does not count as alive.
 	switch alive := !doc.Terminal(run.Status) && session.RunAlive(c.Workspace(), run.ProjectID, run.ID); {
 	case alive && state.Activity != transcript.ActivityIdle:
 		known.Reason = fault.RunBusy
@@ -150,7 +150,7 @@ type ReplayEventsResult struct {
 	More      bool             `json:"more"`
 }
 
-// ReplayEvents reads the events of a run after a seq, page by page.
+// ReplayEvents returns the events of a run after a seq, page by page.
 func (c Operations) ReplayEvents(ctx context.Context, p ReplayEventsParams) (ReplayEventsResult, error) {
 	page, err := c.Host().Logs().Replay(ctx, c.Workspace(), feed.PageSpec{
 		Project: p.ProjectID, Run: p.RunID, Since: p.SinceSeq, Until: p.UntilSeq, Limit: p.Limit, Types: p.EventTypes,

@@ -19,24 +19,24 @@ import (
 	"ac/workspace/doc"
 )
 
-// LastRun is the word for the newest run.
+// LastRun is the name of the newest run.
 const LastRun = "last"
 
-// NamedRunParams name a run as people do: by its id, or as the newest one.
+// NamedRunParams identify a run as people do: by its id, or as the newest one.
 type NamedRunParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 	RunID     string `json:"run_id" is:"id"`
 }
 
-// NamedRun is a run by its ids.
+// NamedRun identifies a run by its ids.
 type NamedRun struct {
 	ProjectID string
 	RunID     string
 }
 
-// FindRun finds a run that is named without its project, or as the newest one. A missing run is
-// fault.NotFound; one found in several projects, fault.Conflict.
+// FindRun finds a run by its id without its project, or the newest one for LastRun. A missing run
+// is fault.NotFound, and one found in several projects is fault.Conflict.
 func (c Operations) FindRun(_ context.Context, p NamedRunParams) (NamedRun, error) {
 	if p.RunID != LastRun {
 		project, err := c.ProjectOf(p.ProjectID, p.RunID)
@@ -52,7 +52,7 @@ func (c Operations) FindRun(_ context.Context, p NamedRunParams) (NamedRun, erro
 	return NamedRun{rows[0].ProjectID, rows[0].RunID}, nil
 }
 
-// LogEnd is the number of lines in the log of a run.
+// LogEnd returns the number of lines in the log of a run.
 func (c Operations) LogEnd(ctx context.Context, p NamedRunParams) (end int64, err error) {
 	run, err := c.FindRun(ctx, p)
 	if err != nil {
@@ -62,14 +62,14 @@ func (c Operations) LogEnd(ctx context.Context, p NamedRunParams) (end int64, er
 	return end, err
 }
 
-// FollowEventsParams choose the events of a project to follow.
+// FollowEventsParams select the project whose events to follow.
 type FollowEventsParams struct {
 	company.Dir
 	ProjectID string                                        `json:"project_id" is:"id"`
 	Deliver   func(ctx context.Context, e feed.Event) error `json:"-"`
 }
 
-// FollowEvents delivers new events of a project until the returned function is called.
+// FollowEvents delivers new events of a project until stop is called.
 func (c Operations) FollowEvents(ctx context.Context, p FollowEventsParams) (stop func(), err error) {
 	return c.Follow(ctx, company.EventStream{ProjectID: p.ProjectID, Deliver: p.Deliver})
 }
@@ -78,11 +78,11 @@ func (c Operations) FollowEvents(ctx context.Context, p FollowEventsParams) (sto
 type WatchRunParams struct {
 	NamedRunParams
 	Since    *int64 `json:"-"`
-	Tail     int    `json:"-"` // of what there is, 0 for all
-	NoFollow bool   `json:"-"` // what there is, and no more
-	// Settled is called once everything so far was delivered, unless it is nil.
+	Tail     int    `json:"-"` // of the items so far, 0 for all
+	NoFollow bool   `json:"-"` // end after the items so far
+	// Settled, if not nil, is called once everything recorded so far has been delivered.
 	Settled func() `json:"-"`
-	// Told gets the transcript as it changes; its error ends the watch.
+	// Told receives the transcript as it changes. Its error ends the watch.
 	Told func(feed.TranscriptNotification) error `json:"-"`
 }
 
@@ -104,7 +104,7 @@ func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result Watc
 		return result, err
 	}
 	w := &watch{over: make(chan struct{}), told: p.Told, keepFollowing: !p.NoFollow}
-	status, over := c.overByRecord(run) // before the log is read, which has all that led to it
+	status, over := c.overByRecord(run) // must precede reading the log
 	stop, err := c.FollowTranscript(ctx, company.TranscriptStream{
 		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
 		Settled: func() {
@@ -134,14 +134,15 @@ func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result Watc
 	}
 }
 
-// overByRecord is how a run ended whose log need not say so, since another program wrote
-// it. It reports whether the run is over.
+// overByRecord returns the status in a run's record, and whether the run is over. The log may
+// lack the end if another program wrote it. Call it before reading the log, which then contains
+// everything up to that status.
 func (c Operations) overByRecord(run NamedRun) (status string, over bool) {
 	record, err := runs.Load(c.Workspace(), run.ProjectID, run.RunID)
 	return record.Status, err == nil && doc.Terminal(record.Status) && !session.RunAlive(c.Workspace(), run.ProjectID, run.RunID)
 }
 
-// reconcile brings the sessions of a run to their end whose supervisor died.
+// reconcile ends the sessions of a run whose supervisor died.
 func (c Operations) reconcile(ctx context.Context, run NamedRun) error {
 	if session.RunAlive(c.Workspace(), run.ProjectID, run.RunID) {
 		return nil
@@ -160,7 +161,7 @@ func (c Operations) reconcile(ctx context.Context, run NamedRun) error {
 	return nil
 }
 
-// watch is a watch of a run. What it holds belongs to the delivery until it is over.
+// watch is the state of one watch. Deliveries own its fields until over is closed.
 type watch struct {
 	told          func(feed.TranscriptNotification) error
 	keepFollowing bool
@@ -175,7 +176,7 @@ type watch struct {
 
 func (w *watch) take(_ context.Context, n feed.TranscriptNotification) error {
 	if w.ended {
-		return context.Canceled // what is known belongs to the one who waited for it
+		return context.Canceled // WatchRun owns the fields now
 	}
 	if n.Op == transcript.Status {
 		w.status = n.State.Status
@@ -190,7 +191,8 @@ func (w *watch) take(_ context.Context, n feed.TranscriptNotification) error {
 	return nil
 }
 
-// applyStatus ends the watch of a run that is over, by its log or by its record.
+// applyStatus records that everything so far was delivered. It ends the watch if the run is over,
+// by its log or its record, or if the watch does not follow.
 func (w *watch) applyStatus(status string, over bool) {
 	if w.settled = true; over {
 		w.status = status
@@ -209,18 +211,18 @@ func (w *watch) end() {
 type RawRunParams struct {
 	NamedRunParams
 	Since    int64 `json:"-"`
-	NoFollow bool  `json:"-"` // what there is, and no more
-	// Settled is called once everything so far was delivered, unless it is nil.
+	NoFollow bool  `json:"-"` // end after the output so far
+	// Settled, if not nil, is called once everything recorded so far has been delivered.
 	Settled func() `json:"-"`
-	// Told gets what the agent printed, of each stream in its order; its error ends the
-	// watch. A piece is valid until it returns.
+	// Told receives what the agent printed, in order per stream. A chunk is valid until Told
+	// returns. Its error ends the watch.
 	Told func(stream string, chunk []byte) error `json:"-"`
-	// Pace is how long what comes is gathered, 0 for not at all.
+	// Pace is how long new output is collected before each read, 0 for not at all.
 	Pace time.Duration `json:"-"`
 }
 
 // WatchRaw follows the raw output of a run's agent until the run is over, ctx ends, or Told
-// fails.
+// fails. It reconciles a session whose supervisor died.
 func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRunResult, err error) {
 	run, err := c.FindRun(ctx, p.NamedRunParams)
 	if err != nil {
@@ -230,7 +232,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 	stop, err := c.Subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, Grown: func(_, _ string) {
 		select {
 		case grown <- struct{}{}:
-		default: // it is going to be read
+		default: // a read is already pending
 		}
 	}})
 	if err != nil {
@@ -244,7 +246,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 	}
 	r := rawReader{workspace: c.Workspace(), at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), told: p.Told, status: doc.StatusRunning}
 	for settled := false; ; settled = true {
-		status, over := c.overByRecord(run) // before the log is read, which has all that led to it
+		status, over := c.overByRecord(run) // must precede reading the log
 		err := r.read(ctx)
 		if !settled && err == nil && p.Settled != nil {
 			p.Settled()
@@ -271,13 +273,13 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 	}
 }
 
-// rawReader reads what an agent printed.
+// rawReader reads the raw output of an agent.
 type rawReader struct {
 	workspace *workspace.Workspace
 	at        *feed.Place
 	told      func(stream string, chunk []byte) error
 	status    string
-	chunk     []byte // memory for the next one
+	chunk     []byte // buffer for the next chunk
 }
 
 // read delivers everything after the cursor.

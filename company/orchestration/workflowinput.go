@@ -1,6 +1,6 @@
 package orchestration
 
-// Acts that runs of workflows share with other runs: answers, continuing.
+// Actions that workflow runs share with other runs: answering and continuing.
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// answerWorkflow answers a question of a run of a workflow, which has no session.
+// answerWorkflow answers a question of a workflow run, which has no session.
 func (c Operations) answerWorkflow(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
-	// First the policy: only actors who may decide learn whether the id exists.
+	// Enforce the policy first: only actors who may decide learn whether the id exists.
 	verdict, err := runs.MayDecide(ctx, c.Workspace(), p.act())
 	if err != nil {
 		return session.AnswerResult{}, err
@@ -35,8 +35,8 @@ func (c Operations) answerWorkflow(ctx context.Context, p RespondParams) (sessio
 	}, nil
 }
 
-// keepForWorkflow keeps what was answered for the session in an attempt of a workflow for
-// the rest of its run.
+// keepForWorkflow extends an answer with scope session, given in an attempt of a workflow, to the
+// rest of the workflow run.
 func (c Operations) keepForWorkflow(ctx context.Context, p RespondParams) error {
 	asked, err := runs.Interaction(ctx, c.Workspace(), p.ProjectID, p.RunID, p.InteractionID)
 	if err != nil || asked.Workflow == nil || !workflow.Is(c.Workspace(), p.ProjectID, asked.Workflow.RunID) {
@@ -47,7 +47,7 @@ func (c Operations) keepForWorkflow(ctx context.Context, p RespondParams) error 
 	return c.Flows().KeepAnswer(ctx, act, p.RunID)
 }
 
-// continueWorkflow runs the flow of a run that is over again, as run.continue.
+// continueWorkflow runs the flow of a finished workflow run again, for run.continue.
 func (c Operations) continueWorkflow(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
 	none := runs.ContinueResult{}
 	if field := p.beyondPrompt(); field != "" {
@@ -64,7 +64,8 @@ func (c Operations) continueWorkflow(ctx context.Context, p ContinueParams) (run
 	return runs.ContinueResult{SessionRef: session.LocalRef(p.RunID), Session: record.Round().Round, Resumed: "no"}, nil
 }
 
-// beyondPrompt names a param that says more than what the flow is run with.
+// beyondPrompt returns the name of a param that a workflow run does not support, "" if there is
+// none.
 func (p ContinueParams) beyondPrompt() string {
 	for name, given := range map[string]bool{
 		"model": p.Model != "", "model_profile": p.ModelProfile != "", "budget": p.Budget != nil, "env": len(p.Env) > 0, "session_ref": p.SessionRef != "", "driver": p.Driver != "",
@@ -78,9 +79,9 @@ func (p ContinueParams) beyondPrompt() string {
 	return ""
 }
 
-// asWorkflow completes the state of a run of a workflow, which has no session: now says
-// that it is asked for as it is now. Its activity is that of its attempts, unless it waits
-// for a person itself.
+// asWorkflow completes the state of a workflow run, which has no session. now is set if the
+// caller wants the current state. The activity is that of the run's attempts, unless the run
+// itself waits for a person.
 func (c Operations) asWorkflow(ctx context.Context, result *TranscriptResult, now bool) error {
 	record, err := workflow.Load(c.Workspace(), result.ProjectID, result.RunID)
 	if err != nil {

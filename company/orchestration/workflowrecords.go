@@ -1,6 +1,6 @@
 package orchestration
 
-// The full records of runs of workflows, with templates and texts, for the protocols of other
+// The full records of workflow runs, with templates and texts, for the protocols of other
 // programs.
 
 import (
@@ -14,15 +14,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// WorkflowRecordParams name a run of a workflow.
+// WorkflowRecordParams identify a workflow run.
 type WorkflowRecordParams struct {
 	WorkflowRunParams
 	// AsWritten returns the stored record without advancing the run.
 	AsWritten bool `json:"-"`
 }
 
-// WorkflowRecord returns the record of a run of a workflow with its templates and texts. It
-// first advances the run if a step is due. A run of no workflow is fault.NotFound.
+// WorkflowRecord returns the record of a workflow run with its templates and texts. It first
+// advances the run if a step is due. A run of no workflow is fault.NotFound.
 func (c Operations) WorkflowRecord(ctx context.Context, p WorkflowRecordParams) (doc.WorkflowRun, error) {
 	if p.AsWritten {
 		return workflow.Load(c.Workspace(), p.ProjectID, p.RunID)
@@ -30,8 +30,8 @@ func (c Operations) WorkflowRecord(ctx context.Context, p WorkflowRecordParams) 
 	return c.Flows().Look(ctx, p.ProjectID, p.RunID)
 }
 
-// WorkflowRecords returns the records of all runs of workflows of a project, in no order. It
-// leaves out those that cannot be read.
+// WorkflowRecords returns the records of all workflow runs of a project, unordered. It leaves out
+// unreadable ones.
 func (c Operations) WorkflowRecords(ctx context.Context, p company.ProjectParams) (list []doc.WorkflowRun, err error) {
 	ids, err := workflow.All(c.Workspace(), p.ProjectID)
 	for _, id := range ids {
@@ -46,14 +46,14 @@ func (c Operations) WorkflowRecords(ctx context.Context, p company.ProjectParams
 	return list, err
 }
 
-// StepAttemptsParams name a step's job.
+// StepAttemptsParams identify the job of a step.
 type StepAttemptsParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"id"`
 	JobID     string `json:"job_id" is:"id"`
 }
 
-// StepAttempt is the run of one attempt of a job, with its usage, nil if that is unknown.
+// StepAttempt is the run of one attempt of a job, with its usage, nil if unknown.
 type StepAttempt struct {
 	RunID string
 	Usage *doc.Usage

@@ -1,6 +1,6 @@
 package orchestration
 
-// workflow.*: flows of tasks for agents, and their runs.
+// workflow.*: templates of agent workflows, and their runs.
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func workflowRow(f workflow.Found) WorkflowRow {
 	}
 }
 
-// ListWorkflows lists the templates of workflows by id.
+// ListWorkflows lists the workflow templates by id.
 func (c Operations) ListWorkflows(_ context.Context, p ListWorkflowsParams) (ListWorkflowsResult, error) {
 	found, problems, err := workflow.List(c.Workspace(), p.Domain)
 	rows := make([]WorkflowRow, 0, len(found))
@@ -89,7 +89,7 @@ type CheckWorkflowParams struct {
 	Place      *doc.JobPlace `json:"place,omitempty" is:"optional"`
 }
 
-// CheckFields requires exactly one of the two.
+// CheckFields requires exactly one of workflow_id and template.
 func (p *CheckWorkflowParams) CheckFields() []fault.Issue {
 	return oneTemplate(p.WorkflowID, p.Template)
 }
@@ -101,7 +101,7 @@ func oneTemplate(id string, template shape.Value) []fault.Issue {
 	return nil
 }
 
-// WorkflowIssue is what is wrong with a template.
+// WorkflowIssue is an error in a template.
 type WorkflowIssue struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
@@ -116,8 +116,8 @@ type CheckWorkflowResult struct {
 	Issues    []WorkflowIssue   `json:"issues"`
 }
 
-// CheckWorkflow returns what is wrong with a template, whether its repository is on this
-// machine, and which agents it would use.
+// CheckWorkflow returns the errors in a template and the agents that it would use. It also checks
+// whether its repository is on this machine.
 func (c Operations) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (CheckWorkflowResult, error) {
 	result := CheckWorkflowResult{Agents: []workflow.Choice{}, Issues: []WorkflowIssue{}}
 	value, err := c.template(p.WorkflowID, p.Template)
@@ -158,7 +158,7 @@ func (c Operations) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Che
 	return result, err
 }
 
-// template is the document of a template, by id or as it was brought.
+// template returns a stored template by id or, if id is "", the given one.
 func (c Operations) template(id string, given shape.Value) (shape.Value, error) {
 	if id == "" {
 		return given, nil
@@ -181,7 +181,7 @@ type PutWorkflowResult struct {
 	Path       string `json:"path"`
 }
 
-// PutWorkflow writes a template.
+// PutWorkflow stores a template. Workers may not.
 func (c Operations) PutWorkflow(ctx context.Context, p PutWorkflowParams) (PutWorkflowResult, error) {
 	actor, err := policy.Effective(c.Workspace(), policy.Actor{ID: p.ActorID, Role: p.ActorRole})
 	if err != nil {
@@ -207,12 +207,13 @@ type RunWorkflowParams struct {
 	Place      *doc.JobPlace     `json:"place,omitempty" is:"optional"`
 	Origin     *doc.JobOrigin    `json:"origin,omitempty" is:"optional"`
 	SourcePath string            `json:"source_path,omitempty" is:"optional,maxbytes=4096"`
-	// Budget is what all attempts of the run may spend, that of the template when absent.
+	// Budget limits what all attempts of the run may spend. By default, the template's budget
+	// applies.
 	Budget    *doc.Budget `json:"budget,omitempty" is:"optional"`
 	ActorID   string      `json:"actor_id" is:"default=human"`
 	ActorRole string      `json:"actor_role" is:"default=human,role"`
-	// Said are earlier texts of people, Notices further notices for its log. Only clients in
-	// this process set them.
+	// Said holds earlier messages of people, and Notices additional notices for the log. Only
+	// clients in this process set them.
 	Said    []string `json:"-"`
 	Notices []string `json:"-"`
 }
@@ -226,7 +227,7 @@ type RunWorkflowResult struct {
 	Status string `json:"status"`
 }
 
-// RunWorkflow starts a run of a workflow.
+// RunWorkflow starts a workflow run.
 func (c Operations) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWorkflowResult, error) {
 	template, err := c.template(p.WorkflowID, p.Template)
 	if err != nil {
@@ -256,17 +257,17 @@ type WorkflowStatusParams struct {
 	WithPassages bool   `json:"with_passages" is:"default=false"`
 }
 
-// WorkflowStatus is a run of a workflow as workflow.status returns it.
+// WorkflowStatus is a workflow run as returned by workflow.status.
 type WorkflowStatus struct {
 	doc.WorkflowRun
-	// Templates hides those of the record: they are long, and workflow.yaml has them.
+	// Templates hides the record's templates, which are long. workflow.yaml has them.
 	Templates *struct{}          `json:"templates,omitempty"`
 	Progress  int                `json:"progress"`
 	Passages  []workflow.Passage `json:"passages,omitempty"`
 }
 
-// StatusOfWorkflow returns the status of a run of a workflow. It first advances the run if a
-// step is due.
+// StatusOfWorkflow returns the status of a workflow run. It first advances the run if a step is
+// due.
 func (c Operations) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
 	record, err := c.Flows().Look(ctx, p.ProjectID, p.RunID)
 	if err != nil {
@@ -287,17 +288,17 @@ func (c Operations) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams
 	return status, nil
 }
 
-// awaitWorkflowEvery is how often AwaitWorkflow looks.
+// awaitWorkflowEvery is how often AwaitWorkflow polls.
 const awaitWorkflowEvery = 100 * time.Millisecond
 
-// AwaitWorkflowParams name a run to follow. Each is called with each observed state, also the
-// last.
+// AwaitWorkflowParams identify a run to follow. Each is called with every observed state,
+// including the last.
 type AwaitWorkflowParams struct {
 	WorkflowStatusParams
 	Each func(WorkflowStatus)
 }
 
-// AwaitWorkflow follows a run of a workflow to its end. It is for commands only.
+// AwaitWorkflow follows a workflow run to its end. Only commands use it.
 func (c Operations) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (WorkflowStatus, error) {
 	ticker := time.NewTicker(awaitWorkflowEvery)
 	defer ticker.Stop()
@@ -317,14 +318,14 @@ func (c Operations) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (W
 	}
 }
 
-// fillPassage adds what the attempts of a passage's job know.
+// fillPassage adds the run of a passage's last attempt and its usage.
 func (c Operations) fillPassage(project string, p *workflow.Passage) {
 	if p.JobID == "" {
 		return
 	}
 	record, err := job.Glance(c.Workspace(), project, p.JobID)
 	if err != nil || record.Last() == nil {
-		return // the passage is what it is
+		return // the passage stays as it is
 	}
 	p.RunID = record.Last().RunID
 	if run, err := runs.Load(c.Workspace(), project, p.RunID); err == nil {
@@ -357,8 +358,8 @@ type ListWorkflowRunsParams struct {
 	Limit      int    `json:"limit" is:"default=50,min=1,cut=500"`
 }
 
-// ListWorkflowRuns lists the runs of workflows of a project, newest first. It leaves out those
-// whose record cannot be read.
+// ListWorkflowRuns lists the workflow runs of a project, newest first. It leaves out runs with an
+// unreadable record.
 func (c Operations) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsParams) ([]WorkflowStatus, error) {
 	rows := []WorkflowStatus{}
 	listed, err := runs.List(c.Workspace(), p.ProjectID)
@@ -392,8 +393,8 @@ type ContinueWorkflowParams struct {
 	Template  shape.Value `json:"template" is:"optional,object"`
 	ActorID   string      `json:"actor_id" is:"default=human"`
 	ActorRole string      `json:"actor_role" is:"default=human,role"`
-	// Notices are as those of RunWorkflowParams; Place is where it works from now on, where
-	// Moves says that this changes.
+	// Notices are as in RunWorkflowParams. Place is where the run works from now on. It applies
+	// only if Moves is set.
 	Notices []string      `json:"-"`
 	Place   *doc.JobPlace `json:"-"`
 	Moves   bool          `json:"-"`
@@ -406,7 +407,7 @@ type ContinueWorkflowResult struct {
 	Status string `json:"status"`
 }
 
-// ContinueWorkflow starts another round of a finished run of a workflow.
+// ContinueWorkflow starts another round of a finished workflow run.
 func (c Operations) ContinueWorkflow(ctx context.Context, p ContinueWorkflowParams) (ContinueWorkflowResult, error) {
 	var with *shape.Value
 	if p.Template.Kind != shape.Absent {
@@ -422,7 +423,7 @@ func (c Operations) ContinueWorkflow(ctx context.Context, p ContinueWorkflowPara
 	return ContinueWorkflowResult{p.RunID, record.Round().Round, record.Status}, nil
 }
 
-// CancelWorkflow marks a run of a workflow as canceled and stops its active steps.
+// CancelWorkflow marks a workflow run as canceled and stops its active steps.
 func (c Operations) CancelWorkflow(ctx context.Context, p WorkflowRunParams) (WorkflowStatus, error) {
 	record, err := c.Flows().Cancel(ctx, p.ProjectID, p.RunID)
 	if err != nil {

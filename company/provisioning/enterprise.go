@@ -1,7 +1,7 @@
 package provisioning
 
-// workspace.bootstrap.enterprise and workspace.enterprise.ensure_defaults:
-// companies of departments.
+// workspace.bootstrap.enterprise and workspace.enterprise.ensure_defaults: companies with
+// departments.
 
 import (
 	"context"
@@ -15,8 +15,7 @@ import (
 	"ac/workspace"
 )
 
-// EnterpriseParams describe a company of departments. Blank names have
-// defaults.
+// EnterpriseParams describe a company with departments. Blank names get defaults.
 type EnterpriseParams struct {
 	_ struct{} `is:"strict"`
 	company.Dir
@@ -27,7 +26,7 @@ type EnterpriseParams struct {
 	WorkersPerDept       int      `json:"workers_per_dept,omitempty" is:"default=2,min=1,cut=20"`
 }
 
-// plan is the requested company, and the unknown departments.
+// plan returns the requested company and the unknown departments.
 func (p EnterpriseParams) plan(mode string) (plan enterprise.Plan, ignored []string, err error) {
 	plan = enterprise.Plan{
 		Mode: mode, ProjectName: orDefault(p.ProjectName, "AgentCompany Ops"), WorkersPerDepartment: p.WorkersPerDept,
@@ -59,11 +58,11 @@ type BootstrapEnterpriseResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	CompanyName  string `json:"company_name"`
 	enterprise.Company
-	// Ignored are the unknown departments.
+	// Ignored lists the unknown departments.
 	Ignored []string `json:"ignored_departments,omitempty"`
 }
 
-// BootstrapEnterprise creates a company of departments, or what is missing of
+// BootstrapEnterprise creates a company with departments, or the missing parts of an existing
 // one, atomically.
 func (c Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseParams) (BootstrapEnterpriseResult, error) {
 	result := BootstrapEnterpriseResult{WorkspaceDir: c.Given(), CompanyName: orDefault(p.CompanyName, "AgentCompany")}
@@ -90,8 +89,8 @@ func (c Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterprisePa
 	return result, err
 }
 
-// enterOrFound opens the workspace in the folder, also one that another process creates
-// meanwhile, or creates one. A directory with other content is fault.Conflict.
+// enterOrFound opens the workspace in the folder or creates one. It also opens a workspace that
+// another process creates meanwhile. A directory with other content is fault.Conflict.
 func (c Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *workspace.Workspace, founded bool, err error) {
 	in, err := c.Enter(ctx)
 	if !fault.Is(err, fault.NotAWorkspace) {
@@ -106,7 +105,7 @@ func (c Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *work
 	return nil, false, conflicting(err)
 }
 
-// founding makes a plan the initial content of a new workspace.
+// founding returns a plan as the initial content of a new workspace.
 func (c Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
 	return workspace.Founding{
 		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the existing workspace",
@@ -125,8 +124,8 @@ const (
 	madeEvery  = 20 * time.Millisecond
 )
 
-// found is workspace.Found, but waits for another process that is doing the
-// same.
+// found calls workspace.Found. If another process is creating the workspace, found waits and
+// retries.
 func (c Folder) found(ctx context.Context, f workspace.Founding) error {
 	for left := madeWithin; ; left -= madeEvery {
 		err := workspace.Found(ctx, c.Host().Env(), c.Path(), f)
@@ -141,8 +140,8 @@ func (c Folder) found(ctx context.Context, f workspace.Founding) error {
 	}
 }
 
-// conflicting is the error for a directory that is neither empty nor a
-// workspace.
+// conflicting returns fault.Conflict for a directory that is neither empty nor a workspace. It
+// returns other errors unchanged.
 func conflicting(err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.NotEmpty {
 		return &fault.Error{Reason: fault.Conflict, Message: e.Message, Cause: err}
@@ -158,12 +157,12 @@ type EnsureEnterpriseResult struct {
 	OrgMode      string `json:"org_mode"`
 	enterprise.Readiness
 	ProjectID string `json:"bootstrap_project_id,omitempty"`
-	// Ignored are the unknown department keys, if a company was created.
+	// Ignored lists the unknown department keys, if a company was created.
 	Ignored []string `json:"ignored_departments,omitempty"`
 }
 
-// EnsureEnterprise creates a company of departments if there is no company yet.
-// An existing one stays as it is.
+// EnsureEnterprise creates a company with departments if the workspace has no company yet. It
+// does not change an existing one.
 func (c Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (EnsureEnterpriseResult, error) {
 	result := EnsureEnterpriseResult{WorkspaceDir: c.Given(), OrgMode: enterprise.ModeEnterprise}
 	plan, ignored, err := p.plan(enterprise.ModeEnterprise)
@@ -195,7 +194,7 @@ func (c Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (Ensur
 	return result.built(made, ignored), nil
 }
 
-// kept is the result for a company that stays as it is.
+// kept returns the result for a company that was not changed.
 func (r EnsureEnterpriseResult) kept() EnsureEnterpriseResult {
 	if r.Reason = enterprise.KeptExisting; r.Ready {
 		r.Reason = enterprise.AlreadyReady
@@ -203,7 +202,7 @@ func (r EnsureEnterpriseResult) kept() EnsureEnterpriseResult {
 	return r
 }
 
-// built is the result for a new company.
+// built returns the result for a new company.
 func (r EnsureEnterpriseResult) built(made enterprise.Company, ignored []string) EnsureEnterpriseResult {
 	r.Bootstrapped, r.Reason, r.Readiness, r.ProjectID, r.Ignored = true, enterprise.Bootstrapped, made.Readiness(), made.ProjectID, ignored
 	return r

@@ -1,6 +1,6 @@
 package provisioning
 
-// Founding companies, for commands only.
+// Founding companies. Only commands do this.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/founding"
 )
 
-// BootstrapParams are the params of Bootstrap. Blank names have defaults.
+// BootstrapParams are the params of Bootstrap. Blank names get defaults.
 type BootstrapParams struct {
 	company.Dir
 	CompanyName string   `json:"company_name" is:"optional"`
@@ -27,12 +27,12 @@ type BootstrapResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	CompanyName  string `json:"company_name"`
 	founding.Company
-	// Unknown are the unknown departments.
+	// Unknown lists the unknown departments.
 	Unknown []string `json:"-"`
 }
 
-// Bootstrap makes a workspace with a company of departments, atomically. The
-// result lists unknown departments in any case.
+// Bootstrap creates a workspace with a company of departments, atomically. The result lists
+// unknown departments even after an error.
 func (c Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result BootstrapResult, err error) {
 	chosen, unknown, err := founding.Choose(o.Departments)
 	if err != nil {
@@ -56,8 +56,8 @@ func (c Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result Bootst
 	return result, err
 }
 
-// Demo makes a workspace with a demo company, atomically. With force it adds
-// one to a directory that is not empty, without losing anything there.
+// Demo creates a workspace with a demo company, atomically. With Force, it adds a workspace to a
+// directory that is not empty, and keeps everything there.
 func (c Folder) Demo(ctx context.Context, p InitParams) (made founding.DemoCompany, err error) {
 	build := func(w *workspace.Workspace) (err error) {
 		made, err = founding.Demo(ctx, w)

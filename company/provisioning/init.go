@@ -1,6 +1,6 @@
 package provisioning
 
-// workspace.init: an empty workspace.
+// workspace.init: creating an empty workspace.
 
 import (
 	"context"
@@ -17,12 +17,12 @@ type InitParams struct {
 	Force       bool   `json:"force" is:"default=false"`
 }
 
-// CheckFields refuses a blank name.
+// CheckFields rejects a blank name.
 func (p *InitParams) CheckFields() []fault.Issue {
 	return company.NotBlank("company_name", p.CompanyName)
 }
 
-// Init makes a folder a workspace.
+// Init turns a folder into a workspace.
 func (c Folder) Init(ctx context.Context, p InitParams) (company.OK, error) {
 	err := workspace.Init(ctx, c.Host().Env(), c.Path(), workspace.InitOptions{CompanyName: p.CompanyName, Force: p.Force})
 	return company.OK{OK: err == nil}, err

@@ -24,10 +24,10 @@ type ExportParams struct {
 	Force        bool   `json:"force" is:"default=false"`
 }
 
-// InWorkspace is the target of the export, which it writes.
+// InWorkspace returns the target of the export, because the export writes there.
 func (p ExportParams) InWorkspace() string { return p.OutDir }
 
-// Reads names the workspace that is exported.
+// Reads returns the workspace to export.
 func (p ExportParams) Reads() []string { return []string{p.WorkspaceDir} }
 
 // ExportResult is the result of workspace.export.
@@ -39,7 +39,7 @@ type ExportResult struct {
 	SkippedEntries  []string `json:"skipped_entries,omitempty"`
 }
 
-// Export copies a workspace to another place.
+// Export copies a workspace to another directory.
 func (c Folder) Export(ctx context.Context, p ExportParams) (ExportResult, error) {
 	result := ExportResult{WorkspaceDir: p.WorkspaceDir, OutDir: p.OutDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
@@ -58,7 +58,7 @@ type ImportParams struct {
 	Force        bool   `json:"force" is:"default=false"`
 }
 
-// Reads names the workspace that is imported.
+// Reads returns the workspace to import.
 func (p ImportParams) Reads() []string { return []string{p.SrcDir} }
 
 // ImportResult is the result of workspace.import.
@@ -72,7 +72,7 @@ type ImportResult struct {
 	SkippedEntries   []string `json:"skipped_entries,omitempty"`
 }
 
-// Import makes a workspace from a copy of one.
+// Import creates a workspace from a copy of one.
 func (c Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error) {
 	result := ImportResult{SrcDir: p.SrcDir, WorkspaceDir: p.WorkspaceDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
@@ -89,8 +89,8 @@ func (c Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error
 // recorded.
 const lettingGo = time.Second
 
-// atRestSoon is atRest, but the first call waits for processes that are about
-// to end.
+// atRestSoon returns atRest with a grace period: its first call waits for processes that are
+// about to end.
 func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
 	patient := true
 	return func(w *workspace.Workspace) error {
@@ -108,11 +108,11 @@ func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
 	}
 }
 
-// errHeld marks things that are active only by their lock.
+// errHeld marks a workspace whose only sign of activity is a held lock.
 var errHeld = errors.New("the workspace is locked")
 
-// atRest refuses to replace a workspace in which a session, a job's runner or a
-// tick runs.
+// atRest returns an error if a session, a job's runner or a heartbeat tick is active in the
+// workspace, which must then not be replaced.
 func atRest(w *workspace.Workspace) error {
 	live, err := session.AnyLive(w)
 	if err != nil {

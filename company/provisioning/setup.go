@@ -1,7 +1,7 @@
 package provisioning
 
-// ac init: a workspace in or beside a repository, with a project and the agents that the
-// machine has.
+// ac init: a workspace in or next to a repository, with a project and the agents that are
+// installed on the machine.
 
 import (
 	"context"
@@ -20,21 +20,21 @@ import (
 	"ac/workspace/doc"
 )
 
-// SetupParams are the params of ac init. WorkspaceDir is the folder that was given.
+// SetupParams are the params of ac init. WorkspaceDir is the given folder.
 type SetupParams struct {
 	company.MaybeDir
 	CompanyName string   `json:"company_name" is:"optional"`
-	Agents      []string `json:"agents" is:"optional"` // programs; none for all
+	Agents      []string `json:"agents" is:"optional"` // programs, none for all
 	NoAgents    bool     `json:"no_agents" is:"optional"`
 	NoProbe     bool     `json:"no_probe" is:"optional"`
 	Environ     []string `json:"-"`
 	Home        string   `json:"-"`
-	// Looked, where it is set, is called with how many of the known agent programs were
-	// looked at. It may be called from any goroutine, one call at a time.
+	// Looked, if not nil, is called with the number of agent programs checked so far, of all
+	// known ones. Any goroutine may call it, one call at a time.
 	Looked func(looked, of int) `json:"-"`
 }
 
-// SetupAgent is an agent of the workspace that runs here.
+// SetupAgent is an agent of the workspace that can run on this machine.
 type SetupAgent struct {
 	AgentID  string  `json:"agent_id"`
 	Name     string  `json:"name"`
@@ -46,7 +46,7 @@ type SetupAgent struct {
 	Hint     string  `json:"-"`
 }
 
-// NotUsed is a program that was found and does not work.
+// NotUsed is a program that was found but does not work, or was requested but not found.
 type NotUsed struct {
 	Program string `json:"program"`
 	Reason  string `json:"reason"`
@@ -55,7 +55,7 @@ type NotUsed struct {
 // SetupResult is what exists after ac init.
 type SetupResult struct {
 	WorkspaceDir string       `json:"workspace_dir"`
-	Created      bool         `json:"created"` // anything was
+	Created      bool         `json:"created"` // this call created something
 	Company      string       `json:"company"`
 	TeamID       string       `json:"team_id"`
 	ProjectID    string       `json:"project_id"`
@@ -64,11 +64,11 @@ type SetupResult struct {
 	NotUsed      []NotUsed    `json:"not_used"`
 
 	Project  string `json:"-"` // its name
-	Nested   bool   `json:"-"` // the workspace lies in a repository
-	Excluded bool   `json:"-"` // and was left out of it by this call
+	Nested   bool   `json:"-"` // the workspace is inside a repository
+	Excluded bool   `json:"-"` // this call excluded the workspace from the repository
 }
 
-// place is where ac init works.
+// place describes where ac init works.
 type place struct {
 	dir    string // of the workspace
 	exists bool
@@ -76,7 +76,7 @@ type place struct {
 	name   string // of the project
 }
 
-// placeOf chooses where the workspace of a folder is, or is to be.
+// placeOf decides where the workspace for a folder is, or will be.
 func placeOf(ctx context.Context, p SetupParams) (at place, err error) {
 	dir := workspace.Canonical(p.WorkspaceDir)
 	if dir == filepath.Dir(dir) || p.Home != "" && dir == workspace.Canonical(p.Home) {
@@ -119,7 +119,7 @@ func placeOf(ctx context.Context, p SetupParams) (at place, err error) {
 	return at, nil
 }
 
-// nestedName is the folder of a workspace within another folder.
+// nestedName is the folder name of a workspace inside another folder.
 const nestedName = ".ac"
 
 func isWorkspace(dir string) bool {
@@ -127,9 +127,9 @@ func isWorkspace(dir string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// Setup creates what is missing: the workspace, a team, a project, the link to the repository,
-// and an agent for each working agent program. After a failure the workspace is valid, and the
-// next call continues.
+// Setup creates whatever is missing: the workspace, a team, a project, the link to the
+// repository, and an agent for each working agent program. After a failure, the workspace is
+// valid and the next call continues.
 func (c Folder) Setup(ctx context.Context, p SetupParams) (result SetupResult, err error) {
 	at, err := placeOf(ctx, p)
 	if err != nil {
@@ -166,7 +166,7 @@ func (c Folder) Setup(ctx context.Context, p SetupParams) (result SetupResult, e
 	return result, result.staff(ctx, w, p)
 }
 
-// found makes the team, the project and its link to the repository where they are missing.
+// found creates the team, the project and its link to the repository, if missing.
 func (r *SetupResult) found(ctx context.Context, w *workspace.Workspace, at place) error {
 	teams, err := w.Teams()
 	if err != nil {
@@ -199,7 +199,7 @@ func (r *SetupResult) found(ctx context.Context, w *workspace.Workspace, at plac
 	return r.link(ctx, w, at)
 }
 
-// link links the repository to the project, and says where it lies.
+// link links the repository to the project and records its location on this machine.
 func (r *SetupResult) link(ctx context.Context, w *workspace.Workspace, at place) error {
 	links, err := w.RepoLinks(r.ProjectID)
 	if err != nil {
@@ -232,8 +232,8 @@ func (r *SetupResult) link(ctx context.Context, w *workspace.Workspace, at place
 	return nil
 }
 
-// RepoIDOf is the id of a repository: the name of its folder in small letters, digits and
-// hyphens.
+// RepoIDOf derives the id of a repository from the name of its folder: lowercase letters, digits
+// and hyphens.
 func RepoIDOf(name string) string {
 	id := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -250,8 +250,8 @@ func RepoIDOf(name string) string {
 	return id
 }
 
-// staff makes an agent for commands, and one for each agent program that works, unless
-// there is one of its provider.
+// staff creates an agent for commands, and one for each working agent program, unless its
+// provider has one.
 func (r *SetupResult) staff(ctx context.Context, w *workspace.Workspace, p SetupParams) error {
 	var found []provider.Installed
 	if !p.NoAgents {
@@ -274,7 +274,7 @@ func (r *SetupResult) staff(ctx context.Context, w *workspace.Workspace, p Setup
 	return r.employ(ctx, w, provider.Installed{Name: "Shell", Provider: "cmd", State: provider.Ready})
 }
 
-// employ makes an agent unless there is a worker of its provider.
+// employ creates an agent unless its provider has a worker.
 func (r *SetupResult) employ(ctx context.Context, w *workspace.Workspace, a provider.Installed) error {
 	agents, err := w.Agents()
 	if err != nil {
@@ -297,7 +297,7 @@ func (r *SetupResult) employ(ctx context.Context, w *workspace.Workspace, a prov
 	return err
 }
 
-// command sets the words by which an agent is spoken with, unless there are some.
+// command sets the command line of a live agent, unless its provider has one.
 func (r *SetupResult) command(ctx context.Context, w *workspace.Workspace, a provider.Installed) error {
 	machine, err := w.Machine()
 	if err != nil || len(machine.AgentCommands[a.Provider]) > 0 {

@@ -1,7 +1,7 @@
 package workforce
 
 // The messages of an agent: those in conversations in which it participates, and those that
-// mention it. This machine records which ones it has read.
+// mention it. This machine records which messages it has read.
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// AgentMessagesParams choose messages of an agent.
+// AgentMessagesParams select messages of an agent.
 type AgentMessagesParams struct {
 	company.AsAgent
 	UnreadOnly bool `json:"unread_only" is:"default=true"`
@@ -25,8 +25,8 @@ type AgentMessagesParams struct {
 
 // AgentMessages are messages for an agent.
 type AgentMessages struct {
-	Messages []AgentMessage `json:"messages"` // the oldest first
-	More     bool           `json:"more"`     // there are others of the kind that was asked for
+	Messages []AgentMessage `json:"messages"` // oldest first
+	More     bool           `json:"more"`     // the limit left out messages
 }
 
 // AgentMessage is a message as its reader sees it.
@@ -38,8 +38,8 @@ type AgentMessage struct {
 	Body         string `json:"body"`
 }
 
-// AgentMessages lists messages for an agent: the oldest unread ones, or the newest of all.
-// With MarkRead they count as read when it returns.
+// AgentMessages lists messages for an agent: the oldest unread ones, or the newest of all. With
+// MarkRead, they are recorded as read when it returns.
 func (c Operations) AgentMessages(ctx context.Context, p AgentMessagesParams) (AgentMessages, error) {
 	result := AgentMessages{Messages: []AgentMessage{}}
 	_, actor, err := c.Acting(p.AsAgent)
@@ -69,7 +69,7 @@ func (c Operations) AgentMessages(ctx context.Context, p AgentMessagesParams) (A
 	return result, err
 }
 
-// messagesFor gathers messages over all conversations, the oldest first.
+// messagesFor collects messages from all conversations, oldest first.
 func (c Operations) messagesFor(reader conversation.Actor, p AgentMessagesParams, read map[string]string) (list []doc.Message, err error) {
 	projects, err := workspace.Dirs(c.Workspace().FS, workspace.ProjectsDir)
 	if err != nil {
@@ -103,13 +103,13 @@ func (c Operations) messagesFor(reader conversation.Actor, p AgentMessagesParams
 	return list, nil
 }
 
-// takesPart reports whether a conversation has somebody among its participants.
+// takesPart reports whether a reader or its team participates in a conversation.
 func takesPart(c doc.Conversation, reader conversation.Actor) bool {
 	return slices.Contains(c.Participants.AgentIDs, reader.ID) || reader.Team != "" && slices.Contains(c.Participants.TeamIDs, reader.Team)
 }
 
-// concerning are the messages of one conversation that a reader gets: all of them, or
-// those that mention it where it takes no part. Its own are never unread.
+// concerning returns the messages of one conversation that a reader receives: all of them if it
+// takes part, otherwise those that mention it. The reader's own messages are never unread.
 func concerning(messages []doc.Message, reader conversation.Actor, takesPart, unread bool, last string) (list []doc.Message) {
 	if unread {
 		at := slices.IndexFunc(messages, func(m doc.Message) bool { return m.ID == last })

@@ -26,7 +26,7 @@ type MistakeParams struct {
 	Evidence       []string `json:"evidence_artifact_ids" is:"optional"`
 }
 
-// CheckFields refuses keys that cannot be distinguished from the text around them.
+// CheckFields rejects keys that cannot be distinguished from the text around them.
 func (p *MistakeParams) CheckFields() []fault.Issue {
 	if why := learning.CheckMistakeKey(p.MistakeKey); why != "" {
 		return []fault.Issue{{Path: []any{"mistake_key"}, Code: "custom", Message: why}}
@@ -87,7 +87,7 @@ type ImproveParams struct {
 	EvaluationEnv        map[string]string `json:"evaluation_env" is:"optional,empty"`
 }
 
-// CheckFields refuses evaluations that could not be executed.
+// CheckFields rejects evaluations that could not be executed.
 func (p *ImproveParams) CheckFields() []fault.Issue {
 	issues := p.MistakeParams.CheckFields()
 	refuse := func(message string, path ...any) {
@@ -119,7 +119,7 @@ func (c Operations) Improve(ctx context.Context, p ImproveParams) (learning.Cycl
 	})
 }
 
-// conductor executes the runs that operations create for themselves.
+// conductor returns the conductor of runs that operations create for themselves.
 func (c Operations) conductor() runs.Conductor {
 	return runs.Conductor{Launcher: c.Host().Launcher(), Launched: c.RememberSession}
 }

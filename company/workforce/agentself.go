@@ -1,7 +1,7 @@
 package workforce
 
-// What the agent of a run may know about itself and its work: the operations behind its
-// tools. They act as the agent, with its recorded role and team.
+// What the agent of a run may learn about itself and its work: the operations behind its tools.
+// They act as the agent, with its recorded role and team.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Self is what an agent may know about itself.
+// Self is what an agent may learn about itself.
 type Self = grant.Self
 
 // AgentSelf returns who an agent is and with whom it works.
@@ -21,7 +21,7 @@ func (c Operations) AgentSelf(_ context.Context, p company.AsAgent) (Self, error
 	return grant.SelfOf(c.Workspace(), p.ProjectID, p.RunID, p.AgentID)
 }
 
-// AgentTaskParams name the task of a run, "" for none.
+// AgentTaskParams identify the task of a run, "" for none.
 type AgentTaskParams struct {
 	company.AsAgent
 	TaskID string `json:"task_id" is:"optional,id"`
@@ -48,11 +48,11 @@ type TaskBrief struct {
 	Status string `json:"status"`
 }
 
-// maxAssigned bounds how many tasks an agent is shown.
+// maxAssigned bounds how many assigned tasks are returned to an agent.
 const maxAssigned = 50
 
-// AgentTask reads the task of a run, or lists the open tasks assigned to its agent. A task
-// that the agent may not read is fault.Denied.
+// AgentTask returns the task of a run, or lists the open tasks assigned to its agent. A task that
+// the agent may not read is fault.Denied.
 func (c Operations) AgentTask(_ context.Context, p AgentTaskParams) (result AgentTask, err error) {
 	_, actor, err := c.Acting(p.AsAgent)
 	if err != nil {
@@ -91,8 +91,7 @@ func (c Operations) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, e
 	return &TaskView{TaskBrief{t.ID, t.Title, t.Status}, string(body), append([]doc.Milestone{}, t.Milestones...), t.Schedule}, err
 }
 
-// taskResource is a task as the policy sees it. Its producer is the agent it is assigned
-// to.
+// taskResource returns a task as a resource of the policy. Its producer is the assigned agent.
 func taskResource(t doc.Task) policy.Resource {
 	return policy.Resource{ID: t.ID, Kind: "task", Visibility: t.Visibility, Team: t.TeamID, Producer: t.AssigneeAgentID}
 }

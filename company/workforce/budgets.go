@@ -11,7 +11,7 @@ import (
 	"ac/snapshot"
 )
 
-// BudgetsParams choose a project, "" for all.
+// BudgetsParams select a project, "" for all.
 type BudgetsParams struct {
 	company.Dir
 	ProjectID string `json:"-"`

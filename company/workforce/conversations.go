@@ -15,14 +15,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Scope are the params that select the whole workspace or one project.
+// Scope selects the whole workspace or one project.
 type Scope struct {
 	Scope     string `json:"scope" is:"enum=workspace|project"`
 	ProjectID string `json:"project_id,omitempty" is:"optional"`
 }
 
-// checkScope refuses a project scope without a project. In workspace scope
-// project_id is ignored.
+// checkScope rejects a project scope without a project. In workspace scope, it ignores
+// project_id.
 func (s Scope) checkScope() []fault.Issue {
 	problem := ""
 	switch {
@@ -67,7 +67,7 @@ func conversations(ctx context.Context, w *workspace.Workspace, space conversati
 	return conversation.List(w, space)
 }
 
-// ensureConversations creates the default conversations.
+// ensureConversations creates or updates the default conversations.
 func ensureConversations(ctx context.Context, w *workspace.Workspace, space conversation.Space, leader workspace.Leader) error {
 	if space.Project == "" {
 		return w.EnsureDefaults(ctx)
@@ -76,15 +76,15 @@ func ensureConversations(ctx context.Context, w *workspace.Workspace, space conv
 	return err
 }
 
-// ConversationNamesParams choose the conversations of a project, or those of the workspace if
-// no project is given.
+// ConversationNamesParams select the conversations of a project, or those of the workspace if no
+// project is given.
 type ConversationNamesParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// ConversationNames lists the existing conversations. Unlike Conversations it writes nothing:
-// it is for completion and for lookup by name.
+// ConversationNames lists the existing conversations. Unlike Conversations, it writes nothing. It
+// is for shell completion and lookup by name.
 func (c Operations) ConversationNames(_ context.Context, p ConversationNamesParams) ([]doc.Conversation, error) {
 	return conversation.List(c.Workspace(), conversation.Space{Project: p.ProjectID})
 }
@@ -103,13 +103,12 @@ type CreateChannelParams struct {
 	TeamIDs             []string `json:"team_ids" is:"optional"`
 }
 
-// CheckFields refuses blank names, and requires a project in project scope
-// only.
+// CheckFields rejects blank names, and requires a project in project scope only.
 func (p *CreateChannelParams) CheckFields() []fault.Issue {
 	return slices.Concat(company.NotBlank("name", p.Name), company.NotBlank("slug", p.Slug), p.checkScope())
 }
 
-// CreateChannel makes a channel.
+// CreateChannel creates a channel.
 func (c Operations) CreateChannel(ctx context.Context, p CreateChannelParams) (doc.Conversation, error) {
 	return conversation.CreateChannel(ctx, c.Workspace(), p.space(), conversation.Channel{
 		Name: strings.TrimSpace(p.Name), Slug: strings.TrimSpace(p.Slug), Visibility: p.Visibility, CreatedBy: p.CreatedBy,
@@ -129,7 +128,7 @@ type CreateDMParams struct {
 // CheckFields requires a project in project scope only.
 func (p *CreateDMParams) CheckFields() []fault.Issue { return p.checkScope() }
 
-// CreateDM returns the direct messages between two actors, and creates them if missing.
+// CreateDM returns the direct-message conversation of two actors, and creates it if missing.
 func (c Operations) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
 	return conversation.CreateDM(ctx, c.Workspace(), p.space(), p.CreatedBy, p.PeerAgentID, p.Visibility)
 }
@@ -156,8 +155,8 @@ type FollowMessagesParams struct {
 	Told func(doc.Message) error `json:"-"`
 }
 
-// FollowMessages calls Told with each message that is sent to a conversation
-// from now on, until ctx ends or Told fails.
+// FollowMessages calls Told with each message sent to a conversation from now on, until ctx ends
+// or Told fails.
 func (c Operations) FollowMessages(ctx context.Context, p FollowMessagesParams) (company.OK, error) {
 	return company.OK{OK: true}, conversation.Follow(ctx, c.Workspace(), p.space(), p.ConversationID, p.Limit, p.Told)
 }

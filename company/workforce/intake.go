@@ -26,7 +26,7 @@ type ClientIntakeParams struct {
 	Model              string `json:"model,omitempty" is:"optional,empty"`
 }
 
-// CheckFields refuses blank names and names with line breaks.
+// CheckFields rejects blank names and names with line breaks.
 func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 	issues := slices.Concat(
 		company.NotBlank("project_name", p.ProjectName), company.NotBlank("ceo_actor_id", p.CEOActorID), company.NotBlank("executive_manager_agent_id", p.ExecutiveManagerID),
@@ -62,7 +62,7 @@ type AssignTasksParams struct {
 	PlanArtifactID  string   `json:"approved_executive_plan_artifact_id" is:"id"`
 }
 
-// CheckFields refuses invalid ids of workers.
+// CheckFields rejects blank params and invalid ids of workers.
 func (p *AssignTasksParams) CheckFields() []fault.Issue {
 	issues := slices.Concat(
 		company.NotBlank("project_id", p.ProjectID), company.NotBlank("department_key", p.DepartmentKey), company.NotBlank("director_agent_id", p.DirectorAgentID),
@@ -80,8 +80,8 @@ func (p *AssignTasksParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// AssignTasks assigns the work of an approved plan to a department's workers,
-// as its director.
+// AssignTasks assigns the work of an approved plan to a department's workers, in the name of its
+// director.
 func (c Operations) AssignTasks(ctx context.Context, p AssignTasksParams) (pipeline.Assignment, error) {
 	return pipeline.Assign(ctx, c.Workspace(), pipeline.AssignSpec{
 		ProjectID: p.ProjectID, DepartmentKey: p.DepartmentKey, DirectorID: p.DirectorAgentID, WorkerIDs: p.WorkerAgentIDs, PlanID: p.PlanArtifactID,

@@ -1,6 +1,6 @@
 package workforce
 
-// Creating teams, agents and projects, for commands only.
+// Creating teams, agents and projects. Only commands do this.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// NameParams name what is created.
+// NameParams are the name of a new object.
 type NameParams struct {
 	company.Dir
 	Name string `json:"name"`
@@ -23,7 +23,7 @@ type NewTeamParams struct {
 	doc.Department
 }
 
-// NewTeam makes a team and returns its id.
+// NewTeam creates a team and returns its id.
 func (c Operations) NewTeam(ctx context.Context, p NewTeamParams) (string, error) {
 	return c.Workspace().NewDepartment(ctx, p.Name, p.Department)
 }
@@ -37,12 +37,12 @@ type NewAgentParams struct {
 	TeamID   string `json:"team_id" is:"optional,id"`
 }
 
-// NewAgent makes an agent and returns its id.
+// NewAgent creates an agent and returns its id.
 func (c Operations) NewAgent(ctx context.Context, p NewAgentParams) (string, error) {
 	return c.Workspace().NewAgent(ctx, workspace.AgentSpec{Name: p.Name, Role: p.Role, Provider: p.Provider, TeamID: p.TeamID})
 }
 
-// NewProject makes a project without defaults and returns its id.
+// NewProject creates a project without defaults and returns its id.
 func (c Operations) NewProject(ctx context.Context, p NameParams) (string, error) {
 	return c.Workspace().NewProject(ctx, p.Name)
 }
@@ -52,15 +52,15 @@ func (c Operations) TaskNames(_ context.Context, p company.ProjectParams) ([]doc
 	return c.Workspace().Tasks(p.ProjectID)
 }
 
-// AgentToRun is an agent that can be given a run. Command: it runs commands that people name.
-// Otherwise one can talk with it.
+// AgentToRun is an agent that can receive a run. If Command is set, the agent runs commands that
+// people enter. Otherwise people talk with it.
 type AgentToRun struct {
 	AgentID string
 	Name    string
 	Command bool
 }
 
-// AgentsToRun lists the workers that can be given a run here.
+// AgentsToRun lists the workers that can receive a run on this machine.
 func (c Operations) AgentsToRun(_ context.Context, _ company.Dir) (list []AgentToRun, err error) {
 	agents, err := c.Workspace().Agents()
 	if err != nil {
@@ -80,7 +80,7 @@ func (c Operations) AgentsToRun(_ context.Context, _ company.Dir) (list []AgentT
 	return list, err
 }
 
-// ProjectNames lists the projects by id. It does not write.
+// ProjectNames lists the projects by id. It writes nothing.
 func (c Operations) ProjectNames(_ context.Context, _ company.Dir) ([]doc.Project, error) {
 	return c.Workspace().Projects()
 }

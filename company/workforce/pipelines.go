@@ -1,7 +1,6 @@
 package workforce
 
-// Pipelines of commands: filling an artifact, setting up a project, planning
-// it.
+// Pipelines that commands run: filling an artifact, setting up a project, and planning it.
 
 import (
 	"context"
@@ -19,10 +18,10 @@ type FillArtifactParams struct {
 	ArtifactID string            `json:"artifact" is:"id"`
 	AgentID    string            `json:"agent" is:"id"`
 	WorkdirRel string            `json:"subdir" is:"optional"`
-	Spec       pipeline.FillSpec `json:"-"` // except for these
+	Spec       pipeline.FillSpec `json:"-"` // without the fields above
 }
 
-// CheckFields refuses a directory that leaves its repository.
+// CheckFields rejects a directory outside of its repository.
 func (p *FillArtifactParams) CheckFields() []fault.Issue {
 	if !runs.Local(p.WorkdirRel) {
 		return []fault.Issue{{Path: []any{"subdir"}, Code: "custom", Message: "must be relative and stay inside its root"}}
@@ -30,7 +29,7 @@ func (p *FillArtifactParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// FillArtifact lets an agent write an artifact and waits for it.
+// FillArtifact has an agent write an artifact and waits for it.
 func (c Operations) FillArtifact(ctx context.Context, p FillArtifactParams) (pipeline.FillResult, error) {
 	p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID, p.Spec.WorkdirRel = p.ProjectID, p.ArtifactID, p.AgentID, p.WorkdirRel
 	return pipeline.Fill(ctx, c.Workspace(), c.conductor(), p.Spec)
@@ -53,7 +52,7 @@ type MakePlanParams struct {
 	Spec pipeline.PlanSpec `json:"-"`
 }
 
-// MakePlan sets up a project and lets its agents write its plans.
+// MakePlan sets up a project and has its agents write its plans.
 func (c Operations) MakePlan(ctx context.Context, p MakePlanParams) (pipeline.Plan, error) {
 	return pipeline.MakePlan(ctx, c.Workspace(), c.conductor(), p.Spec)
 }

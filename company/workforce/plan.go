@@ -27,7 +27,7 @@ type PlanParams struct {
 // CheckFields requires a project in project scope only.
 func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 
-// Plan returns the portfolio, and in project scope the schedule of the project.
+// Plan returns the portfolio and, in project scope, the schedule of the project.
 func (c Operations) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
 	err = c.View(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Plan(p.Scope.Scope, p.space().Project)
@@ -42,8 +42,7 @@ type Schedule struct {
 	Plan        pm.Plan
 }
 
-// Schedule computes the schedule of a project. An unknown one is
-// fault.NotFound.
+// Schedule computes the schedule of a project. An unknown project is fault.NotFound.
 func (c Operations) Schedule(ctx context.Context, p company.ProjectParams) (s Schedule, err error) {
 	of, err := c.Workspace().Project(p.ProjectID)
 	if err != nil {
@@ -102,7 +101,7 @@ type ApplyResult struct {
 	UpdatedTaskIDs []string `json:"updated_task_ids"`
 }
 
-// Apply assigns tasks, all or none. If a task is assigned twice, the later assignment counts.
+// Apply assigns tasks, all or none. If a task is assigned twice, the later assignment wins.
 func (c Operations) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error) {
 	result := ApplyResult{WorkspaceDir: c.Given(), ProjectID: p.ProjectID, UpdatedTaskIDs: []string{}}
 	w := c.Workspace()
@@ -141,7 +140,7 @@ type DesktopParams struct {
 	ConversationID string `json:"conversation_id" is:"optional,id"`
 }
 
-// CheckFields ties the project to the scope and the conversation to the view.
+// CheckFields checks the project against the scope, and the conversation against the view.
 func (p *DesktopParams) CheckFields() []fault.Issue {
 	issues := p.checkScope()
 	if p.View == "conversation" && p.ConversationID == "" {
@@ -171,7 +170,7 @@ type Desktop struct {
 	SyncTS           string                    `json:"sync_ts"`
 }
 
-// DesktopView is the content of one view; the parts of the others are absent.
+// DesktopView is the content of one view. The fields of other views are absent.
 type DesktopView struct {
 	Home            *snapshot.Home       `json:"workspace_home,omitempty"`
 	Plan            *snapshot.Plan       `json:"pm,omitempty"`
@@ -182,7 +181,7 @@ type DesktopView struct {
 	Messages        *[]doc.Message       `json:"messages,omitempty"`
 }
 
-// ActivitySummary are the counts of the activities view; zeros in other views.
+// ActivitySummary counts the rows of the activities view. It is zero in other views.
 type ActivitySummary struct {
 	PendingReviews  int `json:"pending_reviews"`
 	RecentDecisions int `json:"recent_decisions"`
@@ -219,7 +218,7 @@ func (c Operations) Desktop(ctx context.Context, p DesktopParams) (result Deskto
 	return result, err
 }
 
-// desktopAt takes the parts that come from one read transaction.
+// desktopAt fills the parts that come from one read transaction.
 func (c Operations) desktopAt(m *snapshot.View, w *workspace.Workspace, space conversation.Space, d *Desktop) (err error) {
 	if d.Projects, err = m.Projects(); err != nil {
 		return err
@@ -249,8 +248,8 @@ func (c Operations) desktopAt(m *snapshot.View, w *workspace.Workspace, space co
 	}
 	messages := []doc.Message{}
 	if slices.ContainsFunc(d.Conversations, func(c doc.Conversation) bool { return c.ID == d.ConversationID }) {
-		// An unreadable log shows no messages: an error would take the whole
-		// screen from the desktop.
+		// An unreadable log shows no messages. An error would make the desktop lose the whole
+		// screen.
 		if found, err := conversation.Newest(w, space, d.ConversationID, desktopMessages); err == nil {
 			messages = found
 		}

@@ -1,6 +1,6 @@
 package workforce
 
-// workspace.project.* and workspace.repo_root.set: projects with their repositories.
+// workspace.project.* and workspace.repo_root.set: projects and their repositories.
 
 import (
 	"context"
@@ -21,13 +21,13 @@ type CreateProjectParams struct {
 	ExecutiveManagerParam
 }
 
-// ExecutiveManagerParam names the agent who leads conversations besides the CEO.
+// ExecutiveManagerParam names the agent who leads conversations along with the CEO.
 type ExecutiveManagerParam struct {
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
 }
 
-// Executive is the trimmed id of the Executive Manager, who must be an agent;
-// "" if none is named.
+// Executive returns the trimmed id of the Executive Manager, "" if none is named. The id must be
+// that of an agent.
 func (p ExecutiveManagerParam) Executive(w *workspace.Workspace) (string, error) {
 	id := strings.TrimSpace(p.ExecutiveManager)
 	if id == "" {
@@ -40,7 +40,7 @@ func (p ExecutiveManagerParam) Executive(w *workspace.Workspace) (string, error)
 	return id, err
 }
 
-// CheckFields refuses a blank name.
+// CheckFields rejects a blank name.
 func (p *CreateProjectParams) CheckFields() []fault.Issue { return company.NotBlank("name", p.Name) }
 
 // CreateProjectResult is the result of workspace.project.create_with_defaults.
@@ -70,7 +70,7 @@ type LinkRepoParams struct {
 	Label     string `json:"label" is:"optional"`
 }
 
-// CheckFields refuses a blank repository id.
+// CheckFields rejects a blank repository id.
 func (p *LinkRepoParams) CheckFields() []fault.Issue { return company.NotBlank("repo_id", p.RepoID) }
 
 // LinkRepoResult is the result of workspace.project.link_repo.

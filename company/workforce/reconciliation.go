@@ -32,12 +32,12 @@ type RecordStatementParams struct {
 	Notes         string  `json:"notes,omitempty" is:"optional,empty"`
 }
 
-// CheckFields requires valid dates in order.
+// CheckFields requires a provider and valid dates in order.
 func (p *RecordStatementParams) CheckFields() []fault.Issue {
 	issues := company.NotBlank("provider", p.Provider)
 	_, wrong := periodOf(p.PeriodStart, p.PeriodEnd)
 	for _, issue := range wrong {
-		// An empty text is refused by its rule.
+		// The params' own rules reject an empty text.
 		if field, ok := issue.Path[0].(string); ok && (field == "period_start" && p.PeriodStart != "" || field == "period_end" && p.PeriodEnd != "") {
 			issues = append(issues, issue)
 		}
@@ -45,7 +45,7 @@ func (p *RecordStatementParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// periodOf parses a period, whose ends may be open.
+// periodOf parses a period. Either end may be open.
 func periodOf(start, end string) (p billing.Period, issues []fault.Issue) {
 	const why = "must be a date such as 2026-11-20, or a timestamp"
 	okStart, okEnd := true, true
@@ -71,7 +71,7 @@ type RecordStatementResult struct {
 	Statement    doc.Statement `json:"statement"`
 }
 
-// RecordStatement records a bill of a provider. It is durable on return.
+// RecordStatement records a bill of a provider. The record is durable on return.
 func (c Operations) RecordStatement(ctx context.Context, p RecordStatementParams) (result RecordStatementResult, err error) {
 	result = RecordStatementResult{WorkspaceDir: c.Given()}
 	result.Statement, err = billing.Record(ctx, c.Workspace(), doc.Statement{

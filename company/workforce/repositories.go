@@ -1,6 +1,6 @@
 package workforce
 
-// The repositories of a project on this machine, for programs of this binary.
+// The repositories of a project on this machine, for code of this binary.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 type Repository struct {
 	RepoID string
 	Root   string // an absolute path
-	// Git: the root lies in a git repository.
+	// Git reports whether the root is inside a git repository.
 	Git bool
 }
 

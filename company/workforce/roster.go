@@ -1,6 +1,6 @@
 package workforce
 
-// Lists for people: agents and what they do, teams, and projects with their counts.
+// Lists for people: agents with their current work, teams, and projects with counts.
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// States of agents. The state of an agent that cannot start is the reason instead.
+// States of agents. An agent that cannot start shows the reason instead.
 const (
 	AgentWorking = "working"
 	AgentAsks    = "asks you"
 	AgentIdle    = "idle"
 )
 
-// RosterAgent is an agent in a list for people. What is not known is null.
+// RosterAgent is an agent in a list for people. Unknown fields are null.
 type RosterAgent struct {
 	AgentID  string  `json:"agent_id"`
 	Name     string  `json:"name"`
@@ -32,7 +32,7 @@ type RosterAgent struct {
 	State    string  `json:"state"`
 	RunID    *string `json:"run_id"`
 
-	Now *string `json:"-"` // what that run is to do
+	Now *string `json:"-"` // what the run was asked to do
 }
 
 // RosterTeam is a team in a list for people.
@@ -49,8 +49,8 @@ type Roster struct {
 	Teams  []RosterTeam
 }
 
-// Roster lists agents and teams by name, with what the agents do now. It writes nothing but
-// the index.
+// Roster lists agents and teams by name, with the current work of the agents. It writes only the
+// index.
 func (c Operations) Roster(ctx context.Context, p company.Dir) (Roster, error) {
 	r := Roster{Agents: []RosterAgent{}, Teams: []RosterTeam{}}
 	agents, err := c.Workspace().Agents()
@@ -90,7 +90,7 @@ func (c Operations) Roster(ctx context.Context, p company.Dir) (Roster, error) {
 	return r, nil
 }
 
-// occupy sets what an agent does: a run that asks comes before one that works.
+// occupy sets the state and the run of an agent. A run that asks takes precedence.
 func (a *RosterAgent) occupy(live []company.RunRow) {
 	for i := range live {
 		run := &live[i]
@@ -107,8 +107,8 @@ func (a *RosterAgent) occupy(live []company.RunRow) {
 	}
 }
 
-// cannotStart is why an agent of a provider cannot be started on this machine, "" if no reason
-// is known. It starts no program to find out.
+// cannotStart returns why an agent of a provider cannot start on this machine, "" if no reason is
+// known. It starts no program to find out.
 func cannotStart(machine doc.Machine, name string) string {
 	p := doc.ProviderNamed(name)
 	if len(machine.AgentCommands[name]) > 0 {
@@ -126,7 +126,7 @@ func cannotStart(machine doc.Machine, name string) string {
 	return ""
 }
 
-// found reports whether a program is there.
+// found reports whether a program is installed.
 func found(program string) bool {
 	_, err := provider.Find(program, os.Getenv("PATH"))
 	return err == nil
@@ -136,15 +136,15 @@ func found(program string) bool {
 type ProjectCounts struct {
 	ProjectID string   `json:"project_id"`
 	Name      string   `json:"name"`
-	Live      int      `json:"live"`    // runs
-	Waiting   int      `json:"waiting"` // for a person
+	Live      int      `json:"live"`    // live runs
+	Waiting   int      `json:"waiting"` // items and requests that wait for a person
 	OpenTasks int      `json:"open_tasks"`
 	DoneTasks int      `json:"done_tasks"`
 	Repos     []string `json:"repos"`
 }
 
-// CountProjects lists the projects, newest first, with counts of their work. It writes nothing
-// but the index.
+// CountProjects lists the projects, newest first, with counts of their work. It writes only the
+// index.
 func (c Operations) CountProjects(ctx context.Context, _ company.Dir) ([]ProjectCounts, error) {
 	rows := []ProjectCounts{}
 	err := c.View(ctx, index.UpToDate, func(m *snapshot.View) error {

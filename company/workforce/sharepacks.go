@@ -1,6 +1,6 @@
 package workforce
 
-// Share packs: replaying them, and, for commands only, creating them.
+// Share packs: replaying them and, for commands only, creating them.
 
 import (
 	"context"
@@ -34,9 +34,8 @@ type CreateSharePackResult struct {
 	IncludedRunIDs      []string `json:"included_run_ids"`
 }
 
-// CreateSharePack makes a share pack of a project, atomically and durably. It
-// redacts apparent secrets, and the values of secret-looking variables of this
-// process.
+// CreateSharePack creates a share pack of a project, atomically and durably. It redacts apparent
+// secrets and the values of secret-looking environment variables of this process.
 func (c Operations) CreateSharePack(ctx context.Context, p CreateSharePackParams) (CreateSharePackResult, error) {
 	if issues := company.NotBlank("created_by", p.CreatedBy); issues != nil {
 		return CreateSharePackResult{}, fault.Invalid(issues...)
@@ -86,8 +85,8 @@ type ReplayedRun struct {
 	DeterministicOK    bool                 `json:"deterministic_ok"`
 }
 
-// ReplaySharePack replays the logs in a share pack. Verification shows
-// redaction and omissions, since the hashes are those of the original.
+// ReplaySharePack replays the logs in a share pack. Verification reports redactions and
+// omissions, because the hashes are those of the original logs.
 func (c Operations) ReplaySharePack(_ context.Context, p ReplaySharePackParams) (ReplaySharePackResult, error) {
 	result := ReplaySharePackResult{SharePackID: p.SharePackID, ProjectID: p.ProjectID, Mode: p.Mode, Runs: []ReplayedRun{}}
 	replays, err := sharepack.Replay(c.Workspace(), p.ProjectID, p.SharePackID, p.RunID, events.ReplayOptions{Verify: p.Mode != runs.ModeRaw, Tail: p.Tail})

@@ -1,7 +1,7 @@
 package workforce
 
-// Runs that are conversations with an agent, for dialects: each with its record and the state
-// of its log, which is not read.
+// Runs that are conversations with an agent, for dialects. Each comes with its record and the
+// size and time of its log, which is not read.
 
 import (
 	"context"
@@ -20,28 +20,28 @@ import (
 	"ac/workspace/doc"
 )
 
-// SpokenRunsParams choose conversations.
+// SpokenRunsParams select conversations.
 type SpokenRunsParams struct {
 	company.Dir
 	ProjectID string `json:"-"`
 	RunID     string `json:"-"` // "" for all
-	// All lists the other runs of the project, too.
+	// All includes the other runs of the project.
 	All bool `json:"-"`
 }
 
-// SpokenRun is a run with the state of its log. Spoken is false if it is no conversation: for
-// an attempt of a job, an evaluation, a part of a pipeline, a workflow, or a command given by
+// SpokenRun is a run with the state of its log. Spoken is false if the run is not a conversation
+// but an attempt of a job, an evaluation, a part of a pipeline, a workflow, or a command given by
 // a caller.
 type SpokenRun struct {
 	doc.Run
 	Spoken  bool
-	Alive   bool // a session of it lives
+	Alive   bool // the run has a live session
 	Size    int64
 	Changed time.Time
 }
 
-// SpokenRuns lists the conversations of a project, in no particular order. If RunID does not
-// exist, the error is fault.NotFound.
+// SpokenRuns lists the conversations of a project, unordered. If RunID does not exist, the error
+// is fault.NotFound.
 func (c Operations) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun, error) {
 	if err := company.CheckIDs(company.NamedText{Name: "project_id", Value: p.ProjectID}); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (c Operations) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenR
 	})
 }
 
-// attempts are the runs that are attempts of jobs, of one run or of all.
+// attempts returns the runs that are attempts of jobs. run selects one run, "" all.
 func (c Operations) attempts(run string) (map[string]bool, error) {
 	records, err := session.NamedAfter(c.Workspace(), run)
 	found := map[string]bool{}
@@ -98,8 +98,8 @@ func (c Operations) spokenRun(run doc.Run, attempts map[string]bool) SpokenRun {
 	return found
 }
 
-// talks reports whether an agent can be talked with: its provider has a live driver, or it
-// is a command of its own document.
+// talks reports whether people can talk with an agent: its provider has a live driver, or the
+// agent's document has a command line.
 func (c Operations) talks(agent, provider string) bool {
 	if doc.ProviderNamed(provider).Live != "" {
 		return true
@@ -108,8 +108,8 @@ func (c Operations) talks(agent, provider string) bool {
 	return err == nil && len(words) > 0
 }
 
-// TalkAgent returns the named agent, or the first by name with which one can talk. If there is
-// none, the error is fault.NotFound.
+// TalkAgent returns the named agent, or the first agent by name, that people can talk with. If
+// there is none, the error is fault.NotFound.
 func (c Operations) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Agent, err error) {
 	agents, err := c.Workspace().Agents()
 	if err != nil {
@@ -129,28 +129,28 @@ func (c Operations) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.A
 	return found, nil
 }
 
-// TalkAgentParams name an agent, "" for the first with which one can talk.
+// TalkAgentParams name an agent, "" for the first that people can talk with.
 type TalkAgentParams struct {
 	company.Dir
 	AgentID string `json:"-"`
 }
 
-// AttachmentParams name a file that was attached to a run.
+// AttachmentParams identify a file attached to a run.
 type AttachmentParams struct {
 	company.Dir
 	ProjectID string `json:"-"`
 	RunID     string `json:"-"`
-	// Relpath is its place as run.attach returned it.
+	// Relpath is its path as returned by run.attach.
 	Relpath string `json:"-"`
 }
 
-// AttachmentPath is where a file that was attached to a run is on this machine.
+// AttachmentPath returns the path of an attached file on this machine.
 func (c Operations) AttachmentPath(_ context.Context, p AttachmentParams) (string, error) {
 	name, err := attachmentFile(p)
 	return path.Join(c.Path(), name), err
 }
 
-// ReadAttachment reads a file that was attached to a run.
+// ReadAttachment reads a file attached to a run.
 func (c Operations) ReadAttachment(_ context.Context, p AttachmentParams) ([]byte, error) {
 	name, err := attachmentFile(p)
 	if err != nil {
@@ -163,8 +163,8 @@ func (c Operations) ReadAttachment(_ context.Context, p AttachmentParams) ([]byt
 	return content, err
 }
 
-// attachmentFile is the file in the workspace. A place that is no attachment's of the run
-// is fault.NotFound.
+// attachmentFile returns the path of an attachment in the workspace. Any other path is
+// fault.NotFound.
 func attachmentFile(p AttachmentParams) (string, error) {
 	if err := company.CheckIDs(company.NamedText{Name: "project_id", Value: p.ProjectID}, company.NamedText{Name: "run_id", Value: p.RunID}); err != nil {
 		return "", err

@@ -11,23 +11,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// TalkRowsParams choose conversations: those of a project and of the workspace, or only those
-// of the workspace if no project is given. ActorID is the reader.
+// TalkRowsParams select conversations: those of a project and of the workspace, or only those of
+// the workspace if no project is given. ActorID is the reader.
 type TalkRowsParams struct {
 	company.Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 	ActorID   string `json:"actor_id" is:"id"`
 }
 
-// TalkRow is a conversation in a list for people. What is not known is null.
+// TalkRow is a conversation in a list for people. Unknown fields are null.
 type TalkRow struct {
 	ConversationID string  `json:"conversation_id"`
-	ProjectID      *string `json:"project_id"` // null for one of the workspace
+	ProjectID      *string `json:"project_id"` // null for conversations of the workspace
 	Kind           string  `json:"kind"`
 	Name           string  `json:"name"`
 	LastAt         *string `json:"last_at"`
 	LastBy         *string `json:"last_by"`
-	Unread         int     `json:"unread"` // of the newest 200
+	Unread         int     `json:"unread"` // among the newest 200 messages
 
 	Slug string `json:"-"`
 }
@@ -61,7 +61,8 @@ func (c Operations) TalkRows(_ context.Context, p TalkRowsParams) ([]TalkRow, er
 	return rows, nil
 }
 
-// count sets the newest message and the number of unread ones. The reader's own are read.
+// count sets the newest message and the number of unread ones. The reader's own messages count as
+// read.
 func (r *TalkRow) count(messages []doc.Message, reader, last string) {
 	if len(messages) == 0 {
 		return
@@ -76,15 +77,15 @@ func (r *TalkRow) count(messages []doc.Message, reader, last string) {
 	}
 }
 
-// MarkReadParams name the newest message that an actor has read.
+// MarkReadParams identify the newest message that an actor has read.
 type MarkReadParams struct {
 	company.Dir
 	ActorID string `json:"actor_id" is:"id"`
 	Message doc.Message
 }
 
-// MarkRead records that an actor has read a conversation up to a message. It is durable on
-// return.
+// MarkRead records that an actor has read a conversation up to a message. The record is durable
+// on return.
 func (c Operations) MarkRead(ctx context.Context, p MarkReadParams) (company.OK, error) {
 	return company.OK{OK: true}, c.KeepRead(ctx, p.ActorID, []doc.Message{p.Message})
 }

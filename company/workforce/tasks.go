@@ -1,7 +1,7 @@
 package workforce
 
-// task.*: listing tasks and changing their plans, and, for commands only,
-// creating them.
+// task.*: listing, reading and creating tasks, and changing their plans. Commands also add
+// milestones.
 
 import (
 	"context"
@@ -63,7 +63,7 @@ type PlannedSchedule struct {
 	DependsOnTaskIDs []string `json:"depends_on_task_ids,omitzero" is:"default="`
 }
 
-// CheckFields requires valid dates, and the end not to be before the start.
+// CheckFields requires valid dates. The end must not be before the start.
 func (s *PlannedSchedule) CheckFields() []fault.Issue {
 	issues := checkDates(company.NamedText{Name: "planned_start", Value: s.PlannedStart}, company.NamedText{Name: "planned_end", Value: s.PlannedEnd})
 	if len(issues) > 0 {
@@ -119,7 +119,7 @@ type UpdatePlanResult struct {
 	Frontmatter doc.Task `json:"frontmatter"`
 }
 
-// UpdatePlan changes the schedule and the assignee of a task.
+// UpdatePlan changes the schedule and the execution plan of a task.
 func (c Operations) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result UpdatePlanResult, err error) {
 	result = UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.AbsoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
 	change := pm.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
@@ -164,7 +164,7 @@ type CreateTaskResult struct {
 	TaskID string `json:"task_id"`
 }
 
-// CreateTask creates a draft task, with its body below the heading of the contract.
+// CreateTask creates a draft task. Its body becomes the text below the heading of the contract.
 func (c Operations) CreateTask(ctx context.Context, p CreateTaskParams) (result CreateTaskResult, err error) {
 	result.TaskID, err = pm.NewTask(ctx, c.Workspace(), p.ProjectID, pm.TaskSpec{
 		Title: p.Title, Visibility: p.Visibility, TeamID: p.TeamID, AssigneeID: p.AssigneeID, Contract: p.Body,
@@ -179,8 +179,8 @@ type TaskParams struct {
 	TaskID    string `json:"task_id" is:"id"`
 }
 
-// TaskResult is the result of task.get. Body is Markdown. Runs are the ids of the runs that
-// work on the task, the newest first.
+// TaskResult is the result of task.get. Body is Markdown. Runs are the ids of the runs that work
+// on the task, newest first.
 type TaskResult struct {
 	Frontmatter doc.Task        `json:"frontmatter"`
 	Body        string          `json:"body"`
@@ -188,7 +188,7 @@ type TaskResult struct {
 	Runs        []string        `json:"runs"`
 }
 
-// taskRuns bounds the runs of a task.
+// taskRuns bounds how many of a task's newest runs are listed.
 const taskRuns = 500
 
 // Task returns a task with its text and its runs.

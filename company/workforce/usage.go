@@ -1,6 +1,6 @@
 package workforce
 
-// usage.report: what was used, by day, model, project, agent and provider.
+// usage.report and usage.series: usage by day, model, project, agent and provider.
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type UsageReportParams struct {
 	Timezone  int    `json:"timezone_offset_minutes" is:"default=0,min=-1440,max=1440"`
 }
 
-// UsageReport reports what was used in the last days. A record falls on the local day of
-// the event that closed its turn or session.
+// UsageReport reports the usage of the last days. A record counts for the local day of the event
+// that closed its turn or session.
 func (c Operations) UsageReport(ctx context.Context, p UsageReportParams) (report snapshot.UsageReport, err error) {
 	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		report, err = m.UsageReport(snapshot.UsageReportQuery{ProjectID: p.ProjectID, AgentID: p.AgentID, Days: p.Days, Timezone: p.Timezone})
@@ -44,7 +44,7 @@ type UsageSeriesParams struct {
 	Timezone  int    `json:"timezone_offset_minutes" is:"default=0,min=-1440,max=1440"`
 }
 
-// CheckFields refuses what is no period, and one of too many buckets.
+// CheckFields rejects invalid periods and periods of too many buckets.
 func (p *UsageSeriesParams) CheckFields() (issues []fault.Issue) {
 	q := p.query()
 	for _, day := range []struct {
@@ -66,12 +66,12 @@ func (p *UsageSeriesParams) CheckFields() (issues []fault.Issue) {
 }
 
 func (p *UsageSeriesParams) query() snapshot.SeriesQuery {
-	from, _ := time.Parse(time.DateOnly, p.From) // zero for what is none
-	to, _ := time.Parse(time.DateOnly, p.To)     // as above
+	from, _ := time.Parse(time.DateOnly, p.From) // zero if invalid
+	to, _ := time.Parse(time.DateOnly, p.To)     // same
 	return snapshot.SeriesQuery{ProjectID: p.ProjectID, From: from, To: to, Bucket: p.Bucket, By: p.By, Timezone: p.Timezone}
 }
 
-// UsageSeries crosses usage with time, with what was reported, rated and estimated apart.
+// UsageSeries returns usage over time. It keeps reported, rated and estimated figures apart.
 func (c Operations) UsageSeries(ctx context.Context, p UsageSeriesParams) (series snapshot.Series, err error) {
 	err = c.View(ctx, p.Freshness(), func(m *snapshot.View) (err error) {
 		series, err = m.UsageSeries(p.query())

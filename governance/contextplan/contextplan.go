@@ -1,10 +1,9 @@
-// Package contextplan chooses what a worker reads before it begins: what the
-// caller names, the files that everybody reads, approved memory, and what runs
-// before it left.
+// Package contextplan selects what a worker reads before it begins: what the caller names, the
+// files that everybody reads, approved memory, and the results of earlier runs.
 //
-// Invariants: planning writes nothing; nothing that looks like a secret is in a
-// plan or in its trace; nothing is chosen that the caller may not put into a
-// context, nor guidance that is meant for another agent.
+// Invariants: planning writes nothing. Nothing that looks like a secret is in a plan or in its
+// trace. A plan contains nothing that the caller may not put into a context, and no guidance for
+// another agent.
 package contextplan
 
 import (
@@ -19,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Request is what a context is planned for.
+// Request describes the context to plan.
 type Request struct {
 	ProjectID string
 	Manager   policy.Actor // as claimed
@@ -27,10 +26,10 @@ type Request struct {
 	JobKind   string
 	Goal      string
 	Seeds     []doc.ContextRef
-	MaxRefs   int // 0: as the kind of the job has it
+	MaxRefs   int // 0 for the default of the job's kind
 }
 
-// Limits of a plan.
+// Limits of a plan, and names in it.
 const (
 	MaxRefs          = 200
 	executionRefs    = 32
@@ -51,7 +50,7 @@ const (
 	decisionIncluded = "included"
 )
 
-// Plan is what was chosen, and why.
+// Plan is what was selected, and why.
 type Plan struct {
 	GeneratedAt string `json:"generated_at"`
 	MaxRefs     int    `json:"max_refs"`
@@ -60,7 +59,7 @@ type Plan struct {
 	Choice
 }
 
-// Choice is the part of a plan that its document keeps.
+// Choice is the part of a plan that is stored.
 type Choice struct {
 	Refs        []doc.ContextRef `json:"context_refs"`
 	Layers      []string         `json:"layers_used"`
@@ -70,7 +69,7 @@ type Choice struct {
 	Secret      int              `json:"filtered_by_secret_count"`
 }
 
-// Entry says what became of one candidate. Its source_id is redacted.
+// Entry records the decision on one candidate. Its source_id is redacted.
 type Entry struct {
 	Layer       string  `json:"layer"`
 	SourceKind  string  `json:"source_kind"`
@@ -83,13 +82,13 @@ type Entry struct {
 	Sensitivity string  `json:"sensitivity,omitempty"`
 }
 
-// candidate is something that may be chosen.
+// candidate is something that may be selected.
 type candidate struct {
 	Entry
 	ref doc.ContextRef
 }
 
-// planner makes one plan.
+// planner builds one plan.
 type planner struct {
 	Request
 	w          *workspace.Workspace
@@ -97,7 +96,7 @@ type planner struct {
 	plan       Plan
 }
 
-// For plans a context. Workspace, project and worker must be there.
+// For plans a context. The workspace, project and worker must exist.
 func For(w *workspace.Workspace, r Request) (Plan, error) {
 	p := &planner{Request: r, w: w}
 	if _, err := w.Project(r.ProjectID); err != nil {
@@ -132,7 +131,7 @@ func (r Request) limit() int {
 	return executionRefs
 }
 
-// drop leaves a candidate out and says why.
+// drop leaves a candidate out and records why.
 func (p *planner) drop(c candidate, decision, reason string) {
 	c.Decision, c.Reason = decision, reason
 	p.trace(c.Entry)
@@ -151,9 +150,8 @@ func (p *planner) trace(e Entry) {
 	p.plan.Trace = append(p.plan.Trace, e)
 }
 
-// offer adds a candidate unless a secret is in it or in the texts behind it. Its score
-// is the base of its kind up to here; among those that are offered newer ones are worth
-// a little more.
+// offer adds a candidate, unless the candidate or one of the texts contains a secret. The score
+// so far is the base of its kind. A newer candidate gets a slightly higher score.
 func (p *planner) offer(c candidate, texts ...string) {
 	for _, text := range append(texts, c.ref.Kind, c.ref.Value, c.ref.Description) {
 		if redact.Find(text).Total() > 0 {
@@ -167,8 +165,8 @@ func (p *planner) offer(c candidate, texts ...string) {
 	p.candidates = append(p.candidates, c)
 }
 
-// allowed asks the policy whether a candidate may be put into the context, and
-// leaves it out when not.
+// allowed checks whether the policy allows a candidate in the context. If not, it drops the
+// candidate.
 func (p *planner) allowed(c candidate, resource policy.Resource) bool {
 	d := policy.Ask(p.w, policy.Question{Action: policy.Compose, Actor: p.Manager, Resource: resource}).Decision
 	switch {
@@ -182,7 +180,7 @@ func (p *planner) allowed(c candidate, resource policy.Resource) bool {
 	return false
 }
 
-// choose takes the best candidates in their order.
+// choose selects the best candidates in order.
 func (p *planner) choose() {
 	byText := collation.Lazy()
 	slices.SortStableFunc(p.candidates, func(a, b candidate) int {

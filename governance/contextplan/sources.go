@@ -1,6 +1,6 @@
 package contextplan
 
-// Where the candidates of a plan come from.
+// The sources of candidates.
 
 import (
 	"fmt"
@@ -14,8 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// seeds offers what the caller named. An artifact of the project is held to the
-// policy.
+// seeds offers what the caller named. Artifacts of the project are subject to the policy.
 func (p *planner) seeds() error {
 	for _, seed := range p.Seeds {
 		c := candidate{Entry{Layer: layerBase, SourceKind: "seed", SourceID: "seed:" + seed.Kind + ":" + seed.Value, Score: scoreSeed, Reason: "seed_ref"}, seed}
@@ -26,10 +25,10 @@ func (p *planner) seeds() error {
 		record, err := governance.ReadArtifact(p.w, p.ProjectID, seed.Value)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			p.offer(c) // it names no artifact of the project
+			p.offer(c) // not an artifact of the project
 			continue
 		case err != nil:
-			p.drop(c, "filtered_policy", "artifact_unreadable") // nobody can tell who may see it
+			p.drop(c, "filtered_policy", "artifact_unreadable") // unknown visibility
 			continue
 		}
 		c.Visibility, c.Sensitivity = record.String("visibility"), record.String("sensitivity")
@@ -40,7 +39,7 @@ func (p *planner) seeds() error {
 	return nil
 }
 
-// resource is an artifact as the policy is asked about it.
+// resource returns an artifact as a resource of the policy.
 func (p *planner) resource(record governance.Record) policy.Resource {
 	producer := record.String("produced_by")
 	r := policy.Resource{
@@ -115,14 +114,14 @@ func (p *planner) memory() error {
 		}
 		record, err := governance.ReadArtifact(p.w, p.ProjectID, row.ArtifactID)
 		if err != nil {
-			continue // gone since it was listed
+			continue // deleted since it was listed
 		}
 		p.offer(c, row.Title, row.Rationale, string(record.Body))
 	}
 	return nil
 }
 
-// trajectories offers what earlier work left: digests and failures.
+// trajectories offers the results of earlier work: digests and failure reports.
 func (p *planner) trajectories() error {
 	known, err := governance.Artifacts(p.w, p.ProjectID)
 	if err != nil {

@@ -1,7 +1,7 @@
 package files
 
-// Applying proposed files: judged under the locks, written as a checkpoint, told by an
-// event, all in one unit.
+// Applying proposed files in one unit: they are judged under the locks, written with a
+// checkpoint, and recorded by an event.
 
 import (
 	"context"
@@ -24,16 +24,16 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// Kind is the kind of resource that the policy is asked about.
+// Kind is the resource kind of proposed files in questions to the policy.
 const Kind = "file_artifact"
 
-// Order is to apply files.
+// Order is a request to apply files.
 type Order struct {
 	ProjectID string
 	Wanted    Wanted
-	// Expect is which versions the caller decided on, by path; "" for an absent file.
+	// Expect maps paths to hashes of the files as the caller saw them, "" for absent files.
 	Expect map[string]string
-	// Skip leaves files with a problem out; otherwise one of them refuses the whole.
+	// Skip leaves out files with a problem. Otherwise one such file rejects the whole order.
 	Skip      bool
 	DryRun    bool
 	Actor     policy.Actor
@@ -46,20 +46,19 @@ type Result struct {
 	Skipped int                  `json:"skipped"`
 	Files   []Row                `json:"files"`
 	Errors  []checkpoint.Problem `json:"errors"`
-	// CheckpointID is null when nothing was written.
+	// CheckpointID is null if nothing was written.
 	CheckpointID *string `json:"checkpoint_id"`
 }
 
-// Refused are the data of fault.FilesRefused and fault.WriteFailed: the files that are
-// the reason.
+// Refused is the data of fault.FilesRefused and fault.WriteFailed: the files that caused the
+// error.
 type Refused struct {
 	Errors []checkpoint.Problem `json:"errors"`
 }
 
-// Apply applies files. What it wrote is durable when it returns, together with its
-// checkpoint and its event. The errors are fault.Denied, fault.FilesRefused with nothing
-// written, fault.WriteFailed with everything put back, and those of finding files and
-// target.
+// Apply applies files. What it wrote is durable on return, together with its checkpoint and its
+// event. The errors are fault.Denied, fault.FilesRefused with nothing written, fault.WriteFailed
+// with everything rolled back, and the errors of finding the files and the target.
 func (s *Service) Apply(ctx context.Context, o Order) (Result, error) {
 	b, err := s.batch(ctx, o.ProjectID, o.Wanted)
 	if err != nil {
@@ -68,7 +67,7 @@ func (s *Service) Apply(ctx context.Context, o Order) (Result, error) {
 	return s.apply(ctx, o, b, "")
 }
 
-// apply applies a batch; reverts is the checkpoint that this takes back, "" for none.
+// apply applies a batch. reverts is the checkpoint that the batch reverts, "" for none.
 func (s *Service) apply(ctx context.Context, o Order, b batch, reverts string) (Result, error) {
 	b.seen = maps.Clone(b.seen)
 	if b.seen == nil {
@@ -87,7 +86,7 @@ func (s *Service) apply(ctx context.Context, o Order, b batch, reverts string) (
 	return a.run(ctx)
 }
 
-// run carries the application out.
+// run carries out the application.
 func (a *application) run(ctx context.Context) (Result, error) {
 	s, o := a.s, a.o
 	if o.DryRun {
@@ -109,18 +108,18 @@ func (a *application) run(ctx context.Context) (Result, error) {
 	return Result{}, restless(a.b.place)
 }
 
-// errMergeDue says that files changed so that they have to be merged first, outside of
-// the locks.
+// errMergeDue reports that files changed and must be merged first, outside of the locks.
 var errMergeDue = errors.New("a merge is due")
 
-// application is one order that is being carried out.
+// application is the state of one order in progress.
 type application struct {
 	s       *Service
 	o       Order
 	b       batch
 	reverts string
 	merges  map[mergeKey]mergeResult
-	// ruling is the decision that this carries out, nil where applying is one itself.
+	// ruling is the decision that the order carries out. It is nil if applying is itself the
+	// decision.
 	ruling *governance.Ruling
 	review string
 
@@ -128,7 +127,8 @@ type application struct {
 	outcome   *checkpoint.Outcome
 }
 
-// source is what all files come from, the caller where they come from several.
+// source returns the common source and run of all files. If they have several sources, it returns
+// the caller as their source.
 func (a *application) source() (source checkpoint.Source, run string) {
 	for i, artifact := range a.b.artifacts {
 		if i == 0 {
@@ -149,7 +149,7 @@ func (a *application) question() policy.Question {
 	return policy.Question{Action: policy.Approve, Resource: resource, Actor: a.o.Actor, RunID: run}
 }
 
-// try is one unit.
+// try attempts the application in one unit.
 func (a *application) try(ctx context.Context) (result Result, err error) {
 	w := a.s.Workspace
 	var root *checkpoint.Root
@@ -206,7 +206,7 @@ func refused(problems []checkpoint.Problem) error {
 	return fault.New(fault.FilesRefused, "nothing was written: %s: %s", problems[0].Path, problems[0].Message).With(Refused{problems})
 }
 
-// result is what the decisions come to.
+// result returns the result of the decisions.
 func (a *application) result(decisions []decision) Result {
 	result := Result{Files: rows(decisions), Errors: []checkpoint.Problem{}}
 	for _, d := range decisions {
@@ -222,7 +222,7 @@ func (a *application) result(decisions []decision) Result {
 	return result
 }
 
-// write asks for the checkpoint and its event.
+// write adds the checkpoint and its event to the unit.
 func (a *application) write(g *governance.PolicyUnit, root *checkpoint.Root, result *Result) error {
 	w := a.s.Workspace
 	due := slices.DeleteFunc(slices.Clone(a.decisions), func(d decision) bool { return !d.writes() })
@@ -268,7 +268,8 @@ func (a *application) write(g *governance.PolicyUnit, root *checkpoint.Root, res
 	return a.tell(g, plan, run, result.Errors)
 }
 
-// tell asks for the event, in the log of the run that the files come from.
+// tell adds the event to the unit. The event goes to the log of the run that the files come from,
+// otherwise to the log of files.
 func (a *application) tell(g *governance.PolicyUnit, plan checkpoint.Plan, run string, problems []checkpoint.Problem) error {
 	w := a.s.Workspace
 	log := workspace.FilesLog
@@ -289,7 +290,7 @@ func (a *application) tell(g *governance.PolicyUnit, plan checkpoint.Plan, run s
 	return err
 }
 
-// answer makes the answer of what came of the unit.
+// answer converts the outcome of the unit to a result or an error.
 func (a *application) answer(result Result, err error) (Result, error) {
 	if problem, ok := checkpoint.ConflictOf(err); ok {
 		problem.Reason = ChangedSince
@@ -314,7 +315,8 @@ func (a *application) answer(result Result, err error) (Result, error) {
 	return result, nil
 }
 
-// amended is an answer with the files that were found changed when they were written.
+// amended returns a result that accounts for files that turned out to be changed when they were
+// written.
 func amended(result Result, outcome checkpoint.Outcome) Result {
 	result.Applied -= len(outcome.Conflicts)
 	result.Errors = append(result.Errors, outcome.Conflicts...)
@@ -328,10 +330,10 @@ func amended(result Result, outcome checkpoint.Outcome) Result {
 	return result
 }
 
-// refLife is how long a client_ref stands for what was answered to it.
+// refLife is how long a client_ref identifies a repeated request.
 const refLife = 24 * time.Hour
 
-// before is the answer that the same request got before.
+// before returns the result of an earlier request with the same client_ref and content.
 func (a *application) before() (result Result, ok bool, err error) {
 	if a.o.ClientRef == "" {
 		return result, false, nil
@@ -346,7 +348,7 @@ func (a *application) before() (result Result, ok bool, err error) {
 		dir := workspace.CheckpointDir(a.o.ProjectID, id)
 		plan, err := checkpoint.Load(w.FS, dir)
 		if err != nil {
-			continue // what cannot be read is nobody's answer
+			continue // skip unreadable checkpoints
 		}
 		if at, ok := clock.Parse(plan.At); !ok || w.Env.Clock.Now().Sub(at) > refLife {
 			break
@@ -363,7 +365,7 @@ func (a *application) before() (result Result, ok bool, err error) {
 	return result, false, nil
 }
 
-// contentHash tells requests apart that have the same client_ref.
+// contentHash distinguishes requests with the same client_ref.
 func (a *application) contentHash() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%+v\x00%v\x00%s\x00", a.b.place.Target, a.o.Skip, a.reverts)

@@ -1,7 +1,7 @@
 package files
 
-// Files that wait for the word of a human, where their project asks for that: kept with
-// an artifact of the inbox, whose approval applies them.
+// Files that wait for a human's approval, if their project requires it. They are stored with an
+// artifact of the inbox. Approving the artifact applies them.
 
 import (
 	"context"
@@ -21,12 +21,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// Waiting are the data of fault.ApprovalRequired.
+// Waiting is the data of fault.ApprovalRequired.
 type Waiting struct {
 	ArtifactID string `json:"artifact_id"`
 }
 
-// pending is the file beside the artifact of a proposal.
+// pending is the file stored next to a proposal's artifact.
 type pending struct {
 	SchemaVersion int               `json:"schema_version"`
 	Type          string            `json:"type"` // file_proposal
@@ -34,11 +34,11 @@ type pending struct {
 	Skip          bool              `json:"skip,omitempty"`
 	ContentHash   string            `json:"content_hash"`
 	Files         []pendingFile     `json:"files"`
-	// Landing is the work of a run that waits, in place of files.
+	// Landing is the work of a run that waits to be landed. It is set instead of Files.
 	Landing *pendingLanding `json:"landing,omitempty"`
 }
 
-// pendingFile is an artifact, and the hash of the file that it was held against.
+// pendingFile is a proposed file, with the hash of the file that it was compared with.
 type pendingFile struct {
 	ID      string            `json:"id"`
 	Path    string            `json:"path"`
@@ -63,8 +63,8 @@ func pendingName(project, artifact string) string {
 	return path.Join(workspace.ArtifactsDir(project), artifact+".json")
 }
 
-// needsApproval reports whether the project lets only humans apply files, and the actor
-// is none.
+// needsApproval reports whether the project lets only humans apply files, and the actor is not
+// one.
 func (a *application) needsApproval() (bool, error) {
 	if a.reverts != "" {
 		return false, nil
@@ -80,8 +80,8 @@ func (s *Service) needsHuman(project string, actor policy.Actor) (bool, error) {
 	return policy.RecordedRole(s.Workspace, actor) != "human", nil
 }
 
-// propose keeps the files and asks for a decision on them. The same files that wait
-// already are not kept twice. It returns fault.ApprovalRequired when they wait.
+// propose stores the files and requests a decision on them. If the same files are waiting
+// already, it stores nothing. Once they wait, it returns fault.ApprovalRequired.
 func (a *application) propose(ctx context.Context) error {
 	w := a.s.Workspace
 	decisions, err := a.s.look(ctx, a.b)
@@ -105,8 +105,8 @@ func (a *application) propose(ctx context.Context) error {
 	return a.s.ask(ctx, id, text, waits, a.question(), a.o.ProjectID)
 }
 
-// ask enters a proposal into the inbox, once for the same content. It returns
-// fault.ApprovalRequired when it waits there.
+// ask adds a proposal to the inbox, once for the same content. Once it waits there, ask returns
+// fault.ApprovalRequired.
 func (s *Service) ask(ctx context.Context, id string, text []byte, waits pending, q policy.Question, project string) error {
 	w := s.Workspace
 	content, err := json.Marshal(waits)
@@ -139,7 +139,7 @@ func (s *Service) ask(ctx context.Context, id string, text []byte, waits pending
 	return fault.New(fault.ApprovalRequired, "a human has to approve this: artifact %s waits in the inbox", id).With(Waiting{id})
 }
 
-// kept is an artifact as it waits.
+// kept converts a proposed file to its stored form.
 func kept(a Artifact, d decision) pendingFile {
 	f := pendingFile{ID: a.ID, Path: d.at.path, Content: string(a.Content), Delete: a.Delete, Mode: a.Mode, Source: a.Source, Run: a.Run, Base: d.now.hash}
 	if a.From != nil {
@@ -152,7 +152,7 @@ func kept(a Artifact, d decision) pendingFile {
 	return f
 }
 
-// artifact is what waits as an artifact again.
+// artifact converts the stored form back to a proposed file.
 func (f pendingFile) artifact() Artifact {
 	a := Artifact{ID: f.ID, Path: f.Path, Delete: f.Delete, Mode: f.Mode, Source: f.Source, Run: f.Run}
 	if !f.Delete {
@@ -167,7 +167,7 @@ func (f pendingFile) artifact() Artifact {
 	return a
 }
 
-// proposal is the text of the artifact that asks for the decision.
+// proposal returns the text of the artifact that requests the decision.
 func (a *application) proposal(id string, decisions []decision) ([]byte, error) {
 	source, run := a.source()
 	head := doc.FilesProposal{
@@ -186,7 +186,7 @@ func (a *application) proposal(id string, decisions []decision) ([]byte, error) 
 	return governance.WriteRecord(doc.FilesProposalCodec, head, []byte(b.String()))
 }
 
-// waitingFor is the artifact of the same files that waits already, "" for none.
+// waitingFor returns the artifact of the same files that is waiting already, "" for none.
 func waitingFor(w *workspace.Workspace, project, hash string) (string, error) {
 	names, err := workspace.Files(w.FS, workspace.ArtifactsDir(project), ".json")
 	if err != nil {
@@ -196,7 +196,7 @@ func waitingFor(w *workspace.Workspace, project, hash string) (string, error) {
 		id := strings.TrimSuffix(name, ".json")
 		waits, err := loadPending(w, project, id)
 		if err != nil || waits.ContentHash != hash {
-			continue // other files are beside artifacts, too
+			continue // artifacts have other .json files as well
 		}
 		state, err := governance.StateOf(w, governance.Item{ProjectID: project, ArtifactID: id}, governance.KindFiles)
 		if err != nil {
@@ -224,7 +224,7 @@ func loadPending(w *workspace.Workspace, project, artifact string) (waits pendin
 	return waits, nil
 }
 
-// batch are the files that wait, with what they were held against.
+// batch returns the waiting files, with the hashes of the files they were compared with.
 func (p pending) batch(project string) batch {
 	b := batch{project: project, seen: map[string]expectation{}}
 	for _, f := range p.Files {
@@ -234,7 +234,7 @@ func (p pending) batch(project string) batch {
 	return b
 }
 
-// PreviewPending shows what the approval of files that wait would change now.
+// PreviewPending returns what approving the waiting files would change now.
 func (s *Service) PreviewPending(ctx context.Context, item governance.Item) (Listing, error) {
 	waits, err := loadPending(s.Workspace, item.ProjectID, item.ArtifactID)
 	if err != nil {
@@ -256,8 +256,8 @@ func (s *Service) PreviewPending(ctx context.Context, item governance.Item) (Lis
 	return Listing{b.place.Target, rows(decisions)}, err
 }
 
-// Resolve decides on files that wait. An approval applies them as Apply does, together
-// with its review; nothing is decided when they are refused.
+// Resolve decides on waiting files. An approval applies them like Apply, together with its
+// review. If files are refused, nothing is decided.
 func (s *Service) Resolve(ctx context.Context, r governance.Ruling) (resolved governance.Resolution, err error) {
 	resolved = r.Resolution(governance.KindFiles)
 	record, err := governance.ReadArtifact(s.Workspace, r.ProjectID, r.ArtifactID)
@@ -295,7 +295,7 @@ func (s *Service) Resolve(ctx context.Context, r governance.Ruling) (resolved go
 	return resolved, err
 }
 
-// undecided refuses a ruling on what was decided already.
+// undecided returns an error if the ruling's item is already decided.
 func (a *application) undecided(g *governance.PolicyUnit) error {
 	if a.ruling == nil {
 		return nil
@@ -304,7 +304,7 @@ func (a *application) undecided(g *governance.PolicyUnit) error {
 	return err
 }
 
-// decide asks for the review of a ruling.
+// decide adds the review of a ruling to the unit.
 func (a *application) decide(g *governance.PolicyUnit, verdict policy.Verdict) (err error) {
 	if a.ruling != nil {
 		a.review, err = g.Review(*a.ruling, verdict, governance.DecisionResult{SubjectKind: governance.KindFiles, ArtifactID: a.ruling.ArtifactID})

@@ -1,6 +1,6 @@
 package files
 
-// Differences as git writes them.
+// Diffs in git's format.
 
 import (
 	"bytes"
@@ -15,14 +15,14 @@ import (
 // maxDiff bounds the diff of a file, in bytes.
 const maxDiff = 256 << 10
 
-// Side is a file on one side of a diff. Its zero value is an absent one.
+// Side is one side of a diff. The zero value is an absent file.
 type Side struct {
 	Exists  bool
 	Content []byte
 	Mode    fs.FileMode
 }
 
-// gitMode is the mode that git knows of a file.
+// gitMode returns the mode of a file as git records it.
 func (s Side) gitMode() string {
 	if s.Mode&0o100 != 0 {
 		return "100755"
@@ -30,13 +30,13 @@ func (s Side) gitMode() string {
 	return "100644"
 }
 
-// lineEdit replaces lines from..to of the old text with lines of a new one.
+// lineEdit replaces the lines [from, to) of the old text with new lines.
 type lineEdit struct {
 	from, to int
 	fresh    []string
 }
 
-// Diff is the difference between two sides of a file as lines.
+// Diff is the difference between two versions of a file, by lines.
 type Diff struct {
 	Added, Removed int
 
@@ -46,7 +46,7 @@ type Diff struct {
 	edits    []lineEdit
 }
 
-// Compare finds the lines that differ.
+// Compare computes the lines that differ.
 func Compare(path string, old, fresh Side) Diff {
 	d := Diff{path: path, old: old, new: fresh}
 	if bytes.Equal(old.Content, fresh.Content) {
@@ -55,7 +55,7 @@ func Compare(path string, old, fresh Side) Diff {
 	before, after := string(old.Content), string(fresh.Content)
 	d.before = lines(before)
 	line, at := 0, 0
-	advance := func(to int) int { // counts the lines up to an offset at their beginning
+	advance := func(to int) int { // counts lines up to the offset of a line start
 		for at < to {
 			at += len(d.before[line])
 			line++
@@ -72,7 +72,7 @@ func Compare(path string, old, fresh Side) Diff {
 	return d
 }
 
-// lines are the lines of a text with their ends; the last one may have none.
+// lines splits a text into lines, including their line ends. The last line may have none.
 func lines(text string) []string {
 	split := strings.SplitAfter(text, "\n")
 	if split[len(split)-1] == "" {
@@ -81,8 +81,8 @@ func lines(text string) []string {
 	return split
 }
 
-// Unified writes the difference with some lines of context around each change, fit for
-// git apply and patch -p1. ok is false where it would be longer than limit bytes.
+// Unified returns the diff in unified format with lines of context around each change, suitable
+// for git apply and patch -p1. ok is false if it would be longer than limit bytes.
 func (d Diff) Unified(context, limit int) (text string, ok bool) {
 	var b strings.Builder
 	oldName, newName := quote("a/"+d.path), quote("b/"+d.path)
@@ -114,7 +114,7 @@ func (d Diff) Unified(context, limit int) (text string, ok bool) {
 	return b.String(), true
 }
 
-// hunk writes the edits first..last with their context.
+// hunk writes the edits first..last with their context. It returns the new shift.
 func (d Diff) hunk(b *strings.Builder, first, last, context, shift int) int {
 	from := max(d.edits[first].from-context, 0)
 	to := min(d.edits[last].to+context, len(d.before))
@@ -134,7 +134,7 @@ func (d Diff) hunk(b *strings.Builder, first, last, context, shift int) int {
 	return shift + grown
 }
 
-// span is a range of lines as the head of a hunk has it.
+// span formats a range of lines for the header of a hunk.
 func span(from, n int) string {
 	switch n {
 	case 0:
@@ -155,7 +155,7 @@ func write(b *strings.Builder, sign byte, lines []string) {
 	}
 }
 
-// ended is a name as it ends a line: one with blanks is followed by a tab.
+// ended returns a name as it ends a header line: a name with spaces gets a tab.
 func ended(name string) string {
 	if strings.Contains(name, " ") && !strings.HasPrefix(name, `"`) {
 		return name + "\t"
@@ -163,8 +163,8 @@ func ended(name string) string {
 	return name
 }
 
-// quote writes a name as git does: in quotes, with escapes, where it has quotes,
-// backslashes, control characters or bytes beyond ASCII.
+// quote quotes a name as git does: in quotes and with escapes, if it has quotes, backslashes,
+// control characters or bytes beyond ASCII.
 func quote(name string) string {
 	var b strings.Builder
 	plain := true

@@ -1,6 +1,6 @@
 package files
 
-// Listing and previewing proposed files. Nothing is written.
+// Listing and previewing proposed files. This writes nothing.
 
 import (
 	"context"
@@ -11,38 +11,38 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// Proposal is a file as a caller sends it. Of a known id, what is left out is taken
-// from the artifact.
+// Proposal is a file sent by a caller. If it has a known id, omitted fields come from that
+// artifact.
 type Proposal struct {
 	ID      string
 	Path    string
 	Content *string
 	Delete  bool
-	Program *bool // nil where the mode stays
+	Program *bool // nil keeps the mode
 }
 
-// Wanted is which proposed files a call is about: one of the three.
+// Wanted selects proposed files. Exactly one of PreviewID, IDs and Given is set.
 type Wanted struct {
 	PreviewID string
 	IDs       []string
 	Given     []Proposal
-	// Target is empty where the default is meant.
+	// Target is empty for the default.
 	Target checkpoint.Target
 }
 
-// Listing is proposed files, held against a target.
+// Listing is proposed files, compared with a target.
 type Listing struct {
 	Target checkpoint.Target `json:"target"`
 	Files  []Row             `json:"files"`
 }
 
-// Previewed is a listing with diffs that an application can refer to.
+// Previewed is a listing with diffs. An application can refer to it.
 type Previewed struct {
 	PreviewID string `json:"preview_id"`
 	Listing
 }
 
-// List lists what a run or a job proposes.
+// List lists the files that a run or a job proposes.
 func (s *Service) List(ctx context.Context, project string, source checkpoint.Source) (Listing, error) {
 	o, err := s.of(ctx, project, source)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *Service) listing(ctx context.Context, project string, o origin) (Listin
 	return Listing{place.Target, rows(decisions)}, err
 }
 
-// Contents are the files of a listing with the bytes that are proposed, in its order; nil
-// for a file that is to be deleted, and for one with a problem.
+// Contents returns a listing and the proposed contents in its order. A content is nil for a
+// deletion and for a file with a problem.
 func (s *Service) Contents(ctx context.Context, project string, source checkpoint.Source) (Listing, [][]byte, error) {
 	o, err := s.of(ctx, project, source)
 	if err != nil {
@@ -84,7 +84,7 @@ func rows(decisions []decision) []Row {
 	return list
 }
 
-// Preview shows what applying files would change, and remembers it for an hour.
+// Preview returns what applying files would change, and keeps the preview for an hour.
 func (s *Service) Preview(ctx context.Context, project string, wanted Wanted) (Previewed, error) {
 	b, err := s.batch(ctx, project, wanted)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Service) Preview(ctx context.Context, project string, wanted Wanted) (P
 	return Previewed{kept.id, Listing{b.place.Target, rows(decisions)}}, nil
 }
 
-// withDiffs adds the diffs of files that would change, and visits all.
+// withDiffs adds the diffs of files that would change. It calls visit for all files.
 func withDiffs(decisions []decision, visit func(*decision)) {
 	for i := range decisions {
 		d := &decisions[i]
@@ -119,7 +119,7 @@ func withDiffs(decisions []decision, visit func(*decision)) {
 	}
 }
 
-// batch is files that go to one place.
+// batch is proposed files with one target.
 type batch struct {
 	project   string
 	place     Place
@@ -127,7 +127,7 @@ type batch struct {
 	seen      map[string]expectation
 }
 
-// batch finds what a call is about.
+// batch finds the files and the target that a call selects.
 func (s *Service) batch(ctx context.Context, project string, wanted Wanted) (b batch, err error) {
 	b.project = project
 	if wanted.PreviewID != "" {
@@ -180,8 +180,8 @@ func (s *Service) batch(ctx context.Context, project string, wanted Wanted) (b b
 	return b, err
 }
 
-// artifact is a file that a caller sent. One that bears the id of a known artifact of
-// the same path is made from what that was made from.
+// artifact returns a file that a caller sent. If it has the id of a known artifact of the same
+// path, it keeps that artifact's base version.
 func (p Proposal) artifact(found map[string]Artifact) (Artifact, error) {
 	a := Artifact{ID: p.ID, Path: p.Path, Delete: p.Delete, Source: checkpoint.Source{Caller: true}}
 	if a.ID == "" {
@@ -208,10 +208,10 @@ func (p Proposal) artifact(found map[string]Artifact) (Artifact, error) {
 	return a, nil
 }
 
-// maxJudgements bounds how often files are judged anew because they changed meanwhile.
+// maxJudgements bounds how often files are judged again because they changed meanwhile.
 const maxJudgements = 5
 
-// look judges files without any lock.
+// look judges files without holding any lock.
 func (s *Service) look(ctx context.Context, b batch) (decisions []decision, err error) {
 	fsys, err := s.Workspace.Env.FS(b.place.dir)
 	if err != nil {

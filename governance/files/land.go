@@ -1,6 +1,6 @@
 package files
 
-// Landing: the work of a run becomes one commit of a branch.
+// Landing: turning the work of a run into one commit on a branch.
 
 import (
 	"context"
@@ -18,19 +18,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// LandOrder is to land a run.
+// LandOrder is a request to land a run.
 type LandOrder struct {
 	ProjectID string
 	RunID     string
 	Message   string // of the commit
-	Into      string // the branch, "" for the one that is checked out
-	Keep      bool   // the worktree
+	Into      string // branch, "" for the one that is checked out
+	Keep      bool   // keep the worktree
 	DryRun    bool
 	Actor     policy.Actor
 }
 
-// Landing is what was landed. A commit is null where there was nothing to land, or only a
-// dry run.
+// Landing is what was landed. Commit is null if there was nothing to land, and in a dry run.
 type Landing struct {
 	Commit    *string  `json:"commit"`
 	Branch    string   `json:"branch"`
@@ -40,25 +39,25 @@ type Landing struct {
 	Conflicts []string `json:"conflicts"`
 	Already   bool     `json:"already"`
 	DryRun    bool     `json:"dry_run"`
-	// Notes are what a person should know of it, such as hooks that were not run.
+	// Notes is information for people, such as hooks that were not run.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Conflicts are the data of fault.Conflicts: files, and the branch that they changed on;
-// "" where a merge in the worktree itself is unfinished.
+// Conflicts is the data of fault.Conflicts: the files, and the branch on which they changed.
+// Branch is "" if a merge in the worktree itself is unfinished.
 type Conflicts struct {
 	Conflicts []string `json:"conflicts"`
 	Branch    string   `json:"branch,omitempty"`
 }
 
-// Land makes the work of a run one commit of a branch of its repository, on top of what
-// is there, and tells it in the log of the run. Commit, branch and event are durable when
-// it returns. Killed at any time, the branch is at the old or the new commit, and the next
-// call finishes what is left. The same run is never landed twice.
+// Land lands the work of a run as one commit on a branch of its repository, on top of the
+// branch's tip, and records it in the log of the run. Commit, branch and event are durable on
+// return. If the process is killed at any time, the branch is at the old or the new commit, and
+// the next call finishes the rest. The same run is never landed twice.
 //
 // The errors are fault.RunBusy, NoWorktree, SnapshotBase, Conflicts, TargetBusy, NoTarget,
-// Denied, ApprovalRequired, FilesRefused and GitFailed; then nothing was changed, but where
-// the message says so.
+// Denied, ApprovalRequired, FilesRefused and GitFailed. After an error, nothing has changed
+// unless the message says so.
 func (s *Service) Land(ctx context.Context, o LandOrder) (Landing, error) {
 	l := &landing{s: s, o: o}
 	if err := l.load(); err != nil {
@@ -80,13 +79,13 @@ func (s *Service) Land(ctx context.Context, o LandOrder) (Landing, error) {
 	return l.land(ctx)
 }
 
-// landing is one order that is being carried out.
+// landing is the state of one order in progress.
 type landing struct {
 	s   *Service
 	o   LandOrder
 	run doc.Run
-	// ruling is the decision that this carries out, nil where landing is one itself.
-	// proposed is the tree that it is about.
+	// ruling is the decision that the order carries out. It is nil if landing is itself the
+	// decision. proposed is the tree that the ruling is about.
 	ruling   *governance.Ruling
 	proposed string
 	review   string
@@ -116,8 +115,9 @@ func (l *landing) question() policy.Question {
 	return policy.Question{Action: policy.Approve, Resource: resource, Actor: l.o.Actor, RunID: l.o.RunID}
 }
 
-// land does what the order says. The repository is locked while git works in it, and no
-// longer when the record is written: who applies files takes the locks the other way.
+// land carries out the order. It locks the repository while git works in it, and unlocks it
+// before it writes the run's record, because applying files takes the two locks in the opposite
+// order.
 func (l *landing) land(ctx context.Context) (result Landing, err error) {
 	if l.run.Landed != nil {
 		return l.again(ctx)
@@ -129,7 +129,7 @@ func (l *landing) land(ctx context.Context) (result Landing, err error) {
 		if err := l.load(); err != nil {
 			return err
 		}
-		if l.run.Landed != nil { // by another process, just now
+		if l.run.Landed != nil { // another process landed it just now
 			result = landed(*l.run.Landed)
 			result.Already = true
 			return nil
@@ -143,7 +143,7 @@ func (l *landing) land(ctx context.Context) (result Landing, err error) {
 	return l.conclude(ctx, result)
 }
 
-// again answers for a run that was landed before, and finishes what was left to do.
+// again returns the result of a run that was landed before, and finishes any remaining work.
 func (l *landing) again(ctx context.Context) (result Landing, err error) {
 	result = landed(*l.run.Landed)
 	result.Already, result.DryRun = true, l.o.DryRun
@@ -158,7 +158,7 @@ func (l *landing) again(ctx context.Context) (result Landing, err error) {
 	return l.conclude(ctx, result)
 }
 
-// open reads where the work of the run lies.
+// open finds the repository and the base commit of the run's work.
 func (l *landing) open(ctx context.Context, use func(*changes.Set) error) (err error) {
 	set, err := l.s.Changes(ctx, l.o.ProjectID, l.o.RunID)
 	if err != nil {
@@ -169,8 +169,8 @@ func (l *landing) open(ctx context.Context, use func(*changes.Set) error) (err e
 	return use(set)
 }
 
-// locked calls a function while the repository is locked against others who bring
-// something into it.
+// locked calls fn while it holds the lock of the repository, which excludes other landings and
+// applications of files.
 func (l *landing) locked(ctx context.Context, fn func() error) (err error) {
 	if l.root, err = worktree.Root(l.s.Machine, l.repoID); err != nil {
 		return fault.New(fault.NoTarget, "%w", err)
@@ -194,7 +194,7 @@ func (l *landing) locked(ctx context.Context, fn func() error) (err error) {
 	return fn()
 }
 
-// gitFailed makes an error of git one of ours.
+// gitFailed converts an error of git to fault.GitFailed.
 func gitFailed(err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok || err == nil {
 		return err
@@ -202,14 +202,14 @@ func gitFailed(err error) error {
 	return fault.New(fault.GitFailed, "%w", err)
 }
 
-// bring makes the commit and moves the branch.
+// bring creates the commit and moves the branch.
 func (l *landing) bring(ctx context.Context) (result Landing, err error) {
 	begun, err := l.settle(ctx)
 	if err != nil {
 		return result, gitFailed(err)
 	}
 	into := l.o.Into
-	if begun != nil { // which branch it went to is decided
+	if begun != nil { // an earlier attempt fixed the branch
 		into = begun.Branch
 	}
 	target, err := l.repo.Target(ctx, into)
@@ -222,7 +222,7 @@ func (l *landing) bring(ctx context.Context) (result Landing, err error) {
 	if commit, err := l.repo.Landed(ctx, l.base, target.Tip, l.o.RunID); err != nil || commit != "" {
 		return l.found(ctx, target, commit, err)
 	}
-	if begun != nil && into != l.o.Into { // it never came there
+	if begun != nil && into != l.o.Into { // the earlier attempt did not move that branch
 		if target, err = l.repo.Target(ctx, l.o.Into); err != nil {
 			return result, gitFailed(err)
 		}
@@ -231,7 +231,7 @@ func (l *landing) bring(ctx context.Context) (result Landing, err error) {
 	return result, gitFailed(err)
 }
 
-// found is the result of a run that is on the branch, though its record does not say so.
+// found returns the result for a run that is on the branch although its record does not say so.
 func (l *landing) found(ctx context.Context, target worktree.Target, commit string, err error) (Landing, error) {
 	if err != nil {
 		return Landing{}, gitFailed(err)
@@ -286,8 +286,8 @@ func (l *landing) merged(ctx context.Context, target worktree.Target) (result La
 	return l.move(ctx, target, tree, change, result)
 }
 
-// problems are the files of a change that cannot be landed. Where the files themselves
-// change, none of a workspace or of git may be among them, as for files that are applied.
+// problems returns the files of a change that cannot be landed. If the branch is checked out,
+// files of a workspace or of git are also problems, as when files are applied.
 func (l *landing) problems(target worktree.Target, change worktree.Change) (list []checkpoint.Problem, err error) {
 	for _, r := range change.Refused {
 		list = append(list, checkpoint.Problem{Path: r.Path, Reason: NotAFile, Message: r.Why})
@@ -309,7 +309,7 @@ func (l *landing) problems(target worktree.Target, change worktree.Change) (list
 	return list, nil
 }
 
-// quoted lists names for a sentence.
+// quoted formats names for a sentence.
 func quoted(names []string) string {
 	const most = 10
 	var list []string
@@ -323,8 +323,8 @@ func quoted(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// move makes the commit and moves the branch to it. What is written before lets the next
-// call mend a working tree in which git was killed.
+// move creates the commit and moves the branch to it. It first writes a write-ahead record, which
+// lets the next call repair the working tree if git is killed.
 func (l *landing) move(ctx context.Context, target worktree.Target, tree string, change worktree.Change, result Landing) (Landing, error) {
 	commit, err := l.repo.Commit(ctx, target, tree, l.message())
 	if err != nil {
@@ -335,7 +335,7 @@ func (l *landing) move(ctx context.Context, target worktree.Target, tree string,
 	}
 	if err := l.repo.Move(ctx, target, commit, l.o.RunID); err != nil {
 		settleErr := l.repo.Settle(context.WithoutCancel(ctx), target.Branch, target.Tip, commit)
-		if refused := worktree.ExitCode(err) > 0; refused || settleErr == nil { // not killed
+		if refused := worktree.ExitCode(err) > 0; refused || settleErr == nil { // git was not killed
 			err = errors.Join(err, l.end())
 		}
 		return Landing{}, err
@@ -347,7 +347,7 @@ func (l *landing) move(ctx context.Context, target worktree.Target, tree string,
 	return result, nil
 }
 
-// message is that of the commit.
+// message returns the commit message.
 func (l *landing) message() string {
 	agent := l.run.AgentID
 	if found, err := l.s.Workspace.Agent(agent); err == nil && found.Name != "" {

@@ -1,7 +1,7 @@
 package files
 
-// What is kept of a landing: while it goes on, and in the run's record and log when the
-// branch has moved.
+// The records of a landing: the write-ahead record while it is in progress, and the run's record
+// and log once the branch has moved.
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// begun is a landing whose branch may have moved, as it is kept until the run's record
-// says that it has.
+// begun is the write-ahead record of a landing whose branch may have moved. It is kept until the
+// run's record says that the branch has moved.
 type begun struct {
 	RunID     string `json:"run_id"`
 	ProjectID string `json:"project_id"`
@@ -43,7 +43,7 @@ const (
 
 func begunName(run string) string { return path.Join(workspace.TempDir, begunPrefix+run+".json") }
 
-// begin keeps what is about to happen; it is durable on return.
+// begin writes the write-ahead record. It is durable on return.
 func (l *landing) begin(b begun) error {
 	w := l.s.Workspace
 	text, err := json.Marshal(b)
@@ -56,7 +56,7 @@ func (l *landing) begin(b begun) error {
 	return err
 }
 
-// end forgets it.
+// end removes the write-ahead record.
 func (l *landing) end() error {
 	err := l.s.Workspace.FS.Remove(begunName(l.o.RunID))
 	if durable.Absent(err) {
@@ -65,8 +65,8 @@ func (l *landing) end() error {
 	return err
 }
 
-// settle mends the working tree of the repository where git was killed in it during a
-// landing. It returns the landing of this run that was begun, nil for none.
+// settle repairs the working tree of the repository if git was killed in it during a landing. It
+// returns the unfinished landing of this run, nil for none.
 func (l *landing) settle(ctx context.Context) (own *begun, err error) {
 	w := l.s.Workspace
 	names, err := workspace.Files(w.FS, workspace.TempDir, ".json")
@@ -83,7 +83,7 @@ func (l *landing) settle(ctx context.Context) (own *begun, err error) {
 		}
 		var b begun
 		if json.Unmarshal(text, &b) != nil || b.Root != l.root {
-			continue // it says nothing about this repository
+			continue // not about this repository
 		}
 		if err := l.repo.Settle(ctx, b.Branch, b.Old, b.New); err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (l *landing) settle(ctx context.Context) (own *begun, err error) {
 	return own, nil
 }
 
-// record is what the run's record says of a landing.
+// record returns a landing as stored in the run's record.
 func (l *landing) record(branch, commit, base string, change worktree.Change) *doc.Landed {
 	return &doc.Landed{
 		RepoID: l.repoID, Branch: branch, Commit: commit, Base: base, Files: change.Files, Added: change.Added, Removed: change.Removed,
@@ -103,12 +103,12 @@ func (l *landing) record(branch, commit, base string, change worktree.Change) *d
 	}
 }
 
-// landed is a record as a result.
+// landed converts the run's record of a landing to a result.
 func landed(r doc.Landed) Landing {
 	return Landing{Commit: &r.Commit, Branch: r.Branch, Files: r.Files, Added: r.Added, Removed: r.Removed, Conflicts: []string{}}
 }
 
-// landedPayload is that of run.landed.
+// landedPayload is the payload of run.landed.
 type landedPayload struct {
 	RepoID  string `json:"repo_id"`
 	Branch  string `json:"branch"`
@@ -120,8 +120,8 @@ type landedPayload struct {
 	Actor   string `json:"actor"`
 }
 
-// conclude records a landing whose branch has moved, and removes the worktree. It goes on
-// when the caller does not wait for it any more.
+// conclude records a landing whose branch has moved, and removes the worktree. It continues even
+// if ctx is canceled.
 func (l *landing) conclude(ctx context.Context, result Landing) (Landing, error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := l.tell(ctx); err != nil {
@@ -134,7 +134,7 @@ func (l *landing) conclude(ctx context.Context, result Landing) (Landing, error)
 	return result, l.end()
 }
 
-// tell writes record and event, once.
+// tell writes the run's record and the event, once.
 func (l *landing) tell(ctx context.Context) error {
 	w := l.s.Workspace
 	file := workspace.RunFile(l.o.ProjectID, l.o.RunID)
@@ -163,8 +163,8 @@ func (l *landing) tell(ctx context.Context) error {
 	return err
 }
 
-// tidy removes the worktree when all that it holds was landed and nobody uses it. It
-// returns why it stays, for people; "" where that was asked for.
+// tidy removes the worktree if everything in it was landed and nobody uses it. Otherwise it
+// returns why the worktree stays, as a text for people. It returns "" if the order keeps it.
 func (l *landing) tidy(ctx context.Context) string {
 	dir, err := worktree.Find(l.s.Workspace, l.run)
 	if l.o.Keep || err != nil || dir == "" {
@@ -185,11 +185,11 @@ func (l *landing) tidy(ctx context.Context) string {
 	return ""
 }
 
-// supervisorsEnd is how long the supervisor of a session that is over may take to end.
+// supervisorsEnd is how long the supervisor of a finished session may take to exit.
 const supervisorsEnd = 5 * time.Second
 
-// reserve keeps the runs that use the worktree from going on. It fails when one of them
-// does, or may.
+// reserve prevents the runs that use the worktree from continuing. It fails if one of them
+// continues, or may.
 func (l *landing) reserve(ctx context.Context) (release func(), err error) {
 	var held []*lock.Hold
 	release = func() {
@@ -216,8 +216,8 @@ func (l *landing) reserve(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// holds reports whether the commit has all that lies in the worktree: to merge it once
-// more changes nothing.
+// holds reports whether the commit contains everything in the worktree: merging it again would
+// change nothing.
 func (l *landing) holds(ctx context.Context, dir string) (bool, error) {
 	commit := l.run.Landed.Commit
 	work, err := l.snapshot(ctx, dir)

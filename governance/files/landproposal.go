@@ -1,6 +1,6 @@
 package files
 
-// Landings that wait for the word of a human, where their project asks for that.
+// Landings that wait for a human's approval, if their project requires it.
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// pendingLanding is a landing that waits.
+// pendingLanding is a waiting landing.
 type pendingLanding struct {
 	RunID   string `json:"run_id"`
 	Message string `json:"message,omitempty"`
 	Into    string `json:"into,omitempty"`
 	Keep    bool   `json:"keep,omitempty"`
-	// Tree is the work that was proposed: only that is landed.
+	// Tree is the proposed work. Only this tree is landed.
 	Tree string `json:"tree"`
 }
 
-// propose keeps the landing and asks for a decision on it. It returns
-// fault.ApprovalRequired when it waits.
+// propose stores the landing and requests a decision on it. Once it waits, propose returns
+// fault.ApprovalRequired.
 func (l *landing) propose(ctx context.Context) error {
 	dry := l.o
 	dry.DryRun = true
@@ -61,7 +61,7 @@ func (l *landing) propose(ctx context.Context) error {
 	return l.s.ask(ctx, id, text, waits, l.question(), l.o.ProjectID)
 }
 
-// proposal is the text of the artifact that asks for the decision.
+// proposal returns the text of the artifact that requests the decision.
 func (l *landing) proposal(ctx context.Context, id string, result Landing) ([]byte, error) {
 	head := doc.FilesProposal{
 		Artifact: governance.ArtifactSpec{
@@ -90,8 +90,8 @@ func (l *landing) proposal(ctx context.Context, id string, result Landing) ([]by
 	return governance.WriteRecord(doc.FilesProposalCodec, head, []byte(text.String()))
 }
 
-// resolveLanding decides on a landing that waits. An approval lands the run; nothing is
-// decided when that is refused.
+// resolveLanding decides on a waiting landing. An approval lands the run. If landing fails,
+// nothing is decided.
 func (s *Service) resolveLanding(ctx context.Context, r governance.Ruling, waits pendingLanding) (review string, err error) {
 	l := &landing{
 		s: s, ruling: &r, proposed: waits.Tree,
@@ -122,7 +122,7 @@ func (s *Service) resolveLanding(ctx context.Context, r governance.Ruling, waits
 	return l.review, err
 }
 
-// decide asks for the review of a ruling.
+// decide adds the review of a ruling to the unit.
 func (l *landing) decide(g *governance.PolicyUnit) error {
 	if l.ruling == nil {
 		return nil

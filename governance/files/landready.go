@@ -1,6 +1,6 @@
 package files
 
-// Whether a run can be landed now: it has work of its own, and is over or idle.
+// Whether a run can be landed now: it needs work of its own, and must be finished or idle.
 
 import (
 	"path"
@@ -12,7 +12,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// checkReady refuses a run that has no work of its own, or is at work.
+// checkReady returns an error for a run that has no work of its own, or that is working.
 func (l *landing) checkReady() error {
 	_, rel, branch := l.run.Tree()
 	switch {
@@ -32,7 +32,7 @@ func (l *landing) checkReady() error {
 	return err
 }
 
-// users are the runs that have the worktree, this one among them.
+// users returns the runs that use the worktree, including this one.
 func (l *landing) users() ([]worktree.Run, error) {
 	users, err := worktree.RunsIn(l.s.Workspace, l.run)
 	if own := (worktree.Run{ProjectID: l.o.ProjectID, RunID: l.o.RunID}); !slices.Contains(users, own) {
@@ -41,17 +41,17 @@ func (l *landing) users() ([]worktree.Run, error) {
 	return users, err
 }
 
-// goesOn is a run that may change the worktree: one whose session lives, with idleToo also
-// one that waits for its next turn; one of a workflow, whose next task may follow; or of a
-// job, whose next attempt may. "" is none.
+// goesOn returns a run that may still change the worktree, "" for none. These are runs with a
+// live session, workflow runs, whose next task may follow, and runs of a job, whose next attempt
+// may follow. An idle session counts only with idleToo.
 func (l *landing) goesOn(users []worktree.Run, idleToo bool) (string, error) {
 	for _, user := range users {
 		record, err := workspace.Load(l.s.Workspace, doc.RunCodec, workspace.RunFile(user.ProjectID, user.RunID))
 		switch {
 		case err != nil:
 			return "", err
-		case doc.Terminal(record.Status): // its supervisor may be about to end
-		case record.Spec == nil: // of a workflow
+		case doc.Terminal(record.Status): // its supervisor may be about to exit
+		case record.Spec == nil: // a workflow run
 			return user.RunID, nil
 		case l.s.Alive(user.ProjectID, user.RunID) && (idleToo || l.s.Idle == nil || !l.s.Idle(user.ProjectID, user.RunID)):
 			return user.RunID, nil
@@ -60,8 +60,8 @@ func (l *landing) goesOn(users []worktree.Run, idleToo bool) (string, error) {
 	return l.jobAtWork()
 }
 
-// jobAtWork is the run when the job that its worktree was made for goes on: its next
-// attempt uses the same one.
+// jobAtWork returns the run if the job that its worktree was created for is unfinished. The job's
+// next attempt uses the same worktree.
 func (l *landing) jobAtWork() (string, error) {
 	_, rel, _ := l.run.Tree()
 	project, owner, _, err := worktree.Named(rel)

@@ -11,8 +11,8 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// work is a commit of what the run made: what lies in its worktree, else what its branch
-// is at.
+// work returns a commit of the run's work: the content of its worktree, otherwise the tip of its
+// branch. If the landing was proposed, the work must be what was proposed.
 func (l *landing) work(ctx context.Context) (commit string, err error) {
 	s := l.s
 	dir, err := worktree.Find(s.Workspace, l.run)
@@ -33,7 +33,7 @@ func (l *landing) work(ctx context.Context) (commit string, err error) {
 	return commit, err
 }
 
-// snapshot is a commit of what lies in the worktree.
+// snapshot creates a commit of the content of the worktree.
 func (l *landing) snapshot(ctx context.Context, dir string) (string, error) {
 	if names, err := worktree.Unmerged(ctx, l.s.Environ, dir); err != nil || len(names) > 0 {
 		if err == nil {

@@ -1,13 +1,13 @@
 package files
 
-// Which language a file is in, by its name.
+// The language of a file, by its name.
 
 import (
 	"path"
 	"strings"
 )
 
-// Language is the language of a file, "text" where its name does not tell.
+// Language returns the language of a file, "text" if its name does not reveal it.
 func Language(name string) string {
 	base := strings.ToLower(path.Base(name))
 	switch base {

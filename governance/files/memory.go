@@ -1,7 +1,7 @@
 package files
 
-// What a process remembers between calls: previews, and where ids were met. Nothing of
-// it is needed to be right.
+// What a process caches between calls: previews, and the sources of artifact ids. Losing it never
+// causes wrong results: a lost preview is reported as gone.
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// Bounds of what is remembered.
+// Bounds of the cache.
 const (
 	previewsKept  = 256
 	previewBytes  = 256 << 20
@@ -21,16 +21,15 @@ const (
 	previewPrefix = "fp"
 )
 
-// Memory is what a process remembers of proposed files, of all its workspaces. It is
-// safe for concurrent use.
+// Memory caches proposed files of all workspaces of a process. It is safe for concurrent use.
 type Memory struct {
 	mu       sync.Mutex
-	previews []*preview // the oldest first
+	previews []*preview // oldest first
 	bytes    int
 	origins  map[originKey]checkpoint.Source
 }
 
-// preview stands for what somebody looked at.
+// preview is what a caller previewed and may apply.
 type preview struct {
 	id        string
 	w         *workspace.Workspace
@@ -47,10 +46,10 @@ type originKey struct {
 	id string
 }
 
-// NewMemory makes one that knows nothing.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{origins: map[originKey]checkpoint.Source{}} }
 
-// keep remembers a preview. Old ones go.
+// keep caches a preview. It evicts old ones.
 func (m *Memory) keep(p *preview) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +67,7 @@ func (m *Memory) keep(p *preview) {
 	}
 }
 
-// preview finds a preview of a workspace, nil when it is gone.
+// preview returns a preview of a workspace, nil if it has expired.
 func (m *Memory) preview(w *workspace.Workspace, project, id string) *preview {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,7 +79,7 @@ func (m *Memory) preview(w *workspace.Workspace, project, id string) *preview {
 	return nil
 }
 
-// met remembers where artifacts came from.
+// met records the sources of artifacts.
 func (m *Memory) met(w *workspace.Workspace, artifacts []Artifact) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +93,7 @@ func (m *Memory) met(w *workspace.Workspace, artifacts []Artifact) {
 	}
 }
 
-// sources are those that ids were met in, each once.
+// sources returns the recorded sources of ids, each once.
 func (m *Memory) sources(w *workspace.Workspace, ids []string) (list []checkpoint.Source) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

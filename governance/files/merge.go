@@ -1,6 +1,6 @@
 package files
 
-// Merging what a person and an agent changed in one file.
+// Merging the changes of a person and an agent in one file.
 
 import (
 	"context"
@@ -12,24 +12,24 @@ import (
 	"ac/runs/worktree"
 )
 
-// merge is two changes of one text.
+// merge is a three-way merge: the base, the current text, and the proposed text.
 type merge struct{ from, now, fresh []byte }
 
-// mergeKey tells merges apart.
+// mergeKey identifies a merge by its texts.
 type mergeKey [3][sha256.Size]byte
 
 func (m merge) key() mergeKey {
 	return mergeKey{sha256.Sum256(m.from), sha256.Sum256(m.now), sha256.Sum256(m.fresh)}
 }
 
-// mergeResult is how a merge came out.
+// mergeResult is the outcome of a merge.
 type mergeResult struct {
 	text  []byte
 	clean bool
 }
 
-// mergeAll makes the merges that decisions wait for. Programs are started, so that it is
-// no part of a unit.
+// mergeAll performs the merges that decisions wait for. It starts programs, so it must not run
+// inside a unit.
 func mergeAll(ctx context.Context, environ []string, decisions []decision, made map[mergeKey]mergeResult) error {
 	for _, d := range decisions {
 		if d.due == nil {
@@ -44,7 +44,7 @@ func mergeAll(ctx context.Context, environ []string, decisions []decision, made 
 	return nil
 }
 
-// make merges three ways by git, in a directory of its own.
+// make merges with git, in a temporary directory.
 func (m merge) make(ctx context.Context, environ []string) (result mergeResult, err error) {
 	dir, err := os.MkdirTemp("", "ac-merge-")
 	if err != nil {
@@ -64,7 +64,7 @@ func (m merge) make(ctx context.Context, environ []string) (result mergeResult, 
 	switch code := worktree.ExitCode(err); {
 	case err == nil:
 		return mergeResult{append([]byte{}, text...), true}, nil
-	case code > 0 && code < 128: // the number of conflicts
+	case code > 0 && code < 128: // number of conflicts
 		return mergeResult{}, nil
 	}
 	return result, err

@@ -1,7 +1,7 @@
 package files
 
-// Where a proposed file would lie: confined to its root, never within git's own files
-// or a workspace.
+// The location of a proposed file: confined to its root, and never inside git's own files or a
+// workspace.
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// Bounds of a path and of a name in it, in bytes, and of the symlinks on the way.
+// Bounds of a path and of a name in it, in bytes, and of the number of symlinks on the way.
 const (
 	maxPath  = 4096
 	maxName  = 255
@@ -31,37 +31,37 @@ type problem struct{ code, message string }
 // location is where a path leads.
 type location struct {
 	path  string // cleaned, relative
-	place string // without the symlinks of its parents
-	// parent is the directory it lies in, zero while that is still to be made.
+	place string // with the symlinks of its parents resolved
+	// parent is the identity of its directory, zero while the directory does not exist.
 	parent durable.Identity
 }
 
-// ground is a root as paths are judged in it.
+// ground is the root of a target, in which paths are checked.
 type ground struct {
 	fsys durable.FS
 	dir  string // canonical
-	// owned says that the root itself is a part of a workspace.
+	// owned reports that the root itself is part of a workspace.
 	owned bool
-	// guarded are the directories that were looked at, true where nothing below may
-	// be touched.
+	// guarded caches, for each directory that was checked, whether nothing below it may be
+	// touched.
 	guarded map[string]bool
 	folded  *bool
 }
 
-// newGround looks at a root. dir is where it lies.
+// newGround prepares the checks in a root. dir is the path of the root.
 func newGround(fsys durable.FS, dir string) *ground {
 	g := &ground{fsys: fsys, dir: workspace.Canonical(dir), guarded: map[string]bool{}}
 	g.owned = partOfWorkspace(g.dir)
 	return g
 }
 
-// partOfWorkspace reports whether a directory belongs to a workspace around it. The
-// worktrees of runs do not, nor does what is no part of the company.
+// partOfWorkspace reports whether a directory belongs to an enclosing workspace. The worktrees of
+// runs do not, and neither does anything that is not part of the company.
 func partOfWorkspace(dir string) bool {
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
 		if fsys, err := durable.OpenRoot(above); err == nil {
 			found := workspace.IsWorkspace(fsys)
-			_ = fsys.Close() // only looked at
+			_ = fsys.Close() // nothing was written
 			if rel, err := filepath.Rel(above, dir); found && err == nil && workspace.Own(filepath.ToSlash(rel)) {
 				return true
 			}
@@ -72,7 +72,7 @@ func partOfWorkspace(dir string) bool {
 	}
 }
 
-// locate finds where a path leads, or why it is refused.
+// locate returns where a path leads, or why it is refused.
 func (g *ground) locate(name string) (at location, refused *problem) {
 	if refused = invalid(name); refused != nil {
 		return at, refused
@@ -114,7 +114,7 @@ func (g *ground) locate(name string) (at location, refused *problem) {
 	return at, nil
 }
 
-// unreadable is the problem of what the system does not let us look at.
+// unreadable returns the problem of a file that the operating system does not let us inspect.
 func unreadable(err error) *problem {
 	if errors.Is(err, syscall.ENAMETOOLONG) {
 		return &problem{PathInvalid, "the path is too long"}
@@ -122,7 +122,7 @@ func unreadable(err error) *problem {
 	return &problem{NotAFile, "it cannot be looked at: " + durable.Cause(err)}
 }
 
-// invalid refuses what is no path anywhere.
+// invalid rejects texts that are not valid paths anywhere.
 func invalid(name string) *problem {
 	switch {
 	case name == "":
@@ -146,8 +146,8 @@ func invalid(name string) *problem {
 
 var errOutside = errors.New("leads out of the root")
 
-// resolve follows the symlinks of a directory's path as far as it exists. file says
-// that a part of it is there and no directory.
+// resolve follows the symlinks of a directory's path as far as it exists. file reports that a
+// part of the path exists but is not a directory.
 func (g *ground) resolve(dir string) (place string, file bool, err error) {
 	var found []string
 	left := split(dir)
@@ -165,7 +165,7 @@ func (g *ground) resolve(dir string) (place string, file bool, err error) {
 		st, err := g.fsys.Lstat(here)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			found = append(found, part) // and below a missing one nothing is there
+			found = append(found, part) // nothing exists below a missing directory
 		case errors.Is(err, syscall.ENOTDIR):
 			return path.Join(append(found, part)...), true, nil
 		case err != nil:
@@ -195,7 +195,7 @@ func (g *ground) resolve(dir string) (place string, file bool, err error) {
 	return path.Join(append([]string{"."}, found...)...), false, nil
 }
 
-// split is a path as its parts, without those that mean nothing.
+// split splits a path into its parts, without empty ones and dots.
 func split(name string) (parts []string) {
 	for part := range strings.SplitSeq(name, "/") {
 		if part != "" && part != "." {
@@ -205,7 +205,7 @@ func split(name string) (parts []string) {
 	return parts
 }
 
-// protected refuses git's own files, workspaces, and the insides of other repositories.
+// protected rejects git's own files, workspaces, and files inside other repositories.
 func (g *ground) protected(at location) *problem {
 	refused := func(why string) *problem { return &problem{Protected, why} }
 	if g.owned {
@@ -250,7 +250,7 @@ func (g *ground) guards(dir string) bool {
 	return err == nil || g.isGit(dir)
 }
 
-// isGit reports whether a name leads to the .git beside it, under whatever spelling.
+// isGit reports whether a name is another spelling of the .git next to it.
 func (g *ground) isGit(name string) bool {
 	st, err := g.fsys.Lstat(name)
 	if err != nil {
@@ -260,9 +260,8 @@ func (g *ground) isGit(name string) bool {
 	return err == nil && durable.SameFile(st, git)
 }
 
-// gitName reports whether some file system takes a name for .git: without regard to
-// case, to characters that mean nothing in names, to what follows a colon, and to
-// dots and blanks at the end.
+// gitName reports whether any file system treats a name as .git. Some ignore case, format
+// characters, everything after a colon, or dots and spaces at the end.
 func gitName(part string) bool {
 	part = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf) {
@@ -275,8 +274,8 @@ func gitName(part string) bool {
 	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 }
 
-// key is what two names share that are one file: the name itself, or without its case
-// where the file system ignores that.
+// key returns a text that is equal for two names of the same file: the name itself, in lower case
+// if the file system ignores case.
 func (g *ground) key(place string) string {
 	if g.folded == nil {
 		ignores := g.ignoresCase()
@@ -288,7 +287,8 @@ func (g *ground) key(place string) string {
 	return place
 }
 
-// ignoresCase looks whether an entry of the root is found by another spelling.
+// ignoresCase checks whether the file system ignores case, by looking up an entry of the root in
+// another case.
 func (g *ground) ignoresCase() bool {
 	names, err := g.fsys.ReadNames(".")
 	if err != nil {
@@ -309,13 +309,13 @@ func (g *ground) ignoresCase() bool {
 	return false
 }
 
-// state is a file as it lies in the target.
+// state is the current state of a file in the target.
 type state struct {
 	Side
-	hash string // "" for an absent one
+	hash string // "" for an absent file
 }
 
-// read reads the file at a place, or says why it cannot be changed.
+// read reads the file at a place. Otherwise it returns why the file cannot be changed.
 func (g *ground) read(place string) (now state, refused *problem) {
 	st, err := g.fsys.Lstat(place)
 	switch {

@@ -1,7 +1,7 @@
 package files
 
-// What would happen to each file: a function of what is proposed, what lies there, and
-// what both come from.
+// What would happen to each file. This is a function of what is proposed, what is in the target,
+// and the base version of both.
 
 import (
 	"bytes"
@@ -11,30 +11,30 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// decision is what becomes of one artifact.
+// decision is the outcome for one artifact.
 type decision struct {
 	row Row
 	at  location
 	now state
-	// fresh is what the file is to be, where the row has no problem.
+	// fresh is the new state of the file, if the row has no problem.
 	fresh Side
-	// due is the merge that has to be made first, nil where nothing is missing.
+	// due is a merge that must be done first, nil for none.
 	due *merge
 }
 
-// writes reports whether the file is to be changed.
+// writes reports whether the file will be changed.
 func (d *decision) writes() bool { return d.row.Problem == "" && d.row.Action != Skip }
 
 func (d *decision) refuse(code, message string) { d.row.Problem, d.row.Message = code, message }
 
-// expectation is which version of the target somebody decided on.
+// expectation is the version of a target file that somebody decided on.
 type expectation struct {
 	hash   string // "" for an absent file
-	reason string // the problem where it is another one
+	reason string // the problem if the file has another version
 }
 
-// judge decides over all artifacts, in their order. expect holds what was seen of some
-// of the files, by path; merges are those that were made.
+// judge decides on all artifacts, in order. expect holds the versions that the caller saw of some
+// of the files, by path. merges holds the finished merges.
 func (g *ground) judge(artifacts []Artifact, expect map[string]expectation, merges map[mergeKey]mergeResult) []decision {
 	decisions := make([]decision, len(artifacts))
 	taken := map[string]bool{}
@@ -69,7 +69,7 @@ func (g *ground) judge(artifacts []Artifact, expect map[string]expectation, merg
 	return decisions
 }
 
-// decide is what becomes of an artifact whose path is good.
+// decide decides on an artifact whose path is valid.
 func decide(a Artifact, d *decision, expect map[string]expectation, merges map[mergeKey]mergeResult) {
 	d.row.BaseSHA256 = orNull(d.now.hash)
 	d.fresh = Side{Exists: !a.Delete, Content: a.Content, Mode: a.Mode}
@@ -108,8 +108,8 @@ func changedMessage(reason string) string {
 	return "the file changed since the preview; preview again"
 }
 
-// modeOf is the mode of a file once it is written: that of the old one, which is made a
-// program or none where that is asked for.
+// modeOf returns the mode of a written file. It is that of the old file, with execute permission
+// added or removed if the artifact requests it.
 func modeOf(asked fs.FileMode, now state) fs.FileMode {
 	switch {
 	case !now.Exists && asked == 0:
@@ -124,7 +124,7 @@ func modeOf(asked fs.FileMode, now state) fs.FileMode {
 	return now.Mode &^ 0o111
 }
 
-// action is what is done to a file to make it as it is to be.
+// action returns what must be done to give a file its new state.
 func action(a Artifact, d *decision) string {
 	switch {
 	case !d.now.Exists && !d.fresh.Exists:
@@ -141,15 +141,15 @@ func action(a Artifact, d *decision) string {
 
 func executable(mode fs.FileMode) bool { return mode&0o100 != 0 }
 
-// keepEdits keeps what a person changed since the file was read that the artifact was
-// made from: by a merge, or by refusing the file.
+// keepEdits preserves what a person changed since the version that the artifact was made from. It
+// requests a merge or refuses the file.
 func (d *decision) keepEdits(a Artifact, merges map[mergeKey]mergeResult) {
 	from := a.From
 	switch {
 	case from == nil || from.Exists == d.now.Exists && from.Hash == d.now.hash:
 		return
 	case d.now.Exists && d.fresh.Exists && bytes.Equal(d.now.Content, d.fresh.Content):
-		return // the mode alone differs
+		return // only the mode differs
 	case !from.Exists:
 		d.refuse(Conflict, "there is another file of this name by now")
 	case !d.now.Exists:
@@ -178,7 +178,7 @@ func (d *decision) merge(from *Version, merges map[mergeKey]mergeResult) {
 	}
 }
 
-// finish fills in what a row says of a change.
+// finish fills in the row's fields about the change.
 func (d *decision) finish() {
 	if d.fresh.Exists {
 		d.row.NewSHA256 = orNull(checkpoint.Hash(d.fresh.Content))
@@ -189,7 +189,7 @@ func (d *decision) finish() {
 	}
 }
 
-// IsBinary reports whether a content is no text in UTF-8.
+// IsBinary reports whether content is not UTF-8 text.
 func IsBinary(content []byte) bool {
 	return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content)
 }

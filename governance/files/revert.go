@@ -1,6 +1,6 @@
 package files
 
-// Checkpoints: listed, and taken back.
+// Checkpoints: listing and reverting them.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// Reverted is the state of a checkpoint that another one took back.
+// Reverted is the state of a checkpoint that another one reverted.
 const Reverted = "reverted"
 
 // CheckpointRow is a checkpoint in a list.
@@ -29,9 +29,9 @@ type CheckpointRow struct {
 	Files        []CheckpointFile  `json:"files"`
 	State        string            `json:"state"`
 	Source       checkpoint.Source `json:"source"`
-	// Reverts is the checkpoint that this one took back, "" if it applied files.
+	// Reverts is the checkpoint that this one reverted, "" if it applied files.
 	Reverts string `json:"reverts,omitempty"`
-	// Proposal is the artifact whose approval applied them, "" if nobody had to approve.
+	// Proposal is the artifact whose approval applied the files, "" if no approval was needed.
 	Proposal string `json:"proposal_id,omitempty"`
 }
 
@@ -41,8 +41,8 @@ type CheckpointFile struct {
 	Action string `json:"action"`
 }
 
-// Checkpoints lists what was applied in a project, the newest first, at most limit. keep
-// says which plans count; nil for all.
+// Checkpoints lists the checkpoints of a project, newest first, at most limit. keep selects
+// plans; nil selects all.
 func Checkpoints(w *workspace.Workspace, project string, limit int, keep func(checkpoint.Plan) bool) ([]CheckpointRow, error) {
 	list := []CheckpointRow{}
 	ids, err := w.Checkpoints(project)
@@ -74,32 +74,31 @@ func Checkpoints(w *workspace.Workspace, project string, limit int, keep func(ch
 	return list, nil
 }
 
-// Undo is to take a checkpoint back.
+// Undo is a request to revert a checkpoint.
 type Undo struct {
 	ProjectID    string
 	CheckpointID string
-	Skip         bool // files that changed since are left out
+	Skip         bool // leave out files that changed since
 	Actor        policy.Actor
 }
 
-// UndoResult is what was taken back.
+// UndoResult is what was reverted.
 type UndoResult struct {
 	Reverted int                  `json:"reverted"`
 	Files    []Row                `json:"files"`
 	Errors   []checkpoint.Problem `json:"errors"`
-	// CheckpointID is that of the revert, which can be reverted as well; null when
+	// CheckpointID is the checkpoint of the revert, which can be reverted as well. It is null if
 	// nothing was written.
 	CheckpointID *string `json:"checkpoint_id"`
 }
 
-// Revert puts the files of a checkpoint back as they were. Files that changed since are
-// refused, as Apply refuses files.
+// Revert restores the files of a checkpoint. Files that changed since are refused, as in Apply.
 func (s *Service) Revert(ctx context.Context, u Undo) (UndoResult, error) {
 	w := s.Workspace
 	dir := workspace.CheckpointDir(u.ProjectID, u.CheckpointID)
 	outcome, ended, err := checkpoint.Ended(w.FS, dir)
 	if err == nil && !ended {
-		// One whose writer died is finished first.
+		// First finish a checkpoint whose writer died.
 		if err = w.Recover(ctx); err == nil {
 			outcome, ended, err = checkpoint.Ended(w.FS, dir)
 		}
@@ -125,7 +124,7 @@ func (s *Service) Revert(ctx context.Context, u Undo) (UndoResult, error) {
 	return UndoResult{result.Applied, result.Files, result.Errors, result.CheckpointID}, err
 }
 
-// backwards is the batch that takes a plan back.
+// backwards returns the batch that reverts a plan.
 func (s *Service) backwards(plan checkpoint.Plan, dir string, outcome checkpoint.Outcome) (b batch, err error) {
 	b.project, b.seen = plan.ProjectID, map[string]expectation{}
 	if b.place, err = s.target(plan.ProjectID, plan.Target, ""); err != nil {
@@ -147,7 +146,7 @@ func (s *Service) backwards(plan checkpoint.Plan, dir string, outcome checkpoint
 	return b, nil
 }
 
-// runOf is the run whose log records a plan.
+// runOf returns the run whose log records a plan.
 func (s *Service) runOf(plan checkpoint.Plan) string {
 	if plan.Source.JobID == "" {
 		return plan.Source.RunID
@@ -159,20 +158,20 @@ func (s *Service) runOf(plan checkpoint.Plan) string {
 	return answer.AttemptRunID
 }
 
-// How long checkpoints are kept, and how many of a project.
+// How long checkpoints are kept, and how many per project.
 const (
 	keptDays  = 30
 	keptCount = 500
 )
 
-// Removed counts the checkpoints that a clean-up looked at and removed.
+// Removed counts the checkpoints that a cleanup scanned and removed.
 type Removed struct {
 	Scanned int `json:"scanned"`
 	Removed int `json:"removed"`
 }
 
-// CleanUp removes the checkpoints of a project, of all of them for "", that are too old
-// or too many. A dry run counts them.
+// CleanUp removes checkpoints that are too old or too many, of one project or, if project is "",
+// of all. A dry run only counts them.
 func CleanUp(ctx context.Context, w *workspace.Workspace, project string, dryRun bool) (report Removed, err error) {
 	projects := []string{project}
 	if project == "" {
@@ -196,7 +195,7 @@ func CleanUp(ctx context.Context, w *workspace.Workspace, project string, dryRun
 	if err != nil || dryRun || len(due) == 0 {
 		return report, err
 	}
-	// Nobody applies or reverts meanwhile.
+	// The unit's lock excludes concurrent applications and reverts.
 	return report, w.Update(ctx, func(*workspace.Unit) (err error) {
 		for _, dir := range due {
 			err = errors.Join(err, w.FS.RemoveAll(dir))
@@ -205,8 +204,8 @@ func CleanUp(ctx context.Context, w *workspace.Workspace, project string, dryRun
 	})
 }
 
-// outlived reports whether a checkpoint is past its time. One whose plan cannot be read
-// never was one.
+// outlived reports whether a checkpoint is too old. A checkpoint without a plan also counts as
+// outlived, but one with an unreadable plan does not.
 func outlived(w *workspace.Workspace, dir string) bool {
 	plan, err := checkpoint.Load(w.FS, dir)
 	if durable.Absent(err) {

@@ -1,6 +1,6 @@
 package files
 
-// Proposed files, and the rows in which they are shown.
+// Proposed files, and their rows in lists.
 
 import (
 	"io/fs"
@@ -11,15 +11,16 @@ import (
 // Limits of one call.
 const (
 	MaxFiles = 200
-	// MaxFile bounds a file on either side, MaxTotal all new contents, in bytes.
+	// MaxFile bounds a file before and after the change. MaxTotal bounds all new contents. Both
+	// are in bytes.
 	MaxFile  = 1 << 20
 	MaxTotal = 16 << 20
 )
 
-// Skip is the action of a file that is already as proposed.
+// Skip is the action for a file that is already as proposed.
 const Skip = "skip"
 
-// Problems of a proposed file, in the order in which they are looked for.
+// Problems of a proposed file, in the order in which they are checked.
 const (
 	PathInvalid  = "path_invalid"
 	OutsideRoot  = "path_outside_root"
@@ -31,7 +32,7 @@ const (
 	TooMany      = "too_many"
 	Conflict     = "conflict"
 	Duplicate    = "duplicate"
-	NoSelection  = "selection_not_found" // of an answer whose selection has no place
+	NoSelection  = "selection_not_found" // an answer's selection was not found in the file
 	ChangedSince = "changed_since_preview"
 	ChangedApply = "changed_since_apply"
 )
@@ -42,15 +43,15 @@ type Artifact struct {
 	Path    string
 	Content []byte
 	Delete  bool
-	Mode    fs.FileMode // 0 where it stays as it is
-	// From is what it was made from, nil where nobody knows.
+	Mode    fs.FileMode // 0 keeps the mode
+	// From is the version that it was made from, nil if unknown.
 	From   *Version
 	Source checkpoint.Source
-	// Kind is what the agent says that the file is, "" where it says nothing.
+	// Kind is the kind of file according to the agent, "" if it gave none.
 	Kind string
-	// Run is the run whose log records it, "" where there is none.
+	// Run is the run whose log records it, "" for none.
 	Run string
-	// Problem and Message say that it cannot be applied, whatever the target is.
+	// Problem and Message are why it cannot be applied to any target, "" if it can.
 	Problem, Message string
 }
 
@@ -58,11 +59,11 @@ type Artifact struct {
 type Version struct {
 	Exists bool
 	Hash   string
-	// Content is nil where only the hash is known.
+	// Content is nil if only the hash is known.
 	Content []byte
 }
 
-// VersionOf is the version with a content, that of an absent file for nil.
+// VersionOf returns the version with a content, or that of an absent file for nil.
 func VersionOf(content []byte) *Version {
 	if content == nil {
 		return &Version{}
@@ -70,7 +71,7 @@ func VersionOf(content []byte) *Version {
 	return &Version{true, checkpoint.Hash(content), content}
 }
 
-// Row is a proposed file as it is shown.
+// Row is a proposed file in a list.
 type Row struct {
 	ID         string            `json:"id"`
 	Path       string            `json:"path"`
@@ -80,16 +81,16 @@ type Row struct {
 	Added      int               `json:"added"`
 	Removed    int               `json:"removed"`
 	Language   string            `json:"language"`
-	Kind       string            `json:"kind,omitempty"` // as its agent calls it
+	Kind       string            `json:"kind,omitempty"` // as the agent calls it
 	Merged     bool              `json:"merged,omitempty"`
 	Problem    string            `json:"problem,omitempty"`
 	Message    string            `json:"message,omitempty"`
 	Source     checkpoint.Source `json:"source"`
-	// Diff is there in previews, of files that would change.
+	// Diff is set in previews, for files that would change.
 	Diff string `json:"diff,omitempty"`
 }
 
-// ID is the id of an artifact: the same for the same source and path, for ever.
+// ID returns the id of an artifact. It is always the same for the same source and path.
 func ID(source, path string) string {
 	return "fa_" + checkpoint.Hash([]byte(source + "\x00" + path))[:16]
 }

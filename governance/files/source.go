@@ -1,6 +1,6 @@
 package files
 
-// Where proposed files come from: the worktree of a run, the answer of a job, a caller.
+// The sources of proposed files: the worktree of a run, the answer of a job, or a caller.
 
 import (
 	"context"
@@ -20,28 +20,28 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxRead bounds the contents that are held of one source, in bytes.
+// maxRead bounds the contents held of one source, in bytes.
 const maxRead = 64 << 20
 
 // maxAnswer bounds the answer of a job, in bytes.
 const maxAnswer = 512 << 20
 
-// Service is proposed files of one workspace. It is safe for concurrent use.
+// Service works on the proposed files of one workspace. It is safe for concurrent use.
 type Service struct {
 	Workspace *workspace.Workspace
 	Machine   doc.Machine
-	Environ   []string // what git inherits
-	// Alive tells whether a session of a run lives.
+	Environ   []string // environment of git
+	// Alive reports whether a run has a live session.
 	Alive func(project, run string) bool
-	// Idle tells whether a session that lives waits for its next turn, nil where nobody
-	// knows.
+	// Idle reports whether a live session waits for its next turn. It may be nil if that is
+	// unknown.
 	Idle func(project, run string) bool
-	// Memory is what the process remembers between calls.
+	// Memory is the cache of the process.
 	Memory *Memory
 }
 
-// NewService is what can be done with the proposed files of a workspace now, on this
-// machine. memory may be shared by services.
+// NewService returns a service for the proposed files of a workspace, with the current
+// configuration of this machine. Services may share a memory.
 func NewService(w *workspace.Workspace, memory *Memory) (*Service, error) {
 	machine, err := w.Machine()
 	if err != nil {
@@ -53,10 +53,10 @@ func NewService(w *workspace.Workspace, memory *Memory) (*Service, error) {
 	}, nil
 }
 
-// origin is a source with its files.
+// origin is the files of a source.
 type origin struct {
 	artifacts []Artifact
-	repo      string // that they were made for, "" where nobody knows
+	repo      string // the repository they were made for, "" if unknown
 }
 
 // of reads the files of a source.
@@ -67,13 +67,13 @@ func (s *Service) of(ctx context.Context, project string, source checkpoint.Sour
 	return s.ofRun(ctx, project, source.RunID, nil)
 }
 
-// Changes opens what a run changed.
+// Changes opens the changes of a run.
 func (s *Service) Changes(ctx context.Context, project, run string) (*changes.Set, error) {
 	reader := changes.Reader{Workspace: s.Workspace, Machine: s.Machine, Environ: s.Environ, Alive: s.Alive}
 	return reader.Open(ctx, project, run)
 }
 
-// ofRun reads what a run changed; of only some of the files where wanted says so.
+// ofRun reads the files that a run changed. If wanted is not nil, it selects some of them by id.
 func (s *Service) ofRun(ctx context.Context, project, run string, wanted func(id string) bool) (o origin, err error) {
 	set, err := s.Changes(ctx, project, run)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) ofRun(ctx context.Context, project, run string, wanted func(id
 	return o, err
 }
 
-// unusual is the problem of a changed file that cannot be applied as text.
+// unusual returns the problem of a changed file that cannot be applied as text.
 func unusual(f changes.File, tooLarge bool, total int) (code, message string) {
 	switch {
 	case f.Nested:
@@ -128,7 +128,7 @@ func unusual(f changes.File, tooLarge bool, total int) (code, message string) {
 	return "", ""
 }
 
-// answerFile is answer.json as far as it is about files.
+// answerFile is the part of answer.json about files.
 type answerFile struct {
 	Type         string `json:"type"`
 	AttemptRunID string `json:"attempt_run_id"`
@@ -141,7 +141,7 @@ type answerFile struct {
 			Kind    string  `json:"kind"`
 		} `json:"files"`
 	} `json:"answer"`
-	// Files are those of the answer, in their order, as they were when it was read.
+	// Files describes the files of the answer, in order, as they were when the answer was read.
 	Files []struct {
 		ID         string  `json:"id"`
 		Path       string  `json:"path"`
@@ -150,15 +150,15 @@ type answerFile struct {
 	} `json:"files"`
 }
 
-// placeFile is order.json as far as it says where a job works.
+// placeFile is the part of order.json about where a job works.
 type placeFile struct {
 	Place struct {
 		RepoID string `json:"repo_id"`
 	} `json:"place"`
 }
 
-// ofJob reads the files that a job answered with; of one that answered with none, what
-// the run of its last attempt changed.
+// ofJob reads the files that a job answered with. If it has no answer with files, ofJob reads
+// what the run of its newest attempt with a worktree changed.
 func (s *Service) ofJob(ctx context.Context, project, job string) (origin, error) {
 	var o origin
 	dir := workspace.JobDir(project, job)
@@ -183,7 +183,7 @@ func (s *Service) ofJob(ctx context.Context, project, job string) (origin, error
 	}
 	var place placeFile
 	if text, err := durable.ReadFile(s.Workspace.FS, path.Join(dir, "order.json"), maxAnswer); err == nil {
-		_ = json.Unmarshal(text, &place) // an order that cannot be read names no place
+		_ = json.Unmarshal(text, &place) // an unreadable order names no repository
 	}
 	o.repo = place.Place.RepoID
 	for i, f := range answer.Files {
@@ -209,7 +209,7 @@ func (s *Service) ofJob(ctx context.Context, project, job string) (origin, error
 	return o, nil
 }
 
-// answer reads the answer of a job; ok is false where it has none with files.
+// answer reads the answer of a job. ok is false if the job has no answer with files.
 func (s *Service) answer(dir string) (answer answerFile, ok bool, err error) {
 	text, err := durable.ReadFile(s.Workspace.FS, path.Join(dir, "answer.json"), maxAnswer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -224,8 +224,8 @@ func (s *Service) answer(dir string) (answer answerFile, ok bool, err error) {
 	return answer, answer.Kind == "files", nil
 }
 
-// from is the version of a file that an answer was made from: its bytes were kept
-// beside the answer, or only their hash is known.
+// from returns the version of a file that an answer was made from. Its bytes are stored next to
+// the answer, or only its hash is known.
 func (s *Service) from(dir string, hash *string) (*Version, error) {
 	if hash == nil {
 		return &Version{}, nil
@@ -240,8 +240,8 @@ func (s *Service) from(dir string, hash *string) (*Version, error) {
 	return VersionOf(append([]byte{}, text...)), nil
 }
 
-// find looks for artifacts by their ids: where this process met them, then in the
-// answers of jobs and the worktrees of runs, the newest first.
+// find finds artifacts by their ids. It first searches the sources where this process met them,
+// and then the answers of jobs and the worktrees of runs, newest first.
 func (s *Service) find(ctx context.Context, project string, ids []string) (found map[string]Artifact, repo string, err error) {
 	found = map[string]Artifact{}
 	missing := func(id string) bool { _, ok := found[id]; return !ok && slices.Contains(ids, id) }
@@ -270,15 +270,15 @@ func (s *Service) find(ctx context.Context, project string, ids []string) (found
 		if ctx.Err() != nil {
 			return nil, "", context.Cause(ctx)
 		}
-		if err == nil { // one that cannot be read has nothing to offer
+		if err == nil { // skip unreadable sources
 			take(o)
 		}
 	}
 	return found, repo, nil
 }
 
-// sources are the jobs with an answer and the runs with a worktree or a branch, the
-// newest first.
+// sources returns the jobs with an answer and the runs with a worktree or a branch, each newest
+// first.
 func (s *Service) sources(project string) (list []checkpoint.Source, err error) {
 	w := s.Workspace
 	jobs, err := workspace.Dirs(w.FS, path.Dir(workspace.JobDir(project, "job")))

@@ -1,6 +1,6 @@
 package files
 
-// Which directory proposed files go to.
+// The directory that proposed files go to.
 
 import (
 	"slices"
@@ -12,19 +12,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// Place is a target and where it lies.
+// Place is a target with its directory.
 type Place struct {
 	checkpoint.Target
 	dir string
 }
 
-// Candidates are the data of fault.TargetAmbiguous.
+// Candidates is the data of fault.TargetAmbiguous.
 type Candidates struct {
 	RepoIDs []string `json:"repo_ids"`
 }
 
-// target finds the directory that is asked for; where none is, that of the repository
-// which the files were made for, else the only linked one that lies on this machine.
+// target returns the requested target. The default is the repository that the files were made
+// for, or the only linked repository on this machine.
 func (s *Service) target(project string, asked checkpoint.Target, madeFor string) (Place, error) {
 	if asked.RunID != "" {
 		return s.runTarget(project, asked.RunID)
@@ -82,7 +82,7 @@ func (s *Service) runTarget(project, run string) (Place, error) {
 	return Place{checkpoint.Target{RunID: run}, dir}, err
 }
 
-// idle refuses the worktree of a run that somebody is at work in.
+// idle returns fault.TargetBusy if a run is working in the target worktree.
 func (s *Service) idle(project string, p Place) error {
 	if p.RunID == "" {
 		return nil

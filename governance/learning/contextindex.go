@@ -1,7 +1,7 @@
 package learning
 
-// The context index: the section of an agent's guidance that says where what it
-// works on lies.
+// The context index: the section of an agent's guidance that lists where to find what it works
+// on.
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ContextIndex is what is asked of a refresh.
+// ContextIndex describes a refresh of the context index.
 type ContextIndex struct {
 	Agent         string
 	ProjectID     string // "" for all projects
@@ -38,9 +38,8 @@ type RefreshResult struct {
 	IndexRelpath    string `json:"context_index_relpath"`
 }
 
-// RefreshContext writes the context index into the guidance of an agent, which
-// is made when it is missing, and into a file of its own. It writes only what changes, and that is durable
-// when it returns.
+// RefreshContext writes the context index into the guidance of an agent and into a file of its
+// own. It creates missing guidance. It writes only what changes. Changes are durable on return.
 func RefreshContext(ctx context.Context, w *workspace.Workspace, want ContextIndex) (RefreshResult, error) {
 	result := RefreshResult{AgentID: want.Agent, AgentsMDRelpath: workspace.GuidanceFile(want.Agent), ProjectID: want.ProjectID, IndexRelpath: workspace.ContextIndexFile(want.Agent)}
 	err := w.Update(ctx, func(u *workspace.Unit) error {
@@ -71,8 +70,7 @@ func RefreshContext(ctx context.Context, w *workspace.Workspace, want ContextInd
 	return result, err
 }
 
-// putContextIndex writes the context index as a file, and reports whether it was
-// another one before.
+// putContextIndex writes the context index as a file. It reports whether the file changed.
 func putContextIndex(u *workspace.Unit, agent string, lines []string) (written bool, err error) {
 	w, name := u.Workspace(), workspace.ContextIndexFile(agent)
 	all := []string{"# Context Index - " + doc.OneLine(agent), "", "## References"}
@@ -98,13 +96,13 @@ func putContextIndex(u *workspace.Unit, agent string, lines []string) (written b
 	return true, u.Write(name, text, 0o644)
 }
 
-// assignment is a task of an agent, and the project it lies in.
+// assignment is a task of an agent with its project.
 type assignment struct {
 	project string
 	task    doc.Task
 }
 
-// assignments lists the tasks of an agent, the newest first.
+// assignments lists the tasks of an agent, newest first.
 func assignments(w *workspace.Workspace, want ContextIndex) ([]assignment, error) {
 	projects := []string{want.ProjectID}
 	if want.ProjectID == "" {
@@ -131,7 +129,7 @@ func assignments(w *workspace.Workspace, want ContextIndex) ([]assignment, error
 	return found[:min(len(found), want.MaxTasks)], nil
 }
 
-// assigned reads one task; one that is not the agent's is an error.
+// assigned reads one task. A task of another agent is an error.
 func assigned(w *workspace.Workspace, project, name, agent string) (assignment, error) {
 	file := path.Join(workspace.TasksDir(project), name)
 	task, err := workspace.LoadHead(w, doc.TaskCodec, file)
@@ -147,7 +145,7 @@ func assigned(w *workspace.Workspace, project, name, agent string) (assignment, 
 // contextList collects the lines of a context index, each once.
 type contextList struct{ lines []string }
 
-// add passes over a line whose values break lines.
+// add adds a line. It skips a line whose values contain line breaks.
 func (l *contextList) add(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	if !strings.ContainsAny(line, "\n\r") && !slices.Contains(l.lines, line) {

@@ -1,7 +1,7 @@
 package learning
 
-// What comes of an evaluation: a digest with the proposed rule, or a report of
-// the failure, and the events that tell it.
+// The outcome of an evaluation: a digest with the proposed rule, or a report of the failure, and
+// the events that record it.
 
 import (
 	"fmt"
@@ -17,22 +17,22 @@ import (
 	"ac/workspace/doc"
 )
 
-// evaluation is one that is over.
+// evaluation is a finished evaluation.
 type evaluation struct {
 	Improvement
 	run    runs.CreateResult
 	record doc.Session
-	argv   []string // as it may be written down
+	argv   []string // masked
 }
 
-// passed reports whether the command succeeded by itself.
+// passed reports whether the command ended by itself and succeeded.
 func (e evaluation) passed() bool {
 	r := e.record
 	return r.Signal == nil && r.ExitCode != nil && *r.ExitCode == 0 && r.Error == "" && r.Status != doc.StatusStopped
 }
 
-// conclude writes what came of the evaluation. Another cycle may have proposed
-// the rule meanwhile: then there is nothing to add to that.
+// conclude writes the outcome of the evaluation. If the evaluation passed but the rule is in the
+// guidance or proposed by now, it writes nothing.
 func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult, error) {
 	if e.passed() {
 		now, err := existingCycle(u, e.Mistake, result)
@@ -87,7 +87,7 @@ func (e evaluation) propose(u *workspace.Unit, digest doc.Artifact, count int64)
 	})
 }
 
-// report is the body of a digest or a failure report.
+// report returns the body of a digest or a failure report.
 func (e evaluation) report(kind string, result CycleResult, delta string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -129,7 +129,7 @@ func (e evaluation) report(kind string, result CycleResult, delta string) string
 	return b.String()
 }
 
-// word is a value that may be unknown.
+// word formats a value that may be unknown.
 func word[T any](value *T) string {
 	if value == nil {
 		return "null"
@@ -146,13 +146,13 @@ func orNone(text string) string {
 
 func listed(words []string) string {
 	text, err := canonjson.Marshal(words)
-	if err != nil { // strings always encode
+	if err != nil { // cannot happen: strings can always be encoded
 		return orNone("")
 	}
 	return doc.OneLine(string(text))
 }
 
-// artifactMade is an artifact and where it lies.
+// artifactMade is a new artifact with its file.
 type artifactMade struct {
 	head    doc.Artifact
 	relpath string
@@ -180,7 +180,7 @@ type cyclePayload struct {
 	ArtifactID        string `json:"evaluation_artifact_id"`
 }
 
-// tell tells the run what came of it.
+// tell records the outcome in the log of the run.
 func (e evaluation) tell(u *workspace.Unit, result CycleResult, made []artifactMade) error {
 	w := u.Workspace()
 	var drafts []events.Draft
@@ -204,15 +204,14 @@ func (e evaluation) tell(u *workspace.Unit, result CycleResult, made []artifactM
 	return nil
 }
 
-// ruleDelta is a memory delta that waits for its decision and would put a rule
-// into an agent's guidance.
+// ruleDelta is a pending memory delta that would add a rule to an agent's guidance.
 type ruleDelta struct {
 	project string
 	head    doc.MemoryDelta
 }
 
-// pendingRule finds the delta that proposes the rule of a mistake already, nil
-// when there is none. The project of the mistake is looked through first.
+// pendingRule returns the pending delta that already proposes the rule of a mistake, nil for
+// none. It searches the project of the mistake first.
 func pendingRule(w *workspace.Workspace, m Mistake) (*ruleDelta, error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
@@ -237,7 +236,7 @@ func pendingRule(w *workspace.Workspace, m Mistake) (*ruleDelta, error) {
 	return nil, nil
 }
 
-// ruleDeltaIn reads an artifact; one that does not propose the rule is an error.
+// ruleDeltaIn reads an artifact. An artifact that does not propose the rule is an error.
 func ruleDeltaIn(w *workspace.Workspace, project, name string, m Mistake) (none doc.MemoryDelta, err error) {
 	head, err := workspace.LoadHead(w, doc.ArtifactCodec, path.Join(workspace.ArtifactsDir(project), name))
 	if err != nil {
@@ -267,7 +266,7 @@ func ruleDeltaIn(w *workspace.Workspace, project, name string, m Mistake) (none 
 	return none, other
 }
 
-// evaluated is what the evaluation behind a delta left: it passed.
+// evaluated returns the evaluation behind a delta, which must have passed.
 func (d *ruleDelta) evaluated() *Evaluation {
 	e := &Evaluation{RunID: d.head.RunID, ContextPackID: d.head.ContextPackID, ExitCode: new(0), ArtifactType: "manager_digest"}
 	if len(d.head.Evidence) > 0 {

@@ -1,8 +1,8 @@
 package learning
 
-// AGENTS.md, the guidance of an agent: the text itself, the rules that recurring
-// mistakes leave in it, and the section that is kept for it. People edit the
-// file, so everything else in it stays byte for byte, line ends included.
+// AGENTS.md, the guidance of an agent: its text, the rules that recurring mistakes add to it, and
+// its managed section. People edit the file, so everything else in it stays byte for byte,
+// including line ends.
 
 import (
 	"bytes"
@@ -17,13 +17,13 @@ const (
 	contextMarker  = "<!-- managed: context-index -->"
 )
 
-// ruleMarker is the comment by which the rule of a mistake is known.
+// ruleMarker returns the comment that identifies the rule of a mistake.
 func ruleMarker(key string) string { return markerStart + key + " -->" }
 
 const markerStart = "<!-- mistake:"
 
-// ruleLine is the line of guidance that a mistake leaves. What people wrote
-// cannot open a comment in it, which would pass for the marker of another rule.
+// ruleLine returns the line of guidance for a mistake. It escapes comments in the text, because a
+// comment could pass for the marker of another rule.
 func ruleLine(key, rule string, count int64) string {
 	shown := strings.NewReplacer("<!--", "&lt;!--").Replace
 	times := "times"
@@ -33,8 +33,8 @@ func ruleLine(key, rule string, count int64) string {
 	return fmt.Sprintf("- %s [%s] %s (seen %d %s)", ruleMarker(key), shown(key), shown(strings.TrimSpace(doc.OneLine(rule))), count, times)
 }
 
-// guides reports whether guidance has the rule of a mistake. A marker that is
-// the end of a longer one, whose key looks like that, is not it.
+// guides reports whether guidance contains the rule of a mistake. It ignores a match at the end
+// of another marker, whose key happens to end like this marker.
 func guides(guidance []byte, key string) bool {
 	marker := []byte(ruleMarker(key))
 	for line := range bytes.Lines(guidance) {
@@ -54,8 +54,8 @@ func guides(guidance []byte, key string) bool {
 	return false
 }
 
-// withRule puts a rule right after the heading of recurring mistakes, or at the
-// end together with the heading.
+// withRule inserts a rule right after the heading of recurring mistakes. If there is no such
+// heading, it appends both.
 func withRule(guidance []byte, rule string) []byte {
 	at := findLine(guidance, func(line []byte) bool { return string(bytes.TrimRight(line, " \t\r\n")) == doc.MistakesHeading })
 	if at.found {
@@ -67,7 +67,7 @@ func withRule(guidance []byte, rule string) []byte {
 	return concat(separated(guidance, end), []byte(doc.MistakesHeading+end+rule+end))
 }
 
-// withSection replaces the context index of guidance, or appends it.
+// withSection replaces the context index in guidance, or appends it.
 func withSection(guidance []byte, lines []string) []byte {
 	at := findLine(guidance, func(line []byte) bool { return string(bytes.TrimSpace(line)) == contextMarker })
 	begin := at.from
@@ -88,7 +88,7 @@ func withSection(guidance []byte, lines []string) []byte {
 		rest = nil
 	}
 	old := guidance[begin : len(guidance)-len(rest)]
-	blank := old[len(bytes.TrimRight(old, " \t\r\n")):] // the space before the next heading stays
+	blank := old[len(bytes.TrimRight(old, " \t\r\n")):] // keep the space before the next heading
 	if i := bytes.IndexByte(blank, '\n'); i >= 0 && len(blank) < len(old) {
 		blank = blank[i+1:]
 	}
@@ -98,7 +98,7 @@ func withSection(guidance []byte, lines []string) []byte {
 	return concat(ended(guidance[:begin], end), section, blank, ended(rest, end))
 }
 
-// lineSpan is a line of a text, its line end included.
+// lineSpan is a line of a text, including its line end.
 type lineSpan struct {
 	from, to int
 	found    bool
@@ -115,7 +115,8 @@ func findLine(text []byte, fits func(line []byte) bool) lineSpan {
 	return lineSpan{}
 }
 
-// lineEnd is how lines end at a line of a text, or in most of it.
+// lineEnd returns the line end of a line, or the most common one in the text if the line has
+// none.
 func lineEnd(text []byte, at lineSpan) string {
 	if at.found && bytes.HasSuffix(text[at.from:at.to], []byte("\n")) {
 		text = text[at.from:at.to]
@@ -126,7 +127,7 @@ func lineEnd(text []byte, at lineSpan) string {
 	return "\n"
 }
 
-// ended gives a text whose last line has its line end.
+// ended returns a text whose last line has a line end.
 func ended(text []byte, end string) []byte {
 	if len(text) == 0 || text[len(text)-1] == '\n' {
 		return text
@@ -134,7 +135,7 @@ func ended(text []byte, end string) []byte {
 	return concat(text, []byte(end))
 }
 
-// separated is ended with an empty line behind it.
+// separated is ended followed by an empty line.
 func separated(text []byte, end string) []byte {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return ended(text, end)

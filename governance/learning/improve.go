@@ -1,12 +1,12 @@
 package learning
 
-// The cycle of self-improvement: a recurring mistake is evaluated in a run of
-// its own, and where the evaluation passes, the rule against it is proposed.
+// The cycle of self-improvement: a recurring mistake is evaluated in a run of its own. If the
+// evaluation passes, the rule against the mistake is proposed.
 //
-// A cycle has two units and a run between them. The first records the mistake
-// and decides whether there is anything to evaluate; the second writes all that
-// came of the evaluation. Who dies between them leaves a recorded mistake and a
-// run that ends by itself, and no decision: the next cycle evaluates again.
+// A cycle has two units with a run between them. The first unit records the mistake and decides
+// whether an evaluation is needed. The second writes the whole outcome of the evaluation. A
+// process that dies between them leaves a recorded mistake, a run that ends by itself, and no
+// decision. The next cycle evaluates again.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// What can come of a cycle.
+// Outcomes of a cycle.
 const (
 	RecordedOnly     = "recorded_only"
 	AlreadyGuided    = "already_guided"
@@ -32,22 +32,22 @@ const (
 // evaluationLimit is how long an evaluation may take.
 const evaluationLimit = 15 * time.Minute
 
-// providerOfCycles is the provider of the runs of evaluations.
+// providerOfCycles is the provider of evaluation runs.
 const providerOfCycles = "self_improve"
 
-// Improvement is what a cycle is asked for. The mistake names the project of run
-// and artifacts, and no run.
+// Improvement describes a cycle. Its mistake names the project of the run and the artifacts, but
+// no run.
 type Improvement struct {
 	Mistake
 	ProposalThreshold int64
-	Argv              []string // empty: a command that does nothing and succeeds
+	Argv              []string // default: a command that does nothing and succeeds
 	RepoID            string
 	WorkdirRel        string
 	Env               map[string]string
-	Limit             time.Duration // 0: 15 minutes
+	Limit             time.Duration // 0 for 15 minutes
 }
 
-// CycleResult is the outcome of a cycle. What was not reached is nil.
+// CycleResult is the outcome of a cycle. Steps that were not reached are nil.
 type CycleResult struct {
 	Status            string `json:"status"`
 	WorkerAgentID     string `json:"worker_agent_id"`
@@ -60,7 +60,7 @@ type CycleResult struct {
 	*ProposedRule
 }
 
-// Evaluation is what an evaluation left.
+// Evaluation is the result of an evaluation.
 type Evaluation struct {
 	RunID           string  `json:"run_id"`
 	ContextPackID   string  `json:"context_pack_id"`
@@ -71,7 +71,7 @@ type Evaluation struct {
 	ArtifactType    string  `json:"evaluation_artifact_type"`
 }
 
-// ProposedRule is the memory delta that puts a rule into the guidance.
+// ProposedRule is the memory delta that would add a rule to the guidance.
 type ProposedRule struct {
 	DeltaID      string `json:"memory_delta_artifact_id"`
 	DeltaRelpath string `json:"memory_delta_artifact_relpath"`
@@ -79,10 +79,9 @@ type ProposedRule struct {
 	TargetFile   string `json:"target_file"`
 }
 
-// Improve runs one cycle. It waits for the evaluation outside of every lock and
-// outside of the order of requests. What the result tells is durable when it
-// returns. A cycle whose context ends during the evaluation decides nothing; the
-// run goes on by itself.
+// Improve runs one cycle. It waits for the evaluation outside of every lock and outside of the
+// order of requests. The result is durable on return. If ctx ends during the evaluation, the
+// cycle decides nothing, and the run continues by itself.
 func Improve(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, want Improvement) (CycleResult, error) {
 	if err := want.check(w); err != nil {
 		return CycleResult{}, err
@@ -111,8 +110,8 @@ func Improve(ctx context.Context, w *workspace.Workspace, conductor runs.Conduct
 	return result, err
 }
 
-// begin records the mistake and decides whether there is anything to evaluate:
-// the status is empty then.
+// begin records the mistake and decides whether an evaluation is needed. If so, the status is
+// empty.
 func (want Improvement) begin(ctx context.Context, w *workspace.Workspace) (result CycleResult, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		if err := want.prepared(u); err != nil {
@@ -136,8 +135,7 @@ func (want Improvement) begin(ctx context.Context, w *workspace.Workspace) (resu
 	return result, err
 }
 
-// prepared refuses a cycle that could not be evaluated, before anything of it is
-// recorded.
+// prepared rejects a cycle that could not be evaluated, before anything is recorded.
 func (want Improvement) prepared(u *workspace.Unit) error {
 	w := u.Workspace()
 	if _, err := w.Project(want.ProjectID); err != nil {
@@ -156,8 +154,8 @@ func (want Improvement) prepared(u *workspace.Unit) error {
 	return nil
 }
 
-// existingCycle looks whether the rule of a mistake is in the guidance or proposed by
-// now. The status stays empty when it is neither.
+// existingCycle checks whether the rule of a mistake is in the guidance or proposed already. If
+// neither, the status stays empty.
 func existingCycle(u *workspace.Unit, m Mistake, result CycleResult) (CycleResult, error) {
 	guidance, _, err := guidanceIn(u, m.Worker)
 	if err != nil {
@@ -176,7 +174,7 @@ func existingCycle(u *workspace.Unit, m Mistake, result CycleResult) (CycleResul
 	return result, nil
 }
 
-// evaluate makes a run and executes the evaluation in it.
+// evaluate creates a run and executes the evaluation in it.
 func (want Improvement) evaluate(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor) (made runs.CreateResult, record doc.Session, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return made, record, err
@@ -205,7 +203,7 @@ func (want Improvement) evaluate(ctx context.Context, w *workspace.Workspace, co
 	return made, record, err
 }
 
-// check refuses improvements whose mistake cannot be recorded.
+// check rejects improvements whose mistake cannot be recorded.
 func (want Improvement) check(w *workspace.Workspace) error {
 	if want.ProjectID == "" || want.RunID != "" {
 		return fault.New(fault.Internal, "a cycle has a project and makes its own run")

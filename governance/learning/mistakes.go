@@ -1,7 +1,6 @@
 package learning
 
-// Mistakes: counting them, and promoting a recurring one to a rule of the
-// guidance.
+// Mistakes: counting them, and promoting a recurring one to a rule in the guidance.
 
 import (
 	"context"
@@ -18,19 +17,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// Mistake is a mistake of an agent, and who saw it.
+// Mistake is a mistake of an agent, and who observed it.
 type Mistake struct {
-	Worker           string // id of the agent
+	Worker           string // agent id
 	Manager          policy.Actor
 	Key              string
 	Summary          string
 	PreventionRule   string
 	ProjectID        string
-	RunID            string // its log gets the event, if it exists
+	RunID            string // if the run exists, its log records the event
 	TaskID           string
 	MilestoneID      string
 	Evidence         []string
-	PromoteThreshold int64 // 0: never promoted
+	PromoteThreshold int64 // 0 for no promotion
 }
 
 // MistakeResult is the outcome of recording a mistake.
@@ -46,7 +45,7 @@ type MistakeResult struct {
 // maxKey bounds the key of a mistake, in characters.
 const maxKey = 200
 
-// CheckMistakeKey says why a text cannot be the key of a mistake, or "".
+// CheckMistakeKey returns why a text cannot be the key of a mistake, "" if it can.
 func CheckMistakeKey(key string) string {
 	switch {
 	case utf8.RuneCountInString(key) > maxKey:
@@ -59,7 +58,7 @@ func CheckMistakeKey(key string) string {
 	return ""
 }
 
-// check refuses what cannot be recorded.
+// check rejects what cannot be recorded.
 func (m Mistake) check(w *workspace.Workspace) error {
 	manager, err := policy.Effective(w, m.Manager)
 	if err != nil {
@@ -80,9 +79,9 @@ func (m Mistake) check(w *workspace.Workspace) error {
 
 const roleWorker = "worker"
 
-// RecordMistake counts a mistake of an agent, makes the agent's guidance when it
-// has none, and adds the rule to it once the mistake was seen often enough. Log,
-// guidance and events are durable together when it returns. Each call counts.
+// RecordMistake counts a mistake of an agent, creates missing guidance, and adds the rule to it
+// once the mistake has been seen often enough. The mistake log, the guidance and the events are
+// written in one unit, which is durable on return. Each call counts.
 func RecordMistake(ctx context.Context, w *workspace.Workspace, m Mistake) (result MistakeResult, err error) {
 	if err := m.check(w); err != nil {
 		return result, err
@@ -94,7 +93,7 @@ func RecordMistake(ctx context.Context, w *workspace.Workspace, m Mistake) (resu
 	return result, err
 }
 
-// recordIn is RecordMistake as a part of a unit.
+// recordIn is RecordMistake inside a unit.
 func recordIn(u *workspace.Unit, m Mistake) (MistakeResult, error) {
 	w := u.Workspace()
 	result := MistakeResult{
@@ -126,7 +125,7 @@ func recordIn(u *workspace.Unit, m Mistake) (MistakeResult, error) {
 	return result, tellMistake(u, m, result)
 }
 
-// countIn counts a mistake in the log of the agent.
+// countIn counts a mistake in the mistake log of the agent.
 func countIn(u *workspace.Unit, m Mistake, now string) (count int64, err error) {
 	file := workspace.MistakesFile(m.Worker)
 	log := doc.MistakeLog{SchemaVersion: doc.Version, Type: "agent_mistake_log", AgentID: m.Worker}
@@ -155,7 +154,7 @@ func countIn(u *workspace.Unit, m Mistake, now string) (count int64, err error) 
 	return count, workspace.Put(u, doc.MistakeLogCodec, file, log, 0o644)
 }
 
-// guidanceIn reads the guidance of an agent, or makes what it begins as.
+// guidanceIn returns the guidance of an agent, or the initial text if it is missing.
 func guidanceIn(u *workspace.Unit, agent string) (guidance []byte, missing bool, err error) {
 	guidance, err = u.Read(workspace.GuidanceFile(agent))
 	if fault.Is(err, fault.NotFound) {
@@ -164,7 +163,7 @@ func guidanceIn(u *workspace.Unit, agent string) (guidance []byte, missing bool,
 	return guidance, false, err
 }
 
-// requireAgent returns the error of an agent that does not exist or cannot be read.
+// requireAgent returns an error if an agent does not exist or cannot be read.
 func requireAgent(w *workspace.Workspace, id string) error {
 	_, err := w.Agent(id)
 	if fault.Is(err, fault.NotFound) {
@@ -192,7 +191,7 @@ type promotedPayload struct {
 	Count         int64  `json:"count"`
 }
 
-// tellMistake tells the run in which a mistake was seen, when it exists.
+// tellMistake records the mistake in the log of its run, if the run exists.
 func tellMistake(u *workspace.Unit, m Mistake, result MistakeResult) error {
 	w := u.Workspace()
 	if m.ProjectID == "" || m.RunID == "" || !governance.RunExists(w, m.ProjectID, m.RunID) {
@@ -229,7 +228,7 @@ func orNull(text string) *string {
 	return &text
 }
 
-// draftOf makes an event of this domain for a run.
+// draftOf returns an event of this package for a run.
 func draftOf(w *workspace.Workspace, run, actor, kind string, payload any) (events.Draft, error) {
 	return w.Events.Draft(events.Draft{
 		RunID: run, SessionRef: "local_" + run, Actor: actor, Visibility: events.VisibilityManagers, Type: kind,

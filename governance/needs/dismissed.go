@@ -1,7 +1,7 @@
 package needs
 
-// Dismissals: needs that somebody looked at and set aside, for all who look on this
-// machine. The newest line of a need counts.
+// Dismissals: needs that somebody set aside, for all users of this machine. Only the newest line
+// of each need counts.
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace"
 )
 
-// Dismissal is a line of the file of dismissals.
+// Dismissal is a line of the dismissals file.
 type Dismissal struct {
 	NeedID   string `json:"need_id"`
 	At       string `json:"at"`
@@ -27,13 +27,12 @@ type Dismissal struct {
 // Dismissals are the newest lines by need.
 type Dismissals map[string]Dismissal
 
-// reader is a workspace, or a unit of it.
+// reader is a workspace or a unit of it.
 type reader interface {
 	Read(name string) ([]byte, error)
 }
 
-// ReadDismissals reads the dismissals of a workspace. Lines that cannot be read are
-// passed over.
+// ReadDismissals reads the dismissals of a workspace. It skips invalid lines.
 func ReadDismissals(r reader) (Dismissals, error) {
 	text, err := r.Read(workspace.DismissedFile)
 	if fault.Is(err, fault.NotFound) {
@@ -49,15 +48,15 @@ func ReadDismissals(r reader) (Dismissals, error) {
 	return found, err
 }
 
-// Of is the dismissal of a need, if it stands: a broken log with more faults than were
-// dismissed is back.
+// Of returns the dismissal of a need, if it is in effect. A broken log with more faults than were
+// dismissed is open again.
 func (d Dismissals) Of(n Need) (Dismissal, bool) {
 	found, ok := d[n.NeedID]
 	return found, ok && !found.Restored && n.Faults <= found.Faults
 }
 
-// Record writes dismissals, or their ends, in one unit. They are durable on return.
-// Of each need the newest line is kept.
+// Record writes dismissals and restorations in one unit. They are durable on return. Only the
+// newest line of each need is kept.
 func Record(ctx context.Context, w *workspace.Workspace, lines []Dismissal) error {
 	return w.Update(ctx, func(u *workspace.Unit) error {
 		text, err := u.Read(workspace.DismissedFile)

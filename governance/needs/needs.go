@@ -1,5 +1,5 @@
-// Package needs defines what waits for a person: requests of agents, items to decide,
-// help requests, and runs that went wrong. It keeps which of the last ones were dismissed.
+// Package needs defines what waits for a person: requests of agents, items to decide, help
+// requests, and runs that went wrong. It records which needs of the last kind were dismissed.
 package needs
 
 import (
@@ -27,23 +27,23 @@ const (
 	Files      = "files"
 	RunFailed  = "run_failed"
 	OverBudget = "over_budget"
-	// Unreachable: a session is on another machine that has been silent for long.
+	// Unreachable: the session is on another machine that has been silent for long.
 	Unreachable = "unreachable"
 	BrokenLog   = "broken_log"
 )
 
-// Kinds lists the kinds, in the order of their urgency.
+// Kinds lists all kinds of needs.
 func Kinds() []string {
 	return append(Words(), RunFailed, OverBudget, Unreachable, BrokenLog)
 }
 
-// Words lists the kinds that wait for somebody's word. Of the others all but
+// Words lists the kinds that wait for a person's decision or answer. Of the others, all except
 // Unreachable can be dismissed.
 func Words() []string {
 	return []string{Permission, Question, Plan, Input, Help, Milestone, Memory, Action, Files}
 }
 
-// Groups of needs: those of one group take the same acts.
+// Groups of needs. The same actions apply to all needs of a group.
 const (
 	GroupAsks     = "interaction"
 	GroupHelp     = "help"
@@ -76,8 +76,8 @@ func ofKind(kind string) of {
 	return of{kind, 3, GroupArtifact}
 }
 
-// Need is one thing that waits. Severity is 0 for an agent that asks and waits, 1 for
-// blocked work, 2 for what failed, 3 for what is to be decided, 4 for what is to be known.
+// Need is one thing that waits. Severity is 0 for an agent that asks and waits, 1 for blocked
+// work, 2 for failures, 3 for decisions, and 4 for information.
 type Need struct {
 	NeedID    string `json:"need_id"`
 	Kind      string `json:"kind"`
@@ -90,27 +90,27 @@ type Need struct {
 	Severity  int    `json:"sev"`
 	Group     string `json:"group"`
 
-	// Faults is how many faults a broken log has: a dismissal covers so many.
+	// Faults is how many faults a broken log has. A dismissal covers that many.
 	Faults int64 `json:"-"`
 }
 
-// New makes a need of a kind. ref is the id of what it is about, for a failure with the
-// number of the session. The title is made one line.
+// New creates a need of a kind. ref is the id of its subject, followed by the session's number
+// for a failure. The title becomes one line.
 func New(kind, ref, title string) Need {
 	o := ofKind(kind)
 	return Need{NeedID: o.prefix + ":" + ref, Kind: kind, Title: Line(title), Severity: o.severity, Group: o.group}
 }
 
-// Ref is the id of what a need is about: its own id without the kind.
+// Ref returns the id of a need's subject: the need's own id without the prefix.
 func (n Need) Ref() string { return RefOf(n.NeedID) }
 
-// RefOf is the id of what the need with an id is about.
+// RefOf returns the id of the subject of a need id.
 func RefOf(needID string) string {
 	_, ref, _ := strings.Cut(needID, ":")
 	return ref
 }
 
-// CheckID refuses what cannot be the id of a need.
+// CheckID returns an error for texts that cannot be the id of a need.
 func CheckID(field, needID string) error {
 	prefix, ref, ok := strings.Cut(needID, ":")
 	known := slices.ContainsFunc(Kinds(), func(kind string) bool { return ofKind(kind).prefix == prefix })
@@ -123,16 +123,16 @@ func CheckID(field, needID string) error {
 // maxID bounds ids of needs, in bytes.
 const maxID = 300
 
-// Dismissible reports whether the needs of an id's kind can be dismissed.
+// Dismissible reports whether needs with an id of this kind can be dismissed.
 func Dismissible(needID string) bool {
 	prefix, _, _ := strings.Cut(needID, ":")
 	return prefix == RunFailed || prefix == OverBudget || prefix == BrokenLog
 }
 
-// Sort orders needs: by severity, then the oldest first.
+// Sort orders needs by severity, then oldest first.
 func Sort(list []Need) { slices.SortFunc(list, Compare) }
 
-// Compare compares needs as lists order them.
+// Compare compares needs in the order of lists.
 func Compare(a, b Need) int {
 	at, _ := clock.Parse(a.At)
 	bt, _ := clock.Parse(b.At)
@@ -142,10 +142,10 @@ func Compare(a, b Need) int {
 // MostLine bounds the texts of rows, in characters.
 const MostLine = 160
 
-// Line makes a text fit for a row: one line of at most MostLine characters, with secrets
-// masked and without control characters.
+// Line converts a text for a row: one line of at most MostLine characters, with secrets masked
+// and control characters removed.
 func Line(text string) string {
-	if len(text) > 8*MostLine { // what is cut off anyway is not searched for secrets
+	if len(text) > 8*MostLine { // do not mask text that will be truncated
 		text = text[:8*MostLine]
 	}
 	text = redact.NewRedactor(nil).Text(strings.ToValidUTF8(text, "\uFFFD"))

@@ -1,6 +1,6 @@
 package pipeline
 
-// Assigning the work of a department, once its plan was approved.
+// Assigning the work of a department, once its plan is approved.
 
 import (
 	"context"
@@ -14,16 +14,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// AssignSpec names the workers who get work of an approved executive plan.
+// AssignSpec names the workers who receive work of an approved executive plan.
 type AssignSpec struct {
 	ProjectID     string
 	DepartmentKey string
 	DirectorID    string
-	WorkerIDs     []string // repetitions count once
+	WorkerIDs     []string // duplicates count once
 	PlanID        string
 }
 
-// Assignment is what came of it.
+// Assignment is the result of an assignment.
 type Assignment struct {
 	ProjectID     string             `json:"project_id"`
 	DepartmentKey string             `json:"department_key"`
@@ -36,7 +36,7 @@ type Assignment struct {
 	AuditLog      string             `json:"audit_log_relpath"`
 }
 
-// DeniedAssignment is a worker who gets nothing to do.
+// DeniedAssignment is a worker who receives no task.
 type DeniedAssignment struct {
 	WorkerID       string `json:"worker_agent_id"`
 	Reason         string `json:"reason"`
@@ -47,9 +47,9 @@ type DeniedAssignment struct {
 // planReference begins the acceptance criterion that names the plan of a task.
 const planReference = "Executive plan reference: "
 
-// Assign makes a task of an approved executive plan for each worker of the
-// director's team, unless there is one already. Tasks and log are one unit,
-// durable on return.
+// Assign creates a task of an approved executive plan for each worker of the director's team,
+// unless the worker has one already. Tasks and log are written in one unit, which is durable on
+// return.
 func Assign(ctx context.Context, w *workspace.Workspace, spec AssignSpec) (made Assignment, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		a := assigning{AssignSpec: spec, u: u, env: w.Env}
@@ -73,11 +73,11 @@ func Assign(ctx context.Context, w *workspace.Workspace, spec AssignSpec) (made 
 	return made, err
 }
 
-// assigning is an assignment under way.
+// assigning is an assignment in progress.
 type assigning struct {
 	AssignSpec
 	u       *workspace.Unit
-	env     workspace.Env // whose clock stands: the tasks are of one time
+	env     workspace.Env // its clock is stopped, so that all tasks have the same time
 	team    doc.Team
 	label   string
 	workers []doc.Agent
@@ -86,7 +86,7 @@ type assigning struct {
 	made    Assignment
 }
 
-// prepare checks all that must hold before anything is made.
+// prepare checks all preconditions before anything is written.
 func (a *assigning) prepare() error {
 	w := a.u.Workspace()
 	if _, err := w.Project(a.ProjectID); err != nil {
@@ -131,7 +131,7 @@ func (a *assigning) prepare() error {
 	return err
 }
 
-// assign makes the task of a worker, keeps the one that is there, or denies.
+// assign creates the task of a worker, keeps an existing one, or denies the worker.
 func (a *assigning) assign(worker doc.Agent) error {
 	line := assignmentLine{Event: "assignment_denied", DirectorID: a.DirectorID, WorkerID: worker.ID}
 	switch {
@@ -175,7 +175,7 @@ func (a *assigning) assign(worker doc.Agent) error {
 	return nil
 }
 
-// taskOf is the task of the plan that a worker has already.
+// taskOf returns the task of the plan that a worker already has.
 func (a *assigning) taskOf(worker string) (doc.Task, bool) {
 	for _, t := range a.known {
 		if t.AssigneeAgentID != worker || t.Status == "canceled" {

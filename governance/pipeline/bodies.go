@@ -1,6 +1,6 @@
 package pipeline
 
-// What the drafts of a client intake say. They claim nothing that did not happen.
+// The texts of the drafts of a client intake. They claim nothing that did not happen.
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// briefBody quotes the request, so that no heading in it takes over a section.
+// briefBody quotes the request, so that a heading in it cannot start a section.
 func briefBody(text string) string {
 	var quoted strings.Builder
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimRight(text, "\r\n"))

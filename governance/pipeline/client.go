@@ -1,7 +1,7 @@
 package pipeline
 
-// Client intake: a project with the plans of all departments, which wait for the
-// approval of the CEO before anybody works on them.
+// Client intake: a project with the plans of all departments. The plans need the CEO's approval
+// before anybody works on them.
 
 import (
 	"context"
@@ -27,9 +27,9 @@ type ClientSpec struct {
 	Name             string
 	CEOActor         string
 	ExecutiveManager string // id of an agent
-	Text             string // "": a stock sentence
-	File             string // in the place of Text, relative to the workspace
-	Model            string // "": nothing is filled
+	Text             string // "" for a default sentence
+	File             string // replaces Text; relative to the workspace
+	Model            string // "" to leave the drafts unfilled
 }
 
 // ClientIntake is a project that waits for approval.
@@ -52,7 +52,7 @@ type ClientArtifacts struct {
 	Approval      string `json:"approval_artifact_id"`
 }
 
-// Generation is how the plans were written.
+// Generation describes how the plans were written.
 type Generation struct {
 	Mode      string   `json:"mode"`
 	Attempted int      `json:"attempted"`
@@ -68,16 +68,15 @@ const (
 	withFallback  = "provider_with_fallback"
 )
 
-// maxIntake bounds the file of an intake.
+// maxIntake bounds the file of an intake, in bytes.
 const maxIntake = 1 << 20
 
-// noIntake stands for the text of a client who said nothing yet.
+// noIntake replaces the text of a client who has not described the request.
 const noIntake = "The client has not described the request yet. Clarify goals and scope first."
 
-// TakeInClient makes the project, its artifacts and its tasks as one unit; with a
-// model it has the plans written after that. The proposal for the CEO comes last.
-// What is there on return is durable. Fills that fail are counted and leave the
-// drafts.
+// TakeInClient creates the project, its artifacts and its tasks in one unit. With a model, it
+// then has agents write the plans. The proposal for the CEO comes last. Everything written is
+// durable on return. Failed fills are counted and leave the drafts.
 func TakeInClient(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, spec ClientSpec) (ClientIntake, error) {
 	c := &client{ClientSpec: spec, w: w, conductor: conductor}
 	if err := c.prepare(); err != nil {
@@ -95,7 +94,7 @@ func TakeInClient(ctx context.Context, w *workspace.Workspace, conductor runs.Co
 		return c.made, err
 	}
 	c.made.Generation.Mode = withFallback
-	// Nothing is held while agents write. The proposal follows whatever becomes of it.
+	// No lock is held while agents write. The proposal follows whether or not they succeed.
 	if waiting, done, err := inflight.Wait(ctx); err == nil {
 		c.generate(waiting)
 		done()
@@ -105,27 +104,27 @@ func TakeInClient(ctx context.Context, w *workspace.Workspace, conductor runs.Co
 	return c.made, w.Update(context.WithoutCancel(ctx), c.finish)
 }
 
-// client is an intake under way.
+// client is an intake in progress.
 type client struct {
 	ClientSpec
 	w           *workspace.Workspace
-	env         workspace.Env // whose clock stands while documents are made: they are of one time
+	env         workspace.Env // its clock is stopped while documents are created
 	conductor   runs.Conductor
 	executive   doc.Agent
 	departments []department
-	files       map[string]string // texts of artifacts by id
+	files       map[string]string // artifact texts by id
 	made        ClientIntake
 	log         []fillLine
 }
 
-// department is a director with a team, and what is made for it.
+// department is a director with a team, and what is created for it.
 type department struct {
 	key, label string
 	director   doc.Agent
 	plan, task string
 }
 
-// prepare checks and reads all that the intake is made from.
+// prepare checks and reads everything that the intake is built from.
 func (c *client) prepare() (err error) {
 	if c.executive, err = c.w.Agent(c.ExecutiveManager); err != nil {
 		return err
@@ -162,8 +161,7 @@ func (c *client) readIntake() (string, error) {
 	return string(text), nil
 }
 
-// departments are the directors that have a team, in the order of the agents'
-// names, each with a key of its own.
+// departments returns the directors that have a team, ordered by name, each with a unique key.
 func departments(w *workspace.Workspace) (list []department, err error) {
 	agents, err := w.Agents()
 	if err != nil {
@@ -176,7 +174,7 @@ func departments(w *workspace.Workspace) (list []department, err error) {
 		}
 		team, err := w.Team(a.TeamID)
 		if err != nil {
-			continue // a team that cannot be read is none
+			continue // skip unreadable teams
 		}
 		d := department{director: a, label: plain(team.Name), key: team.DepartmentKey}
 		if team.DepartmentLabel != "" {
@@ -235,7 +233,7 @@ func (c *client) build(project string, tree *workspace.Tree) error {
 	return err
 }
 
-// conclude writes the log and, last, the proposal.
+// conclude writes the log and then the proposal.
 func (c *client) conclude(write func(name string, text []byte) error) error {
 	if c.Model == "" {
 		c.log = append(c.log, fillLine{Event: "provider_fill_skipped", Reason: "model_not_provided"})
@@ -256,7 +254,7 @@ func (c *client) conclude(write func(name string, text []byte) error) error {
 	return write(governance.ArtifactFile(c.made.ProjectID, id), record)
 }
 
-// finish is conclude in a unit of its own, over the plan as it is then.
+// finish is conclude in a unit of its own, for the current text of the plan.
 func (c *client) finish(u *workspace.Unit) error {
 	plan, err := u.Read(governance.ArtifactFile(c.made.ProjectID, c.made.Artifacts.ExecutivePlan))
 	if err != nil {
@@ -266,7 +264,7 @@ func (c *client) finish(u *workspace.Unit) error {
 	return c.conclude(func(name string, text []byte) error { return u.Write(name, text, 0o644) })
 }
 
-// department makes the plan and the task of a department.
+// department creates the plan and the task of a department.
 func (c *client) department(b *intakeBuilder, d *department) (err error) {
 	if d.plan, err = c.artifact(b, "department_plan", d.label+" Department Plan", "managers", d.director.ID, departmentBody(*d)); err != nil {
 		return err
@@ -299,7 +297,7 @@ func (c *client) artifact(b *intakeBuilder, kind, title, visibility, by, body st
 	return head.ID, err
 }
 
-// generate has the plans written, one after the other.
+// generate has agents write the plans, one after the other.
 func (c *client) generate(ctx context.Context) {
 	about := " of the project " + c.Name + ". The client's request:\n\n" + c.Text
 	c.fill(ctx, fillLine{Kind: "executive_plan", ArtifactID: c.made.Artifacts.ExecutivePlan, AgentID: c.executive.ID}, "Write the executive plan"+about)
@@ -310,7 +308,7 @@ func (c *client) generate(ctx context.Context) {
 	}
 }
 
-// fill has one artifact written and notes what came of it.
+// fill has an agent write one artifact, and records the outcome.
 func (c *client) fill(ctx context.Context, line fillLine, prompt string) {
 	g := &c.made.Generation
 	g.Attempted++

@@ -1,6 +1,6 @@
 package pipeline
 
-// What planning has used, as far as anybody knows.
+// The usage of planning, as far as it is known.
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// UsageEstimate is what the runs of a plan have used.
+// UsageEstimate is the usage of the runs of a plan.
 type UsageEstimate struct {
 	Source               string     `json:"source"`
 	Confidence           string     `json:"confidence"`
@@ -20,7 +20,7 @@ type UsageEstimate struct {
 	ByRun                []RunUsage `json:"by_run"`
 }
 
-// RunUsage is what one of them has used.
+// RunUsage is the usage of one run.
 type RunUsage struct {
 	Stage                 string   `json:"stage"`
 	AgentID               string   `json:"agent_id"`
@@ -37,17 +37,17 @@ type RunUsage struct {
 	EstimatedCostUSD      *float64 `json:"estimated_cost_usd"`
 }
 
-// Sources of figures, and how sure they are.
+// Sources of figures.
 const (
 	reported  = "provider_reported"
 	estimated = "estimated_chars"
 	mixed     = "mixed"
 )
 
-// charsMethod is how tokens are estimated where the run has no usage.
+// charsMethod is how tokens are estimated if the run reports no usage.
 const charsMethod = "characters / 4, rounded up, at least 1"
 
-// estimate sums up what the stages have used.
+// estimate sums up the usage of the stages.
 func (p *planning) estimate(stages []*stage) (UsageEstimate, error) {
 	sum := UsageEstimate{Method: "the usage of each run where it has one, else " + charsMethod + ", of instructions and artifact", ByRun: []RunUsage{}}
 	known := map[string]bool{}
@@ -64,7 +64,7 @@ func (p *planning) estimate(stages []*stage) (UsageEstimate, error) {
 			if sum.EstimatedCostUSD != nil {
 				total += *sum.EstimatedCostUSD
 			}
-			total = math.Round(total*1e9) / 1e9 // as costs are kept
+			total = math.Round(total*1e9) / 1e9 // the precision in which costs are stored
 			sum.EstimatedCostUSD = &total
 		}
 		sum.ByRun = append(sum.ByRun, used)
@@ -80,7 +80,8 @@ func (p *planning) estimate(stages []*stage) (UsageEstimate, error) {
 	return sum, nil
 }
 
-// usageOf is what a stage has used: by its run's usage, else by its characters.
+// usageOf returns the usage of a stage: as its run reports it, otherwise estimated from its
+// characters.
 func usageOf(s *stage, usage *doc.Usage) RunUsage {
 	used := RunUsage{
 		Stage: s.name, AgentID: s.agent.ID, RunID: s.planned.RunID, ContextPackID: s.planned.ContextPackID,
@@ -108,8 +109,8 @@ func orZero(n *int64) int64 {
 	return *n
 }
 
-// tokens estimates how many tokens a number of characters are.
+// tokens estimates the number of tokens in a number of characters.
 func tokens(chars int64) int64 { return max(1, (chars+3)/4) }
 
-// chars counts as providers' estimates do, in UTF-16.
+// chars counts UTF-16 code units, as providers' estimates do.
 func chars(text string) int64 { return int64(len(utf16.Encode([]rune(text)))) }

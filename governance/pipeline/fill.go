@@ -1,7 +1,7 @@
 package pipeline
 
-// Filling one artifact: a run of its agent, whose answer replaces the artifact once it
-// is whole.
+// Filling one artifact: an agent's run whose answer replaces the artifact once the answer is
+// complete.
 
 import (
 	"context"
@@ -26,19 +26,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// FillSpec is what is to be filled, by whom.
+// FillSpec describes what to fill, and by whom.
 type FillSpec struct {
 	ProjectID  string
 	ArtifactID string
 	AgentID    string
-	Provider   string // "": the agent's
+	Provider   string // "" for the agent's
 	Model      string
-	Prompt     string // extra instructions
+	Prompt     string // additional instructions
 	RepoID     string
 	WorkdirRel string
 }
 
-// FillResult is the outcome of a fill. Error says why OK is false.
+// FillResult is the outcome of a fill. Error is the reason if OK is false.
 type FillResult struct {
 	OK                bool   `json:"ok"`
 	Error             string `json:"error,omitempty"`
@@ -49,26 +49,25 @@ type FillResult struct {
 	FailureArtifactID string `json:"failure_artifact_id,omitempty"`
 }
 
-// maxAnswer bounds the answer of an agent, and what is read for it.
+// maxAnswer bounds the answer of an agent and the files that it is read from, in bytes.
 const maxAnswer = yamldoc.MaxBytes
 
-// filling is one fill under way.
+// filling is one fill in progress.
 type filling struct {
 	FillSpec
 	w         *workspace.Workspace
 	conductor runs.Conductor
 	cli       provider.CLI
 	machine   doc.Machine
-	before    []byte       // the artifact as it was found
-	head      doc.Artifact // of the template, then of the answer
+	before    []byte       // the artifact before the fill
+	head      doc.Artifact // front matter of the template, then of the answer
 	filled    FillResult
 }
 
-// Fill has an agent write an artifact. What is wrong with the artifact or with
-// the answer is reported by the result and leaves the artifact as it was; an agent
-// or a provider that is not there is an error before any run. The run is over
-// when Fill returns, unless the context ended first: then it goes on by itself
-// and its answer is not used.
+// Fill has an agent write an artifact. Problems of the artifact or the answer are reported in the
+// result and leave the artifact unchanged. A missing agent or provider is an error before any
+// run. The run is over when Fill returns, unless ctx ended first: then it continues by itself and
+// its answer is not used.
 func Fill(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, spec FillSpec) (FillResult, error) {
 	f := &filling{FillSpec: spec, w: w, conductor: conductor}
 	if err := f.prepare(); err != nil {
@@ -100,10 +99,10 @@ func Fill(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor,
 	return f.filled, err
 }
 
-// refusal is a fill that did not come about, with the artifact as it was.
+// refusal is the error of a fill that left the artifact unchanged.
 type refusal struct {
 	why string
-	// report asks for a failure report: there is no answer at all.
+	// report requests a failure report, because there is no answer at all.
 	report bool
 }
 
@@ -165,7 +164,7 @@ func described(issues []frontmatter.Issue) string {
 	return strings.Join(lines, "; ")
 }
 
-// template makes the document that the agent is to fill.
+// template returns the document that the agent is to fill.
 func (f *filling) template(made runs.CreateResult) ([]byte, error) {
 	f.head = governance.ArtifactSpec{
 		ID: f.ArtifactID, Type: f.head.Type, Title: f.head.Title, Visibility: f.head.Visibility,
@@ -190,8 +189,8 @@ func (f *filling) execute(ctx context.Context, prompt string) (doc.Session, erro
 	return record, err
 }
 
-// trusted reports whether somebody who may chose the folder that the agent works
-// in: the workspace, or a repository that is linked to the project.
+// trusted reports whether somebody with the right to do so chose the agent's folder: it is the
+// workspace, or a repository linked to the project.
 func (f *filling) trusted() bool {
 	if f.RepoID == "" {
 		return true
@@ -200,12 +199,12 @@ func (f *filling) trusted() bool {
 	return err == nil && slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == f.RepoID })
 }
 
-// output is where a file of the run's outputs lies.
+// output returns the path of a file in the run's outputs.
 func (f *filling) output(name string) string {
 	return path.Join(workspace.RunDir(f.ProjectID, f.filled.RunID), "outputs", name)
 }
 
-// answer reads what the agent answered.
+// answer reads the answer of the agent.
 func (f *filling) answer(record doc.Session) (string, error) {
 	switch {
 	case record.Status == doc.StatusStopped:
@@ -239,7 +238,7 @@ func (f *filling) answer(record doc.Session) (string, error) {
 	if err != nil {
 		return "", refuse(true, "the answer of %s cannot be read: %s", f.Provider, err)
 	}
-	// A secret may have come to light where JSON was decoded.
+	// Decoding JSON may have revealed a secret: mask again.
 	return f.conductor.MaskedArgv([]string{answer}, nil)[0], nil
 }
 
@@ -251,8 +250,8 @@ func (f *filling) read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// accept puts an answer in the place of the artifact, once it is sure to be the
-// document that was asked for.
+// accept replaces the artifact by an answer, once it has verified that the answer is the
+// requested document.
 func (f *filling) accept(ctx context.Context, answer string) error {
 	if err := f.fits(answer); err != nil {
 		return err
@@ -282,7 +281,7 @@ func (f *filling) accept(ctx context.Context, answer string) error {
 	return err
 }
 
-// fits holds an answer to the template that it was made from.
+// fits checks an answer against the template.
 func (f *filling) fits(answer string) error {
 	if !utf8.ValidString(answer) {
 		return refuse(false, "the answer is not valid UTF-8")
@@ -305,8 +304,8 @@ func (f *filling) fits(answer string) error {
 	return nil
 }
 
-// refused tells a fill that did not come about, with a report where there was no
-// answer.
+// refused returns the result of a fill that left the artifact unchanged. If there was no answer,
+// it writes a failure report.
 func (f *filling) refused(ctx context.Context, r refusal) (FillResult, error) {
 	f.filled.Error = r.why
 	if !r.report {
@@ -335,7 +334,7 @@ func (f *filling) refused(ctx context.Context, r refusal) (FillResult, error) {
 	return f.filled, err
 }
 
-// report is the body of a failure report.
+// report returns the body of a failure report.
 func (f *filling) report(head doc.Artifact, why string) string {
 	why = strings.Join(strings.Fields(why), " ")
 	return fmt.Sprintf(`# %s

@@ -1,7 +1,6 @@
 package pipeline
 
-// Intake: a project with everything that is to be written about it, and who is
-// to write it.
+// Intake: a project with the documents to be written about it, and their authors.
 
 import (
 	"context"
@@ -22,7 +21,7 @@ type IntakeSpec struct {
 	Name       string
 	CEOID      string
 	DirectorID string
-	ManagerIDs []string // at least one; repetitions count once
+	ManagerIDs []string // at least one; duplicates count once
 }
 
 // Intake is a project that was set up.
@@ -32,7 +31,7 @@ type Intake struct {
 	Tasks     IntakeTasks     `json:"tasks"`
 }
 
-// IntakeArtifacts are the artifacts that are to be written.
+// IntakeArtifacts are the artifacts to be written.
 type IntakeArtifacts struct {
 	IntakeBrief       string            `json:"intake_brief_artifact_id"`
 	ClarificationsQA  string            `json:"clarifications_qa_artifact_id"`
@@ -40,7 +39,7 @@ type IntakeArtifacts struct {
 	ManagersProposals map[string]string `json:"manager_proposal_artifact_ids"`
 }
 
-// IntakeTasks are the tasks of director and managers, each with one milestone.
+// IntakeTasks are the tasks of the director and the managers, each with one milestone.
 type IntakeTasks struct {
 	DirectorTask      string            `json:"director_task_id"`
 	DirectorMilestone string            `json:"director_milestone_id"`
@@ -51,10 +50,10 @@ type IntakeTasks struct {
 // crew are the agents of an intake.
 type crew struct {
 	ceo, director doc.Agent
-	managers      []doc.Agent // in the order given
+	managers      []doc.Agent // in the given order
 }
 
-// people looks all agents of an intake up.
+// people looks up all agents of an intake.
 func (s IntakeSpec) people(w *workspace.Workspace) (c crew, err error) {
 	agent := func(id string) doc.Agent {
 		if err != nil {
@@ -77,7 +76,7 @@ func (s IntakeSpec) people(w *workspace.Workspace) (c crew, err error) {
 	return c, err
 }
 
-// check refuses an intake without a name or managers.
+// check rejects an intake without a valid name or managers.
 func (s IntakeSpec) check() error {
 	switch {
 	case strings.TrimSpace(s.Name) == "":
@@ -90,8 +89,8 @@ func (s IntakeSpec) check() error {
 	return nil
 }
 
-// TakeIn makes a project with the artifacts and tasks it begins with: all of it,
-// durable on return, or nothing.
+// TakeIn creates a project with its initial artifacts and tasks, all or nothing. It is durable on
+// return.
 func TakeIn(ctx context.Context, w *workspace.Workspace, spec IntakeSpec) (made Intake, err error) {
 	if err := spec.check(); err != nil {
 		return made, err
@@ -115,7 +114,7 @@ func TakeIn(ctx context.Context, w *workspace.Workspace, spec IntakeSpec) (made 
 	return made, err
 }
 
-// intakeBuilder puts the directory of a project together.
+// intakeBuilder assembles the directory of a project.
 type intakeBuilder struct {
 	w    *workspace.Workspace
 	name string
@@ -168,7 +167,7 @@ func (b *intakeBuilder) manager(manager doc.Agent) error {
 	return err
 }
 
-// artifact adds one that is to be written by an agent.
+// artifact adds an artifact to be written by an agent.
 func (b *intakeBuilder) artifact(kind, title, visibility string, by doc.Agent) (id string, err error) {
 	head := governance.ArtifactSpec{Type: kind, Title: title, Visibility: visibility, ProducedBy: by.ID}.Head(b.w.Env)
 	text, err := governance.Template(head)
@@ -176,10 +175,10 @@ func (b *intakeBuilder) artifact(kind, title, visibility string, by doc.Agent) (
 	return head.ID, err
 }
 
-// required is an artifact that a milestone waits for.
+// required is an artifact that a milestone needs.
 type required struct{ kind, id string }
 
-// task adds a task with one milestone of planning.
+// task adds a task with one planning milestone.
 func (b *intakeBuilder) task(spec pm.TaskSpec, title, criterion string, due ...required) (id, milestone string, err error) {
 	milestone = b.w.Env.IDs.New("ms")
 	var notes strings.Builder
@@ -194,7 +193,7 @@ func (b *intakeBuilder) task(spec pm.TaskSpec, title, criterion string, due ...r
 	return task.ID, milestone, err
 }
 
-// add puts a file into the project's directory.
+// add adds a file to the project's directory.
 func (b *intakeBuilder) add(name string, text []byte) {
 	b.tree.Files = append(b.tree.Files, workspace.TreeFile{
 		Name: path.Join(path.Base(path.Dir(name)), path.Base(name)), Content: text,

@@ -1,6 +1,6 @@
 package pipeline
 
-// The logs of pipelines: one line of JSON for each thing that was done.
+// The logs of pipelines: one line of JSON per action.
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func (l assignmentLine) at(ts string) any {
 	return l
 }
 
-// logText writes lines, those without a time with the present one.
+// logText encodes lines. Lines without a time get the current time.
 func logText[L interface{ at(ts string) any }](w *workspace.Workspace, lines []L) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -66,8 +66,8 @@ func logText[L interface{ at(ts string) any }](w *workspace.Workspace, lines []L
 	return text.Bytes(), nil
 }
 
-// freeLog is the name of a new log of a project, of the first millisecond from now
-// on that has none.
+// freeLog returns the name of a new log of a project. It contains the first millisecond from now
+// for which no log exists.
 func freeLog(w *workspace.Workspace, project, kind string) string {
 	for at := w.Env.Clock.Now().UnixMilli(); ; at++ {
 		name := path.Join(workspace.ProjectDir(project), "logs", fmt.Sprintf("%s_%d.jsonl", kind, at))

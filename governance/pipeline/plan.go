@@ -1,7 +1,7 @@
 package pipeline
 
-// Planning: an intake whose artifacts are written at once, each by its agent and
-// on what was written before.
+// Planning: an intake whose artifacts are written immediately, each by its agent from what was
+// written before.
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// PlanSpec is an intake with the brief that all is written from.
+// PlanSpec is an intake with the brief that everything is written from.
 type PlanSpec struct {
 	IntakeSpec
 	Brief string
 	Model string
 }
 
-// ArtifactRun is an artifact that was written, and the run it was written in.
+// ArtifactRun is a written artifact with the run that wrote it.
 type ArtifactRun struct {
 	ArtifactID    string `json:"artifact_id"`
 	RunID         string `json:"run_id"`
@@ -41,7 +41,7 @@ type Plan struct {
 	UsageEstimate    UsageEstimate          `json:"usage_estimate"`
 }
 
-// planning is a plan under way.
+// planning is a plan in progress.
 type planning struct {
 	PlanSpec
 	w         *workspace.Workspace
@@ -50,7 +50,7 @@ type planning struct {
 	people    crew
 }
 
-// stage is one artifact of a plan: what is filled, and what came of it.
+// stage is one artifact of a plan: what to fill, and the outcome.
 type stage struct {
 	name     string
 	label    string // for errors
@@ -58,13 +58,12 @@ type stage struct {
 	agent    doc.Agent
 	prompt   string
 	planned  ArtifactRun
-	text     string // of the artifact
+	text     string // text of the artifact
 }
 
-// MakePlan takes a project in and has its artifacts written: the brief, the
-// clarifications, the proposals of the managers side by side, the workplan. A
-// fill that fails ends it with an error that names the step; the project stays
-// as far as it came.
+// MakePlan sets up a project and has its artifacts written: the brief, the clarifications, the
+// proposals of the managers concurrently, and the workplan. A fill that fails ends it with an
+// error that names the step. The project keeps what was written so far.
 func MakePlan(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, spec PlanSpec) (plan Plan, err error) {
 	if strings.TrimSpace(spec.Brief) == "" {
 		return plan, fault.InvalidField("intake", "must not be blank")
@@ -99,7 +98,7 @@ func MakePlan(ctx context.Context, w *workspace.Workspace, conductor runs.Conduc
 	return plan, w.Replace(name, append(text, '\n'), 0o644)
 }
 
-// fill writes all artifacts and returns the stages in their order.
+// fill writes all artifacts and returns the stages in order.
 func (p *planning) fill(ctx context.Context, made Intake) ([]*stage, error) {
 	brief := &stage{
 		name: "intake_brief", label: "the intake brief", artifact: made.Artifacts.IntakeBrief, agent: p.people.ceo,
@@ -132,7 +131,7 @@ func (p *planning) fill(ctx context.Context, made Intake) ([]*stage, error) {
 	return append(append([]*stage{brief, clarifications}, proposals...), workplan), nil
 }
 
-// propose has the managers write their proposals, side by side.
+// propose has the managers write their proposals concurrently.
 func (p *planning) propose(ctx context.Context, made Intake, known string) ([]*stage, error) {
 	stages := make([]*stage, len(p.people.managers))
 	failures := make([]error, len(stages))
@@ -153,7 +152,7 @@ func (p *planning) propose(ctx context.Context, made Intake, known string) ([]*s
 	return stages, nil
 }
 
-// team names the team of an agent in words.
+// team describes the team of an agent in words.
 func (p *planning) team(agent doc.Agent) string {
 	if agent.TeamID == "" {
 		return "no team"
@@ -185,7 +184,7 @@ func (p *planning) write(ctx context.Context, s *stage) error {
 	return err
 }
 
-// quoted is a document within instructions.
+// quoted formats a document for use inside instructions.
 func quoted(title, text string) string {
 	return "\n\n" + title + ":\n\n" + strings.TrimSpace(text)
 }

@@ -4,8 +4,8 @@ package pipeline
 
 import "strings"
 
-// prompt asks for the document of a template. The template comes last, so that
-// nothing follows what the answer begins with.
+// prompt asks for the document of a template. The template comes last, so that the prompt ends
+// with what the answer begins with.
 func prompt(template []byte, instructions string) []byte {
 	if strings.TrimSpace(instructions) == "" {
 		instructions = "There are no further instructions for this document."

@@ -1,5 +1,5 @@
-// Package policy decides who may do what. The decision is a pure function of
-// the action, the resource and the actor. The caller keeps the record.
+// Package policy decides who may do what. A decision is a pure function of the action, the
+// resource and the actor. Callers record it.
 package policy
 
 import (
@@ -18,31 +18,30 @@ const (
 	Compose = "compose_context"
 )
 
-// Approvers are those who may decide on an item: everybody but workers, unless
-// the item says otherwise.
+// Approvers are those who may decide on an item. The zero value is everybody except workers.
 type Approvers int
 
-// Who decides on items that not every manager decides on.
+// Approvers of items that not every manager may decide on.
 const (
 	DirectorsApprove  Approvers = iota + 1 // and CEOs and humans
 	ExecutivesApprove                      // CEOs and humans
 	HumansApprove
 )
 
-// Actor is who wants to do something. Team is empty when not given.
+// Actor is who wants to act. Team is empty if none is claimed.
 type Actor struct{ ID, Role, Team string }
 
-// Resource is what it is to be done to. Team and Producer are empty when there
-// is none. Sensitivity is that of a memory delta.
+// Resource is what the action applies to. Team and Producer are empty for none. Sensitivity is
+// that of a memory delta.
 type Resource struct {
 	ID, Kind, Visibility, Team, Producer string
 	Sensitivity                          string
 	Approvers                            Approvers
-	// Askers are agents that wait for the decision: none of them takes it.
+	// Askers are agents that wait for the decision. None of them may make it.
 	Askers []string
 }
 
-// Decision is the outcome and the rule it came from.
+// Decision is the outcome and the rule that it follows from.
 type Decision struct {
 	Allowed bool   `json:"allowed"`
 	RuleID  string `json:"rule_id"`
@@ -55,7 +54,7 @@ const (
 	roleDirector = "director"
 )
 
-// OwnRule keeps agents from deciding on what they ask themselves.
+// OwnRule forbids agents to decide on their own requests.
 const OwnRule = "interaction.own"
 
 // RestrictedRule keeps restricted memory out of contexts that managers and
@@ -99,8 +98,8 @@ func Decide(action string, r Resource, a Actor) Decision {
 	return Decision{false, "vis.private.owner", "not_owner"}
 }
 
-// RecordedRole is the role of an actor as the records have it; actors without a
-// record are taken at their word.
+// RecordedRole returns the recorded role of an actor, or the claimed one for an actor without a
+// readable record.
 func RecordedRole(w *workspace.Workspace, a Actor) string {
 	if !workspace.SafeID(a.ID) {
 		return a.Role
@@ -112,10 +111,9 @@ func RecordedRole(w *workspace.Workspace, a Actor) string {
 	return agent.Role
 }
 
-// Effective is the actor as the records know it: a recorded worker stays a
-// worker, and in its own team, whatever is claimed. Actors without a record are
-// taken at their word. One whose record is there and cannot be read may be a
-// worker: that is an error, and nothing is to be granted.
+// Effective returns the actor as the records know it. A recorded worker stays a worker, and any
+// team it claims becomes its recorded one. For other actors, the claims count. An unreadable
+// record is fault.Denied, because the actor may be a worker: callers must grant nothing.
 func Effective(w *workspace.Workspace, a Actor) (Actor, error) {
 	if !workspace.SafeID(a.ID) {
 		return a, nil

@@ -1,6 +1,6 @@
 package policy
 
-// A question to the policy, its answer, and the events that keep the answer.
+// Questions to the policy, verdicts, and the events that record verdicts.
 
 import (
 	"ac/events"
@@ -8,8 +8,8 @@ import (
 	"ac/workspace"
 )
 
-// Question is what somebody wants to do. RunID is the run whose log keeps the
-// answer, "" for none.
+// Question is what somebody wants to do. RunID is the run whose log records the verdict, "" for
+// none.
 type Question struct {
 	Action   string
 	Resource Resource
@@ -17,15 +17,14 @@ type Question struct {
 	RunID    string
 }
 
-// Verdict is a question with its answer. Actor is the effective one.
+// Verdict is a question with its decision. Actor is the effective one.
 type Verdict struct {
 	Question
 	Decision Decision
-	unknown  error // why nobody can tell who the actor is
+	unknown  error // why the actor cannot be determined
 }
 
-// Ask decides. Nothing is written. An actor whose record cannot be read is
-// denied.
+// Ask decides. It writes nothing. An actor whose record cannot be read is denied.
 func Ask(w *workspace.Workspace, q Question) Verdict {
 	actor, err := Effective(w, q.Actor)
 	if err != nil {
@@ -38,8 +37,8 @@ func Ask(w *workspace.Workspace, q Question) Verdict {
 	return Verdict{Question: q, Decision: Decide(q.Action, q.Resource, q.Actor)}
 }
 
-// Refusal is the error of a verdict that denies, nil of one that allows: for what an
-// agent waits for fault.ActorNotAllowed, else fault.Denied.
+// Refusal returns the error of a denial, nil if the action is allowed. If agents wait for the
+// decision, the error is fault.ActorNotAllowed, otherwise fault.Denied.
 func (v Verdict) Refusal() error {
 	if v.Decision.Allowed {
 		return nil
@@ -58,7 +57,7 @@ func (v Verdict) Refusal() error {
 	return denied
 }
 
-// ruleData stands beside the reason actor_not_allowed: the rule that decided.
+// ruleData is the data of fault.ActorNotAllowed: the rule that decided.
 type ruleData struct {
 	Rule string `json:"rule"`
 }
@@ -81,8 +80,8 @@ type deniedPayload struct {
 	Policy             Decision `json:"policy"`
 }
 
-// Events are the events that keep a verdict: policy.decision and, of one that
-// denies, policy.denied after it.
+// Events returns the events that record a verdict: policy.decision and, for a denial,
+// policy.denied after it.
 func (v Verdict) Events(source events.Source) ([]events.Draft, error) {
 	base := events.Draft{RunID: v.RunID, SessionRef: "local_" + v.RunID, Actor: v.Actor.ID, Visibility: events.VisibilityManagers}
 	var kind *string
