@@ -130,7 +130,7 @@ func SetHierarchy(u *workspace.Unit, hierarchy doc.HeartbeatHierarchy) error {
 func advance(u *workspace.Unit, config doc.HeartbeatConfig, now time.Time) error {
 	state, err := workspace.LoadIn(u, doc.HeartbeatStateCodec, workspace.HeartbeatStateFile)
 	if err != nil || !config.Enabled {
-		return nil //nolint:nilerr // see above, or there is no state yet
+		return nil //nolint:nilerr // as above, or there is no state yet
 	}
 	due := now.Add(interval(config))
 	if next, ok := clock.Parse(state.NextTickAt); !ok || !next.After(due) {

@@ -36,7 +36,7 @@ type Options struct {
 // idle except for one timer. It is safe for concurrent use; Close ends it.
 type Loop struct {
 	opts   Options
-	ctx    context.Context //nolint:containedctx // canceled by Close; ticks run under it
+	ctx    context.Context //nolint:containedctx // of its ticks
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // armed timers and the ticks they start
 
