@@ -36,7 +36,7 @@ func (s *schedule) look(now time.Time, enabled bool, every time.Duration, moment
 	if s.due.IsZero() || s.moment != moment {
 		s.due = s.from(now, every, moment)
 	} else if sooner := now.Add(every); moment == "" && every < s.interval && sooner.Before(s.due) {
-		s.due = sooner // the config changed, but next_tick_at did not: the interval decides
+		s.due = sooner // there is no next_tick_at that a change of the config moves
 	}
 	s.moment, s.interval = moment, every
 }

@@ -28,8 +28,8 @@ func ReadState(w *workspace.Workspace) (state doc.HeartbeatState, problem error)
 	return state, nil
 }
 
-// State reads the state as the unit will leave it; a missing one is empty. The unit moves an
-// invalid one to a .broken name with the time. It is then unknown which actions ran.
+// State reads the state as the unit will leave it; a missing one is empty. The unit saves an
+// invalid one under a .broken name with the time. It is then unknown which actions ran.
 func State(u *workspace.Unit) (doc.HeartbeatState, error) {
 	state, _, err := stateIn(u)
 	return state, err

@@ -131,7 +131,7 @@ func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project
 	return jobs, nil
 }
 
-// All returns the records of a project's jobs as stored, for read models. It does not poll: it
+// All returns the records of a project's jobs as stored, for read models. It signals,
 // writes and starts nothing. It skips unreadable records.
 func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))

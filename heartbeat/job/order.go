@@ -1,7 +1,7 @@
 package job
 
-// The order: the parts of a job's request that its record has no fields for, because other programs
-// read the record.
+// The order: the parts of a job's request that its record has no fields for. Other programs read
+// the record, so it gets no new fields.
 
 import (
 	"bytes"

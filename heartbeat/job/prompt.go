@@ -10,8 +10,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// asked is the request behind a prompt: a job and its order, if it has one. mark is an id that the
-// text of an attachment cannot predict.
+// asked is the request behind a prompt: a job and its order, if it has one. mark is a new
+// id, so that no attachment can contain it.
 type asked struct {
 	spec  doc.JobSpec
 	order *doc.JobOrder

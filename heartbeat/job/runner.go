@@ -101,7 +101,7 @@ type runner struct {
 	placement *doc.Placement   // of the current attempt, nil for this machine
 	at        workplace        // where that attempt works
 	away      *pickedWorker    // the worker that runs it, nil for this machine
-	flow      *doc.WorkflowRun // the run whose step the job is, nil if it is no step
+	flow      *doc.WorkflowRun // the workflow run that the job is a step of, nil if none
 	host      supervisor.Host
 	admission *runs.Admission
 	known     provider.Cache

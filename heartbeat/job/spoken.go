@@ -1,7 +1,7 @@
 package job
 
-// Attempts that are live sessions. These are agents that speak ACP, agents that are commands, jobs
-// that may ask a person, and jobs that answer in prose.
+// Attempts that are live sessions. They serve agents that speak ACP, agents that are commands,
+// jobs that may ask a person, and jobs that answer in prose.
 
 import (
 	"cmp"

@@ -217,7 +217,7 @@ func (f Flows) commit(u *workspace.Unit, before doc.WorkflowRun, d Decision) (af
 	if err != nil {
 		return after, err
 	}
-	// Written last: whoever reads that the workflow is over finds its run and log closed, too.
+	// Written last: whoever reads that the workflow is over also finds its run and log closed.
 	return after, u.Write(file, text, 0o644)
 }
 
@@ -344,8 +344,9 @@ func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after after
 	return err
 }
 
-// Look returns the current record of a run. If they are due, it records the results of the run's
-// jobs, begins the next steps, and takes over jobs whose runners died. Otherwise it writes nothing.
+// Look returns the current record of a run. As far as this is due, it records the results of the
+// run's jobs, begins the next steps, and takes over jobs whose runners died. If nothing is due, it
+// writes nothing.
 func (f Flows) Look(ctx context.Context, project, run string) (doc.WorkflowRun, error) {
 	record, err := Load(f.Workspace, project, run)
 	if err != nil || record.Over() {
@@ -394,7 +395,7 @@ func (f Flows) due(project, run string) (bool, doc.WorkflowRun) {
 	return !live, view
 }
 
-// AfterJob advances the workflow run whose step a finished job is. A runner calls it last, so a
+// AfterJob advances the workflow run that a finished job is a step of. A runner calls it last, so a
 // workflow continues without any server.
 func AfterJob(ctx context.Context, w *workspace.Workspace, starter *job.Starter, project, id string) error {
 	found, err := job.Glance(w, project, id)

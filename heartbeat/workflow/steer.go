@@ -158,7 +158,7 @@ func (e *engine) settleSteers(w *workspace.Workspace, step string, found doc.Job
 	e.d.Events = append(e.d.Events, endSteers(w, &e.d.Record, given, attempts...)...)
 }
 
-// endSteers does this for the texts that given selects, from the logs of some attempts.
+// endSteers records the end of the texts that given selects, from the logs of some attempts.
 func endSteers(w *workspace.Workspace, r *doc.WorkflowRun, given func(doc.FlowSteer) bool, attempts ...string) (told []Event) {
 	if !slices.ContainsFunc(r.Steer, given) {
 		return nil

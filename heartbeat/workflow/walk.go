@@ -143,7 +143,7 @@ func (w *walk) leaf(n *doc.Node, c call) outcome {
 	return notYet
 }
 
-// fatal reports whether a failure ends the run even if the node allows to continue.
+// fatal reports whether a failure ends the run even if the node lets the run continue.
 func fatal(err *doc.FlowError) bool { return err == nil || err.Code == CodeTooMany }
 
 // stepError returns the failure of a run that one of its steps caused.
