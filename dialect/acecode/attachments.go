@@ -28,7 +28,7 @@ type attachedFile struct {
 	Kind     string `json:"kind"` // image or file
 	Size     int64  `json:"size_bytes"`
 
-	path    string // absolute path on this machine
+	path    string // on this machine
 	relpath string
 }
 

@@ -113,7 +113,7 @@ func openInExplorer(s *server, r *request) (any, error) {
 	return okAnswer{true}, nil
 }
 
-// withoutSecrets returns an environment without ac's own variables.
+// withoutSecrets returns an environment without ac's own variables, which may hold secrets.
 func withoutSecrets(env []string) (kept []string) {
 	for _, entry := range env {
 		if !strings.HasPrefix(entry, "AC_") {

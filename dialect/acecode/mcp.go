@@ -1,6 +1,6 @@
 package acecode
 
-// The MCP servers that agents use.
+// The MCP servers that agents get when they start.
 
 import (
 	"encoding/json"

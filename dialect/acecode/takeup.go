@@ -1,7 +1,7 @@
 package acecode
 
-// Recovery at the start of a listener: texts that an earlier process acknowledged but did not
-// deliver.
+// Recovery at the start of a listener: texts that an earlier process acknowledged, but
+// whose session never started or never received them.
 
 import (
 	"context"

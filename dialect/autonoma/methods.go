@@ -15,7 +15,7 @@ import (
 // access is how a method is ordered among a connection's requests.
 type access int
 
-// Both kinds start after all earlier writes have ended or released the order. Reads run
+// Reads and writes start after all earlier writes have ended or released the order. Reads run
 // concurrently.
 const (
 	readAccess access = iota

@@ -354,7 +354,7 @@ func (f *subscription) step(name string) (doc.FlowStep, bool) {
 	return doc.FlowStep{}, false
 }
 
-// startRound sends that a round begins.
+// startRound sends the start of a round.
 func (f *subscription) startRound(round int) error {
 	v, err := f.view(round)
 	if err != nil {

@@ -80,7 +80,8 @@ func resolved(path string) string {
 	return filepath.Join(resolved(dir), base)
 }
 
-// notFound is the error for both missing and unreadable files, so that it reveals neither.
+// notFound is the error for missing and for unreadable files alike, so that it does not reveal which
+// files exist.
 func notFound(path string) error {
 	return fail(codePrepare, "Strategy file not found: %s", path)
 }

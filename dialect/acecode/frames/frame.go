@@ -66,8 +66,8 @@ type Shape int
 
 // The two shapes.
 const (
-	ShapeWire     Shape = iota // the shipped client
-	ShapeDocument              // the published document
+	ShapeWire     Shape = iota // names that the shipped client uses
+	ShapeDocument              // names in the published document
 )
 
 // name returns the name of an event type in a shape.
