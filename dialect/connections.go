@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Connections are the open connections of a listener. They are safe for concurrent use.
+// Connections is the set of open connections of a listener. It is safe for concurrent use.
 type Connections[C comparable] struct {
 	most int
 
@@ -18,7 +18,7 @@ type Connections[C comparable] struct {
 	busy    sync.WaitGroup // handlers; none is added once closing
 }
 
-// NewConnections returns the connections of a listener with at most this many open ones.
+// NewConnections returns an empty set that accepts at most this many open connections.
 func NewConnections[C comparable](most int) *Connections[C] {
 	return &Connections[C]{most: most, open: map[C]struct{}{}}
 }
@@ -41,7 +41,7 @@ func (l *Connections[C]) Enter(c C) (leave func(), ok bool) {
 	}, true
 }
 
-// All lists the open connections, in no order.
+// All returns the open connections, in no particular order.
 func (l *Connections[C]) All() []C {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,15 +52,15 @@ func (l *Connections[C]) All() []C {
 	return list
 }
 
-// Count is the number of open connections.
+// Count returns the number of open connections.
 func (l *Connections[C]) Count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.open)
 }
 
-// Shut refuses new connections and calls leave for each open one. It waits for these calls,
-// not for the handlers.
+// Shut refuses new connections and calls leave for each open one, concurrently. It waits for these
+// calls, not for the handlers.
 func (l *Connections[C]) Shut(leave func(C)) {
 	l.mu.Lock()
 	l.closing = true
@@ -72,10 +72,10 @@ func (l *Connections[C]) Shut(leave func(C)) {
 	wg.Wait()
 }
 
-// Wait waits for the handlers, after Shut.
+// Wait waits for the handlers to return. Call it after Shut.
 func (l *Connections[C]) Wait() { l.busy.Wait() }
 
-// Encode writes a message as JSON on one line, with characters as they are.
+// Encode returns a message as JSON on one line, without HTML escaping.
 func Encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

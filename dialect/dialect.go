@@ -1,6 +1,6 @@
-// Package dialect is the common part of the protocols of other programs: the company in which
-// they act, listeners on loopback, and a watch of jobs. Each dialect is a package below this
-// one, which implements its protocol with the operations of ac.
+// Package dialect is the common part of the protocols of other programs: the company in which they
+// act, listeners on loopback, and caches. Each dialect is a package below this one, which
+// implements its protocol with the operations of ac.
 package dialect
 
 import (
@@ -20,38 +20,39 @@ import (
 	"ac/workspace/doc"
 )
 
-// Company is where a dialect acts: in a project of a workspace, as one actor.
+// Company is what a dialect acts on: a project of a workspace, as one actor.
 type Company struct {
 	Host      *company.Host
 	Dir       string
 	ProjectID string
 	Actor     company.ActorParams
-	// RepoID is the repository where agents work, "" for the only one that there is.
+	// RepoID is the repository where agents work, "" for the only linked one.
 	RepoID string
-	// AgentID is the agent for requests that name none, "" for the first that fits.
+	// AgentID is the agent for requests that name none, "" for the first suitable one.
 	AgentID string
 	Version string
 	Clock   *clock.Clock
 	Log     *slog.Logger
 }
 
-// Listener is a dialect that listens.
+// Listener is a dialect that is listening.
 type Listener struct {
 	Name, Addr string
-	// Serve serves until ctx is done; nothing runs any more when it returns. Jobs go on.
+	// Serve serves until ctx is done, and returns when all its goroutines have ended. Jobs
+	// continue.
 	Serve func(ctx context.Context) error
 }
 
-// In names the workspace.
+// In returns the workspace as a param of operations.
 func (c *Company) In() company.Dir { return company.Dir{WorkspaceDir: c.Dir} }
 
-// Do carries out an operation.
+// Do runs an operation.
 func Do[S company.Target, P, R any](ctx context.Context, c *Company, op func(S, context.Context, P) (R, error), p P) (R, error) {
 	return company.Do(ctx, c.Host, op, p)
 }
 
-// Check refuses a missing workspace or project. From then on it keeps the index of the
-// workspace up to date.
+// Check returns an error if the workspace or the project is missing. From then on it keeps the
+// index of the workspace up to date.
 func (c *Company) Check(ctx context.Context) error {
 	if err := c.Host.In(c.Dir).KeepFresh(ctx); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (c *Company) Check(ctx context.Context) error {
 	return c.Exists(ctx)
 }
 
-// Exists refuses a missing workspace or project. It writes nothing.
+// Exists returns an error if the workspace or the project is missing. It writes nothing.
 func (c *Company) Exists(ctx context.Context) error {
 	projects, err := Do(ctx, c, workforce.Operations.ProjectNames, c.In())
 	if err != nil {
@@ -71,8 +72,8 @@ func (c *Company) Exists(ctx context.Context) error {
 	return nil
 }
 
-// Repository returns where agents work and files are written: the chosen repository, or the
-// only linked one on this machine. ids are all candidates. Without exactly one, the error is
+// Repository returns where agents work and files are written: the chosen repository, or the only
+// one linked on this machine. ids are all candidates. If there is not exactly one, the error is
 // fault.NoTarget or fault.TargetAmbiguous.
 func (c *Company) Repository(ctx context.Context) (repo workforce.Repository, ids []string, err error) {
 	list, err := Do(ctx, c, workforce.Operations.Repositories, company.ProjectParams{Dir: c.In(), ProjectID: c.ProjectID})

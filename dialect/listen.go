@@ -1,6 +1,6 @@
 package dialect
 
-// Listening: a dialect listens only on loopback.
+// Listening on loopback.
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ const (
 	idlePatience   = 2 * time.Minute
 	maxHeader      = 16 << 10
 	keepAlive      = 15 * time.Second
-	readPatience   = 20 * time.Second // for a client that reads nothing
+	readPatience   = 20 * time.Second // for a client that stops reading
 )
 
 // Socket is a listener on a port of 127.0.0.1 and, if possible, on the same port of ::1, to
@@ -42,33 +42,35 @@ type Socket struct {
 	open      atomic.Int64 // connections
 }
 
-// Place is where a dialect is to listen.
+// Place defines where and how a dialect listens.
 type Place struct {
 	Dialect, Address string
-	// Origins are the pages that may connect.
+	// Origins are the web origins that may connect.
 	Origins []string
-	// Option is the option of the command that has the address, as errors name it; "" is
-	// --listen.
+	// Option is the command line option with the address, for error messages; "" is --listen.
 	Option string
-	// Token is what every request needs, "" for none.
+	// Token is required in every request, "" for none.
 	Token string
 	// MaxHeader bounds the header of a request in bytes, 0 for 16 KiB.
 	MaxHeader int
-	// HeaderPatience is for the whole header of a request, 0 for 5 seconds.
+	// HeaderPatience bounds the time to read the whole header of a request, 0 for 5 seconds.
 	HeaderPatience time.Duration
-	// Anywhere accepts addresses that other machines reach; the dialect authenticates.
+	// Anywhere allows addresses that other machines can reach. The dialect must authenticate its
+	// clients.
 	Anywhere bool
-	// Names are further names that the listener goes by.
+	// Names are further host names of the listener.
 	Names []string
-	// MaxConnections bounds open connections, 0 for no bound: requests of others get 503.
+	// MaxConnections bounds the open connections, 0 for no bound. Requests on connections beyond it
+	// get status 503.
 	MaxConnections int
-	// Patience is how long a client may read nothing before its connection is cut, 0 for 20
+	// Patience is how long a client may stop reading before its connection is cut, 0 for 20
 	// seconds.
 	Patience time.Duration
 }
 
-// Listen listens for a dialect. An address that is not loopback is fault.Denied, an invalid
-// one fault.InvalidParams. The error for a port in use names the option to change it.
+// Listen listens for a dialect. It returns fault.Denied for an address that is not loopback, unless
+// Anywhere is set, and fault.InvalidParams for an invalid address. The error for a port in use
+// names the option that changes it.
 func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 	p.Option = cmp.Or(p.Option, "--listen")
 	host, port, err := net.SplitHostPort(p.Address)
@@ -106,7 +108,8 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 	return s, nil
 }
 
-// loopback is the address that a name or an address on loopback stands for.
+// loopback resolves a host name or address. It refuses one that is not loopback, unless Anywhere is
+// set.
 func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 	refused := fault.New(fault.Denied, "%s has no authentication: it listens on loopback only", p.Dialect)
 	if at, err := netip.ParseAddr(host); err == nil {
@@ -134,10 +137,10 @@ func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 	return chosen, nil
 }
 
-// Guard checks the requests of the socket.
+// Guard returns the guard that checks the requests of the socket.
 func (s *Socket) Guard() *httpguard.Guard { return s.guard }
 
-// Refuses answers a request that the guard refuses, and reports whether it did.
+// Refuses answers a request that the guard refuses. It reports whether it did.
 func (s *Socket) Refuses(w http.ResponseWriter, r *http.Request) bool {
 	for _, check := range []func(*http.Request) *httpguard.Refusal{s.guard.CheckHost, s.guard.CheckPeer, s.guard.CheckOrigin} {
 		if refused := check(r); refused != nil {
@@ -148,7 +151,7 @@ func (s *Socket) Refuses(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// Addr is the address of the listener, with its port.
+// Addr returns the address of the listener, with its port.
 func (s *Socket) Addr() string { return net.JoinHostPort(s.host, s.guard.Port()) }
 
 // Close stops listening.
@@ -158,8 +161,8 @@ func (s *Socket) Close() {
 	}
 }
 
-// Serve serves requests until ctx is done. The handler must end requests that took over
-// their connection.
+// Serve serves requests until ctx is done. The handler itself must end requests that hijacked their
+// connection.
 func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 	server := &http.Server{
 		Handler: s.bounded(handler), ReadHeaderTimeout: cmp.Or(s.place.HeaderPatience, headerPatience), IdleTimeout: idlePatience,
@@ -177,7 +180,7 @@ func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	_ = server.Close() // what it serves is not worth waiting for
+	_ = server.Close() // requests in progress are not worth waiting for
 	wg.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -185,8 +188,7 @@ func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 	return err
 }
 
-// count counts the connections that are open, those that a handler took over, too, until
-// they are closed.
+// count counts the open connections. Hijacked ones count until they are closed.
 func (s *Socket) count(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -199,7 +201,7 @@ func (s *Socket) count(c net.Conn, state http.ConnState) {
 	}
 }
 
-// bounded answers requests of connections too many.
+// bounded answers requests on connections beyond the limit with status 503.
 func (s *Socket) bounded(handler http.Handler) http.Handler {
 	if s.place.MaxConnections == 0 {
 		return handler
@@ -209,7 +211,7 @@ func (s *Socket) bounded(handler http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = io.WriteString(w, `{"error":"too many connections"}`+"\n") // the client may be gone
+			_, _ = io.WriteString(w, `{"error":"too many connections"}`+"\n") // best effort: the client may be gone
 			return
 		}
 		handler.ServeHTTP(w, r)

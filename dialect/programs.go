@@ -1,6 +1,6 @@
 package dialect
 
-// A cache of which agent programs work, so that requests wait little for it.
+// A cache of which agent programs work, so that requests seldom wait for a probe.
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"ac/runs/provider"
 )
 
-// How long a result is valid, and how long a request waits for one.
+// How long a cached result is valid, and how long a request waits for the first one.
 const (
 	programsHold     = time.Minute
 	programsPatience = 2 * time.Second
@@ -29,7 +29,7 @@ type Programs struct {
 	mu    sync.Mutex
 	known []provider.Adapter
 	at    time.Time
-	look  chan struct{} // closed when the look under way is over, nil for none
+	look  chan struct{} // closed when the current probe has ended, nil if none runs
 }
 
 // NewPrograms returns a Programs whose probes end with the context work.
@@ -37,7 +37,8 @@ func NewPrograms(work context.Context, c *Company) *Programs {
 	return &Programs{company: c, work: work}
 }
 
-// Adapters returns what is known so far. Only the first request waits, for a short time.
+// Adapters returns the cached adapters and refreshes stale ones in the background. It waits, for a
+// short time, only if nothing is cached yet.
 func (h *Programs) Adapters(ctx context.Context) []provider.Adapter {
 	h.mu.Lock()
 	known := h.known

@@ -1,7 +1,7 @@
 package heartbeat
 
-// Arbitration: deciding about an action that a worker proposes. The decision is
-// a function of the action, the state and the circumstances.
+// Arbitration decides what happens to an action that a worker proposes. The decision is a pure
+// function of the action, the state and the circumstances.
 
 import (
 	"strings"
@@ -27,13 +27,13 @@ const (
 type circumstances struct {
 	now      time.Time // in the time zone of quiet hours
 	config   doc.HeartbeatConfig
-	careful  bool   // it is unknown what ran before
-	executed int    // in this tick, over all reports
-	misfit   bool   // it refers to something that does not exist
-	stop     string // why it must not run without a person, "" for nothing
+	careful  bool   // a quarantined state exists: earlier executions are unknown
+	executed int    // actions executed in this tick, over all reports
+	misfit   bool   // the action cannot be carried out, or contains a secret
+	stop     string // hard stop: why only a person may allow it, "" for none
 }
 
-// Reasons for which an action waits for a person.
+// Reasons why an action waits for a person.
 const (
 	tickCap    = "The cap on automatic actions of a tick is reached"
 	hourCap    = "The cap on automatic actions of an hour is reached"
@@ -41,15 +41,15 @@ const (
 	riskGate   = "Risk above low"
 )
 
-// ruled is a decision: its outcome, whether the action's key is kept, and the
-// reason for the proposal.
+// ruled is a decision. note reports whether the state records the action's key. why is the
+// rationale of the proposal.
 type ruled struct {
 	outcome outcome
 	note    bool
 	why     string
 }
 
-// rule decides about an action. Expired keys are no longer in the state.
+// rule decides about an action. The caller has already removed expired keys from the state.
 func rule(state doc.HeartbeatState, action doc.Action, c circumstances) ruled {
 	if _, known := state.Idempotency[action.IdempotencyKey]; known {
 		return ruled{outcome: deduped}
@@ -72,8 +72,8 @@ func rule(state doc.HeartbeatState, action doc.Action, c circumstances) ruled {
 
 // gate reports whether a person must decide, and why.
 func gate(state doc.HeartbeatState, action doc.Action, c circumstances) (why string, gated bool) {
-	// A worker grades the risk of its own actions, so that its word is not
-	// enough for one that changes something.
+	// Workers grade the risk of their own actions, so "low" is not trusted for a job with more than
+	// read-only rights.
 	rights := action.Kind == doc.ActionLaunchJob && action.PermissionLevel != "" && action.PermissionLevel != "read-only"
 	switch {
 	case c.executed >= c.config.MaxAutoActionsPerTick:
@@ -88,15 +88,15 @@ func gate(state doc.HeartbeatState, action doc.Action, c circumstances) (why str
 	return "", false
 }
 
-// Bounds of an action's texts.
+// Bounds of an action's key and comment.
 const (
 	maxKeyBytes     = 512
 	maxCommentBytes = 64 << 10
 )
 
-// misfit returns why an action cannot be carried out, nil if it can: an id that
-// is invalid, something that does not exist, or another project than the
-// proposal's.
+// misfit returns why an action cannot be carried out, nil if it can. Reasons are an unsafe id, a
+// reference to something missing, a text that is too long or empty, or a proposed action of another
+// project.
 func misfit(w *workspace.Workspace, action doc.Action) error {
 	if len(action.IdempotencyKey) > maxKeyBytes {
 		return fault.New(fault.Unsupported, "its key has more than %d bytes", maxKeyBytes)
@@ -127,7 +127,7 @@ func misfit(w *workspace.Workspace, action doc.Action) error {
 	return nil
 }
 
-// CheckIDs refuses an action with an id that could be a path.
+// CheckIDs refuses an action with an id that could escape its directory (path traversal).
 func CheckIDs(action doc.ActionBody) error {
 	for _, id := range []string{
 		action.ProjectID, action.WorkerAgentID, action.TaskID, action.MilestoneID,
@@ -140,7 +140,7 @@ func CheckIDs(action doc.ActionBody) error {
 	return nil
 }
 
-// unroutable returns why there is no worker for the job of an action.
+// unroutable returns why no worker can run the job of an action, nil if one can.
 func unroutable(w *workspace.Workspace, action doc.ActionBody) error {
 	why, err := job.Routable(w, JobOf(w, action))
 	if err == nil && why != "" {

@@ -1,6 +1,6 @@
 package heartbeat
 
-// The config of the heartbeat: reading it, whatever state it is in, and changing it.
+// Reading and changing the heartbeat's config. Reading tolerates a broken file.
 
 import (
 	"context"
@@ -17,18 +17,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// Ticking reports whether some process is ticking now. If the lock cannot be
-// read it is an error.
+// Ticking reports whether any process is running a tick. It returns an error if it cannot read the
+// lock.
 func Ticking(w *workspace.Workspace) (bool, error) { return lock.Busy(w.FS, workspace.HeartbeatLock) }
 
-// Config is the effective config. If the file is invalid, its valid fields are
-// kept, the rest has defaults, the heartbeat is off, and problem is the reason.
+// Config returns the effective config. If the file is invalid, Config keeps the valid fields, uses
+// defaults for the rest, and turns the heartbeat off. problem is then the reason.
 func Config(w *workspace.Workspace) (config doc.HeartbeatConfig, problem error) {
 	text, err := w.Read(workspace.HeartbeatConfigFile)
 	return effective(text, err)
 }
 
-// effective makes the config from the result of reading its file.
+// effective derives the config from the result of reading its file.
 func effective(text []byte, err error) (config doc.HeartbeatConfig, problem error) {
 	if fault.Is(err, fault.NotFound) {
 		return doc.DefaultHeartbeatConfig(), nil
@@ -46,7 +46,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	return config, fault.New(fault.InvalidFile, "%s: %w", workspace.HeartbeatConfigFile, err)
 }
 
-// salvage keeps the valid fields of a config, and returns what is invalid.
+// salvage returns the valid fields of a config, and an error that describes the invalid ones.
 func salvage(text []byte) (doc.HeartbeatConfig, error) {
 	value, err := yamldoc.Parse(text)
 	if err != nil {
@@ -80,9 +80,9 @@ func salvage(text []byte) (doc.HeartbeatConfig, error) {
 	return doc.DefaultHeartbeatConfig(), err
 }
 
-// SetConfig changes the effective config and writes all of it. An invalid file
-// is kept under another name. A tick further away than the interval is
-// rescheduled. The change is durable on return.
+// SetConfig changes the effective config and writes it out completely. It first copies an invalid
+// file to a .broken name. A tick due later than one interval from now is moved forward. The change
+// is durable on return.
 func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.HeartbeatConfig)) (config doc.HeartbeatConfig, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		config, err = setConfig(u, change)
@@ -114,8 +114,8 @@ func setConfig(u *workspace.Unit, change func(*doc.HeartbeatConfig)) (doc.Heartb
 	return config, advance(u, config, now)
 }
 
-// SetHierarchy changes the hierarchy of the effective config in a unit. If it
-// is unchanged this is a no-op.
+// SetHierarchy changes the hierarchy of the effective config in a unit. It is a no-op if nothing
+// changes.
 func SetHierarchy(u *workspace.Unit, hierarchy doc.HeartbeatHierarchy) error {
 	text, err := u.Read(workspace.HeartbeatConfigFile)
 	if config, problem := effective(text, err); problem == nil && config.SameHierarchy(hierarchy) {
@@ -125,8 +125,8 @@ func SetHierarchy(u *workspace.Unit, hierarchy doc.HeartbeatHierarchy) error {
 	return err
 }
 
-// advance reschedules a tick that is further away than an interval. An invalid
-// state is left to those who need its content.
+// advance moves the next tick forward if it is due later than one interval from now. It ignores an
+// invalid state: the functions that need its content handle that.
 func advance(u *workspace.Unit, config doc.HeartbeatConfig, now time.Time) error {
 	state, err := workspace.LoadIn(u, doc.HeartbeatStateCodec, workspace.HeartbeatStateFile)
 	if err != nil || !config.Enabled {

@@ -1,11 +1,10 @@
-// Package heartbeat wakes workers and carries out their proposed actions. Its
-// files belong to it alone, but several processes write them, so that each
-// decision re-reads them.
+// Package heartbeat wakes workers and carries out the actions that they propose. No other package
+// writes its files, but several processes do, so each decision re-reads them.
 //
 // Invariants:
-//   - A broken config never means an enabled heartbeat.
-//   - Actions are idempotent: one whose key was executed is not executed again.
-//   - Ticks of one workspace never overlap, across processes.
-//   - A tick merges its changes into the files step by step, each step a unit.
-//     If it dies, no step is half done and the next tick continues.
+//   - A broken config never enables the heartbeat.
+//   - Actions are idempotent: an executed key is not executed again until it expires.
+//   - Ticks of one workspace never overlap, even across processes.
+//   - A tick writes its changes in steps, each an atomic unit. After a crash no step is half done,
+//     and the next tick continues.
 package heartbeat

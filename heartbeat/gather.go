@@ -1,6 +1,6 @@
 package heartbeat
 
-// Gathering the input of a triage: from the index and from the records of jobs.
+// Gathering the input of a triage from the index and from job records.
 
 import (
 	"context"
@@ -14,24 +14,24 @@ import (
 	"ac/workspace/doc"
 )
 
-// moment is what a tick found, and what it consumes of that.
+// moment is what a tick gathered, and the positions up to which it consumes the news.
 type moment struct {
 	TriageInput
 
 	projects []doc.Project
-	// ends are the new cursors of the runs with news; runs are all existing
-	// runs, nil if that is unknown.
+	// ends are the new cursors of the runs with news. runs are all existing runs, nil if the index
+	// could not be read.
 	ends map[string]int64
 	runs map[string]bool
-	// local is set in an enterprise only.
+	// local is filled only in an enterprise.
 	local localNews
 }
 
 // cursorKey is the key of a run among the state's cursors.
 func cursorKey(run index.RunKey) string { return run.ProjectID + "::" + run.RunID }
 
-// gather collects everything that a triage needs. What the index cannot provide
-// is left out, and problem is the reason.
+// gather collects the input of a triage. It leaves out what the index cannot provide; problem is
+// then the reason.
 func gather(ctx context.Context, w *workspace.Workspace, ix *index.Index, config doc.HeartbeatConfig, state doc.HeartbeatState) (m moment, problem, err error) {
 	m = moment{TriageInput: TriageInput{Now: w.Env.Clock.Now(), Config: config, Known: state.WorkerState, News: map[string]int64{}, Ever: map[string]int64{}}}
 	if m.Agents, err = w.Agents(); err != nil {
@@ -64,13 +64,13 @@ func gather(ctx context.Context, w *workspace.Workspace, ix *index.Index, config
 	return m, errors.Join(problem, viewErr), nil
 }
 
-// syncIndex brings the index up to date, and rebuilds an unusable one.
+// syncIndex brings the index up to date and rebuilds it if it is unusable.
 func syncIndex(ctx context.Context, ix *index.Index) error {
 	_, err := ix.Ensure(ctx, index.UpToDate)
 	return err
 }
 
-// read reads tasks and signals from one read transaction of the index.
+// read reads tasks and signals in one read transaction of the index.
 func (m *moment) read(v *index.View, cursors map[string]int64, ours map[string]bool) error {
 	tasks, err := v.Tasks("")
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *moment) read(v *index.View, cursors map[string]int64, ours map[string]b
 	return nil
 }
 
-// count adds the events of actors to the counts of agents.
+// count adds the events of each actor to its count.
 func count(to map[string]int64, actors []index.ActorEvents) {
 	for _, a := range actors {
 		if a.Actor != nil {
@@ -140,8 +140,7 @@ func text(s *string) string {
 	return *s
 }
 
-// workplace is the project of heartbeat jobs: the newest active one, "" if
-// there is none.
+// workplace returns the project for heartbeat jobs: the newest active one, "" if there is none.
 func workplace(projects []doc.Project) string {
 	newest := doc.Project{}
 	for _, p := range projects {

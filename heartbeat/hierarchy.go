@@ -1,8 +1,7 @@
 package heartbeat
 
-// The hierarchy of an enterprise: the heartbeat wakes directors, too, each
-// agent in the project with the most reason to, and directors may act for
-// themselves. All of this applies in the mode enterprise_v1 only.
+// The enterprise hierarchy (mode enterprise_v1 only). The heartbeat also wakes directors, and wakes
+// each agent in the project that gives it the most points. Directors may act in their own name.
 
 import (
 	"cmp"
@@ -29,7 +28,7 @@ func inHierarchy(a doc.Agent) bool {
 	return (a.Role == roleDirector || a.Role == roleWorker) && !strings.HasPrefix(a.ID, workspace.SecretaryPrefix)
 }
 
-// hierarchyPool are the directors and workers, by id.
+// hierarchyPool returns the directors and workers, by id.
 func hierarchyPool(g TriageInput) []Candidate {
 	pool := []Candidate{}
 	for _, a := range g.Agents {
@@ -43,22 +42,21 @@ func hierarchyPool(g TriageInput) []Candidate {
 	return pool
 }
 
-// directorsFirst sorts the chosen agents in the order of submission.
+// directorsFirst sorts the chosen agents into submission order.
 func directorsFirst(chosen []Candidate) {
 	slices.SortStableFunc(chosen, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(a.WorkerAgentID, b.WorkerAgentID)) // "director" comes first
 	})
 }
 
-// localNews are the signals of agents by project, and the project in which each
-// last worked.
+// localNews are the signals of agents by project, and the project of each agent's newest run.
 type localNews struct {
 	signals map[string]map[string]int64 // by agent, then by project
 	newest  map[string]string           // project of the newest run, by agent
 }
 
-// localize counts the new events by project: those of an agent's own runs, and
-// those with the agent as actor in other runs.
+// localize counts new events by project: those in an agent's own runs, and those in other agents'
+// runs with the agent as actor.
 func (m *moment) localize(v *index.View, behind []index.Behind) error {
 	m.local = localNews{map[string]map[string]int64{}, map[string]string{}}
 	add := func(agent, project string, n int64) {
@@ -100,8 +98,8 @@ func (m *moment) localize(v *index.View, behind []index.Behind) error {
 	return nil
 }
 
-// workplaceOf is the project in which an agent is woken: the active one with
-// the most reason to, else that of its newest run, else the default one.
+// workplaceOf returns the project in which to wake an agent: the active one with the most points,
+// else that of its newest run if active, else the default one.
 func (m *moment) workplaceOf(c Candidate) string {
 	points := map[string]int64{}
 	for project, n := range m.local.signals[c.WorkerAgentID] {
@@ -135,7 +133,7 @@ func (m *moment) workplaceOf(c Candidate) string {
 	return workplace(m.projects)
 }
 
-// executive is the actor of jobs and actions that do not belong to a director.
+// executive is the actor for jobs and actions that no director owns.
 func executive(config doc.HeartbeatConfig) policy.Actor {
 	if config.Enterprise() && config.ExecutiveManagerAgentID != "" {
 		return policy.Actor{ID: config.ExecutiveManagerAgentID, Role: coordinatorRole}
@@ -156,8 +154,7 @@ func actorFor(w *workspace.Workspace, config doc.HeartbeatConfig, worker string)
 // hardStopMark begins the rationale of an action that a hard stop queued.
 const hardStopMark = "Hard stop: "
 
-// hardStop returns why an action of an enterprise must not run without a
-// person, "" if it may.
+// hardStop returns why an enterprise action needs a person's decision, "" if it does not.
 func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.Actor, run string, action doc.ActionBody) (why string, err error) {
 	if !config.Enterprise() || action.Kind == doc.ActionNoop || action.Kind == doc.ActionCreateApproval {
 		return "", nil
@@ -178,8 +175,8 @@ func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.A
 	return why, err
 }
 
-// overBudget returns the exceeded hard limits of project and task for the job of an
-// action.
+// overBudget returns the hard limits of project and task that are already exceeded. The job of an
+// action must not start then.
 func overBudget(w *workspace.Workspace, action doc.ActionBody) ([]budget.Decision, error) {
 	limits := budget.LimitsOf(w, nil, budget.Subject{Project: action.ProjectID, Task: action.TaskID})
 	if !limits.NeedSums() {
@@ -192,10 +189,11 @@ func overBudget(w *workspace.Workspace, action doc.ActionBody) ([]budget.Decisio
 	return budget.Over(limits.Decide(budget.Spend{}, spent)), nil
 }
 
-// CheckBudget refuses the job of an approved action if a hard limit is exceeded, in an
-// enterprise: fault.BudgetExceeded. The limit that stopped the action may still hold.
+// CheckBudget refuses the job of an approved action in an enterprise if a hard limit is exceeded:
+// fault.BudgetExceeded. Approval does not lift a limit, so the one that stopped the action may
+// still hold.
 func CheckBudget(w *workspace.Workspace, action doc.ActionBody) error {
-	config, _ := Config(w) // the valid part of a broken one counts; Status reports its problem
+	config, _ := Config(w) // a broken config counts with its valid fields; Status reports its problem
 	if !config.Enterprise() || action.Kind != doc.ActionLaunchJob {
 		return nil
 	}
@@ -206,8 +204,8 @@ func CheckBudget(w *workspace.Workspace, action doc.ActionBody) error {
 	return err
 }
 
-// secretive refuses an action with a secret in its texts: it is skipped, so
-// that no proposal repeats the secret.
+// secretive refuses an enterprise action with a secret in its texts. The action is skipped rather
+// than queued, so that no proposal repeats the secret.
 func secretive(config doc.HeartbeatConfig, action doc.Action) error {
 	if !config.Enterprise() {
 		return nil
@@ -227,7 +225,7 @@ func secretive(config doc.HeartbeatConfig, action doc.Action) error {
 	return nil
 }
 
-// question is the question to the policy about an action.
+// question builds the policy question about an action.
 func question(e Execution) policy.Question {
 	q := policy.Question{
 		Action: policy.Approve, Actor: e.Actor, RunID: e.Run,

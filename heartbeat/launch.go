@@ -1,6 +1,6 @@
 package heartbeat
 
-// The jobs of the heartbeat: for woken workers, and for actions.
+// The heartbeat's jobs: those that wake workers, and those of actions.
 
 import (
 	"cmp"
@@ -25,8 +25,7 @@ type Jobs interface {
 // Launcher submits jobs to runner processes.
 type Launcher struct {
 	Starter *job.Starter
-	// Launched is called with each job before its runner is started; may be
-	// nil.
+	// Launched is called with each job before its runner starts. It may be nil.
 	Launched func(w *workspace.Workspace, project, id string)
 }
 
@@ -55,18 +54,16 @@ func (l Launcher) Await(ctx context.Context, w *workspace.Workspace, project, id
 	return job.Await(ctx, w, l.Starter, project, id)
 }
 
-// Launch queues, in a unit, a new job for an action of kind launch_job, and
-// returns its id. start starts it, see job.Enter. If the action names a worker
-// that does not exist, the error is fault.NotFound.
+// Launch queues, in a unit, a new job for an action of kind launch_job, and returns its id. start
+// starts it, see job.Enter. The error is fault.NotFound if the action names a missing worker.
 func (l Launcher) Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error) {
 	return launches{l}.Launch(u, action)
 }
 
 // JobLauncher launches the jobs of actions.
 type JobLauncher interface {
-	// Launch queues the job of an action in the unit and returns its id. It
-	// starts nothing. The caller calls start once, when the unit is durable and
-	// the workspace is unlocked.
+	// Launch queues the job of an action in the unit and returns its id. It starts nothing. The
+	// caller calls start once, after the unit is durable and the workspace is unlocked.
 	Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error)
 }
 
@@ -82,7 +79,7 @@ func (l launches) Launch(u *workspace.Unit, action doc.ActionBody) (id string, s
 	return l.Enter(u, JobOf(u.Workspace(), action))
 }
 
-// JobOf is the job of an action, without an id.
+// JobOf returns the job of an action, without an id.
 func JobOf(w *workspace.Workspace, action doc.ActionBody) doc.JobSpec {
 	action = action.WithDefaults()
 	deliverables := action.Deliverables

@@ -1,7 +1,7 @@
 package heartbeat
 
-// The loop of one workspace in one process: it ticks when a tick is due, and
-// keeps the results of its ticks.
+// The heartbeat loop of one workspace in one process. It runs each tick when due and records the
+// results.
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookEvery is the shortest interval at which observations read the files.
+// lookEvery is the shortest interval at which Observe checks the files.
 const lookEvery = time.Second
 
 // Options are the options of a loop.
 type Options struct {
 	Clock *clock.Clock
-	// Dir is the workspace in the summaries of scheduled ticks.
+	// Dir is the workspace directory that summaries of scheduled ticks report.
 	Dir string
 	// Open opens the current workspace with its index.
 	Open func(ctx context.Context) (*workspace.Workspace, *index.Index, error)
@@ -38,32 +38,32 @@ type Loop struct {
 	opts   Options
 	ctx    context.Context //nolint:containedctx // of its ticks
 	cancel context.CancelFunc
-	wg     sync.WaitGroup // armed timers, and the ticks that they begin
+	wg     sync.WaitGroup // armed timers and the ticks they start
 
 	mu      sync.Mutex
 	plan    schedule
 	looked  time.Time
-	files   [2]fs.FileInfo // of config and state when they were read; nil if missing
+	files   [2]fs.FileInfo // of config and state when last read; nil if missing
 	broken  bool           // the config is invalid
 	timer   clock.Timer    // nil if not armed
-	armed   time.Time      // the time that the timer waits for
+	armed   time.Time      // when the timer fires
 	ticking bool
 	closed  bool
 	failure error    // of the last tick
 	last    *Summary // of the last tick
 
-	seen memory // of the state
+	seen memory // cache of the state
 }
 
-// NewLoop makes a loop that has observed nothing yet.
+// NewLoop makes an idle loop: it schedules nothing before the first Observe.
 func NewLoop(opts Options) *Loop {
 	l := &Loop{opts: opts}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
 
-// Close ends the loop and waits for its running tick. The next tick, in any
-// process, continues unfinished work.
+// Close stops the loop and waits for its running tick. The next tick, in any process, continues
+// unfinished work.
 func (l *Loop) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -73,8 +73,8 @@ func (l *Loop) Close() {
 	l.wg.Wait()
 }
 
-// Observe makes sure that a tick is scheduled. It checks the files once a
-// second at most, and reads them if they changed.
+// Observe schedules the next tick from the files. It checks them at most once a second, and reads
+// them only if they changed.
 func (l *Loop) Observe(w *workspace.Workspace) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func same(a, b fs.FileInfo) bool {
 	return durable.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// look reads the files and follows them. The caller holds l.mu.
+// look reads the files and updates the schedule. The caller holds l.mu.
 func (l *Loop) look(w *workspace.Workspace, found [2]fs.FileInfo) (config doc.HeartbeatConfig, state doc.HeartbeatState, problem error) {
 	l.files = found
 	config, configProblem := Config(w)
@@ -116,7 +116,7 @@ func (l *Loop) look(w *workspace.Workspace, found [2]fs.FileInfo) (config doc.He
 	return config, state, errors.Join(configProblem, stateProblem)
 }
 
-// Refresh re-reads the files and follows them.
+// Refresh re-reads the files and updates the schedule.
 func (l *Loop) Refresh(w *workspace.Workspace) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,8 +136,8 @@ func (l *Loop) disarm() {
 	l.timer = nil
 }
 
-// arm sets the timer to the schedule, unless it is set already, or a tick is
-// running, which arms it at its end. The caller holds l.mu.
+// arm sets the timer to the scheduled time, unless it is already set. It leaves the timer off
+// during a tick, which arms it at its end. The caller holds l.mu.
 func (l *Loop) arm() {
 	if l.timer != nil && l.armed.Equal(l.plan.due) && !l.plan.due.IsZero() {
 		return
@@ -159,21 +159,21 @@ func (l *Loop) arm() {
 		}
 		l.mu.Unlock()
 		if due {
-			// Its result is kept for Status.
+			// Status reports the result.
 			_, _ = l.guarded(l.ctx, Order{WorkspaceDir: l.opts.Dir, Reason: reasonInterval}, true)
 			l.mu.Lock()
-			l.arm() // one that could not begin is retried
+			l.arm() // retries a tick that could not begin
 			l.mu.Unlock()
 		}
 	})
 	l.timer = mine
 }
 
-// Tick carries out a requested tick and returns when it has ended. If another
-// tick is running, in any process, it is skipped.
+// Tick runs a requested tick and returns when it has ended. It skips the tick if another is running
+// in any process.
 func (l *Loop) Tick(ctx context.Context, o Order) (Summary, error) { return l.guarded(ctx, o, false) }
 
-// guarded turns a panic into the failure of one tick.
+// guarded runs a tick and turns a panic into its failure.
 func (l *Loop) guarded(ctx context.Context, o Order, ours bool) (summary Summary, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -203,7 +203,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	if err != nil {
 		return Summary{}, l.failed(err)
 	}
-	defer func() { _ = held.Release() }() // closing the descriptor releases it at the latest
+	defer func() { _ = held.Release() }() // best effort: closing the descriptor also releases the lock
 	config, _ := Config(w)                // Status reports its problem
 	if ours && !l.stillDue(w, config) {
 		l.Refresh(w)
@@ -235,10 +235,10 @@ func (l *Loop) failed(err error) error {
 	return err
 }
 
-// stillDue checks, with the lock held, whether another process has ticked
-// meanwhile.
+// stillDue reports whether the tick is still due: another process may have ticked meanwhile. The
+// caller holds the heartbeat lock.
 func (l *Loop) stillDue(w *workspace.Workspace, config doc.HeartbeatConfig) bool {
-	state, _ := l.seen.read(w) // with a damaged state the tick is due
+	state, _ := l.seen.read(w) // a damaged state reads as empty: the tick is due
 	next, ok := clock.Parse(state.NextTickAt)
 	return config.Enabled && (!ok || !next.After(w.Env.Clock.Now()))
 }
@@ -261,12 +261,13 @@ type Runtime struct {
 	LastTickSummary *Summary `json:"last_tick_summary,omitempty"`
 }
 
-// Status re-reads the files and returns the status.
+// Status re-reads the files and returns the status. The result reports given as its workspace
+// directory.
 func (l *Loop) Status(w *workspace.Workspace, given string) Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	config, state, problem := l.refresh(w)
-	state.Running, _ = Ticking(w) // a lock that cannot be read counts as free
+	state.Running, _ = Ticking(w) // an unreadable lock counts as free
 	s := Status{WorkspaceDir: given, Observed: true, Config: config, State: state, Runtime: Runtime{
 		LoopRunning: !l.broken, TickInProgress: l.ticking || state.Running, LastTickSummary: l.last,
 	}}

@@ -1,8 +1,7 @@
 package heartbeat
 
-// A cache of the state. A state that no other process changed is not parsed
-// again, and its many cursors are not encoded again unless they changed: that
-// is most of the cost of a tick.
+// A cache of the state. It saves most of the cost of a tick: parsing a state that no other process
+// changed, and encoding its many cursors when they did not change.
 
 import (
 	"bytes"
@@ -13,8 +12,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// memory is the last state read or written, with its text. It is safe for
-// concurrent use.
+// memory is the last state read or written, with its text. It is safe for concurrent use.
 type memory struct {
 	mu      sync.Mutex
 	text    []byte
@@ -22,8 +20,7 @@ type memory struct {
 	cursors []byte // the encoded cursors of the state
 }
 
-// cached returns the cached state for a text, if it is cached. The caller may
-// change it.
+// cached returns the cached state if it was parsed from text. The caller owns the copy.
 func (m *memory) cached(text []byte) (state doc.HeartbeatState, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,8 +40,7 @@ func (m *memory) keep(text []byte, state doc.HeartbeatState) {
 	m.text, m.state = text, copyOf(state)
 }
 
-// stateIn is the function stateIn with the cache. The caller may change the
-// state.
+// stateIn is the package's stateIn with the cache. The caller owns the copy.
 func (m *memory) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	text, err := u.Read(workspace.HeartbeatStateFile)
 	if err == nil {
@@ -95,12 +91,11 @@ func (m *memory) read(w *workspace.Workspace) (state doc.HeartbeatState, problem
 	return state, nil
 }
 
-// noCursors is how a state without cursors is encoded: the line of a top-level
-// key, which occurs nowhere else.
+// noCursors is the encoding of empty cursors: the line of a top-level key, which occurs nowhere
+// else.
 const noCursors = "\nrun_event_cursors: {}\n"
 
-// encode encodes a state like its codec, but inserts the cached text of the
-// cursors.
+// encode encodes a state as its codec does, but inserts the cached text of the cursors.
 func (m *memory) encode(state doc.HeartbeatState) ([]byte, error) {
 	if len(state.RunEventCursors) == 0 {
 		return doc.HeartbeatStateCodec.Encode(state)
@@ -127,7 +122,7 @@ func (m *memory) encodeCursors(cursors map[string]int64) ([]byte, error) {
 	text, err := doc.HeartbeatCursorsCodec.Encode(doc.HeartbeatCursors{RunEventCursors: cursors})
 	if err == nil {
 		m.cursors, m.state.RunEventCursors = text, maps.Clone(cursors)
-		m.text = nil // it had other cursors
+		m.text = nil // it was encoded with other cursors
 	}
 	return text, err
 }

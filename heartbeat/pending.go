@@ -1,7 +1,7 @@
 package heartbeat
 
-// Pending jobs: submitted and not evaluated yet. If a tick dies or stops
-// waiting, the next tick continues with them.
+// Pending jobs: submitted, but not evaluated yet. If a tick dies or stops waiting, the next tick
+// continues with them.
 
 import (
 	"encoding/json"
@@ -13,13 +13,13 @@ import (
 
 func pendingFile() string { return workspace.HeartbeatDir + "/pending.json" }
 
-// pendingJob is a job whose report is awaited.
+// pendingJob is a job whose report has not been evaluated.
 type pendingJob struct {
 	JobID         string `json:"job_id"`
 	ProjectID     string `json:"project_id"`
 	WorkerAgentID string `json:"worker_agent_id"`
 	TickID        string `json:"tick_id"`
-	// ActionsDone is how many actions of its report have been arbitrated.
+	// ActionsDone counts the actions of its report that were already arbitrated.
 	ActionsDone int `json:"actions_done,omitempty"`
 }
 
@@ -28,8 +28,8 @@ type reader interface {
 	Read(name string) ([]byte, error)
 }
 
-// pending reads the list. Invalid entries are dropped, and an invalid file
-// counts as empty.
+// pending reads the list of pending jobs. It drops invalid entries; an invalid file counts as
+// empty.
 func pending(r reader) ([]pendingJob, error) {
 	text, err := r.Read(pendingFile())
 	if fault.Is(err, fault.NotFound) {

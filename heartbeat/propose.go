@@ -1,6 +1,6 @@
 package heartbeat
 
-// Proposals: actions that wait for a person, as artifacts of their projects.
+// Proposals: actions that wait for a person's approval, stored as artifacts of their projects.
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// proposalType is the type of these artifacts.
+// proposalType is the artifact type of proposals.
 const proposalType = "heartbeat_action_proposal"
 
-// propose queues, in a unit, the artifact for an action of a worker. source is
-// the attempt that proposed it.
+// propose queues, in a unit, the proposal artifact for a worker's action. source is the attempt
+// that proposed the action, why the rationale.
 func propose(u *workspace.Unit, worker string, source doc.JobAttempt, action doc.Action, why string) error {
 	env := u.Workspace().Env
 	meant := meantBy(action)
@@ -45,7 +45,7 @@ func propose(u *workspace.Unit, worker string, source doc.JobAttempt, action doc
 	return governance.CreateArtifact(u, action.ProjectID, proposal.ID, text)
 }
 
-// meantBy is the action that an approval carries out.
+// meantBy returns the action that an approval carries out.
 func meantBy(action doc.Action) doc.Action {
 	switch {
 	case action.Kind != doc.ActionCreateApproval:
@@ -56,7 +56,7 @@ func meantBy(action doc.Action) doc.Action {
 	return doc.Action{ActionBody: Nothing(action)}
 }
 
-// Nothing is the action that an approval carries out if none was proposed.
+// Nothing returns the no-op that an approval carries out if no action was proposed.
 func Nothing(action doc.Action) doc.ActionBody {
 	return doc.ActionBody{
 		Kind: doc.ActionNoop, IdempotencyKey: action.IdempotencyKey + ":noop", Risk: "low",
@@ -72,7 +72,7 @@ func proposalBody(proposal doc.HeartbeatProposal, worker string, action doc.Acti
 	if err := enc.Encode(proposal.ProposedAction); err != nil {
 		return nil, err
 	}
-	// On one line, a summary cannot contain headings.
+	// A summary on one line cannot contain headings.
 	summary := cmp.Or(strings.Join(strings.Fields(action.Summary), " "), fmt.Sprintf("%s asks for an action of kind %s.", worker, action.Kind))
 	return fmt.Appendf(nil, "# %s\n\n## Summary\n\n%s\n\n## Proposed Action\n\n```json\n%s```\n\n## Policy\n\nA manager must approve this action before it is carried out.\n",
 		proposal.Title, summary, quoted.Bytes()), nil

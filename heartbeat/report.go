@@ -1,6 +1,6 @@
 package heartbeat
 
-// Reports: the answers of workers, and what is carried out of them.
+// Reports: evaluating workers' answers and carrying out their actions.
 
 import (
 	"cmp"
@@ -15,9 +15,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// evaluate evaluates the report of a finished job; an unfinished one stays
-// pending. An invalid report does not affect the others. Only the end of the
-// context and a workspace that cannot be written are errors.
+// evaluate evaluates the report of a finished job; an unfinished one stays pending. An invalid
+// report is noted and does not affect others. evaluate returns an error only if the context ended
+// or the workspace cannot be written.
 func (t *tick) evaluate(ctx context.Context, p pendingJob) error {
 	record, err := t.jobs.Poll(ctx, t.w, p.ProjectID, p.JobID)
 	switch {
@@ -55,8 +55,7 @@ func (t *tick) evaluate(ctx context.Context, p pendingJob) error {
 	return nil
 }
 
-// close removes a job from the pending list, together with the changes of its
-// report.
+// close removes a job from the pending list and applies fn to the state, in one unit.
 func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatState, time.Time)) error {
 	return t.w.Update(ctx, func(u *workspace.Unit) error {
 		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { fn(state, t.w.Env.Clock.Now()) })
@@ -68,7 +67,7 @@ func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatSt
 	})
 }
 
-// allWell records that a worker has nothing to do.
+// allWell records that a worker has nothing to do, and suppresses it for a while.
 func (t *tick) allWell(state *doc.HeartbeatState, worker string, now time.Time) {
 	known := state.WorkerState[worker]
 	known.LastOKAt, known.LastReportStatus = clock.Stamp(now), doc.ReportOK
@@ -85,8 +84,8 @@ func active(state *doc.HeartbeatState, worker string) {
 	state.Stats.ReportsActionsTotal++
 }
 
-// arbitrate decides about the actions of a report one by one, continuing after
-// those that an earlier tick decided.
+// arbitrate decides about the actions of a report one by one. It starts after those that an earlier
+// tick decided.
 func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, actions []doc.HeartbeatAction) error {
 	source := doc.JobAttempt{RunID: governance.ManualRun, ContextPackID: governance.ManualContext}
 	if last := record.Last(); last != nil {
@@ -111,9 +110,9 @@ func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, acti
 	return nil
 }
 
-// act decides about one action and carries it out, as one unit: its key, its
-// effect and its position in the report. An action that is refused or fails is
-// skipped; only that is recorded.
+// act decides about one action and carries it out. One unit records its key, its effect and its
+// position in the report. If the action is refused or fails, act skips it and records only the
+// position.
 func (t *tick) act(ctx context.Context, p pendingJob, position int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
 	var start func(context.Context) error
 	err = governance.Govern(ctx, t.w, func(g *governance.PolicyUnit) error {
@@ -149,7 +148,7 @@ func (t *tick) act(ctx context.Context, p pendingJob, position int, source doc.J
 	})
 	switch {
 	case err == nil && start != nil:
-		// The job exists, whether its start succeeds or not.
+		// The job exists even if its start fails.
 		t.notice(start(context.WithoutCancel(ctx)))
 		return became, nil
 	case err == nil:
@@ -180,7 +179,7 @@ func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r ruled, now t
 	}
 }
 
-// effect queues the effect of a decision. start starts the job of an action.
+// effect queues what a decision does. start, if not nil, starts the action's job.
 func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAttempt, action doc.Action, r ruled) (start func(context.Context) error, err error) {
 	switch r.outcome {
 	case queued:
@@ -195,7 +194,7 @@ func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAtte
 	return nil, nil
 }
 
-// Execution is an action to be carried out.
+// Execution is an action to carry out, with its actor.
 type Execution struct {
 	// Project and Run identify the log that records the policy's decision.
 	Project, Run string
@@ -203,9 +202,9 @@ type Execution struct {
 	Action       doc.ActionBody
 }
 
-// Execute asks the policy about an action, in a unit, and queues its effect.
-// For a job, jobID is its id and start starts it; for other kinds both are
-// empty. Without a launcher jobs are fault.Unsupported.
+// Execute asks the policy about an action and queues its effect in a unit. For a job it returns the
+// id, and start starts it; otherwise both are zero. Without a launcher, jobs fail with
+// fault.Unsupported.
 func Execute(g *governance.PolicyUnit, launcher JobLauncher, e Execution) (jobID string, start func(context.Context) error, err error) {
 	if e.Action.Kind == doc.ActionNoop {
 		return "", nil, nil

@@ -1,7 +1,7 @@
 package heartbeat
 
-// The time of the next tick: a function of the config, the state and earlier
-// observations. Requests never change it.
+// The time of the next tick: a function of the config, the state and earlier observations.
+// Requested ticks do not change it directly.
 
 import (
 	"time"
@@ -16,8 +16,7 @@ const (
 	catchUpWithin = time.Minute
 )
 
-// schedule is the next tick as one process sees it. The zero value has observed
-// nothing.
+// schedule is the next tick as this process sees it. The zero value has observed nothing.
 type schedule struct {
 	first    time.Time     // time of the first observation
 	moment   string        // next_tick_at of the state when due was set
@@ -25,7 +24,7 @@ type schedule struct {
 	due      time.Time     // zero if nothing is scheduled
 }
 
-// look updates the schedule from the files.
+// look updates the schedule from the content of the files.
 func (s *schedule) look(now time.Time, enabled bool, every time.Duration, moment string) {
 	if s.first.IsZero() {
 		s.first = now
@@ -37,12 +36,12 @@ func (s *schedule) look(now time.Time, enabled bool, every time.Duration, moment
 	if s.due.IsZero() || s.moment != moment {
 		s.due = s.from(now, every, moment)
 	} else if sooner := now.Add(every); moment == "" && every < s.interval && sooner.Before(s.due) {
-		s.due = sooner // a change of the config also moves next_tick_at
+		s.due = sooner // there is no next_tick_at that a change of the config moves
 	}
 	s.moment, s.interval = moment, every
 }
 
-// from is when a tick is due that has not been scheduled yet.
+// from returns the due time for a next_tick_at that is not scheduled yet.
 func (s *schedule) from(now time.Time, every time.Duration, moment string) time.Time {
 	at, ok := clock.Parse(moment)
 	if !ok {
@@ -54,8 +53,8 @@ func (s *schedule) from(now time.Time, every time.Duration, moment string) time.
 	return now.Add(min(every, catchUpWithin))
 }
 
-// fired records that the due time has come: unless the files change, the next
-// try follows as for an overdue tick.
+// fired records that the timer fired. Unless the files change, the next try is due as for an
+// overdue tick.
 func (s *schedule) fired(now time.Time) {
 	if !s.due.IsZero() {
 		s.due = now.Add(min(s.interval, catchUpWithin))

@@ -1,7 +1,7 @@
 package heartbeat
 
-// The state of the heartbeat, above all of its actions. It is read and written
-// within a unit.
+// The heartbeat's state, chiefly the idempotency keys of its actions. It is read and written within
+// a unit.
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// ReadState reads the state for reports. An invalid one is returned as empty,
-// with the reason in problem; the file stays where it is.
+// ReadState reads the state for reports. If it is invalid, ReadState returns an empty one and the
+// reason in problem; it leaves the file in place.
 func ReadState(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
 	state, err := workspace.Load(w, doc.HeartbeatStateCodec, workspace.HeartbeatStateFile)
 	if fault.Is(err, fault.NotFound) {
@@ -28,15 +28,14 @@ func ReadState(w *workspace.Workspace) (state doc.HeartbeatState, problem error)
 	return state, nil
 }
 
-// State reads the state as the unit will leave it; a missing one is empty. The
-// unit quarantines an invalid one under a name with the time; it is then
-// unknown which actions ran.
+// State reads the state as the unit will leave it; a missing one is empty. The unit saves an
+// invalid one under a .broken name with the time. It is then unknown which actions ran.
 func State(u *workspace.Unit) (doc.HeartbeatState, error) {
 	state, _, err := stateIn(u)
 	return state, err
 }
 
-// stateIn is State; damaged is why the state was quarantined.
+// stateIn is State. damaged is why it quarantined the state.
 func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	text, err := u.Read(workspace.HeartbeatStateFile)
 	if fault.Is(err, fault.NotFound) {
@@ -56,8 +55,8 @@ func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 // brokenMark is part of the name of a quarantined state.
 const brokenMark = ".broken-"
 
-// Careful reports whether a quarantined state exists: it is unknown which
-// actions ran, so that people decide what runs now.
+// Careful reports whether a quarantined state exists. Nobody knows then which actions ran, so a
+// person decides about each new one.
 func Careful(w *workspace.Workspace) bool {
 	entries, err := w.FS.ReadDir(workspace.HeartbeatDir)
 	for _, entry := range entries {
@@ -68,7 +67,7 @@ func Careful(w *workspace.Workspace) bool {
 	return err != nil && w.Exists(workspace.HeartbeatDir)
 }
 
-// PutState queues writing the state.
+// PutState queues writing the state in a unit.
 func PutState(u *workspace.Unit, state doc.HeartbeatState) error {
 	text, err := doc.HeartbeatStateCodec.Encode(state)
 	if err != nil {
@@ -85,7 +84,7 @@ const (
 // hourKey is the key of an hour's counter.
 func hourKey(now time.Time) string { return now.UTC().Format(hourLayout) }
 
-// Forget drops expired keys and the counters of past hours.
+// Forget drops expired keys and hourly counters older than keepCounters.
 func Forget(state *doc.HeartbeatState, now time.Time) {
 	for key, entry := range state.Idempotency {
 		if expires, ok := clock.Parse(entry.ExpiresAt); ok && !expires.After(now) {
@@ -99,27 +98,27 @@ func Forget(state *doc.HeartbeatState, now time.Time) {
 	}
 }
 
-// WasExecuted reports whether the action with a key is known to have run. A queued
-// one has not.
+// WasExecuted reports whether the action with this key is known to have run. A queued action has
+// not.
 func WasExecuted(state doc.HeartbeatState, key string) bool {
 	return state.Idempotency[key].Status == doc.IdempotencyExecuted
 }
 
-// Remember records that an action ran now, for as many days as configured, and
-// counts it.
+// Remember records that an action ran now, for the given number of days, and adds it to the hour's
+// counter.
 func Remember(state *doc.HeartbeatState, action doc.ActionBody, now time.Time, days int) {
 	note(state, action, doc.IdempotencyExecuted, now, days)
 	state.HourlyActionCounters[hourKey(now)]++
 }
 
-// note records the status of an action.
+// note records an action's status under its key, and when the key expires.
 func note(state *doc.HeartbeatState, action doc.ActionBody, status string, now time.Time, days int) {
 	entry, known := state.Idempotency[action.IdempotencyKey]
 	if !known {
 		entry.FirstSeenAt = clock.Stamp(now)
 	}
 	entry.IdempotencyKey, entry.ActionKind, entry.Status = action.IdempotencyKey, action.Kind, status
-	entry.LastSeenAt, entry.ExpiresAt = clock.Stamp(now), clock.Stamp(now.UTC().AddDate(0, 0, days)) // a day is 24 hours
+	entry.LastSeenAt, entry.ExpiresAt = clock.Stamp(now), clock.Stamp(now.UTC().AddDate(0, 0, days)) // in UTC a day has 24 hours
 	if status == doc.IdempotencyExecuted {
 		entry.ExecutionCount++
 	}

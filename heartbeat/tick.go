@@ -1,7 +1,6 @@
 package heartbeat
 
-// A tick: triage, waking workers, waiting for them, and carrying out their
-// reports.
+// A tick: triage, waking workers, waiting for them, and carrying out their reports.
 
 import (
 	"cmp"
@@ -28,7 +27,7 @@ const (
 	reasonInterval = "interval"
 )
 
-// Reasons for which a tick is skipped.
+// Reasons why a tick is skipped.
 const (
 	skippedRunning  = "tick_already_in_progress"
 	skippedDisabled = "heartbeat_disabled"
@@ -41,14 +40,14 @@ type Order struct {
 	Reason       string // "" if none
 }
 
-// WakeDecision is a chosen worker.
+// WakeDecision is a worker chosen to be woken.
 type WakeDecision struct {
 	WorkerAgentID string `json:"worker_agent_id"`
 	TeamID        string `json:"team_id,omitempty"`
 	Score         int    `json:"score"`
 	JitterSeconds int    `json:"jitter_seconds"`
 	ContextHash   string `json:"context_hash"`
-	// ProjectID is the project in which it is woken, in an enterprise.
+	// ProjectID is the project in which it is woken; set only in an enterprise.
 	ProjectID string `json:"project_id,omitempty"`
 }
 
@@ -83,12 +82,12 @@ type Summary struct {
 	ApprovalsQueued     int                 `json:"approvals_queued"`
 	DedupedActions      int                 `json:"deduped_actions"`
 	SkippedActions      int                 `json:"skipped_actions"`
-	problem             error               // what went wrong without failing the tick
+	problem             error               // faults that did not fail the tick
 	interval            bool                // scheduled by the loop
 	began               time.Time
 }
 
-// newSummary is the summary of a tick that begins.
+// newSummary returns the summary of a tick that begins now.
 func newSummary(w *workspace.Workspace, o Order, config doc.HeartbeatConfig) *Summary {
 	now := w.Env.Clock.Now()
 	reason := reasonRPC
@@ -102,7 +101,7 @@ func newSummary(w *workspace.Workspace, o Order, config doc.HeartbeatConfig) *Su
 	}
 }
 
-// finished sets the end time.
+// finished sets the end time and returns a copy.
 func (s *Summary) finished(c *clock.Clock) Summary {
 	now := c.Now()
 	s.FinishedAt, s.DurationMS = clock.Stamp(now), max(0, c.Since(s.began).Milliseconds())
@@ -116,13 +115,13 @@ type tick struct {
 	w    *workspace.Workspace
 	ix   *index.Index
 	jobs Jobs
-	seen *memory // the cache of the heartbeat
+	seen *memory // cache of the state
 }
 
-// notice records what went wrong without failing the tick.
+// notice records a fault that does not fail the tick.
 func (t *tick) notice(err error) { t.problem = errors.Join(t.problem, err) }
 
-// run carries a tick out. An error is a failure of the whole tick.
+// run carries out a tick. An error means that the whole tick failed.
 func (t *tick) run(ctx context.Context) error {
 	if err := t.begin(ctx); err != nil {
 		return err
@@ -131,8 +130,7 @@ func (t *tick) run(ctx context.Context) error {
 		t.SkippedReason = skippedDisabled
 		return t.finish(ctx, nil)
 	}
-	// A later request sees that this tick has begun, and waits for nothing
-	// else.
+	// The state now records the begin, so later requests need not wait for this tick.
 	waiting, done, err := inflight.Wait(ctx)
 	if err == nil {
 		err = t.carryOn(waiting)
@@ -144,7 +142,7 @@ func (t *tick) run(ctx context.Context) error {
 	return nil
 }
 
-// carryOn is everything after the beginning.
+// carryOn does everything after the tick has recorded its begin.
 func (t *tick) carryOn(ctx context.Context) error {
 	consume, err := t.work(ctx)
 	if err != nil {
@@ -153,8 +151,8 @@ func (t *tick) carryOn(ctx context.Context) error {
 	return t.finish(ctx, consume)
 }
 
-// work is everything between the beginning and the end. consume records in the
-// state what the triage used up.
+// work does everything between the begin and the end of a tick. consume marks in the state the news
+// that the triage used.
 func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err error) {
 	if !t.DryRun {
 		if err := t.catchUp(ctx); err != nil {
@@ -195,7 +193,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 	return consume, nil
 }
 
-// consumption marks the news that the triage saw as consumed.
+// consumption returns the function that marks in the state the news that the triage used.
 func (t *tick) consumption(m moment) func(*doc.HeartbeatState) {
 	return func(state *doc.HeartbeatState) {
 		for key, last := range m.ends {
@@ -222,7 +220,7 @@ func (t *tick) begin(ctx context.Context) error {
 	})
 }
 
-// sign writes the holder into the lock file, for people; no program reads it.
+// sign writes the holder into the lock file for people to read. No program reads it.
 func (t *tick) sign() {
 	file, err := t.w.FS.OpenFile(workspace.HeartbeatLock, os.O_WRONLY|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -232,7 +230,7 @@ func (t *tick) sign() {
 	_ = file.Close()
 }
 
-// finish saves the end of a tick. consume is nil if it was skipped.
+// finish records the end of a tick in the state. consume is nil if the tick was skipped.
 func (t *tick) finish(ctx context.Context, consume func(*doc.HeartbeatState)) error {
 	return t.end(ctx, func(state *doc.HeartbeatState) {
 		if consume != nil {
@@ -243,7 +241,7 @@ func (t *tick) finish(ctx context.Context, consume func(*doc.HeartbeatState)) er
 	})
 }
 
-// abandon saves the end of a failed tick. The context may have ended.
+// abandon records the end of a failed tick, even if the context has ended.
 func (t *tick) abandon(ctx context.Context) error {
 	return t.end(context.WithoutCancel(ctx), func(*doc.HeartbeatState) {})
 }
@@ -259,7 +257,7 @@ func (t *tick) end(ctx context.Context, more func(*doc.HeartbeatState)) error {
 	})
 }
 
-// reconcile ends or restarts jobs that have been running for too long.
+// reconcile polls the jobs that have been running for too long; polling ends or restarts them.
 func (t *tick) reconcile(ctx context.Context, m moment) error {
 	patience := time.Duration(t.Config.StuckJobRunningMinutes) * time.Minute
 	for _, j := range m.Jobs {
@@ -294,7 +292,7 @@ func (t *tick) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// reportOf returns the report of a finished job; nil if it has none.
+// reportOf returns the report of a finished job, nil if it has none.
 func reportOf(w *workspace.Workspace, p pendingJob, record doc.Job) (*doc.HeartbeatReport, error) {
 	if record.Status != doc.JobCompleted {
 		return nil, nil

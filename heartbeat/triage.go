@@ -1,7 +1,7 @@
 package heartbeat
 
-// Triage: scoring who has a reason to be woken. It is a pure function of what
-// was gathered.
+// Triage scores which agents have a reason to be woken. It is a pure function of the gathered
+// input.
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Points of a score.
+// Points that make up a score.
 const (
 	newSignalPoints   = 5
 	duePoints         = 3
@@ -33,16 +33,15 @@ type TriageInput struct {
 	Now    time.Time
 	Config doc.HeartbeatConfig
 	Agents []doc.Agent
-	// Known is the state of each agent.
+	// Known is the recorded state of each agent.
 	Known map[string]doc.HeartbeatWorker
-	// News are the signals after the cursors, for each agent; Ever are all
-	// signals.
+	// News counts the signals after the cursors, for each agent. Ever counts all signals.
 	News, Ever map[string]int64
 	Tasks      []Task
 	Jobs       []doc.Job // unfinished ones
 }
 
-// Task is the part of a task that a triage needs.
+// Task holds the fields of a task that a triage uses.
 type Task struct {
 	ProjectID, TaskID, Title string
 	Status, Assignee, Team   string
@@ -63,7 +62,7 @@ func (c Components) sum() int {
 	return c.NewSignalPoints + c.DuePoints + c.OverduePoints + c.StuckPoints + c.RecentOKPenalty + c.QuietHoursPenalty
 }
 
-// Counts are the counts behind a candidate's score.
+// Counts are the numbers behind a candidate's score.
 type Counts struct {
 	NewSignals int64 `json:"new_signals"`
 	DueTasks   int   `json:"due_tasks"`
@@ -83,7 +82,7 @@ type Candidate struct {
 	SuppressionReason string     `json:"suppression_reason,omitempty"`
 
 	role         string // in an enterprise
-	kind         string // of its provider, "" when none of the known ones
+	kind         string // worker kind of its provider, "" if unknown
 	busy         bool   // its earlier heartbeat job is active
 	due, overdue []Task
 	stuck        []string
@@ -106,7 +105,7 @@ func Triage(g TriageInput) []Candidate {
 	return pool
 }
 
-// pool are the workers, and the managers without workers.
+// pool returns the workers, and the managers of teams without workers.
 func pool(g TriageInput) []Candidate {
 	if g.Config.Enterprise() {
 		return hierarchyPool(g)
@@ -160,8 +159,7 @@ func concerned(task Task, at map[string]*Candidate, teams map[string][]*Candidat
 	return teams[task.Team]
 }
 
-// countJob determines whether a job is stuck, and whether it keeps its worker
-// busy.
+// countJob records that a job keeps its worker busy, or that it is stuck.
 func countJob(g TriageInput, j doc.Job, at map[string]*Candidate) {
 	if c := at[j.Job.WorkerAgentID]; c != nil && j.Job.JobKind == doc.JobHeartbeat && !j.Over() {
 		c.busy = true
@@ -212,7 +210,7 @@ func judge(g TriageInput, c *Candidate) {
 	}
 }
 
-// Quiet reports whether a time is in the quiet hours, in its own time zone.
+// Quiet reports whether now falls into the quiet hours. The location of now decides the hour.
 func Quiet(config doc.HeartbeatConfig, now time.Time) bool {
 	from, to, h := config.QuietHoursStartHour, config.QuietHoursEndHour, now.Hour()
 	switch {
@@ -224,7 +222,8 @@ func Quiet(config doc.HeartbeatConfig, now time.Time) bool {
 	return h >= from || h < to
 }
 
-// contextHash changes exactly when there is news for a candidate.
+// contextHash hashes everything that can be news for a candidate: its tasks, stuck jobs, kind and
+// total signals.
 func contextHash(c *Candidate, ever int64) string {
 	ids := func(tasks []Task) []string {
 		list := make([]string, 0, len(tasks))
@@ -243,7 +242,7 @@ func contextHash(c *Candidate, ever int64) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Select chooses the workers to wake, the best first.
+// Select chooses the workers to wake, best score first.
 func Select(config doc.HeartbeatConfig, candidates []Candidate) []Candidate {
 	chosen := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool {
 		return c.Suppressed || c.Score < config.MinWakeScore || c.kind == "" || c.busy

@@ -1,6 +1,6 @@
 package heartbeat
 
-// Waking: one job for each chosen worker, and the wait for these jobs.
+// Waking workers: one job for each, and the wait for these jobs.
 
 import (
 	"cmp"
@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// answerWithin bounds the wait for all jobs of a tick together, from the
-	// last submission.
+	// answerWithin bounds the wait for all jobs of a tick together, counted from the last
+	// submission.
 	answerWithin = 120 * time.Second
-	// Bounds of what a prompt contains.
+	// Bounds on the context in a prompt.
 	maxTasksTold = 20
 	maxStuckTold = 10
 	maxProjects  = 50
 )
 
-// The actor of ticks.
+// The default actor of ticks.
 const (
 	coordinator     = "heartbeat_coordinator"
 	coordinatorRole = "manager"
 )
 
-// jitter is a uniformly random whole number of seconds.
+// jitter returns a uniformly random delay in whole seconds.
 func (t *tick) jitter() int {
 	n, err := strconv.ParseUint(t.w.Env.IDs.Hex(8), 16, 64)
 	if err != nil {
-		panic(err) // it is hexadecimal
+		panic(err) // Hex returns only hexadecimal digits
 	}
 	return int(n % uint64(t.Config.JitterMaxSeconds+1))
 }
 
-// jitters returns n of them.
+// jitters returns n random delays.
 func (t *tick) jitters(n int) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -51,9 +51,9 @@ func (t *tick) jitters(n int) []int {
 	return all
 }
 
-// wake submits the jobs, waits for them and evaluates their reports. It returns
-// what is left of consume for the end of the tick: news whose job could not be
-// made stay unconsumed.
+// wake submits the jobs, waits for them and evaluates their reports. It returns the function that
+// consumes the news at the end of the tick. If a job could not be created, that function is a
+// no-op, so the news stays unconsumed.
 func (t *tick) wake(ctx context.Context, m moment, project string, chosen []Candidate, consume func(*doc.HeartbeatState)) (func(*doc.HeartbeatState), error) {
 	whole := true
 	for _, group := range t.groups(chosen) {
@@ -78,7 +78,7 @@ func (t *tick) wake(ctx context.Context, m moment, project string, chosen []Cand
 	return consume, t.answers(ctx)
 }
 
-// group are workers who are woken at the same time after the triage.
+// group is a set of workers to wake at the same delay after the triage.
 type group struct {
 	after  time.Duration
 	chosen []wakeable
@@ -89,10 +89,10 @@ type wakeable struct {
 	Candidate
 
 	jitter  int
-	project string // "" for the one of everybody
+	project string // "" for the common project
 }
 
-// groups schedules the workers; a requested tick has no delays.
+// groups schedules the workers by their jitter. In a requested tick, all wake at once.
 func (t *tick) groups(chosen []Candidate) []group {
 	all := make([]wakeable, len(chosen))
 	for i, c := range chosen {
@@ -109,7 +109,7 @@ func (t *tick) groups(chosen []Candidate) []group {
 	return groups
 }
 
-// pause waits for a time after the triage.
+// pause waits until after has passed since the triage.
 func (t *tick) pause(ctx context.Context, since time.Time, after time.Duration) error {
 	wait := after - t.w.Env.Clock.Since(since)
 	if wait <= 0 {
@@ -125,8 +125,8 @@ func (t *tick) pause(ctx context.Context, since time.Time, after time.Duration) 
 	}
 }
 
-// submit creates the jobs of a group as one unit, together with what they
-// consume, and starts them.
+// submit creates the jobs of a group and records what they consume, in one unit. Then it starts
+// them.
 func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wakeable, consume func(*doc.HeartbeatState)) error {
 	var made []SubmittedJob
 	var starts []func(context.Context) error
@@ -173,8 +173,7 @@ func (t *tick) recordWakes(state *doc.HeartbeatState, chosen []wakeable, consume
 	}
 }
 
-// start starts runners concurrently. If one does not start, its job ends
-// without a report.
+// start starts the runners concurrently. A job whose runner does not start ends without a report.
 func (t *tick) start(ctx context.Context, starts []func(context.Context) error) {
 	failed := make([]error, len(starts))
 	var wg sync.WaitGroup
@@ -187,14 +186,14 @@ func (t *tick) start(ctx context.Context, starts []func(context.Context) error) 
 	}
 }
 
-// answers waits for the jobs of this tick and evaluates the finished ones, in
-// the order of submission. The others are left to a later tick.
+// answers waits for the jobs of this tick and evaluates the finished ones in submission order. It
+// leaves the others to a later tick.
 func (t *tick) answers(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, s := range t.JobsSubmitted {
-		// However the wait ends, the record has the job's status.
+		// The record has the job's status, however the wait ends.
 		wg.Go(func() { _, _ = t.jobs.Await(limit, t.w, s.ProjectID, s.JobID) })
 	}
 	wg.Wait()
@@ -217,7 +216,7 @@ func (t *tick) answers(ctx context.Context) error {
 	return nil
 }
 
-// spec is the job that wakes a worker.
+// spec returns the job that wakes a worker.
 func (t *tick) spec(m moment, project string, c Candidate) doc.JobSpec {
 	note := func(text string) doc.ContextRef { return doc.ContextRef{Kind: "note", Value: text} }
 	refs := []doc.ContextRef{note(fmt.Sprintf("signals=%d, due=%d, overdue=%d, stuck=%d, score=%d",

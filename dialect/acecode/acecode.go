@@ -1,7 +1,7 @@
-// Package acecode implements the protocol of the ACECode daemon: HTTP, a WebSocket with the
-// events of sessions, and consoles. A session is a conversation with an agent, which is a run
-// of ac. This package stores nothing about it: its ids are those of runs and interactions, and
-// event numbers are computed from the lines of the log.
+// Package acecode implements the protocol of the ACECode daemon: HTTP, a WebSocket with the events
+// of sessions, and consoles. A session is a conversation with an agent, which is a run of ac. This
+// package stores nothing durable about it. Its ids are those of runs and interactions, and event
+// numbers are computed from the lines of the log.
 package acecode
 
 import (
@@ -40,21 +40,21 @@ const (
 	headerPatience = 10 * time.Second
 	answerWithin   = 20 * time.Second
 	bodyPatience   = 30 * time.Second
-	readPatience   = 30 * time.Second // for a client that takes nothing
+	readPatience   = 30 * time.Second // for a client that stops reading
 )
 
 // Options are the options of the dialect.
 type Options struct {
 	Place dialect.Place
-	// Level is the permission level of new sessions; Isolation is where they work: none or
+	// Level is the permission level of new sessions. Isolation defines where they work: none or
 	// worktree.
 	Level     doc.Level
 	Isolation string
 	// Dangerous makes yolo the default mode for this process.
 	Dangerous bool
-	// AllowOpen lets clients have directories opened in the file manager.
+	// AllowOpen lets clients open directories in the file manager.
 	AllowOpen bool
-	// AllRuns lists runs that are no conversations, too.
+	// AllRuns also lists runs that are not conversations.
 	AllRuns bool
 	// Terminals serves consoles.
 	Terminals bool
@@ -71,7 +71,7 @@ type server struct {
 	began      time.Time
 	cwd, hash  string
 	repo       string // where sessions work, "" for the workspace
-	agent      string // the partner of new sessions, "" for the first that fits
+	agent      string // agent of new sessions, "" for the first suitable one
 	onLoopback bool
 	port       int
 	kept       histories
@@ -84,11 +84,11 @@ type server struct {
 	open *dialect.Connections[leaver]
 }
 
-// leaver is a connection that outlives its request.
+// leaver is a connection that outlives its HTTP request.
 type leaver interface{ goAway() }
 
-// Listen listens. Requests are served by Serve of the result, which also closes it. An address
-// that other machines can reach requires Place.Token.
+// Listen starts listening. Serve of the result serves requests, and closes the listener at the end.
+// An address that other machines can reach requires Place.Token.
 func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.Listener, error) {
 	_, listener, err := listen(ctx, c, opts)
 	return listener, err
@@ -123,8 +123,8 @@ func listen(ctx context.Context, c *dialect.Company, opts Options) (*server, dia
 	return s, dialect.Listener{Name: Name, Addr: address, Serve: s.serve}, nil
 }
 
-// isLoopback reports whether an address is one of this machine's own. A name is looked at
-// when it is listened on.
+// isLoopback reports whether an address is on loopback. Of names, it accepts only localhost: it
+// does not resolve others.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -134,7 +134,7 @@ func isLoopback(address string) bool {
 	return host == "localhost" || err == nil && at.IsLoopback()
 }
 
-// settle finds where sessions work: the repository, else the workspace.
+// settle determines where sessions work: in the repository, else in the workspace.
 func (s *server) settle(ctx context.Context) error {
 	repo, _, err := s.Repository(ctx)
 	switch {
@@ -153,7 +153,7 @@ func (s *server) settle(ctx context.Context) error {
 	return s.choosePartner(ctx)
 }
 
-// choosePartner finds the agent that is named by its id or its name.
+// choosePartner finds the agent that is configured by its id or name.
 func (s *server) choosePartner(ctx context.Context) error {
 	if s.AgentID == "" {
 		return nil
@@ -170,13 +170,13 @@ func (s *server) choosePartner(ctx context.Context) error {
 	return nil
 }
 
-// hashOf is the name of a directory in addresses.
+// hashOf returns the name of a directory in URLs.
 func hashOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:8])
 }
 
-// placeOf is what the payloads of a session's events say.
+// placeOf returns the part of every payload that identifies the session.
 func (s *server) placeOf(id string) frames.Place {
 	return frames.Place{SessionID: id, WorkspaceHash: s.hash, Cwd: s.cwd}
 }
@@ -194,7 +194,7 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-// ServeHTTP answers the requests of the listener.
+// ServeHTTP handles the requests of the listener.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.admit(w, r); err != nil {
 		s.answer(w, nil, err)
@@ -204,25 +204,25 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, nil, nil)
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(s.Clock.Now().Add(bodyPatience)) // it is a connection
-	if p := r.URL.EscapedPath(); path.Clean(p) != p {                                  // the mux would lead to another one
+	_ = http.NewResponseController(w).SetReadDeadline(s.Clock.Now().Add(bodyPatience)) // a connection supports deadlines
+	if p := r.URL.EscapedPath(); path.Clean(p) != p {                                  // the mux would redirect to the cleaned path
 		s.answer(w, nil, unknownRoute())
 		return
 	}
 	s.routes.ServeHTTP(w, r)
 }
 
-// actor is who acts for the clients, as the params of acts on runs have it.
+// act sets the run and the listener's actor in params.
 func (s *server) act(p interface {
 	Act(dir, project, run, actor, role, team string)
 }, run string) {
 	p.Act(s.Dir, s.ProjectID, run, s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID)
 }
 
-// person is who acts, where the policy is set.
+// person returns the listener's actor in the form that changes of settings need.
 func (s *server) person() company.PersonParams {
 	return company.PersonParams{ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole, ActorTeamID: s.Actor.ActorTeamID}
 }
 
-// level is the permission level of new sessions.
+// level returns the permission level of new sessions.
 func (s *server) level() doc.Level { return cmp.Or(s.opts.Level, doc.LevelRunCommands) }

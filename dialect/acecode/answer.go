@@ -1,6 +1,6 @@
 package acecode
 
-// Bodies of requests and responses.
+// Request and response bodies.
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"ac/internal/fault"
 )
 
-// refusal is an answer that refuses.
+// refusal is an error response.
 type refusal struct {
 	status int
 	body   errorBody
@@ -37,22 +37,22 @@ type errorBody struct {
 
 func (r *refusal) Error() string { return r.body.Error }
 
-// refuse is a refusal in a word.
+// refuse returns a refusal with an error code.
 func refuse(status int, word string) error { return &refusal{status, errorBody{Error: word}} }
 
-// explain is a refusal in a word, and why.
+// explain returns a refusal with an error code and a message.
 func explain(status int, word, message string) error {
 	return &refusal{status, errorBody{Error: word, Message: message}}
 }
 
-// bad refuses a member of a body.
+// bad returns a refusal of an invalid body.
 func bad(message string) error { return explain(http.StatusBadRequest, "BAD_REQUEST", message) }
 
 func unknownSession() error { return refuse(http.StatusNotFound, "unknown session") }
 
 func unknownWorkspace() error { return refuse(http.StatusNotFound, "unknown workspace") }
 
-// refusalOf is the answer to an error of an operation.
+// refusalOf converts an error of an operation into a refusal.
 func refusalOf(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
@@ -64,7 +64,7 @@ func refusalOf(err error) *refusal {
 	return &refusal{http.StatusConflict, errorBody{Error: string(reason), Message: err.Error()}}
 }
 
-// inFull is an error with the fields that do not fit.
+// inFull returns the text of an error, including its invalid fields.
 func inFull(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f.InFull()
@@ -72,33 +72,34 @@ func inFull(err error) string {
 	return err.Error()
 }
 
-// request is a request that passed the checks.
+// request is an admitted request.
 type request struct {
 	*http.Request
 	w     http.ResponseWriter
 	shape frames.Shape
 }
 
-// handler answers a request: with nil for 204, a value for 200, or a status and a value.
+// handler handles a request. It returns nil for status 204, a value for 200, or a status with a
+// value.
 type handler func(s *server, r *request) (any, error)
 
-// status is an answer that is not 200.
+// status is a response with a status other than 200.
 type status struct {
 	code  int
 	value any
 }
 
-// blob is an answer that is no JSON.
+// blob is a response that is not JSON.
 type blob struct {
 	kind    string
 	content []byte
 	header  map[string]string
 }
 
-// methods are the handlers of a path.
+// methods are the handlers of a path, by HTTP method.
 type methods map[string]handler
 
-// serve answers a request of a path.
+// serve returns the handler of a path.
 func (m methods) serve(s *server) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		h, ok := m[r.Method]
@@ -116,7 +117,7 @@ func (m methods) serve(s *server) http.HandlerFunc {
 	}
 }
 
-// carryOut calls a handler. A panic costs its request.
+// carryOut calls a handler. It turns a panic into the failure of this request.
 func (s *server) carryOut(h handler, r *request) (result any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -127,10 +128,10 @@ func (s *server) carryOut(h handler, r *request) (result any, err error) {
 	return h(s, r)
 }
 
-// taken is the answer of a handler that took over the connection.
+// taken is the result of a handler that took over the connection.
 type taken struct{}
 
-// answer writes an answer.
+// answer writes a response.
 func (s *server) answer(w http.ResponseWriter, result any, err error) {
 	code := http.StatusOK
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *server) answer(w http.ResponseWriter, result any, err error) {
 		}
 		w.Header().Set("Content-Type", v.kind)
 		headers(w)
-		_, _ = w.Write(v.content) // the client may be gone
+		_, _ = w.Write(v.content) // best effort: the client may be gone
 		return
 	}
 	text, err := json.Marshal(result)
@@ -162,7 +163,7 @@ func (s *server) answer(w http.ResponseWriter, result any, err error) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	headers(w)
 	w.WriteHeader(code)
-	_, _ = w.Write(append(text, '\n')) // the client may be gone
+	_, _ = w.Write(append(text, '\n')) // best effort: the client may be gone
 }
 
 func headers(w http.ResponseWriter) {
@@ -172,11 +173,11 @@ func headers(w http.ResponseWriter) {
 
 // Bounds of bodies, in bytes.
 const (
-	maxBody       = 1<<20 + 64<<10 // a text of 1 MiB, and what is around it
+	maxBody       = 1<<20 + 64<<10 // a text of 1 MiB, plus the JSON around it
 	maxAttachment = 36 << 20
 )
 
-// body reads the body of a request.
+// body reads the body of a request, up to limit bytes.
 func (r *request) body(limit int64) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, limit))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
@@ -188,8 +189,7 @@ func (r *request) body(limit int64) ([]byte, error) {
 	return bytes.TrimSpace(text), nil
 }
 
-// decode reads the body of a request, an object, into a struct of its members. An absent
-// one is an empty object.
+// decode decodes the JSON object in a request's body. An empty body counts as an empty object.
 func (r *request) decode(into any) error { return r.decodeUpTo(maxBody, into) }
 
 func (r *request) decodeUpTo(limit int64, into any) error {
@@ -200,7 +200,7 @@ func (r *request) decodeUpTo(limit int64, into any) error {
 	return decodeObject(text, into)
 }
 
-// decodeObject reads an object into a struct of its members.
+// decodeObject decodes a JSON object.
 func decodeObject(text []byte, into any) error {
 	if len(text) == 0 || text[0] != '{' || !json.Valid(text) {
 		return refuse(http.StatusBadRequest, "bad json")
@@ -215,7 +215,7 @@ func decodeObject(text []byte, into any) error {
 	return nil
 }
 
-// kindOf is a type in the words of JSON.
+// kindOf returns the JSON name of a Go type.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

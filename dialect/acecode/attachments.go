@@ -20,7 +20,7 @@ import (
 	"ac/runs"
 )
 
-// attachedFile is a file as clients know it.
+// attachedFile is an attached file as clients see it.
 type attachedFile struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -32,7 +32,7 @@ type attachedFile struct {
 	relpath string
 }
 
-// images are the types that are shown as such.
+// images returns the media types that are shown as images.
 func images() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
 
 func fileOf(a runs.Attachment) attachedFile {
@@ -84,7 +84,7 @@ func attach(s *server, r *request) (any, error) {
 	return status{http.StatusCreated, attachedAnswer{fileOf(made)}}, err
 }
 
-// attached are the files of a session, by its log.
+// attached returns the files attached to a session, from its log.
 func (s *server) attached(ctx context.Context, id string) (files []attachedFile, err error) {
 	for since := int64(0); ; {
 		page, err := dialect.Do(ctx, s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
@@ -108,7 +108,7 @@ func (s *server) attached(ctx context.Context, id string) (files []attachedFile,
 	}
 }
 
-// filesOf finds the files that a text names, by id or as objects with one.
+// filesOf finds the attachments of a text. Each is an id, or an object with one.
 func (s *server) filesOf(ctx context.Context, id string, named []json.RawMessage) ([]attachedFile, error) {
 	if len(named) == 0 {
 		return nil, nil
@@ -142,7 +142,7 @@ func (s *server) fileOf(id string, file attachedFile) workforce.AttachmentParams
 	return workforce.AttachmentParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id, Relpath: file.relpath}
 }
 
-// fileText is what the agent gets of files: where it finds them.
+// fileText returns the text for the agent that lists the paths of files.
 func fileText(files []attachedFile) string {
 	var b strings.Builder
 	for _, f := range files {
@@ -151,7 +151,7 @@ func fileText(files []attachedFile) string {
 	return b.String()
 }
 
-// fileNames is what people are shown of files without a text.
+// fileNames returns the text that people see for files without a text.
 func fileNames(files []attachedFile) string {
 	names := make([]string, len(files))
 	for i, f := range files {

@@ -15,7 +15,7 @@ import (
 type binding struct {
 	at     frames.Place
 	cancel context.CancelFunc
-	ended  chan struct{} // closed when nothing more of it is queued
+	ended  chan struct{} // closed when no more of its frames are queued
 }
 
 // boundPayload acknowledges a binding.
@@ -25,13 +25,13 @@ type boundPayload struct {
 	Gap  bool  `json:"gap"`
 }
 
-// sessionPart names a session.
+// sessionPart is the member that names a session.
 type sessionPart struct {
 	SessionID string `json:"session_id"`
 }
 
-// bind has the socket follow a session: first the events that the client lacks, then the
-// acknowledgement, then what is asked, then what happens.
+// bind makes the socket follow a session. It sends the events that the client misses, then the
+// acknowledgement, then the open requests, then new events.
 func (c *socket) bind(kind, id string, since int64) {
 	s := c.server
 	ack := kind + "_ack"
@@ -80,7 +80,7 @@ func (c *socket) acknowledge(ack string, at frames.Place, head int64, gap bool) 
 	c.send(ownFrame{ack, at.SessionID, at.WorkspaceHash, boundPayload{at, head, gap}})
 }
 
-// acknowledgeAgain answers a binding of a session that is bound.
+// acknowledgeAgain answers a request to bind a session that is already bound.
 func (c *socket) acknowledgeAgain(ack string, at frames.Place) {
 	head := int64(0)
 	err := c.server.look(c.work, at.SessionID, func(h *history) error {
@@ -121,7 +121,7 @@ func (c *socket) follow(ctx context.Context, ack string, at frames.Place, since 
 		return nil
 	}
 	c.acknowledge(ack, at, head, gap)
-	for _, f := range asked { // again, without their numbers
+	for _, f := range asked { // repeats without event numbers
 		f.Seq = 0
 		if !c.put(ctx, at, []frames.Frame{f}) {
 			return nil
@@ -150,8 +150,8 @@ func (c *socket) isWire() bool {
 	return c.naming == frames.ShapeWire
 }
 
-// session is the session that a frame is about: the one that it names, else the first that
-// the socket follows; "" for none.
+// session returns the session that a frame is about: the named one, else the first one that the
+// socket follows. It returns "" if the socket does not follow it.
 func (c *socket) session(named string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,14 +164,14 @@ func (c *socket) session(named string) string {
 	return named
 }
 
-// isBound reports whether the socket ever followed a session.
+// isBound reports whether the socket is bound to a session.
 func (c *socket) isBound() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.first != ""
 }
 
-// forget ends following a session.
+// forget stops following a session.
 func (c *socket) forget(id string) {
 	c.mu.Lock()
 	b := c.bound[id]
@@ -188,8 +188,8 @@ func (c *socket) forget(id string) {
 	}
 }
 
-// unbind ends following a session, and drops what waits of it, so that it can be followed
-// from an earlier place: nothing newer goes out before what that begins with.
+// unbind stops following a session and drops its pending frames. It can then be followed again from
+// an earlier event, without newer frames being sent first.
 func (c *socket) unbind(id string) {
 	c.mu.Lock()
 	b := c.bound[id]
@@ -223,7 +223,7 @@ func (c *socket) unbindAll() {
 	clear(c.bound)
 }
 
-// tell sends a system message, which is in no log, to the followers of a session.
+// tell sends a system message to the followers of a session. The message is in no log.
 func (s *server) tell(id, text string) {
 	at := s.placeOf(id)
 	now := s.Clock.Now()

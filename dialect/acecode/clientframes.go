@@ -1,6 +1,6 @@
 package acecode
 
-// The frames of clients, and their effects.
+// The frames that clients send, and their effects.
 
 import (
 	"bytes"
@@ -15,13 +15,13 @@ import (
 	"ac/internal/fault"
 )
 
-// clientFrame is a frame of a client.
+// clientFrame is a frame from a client.
 type clientFrame struct {
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// clientFrames are the frames that clients send. Early ones are taken before a session is
+// clientFrames returns the frames that clients send. Early ones are accepted before a session is
 // bound.
 func clientFrames() map[string]struct {
 	early bool
@@ -47,7 +47,7 @@ func clientFrames() map[string]struct {
 	}
 }
 
-// take carries out a frame.
+// take handles a frame.
 func (c *socket) take(text []byte) {
 	var f clientFrame
 	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &f) != nil {
@@ -84,7 +84,7 @@ func (c *socket) hello(kind string, payload json.RawMessage) {
 		c.complain("", "missing session_id", "missing_session_id", "missing session_id")
 		return
 	}
-	if p.Replay { // of a session that the socket follows, too
+	if p.Replay { // also if the socket already follows the session
 		c.unbind(p.SessionID)
 	}
 	c.bind(kind, p.SessionID, p.Since)
@@ -100,8 +100,8 @@ func (c *socket) unsubscribe(payload json.RawMessage) {
 	c.send(ownFrame{"unsubscribe_ack", p.SessionID, c.server.hash, p})
 }
 
-// ofFrame is the session that a frame is about; for one that is not bound, "" and an error is
-// sent.
+// ofFrame returns the session that a frame is about. If the session is not bound or was deleted, it
+// sends an error and returns "".
 func (c *socket) ofFrame(named string) string {
 	id := c.session(named)
 	if _, deleted := c.server.state.is(id); id == "" || deleted {
@@ -174,8 +174,8 @@ func (c *socket) decide(payload json.RawMessage) {
 	c.respond(id, answer)
 }
 
-// respond answers what is asked. A request that is unknown, closed or of another kind is
-// passed over.
+// respond answers a request. It silently ignores a request that is unknown, closed or of another
+// kind.
 func (c *socket) respond(id string, answer orchestration.RespondParams) {
 	c.server.act(&answer, id)
 	_, err := dialect.Do(c.work, c.server.Company, orchestration.Operations.Respond, answer)
@@ -185,8 +185,8 @@ func (c *socket) respond(id string, answer orchestration.RespondParams) {
 	}
 }
 
-// questionAnswer is the answer to one question. Newer clients have two texts in place of the
-// custom one: what is answered instead of the options, and what is added to them.
+// questionAnswer is the answer to one question. Newer clients send two texts instead of the custom
+// one: one replaces the options, the other adds to them.
 type questionAnswer struct {
 	QuestionID string   `json:"question_id"`
 	Selected   []string `json:"selected"`
@@ -195,7 +195,7 @@ type questionAnswer struct {
 	Supplement string   `json:"supplement_text"`
 }
 
-// words are all that was answered.
+// words returns all parts of an answer.
 func (a *questionAnswer) words() []string {
 	words := slices.Clone(a.Selected)
 	for _, text := range []string{a.Custom, a.Exclusive, a.Supplement} {
@@ -238,7 +238,7 @@ func (c *socket) answer(payload json.RawMessage) {
 	for _, a := range p.Answers {
 		words := a.words()
 		i := slices.IndexFunc(asked, func(q frames.Question) bool { return q.ID == a.QuestionID })
-		if i >= 0 && !asked[i].Multi && len(words) > 1 { // it takes one answer
+		if i >= 0 && !asked[i].Multi && len(words) > 1 { // the question allows one answer
 			words = []string{strings.Join(words, ", ")}
 		}
 		answers[a.QuestionID] = words
@@ -250,7 +250,7 @@ func (c *socket) answer(payload json.RawMessage) {
 	c.respond(id, orchestration.RespondParams{InteractionID: p.RequestID, Answers: answers})
 }
 
-// questions are those of an open request, none for another.
+// questions returns the questions of an open request, none if it is not open.
 func (c *socket) questions(id, request string) (list []frames.Question) {
 	err := c.server.look(c.work, id, func(h *history) error {
 		for _, f := range h.mapper.View.Asked() {
@@ -277,7 +277,7 @@ func (c *socket) abort(payload json.RawMessage) {
 	}
 }
 
-// interrupt ends the turn of a session. One that is idle stays so.
+// interrupt ends the turn of a session. It is a no-op if the session is idle.
 func (c *socket) interrupt(id string) {
 	p := orchestration.InterruptParams{}
 	c.server.act(&p, id)

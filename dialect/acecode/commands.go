@@ -18,8 +18,8 @@ import (
 	"ac/runs/provider"
 )
 
-// initPrompt is what an agent is asked for by init, initSkeleton the file where there is no
-// program of an agent.
+// initPrompt is the prompt of the command init. initSkeleton is the file that init writes if the
+// agent's program is missing.
 var (
 	//go:embed init.md
 	initPrompt string
@@ -46,7 +46,7 @@ type commandRow struct {
 	Description string `json:"description"`
 }
 
-// builtins are the commands that there are.
+// builtins returns the commands that the daemon executes.
 func builtins() []commandRow {
 	return []commandRow{
 		{"init", "Look at the repository and write or improve AGENTS.md"},
@@ -81,8 +81,8 @@ func runCommand(s *server, r *request) (any, error) {
 	return status{http.StatusAccepted, commandAnswer{true, name}}, nil
 }
 
-// initialize has the agent write what is to be known of the repository. Where its program
-// is not on this machine a skeleton is written in its place.
+// initialize makes the agent describe the repository. If the agent's program is not on this
+// machine, it writes a skeleton of the file instead.
 func (s *server) initialize(r *request, row workforce.SpokenRun, p commandBody) error {
 	missing, err := s.programMissing(r, row)
 	if err != nil {
@@ -102,11 +102,11 @@ func (s *server) initialize(r *request, row workforce.SpokenRun, p commandBody) 
 	return s.say(r.Context(), row, saidBody{Text: text, display: cmp.Or(strings.TrimSpace(p.Display), "/init")})
 }
 
-// programMissing reports whether the program of a session's agent is known not to be here.
+// programMissing reports whether the program of a session's agent is known to be missing.
 func (s *server) programMissing(r *request, row workforce.SpokenRun) (bool, error) {
 	driver := provider.DriverOf(row.Provider)
 	if driver == "" {
-		return false, nil // a command of its own
+		return false, nil // the agent is a command
 	}
 	adapters, err := s.Adapters(r.Context())
 	known := false
@@ -121,13 +121,13 @@ func (s *server) programMissing(r *request, row workforce.SpokenRun) (bool, erro
 	return known, err
 }
 
-// writeSkeleton writes the file to be filled in, unless there is one.
+// writeSkeleton writes the skeleton unless the file exists.
 func (s *server) writeSkeleton() error {
 	root, err := os.OpenRoot(s.cwd)
 	if err != nil {
 		return fault.New(fault.IO, "%s cannot be opened: %w", s.cwd, err)
 	}
-	defer func() { _ = root.Close() }() // nothing is kept by it
+	defer func() { _ = root.Close() }() // nothing to flush
 	f, err := root.OpenFile(skeletonFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -142,7 +142,7 @@ func (s *server) writeSkeleton() error {
 	return nil
 }
 
-// commandsAnswer lists what can be typed behind a slash.
+// commandsAnswer lists what can follow a slash.
 type commandsAnswer struct {
 	Builtins []commandRow `json:"builtins"`
 	Commands []struct{}   `json:"commands"`

@@ -1,7 +1,7 @@
 package acecode
 
-// Consoles: shells on this machine. Only the user of this process may use them, whatever token
-// a client has, because no policy applies to what is typed there.
+// Consoles: shells on this machine. Only the user of this process may use them, whatever token a
+// client has, because no policy applies to what is typed there.
 
 import (
 	"cmp"
@@ -16,7 +16,8 @@ import (
 	"ac/terminal"
 )
 
-// consoles reports whether there are consoles. An address that other machines reach has none.
+// consoles returns whether consoles are available. They never are on an address that other machines
+// can reach.
 func (s *server) consoles(ctx context.Context) consoleHealth {
 	if !s.opts.Terminals || !s.onLoopback {
 		return consoleHealth{}
@@ -28,7 +29,8 @@ func (s *server) consoles(ctx context.Context) consoleHealth {
 	return consoleHealth{known.Available, known.Backend}
 }
 
-// onConsole is a handler of consoles: for the user of this process, where there are any.
+// onConsole wraps a handler for consoles. It admits only the user of this process, and only if
+// consoles are available.
 func onConsole(h handler) handler {
 	return func(s *server, r *request) (any, error) {
 		if !httpguard.PeerOf(r.Context()).Trusted {
@@ -44,7 +46,7 @@ func onConsole(h handler) handler {
 
 func noConsole() error { return refuse(http.StatusServiceUnavailable, "console is not available") }
 
-// consoleRefusal is an error of a console as clients know it.
+// consoleRefusal converts an error about a console into the protocol's.
 func consoleRefusal(err error) error {
 	switch reason := fault.ReasonOf(err); reason {
 	case fault.TerminalDisabled, fault.TerminalUnavailable:
@@ -64,7 +66,7 @@ func consoleRefusal(err error) error {
 	}
 }
 
-// consoleRow is a console as clients read it.
+// consoleRow is a console as clients see it.
 type consoleRow struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
@@ -80,7 +82,7 @@ func consoleOf(i terminal.Info, backend string) consoleRow {
 	return consoleRow{i.ID, i.Title, i.Shell, i.CWD, i.Status, i.PID, backend, i.ExitCode}
 }
 
-// consoleList is the consoles that there are, oldest first.
+// consoleList lists the consoles, oldest first.
 type consoleList struct {
 	Backend  string       `json:"backend"`
 	Sessions []consoleRow `json:"sessions"`
@@ -113,12 +115,12 @@ func createConsole(s *server, r *request) (any, error) {
 	return status{http.StatusCreated, consoleOf(made, s.consoles(r.Context()).Backend)}, err
 }
 
-// shellRow is a shell that a console can have.
+// shellRow is a shell that a console can run.
 type shellRow struct {
 	ID        string `json:"id"`
 	Label     string `json:"label"`
 	Available bool   `json:"available"`
-	NeedsPath bool   `json:"needs_path"` // never
+	NeedsPath bool   `json:"needs_path"` // always false
 }
 
 type shellList struct {
@@ -135,7 +137,7 @@ func listShells(s *server, r *request) (any, error) {
 	return list, err
 }
 
-// console is the console of a request, for the actor of the listener.
+// console returns the params for the console of a request.
 func (s *server) console(r *request) equipment.OneTerminal {
 	return equipment.OneTerminal{Dir: s.In(), PersonParams: s.person(), TerminalID: r.PathValue("pty")}
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // maxConsoleUnread limits the write queue, in bytes: one piece of output and the control frames
-// around it. The terminal itself keeps the rest.
+// around it. The terminal buffers the rest.
 const maxConsoleUnread = 2 * terminal.ChunkBytes
 
-// consoleView is a client that looks at a console.
+// consoleView is a client's view of a console.
 type consoleView struct {
 	equipment.TerminalWatch
 	output consoleOutput
@@ -50,7 +50,7 @@ func consoleSocket(s *server, r *request) (any, error) {
 	defer leave()
 	c.conn, err = ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxConsoleUnread, Goodbye: goodbye, Binary: true})
 	if err != nil {
-		return taken{}, nil // the client has its answer
+		return taken{}, nil // the client already has its answer
 	}
 	followed := make(chan struct{})
 	go func() {
@@ -63,8 +63,8 @@ func consoleSocket(s *server, r *request) (any, error) {
 	return taken{}, nil
 }
 
-// watchConsole begins to look at the console of a request, from the place that it wants:
-// without one, or above the end, at what comes from now on.
+// watchConsole attaches to the console of a request at the requested cursor. Without a valid
+// cursor, or with one beyond the end, it starts at the end.
 func (s *server) watchConsole(r *request) (w equipment.TerminalWatch, err error) {
 	from, notNumber := strconv.ParseInt(strings.TrimSpace(r.URL.Query().Get("cursor")), 10, 64)
 	if notNumber != nil {
@@ -79,19 +79,19 @@ func (s *server) watchConsole(r *request) (w equipment.TerminalWatch, err error)
 	return w, err
 }
 
-// goAway ends the socket since the server ends.
+// goAway closes the socket because the server shuts down.
 func (c *consoleView) goAway() { c.cancel() }
 
-// take types what the client sent. What comes after the exit is dropped.
+// take writes the client's input to the terminal. Input after the exit is dropped.
 func (c *consoleView) take(typed []byte) {
 	if _, err := c.Write(c.work, typed); fault.Is(err, fault.TerminalStalled) {
 		c.conn.Close(ws.TryLater)
 	}
 }
 
-// follow sends the output until the terminal is closed, or the client is gone. Output that
-// the client does not take in time stays with the terminal, until that overtakes it: a piece is
-// read when the one before, whose memory it takes, is written.
+// follow sends the output until the terminal is closed or the client disconnects. Output that the
+// client does not read in time stays in the terminal's buffer until newer output overwrites it.
+// Each piece reuses the memory of the previous one, so it is read only after that one was written.
 func (c *consoleView) follow() {
 	for _, frame := range c.output.begin() {
 		c.conn.Send(frame, "")
@@ -111,14 +111,14 @@ func (c *consoleView) follow() {
 	}
 }
 
-// consoleOutput makes frames of output. It knows where the client believes to be.
+// consoleOutput converts output to frames. It tracks the client's cursor.
 type consoleOutput struct {
-	at      int64 // behind what was sent
-	backlog int64 // the end of what was there at first, -1 once it was sent
-	over    bool  // the exit was said
+	at      int64 // cursor after what was sent
+	backlog int64 // end of the initial backlog, -1 once it was sent
+	over    bool  // the exit was sent
 }
 
-// begin is the frame before any output: where nothing is to be replayed, the place.
+// begin returns the frame before any output: the cursor, if there is no backlog to replay.
 func (o *consoleOutput) begin() [][]byte {
 	if o.at < o.backlog {
 		return nil
@@ -127,11 +127,10 @@ func (o *consoleOutput) begin() [][]byte {
 	return [][]byte{cursorFrame(o.at)}
 }
 
-// frames returns the frames of a piece of output. A frame of output must not begin with a NUL,
-// which marks control frames. So NULs at the beginning are left out, and a control frame has the
-// new position.
+// frames returns the frames for a piece of output. An output frame must not begin with a NUL, which
+// marks control frames. So leading NULs are dropped, and a control frame sends the new cursor.
 func (o *consoleOutput) frames(p terminal.Piece) (list [][]byte) {
-	if len(p.Bytes) > 0 && p.Cursor != o.at { // it was overtaken
+	if len(p.Bytes) > 0 && p.Cursor != o.at { // older output was overwritten
 		list = append(list, cursorFrame(p.Cursor))
 	}
 	shown := bytes.TrimLeft(p.Bytes, "\x00")
@@ -161,7 +160,7 @@ type exitControl struct {
 	ExitCode int `json:"exit_code"`
 }
 
-// cursorFrame says how many bytes of output there were up to here.
+// cursorFrame returns the control frame with the number of output bytes so far.
 func cursorFrame(at int64) []byte { return controlFrame(cursorControl{at}) }
 
 func controlFrame(control any) []byte {

@@ -12,7 +12,7 @@ import (
 	"ac/internal/httpguard"
 )
 
-// tokenHeader has the token of a request, beside the places of every listener.
+// tokenHeader is a header for the token, in addition to those of every listener.
 const tokenHeader = "X-ACECode-Token"
 
 // Codes of refusals.
@@ -21,8 +21,7 @@ const (
 	wordOrigin = "origin refused"
 )
 
-// admit refuses a request that may not pass, nil for one that may. It adds the headers that
-// pages of this machine need.
+// admit refuses a request that is not allowed. It adds the CORS headers for pages of this machine.
 func (s *server) admit(w http.ResponseWriter, r *http.Request) error {
 	guard := s.socket.Guard()
 	if !guard.IsHost(r) {
@@ -55,7 +54,7 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// allowOrigin lets a page of this machine read the answer.
+// allowOrigin lets a page of this machine read the response (CORS).
 func allowOrigin(w http.ResponseWriter, origin string) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
@@ -71,8 +70,8 @@ func isNear(r *http.Request) bool {
 	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
-// shapeOf is the naming that a request gets: what it asks for, what the listener is fixed
-// to, else that of pages for what browsers send.
+// shapeOf returns the shape for a request: the one it asks for, else the listener's. If neither is
+// set, browsers get ShapeWire and others ShapeDocument.
 func (s *server) shapeOf(r *http.Request) frames.Shape {
 	switch cmp.Or(r.URL.Query().Get("shape"), s.opts.Shape) {
 	case "wire":

@@ -1,6 +1,6 @@
 package acecode
 
-// The state of the server: its health, its usage, and small settings.
+// The server's health, and small settings.
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func setPreferences(_ *server, r *request) (any, error) {
 	return preferencesBody{new(false)}, nil
 }
 
-// okAnswer is the answer to what was done.
+// okAnswer is the response to a successful action.
 type okAnswer struct {
 	OK bool `json:"ok"`
 }
@@ -109,11 +109,11 @@ func openInExplorer(s *server, r *request) (any, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, notOpened(http.StatusBadRequest, "the file manager could not be started")
 	}
-	go func() { _ = cmd.Wait() }() // reaped, whatever becomes of it
+	go func() { _ = cmd.Wait() }() // reaps it, however it ends
 	return okAnswer{true}, nil
 }
 
-// withoutSecrets is an environment without what other programs have no business with.
+// withoutSecrets returns an environment without ac's own variables, which may hold secrets.
 func withoutSecrets(env []string) (kept []string) {
 	for _, entry := range env {
 		if !strings.HasPrefix(entry, "AC_") {
@@ -123,8 +123,8 @@ func withoutSecrets(env []string) (kept []string) {
 	return kept
 }
 
-// isOurs reports whether a directory, its links resolved, is where sessions work, in a
-// linked repository, or in a worktree.
+// isOurs reports whether a directory, with links resolved, is where sessions work, or in a linked
+// repository or a worktree.
 func (s *server) isOurs(ctx context.Context, dir string) (bool, error) {
 	repos, err := dialect.Do(ctx, s.Company, workforce.Operations.Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 	roots := make([]string, 0, 2+len(repos))
@@ -140,7 +140,7 @@ func (s *server) isOurs(ctx context.Context, dir string) (bool, error) {
 	return false, err
 }
 
-// projectName is what people call the project.
+// projectName returns the name of the project.
 func (s *server) projectName(ctx context.Context) (string, error) {
 	projects, err := dialect.Do(ctx, s.Company, workforce.Operations.ProjectNames, s.In())
 	for _, p := range projects {
@@ -151,7 +151,7 @@ func (s *server) projectName(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// maxTyped is how many texts that people typed are listed.
+// maxTyped limits the list of typed texts.
 const maxTyped = 100
 
 func typedTexts(s *server, r *request) (any, error) {
@@ -164,7 +164,7 @@ func typedTexts(s *server, r *request) (any, error) {
 		return nil, err
 	}
 	texts := []string{}
-	for _, row := range rows { // the newest first
+	for _, row := range rows { // newest first
 		if len(texts) >= most {
 			break
 		}
@@ -186,7 +186,7 @@ func typedTexts(s *server, r *request) (any, error) {
 	return texts, nil
 }
 
-// keepText keeps nothing: the logs of the runs have what was said.
+// keepText stores nothing: the logs of the runs contain the texts.
 func keepText(_ *server, r *request) (any, error) {
 	var p struct {
 		Text string `json:"text"`
@@ -194,7 +194,7 @@ func keepText(_ *server, r *request) (any, error) {
 	return nil, r.decode(&p)
 }
 
-// isCwd reports whether a path is where sessions work.
+// isCwd reports whether a path is the directory where sessions work.
 func (s *server) isCwd(name string) bool {
 	return filepath.IsAbs(name) && workspace.Canonical(name) == s.cwd
 }

@@ -1,7 +1,7 @@
 package acecode
 
-// Histories: the past events of a session, from its log. The newest are cached, so that the log
-// is not read again for a client that reconnects.
+// Histories: the past events of a session, from its log. The latest sessions are cached, so that
+// the log is not read again for a client that reconnects.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Limits of what a client is sent at once, and of what is cached of a session.
+// Limits of what a client is sent at once, and of the cache for a session.
 const (
 	maxReplay      = 10_000
 	maxReplayBytes = 8 << 20
@@ -22,19 +22,19 @@ const (
 	pageLines      = 1000
 )
 
-// history is the events of a session as far as its log was read.
+// history caches the events of a session, up to the line of its log that was read last.
 type history struct {
 	mu     sync.Mutex
 	mapper *frames.Mapper
-	recent []frames.Frame // all events behind floor
+	recent []frames.Frame // all events after floor
 	bytes  int
 	floor  int64
 }
 
-// histories keeps those that were last asked for.
+// histories is an LRU cache of histories.
 type histories struct {
 	mu   sync.Mutex
-	kept []string // the last one first
+	kept []string // most recently used first
 	byID map[string]*history
 }
 
@@ -57,7 +57,7 @@ func (h *histories) of(id string) *history {
 	return h.byID[id]
 }
 
-// look brings the history of a session up to the end of its log and lends it.
+// look brings the history of a session up to date with its log, and calls use with it locked.
 func (s *server) look(ctx context.Context, id string, use func(h *history) error) error {
 	h := s.kept.of(id)
 	h.mu.Lock()
@@ -66,7 +66,7 @@ func (s *server) look(ctx context.Context, id string, use func(h *history) error
 		h.reset(s, id)
 	}
 	err := s.lines(ctx, id, h.mapper.Line, h.take)
-	if fault.Is(err, fault.CursorAhead) { // another log
+	if fault.Is(err, fault.CursorAhead) { // the log was replaced
 		h.reset(s, id)
 		err = s.lines(ctx, id, 0, h.take)
 	}
@@ -80,7 +80,7 @@ func (h *history) reset(s *server, id string) {
 	h.mapper, h.recent, h.bytes, h.floor = frames.NewMapper(s.placeOf(id), s.ProjectID), nil, 0, 0
 }
 
-// take adds the events of a line.
+// take adds the events of a line, and drops the oldest beyond the limits.
 func (h *history) take(line int64, text []byte) {
 	for _, f := range h.mapper.Take(line, text) {
 		h.recent = append(h.recent, f)
@@ -100,7 +100,8 @@ func (h *history) take(line int64, text []byte) {
 	}
 }
 
-// since are the events behind a number. gap reports that there are too many to be sent.
+// since returns the events after a number. gap reports that older ones are no longer cached, so
+// none are returned.
 func (h *history) since(seq int64) (list []frames.Frame, gap bool) {
 	if seq < h.floor {
 		return nil, true
@@ -112,7 +113,7 @@ func (h *history) since(seq int64) (list []frames.Frame, gap bool) {
 	return slices.Clone(h.recent[i:]), false
 }
 
-// turn are the events of the turn that is running, none where none is.
+// turn returns the events of the running turn, none if no turn is running.
 func (h *history) turn() []frames.Frame {
 	if h.mapper.Turn == 0 {
 		return nil
@@ -121,12 +122,12 @@ func (h *history) turn() []frames.Frame {
 	return list
 }
 
-// newest are the newest events, n at most.
+// newest returns the newest events, at most n.
 func (h *history) newest(n int) []frames.Frame {
 	return slices.Clone(h.recent[max(0, len(h.recent)-n):])
 }
 
-// head is the number of the newest event, 0 for none.
+// head returns the number of the newest event, 0 if there is none.
 func (h *history) head() int64 {
 	if n := len(h.recent); n > 0 {
 		return h.recent[n-1].Seq
@@ -134,7 +135,7 @@ func (h *history) head() int64 {
 	return h.floor
 }
 
-// lines reads the lines of a run's log behind one, up to its end.
+// lines reads the lines of a run's log after a number, up to its end.
 func (s *server) lines(ctx context.Context, id string, since int64, take func(line int64, text []byte)) error {
 	for {
 		page, err := dialect.Do(ctx, s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{

@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// mcpAnswer is a server as clients read it. Secrets are ***.
+// mcpAnswer is a server as clients see it. Secrets are shown as ***.
 type mcpAnswer struct {
 	Transport      string            `json:"transport"`
 	Command        string            `json:"command"`
@@ -46,7 +46,7 @@ func orEmpty(values map[string]string) map[string]string {
 	return values
 }
 
-// savedAnswer says that agents take the servers at their next start.
+// savedAnswer reports that agents use the servers from their next start on.
 type savedAnswer struct {
 	Saved          bool `json:"saved"`
 	ReloadRequired bool `json:"reload_required"`
@@ -85,8 +85,8 @@ func setMCPServers(s *server, r *request) (any, error) {
 	return savedAnswer{true, true}, err
 }
 
-// mcpChange reads a server of a body. Its transport follows from its command or address
-// where none is named.
+// mcpChange reads a server from a body. If the body has no transport, its command or URL determines
+// it.
 func mcpChange(id string, text json.RawMessage) (mcpserver.Change, error) {
 	var change mcpserver.Change
 	if err := mcpserver.CheckID(id); err != nil {
@@ -106,7 +106,7 @@ func mcpChange(id string, text json.RawMessage) (mcpserver.Change, error) {
 		}
 		change.Transport = &transport
 	}
-	// What the list shows for nothing is nothing.
+	// The list shows absent members as empty, so empty ones count as absent.
 	if *change.Transport == doc.TransportStdio {
 		change.URL, change.Headers = notEmpty(change.URL), notEmptyMap(change.Headers)
 	} else {

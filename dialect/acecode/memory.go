@@ -1,7 +1,7 @@
 package acecode
 
-// The memory of a listener: which sessions are active or deleted, what was read, and models
-// that were chosen and not used yet. All of it may be lost.
+// The state of a listener: which sessions are active or deleted, what was read, and models that
+// were chosen but not used yet. All of it may be lost.
 
 import (
 	"sync"
@@ -9,25 +9,25 @@ import (
 	"ac/workspace/doc"
 )
 
-// chosenModel is the model of a session: that of a profile, or an id.
+// chosenModel is the model of a session: a profile or the id of a model.
 type chosenModel struct{ model, profile string }
 
-// memory is safe for concurrent use.
+// memory is the state of a listener. It is safe for concurrent use.
 type memory struct {
 	mu      *sync.Mutex
 	active  map[string]bool
 	deleted map[string]bool
-	read    map[string]int64 // cursors
-	unread  map[string]bool  // marked so by a person
+	read    map[string]int64 // event numbers
+	unread  map[string]bool  // marked as unread by a person
 	model   map[string]chosenModel
-	mode    doc.Mode // of new sessions, "" for that of the project
+	mode    doc.Mode // of new sessions, "" for the project's default
 }
 
 func newMemory() memory {
 	return memory{mu: &sync.Mutex{}, active: map[string]bool{}, deleted: map[string]bool{}, read: map[string]int64{}, unread: map[string]bool{}, model: map[string]chosenModel{}}
 }
 
-// wake makes a session active.
+// wake marks a session as active.
 func (m *memory) wake(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,7 +35,7 @@ func (m *memory) wake(id string) {
 	delete(m.deleted, id)
 }
 
-// forget deletes a session. It reports whether it was there.
+// forget marks a session as deleted. It reports whether it was not deleted before.
 func (m *memory) forget(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +53,7 @@ func (m *memory) is(id string) (active, deleted bool) {
 	return m.active[id], m.deleted[id]
 }
 
-// markRead remembers up to where a session was read.
+// markRead records up to which event a session was read.
 func (m *memory) markRead(id string, cursor int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,14 +61,14 @@ func (m *memory) markRead(id string, cursor int64) {
 	delete(m.unread, id)
 }
 
-// markUnread has a session count as unread until it is marked as read.
+// markUnread makes a session count as unread until it is marked as read.
 func (m *memory) markUnread(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unread[id] = true
 }
 
-// readUpTo is up to where a session was read, and whether that is not all of it.
+// readUpTo returns up to which event a session was read, and whether it counts as unread.
 func (m *memory) readUpTo(id string, head int64) (cursor int64, unread bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *memory) readUpTo(id string, head int64) (cursor int64, unread bool) {
 	return cursor, m.unread[id] || cursor > 0 && cursor < head
 }
 
-// choose remembers the model of the next start of a session's agent.
+// choose records the model for the next start of a session's agent.
 func (m *memory) choose(id string, model chosenModel) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

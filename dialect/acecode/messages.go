@@ -11,7 +11,7 @@ import (
 	"ac/internal/fault"
 )
 
-// snapshotAnswer is a session at one moment of its log.
+// snapshotAnswer is a consistent snapshot of a session at the end of its log.
 type snapshotAnswer struct {
 	Messages    []*frames.Message  `json:"messages"`
 	Events      []frames.Envelope  `json:"events"`
@@ -29,7 +29,7 @@ type snapshotAnswer struct {
 	Truncated   bool               `json:"truncated,omitempty"`
 }
 
-// eventList is a list of events as the document has it.
+// eventList is a list of events in ShapeDocument.
 type eventList struct {
 	Events []frames.Envelope `json:"events"`
 }
@@ -68,7 +68,7 @@ func readMessages(s *server, r *request) (any, error) {
 	return answer, err
 }
 
-// from takes a session as it is by its log.
+// from fills the snapshot from a history.
 func (a *snapshotAnswer) from(h *history, at frames.Place, naming frames.Shape) {
 	v := h.mapper.View.Clone()
 	a.Messages, a.Busy, a.ActiveTurn, a.Turns = append([]*frames.Message{}, v.Messages...), v.Busy != nil, frames.TurnID(h.mapper.Turn), v.Turns
@@ -84,7 +84,7 @@ func envelopes(list []frames.Frame, at frames.Place, naming frames.Shape) []fram
 	return made
 }
 
-// eventsSince are the events behind a number, none where there are too many.
+// eventsSince returns the events after a number, none if there are too many.
 func (s *server) eventsSince(ctx context.Context, id string, since int64) (list []frames.Frame, err error) {
 	err = s.look(ctx, id, func(h *history) error {
 		list, _ = h.since(since)

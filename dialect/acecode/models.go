@@ -1,6 +1,6 @@
 package acecode
 
-// Models: profiles with which agents are started.
+// Models: the profiles that agents are started with.
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// modelRow is a profile as clients read it. It never has a key.
+// modelRow is a profile as clients see it. It never contains a key.
 type modelRow struct {
 	Name           string            `json:"name"`
 	Provider       string            `json:"provider"`
@@ -39,7 +39,7 @@ func rowOfModel(p modelprofile.Profile, usual *string) modelRow {
 	}
 }
 
-// profiles are the profiles of the workspace.
+// profiles returns the model profiles of the workspace.
 func (s *server) profiles(ctx context.Context) (equipment.ModelProfiles, error) {
 	return dialect.Do(ctx, s.Company, equipment.Operations.ListModelProfiles, s.In())
 }
@@ -53,7 +53,7 @@ func listModels(s *server, r *request) (any, error) {
 	return rows, err
 }
 
-// modelBody is a profile that a client saves, or asks with.
+// modelBody is a profile that a client saves or probes.
 type modelBody struct {
 	Name           *string           `json:"name"`
 	Provider       *string           `json:"provider"`
@@ -65,8 +65,8 @@ type modelBody struct {
 	APIKey         *string           `json:"api_key"`
 }
 
-// modelIn reads a profile of a body. Profiles name programs' servers and keys: they are
-// taken from this machine only.
+// modelIn reads a profile from a body. Profiles contain server addresses and keys, so they are
+// accepted only from this machine.
 func modelIn(r *request) (p modelBody, err error) {
 	if !isNear(r.Request) {
 		return p, refuse(http.StatusForbidden, "loopback only")
@@ -81,7 +81,7 @@ func modelIn(r *request) (p modelBody, err error) {
 	return p, err
 }
 
-// change is what a body says of a profile. Headers that are left out stay.
+// change returns the changes of a profile. Members that are left out stay unchanged.
 func (p *modelBody) change() modelprofile.Change {
 	c := modelprofile.Change{
 		Provider: p.Provider, Model: p.Model, BaseURL: p.BaseURL, ContextWindow: p.ContextWindow, AgentID: notEmpty(p.AgentID), APIKey: p.APIKey,
@@ -103,7 +103,7 @@ func createModel(s *server, r *request) (any, error) {
 		return nil, refuse(http.StatusBadRequest, "MODEL_REQUIRED")
 	}
 	if p.Provider == nil || *p.Provider == "" {
-		p.Provider = new("openai") // what compatible servers speak
+		p.Provider = new("openai") // the protocol of compatible servers
 	}
 	return s.saveModel(r.Context(), equipment.PutModelProfileParams{Name: *p.Name, Create: new(true), Change: p.change()})
 }
@@ -133,7 +133,7 @@ func (s *server) saveModel(ctx context.Context, p equipment.PutModelProfileParam
 	return rowOfModel(saved, list.Default), err
 }
 
-// modelRefusal is a refusal in the protocol's words.
+// modelRefusal converts an error about a profile into the protocol's.
 func modelRefusal(err error) error {
 	code := http.StatusBadRequest
 	var word string
@@ -183,7 +183,7 @@ func deleteModel(s *server, r *request) (any, error) {
 	return okAnswer{true}, nil
 }
 
-// probeAnswer is the models that a server has.
+// probeAnswer lists the models of a server.
 type probeAnswer struct {
 	Models         []string         `json:"models"`
 	ContextWindows map[string]int64 `json:"model_context_windows"`
@@ -208,7 +208,7 @@ func probeModels(s *server, r *request) (any, error) {
 	return probeAnswer{append([]string{}, found.Models...), found.ContextWindows}, nil
 }
 
-// usualModelAnswer is the profile of new sessions.
+// usualModelAnswer is the default profile of new sessions.
 type usualModelAnswer struct {
 	Name *string `json:"name"`
 }
@@ -238,8 +238,8 @@ func setUsualModel(s *server, r *request) (any, error) {
 	return usualModelAnswer{set.Default}, nil
 }
 
-// modelFor is the model that a name means for an agent: a profile, else the id of a model.
-// Without a name it is the usual profile, where that is for the agent.
+// modelFor returns the model that a name stands for: a profile, else the id of a model. An empty
+// name stands for the default profile, if that applies to the agent.
 func (s *server) modelFor(ctx context.Context, name, provider string) (chosenModel, error) {
 	list, err := s.profiles(ctx)
 	if err != nil {
@@ -261,7 +261,7 @@ func (s *server) modelFor(ctx context.Context, name, provider string) (chosenMod
 	return chosenModel{}, refuse(http.StatusBadRequest, "MODEL_NOT_FOR_AGENT")
 }
 
-// sessionModel is the model of a session.
+// sessionModel is the model of a session as clients see it.
 type sessionModel struct {
 	Name     string `json:"name"`
 	Provider string `json:"provider"`

@@ -13,14 +13,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// modeAnswer is a permission mode in the protocol's words.
+// modeAnswer is a permission mode in the terms of the protocol.
 type modeAnswer struct {
 	Mode        string `json:"mode"`
 	Description string `json:"description"`
 	Enforced    *bool  `json:"enforced,omitempty"`
 }
 
-// modes are the permission modes in the protocol's words.
+// modes returns the permission modes with the protocol's names and descriptions.
 func modes() []struct {
 	name, about string
 	mode        doc.Mode
@@ -45,7 +45,7 @@ func modeOf(mode doc.Mode) modeAnswer {
 	return modeAnswer{Mode: string(mode)}
 }
 
-// modeNamed is a mode by the protocol's word.
+// modeNamed returns the mode with one of the protocol's names.
 func modeNamed(name string) (doc.Mode, error) {
 	if name == "acceptEdits" {
 		name = "accept-edits"
@@ -58,7 +58,7 @@ func modeNamed(name string) (doc.Mode, error) {
 	return "", refuse(http.StatusBadRequest, "INVALID_PERMISSION_MODE")
 }
 
-// modeIn reads the mode of a body.
+// modeIn reads the mode in a body.
 func modeIn(r *request) (doc.Mode, error) {
 	var p struct {
 		Mode json.RawMessage `json:"mode"`
@@ -73,7 +73,7 @@ func modeIn(r *request) (doc.Mode, error) {
 	return modeNamed(*name)
 }
 
-// usualMode is the mode of new sessions.
+// usualMode returns the mode of new sessions.
 func (s *server) usualMode(ctx context.Context) (doc.Mode, error) {
 	s.state.mu.Lock()
 	mode := s.state.mode
@@ -102,12 +102,13 @@ func setDefaultMode(s *server, r *request) (any, error) {
 		return nil, explain(http.StatusInternalServerError, "PERSIST_FAILED", err.Error())
 	}
 	s.state.mu.Lock()
-	s.state.mode = "" // what was chosen now holds
+	s.state.mode = "" // the stored default now applies
 	s.state.mu.Unlock()
 	return modeOf(mode), nil
 }
 
-// externalWrite asks before the first write outside of the place where a session works.
+// externalWrite returns a rule that asks before the first write outside the place where a session
+// works.
 func externalWrite() doc.PolicyRule {
 	return doc.PolicyRule{Operation: doc.OpWrite, Effect: doc.Ask, Glob: "/**", Once: true}
 }
@@ -116,8 +117,8 @@ func isExternalWrite(r doc.PolicyRule) bool {
 	return r.Once && r.Operation == doc.OpWrite && r.Effect == doc.Ask && r.Glob == "/**"
 }
 
-// setMode switches the mode of a session. level is that of a new one, "" for as it is. What
-// is asked already is decided by the new mode when it returns.
+// setMode changes the mode of a session. level is its new permission level, "" to leave it
+// unchanged. When setMode returns, the new mode has decided the open requests.
 func (s *server) setMode(ctx context.Context, id string, mode doc.Mode, level doc.Level) (doc.RunPolicy, error) {
 	now, err := dialect.Do(ctx, s.Company, orchestration.Operations.RunPolicy, orchestration.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
 	if err != nil {
@@ -138,7 +139,7 @@ func (s *server) setMode(ctx context.Context, id string, mode doc.Mode, level do
 	return set.Policy, err
 }
 
-// permissionsOf is the mode of a session as clients read it.
+// permissionsOf returns the mode of a session as clients see it.
 func (s *server) permissionsOf(row workforce.SpokenRun, mode doc.Mode) modeAnswer {
 	answer := modeOf(mode)
 	if isCommand(row) {

@@ -1,10 +1,10 @@
 package acecode
 
-// The served paths.
+// The routes.
 
 import "net/http"
 
-// allRoutes has a handler for each path and method.
+// allRoutes returns the handlers by path and method.
 func (s *server) allRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
 	const session, spaces = "/api/sessions/{id}", "/api/workspaces/{hash}/sessions"
@@ -60,12 +60,12 @@ func (s *server) allRoutes() *http.ServeMux {
 
 func unknownRoute() error { return refuse(http.StatusNotFound, "unknown route") }
 
-// greet says what this is.
+// greet describes the server.
 func greet(*server, *request) (any, error) {
 	return blob{kind: "text/plain; charset=utf-8", content: []byte("AgentCompany, as the ACECode daemon; the control room is another program: ac ui:web\n")}, nil
 }
 
-// inWorkspace is a handler for the one workspace that there is.
+// inWorkspace wraps a handler for the only workspace.
 func inWorkspace(h handler) handler {
 	return func(s *server, r *request) (any, error) {
 		if !s.isHash(r.PathValue("hash")) {
@@ -75,10 +75,10 @@ func inWorkspace(h handler) handler {
 	}
 }
 
-// isHash reports whether a name means the directory where sessions work.
+// isHash reports whether a name stands for the directory where sessions work.
 func (s *server) isHash(name string) bool { return name == s.hash || name == "__local__" }
 
-// workspaceRow is the directory where sessions work.
+// workspaceRow is the directory where sessions work, as clients see it.
 type workspaceRow struct {
 	Hash      string `json:"hash"`
 	Cwd       string `json:"cwd"`

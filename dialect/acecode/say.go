@@ -23,13 +23,13 @@ import (
 
 // Limits of texts.
 const (
-	maxText        = 1 << 20 // bytes, with its contexts
+	maxText        = 1 << 20 // bytes, including its contexts
 	maxContexts    = 32
 	maxAttachments = 16
 	maxClientID    = 200 // bytes
 )
 
-// saidBody is a text with what goes with it.
+// saidBody is a text with its contexts and attachments.
 type saidBody struct {
 	Text         string            `json:"text"`
 	Client       *string           `json:"client_message_id"`
@@ -37,10 +37,10 @@ type saidBody struct {
 	Attachments  []json.RawMessage `json:"attachments"`
 	ExpectedTurn *string           `json:"expected_turn_id"`
 
-	display string // in place of the text, "" for it
+	display string // shown instead of the text; "" shows the text
 }
 
-// contextBody is a piece of text that goes with another.
+// contextBody is a piece of text that accompanies a text.
 type contextBody struct {
 	Type   string      `json:"type"`
 	Label  string      `json:"label,omitempty"`
@@ -49,7 +49,7 @@ type contextBody struct {
 	Source *sourceBody `json:"source,omitempty"`
 }
 
-// sourceBody is where a selection comes from. Nothing of it is opened.
+// sourceBody is the origin of a selection. The server does not open it.
 type sourceBody struct {
 	Path  string `json:"path,omitempty"`
 	Start int    `json:"start_line,omitempty"`
@@ -61,7 +61,7 @@ func tooLarge() error {
 	return &refusal{http.StatusRequestEntityTooLarge, errorBody{Error: "text_too_large", Limit: maxText}}
 }
 
-// queuedAnswer says that a text waits for its turn.
+// queuedAnswer reports that a text is queued for a turn.
 type queuedAnswer struct {
 	Queued bool   `json:"queued"`
 	Client string `json:"client_message_id,omitempty"`
@@ -84,7 +84,7 @@ func (s *server) saidIn(r *request) (row workforce.SpokenRun, p saidBody, err er
 		err = r.decodeUpTo(4*maxText, &p)
 	}
 	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusRequestEntityTooLarge {
-		err = tooLarge() // the bound is that of the text, however it is written
+		err = tooLarge() // report the limit of the text, not of its encoding
 	}
 	return row, p, err
 }
@@ -96,7 +96,7 @@ func (p *saidBody) client() string {
 	return *p.Client
 }
 
-// say says something to a session, as a turn of its own. It is durable when it returns.
+// say sends a text to a session, as its own turn. The text is durable on return.
 func (s *server) say(ctx context.Context, row workforce.SpokenRun, p saidBody) error {
 	steer, err := s.steer(ctx, row, p)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *server) say(ctx context.Context, row workforce.SpokenRun, p saidBody) e
 	return err
 }
 
-// start is how a session is started for a text. What a run had before stays.
+// start returns how to start a session for a text. It keeps what the run already has.
 func (s *server) start(row workforce.SpokenRun) *orchestration.StartParams {
 	p := &orchestration.StartParams{RepoID: s.repo}
 	if s.repo != "" {
@@ -134,7 +134,7 @@ func (s *server) start(row workforce.SpokenRun) *orchestration.StartParams {
 	return p
 }
 
-// steer is a text for a session with all that goes with it.
+// steer returns a text for a session, with its contexts and attachments.
 func (s *server) steer(ctx context.Context, row workforce.SpokenRun, p saidBody) (orchestration.SteerParams, error) {
 	var steer orchestration.SteerParams
 	s.act(&steer, row.ID)
@@ -175,8 +175,8 @@ const (
 	maxMeta    = 15 << 10
 )
 
-// metaOf is what is kept beside a text: what goes with it, without its contents. Labels
-// that are too long are cut.
+// metaOf returns what is stored beside a text: its contexts and attachments without their contents.
+// It shortens labels if the result is too long.
 func metaOf(contexts []contextBody, files []attachedFile) (json.RawMessage, error) {
 	for _, most := range []int{4 << 10, 200, 0} {
 		kept := make([]contextBody, len(contexts))
@@ -200,7 +200,7 @@ func metaOf(contexts []contextBody, files []attachedFile) (json.RawMessage, erro
 	return nil, nil
 }
 
-// contextText is what the agent gets of contexts, behind the text.
+// contextText returns the contexts as text for the agent, to be appended to the text.
 func contextText(contexts []contextBody) string {
 	escape := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
 	var b strings.Builder
@@ -222,7 +222,7 @@ func contextText(contexts []contextBody) string {
 	return b.String()
 }
 
-// turnAnswer is the answer to a text for the running turn.
+// turnAnswer is the response to a text for the running turn.
 type turnAnswer struct {
 	Accepted     bool   `json:"accepted"`
 	Interrupting bool   `json:"interrupting,omitempty"`
@@ -234,7 +234,7 @@ func steerTurn(s *server, r *request) (any, error) { return s.intoTurn(r, sessio
 
 func interruptTurn(s *server, r *request) (any, error) { return s.intoTurn(r, session.ModeInterrupt) }
 
-// intoTurn says something to the turn that is running.
+// intoTurn sends a text to the running turn.
 func (s *server) intoTurn(r *request, mode string) (any, error) {
 	row, p, err := s.saidIn(r)
 	if err != nil {
@@ -277,7 +277,7 @@ func (s *server) intoTurn(r *request, mode string) (any, error) {
 // maxSteer bounds a text for a running turn, in bytes.
 const maxSteer = 64 << 10
 
-// turnRefusal is the refusal of a text for a running turn, in the protocol's words.
+// turnRefusal converts an error about a text for a running turn into the protocol's.
 func turnRefusal(err error, running int) error {
 	switch {
 	case fault.Is(err, fault.NoActiveTurn), fault.Is(err, fault.RunNotLive):

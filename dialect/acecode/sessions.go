@@ -1,6 +1,6 @@
 package acecode
 
-// Sessions: their list, creation and end.
+// Sessions: listing, creating and ending them.
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ import (
 // maxListed bounds the list of sessions.
 const maxListed = 500
 
-// sessionRow is a session in the list.
+// sessionRow is a session in a list.
 type sessionRow struct {
 	ID             string             `json:"id"`
 	SessionID      string             `json:"session_id"`
@@ -54,13 +54,14 @@ type sessionRow struct {
 	Usage          *frames.TurnTokens `json:"token_usage"`
 }
 
-// facts are what was read of logs that have not changed since.
+// facts caches the facts of logs.
 type facts struct {
 	mu   sync.Mutex
 	byID map[string]fact
 }
 
-// fact is what the log of a session says of it in a list.
+// fact is what a list shows of a session's log. It is valid while the log's size and time are
+// unchanged.
 type fact struct {
 	size    int64
 	changed time.Time
@@ -75,7 +76,7 @@ type fact struct {
 	used         *frames.TurnTokens
 }
 
-// factOf is what a list says of a session by its log.
+// factOf returns the fact of a session, from the cache if the log has not changed.
 func (s *server) factOf(ctx context.Context, row *workforce.SpokenRun) (fact, error) {
 	s.facts.mu.Lock()
 	known, ok := s.facts.byID[row.ID]
@@ -105,7 +106,7 @@ func (s *server) factOf(ctx context.Context, row *workforce.SpokenRun) (fact, er
 	return found, nil
 }
 
-// sessions are those that are listed, the newest activity first.
+// sessions returns the listed sessions, latest activity first.
 func (s *server) sessions(ctx context.Context) ([]workforce.SpokenRun, error) {
 	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.SpokenRuns, workforce.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, All: s.opts.AllRuns})
 	slices.SortStableFunc(rows, func(a, b workforce.SpokenRun) int {
@@ -114,7 +115,8 @@ func (s *server) sessions(ctx context.Context) ([]workforce.SpokenRun, error) {
 	return rows[:min(len(rows), maxListed)], err
 }
 
-// anySession finds a session, deleted or not. One that is not listed is unknown.
+// anySession finds a session, even a deleted one. A run that is not a conversation is unknown,
+// unless AllRuns is set.
 func (s *server) anySession(ctx context.Context, id string) (workforce.SpokenRun, error) {
 	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.SpokenRuns, workforce.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
 	switch {
@@ -128,7 +130,7 @@ func (s *server) anySession(ctx context.Context, id string) (workforce.SpokenRun
 	return rows[0], nil
 }
 
-// session finds a session that was not deleted.
+// session finds a session that is not deleted.
 func (s *server) session(ctx context.Context, id string) (workforce.SpokenRun, error) {
 	if _, deleted := s.state.is(id); deleted {
 		return workforce.SpokenRun{}, unknownSession()
@@ -136,7 +138,7 @@ func (s *server) session(ctx context.Context, id string) (workforce.SpokenRun, e
 	return s.anySession(ctx, id)
 }
 
-// conversation finds a session that can be talked with.
+// conversation finds a session that accepts texts.
 func (s *server) conversation(ctx context.Context, id string) (workforce.SpokenRun, error) {
 	row, err := s.session(ctx, id)
 	if err == nil && !row.Spoken {
@@ -145,7 +147,7 @@ func (s *server) conversation(ctx context.Context, id string) (workforce.SpokenR
 	return row, err
 }
 
-// isCommand reports whether the agent of a session is a command, which is not spoken with.
+// isCommand reports whether the agent of a session is a command, which has no live protocol.
 func isCommand(row workforce.SpokenRun) bool {
 	if row.Live != nil && row.Live.Driver != "" {
 		return row.Live.Driver == doc.LiveCommand
@@ -153,7 +155,7 @@ func isCommand(row workforce.SpokenRun) bool {
 	return doc.ProviderNamed(row.Provider).Live == ""
 }
 
-// row is a session in the list.
+// row returns a session as a list shows it.
 func (s *server) row(ctx context.Context, run *workforce.SpokenRun) (sessionRow, error) {
 	known, err := s.factOf(ctx, run)
 	if err != nil {
@@ -180,8 +182,8 @@ func (s *server) row(ctx context.Context, run *workforce.SpokenRun) (sessionRow,
 	return row, nil
 }
 
-// isLeftOut reports whether a session is left out of what is listed: its log cannot be read,
-// which is no reason to list nothing.
+// isLeftOut reports whether a list leaves out a session because its log cannot be read. It logs the
+// error.
 func (s *server) isLeftOut(ctx context.Context, id string, err error) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
@@ -190,7 +192,7 @@ func (s *server) isLeftOut(ctx context.Context, id string, err error) bool {
 	return true
 }
 
-// modeOfRun is the permission mode of a run by its record.
+// modeOfRun returns the permission mode in a run's record.
 func modeOfRun(run *workforce.SpokenRun) doc.Mode {
 	if run.Live != nil && run.Live.Policy.Mode != "" {
 		return run.Live.Policy.Mode
@@ -198,7 +200,7 @@ func modeOfRun(run *workforce.SpokenRun) doc.Mode {
 	return doc.ModeDefault
 }
 
-// modelOf is the model of a session, empty where the agent chooses.
+// modelOf returns the model of a session, empty if the agent's own choice applies.
 func (s *server) modelOf(run *workforce.SpokenRun) chosenModel {
 	if model, ok := s.state.chosen(run.ID); ok {
 		return model
@@ -210,7 +212,7 @@ func (s *server) modelOf(run *workforce.SpokenRun) chosenModel {
 	return model
 }
 
-// sessionList is the list as the document has it.
+// sessionList is a list of sessions in ShapeDocument.
 type sessionList struct {
 	Sessions []sessionRow `json:"sessions"`
 }
@@ -239,7 +241,7 @@ func listSessions(s *server, r *request) (any, error) {
 	return sessionList{rows}, nil
 }
 
-// createBody asks for a session.
+// createBody is a request for a new session.
 type createBody struct {
 	Model     string `json:"model"`
 	Name      string `json:"name"`
@@ -250,7 +252,7 @@ type createBody struct {
 	Cwd       string `json:"cwd"`
 }
 
-// createdSession is the answer to a session that was made.
+// createdSession is the response for a new or resumed session.
 type createdSession struct {
 	SessionID     string `json:"session_id"`
 	ID            string `json:"id"`
@@ -313,7 +315,7 @@ func createSession(s *server, r *request) (any, error) {
 	return status{http.StatusCreated, createdSession{made.RunID, made.RunID, false, s.hash, s.cwd}}, nil
 }
 
-// checkModel refuses what is no id of a model.
+// checkModel refuses a text that cannot be the id of a model.
 func checkModel(model string) error {
 	if utf8.RuneCountInString(model) > 200 || strings.HasPrefix(model, "-") || strings.ContainsFunc(model, unicode.IsControl) {
 		return bad("model must be an id of 1 to 200 characters that does not begin with -")
@@ -330,7 +332,7 @@ func resumeSession(s *server, r *request) (any, error) {
 	return createdSession{row.ID, row.ID, true, s.hash, s.cwd}, nil
 }
 
-// stopWithin is how long the end of a session is waited for.
+// stopWithin bounds the wait for a session to end.
 const stopWithin = 10 * time.Second
 
 func deleteSession(s *server, r *request) (any, error) {
@@ -350,7 +352,7 @@ func deleteSession(s *server, r *request) (any, error) {
 	return nil, nil
 }
 
-// end ends the session of a run, and its turn.
+// end ends the live session of a run, including its turn.
 func (s *server) end(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
@@ -363,7 +365,7 @@ func (s *server) end(ctx context.Context, id string) error {
 	for _, one := range live {
 		named := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, SessionRef: one.SessionRef}
 		_, err := dialect.Do(ctx, s.Company, (*company.Host).StopSession, named)
-		if err == nil { // what is said from now on must not reach the one that is ending
+		if err == nil { // later texts must not reach the session that is ending
 			_, err = dialect.Do(ctx, s.Company, (*company.Host).CollectSession, named)
 		}
 		if ctx.Err() != nil {
@@ -376,7 +378,7 @@ func (s *server) end(ctx context.Context, id string) error {
 	return nil
 }
 
-// todosAnswer is a list of things to do.
+// todosAnswer is the response for a cleared plan.
 type todosAnswer struct {
 	SessionID     string             `json:"session_id"`
 	ID            string             `json:"id"`

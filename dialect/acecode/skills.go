@@ -12,12 +12,12 @@ import (
 	"ac/internal/fault"
 )
 
-// skillList is the list as the document has it.
+// skillList is a list of skills in ShapeDocument.
 type skillList struct {
 	Skills []equipment.Skill `json:"skills"`
 }
 
-// skills are those of the repository where sessions work, behind the daemon's own commands.
+// skills returns the skills of the repository where sessions work, after the daemon's own commands.
 func (s *server) skills(ctx context.Context) ([]equipment.Skill, error) {
 	list, err := dialect.Do(ctx, s.Company, equipment.Operations.ListSkills, s.skillsOf())
 	return list.Skills, err
@@ -27,7 +27,7 @@ func (s *server) skillsOf() equipment.SkillParams {
 	return equipment.SkillParams{Dir: s.In(), ProjectID: s.ProjectID, RepoID: s.repo}
 }
 
-// skillRows are the skills beside the daemon's own commands.
+// skillRows returns the skills without the daemon's own commands.
 func (s *server) skillRows(ctx context.Context) ([]commandRow, error) {
 	list, err := s.skills(ctx)
 	rows := []commandRow{}

@@ -1,7 +1,8 @@
 package acecode
 
-// The WebSocket of sessions: its queue, and backpressure by slow clients. A socket has a
-// cursor in the log of each session to which it is bound. The log is the queue.
+// The WebSocket of sessions, with backpressure for slow clients. A socket has a cursor in the log
+// of each session that it follows. The log is the queue; only a bounded number of bytes is pending
+// in memory.
 
 import (
 	"context"
@@ -16,20 +17,20 @@ import (
 
 // Limits of a socket.
 const (
-	maxSocketFrame = 1 << 20 // of the client, in bytes
+	maxSocketFrame = 1 << 20 // from the client, in bytes
 	maxPending     = 512 << 10
 	maxBound       = 64 // sessions
 	pingEvery      = 20 * time.Second
 	pongWithin     = 20 * time.Second
 )
 
-// goodbye is the reason that goes with the end of the server.
+// goodbye is the close reason when the server shuts down.
 const goodbye = "the server ends"
 
-// multiplexed is the name of the socket that pages open.
+// multiplexed is the name of the socket for several sessions, which pages open.
 const multiplexed = "_multiplex"
 
-// socket is a connection of a client.
+// socket is the WebSocket of a client.
 type socket struct {
 	server *server
 	conn   *ws.Conn
@@ -40,10 +41,10 @@ type socket struct {
 
 	mu      sync.Mutex
 	naming  frames.Shape
-	fixed   bool // the naming was said outright
+	fixed   bool // the client or the listener chose the naming explicitly
 	pending []outgoing
 	bytes   int
-	room    chan struct{} // closed when something was taken
+	room    chan struct{} // closed when a pending frame was taken
 	bound   map[string]*binding
 	first   string // the session that was bound first
 	watches bool
@@ -53,10 +54,10 @@ type socket struct {
 type outgoing struct {
 	frames.Frame
 	at  frames.Place
-	own *ownFrame // of the socket, not of a session's log
+	own *ownFrame // a frame of the socket itself, not of a session's log
 }
 
-// ownFrame is a frame that no event of a log makes.
+// ownFrame is a frame that does not come from a log.
 type ownFrame struct {
 	Type          string `json:"type"`
 	SessionID     string `json:"session_id,omitempty"`
@@ -64,7 +65,7 @@ type ownFrame struct {
 	Payload       any    `json:"payload"`
 }
 
-// asUpgrade refuses a request that asks for no WebSocket.
+// asUpgrade refuses a request that is not a WebSocket upgrade.
 func (r *request) asUpgrade() error {
 	if ws.IsUpgrade(r.Request) {
 		return nil
@@ -95,7 +96,7 @@ func sessionSocket(s *server, r *request) (any, error) {
 	pong := pongWithin + max(0, s.opts.Place.Patience-readPatience)
 	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pong, Goodbye: goodbye})
 	if err != nil {
-		return taken{}, nil // the client has its answer
+		return taken{}, nil // the client already has its answer
 	}
 	conn.Pull(c.next)
 	c.mu.Lock()
@@ -108,7 +109,7 @@ func sessionSocket(s *server, r *request) (any, error) {
 	return taken{}, nil
 }
 
-// goAway ends the socket since the server ends.
+// goAway closes the socket because the server shuts down.
 func (c *socket) goAway() {
 	c.cancel()
 	c.mu.Lock()
@@ -119,7 +120,7 @@ func (c *socket) goAway() {
 	}
 }
 
-// next takes the next frame that is to be written.
+// next removes and returns the next pending frame.
 func (c *socket) next() ([]byte, bool) {
 	for {
 		c.mu.Lock()
@@ -161,7 +162,7 @@ func (f *outgoing) weight() int {
 	return f.Size()
 }
 
-// send queues a frame of the socket's own.
+// send queues a frame of the socket itself.
 func (c *socket) send(f ownFrame) {
 	c.mu.Lock()
 	c.add(outgoing{own: &f})
@@ -177,8 +178,8 @@ func (c *socket) add(f outgoing) {
 	c.bytes += f.weight()
 }
 
-// put queues events of a session. It waits while too much is unread, and reports false
-// once ctx is done.
+// put queues events of a session. It waits while too many bytes are pending (backpressure), and
+// returns false once ctx is done.
 func (c *socket) put(ctx context.Context, at frames.Place, list []frames.Frame) bool {
 	for _, f := range list {
 		c.mu.Lock()
@@ -202,8 +203,8 @@ func (c *socket) put(ctx context.Context, at frames.Place, list []frames.Frame) 
 	return true
 }
 
-// join queues an event behind those that wait. Neighbouring texts of one item become one,
-// and of the updates of a tool and the progress of an agent only the newest stays.
+// join queues an event. It merges adjacent texts of one item. Of a tool's updates and an agent's
+// progress, it keeps only the newest.
 func (c *socket) join(f outgoing) {
 	if n := len(c.pending); n > 0 {
 		last := &c.pending[n-1]
@@ -224,7 +225,7 @@ func (c *socket) join(f outgoing) {
 	c.add(f)
 }
 
-// errorFrame is the payload of an error of a frame.
+// errorFrame is the payload of an error about a frame.
 type errorFrame struct {
 	Reason  string `json:"reason"`
 	Code    string `json:"code"`
@@ -232,8 +233,8 @@ type errorFrame struct {
 	Got     string `json:"got,omitempty"`
 }
 
-// complain reports a failed frame to the client, with the session of the frame, "" for none. A
-// page with several sessions shows the error there, otherwise in the one that it opened last.
+// complain reports a failed frame to the client. id is the frame's session, "" if unknown. A page
+// with several sessions shows the error in that session, or in the one it opened last.
 func (c *socket) complain(id, reason, code, message string) {
 	c.send(ownFrame{Type: frames.TypeError, SessionID: id, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
 }

@@ -1,6 +1,6 @@
 package acecode
 
-// The states of all sessions, for lists that are kept up to date.
+// The states of all sessions, for lists that update themselves.
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"ac/dialect"
 )
 
-// statusPace is the shortest time between two looks at all sessions.
+// statusPace is the shortest interval between two checks of all sessions.
 const statusPace = 200 * time.Millisecond
 
-// sessionStatus is the state of a session. Pages look at State alone, and at Busy.
+// sessionStatus is the state of a session. Pages read only State and Busy.
 type sessionStatus struct {
 	SessionID     string `json:"session_id"`
 	WorkspaceHash string `json:"workspace_hash"`
@@ -37,7 +37,7 @@ type statusSnapshot struct {
 	Sessions      []sessionStatus `json:"sessions"`
 }
 
-// statuses are the states of all sessions.
+// statuses returns the states of all sessions.
 func (s *server) statuses(ctx context.Context) ([]sessionStatus, error) {
 	rows, err := s.sessions(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *server) statuses(ctx context.Context) ([]sessionStatus, error) {
 	return list, nil
 }
 
-// statusOf is the state of one session.
+// statusOf returns the state of one session.
 func (s *server) statusOf(ctx context.Context, run *workforce.SpokenRun) (sessionStatus, error) {
 	row, err := s.row(ctx, run)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *socket) isWatching() bool {
 	return c.watches
 }
 
-// watchAll sends all states, then each that changed.
+// watchAll sends all states, then every change.
 func (c *socket) watchAll() {
 	s := c.server
 	wake := make(chan struct{}, 1)
@@ -145,7 +145,7 @@ func (c *socket) watchAll() {
 	}
 }
 
-// watchProject calls changed when a run of the project changed.
+// watchProject calls changed whenever a run of the project changes.
 func (s *server) watchProject(ctx context.Context, changed func()) (stop func(), err error) {
 	in, err := s.Host.In(s.Dir).Enter(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *server) watchProject(ctx context.Context, changed func()) (stop func(),
 	return in.WatchJobs(ctx, s.ProjectID, changed)
 }
 
-// tellStatuses sends what is new, and returns what the client knows now.
+// tellStatuses sends the changed states, and returns the states that the client now knows.
 func (c *socket) tellStatuses(told map[string]sessionStatus, list []sessionStatus) map[string]sessionStatus {
 	now := make(map[string]sessionStatus, len(list))
 	for _, one := range list {

@@ -1,7 +1,7 @@
 package acecode
 
-// Recovery at the start of a listener: texts that its predecessor acknowledged, but whose
-// session never started, or never heard of them.
+// Recovery at the start of a listener: texts that an earlier process acknowledged, but
+// whose session never started or never received them.
 
 import (
 	"context"
@@ -16,10 +16,11 @@ import (
 	"ac/runs/session"
 )
 
-// takeUpWithin is how old a text may be that is still brought to its agent unasked.
+// takeUpWithin is the maximum age of a text that is still delivered automatically.
 const takeUpWithin = 10 * time.Minute
 
-// takeUp delivers waiting texts to live sessions, or to new ones. stop waits until that is over.
+// takeUp delivers waiting texts to live sessions, or to new ones, in the background. stop waits
+// until it has ended.
 func (s *server) takeUp() (stop func()) {
 	if s.opts.Dangerous {
 		s.state.mode = "full_auto"
@@ -58,7 +59,7 @@ func (s *server) takeUpAll(ctx context.Context) error {
 	return nil
 }
 
-// waits reports whether a text waits for a turn of its own that is not too old.
+// waits reports whether a text, not older than takeUpWithin, waits for its own turn.
 func (s *server) waits(ctx context.Context, id string) (bool, error) {
 	waiting := map[string]bool{}
 	err := s.lines(ctx, id, 0, func(_ int64, text []byte) {

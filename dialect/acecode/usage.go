@@ -1,6 +1,6 @@
 package acecode
 
-// Usage, as the protocol counts it.
+// Usage, in the counts of the protocol.
 
 import (
 	"strconv"
@@ -12,7 +12,7 @@ import (
 	"ac/snapshot"
 )
 
-// usageSum is a sum of what was used.
+// usageSum is the total of a set of usage records.
 type usageSum struct {
 	Records   int           `json:"records"`
 	Estimated int           `json:"estimated_records"`
@@ -68,7 +68,8 @@ type usageAnswer struct {
 	Metadata   usagePeriod      `json:"metadata"`
 }
 
-// integer is a parameter within bounds; usual is for one that is none.
+// integer returns a query parameter within bounds. usual is the default for an invalid or missing
+// one.
 func integer(r *request, name string, usual, least, most int) int {
 	n, err := strconv.Atoi(r.URL.Query().Get(name))
 	if err != nil {

@@ -1,6 +1,6 @@
 package autonoma
 
-// Agents: their list, which of them can work, and lookup by name.
+// Agents: listing them, determining which can work, and finding them by name.
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ const (
 	offline   = "offline"
 )
 
-// agent is an agent as clients know it.
+// agent is an agent as clients see it.
 type agent struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -31,14 +31,14 @@ type agent struct {
 	Status      string `json:"status"`
 }
 
-// seenAgent is an agent with what is known of its state.
+// seenAgent is an agent with its current state.
 type seenAgent struct {
 	company.AgentRow
-	team    string // its name
+	team    string // name of its team
 	status  string
-	why     string // it is offline
-	active  int    // attempts at work
-	version string // of its program
+	why     string // why it is offline
+	active  int    // running attempts
+	version string // version of its program
 }
 
 func (a seenAgent) row() agent {
@@ -59,7 +59,7 @@ func listAgents(ctx context.Context, c *call, _ noParams) (any, error) {
 	return rows, err
 }
 
-// agents are the agents by name, with their states.
+// agents returns the agents by name, with their states.
 func (s *server) agents(ctx context.Context) ([]seenAgent, error) {
 	rows, err := dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *server) attemptsByAgent(ctx context.Context) (map[string]int, error) {
 	return count, err
 }
 
-// whom finds the agent that a client names: by id, by name, or by a different spelling of its
-// name if that is unique.
+// whom finds the agent that a client names. It tries the id, the name, and then the name in another
+// spelling. It refuses a name that fits several agents.
 func (s *server) whom(ctx context.Context, name string) (seenAgent, error) {
 	all, err := s.agents(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *server) whom(ctx context.Context, name string) (seenAgent, error) {
 	return seenAgent{}, protocolError(fmt.Sprintf("unknown agent: %s; known: %s", name, strings.Join(known, ", ")))
 }
 
-// able is whom for an agent that must be able to work.
+// able is whom for an agent that must be able to work: it refuses an offline one.
 func (s *server) able(ctx context.Context, name string) (seenAgent, error) {
 	a, err := s.whom(ctx, name)
 	if err == nil && a.status == offline {
@@ -155,7 +155,7 @@ func (s *server) able(ctx context.Context, name string) (seenAgent, error) {
 	return a, err
 }
 
-// plainName is a name without case, blanks, - and _.
+// plainName returns a name in lower case, without blanks, - and _.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' || r == '\t' {
@@ -165,13 +165,13 @@ func plainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// repository is where agents work, with the error of the protocol.
+// repository returns where agents work.
 func (s *server) repository(ctx context.Context) (workforce.Repository, error) {
 	repo, _, err := s.Repository(ctx)
 	return repo, err
 }
 
-// noRepository reports whether an error says that there is no one repository.
+// noRepository reports whether an error means that there is no single repository.
 func noRepository(err error) bool {
 	return fault.Is(err, fault.NoTarget) || fault.Is(err, fault.TargetAmbiguous)
 }

@@ -1,6 +1,6 @@
 package autonoma
 
-// Artifacts: files that agents propose, shown, previewed and applied.
+// Artifacts: the files that agents propose. Clients list, preview and apply them.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/internal/fault"
 )
 
-// artifact is a proposed file. The id stands first: one client depends on that.
+// artifact is a proposed file. The id comes first, because one client depends on that.
 type artifact struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
@@ -29,13 +29,13 @@ const (
 	maxArtifactBytes = 8 << 20
 )
 
-// artifacts are the files that a job or a run proposes and that can be applied, and how many
-// of them are left out.
+// artifacts returns the applicable files that a job or a run proposes, and how many of them it left
+// out because of the limits.
 func (s *server) artifacts(ctx context.Context, source decisions.ListFilesParams) (list []artifact, omitted int, err error) {
 	list = []artifact{}
 	found, err := dialect.Do(ctx, s.Company, decisions.Operations.FileContents, source)
 	if fault.Is(err, fault.NoWorktree) || noRepository(err) {
-		return list, 0, nil // it proposes nothing
+		return list, 0, nil // it proposes no files
 	}
 	if err != nil {
 		return nil, 0, err
@@ -65,10 +65,10 @@ func newArtifact(row files.Row, content []byte) artifact {
 	return a
 }
 
-// typeTest is the type of a test, by its name or by what its agent says.
+// typeTest is the type of a test, according to its name or its agent.
 const typeTest = "test"
 
-// typeOf is the type of a file by its name.
+// typeOf returns the type of a file according to its name.
 func typeOf(name string) string {
 	base := path.Base(name)
 	stem, ext := strings.TrimSuffix(base, path.Ext(base)), strings.ToLower(path.Ext(base))
@@ -87,7 +87,7 @@ func typeOf(name string) string {
 	return "code"
 }
 
-// previewed is a file as a preview showed it.
+// previewed identifies what a preview showed of a file.
 type previewed struct {
 	path, content string
 	deleted       bool
@@ -110,17 +110,17 @@ type applyResult struct {
 	CheckpointID string   `json:"checkpointId,omitempty"`
 }
 
-// batch is the artifacts of a request as the operations take them. refused has why one
-// cannot be taken, by its place.
+// batch is the artifacts of a request, converted for the operations. refused maps the index of an
+// artifact to why it is refused.
 type batch struct {
 	sent    []sentArtifact
-	files   []decisions.ProposedFile // of those that are not refused
-	at      []int                    // the place of each file in sent
+	files   []decisions.ProposedFile // those that are not refused
+	at      []int                    // the index in sent of each file
 	refused map[int]string
 	target  *decisions.FilesTarget
 }
 
-// batch reads the artifacts of a request.
+// batch reads and converts the artifacts of a request.
 func (s *server) batch(ctx context.Context, p artifactsParams) (b batch, err error) {
 	if b.sent, err = readArtifacts(p.Artifacts); err != nil || len(b.sent) == 0 {
 		return b, err
@@ -156,7 +156,7 @@ func (s *server) batch(ctx context.Context, p artifactsParams) (b batch, err err
 	return b, nil
 }
 
-// knows reports whether an artifact of an id is there.
+// knows reports whether an artifact with an id exists.
 func (s *server) knows(ctx context.Context, id string, target *decisions.FilesTarget) (bool, error) {
 	_, err := dialect.Do(ctx, s.Company, decisions.Operations.PreviewFiles, decisions.PreviewFilesParams{
 		Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: decisions.WantedFiles{ArtifactIDs: []string{id}, Target: target},
@@ -204,11 +204,11 @@ func previewArtifacts(ctx context.Context, c *call, p artifactsParams) (any, err
 	return previewResult{rows}, nil
 }
 
-// shown is a row as a client shows it; one with a problem says why in place of a diff.
+// shown converts a row for the client. A row with a problem has the reason instead of a diff.
 func shown(given string, row files.Row) filePreview {
 	p := filePreview{Path: given, Action: row.Action, Diff: row.Diff}
 	if first, rest, _ := strings.Cut(row.Diff, "\n"); strings.HasPrefix(first, "diff --git ") && strings.HasPrefix(rest, "--- ") {
-		p.Diff = rest // clients show where the diff itself begins
+		p.Diff = rest // clients expect the diff without this header line
 	}
 	switch {
 	case row.Problem != "":
@@ -232,15 +232,15 @@ func describe(problem, message string) string {
 	return message
 }
 
-// maxPreviews bounds what a connection remembers of its previews.
+// maxPreviews bounds the previews that a connection remembers.
 const maxPreviews = 2000
 
-// remember keeps what a preview showed, for the apply that follows.
+// remember stores the base of a previewed file, to detect changes before the apply that follows.
 func (c *call) remember(key previewed, base *string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.previews) >= maxPreviews {
-		clear(c.previews) // an apply is then judged by the files as they are
+		clear(c.previews) // later applies then use the current files as their base
 	}
 	c.previews[key] = base
 }

@@ -1,6 +1,6 @@
 package autonoma
 
-// Code actions: requests to an agent about a selection, which wait for its answer.
+// Code actions: requests to an agent about a selection. The client waits for the answer.
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// holds is how long an undelivered answer is kept for a repeated request.
+// holds is how long a repeated request may still get an undelivered answer.
 const holds = 15 * time.Minute
 
-// codeMemory records which answers were delivered, which connections wait, and which ones gave up
-// waiting.
+// codeMemory records which answers were delivered, which requests wait, and which connections gave
+// up waiting.
 type codeMemory struct {
-	since   time.Time  // no client of an earlier process has an answer of later than this
-	submits sync.Mutex // equal requests that come together are one job
+	since   time.Time  // process start: no earlier process delivered an answer after this
+	submits sync.Mutex // serializes submissions, so that concurrent equal requests become one job
 
 	mu           sync.Mutex
-	met          map[string]bool // jobs this process waited for: whether their answer was delivered
+	met          map[string]bool // jobs that this process waited for; true if the answer was delivered
 	waiting      map[string]int
 	disappointed map[string][]*connection
 }
@@ -33,7 +33,7 @@ func newCodeMemory(since time.Time) *codeMemory {
 	return &codeMemory{since: since, met: map[string]bool{}, waiting: map[string]int{}, disappointed: map[string][]*connection{}}
 }
 
-// serves reports whether the answer of a finished job is still undelivered.
+// serves reports whether a finished job has an answer that was not delivered yet.
 func (m *codeMemory) serves(record doc.Job, now time.Time, within time.Duration) bool {
 	began, _ := clock.Parse(record.CreatedAt)
 	ended, ok := clock.Parse(record.UpdatedAt)
@@ -56,7 +56,7 @@ func (m *codeMemory) wait(id string) {
 	m.waiting[id]++
 }
 
-// done ends a wait: the answer was delivered, or the client was put off.
+// done ends a wait. If the answer was not delivered, late will notify the connection.
 func (m *codeMemory) done(id string, c *connection, delivered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,8 +70,8 @@ func (m *codeMemory) done(id string, c *connection, delivered bool) {
 	m.disappointed[id] = append(m.disappointed[id], c)
 }
 
-// late notifies the connections that gave up waiting for a job of its end, unless the answer is
-// delivered to another one.
+// late notifies the connections that gave up waiting for a job that the job has ended. It does
+// nothing if the answer was or will be delivered to another connection.
 func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
 	m.mu.Lock()
 	clients := m.disappointed[e.id]
@@ -91,16 +91,15 @@ func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
 	}
 }
 
-// ask is a request to an agent: its submission, and the form of its answer.
+// ask is a request to an agent: how to submit it, and how to format its answer.
 type ask struct {
 	submit func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error)
 	tell   func(decisions.CodeResult) (any, error)
-	// writes: the answer has files, so there must be a repository.
+	// writes means that the answer contains files, so a repository is required.
 	writes bool
 }
 
-// slowly submits a request, or joins an equal one, and waits for its answer for as long as
-// clients wait.
+// slowly submits a request, or joins an equal one, and waits for its answer up to AnswerWithin.
 func (c *call) slowly(ctx context.Context, a ask) (any, error) {
 	s := c.server
 	leave, err := c.slow(ctx)
@@ -152,7 +151,7 @@ func (c *call) submitAsk(ctx context.Context, a ask) (id string, err error) {
 	return result.JobID, err
 }
 
-// helper is the id of the agent who serves requests that name none.
+// helper returns the id of the agent for requests that name none.
 func (s *server) helper(ctx context.Context) (string, error) {
 	if s.AgentID != "" {
 		a, err := s.able(ctx, s.AgentID)
@@ -174,7 +173,7 @@ func (s *server) helper(ctx context.Context) (string, error) {
 	return "", protocolError("no agent can do this: " + why)
 }
 
-// codeAnswer is the answer of a job that is over.
+// codeAnswer returns the answer of a finished job.
 func (c *call) codeAnswer(ctx context.Context, id string, a ask) (any, error) {
 	s := c.server
 	result, err := dialect.Do(ctx, s.Company, decisions.Operations.CodeAnswer, s.named(id))
@@ -202,7 +201,7 @@ func explainCode(ctx context.Context, c *call, p codeParams) (any, error) {
 	})
 }
 
-// reviewed is a review as clients read it.
+// reviewed is a review as clients see it.
 type reviewed struct {
 	Issues  []reviewedIssue `json:"issues"`
 	Summary string          `json:"summary"`
@@ -241,7 +240,7 @@ func generateTests(ctx context.Context, c *call, p codeParams) (any, error) {
 
 type codeOperation = func(decisions.Operations, context.Context, decisions.CodeParams) (decisions.CodeResult, error)
 
-// propose asks for files.
+// propose asks an agent for files.
 func (c *call) propose(ctx context.Context, op codeOperation, p codeParams, instructions string) (any, error) {
 	repo, err := c.server.repository(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 package autonoma
 
-// A connection: the order of its requests, and its replies and events.
+// A connection: the order of its requests, its replies and its events.
 
 import (
 	"context"
@@ -15,28 +15,28 @@ import (
 	"ac/internal/clock"
 )
 
-// connection is a connection of a client.
+// connection is the connection of a client.
 type connection struct {
 	server *server
 	conn   *ws.Conn
-	since  time.Time // when the client came
+	since  time.Time // when the client connected
 	slots  chan struct{}
-	gone   chan struct{} // closed when nobody may wait for slow answers any more
+	gone   chan struct{} // closed when slow requests must stop waiting
 	// dismiss closes gone.
 	dismiss func()
 
 	calls sync.WaitGroup
 
 	mu        sync.Mutex
-	heard     bool          // a frame of the client was read: it may be told of events
-	lastWrite chan struct{} // closed when the newest write is done
-	waiting   int           // slow requests
+	heard     bool          // a frame was read; before that, the client gets no events
+	lastWrite chan struct{} // closed when the newest write has ended
+	waiting   int           // slow requests that are waiting
 	leaving   bool
 	follows   map[string]*followed
-	previews  map[previewed]*string // base hashes, nil for an absent file
+	previews  map[previewed]*string // base hashes by previewed file; nil if the file was absent
 }
 
-// followed is an execution whose events a client gets, with the phases that it was last sent.
+// followed is an execution that a client follows, with the phases last sent to it.
 type followed struct{ told [phaseCount]phase }
 
 func newConnection(s *server) *connection {
@@ -63,7 +63,7 @@ func (c *connection) serve(conn *ws.Conn) {
 	c.calls.Wait()
 }
 
-// leave ends the connection once what goes on is answered, or late.
+// leave closes the connection once its requests are answered, or after farewell.
 func (c *connection) leave() {
 	c.mu.Lock()
 	c.leaving = true
@@ -71,7 +71,7 @@ func (c *connection) leave() {
 	c.mu.Unlock()
 	c.dismiss()
 	answered := make(chan struct{})
-	go func() { // ends with the last call, which ends with the server's context at the latest
+	go func() { // ends with the last call, at the latest when the server's context ends
 		c.calls.Wait()
 		close(answered)
 	}()
@@ -84,18 +84,17 @@ func (c *connection) leave() {
 	}
 }
 
-// call is a request that is carried out.
+// call is a request in progress.
 type call struct {
 	*connection
 	request
 	arrived time.Time
 	release func() // lets later requests begin
 	after   func() // runs once the answer is queued
-	logID   string // of the answer
+	logID   string // names a run in the answer
 }
 
-// take reads a frame and begins to carry it out. It returns when the next frame may be
-// read.
+// take parses a frame and starts its request. It blocks while too many requests are in progress.
 func (c *connection) take(text []byte) {
 	r, err := parseRequest(text)
 	c.mu.Lock()
@@ -136,7 +135,7 @@ func (c *connection) take(text []byte) {
 	})
 }
 
-// answer carries a request out and queues its answer.
+// answer runs a request and queues its answer.
 func (c *call) answer(m method, known bool) {
 	result, err := c.carryOut(m, known)
 	var text []byte
@@ -172,7 +171,7 @@ func (c *call) carryOut(m method, known bool) (result any, err error) {
 	return m.call(c.server.work, c)
 }
 
-// tell queues an event. A later one with the same key may replace it.
+// tell queues an event. A later event with the same key may replace it.
 func (c *connection) tell(kind string, data any, key string) {
 	c.mu.Lock()
 	heard := c.heard
@@ -188,7 +187,7 @@ func (c *connection) tell(kind string, data any, key string) {
 	c.conn.Send(text, key)
 }
 
-// follow subscribes the client to an execution. told are the phases that it already knows.
+// follow subscribes the client to an execution. told are the phases that the client already knows.
 func (c *connection) follow(id string, told [phaseCount]phase) {
 	c.mu.Lock()
 	c.follows[id] = &followed{told}
@@ -196,13 +195,13 @@ func (c *connection) follow(id string, told [phaseCount]phase) {
 	c.server.watch.rouse()
 }
 
-// cameAfter reports whether the client came after a time, and so gets no news of it.
+// cameAfter reports whether the client connected after a time, and so gets no events about it.
 func (c *connection) cameAfter(stamp string) bool {
 	at, ok := clock.Parse(stamp)
 	return ok && c.since.Truncate(time.Millisecond).After(at)
 }
 
-// slow counts a request that is waited for.
+// slow registers a slow request. It refuses one beyond the limit.
 func (c *connection) slow(ctx context.Context) (done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
 package autonoma
 
-// Executions: the progress of a job, in the terms of the protocol.
+// Executions: jobs and workflow runs in the terms of the protocol.
 
 import (
 	"cmp"
@@ -17,22 +17,22 @@ import (
 	"ac/workspace/doc"
 )
 
-// execution is a job, or a run of a workflow, as clients know it.
+// execution is a job, or a run of a workflow, as clients see it.
 type execution struct {
 	id, agent, task        string
 	startedAt, completedAt string
 	phases                 [phaseCount]phase
-	run                    string // of the newest attempt, "" for none yet
+	run                    string // of the newest attempt, "" if there is none yet
 	queued, over, canceled bool
 	succeeded              bool
 	failure, text          string
 	answer                 *doc.JobAnswer
 	record                 *doc.Job
-	flow                   *orchestration.WorkflowStatus // of a run of a workflow
+	flow                   *orchestration.WorkflowStatus // only for a run of a workflow
 }
 
-// status is the status of an execution: the two that the protocol has, and those of one
-// that goes on.
+// status returns the status of an execution: success or failure, as the protocol defines, else
+// queued or running.
 func (e execution) status() string {
 	switch {
 	case e.queued:
@@ -45,7 +45,7 @@ func (e execution) status() string {
 	return "failure"
 }
 
-// taskStatus is the status of a background task.
+// taskStatus returns the status of a background task.
 func (e execution) taskStatus() string {
 	switch {
 	case !e.over:
@@ -58,7 +58,7 @@ func (e execution) taskStatus() string {
 	return "failed"
 }
 
-// find is the execution of an id, fault.NotFound for one that names none.
+// find returns the execution with an id, fault.NotFound if there is none.
 func (s *server) find(ctx context.Context, id string) (execution, error) {
 	record, err := s.record(ctx, id)
 	if err == nil && record.Job.JobKind == doc.JobExecution {
@@ -77,12 +77,12 @@ func (s *server) find(ctx context.Context, id string) (execution, error) {
 	return s.flowExecution(ctx, flow)
 }
 
-// unknown reports whether an id names nothing, or cannot name anything.
+// unknown reports whether an error means that an id names nothing or is invalid.
 func unknown(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidParams)
 }
 
-// execution is how far a job is.
+// execution returns the current state of a job.
 func (s *server) execution(ctx context.Context, record doc.Job) (e execution, err error) {
 	e = execution{id: record.Job.JobID, task: record.Job.Goal, agent: record.Job.WorkerAgentID, startedAt: record.CreatedAt, record: &record}
 	e.queued, e.over, e.canceled = record.Status == doc.JobQueued, record.Over(), record.Status == doc.JobCanceled
@@ -110,7 +110,7 @@ func (s *server) execution(ctx context.Context, record doc.Job) (e execution, er
 	return e, nil
 }
 
-// conclude adds how a job ended.
+// conclude adds the outcome of a finished job.
 func (s *server) conclude(ctx context.Context, e *execution) error {
 	found, err := dialect.Do(ctx, s.Company, (*company.Company).CollectJob, s.named(e.id))
 	if err != nil {
@@ -141,15 +141,15 @@ func (s *server) conclude(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// subscriptionPassed is the event of a worker whose program is logged in as it should be.
+// subscriptionPassed is the event of a worker whose program passed the subscription guard.
 const subscriptionPassed = "worker.subscription_check.passed"
 
-// firstEvents is how many events are looked at for how an attempt began; output follows
-// soon, and ends the look.
+// firstEvents is how many events are read to find out how an attempt began. Output follows soon
+// after the start.
 const firstEvents = 12
 
-// attemptHistory is the history in the log of an attempt. It is empty if the log does not exist
-// yet or cannot be read.
+// attemptHistory reads the history of an attempt from its log. The history is empty if the log does
+// not exist yet or cannot be read.
 func (s *server) attemptHistory(ctx context.Context, a doc.JobAttempt) (past attemptHistory, err error) {
 	past.ended = a.EndedAt
 	page, err := dialect.Do(ctx, s.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
@@ -166,8 +166,8 @@ func (s *server) attemptHistory(ctx context.Context, a doc.JobAttempt) (past att
 	return past, err
 }
 
-// items are the items of the transcript of a run, in order. A run whose log is not there
-// yet, or cannot be read, has none.
+// items returns the transcript items of a run, in order. There are none if the run's log does not
+// exist yet or cannot be read.
 func (s *server) items(ctx context.Context, run string, kinds ...string) ([]*transcript.Item, error) {
 	shown, err := dialect.Do(ctx, s.Company, orchestration.Operations.Transcript, orchestration.TranscriptParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: run, Limit: 5000, Kinds: kinds,
@@ -178,7 +178,7 @@ func (s *server) items(ctx context.Context, run string, kinds ...string) ([]*tra
 	return transcript.Ordered(shown.Items), nil
 }
 
-// noted is what is read of an event.
+// noted holds the fields of an event that a history needs.
 type noted struct {
 	Type    string `json:"type"`
 	At      string `json:"ts_wallclock"`
@@ -190,7 +190,7 @@ type noted struct {
 func (a *attemptHistory) note(line []byte) {
 	var e noted
 	if json.Unmarshal(line, &e) != nil {
-		return // no event of these types is like that
+		return // events of these types always parse
 	}
 	first := func(at *string) {
 		if *at == "" {
@@ -213,7 +213,7 @@ func (a *attemptHistory) note(line []byte) {
 	}
 }
 
-// executionResult is an execution as execution.status returns it.
+// executionResult is the result of execution.status.
 type executionResult struct {
 	ExecutionID      string            `json:"executionId"`
 	Status           string            `json:"status"`
@@ -245,7 +245,7 @@ func executionStatus(ctx context.Context, c *call, p executionParams) (any, erro
 	return c.server.result(ctx, e)
 }
 
-// result is an execution with the files that it proposes.
+// result returns an execution with the files that it proposes.
 func (s *server) result(ctx context.Context, e execution) (executionResult, error) {
 	r := executionResult{
 		ExecutionID: e.id, Status: e.status(), Phase: phaseOf(e.phases), Progress: progressOf(e.phases), Phases: e.phases, Artifacts: []artifact{},

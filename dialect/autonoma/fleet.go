@@ -1,6 +1,6 @@
 package autonoma
 
-// The fleet: how newer clients list and command agents.
+// The fleet methods, with which newer clients list and command agents.
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type fleetRow struct {
 	ActiveTasks int    `json:"activeTasks"`
 }
 
-// capability is what an agent is there for: its team, else its role.
+// capability returns what an agent is for: its team, else its role.
 func (a seenAgent) capability() string { return cmp.Or(a.team, a.Role) }
 
 func listFleet(ctx context.Context, c *call, p listFleetParams) (any, error) {
@@ -42,7 +42,7 @@ type fleetAgent struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Status      string `json:"status"`
-	Uptime      int64  `json:"uptime"` // seconds since the daemon began
+	Uptime      int64  `json:"uptime"` // seconds since the daemon started
 	Version     string `json:"version"`
 	ActiveTasks int    `json:"activeTasks"`
 }
@@ -97,7 +97,7 @@ type fleetStarted struct {
 	TaskID      string `json:"taskId"`
 }
 
-// controls are words that ask for what this daemon does not do.
+// controls are commands that this daemon does not support.
 func controls() []string {
 	return []string{"pause", "resume", "restart", "stop", "start", "shutdown", "kill", "scale", "drain"}
 }
@@ -125,8 +125,8 @@ func fleetCommand(ctx context.Context, c *call, p fleetCommandParams) (any, erro
 	return fleetStarted{id, id}, nil
 }
 
-// withCapability returns the first agent with a capability that can work, or the default agent for
-// an empty capability.
+// withCapability returns the id of the first agent with a capability that can work. For an empty
+// capability it returns the default agent.
 func (s *server) withCapability(ctx context.Context, capability string) (string, error) {
 	if capability == "" {
 		return s.helper(ctx)

@@ -15,7 +15,7 @@ import (
 
 // Limits of frames, in bytes and levels.
 const (
-	maxFrame   = 24 << 20 // of a client
+	maxFrame   = 24 << 20 // from a client
 	maxNesting = 64
 	maxAnswer  = 16 << 20
 	maxID      = 256
@@ -28,15 +28,15 @@ var (
 	errNoRequest = errors.New("the frame is no request")
 )
 
-// request is a frame of a client. id is as it came.
+// request is a frame from a client. id is kept as it was sent.
 type request struct {
 	id     json.RawMessage
 	method string
-	params json.RawMessage // an object without members that are null
-	bad    error           // why the params are none
+	params json.RawMessage // object without null members
+	bad    error           // why the params are invalid
 }
 
-// parseRequest reads a frame. Unknown members are ignored; of a duplicate the last counts.
+// parseRequest parses a frame. It ignores unknown members; the last of duplicate members counts.
 func parseRequest(text []byte) (r request, err error) {
 	if canonjson.Depth(text) > maxNesting {
 		return r, errTooDeep
@@ -62,7 +62,7 @@ func parseRequest(text []byte) (r request, err error) {
 	return r, nil
 }
 
-// isID reports whether a value can name a request: a text that is not too long, or a number.
+// isID reports whether a value is a valid request id: a short text or a number.
 func isID(id []byte) bool {
 	if len(id) == 0 || len(id) > 6*maxID+2 {
 		return false
@@ -73,8 +73,8 @@ func isID(id []byte) bool {
 	return id[0] == '-' || id[0] >= '0' && id[0] <= '9'
 }
 
-// plainParams are the params as an object without members that are null. No params are
-// written in four ways: {}, [], null and not at all.
+// plainParams returns the params as an object without null members. Clients write missing params in
+// four ways: {}, [], null, or no member at all.
 func plainParams(raw []byte) (json.RawMessage, error) {
 	switch text := string(bytes.TrimSpace(raw)); {
 	case text == "" || text == "null" || strings.HasPrefix(text, "[") && strings.TrimSpace(text[1:]) == "]":
@@ -95,39 +95,39 @@ func plainParams(raw []byte) (json.RawMessage, error) {
 	return append(plain, '}'), err
 }
 
-// protocolError is an error in the words of the protocol.
+// protocolError is an error with a message for clients.
 type protocolError string
 
 func (e protocolError) Error() string { return string(e) }
 
-// success is the answer of a request that was carried out. No error stands beside the
-// result: clients take any for a failure.
+// success is the answer to a request that succeeded. It has no error member, because clients treat
+// any as a failure.
 type success struct {
 	ID     json.RawMessage `json:"id"`
 	Result any             `json:"result"`
-	// LogID names the run that the answer is about.
+	// LogID identifies the run that the answer is about.
 	LogID string `json:"conversation_log_id,omitempty"`
 }
 
-// failure is the answer of a request that failed.
+// failure is the answer to a request that failed.
 type failure struct {
 	ID    json.RawMessage `json:"id"`
 	Error string          `json:"error"`
 }
 
-// event is a frame that answers no request.
+// event is a frame that is not an answer.
 type event struct {
 	Type string `json:"type"`
 	Data any    `json:"data"`
 }
 
-// logID is the name of a run in answers, "" for a run that has none.
+// logID returns the id of a run in answers, "" if it has none.
 func logID(run string) string {
 	text, _ := ulid.UUID(run)
 	return text
 }
 
-// sentence is an error as one line for people.
+// sentence returns an error as one line for people.
 func sentence(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok {

@@ -12,10 +12,11 @@ import (
 	"ac/internal/shape"
 )
 
-// access is a method's part in the order of a connection's requests.
+// access is how a method is ordered among a connection's requests.
 type access int
 
-// A write sees all earlier writes. Reads run concurrently after the earlier writes.
+// Reads and writes start after all earlier writes have ended or released the order. Reads run
+// concurrently.
 const (
 	readAccess access = iota
 	writeAccess
@@ -26,7 +27,7 @@ type method struct {
 	call   func(ctx context.Context, c *call) (any, error)
 }
 
-// on makes a method of its handler. The params are decoded by the tags of their struct.
+// on makes a method from its handler. The tags of the params struct define how to decode them.
 func on[P any](a access, handler func(ctx context.Context, c *call, p P) (any, error)) method {
 	decoder := param.NewDecoder(reflect.TypeFor[P]())
 	return method{a, func(ctx context.Context, c *call) (any, error) {
@@ -67,10 +68,10 @@ func methods() map[string]method {
 	}
 }
 
-// text is a param that must not be blank.
+// text is a text param that must not be blank.
 type text struct{ name, value string }
 
-// notBlank refuses blank texts. Those that are missing are refused by their tags.
+// notBlank returns issues for blank texts. It ignores empty ones, which the tags handle.
 func notBlank(texts ...text) (issues []fault.Issue) {
 	for _, t := range texts {
 		if t.value != "" && strings.TrimSpace(t.value) == "" {
@@ -159,7 +160,7 @@ type fleetCommandParams struct {
 	Command    string `json:"command" is:"maxbytes=65536"`
 	AgentType  string `json:"agentType" is:"optional,empty,maxbytes=512"`
 	Capability string `json:"capability" is:"optional,empty,maxbytes=512"`
-	// Params go to the agent as its context.
+	// Params are passed to the agent as context.
 	Params shape.Value `json:"params" is:"optional"`
 }
 

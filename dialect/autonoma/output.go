@@ -1,6 +1,6 @@
 package autonoma
 
-// The output of a task, as one text.
+// The output of a task as one text.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxOutput bounds the output of a task, in bytes: the oldest lines are left out.
+// maxOutput bounds the output of a task, in bytes. The oldest lines are dropped.
 const maxOutput = 1 << 20
 
 func taskOutput(ctx context.Context, c *call, p taskParams) (any, error) {
@@ -30,7 +30,7 @@ func taskOutput(ctx context.Context, c *call, p taskParams) (any, error) {
 	return cutFront(text, maxOutput), err
 }
 
-// output is what the attempts of a task printed, what they wait for, and the answer.
+// output returns what the attempts of a task printed, the questions they wait for, and the answer.
 func (s *server) output(ctx context.Context, e execution) (string, error) {
 	var b strings.Builder
 	if e.flow != nil {
@@ -80,7 +80,7 @@ func (s *server) attemptOutput(ctx context.Context, b *strings.Builder, a doc.Jo
 	return nil
 }
 
-// answerText is an answer in words: its text, its findings, or the paths of its files.
+// answerText returns an answer in words: its text, its findings, or the paths of its files.
 func answerText(e execution) string {
 	if e.answer == nil {
 		return e.text
@@ -102,7 +102,7 @@ func answerText(e execution) string {
 	return b.String()
 }
 
-// writeLines writes a text that ends with a line end.
+// writeLines writes a text and ends it with a line break.
 func writeLines(b *strings.Builder, text string) {
 	if text == "" {
 		return
@@ -113,12 +113,13 @@ func writeLines(b *strings.Builder, text string) {
 	}
 }
 
-// cutFront cuts a text to a size by whole lines, and says how much is missing.
+// cutFront drops whole lines from the front of a text to fit a size. A first line reports how much
+// is missing.
 func cutFront(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	const room = 100 // for the line that says so
+	const room = 100 // for that line
 	cut := len(text) - size + room
 	if end := strings.IndexByte(text[cut:], '\n'); end >= 0 {
 		cut += end + 1

@@ -1,6 +1,6 @@
 package autonoma
 
-// The five phases of an execution, computed from what a job and its agents did.
+// The five phases of an execution, computed from the history of its job.
 
 import (
 	"strings"
@@ -10,16 +10,16 @@ import (
 	"ac/runs/transcript"
 )
 
-// phase is one of the five.
+// phase is one of the five phases.
 type phase struct {
 	Name     string `json:"name"`
 	Status   string `json:"status"`
 	Progress int    `json:"progress"`
-	// Duration is in milliseconds, absent for a phase in which nothing happened.
+	// Duration is in milliseconds. It is absent if nothing happened in the phase.
 	Duration *int64 `json:"duration,omitempty"`
 }
 
-// The phases by their index.
+// The phases, by index.
 const (
 	research = iota
 	inspect
@@ -41,28 +41,28 @@ func phaseNames() [phaseCount]string {
 	return [phaseCount]string{"research", "inspect", "generate", "optimize", "review"}
 }
 
-// history is what is known of a job.
+// history is what is known of a job. Times are timestamps.
 type history struct {
-	created  string // times are stamps
+	created  string
 	attempts []attemptHistory
-	// resultAt is when the result was written, "" before.
+	// resultAt is when the result was written, "" before that.
 	resultAt  string
 	over      bool
 	succeeded bool
 	endedAt   string
 }
 
-// attemptHistory is what is known of one attempt: when it came how far, "" for not yet, and
-// the items of its transcript in order.
+// attemptHistory is what is known of one attempt: when it reached each stage, "" if not yet, and
+// its transcript items in order.
 type attemptHistory struct {
 	started, checked, allowed, executing, output string
 	items                                        []*transcript.Item
 	ended                                        string
-	// again: the attempt is a plain retry of one that failed.
+	// again means that the attempt is a plain retry of a failed one.
 	again bool
 }
 
-// phasesOf computes the phases. More history never makes them fall back.
+// phasesOf computes the phases. More history never makes them regress.
 func phasesOf(h history) (list [phaseCount]phase) {
 	w := newPhaseWalk(h.created)
 	for i, a := range h.attempts {
@@ -78,7 +78,7 @@ func phasesOf(h history) (list [phaseCount]phase) {
 	return w.phases
 }
 
-// progressOf is the progress of the whole.
+// progressOf returns the overall progress of an execution.
 func progressOf(phases [phaseCount]phase) (sum int) {
 	for _, p := range phases {
 		sum += p.Progress
@@ -86,8 +86,8 @@ func progressOf(phases [phaseCount]phase) (sum int) {
 	return sum / phaseCount
 }
 
-// phaseOf is the phase that an execution is in: the running one, else the failed one, else
-// the last that is completed.
+// phaseOf returns the name of the current phase: the running or failed one, else the last completed
+// one.
 func phaseOf(phases [phaseCount]phase) string {
 	last := phases[0].Name
 	for _, p := range phases {
@@ -101,12 +101,12 @@ func phaseOf(phases [phaseCount]phase) string {
 	return last
 }
 
-// phaseWalk goes through a history.
+// phaseWalk computes the phases while it steps through a history.
 type phaseWalk struct {
 	phases [phaseCount]phase
 	now    int
 	since  string // when the current phase began
-	idle   bool   // nothing happened in it
+	idle   bool   // nothing has happened in it
 	wrote  bool
 }
 
@@ -119,7 +119,7 @@ func newPhaseWalk(created string) *phaseWalk {
 	return w
 }
 
-// most is the progress of a phase that is not over.
+// most is the highest progress of a phase that is not over.
 const most = 90
 
 func (w *phaseWalk) raise(to int) {
@@ -130,7 +130,7 @@ func (w *phaseWalk) raise(to int) {
 
 func (w *phaseWalk) add(n int) { w.raise(min(w.phases[w.now].Progress+n, most)) }
 
-// enter goes on to a phase; those before it are completed.
+// enter moves on to a phase and completes those before it.
 func (w *phaseWalk) enter(next int, at string) {
 	for w.now < next {
 		w.complete(at)
@@ -147,8 +147,8 @@ func (w *phaseWalk) complete(at string) {
 	}
 }
 
-// between is the time from one stamp to another in whole milliseconds, nil where one of
-// them is none.
+// between returns the time between two timestamps in whole milliseconds, nil if one of them is
+// invalid.
 func between(from, to string) *int64 {
 	a, fine := clock.Parse(from)
 	b, also := clock.Parse(to)
@@ -185,7 +185,7 @@ func (w *phaseWalk) attempt(number int, a attemptHistory) {
 	}
 }
 
-// item takes what an agent did or said.
+// item updates the phases for a transcript item.
 func (w *phaseWalk) item(i *transcript.Item) {
 	if i.Role == transcript.RoleUser || i.Role == transcript.RoleSystem {
 		return
@@ -234,7 +234,7 @@ func isLong(text string) bool {
 	return len([]rune(text)) >= 200 || strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") || strings.HasPrefix(trimmed, "```")
 }
 
-// end ends the phases: all are completed, or the one that ran failed.
+// end ends the phases: it completes all, or marks the current one as failed.
 func (w *phaseWalk) end(succeeded bool, at string) {
 	if succeeded {
 		w.enter(review, at)

@@ -1,6 +1,6 @@
 package autonoma
 
-// Artifacts that clients send back.
+// Artifacts that clients send.
 
 import (
 	"fmt"
@@ -9,18 +9,18 @@ import (
 	"ac/internal/shape"
 )
 
-// sentArtifact is an artifact of a client.
+// sentArtifact is an artifact from a client.
 type sentArtifact struct {
 	ID, Type, Path string
 	Content        *string
 }
 
-// typeDelete is the type of an artifact that ends its file.
+// typeDelete is the type of an artifact that deletes its file.
 const typeDelete = "delete"
 
-// readArtifacts reads the artifacts of a request: a list of objects; or, from a client whose
-// encoder takes a list of property lists for an object, an object whose keys are the first
-// words of those lists, once for each artifact, so that a key may stand there twice.
+// readArtifacts reads the artifacts of a request: a list of objects. One client's encoder mistakes
+// a list of property lists for an object. That object has one member for each artifact: its first
+// key, and a list of the rest (see fromPropertyList). Keys may repeat.
 func readArtifacts(v shape.Value) (list []sentArtifact, err error) {
 	var values []shape.Value
 	switch v.Kind {
@@ -52,8 +52,8 @@ func readArtifacts(v shape.Value) (list []sentArtifact, err error) {
 	return list, nil
 }
 
-// fromPropertyList is the object of a property list whose first key stands before it:
-// value, then key and value in turns. A list that is none is absent.
+// fromPropertyList rebuilds an object from such a member. key is the object's first key; list holds
+// its value, then keys and values in turn. A list of another form gives an absent value.
 func fromPropertyList(key string, list shape.Value) shape.Value {
 	if len(list.Items)%2 == 0 {
 		return shape.Value{}

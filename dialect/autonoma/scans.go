@@ -34,7 +34,7 @@ func scanModernize(ctx context.Context, c *call, p scanParams) (any, error) {
 	return c.scan(ctx, p, "modernize")
 }
 
-// scanRef marks the jobs of scans; the kind follows.
+// scanRef is the prefix of the origin ref of a scan's job. The kind of scan follows.
 const scanRef = "scan."
 
 func (c *call) scan(ctx context.Context, p scanParams, kind string) (any, error) {
@@ -59,8 +59,8 @@ func (c *call) scan(ctx context.Context, p scanParams, kind string) (any, error)
 	return scanStarted{made.JobID}, err
 }
 
-// scanned is the linked repository that a client names: by id, root, as the one there is,
-// or by where it comes from. Nothing is fetched.
+// scanned returns the id of the linked repository that a client names: by id, root, "." for the
+// only one, or the URL of its remote. It fetches nothing.
 func (s *server) scanned(ctx context.Context, name string) (string, error) {
 	list, err := dialect.Do(ctx, s.Company, workforce.Operations.Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 	if err != nil {
@@ -87,10 +87,10 @@ func (s *server) scanned(ctx context.Context, name string) (string, error) {
 	return "", protocolError("only linked repositories can be scanned: " + strings.Join(ids, ", "))
 }
 
-// maxConfig bounds a git config that is read, in bytes.
+// maxConfig bounds how much of a git config is read, in bytes.
 const maxConfig = 1 << 20
 
-// originOf is the URL of the remote origin in the config of a repository, "" for none.
+// originOf returns the URL of the remote origin in the config of a repository, "" if there is none.
 func originOf(root string) string {
 	dir, err := durable.OpenRoot(root)
 	if err != nil {
@@ -99,7 +99,7 @@ func originOf(root string) string {
 	defer dir.Close()
 	config, err := durable.ReadFile(dir, ".git/config", maxConfig)
 	if err != nil {
-		return "" // it comes from nowhere that we know
+		return "" // without a config, the origin is unknown
 	}
 	inside := false
 	for lines := bufio.NewScanner(bytes.NewReader(config)); lines.Scan(); {
@@ -115,7 +115,7 @@ func originOf(root string) string {
 	return ""
 }
 
-// plainURL is a URL without user, password, .git and a final slash.
+// plainURL returns a URL without user, password, .git and trailing slashes.
 func plainURL(text string) string {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		u.User = nil
@@ -137,8 +137,8 @@ type scanReport struct {
 	Kind    string            `json:"kind"`
 	Summary string            `json:"summary"`
 	Issues  []doc.ReviewIssue `json:"issues"`
-	// FilesLookedAt is how many files the agent read, absent if its program does not report
-	// that.
+	// FilesLookedAt is the number of files that the agent read. It is absent if the agent's program
+	// does not report that.
 	FilesLookedAt int `json:"files_looked_at,omitempty"`
 }
 
@@ -167,7 +167,7 @@ func scanStatus(ctx context.Context, c *call, p scanStatusParams) (any, error) {
 	return state, nil
 }
 
-// filesRead is how many files the tools of an agent read, as far as they say which.
+// filesRead counts the files that an agent's tools read, as far as the tools report them.
 func filesRead(items []*transcript.Item) int {
 	paths := map[string]struct{}{}
 	for _, i := range items {

@@ -1,7 +1,7 @@
-// Package autonoma implements the protocol of the Autonoma daemon, so that its editor
-// extensions act in a company of ac. It stores nothing: executions, tasks and workflows are
-// jobs and runs, artifacts are proposed files. What it has in memory (waiting requests,
-// delivered answers, shown previews) may be lost at any time.
+// Package autonoma implements the protocol of the Autonoma daemon, so that its editor extensions
+// work with a company of ac. It stores nothing: executions, tasks and workflows are jobs and runs,
+// and artifacts are proposed files. Its state in memory (waiting requests, delivered answers, shown
+// previews) may be lost at any time.
 package autonoma
 
 import (
@@ -24,15 +24,15 @@ const (
 	Address = "127.0.0.1:9876"
 )
 
-// origin marks the jobs of clients.
+// origin is the kind of origin of clients' jobs.
 const origin = "autonoma"
 
 const (
 	maxConnections = 32
-	maxInFlight    = 64 // requests of a connection
-	maxWaiting     = 16 // slow requests of a connection
+	maxInFlight    = 64 // per connection
+	maxWaiting     = 16 // slow requests per connection
 	maxActive      = 200
-	// farewell is how long requests may take to end once the server does.
+	// farewell is how long requests may take to end when the server shuts down.
 	farewell = 400 * time.Millisecond
 )
 
@@ -42,7 +42,7 @@ type Options struct {
 	// Level is the permission level of tasks, "" for patch in a git repository and
 	// read-only elsewhere.
 	Level string
-	// AnswerWithin is how long a slow method is waited for.
+	// AnswerWithin is how long a slow method waits for its answer.
 	AnswerWithin time.Duration
 }
 
@@ -66,10 +66,10 @@ type server struct {
 	connections *dialect.Connections[*connection]
 
 	mu     sync.Mutex
-	logged time.Time // when a bad frame was last told of
+	logged time.Time // when a bad frame was last logged
 }
 
-// Listen listens. Requests are served by Serve of the result, which also closes it.
+// Listen starts listening. Serve of the result serves requests, and closes the listener at the end.
 func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.Listener, error) {
 	if _, _, err := c.Repository(ctx); err != nil {
 		c.Log.Warn("methods that work in a repository are refused", "why", err)
@@ -100,7 +100,7 @@ func (s *server) serve(ctx context.Context) error {
 		err = s.socket.Serve(ctx, s)
 	}
 	s.socket.Close()
-	s.connections.Shut((*connection).leave) // what waits is answered, what was sent is written
+	s.connections.Shut((*connection).leave) // answers waiting requests and writes what is queued
 	s.cancelWork()
 	s.connections.Wait()
 	stop()
@@ -108,8 +108,8 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-// ServeHTTP answers the requests of the socket: upgrades to WebSocket, and the daemon's health.
-// A refusal is final: clients do not retry after a status other than 101.
+// ServeHTTP handles the requests of the socket: WebSocket upgrades, and the daemon's health. A
+// refusal is final: clients do not retry after a status other than 101.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.socket.Refuses(w, r):
@@ -128,7 +128,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// health is the answer of /health.
+// health is the answer to /health.
 type health struct {
 	Status      string `json:"status"`
 	Dialect     string `json:"dialect"`
@@ -140,10 +140,10 @@ type health struct {
 
 func (s *server) tellHealth(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(health{"ok", Name, "1.0", s.Version, s.connections.Count(), httpguard.ChecksPeers()}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(health{"ok", Name, "1.0", s.Version, s.connections.Count(), httpguard.ChecksPeers()}) // best effort: the client may be gone
 }
 
-// connect serves a connection to its end.
+// connect serves a connection until it ends.
 func (s *server) connect(w http.ResponseWriter, r *http.Request) {
 	c := newConnection(s)
 	leave, ok := s.connections.Enter(c)
@@ -154,12 +154,12 @@ func (s *server) connect(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	conn, err := ws.Accept(w, r, ws.Limits{Read: maxFrame, Crowded: 1 << 20, Full: 32 << 20})
 	if err != nil {
-		return // the client has its answer
+		return // the client already has its answer
 	}
 	c.serve(conn)
 }
 
-// badFrame logs a frame that is ignored, once a second at most.
+// badFrame logs an ignored frame, at most once a second.
 func (s *server) badFrame(err error) {
 	now := s.Clock.Now()
 	s.mu.Lock()
@@ -173,7 +173,7 @@ func (s *server) badFrame(err error) {
 	}
 }
 
-// record is the record of a job.
+// record returns the record of a job.
 func (s *server) record(ctx context.Context, id string) (doc.Job, error) {
 	return dialect.Do(ctx, s.Company, (*company.Company).JobRecord, s.named(id))
 }

@@ -47,8 +47,7 @@ func launch(ctx context.Context, c *call, p launchParams) (any, error) {
 	return taskStarted{id}, err
 }
 
-// note is a member of the params as the JSON text that an agent gets, "" for one that says
-// nothing.
+// note returns a member of the params as JSON text for the agent, "" if it has no content.
 func (c *call) note(name string) (text string, err error) {
 	err = canonjson.Members(c.params, func(m canonjson.Member) {
 		if string(m.Key) == name {
@@ -64,12 +63,12 @@ func (c *call) note(name string) (text string, err error) {
 	return text, err
 }
 
-// task is what an agent is to do.
+// task is an order for an agent.
 type task struct {
 	agent, goal, note, ref string
 }
 
-// submit makes the job of a task. It is durable when submit returns.
+// submit creates the job of a task. The job is durable on return.
 func (s *server) submit(ctx context.Context, t task) (id string, err error) {
 	who, err := s.able(ctx, t.agent)
 	if err != nil {
@@ -103,7 +102,7 @@ func (s *server) submit(ctx context.Context, t task) (id string, err error) {
 	return made.JobID, err
 }
 
-// roomForOne refuses a job too many.
+// roomForOne refuses another job if too many are active.
 func (s *server) roomForOne(ctx context.Context) error {
 	active, err := s.activeRecords(ctx)
 	if err != nil {
@@ -112,7 +111,7 @@ func (s *server) roomForOne(ctx context.Context) error {
 	return roomBeside(active)
 }
 
-// roomBeside refuses a job too many beside those that are active.
+// roomBeside is roomForOne for a given list of active jobs.
 func roomBeside(active []doc.Job) error {
 	n := 0
 	for _, r := range active {
@@ -126,7 +125,7 @@ func roomBeside(active []doc.Job) error {
 	return nil
 }
 
-// activeRecords are the jobs that are not over. Those that were seen to be are not read.
+// activeRecords returns the unfinished jobs. It does not read jobs that the watch has seen end.
 func (s *server) activeRecords(ctx context.Context) (active []doc.Job, err error) {
 	found, err := s.records(ctx, company.ListJobsParams{Newest: true, Limit: 5000, Skip: s.watch.over})
 	for _, r := range found {
@@ -137,14 +136,14 @@ func (s *server) activeRecords(ctx context.Context) (active []doc.Job, err error
 	return active, err
 }
 
-// records are the jobs of the project that do work.
+// records returns the project's execution jobs.
 func (s *server) records(ctx context.Context, p company.ListJobsParams) ([]doc.Job, error) {
 	p.Dir, p.ProjectID, p.Kind = s.In(), s.ProjectID, doc.JobExecution
 	return dialect.Do(ctx, s.Company, (*company.Company).JobRecords, p)
 }
 
-// place is at which level and where tasks are done: in a worktree that has what the person
-// sees, or in the repository itself for those that only read.
+// place returns the permission level of tasks and where they work. Tasks that write get a worktree
+// with a snapshot of the person's files. Tasks that only read work in the repository itself.
 func (s *server) place(ctx context.Context) (level string, place *doc.JobPlace, err error) {
 	repo, err := s.repository(ctx)
 	if noRepository(err) {
@@ -181,7 +180,7 @@ type backgroundTask struct {
 	ErrorMsg    string `json:"errorMsg,omitempty"`
 }
 
-// maxOver limits the finished tasks in a list, maxTaskText the text of their goals, in
+// maxOver limits the finished tasks in a list. maxTaskText limits the text of a goal, in
 // characters.
 const (
 	maxOver     = 100

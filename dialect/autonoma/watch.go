@@ -1,6 +1,6 @@
 package autonoma
 
-// Events: one watch of the project's jobs, and the events that clients get about them.
+// Events: one watch of the project's jobs, and the events it sends to clients.
 
 import (
 	"context"
@@ -12,25 +12,24 @@ import (
 	"ac/internal/fault"
 )
 
-// pace is the shortest time between two events about the progress of one execution.
+// pace is the shortest interval between two progress events of one execution.
 const pace = 250 * time.Millisecond
 
-// jobWatch looks at the jobs whenever one of them, or the log of a run, changed. Between
-// changes it sleeps.
+// jobWatch checks the jobs whenever a job or the log of a run changes. Between changes it sleeps.
 type jobWatch struct {
 	server *server
 	wake   chan struct{}
 
 	mu    sync.Mutex
-	ended map[string]bool // jobs that were seen to be over
+	ended map[string]bool // jobs seen to be over
 	ends  map[string][]chan struct{}
 
-	// Of the goroutine that looks.
+	// Only the watching goroutine uses these.
 	told map[string]*toldTask
-	sent map[string]time.Time // when the progress of an execution was told last
+	sent map[string]time.Time // when the progress of an execution was last sent
 }
 
-// toldTask is the state of a task that was last sent to all clients.
+// toldTask is the state of a task that was last sent to clients.
 type toldTask struct {
 	status   string
 	progress int
@@ -42,7 +41,7 @@ func newJobWatch(s *server) *jobWatch {
 	}
 }
 
-// start begins to watch. stop waits until nothing runs any more.
+// start starts the watch. stop waits until its goroutine has ended.
 func (w *jobWatch) start() (stop func(), err error) {
 	s := w.server
 	c, err := s.Host.In(s.Dir).Enter(s.work)
@@ -53,7 +52,7 @@ func (w *jobWatch) start() (stop func(), err error) {
 	if err != nil {
 		return func() {}, err
 	}
-	// Jobs that were over before are no news.
+	// Jobs that ended earlier produce no events.
 	records, err := s.records(s.work, company.ListJobsParams{Limit: 5000})
 	if err != nil {
 		unwatch()
@@ -71,7 +70,7 @@ func (w *jobWatch) start() (stop func(), err error) {
 	}, nil
 }
 
-// rouse has the watch look, soon.
+// rouse makes the watch check the jobs soon.
 func (w *jobWatch) rouse() {
 	select {
 	case w.wake <- struct{}{}:
@@ -98,14 +97,15 @@ func (w *jobWatch) run() {
 		if rest > 0 {
 			again = time.After(rest)
 		}
-		// Lines gather while a busy agent prints.
+		// Debounce: lines accumulate while a busy agent prints.
 		if !dialect.Pause(ctx, 20*time.Millisecond) {
 			return
 		}
 	}
 }
 
-// look sends what changed. It returns when to look again even without a change, 0 for never.
+// look sends what has changed. It returns after what time to check again even without a change, 0
+// for never.
 func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
 	s := w.server
 	clients := s.connections.All()
@@ -113,7 +113,7 @@ func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
 	waits := len(w.ends) > 0
 	w.mu.Unlock()
 	if len(clients) == 0 && !waits {
-		return 0, nil // jobs that end meanwhile are met when somebody comes
+		return 0, nil // jobs that end meanwhile are found when a client connects
 	}
 	records, err := s.records(ctx, company.ListJobsParams{Limit: 5000, Skip: w.over})
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
 	for id := range followedBy(clients) {
 		e, err := s.find(ctx, id)
 		if fault.Is(err, fault.NotFound) || (err == nil && e.flow == nil && !e.over) {
-			continue // jobs that go on were told above
+			continue // unfinished jobs were handled above
 		}
 		if err != nil {
 			return rest, err
@@ -152,7 +152,7 @@ func (w *jobWatch) over(id string) bool {
 	return w.ended[id]
 }
 
-// followedBy are the executions that clients follow.
+// followedBy returns the ids of the executions that clients follow.
 func followedBy(clients []*connection) map[string]bool {
 	ids := map[string]bool{}
 	for _, c := range clients {
@@ -179,8 +179,8 @@ type phaseUpdate struct {
 }
 
 // tell sends the state of an execution: its task to all clients, its phases and its end to its
-// followers. If only the progress changed, it is rate-limited: rest is when the next update is
-// due.
+// followers. It rate-limits updates that change only the progress. rest is then the time until the
+// next update is due.
 func (w *jobWatch) tell(ctx context.Context, clients []*connection, e execution) (rest time.Duration) {
 	s := w.server
 	now := s.Clock.Now()
@@ -217,7 +217,7 @@ func (w *jobWatch) tell(ctx context.Context, clients []*connection, e execution)
 	return 0
 }
 
-// news reports whether a client does not know the status of a phase yet.
+// news reports whether a follower does not know the status of a phase yet.
 func news(clients []*connection, e execution) bool {
 	for _, c := range clients {
 		c.mu.Lock()
@@ -246,7 +246,7 @@ func (c *connection) tellPhases(e execution) (changed bool) {
 	before := f.told
 	for i := range e.phases {
 		if e.phases[i].Status == before[i].Status {
-			e.phases[i].Progress = max(e.phases[i].Progress, before[i].Progress) // a flow that grows does not fall back
+			e.phases[i].Progress = max(e.phases[i].Progress, before[i].Progress) // the progress of a growing flow does not regress
 		}
 	}
 	f.told = e.phases
@@ -258,14 +258,14 @@ func (c *connection) tellPhases(e execution) (changed bool) {
 	return changed
 }
 
-// phaseNew is one change of a phase. The next one of its key may take its place.
+// phaseNew is one change of a phase. A later one with the same key may replace it.
 type phaseNew struct {
 	update phaseUpdate
 	key    string
 }
 
-// phaseNews are the changes from one look to the next, in order. A phase that began and ended
-// between the two ran, too, if anything happened in it.
+// phaseNews returns the changes between two states, in order. A phase that began and ended in
+// between is also reported as running, if anything happened in it.
 func phaseNews(id string, before, now [phaseCount]phase) (list []phaseNew) {
 	for i, p := range now {
 		old := before[i]
@@ -284,7 +284,8 @@ func phaseNews(id string, before, now [phaseCount]phase) (list []phaseNew) {
 	return list
 }
 
-// end notifies the followers of an execution of its end, and wakes requests that wait for it.
+// end notifies the followers of an execution that it has ended, and wakes the requests that wait
+// for it.
 func (w *jobWatch) end(ctx context.Context, clients []*connection, e execution) {
 	var result *executionResult
 	for _, c := range clients {
@@ -317,7 +318,8 @@ func (w *jobWatch) end(ctx context.Context, clients []*connection, e execution) 
 	delete(w.ends, e.id)
 }
 
-// ending is closed when a job is seen to be over. forget ends the wait.
+// ending returns a channel that is closed when the watch sees that a job is over. forget cancels
+// the wait.
 func (w *jobWatch) ending(id string) (over <-chan struct{}, forget func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

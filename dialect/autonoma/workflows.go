@@ -42,7 +42,7 @@ func listWorkflows(ctx context.Context, c *call, p listWorkflowsParams) (any, er
 	return rows, err
 }
 
-// names are those of the agents by id.
+// names returns the names of the agents, by id.
 func (s *server) names(ctx context.Context) (map[string]string, error) {
 	rows, err := dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
 	names := map[string]string{}
@@ -151,7 +151,7 @@ func cancelWorkflow(ctx context.Context, c *call, p executionParams) (any, error
 	return nil, err
 }
 
-// flowExecution is how far a run of a workflow is.
+// flowExecution returns the current state of a workflow run.
 func (s *server) flowExecution(ctx context.Context, flow orchestration.WorkflowStatus) (execution, error) {
 	e := execution{
 		id: flow.RunID, run: flow.RunID, task: cmp.Or(flow.Input, flow.WorkflowID), agent: flow.WorkflowID, startedAt: flow.Rounds[0].StartedAt,
@@ -182,7 +182,7 @@ func (s *server) flowExecution(ctx context.Context, flow orchestration.WorkflowS
 	return e, nil
 }
 
-// answerPhase is the phase of a step at work, by what it is to answer.
+// answerPhase returns the phase of a step according to the kind of its answer.
 func answerPhase(kind string) int {
 	switch kind {
 	case doc.AnswerPlan:
@@ -195,15 +195,14 @@ func answerPhase(kind string) int {
 	return generate
 }
 
-// flowStep is a step as far as its phase matters.
+// flowStep holds what determines the phase of a step.
 type flowStep struct {
 	phase   int
 	started string
 	over    bool
 }
 
-// flowPhases are the phases of a run: the furthest that any of its steps reached is the
-// running one.
+// flowPhases returns the phases of a run. The furthest phase of any step is the current one.
 func flowPhases(steps []flowStep, over, succeeded bool) [phaseCount]phase {
 	var phases [phaseCount]phase
 	now := research
@@ -225,7 +224,7 @@ func flowPhases(steps []flowStep, over, succeeded bool) [phaseCount]phase {
 	return phases
 }
 
-// partOver is the progress of a phase by the steps in it.
+// partOver returns the progress of a phase: the share of its steps that are over.
 func partOver(steps []flowStep, now int) int {
 	begun, ended := 0, 0
 	for _, step := range steps {

@@ -1,6 +1,6 @@
 package comma
 
-// Streaming a call of an agent: the transcript of each attempt, as events of the protocol.
+// Streaming an agent's call: the transcript of each attempt, as events of the protocol.
 
 import (
 	"cmp"
@@ -14,40 +14,40 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxPiece limits a text of one event, maxDiff the diff of a file change, in bytes.
+// maxPiece limits the text of one event, maxDiff the diff of a file change, in bytes.
 const (
 	maxPiece = 64 << 10
 	maxDiff  = 16 << 10
 )
 
-// notFinished is the error of a tool that was at work when its call ended.
+// notFinished is the error of a tool that was still running when its call ended.
 const notFinished = "not finished"
 
-// agentCall is a call of an agent.
+// agentCall is the state of streaming one call of an agent.
 type agentCall struct {
 	name, model string
 	attempts    []attempt
 }
 
-// attempt is a place in the log of one attempt.
+// attempt is the state of streaming one attempt: a cursor in its log, and what was sent.
 type attempt struct {
 	run   string
 	seq   int64
 	fold  *transcript.Fold
 	asked interaction.Fold
-	said  map[string]int       // bytes of each text that were sent, by item
+	said  map[string]int       // bytes sent of each text, by item
 	open  map[string]*openTool // by item
-	order []string             // of the open tools
-	fresh bool                 // a tool closed since the agent said something
+	order []string             // of the open tools, by item
+	fresh bool                 // a tool has closed since the agent's last text
 }
 
-// openTool is a tool that works.
+// openTool is a running tool.
 type openTool struct {
 	name, tail string
 	called     bool
 }
 
-// attempt notes that an attempt of a step began.
+// attempt starts streaming an attempt of a step.
 func (f *subscription) attempt(step, run string) error {
 	s, ok := f.step(step)
 	if !ok {
@@ -75,7 +75,7 @@ func (f *subscription) stream(call *agentCall, event any) {
 	f.say(nil, "agent_streaming", agentStreaming{f.run, call.name, call.model, event})
 }
 
-// drain sends all that the logs of a call have.
+// drain sends everything new in the logs of a call's attempts.
 func (f *subscription) drain(call *agentCall) error {
 	for i := range call.attempts {
 		a := &call.attempts[i]
@@ -116,7 +116,7 @@ func (f *subscription) line(call *agentCall, a *attempt, seq int64, line []byte)
 // change sends a change of the transcript.
 func (f *subscription) change(call *agentCall, a *attempt, c transcript.Change) {
 	if c.Item == nil || c.Item.Parent != "" {
-		return // what a helper of the agent says is no answer of it
+		return // a subagent's items are not part of the agent's answer
 	}
 	switch {
 	case c.Item.Kind == transcript.KindMessage && c.Item.Role == transcript.RoleAssistant:
@@ -134,7 +134,7 @@ func (f *subscription) change(call *agentCall, a *attempt, c transcript.Change) 
 	}
 }
 
-// pieces are what a change adds to a text that the client has.
+// pieces returns the part of a text that the client does not have yet, in pieces.
 func (a *attempt) pieces(c transcript.Change) (list []string) {
 	id, text := c.Item.ID, c.Text
 	switch {
@@ -154,7 +154,7 @@ func (a *attempt) pieces(c transcript.Change) (list []string) {
 	return list
 }
 
-// thought sends what an agent thinks.
+// thought sends an agent's reasoning.
 func (f *subscription) thought(call *agentCall, a *attempt, c transcript.Change) {
 	id := c.Item.ID
 	if _, known := a.said[id]; !known {
@@ -169,13 +169,13 @@ func (f *subscription) thought(call *agentCall, a *attempt, c transcript.Change)
 	}
 }
 
-// tool sends what an agent does with a tool, or to a file.
+// tool sends an agent's use of a tool, or its change of a file.
 func (f *subscription) tool(call *agentCall, a *attempt, c transcript.Change) {
 	id := c.Item.ID
 	t := a.open[id]
 	if t == nil {
 		if c.Op == transcript.Append || c.Op == transcript.Update && c.Item.State == transcript.StateClosed {
-			return // it is over already
+			return // it already ended
 		}
 		t = &openTool{name: toolName(c.Item)}
 		a.open[id], a.order = t, append(a.order, id)
@@ -198,7 +198,7 @@ func (f *subscription) tool(call *agentCall, a *attempt, c transcript.Change) {
 	f.stream(call, resultOfTool(c.Item))
 }
 
-// toolName is what a tool is called.
+// toolName returns the name of a tool for clients.
 func toolName(item *transcript.Item) string {
 	if item.Kind == transcript.KindFileChange {
 		return transcript.KindFileChange
@@ -206,7 +206,7 @@ func toolName(item *transcript.Item) string {
 	return cmp.Or(item.Tool.Name, item.Tool.Kind, "tool")
 }
 
-// argsOf is the input of a tool, as JSON text.
+// argsOf returns the input of a tool as JSON text.
 func argsOf(item *transcript.Item) string {
 	if item.Kind == transcript.KindFileChange {
 		if len(item.Tool.Locations) == 0 {
@@ -221,7 +221,7 @@ func argsOf(item *transcript.Item) string {
 	return string(item.Tool.Input)
 }
 
-// outputOf is what a tool printed, or the diff of a change.
+// outputOf returns the output of a tool, or the diff of a file change.
 func outputOf(item *transcript.Item) string {
 	if item.Kind != transcript.KindFileChange {
 		return item.Tool.OutputTail

@@ -1,6 +1,6 @@
 package comma
 
-// Choosing the agent of the workspace that plays an agent of a strategy, and where a run works.
+// Choosing the workspace's agent for each agent of a strategy, and where a run works.
 
 import (
 	"cmp"
@@ -15,12 +15,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// agents are those of the workspace, by name.
+// agents returns the agents of the workspace, by name.
 func (s *server) agents(ctx context.Context) ([]company.AgentRow, error) {
 	return dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
 }
 
-// chooser finds the agents that play those of a strategy.
+// chooser returns a function that finds the workspace's agent and the model for an agent of a
+// strategy. If overridden is set, an agent of the same name takes no precedence over the model.
 func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model string) (agent, chosen string, err error), error) {
 	rows, err := s.agents(ctx)
 	if err != nil {
@@ -58,7 +59,7 @@ func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model 
 	}, nil
 }
 
-// familyOf is the family of agent programs that a provider of models belongs to.
+// familyOf returns the family of agent programs for a provider of models.
 func familyOf(name string) string {
 	name = strings.ToLower(name)
 	if strings.HasPrefix(name, "google") { // google-vertex
@@ -67,7 +68,7 @@ func familyOf(name string) string {
 	return cmp.Or(string(doc.Vendors()[name]), doc.WorkerKindOf(name), name)
 }
 
-// ofFamily is the first agent by name, workers before others, that can work for a family.
+// ofFamily returns the first agent of a family that can work, by name, workers first.
 func (s *server) ofFamily(ctx context.Context, rows []company.AgentRow, family string) (company.AgentRow, bool) {
 	adapters := s.programs.Adapters(ctx)
 	for _, workers := range []bool{true, false} {
@@ -83,8 +84,8 @@ func (s *server) ofFamily(ctx context.Context, rows []company.AgentRow, family s
 	return company.AgentRow{}, false
 }
 
-// place is where a run works: nil is the workspace. A directory that is in no linked
-// repository is refused.
+// place returns where a run works, nil for the workspace. It refuses a directory that is outside
+// all linked repositories.
 func (s *server) place(ctx context.Context, cwd string) (*doc.JobPlace, error) {
 	workspace := resolved(s.dir)
 	if cwd == "" || resolved(absolute(cwd, "", s.dir)) == workspace {
@@ -119,7 +120,7 @@ func (s *server) repositories(ctx context.Context) ([]workforce.Repository, erro
 	return dialect.Do(ctx, s.Company, workforce.Operations.Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 }
 
-// directory is where a run works, as the clients know it.
+// directory returns the directory where a run works, as clients see it.
 func (s *server) directory(ctx context.Context, place *doc.JobPlace) string {
 	if place == nil {
 		return s.dir
@@ -133,12 +134,12 @@ func (s *server) directory(ctx context.Context, place *doc.JobPlace) string {
 	return s.dir
 }
 
-// unknown reports whether an id names nothing, or cannot name anything.
+// unknown reports whether an error means that an id names nothing or is invalid.
 func unknown(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidParams)
 }
 
-// model is what an agent's call is shown to be played by.
+// model returns the provider and model to show for an agent's call.
 func (s *server) model(ctx context.Context, agent string, task *doc.TaskNode) string {
 	rows, err := s.agents(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 package comma
 
-// A connection: its messages in order, its subscriptions, and its replies and events.
+// A connection: it handles messages in order, and sends replies and the events of subscriptions.
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"ac/internal/clock"
 )
 
-// prepareDelay is how long a run_prepared waits behind its request: clients note what they
-// asked for only after a while, and take no notice of an answer that comes before.
+// prepareDelay is how long run_prepared is delayed after its request. Clients register a request
+// only after sending it, and ignore an answer that arrives before that.
 const prepareDelay = 100 * time.Millisecond
 
-// connection is a connection of a client.
+// connection is the connection of a client.
 type connection struct {
 	server *server
 	conn   *ws.Conn
@@ -29,8 +29,8 @@ type connection struct {
 	mu       sync.Mutex
 	leaving  bool
 	follows  map[string]*subscription
-	prompted map[string]bool          // what was asked of the client, by requestId
-	held     map[string]chan struct{} // answers that wait, by run; closed when they are sent
+	prompted map[string]bool          // prompts sent to the client, by requestId
+	held     map[string]chan struct{} // delayed answers, by run; closed when they are sent
 }
 
 func newConnection(s *server) *connection {
@@ -53,7 +53,7 @@ func (c *connection) serve(conn *ws.Conn) {
 	c.server.memory.gone(c, c.server.Clock.Now())
 }
 
-// leave ends the connection.
+// leave closes the connection.
 func (c *connection) leave() {
 	c.mu.Lock()
 	c.leaving = true
@@ -64,7 +64,7 @@ func (c *connection) leave() {
 	}
 }
 
-// rouse has the subscriptions look.
+// rouse makes all subscriptions check their logs.
 func (c *connection) rouse() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *connection) rouse() {
 	}
 }
 
-// take carries a message out. The next one is read when it is accepted.
+// take handles a message. The next message is read only after that.
 func (c *connection) take(raw []byte) {
 	if !c.conn.Room(c.ctx, maxAnswers, 1<<30) {
 		return
@@ -94,7 +94,7 @@ func (c *connection) take(raw []byte) {
 	c.answer(r.RequestID, frame{"error", errorBody{why.code, why.message}})
 }
 
-// settle waits until the answers that are held for a run are sent.
+// settle waits until a delayed answer about a run has been sent.
 func (c *connection) settle(run string) {
 	c.mu.Lock()
 	held := c.held[run]
@@ -108,7 +108,7 @@ func (c *connection) settle(run string) {
 	}
 }
 
-// hold answers once a time has come; messages that name the run wait for that.
+// hold delays an answer until at. Later messages that name the run wait for it.
 func (c *connection) hold(run string, at time.Time, id *string, f frame) {
 	held := make(chan struct{})
 	c.mu.Lock()
@@ -129,7 +129,7 @@ func (c *connection) hold(run string, at time.Time, id *string, f frame) {
 	})
 }
 
-// carryOut handles a message. A panic is a fault of ours.
+// carryOut handles a message, and turns a panic into an internal error.
 func (c *connection) carryOut(r *request) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -144,7 +144,8 @@ func (c *connection) carryOut(r *request) (err error) {
 	return handle(c.ctx, r)
 }
 
-// answer queues the answer to a request, whatever waits.
+// answer queues a message, regardless of how much is queued. id is the request that it answers, nil
+// for none.
 func (c *connection) answer(id *string, f frame) {
 	text, err := f.encode(clock.Stamp(c.server.Clock.Now()), id)
 	if err != nil {
@@ -154,7 +155,7 @@ func (c *connection) answer(id *string, f frame) {
 	c.conn.Send(text, "")
 }
 
-// once reports whether a prompt is new to the client, and notes it.
+// once reports whether a prompt is new to the client, and records it as sent.
 func (c *connection) once(prompt string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,7 @@
 package comma
 
-// Subscriptions: a cursor in the log of a run, and one in the log of each call of its agents.
-// Events are read when the client takes them; nothing is queued.
+// Subscriptions: a cursor in the log of a run, and one in the log of each attempt of its calls. A
+// subscription reads events only when the client has room for them, so none pile up.
 
 import (
 	"context"
@@ -22,15 +22,16 @@ import (
 )
 
 const (
-	// gather is how long lines gather while a busy agent prints.
+	// gather is how long lines accumulate while a busy agent prints (debounce).
 	gather = 20 * time.Millisecond
-	// lookEvery is how often a run that goes on is looked at though nothing changes.
+	// lookEvery is how often an active run is polled even if nothing changes.
 	lookEvery = 2 * time.Second
 	// logPage is how many events are read at once.
 	logPage = 500
 )
 
-// subscription is one client's view of one run. All but wake belongs to its goroutine.
+// subscription is one client's view of one run. Only its goroutine uses its fields, except wake and
+// sending.
 type subscription struct {
 	*connection
 	run  string
@@ -38,33 +39,33 @@ type subscription struct {
 	stop context.CancelFunc
 	live context.Context //nolint:containedctx // ends with the subscription
 
-	sending sync.Mutex // while an event is sent
+	sending sync.Mutex // held while an event is sent
 
-	seq    int64 // in the log of the run
-	head   int64 // up to where nothing is sent: that was before
+	seq    int64 // cursor in the log of the run
+	head   int64 // end of the log when the subscription began; nothing up to it is sent
 	quiet  bool
-	record doc.WorkflowRun // as it was read last
+	record doc.WorkflowRun // as last read
 	views  map[int]shown   // by template
 
 	begun bool // workflow.started was read
 	round int
-	steps map[string]bool // that began, and whether they ended
+	steps map[string]bool // steps that began; true if they ended
 	calls map[string]*agentCall
-	told  map[passage]bool // passages that were entered, and whether they were left
+	told  map[passage]bool // passages entered; true if they were left
 	asked interaction.Fold
 }
 
-// passage names an entry of a node.
+// passage identifies one entry of a node.
 type passage struct {
 	round     int
 	path      string
 	iteration int
 }
 
-// errNotYet says that the record of a run is behind its log: it is written a moment later.
+// errNotYet means that a run's record is behind its log. The record is written a moment later.
 var errNotYet = errors.New("the record is behind the log")
 
-// follow subscribes to a run, from now on. Twice is once.
+// follow subscribes to a run, from now on. It is idempotent.
 func (c *connection) follow(ctx context.Context, run string) error {
 	if shape.CheckID(run) != "" || c.subscribed(run) {
 		return nil
@@ -93,7 +94,7 @@ func (c *connection) subscribed(run string) bool {
 	return c.follows[run] != nil
 }
 
-// unfollow ends a subscription: nothing of the run is sent after it.
+// unfollow ends a subscription. No event of the run is sent after it returns.
 func (c *connection) unfollow(run string) {
 	c.mu.Lock()
 	f := c.follows[run]
@@ -101,7 +102,7 @@ func (c *connection) unfollow(run string) {
 	c.mu.Unlock()
 	if f != nil {
 		f.stop()
-		f.sending.Lock() // what is under way goes out before
+		f.sending.Lock() // an event in progress is sent first
 		defer f.sending.Unlock()
 	}
 }
@@ -109,15 +110,15 @@ func (c *connection) unfollow(run string) {
 func (f *subscription) rouse() {
 	select {
 	case f.wake <- struct{}{}:
-	default: // it is going to look
+	default: // a check is already due
 	}
 }
 
-// serve sends what happens until the subscription ends.
+// serve sends events until the subscription ends.
 func (f *subscription) serve() {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	f.settle(f.run) // the answer that says what the run is comes before its events
+	f.settle(f.run) // the answer about the run must precede its events
 	for {
 		looks := false
 		select {
@@ -128,7 +129,7 @@ func (f *subscription) serve() {
 			looks = f.begun && !f.record.Over()
 		}
 		if looks {
-			// A runner that died is made up for by the next process that looks.
+			// Reading the record takes over jobs whose runner has died.
 			if _, err := f.server.record(f.live, f.run); err != nil && f.live.Err() == nil {
 				f.server.Log.Warn("a run cannot be looked at", "run", f.run, "error", err)
 			}
@@ -145,7 +146,7 @@ func (f *subscription) serve() {
 	}
 }
 
-// look sends all that happened since the last time.
+// look sends everything that happened since its last call.
 func (f *subscription) look() error {
 	for more := true; more; {
 		page, err := f.read(f.live, f.run, f.seq, logPage)
@@ -154,7 +155,7 @@ func (f *subscription) look() error {
 		}
 		if len(page.Events) > 0 {
 			if err := f.load(); fault.Is(err, fault.NotFound) {
-				return nil // it is no run of a workflow, which this one may become
+				return nil // it is not a workflow run, but may become one
 			} else if err != nil {
 				return err
 			}
@@ -183,8 +184,7 @@ func (f *subscription) look() error {
 	return nil
 }
 
-// settleQuiet ends the part of the log that is not sent, once it is read: the client then gets
-// the open requests.
+// settleQuiet ends the quiet part of the log once it is read: it then sends the open requests.
 func (f *subscription) settleQuiet(next int64) error {
 	if !f.quiet || next <= f.head {
 		return nil
@@ -212,7 +212,7 @@ func (f *subscription) settleQuiet(next int64) error {
 	return nil
 }
 
-// read reads a page of a log; one that is not there is empty.
+// read reads a page of a log. A missing log is empty.
 func (f *subscription) read(ctx context.Context, run string, since int64, limit int) (orchestration.ReplayEventsResult, error) {
 	page, err := dialect.Do(ctx, f.server.Company, orchestration.Operations.ReplayEvents, orchestration.ReplayEventsParams{
 		Dir: f.server.In(), ProjectID: f.server.ProjectID, RunID: run, SinceSeq: since, Limit: limit,
@@ -223,7 +223,7 @@ func (f *subscription) read(ctx context.Context, run string, since int64, limit 
 	return page, err
 }
 
-// load reads the record of the run as it is written.
+// load reads the record of the run as stored.
 func (f *subscription) load() error {
 	record, err := dialect.Do(f.live, f.server.Company, orchestration.Operations.WorkflowRecord, orchestration.WorkflowRecordParams{
 		WorkflowRunParams: f.server.run(f.run), AsWritten: true,
@@ -234,7 +234,7 @@ func (f *subscription) load() error {
 	return err
 }
 
-// view is the template of a round, as the clients are shown it.
+// view returns the template of a round as clients see it.
 func (f *subscription) view(round int) (shown, error) {
 	if round < 1 || round > len(f.record.Rounds) {
 		return shown{}, errNotYet
@@ -248,7 +248,7 @@ func (f *subscription) view(round int) (shown, error) {
 	return v, err
 }
 
-// say sends an event, unless it was before the subscription.
+// say sends an event, unless the subscription is still quiet.
 func (f *subscription) say(id *string, kind string, body any) {
 	if f.quiet {
 		return
@@ -263,13 +263,13 @@ func (f *subscription) say(id *string, kind string, body any) {
 	}
 }
 
-// logged is what is read of the events of a run.
+// logged holds the members of an event that are read.
 type logged struct {
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// stepPayload is what the events of steps have.
+// stepPayload holds the members of the payloads of step events.
 type stepPayload struct {
 	Step   string         `json:"step"`
 	RunID  string         `json:"run_id"`
@@ -278,7 +278,7 @@ type stepPayload struct {
 	Round  int            `json:"round"`
 }
 
-// event sends what one event of the run means to clients.
+// event sends the messages for one event of the run.
 func (f *subscription) event(line []byte) error {
 	var e logged
 	var p stepPayload
@@ -300,7 +300,7 @@ func (f *subscription) event(line []byte) error {
 		}
 	case events.SteerQueued:
 		var said session.SteerEvent
-		if json.Unmarshal(e.Payload, &said) == nil && f.begun { // what was said before was sent then
+		if json.Unmarshal(e.Payload, &said) == nil && f.begun { // earlier texts were sent when they were queued
 			f.say(nil, "steer_queued", steerQueued{f.run, said.Text})
 		}
 	case events.RunPolicyChanged:
@@ -309,7 +309,7 @@ func (f *subscription) event(line []byte) error {
 	return nil
 }
 
-// flowEvent sends what an event of the flow means to clients.
+// flowEvent sends the messages for a workflow event.
 func (f *subscription) flowEvent(kind string, p stepPayload) error {
 	switch kind {
 	case events.WorkflowRound:
@@ -344,7 +344,7 @@ func (f *subscription) flowEvent(kind string, p stepPayload) error {
 	return nil
 }
 
-// step is a step of the record.
+// step returns a step of the record.
 func (f *subscription) step(name string) (doc.FlowStep, bool) {
 	for _, s := range f.record.Steps {
 		if s.Step == name {
@@ -354,7 +354,7 @@ func (f *subscription) step(name string) (doc.FlowStep, bool) {
 	return doc.FlowStep{}, false
 }
 
-// startRound says that the flow begins.
+// startRound sends the start of a round.
 func (f *subscription) startRound(round int) error {
 	v, err := f.view(round)
 	if err != nil {
@@ -365,7 +365,7 @@ func (f *subscription) startRound(round int) error {
 	return f.walk()
 }
 
-// policyChanged sends the rules of a run, or of an agent of it.
+// policyChanged sends the new rules of a run or of one of its agents.
 func (f *subscription) policyChanged(payload []byte) {
 	var change policy.ChangeEvent
 	if json.Unmarshal(payload, &change) == nil {

@@ -1,7 +1,7 @@
 package comma
 
-// Messages to clients. Clients check each against a closed schema and drop those that do not
-// match. So there are no other members, and absent members are never null.
+// Messages to clients. Clients check each message against a closed schema and drop those that do
+// not match. So there are no extra members, and absent members are omitted, never null.
 
 import (
 	"ac/dialect"
@@ -9,14 +9,14 @@ import (
 	"ac/internal/shape"
 )
 
-// frame is a message: its type and its members, without those that all messages have.
+// frame is a message: its type and its own members.
 type frame struct {
 	kind string
 	body any
 }
 
-// encode writes a message as it is sent at a time, with the id of the request that it
-// answers, nil for none.
+// encode encodes a message with its timestamp. requestID is the request that it answers, nil for
+// none.
 func (f frame) encode(stamp string, requestID *string) ([]byte, error) {
 	body, err := dialect.Encode(f.body)
 	if err != nil {
@@ -41,7 +41,7 @@ type errorBody struct {
 	Message string `json:"message"`
 }
 
-// usage are the tokens that were reported, 0 where none were.
+// usage counts the reported tokens, 0 if none were reported.
 type usage struct {
 	PromptTokens     int64 `json:"promptTokens"`
 	CompletionTokens int64 `json:"completionTokens"`
@@ -52,7 +52,7 @@ func (u *usage) add(more usage) {
 	u.CompletionTokens += more.CompletionTokens
 }
 
-// callResult is what a step came to.
+// callResult is the result of a step or a call.
 type callResult struct {
 	Text         string `json:"text"`
 	Usage        usage  `json:"usage"`

@@ -57,7 +57,7 @@ func (c *connection) pong(_ context.Context, r *request) error {
 	return nil
 }
 
-// record is the record of a run, brought on where something waits for that.
+// record returns the current record of a run. It first advances the run if something is due.
 func (s *server) record(ctx context.Context, run string) (doc.WorkflowRun, error) {
 	if why := shape.CheckID(run); why != "" {
 		return doc.WorkflowRun{}, fault.New(fault.NotFound, "run %s", why)
@@ -65,14 +65,15 @@ func (s *server) record(ctx context.Context, run string) (doc.WorkflowRun, error
 	return dialect.Do(ctx, s.Company, orchestration.Operations.WorkflowRecord, orchestration.WorkflowRecordParams{WorkflowRunParams: s.run(run)})
 }
 
-// records are those of all runs of workflows, the one that began last first.
+// records returns the records of all workflow runs, the latest round first.
 func (s *server) records(ctx context.Context) ([]doc.WorkflowRun, error) {
 	list, err := dialect.Do(ctx, s.Company, orchestration.Operations.WorkflowRecords, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
 	slices.SortStableFunc(list, func(a, b doc.WorkflowRun) int { return strings.Compare(b.Round().StartedAt, a.Round().StartedAt) })
 	return list, err
 }
 
-// stopRun cancels a run. One that is over, or none, is left alone in silence.
+// stopRun cancels a run, or discards a prepared one. It silently ignores a run that is over or does
+// not exist.
 func (c *connection) stopRun(ctx context.Context, r *request) error {
 	s := c.server
 	if p := s.memory.take(r.RunID); p != nil {
@@ -89,10 +90,10 @@ func (c *connection) stopRun(ctx context.Context, r *request) error {
 	return err
 }
 
-// cancelled is the message about a run that was stopped.
+// cancelled is the message of a run that was stopped.
 const cancelled = "Run cancelled by client"
 
-// broadcast sends a message to all who are subscribed to a run.
+// broadcast sends a message to all connections that are subscribed to a run.
 func (s *server) broadcast(run string, id *string, f frame) {
 	for _, c := range s.connections.All() {
 		if c.subscribed(run) {
@@ -101,7 +102,7 @@ func (s *server) broadcast(run string, id *string, f frame) {
 	}
 }
 
-// subscribe subscribes to a run that is prepared, goes on or is over.
+// subscribe subscribes to a run that is prepared, active or over.
 func (c *connection) subscribe(ctx context.Context, r *request) error {
 	if c.server.memory.find(r.RunID) == nil {
 		if _, err := c.server.record(ctx, r.RunID); unknown(err) {
@@ -113,8 +114,8 @@ func (c *connection) subscribe(ctx context.Context, r *request) error {
 	return c.follow(ctx, r.RunID)
 }
 
-// join subscribes to the run that a message names, if there is one: a client that comes back
-// sends its next command, and nothing else.
+// join subscribes to the run that a message names, if it exists. A client that reconnects sends
+// only its next command.
 func (c *connection) join(ctx context.Context, run string) error {
 	if c.subscribed(run) {
 		return nil
@@ -134,8 +135,7 @@ func (c *connection) unsubscribe(_ context.Context, r *request) error {
 	return nil
 }
 
-// steerRun says something to a run: to its agents at work, or to the first call of one that
-// is prepared.
+// steerRun sends a text to a run: to its running agents, or to the first call of a prepared run.
 func (c *connection) steerRun(ctx context.Context, r *request) error {
 	s := c.server
 	if err := c.join(ctx, r.RunID); err != nil {
@@ -162,17 +162,17 @@ func (c *connection) steerRun(ctx context.Context, r *request) error {
 	return nil
 }
 
-// actor is who acts on a run, and where.
+// actor is implemented by params that name a run and an actor.
 type actor interface {
 	Act(dir, project, run, actor, role, team string)
 }
 
-// act sets the actor of the listener.
+// act sets the run and the listener's actor in params.
 func (s *server) act(p actor, run string) {
 	p.Act(s.Dir, s.ProjectID, run, s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID)
 }
 
-// sentence is an error as one line for people.
+// sentence returns an error as one line for people.
 func sentence(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.InvalidParams {

@@ -1,6 +1,6 @@
 package comma
 
-// Lists of runs, and the texts of a run.
+// Lists of runs, and the conversation of a run.
 
 import (
 	"context"
@@ -44,7 +44,7 @@ type runRow struct {
 	StrategyName string  `json:"strategyName"`
 	StrategyPath string  `json:"strategyPath"`
 	StartedAt    string  `json:"startedAt"`
-	CompletedAt  *string `json:"completedAt"` // null while it is not over
+	CompletedAt  *string `json:"completedAt"` // null while the run is active
 	Status       string  `json:"status"`
 }
 
@@ -52,7 +52,7 @@ type runList struct {
 	Runs []runRow `json:"runs"`
 }
 
-// statusOf is the status of a run in the words of the protocol.
+// statusOf returns the status of a run in the terms of the protocol.
 func statusOf(status string) string {
 	switch status {
 	case doc.FlowSucceeded:
@@ -65,13 +65,13 @@ func statusOf(status string) string {
 	return "running"
 }
 
-// nameOf is the name of the strategy of a run.
+// nameOf returns the name of a run's strategy.
 func nameOf(record *doc.WorkflowRun) string {
 	name := record.Templates[record.Round().Template].Get("name")
 	return name.Text
 }
 
-// listStrategies lists the runs that are prepared, and those that began last.
+// listStrategies lists the prepared runs and the latest started ones.
 func (c *connection) listStrategies(ctx context.Context, r *request) error {
 	s := c.server
 	records, err := s.records(ctx)
@@ -100,7 +100,7 @@ func (c *connection) listStrategies(ctx context.Context, r *request) error {
 	return nil
 }
 
-// listRuns lists the runs that were started, of all directories or of one.
+// listRuns lists the started runs, of all directories or of one.
 func (c *connection) listRuns(ctx context.Context, r *request) error {
 	s := c.server
 	records, err := s.records(ctx)
@@ -189,8 +189,8 @@ func noConversation() conversation {
 	return conversation{Records: []callRecord{}, RetentionEvents: []shape.Value{}, Inputs: []roundInput{}}
 }
 
-// conversation reads what was said in a run, as much as fits into room bytes: its newest
-// inputs, in at most half of them, and its newest calls.
+// conversation reads what was said in a run, limited to room bytes: its newest inputs, in at most
+// half of them, and its newest calls.
 func (s *server) conversation(ctx context.Context, record doc.WorkflowRun, room int) (conversation, error) {
 	talk := noConversation()
 	ended, steps, err := endedCalls(record)
@@ -200,7 +200,7 @@ func (s *server) conversation(ctx context.Context, record doc.WorkflowRun, room 
 	var used int
 	talk.Inputs, used = newestInputs(record, room/2)
 	room -= used
-	firsts := map[int]string{} // of each round
+	firsts := map[int]string{} // first call of each round
 	for _, p := range slices.Backward(ended) {
 		one, err := s.callRecord(ctx, record.RunID, p, steps[stepKey(p.Round, p.Path, p.Iteration)])
 		if err != nil {
@@ -218,8 +218,8 @@ func (s *server) conversation(ctx context.Context, record doc.WorkflowRun, room 
 	return talk, nil
 }
 
-// endedCalls returns the newest finished calls of a run, without questions that were never asked,
-// and its steps by their keys.
+// endedCalls returns the newest finished calls of a run, and its steps by key. It leaves out
+// questions that were never asked.
 func endedCalls(record doc.WorkflowRun) (ended []workflow.Passage, steps map[string]doc.FlowStep, err error) {
 	templates, err := workflow.Templates(record)
 	if err != nil {
@@ -237,8 +237,8 @@ func endedCalls(record doc.WorkflowRun) (ended []workflow.Passage, steps map[str
 	return ended[max(0, len(ended)-maxRecords):], steps, nil
 }
 
-// newestInputs are the last inputs of a run's rounds that fit into room bytes, each with
-// room for the id of a call, and what they use of it.
+// newestInputs returns the newest inputs of a run's rounds that fit into room bytes, and the bytes
+// they use. Each reserves space for the id of a call.
 func newestInputs(record doc.WorkflowRun, room int) (inputs []roundInput, used int) {
 	inputs = []roundInput{}
 	for _, round := range slices.Backward(record.Rounds) {
@@ -259,21 +259,21 @@ func newestInputs(record doc.WorkflowRun, room int) (inputs []roundInput, used i
 // maxStepID bounds the id of a step, in bytes.
 const maxStepID = 200
 
-// encodedSize is what a value adds to a list in a message, in bytes.
+// encodedSize returns how many bytes a value adds to a list in a message.
 func encodedSize(v any) int {
 	text, err := dialect.Encode(v)
 	if err != nil {
-		return maxConversation // it fits nowhere
+		return maxConversation // too large for any message
 	}
-	return len(text) + 1 // and a comma
+	return len(text) + 1 // plus a comma
 }
 
-// stepKey names an entry of a node.
+// stepKey returns the key of one entry of a node.
 func stepKey(round int, path string, iteration int) string {
 	return fmt.Sprintf("%d/%s/%d", round, path, iteration)
 }
 
-// callRecord is one call, with the tools of its agent.
+// callRecord returns one call, with the tools that its agent used.
 func (s *server) callRecord(ctx context.Context, run string, p workflow.Passage, step doc.FlowStep) (callRecord, error) {
 	one := callRecord{
 		ID: run + ":" + step.Step, AgentName: p.Name, CreatedAt: p.StartedAt, UserMessage: userMessage{"user", p.Input},
@@ -303,7 +303,7 @@ func (s *server) callRecord(ctx context.Context, run string, p workflow.Passage,
 	return one, nil
 }
 
-// toolsOf are the tools of a job's attempts.
+// toolsOf returns the tool items of a job's attempts.
 func (s *server) toolsOf(ctx context.Context, job string) (items []*transcript.Item, err error) {
 	attempts, err := dialect.Do(ctx, s.Company, orchestration.Operations.StepAttempts, orchestration.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: job})
 	for _, a := range attempts {
@@ -325,7 +325,7 @@ func (s *server) toolsOf(ctx context.Context, job string) (items []*transcript.I
 	return items, err
 }
 
-// cutTail is the end of a text.
+// cutTail returns the last bytes of a text, at most most.
 func cutTail(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -1,6 +1,6 @@
 package comma
 
-// MCP servers: those of the workspace, which its agents get, and those of a strategy, which are
+// MCP servers: those of the workspace, which its agents use, and those of a strategy, which are
 // never started.
 
 import (
@@ -28,14 +28,14 @@ type mcpServer struct {
 	Error            string   `json:"error,omitempty"`
 }
 
-// workspaceServers are those that the agents of this workspace are given, by id.
+// workspaceServers returns the MCP servers of the workspace, by id.
 func (s *server) workspaceServers(ctx context.Context) ([]mcpserver.Server, error) {
 	found, err := dialect.Do(ctx, s.Company, equipment.Operations.ListMCPServers, s.In())
 	return found.Servers, err
 }
 
-// mcpServers are those of the workspace and, after them, those that a strategy brings; one
-// of the same id is that of the workspace.
+// mcpServers returns the servers of the workspace and of a strategy, by id. If both define an id,
+// the workspace's server is listed.
 func (s *server) mcpServers(ctx context.Context, v shown) ([]mcpServer, error) {
 	found, err := s.workspaceServers(ctx)
 	list := []mcpServer{}
@@ -55,7 +55,7 @@ func (s *server) mcpServers(ctx context.Context, v shown) ([]mcpServer, error) {
 	return list, err
 }
 
-// tellMCPServers answers with the servers, as the strategy that the request names has them.
+// tellMCPServers answers with the servers, as seen by the strategy that the request names.
 func (c *connection) tellMCPServers(ctx context.Context, r *request, code string) error {
 	s := c.server
 	v, err := s.strategyOf(ctx, r)
@@ -70,11 +70,11 @@ func (c *connection) tellMCPServers(ctx context.Context, r *request, code string
 	return nil
 }
 
-// failedAs is an error with another code.
+// failedAs returns an error with another code.
 func failedAs(err error, code string) error { return fail(code, "%s", err.Error()) }
 
-// strategyOf is the strategy that a request names by its file, or by its run; an empty one
-// where it names none.
+// strategyOf returns the strategy that a request names by its file or its run. It is empty if the
+// request names none.
 func (s *server) strategyOf(ctx context.Context, r *request) (shown, error) {
 	if r.StrategyPath != "" {
 		p, err := s.fresh(ctx, r)
@@ -103,8 +103,8 @@ func (c *connection) listMCPServers(ctx context.Context, r *request) error {
 	return c.tellMCPServers(ctx, r, "MCP_LIST_FAILED")
 }
 
-// updateMCPServer switches a server of the workspace on or off: from the next call of an
-// agent on.
+// updateMCPServer enables or disables a server of the workspace. The change takes effect with an
+// agent's next call.
 func (c *connection) updateMCPServer(ctx context.Context, r *request) error {
 	const code = "MCP_UPDATE_FAILED"
 	s := c.server

@@ -1,7 +1,7 @@
 package comma
 
-// The memory of a listener, which may be lost: prepared runs that were not started, the request
-// that started a round, the runs that the listener started, partial answers to questions.
+// The state of a listener, which may be lost: prepared runs that were not started, the request that
+// started each round, the runs that the listener started, and partial answers to questions.
 
 import (
 	"slices"
@@ -14,46 +14,46 @@ import (
 
 const (
 	maxPrepared  = 1000
-	preparedHold = 10 * time.Minute // after its client has gone
+	preparedHold = 10 * time.Minute // after its client disconnected
 )
 
-// prepared is a run that waits to be started, or to go on.
+// prepared is a run that waits to be started or continued.
 type prepared struct {
 	run      string
-	again    bool // a run that is over is to go on
+	again    bool // a finished run is to be continued
 	template shape.Value
 	shown    shown
 	notices  []string
 	source   string
 	place    *doc.JobPlace
-	moves    bool // place is not that of the rounds before
+	moves    bool // place differs from that of the earlier rounds
 	at       time.Time
-	said     []string // to its first call
+	said     []string // texts for its first call
 
 	owner *connection
-	since time.Time // when its client went, zero while it is there
+	since time.Time // when its client disconnected, zero while it is connected
 }
 
-// roundOf names a round of a run.
+// roundOf identifies a round of a run.
 type roundOf struct {
 	run   string
 	round int
 }
 
-// memory is safe for concurrent use.
+// memory is the state of a listener. It is safe for concurrent use.
 type memory struct {
 	mu       sync.Mutex
 	prepared map[string]*prepared
-	requests map[roundOf]*string // the requestId of what started a round
+	requests map[roundOf]*string // requestId of the request that started a round
 	started  []string
-	answers  map[string]map[string][]string // by interaction, of several questions
+	answers  map[string]map[string][]string // by interaction and question, for interactions with several questions
 }
 
 func newMemory() *memory {
 	return &memory{prepared: map[string]*prepared{}, requests: map[roundOf]*string{}, answers: map[string]map[string][]string{}}
 }
 
-// sweep drops prepared runs that have expired. It runs with the memory locked.
+// sweep drops expired prepared runs. The caller holds m.mu.
 func (m *memory) sweep(now time.Time) {
 	for run, p := range m.prepared {
 		if !p.since.IsZero() && now.Sub(p.since) > preparedHold {
@@ -62,8 +62,8 @@ func (m *memory) sweep(now time.Time) {
 	}
 }
 
-// keep notes a prepared run. One that is prepared already stands, unless its client has
-// gone or may do it again.
+// keep stores a prepared run. It refuses a run that is prepared already, unless that run's client
+// has disconnected. Then it replaces the run and keeps its texts.
 func (m *memory) keep(p *prepared) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,14 +80,14 @@ func (m *memory) keep(p *prepared) error {
 	return nil
 }
 
-// find is a prepared run, nil for none.
+// find returns a prepared run, nil if there is none.
 func (m *memory) find(run string) *prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.prepared[run]
 }
 
-// fresh is a prepared run whose client is still there, or nil.
+// fresh returns a prepared run whose client is still connected, nil if there is none.
 func (m *memory) fresh(run string) *prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,7 +97,7 @@ func (m *memory) fresh(run string) *prepared {
 	return nil
 }
 
-// take removes and returns a prepared run, nil for none. So it is started only once.
+// take removes and returns a prepared run, nil if there is none. So a run starts only once.
 func (m *memory) take(run string) *prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,8 @@ func (m *memory) putBack(p *prepared) {
 	}
 }
 
-// say keeps a text for the first call of a prepared run. ok is false where there is none.
+// say stores a text for the first call of a prepared run. ok is false if there is no such run or it
+// has too many texts.
 func (m *memory) say(run, text string) (ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,10 +128,10 @@ func (m *memory) say(run, text string) (ok bool) {
 	return true
 }
 
-// maxSaidBefore limits the texts to a run that is not started.
+// maxSaidBefore limits the texts to a run that has not started.
 const maxSaidBefore = 100
 
-// preparedRuns are those that wait, the newest first.
+// preparedRuns returns the prepared runs, newest first.
 func (m *memory) preparedRuns() []*prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,7 +143,7 @@ func (m *memory) preparedRuns() []*prepared {
 	return list
 }
 
-// gone notes that a client has gone.
+// gone records that a client disconnected.
 func (m *memory) gone(c *connection, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,21 +155,21 @@ func (m *memory) gone(c *connection, now time.Time) {
 	m.sweep(now)
 }
 
-// ask notes which request starts a round.
+// ask records which request starts a round.
 func (m *memory) ask(run string, round int, id *string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.requests[roundOf{run, round}] = id
 }
 
-// asked is the request that started a round, nil for none that is known.
+// asked returns the request that started a round, nil if unknown.
 func (m *memory) asked(run string, round int) *string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.requests[roundOf{run, round}]
 }
 
-// begun notes a run that this listener started.
+// begun records a run that this listener started.
 func (m *memory) begun(run string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -183,7 +184,7 @@ func (m *memory) startedRuns() []string {
 	return slices.Clone(m.started)
 }
 
-// part notes the answer to one of several questions, and returns all that there are.
+// part records the answer to one of several questions, and returns all answers so far.
 func (m *memory) part(interaction, question string, answers []string) map[string][]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,14 +199,14 @@ func (m *memory) part(interaction, question string, answers []string) map[string
 	return all
 }
 
-// answered is how many of several questions have an answer.
+// answered returns how many questions of an interaction have an answer.
 func (m *memory) answered(interaction string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.answers[interaction])
 }
 
-// forget drops the answers to an interaction that is over.
+// forget drops the answers to an interaction.
 func (m *memory) forget(interaction string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,6 +1,6 @@
 package comma
 
-// Messages of clients: the fields of each type, and their validation.
+// Messages from clients: the fields of each type, and their validation.
 
 import (
 	"encoding/json"
@@ -16,12 +16,12 @@ import (
 const (
 	maxMessage = 16 << 20 // bytes
 	maxNesting = 512
-	maxSaid    = 256 << 10 // of an input, and of an answer to one
+	maxSaid    = 256 << 10 // of an input, and of an answer to a request for input
 	maxSteer   = 64 << 10
 )
 
-// request is a message of a client. Which members are set depends on its type; one that is
-// absent is empty.
+// request is a message from a client. Its type determines which members are set; absent ones are
+// empty.
 type request struct {
 	Type      string  `json:"type"`
 	RequestID *string `json:"requestId"`
@@ -52,7 +52,7 @@ type request struct {
 	Enabled    bool   `json:"enabled"`
 }
 
-// kind is what a member may be.
+// kind is the type of a member.
 type kind int
 
 const (
@@ -61,10 +61,10 @@ const (
 	aFlag
 	someTexts
 	anObject
-	aWord // one of several
+	aWord // one of a set
 )
 
-// member is a member of a message.
+// member describes a member of a message.
 type member struct {
 	name     string
 	kind     kind
@@ -73,10 +73,10 @@ type member struct {
 	words    []string
 }
 
-// of is a member that must be there.
+// of returns a required member.
 func of(name string, k kind) member { return member{name: name, kind: k} }
 
-// maybe is one that may be absent.
+// maybe returns an optional member.
 func maybe(name string, k kind) member { return member{name: name, kind: k, optional: true} }
 
 func oneOf(name string, words ...string) member { return member{name: name, kind: aWord, words: words} }
@@ -91,15 +91,14 @@ func (m member) orNone() member {
 	return m
 }
 
-// messageType is a type of messages. run says that they are about a run, whose runId they
-// have.
+// messageType describes a type of message.
 type messageType struct {
 	name    string
 	members []member
 }
 
-// messageTypes are all that are understood, in the order in which they are named to who
-// sends another one.
+// messageTypes returns all known types, in the order in which the error for an unknown type lists
+// them.
 func messageTypes() []messageType {
 	run := of("runId", aFilledText)
 	return []messageType{
@@ -134,12 +133,12 @@ func messageTypes() []messageType {
 	}
 }
 
-// failed is an answer that says what is wrong.
+// failed is an error with a code of the protocol. It is sent as the reply.
 type failed struct{ code, message string }
 
 func (f *failed) Error() string { return f.message }
 
-// fail makes one.
+// fail returns such an error.
 func fail(code, format string, args ...any) *failed {
 	return &failed{code, fmt.Sprintf(format, args...)}
 }
@@ -151,12 +150,13 @@ const (
 	codeInternal   = "INTERNAL_ERROR"
 )
 
-// readMessage reads a message. Of a fault the requestId is known where it is a text.
+// readMessage parses and checks a message. If it returns an error, r still has the requestId, if
+// that is a text.
 func readMessage(raw []byte) (r request, err error) {
 	if !utf8.Valid(raw) || canonjson.Depth(raw) > maxNesting || !json.Valid(raw) {
 		return r, fail(codeParse, "Invalid JSON")
 	}
-	given := map[string]json.RawMessage{} // of a name that is given twice the last counts
+	given := map[string]json.RawMessage{} // the last of duplicate names counts
 	if !canonjson.CheckedMembers(raw, func(key, value []byte) { given[string(key)] = value }) {
 		return r, fail(codeValidation, "Invalid message: : Expected object, received %s", typeOf(raw))
 	}
@@ -180,7 +180,7 @@ func readMessage(raw []byte) (r request, err error) {
 	return r, r.fill(known.members, given)
 }
 
-// fill checks the members of a message, and sets them.
+// fill checks the members of a message and sets them.
 func (r *request) fill(members []member, given map[string]json.RawMessage) error {
 	var issues []string
 	plain := []byte{'{'}
@@ -211,7 +211,7 @@ func (r *request) fill(members []member, given map[string]json.RawMessage) error
 	return nil
 }
 
-// check is what is wrong with the value of a member.
+// check returns what is wrong with the value of a member.
 func (m member) check(value json.RawMessage) (issues []string) {
 	say := func(format string, args ...any) []string {
 		return []string{m.name + ": " + fmt.Sprintf(format, args...)}
@@ -265,7 +265,7 @@ func (m member) checkWord(value json.RawMessage) []string {
 	return []string{m.name + ": Invalid enum value. Expected " + expected + ", received '" + said + "'"}
 }
 
-// typeOf names the type of a JSON value.
+// typeOf returns the name of a JSON value's type.
 func typeOf(value []byte) string {
 	for _, c := range value {
 		switch c {

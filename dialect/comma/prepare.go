@@ -16,13 +16,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxEnvelope bounds the members that every message has, in bytes, but for the requestId.
+// maxEnvelope bounds the members common to all messages, in bytes, without the requestId.
 const maxEnvelope = 256
 
-// runID are the ids that a client may choose.
+// runID matches the ids that a client may choose.
 var runID = lazyregexp.New(`^[A-Za-z0-9_-]{1,100}$`)
 
-// prepareRun reads a strategy, and answers what a run of it would be. Nothing is written.
+// prepareRun reads a strategy and answers with the run it would become. It stores nothing durably.
 func (c *connection) prepareRun(ctx context.Context, r *request) error {
 	s := c.server
 	arrived := s.Clock.Now()
@@ -56,7 +56,7 @@ func (c *connection) prepareRun(ctx context.Context, r *request) error {
 	return c.follow(ctx, p.run)
 }
 
-// refusal is an error as the answer of a request with a code of its own.
+// refusal converts an error into a reply with a code. It leaves replies unchanged.
 func refusal(err error, code string) error {
 	if _, known := errors.AsType[*failed](err); known || err == nil {
 		return err
@@ -64,8 +64,8 @@ func refusal(err error, code string) error {
 	return fail(code, "%s", sentence(err))
 }
 
-// prepare is the run that a request asks for: a new one, one that goes on, with its record,
-// or one that is to go on, likewise.
+// prepare returns the run that a request names: a new run, an active one, or a finished one to
+// continue. The last two come with their record.
 func (s *server) prepare(ctx context.Context, r *request) (p *prepared, record *doc.WorkflowRun, err error) {
 	if r.RunID != "" {
 		if s.memory.fresh(r.RunID) != nil {
@@ -108,14 +108,14 @@ func (s *server) prepare(ctx context.Context, r *request) (p *prepared, record *
 	return p, record, s.fits(ctx, p.template, place)
 }
 
-// again is a run with the template of its last round.
+// again returns a prepared run with the template of the run's last round.
 func (s *server) again(record *doc.WorkflowRun) (*prepared, error) {
 	template := record.Templates[record.Round().Template]
 	view, err := show(template)
 	return &prepared{run: record.RunID, again: true, template: template, shown: view, source: record.SourcePath}, err
 }
 
-// reassign has the agents of a template played by those who serve a model.
+// reassign assigns the tasks of a template to the agents that serve a model.
 func (s *server) reassign(ctx context.Context, p *prepared, model string) error {
 	choose, err := s.chooser(ctx, true)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *server) reassign(ctx context.Context, p *prepared, model string) error 
 	return err
 }
 
-// fresh is a run of the strategy that a request names.
+// fresh returns a prepared run of the strategy that a request names.
 func (s *server) fresh(ctx context.Context, r *request) (*prepared, error) {
 	path := r.StrategyPath
 	if id, ok := strings.CutPrefix(path, "workflow:"); ok {
@@ -167,7 +167,7 @@ func (s *server) fresh(ctx context.Context, r *request) (*prepared, error) {
 	}, s.unfit(err)
 }
 
-// strategy reads and translates the file of a strategy.
+// strategy reads and translates a strategy file.
 func (s *server) strategy(ctx context.Context, path, cwd, override string) (translated, error) {
 	repos, err := s.repositories(ctx)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *server) strategy(ctx context.Context, path, cwd, override string) (tran
 	return t.translate(&value)
 }
 
-// fits refuses a template that is none, with all that is wrong.
+// fits refuses an invalid template and reports all its issues.
 func (s *server) fits(ctx context.Context, template shape.Value, place *doc.JobPlace) error {
 	checked, err := dialect.Do(ctx, s.Company, orchestration.Operations.CheckWorkflow, orchestration.CheckWorkflowParams{Dir: s.In(), Template: template, Place: place})
 	if err != nil || len(checked.Issues) == 0 {
@@ -214,7 +214,7 @@ func (s *server) fits(ctx context.Context, template shape.Value, place *doc.JobP
 	return fail(codePrepare, "Strategy validation failed:\n  - %s", strings.Join(lines, "\n  - "))
 }
 
-// unfit is the error of a template that was made of a strategy and is none, as fits says it.
+// unfit converts the error of a template made from a strategy into the form that fits uses.
 func (s *server) unfit(err error) error {
 	if err == nil {
 		return nil
@@ -224,7 +224,7 @@ func (s *server) unfit(err error) error {
 	return r.err()
 }
 
-// startRun begins a prepared run.
+// startRun starts a prepared run.
 func (c *connection) startRun(ctx context.Context, r *request) error {
 	const code = "START_FAILED"
 	s := c.server
@@ -249,7 +249,8 @@ func (c *connection) startRun(ctx context.Context, r *request) error {
 	return c.begun(p, code, err)
 }
 
-// begun notes that a prepared run began, or puts it back with the refusal of why it did not.
+// begun records that a prepared run started. If it did not, it puts the run back and returns the
+// refusal.
 func (c *connection) begun(p *prepared, code string, err error) error {
 	defer c.rouse()
 	if err != nil {
@@ -260,7 +261,7 @@ func (c *connection) begun(p *prepared, code string, err error) error {
 	return nil
 }
 
-// continueRun begins another round of a run that is over and was prepared again.
+// continueRun starts another round of a finished run that was prepared again.
 func (c *connection) continueRun(ctx context.Context, r *request) error {
 	const code = "CONTINUE_FAILED"
 	s := c.server
@@ -285,7 +286,7 @@ func (c *connection) continueRun(ctx context.Context, r *request) error {
 	return c.begun(p, code, err)
 }
 
-// toBegin takes the prepared run of a request out of the memory, or says why there is none.
+// toBegin takes the prepared run of a request out of the memory, or returns why there is none.
 func (c *connection) toBegin(ctx context.Context, r *request, code string) (*prepared, error) {
 	s := c.server
 	again := code == "CONTINUE_FAILED"
@@ -318,7 +319,7 @@ func (c *connection) toBegin(ctx context.Context, r *request, code string) (*pre
 	return nil, fail(code, "Run already started: %s", r.RunID)
 }
 
-// liveRuns is how many of the runs that this listener started go on.
+// liveRuns returns how many of the runs that this listener started are active.
 func (s *server) liveRuns(ctx context.Context) (n int) {
 	for _, run := range s.memory.startedRuns() {
 		if record, err := s.record(ctx, run); err == nil && !record.Over() {

@@ -1,6 +1,6 @@
 package comma
 
-// Requests to people while a run is active: inputs, permissions, questions, and their answers.
+// Requests to people during a run (inputs, permissions, questions), and their answers.
 
 import (
 	"context"
@@ -17,8 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// prompt sends what is asked, once a connection. name is the agent that asks, "" for the
-// run itself.
+// prompt sends a request, once per connection. name is the agent that asks, "" for the run itself.
 func (f *subscription) prompt(r interaction.Record, name string) {
 	if f.quiet {
 		return
@@ -36,10 +35,10 @@ func (f *subscription) prompt(r interaction.Record, name string) {
 	f.say(nil, kind, body)
 }
 
-// partID is the id of one of several questions that are asked at once.
+// partID returns the id of one question of an interaction with several.
 func partID(id string, at int) string { return id + "." + strconv.Itoa(at+1) }
 
-// promptOf is the message that asks.
+// promptOf returns the message for a request.
 func promptOf(run string, r interaction.Record, name, id string) (kind string, body any) {
 	switch r.Kind {
 	case interaction.Input:
@@ -69,7 +68,7 @@ func permissionOf(run string, r interaction.Record, name string) requestPermissi
 	return requestPermission{run, r.InteractionID, name, r.Tool, operation, resource, "policy-ask", details}
 }
 
-// questionOf is a question as a text, its choices as numbered lines.
+// questionOf returns a question as text, with its choices as numbered lines.
 func questionOf(r interaction.Record, id string) string {
 	text, labels := r.Prompt, []string{}
 	if r.Kind == interaction.Plan || len(r.Questions) == 0 {
@@ -93,7 +92,7 @@ func questionOf(r interaction.Record, id string) string {
 	return strings.Join(lines, "\n")
 }
 
-// partOf is which of several questions an id names.
+// partOf returns the index of the question that an id names.
 func partOf(r interaction.Record, id string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(id, r.InteractionID+"."))
 	if err != nil || n < 1 || n > len(r.Questions) {
@@ -102,8 +101,8 @@ func partOf(r interaction.Record, id string) int {
 	return n - 1
 }
 
-// pending is what a run waits for: its own questions and those of its agents at work, the
-// oldest first, with the names of those who ask.
+// pending returns the open requests of a run and of its running agents, in the order of the steps,
+// with the names of those who ask.
 func (s *server) pending(ctx context.Context, run string) (list []pendingPrompt, err error) {
 	record, err := s.record(ctx, run)
 	if unknown(err) || err == nil && record.Over() {
@@ -147,7 +146,7 @@ type pendingPrompt struct {
 	name string
 }
 
-// openIn is what the agent of an attempt asks and waits for.
+// openIn returns the open requests of an attempt's agent.
 func (s *server) openIn(ctx context.Context, run string) ([]interaction.Record, error) {
 	found, err := dialect.Do(ctx, s.Company, orchestration.Operations.OpenInteractions, orchestration.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: run})
 	if unknown(err) {
@@ -156,7 +155,7 @@ func (s *server) openIn(ctx context.Context, run string) ([]interaction.Record, 
 	return found, err
 }
 
-// find finds what a run waits for.
+// waiting finds an open request of a run.
 func (s *server) waiting(ctx context.Context, run string, is func(pendingPrompt) bool) (pendingPrompt, bool, error) {
 	if shape.CheckID(run) != "" {
 		return pendingPrompt{}, false, nil
@@ -169,7 +168,7 @@ func (s *server) waiting(ctx context.Context, run string, is func(pendingPrompt)
 	return list[i], true, nil
 }
 
-// respond answers. One that is over by now is as none.
+// respond answers a request. If the request is closed by now, it returns none.
 func (s *server) respond(ctx context.Context, r interaction.Record, p orchestration.RespondParams, none *failed) error {
 	s.act(&p, r.RunID)
 	p.InteractionID = r.InteractionID
@@ -180,7 +179,7 @@ func (s *server) respond(ctx context.Context, r interaction.Record, p orchestrat
 	return refusal(err, none.code)
 }
 
-// userInput answers the oldest question of a run to its user.
+// userInput answers the first open input request of an agent.
 func (c *connection) userInput(ctx context.Context, r *request) error {
 	if err := c.join(ctx, r.RunID); err != nil {
 		return err
@@ -196,7 +195,7 @@ func (c *connection) userInput(ctx context.Context, r *request) error {
 	return c.server.respond(ctx, found.Record, orchestration.RespondParams{Text: &r.Text}, none)
 }
 
-// decide answers a permission.
+// decide answers a permission request.
 func (c *connection) decide(ctx context.Context, r *request) error {
 	if err := c.join(ctx, r.RunID); err != nil {
 		return err
@@ -221,7 +220,7 @@ func (c *connection) decide(ctx context.Context, r *request) error {
 	return c.server.respond(ctx, found.Record, p, none)
 }
 
-// answerQuestion answers a question, one of several, or a plan.
+// answerQuestion answers a question, one of several questions, or a plan.
 func (c *connection) answerQuestion(ctx context.Context, r *request) error {
 	s := c.server
 	if err := c.join(ctx, r.RunID); err != nil {
@@ -268,7 +267,7 @@ func (c *connection) answerQuestion(ctx context.Context, r *request) error {
 	return s.respond(ctx, found.Record, orchestration.RespondParams{Answers: all}, none)
 }
 
-// prompt asks all who are subscribed to a run.
+// prompt sends a request to all connections that are subscribed to a run and do not have it yet.
 func (s *server) prompt(run, id string, f frame) {
 	for _, c := range s.connections.All() {
 		if c.subscribed(run) && c.once(id) {
@@ -277,9 +276,9 @@ func (s *server) prompt(run, id string, f frame) {
 	}
 }
 
-// answersTo are the answers that a text means to a question: choices by number or label,
-// several with commas between where that may be, else words of one's own. fits is false for
-// a text that is none of these.
+// answersTo returns the answers that a text gives to a question: choices by number or label, else
+// free text. If the question allows several choices, commas separate them. fits is false if the
+// text is no valid answer.
 func answersTo(q interaction.QuestionPart, text string) (answers []string, fits bool) {
 	parts := []string{text}
 	if q.Multi {
@@ -296,7 +295,7 @@ func answersTo(q interaction.QuestionPart, text string) (answers []string, fits 
 	return []string{text}, q.FreeText && strings.TrimSpace(text) != ""
 }
 
-// choice is the one of n choices that a text names, -1 for none.
+// choice returns the label and the index of the choice that a text names, -1 if it names none.
 func choice(n int, label func(int) string, text string) (string, int) {
 	text = strings.TrimSpace(text)
 	for i := range n {
@@ -307,7 +306,7 @@ func choice(n int, label func(int) string, text string) (string, int) {
 	return "", -1
 }
 
-// planAnswer is what a text decides about a plan.
+// planAnswer returns the response to a plan that a text expresses.
 func planAnswer(r interaction.Record, text string) orchestration.RespondParams {
 	if _, i := choice(len(r.Options), func(i int) string { return r.Options[i].Label }, text); i >= 0 {
 		return orchestration.RespondParams{OptionID: r.Options[i].OptionID}
@@ -318,7 +317,7 @@ func planAnswer(r interaction.Record, text string) orchestration.RespondParams {
 	return orchestration.RespondParams{Decision: interaction.Deny, Text: &text}
 }
 
-// updatePolicy adds rules to those of a run.
+// updatePolicy adds rules to a run.
 func (c *connection) updatePolicy(ctx context.Context, r *request) error {
 	s := c.server
 	if err := c.join(ctx, r.RunID); err != nil {
@@ -339,13 +338,13 @@ func (c *connection) updatePolicy(ctx context.Context, r *request) error {
 	if err != nil {
 		return refusal(err, none.code)
 	}
-	if len(done.Policy.Rules) == len(record.Rules) { // nothing changed, and no event says so
+	if len(done.Policy.Rules) == len(record.Rules) { // nothing changed, so no event reports it
 		s.broadcast(r.RunID, nil, frame{"policy_updated", policyUpdated{r.RunID, "*", namesOf(done.Policy.Rules)}})
 	}
 	return nil
 }
 
-// rulesOf are the rules that a request asks for.
+// rulesOf returns the rules that a request adds.
 func rulesOf(r *request) (rules []doc.PolicyRule) {
 	operations := []doc.Operation{doc.OpRead}
 	if r.Mode == "write" {
@@ -358,7 +357,7 @@ func rulesOf(r *request) (rules []doc.PolicyRule) {
 			}
 		}
 	}
-	add(doc.Deny, r.Deny...) // before what allows more than it
+	add(doc.Deny, r.Deny...) // before the allow rules
 	add(doc.Allow, r.Allow...)
 	if r.Default != "" {
 		add(doc.Effect(r.Default), "**")
@@ -366,7 +365,7 @@ func rulesOf(r *request) (rules []doc.PolicyRule) {
 	return rules
 }
 
-// namesOf are rules in the form that clients get.
+// namesOf returns rules in the form for clients.
 func namesOf(rules []doc.PolicyRule) []policyName {
 	names := make([]policyName, len(rules))
 	for i, r := range rules {

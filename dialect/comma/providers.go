@@ -13,7 +13,7 @@ import (
 	"ac/runs/provider"
 )
 
-// ownProvider is the provider of the agents of the workspace themselves.
+// ownProvider is the provider id that stands for the workspace's own agents.
 const ownProvider = "ac"
 
 type providerList struct {
@@ -52,14 +52,14 @@ type providerNamed struct {
 	ProviderID string `json:"providerId"`
 }
 
-// known is what is known of the providers of a workspace.
+// knownProviders are the agents and the providers of a workspace.
 type knownProviders struct {
 	agents []company.AgentRow
 	rows   []providerRow
 }
 
-// providers are the agents of the workspace as one provider, and each that they or this
-// machine have.
+// providers returns the workspace's agents as one provider, and each provider that the agents or
+// this machine have.
 func (s *server) providers(ctx context.Context) (k knownProviders, err error) {
 	if k.agents, err = s.agents(ctx); err != nil {
 		return k, err
@@ -95,8 +95,7 @@ func (s *server) providers(ctx context.Context) (k knownProviders, err error) {
 	return k, nil
 }
 
-// missing is why no program of a provider can be used, "" where one can, or where nothing is
-// known of its program.
+// missing returns why no program of a provider works, "" if one does or nothing is known about it.
 func missing(id string, adapters []provider.Adapter) string {
 	why, _ := dialect.Unable(company.AgentRow{Role: "worker", Provider: id}, adapters)
 	return why
@@ -115,7 +114,7 @@ func (c *connection) listProviders(ctx context.Context, r *request) error {
 	return nil
 }
 
-// availableModels lists the agents, and the models that they name.
+// availableModels lists the agents, and the models that they use.
 func (c *connection) availableModels(ctx context.Context, r *request) error {
 	k, err := c.server.providers(ctx)
 	if err != nil {
@@ -147,8 +146,8 @@ func (c *connection) availableModels(ctx context.Context, r *request) error {
 	return nil
 }
 
-// configured reports whether a model of a provider can be used: an agent of the workspace if
-// its own provider can.
+// configured reports whether a model of a provider can be used. For an agent of the workspace, that
+// depends on the agent's own provider.
 func (k knownProviders) configured(row providerRow, m modelRow) bool {
 	if row.ID != ownProvider {
 		return row.AuthStatus == "configured"
@@ -159,7 +158,7 @@ func (k knownProviders) configured(row providerRow, m modelRow) bool {
 	})
 }
 
-// registerProvider confirms a provider that is known. Nothing changes.
+// registerProvider confirms a known provider. It changes nothing.
 func (c *connection) registerProvider(ctx context.Context, r *request) error {
 	k, err := c.server.providers(ctx)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// The permissions of an agent of a strategy: its tools determine them, up to a limit.
+// The permissions of a strategy's agent: its tools determine them, up to the listener's limit.
 
-// task is the node of an agent that works.
+// task returns the task node for an agent.
 func (t *translator) task(a *strategyAgent) shape.Value {
 	picked := t.picked[a.key]
 	node := obj("kind", str(doc.NodeTask), "name", str(a.key), "agent", obj("agent_id", str(picked[0])),
@@ -51,12 +51,12 @@ func (t *translator) task(a *strategyAgent) shape.Value {
 	return node
 }
 
-// writingTools are the tools of strategies that change files.
+// writingTools returns the tools of strategies that change files.
 func writingTools() []string {
 	return []string{"create_file", "write_file", "edit_file", "delete_file", "restore_file", "move_file", "apply_patch"}
 }
 
-// lower is the lower of two levels.
+// lower returns the lower of two levels.
 func lower(a, b doc.Level) doc.Level {
 	order := []doc.Level{doc.LevelReadOnly, doc.LevelPatch, doc.LevelRunCommands}
 	return order[min(max(0, slices.Index(order, a)), max(0, slices.Index(order, b)))]

@@ -1,7 +1,7 @@
-// Package comma implements the protocol of the comma daemon, so that its terminal program and
-// other clients act in a company of ac. It stores nothing: a strategy is a template of a
-// workflow, its run is a run of a workflow, a call of an agent is a job. What it has in memory
-// (prepared runs that were not started, waiting requests) may be lost at any time.
+// Package comma implements the protocol of the comma daemon, so that its terminal program and other
+// clients work with a company of ac. It stores nothing: a strategy is a workflow template, its run
+// is a workflow run, and an agent's call is a job. Its state in memory (prepared runs that were not
+// started, waiting requests) may be lost at any time.
 package comma
 
 import (
@@ -26,15 +26,15 @@ const (
 	Address = "127.0.0.1:7422"
 )
 
-// origin marks the runs of clients.
+// origin is the kind of origin of clients' runs.
 const origin = "comma"
 
 const (
 	maxConnections = 256
 	maxHeader      = 64 << 10
-	maxAnswers     = 64        // that wait for a client before it is read no more
-	maxQueued      = 256 << 10 // bytes of events that wait for a client
-	maxLive        = 32        // runs that one listener started
+	maxAnswers     = 64        // queued answers to a client before it is no longer read (backpressure)
+	maxQueued      = 256 << 10 // bytes of events queued for a client
+	maxLive        = 32        // active runs that one listener started
 	pingEvery      = 30 * time.Second
 	pongWithin     = 60 * time.Second
 )
@@ -42,14 +42,14 @@ const (
 // Options are the options of the dialect.
 type Options struct {
 	dialect.Place
-	// Folders are those from which strategies may be read, beside the workspace and the
-	// linked repositories.
+	// Folders are further folders with strategies, besides the workspace and the linked
+	// repositories.
 	Folders []string
 	// Level is the highest permission level of a strategy's agents, "" for run-commands.
 	Level doc.Level
-	// Isolation is how a run works in a repository: none, which "" is, or worktree.
+	// Isolation is how a run works in a repository: none (also "") or worktree.
 	Isolation string
-	// StopRuns cancels the live runs that this listener started when it ends.
+	// StopRuns makes the listener cancel, at its end, the live runs that it started.
 	StopRuns bool
 }
 
@@ -57,7 +57,7 @@ type Options struct {
 type server struct {
 	*dialect.Company
 	opts        Options
-	dir         string // the workspace, absolute
+	dir         string // absolute path of the workspace
 	socket      *dialect.Socket
 	began       time.Time
 	programs    *dialect.Programs
@@ -70,7 +70,7 @@ type server struct {
 	cancelWork context.CancelFunc
 }
 
-// Listen listens. Requests are served by Serve of the result, which also closes it.
+// Listen starts listening. Serve of the result serves requests, and closes the listener at the end.
 func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.Listener, error) {
 	if opts.Level == "" {
 		opts.Level = doc.LevelRunCommands
@@ -90,7 +90,7 @@ func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.List
 	return dialect.Listener{Name: Name, Addr: "ws://" + socket.Addr() + "/ws", Serve: s.serve}, nil
 }
 
-// check refuses an agent or a repository that is none.
+// check refuses an agent or a repository that does not exist.
 func check(ctx context.Context, c *dialect.Company) error {
 	if c.RepoID != "" {
 		if _, _, err := c.Repository(ctx); err != nil {
@@ -142,7 +142,7 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-// watch rouses all subscriptions whenever a run of the project, or a job, changed.
+// watch rouses all subscriptions whenever a run or a job of the project changes.
 func (s *server) watch() (stop func(), err error) {
 	c, err := s.Host.In(s.Dir).Enter(s.work)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *server) watch() (stop func(), err error) {
 	return stop, nil
 }
 
-// stopPatience is how long runs may take to be cancelled when the listener ends.
+// stopPatience bounds the canceling of runs when the listener ends.
 const stopPatience = 1500 * time.Millisecond
 
 // stopRuns cancels the live runs that this listener started.
@@ -177,7 +177,7 @@ func (s *server) run(id string) orchestration.WorkflowRunParams {
 	return orchestration.WorkflowRunParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id}
 }
 
-// ServeHTTP answers the requests of the socket: upgrades to WebSocket, and the daemon's health.
+// ServeHTTP handles the requests of the socket: WebSocket upgrades, and the daemon's health.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.socket.Refuses(w, r):
@@ -192,7 +192,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// health is the answer of /health.
+// health is the answer to /health.
 type health struct {
 	Status           string `json:"status"`
 	Uptime           int64  `json:"uptime"` // in milliseconds
@@ -213,10 +213,10 @@ func (s *server) tellHealth(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(h) // the client may be gone
+	_ = json.NewEncoder(w).Encode(h) // best effort: the client may be gone
 }
 
-// connect serves a connection to its end.
+// connect serves a connection until it ends.
 func (s *server) connect(w http.ResponseWriter, r *http.Request) {
 	c := newConnection(s)
 	leave, ok := s.connections.Enter(c)
@@ -229,7 +229,7 @@ func (s *server) connect(w http.ResponseWriter, r *http.Request) {
 		Read: maxMessage, Crowded: 1 << 30, Full: 1 << 30, Ping: pingEvery, Pong: pongWithin, Goodbye: "Server shutting down",
 	})
 	if err != nil {
-		return // the client has its answer
+		return // the client already has its answer
 	}
 	c.serve(conn)
 }

@@ -2,12 +2,12 @@ package comma
 
 import "ac/internal/shape"
 
-// MCP servers that a strategy defines, and those that its agents name.
+// MCP servers that a strategy defines, and those that its agents use.
 
-// ownServer is an MCP server that the strategy brings.
+// ownServer is an MCP server that a strategy defines.
 type ownServer struct{ id, transport string }
 
-// ownServers reads which MCP servers a strategy brings.
+// ownServers reads the MCP servers that a strategy defines.
 func (t *translator) ownServers(v *shape.Value) {
 	if v.Kind != shape.Map && v.Kind != shape.List && given(v) {
 		t.refuse("mcpServers", "expected object, got %s", v.Kind)
@@ -21,7 +21,7 @@ func (t *translator) ownServers(v *shape.Value) {
 	}
 }
 
-// serverIDs are the servers that a member names: the keys of an object, or a list of names.
+// serverIDs returns the server ids in a member: the keys of an object, or the elements of a list.
 func serverIDs(v *shape.Value) (ids []string) {
 	if v.Kind == shape.Map {
 		return v.Keys
@@ -38,7 +38,7 @@ func serverIDs(v *shape.Value) (ids []string) {
 	return ids
 }
 
-// transportOf is how a server would be spoken with.
+// transportOf returns the transport of a server.
 func transportOf(v *shape.Value) string {
 	for _, name := range []string{"transport", "type"} {
 		if kind := v.Get(name); kind.Kind == shape.String && kind.Text != "" {

@@ -10,18 +10,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// shown is a template in the words of the protocol.
+// shown is a template in the terms of the protocol.
 type shown struct {
 	name    string
 	keys    []string
 	flow    shape.Value
 	servers []ownServer
-	named   map[string][]string // MCP servers that agents name
+	named   map[string][]string // MCP servers that agents use, by agent
 	nodes   *doc.WorkflowTemplate
-	quiet   map[string]bool // paths of observers, which are no steps
+	quiet   map[string]bool // paths of observers, which are not shown as steps
 }
 
-// show reads a template. What it was made from is a part of it.
+// show converts a template. A template that was made from a strategy contains what clients see of
+// it.
 func show(template shape.Value) (shown, error) {
 	t, err := doc.BindWorkflow(&template)
 	if err != nil {
@@ -53,7 +54,7 @@ func show(template shape.Value) (shown, error) {
 	return s, nil
 }
 
-// keysOf are the names of a template's tasks and questions, once each and in order.
+// keysOf returns the names of a template's tasks and questions, in order and without duplicates.
 func keysOf(t *doc.WorkflowTemplate) (keys []string) {
 	keys = []string{}
 	for _, n := range t.Nodes {
@@ -64,8 +65,7 @@ func keysOf(t *doc.WorkflowTemplate) (keys []string) {
 	return keys
 }
 
-// treeOf is a flow as a strategy would write it: always an object with a name, a type and
-// steps.
+// treeOf returns a flow in the form of a strategy: always an object with a name, a type and steps.
 func treeOf(root *doc.Node) shape.Value {
 	if root.Task != nil || root.Ask != nil {
 		return obj("name", str(root.Label()), "type", str("sequential"), "steps", listOf(obj("agent", str(root.Label()))))
@@ -98,7 +98,7 @@ func treeOf(root *doc.Node) shape.Value {
 	return tree
 }
 
-// label is what the clients call a node.
+// label returns the name that clients see for a node.
 func (s shown) label(path string) string {
 	for _, n := range s.nodes.Nodes {
 		if n.Path == path {
@@ -108,7 +108,7 @@ func (s shown) label(path string) string {
 	return path
 }
 
-// task is the task at a path, nil for none.
+// task returns the task at a path, nil if there is none.
 func (s shown) task(path string) *doc.TaskNode {
 	for _, n := range s.nodes.Nodes {
 		if n.Path == path {
@@ -118,7 +118,7 @@ func (s shown) task(path string) *doc.TaskNode {
 	return nil
 }
 
-// assigned are the agents that name an MCP server, in order.
+// assigned returns the agents that use an MCP server, in order.
 func (s shown) assigned(server string) []string {
 	keys := []string{}
 	for _, key := range s.keys {

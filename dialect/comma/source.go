@@ -1,6 +1,6 @@
 package comma
 
-// Files of strategies: from which folders and how they may be read.
+// Strategy files: the folders from which they may be read, and reading them.
 
 import (
 	"bytes"
@@ -22,21 +22,21 @@ import (
 const (
 	maxStrategy = 1 << 20
 	maxPrompt   = 32 << 10 // of a system prompt
-	// codePrepare is the code of what cannot be prepared.
+	// codePrepare is the error code of a failed preparation.
 	codePrepare = "PREPARE_FAILED"
 )
 
-// folders are the roots below which strategies may lie.
+// folders are the roots below which strategies may be.
 type folders []string
 
-// source is a file of a strategy that was found: below a root, where its prompts lie too.
+// source is a strategy file below a root. Its prompt files must be below the same root.
 type source struct {
 	root *durable.Root
 	rel  string
-	path string // as the client gave it, absolute
+	path string // absolute, as the client gave it
 }
 
-// absolute is a path that a client gave, relative to where it works.
+// absolute returns a client's path as an absolute one. It is relative to the client's directory.
 func absolute(path, cwd, workspace string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -47,13 +47,13 @@ func absolute(path, cwd, workspace string) string {
 	return filepath.Join(cwd, path)
 }
 
-// open finds the root that a path is below, links resolved. The caller closes it.
+// open finds the root that contains a path, with links resolved. The caller must close the source.
 func (f folders) open(path string) (source, error) {
 	target := resolved(path)
 	for _, dir := range f {
 		base, err := filepath.EvalSymlinks(dir)
 		if err != nil {
-			continue // a folder that is not there has no strategies
+			continue // a missing folder has no strategies
 		}
 		rel, err := filepath.Rel(base, target)
 		if err != nil || !filepath.IsLocal(rel) {
@@ -68,7 +68,7 @@ func (f folders) open(path string) (source, error) {
 	return source{}, fail(codePrepare, "Strategy path is outside the folders this server reads: %s; start it with --strategies", path)
 }
 
-// resolved is a path without links, as far as it exists.
+// resolved returns a path with the links in its existing part resolved.
 func resolved(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -80,12 +80,13 @@ func resolved(path string) string {
 	return filepath.Join(resolved(dir), base)
 }
 
-// notFound is the one answer for what is not there and what may not be read.
+// notFound is the error for missing and for unreadable files alike, so that it does not reveal which
+// files exist.
 func notFound(path string) error {
 	return fail(codePrepare, "Strategy file not found: %s", path)
 }
 
-// read reads the document of a strategy.
+// read reads and parses the strategy file.
 func (s source) read() (shape.Value, error) {
 	ext := strings.ToLower(filepath.Ext(s.rel))
 	if !slices.Contains([]string{".json", ".jsonc", ".yaml", ".yml"}, ext) {
@@ -110,7 +111,7 @@ func (s source) read() (shape.Value, error) {
 	return param.Parse(plain), nil
 }
 
-// faultOf is where a text is no JSON.
+// faultOf returns the offset and the error of the first syntax error in a text.
 func faultOf(text []byte) (at int64, err error) {
 	var v json.RawMessage
 	err = json.Unmarshal(text, &v)
@@ -120,7 +121,7 @@ func faultOf(text []byte) (at int64, err error) {
 	return 0, err
 }
 
-// placeIn is a place in a text as people count it, in characters.
+// placeIn returns the line and the column of an offset, in characters from 1.
 func placeIn(text []byte, at int64) (line, column int) {
 	before := string(text[:min(at, int64(len(text)))])
 	line = 1 + strings.Count(before, "\n")
@@ -129,8 +130,8 @@ func placeIn(text []byte, at int64) (line, column int) {
 
 var yamlLine = lazyregexp.New(`line (\d+)`)
 
-// yamlPlace is the line that an error about YAML names, and nothing else of it: the rest may
-// hold words of the file.
+// yamlPlace returns only the line number in an error about YAML. The rest of the error may contain
+// text from the file.
 func yamlPlace(err error) string {
 	if found := yamlLine().FindStringSubmatch(err.Error()); found != nil {
 		return ": line " + found[1]
@@ -138,7 +139,7 @@ func yamlPlace(err error) string {
 	return ""
 }
 
-// prompt reads a text that lies beside the strategy, or anywhere below its root.
+// prompt reads a prompt file, relative to the strategy's folder and below its root.
 func (s source) prompt(name string) (string, error) {
 	path := name
 	if !filepath.IsAbs(path) {
@@ -156,12 +157,12 @@ func (s source) prompt(name string) (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
-func (s source) close() { _ = s.root.Close() } // it was read from
+func (s source) close() { _ = s.root.Close() } // opened only for reading
 
-// plainJSON is JSON with comments and commas before an end made blank, so that places stay.
+// plainJSON blanks out comments and trailing commas in JSON, so that offsets stay the same.
 func plainJSON(text []byte) []byte {
 	out := slices.Clone(text)
-	comma := -1 // the last one with nothing behind it yet
+	comma := -1 // the last one with only blanks after it
 	for i := 0; i < len(out); i++ {
 		switch c := out[i]; {
 		case c == '"':
@@ -188,11 +189,11 @@ func plainJSON(text []byte) []byte {
 	return out
 }
 
-// blankComment blanks a comment that begins at i, and returns where it ends.
+// blankComment blanks out the comment at i and returns the index of its last byte.
 func blankComment(out []byte, i int) int {
 	end := bytes.Index(out[i+2:], []byte("*/"))
 	if end < 0 {
-		return len(out) // it is no JSON then
+		return len(out) // an unclosed comment is not JSON
 	}
 	for end += i + 4; i < end; i++ {
 		if out[i] != '\n' {

@@ -1,6 +1,6 @@
 package comma
 
-// Steps of a run: entries of the nodes of the outermost flow, and the end of a round.
+// Steps of a run: entries of the nodes directly below the root of the flow, and the end of a round.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// walk sends which steps were entered and left since it was called last.
+// walk sends the steps that were entered or left since its last call.
 func (f *subscription) walk() error {
 	v, err := f.view(f.round)
 	if err != nil {
@@ -49,8 +49,8 @@ func (f *subscription) walk() error {
 	return nil
 }
 
-// entered reports whether the first of some passages is one of a node that something
-// happened in: a flow is walked into before its first step begins, and that may never be.
+// entered reports whether something happened in the node of the first passage. The walk enters a
+// composite node before its first step begins, and that step may never begin.
 func entered(list []workflow.Passage) bool {
 	p := list[0]
 	if p.Kind == doc.NodeTask || p.Kind == doc.NodeInput || p.State == workflow.Left {
@@ -59,7 +59,7 @@ func entered(list []workflow.Passage) bool {
 	return len(list) > 1 && list[1].Depth > p.Depth && entered(list[1:])
 }
 
-// usageBelow is what the calls of a passage used, and of those below it.
+// usageBelow returns the usage of a passage's calls, including those below it.
 func (s *server) usageBelow(ctx context.Context, list []workflow.Passage) (used usage, err error) {
 	for i, p := range list {
 		if i > 0 && p.Depth <= list[0].Depth {
@@ -77,7 +77,7 @@ func (s *server) usageBelow(ctx context.Context, list []workflow.Passage) (used 
 	return used, nil
 }
 
-// usageOf is what the attempts of a job used, as far as it was reported.
+// usageOf returns the reported usage of a job's attempts.
 func (s *server) usageOf(ctx context.Context, job string) (used usage, err error) {
 	attempts, err := dialect.Do(ctx, s.Company, orchestration.Operations.StepAttempts, orchestration.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: job})
 	for _, a := range attempts {
@@ -95,7 +95,7 @@ func known(n *int64) int64 {
 	return *n
 }
 
-// end reports how a round ended, after all its other events.
+// end sends how a round ended, after all its other events.
 func (f *subscription) end(p stepPayload) error {
 	if !f.record.Over() && f.round == len(f.record.Rounds) {
 		return errNotYet
@@ -131,7 +131,7 @@ func (f *subscription) end(p stepPayload) error {
 	return nil
 }
 
-// failure is why a round failed.
+// failure returns why a round failed.
 func (f *subscription) failure(err *doc.FlowError) string {
 	if err == nil {
 		return "The run failed"
@@ -144,7 +144,7 @@ func (f *subscription) failure(err *doc.FlowError) string {
 	return `Step "` + v.label(s.Path) + `" failed: ` + strings.TrimSpace(err.Message)
 }
 
-// asOf is the record as it was at the place in the log.
+// asOf returns the record as it was at the cursor in the log.
 func (f *subscription) asOf() doc.WorkflowRun {
 	r := f.record
 	r.Rounds = r.Rounds[:f.round]
@@ -162,7 +162,7 @@ func (f *subscription) asOf() doc.WorkflowRun {
 	return r
 }
 
-// passages are the entries of all nodes, as of the place in the log.
+// passages returns the entries of all nodes, as of the cursor in the log.
 func (f *subscription) passages() ([]workflow.Passage, error) {
 	record := f.asOf()
 	templates, err := workflow.Templates(record)

@@ -1,6 +1,6 @@
 package comma
 
-// Strategies: their documents, and their validation.
+// Strategies: their file format, and its validation.
 
 import (
 	"errors"
@@ -87,21 +87,21 @@ var (
 	stepCodec     = yamldoc.For[stepFile]()
 )
 
-// strategyAgent is an agent of a strategy: one of the two.
+// strategyAgent is an agent of a strategy. Either llm or user is set.
 type strategyAgent struct {
 	key  string
 	llm  *agentFile
 	user *userFile
 }
 
-// reader reads a strategy and gathers what is wrong with it.
+// reader reads a strategy and collects its issues.
 type reader struct {
 	issues []string
-	fault  error // what no list of issues says
+	fault  error // an error that is reported on its own, not in the list of issues
 	agents []strategyAgent
 }
 
-// take gathers the issues of a part.
+// take collects the issues in the error of a part. It reports whether there are none.
 func (r *reader) take(err error, path string) bool {
 	if err == nil {
 		return true
@@ -122,14 +122,14 @@ func (r *reader) refuse(path, format string, args ...any) {
 	r.issues = append(r.issues, strings.TrimPrefix(path+": "+fmt.Sprintf(format, args...), ": "))
 }
 
-// stop keeps the first fault that has a message of its own.
+// stop records the first error that is reported on its own.
 func (r *reader) stop(format string, args ...any) {
 	if r.fault == nil {
 		r.fault = fail(codePrepare, format, args...)
 	}
 }
 
-// err is what is wrong, nil for nothing.
+// err returns the collected issues, else the recorded error, else nil.
 func (r *reader) err() error {
 	if len(r.issues) > 0 {
 		return fail(codePrepare, "Strategy validation failed:\n  - %s", strings.Join(r.issues, "\n  - "))
@@ -175,7 +175,7 @@ func (r *reader) agent(key string) *strategyAgent {
 	return &r.agents[i]
 }
 
-// keys are the agents, in order of the file.
+// keys returns the names of the agents, in the order of the file.
 func (r *reader) keys() []string {
 	keys := make([]string, len(r.agents))
 	for i, a := range r.agents {

@@ -1,6 +1,6 @@
 package comma
 
-// Translating strategies to templates of workflows.
+// Translating strategies to workflow templates.
 
 import (
 	"fmt"
@@ -12,27 +12,27 @@ import (
 	"ac/workspace/doc"
 )
 
-// ours is the member of a template that says what it was made from: the clients see that.
+// ours is the member of a template that holds what clients see of its strategy.
 const ours = "comma"
 
-// maxDepth bounds how deep flows are read; workflows have a bound of their own.
+// maxDepth bounds the nesting of flows that are read. Workflows have their own limit.
 const maxDepth = 32
 
-// callTimeout is how long a call of an agent may take, in milliseconds.
+// callTimeout is the time limit of an agent's call, in milliseconds.
 const callTimeout = 7_200_000
 
-// translator makes the template of a strategy.
+// translator translates a strategy to a template.
 type translator struct {
 	reader
 	from     source
-	level    doc.Level // the highest that its agents get
+	level    doc.Level // highest permission level of its agents
 	choose   func(key, model string) (agent, chosen string, err error)
-	override string               // model of all agents, "" for their own
+	override string               // model for all agents, "" for their own
 	system   map[string]string    // instructions, by agent
 	picked   map[string][2]string // agent of the workspace and model, by agent
-	unused   map[string][]string  // agents, by the member that is not used
+	unused   map[string][]string  // agents, by the member that has no effect
 	servers  []ownServer
-	given    []string // MCP servers that the workspace has
+	given    []string // MCP servers of the workspace
 }
 
 // translated is a strategy as ac runs it.
@@ -42,7 +42,7 @@ type translated struct {
 	notices  []string
 }
 
-// translate reads a strategy.
+// translate translates a strategy.
 func (t *translator) translate(value *shape.Value) (translated, error) {
 	file, err := strategyCodec.Bind(value)
 	t.take(err, "")
@@ -70,7 +70,7 @@ func (t *translator) translate(value *shape.Value) (translated, error) {
 	return translated{file.Name, template, t.notices()}, nil
 }
 
-// remembered is what the clients are shown of a strategy, in its template.
+// remembered returns what clients see of a strategy, to be stored in its template.
 func (t *translator) remembered(file *strategyFile) shape.Value {
 	servers := listOf()
 	for _, s := range t.servers {
@@ -87,7 +87,7 @@ func (t *translator) remembered(file *strategyFile) shape.Value {
 	return obj("version", str(file.Version), "agents", strs(t.keys()), "flow", file.Flow, "mcp_servers", servers, "mcp_named", named)
 }
 
-// slug is a name as the id of a template may have it.
+// slug converts a name to a form that a template id allows.
 func slug(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -101,7 +101,7 @@ func slug(name string) string {
 	return plain[:min(len(plain), 64)]
 }
 
-// prepare checks an agent, and finds who plays it.
+// prepare checks an agent and chooses the workspace's agent that plays it.
 func (t *translator) prepare(a *strategyAgent) {
 	if a.llm == nil {
 		return
@@ -132,7 +132,7 @@ func (t *translator) prepare(a *strategyAgent) {
 	t.picked[a.key] = [2]string{agent, chosen}
 }
 
-// notices are about the parts of a strategy that have no effect.
+// notices returns messages about the parts of a strategy that have no effect.
 func (t *translator) notices() (told []string) {
 	for _, member := range []string{"description", "skills", "maxSteps", "modelOptions", "providerOptions", "context", "mcpServers"} {
 		if keys := t.unused[member]; len(keys) > 0 {
@@ -141,14 +141,14 @@ func (t *translator) notices() (told []string) {
 	}
 	for _, s := range t.servers {
 		if slices.Contains(t.given, s.id) {
-			continue // it is that of the workspace
+			continue // the workspace's server of the same id is used
 		}
 		told = append(told, "MCP server "+s.id+" of the strategy is not started")
 	}
 	return told
 }
 
-// instructions are the system prompt of an agent, as instructions of a task.
+// instructions returns the system prompt of an agent as the instructions of a task.
 func (t *translator) instructions(a *strategyAgent) string {
 	text, path := a.llm.SystemPrompt, "agents."+a.key+".systemPrompt"
 	if ext := strings.ToLower(text); strings.HasSuffix(ext, ".md") || strings.HasSuffix(ext, ".txt") {
@@ -174,8 +174,8 @@ func (t *translator) instructions(a *strategyAgent) string {
 	return text
 }
 
-// fillTemplate puts variables in the place of {{ name }} and {{ name.key }}. ok is false for
-// a template with other constructs.
+// fillTemplate replaces {{ name }} and {{ name.key }} by variables. ok is false if the template has
+// other constructs.
 func fillTemplate(template string, variables *shape.Value) (filled string, ok bool) {
 	if strings.Contains(template, "{%") {
 		return "", false
@@ -204,7 +204,7 @@ func fillTemplate(template string, variables *shape.Value) (filled string, ok bo
 	}
 }
 
-// textOf is a variable as a text.
+// textOf returns a variable as text.
 func textOf(v *shape.Value) string {
 	switch v.Kind {
 	case shape.String:
@@ -216,14 +216,14 @@ func textOf(v *shape.Value) string {
 		}
 		return strings.Join(parts, ", ")
 	case shape.Number, shape.Bool, shape.Map:
-		text, _ := v.MarshalJSON() // what was parsed encodes
+		text, _ := v.MarshalJSON() // a parsed value always encodes
 		return string(text)
 	case shape.Absent, shape.Null:
 	}
 	return ""
 }
 
-// flow makes the node of a flow.
+// flow returns the node of a flow.
 func (t *translator) flow(v *shape.Value, path string, depth int) shape.Value {
 	file, err := flowCodec.Bind(v)
 	if !t.take(err, path) {
@@ -260,7 +260,7 @@ func (t *translator) flow(v *shape.Value, path string, depth int) shape.Value {
 	return t.cycle(&file, steps, path)
 }
 
-// foreign refuses members that the type of a flow does not have.
+// foreign refuses members that another type of flow has.
 func (t *translator) foreign(v *shape.Value, file *flowFile, path string) {
 	known := map[string]string{"cycles": "cycle", "observer": "cycle", "breakCycleSignals": "cycle", "breakCycleSignalMatch": "cycle", "separator": "broadcast"}
 	for _, key := range v.Keys {
@@ -270,7 +270,7 @@ func (t *translator) foreign(v *shape.Value, file *flowFile, path string) {
 	}
 }
 
-// step makes the node of a call of an agent.
+// step returns the node of a step.
 func (t *translator) step(flow *flowFile, v *shape.Value, path string) shape.Value {
 	file, err := stepCodec.Bind(v)
 	if !t.take(err, path) {
@@ -279,7 +279,7 @@ func (t *translator) step(flow *flowFile, v *shape.Value, path string) shape.Val
 	return t.call(flow, file.Agent)
 }
 
-// call is the node of an agent: a task, or a question to the user.
+// call returns the node of an agent: a task, or a question to the user.
 func (t *translator) call(flow *flowFile, key string) shape.Value {
 	a := t.agent(key)
 	switch {
@@ -299,10 +299,10 @@ func (t *translator) call(flow *flowFile, key string) shape.Value {
 	case a.llm != nil:
 		return t.task(a)
 	}
-	return shape.Value{} // its issues are known
+	return shape.Value{} // its issues are already collected
 }
 
-// cycle makes the node of a flow that goes round.
+// cycle returns the node of a cyclic flow.
 func (t *translator) cycle(file *flowFile, steps shape.Value, path string) shape.Value {
 	node := obj("kind", str(doc.NodeCycle), "name", str(file.Name), "steps", steps)
 	switch c := &file.Cycles; {

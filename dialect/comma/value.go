@@ -1,6 +1,6 @@
 package comma
 
-// Building documents.
+// Building documents of shape values.
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ func strs(texts []string) shape.Value {
 	return v
 }
 
-// obj is an object of pairs of a name and a value.
+// obj returns an object from alternating names and values.
 func obj(pairs ...any) shape.Value {
 	v := shape.Value{Kind: shape.Map}
 	for i := 0; i < len(pairs); i += 2 {
@@ -37,10 +37,10 @@ func put(v *shape.Value, name string, value shape.Value) {
 	v.Keys, v.Items = append(v.Keys, name), append(v.Items, value)
 }
 
-// given reports whether a member is there and not null.
+// given reports whether a member is present and not null.
 func given(v *shape.Value) bool { return v.Kind != shape.Absent && v.Kind != shape.Null }
 
-// without is an object without some members.
+// without returns a copy of an object without some members.
 func without(v shape.Value, names ...string) shape.Value {
 	made := shape.Value{Kind: shape.Map}
 	for i, key := range v.Keys {

@@ -1,6 +1,6 @@
 package daemon
 
-// Starting, stopping and finding a server that runs in the background.
+// Starting, stopping and finding a background server.
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 	"ac/internal/proc"
 )
 
-// How long a server may take to start and to stop.
+// How long a server may take to start and to stop, and the polling interval meanwhile.
 const (
 	startWithin = 5 * time.Second
 	stopWithin  = 10 * time.Second
@@ -38,8 +38,8 @@ type Running struct {
 	Since   time.Time
 }
 
-// Find finds the server of a data directory, by the holder of its lock. ok is false if none
-// runs, or it does not listen yet.
+// Find finds the server of a data directory by the holder of its lock. ok is false if no server
+// runs or it does not listen yet.
 func Find(dataDir string) (r Running, ok bool, err error) {
 	dir, err := durable.OpenRoot(runDir(dataDir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -48,7 +48,7 @@ func Find(dataDir string) (r Running, ok bool, err error) {
 	if err != nil {
 		return r, false, err
 	}
-	defer func() { _ = dir.Close() }() // opened for reading
+	defer func() { _ = dir.Close() }() // opened only for reading
 	busy, err := lock.Busy(dir, lockFile)
 	if err != nil || !busy {
 		return r, false, err
@@ -63,7 +63,7 @@ func Find(dataDir string) (r Running, ok bool, err error) {
 	}
 	r.Process, r.Address, r.Since = who.process(), who.Address, time.UnixMilli(who.StartedMS)
 	if !r.Process.Alive() {
-		return r, false, nil // of the holder before: this one does not listen yet
+		return r, false, nil // the text is from an earlier holder: the current one does not listen yet
 	}
 	guid, err := durable.ReadFile(dir, guidFile, 64<<10)
 	if errors.Is(err, os.ErrNotExist) {
@@ -74,19 +74,19 @@ func Find(dataDir string) (r Running, ok bool, err error) {
 	return r, pidErr == nil, err
 }
 
-// Start is how a server is started in the background.
+// Start describes how to start a background server.
 type Start struct {
 	DataDir string
-	Argv    []string // the program and its arguments
+	Argv    []string // program and arguments
 	Dir     string
-	// Answers asks the server whether it is the one with this guid.
+	// Answers returns nil if the server at r accepts requests and has the guid of r.
 	Answers func(ctx context.Context, r Running) error
 
 	within time.Duration // 0 for startWithin
 }
 
-// Run starts the server in a session of its own. Its errors go to the log in the data
-// directory. When Run returns, the server accepts requests. line is the first line of its output.
+// Run starts the server in its own session and returns once it accepts requests. The server's
+// stderr goes to the log in the data directory. line is the first line of its stdout.
 func (s Start) Run(ctx context.Context) (line string, err error) {
 	if _, running, err := Find(s.DataDir); err != nil || running {
 		if err == nil {
@@ -102,7 +102,7 @@ func (s Start) Run(ctx context.Context) (line string, err error) {
 	if err != nil {
 		return "", Failed(ExitRuntime, err)
 	}
-	defer func() { _ = log.Close() }() // the server has its own
+	defer func() { _ = log.Close() }() // the server has its own descriptor
 	begin, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return "", Failed(ExitRuntime, err)
@@ -119,20 +119,19 @@ func (s Start) Run(ctx context.Context) (line string, err error) {
 	return s.await(ctx, cmd, out, func() string { return logged(log.Name(), begin) })
 }
 
-// await waits until a server that was started answers, or ends. One that does neither in
-// time is killed.
+// await waits until a started server answers or exits. It kills a server that does neither in time.
 func (s Start) await(ctx context.Context, cmd *exec.Cmd, out io.Reader, said func() string) (string, error) {
 	within := cmp.Or(s.within, startWithin)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	first := make(chan string, 1)
-	go func() { // ends with the output, which ends with the server, or with this process
+	go func() { // ends with the server's output, or with this process
 		line, _ := bufio.NewReader(out).ReadString('\n')
 		first <- strings.TrimSuffix(line, "\n")
 	}()
 	late := func() error {
-		_ = cmd.Process.Kill() // it may have ended by now
-		_ = cmd.Wait()         // it was killed
+		_ = cmd.Process.Kill() // it may have exited by now
+		_ = cmd.Wait()         // it was killed, so its status means nothing
 		return Failed(ExitNotStarted, fmt.Errorf("the server did not come up within %v; see its log %s", within, filepath.Join(runDir(s.DataDir), logFile)))
 	}
 	select {
@@ -156,8 +155,8 @@ func (s Start) await(ctx context.Context, cmd *exec.Cmd, out io.Reader, said fun
 	}
 }
 
-// ended is the error of a server that ended before it came up: with its own status, and
-// what it said.
+// ended returns the error of a server that exited before it listened, with the server's exit status
+// and its log output.
 func ended(err error, said string) error {
 	status := ExitSpawn
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
@@ -166,8 +165,8 @@ func ended(err error, said string) error {
 	return Failed(status, errors.New(cmp.Or(complaint(said), "the server ended before it listened")))
 }
 
-// complaint is the error that a program said last, without the word that begins it; all that
-// it said where it called nothing so.
+// complaint returns the last error message in a program's output, without its "error: " prefix. If
+// there is none, it returns the whole output.
 func complaint(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	for _, line := range slices.Backward(lines) {
@@ -180,21 +179,21 @@ func complaint(said string) string {
 	return strings.Join(lines, "\n")
 }
 
-// logged is what a log has behind an offset, the last 4 KiB of it.
+// logged returns what a log contains after an offset, at most the last 4 KiB.
 func logged(name string, from int64) string {
 	f, err := os.Open(name) //nolint:gosec // our own log
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // opened for reading
+	defer func() { _ = f.Close() }() // opened only for reading
 	if st, err := f.Stat(); err == nil {
 		from = max(from, st.Size()-4<<10)
 	}
-	text, _ := io.ReadAll(io.NewSectionReader(f, from, 4<<10)) // a part is better than nothing
+	text, _ := io.ReadAll(io.NewSectionReader(f, from, 4<<10)) // best effort: a part is better than nothing
 	return string(text)
 }
 
-// Stop stops the server of a data directory and waits at most 10 seconds for its end.
+// Stop stops the server of a data directory and waits at most 10 seconds for it to exit.
 func Stop(ctx context.Context, dataDir string) error { return stop(ctx, dataDir, stopWithin) }
 
 func stop(ctx context.Context, dataDir string, within time.Duration) error {

@@ -1,6 +1,6 @@
-// Package daemon is the files of a server that runs in the background, and how other processes
-// find, start and stop it: runtime files, the lock of the running server, and exit statuses
-// for process supervisors.
+// Package daemon manages a background server: its runtime files, the lock that only the running
+// server holds, and exit statuses for process supervisors. Other processes use it to find, start
+// and stop the server.
 package daemon
 
 import (
@@ -23,15 +23,15 @@ import (
 
 // Exit statuses of a server and of the commands that control one.
 const (
-	ExitFailed      = 1 // anything else; nothing runs
-	ExitRefused     = 2 // the address or the token file may not be used
+	ExitFailed      = 1 // any other failure; nothing runs
+	ExitRefused     = 2 // the address or the token file is not allowed
 	ExitListen      = 3 // the address is in use, or serving failed
 	ExitRuntime     = 4 // a runtime file could not be written
-	ExitOptions     = 5 // options or the machine's settings do not fit
-	ExitRunning     = 6 // another server runs on this data directory
+	ExitOptions     = 5 // the runtime files could not be written
+	ExitRunning     = 6 // an option or a setting of the machine is invalid
 	ExitSpawn       = 7 // the server could not be started
 	ExitNotStarted  = 8 // it did not come up in time
-	ExitNotStopping = 9 // it did not end in time
+	ExitNotStopping = 9 // it did not stop in time
 )
 
 // Error is a failure with an exit status.
@@ -42,7 +42,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap is the failure.
+// Unwrap returns the failure.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Failed adds an exit status to an error. It returns nil for nil.
@@ -70,7 +70,7 @@ const (
 	maxLog    = 10 << 20 // bytes
 )
 
-// Runtime is the runtime files of a running server. It holds their lock.
+// Runtime manages the runtime files of a running server. It holds their lock.
 type Runtime struct {
 	dir   *durable.Root
 	held  *lock.Hold
@@ -81,12 +81,12 @@ type Runtime struct {
 	wrote []string
 }
 
-// runDir is where the runtime files of a data directory are.
+// runDir returns the folder with the runtime files of a data directory.
 func runDir(dataDir string) string { return filepath.Join(dataDir, "run") }
 
-// Claim locks the data directory for a server with this guid that requires this token, "" for
-// none. If another server runs on it, the error has status ExitRunning. The files of a dead
-// server are replaced.
+// Claim locks the data directory for a server with this guid. Clients of the server need this
+// token, "" for none. If another server runs on the directory, the error has status ExitRunning.
+// Claim takes over from a dead server; Write then replaces its files.
 func Claim(dataDir, guid, token string) (*Runtime, error) {
 	return claim(dataDir, guid, token, func(tries int) bool {
 		time.Sleep(inheritedPause)
@@ -94,14 +94,15 @@ func Claim(dataDir, guid, token string) (*Runtime, error) {
 	})
 }
 
-// How long, and how often, a lock is waited for whose owner died.
+// Retry interval and limit for a lock whose owner has died.
 const (
 	inheritedPause = 20 * time.Millisecond
 	inheritedTries = 100
 )
 
-// claim is Claim with what is done between two tries to take the lock of a server that died:
-// a process that it was just starting has the lock, too, until it executes its program.
+// claim is Claim with wait as the pause between two attempts to take the lock of a dead server. A
+// child process that the server had just forked inherits the lock and holds it until it executes
+// its program.
 func claim(dataDir, guid, token string, wait func(tries int) bool) (*Runtime, error) {
 	run := runDir(dataDir)
 	if err := errors.Join(os.MkdirAll(run, 0o700), os.Chmod(run, 0o700)); err != nil { //nolint:gosec // a directory
@@ -137,7 +138,7 @@ func owned(dir *durable.Root) bool {
 	return err == nil && json.Unmarshal(text, &who) == nil && who.process().Alive()
 }
 
-// owner is the content of the lock file: its holder.
+// owner is the content of the lock file: the holder of the lock.
 type owner struct {
 	PID       int    `json:"pid"`
 	Start     string `json:"start"`
@@ -154,15 +155,15 @@ type heartbeat struct {
 	AtMS int64  `json:"timestamp_ms"`
 }
 
-// Write writes the runtime files of a server that listens on an address, without its token.
-// They are durable on return.
+// Write writes the runtime files of a server that listens on an address. They are durable on
+// return.
 func (r *Runtime) Write(address string, port int) error {
 	self := proc.Self()
 	who, err := json.Marshal(owner{self.PID, self.Start, address, r.clock.Now().UnixMilli()})
 	if err != nil {
 		return Failed(ExitRuntime, err)
 	}
-	// In place: the lock is on the file itself.
+	// In place, not by renaming: the lock is on the file itself.
 	if err := os.WriteFile(filepath.Join(r.dir.Path(), lockFile), append(who, '\n'), 0o600); err != nil {
 		return Failed(ExitRuntime, err)
 	}
@@ -196,8 +197,8 @@ func (r *Runtime) beat() error {
 	return Failed(ExitRuntime, err)
 }
 
-// Beat keeps the heartbeat fresh and the log small until ctx is done. Whoever checks the age of
-// the heartbeat notices if it cannot be written.
+// Beat updates the heartbeat and bounds the log until ctx is done. If writes fail, the heartbeat
+// becomes stale, which its readers notice.
 func (r *Runtime) Beat(ctx context.Context) {
 	for tick := time.NewTicker(beatPause); ; {
 		select {
@@ -211,8 +212,8 @@ func (r *Runtime) Beat(ctx context.Context) {
 	}
 }
 
-// turnLog keeps the log of a server that was started in the background within its bound:
-// its content goes to the old one, and the file, which is open for appending, is emptied.
+// turnLog rotates the log of a background server if it exceeds maxLog. It copies the content to the
+// old log and truncates the file, because the server has it open for appending.
 func (r *Runtime) turnLog() error {
 	st, err := r.dir.Stat(logFile)
 	if err != nil || st.Size() <= maxLog {

@@ -15,7 +15,7 @@ import (
 	"ac/internal/proc"
 )
 
-// tokenBytes is how many random bytes a token has.
+// tokenBytes is the number of random bytes in a token.
 const tokenBytes = 32
 
 // maxToken bounds a token file, in bytes.
@@ -28,8 +28,8 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ReadToken reads a token from a file that belongs to this user and that others cannot read.
-// Any other file is an error with status ExitRefused.
+// ReadToken reads a token from a file. The error has status ExitRefused unless the file belongs to
+// this user, is not accessible to others, and holds one token.
 func ReadToken(name string) (string, error) {
 	refuse := func(why string) (string, error) {
 		return "", Failed(ExitRefused, fmt.Errorf("the token file %s %s", name, why))

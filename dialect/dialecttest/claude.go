@@ -1,6 +1,6 @@
 package dialecttest
 
-// A fake claude that asks questions.
+// A fake claude program that asks questions.
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace"
 )
 
-// AddClaude adds an agent whose program is played by Claude.
+// AddClaude adds an agent whose program is the fake Claude.
 func (s *Stage) AddClaude() {
 	s.T.Helper()
 	bin := Program(s.T, "claude")
@@ -31,8 +31,8 @@ func (s *Stage) AddClaude() {
 	Write(s.T, file, text)
 }
 
-// Claude plays claude: it asks two questions at once, then presents a plan, and prints the
-// answers.
+// Claude plays the claude program. It asks two questions at once, then presents a plan, then prints
+// the answers it received.
 func Claude(stdin io.Reader, stdout io.Writer) error {
 	if slices.Contains(os.Args, "--version") {
 		_, err := fmt.Fprintln(stdout, "2.1.0 (Claude Code)")
@@ -42,7 +42,7 @@ func Claude(stdin io.Reader, stdout io.Writer) error {
 	in.Buffer(nil, 8<<20)
 	tell := func(v map[string]any) {
 		text, _ := json.Marshal(v)
-		_, _ = fmt.Fprintln(stdout, string(text)) // its reader may be gone
+		_, _ = fmt.Fprintln(stdout, string(text)) // best effort: the reader may be gone
 	}
 	ask := func(id, tool string, input map[string]any) {
 		tell(map[string]any{"type": "control_request", "request_id": id, "request": map[string]any{"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": "t-" + id}})

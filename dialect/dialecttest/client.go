@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Client is a connection to a socket, with a buffer of frames that were read and not used yet.
+// Client is a WebSocket client. It buffers frames that were read but not used yet.
 type Client[F any] struct {
 	T    *testing.T
 	Conn *websocket.Conn
@@ -16,7 +16,7 @@ type Client[F any] struct {
 	Kept []F
 }
 
-// Dial connects to a socket. read decodes a message as a frame, concurrently with the test.
+// Dial connects to a WebSocket. read decodes a message as a frame, concurrently with the test.
 func Dial[F any](t *testing.T, url string, o *websocket.DialOptions, read func(text []byte) F) *Client[F] {
 	t.Helper()
 	conn, answer, err := websocket.Dial(t.Context(), url, o)
@@ -43,7 +43,7 @@ func Dial[F any](t *testing.T, url string, o *websocket.DialOptions, read func(t
 	}()
 	t.Cleanup(func() {
 		_ = conn.CloseNow()
-		for range c.In { // until the reader is gone
+		for range c.In { // until the reader has ended
 		}
 	})
 	return c
@@ -76,7 +76,7 @@ func (c *Client[F]) Next(what string) (f F) {
 	return f
 }
 
-// Await reads until a frame is as wanted, and keeps the others for later.
+// Await reads until it finds a wanted frame, and keeps the others for later.
 func (c *Client[F]) Await(what string, wanted func(F) bool) (f F) {
 	c.T.Helper()
 	for i, f := range c.Kept {

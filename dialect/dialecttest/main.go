@@ -1,7 +1,7 @@
 package dialecttest
 
-// The programs that a test binary plays: agents, runners, supervisors, guards, and a listener
-// in a process of its own.
+// The programs that a test binary can play: agents, runners, supervisors, guards, and a listener in
+// its own process.
 
 import (
 	"context"
@@ -20,16 +20,15 @@ import (
 	"ac/runs/session/supervisor"
 )
 
-// Daemon is the argument that makes the test binary a listener. The workspace and the project
-// follow. It first prints its address.
+// Daemon is the first argument that makes the test binary a listener. The workspace and the project
+// follow as arguments. The listener first prints its address.
 const Daemon = "daemon"
 
 // Streams are the standard streams of the process.
 type Streams struct{ In, Out, Err *os.File }
 
-// Main runs the tests of a package, or plays the program that its name or first argument
-// selects: one of programs, or one of ac's own. listen makes the listener for Daemon, nil for
-// none.
+// Main runs the tests of a package, or plays a program. The binary's name selects one of programs,
+// its first argument one of ac's own. listen makes the listener for Daemon; it may be nil.
 func Main(m *testing.M, std Streams, programs map[string]func() error, listen func(context.Context, *dialect.Company) (dialect.Listener, error)) {
 	if play, ok := programs[filepath.Base(os.Args[0])]; ok {
 		os.Exit(exitOf(std.Err, play()))
@@ -55,7 +54,7 @@ func Main(m *testing.M, std Streams, programs map[string]func() error, listen fu
 
 func exitOf(stderr io.Writer, err error) int {
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err) // the status says so too
+		_, _ = fmt.Fprintln(stderr, err) // best effort: the exit status reports the failure, too
 		return 1
 	}
 	return 0

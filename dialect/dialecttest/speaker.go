@@ -1,6 +1,6 @@
 package dialecttest
 
-// An agent that speaks ACP.
+// A fake agent that speaks ACP.
 
 import (
 	"bufio"
@@ -15,10 +15,10 @@ import (
 
 type object = map[string]any
 
-// errDied ends the program of an agent in its turn.
+// errDied ends the program of an agent within its turn.
 var errDied = errors.New("the agent dies")
 
-// speaker is the agent of Speak.
+// speaker is the agent that Speak plays.
 type speaker struct {
 	out   io.Writer
 	turn  json.RawMessage
@@ -26,19 +26,20 @@ type speaker struct {
 	then  func(option string)
 }
 
-// Speak plays an agent that speaks ACP. The last line of a prompt says what it does:
+// Speak plays an agent that speaks ACP. The last line of a prompt selects what it does:
 //
-//	ask COMMAND   asks for leave to run a command
-//	write FILE    asks for leave to write a file
-//	leave FILE    writes a file, and says where it works
+//	ask COMMAND   asks for permission to run a command
+//	write FILE    asks for permission to write a file
+//	leave FILE    writes a file, and answers with its working directory
 //	plan          shows a plan
 //	tool COMMAND  runs a command
 //	think         thinks, and uses two tools
-//	hold          waits until it is interrupted, hold FILE until the file is there
+//	hold          waits for an interrupt; hold FILE waits until the file exists
 //	fail          answers with an error
-//	die           ends
+//	die           exits
 //
-// Behind "which model" it says its model; any other prompt it says back, word by word.
+// If the line ends with "which model", it answers with its model. It echoes any other prompt word
+// by word.
 func Speak(stdin io.Reader, stdout io.Writer) error {
 	s := &speaker{out: stdout}
 	in := bufio.NewScanner(stdin)
@@ -75,7 +76,7 @@ func Speak(stdin io.Reader, stdout io.Writer) error {
 func (s *speaker) tell(v object) {
 	v["jsonrpc"] = "2.0"
 	text, _ := json.Marshal(v)
-	_, _ = fmt.Fprintln(s.out, string(text)) // its reader may be gone
+	_, _ = fmt.Fprintln(s.out, string(text)) // best effort: the reader may be gone
 }
 
 func (s *speaker) update(kind string, more object) {
@@ -91,7 +92,7 @@ func (s *speaker) end(reason string) {
 	s.tell(object{"id": s.turn, "result": object{"stopReason": reason, "usage": object{"inputTokens": 100, "outputTokens": 20, "totalTokens": 120}}})
 }
 
-// ask asks for leave to make a call.
+// ask asks for permission to make a call, and passes the chosen option to then.
 func (s *speaker) ask(call object, then func(option string)) {
 	s.then = then
 	s.tell(object{"id": 1000 + s.calls, "method": "session/request_permission", "params": object{
@@ -103,7 +104,7 @@ func (s *speaker) ask(call object, then func(option string)) {
 	}})
 }
 
-// answered takes the answer to what was asked, "" for none.
+// answered handles the answer to the last question, "" for a cancellation.
 func (s *speaker) answered(option string) {
 	if option == "" {
 		s.end("cancelled")
@@ -112,7 +113,7 @@ func (s *speaker) answered(option string) {
 	}
 }
 
-// asks asks for leave to make a call, and says what it was answered.
+// asks asks for permission to make a call, and answers the prompt with the chosen option.
 func (s *speaker) asks(call object) {
 	s.calls++
 	id := fmt.Sprint("t", s.calls)
@@ -128,7 +129,7 @@ func (s *speaker) asks(call object) {
 func (s *speaker) prompt(all string) error {
 	lines := strings.Split(strings.TrimSpace(all), "\n")
 	last := lines[len(lines)-1]
-	if strings.HasSuffix(last, "which model") { // behind what was said before, too
+	if strings.HasSuffix(last, "which model") { // earlier messages may precede it
 		s.say("the model is " + os.Getenv("AC_MODEL"))
 		s.end("end_turn")
 		return nil
@@ -152,7 +153,7 @@ func (s *speaker) prompt(all string) error {
 	return nil
 }
 
-// act does what takes the turn to its end.
+// act acts and answers. The caller then ends the turn.
 func (s *speaker) act(how, arg, all string) {
 	switch how {
 	case "plan":
@@ -182,7 +183,7 @@ func (s *speaker) act(how, arg, all string) {
 	}
 }
 
-// holdPause is the time between two looks for a file.
+// holdPause is the polling interval for a file.
 const holdPause = 5 * time.Millisecond
 
 // hold waits for a file, or, without one, for an interrupt.

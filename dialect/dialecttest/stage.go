@@ -1,6 +1,6 @@
-// Package dialecttest is the fixture of the dialects' tests: a company with a repository and
-// agents, listeners for it, clients of sockets, and a test binary that plays every program of
-// the company.
+// Package dialecttest is the fixture for the dialects' tests: a company with a repository and
+// agents, listeners for it, WebSocket clients, and a test binary that plays every program of the
+// company.
 package dialecttest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"ac/workspace"
 )
 
-// Patience limits every wait for a state. It is long enough for a busy machine.
+// Patience limits every wait for a state. It is generous, for busy machines.
 const Patience = 60 * time.Second
 
 // Must returns the value of a call that must not fail.
@@ -32,7 +32,7 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Write writes a file, with the folders above it.
+// Write writes a file and creates its parent folders.
 func Write(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -54,7 +54,7 @@ func Git(t *testing.T, dir string, words ...string) string {
 	return string(out)
 }
 
-// Until waits for a state.
+// Until polls until reached returns true. what describes the state for the failure message.
 func Until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
 	limit := time.After(Patience)
@@ -67,17 +67,17 @@ func Until(t *testing.T, what string, reached func() bool) {
 	}
 }
 
-// Agent is an agent of a company. The test binary plays its program (see Main), "" for none.
+// Agent is an agent of a company. The test binary plays its program (see Main), "" if it has none.
 type Agent struct{ Name, Provider, Program string }
 
-// Stage is a company with a project and a linked repository with the id main.
+// Stage is a company with a project and a linked repository, whose id is main.
 type Stage struct {
 	T                  *testing.T
 	Dir, Repo, Project string
 	Agents             map[string]string // ids, by name
 	Actor              company.ActorParams
-	Company            *dialect.Company // of the listener that Serve was called for last
-	End                func()           // ends that listener
+	Company            *dialect.Company // the one that the last Serve used
+	End                func()           // stops the listener of the last Serve
 }
 
 // New creates a company of workers.
@@ -120,7 +120,7 @@ func New(t *testing.T, agents ...Agent) *Stage {
 	return s
 }
 
-// Program links the test binary under another name, which selects the program that it plays.
+// Program links the test binary under another name. The name selects the program that it plays.
 func Program(t *testing.T, name string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
@@ -130,7 +130,7 @@ func Program(t *testing.T, name string) string {
 	return program
 }
 
-// Open opens a company as a process does, with consoles. The caller releases it.
+// Open opens a company as a process does, with terminals enabled. The caller must call release.
 func Open(dir, project string, log io.Writer) (c *dialect.Company, release func() error) {
 	env := workspace.SystemEnv()
 	env.LockPatience = Patience
@@ -145,7 +145,7 @@ func Open(dir, project string, log io.Writer) (c *dialect.Company, release func(
 		}
 }
 
-// Serve calls listen for a listener of the company, and serves it until End or the end of the
+// Serve makes a listener of the company with listen, and serves it until End or the end of the
 // test.
 func (s *Stage) Serve(listen func(c *dialect.Company) (serve func(context.Context) error)) {
 	s.T.Helper()

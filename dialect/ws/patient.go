@@ -1,6 +1,6 @@
 package ws
 
-// Connections whose peer may read slowly but must not stop reading.
+// Connections whose peer may read slowly, but must not stop reading.
 
 import (
 	"net"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// chunk is what is written at once, in bytes.
+// chunk is the largest single write, in bytes.
 const chunk = 64 << 10
 
-// Patient wraps a listener. Its connections fail when the peer reads nothing for the duration
-// of patience, and not earlier, however much there is to write.
+// Patient wraps a listener. A connection of it is cut if the peer does not accept one chunk within
+// patience. A whole write may take any time.
 func Patient(l net.Listener, patience time.Duration) net.Listener {
 	return patientListener{l, patience}
 }
@@ -39,7 +39,8 @@ type patientConn struct {
 	ended  bool
 }
 
-// OnClose calls a function once, when a connection of a Patient listener is closed.
+// OnClose registers a function to call once when a connection of a Patient listener is closed. If
+// it is closed already, OnClose calls the function at once. For other connections it is a no-op.
 func OnClose(c net.Conn, closed func()) {
 	p, ok := c.(*patientConn)
 	if !ok {
@@ -68,15 +69,15 @@ func (c *patientConn) Close() error {
 	return c.Conn.Close()
 }
 
-// abort closes a connection at once. A close alone leaves what the other end does not take with
-// the system, and the end of the connection behind it, for as long as that goes on.
+// abort closes a connection at once and discards unsent data. After a plain close the kernel would
+// keep retrying that data as long as the peer does not read it.
 func abort(c net.Conn) {
 	if p, ok := c.(*patientConn); ok {
 		if tcp, ok := p.Conn.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // it is closed in any case
+			_ = tcp.SetLinger(0) // best effort: it is closed in any case
 		}
 	}
-	_ = c.Close() // nobody is there to be told
+	_ = c.Close() // nobody is left to report to
 }
 
 func (c *patientConn) Write(text []byte) (n int, err error) {

@@ -1,5 +1,5 @@
-// Package ws is the WebSocket side of dialects: a connection with a reader, and a writer with
-// a bounded queue. Every message is one text frame, neither fragmented nor compressed: clients
+// Package ws is the WebSocket side of dialects: a connection with a reader, and a writer with a
+// bounded queue. Every message is one frame, neither fragmented nor compressed, because clients
 // that parse frames by hand support nothing else.
 package ws
 
@@ -15,25 +15,25 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Limits bound a connection. They are in bytes.
+// Limits bound a connection. Sizes are in bytes.
 type Limits struct {
-	Read int64 // the largest message of the client
-	// Crowded is how much may wait unread before messages that newer ones replace are
-	// dropped, Full how much before the connection is closed.
+	Read int64 // the largest message from the client
+	// Crowded is how much may be queued before newer messages replace older ones with the same key.
+	// Full is how much may be queued before the connection is closed.
 	Crowded, Full int
-	// Ping is how often the client is pinged, 0 for never; a client that has not answered
-	// one after Pong is cut off.
+	// Ping is the interval between pings, 0 for none. A client that does not answer a ping within
+	// Pong is disconnected.
 	Ping, Pong time.Duration
-	// Goodbye is the reason that goes with the end of a server.
+	// Goodbye is the close reason when the server shuts down.
 	Goodbye string
-	// Binary writes binary messages, no texts.
+	// Binary sends binary messages instead of text messages.
 	Binary bool
 }
 
-// Conn is a connection. Send and Close may be called by any goroutine.
+// Conn is a WebSocket connection. Its methods except Serve and Pull are safe for concurrent use.
 type Conn struct {
 	conn   *websocket.Conn
-	wire   net.Conn // beneath conn
+	wire   net.Conn // the connection under conn
 	limits Limits
 	source func() (text []byte, ok bool)
 
@@ -44,13 +44,12 @@ type Conn struct {
 	ended   bool
 	code    websocket.StatusCode
 	wake    chan struct{}
-	taken   chan struct{}      // closed when something is taken from the queue, nil while nobody waits
+	taken   chan struct{}      // closed when the queue shrinks, nil while nobody waits
 	stop    context.CancelFunc // ends reading
-	cut     *time.Timer        // cuts a client off that does not take the end
+	cut     *time.Timer        // disconnects a client that does not complete the close
 }
 
-// message is a text that waits to be written. A later one of the same key may take its
-// place.
+// message is a queued text. A later message with the same key may replace it.
 type message struct {
 	text []byte
 	key  string
@@ -69,8 +68,8 @@ func IsUpgrade(r *http.Request) bool {
 	return asks("Connection", "upgrade") && asks("Upgrade", "websocket")
 }
 
-// Accept completes the handshake of a request, whose origin must have been checked. If it
-// returns an error, the request has been answered.
+// Accept completes the handshake of a request whose origin has been checked. If it returns an
+// error, the request has been answered.
 func Accept(w http.ResponseWriter, r *http.Request, limits Limits) (*Conn, error) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -84,9 +83,9 @@ func Accept(w http.ResponseWriter, r *http.Request, limits Limits) (*Conn, error
 	return &Conn{conn: conn, wire: wire, limits: limits, wake: make(chan struct{}, 1), stop: func() {}}, nil
 }
 
-// Serve reads messages and passes them to take one by one, until the client disconnects, ctx
-// ends or Close is called. Messages sent before the end are written if the client reads them
-// within a grace period. When Serve returns, no goroutine of the connection runs.
+// Serve reads messages and passes them to take one by one, until the client disconnects, ctx ends
+// or Close is called. Messages sent before that are still written if the client reads them within a
+// grace period. When Serve returns, no goroutine of the connection runs.
 func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -102,8 +101,8 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	if c.limits.Ping > 0 {
 		wg.Go(func() { c.ping(reading) })
 	}
-	// Reading with a context that ends would cut the connection off before the queue is
-	// written; so the reader ends by the close of the connection alone.
+	// Reading with a context that ends would cut the connection before the queue is written. So
+	// only closing the connection ends the reader.
 	messages := make(chan []byte)
 	gone := make(chan struct{})
 	wg.Go(func() {
@@ -124,7 +123,7 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 		case text := <-messages:
 			take(text)
 			continue
-		case <-gone: // or it sent what is no frame of a client
+		case <-gone: // or it sent an invalid frame
 			c.Close(websocket.StatusProtocolError)
 		case <-reading.Done():
 		}
@@ -135,7 +134,7 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	c.cut.Stop()
 }
 
-// ping looks now and then whether the client is still there.
+// ping checks periodically whether the client still answers.
 func (c *Conn) ping(ctx context.Context) {
 	ticker := time.NewTicker(c.limits.Ping)
 	defer ticker.Stop()
@@ -149,25 +148,25 @@ func (c *Conn) ping(ctx context.Context) {
 		err := c.conn.Ping(answered)
 		cancel()
 		if err != nil {
-			abort(c.wire) // nobody is there to be told
+			abort(c.wire) // nobody is left to report to
 			return
 		}
 	}
 }
 
 // Room waits until at most this many messages and bytes are queued (backpressure). It reports
-// whether more may be sent: false if the connection or ctx has ended.
+// whether more may be sent. It returns false if the connection or ctx has ended.
 func (c *Conn) Room(ctx context.Context, messages, bytes int) bool {
 	return c.await(ctx, func() bool { return len(c.queue) <= messages && c.waiting <= bytes })
 }
 
-// Written waits until everything that was sent is written and released. It reports the same
-// as Room.
+// Written waits until everything that was sent is written. It returns false if the connection or
+// ctx has ended.
 func (c *Conn) Written(ctx context.Context) bool {
 	return c.await(ctx, func() bool { return len(c.queue) == 0 && !c.writing })
 }
 
-// await waits for a state of the queue.
+// await waits until the queue satisfies is.
 func (c *Conn) await(ctx context.Context, is func() bool) bool {
 	for {
 		c.mu.Lock()
@@ -210,7 +209,7 @@ func (c *Conn) Send(text []byte, key string) {
 	c.rouse()
 }
 
-// drop takes the message with a key out of the queue.
+// drop removes the messages with a key from the queue.
 func (c *Conn) drop(key string) {
 	kept := c.queue[:0]
 	for _, m := range c.queue {
@@ -224,8 +223,8 @@ func (c *Conn) drop(key string) {
 	c.queue = kept
 }
 
-// Close ends the connection with a status, such as 1001 for a server that shuts down, after
-// writing what was sent. Only the first status counts.
+// Close ends the connection with a status, such as 1001 for a server that shuts down, after writing
+// what was sent. Only the first call counts.
 func (c *Conn) Close(code websocket.StatusCode) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +242,7 @@ func (c *Conn) end(code websocket.StatusCode) {
 	c.drain()
 }
 
-// drain wakes those who wait for room.
+// drain wakes the goroutines that wait for room.
 func (c *Conn) drain() {
 	if c.taken != nil {
 		close(c.taken)
@@ -251,11 +250,11 @@ func (c *Conn) drain() {
 	}
 }
 
-// Pull sets a source of messages. It is asked whenever the queue is empty, until it has none,
-// and again after Wake. Pull must be called before Serve.
+// Pull sets a source of messages. The writer reads it whenever the queue is empty, until it returns
+// false. After that it reads it again only after Wake or Send. Call Pull before Serve.
 func (c *Conn) Pull(source func() (text []byte, ok bool)) { c.source = source }
 
-// Wake asks the source again.
+// Wake makes the writer read the source again.
 func (c *Conn) Wake() { c.rouse() }
 
 func (c *Conn) rouse() {
@@ -265,11 +264,10 @@ func (c *Conn) rouse() {
 	}
 }
 
-// grace is how long a client may take for what waits at the end, and for its answer to
-// the close.
+// grace is how long a client may take to read the queue at the end and to answer the close.
 const grace = 1500 * time.Millisecond
 
-// write writes the queue until the end, and closes the connection.
+// write writes the queue until the connection ends, then closes it.
 func (c *Conn) write() {
 	kind := websocket.MessageText
 	if c.limits.Binary {
@@ -292,7 +290,7 @@ func (c *Conn) write() {
 			if code == GoingAway {
 				reason = c.limits.Goodbye
 			}
-			_ = c.conn.Close(code, reason) // a client that is gone hears nothing
+			_ = c.conn.Close(code, reason) // best effort: the client may be gone
 			return
 		default:
 			<-c.wake
@@ -317,13 +315,13 @@ func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
 
 type wireKey struct{}
 
-// Wired is the ConnContext of an http.Server whose requests are passed to Accept.
+// Wired is the ConnContext of an http.Server that passes requests to Accept.
 func Wired(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, wireKey{}, c)
 }
 
-// Close statuses: of a server that shuts down, of a message that is too long, of something
-// that is over, and of something that accepts no more.
+// Close statuses: the server shuts down, a message is too long, the exchange is over, and the
+// server accepts no more.
 const (
 	GoingAway = websocket.StatusGoingAway
 	TooBig    = websocket.StatusMessageTooBig

@@ -1,4 +1,4 @@
-// Package answer knows the answers that workers of jobs are asked for: their JSON Schemas for
-// CLIs that take one, examples for prompts, and where the values lie in what a worker printed.
-// All of it is pure; package job decides which value is accepted.
+// Package answer describes the answers of workers: their JSON Schemas for CLIs that accept one,
+// examples for prompts, and how to find their values in a worker's output. It is pure: package job
+// decides which value is accepted.
 package answer

@@ -1,8 +1,7 @@
 package answer
 
-// JSON Schemas for the answers of CLIs. They obey the strictest CLI: every
-// object is closed, every property is required, optional ones may be null, and
-// the root is one object.
+// JSON Schemas for the answers of CLIs. They satisfy the strictest CLI: every object is closed,
+// every property is required, optional ones may be null, and the root is one object.
 
 import (
 	"encoding/json"
@@ -10,7 +9,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Schema is a JSON Schema, as far as it is used here.
+// Schema is a JSON Schema, restricted to the keywords used here.
 type Schema struct {
 	Type       json.Marshaler     `json:"type,omitempty"`
 	Enum       []string           `json:"enum,omitempty"`
@@ -56,8 +55,8 @@ func object(properties ...property) *Schema {
 	return s
 }
 
-// ResultSchema is the schema of a result. It names the run of the attempt, or
-// that of the attempt whose answer it repairs.
+// ResultSchema returns the schema of a result. runs are the accepted attempt_run_ids: the attempt's
+// own and, in a repair, that of the repaired attempt.
 func ResultSchema(id string, runs ...string) *Schema {
 	return object(
 		property{"schema_version", typed("integer")}, property{"type", oneOf("result")},
@@ -77,7 +76,7 @@ func ResultSchema(id string, runs ...string) *Schema {
 	)
 }
 
-// ReportSchema is the schema of a heartbeat report: both shapes as one object.
+// ReportSchema returns the schema of a heartbeat report, with both shapes as one object.
 func ReportSchema() *Schema {
 	launch := actionSchema("launch_job",
 		property{"project_id", text()}, property{"goal", text()}, property{"worker_kind", oneOf(doc.WorkerKinds()...)},
@@ -108,8 +107,8 @@ func actionSchema(kind string, own ...property) *Schema {
 	}, own...)...)
 }
 
-// KindSchema is that of the answers of a kind. A worker that cannot do the job
-// says so in cannot and leaves the rest null.
+// KindSchema returns the schema of the answers of a kind. A worker that cannot do the job gives the
+// reason in cannot and leaves the rest null.
 func KindSchema(kind string) *Schema {
 	return object(append(answerMembers(kind), property{"cannot", maybeText()})...)
 }

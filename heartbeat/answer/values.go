@@ -1,6 +1,6 @@
 package answer
 
-// The JSON values in the output of a worker that may be its answer.
+// Finding the JSON values in a worker's output that may be its answer.
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"ac/internal/shape"
 )
 
-// Parse parses a text that is one JSON value, of bounded nesting.
+// Parse parses a text that is exactly one JSON value, nested at most maxNesting deep.
 func Parse(text string) (shape.Value, bool) {
 	raw := []byte(text)
 	if canonjson.Depth(raw) > maxNesting {
@@ -31,27 +31,27 @@ const maxNesting = 512
 const (
 	// maxCandidates bounds the values examined in one output.
 	maxCandidates = 1000
-	// maxBraces bounds how many, and maxScanned how far, unbalanced braces are
-	// searched.
+	// maxBraces bounds the number of opening braces tried, and maxScanned the bytes scanned for
+	// their ends.
 	maxBraces  = 2000
 	maxScanned = 64 << 20
 	// maxUnwrap bounds the nesting of wrapped answers.
 	maxUnwrap = 6
 )
 
-// candidates are the JSON values in a text, in the order of trying: values
-// wrapped in another one come first.
+// candidates are the JSON values in a text, in the order in which to try them. A value wrapped in
+// another one comes before it.
 type candidates struct{ values []shape.Value }
 
-// Values are the values in a text that may be an answer: the whole of it, its fenced blocks,
-// its objects. Those that are wrapped in another one come first.
+// Values returns the values in a text that may be an answer: the whole text, else its fenced blocks
+// and objects. A value wrapped in another one comes before it.
 func Values(text string) []shape.Value {
 	c := candidates{}
 	c.text(text, 0)
 	return c.values
 }
 
-// Within are a value and those in it, as Values orders them.
+// Within returns a value and the values wrapped in it, ordered as by Values.
 func Within(v shape.Value) []shape.Value {
 	c := candidates{}
 	c.value(v, 0)
@@ -113,8 +113,7 @@ var fence = lazyregexp.New("(?s)```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```")
 
 var wrappers = []string{"structured_output", "result", "response", "payload", "data", "output", "message", "content"}
 
-// Lenient is Parse, if necessary without a byte order mark and trailing
-// commas.
+// Lenient is Parse that also accepts a byte order mark and trailing commas.
 func Lenient(text string) (shape.Value, bool) {
 	text = strings.TrimSpace(text)
 	if v, ok := Parse(text); ok {
@@ -155,8 +154,8 @@ func withoutTrailingCommas(text string) string {
 	return string(kept)
 }
 
-// eachObject calls take for each balanced {…} of a text. If take returns false,
-// or a brace is never closed, the search continues after the brace.
+// eachObject calls take for each balanced {…} of a text. If take returns false, or a brace is never
+// closed, the search continues right after the brace.
 func eachObject(text string, take func(object string) bool) {
 	scanned := 0
 	for tries, at := 0, strings.IndexByte(text, '{'); at >= 0 && tries < maxBraces && scanned < maxScanned; tries++ {
@@ -178,8 +177,8 @@ func eachObject(text string, take func(object string) bool) {
 	}
 }
 
-// objectEnd is the length of the balanced object at the beginning of a text, -1
-// if it does not end. Braces inside strings do not count.
+// objectEnd returns the length of the balanced object at the beginning of a text, -1 if it is never
+// closed. Braces inside strings do not count.
 func objectEnd(text string) int {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {

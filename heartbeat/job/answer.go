@@ -1,7 +1,7 @@
 package job
 
-// Answers of a kind: what a worker is asked for in place of a result, and how its
-// output is read.
+// Kinds of answers: what a job asks its worker for instead of a result, and how to read it from the
+// output.
 
 import (
 	"strings"
@@ -11,11 +11,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// CodeDeclined is the error of a job whose worker said that it cannot do it.
+// CodeDeclined is the error code of a job whose worker declined it.
 const CodeDeclined = "worker_declined"
 
-// answerKind is the kind of answer that a job asks for, "" for a result or a
-// report.
+// answerKind returns the kind of answer that a job asks for, "" for a result or a report.
 func answerKind(order *doc.JobOrder) string {
 	if order == nil {
 		return ""
@@ -23,8 +22,8 @@ func answerKind(order *doc.JobOrder) string {
 	return order.Answer
 }
 
-// checkAnswers returns the first value that is an answer of the job's kind, else the issues
-// of the first that was tried. A worker that declines is accepted, too.
+// checkAnswers returns the first value that is an answer of the job's kind. If there is none, it
+// returns the issues of the first value tried. A value in which the worker declines is accepted.
 func (job asked) checkAnswers(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
 	kind := answerKind(job.order)
 	return firstValid(objectsOf(values), values, "answer", func(v shape.Value) (*accepted, []doc.JobError) {
@@ -43,7 +42,7 @@ func (job asked) checkAnswers(values []shape.Value, id, run string) (*accepted, 
 	})
 }
 
-// without is a value without one of its members.
+// without returns a copy of an object without one of its members.
 func without(v shape.Value, name string) shape.Value {
 	fresh := v
 	fresh.Keys, fresh.Items = nil, nil
@@ -55,7 +54,7 @@ func without(v shape.Value, name string) shape.Value {
 	return fresh
 }
 
-// declined is the end that a worker chose: no further attempt is made.
+// declined returns the end for a worker that declined. There is no further attempt.
 func declined(why, id, run string) *accepted {
 	result := withError(blank(doc.ResultBlocked, cut("The worker declined: "+why, digestSummary)), CodeDeclined, why,
 		"Change the goal, or give the job to another worker.")
@@ -63,7 +62,7 @@ func declined(why, id, run string) *accepted {
 	return &accepted{result: result}
 }
 
-// answered is an answer with the result that stands for it.
+// answered returns an accepted answer, with the result that represents it.
 func answered(kind string, answer doc.Answer, id, run string) *accepted {
 	result := blank(doc.ResultSucceeded, summaryOf(answer))
 	result.JobID, result.AttemptRunID = id, run
@@ -73,7 +72,7 @@ func answered(kind string, answer doc.Answer, id, run string) *accepted {
 	}}
 }
 
-// summaryOf is an answer in short: its own summary, else how its text begins.
+// summaryOf returns a short form of an answer: its own summary, else the beginning of its text.
 func summaryOf(a doc.Answer) string {
 	summary := ""
 	switch {
@@ -94,8 +93,8 @@ func summaryOf(a doc.Answer) string {
 	return summary
 }
 
-// judgeProse takes what an agent said last as the answer. Nobody can tell half of
-// it from the whole, so its session must have ended well.
+// judgeProse accepts an agent's last message as the answer. Nothing shows whether such a text is
+// complete, so the attempt's session must have ended normally.
 func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
 		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
@@ -123,8 +122,8 @@ func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
 	return judged{accepted: answered(doc.AnswerProse, doc.ProseAnswer(text), p.id, a.RunID), text: text}
 }
 
-// bareText is an output without any JSON object, taken as the answer itself: what
-// is left to try when the last attempt of a job that asks for a text gave prose.
+// bareText accepts an output without any JSON object as the answer itself. It is the last resort
+// for a job that asks for a text: only its last attempt uses it.
 func bareText(values []shape.Value, text, id, run string) *accepted {
 	if len(objectsOf(values)) > 0 || strings.TrimSpace(text) == "" {
 		return nil

@@ -1,7 +1,6 @@
 package job
 
-// One attempt of a job: a run, the subscription guard, the worker's session,
-// and its output.
+// One attempt of a job: a run, the subscription guard, the worker's session, and its output.
 
 import (
 	"cmp"
@@ -22,9 +21,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// attempt makes one attempt and returns its final record. blocked ends the job
-// because the worker may not be used. An error ends the job, too; the attempt
-// is then recorded as failed or stopped.
+// attempt makes one attempt and returns its final record. blocked ends the job because the worker
+// may not be used. An error also ends the job, and the attempt is then recorded as failed or
+// stopped. Only an interrupt leaves both open.
 func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *previous) (a doc.JobAttempt, blocked *ending, err error) {
 	if ctx.Err() != nil {
 		return a, nil, context.Cause(ctx)
@@ -50,9 +49,9 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	return a, nil, err
 }
 
-// seeThrough follows the session of an attempt to its end, and records that. An interrupt
-// leaves the attempt as it is: the next process that reads the job reconciles it, or goes on
-// waiting for a session that outlives this one.
+// seeThrough follows the session of an attempt to its end and records that end. An interrupt leaves
+// the attempt's record unchanged. The next process that reads the job then reconciles it, or keeps
+// waiting for a session that outlives this process.
 func (r *runner) seeThrough(ctx context.Context, a doc.JobAttempt, hosted execution, about func(*doc.JobAttempt)) (doc.JobAttempt, error) {
 	failed := r.follow(ctx, hosted)
 	interrupted := func() bool { return ctx.Err() != nil && errors.Is(context.Cause(ctx), errInterrupted) }
@@ -76,7 +75,7 @@ func (r *runner) seeThrough(ctx context.Context, a doc.JobAttempt, hosted execut
 	return *attemptIn(&record, a.Attempt), cause(ctx, nil)
 }
 
-// begin creates the run of an attempt and records the attempt, as one unit.
+// begin creates the run of an attempt and records the attempt, in one unit.
 func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAttempt, err error) {
 	err = r.w.Update(ctx, func(u *workspace.Unit) error {
 		record, err := r.loadIn(u)
@@ -110,9 +109,9 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 	return a, err
 }
 
-// launch starts the session of an attempt: in this process, or on the worker that the hub
-// picks. A hub or a worker that goes away meanwhile costs another round. about completes the
-// record of the attempt.
+// launch starts the session of an attempt: in this process, or on the worker that the hub picks. If
+// the hub or the worker goes away meanwhile, launch retries until the placement's wait is over.
+// about completes the attempt's record.
 func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *ending, err error) {
 	for elapsed := clock.Stopwatch(); ; {
 		hosted, about, blocked, err = r.launchOnce(ctx, a, agent, before)
@@ -123,8 +122,8 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	}
 }
 
-// launchOnce takes an attempt through guard, lane, policy and budget, and starts its
-// session.
+// launchOnce picks the worker, runs the guard, and launches the session through lane, policy and
+// budget.
 func (r *runner) launchOnce(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *ending, err error) {
 	about = func(*doc.JobAttempt) {}
 	machine, err := r.w.Machine()
@@ -170,7 +169,7 @@ func (r *runner) launchOnce(ctx context.Context, a *doc.JobAttempt, agent doc.Ag
 	return hosted, about, nil, runs.Launch(ctx, r.w, r.admission, hosted, r.launchSpec(*a, c))
 }
 
-// sayable refuses an agent whose command line is missing or takes no text.
+// sayable refuses an agent whose command line is missing or accepts no text.
 func (r *runner) sayable(agent doc.Agent, live *runs.LiveSpec) error {
 	own := doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd
 	if own && len(template(agent)) == 0 {
@@ -182,19 +181,19 @@ func (r *runner) sayable(agent doc.Agent, live *runs.LiveSpec) error {
 	return nil
 }
 
-// provenance is what the program of an attempt is, wherever it runs.
+// provenance describes an attempt's program on the machine where it runs.
 func (r *runner) provenance(ctx context.Context, name, program string) provider.Provenance {
 	switch {
 	case r.away != nil && r.away.Program.About != nil:
 		return *r.away.Program.About
-	case r.away == nil && provider.DriverOf(name) != "": // nobody knows what a command makes of --version
+	case r.away == nil && provider.DriverOf(name) != "": // a program without a driver may not know --version
 		return r.known.About(ctx, name, program)
 	}
 	return provider.Provenance{Provider: name, ProviderBin: program}
 }
 
-// level is the permission level of an attempt: that of the job, or read-only if
-// an answer is only repaired.
+// level returns the permission level of an attempt: the job's, or read-only if the attempt only
+// repairs an answer.
 func (r *runner) level(before *previous) string {
 	if before.repairable() {
 		return provider.ReadOnly
@@ -209,12 +208,12 @@ func orEmpty(text *string) string {
 	return *text
 }
 
-// managerOf is who asks for a job, as it says.
+// managerOf returns the requester of a job, as its spec claims.
 func managerOf(spec doc.JobSpec) policy.Actor {
 	return policy.Actor{ID: cmp.Or(spec.ManagerActorID, "manager"), Role: cmp.Or(spec.ManagerRole, "manager"), Team: spec.ManagerTeamID}
 }
 
-// priority is that of the job in the lane, and before other launches for workers.
+// priority returns the job's priority in the lane and among launches for workers.
 func (r *runner) priority() string {
 	switch {
 	case r.flow != nil:
@@ -280,8 +279,8 @@ type noticePayload struct {
 	Message string `json:"message"`
 }
 
-// tellUnenforced records, once, what the order asks for and nothing enforces: a
-// command line takes no policy. The log of a workflow has it for all its tasks.
+// tellUnenforced records once that nothing enforces the order's mode and rules: a command line
+// accepts no policy. For workflow steps, the log of the workflow's run records this.
 func (r *runner) tellUnenforced(ctx context.Context, a doc.JobAttempt) error {
 	o := r.job.order
 	if a.Attempt > 1 || o == nil || (o.Mode == "" && len(o.Rules) == 0) || enforced(a.Provider, o) || r.flow != nil {
@@ -291,7 +290,7 @@ func (r *runner) tellUnenforced(ctx context.Context, a doc.JobAttempt) error {
 	return r.tell(ctx, a, events.JobNotice, noticePayload{message})
 }
 
-// block ends an attempt whose worker may not be used.
+// block ends an attempt whose worker the guard refused.
 func (r *runner) block(ctx context.Context, a doc.JobAttempt, v provider.Verdict, about func(*doc.JobAttempt)) error {
 	payload := abandonedPayload{Preflight: true, Reason: v.Reason}
 	return r.closeAttempt(context.WithoutCancel(ctx), r.w, a, payload, func(a *doc.JobAttempt) {
@@ -300,14 +299,14 @@ func (r *runner) block(ctx context.Context, a doc.JobAttempt, v provider.Verdict
 	})
 }
 
-// unlaunched records an attempt whose launch was refused, canceled or failed.
-// Only an interrupt leaves it as it is.
+// unlaunched records an attempt whose launch was refused, canceled or failed. After an interrupt it
+// records nothing.
 func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*doc.JobAttempt), hosted execution, reason error) error {
 	reason = cause(ctx, reason)
 	if hosted != nil && hosted.launched() {
 		hosted.stop()
 		if _, err := hosted.Wait(); err == nil {
-			// The session was started after all: its record has its end.
+			// The session did start: its record describes its end.
 			end := attemptEnd{about: about}
 			switch {
 			case errors.Is(reason, errInterrupted):
@@ -341,9 +340,9 @@ func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*d
 	return reason
 }
 
-// follow waits for the end of a session. It stops the session if the job is
-// canceled, this process must end with it, or the attempt exceeds its time limit;
-// failed is set in the last case.
+// follow waits for the end of a session. It stops the session if the job is canceled or the attempt
+// exceeds its time limit. An interrupt also stops it, unless the session outlives this process.
+// failed is set only for the time limit.
 func (r *runner) follow(ctx context.Context, hosted execution) (failed string) {
 	limit := r.timeout()
 	timer := time.NewTimer(limit)

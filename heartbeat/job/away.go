@@ -1,6 +1,6 @@
 package job
 
-// Attempts on other machines: the worker that the hub picks, and what its program is.
+// Attempts on other machines: the worker that the hub picks, and the program there.
 
 import (
 	"context"
@@ -14,27 +14,27 @@ import (
 	"ac/workspace/doc"
 )
 
-// pickedWorker is where an attempt runs, and what its program is there.
+// pickedWorker is the worker of an attempt, and a description of its program.
 type pickedWorker struct {
 	fleet.PickResult
 	placement doc.Placement
-	release   func() // releases the slot, unless the session took it
+	release   func() // releases the slot unless the session uses it
 }
 
-// hubPatience is how long a job waits for a hub that is being started again.
+// hubPatience is how long a job waits for a restarting hub.
 const hubPatience = 15 * time.Second
 
-// returnWait is how long the worker that was picked is waited for when it is away, or its
-// slot was taken, before another one is picked.
+// returnWait is how long to wait for the picked worker if it is away or its slot was taken. Then
+// another worker is picked.
 const returnWait = 5 * time.Second
 
-// pickWorker has the hub choose the worker of an attempt, none for this machine. blocked is
-// the end of a job that no worker takes; its attempt is closed.
+// pickWorker has the hub choose the worker of an attempt and sets r.away, nil for this machine. If
+// no worker accepts the job, it closes the attempt, and blocked is the job's end.
 func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) (blocked *ending, err error) {
 	if r.away = nil; r.placement.Local() {
 		return nil, nil //nolint:nilnil // it runs here
 	}
-	machine.AgentCommands = nil // over there others hold
+	machine.AgentCommands = nil // these hold on this machine only
 	request := fleet.PickRequest{
 		Order: session.Order{
 			Version: session.OrderVersion, ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, AgentID: agent.ID, Provider: agent.Provider, RepoID: r.at.repo,
@@ -74,14 +74,14 @@ func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.M
 	}
 }
 
-// letGo releases the slot of the worker that was picked, unless the session took it.
+// letGo releases the slot of the picked worker unless the session uses it.
 func (r *runner) letGo() {
 	if r.away != nil {
 		r.away.release()
 	}
 }
 
-// newExecution is the session of the attempt, where it was settled to run.
+// newExecution returns the session of an attempt, for the machine that was chosen.
 func (r *runner) newExecution() execution {
 	if r.away == nil {
 		return r.newHosting()
@@ -91,14 +91,14 @@ func (r *runner) newExecution() execution {
 	}}
 }
 
-// adopt follows the session of an attempt that was launched by a runner before this one.
+// adopt follows a remote session that is already launched, for example by an earlier runner.
 func (r *runner) adopt(a doc.JobAttempt) *awaySession {
 	s := &awaySession{w: r.w, order: session.Order{ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef}}
 	s.follow()
 	return s
 }
 
-// unplacedEnd is the end of a job that no worker takes.
+// unplacedEnd is the end of a job that no worker accepts.
 func unplacedEnd(why error) ending {
 	next := "Start the hub, or a worker that fits (ac worker:list), then submit the job again."
 	return ending{

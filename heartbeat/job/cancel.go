@@ -14,10 +14,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// Cancel requests the cancellation of a job and stops its session. The request
-// is durable on return. On a finished job it is recorded, too, and changes
-// nothing else. The returned record is the one right after the request: the
-// runner ends the job. A job without a runner is ended here.
+// Cancel requests the cancellation of a job and stops its session. The request is durable on
+// return. If the job is finished, Cancel only records the request. It returns the record right
+// after the request: the runner ends the job later. If the job has no runner, Cancel ends it.
 func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (record doc.Job, err error) {
 	p := jobRef{project, id}
 	err = w.Update(ctx, func(u *workspace.Unit) error {
@@ -33,12 +32,11 @@ func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, proje
 	}
 	if alive, _ := p.owned(w); !alive {
 		if p.attended(w, record) {
-			return record, nil // of another program, which finds the request
+			return record, nil // another program runs it, and will find the request
 		}
 		return current(ctx, w, starter, p)
 	}
-	// The runner finds the request by itself; stopping the session need not
-	// wait for that.
+	// The runner polls for the request. Stopping the session need not wait for that.
 	if last := record.Last(); last != nil && last.Status == doc.AttemptRunning {
 		if _, err := session.Stop(ctx, w, last.SessionRef); err != nil && !fault.Is(err, fault.NotFound) {
 			return record, err
@@ -48,8 +46,8 @@ func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, proje
 }
 
 const (
-	// lookEvery is the interval at which a runner polls for a request if it
-	// cannot watch the file, lookSeldom if it can.
+	// lookEvery is the interval at which a runner polls for a request if it cannot watch the file.
+	// lookSeldom applies if it can.
 	lookEvery  = 100 * time.Millisecond
 	lookSeldom = 2 * time.Second
 )

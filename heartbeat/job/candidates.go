@@ -1,7 +1,7 @@
 package job
 
-// Memory candidates: results of a job that may be worth remembering. Nothing is
-// proposed; a person or an agent may turn one into a memory delta.
+// Memory candidates: results of a job that may be worth remembering. ac proposes none of them; a
+// person or an agent may turn one into a memory delta.
 
 import (
 	"context"
@@ -46,7 +46,7 @@ type Candidate struct {
 	Confidence  float64  `json:"confidence"`
 }
 
-// CandidateReport are the candidates of a job, and the file with them.
+// CandidateReport holds the candidates of a job and the path of the file with them.
 type CandidateReport struct {
 	Relpath    string      `json:"report_relpath"`
 	Count      int         `json:"count"`
@@ -143,7 +143,7 @@ func (r CandidateRequest) find(w *workspace.Workspace) (record doc.Job, attempt 
 	return record, record.Attempts[at], nil
 }
 
-// jobOfRun is the first job, by id, with an attempt of a run.
+// jobOfRun returns the first job, by id, with an attempt of a run.
 func jobOfRun(w *workspace.Workspace, project, run string) (doc.Job, error) {
 	all, err := All(w, project)
 	if err != nil {
@@ -158,8 +158,8 @@ func jobOfRun(w *workspace.Workspace, project, run string) (doc.Job, error) {
 	return doc.Job{}, fault.New(fault.NotFound, "no job of project %s has an attempt with the run %s", project, run)
 }
 
-// candidatesOf are the candidates from the result and the digest of a job.
-// Unreadable files yield none.
+// candidatesOf derives the candidates from the result and the digest of a job. Unreadable files
+// yield none.
 func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt) (found []Candidate) {
 	p := jobRef{record.Job.ProjectID, record.Job.JobID}
 	spec := record.Job
@@ -216,8 +216,8 @@ func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt
 // maxSignals is the maximum number of a digest's signals in a candidate.
 const maxSignals = 5
 
-// bindSignals returns the signals of a valid digest unchanged, also those of other
-// programs.
+// bindSignals checks a digest and returns its signals unchanged, including those that only other
+// programs know.
 func bindSignals(digest *shape.Value) (shape.Value, error) {
 	_, err := digestCodec.Bind(digest)
 	return *digest.Get("signals"), err
@@ -240,8 +240,8 @@ func signalLine(signals shape.Value) string {
 // maxLine bounds a line of a candidate, in characters.
 const maxLine = 500
 
-// cutLine is a text on one line, truncated to maxLine characters: line breaks become
-// spaces.
+// cutLine puts a text on one line: it replaces line breaks by spaces and truncates to maxLine
+// characters.
 func cutLine(text string) string {
 	text = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ").Replace(text)
 	if utf8.RuneCountInString(text) > maxLine {
@@ -250,8 +250,8 @@ func cutLine(text string) string {
 	return text
 }
 
-// withoutSecrets keeps the first candidates without apparent secrets, and
-// counts the others before the limit is reached.
+// withoutSecrets returns the first limit candidates without apparent secrets. blocked counts those
+// with secrets that it saw before it reached the limit.
 func withoutSecrets(found []Candidate, limit int) (kept []Candidate, blocked int, kinds redact.Matches) {
 	kept, kinds = []Candidate{}, redact.NoMatches()
 	for _, c := range found {
@@ -269,8 +269,7 @@ func withoutSecrets(found []Candidate, limit int) (kept []Candidate, blocked int
 	return kept, blocked, kinds
 }
 
-// suggest finds candidates automatically after a job with a planned context. It
-// is best effort.
+// suggest looks for candidates after a job with a planned context. It is best effort.
 func suggest(ctx context.Context, w *workspace.Workspace, record doc.Job) {
 	if record.Job.ContextMode != doc.ContextAuto || record.Last() == nil {
 		return

@@ -22,15 +22,14 @@ type accepted struct {
 	answer *doc.JobAnswer       // of a job that asks for one
 }
 
-// judged is the verdict about an attempt: an accepted answer, or the issues.
+// judged is the verdict on an attempt: an accepted answer, or the issues.
 type judged struct {
 	accepted *accepted
 	issues   []doc.JobError
 	text     string // of the answer, for a repair; "" if nothing can be repaired
 }
 
-// judge looks at what an attempt left. Only an attempt that ended properly can
-// have an answer.
+// judge checks the output of an attempt. Only an attempt that ended normally can have an answer.
 func judge(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
 		issue := doc.JobError{Code: CodeAttemptFailed, Message: a.Error}
@@ -42,7 +41,7 @@ func judge(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged
 	return judgeOutput(w, p, job, a)
 }
 
-// judgeOutput looks at what an attempt left, however it ended.
+// judgeOutput checks the output of an attempt, however it ended.
 func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
 	kind := answerKind(job.order)
 	if kind == doc.AnswerProse {
@@ -58,8 +57,8 @@ func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) 
 		return j
 	}
 	if text != raw {
-		// Output that is one value may carry the answer beside its text, and so may
-		// any line of a command.
+		// Output that is one JSON value may hold the answer outside its text. So may any line that
+		// a command prints.
 		var beside []shape.Value
 		if whole, ok := answer.Lenient(raw); ok {
 			beside = answer.Within(whole)
@@ -78,7 +77,7 @@ func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) 
 	return j
 }
 
-// check is how the values in an output are judged.
+// check returns the function that checks the values in an output.
 func (job asked) check() func(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
 	switch {
 	case answerKind(job.order) != "":
@@ -89,8 +88,8 @@ func (job asked) check() func(values []shape.Value, id, run string) (*accepted, 
 	return checkResults
 }
 
-// checkResults returns the first value that is a result of this job, else the
-// issues of the first that was tried.
+// checkResults returns the first value that is a result of this job. If there is none, it returns
+// the issues of the first value tried.
 func checkResults(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
 	objects := objectsOf(values)
 	ordered := slices.Concat(
@@ -137,7 +136,7 @@ func firstValid(ordered, values []shape.Value, what string, try func(shape.Value
 	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output contains no JSON object"}}
 }
 
-// looksLikeResult reports whether an object is meant to be a result.
+// looksLikeResult reports whether an object appears to be meant as a result.
 func looksLikeResult(v *shape.Value) bool {
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return v.Get(name).Kind == shape.Absent })
@@ -146,8 +145,8 @@ func looksLikeResult(v *shape.Value) bool {
 		has("files_changed", "commands_run", "artifacts")
 }
 
-// checkResult binds one value. The ids of job and attempt are known and
-// override the worker's.
+// checkResult binds one value. It fills in missing members that ac knows, and overrides the
+// worker's attempt_run_id. A different job_id is an issue.
 func checkResult(v shape.Value, id, run string) (doc.JobResult, []doc.JobError) {
 	v = withoutNulls(v)
 	set(&v, "schema_version", shape.Value{Kind: shape.Number, Num: 1}, false)
@@ -164,7 +163,7 @@ func checkResult(v shape.Value, id, run string) (doc.JobResult, []doc.JobError) 
 	return result, nil
 }
 
-// set sets a member; it replaces an existing value only if always is set.
+// set sets a member. It replaces an existing value only if always is true.
 func set(v *shape.Value, name string, to shape.Value, always bool) {
 	for i, key := range v.Keys {
 		if key == name {
@@ -177,8 +176,8 @@ func set(v *shape.Value, name string, to shape.Value, always bool) {
 	v.Keys, v.Items = append(v.Keys, name), append(v.Items, to)
 }
 
-// withoutNulls is a copy of a value without null members: the schemas of some
-// CLIs cannot express optional members. An exit code may be null.
+// withoutNulls returns a copy of a value without null members, because the schemas of some CLIs
+// cannot express optional members. It keeps a null exit_code.
 func withoutNulls(v shape.Value) shape.Value {
 	fresh := v
 	fresh.Keys, fresh.Items = nil, nil
@@ -213,7 +212,7 @@ func issuesOf(err error, what string) (issues []doc.JobError) {
 	return issues
 }
 
-// resultOf is the result that corresponds to a report.
+// resultOf returns the result that corresponds to a report.
 func resultOf(report doc.HeartbeatReport, id, run string) doc.JobResult {
 	result := blank(doc.ResultSucceeded, report.Summary)
 	result.JobID, result.AttemptRunID = id, run

@@ -1,6 +1,6 @@
 package job
 
-// The end of a job: result, digest, report and record as one unit.
+// The end of a job: one unit writes result, digest, report and record.
 
 import (
 	"bytes"
@@ -28,15 +28,13 @@ type ending struct {
 	report  *doc.HeartbeatReport
 	answer  *doc.JobAnswer
 	signals Signals
-	// failure marks the end after a failure of the runner, whose error stays
-	// even if the job was canceled.
+	// failure marks the end after a runner failure. Its error is kept even if the job was canceled.
 	failure bool
-	// last is the final record of the last attempt, if it was not stored
-	// before.
+	// last is the final record of the last attempt, if it is not stored yet.
 	last *doc.JobAttempt
 }
 
-// blank is a result made by ac itself.
+// blank returns an empty result, made by ac itself.
 func blank(status, summary string) doc.JobResult {
 	return doc.JobResult{
 		SchemaVersion: doc.Version, Type: "result", Status: status, Summary: summary,
@@ -60,8 +58,7 @@ func runnerFailed(cause error) ending {
 	}
 }
 
-// proseFailed is the end of a job that asked for whatever its agent says, when the
-// agent's session failed.
+// proseFailed is the end of a job that asks for prose and whose agent's session failed.
 func proseFailed(issues []doc.JobError) ending {
 	result := blank(doc.ResultFailed, "The worker's session failed.")
 	result.Errors = issues
@@ -102,15 +99,14 @@ func blockedEnd(provider, message string) ending {
 	}
 }
 
-// refusedEnd is the end of a job whose worker reported why no attempt can
-// succeed.
+// refusedEnd is the end of a job whose worker reported why no attempt can succeed.
 func refusedEnd(provider, kind, words, mend string) ending {
 	result := withError(blank(doc.ResultBlocked, "The worker failed ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
 	result.Errors[0].Details = "error_kind: " + kind
 	return ending{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
 }
 
-// inVain is the end after the last of so many attempts.
+// inVain is the end after the last attempt gave no valid answer.
 func inVain(issues []doc.JobError, attempts int) ending {
 	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")
 	result.Errors = issues
@@ -122,8 +118,8 @@ func inVain(issues []doc.JobError, attempts int) ending {
 	return ending{result: result, signals: Signals{RetriesUsed: new(attempts - 1), Normalization: "fallback_needs_input", LastValidationError: last}}
 }
 
-// valid is the end with what the worker answered. Files that it proposes are held
-// against those that lie in the job's repository now.
+// valid is the end with the worker's accepted answer. It completes proposed files from the job's
+// repository, see propose.
 func valid(w *workspace.Workspace, job asked, a accepted, attempt int) ending {
 	if a.answer != nil && a.answer.Answer.Files != nil {
 		a.answer = propose(w, job, *a.answer)
@@ -138,8 +134,8 @@ func valid(w *workspace.Workspace, job asked, a accepted, attempt int) ending {
 	return e
 }
 
-// finish ends a job and writes all its files. A finished job stays as it is;
-// one with a cancellation request ends as canceled.
+// finish ends a job and writes all its files in one unit. It leaves a finished job unchanged. A job
+// with a cancellation request ends as canceled.
 func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e ending) (record doc.Job, err error) {
 	ended := false
 	err = w.Update(ctx, func(u *workspace.Unit) error {
@@ -176,7 +172,7 @@ func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e ending) (re
 	return record, err
 }
 
-// close marks a record as finished.
+// close marks a record as finished, and its running attempts as failed or stopped.
 func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 	record.Status, record.FinalResultRelpath = doc.JobCompleted, p.resultRelpath()
 	left, why := doc.AttemptFailed, "its runner died before the end was recorded"
@@ -191,7 +187,7 @@ func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 	}
 }
 
-// write asks for the files of an end. The owner's file goes with it.
+// write queues the files of an end and the removal of the owner file.
 func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
 	type document struct {
 		name  string
@@ -219,7 +215,7 @@ func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
 	return u.Remove(p.owner())
 }
 
-// indented is indented JSON.
+// indented encodes a value as indented JSON.
 func indented(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -266,7 +262,7 @@ const (
 	digestNote    = 180
 )
 
-// digestOf makes the digest of a result.
+// digestOf returns the digest of a result.
 func digestOf(r doc.JobResult, signals Signals) Digest {
 	d := Digest{
 		JobID: r.JobID, AttemptRunID: r.AttemptRunID, Status: r.Status, Summary: cut(r.Summary, digestSummary),
@@ -290,7 +286,7 @@ func digestOf(r doc.JobResult, signals Signals) Digest {
 
 func first[T any](list []T) []T { return append([]T{}, list[:min(len(list), digestItems)]...) }
 
-// cut truncates a text to n characters, the last three of which are dots.
+// cut truncates a text to n characters. The last three of a truncated text are dots.
 func cut(text string, n int) string {
 	runes := []rune(text)
 	if len(runes) <= n {

@@ -1,7 +1,7 @@
 package job
 
-// The session of an attempt, wherever it runs: in this process, or on another machine,
-// where it outlives this process.
+// The session of an attempt: in this process, or on another machine, where it outlives this
+// process.
 
 import (
 	"context"
@@ -21,13 +21,13 @@ import (
 type execution interface {
 	runs.Starter
 	launched() bool
-	// Done is closed when the session is over.
+	// Done is closed when the session has ended.
 	Done() <-chan struct{}
 	// Wait waits for the end of the session and returns its record.
 	Wait() (doc.Session, error)
 	// stop stops the session. It is not safe for concurrent use.
 	stop()
-	// outlives reports whether the session goes on without this process.
+	// outlives reports whether the session continues without this process.
 	outlives() bool
 }
 
@@ -68,15 +68,15 @@ type awaySession struct {
 }
 
 const (
-	// unsureFor bounds the wait for what became of a launch whose answer was lost.
+	// unsureFor bounds the wait for the fate of a launch whose answer was lost.
 	unsureFor = 10 * time.Second
-	// unsureEvery is how often it is looked at.
+	// unsureEvery is the polling interval during such a wait.
 	unsureEvery = 50 * time.Millisecond
-	// stopEvery is how often a stop is repeated that no hub heard.
+	// stopEvery is the retry interval of a stop that reached no hub.
 	stopEvery = time.Second
 )
 
-// Launch has the hub start the session. An error says that it was not accepted.
+// Launch has the hub start the session. An error means that the hub did not accept it.
 func (s *awaySession) Launch(ctx context.Context, order session.Order) error {
 	s.order = order
 	if err := s.starter.Launch(ctx, order); err != nil && !s.placed() {
@@ -86,8 +86,8 @@ func (s *awaySession) Launch(ctx context.Context, order session.Order) error {
 	return nil
 }
 
-// placed reports whether the hub accepted the session though its answer was lost. As long as
-// somebody has the locks of the run the record may be about to be written.
+// placed reports whether the hub accepted the session although its answer was lost. While a process
+// holds the run's locks, the record may still be about to be written.
 func (s *awaySession) placed() bool {
 	for elapsed := clock.Stopwatch(); ; time.Sleep(unsureEvery) {
 		alive := session.RunAlive(s.w, s.order.ProjectID, s.order.RunID)
@@ -100,7 +100,7 @@ func (s *awaySession) placed() bool {
 	}
 }
 
-// follow waits for the end of the session, through hubs that come and go.
+// follow waits in the background for the end of the session, even if the hub restarts.
 func (s *awaySession) follow() {
 	s.done = make(chan struct{})
 	go func() { // ends with the session, or this process
@@ -127,7 +127,7 @@ func (s *awaySession) Wait() (doc.Session, error) {
 	return s.record, s.err
 }
 
-// stop asks the hub to stop the session, again until one heard it.
+// stop asks the hub to stop the session, and retries until a hub answers.
 func (s *awaySession) stop() {
 	if s.stopped {
 		return
@@ -147,5 +147,5 @@ func (s *awaySession) stop() {
 	}()
 }
 
-// errOwned means that the run of an attempt is being executed after all.
+// errOwned means that the attempt's run is executing although its launch seemed to fail.
 var errOwned = errors.New("the run of the attempt is being executed")

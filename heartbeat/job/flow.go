@@ -13,14 +13,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// FlowOrigin is the kind of origin of a job that is a step of a workflow. Its ref is
-// what FlowRef makes.
+// FlowOrigin is the kind of origin of a job that is a step of a workflow. FlowRef makes the
+// origin's ref.
 const FlowOrigin = "workflow"
 
-// FlowRef names a step of a run of a workflow.
+// FlowRef returns the ref of a step of a workflow's run.
 func FlowRef(run, step string) string { return run + "/" + step }
 
-// FlowOf is the run and the step that a job says it is of.
+// FlowOf returns the run and the step that a job claims as its origin.
 func FlowOf(record doc.Job) (run, step string, ok bool) {
 	if record.Order == nil || record.Order.Origin == nil || record.Order.Origin.Kind != FlowOrigin {
 		return "", "", false
@@ -35,8 +35,8 @@ type attemptPayload struct {
 	RunID string `json:"run_id"`
 }
 
-// tellFlow tells the log of a workflow's run of an attempt of one of its steps.
-// Whoever submits a job may claim anything; only the workflow's own record counts.
+// tellFlow records an attempt of a step in the log of the workflow's run. A submitter may claim any
+// origin, so tellFlow trusts only the workflow's own record.
 func (r *runner) tellFlow(u *workspace.Unit, record doc.Job, attempt string) error {
 	run, step, ok := FlowOf(record)
 	if !ok {
@@ -63,24 +63,24 @@ func (r *runner) tellFlow(u *workspace.Unit, record doc.Job, attempt string) err
 	return nil
 }
 
-// Peek reads a job as a unit leaves it, and does nothing about it.
+// Peek reads a job as the unit will leave it. Unlike Poll, it changes nothing.
 func Peek(u *workspace.Unit, project, id string) (doc.Job, error) {
 	return jobRef{project, id}.loadIn(u)
 }
 
-// Glance reads a job as it is written, and does nothing about it.
+// Glance reads a job as stored. Unlike Poll, it changes nothing.
 func Glance(w *workspace.Workspace, project, id string) (doc.Job, error) {
 	return jobRef{project, id}.load(w)
 }
 
-// Usable reports whether an agent may do jobs at all: a command needs words.
+// Usable reports whether an agent can do jobs at all. A command needs a command line.
 func Usable(agent doc.Agent) bool {
 	return doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd || len(template(agent)) > 0
 }
 
-// EnterStep is Enter for a job whose id follows from what it is a step of: one that
-// is there already is fault.Conflict. Its place is not asked for whether it can be
-// had; the job's own end tells.
+// EnterStep is Enter for a workflow step, whose job id is derived from the step. If that job
+// already exists, the error is fault.Conflict. EnterStep does not check whether the order's place
+// is available: the job itself ends as blocked if not.
 func EnterStep(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (string, func(context.Context) error, error) {
 	if u.Exists(jobRef{spec.ProjectID, spec.JobID}.record()) {
 		return "", nil, fault.New(fault.Conflict, "job %s exists already", spec.JobID)

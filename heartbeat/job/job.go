@@ -1,15 +1,13 @@
-// Package job is the work given to workers: the record of a job, the runner
-// that executes it in attempts, and its result.
+// Package job manages the work given to workers: the record of a job, the runner that executes it
+// in attempts, and its result.
 //
 // Invariants:
-//   - A job has at most one owner, the process that holds its kernel lock (a
-//     lease that ends with the process).
-//   - Each change of its record is one unit. The unit that ends it also writes
-//     the result.
-//   - A finished job never changes, except that a cancellation request is
-//     recorded.
-//   - A worker's output determines only the result. Rights, folder and budget
-//     come from the job, the agent and the machine.
+//   - A job has at most one owner: the process that holds its kernel lock, a lease that ends with
+//     the process.
+//   - Each change of its record is one unit. The unit that ends it also writes the result.
+//   - A finished job never changes, except that a cancellation request is recorded.
+//   - A worker's output determines only the result. Rights, folder and budget come from the job,
+//     the agent and the machine.
 package job
 
 import (
@@ -26,11 +24,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxAttempts is how often a job is tried where its order does not say less.
+// maxAttempts is how often a job is tried unless its order sets a limit.
 const maxAttempts = 3
 
-// attemptsOf is how often a job is tried. What an agent simply said cannot be
-// brought into shape.
+// attemptsOf returns how often a job is tried. Prose gets one attempt, because it has no format
+// that could be repaired.
 func attemptsOf(record doc.Job) int {
 	switch o := record.Order; {
 	case o == nil:
@@ -43,7 +41,7 @@ func attemptsOf(record doc.Job) int {
 	return maxAttempts
 }
 
-// place is where the files of one job lie.
+// jobRef identifies a job. Its methods return the paths of the job's files.
 type jobRef struct{ project, id string }
 
 func jobsDir(project string) string { return path.Join(workspace.ProjectDir(project), "jobs") }
@@ -58,11 +56,11 @@ func (p jobRef) answer() string          { return p.file("answer.json") }
 func (p jobRef) history() string         { return p.file("history") }
 func (p jobRef) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
-// owner is the file that identifies the process which runs the job.
+// owner is the file that identifies the process that runs the job.
 func (p jobRef) owner() string { return workspace.JobOwnerFile(p.project, p.id) }
 
-// lock is the kernel lock that the owner holds. It is hashed, since ids may be
-// as long as a file name.
+// lock is the kernel lock that the owner holds. Its name is a hash, because ids may be as long as a
+// file name.
 func (p jobRef) lock() string {
 	sum := sha256.Sum256([]byte(p.project + "\x00" + p.id))
 	return workspace.LockFile("job-" + hex.EncodeToString(sum[:8]))
@@ -71,13 +69,13 @@ func (p jobRef) lock() string {
 // refPrefix is the prefix of the session_refs of attempts.
 const refPrefix = "job_"
 
-// refOf is the session_ref of an attempt.
+// refOf returns the session_ref of an attempt.
 func refOf(id string, attempt int, run string) string {
 	return fmt.Sprintf(refPrefix+"%s_attempt_%d_%s", id, attempt, run)
 }
 
-// CheckID returns why a text cannot be the id of a job, or "" if it can: the
-// session_refs of its attempts must be valid.
+// CheckID returns why a text cannot be the id of a job, "" if it can. The session_refs of the job's
+// attempts must be valid.
 func CheckID(id string) string {
 	if !workspace.SafeID(id) {
 		return "must be a name without slashes and control characters"
@@ -85,7 +83,7 @@ func CheckID(id string) string {
 	return session.CheckRef(refOf(id, maxAttempts, "run_"+strings.Repeat("0", 26)))
 }
 
-// load reads a record with its order. The document may be shared.
+// load reads a record with its order. The record may be shared: callers must not modify it.
 func (p jobRef) load(w *workspace.Workspace) (doc.Job, error) {
 	record, err := workspace.Load(w, doc.JobCodec, p.record())
 	if err := p.known(record, err); err != nil {
@@ -95,7 +93,7 @@ func (p jobRef) load(w *workspace.Workspace) (doc.Job, error) {
 	return p.truthful(record, text, err)
 }
 
-// loadIn reads a record, with its order, to change it.
+// loadIn reads a record with its order in a unit, to change it.
 func (p jobRef) loadIn(u *workspace.Unit) (doc.Job, error) {
 	record, err := workspace.LoadIn(u, doc.JobCodec, p.record())
 	if err := p.known(record, err); err != nil {

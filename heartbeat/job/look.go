@@ -1,6 +1,6 @@
 package job
 
-// Reading jobs, and taking over those whose runner is dead.
+// Reading jobs, and taking over jobs whose runner has died.
 
 import (
 	"cmp"
@@ -24,8 +24,8 @@ import (
 // maxStored bounds the files of a job, in bytes.
 const maxStored = 16 << 20
 
-// foreignPatience is how long an unchanged record without an owner file, made
-// by another program, is left alone.
+// foreignPatience is how long a job of another program, without an owner file, is left alone after
+// the last change of its record.
 const foreignPatience = 30 * time.Minute
 
 // Poll returns the current record of a job. If its runner died, Poll ends the
@@ -64,15 +64,14 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p jo
 	return reconciled, starter.start(ctx, w, p)
 }
 
-// tidy finishes the end of a job if its writer died between writing the record
-// and removing the owner file.
+// tidy completes the end of a job whose writer died before it removed the owner file.
 func (p jobRef) tidy(ctx context.Context, w *workspace.Workspace) {
 	if w.Exists(p.owner()) {
-		_ = w.Recover(ctx) // the record is final; every later write retries this
+		_ = w.Recover(ctx) // best effort: the record is final, and every later write retries this
 	}
 }
 
-// attended reports whether an active job must be left alone.
+// attended reports whether some process may still be executing an active job.
 func (p jobRef) attended(w *workspace.Workspace, record doc.Job) bool {
 	alive, recorded := p.owned(w)
 	if alive || recorded {
@@ -87,21 +86,21 @@ func (p jobRef) attended(w *workspace.Workspace, record doc.Job) bool {
 	return err != nil || w.Env.Clock.Now().Sub(st.ModTime()) < foreignPatience
 }
 
-// Filter filters a list.
+// Filter selects and orders the jobs of a list.
 type Filter struct {
 	Status string // "" for all
 	Kind   string // "" for all
-	Newest bool   // by creation, the newest first, in place of by id
+	Newest bool   // newest first, instead of by id
 	Limit  int
-	Skip   func(id string) bool // nil for none; those are not even read
+	Skip   func(id string) bool // skips jobs without reading them; may be nil
 }
 
 func (f Filter) takes(record doc.Job) bool {
 	return (f.Status == "" || f.Status == record.Status) && (f.Kind == "" || f.Kind == record.Job.JobKind)
 }
 
-// List returns the jobs of a project by id, or the newest first, each as Poll returns
-// it. Unreadable records are skipped. An unknown project has none.
+// List returns the jobs of a project, by id or newest first, each as Poll returns it. It skips
+// unreadable records. An unknown project has no jobs.
 func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project string, only Filter) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))
 	if err != nil {
@@ -132,9 +131,8 @@ func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project
 	return jobs, nil
 }
 
-// All returns the records of a project's jobs as stored, for read models: it
-// neither signals nor writes nor starts anything. Unreadable records are
-// skipped.
+// All returns the records of a project's jobs as stored, for read models. It signals,
+// writes and starts nothing. It skips unreadable records.
 func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))
 	if err != nil {
@@ -143,7 +141,7 @@ func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	return workspace.ReadEach(ids, func(id string) (doc.Job, error) { return jobRef{project, id}.load(w) }), nil
 }
 
-// Results are the files that a job left; nil for missing ones.
+// Results are the result files of a job; nil for missing ones.
 type Results struct {
 	Result *doc.JobResult
 	Digest *Digest
@@ -192,8 +190,7 @@ func stored[T any](w *workspace.Workspace, name string, bind func(*shape.Value) 
 // awaitEvery is the polling interval of Await.
 const awaitEvery = 25 * time.Millisecond
 
-// Await waits until a job has ended. If its runner dies, it takes over as Poll
-// does.
+// Await waits until a job has ended. If its runner dies, Await takes over as Poll does.
 func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (doc.Job, error) {
 	ticker := time.NewTicker(awaitEvery)
 	defer ticker.Stop()
@@ -210,9 +207,8 @@ func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 	}
 }
 
-// TakeUp polls every job of a workspace that has an owner file: jobs whose
-// runners died unnoticed are ended or continued. A failure with one does not
-// affect the others.
+// TakeUp polls every job of a workspace that has an owner file. This ends or continues jobs whose
+// runners died unnoticed. A failure with one job does not affect the others.
 func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error {
 	return eachOwned(w, func(p jobRef) (over bool, err error) {
 		if over = ctx.Err() != nil; over {
@@ -225,14 +221,14 @@ func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error
 	})
 }
 
-// IsAttempt reports whether a session of a run was an attempt of a job.
+// IsAttempt reports whether a session_ref belongs to an attempt of a job with this run.
 func IsAttempt(ref, run string) bool {
 	rest, ok := strings.CutPrefix(ref, refPrefix)
 	_, attempt, cut := strings.Cut(rest, "_attempt_")
 	return ok && cut && strings.HasSuffix(attempt, "_"+run)
 }
 
-// OpenJobOf is the id of the unfinished job with an attempt of this session_ref, "" for
+// OpenJobOf returns the id of the unfinished job whose attempt has this session_ref, "" if there is
 // none.
 func OpenJobOf(w *workspace.Workspace, project, ref, run string) string {
 	id, attempt, ok := strings.Cut(strings.TrimPrefix(ref, refPrefix), "_attempt_")

@@ -1,7 +1,7 @@
 package job
 
-// The order beside a record: what the job was asked for that the record, which
-// other programs read, has no place for.
+// The order: the parts of a job's request that its record has no fields for. Other programs read
+// the record, so it gets no new fields.
 
 import (
 	"bytes"
@@ -25,8 +25,8 @@ import (
 
 func (p jobRef) order() string { return p.file("order.json") }
 
-// truthful is a record as it is written, with its order and the true kinds of its
-// workers. The record may be shared and stays as it is.
+// truthful returns a stored record with its order and the true kinds of its workers. It does not
+// modify the record that was passed in, which may be shared.
 func (p jobRef) truthful(record doc.Job, text []byte, err error) (doc.Job, error) {
 	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, fault.NotFound) {
 		return record, nil
@@ -55,8 +55,8 @@ func (p jobRef) truthful(record doc.Job, text []byte, err error) (doc.Job, error
 	return record, nil
 }
 
-// presentable is a record as other programs can read it: they know no worker
-// without a driver.
+// presentable returns a record as other programs can read it. They know only worker kinds with a
+// driver, so it presents the others as codex.
 func presentable(record doc.Job) doc.Job {
 	record.Job.WorkerKind = presentableKind(record.Job.WorkerKind)
 	record.Attempts = slices.Clone(record.Attempts)
@@ -78,8 +78,8 @@ func (p jobRef) readOrder(w *workspace.Workspace) ([]byte, error) {
 	return durable.ReadFile(w.FS, p.order(), maxStored)
 }
 
-// orderFor is the order that is kept for a spec: one that was given, and one that
-// names the kind of worker where the record cannot.
+// orderFor returns the order to store for a spec: the given one, plus the worker kind if the record
+// cannot express it. It returns nil if there is nothing to store.
 func orderFor(spec doc.JobSpec, given *doc.JobOrder) *doc.JobOrder {
 	kind := ""
 	if presentableKind(spec.WorkerKind) != spec.WorkerKind {
@@ -96,7 +96,7 @@ func orderFor(spec doc.JobSpec, given *doc.JobOrder) *doc.JobOrder {
 	return &order
 }
 
-// sameOrder compares the order of an active job with the one that is asked for now.
+// sameOrder refuses an order that differs from that of the active job: fault.Conflict.
 func sameOrder(id string, stored, given *doc.JobOrder) error {
 	if (stored == nil) == (given == nil) {
 		if stored == nil {
@@ -114,7 +114,7 @@ func sameOrder(id string, stored, given *doc.JobOrder) error {
 	return fault.New(fault.Conflict, "job %s is active with another order", id)
 }
 
-// checkOrder refuses what an order asks for and cannot have.
+// checkOrder refuses an order whose mode, answer or place cannot be granted.
 func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) error {
 	if order == nil {
 		return nil
@@ -137,8 +137,8 @@ func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) e
 	return nil
 }
 
-// placeable refuses what attempts on other machines could not have: a place on this one, and
-// a key that is stored here. Placement any is held to the same.
+// placeable refuses an order whose attempts could not run on another machine, because it depends on
+// a place or a stored key of this machine. Placement any must meet the same conditions.
 func placeable(ctx context.Context, w *workspace.Workspace, environ []string, order *doc.JobOrder) error {
 	if order == nil || order.Placement.Local() {
 		return nil
@@ -182,8 +182,7 @@ func refuseOrder(field, why string) error {
 	return fault.Invalid(fault.Issue{Path: []any{"order", field}, Code: "custom", Message: why})
 }
 
-// mayWorkIn refuses jobs that change a repository itself and that nobody of rank
-// asks for.
+// mayWorkIn refuses a worker's request for a job that changes a repository without isolation.
 func mayWorkIn(w *workspace.Workspace, spec doc.JobSpec) error {
 	if spec.PermissionLevel == "read-only" {
 		return nil
@@ -198,9 +197,9 @@ func mayWorkIn(w *workspace.Workspace, spec doc.JobSpec) error {
 	return nil
 }
 
-// Sharable refuses the worktree of a run that has none, or whose session is at
-// work. Runs of workflows share theirs with their tasks, and make it when it is
-// first needed.
+// Sharable refuses to share the worktree of a run that has none or whose session is still live.
+// Steps of workflows bypass this check: they share the worktree of their workflow's run, and the
+// first step that needs it makes it.
 func Sharable(w *workspace.Workspace, project, run string) error {
 	none := func(why string) error {
 		return fault.New(fault.PlaceNotFound, "run %s has no worktree to share: %s", run, why)

@@ -1,6 +1,6 @@
 package job
 
-// Reading a worker's output: the right file, and the text in it.
+// Reading a worker's output: choosing the file and extracting the text.
 
 import (
 	"io"
@@ -16,18 +16,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxOutput bounds how much of an output's end is read, in bytes.
+// maxOutput bounds how much is read from the end of an output, in bytes.
 const maxOutput = 4 << 20
 
-// outputFiles are the files that may contain an answer, the best first. The
-// other outputs of the run are ours.
+// outputFiles are the files that may contain an answer, best first. ac writes the run's other
+// outputs itself.
 var outputFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md", "stdout.txt", "stderr.txt"}
 
-// spokenFiles are those of them that a live session leaves.
+// spokenFiles are the candidate files of a live session.
 var spokenFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md"}
 
-// printedFiles are those that a command leaves: its last message is ours, and not the
-// whole of a long output.
+// printedFiles are the candidate files of a command. They leave out last_message.md, which ac
+// writes and which may hold only part of a long output.
 var printedFiles = []string{"result_spec.json", "result_spec.jsonl", "stdout.txt", "stderr.txt"}
 
 // output returns the first non-blank output of an attempt.
@@ -53,15 +53,15 @@ func output(w *workspace.Workspace, project, run string) (name, text string) {
 	return "", ""
 }
 
-// outputFile is the end of one file of a run's outputs.
+// outputFile returns the end of one of a run's output files.
 func outputFile(w *workspace.Workspace, project, run, name string) string {
 	return tail(w, path.Join(workspace.RunDir(project, run), "outputs", name), maxOutput)
 }
 
-// tail is the end of a file; nothing of one that cannot be read.
+// tail returns the last limit bytes of a file, "" if it cannot be read.
 func tail(w *workspace.Workspace, name string, limit int64) string {
 	if st, err := w.FS.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return "" // a symlink may lead anywhere
+		return "" // not through a symlink, which may point anywhere
 	}
 	f, err := w.FS.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -79,8 +79,8 @@ func tail(w *workspace.Workspace, name string, limit int64) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// explain describes why a session failed: its exit and the agent's own words,
-// else its error or exit and the end of its stderr.
+// explain describes why a session failed: its exit code and the agent's own error, else its error
+// or exit and the end of its stderr.
 func explain(w *workspace.Workspace, p jobRef, a doc.JobAttempt, s doc.Session) string {
 	var parts []string
 	switch {
@@ -99,7 +99,7 @@ func explain(w *workspace.Workspace, p jobRef, a doc.JobAttempt, s doc.Session) 
 	}
 	stderr := []rune(strings.TrimSpace(tail(w, path.Join(workspace.RunDir(p.project, a.RunID), "outputs", "stderr.txt"), 4<<10)))
 	words := string(stderr[max(0, len(stderr)-500):])
-	if words != "" && !strings.Contains(s.Error, words) { // the end of a turn has them
+	if words != "" && !strings.Contains(s.Error, words) { // the error of a turn may already quote them
 		parts = append(parts, words)
 	}
 	return strings.Join(parts, ": ")
@@ -127,8 +127,7 @@ func textOf(file, providerName, text string) string {
 	return found
 }
 
-// lastMessage is the agent's last message in a stream of codex events, "" if
-// there is none.
+// lastMessage returns the agent's last message in a stream of codex events, "" if there is none.
 func lastMessage(text string) (last string) {
 	for line := range strings.Lines(text) {
 		if !strings.Contains(line, "_message") {

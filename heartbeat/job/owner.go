@@ -1,7 +1,7 @@
 package job
 
-// Ownership of a job: the owner holds its kernel lock. The owner file is for
-// other programs, and for the moments while a runner starts.
+// Ownership of a job: the owner holds its kernel lock. The owner file serves other programs, and
+// marks ownership while a runner starts.
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace"
 )
 
-// ownerRecord is the owner file.
+// ownerRecord is the content of the owner file.
 type ownerRecord struct {
 	SchemaVersion int    `json:"schema_version"`
 	Type          string `json:"type"`
@@ -35,7 +35,7 @@ const startPatience = time.Minute
 // maxOwner bounds the owner file, in bytes.
 const maxOwner = 64 << 10
 
-// ownerText is the owner file of this process.
+// ownerText returns the owner file of this process.
 func ownerText(w *workspace.Workspace, starting bool) ([]byte, error) {
 	self := proc.Self()
 	text, err := json.Marshal(ownerRecord{
@@ -45,8 +45,8 @@ func ownerText(w *workspace.Workspace, starting bool) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// owned reports whether a process owns the job, and whether the job has an
-// owner file, which jobs of other programs may lack.
+// owned reports whether a process owns the job, and whether the job has an owner file. Jobs of
+// other programs may lack that file.
 func (p jobRef) owned(w *workspace.Workspace) (alive, recorded bool) {
 	text, err := durable.ReadFile(w.FS, p.owner(), maxOwner)
 	recorded = !errors.Is(err, fs.ErrNotExist)
@@ -70,8 +70,8 @@ func (p jobRef) running(w *workspace.Workspace) bool {
 	return busy || err != nil
 }
 
-// eachOwned visits the jobs that have an owner file, until visit returns true.
-// A failure with one does not affect the others.
+// eachOwned calls visit for each job with an owner file, until visit returns true. A failure with
+// one job does not affect the others.
 func eachOwned(w *workspace.Workspace, visit func(jobRef) (over bool, err error)) error {
 	projects, err := workspace.Dirs(w.FS, workspace.JobOwnersDir)
 	for _, project := range projects {
@@ -91,8 +91,8 @@ func eachOwned(w *workspace.Workspace, visit func(jobRef) (over bool, err error)
 	return err
 }
 
-// Running finds a job that some process runs, by its owner file alone; "" if
-// there is none. An owner without a known start counts by its pid.
+// Running returns the id of a job that a live process owns according to its owner file, "" if there
+// is none. If the file lacks the process's start time, Running checks only the pid.
 func Running(w *workspace.Workspace) (id string, err error) {
 	err = eachOwned(w, func(p jobRef) (over bool, err error) {
 		text, err := durable.ReadFile(w.FS, p.owner(), maxOwner)

@@ -1,7 +1,7 @@
 package job
 
-// Jobs with a planned context: the context is chosen at submission, and each
-// attempt keeps the plan that it started with.
+// Jobs with a planned context. Submission chooses the context, and each attempt keeps the plan that
+// it started with.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// request is the request for the plan of a job.
+// request returns the plan request of a job.
 func request(spec doc.JobSpec, seeds []doc.ContextRef) contextplan.Request {
 	return contextplan.Request{
 		ProjectID: spec.ProjectID, Manager: policy.Actor{ID: spec.ManagerActorID, Role: spec.ManagerRole, Team: spec.ManagerTeamID},
@@ -25,8 +25,8 @@ func request(spec doc.JobSpec, seeds []doc.ContextRef) contextplan.Request {
 	}
 }
 
-// planned adds the planned context to the spec of a job that asks for it: the
-// seeds that the plan kept, then the rest of the plan.
+// planned adds the planned context to the spec of a job that asks for one: first the seeds that the
+// plan kept, then the rest of the plan.
 func planned(w *workspace.Workspace, spec doc.JobSpec) (doc.JobSpec, error) {
 	if spec.ContextMode != doc.ContextAuto {
 		return spec, nil
@@ -90,8 +90,9 @@ type planPayload struct {
 	Secret        int      `json:"filtered_by_secret_count"`
 }
 
-// keepPlan writes the plan of an attempt before its worker starts: the
-// document, its hash in the attempt's record, and the event, as one unit.
+// keepPlan writes the plan of an attempt before its worker starts. One unit writes the document,
+// its hash in the attempt's record, and the event. It is a no-op for a job without a planned
+// context.
 func (r *runner) keepPlan(ctx context.Context, a *doc.JobAttempt) error {
 	if r.spec.ContextMode != doc.ContextAuto {
 		return nil
@@ -140,8 +141,8 @@ func (r *runner) keepPlan(ctx context.Context, a *doc.JobAttempt) error {
 	})
 }
 
-// replan plans the context of the job again. Those of its references that
-// nothing else suggests are seeds.
+// replan plans the job's context again. Its seeds are the job's references that the plan does not
+// suggest by itself.
 func (r *runner) replan() (contextplan.Plan, error) {
 	offered := request(r.spec, nil)
 	offered.MaxRefs = contextplan.MaxRefs

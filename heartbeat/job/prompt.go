@@ -1,7 +1,6 @@
 package job
 
-// Prompts of workers. The labels are part of the interface: workers and tools
-// depend on them.
+// Prompts for workers. The labels are part of the interface: workers and tools depend on them.
 
 import (
 	"fmt"
@@ -11,8 +10,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// asked is what a prompt asks for: a job, with its order if it has one. mark is a
-// word that no attachment can know.
+// asked is the request behind a prompt: a job and its order, if it has one. mark is a new
+// id, so that no attachment can contain it.
 type asked struct {
 	spec  doc.JobSpec
 	order *doc.JobOrder
@@ -20,12 +19,12 @@ type asked struct {
 	mark  string
 }
 
-// askedOf is what a record asks for.
+// askedOf returns the request in a record.
 func askedOf(record doc.Job) asked {
 	return asked{spec: record.Job, order: record.Order, last: attemptsOf(record)}
 }
 
-// previous is the part of a prompt about the attempt before.
+// previous describes the previous attempt for a prompt.
 type previous struct {
 	run    string
 	failed string // why it did not end normally, "" if it did
@@ -40,7 +39,7 @@ func (p *previous) repairable() bool {
 // maxPrevious bounds the output in a repair prompt, in characters.
 const maxPrevious = 8000
 
-// prompt is the text for an attempt.
+// prompt returns the prompt of an attempt.
 func prompt(job asked, attempt int, run string, before *previous) string {
 	var b strings.Builder
 	kind := answerKind(job.order)
@@ -69,7 +68,7 @@ func prompt(job asked, attempt int, run string, before *previous) string {
 	return b.String()
 }
 
-// writeRepairPrompt asks for the answer of the attempt before in the right shape.
+// writeRepairPrompt asks for the answer of the previous attempt in the right format.
 func writeRepairPrompt(b *strings.Builder, job asked, attempt int, run string, before *previous) {
 	kind := answerKind(job.order)
 	if job.spec.JobKind == doc.JobHeartbeat {
@@ -95,7 +94,7 @@ func writeRepairPrompt(b *strings.Builder, job asked, attempt int, run string, b
 	b.WriteString(answer.ResultExample(job.spec.JobID, before.run))
 }
 
-// writeAnswerPrompt asks for an answer of a kind.
+// writeAnswerPrompt asks for an answer of the order's kind.
 func writeAnswerPrompt(b *strings.Builder, job asked, run string) {
 	kind := answerKind(job.order)
 	b.WriteString("You are a worker. Do the job below, then answer it.\n")
@@ -104,7 +103,7 @@ func writeAnswerPrompt(b *strings.Builder, job asked, run string) {
 	b.WriteString(answer.KindExample(kind))
 }
 
-// writeAttachments writes the texts of an order, each between two lines that name it.
+// writeAttachments writes the attachments of an order, each between two lines that name it.
 func writeAttachments(b *strings.Builder, job asked) {
 	for _, a := range job.order.Attachments {
 		name := a.Name
@@ -143,7 +142,7 @@ func writeInitial(b *strings.Builder, job asked, run string) {
 	b.WriteString(answer.ResultExample(spec.JobID, run))
 }
 
-// writeJob writes what is to be done, under the labels of the interface.
+// writeJob writes the job's task, under the labels of the interface.
 func writeJob(b *strings.Builder, job asked, run string) {
 	spec := job.spec
 	fmt.Fprintf(b, "job_id: %s\nattempt_run_id: %s\ngoal: %s\npermission_level: %s\n", spec.JobID, run, spec.Goal, spec.PermissionLevel)

@@ -1,6 +1,6 @@
 package job
 
-// Settling jobs whose runner is dead: their state, and whether they continue.
+// Reconciling jobs whose runner has died: their final state, or whether they continue.
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// reconcile brings a job without a runner as far as possible without running
-// anything. goOn means that a new runner must continue it: no provider acted
-// without its end being recorded. The caller holds the job's lock.
+// reconcile completes a job without a runner as far as possible without running anything. goOn
+// reports that a new runner must continue it. That is only so if every attempt whose provider may
+// have acted has a recorded end, or its session may still run. The caller holds the job's lock.
 func reconcile(ctx context.Context, w *workspace.Workspace, p jobRef) (record doc.Job, goOn bool, err error) {
 	// The end of the job may be in the journal.
 	if err := w.Recover(ctx); err != nil {
@@ -63,7 +63,7 @@ func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, r
 	if last := record.Last(); last != nil {
 		s, err := session.Stop(ctx, w, last.SessionRef)
 		if s.Remote() && !doc.Terminal(s.Status) {
-			return record, true, nil // a runner waits for it, and for a hub that hears of it
+			return record, true, nil // a runner waits for its end, and for a hub that accepts the stop
 		}
 		if err == nil && session.Live(w, s) {
 			_, err = session.Collect(ctx, w, last.SessionRef)
@@ -79,8 +79,7 @@ func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, r
 	return record, false, err
 }
 
-// reconcileUnlaunched ends an attempt that never had a session, so that its worker
-// did not act.
+// reconcileUnlaunched ends an attempt that never had a session, so its worker did not act.
 func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace, last doc.JobAttempt, ours bool) (doc.Job, bool, error) {
 	var abandoned error
 	if last.Status == doc.AttemptRunning {
@@ -91,18 +90,17 @@ func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace,
 	}
 	record, err := p.load(w)
 	if err != nil || abandoned != nil {
-		return record, abandoned != nil, err // a runner waits for what the hub makes of it
+		return record, abandoned != nil, err // a runner waits until the hub has decided
 	}
 	return p.goOnIf(ctx, w, record, ours && last.Attempt < attemptsOf(record))
 }
 
-// reconcileEnded decides by the last attempt, whose session has ended. If its
-// worker may have acted and its end was not recorded, that end is recorded only
-// together with the end of the job: an attempt recorded as failed would be
-// followed by another one.
+// reconcileEnded decides by the last attempt, whose session has ended. If the worker may have acted
+// and the attempt's end is not recorded, it records that end only together with the end of the job.
+// Otherwise an attempt recorded as failed would be followed by another one.
 func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
 	if s, err := session.Read(w, record.Last().SessionRef); err == nil && s.Remote() && record.Last().Status == doc.AttemptRunning {
-		// Its end was seen by a hub, whatever became of the runner.
+		// A hub observed its end, whatever happened to the runner.
 		if record, err = p.recordEnd(ctx, w, record.Last().Attempt, attemptEnd{}); err != nil || record.Over() {
 			return record, false, err
 		}
@@ -142,15 +140,15 @@ func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, reco
 	return record, false, err
 }
 
-// unseen reports that no process observed how the session of an attempt ended. An
-// answer written before that still counts.
+// unseen reports whether no process observed how the session of an attempt ended. An answer that
+// the worker wrote before that still counts.
 func unseen(w *workspace.Workspace, a doc.JobAttempt) bool {
 	s, err := session.Read(w, a.SessionRef)
 	return err == nil && s.Status == doc.StatusFailed && s.ExitCode == nil && s.Signal == nil
 }
 
-// neverActed reports that a run's provider was certainly never started: its
-// spec is written first.
+// neverActed reports whether a run's provider certainly never started. The run's spec is always
+// written before the provider starts.
 func neverActed(w *workspace.Workspace, project, run string) bool {
 	record, err := runs.Load(w, project, run)
 	return err == nil && record.Spec == nil
@@ -165,15 +163,14 @@ type abandonedPayload struct {
 	Stopped   bool    `json:"stopped"`
 }
 
-// abandon ends an attempt whose session was never launched, and its run, as one
-// unit.
+// abandon ends an attempt whose session was never launched, and its run, in one unit.
 func (p jobRef) abandon(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, status, why string) error {
 	payload := abandonedPayload{Preflight: true, Reason: "launch_preflight_failed", Stopped: status == doc.AttemptStopped}
 	return p.closeAttempt(ctx, w, a, payload, func(a *doc.JobAttempt) { a.Status, a.Error = status, why })
 }
 
-// closeAttempt ends an attempt without a session: its record, its run and the
-// run's log.
+// closeAttempt ends an attempt without a session, in one unit: its record, its run and the run's
+// log.
 func (p jobRef) closeAttempt(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, payload abandonedPayload, change func(*doc.JobAttempt)) error {
 	now := w.Env.Clock.Now()
 	status := doc.StatusFailed
@@ -197,7 +194,7 @@ func (p jobRef) closeAttempt(ctx context.Context, w *workspace.Workspace, a doc.
 			return fault.New(fault.InvalidFile, "%s has no attempt %d", p.record(), a.Attempt)
 		}
 		if session.RunAlive(w, p.project, a.RunID) {
-			return errOwned // by a hub, which accepts it just now
+			return errOwned // a hub owns it, and is just accepting it
 		}
 		change(at)
 		at.EndedAt = clock.Stamp(now)
@@ -217,8 +214,8 @@ func attemptIn(record *doc.Job, n int) *doc.JobAttempt {
 	return nil
 }
 
-// attemptEnd is what a runner knows about the end of an attempt, besides the
-// records of run and session.
+// attemptEnd is what a runner knows about the end of an attempt beyond the records of run and
+// session.
 type attemptEnd struct {
 	failed string // why the runner ended it, "" if it did not
 	about  func(*doc.JobAttempt)
@@ -250,7 +247,7 @@ func (p jobRef) recordEnd(ctx context.Context, w *workspace.Workspace, n int, en
 	return record, err
 }
 
-// outcomeOf reads how the session of an attempt ended.
+// outcomeOf returns how the session of an attempt ended.
 func outcomeOf(w *workspace.Workspace, p jobRef, a doc.JobAttempt) (status, why string) {
 	run, err := runs.Load(w, p.project, a.RunID)
 	if err != nil {

@@ -28,27 +28,26 @@ import (
 )
 
 const (
-	// lockPatience is how long a runner waits for the write lock, for which a
-	// request waits only seconds.
+	// lockPatience is how long a runner waits for the write lock. Requests wait only seconds.
 	lockPatience = 10 * time.Minute
-	// ownPatience is how long it waits for another owner to release the job.
+	// ownPatience is how long a runner waits for another owner to release the job.
 	ownPatience = 5 * time.Second
 	// defaultTimeout bounds one attempt.
 	defaultTimeout = 30 * time.Minute
-	// sweepPatience bounds how long killed processes may take to end.
+	// sweepPatience is how long killed processes may take to exit.
 	sweepPatience = 3 * time.Second
 )
 
 // timeoutVariable sets the time limit of one attempt, in milliseconds.
 const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
-// Ended is called for a job that is over by the runner that ended it, when nothing of
-// the job goes on any more. starter starts runners as this one was started.
+// Ended is the callback of a runner for a job that is over. The runner calls it when no process of
+// the job runs any more. starter starts runners with the settings of this one.
 type Ended func(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error
 
-// RunMain is the main function of a runner process: the order on in, one phase on
-// out. Closing interrupt ends it with its attempt; the next process that reads
-// the job reconciles it. ended may be nil.
+// RunMain is the main function of a runner process. It reads the order from in and writes one phase
+// to out. Closing interrupt ends the process and its local attempt; the next process that reads the
+// job reconciles it. ended may be nil.
 func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}, ended Ended) error {
 	var order Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
@@ -62,7 +61,7 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 			said.Message = err.Error()
 		}
 		if line, err := json.Marshal(said); err == nil {
-			_, _ = out.Write(append(line, '\n')) // our parent may be gone
+			_, _ = out.Write(append(line, '\n')) // best effort: our parent may be gone
 		}
 		tell()
 	}
@@ -84,7 +83,7 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 		return err
 	}
 	err = Run(w, executable, order, interrupt, say)
-	_ = proc.Sweep(0, sweepPatience) // whatever came to us; all we waited for is over
+	_ = proc.Sweep(0, sweepPatience) // kills adopted orphans: all that we waited for has ended
 	if p := (jobRef{order.ProjectID, order.JobID}); ended != nil && err == nil && !p.active(w) {
 		starter := &Starter{Executable: executable, Environ: order.Environ, Version: order.Program}
 		err = ended(context.Background(), w, starter, p.project, p.id)
@@ -92,24 +91,24 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 	return errors.Join(err, w.Close())
 }
 
-// runner is the execution of one job, in one goroutine.
+// runner executes one job, in one goroutine.
 type runner struct {
 	jobRef
 	w         *workspace.Workspace
 	order     Order
 	spec      doc.JobSpec
 	job       asked
-	placement *doc.Placement   // of the attempt under way, nil for this machine
-	at        workplace        // of it
-	away      *pickedWorker    // that it runs on, nil for this machine
-	flow      *doc.WorkflowRun // whose step the job is, nil for others
+	placement *doc.Placement   // of the current attempt, nil for this machine
+	at        workplace        // where that attempt works
+	away      *pickedWorker    // the worker that runs it, nil for this machine
+	flow      *doc.WorkflowRun // the workflow run that the job is a step of, nil if none
 	host      supervisor.Host
 	admission *runs.Admission
 	known     provider.Cache
 }
 
-// Run owns a job and executes it to its end. say is called once with whether it
-// owns the job. The process must be a subreaper.
+// Run owns a job and executes it to its end. It calls say once, to report whether it owns the job.
+// The process must be a subreaper.
 func Run(w *workspace.Workspace, executable string, order Order, interrupt <-chan struct{}, say func(word string, err error)) (err error) {
 	p := jobRef{order.ProjectID, order.JobID}
 	ctx, cancel := context.WithTimeout(context.Background(), ownPatience)
@@ -159,8 +158,8 @@ func lookup(environ []string, name string) (value string, ok bool) {
 // errInterrupted means that this process must end.
 var errInterrupted = errors.New("the runner received a signal to end")
 
-// run executes the job to its end. Every exit ends the job, except an interrupt
-// or a workspace that cannot be written.
+// run executes the job to its end. Every exit ends the job, except after an interrupt or if the
+// workspace cannot be written.
 func (r *runner) run(interrupt <-chan struct{}) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -191,7 +190,7 @@ func (r *runner) run(interrupt <-chan struct{}) error {
 // errOver means that the job has ended.
 var errOver = errors.New("the job is over")
 
-// guardedWork is work with a recovery from panics.
+// guardedWork calls work and turns a panic into an error.
 func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -201,8 +200,7 @@ func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
 	return r.work(ctx)
 }
 
-// work reconciles what an earlier runner left and then makes attempts until the
-// job has a result.
+// work reconciles what an earlier runner left, then makes attempts until the job has a result.
 func (r *runner) work(ctx context.Context) (end ending, err error) {
 	record, err := r.takeUp(ctx)
 	if err != nil {
@@ -263,7 +261,7 @@ func orZero(e *ending) ending {
 	return *e
 }
 
-// takeUp reconciles the job; if a session of it still runs, it waits for that.
+// takeUp reconciles the job, and waits for its session if one still runs.
 func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
 	for {
 		record, goOn, err := reconcile(ctx, r.w, r.jobRef)
@@ -301,7 +299,7 @@ func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
 	}
 }
 
-// cause is the cause of the context's end, if it has ended, else err.
+// cause returns the cause of the context's end if it has ended, else err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -318,8 +316,8 @@ func (r *runner) previousOf(a doc.JobAttempt) *previous {
 	return before
 }
 
-// hopeless is the end of a job whose failure would repeat until someone
-// intervenes; nil for all other failures.
+// hopeless returns the end of a job whose failure would repeat until a person intervenes, nil for
+// other failures.
 func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	s, err := session.Read(r.w, a.SessionRef)
 	if err != nil || a.Status == doc.AttemptStopped {
@@ -340,9 +338,9 @@ func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	return &end
 }
 
-// pressure makes the provider of a failed attempt cool down if the failure
-// shows pressure: for as long as the provider asked, if it named a time. The
-// next launch waits for that in the lane. One on a worker makes it cool down there.
+// pressure puts the provider of a failed attempt into cooldown if the failure indicates overload or
+// an exceeded limit. The cooldown lasts as long as the provider asked, if it named a time. The next
+// launch waits for it in the lane. A failure on a worker starts a cooldown for that worker only.
 func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 	if a.Status != doc.AttemptFailed {
 		return

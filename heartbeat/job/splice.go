@@ -1,7 +1,7 @@
 package job
 
-// Files that a worker proposes, held against those in its repository: which file
-// each is made from, and a new text for a selection put into its place.
+// Completing the files that a worker proposes, from the files in its repository. Each proposal
+// records the version it is based on, and a selection is replaced inside its file.
 
 import (
 	"crypto/sha256"
@@ -21,19 +21,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxProposed bounds a file that is read for a proposal, in bytes.
+// maxProposed bounds a file read for a proposal, in bytes.
 const maxProposed = 1 << 20
 
-// problemNotFound is the problem of a selection that has no place in its file.
+// problemNotFound is the problem of a selection that cannot be located in its file.
 const problemNotFound = "the selection is not in the saved file, or not only once; save the file and ask again"
 
-// CodeElsewhere is the issue of an answer with a selection for another file than
-// that of the request.
+// CodeElsewhere is the issue of an answer that replaces a selection in another file than that of
+// the request.
 const CodeElsewhere = "selection_elsewhere"
 
-// propose completes an answer with files: selections become whole files where they
-// can, and each file names what it is made from. The answer that is given stays as
-// it is.
+// propose completes an answer with files. It turns selections into whole files where possible, and
+// records the version that each file is based on. It does not modify the answer that was passed in.
 func propose(w *workspace.Workspace, job asked, answer doc.JobAnswer) *doc.JobAnswer {
 	root := openPlace(w, job)
 	if root != nil {
@@ -49,7 +48,7 @@ func propose(w *workspace.Workspace, job asked, answer doc.JobAnswer) *doc.JobAn
 	return &answer
 }
 
-// openPlace opens the repository of a job's place, nil where it has none here.
+// openPlace opens the repository of a job's place, nil if there is none on this machine.
 func openPlace(w *workspace.Workspace, job asked) *os.Root {
 	if job.order == nil || job.order.Place == nil {
 		return nil
@@ -69,7 +68,8 @@ func openPlace(w *workspace.Workspace, job asked) *os.Root {
 	return root
 }
 
-// proposed is one file of an answer, whose selection is put into its place.
+// proposed completes one file of an answer in place: it inserts the selection's new text. It
+// returns the file's row.
 func proposed(root *os.Root, job asked, f *doc.AnswerFile) doc.ProposedFile {
 	name := path.Clean(f.Path)
 	row := doc.ProposedFile{ID: proposalID(job.spec.JobID, name), Path: name}
@@ -91,7 +91,7 @@ func proposed(root *os.Root, job asked, f *doc.AnswerFile) doc.ProposedFile {
 	return row
 }
 
-// proposalID names a proposed file for ever: the same job and path, the same id.
+// proposalID returns the permanent id of a proposed file: the same job and path give the same id.
 func proposalID(source, name string) string {
 	return "fa_" + hashOf(source + "\x00" + name)[:16]
 }
@@ -101,8 +101,8 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// readProposed reads a file below a root. Links out of it, files that are none and
-// files that are too long count as absent: the code that applies the answer judges them.
+// readProposed reads a file below a root. Links, other files that are not regular, and files over
+// maxProposed count as absent; the code that applies the answer judges them.
 func readProposed(root *os.Root, name string) (text string, there bool) {
 	if root == nil || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return "", false
@@ -122,7 +122,7 @@ func readProposed(root *os.Root, name string) (text string, there bool) {
 	return string(content), true
 }
 
-// selection is the part of a file that a request is about.
+// selection returns the attachment with the part of a file that the request is about.
 func (job asked) selection() (doc.Attachment, bool) {
 	i := slices.IndexFunc(job.order.Attachments, func(a doc.Attachment) bool { return a.Name == doc.SelectionName && a.Path != "" })
 	if i < 0 {
@@ -131,8 +131,8 @@ func (job asked) selection() (doc.Attachment, bool) {
 	return job.order.Attachments[i], true
 }
 
-// misplaced tells the selections of an answer that are for other files than that of
-// the request.
+// misplaced returns issues for the selections of an answer that are in other files than that of the
+// request.
 func (job asked) misplaced(a doc.Answer) (issues []doc.JobError) {
 	if a.Files == nil {
 		return nil
@@ -146,12 +146,12 @@ func (job asked) misplaced(a doc.Answer) (issues []doc.JobError) {
 	return issues[:min(len(issues), maxIssues)]
 }
 
-// splice is a file with a new text in place of the selection of the request.
+// splice returns a file in which text replaces the selection of the request.
 func splice(job asked, text, now string, there bool) (content, problem string) {
 	if !there {
 		return text, ""
 	}
-	selection, _ := job.selection() // an answer that has one was asked for one
+	selection, _ := job.selection() // only an answer to a request with one passes misplaced
 	from, to, ok := findOnce(now, selection.Text)
 	if !ok {
 		return "", problemNotFound
@@ -165,13 +165,13 @@ func splice(job asked, text, now string, there bool) (content, problem string) {
 		text += "\n"
 	}
 	if strings.Contains(now, "\r\n") && !strings.Contains(strings.ReplaceAll(now, "\r\n", ""), "\n") {
-		text = strings.ReplaceAll(text, "\n", "\r\n") // the file's own line ends
+		text = strings.ReplaceAll(text, "\n", "\r\n") // use the file's own line endings
 	}
 	return now[:from] + text + now[to:], ""
 }
 
-// findOnce finds the one place of a text in a file: byte for byte, else with both
-// kinds of line ends taken as equal.
+// findOnce locates a text that occurs exactly once in a file. It compares bytes first, then with
+// CRLF and LF line endings taken as equal.
 func findOnce(file, text string) (from, to int, ok bool) {
 	if text == "" {
 		return 0, 0, false
@@ -188,7 +188,7 @@ func findOnce(file, text string) (from, to int, ok bool) {
 	return offsetOf(file, at), offsetOf(file, at+len(text)), true
 }
 
-// offsetOf is the place in a file of a place in its text with plain line ends.
+// offsetOf converts an offset in the text with LF line endings into an offset in the file.
 func offsetOf(file string, plain int) int {
 	at := 0
 	for seen := 0; seen < plain; seen++ {

@@ -1,7 +1,7 @@
 package job
 
-// Attempts that are live sessions: of agents that speak ACP, of those that are commands of
-// their own documents, of jobs that may ask a person, and of those that answer in prose.
+// Attempts that are live sessions. They serve agents that speak ACP, agents that are commands,
+// jobs that may ask a person, and jobs that answer in prose.
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// spoken is the live session that an attempt is to be, nil for an attempt that executes
-// the command line of a CLI. Repairs ask nobody, and commands never do.
+// spoken returns the live session for an attempt, nil for one that executes the command line of a
+// CLI. Repairs and commands never ask a person.
 func (r *runner) spoken(agent doc.Agent, before *previous) *runs.LiveSpec {
 	if doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd {
 		return &runs.LiveSpec{Driver: doc.LiveCommand}
@@ -50,7 +50,7 @@ func (r *runner) spoken(agent doc.Agent, before *previous) *runs.LiveSpec {
 	return live
 }
 
-// asksFor names the step of a workflow that the job is, for those who are asked.
+// asksFor returns the workflow step that the job is, to show to the person who is asked.
 func (r *runner) asksFor() *interaction.Workflow {
 	i := slices.IndexFunc(r.flow.Steps, func(s doc.FlowStep) bool { return s.JobID == r.id })
 	if i < 0 {
@@ -60,13 +60,13 @@ func (r *runner) asksFor() *interaction.Workflow {
 	return &interaction.Workflow{RunID: r.flow.RunID, Step: s.Step, Name: s.Node}
 }
 
-// enforced reports whether an agent's attempts heed the mode and the rules of an order.
+// enforced reports whether an agent's attempts enforce the mode and the rules of an order.
 func enforced(provider string, o *doc.JobOrder) bool {
 	return o.Interactive && doc.ProviderNamed(provider).Live != ""
 }
 
-// words is the command line whose program the guard judges, nil for the program that
-// the machine has for the provider.
+// words returns the command line whose program the guard judges, nil for the program that the
+// machine has for the provider.
 func words(machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) []string {
 	switch {
 	case live == nil || live.Driver == doc.LiveCommand:
@@ -80,7 +80,8 @@ func words(machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) []string {
 	return ownWords(machine, agent)
 }
 
-// ownWords are the words of an ACP agent that nobody else named: its launcher's.
+// ownWords returns the command line in an ACP agent's launcher, nil if the machine or the provider
+// defines one.
 func ownWords(machine doc.Machine, agent doc.Agent) []string {
 	if len(machine.AgentCommands[agent.Provider]) > 0 || len(doc.ProviderNamed(agent.Provider).LiveWords) > 0 {
 		return nil
@@ -88,13 +89,13 @@ func ownWords(machine doc.Machine, agent doc.Agent) []string {
 	return agent.LauncherTexts("command_argv_template")
 }
 
-// OpenJob stands beside fault.RunOwnedByJob.
+// OpenJob is the detail of fault.RunOwnedByJob.
 type OpenJob struct {
 	JobID string `json:"job_id"`
 }
 
-// Continuable refuses the run of an attempt whose job is not over: that decides what
-// comes after it. An attempt that is still at work is left to the run's own rules.
+// Continuable refuses to continue the run of an attempt whose job is not over, because the job
+// decides what follows. If the attempt is still working, the run's own rules apply instead.
 func Continuable(w *workspace.Workspace, project, run string) error {
 	records, err := session.NamedAfter(w, run)
 	if err != nil {
@@ -108,19 +109,19 @@ func Continuable(w *workspace.Workspace, project, run string) error {
 	return nil
 }
 
-// wasSpoken reports whether an attempt spoke a protocol: its answer is what its agent said
-// last, and nothing else that it printed.
+// wasSpoken reports whether an attempt spoke a protocol. Its answer is then only the agent's last
+// message, not the rest of its output.
 func wasSpoken(w *workspace.Workspace, project, run string) bool {
 	driver := driverOf(w, project, run)
 	return driver != "" && driver != doc.LiveCommand
 }
 
-// wasCommand reports whether an attempt was a session of an agent that is a command.
+// wasCommand reports whether an attempt was a live session of a command.
 func wasCommand(w *workspace.Workspace, project, run string) bool {
 	return driverOf(w, project, run) == doc.LiveCommand
 }
 
-// driverOf is how the agent of an attempt was spoken with, "" for not at all.
+// driverOf returns the driver of an attempt's live session, "" if it was none.
 func driverOf(w *workspace.Workspace, project, run string) string {
 	record, err := runs.Load(w, project, run)
 	if err != nil || record.Live == nil {
@@ -129,8 +130,8 @@ func driverOf(w *workspace.Workspace, project, run string) string {
 	return record.Live.Driver
 }
 
-// lastPrinted is what a command printed in the last turn of its session; ok is false for
-// a session of one turn, whose output has nothing else.
+// lastPrinted returns what a command printed in the last turn of its session. ok is false for a
+// session of one turn, whose output files hold just that turn.
 func lastPrinted(w *workspace.Workspace, project, run string) (text string, ok bool) {
 	record, err := runs.Load(w, project, run)
 	if err != nil || record.Live == nil || record.Live.Driver != doc.LiveCommand || record.Live.Turns < 2 {

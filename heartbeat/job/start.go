@@ -1,6 +1,6 @@
 package job
 
-// Starting a runner.
+// Starting runners.
 
 import (
 	"bufio"
@@ -24,8 +24,8 @@ const RunCommand = "job:run"
 // OrderVersion is the version of orders that a runner accepts.
 const OrderVersion = 1
 
-// Order is the input of a runner, one JSON value on its stdin: never on a
-// command line, never in a file.
+// Order is the input of a runner: one JSON value on its stdin, never on a command line or in a
+// file.
 type Order struct {
 	Version      int      `json:"version"`
 	WorkspaceDir string   `json:"workspace_dir"` // absolute
@@ -48,7 +48,7 @@ const (
 	phaseRefused = "refused"
 )
 
-// ownWithin bounds the wait for a runner to own its job.
+// ownWithin bounds how long a runner may take to own its job.
 const ownWithin = 30 * time.Second
 
 // Starter starts runners. It is safe for concurrent use.
@@ -59,20 +59,20 @@ type Starter struct {
 	Environ []string
 	// Version is the version of this program.
 	Version string
-	// Attached: runners stay in the session of this process, which ends what it adopts
-	// from others.
+	// Attached keeps runners in the kernel session of this process, which ends processes that it
+	// adopts from other sessions.
 	Attached bool
 }
 
-// starts bounds how often a runner is started again that ended before it owned
-// its job, and so before it did anything.
+// starts bounds how often a runner is started. Only one that exited before it owned its job is
+// started again: it has done nothing yet.
 const starts = 3
 
-// errEnded means that a runner ended so.
+// errEnded means that a runner exited before it owned its job.
 var errEnded = errors.New("the runner exited before it accepted the job")
 
-// start starts a runner for a job and returns once it owns the job, or found it
-// owned. The runner outlives this process.
+// start starts a runner for a job. It returns once the runner owns the job or has found another
+// owner. The runner outlives this process.
 func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p jobRef) (err error) {
 	for range starts {
 		if err = s.startOnce(ctx, w, p); !errors.Is(err, errEnded) {
@@ -107,7 +107,7 @@ func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p jobRe
 	if err := errors.Join(cmd.Start(), outChild.Close()); err != nil {
 		return errors.Join(fmt.Errorf("start the runner: %w", err), out.Close())
 	}
-	go func() { _ = cmd.Wait() }() // for its life or ours; its record has the result
+	go func() { _ = cmd.Wait() }() // reaps it if we live that long; its record has the result
 	if err := proc.SendOrder(stdin, text); err != nil {
 		return errors.Join(fmt.Errorf("send the job to the runner: %w", err), out.Close())
 	}

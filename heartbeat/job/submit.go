@@ -21,13 +21,12 @@ import (
 // maxSpec bounds a spec, in bytes, so that its record stays readable.
 const maxSpec = 1 << 20
 
-// Submit makes a job and starts its runner. The record is durable when it
-// returns. A job of that id that is active is left alone, and its record is
-// given, where the specs agree; fault.Conflict where they don't. One that is
-// over begins a new life, and its files move into its history. The spec and its
-// order, nil for none, were checked by the rules of their types; a blank id is
-// replaced by a new one. fault.Unsupported, fault.PlaceNotFound and fault.Denied
-// refuse what the order asks for.
+// Submit creates a job and starts its runner. The record is durable on return. If a job with that
+// id is active, Submit leaves it alone and returns its record. It returns fault.Conflict if the
+// specs or orders differ. A finished job with that id starts over: its files move into its history.
+// The caller has checked the spec and its order, nil for none, by the rules of their types. Submit
+// replaces a blank id by a new one. It returns fault.Unsupported, fault.PlaceNotFound or
+// fault.Denied for an order that cannot be granted.
 func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (doc.Job, error) {
 	if strings.TrimSpace(spec.JobID) == "" {
 		spec.JobID = w.Env.IDs.New("job")
@@ -72,14 +71,13 @@ func refuseField(field, why string) error {
 	return fault.Invalid(fault.Issue{Path: []any{"job", field}, Code: "custom", Message: why})
 }
 
-// errOwnerless means that an active job lost its owner.
+// errOwnerless means that an active job has lost its owner.
 var errOwnerless = errors.New("the job lost its owner")
 
-// Enter asks, within a unit, for a new job, and returns its id. start starts its
-// runner: it is called once the unit is durable and the workspace is free again;
-// a job that it is never called for is taken up as one whose runner died. The
-// spec is checked here, by the rules of its type; a blank id is replaced by a new
-// one. order may be nil.
+// Enter queues a new job in a unit and returns its id. start starts its runner: call it when the
+// unit is durable and the workspace is unlocked. If it is never called, the job is later taken up
+// like one whose runner died. Enter checks the spec by the rules of its type, and replaces an empty
+// id by a new one. order may be nil.
 func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
 	if err := checkOrder(u.Workspace(), spec, order); err != nil {
 		return "", nil, err
@@ -115,9 +113,8 @@ func enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.Job
 	}, nil
 }
 
-// Start starts the runner of a job that another process entered (Enter) and may not
-// start: the runner would end with it. A job that is over or has a runner is left
-// alone.
+// Start starts the runner of a job that another process entered (Enter) but may not start, because
+// the runner would end with that process. It is a no-op if the job is over or has a runner.
 func Start(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error {
 	p := jobRef{project, id}
 	if !workspace.SafeID(id) || !workspace.SafeID(project) {
@@ -130,7 +127,7 @@ func Start(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 	return starter.start(ctx, w, p)
 }
 
-// submit is enter as one unit.
+// submit runs enter in a unit of its own.
 func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, made, err = p.enter(u, spec, order)
@@ -139,7 +136,8 @@ func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.Job
 	return record, made, err
 }
 
-// enter asks for the record, its order and the owner file.
+// enter queues the record, its order and the owner file. made is false if the job is already
+// active.
 func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	w := u.Workspace()
 	project, err := w.Project(p.project)
@@ -187,12 +185,12 @@ func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) 
 	return record, true, p.put(u, record)
 }
 
-// sameSpec compares the spec of an active job with a new one. The workspace is
-// the same, however it is spelled.
+// sameSpec refuses a spec that differs from that of the active job: fault.Conflict. It ignores how
+// the workspace is spelled.
 func sameSpec(stored, given doc.JobSpec) error {
 	given.WorkspaceDir, given.ProjectID = stored.WorkspaceDir, stored.ProjectID
 	if stored.ContextMode == doc.ContextAuto {
-		given.ContextRefs = stored.ContextRefs // planned again each time
+		given.ContextRefs = stored.ContextRefs // each submission plans them again
 	}
 	a, err := doc.JobSpecCodec.Encode(stored)
 	if err != nil {
@@ -205,7 +203,7 @@ func sameSpec(stored, given doc.JobSpec) error {
 	return err
 }
 
-// retire moves the files of an earlier execution into the history.
+// retire moves the files of an earlier execution of the job into its history.
 func (p jobRef) retire(u *workspace.Unit) error {
 	var life workspace.Tree
 	for _, name := range []string{p.record(), p.result(), p.digest(), p.report(), p.order(), p.answer()} {
@@ -244,11 +242,10 @@ func (p jobRef) retire(u *workspace.Unit) error {
 	return nil
 }
 
-// unstarted ends a job whose runner could not be started, so that it does not
-// wait forever.
+// unstarted ends a job whose runner could not be started, so that the job does not wait forever.
 func (p jobRef) unstarted(ctx context.Context, w *workspace.Workspace, cause error) (doc.Job, error) {
 	if ctx.Err() != nil {
-		return doc.Job{}, cause // the runner is starting, or the next read finds the job without an owner
+		return doc.Job{}, cause // the runner is starting, or a later read finds the job without an owner
 	}
 	if alive := p.running(w); alive {
 		return p.load(w) // it owns the job after all

@@ -22,8 +22,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// chooseWorker returns the agent for a job. If there is none, why is the
-// reason.
+// chooseWorker returns the agent for a job. If there is none, why is the reason.
 func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, why string, err error) {
 	if spec.WorkerAgentID != "" {
 		worker, err := w.Agent(spec.WorkerAgentID)
@@ -42,7 +41,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 	return worker, why, err
 }
 
-// firstOf is the first worker or manager, by name, with a provider of a kind.
+// firstOf returns the first worker or manager, by name, whose provider is of a kind.
 func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 	agents, err := w.Agents()
 	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
@@ -54,7 +53,8 @@ func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 	return agents[i], true, nil
 }
 
-// reformatter is the agent that brings output into the right format.
+// reformatter returns the agent that reformats an output: a codex agent, else a claude agent, else
+// the chosen one.
 func reformatter(w *workspace.Workspace, chosen doc.Agent) (doc.Agent, error) {
 	for _, kind := range []string{string(provider.Codex), string(provider.Claude)} {
 		if agent, ok, err := firstOf(w, kind); ok || err != nil {
@@ -64,7 +64,7 @@ func reformatter(w *workspace.Workspace, chosen doc.Agent) (doc.Agent, error) {
 	return chosen, nil
 }
 
-// allowedTools are the tools in an agent's launcher.
+// allowedTools returns the tools that an agent's launcher allows.
 func allowedTools(agent doc.Agent) (tools []string) {
 	for _, tool := range agent.LauncherTexts("allowed_tools") {
 		if tool = strings.TrimSpace(tool); tool != "" {
@@ -74,7 +74,7 @@ func allowedTools(agent doc.Agent) (tools []string) {
 	return tools
 }
 
-// template is an agent's own command line, nil if its CLI supports none.
+// template returns an agent's own command line, nil if its CLI supports none.
 func template(agent doc.Agent) []string {
 	if provider.DriverOf(agent.Provider) != provider.Gemini && doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd {
 		return nil
@@ -86,19 +86,19 @@ func template(agent doc.Agent) []string {
 type call struct {
 	argv   []string
 	stdin  *string
-	prompt *string // of a live session, in place of a command
+	prompt *string // of a live session, instead of a command line
 	// template is the command line of an agent that is a command.
 	template []string
 	live     runs.LiveSpec
-	level    string // for an app server, whose command line has no rights
+	level    string // for an app server, whose command line carries no rights
 	files    provider.CodexFiles
-	bring    []string // files of the run's outputs that it gets on another machine
+	bring    []string // output files of the run to copy to another machine
 	model    string
 	format   string
 }
 
-// files serves codex read-only file tools if the level allows no commands: for
-// the workspace, and the repositories linked to the project.
+// files returns read-only file tools for codex, if the level allows no commands. The tools cover
+// the workspace and the repositories linked to the project.
 func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, error) {
 	if r.away != nil {
 		return provider.FilesFor(level, session.ProgramMark, session.WorkdirMark), nil
@@ -117,7 +117,7 @@ func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, 
 	return provider.FilesFor(level, r.host.Executable, dirs...), nil
 }
 
-// call is what an attempt executes: a live session, or a command.
+// call returns what an attempt executes: a live session or a command.
 func (r *runner) call(ctx context.Context, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec, program, run, prompt string, before *previous) (call, error) {
 	if live == nil {
 		return r.command(ctx, machine, agent, program, run, prompt, before)
@@ -132,7 +132,7 @@ func (r *runner) call(ctx context.Context, machine doc.Machine, agent doc.Agent,
 	return c, err
 }
 
-// bare is the part of a call that live sessions and commands share.
+// bare returns the part of a call that live sessions and commands share.
 func (r *runner) bare(machine doc.Machine, agent doc.Agent, before *previous) (call, error) {
 	level := r.level(before)
 	files, err := r.files(machine, level)
@@ -143,8 +143,8 @@ func (r *runner) bare(machine doc.Machine, agent doc.Agent, before *previous) (c
 	return call{model: provider.ModelFlag(cmp.Or(r.spec.Model, hint)), level: level, files: files}, err
 }
 
-// profile is the model profile of the job, false for none. One that is not there is
-// refused by the launch.
+// profile returns the model profile of the job, false if there is none. A name that does not exist
+// also returns false; the launch then refuses it.
 func (r *runner) profile(machine doc.Machine) (doc.ModelProfile, bool) {
 	if r.profileName() == "" {
 		return doc.ModelProfile{}, false
@@ -160,8 +160,8 @@ func (r *runner) profileName() string {
 	return r.job.order.ModelProfile
 }
 
-// guard asks the subscription guard. A profile with a key or an address of its own is no
-// subscription.
+// guard returns the verdict of the subscription guard. A model profile with its own key, address or
+// headers does not count as a subscription.
 func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) provider.Verdict {
 	var verdict provider.Verdict
 	if r.away == nil {
@@ -178,8 +178,8 @@ func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent
 	return verdict
 }
 
-// command makes the command line of an attempt. The schema is passed if the
-// program supports one.
+// command builds the command line of an attempt. It passes the schema of the answer if the program
+// supports one.
 func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Agent, program, run, prompt string, before *previous) (call, error) {
 	c, err := r.bare(machine, agent, before)
 	if err != nil {
@@ -209,8 +209,8 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 	return c, nil
 }
 
-// passSchema passes the schema of the answer to a CLI, in the way that it
-// supports. bring is the file that has it, for an agent on another machine.
+// passSchema passes the schema of the answer to a CLI in the way that the CLI supports. bring names
+// the schema file, if the agent runs on another machine.
 func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run string, before *previous, work *provider.Work) (bring []string, err error) {
 	kind := answerKind(r.job.order)
 	if !able.Schema || kind == doc.AnswerProse {
@@ -248,7 +248,7 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 	return nil, nil
 }
 
-// abilities are those of the program of an attempt, wherever it runs.
+// abilities returns the abilities of an attempt's program on the machine where it runs.
 func (r *runner) abilities(ctx context.Context, cli provider.CLI, program string) provider.Abilities {
 	switch {
 	case r.away == nil:
@@ -259,7 +259,7 @@ func (r *runner) abilities(ctx context.Context, cli provider.CLI, program string
 	return *r.away.Program.Abilities
 }
 
-// Routable returns why there is no worker for a job, "" if there is one.
+// Routable returns why no worker can run a job, "" if one can.
 func Routable(w *workspace.Workspace, spec doc.JobSpec) (why string, err error) {
 	_, why, err = chooseWorker(w, spec)
 	return why, err

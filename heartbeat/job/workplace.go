@@ -1,6 +1,6 @@
 package job
 
-// Where a worker works, when its order names a repository.
+// Where an attempt works if its order names a repository.
 
 import (
 	"context"
@@ -22,20 +22,20 @@ import (
 // CodePlaceUnavailable is the error of a job whose place is not on this machine.
 const CodePlaceUnavailable = "place_unavailable"
 
-// workplace is where the attempts of a job work; the zero value is the workspace.
+// workplace is where an attempt works. The zero value is the workspace.
 type workplace struct {
 	repo    string
 	workdir string
 	tree    *session.Worktree // nil for the repository itself
-	linked  bool              // somebody linked the repository to the project
+	linked  bool              // the repository is linked to the project
 }
 
-// trusted reports whether somebody who may chose the folder: the workspace itself,
-// a worktree of ours, or a repository that is linked to the project.
+// trusted reports whether an authorized actor chose the folder: it is the workspace itself, a
+// worktree of ours, or a repository that is linked to the project.
 func (at workplace) trusted() bool { return at.repo == "" || at.tree != nil || at.linked }
 
-// treeFor is the worktree of an attempt: one that is yet to be made is named after
-// the attempt's run.
+// treeFor returns the worktree of an attempt. A worktree that does not exist yet is named after the
+// attempt's run.
 func (at workplace) treeFor(run string) *session.Worktree {
 	if at.tree == nil || at.tree.Exists {
 		return at.tree
@@ -53,8 +53,8 @@ func placeUnavailableEnd(why string) *ending {
 	}
 }
 
-// settlePlace settles on which machine an attempt runs, and where it works there. A place
-// that is on this machine alone keeps an attempt here which may run anywhere.
+// settlePlace decides on which machine an attempt runs, and where it works there. An attempt that
+// may run anywhere stays here if its place exists only on this machine.
 func (r *runner) settlePlace(ctx context.Context, agent doc.Agent, attempts []doc.JobAttempt) (blocked *ending, err error) {
 	var given *doc.Placement
 	if r.job.order != nil {
@@ -76,9 +76,8 @@ func (r *runner) settlePlace(ctx context.Context, agent doc.Agent, attempts []do
 	return placeUnavailableEnd("agent " + agent.ID + " works on other machines, and the place of the job is on this one"), nil
 }
 
-// findWorkplace settles where an attempt works. Where that cannot be, blocked is the
-// end of the job. Attempts of one job share a worktree, which the first of them
-// makes.
+// findWorkplace decides where an attempt works. If that is impossible, blocked is the end of the
+// job. Attempts of one job share a worktree, which the first one makes.
 func (r *runner) findWorkplace(ctx context.Context, attempts []doc.JobAttempt) (at workplace, blocked *ending, err error) {
 	if r.job.order == nil || r.job.order.Place == nil {
 		return at, nil, nil
@@ -108,7 +107,7 @@ func (r *runner) findWorkplace(ctx context.Context, attempts []doc.JobAttempt) (
 	}
 	if !worktree.IsRepository(ctx, r.order.Environ, root) {
 		if r.spec.PermissionLevel == "read-only" {
-			return at, nil, nil // nothing is changed there
+			return at, nil, nil // the job cannot change anything there
 		}
 		return at, placeUnavailableEnd(root + " is not a git repository, and the job may change files"), nil
 	}
@@ -127,8 +126,8 @@ func (r *runner) findWorkplace(ctx context.Context, attempts []doc.JobAttempt) (
 	return at, nil, err
 }
 
-// continuedTree is a worktree that goes on from what the newest attempt left on another
-// machine, nil where none did or its work is not here.
+// continuedTree returns a worktree that continues from what the newest attempt left on another
+// machine. It returns nil if there was none or its work is not on this machine.
 func (r *runner) continuedTree(ctx context.Context, root string, attempts []doc.JobAttempt) (*session.Worktree, error) {
 	for _, a := range slices.Backward(attempts) {
 		run, err := runs.Load(r.w, r.project, a.RunID)
@@ -146,7 +145,7 @@ func (r *runner) continuedTree(ctx context.Context, root string, attempts []doc.
 	return nil, cause(ctx, nil)
 }
 
-// baseOf is the commit that a worktree is made from.
+// baseOf returns the commit from which a worktree is made.
 func (r *runner) baseOf(ctx context.Context, root string, want *doc.JobPlace) (commit string, err error) {
 	if want.Base == doc.BaseSnapshot {
 		commit, err = worktree.Snapshot(ctx, r.w, r.order.Environ, root)
@@ -156,8 +155,8 @@ func (r *runner) baseOf(ctx context.Context, root string, want *doc.JobPlace) (c
 	return commit, cause(ctx, err)
 }
 
-// sharedTree is the worktree that is there already: of an earlier attempt, or of
-// the run that the order names; nil where there is none.
+// sharedTree returns the existing worktree of an earlier attempt or of the run that the order
+// names, nil if there is none.
 func (r *runner) sharedTree(want *doc.JobPlace, attempts []doc.JobAttempt) (*session.Worktree, error) {
 	ids := make([]string, 0, len(attempts)+1)
 	for _, a := range attempts {
@@ -184,9 +183,9 @@ func (r *runner) sharedTree(want *doc.JobPlace, attempts []doc.JobAttempt) (*ses
 	return nil, nil
 }
 
-// workflowTree makes the worktree that the tasks of a workflow's run share. The run
-// names it once it is there; one that it does not name was left half made by a
-// runner that died, and nobody used it.
+// workflowTree returns the worktree that the tasks of a workflow's run share, and makes it if
+// necessary. The run's record names the worktree once it is complete. One that it does not name is
+// a leftover of a runner that died, and nobody used it.
 func (r *runner) workflowTree(ctx context.Context, root string, want *doc.JobPlace) (tree *session.Worktree, err error) {
 	run, snapshot := want.BaseRunID, want.Base == doc.BaseSnapshot
 	place, err := worktree.LocationOf(r.project, run, run)
@@ -200,7 +199,7 @@ func (r *runner) workflowTree(ctx context.Context, root string, want *doc.JobPla
 	}
 	defer func() { err = errors.Join(err, held.Retire()) }()
 	if tree, err = r.sharedTree(&doc.JobPlace{BaseRunID: run}, nil); tree != nil || err != nil {
-		return tree, err // another task was first
+		return tree, err // another task made it first
 	}
 	base, err := r.baseOf(ctx, root, want)
 	if err != nil {

@@ -1,7 +1,7 @@
 package workflow
 
-// Advancing a run: what its jobs came to, what comes next, and all that follows from
-// it as one unit. Whoever looks at a run does it.
+// Advancing a run: one unit records the results of its jobs, what comes next and all effects. Every
+// process that polls a run with Look may do this.
 
 import (
 	"context"
@@ -19,18 +19,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// aftermath is what is done once a unit is durable.
+// aftermath is what to do once a unit is durable.
 type aftermath struct {
 	starts []func(context.Context) error
-	jobs   []string // that are started
+	jobs   []string // ids of the jobs to start, parallel to starts
 	cancel []string
 }
 
-// errUnchanged says that nothing is to be written.
+// errUnchanged means that there is nothing to write.
 var errUnchanged = errors.New("nothing changes")
 
-// change makes one change to a record, decides what follows from it, and writes both
-// as one unit. fn returns the events of its change.
+// change makes one change to a record, decides what follows from it, and writes both in one unit.
+// fn returns the events of its change.
 func (f Flows) change(ctx context.Context, project, run string, fn func(*workspace.Unit, *doc.WorkflowRun) ([]Event, error)) (record doc.WorkflowRun, err error) {
 	var after aftermath
 	err = f.Workspace.Update(ctx, func(u *workspace.Unit) error {
@@ -66,7 +66,7 @@ func (f Flows) change(ctx context.Context, project, run string, fn func(*workspa
 	return record, f.carryOut(ctx, record, after)
 }
 
-// decide takes over what the jobs of a run came to, and decides what comes next.
+// decide records the results of a run's jobs and decides what comes next.
 func (f Flows) decide(u *workspace.Unit, record doc.WorkflowRun, templates []*doc.WorkflowTemplate) (Decision, error) {
 	agents, err := f.Workspace.Agents()
 	if err != nil {
@@ -85,8 +85,9 @@ func (f Flows) decide(u *workspace.Unit, record doc.WorkflowRun, templates []*do
 	return d, nil
 }
 
-// withQuestions puts the request of each new question behind the event of its step,
-// and the end of each question that the run no longer needs before that of its step.
+// withQuestions inserts the request of each new question after the event that starts its step. It
+// inserts the cancellation of each question that is no longer needed before the event that ends its
+// step.
 func (f Flows) withQuestions(d Decision) (list []Event) {
 	asked := map[string]Question{}
 	for _, q := range d.Asked {
@@ -131,7 +132,7 @@ func stepNamed(record doc.WorkflowRun, step string) doc.FlowStep {
 	return doc.FlowStep{}
 }
 
-// settle takes over what the jobs of the live steps came to.
+// settle records the results of the live steps' jobs in a copy of the record.
 func settle(w *workspace.Workspace, record doc.WorkflowRun, now string, read func(project, id string) (doc.Job, error)) (doc.WorkflowRun, []Event) {
 	e := &engine{world: World{Now: now}, d: Decision{Record: record}}
 	e.d.Record.Steps = append([]doc.FlowStep{}, record.Steps...)
@@ -156,7 +157,7 @@ func settle(w *workspace.Workspace, record doc.WorkflowRun, now string, read fun
 	return e.d.Record, e.d.Events
 }
 
-// take takes over the end of a job.
+// take ends a step with the result of its finished job.
 func (e *engine) take(w *workspace.Workspace, i int, found doc.Job) {
 	s := &e.d.Record.Steps[i]
 	left, err := job.Collect(w, e.d.Record.ProjectID, s.JobID)
@@ -188,7 +189,7 @@ func (e *engine) take(w *workspace.Workspace, i int, found doc.Job) {
 	e.endStep(i, doc.StepFailed, "", why)
 }
 
-// commit asks for everything that a decision changes.
+// commit queues everything that a decision changes.
 func (f Flows) commit(u *workspace.Unit, before doc.WorkflowRun, d Decision) (aftermath, error) {
 	r := d.Record
 	text, err := doc.WorkflowRunCodec.Encode(r)
@@ -216,7 +217,7 @@ func (f Flows) commit(u *workspace.Unit, before doc.WorkflowRun, d Decision) (af
 	if err != nil {
 		return after, err
 	}
-	// Last, so that who reads that the workflow is over finds its run and log so, too.
+	// Written last: whoever reads that the workflow is over also finds its run and log closed.
 	return after, u.Write(file, text, 0o644)
 }
 
@@ -229,7 +230,7 @@ type closingPayload struct {
 	Reason   string  `json:"reason,omitempty"`
 }
 
-// statusOfRun is the status of the run for that of its workflow.
+// statusOfRun returns the status of a run whose workflow has the given status.
 func statusOfRun(status string) string {
 	switch status {
 	case doc.FlowSucceeded:
@@ -242,13 +243,13 @@ func statusOfRun(status string) string {
 	return doc.StatusRunning
 }
 
-// drafts makes events for the log of a run. Where one of them ends the workflow, the
-// event that closes the log comes last, and end is the status of the run.
+// drafts makes events for the log of a run. If one of them ends the workflow, the event that closes
+// the log follows, and end is the status of the run.
 func (f Flows) drafts(record doc.WorkflowRun, told []Event) (list []events.Draft, end string, err error) {
 	draft := func(kind string, payload any) error {
 		ref := localRef(record.RunID)
 		if kind == events.InteractionRequested || kind == events.InteractionResolved {
-			ref = "" // no session waits for the answer: the question is open while the run lives
+			ref = "" // no session waits for the answer: the question is open as long as the run is live
 		}
 		d, err := f.Workspace.Events.Draft(events.Draft{
 			RunID: record.RunID, SessionRef: ref, Actor: events.ActorSystem, Visibility: events.VisibilityTeam, Type: kind,
@@ -279,7 +280,7 @@ func (f Flows) drafts(record doc.WorkflowRun, told []Event) (list []events.Draft
 	return list, end, draft("run."+end, closing)
 }
 
-// enter asks for the jobs of a decision.
+// enter queues the jobs of a decision.
 func (f Flows) enter(u *workspace.Unit, d Decision) (after aftermath, err error) {
 	after.cancel = d.Cancel
 	for _, a := range d.Enter {
@@ -293,7 +294,7 @@ func (f Flows) enter(u *workspace.Unit, d Decision) (after aftermath, err error)
 	return after, nil
 }
 
-// jobOf is the job of a step.
+// jobOf returns the job of a step.
 func (f Flows) jobOf(record doc.WorkflowRun, a Assignment) (doc.JobSpec, doc.JobOrder) {
 	task := a.Node.Task
 	level := a.Template.Level(task)
@@ -312,8 +313,8 @@ func (f Flows) jobOf(record doc.WorkflowRun, a Assignment) (doc.JobSpec, doc.Job
 	if place := placeOf(record, a.Template); place != nil {
 		at := *place
 		if hasTree(place) {
-			// The worktree is made for the first task that may write. What only reads
-			// before sees the repository itself.
+			// The worktree is made for the first task that may write. Read-only tasks before it
+			// work in the repository itself.
 			if a.Writes {
 				at.Isolation, at.BaseRunID = doc.IsolationShared, record.RunID
 			} else {
@@ -325,8 +326,8 @@ func (f Flows) jobOf(record doc.WorkflowRun, a Assignment) (doc.JobSpec, doc.Job
 	return spec, order
 }
 
-// carryOut starts the jobs of a decision and cancels those that are of no use any
-// more. A start that fails ends its job, and the next look takes that over.
+// carryOut starts the jobs of a decision and cancels those that are no longer needed. A start that
+// fails ends its job; the next Look records that.
 func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after aftermath) (err error) {
 	for i, start := range after.starts {
 		if f.Launched != nil {
@@ -343,9 +344,9 @@ func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after after
 	return err
 }
 
-// Look returns the record of a run as it is now: what its jobs came to is taken over,
-// and what comes next is begun, should nobody have done so. Runners that died are
-// made up for. It writes nothing where nothing is due.
+// Look returns the current record of a run. As far as this is due, it records the results of the
+// run's jobs, begins the next steps, and takes over jobs whose runners died. If nothing is due, it
+// writes nothing.
 func (f Flows) Look(ctx context.Context, project, run string) (doc.WorkflowRun, error) {
 	record, err := Load(f.Workspace, project, run)
 	if err != nil || record.Over() {
@@ -370,13 +371,13 @@ func (f Flows) Look(ctx context.Context, project, run string) (doc.WorkflowRun, 
 		return nil, nil
 	})
 	if fault.Is(err, fault.Locked) {
-		return view, nil // the next look does it
+		return view, nil // the next Look does it
 	}
 	return record, err
 }
 
-// due reports whether something of a run waits to be taken over, and how the run is
-// but for that.
+// due reports whether a run has results to record or next steps to begin. view is the record as it
+// is to be shown until then.
 func (f Flows) due(project, run string) (bool, doc.WorkflowRun) {
 	record, err := Load(f.Workspace, project, run)
 	if err != nil || record.Over() {
@@ -394,8 +395,8 @@ func (f Flows) due(project, run string) (bool, doc.WorkflowRun) {
 	return !live, view
 }
 
-// AfterJob advances the run that a job is a step of, once the job is over: this is
-// how a workflow goes on without any server. It is what a runner does last.
+// AfterJob advances the workflow run that a finished job is a step of. A runner calls it last, so a
+// workflow continues without any server.
 func AfterJob(ctx context.Context, w *workspace.Workspace, starter *job.Starter, project, id string) error {
 	found, err := job.Glance(w, project, id)
 	if err != nil {
@@ -407,13 +408,13 @@ func AfterJob(ctx context.Context, w *workspace.Workspace, starter *job.Starter,
 	}
 	_, err = Flows{Workspace: w, Starter: starter}.Look(ctx, project, run)
 	if fault.Is(err, fault.NotFound) {
-		return nil // somebody claimed a workflow that is none
+		return nil // the job claims a workflow that does not exist
 	}
 	return err
 }
 
-// TakeUp looks at every run of a workflow that is not over, as a server does when it
-// first sees a workspace. What is wrong with one does not keep it from the others.
+// TakeUp calls Look for every unfinished workflow run, as a server does when it first opens a
+// workspace. A failure with one run does not affect the others.
 func (f Flows) TakeUp(ctx context.Context) (err error) {
 	projects, err := workspace.Dirs(f.Workspace.FS, workspace.ProjectsDir)
 	for _, project := range projects {
@@ -430,7 +431,7 @@ func (f Flows) TakeUp(ctx context.Context) (err error) {
 	return err
 }
 
-// All names the runs of a project that are runs of workflows.
+// All returns the ids of a project's runs that are workflow runs.
 func All(w *workspace.Workspace, project string) (ids []string, err error) {
 	dirs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
 	for _, run := range dirs {

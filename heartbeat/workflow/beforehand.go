@@ -1,7 +1,7 @@
 package workflow
 
-// What the client of a run brings beside its template: texts that were said before the run
-// began, and notices of what its own format asked for and a template cannot say.
+// Input of a run beyond its template: texts that were sent before the run began, and notices about
+// requests that a template cannot express.
 
 import (
 	"ac/governance/policy"
@@ -11,20 +11,20 @@ import (
 	"ac/workspace/doc"
 )
 
-// Again is what the flow of a run that is over is run with once more.
+// Again is the input for running a finished run's flow once more.
 type Again struct {
 	ProjectID, RunID string
 	Input            string
-	Template         *shape.Value // nil for that of the last round
-	Notices          []string     // that its log gets
-	// Place is where its tasks work from now on, where Moves says that this changes; nil is
-	// the workspace, or the place of the template.
+	Template         *shape.Value // nil for the template of the last round
+	Notices          []string     // for the run's log
+	// Place is where the tasks work from now on, if Moves is true. nil is the workspace, or the
+	// place of the template.
 	Place *doc.JobPlace
 	Moves bool
 	Actor policy.Actor
 }
 
-// keepSaid notes the texts that were said before a run began: its first task is given them.
+// keepSaid records the texts that were sent before a run began. The first task receives them.
 func (f Flows) keepSaid(record *doc.WorkflowRun, s Start) (list []Event, err error) {
 	w := f.Workspace
 	for i, text := range s.Said {
@@ -41,7 +41,7 @@ func (f Flows) keepSaid(record *doc.WorkflowRun, s Start) (list []Event, err err
 	return list, nil
 }
 
-// noticed are the events of notices.
+// noticed returns the events of notices.
 func noticed(notices []string) (list []Event) {
 	for _, message := range notices {
 		list = append(list, Event{eventNotice, noticePayload{message}})

@@ -1,6 +1,6 @@
 package workflow
 
-// The events of a run of a workflow, in the log of the run.
+// The events of a workflow run, in the log of the run.
 
 import (
 	"crypto/sha256"
@@ -69,8 +69,8 @@ type noticePayload struct {
 
 var ulidOfRun = lazyregexp.New(`^run_([0-9A-HJKMNP-TV-Z]{26})$`)
 
-// JobID names the job of a step: the same step never gets another one. A run whose
-// id a client chose is named by its digest.
+// JobID returns the job id of a step. It is a function of run and step, so a step never gets a
+// second job. If a client chose the run's id, a hash replaces it.
 func JobID(run, step string) string {
 	sum := sha256.Sum256([]byte(run))
 	name := hex.EncodeToString(sum[:])[:26]

@@ -13,9 +13,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// Answer answers a question of a run. The first answer stands; it and what follows
-// from it are durable when it returns. Errors are those of interaction.Record.Decide,
-// and fault.InteractionNotFound.
+// Answer answers a question of a run. Only the first answer counts. The answer and its effects are
+// durable on return. The errors are those of interaction.Record.Decide, and
+// fault.InteractionNotFound.
 func (f Flows) Answer(ctx context.Context, project, run, id string, a interaction.Answer) (done interaction.Verdict, at string, err error) {
 	_, err = f.change(ctx, project, run, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
 		i := slices.IndexFunc(r.Steps, func(s doc.FlowStep) bool { return s.InteractionID == id && id != "" })

@@ -1,10 +1,12 @@
-// Package workflow runs flows of tasks for agents: who does what after whom is
-// decided by a plan that people wrote, not by the mood of a model.
+// Package workflow runs flows of tasks for agents. A plan that people wrote, not a model, decides
+// who does what in which order.
 //
-// Invariants: what comes next is a pure function of the record, so that any process that
-// looks at a run, in any process, decides the same; a step gets one job, whose id
-// follows from the run and the step; record, jobs and events change in one unit;
-// nothing needs a process that stays.
+// Invariants:
+//   - What comes next is a pure function of the record, so every process that polls a run
+//     decides the same.
+//   - A step gets one job, whose id is derived from the run and the step.
+//   - Record, jobs and events change in one unit.
+//   - No long-lived process is needed.
 package workflow
 
 import (
@@ -17,9 +19,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// World is what a decision depends on beside the record.
+// World holds the inputs of a decision besides the record.
 type World struct {
-	Now    string      // a time stamp
+	Now    string      // a timestamp
 	Agents []doc.Agent // by name
 }
 
@@ -27,12 +29,12 @@ type World struct {
 type Decision struct {
 	Record doc.WorkflowRun
 	Enter  []Assignment // jobs
-	Cancel []string     // jobs that a failure, or a cancellation, leaves without use
+	Cancel []string     // jobs that a failure or a cancellation makes obsolete
 	Asked  []Question
 	Events []Event
 }
 
-// Assignment is a job to enter for a step that is new in the record.
+// Assignment is a job to enter for a new step of the record.
 type Assignment struct {
 	Step         int // index into the record's steps
 	Node         *doc.Node
@@ -41,7 +43,7 @@ type Assignment struct {
 	Goal         string
 	Instructions string
 	Attachments  []doc.Attachment
-	// Writes says that a task of the run may have changed its worktree by now.
+	// Writes reports whether this or an earlier task of the run may write files.
 	Writes bool
 }
 
@@ -52,13 +54,13 @@ type Question struct {
 	Prompt string
 }
 
-// Event is an event for the log of the run, in order.
+// Event is an event for the log of the run. An empty Type means that Payload is a finished draft.
 type Event struct {
 	Type    string
 	Payload any
 }
 
-// Codes of failures of a run that are no job's.
+// Codes of run failures that no job reports.
 const (
 	CodeUnavailable = "worker_unavailable"
 	CodeTooMany     = "too_many_steps"
@@ -67,23 +69,23 @@ const (
 	CodeTooLong     = "too_much_text"
 )
 
-// Next decides what comes next in a run, from its record and the templates of its
-// rounds. The record that is given stays as it is. Asked once too often it
-// decides nothing new.
+// Next decides what comes next in a run, from its record and the templates of its rounds. It does
+// not modify the record that was passed in. It is idempotent: applied to its own result it decides
+// nothing new.
 func Next(templates []*doc.WorkflowTemplate, record doc.WorkflowRun, world World) Decision {
 	record.Steps, record.Rounds, record.Steer = slices.Clone(record.Steps), slices.Clone(record.Rounds), slices.Clone(record.Steer)
 	e := &engine{templates: templates, world: world, d: Decision{Record: record}}
 	if record.Over() {
 		return e.d
 	}
-	// A worker that is missing fails its step, which may let others go on.
+	// A step without an available worker fails at once, which may let other steps begin.
 	for changed := true; changed; {
 		changed = e.pass()
 	}
 	return e.d
 }
 
-// engine is one decision under way.
+// engine is the state of one decision.
 type engine struct {
 	templates []*doc.WorkflowTemplate
 	world     World
@@ -91,8 +93,8 @@ type engine struct {
 	w         *walk
 }
 
-// pass walks all rounds once. It reports whether a new step failed at once, so that
-// another pass decides what comes of that.
+// pass walks all rounds once. It reports whether a new step failed at once: another pass must then
+// decide what follows.
 func (e *engine) pass() (again bool) {
 	r := &e.d.Record
 	e.noteFailedStep()
@@ -123,8 +125,8 @@ func (e *engine) pass() (again bool) {
 	return false
 }
 
-// noteFailedStep keeps the first failure of a step in the round under way: from
-// then on nothing new begins.
+// noteFailedStep records the first failure of a step in the current round. After that, no new step
+// begins.
 func (e *engine) noteFailedStep() {
 	r := &e.d.Record
 	nodes := e.templates[r.Round().Template].Nodes
@@ -139,7 +141,7 @@ func (e *engine) noteFailedStep() {
 	}
 }
 
-// noteSize ends a run whose texts grow beyond what its record can hold.
+// noteSize fails a run whose texts exceed what its record can hold.
 func (e *engine) noteSize() {
 	size := 0
 	for _, s := range e.d.Record.Steps {
@@ -150,15 +152,15 @@ func (e *engine) noteSize() {
 	}
 }
 
-// live reports whether a step of the run goes on: one with a job, or one that waits
-// for a person.
+// live reports whether a step of the run is unfinished: one with a job if jobs is true, else one
+// that waits for a person.
 func (e *engine) live(jobs bool) bool {
 	return slices.ContainsFunc(e.d.Record.Steps, func(s doc.FlowStep) bool {
 		return !s.Over() && (s.Status != doc.StepWaiting) == jobs
 	})
 }
 
-// stop ends a run that failed or was canceled, once nothing of it goes on.
+// stop ends a run that failed or was canceled, once none of its jobs is live.
 func (e *engine) stop() {
 	r := &e.d.Record
 	for i := range r.Steps {
@@ -183,7 +185,7 @@ func (e *engine) stop() {
 	e.finish(doc.FlowFailed, "")
 }
 
-// finish ends the round under way, and with it the run.
+// finish ends the current round, and with it the run.
 func (e *engine) finish(status, text string) {
 	r := &e.d.Record
 	r.Status, r.Text, r.EndedAt = status, cutText(text, maxStepText), e.world.Now
@@ -195,15 +197,15 @@ func (e *engine) tell(kind string, payload any) {
 	e.d.Events = append(e.d.Events, Event{kind, payload})
 }
 
-// endStep ends a step and tells so.
+// endStep ends a step and records the event.
 func (e *engine) endStep(i int, status, text string, err *doc.FlowError) {
 	s := &e.d.Record.Steps[i]
 	s.Status, s.Text, s.Error, s.EndedAt = status, cutText(text, maxStepText), err, e.world.Now
 	e.tell(eventStepEnded, stepEndedPayload{s.Step, status, len([]rune(s.Text)), err})
 }
 
-// begin makes the step of a task whose turn it is. It reports false where the run
-// may not have another one.
+// begin adds the step of a task that may start now, and its job or question. If the run may have no
+// more jobs, or no agent fits, the step fails at once.
 func (e *engine) begin(n *doc.Node, call call, iteration int) {
 	r := &e.d.Record
 	step := doc.FlowStep{
@@ -249,7 +251,7 @@ func (e *engine) begin(n *doc.Node, call call, iteration int) {
 	e.d.Enter = append(e.d.Enter, a)
 }
 
-// chosen is the first agent that a task fits and that may do jobs.
+// chosen returns the first agent that fits a task and can do jobs.
 func chosen(agents []doc.Agent, by doc.AgentChoice) (doc.Agent, bool) {
 	i := slices.IndexFunc(agents, func(a doc.Agent) bool { return by.Fits(a) && job.Usable(a) })
 	if i < 0 {
@@ -258,7 +260,7 @@ func chosen(agents []doc.Agent, by doc.AgentChoice) (doc.Agent, bool) {
 	return agents[i], true
 }
 
-// describe says in words what a task looks for.
+// describe describes in words which agent a task needs.
 func describe(c doc.AgentChoice) string {
 	var said []string
 	for _, w := range [][2]string{{"agent_id", c.AgentID}, {"name", c.Name}, {"team_id", c.TeamID}, {"role", c.Role}, {"provider", c.Provider}} {

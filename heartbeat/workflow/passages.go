@@ -1,6 +1,6 @@
 package workflow
 
-// Passages: every entry of every node of a flow, for those who draw it as a tree.
+// Passages: every entry of every node of a flow, for clients that draw it as a tree.
 
 import (
 	"strings"
@@ -15,8 +15,8 @@ const (
 	PassageFail = "failed"
 )
 
-// Passage is one entry of one node. Usage and RunID are those of the newest attempt
-// of its job; the record does not have them.
+// Passage is one entry of one node. Usage and RunID belong to the newest attempt of its job.
+// Passages leaves them empty, because the record does not contain them.
 type Passage struct {
 	Path      string     `json:"path"`
 	Iteration int        `json:"iteration"`
@@ -34,8 +34,8 @@ type Passage struct {
 	RunID     string     `json:"run_id,omitempty"`
 }
 
-// Passages lists the entries of all nodes in all rounds, in order of entering. It is
-// a function of the record and its templates.
+// Passages lists the entries of all nodes in all rounds, in order of entry. It is a function of the
+// record and its templates.
 func Passages(templates []*doc.WorkflowTemplate, record doc.WorkflowRun) []Passage {
 	list := []Passage{}
 	e := &engine{templates: templates, d: Decision{Record: record}}
@@ -49,9 +49,8 @@ func Passages(templates []*doc.WorkflowTemplate, record doc.WorkflowRun) []Passa
 	return list
 }
 
-// Progress is how far a run is, from 0 to 100: the steps that ended, of these and
-// those that are known to come. Only a run that is over is at 100. It never falls
-// within a round.
+// Progress returns how far a run is, from 0 to 100: the share of the current round's steps that
+// have ended. Only a run that is over returns 100. The value never falls within a round.
 func Progress(templates []*doc.WorkflowTemplate, record doc.WorkflowRun) int {
 	if record.Over() {
 		return 100
@@ -63,7 +62,7 @@ func Progress(templates []*doc.WorkflowTemplate, record doc.WorkflowRun) int {
 			ended++
 		}
 	}
-	// As many entries as there may be of every node are known to come at most.
+	// The most entries that each task or question can have.
 	most := 0
 	for _, n := range templates[round.Template].Nodes {
 		if n.Task != nil || n.Ask != nil {
@@ -73,8 +72,7 @@ func Progress(templates []*doc.WorkflowTemplate, record doc.WorkflowRun) int {
 	return min(99, ended*100/max(most, ended+1))
 }
 
-// entriesOf is how often a node below another one may be entered, as far as a bound
-// is known.
+// entriesOf returns how often a node below another one may be entered, as far as a bound is known.
 func entriesOf(from *doc.Node, path string) int {
 	n, times := from, 1
 	for n.Path != path {
@@ -93,8 +91,8 @@ func entriesOf(from *doc.Node, path string) int {
 	return times
 }
 
-// passing notes that a node is entered; the function that it returns notes how it
-// was left. A task that has no step yet was not entered.
+// passing records that a node is entered. The returned function records how it was left. A task
+// without a step yet does not count as entered.
 func (w *walk) passing(n *doc.Node, input string) func(outcome) {
 	if w.passages == nil {
 		return func(outcome) {}
@@ -122,7 +120,7 @@ func (w *walk) skips(n *doc.Node, input string) bool {
 	return w.ask(n, call{input: input}).state == done
 }
 
-// passed notes how a node was left. A flow ends with the last of what it entered.
+// passed records how a node was left. A composite node ends with the last node that it entered.
 func (w *walk) passed(at int, s *doc.FlowStep, out outcome) {
 	p := &(*w.passages)[at]
 	switch out.state {

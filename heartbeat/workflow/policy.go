@@ -1,7 +1,7 @@
 package workflow
 
-// The policy of a run, which goes before that of its tasks; and what of the tasks' own
-// nothing bears or enforces.
+// The policy of a run, which takes precedence over that of its tasks, and the parts of a task's own
+// policy that nothing grants or enforces.
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Overreaching are the issues of tasks whose mode is above what their permission level
-// bears. Paths begin with "template".
+// Overreaching returns the issues of tasks whose mode exceeds their permission level. Paths begin
+// with "template".
 func Overreaching(t *doc.WorkflowTemplate) (issues []fault.Issue) {
 	for _, n := range t.Nodes {
 		if n.Task != nil && n.Task.Mode != "" && !runpolicy.Bears(doc.Level(t.Level(n.Task)), n.Task.Mode) {
@@ -30,8 +30,7 @@ func Overreaching(t *doc.WorkflowTemplate) (issues []fault.Issue) {
 	return issues
 }
 
-// unmet are the notices of what a template asks for and does not get, as its agents are
-// now.
+// unmet returns notices of a template's requests that are not enforced with the current agents.
 func (f Flows) unmet(t *doc.WorkflowTemplate) (list []Event, err error) {
 	agents, err := f.Workspace.Agents()
 	if err != nil {
@@ -55,7 +54,7 @@ func (f Flows) unmet(t *doc.WorkflowTemplate) (list []Event, err error) {
 	return list, nil
 }
 
-// PolicyOf is the policy of a run. Its permission level is that of tasks which name none.
+// PolicyOf returns the policy of a run. Its permission level applies to tasks that set none.
 func PolicyOf(record doc.WorkflowRun) (p doc.RunPolicy, err error) {
 	templates, err := Templates(record)
 	if err != nil {
@@ -67,9 +66,8 @@ func PolicyOf(record doc.WorkflowRun) (p doc.RunPolicy, err error) {
 	}, nil
 }
 
-// SetPolicy changes the mode and the rules of a run, for the attempts at work and all
-// later ones. It is durable when it returns. A task whose level does not bear the mode
-// keeps its own.
+// SetPolicy changes the mode and the rules of a run, for the running attempts and all later ones.
+// The change is durable on return. A task whose level does not permit the mode keeps its own.
 func (f Flows) SetPolicy(ctx context.Context, a runs.Act, change runpolicy.Change) (result session.PolicyResult, err error) {
 	if change.Level != "" {
 		return result, fault.InvalidField("permission_level", "does not change in a run of a workflow: each task has its own")
@@ -95,8 +93,8 @@ func (f Flows) SetPolicy(ctx context.Context, a runs.Act, change runpolicy.Chang
 	return result, err
 }
 
-// KeepAnswer takes over what a person answered for the session in an attempt, so that it
-// holds for the rest of the run.
+// KeepAnswer copies the rules of a person's answer in an attempt's session to the run, so that they
+// apply to the rest of the run.
 func (f Flows) KeepAnswer(ctx context.Context, a runs.Act, attempt string) error {
 	answered, _, err := runs.PolicyOf(ctx, f.Workspace, a.ProjectID, attempt)
 	if err != nil {
@@ -136,8 +134,8 @@ func (f Flows) changePolicy(ctx context.Context, a runs.Act, by, cause string, f
 	})
 }
 
-// pushPolicy changes the attempts at work as their run was changed, and returns the
-// questions that this resolved.
+// pushPolicy applies the changed policy of a run to its running attempts, and returns the questions
+// that this resolved.
 func (f Flows) pushPolicy(ctx context.Context, a runs.Act, record doc.WorkflowRun, mode doc.Mode) (resolved []string, err error) {
 	resolved = []string{}
 	for _, at := range f.attempts(ctx, record) {
@@ -148,7 +146,7 @@ func (f Flows) pushPolicy(ctx context.Context, a runs.Act, record doc.WorkflowRu
 		}
 		done, setErr := runs.SetPolicy(ctx, f.Workspace, runs.Act{ProjectID: a.ProjectID, RunID: at.run, Actor: a.Actor}, change)
 		if fault.Is(setErr, fault.RunNotLive) {
-			continue // its session is over: the next one begins with the change
+			continue // its session is over: the next one starts with the change
 		}
 		err = errors.Join(err, readErr, setErr)
 		resolved = slices.Concat(resolved, done.Resolved)

@@ -1,7 +1,7 @@
 package workflow
 
-// What a task is asked: its goal with everything put in, what it remembers, and
-// what people said meanwhile.
+// The prompt of a task: its goal with all placeholders filled in, what it remembers, and what
+// people sent meanwhile.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // Bounds of texts, in bytes.
 const (
-	maxInserted      = 64 << 10  // of one text that is put into a goal
+	maxInserted      = 64 << 10  // of one text inserted into a goal
 	maxInsertedProse = 256 << 10 // the same in tasks that answer in prose
 	maxMemory        = 64 << 10
 	maxStepText      = 256 << 10
@@ -22,7 +22,8 @@ const (
 	maxInstructions  = 32 << 10
 )
 
-// cutText is the beginning of a text, with a line that says so where it was longer.
+// cutText truncates a text to limit bytes. A truncated text ends with a line that records its full
+// length.
 func cutText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -31,7 +32,7 @@ func cutText(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len(note)], "") + note
 }
 
-// assignment is the job of a task that is entered now.
+// assignment returns the job of a task that begins now.
 func (w *walk) assignment(n *doc.Node, c call) Assignment {
 	prose := n.Task.Answer == doc.AnswerProse
 	goal := w.message(n, c)
@@ -56,7 +57,7 @@ func (w *walk) assignment(n *doc.Node, c call) Assignment {
 	return a
 }
 
-// joined parts texts that are not blank by a blank line.
+// joined joins the texts that are not blank, with a blank line between them.
 func joined(texts ...string) string {
 	var kept []string
 	for _, t := range texts {
@@ -67,7 +68,7 @@ func joined(texts ...string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// message is what a node is given: its goal, filled in.
+// message returns the message for a node: its goal with the placeholders filled in.
 func (w *walk) message(n *doc.Node, c call) string {
 	if c.goal != nil {
 		return cutText(*c.goal, maxInsertedProse)
@@ -75,9 +76,9 @@ func (w *walk) message(n *doc.Node, c call) string {
 	return w.fill(n, c, n.Task.Goal)
 }
 
-// takesInput reports whether the goal of a node has a place for the input.
+// takesInput reports whether the goal of a node has a placeholder for the input.
 func (w *walk) takesInput(n *doc.Node) bool {
-	parts, _ := doc.Placeholders{}.Parse(n.Task.Goal) // a template that does not parse is not run
+	parts, _ := doc.Placeholders{}.Parse(n.Task.Goal) // a template that does not parse never runs
 	for _, p := range parts {
 		if p.Of == "input" {
 			return true
@@ -86,8 +87,7 @@ func (w *walk) takesInput(n *doc.Node) bool {
 	return false
 }
 
-// fill puts the texts that a text names into their places. What was put in is not
-// searched again.
+// fill replaces the placeholders of a text. It does not search the inserted texts for more.
 func (w *walk) fill(n *doc.Node, c call, text string) string {
 	limit := maxInserted
 	if n.Task.Answer == doc.AnswerProse {
@@ -116,9 +116,8 @@ func (w *walk) fill(n *doc.Node, c call, text string) string {
 	return b.String()
 }
 
-// earlier is what a node, or those that share its memory, were given and answered
-// before, the newest last. The oldest calls are left out whole where all are too
-// long.
+// earlier returns the earlier messages and answers of a node, or of the nodes that share its
+// memory, newest last. If they are too long, it drops whole calls, the oldest first.
 func (w *walk) earlier(n *doc.Node) string {
 	const begin, end = "<earlier_calls>\n", "</earlier_calls>\n"
 	calls := w.memory[n.Task.Remember]
@@ -139,7 +138,7 @@ func (w *walk) earlier(n *doc.Node) string {
 	return begin + text + strings.TrimSuffix(end, "\n")
 }
 
-// steering are the texts that people said and no task was given yet.
+// steering returns the texts that people sent and that no task has received yet.
 func (w *walk) steering() string {
 	var texts []string
 	for _, s := range w.e.d.Record.Steer {

@@ -1,6 +1,6 @@
 package workflow
 
-// Reading and writing records of runs of workflows, and starting them.
+// Reading and writing the records of workflow runs, and starting runs.
 
 import (
 	"cmp"
@@ -21,13 +21,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// Provider is the provider of runs of workflows.
+// Provider is the provider of workflow runs.
 const Provider = "workflow"
 
-// defaultAgent is whose run it is when the flow begins with no agent's task.
+// defaultAgent owns a run whose flow does not begin with an agent's task.
 const defaultAgent = "agent_global_manager"
 
-// Flows is the workflows of one workspace. It is safe for concurrent use.
+// Flows manages the workflows of one workspace. It is safe for concurrent use.
 type Flows struct {
 	Workspace *workspace.Workspace
 	Starter   *job.Starter
@@ -35,13 +35,13 @@ type Flows struct {
 	Launched func(project, job string)
 }
 
-// Load reads the record of a run. A run of no workflow is fault.NotFound.
+// Load reads the record of a workflow run. For any other run it returns fault.NotFound.
 func Load(w *workspace.Workspace, project, run string) (doc.WorkflowRun, error) {
 	record, err := workspace.Load(w, doc.WorkflowRunCodec, workspace.WorkflowRunFile(project, run))
 	return checked(record, project, run, err)
 }
 
-// Is reports whether a run is one of a workflow.
+// Is reports whether a run is a workflow run.
 func Is(w *workspace.Workspace, project, run string) bool {
 	return w.Exists(workspace.WorkflowRunFile(project, run))
 }
@@ -82,11 +82,11 @@ func Templates(record doc.WorkflowRun) ([]*doc.WorkflowTemplate, error) {
 	return list, nil
 }
 
-// Start is what a run of a workflow is begun with.
+// Start is the input of a new workflow run.
 type Start struct {
 	ProjectID  string
-	RunID      string // drawn when empty
-	WorkflowID string // "" for a template that a client brought
+	RunID      string // a new one if empty
+	WorkflowID string // "" for a template that the client sent
 	Template   shape.Value
 	Input      string
 	Inputs     map[string]string
@@ -94,17 +94,17 @@ type Start struct {
 	Place      *doc.JobPlace
 	Origin     *doc.JobOrigin
 	SourcePath string
-	Budget     *doc.Budget // of all attempts; nil for that of the template
+	Budget     *doc.Budget // of all attempts; nil for the template's budget
 	Actor      policy.Actor
-	// Said are texts that its first task is given, as if they were said while it runs; each
-	// has at most 64 KiB. Notices stand in its log.
+	// Said are texts for the first task, treated as if they were sent while it runs; each has at
+	// most 64 KiB. Notices are written to the run's log.
 	Said, Notices []string
 }
 
-// Run begins a run of a workflow. Its record, its first jobs and its log are durable
-// when it returns, and their runners started. fault.InvalidParams names inputs that
-// are missing; fault.InvalidFile a template that does not fit; fault.RunExists a
-// run_id that is taken; fault.Denied an actor who may not launch.
+// Run starts a workflow run. Its record, its first jobs and its log are durable on return, and
+// their runners have been started. Errors are fault.InvalidParams for missing inputs,
+// fault.InvalidFile for an invalid template, fault.RunExists for a run_id that is taken, and
+// fault.Denied for an actor who may not launch.
 func (f Flows) Run(ctx context.Context, s Start) (doc.WorkflowRun, error) {
 	template, err := doc.BindWorkflow(&s.Template)
 	if err != nil {
@@ -134,13 +134,13 @@ func (f Flows) Run(ctx context.Context, s Start) (doc.WorkflowRun, error) {
 	return record, f.carryOut(ctx, record, after)
 }
 
-// refused is a launch that the policy refuses, with what its decision tells.
+// refused is a launch that the policy refuses, with the events of that decision.
 type refused struct {
 	error
 	told []events.Draft
 }
 
-// keepRefusal writes a refusal into the log of decisions that have no run.
+// keepRefusal writes a refusal to the audit log, which holds decisions without a run.
 func (f Flows) keepRefusal(ctx context.Context, r *refused) error {
 	return f.Workspace.Update(ctx, func(u *workspace.Unit) error {
 		u.Append(workspace.AuditLog, r.told...)
@@ -148,7 +148,7 @@ func (f Flows) keepRefusal(ctx context.Context, r *refused) error {
 	})
 }
 
-// begin asks for a run with everything that it begins with.
+// begin queues a run, its record, its log and its first jobs.
 func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate) (record doc.WorkflowRun, after aftermath, err error) {
 	w := f.Workspace
 	project, err := w.Project(s.ProjectID)
@@ -219,8 +219,7 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 	return record, after, err
 }
 
-// mayWrite refuses a run whose tasks change a repository itself and that nobody of
-// rank asks for.
+// mayWrite refuses a worker's request for a run whose tasks change a repository without isolation.
 func (f Flows) mayWrite(record doc.WorkflowRun, t *doc.WorkflowTemplate, actor policy.Actor) error {
 	place := placeOf(record, t)
 	if place == nil || place.Isolation != doc.IsolationNone {
@@ -238,7 +237,7 @@ func (f Flows) mayWrite(record doc.WorkflowRun, t *doc.WorkflowTemplate, actor p
 	return nil
 }
 
-// firstAgent is whose run it is.
+// firstAgent returns the agent that owns the run.
 func firstAgent(record doc.WorkflowRun) string {
 	for _, s := range record.Steps {
 		if s.AgentID != "" {
@@ -248,7 +247,7 @@ func firstAgent(record doc.WorkflowRun) string {
 	return defaultAgent
 }
 
-// placeOf is where the tasks of a run work, nil for the workspace.
+// placeOf returns where the tasks of a run work, nil for the workspace.
 func placeOf(record doc.WorkflowRun, t *doc.WorkflowTemplate) *doc.JobPlace {
 	if record.Place != nil {
 		return record.Place
@@ -256,8 +255,8 @@ func placeOf(record doc.WorkflowRun, t *doc.WorkflowTemplate) *doc.JobPlace {
 	return t.Place
 }
 
-// Continue runs the flow of a run that is over again, with another input and perhaps
-// another template, over the same record. A run that goes on is fault.RunBusy.
+// Continue runs the flow of a finished run again, as another round of the same record. It accepts a
+// new input and optionally another template. An unfinished run is fault.RunBusy.
 func (f Flows) Continue(ctx context.Context, again Again) (record doc.WorkflowRun, err error) {
 	project, run, with, actor := again.ProjectID, again.RunID, again.Template, again.Actor
 	var given *doc.WorkflowTemplate
@@ -321,7 +320,8 @@ type continuedPayload struct {
 	FromStatus string `json:"from_status"`
 }
 
-// mayLaunch asks the policy whether an actor may go on with a run.
+// mayLaunch asks the policy whether an actor may continue a run. It returns the events of the
+// decision.
 func (f Flows) mayLaunch(_ *workspace.Unit, _, run string, actor policy.Actor) ([]Event, error) {
 	verdict := policy.Ask(f.Workspace, policy.Question{Action: policy.Launch, RunID: run, Actor: actor, Resource: policy.Resource{
 		ID: run, Kind: "run", Visibility: events.VisibilityOrg,
@@ -340,7 +340,7 @@ func (f Flows) mayLaunch(_ *workspace.Unit, _, run string, actor policy.Actor) (
 	return list, nil
 }
 
-// reopen makes the record of a run that of one that goes on.
+// reopen marks the record of a run as running again.
 func (f Flows) reopen(u *workspace.Unit, project, run string) error {
 	file := workspace.RunFile(project, run)
 	record, err := workspace.LoadIn(u, doc.RunCodec, file)
@@ -351,15 +351,15 @@ func (f Flows) reopen(u *workspace.Unit, project, run string) error {
 	return workspace.Put(u, doc.RunCodec, file, record, 0o644)
 }
 
-// same compares two documents.
+// same reports whether two documents are equal.
 func same(a, b shape.Value) bool {
 	x, errX := yamldoc.EncodeValue(a)
 	y, errY := yamldoc.EncodeValue(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// Cancel notes that a run is to be canceled and stops what goes on of it. The note
-// is durable when it returns. A run that is over stays as it is.
+// Cancel requests the cancellation of a run and cancels its unfinished jobs. The request is durable
+// on return. A run that is over stays unchanged.
 func (f Flows) Cancel(ctx context.Context, project, run string) (doc.WorkflowRun, error) {
 	record, err := f.change(ctx, project, run, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
 		if r.Over() {
@@ -379,5 +379,5 @@ func hasTree(place *doc.JobPlace) bool {
 	return place != nil && place.Isolation == doc.IsolationWorktree
 }
 
-// localRef is the session_ref that events of a run without a session carry.
+// localRef returns the session_ref in the events of a run without a session.
 func localRef(run string) string { return session.LocalRef(run) }

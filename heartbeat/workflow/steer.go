@@ -1,7 +1,7 @@
 package workflow
 
-// What people say to a run: to the attempt at work where its agent can be spoken with,
-// else to the next task.
+// Texts that people send to a run. A running attempt receives them if its agent has a live session,
+// else the next task does.
 
 import (
 	"context"
@@ -19,16 +19,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// steerEnd is the end of a text in the log of a run.
+// steerEnd is the payload of the event that ends a text.
 type steerEnd struct {
 	SteerID string `json:"steer_id"`
 	Turn    int    `json:"turn"`
 	How     string `json:"how"`
 }
 
-// Steer says something to a run: to the first attempt at work that takes it, else to the
-// next task, of the next round where the run is over. What is said is durable when it
-// returns. Errors are those of runs.Steer.
+// Steer sends a text to a run. The first running attempt that accepts it receives it, else the next
+// task, in the next round if the run is over. The text is durable on return. The errors are those
+// of runs.Steer.
 func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (result session.SteerResult, err error) {
 	run, err := runs.Load(f.Workspace, a.ProjectID, a.RunID)
 	if err != nil {
@@ -54,7 +54,7 @@ func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (r
 	for _, at := range f.attempts(ctx, record) {
 		taken, err := runs.Steer(ctx, f.Workspace, runs.Act{ProjectID: a.ProjectID, RunID: at.run, Actor: a.Actor}, p, false)
 		if fault.Is(err, fault.RunNotLive) {
-			continue // its session ends just now
+			continue // its session is just ending
 		}
 		if err != nil {
 			return taken, err
@@ -64,9 +64,9 @@ func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (r
 	return result, f.keepSteer(ctx, run, p, &result, attempt{})
 }
 
-// keepSteer notes a text in the record and the log of a run. at is the attempt that took
-// it, the zero value for none yet; result is completed in that case. The step of the attempt
-// may be over by now: then the end of the text is recorded here, since nothing looks again.
+// keepSteer records a text in the record and the log of a run. at is the attempt that received it.
+// It is the zero value if none did; keepSteer then completes result. If the attempt's step is
+// already over, keepSteer also records the end of the text, because nothing polls that step again.
 func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerRequest, result *session.SteerResult, at attempt) error {
 	step := at.step
 	_, err := f.change(ctx, run.ProjectID, run.ID, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
@@ -75,7 +75,7 @@ func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerReques
 			return nil, err
 		}
 		if ok {
-			*result = known // somebody said it at the same time
+			*result = known // a concurrent request sent it first
 			return nil, errUnchanged
 		}
 		waiting := 0
@@ -109,15 +109,15 @@ func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerReques
 	return err
 }
 
-// steerLimit stands beside fault.SteerQueueFull.
+// steerLimit is the detail of fault.SteerQueueFull.
 type steerLimit struct {
 	Limit int `json:"limit"`
 }
 
-// attempt is an attempt at work, of a step.
+// attempt identifies a running attempt of a step.
 type attempt struct{ step, run string }
 
-// attempts are those of a run's live steps whose agents can be spoken with now.
+// attempts returns the running attempts of a run's live steps whose agents accept texts now.
 func (f Flows) attempts(ctx context.Context, record doc.WorkflowRun) (list []attempt) {
 	for _, at := range f.atWork(record) {
 		if _, session, live, err := runs.Living(ctx, f.Workspace, record.ProjectID, at.run); err == nil && live && session.Driver != "" && session.Driver != doc.LiveCommand {
@@ -127,7 +127,7 @@ func (f Flows) attempts(ctx context.Context, record doc.WorkflowRun) (list []att
 	return list
 }
 
-// Attempts are the runs of the newest attempts of a run's live steps.
+// Attempts returns the run ids of the newest attempts of a run's live steps.
 func (f Flows) Attempts(record doc.WorkflowRun) (ids []string) {
 	for _, at := range f.atWork(record) {
 		ids = append(ids, at.run)
@@ -147,8 +147,8 @@ func (f Flows) atWork(record doc.WorkflowRun) (list []attempt) {
 	return list
 }
 
-// settleSteers tells what became of the texts that the attempts of a step were given
-// while they worked. One that no agent took waits for the next task.
+// settleSteers records the end of the texts that the attempts of a step received while they ran. A
+// text that no agent applied waits for the next task.
 func (e *engine) settleSteers(w *workspace.Workspace, step string, found doc.Job) {
 	given := func(s doc.FlowSteer) bool { return s.UsedBy == step }
 	attempts := make([]string, len(found.Attempts))
@@ -158,14 +158,14 @@ func (e *engine) settleSteers(w *workspace.Workspace, step string, found doc.Job
 	e.d.Events = append(e.d.Events, endSteers(w, &e.d.Record, given, attempts...)...)
 }
 
-// endSteers is settleSteers for the texts that given chooses, of the runs of some attempts.
+// endSteers records the end of the texts that given selects, from the logs of some attempts.
 func endSteers(w *workspace.Workspace, r *doc.WorkflowRun, given func(doc.FlowSteer) bool, attempts ...string) (told []Event) {
 	if !slices.ContainsFunc(r.Steer, given) {
 		return nil
 	}
 	applied, dropped := map[string]steerEnd{}, map[string]bool{}
 	for _, run := range attempts {
-		// A log that cannot be read leaves its texts with the step.
+		// If a log cannot be read, its texts stay assigned to the step.
 		_ = session.EachEvent(w, workspace.LogFile(r.ProjectID, run), func(kind string, line []byte) {
 			var event struct{ Payload steerEnd }
 			if (kind != events.SteerApplied && kind != events.SteerDiscarded) || json.Unmarshal(line, &event) != nil {
@@ -190,7 +190,7 @@ func endSteers(w *workspace.Workspace, r *doc.WorkflowRun, given func(doc.FlowSt
 	return told
 }
 
-// useSteers returns the texts that wait to a step that begins.
+// useSteers assigns the waiting texts to a step that begins.
 func (e *engine) useSteers(step string) {
 	for i := range e.d.Record.Steer {
 		if s := &e.d.Record.Steer[i]; s.UsedBy == "" {
@@ -200,8 +200,8 @@ func (e *engine) useSteers(step string) {
 	}
 }
 
-// Interrupt stops the turns of the attempts at work. fault.NoActiveTurn: there is none
-// that can be interrupted.
+// Interrupt stops the current turns of the running attempts. It returns fault.NoActiveTurn if no
+// turn can be interrupted, and fault.RunNotLive if the run is over.
 func (f Flows) Interrupt(ctx context.Context, a runs.Act, expected int) (result session.InterruptResult, err error) {
 	if err := runs.MayAct(ctx, f.Workspace, a); err != nil {
 		return result, err

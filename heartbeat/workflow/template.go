@@ -1,7 +1,7 @@
 package workflow
 
-// Templates in a workspace: org/workflows/<domain>/<slug>.yaml. They are read at each
-// call; what was read before is believed while its file is the same.
+// Templates in a workspace: org/workflows/<domain>/<slug>.yaml. Each call reads them through a
+// cache, which stays valid while a file is unchanged.
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Found is a template, with its document as it is written.
+// Found is a template, with its document as stored.
 type Found struct {
 	doc.WorkflowTemplate
 	Domain string
 	Whole  shape.Value
 }
 
-// Problem is a file that is no template.
+// Problem is a file that is not a valid template.
 type Problem struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
@@ -48,8 +48,8 @@ func read(w *workspace.Workspace, domain, slug string) (Found, error) {
 	return found, workspace.CheckID(file, domain+":"+slug, found.ID)
 }
 
-// List lists the templates by id, of one domain or of all, and the files that are
-// none.
+// List returns the templates by id, of one domain or of all, and the files that are not valid
+// templates.
 func List(w *workspace.Workspace, domain string) (list []Found, problems []Problem, err error) {
 	domains, err := workspace.Dirs(w.FS, workspace.WorkflowsDir)
 	if err != nil {
@@ -76,8 +76,8 @@ func List(w *workspace.Workspace, domain string) (list []Found, problems []Probl
 	return list, problems, nil
 }
 
-// Get reads a template by its id. fault.NotFound: there is none; fault.InvalidFile: it
-// does not fit.
+// Get reads a template by its id. It returns fault.NotFound if there is none, and fault.InvalidFile
+// if it is invalid.
 func Get(w *workspace.Workspace, id string) (Found, error) {
 	domain, slug, ok := doc.SplitWorkflowID(id)
 	if !ok || !w.Exists(workspace.WorkflowFile(domain, slug)) {
@@ -86,7 +86,7 @@ func Get(w *workspace.Workspace, id string) (Found, error) {
 	return read(w, domain, slug)
 }
 
-// Put writes a template, which is durable when it returns, and returns its file.
+// Put writes a template and returns its id and its file. The file is durable on return.
 func Put(ctx context.Context, w *workspace.Workspace, template shape.Value) (id, file string, err error) {
 	t, err := doc.BindWorkflow(&template)
 	if err != nil {
@@ -101,7 +101,7 @@ func Put(ctx context.Context, w *workspace.Workspace, template shape.Value) (id,
 	return t.ID, file, w.Update(ctx, func(u *workspace.Unit) error { return u.Write(file, text, 0o644) })
 }
 
-// Choice is the agent of a task, as things are now.
+// Choice is the agent that a task would get now.
 type Choice struct {
 	Name      string `json:"name"`
 	AgentID   string `json:"agent_id"`
@@ -110,8 +110,8 @@ type Choice struct {
 	Available bool   `json:"available"`
 }
 
-// Choices are the agents of a template's tasks, in order of the nodes; one that is
-// not available is named as the template does.
+// Choices returns the agents of a template's tasks, in the order of the nodes. If no agent is
+// available, the choice has the names in the template.
 func (f Flows) Choices(t *doc.WorkflowTemplate) ([]Choice, error) {
 	agents, err := f.Workspace.Agents()
 	if err != nil {
@@ -134,8 +134,8 @@ func (f Flows) Choices(t *doc.WorkflowTemplate) ([]Choice, error) {
 	return list, nil
 }
 
-// Unfit is the error of a template that a caller brought, with all its issues below
-// the name of the param.
+// Unfit returns the error for a template that a caller sent, with the path of each issue prefixed
+// by the param's name.
 func Unfit(err error, param string) error {
 	schema, ok := errors.AsType[*yamldoc.SchemaError](err)
 	if !ok {

@@ -1,7 +1,6 @@
 package workflow
 
-// Walking a flow: each node is entered again on every look, and what it did before
-// is read from the record.
+// Walking a flow: every pass enters each node again. The record shows what a node already did.
 
 import (
 	"fmt"
@@ -11,16 +10,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// state is how far a node is.
+// state is the progress of a node.
 type state int
 
 const (
-	waiting state = iota // for a job, a person, or its turn
+	waiting state = iota // for a job, a person or a free slot
 	done
 	failed
 )
 
-// outcome is what came of entering a node.
+// outcome is the result of entering a node.
 type outcome struct {
 	state state
 	text  string
@@ -29,10 +28,10 @@ type outcome struct {
 
 var notYet = outcome{state: waiting}
 
-// call is what a task is given.
+// call is the input of a node.
 type call struct {
 	input    string
-	goal     *string // in place of that of the node, for the workers of a supervisor
+	goal     *string // replaces the node's goal, for the workers of a supervisor
 	feedback string
 	cycle    int
 	with     []doc.Attachment
@@ -50,7 +49,7 @@ type walk struct {
 	cycle        int
 	mayBegin     bool
 	failedAtOnce bool
-	passages     *[]Passage // nil where nobody asks
+	passages     *[]Passage // nil unless Passages collects them
 	depth        int
 }
 
@@ -71,8 +70,8 @@ func newWalk(e *engine) *walk {
 	return w
 }
 
-// enterRound begins a round. Only the last one may begin new steps, and only while
-// nothing failed and nobody canceled it.
+// enterRound begins a round. Only the last round may begin new steps, and only while nothing has
+// failed and nobody has canceled the run.
 func (w *walk) enterRound(t *doc.WorkflowTemplate, round doc.FlowRound, last bool) {
 	r := &w.e.d.Record
 	w.template, w.round, w.cycle = t, round, 0
@@ -80,7 +79,7 @@ func (w *walk) enterRound(t *doc.WorkflowTemplate, round doc.FlowRound, last boo
 	w.mayBegin = last && !r.Over() && r.Error == nil && !r.CancellationRequested
 }
 
-// node enters a node with a text.
+// node enters a node with an input text.
 func (w *walk) node(n *doc.Node, input string) outcome {
 	return w.enter(n, call{input: input, cycle: w.cycle})
 }
@@ -113,7 +112,7 @@ func (w *walk) enter(n *doc.Node, c call) (out outcome) {
 	return out
 }
 
-// stepOf is the step of the present entry of a node, nil where there is none yet.
+// stepOf returns the step of the current entry of a node, nil if there is none yet.
 func (w *walk) stepOf(n *doc.Node) *doc.FlowStep {
 	i, ok := w.steps[stepKey{w.round.Round, n.Path, w.count[n.Path]}]
 	if !ok {
@@ -122,7 +121,7 @@ func (w *walk) stepOf(n *doc.Node) *doc.FlowStep {
 	return &w.e.d.Record.Steps[i]
 }
 
-// leaf enters a task or a question: what its step came to, or a new step.
+// leaf enters a task or a question. It returns the outcome of its step, or begins a new step.
 func (w *walk) leaf(n *doc.Node, c call) outcome {
 	s := w.stepOf(n)
 	if s == nil {
@@ -144,10 +143,10 @@ func (w *walk) leaf(n *doc.Node, c call) outcome {
 	return notYet
 }
 
-// fatal reports whether a failure ends the run whatever the node says.
+// fatal reports whether a failure ends the run even if the node lets the run continue.
 func fatal(err *doc.FlowError) bool { return err == nil || err.Code == CodeTooMany }
 
-// stepError is the failure of a run by one of its steps.
+// stepError returns the failure of a run that one of its steps caused.
 func stepError(s doc.FlowStep) *doc.FlowError {
 	if s.Error == nil {
 		return &doc.FlowError{Code: doc.StepFailed, Message: "the step failed", Step: s.Step}
@@ -173,7 +172,7 @@ func (w *walk) ask(n *doc.Node, c call) outcome {
 	return w.leaf(n, c)
 }
 
-// sequence enters one node after the other, each with the text of the one before.
+// sequence enters nodes one after the other, each with the text of the previous one.
 func (w *walk) sequence(steps []*doc.Node, input string) outcome {
 	out := outcome{state: done, text: input}
 	for _, n := range steps {
@@ -184,13 +183,13 @@ func (w *walk) sequence(steps []*doc.Node, input string) outcome {
 	return out
 }
 
-// parallel enters nodes side by side, so many at once as may be.
+// parallel enters nodes concurrently, up to the node's limit.
 func (w *walk) parallel(n *doc.Node, input string) outcome {
 	return w.together(len(n.Steps), n.Concurrency, n.Separator, func(i int) outcome { return w.node(n.Steps[i], input) })
 }
 
-// together enters several nodes, at most so many of which go on at once, 0 for all.
-// A failure of one is the failure of all.
+// together enters n nodes, of which at most atOnce are unfinished at a time (0 for no limit). If
+// one fails, all fail.
 func (w *walk) together(n, atOnce int, separator string, enter func(int) outcome) outcome {
 	texts := make([]string, 0, n)
 	var fault *outcome
@@ -219,7 +218,7 @@ func (w *walk) together(n, atOnce int, separator string, enter func(int) outcome
 	return outcome{state: done, text: strings.Join(texts, separator)}
 }
 
-// cycles enters a sequence again and again.
+// cycles enters a sequence repeatedly.
 func (w *walk) cycles(n *doc.Node, input string) outcome {
 	defer w.counting()()
 	for round := 1; ; round++ {
@@ -243,20 +242,20 @@ func (w *walk) cycles(n *doc.Node, input string) outcome {
 	}
 }
 
-// counting keeps the count of an outer cycle while an inner one goes on.
+// counting returns a function that restores the cycle count of the outer cycle after an inner one.
 func (w *walk) counting() func() {
 	outer := w.cycle
 	return func() { w.cycle = outer }
 }
 
-// approvedBy reports whether the verdict that a cycle ends by was one of approval.
+// approvedBy reports whether the node that ends a cycle returned a verdict of approval.
 func (w *walk) approvedBy(n *doc.Node) bool {
 	i := slices.IndexFunc(n.Steps, func(c *doc.Node) bool { return c.ID == n.Until })
 	s := w.stepOf(n.Steps[i])
 	return s != nil && s.Approved != nil && *s.Approved
 }
 
-// matches holds the text of an observer to the signals that end a cycle.
+// matches reports whether the text of an observer contains a signal that ends a cycle.
 func matches(b *doc.BreakOn, text string) bool {
 	text = strings.ToLower(text)
 	for _, signal := range b.Signals {
@@ -288,7 +287,7 @@ func matches(b *doc.BreakOn, text string) bool {
 	return false
 }
 
-// beginsWith reports whether a line is a signal, or begins with it and white space.
+// beginsWith reports whether a line is a signal, or begins with a signal and white space.
 func beginsWith(line, signal string) bool {
 	rest, ok := strings.CutPrefix(line, signal)
 	return ok && (rest == "" || strings.TrimLeft(rest, " \t\u00a0\u3000") != rest)
@@ -332,7 +331,7 @@ func (w *walk) supervisor(n *doc.Node, input string) outcome {
 		}
 		plan := w.stepOf(n.Steps[0])
 		if plan.Status != doc.StepSucceeded || (plan.Done != nil && *plan.Done) {
-			return planned // its failure, where the node lets the flow go on
+			return planned // it is done, or failed and the node lets the flow continue
 		}
 		tasks := plan.Tasks
 		worked := w.together(len(tasks), 0, "\n\n", func(i int) outcome { return w.handOut(n, tasks[i], round) })
@@ -361,7 +360,7 @@ func (w *walk) handOut(n *doc.Node, task doc.PlanTask, round int) outcome {
 	return out
 }
 
-// workersOf names the workers of a supervisor.
+// workersOf lists the workers of a supervisor.
 func workersOf(n *doc.Node) string {
 	var b strings.Builder
 	for _, worker := range n.Steps[1:] {
@@ -374,7 +373,7 @@ func workersOf(n *doc.Node) string {
 	return b.String()
 }
 
-// newestOf joins texts, the oldest of which are left out where all are too long.
+// newestOf joins texts. If they are too long, it drops the oldest ones.
 func newestOf(texts []string, limit int) string {
 	size, from := 0, len(texts)
 	for from > 0 && (from == len(texts) || size+len(texts[from-1]) <= limit) {

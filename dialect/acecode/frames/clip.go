@@ -1,6 +1,6 @@
 package frames
 
-// Truncation of frames that are too long. The snapshot has the rest.
+// Truncation of frames that are too long. The snapshot contains the complete data.
 
 import (
 	"bytes"
@@ -12,16 +12,16 @@ import (
 // maxFrame bounds a written frame, in bytes.
 const maxFrame = 1 << 20
 
-// maxPart is what a text keeps of a frame that is too long.
+// maxPart bounds each text in a truncated frame, in bytes.
 const maxPart = 64 << 10
 
-// bounds are how much a frame keeps of what it holds.
+// bounds limit the parts of a truncated frame.
 type bounds struct {
 	text int // bytes of each text
 	list int // elements of each list
 }
 
-// shortenings are the ways to shorten a frame, the mildest first. By the last one any payload fits.
+// shortenings returns the bounds to try, mildest first. Every payload fits with the last one.
 func shortenings() []bounds {
 	return []bounds{{maxPart, maxMessages}, {16 << 10, 500}, {4 << 10, 100}, {1 << 10, 20}, {200, 10}}
 }
@@ -37,7 +37,7 @@ func (e Envelope) Encode() ([]byte, error) {
 		return nil, err
 	}
 	for _, c := range shortenings() {
-		var payload map[string]any // of any type: each has the same members when it is cut
+		var payload map[string]any // the members of the payload, whatever its type
 		d := json.NewDecoder(bytes.NewReader(whole))
 		d.UseNumber()
 		if err := d.Decode(&payload); err != nil {
@@ -55,7 +55,7 @@ func (e Envelope) Encode() ([]byte, error) {
 	return text, err
 }
 
-// value is what stays of a member.
+// value returns a member within the bounds.
 func (c bounds) value(name string, value any) any {
 	switch v := value.(type) {
 	case string:
@@ -66,7 +66,7 @@ func (c bounds) value(name string, value any) any {
 		}
 	case []any:
 		if over := len(v) - c.list; over > 0 {
-			if v = v[:c.list:c.list]; name == "messages" { // the newest are those that are read
+			if v = v[:c.list:c.list]; name == "messages" { // keep the newest messages
 				v = value.([]any)[over:]
 			}
 		}

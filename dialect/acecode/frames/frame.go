@@ -1,6 +1,6 @@
-// Package frames is the events of sessions for clients of the ACECode daemon: the mapping from
-// the lines of a run's log, both names of each event, and the view of a client that received
-// them all.
+// Package frames defines the events of sessions for clients of the ACECode daemon: the mapping from
+// the lines of a run's log, both names of each event, and the state of a client that received them
+// all.
 package frames
 
 import "encoding/json"
@@ -27,7 +27,7 @@ const (
 	TypeError             = "error"
 )
 
-// documented are the names of the published document, where it has one.
+// documented returns the names of events in the published document, for those it defines.
 func documented() map[string]string {
 	return map[string]string{
 		TypeToken: "Token", typeReasoning: "ReasoningDelta", TypeMessage: "Message", typeToolStart: "ToolStart", TypeToolUpdate: "ToolUpdate",
@@ -43,11 +43,11 @@ type Place struct {
 	Cwd           string `json:"cwd"`
 }
 
-// Frame is an event of a session. Its payload is shared and must not be changed.
+// Frame is an event of a session. Its payload is shared: callers must not modify it.
 type Frame struct {
 	Type    string
-	Seq     int64 // 0 for none
-	At      int64 // milliseconds
+	Seq     int64 // 0 if it has no number
+	At      int64 // milliseconds since the epoch
 	Payload any
 }
 
@@ -61,16 +61,16 @@ type Envelope struct {
 	Payload       any    `json:"payload"`
 }
 
-// Shape selects which of the two names of events a client gets.
+// Shape selects which of the two names of each event a client gets.
 type Shape int
 
 // The two shapes.
 const (
-	ShapeWire     Shape = iota // of the shipped client
-	ShapeDocument              // of the published document
+	ShapeWire     Shape = iota // names that the shipped client uses
+	ShapeDocument              // names in the published document
 )
 
-// name is the type of a frame in a shape.
+// name returns the name of an event type in a shape.
 func (s Shape) name(kind string) string {
 	if s == ShapeDocument {
 		if name, ok := documented()[kind]; ok {
@@ -93,7 +93,7 @@ type TextPayload struct {
 	Place
 }
 
-// metadata is what a message has beside its text.
+// metadata holds what a message has besides its text.
 type metadata struct {
 	DisplayText     string          `json:"display_text,omitempty"`
 	ClientMessageID string          `json:"client_message_id,omitempty"`
@@ -129,7 +129,7 @@ type called struct {
 	Arguments string `json:"arguments"`
 }
 
-// flat is a message whose members stand in the payload itself.
+// flat embeds the members of a message in the payload itself.
 type flat = Message
 
 // MessagePayload is a message with the fields that both generations of clients read.
@@ -139,7 +139,7 @@ type MessagePayload struct {
 	Place
 }
 
-// Said is the payload of a message.
+// Said returns the payload of a message.
 func Said(m Message, at Place) MessagePayload { return MessagePayload{m, m, at} }
 
 type toolStartPayload struct {
@@ -216,7 +216,7 @@ type permissionClosedPayload struct {
 	Place
 }
 
-// QuestionPayload is a request of an agent.
+// QuestionPayload is an agent's request with questions.
 type QuestionPayload struct {
 	RequestID string     `json:"request_id"`
 	Questions []Question `json:"questions"`
@@ -244,7 +244,7 @@ type questionClosedPayload struct {
 	Place
 }
 
-// Tokens is usage, as the protocol counts it.
+// Tokens is usage in the counts of the protocol.
 type Tokens struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
@@ -294,7 +294,7 @@ type progressPayload struct {
 	Place
 }
 
-// Titled is the event with the title of a session and the number from which to continue.
+// Titled returns the event with the title of a session and the number from which to continue.
 func Titled(title string, seq, at int64, place Place) Frame {
 	return Frame{TypeSession, seq, at, SessionPayload{title, place}}
 }

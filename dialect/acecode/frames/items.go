@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// change sends what one change of an item means.
+// change sends the events for one change of an item.
 func (m *Mapper) change(c *transcript.Change) {
 	item := c.Item
 	switch item.Kind {
@@ -46,7 +46,8 @@ func (m *Mapper) change(c *transcript.Change) {
 	}
 }
 
-// userSaid sends what a person said, and the title that the first text makes.
+// userSaid sends a person's text. If the session has no title, it also sends a title made from the
+// text.
 func (m *Mapper) userSaid(item *transcript.Item) {
 	about := &metadata{DisplayText: item.Text, Truncated: item.Truncated}
 	var kept struct {
@@ -68,8 +69,7 @@ func (m *Mapper) userSaid(item *transcript.Item) {
 	}
 }
 
-// notice sends what is no part of the conversation: that the agent tries again, or a
-// message of the system.
+// notice sends what is not part of the conversation: the agent's retries, and system messages.
 func (m *Mapper) notice(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
@@ -81,8 +81,8 @@ func (m *Mapper) notice(text string) {
 	m.system(text)
 }
 
-// says sends what the agent says, piece by piece, and the message once it is complete. What
-// a sub-agent says is its tool's.
+// says sends an agent's text, piece by piece, and the whole message when it is complete. It ignores
+// the texts of sub-agents.
 func (m *Mapper) says(c *transcript.Change, kind string) {
 	item := c.Item
 	if item.Parent != "" {
@@ -92,7 +92,7 @@ func (m *Mapper) says(c *transcript.Change, kind string) {
 	s := m.said[item.ID]
 	if s == nil {
 		if c.Op != transcript.Open && c.Op != transcript.Close {
-			return // it was over for the client when its turn was
+			return // the turn ended, and with it the item for the client
 		}
 		s = &sent{}
 		m.said[item.ID] = s
@@ -123,8 +123,8 @@ func (m *Mapper) piece(kind, id string, s *sent, text string) {
 	m.send(kind, TextPayload{text, text, id, m.place})
 }
 
-// text sends what an answer holds as a whole, as far as it is new. A text that does not
-// begin with what was sent puts the transcript anew.
+// text sends the new part of an answer's whole text. If the text does not begin with what was sent,
+// it replaces the transcript first.
 func (m *Mapper) text(item *transcript.Item, s *sent, over bool) {
 	whole := item.Text
 	if len(whole) < s.before {
@@ -151,8 +151,8 @@ func (m *Mapper) text(item *transcript.Item, s *sent, over bool) {
 	}
 }
 
-// closeSaid completes for the client what the agent was saying, but for one item: it began
-// something else. What is added later is another message.
+// closeSaid completes the message that the client is receiving, unless it belongs to the item but.
+// The agent has begun something else, so a later addition becomes a new message.
 func (m *Mapper) closeSaid(but string) {
 	id := m.View.drafted()
 	if s := m.said[id]; s != nil && id != but && len(s.text) > 0 {
@@ -161,14 +161,14 @@ func (m *Mapper) closeSaid(but string) {
 	}
 }
 
-// works sends what a tool does. One of which the agent said no more than its name is sent
-// once it says more.
+// works sends what a tool does. If the agent has sent only the tool's name so far, the start is
+// sent with the next change.
 func (m *Mapper) works(c *transcript.Change) {
 	item := c.Item
 	w := m.running[item.ID]
 	if w == nil {
 		if c.Op != transcript.Open {
-			return // it was over for the client when its turn was
+			return // the turn ended, and with it the item for the client
 		}
 		m.closeSaid("")
 		m.tools++
@@ -204,7 +204,7 @@ func (m *Mapper) begin(w *work) {
 	})
 }
 
-// update sends output of a tool.
+// update sends a tool's new output.
 func (m *Mapper) update(id string, w *work, text string) {
 	if text == "" || w.item == nil {
 		return
@@ -213,7 +213,7 @@ func (m *Mapper) update(id string, w *work, text string) {
 	w.bytes += int64(len(text))
 	w.lines += int64(strings.Count(text, "\n"))
 	shown := w.item.Tool
-	shown.OutputTail = clip.Tail(shown.OutputTail+text, 16<<10) // of the mapper's own copy
+	shown.OutputTail = clip.Tail(shown.OutputTail+text, 16<<10) // the mapper's own copy
 	lines, partial := lastLines(shown.OutputTail)
 	m.send(TypeToolUpdate, ToolUpdatePayload{
 		Tool: toolName(shown), CallID: id, TailLines: lines, Partial: partial, TotalLines: w.lines, TotalBytes: w.bytes, Elapsed: m.since(w.started),
@@ -221,7 +221,7 @@ func (m *Mapper) update(id string, w *work, text string) {
 	})
 }
 
-// since is how many seconds lie between a time and the line.
+// since returns the seconds from a time to the current line.
 func (m *Mapper) since(ms int64) float64 {
 	return math.Round(float64(max(0, m.at-ms))/100) / 10
 }
@@ -243,7 +243,7 @@ func (m *Mapper) endTool(w *work) {
 	delete(m.running, w.item.ID)
 }
 
-// endTools ends for the client what its turn left open.
+// endTools ends, for the client, the tools that the turn left open.
 func (m *Mapper) endTools() {
 	open := slices.SortedFunc(maps.Values(m.running), func(a, b *work) int { return a.index - b.index })
 	for _, w := range open {
@@ -251,7 +251,7 @@ func (m *Mapper) endTools() {
 	}
 }
 
-// plans sends the steps of a plan that changed.
+// plans sends a plan if its steps have changed.
 func (m *Mapper) plans(item *transcript.Item) {
 	list, sum := todosOf(item.Plan)
 	text, err := json.Marshal(list)
@@ -262,7 +262,7 @@ func (m *Mapper) plans(item *transcript.Item) {
 	m.send(typeTodos, todosPayload{list, sum, m.place})
 }
 
-// asks sends what the agent asks, and what was answered.
+// asks sends an agent's request, or its resolution.
 func (m *Mapper) asks(c *transcript.Change) {
 	record := c.Item.Interaction
 	if record == nil {
@@ -274,7 +274,7 @@ func (m *Mapper) asks(c *transcript.Change) {
 		m.request(c.Item.Kind, record)
 	case transcript.Close:
 		m.resolved(c.Item.Kind, record)
-	default: // it goes on waiting
+	default: // it is still open
 	}
 }
 
@@ -288,7 +288,7 @@ func (m *Mapper) request(kind string, r *interaction.Record) {
 	m.waitsFor("waiting_question")
 }
 
-// permission is the request of a permission.
+// permission returns the payload of a permission request.
 func (m *Mapper) permission(r *interaction.Record) permissionPayload {
 	p := permissionPayload{
 		RequestID: r.InteractionID, Tool: operationTool(doc.Operation(r.Operation), r.Tool), Args: argsText(r.ArgsPreview),
@@ -316,7 +316,8 @@ func (m *Mapper) permission(r *interaction.Record) permissionPayload {
 	return p
 }
 
-// questionsOf are the questions of a request. One for an input has no options.
+// questionsOf returns the questions of a request. A request for a text becomes one question without
+// options.
 func questionsOf(r *interaction.Record) []Question {
 	list := []Question{}
 	for _, q := range r.Questions {
@@ -333,7 +334,7 @@ func questionsOf(r *interaction.Record) []Question {
 	return list
 }
 
-// Ends of requests, by the reason that the log has.
+// closedBy returns why a request was closed, by the reason in the log.
 func closedBy(reason string) string {
 	switch reason {
 	case interaction.Decision, "":
@@ -374,5 +375,5 @@ func (m *Mapper) resolved(kind string, r *interaction.Record) {
 	m.waitsOn()
 }
 
-// InputID is the id of the only question of a request for a text.
+// InputID is the id of the only question in a request for a text.
 const InputID = "input"

@@ -1,7 +1,7 @@
 package frames
 
-// The mapper from the lines of a run's log to the events of its session. It is a pure function
-// of the log, so event numbers are the same for every socket and after every restart.
+// The mapper from the lines of a run's log to the events of its session. It is a pure function of
+// the log, so event numbers are the same on every socket and after every restart.
 
 import (
 	"encoding/json"
@@ -17,60 +17,60 @@ import (
 	"ac/runs/transcript"
 )
 
-// PerLine is the maximum number of events of a line. The number of an event is its line times
-// PerLine, plus its index in the line.
+// PerLine is the maximum number of events of a line. An event's number is its line times PerLine,
+// plus its index in the line.
 const PerLine = 1024
 
-// SeqOf is the number of the first event of a line.
+// SeqOf returns the number of the first event of a line.
 func SeqOf(line int64) int64 { return line * PerLine }
 
-// lineOf is the line that an event came from.
+// lineOf returns the line that an event came from.
 func lineOf(seq int64) int64 { return seq / PerLine }
 
-// Mapper makes the events of a session. It is not safe for concurrent use.
+// Mapper computes the events of a session. It is not safe for concurrent use.
 type Mapper struct {
 	place Place
 	fold  *transcript.Fold
 	View  *View
 
-	Line  int64 // the last one
+	Line  int64 // the last line that was applied
 	at    int64 // its time, in milliseconds
 	stamp string
 	out   []Frame
-	full  bool // the line yields too many
+	full  bool // the line has more than PerLine events
 
-	Turn    int   // under way, 0 for none
-	last    int   // the newest that began
-	Began   int64 // the line of its beginning
+	Turn    int   // the running turn, 0 if none
+	last    int   // the newest turn that began
+	Began   int64 // the line at which Turn began
 	tools   int
 	used    *transcript.Usage
 	waits   string            // what the turn waits for, "" for nothing
-	clients map[string]string // ids of clients, by that of the text
-	waiting map[string]bool   // texts that wait for a turn
-	said    map[string]*sent  // messages and reasoning that are open
-	running map[string]*work  // tools that are open
-	todos   string            // as they were sent last
-	started bool              // an agent is being started
+	clients map[string]string // client_message_id, by item
+	waiting map[string]bool   // items of texts that wait for a turn
+	said    map[string]*sent  // open messages and reasoning, by item
+	running map[string]*work  // open tools, by item
+	todos   string            // as last sent
+	started bool              // an agent is starting
 }
 
-// sent is how much of an open item the client has.
+// sent records how much of an open item was sent.
 type sent struct {
-	text   []byte // what was sent of it since it was closed for the stream
-	before int    // bytes that earlier messages have
+	text   []byte // sent since the last complete message
+	before int    // bytes in earlier messages
 	any    bool   // something was sent
 }
 
-// work is a tool that is open.
+// work is an open tool.
 type work struct {
 	item    *transcript.Item
 	index   int
-	begun   bool // the client knows of it
+	begun   bool // its start was sent
 	bytes   int64
 	lines   int64
 	started int64
 }
 
-// NewMapper returns the mapper of a session, at the beginning of its log.
+// NewMapper returns the mapper of a session at the beginning of its log.
 func NewMapper(at Place, project string) *Mapper {
 	return &Mapper{
 		place: at, fold: transcript.NewFold(project).Fork(), View: &View{},
@@ -93,20 +93,20 @@ func (m *Mapper) Clone() *Mapper {
 	return &c
 }
 
-// envelopeOf is what is read of a line beside its items.
+// envelopeOf holds the members of a line that are read in addition to its items.
 type envelopeOf struct {
 	Type    string          `json:"type"`
 	At      string          `json:"ts_wallclock"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Take applies a line of the log and returns its events, which are valid until the next call.
+// Take applies a line of the log and returns its events. They are valid until the next call.
 func (m *Mapper) Take(line int64, text []byte) []Frame {
 	m.Line, m.out, m.full = line, m.out[:0], false
 	changes := m.fold.Line(line, text)
 	var e envelopeOf
 	if json.Unmarshal(text, &e) != nil {
-		return nil // no event
+		return nil // not an event
 	}
 	if at, ok := clock.Parse(e.At); ok {
 		m.at, m.stamp = at.UnixMilli(), e.At
@@ -118,7 +118,7 @@ func (m *Mapper) Take(line int64, text []byte) []Frame {
 	return m.out
 }
 
-// event sends what an event of the log means.
+// event sends the events for one line of the log.
 func (m *Mapper) event(e envelopeOf, changes []transcript.Change) {
 	switch {
 	case e.Type == events.SteerQueued:
@@ -152,7 +152,7 @@ func (m *Mapper) event(e envelopeOf, changes []transcript.Change) {
 		m.compacted(e.Payload)
 		return
 	case e.Type == events.RunContinued || e.Type == events.InterruptRequested:
-		// The events of the turn say it.
+		// The events of turns report this.
 		m.changesBut(changes, transcript.KindNotice)
 		return
 	}
@@ -161,7 +161,7 @@ func (m *Mapper) event(e envelopeOf, changes []transcript.Change) {
 
 func (m *Mapper) changes(list []transcript.Change) { m.changesBut(list, "") }
 
-// changesBut sends changes of items but those of a kind.
+// changesBut sends the changes of items, except items of one kind.
 func (m *Mapper) changesBut(list []transcript.Change, kind string) {
 	for i := range list {
 		if list[i].Item != nil && list[i].Item.Kind != kind {
@@ -170,8 +170,8 @@ func (m *Mapper) changesBut(list []transcript.Change, kind string) {
 	}
 }
 
-// send adds an event to those of the line. Texts of one item that follow each other are
-// one, and of the updates of a tool only the newest stays.
+// send adds an event to those of the line. It merges adjacent texts of one item. Of a tool's
+// adjacent updates it keeps only the newest.
 func (m *Mapper) send(kind string, payload any) {
 	if n := len(m.out); n > 0 && m.out[n-1].Joins(kind, payload) {
 		m.out[n-1].Payload = Joined(m.out[n-1].Payload, payload)
@@ -188,8 +188,7 @@ func (m *Mapper) send(kind string, payload any) {
 	}
 }
 
-// overflow puts the whole transcript in the place of the last event of a line that yields
-// too many.
+// overflow replaces the last event of a line with too many by the whole transcript.
 func (m *Mapper) overflow() {
 	last := &m.out[len(m.out)-1]
 	last.Type, last.Payload = typeReplace, replacePayload{m.View.list(), m.place}
@@ -216,7 +215,7 @@ func (f Frame) Joins(kind string, payload any) bool {
 // Joined merges two payloads.
 func Joined(a, b any) any {
 	if of, ok := a.(TextPayload); ok {
-		next, _ := b.(TextPayload) // joins said so
+		next, _ := b.(TextPayload) // see Joins
 		of.Text += next.Text
 		of.Delta = of.Text
 		return of
@@ -244,10 +243,10 @@ func (f *Frame) ReplacedBy(newer *Frame) bool {
 	return false
 }
 
-// system sends a notice.
+// system sends a system message.
 func (m *Mapper) system(text string) { m.message(transcript.RoleSystem, text, nil) }
 
-// message sends a message that is complete.
+// message sends a complete message.
 func (m *Mapper) message(role, text string, about *metadata) {
 	if role != transcript.RoleAssistant {
 		m.closeSaid("")
@@ -258,7 +257,7 @@ func (m *Mapper) message(role, text string, about *metadata) {
 	m.send(TypeMessage, Said(said, m.place))
 }
 
-// messageID is the id of a message that is sent now.
+// messageID returns the id of a message that is sent next.
 func (m *Mapper) messageID() string {
 	return "m" + strconv.FormatInt(SeqOf(m.Line)+int64(min(len(m.out), PerLine-1)), 10)
 }
@@ -267,7 +266,7 @@ func (m *Mapper) fail(code, text, request string) {
 	m.send(TypeError, errorPayload{code, code, text, request, "server", m.place})
 }
 
-// TurnID is the id of a turn, "" for none.
+// TurnID returns the id of a turn, "" for 0.
 func TurnID(turn int) string {
 	if turn == 0 {
 		return ""
@@ -275,8 +274,8 @@ func TurnID(turn int) string {
 	return "t" + strconv.Itoa(turn)
 }
 
-// titleOf is what a session is called by its first text.
+// titleOf returns the title of a session, made from its first text.
 func titleOf(text string) string { return OneLine(strings.TrimSpace(text), 30) }
 
-// StampOf is a time in milliseconds as text.
+// StampOf formats a time in milliseconds.
 func StampOf(ms int64) string { return clock.Stamp(time.UnixMilli(ms)) }

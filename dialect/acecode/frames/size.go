@@ -1,6 +1,6 @@
 package frames
 
-// Size is the approximate length of an event in bytes.
+// Size returns the approximate length of an event in bytes.
 func (f Frame) Size() int {
 	switch p := f.Payload.(type) {
 	case TextPayload:

@@ -8,7 +8,7 @@ import (
 	"ac/internal/clip"
 )
 
-// firstRunes is the beginning of a text, n characters at most.
+// firstRunes returns the first n characters of a text.
 func firstRunes(text string, n int) string {
 	for i := range text {
 		if n == 0 {

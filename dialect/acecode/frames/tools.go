@@ -1,6 +1,6 @@
 package frames
 
-// Tools of agents, with the names and shapes of the protocol.
+// Agents' tools, with the names and formats of the protocol.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ const (
 	lineChars  = 400
 )
 
-// toolName is the name of a tool by what it does, else the agent's own.
+// toolName returns the protocol's name for what a tool does, else the agent's own name.
 func toolName(t *transcript.Tool) string {
 	switch t.Name {
 	case "Task", "Agent", "collabAgentToolCall":
@@ -49,7 +49,7 @@ func toolName(t *transcript.Tool) string {
 	return cmp.Or(t.Name, t.Title, "tool")
 }
 
-// operationTool is the name of a tool of which only the operation that it needs is known.
+// operationTool returns the name of a tool of which only the required operation is known.
 func operationTool(operation doc.Operation, own string) string {
 	switch operation {
 	case doc.OpMCPTool:
@@ -65,14 +65,13 @@ func operationTool(operation doc.Operation, own string) string {
 	return cmp.Or(own, "tool")
 }
 
-// argsOf are the arguments of a tool: what it was called with, and what the item says of
-// it beside.
+// argsOf returns the arguments of a tool: its input, completed from other members of the item.
 func argsOf(t *transcript.Tool) json.RawMessage {
 	input := t.Input
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	var known map[string]json.RawMessage // of any tool
+	var known map[string]json.RawMessage // members of the input of any tool
 	if json.Unmarshal(input, &known) != nil || known == nil {
 		return input
 	}
@@ -101,7 +100,7 @@ func argsOf(t *transcript.Tool) json.RawMessage {
 	return text
 }
 
-// argsText is a preview of arguments: JSON as it is, anything else as a text.
+// argsText returns a preview of arguments: JSON unchanged, anything else as a JSON string.
 func argsText(preview string) json.RawMessage {
 	if preview == "" {
 		return json.RawMessage("{}")
@@ -116,7 +115,7 @@ func argsText(preview string) json.RawMessage {
 	return text
 }
 
-// previewOf is a tool in a line: its command, the path it works on, or its title.
+// previewOf returns a tool in one line: its command, the path it works on, or its title.
 func previewOf(t *transcript.Tool) string {
 	var input struct {
 		Command  json.RawMessage `json:"command"`
@@ -137,7 +136,7 @@ func previewOf(t *transcript.Tool) string {
 	return OneLine(cmp.Or(command, path, t.Title, t.Name), maxPreview)
 }
 
-// lastLines are the last whole lines of an output, and what stands behind them.
+// lastLines returns the last complete lines of an output, and the incomplete line after them.
 func lastLines(output string) (lines []string, partial string) {
 	all := strings.Split(output, "\n")
 	partial = firstRunes(all[len(all)-1], lineChars)
@@ -150,7 +149,7 @@ func lastLines(output string) (lines []string, partial string) {
 	return lines, partial
 }
 
-// summaryOf says in a few words what a tool did.
+// summaryOf describes in a few words what a tool did.
 func summaryOf(t *transcript.Tool, hunks []hunk) toolSummary {
 	s := toolSummary{Icon: "tool", Verb: "Used", Object: previewOf(t), Metrics: []metric{}}
 	switch toolName(t) {
@@ -212,10 +211,10 @@ type hunkLine struct {
 	NewNo int    `json:"new_line_no,omitempty"`
 }
 
-// hunksOf are the hunks of a unified diff.
+// hunksOf parses the hunks of a unified diff.
 func hunksOf(diff string) []hunk {
 	list := []hunk{}
-	var at hunk // where the next line of the hunk stands, and how many are left
+	var at hunk // position and remaining lines of the current hunk
 	for line := range strings.Lines(diff) {
 		line = strings.TrimSuffix(line, "\n")
 		if h, ok := hunkHeader(line); ok {
@@ -241,7 +240,7 @@ func hunksOf(diff string) []hunk {
 	return list
 }
 
-// hunkHeader reads "@@ -1,2 +3,4 @@".
+// hunkHeader parses a line like "@@ -1,2 +3,4 @@".
 func hunkHeader(line string) (h hunk, ok bool) {
 	words := strings.Fields(line)
 	if len(words) < 4 || words[0] != "@@" || words[3] != "@@" || words[1][0] != '-' || words[2][0] != '+' {
@@ -262,7 +261,7 @@ func hunkHeader(line string) (h hunk, ok bool) {
 	return h, before && after
 }
 
-// todosOf are the steps of a plan.
+// todosOf returns the steps of a plan as todos, with their counts.
 func todosOf(steps []transcript.Step) ([]Todo, TodoSummary) {
 	list, sum := make([]Todo, 0, len(steps)), TodoSummary{Total: len(steps)}
 	for i, s := range steps {
@@ -285,7 +284,7 @@ func todosOf(steps []transcript.Step) ([]Todo, TodoSummary) {
 	return list, sum
 }
 
-// arrayOf is an array of a client's that is kept as it came, nil for anything else.
+// arrayOf returns a client's array unchanged, nil for any other value.
 func arrayOf(value json.RawMessage) json.RawMessage {
 	if text := bytes.TrimSpace(value); len(text) > 2 && text[0] == '[' {
 		return text

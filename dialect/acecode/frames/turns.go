@@ -19,7 +19,7 @@ const (
 	outcomeAborted   = "aborted"
 )
 
-// queued remembers a text that waits, and the id that its client gave it.
+// queued records a waiting text, and its client_message_id.
 func (m *Mapper) queued(payload json.RawMessage, changes []transcript.Change) {
 	var p struct {
 		Client string `json:"client_message_id"`
@@ -36,7 +36,7 @@ func (m *Mapper) queued(payload json.RawMessage, changes []transcript.Change) {
 	}
 }
 
-// discarded reports a text that was acknowledged and will not be said.
+// discarded reports an acknowledged text that will not be delivered.
 func (m *Mapper) discarded(payload json.RawMessage, changes []transcript.Change) {
 	var p struct {
 		Reason string `json:"reason"`
@@ -57,13 +57,13 @@ func (m *Mapper) discarded(payload json.RawMessage, changes []transcript.Change)
 			continue
 		}
 		m.send(typeDone, donePayload{"error", outcomeError, "", m.place})
-		if code == session.DiscardRefused { // that the start failed is said with it
+		if code == session.DiscardRefused { // the discarded text already reports that the start failed
 			m.started = false
 		}
 	}
 }
 
-// doing is what a running turn does, in the protocol's word.
+// doing returns what the running turn does, in the terms of the protocol.
 func (m *Mapper) doing() string {
 	switch {
 	case m.waits != "":
@@ -85,7 +85,7 @@ func (m *Mapper) turnStarted(payload json.RawMessage) {
 	if json.Unmarshal(payload, &p) != nil || p.Turn <= 0 {
 		return
 	}
-	if m.Turn > 0 { // a log that lacks the end of a turn
+	if m.Turn > 0 { // the log lacks the end of the previous turn
 		m.end(outcomeAborted, "abort")
 	}
 	m.Turn, m.last, m.Began, m.used, m.waits, m.started = p.Turn, p.Turn, m.Line, nil, "", false
@@ -100,8 +100,8 @@ func (m *Mapper) waitsFor(what string) {
 	}
 }
 
-// waitsOn reports what the turn does once something was answered: it goes on, or waits for
-// the next.
+// waitsOn reports what the turn does after a request was resolved: it continues, or waits for the
+// next request.
 func (m *Mapper) waitsOn() {
 	if m.Turn == 0 {
 		return
@@ -134,14 +134,14 @@ func (m *Mapper) turnEnded(payload json.RawMessage) {
 	}
 }
 
-// closeAll completes what a turn leaves open.
+// closeAll completes the items that a turn leaves open.
 func (m *Mapper) closeAll() {
 	m.closeSaid("")
 	clear(m.said)
 	m.endTools()
 }
 
-// end sends the end of a turn. Nothing of it follows.
+// end sends the end of a turn. No other event of the turn follows.
 func (m *Mapper) end(outcome, reason string) {
 	m.closeAll()
 	if u := m.used; u != nil {
@@ -153,8 +153,8 @@ func (m *Mapper) end(outcome, reason string) {
 	m.Turn, m.used = 0, nil
 }
 
-// tokensOf returns the usage of a turn. Unknown parts are 0. Tokens written to a cache are
-// already part of the input.
+// tokensOf returns the usage of a turn. Unknown counts are 0. Tokens written to a cache are already
+// part of the input.
 func tokensOf(u *transcript.Usage) Tokens {
 	of := func(n *int64) int64 {
 		if n == nil {
@@ -170,14 +170,14 @@ func tokensOf(u *transcript.Usage) Tokens {
 	return t
 }
 
-// sessionEnded reports the end of a session in a turn, and of one that could not begin.
-// One that ends between turns is no news: the next text continues it.
+// sessionEnded reports the end of a session during a turn, and of one that failed to start. The end
+// of a session between turns is not reported, because the next text continues it.
 func (m *Mapper) sessionEnded(e envelopeOf) {
 	var p struct {
 		Error string `json:"error"`
 		Kind  string `json:"error_kind"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // it has ended, whatever it says
+	_ = json.Unmarshal(e.Payload, &p) // it has ended, whatever the payload
 	failed := e.Type == events.RunFailed
 	switch {
 	case m.Turn > 0 && e.Type == events.RunStopped:

@@ -1,7 +1,7 @@
 package frames
 
-// The view of a client that received all events of a session. The snapshot is made from it, so
-// that both agree.
+// The state of a client that received all events of a session. The snapshot is made from it, so
+// both agree.
 
 import (
 	"encoding/json"
@@ -17,25 +17,25 @@ const (
 	maxMessageBytes = 8 << 20
 )
 
-// View is the state of a session after its events. Its contents are shared between copies and
-// never changed.
+// View is the state of a session after its events. Copies share its contents, which are never
+// modified.
 type View struct {
 	Messages  []*Message
 	bytes     int
 	Truncated bool
-	Count     int // messages ever
+	Count     int // total number of messages, including dropped ones
 
-	draft   *draft  // the answer that is open
-	open    []Frame // tool_start, tool_update and what is asked, in order
-	Busy    *Frame  // of the running turn
+	draft   *draft  // the open answer
+	open    []Frame // events tool_start, tool_update and open requests, in order
+	Busy    *Frame  // the latest busy event of the running turn
 	Turns   int
-	step    bool // the last messages are a step of tools
+	step    bool // the last messages are a step with tools
 	Title   string
-	First   string // the first text of a person
+	First   string // the first text from a person
 	Todos   []Todo
 	Summary TodoSummary
 	Used    *TurnTokens
-	Last    int64 // milliseconds of the newest event
+	Last    int64 // time of the newest event in milliseconds
 }
 
 // Clone returns an independent copy.
@@ -48,7 +48,7 @@ func (v *View) Clone() *View {
 	return &c
 }
 
-// apply takes the next event.
+// apply applies the next event.
 func (v *View) apply(f Frame) {
 	v.Last = f.At
 	switch p := f.Payload.(type) {
@@ -88,7 +88,7 @@ func (v *View) apply(f Frame) {
 	}
 }
 
-// draft is the text so far of an answer, with the event that brought its end.
+// draft is the open answer: its text so far, and its latest event.
 type draft struct {
 	text []byte
 	Frame
@@ -103,26 +103,26 @@ func (v *View) token(f Frame, p TextPayload) {
 	v.draft = d
 }
 
-// event is one event for all of the text.
+// event returns a single event with the whole text.
 func (d *draft) event() Frame {
 	f := d.Frame
-	p, _ := f.Payload.(TextPayload) // it is one
+	p, _ := f.Payload.(TextPayload) // always
 	p.Text = string(d.text)
 	p.Delta = p.Text
 	f.Payload = p
 	return f
 }
 
-// drafted is the item of the answer that is open, "" for none.
+// drafted returns the item of the open answer, "" if there is none.
 func (v *View) drafted() string {
 	if v.draft == nil {
 		return ""
 	}
-	p, _ := v.draft.Payload.(TextPayload) // it is one
+	p, _ := v.draft.Payload.(TextPayload) // always
 	return p.ItemID
 }
 
-// drop forgets the answer that is open.
+// drop discards the open answer.
 func (v *View) drop() { v.draft = nil }
 
 func (v *View) add(m *Message) {
@@ -132,7 +132,7 @@ func (v *View) add(m *Message) {
 	v.trim()
 }
 
-// trim lets go of the oldest messages where there are too many.
+// trim drops the oldest messages beyond the limits.
 func (v *View) trim() {
 	n := max(0, len(v.Messages)-maxMessages)
 	for _, m := range v.Messages[:n] {
@@ -147,7 +147,7 @@ func (v *View) trim() {
 	}
 }
 
-// sizeOf is about how long a message is, in bytes.
+// sizeOf returns the approximate size of a message in bytes.
 func sizeOf(m *Message) int {
 	n := 200 + len(m.Content)
 	for _, c := range m.ToolCalls {
@@ -164,7 +164,7 @@ func sizeOf(m *Message) int {
 	return n
 }
 
-// idOf is the id of what an open event is about.
+// idOf returns the id of the tool or request of an open event.
 func idOf(f *Frame) string {
 	switch p := f.Payload.(type) {
 	case toolStartPayload:
@@ -179,7 +179,7 @@ func idOf(f *Frame) string {
 	return ""
 }
 
-// remove takes an open event out, nil where it is not there.
+// remove removes and returns an open event, nil if there is none.
 func (v *View) remove(kind, id string) *Frame {
 	i := slices.IndexFunc(v.open, func(f Frame) bool { return f.Type == kind && idOf(&f) == id })
 	if i < 0 {
@@ -190,13 +190,13 @@ func (v *View) remove(kind, id string) *Frame {
 	return &gone
 }
 
-// toolEnded makes messages of a tool: its call, which it shares with the other tools of a
-// step, and its result.
+// toolEnded adds the messages of a tool: its call, which shares a message with the other tools of
+// the step, and its result.
 func (v *View) toolEnded(f Frame, p toolEndPayload) {
 	v.remove(TypeToolUpdate, p.CallID)
 	args := json.RawMessage("{}")
 	if start := v.remove(typeToolStart, p.CallID); start != nil {
-		was, _ := start.Payload.(toolStartPayload) // it is one
+		was, _ := start.Payload.(toolStartPayload) // always
 		args = was.Args
 	}
 	id := "m" + strconv.FormatInt(f.Seq, 10)
@@ -217,7 +217,7 @@ func (v *View) toolEnded(f Frame, p toolEndPayload) {
 	v.step = true
 }
 
-// stepCalls is where the message with the calls of the last step stands, -1 for none.
+// stepCalls returns the index of the message with the calls of the last step, -1 if there is none.
 func (v *View) stepCalls() int {
 	for i := len(v.Messages) - 1; v.step && i >= 0; i-- {
 		if v.Messages[i].Role != "tool" {
@@ -250,7 +250,7 @@ func (v *View) busyChanged(f Frame, p busyPayload) {
 	v.Busy = &f
 }
 
-// Waits is what the turn waits for, according to the open requests.
+// Waits returns what the turn waits for, according to the open requests.
 func (v *View) Waits() string {
 	for i := range v.open {
 		switch v.open[i].Type {
@@ -273,7 +273,7 @@ func (v *View) Asked() (list []Frame) {
 	return list
 }
 
-// list are the messages as values.
+// list returns the messages as values.
 func (v *View) list() []Message {
 	list := make([]Message, len(v.Messages))
 	for i, m := range v.Messages {
@@ -282,7 +282,7 @@ func (v *View) list() []Message {
 	return list
 }
 
-// Events are what is open, in order, none of which the messages have.
+// Events returns the open events in order. The messages contain none of them.
 func (v *View) Events() []Frame {
 	list := []Frame{}
 	if v.Busy != nil {
