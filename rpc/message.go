@@ -109,8 +109,8 @@ func ToWire(err error) *WireError {
 	return &WireError{Code: CodeApplication, Message: err.Error(), Data: data}
 }
 
-// applicationData is the data of an application error: its reason, and the members
-// that the error has beside it.
+// applicationData is the data of an application error: its reason, then the members of the error's
+// own data.
 type applicationData struct {
 	Reason  fault.Reason
 	members any

@@ -1,7 +1,7 @@
 package rpc
 
-// Observation: the server looks after every workspace that a request named,
-// whatever the result of the request.
+// Observation: the server watches every workspace that a request names, whatever the result of the
+// request.
 
 import (
 	"encoding/json"
@@ -29,8 +29,8 @@ func (s *Server) observeLater(raw []byte) {
 	}()
 }
 
-// namedIn is the workspace that params name, "" for none, whether the params
-// are valid or not.
+// namedIn returns the workspace that params name, whether or not they are valid. It returns "" if
+// they name none.
 func namedIn(raw []byte) string {
 	var params struct {
 		Dir json.RawMessage `json:"workspace_dir"`

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// order assigns positions in the chains. It is safe for concurrent use; the
-// order is that of the calls to admit.
+// order assigns positions in the chains, in the order of the calls to admit. It is safe for
+// concurrent use.
 type order struct {
 	mu    sync.Mutex
 	tails map[string]*link // the last unfinished write of each key
