@@ -1,6 +1,6 @@
 package snapshot
 
-// Jobs: how many there are by status, and which runs are their attempts.
+// Jobs: their counts by status, and the runs that are their attempts.
 
 import (
 	"path"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// JobCounts are the numbers of jobs by status.
+// JobCounts holds the numbers of jobs by status.
 type JobCounts struct {
 	Queued    int `json:"queued"`
 	Running   int `json:"running"`
@@ -48,7 +48,7 @@ func countJobs(w *workspace.Workspace, project string) (n JobCounts) {
 	return n
 }
 
-// jobsOf are the records of a project's jobs. They belong to the view.
+// jobsOf returns the records of a project's jobs. The view owns the slice.
 func (m *View) jobsOf(project string) ([]doc.Job, error) {
 	if list, read := m.jobs[project]; read {
 		return list, nil
@@ -64,7 +64,7 @@ func (m *View) jobsOf(project string) ([]doc.Job, error) {
 	return list, nil
 }
 
-// Attempts names the job of each run that is an attempt of one.
+// Attempts maps each run that is an attempt of a job to the id of that job.
 func (m *View) Attempts() (map[index.RunKey]string, error) {
 	projects, err := workspace.Dirs(m.w.FS, workspace.ProjectsDir)
 	if err != nil {
