@@ -84,7 +84,7 @@ type RunRow struct {
 	CreatedAt     string `json:"created_at,omitempty"`
 }
 
-// Summarize makes the summary of a snapshot.
+// Summarize returns the summary of a snapshot.
 func Summarize(ui *snapshot.UI) Summary {
 	s := Summary{
 		WorkspaceDir: ui.WorkspaceDir, GeneratedAt: ui.GeneratedAt, SyncWorker: syncWorker(ui.SyncWorker), Heartbeat: heartbeat(ui.Heartbeat),
