@@ -7,9 +7,9 @@
 // positions, so there is neither gap nor repetition between them. A slow reader holds a cursor, not
 // a buffer.
 //
-// While somebody is subscribed, all logs are watched. Otherwise the hub watches them only for a
-// client that keeps something in sync with the logs. It then needs the operating system's file
-// events and does not poll.
+// While there are subscriptions, all logs are watched. Without any, the hub watches them only if
+// OnGrowth has set a callback, and only through the operating system's file events, never by
+// polling.
 package feed
 
 import (
@@ -44,13 +44,14 @@ type Spec struct {
 	Backfill  int              // the maximum number of most recent matching events
 	Since     map[string]int64 // by run: the last seq that the client has
 	// After is the time from which the client wants the events of runs that Since does not name, by
-	// their own timestamps. Zero means new events only. Since and After both disable the backfill.
+	// their own timestamps. Zero means new events only. After disables the backfill. Since disables
+	// it for the runs that it names.
 	After time.Time
 	// Deliver, if set, receives the events instead of the hub's sink. Like the sink, it blocks
 	// while its reader is slow, and fails when the reader is gone or ctx ends.
 	Deliver func(ctx context.Context, e Event) error
-	// Grown, if set, is called whenever a watched log grew, whoever wrote it. Then no event is
-	// read. It must not block.
+	// Grown, if set, is called whenever a watched log grew, whoever wrote it. The subscription then
+	// sends no events from logs. Grown must not block.
 	Grown func(project, run string)
 
 	// beside, if set, runs from the start of the subscription. The subscription ends when it

@@ -23,7 +23,7 @@ const (
 	// runs in turn. Up to this number, none is read from its start again.
 	keptBriefs = 256
 	// keptFoldBytes bounds the total size of the cached transcripts, and that of the states. The
-	// last one requested does not count.
+	// last one requested is always kept.
 	keptFoldBytes = 96 << 20
 	// longRead is the number of bytes from which reading uses a second processor.
 	longRead = 1 << 20

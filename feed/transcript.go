@@ -21,8 +21,8 @@ type TranscriptSpec struct {
 	Workspace    *workspace.Workspace
 	Given        string // the workspace as the client spelled it
 	Project, Run string
-	// Since is the newest seq that the client has received. 0 sends everything. nil means that the
-	// client has no earlier transcript and also sends everything.
+	// Since is the newest seq that the client has received. 0 means none: all items are sent. nil
+	// means everything up to now: only open items and later changes are sent.
 	Since *int64
 	// Tail limits the existing closed items to those among the newest so many items. Open items are
 	// always sent. 0 means all.

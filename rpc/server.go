@@ -64,8 +64,8 @@ type Options struct {
 	// named. The private key is in SealKeyFile. 0 means never.
 	SealEvery   time.Duration
 	SealKeyFile string
-	// Received is called by the reader whenever it has handled all lines received so far. It may be
-	// nil.
+	// Received is called by the reader whenever it has received every complete line that the client
+	// has sent so far. It may be nil.
 	Received func()
 }
 

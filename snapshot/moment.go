@@ -45,7 +45,7 @@ type View struct {
 	taken   Header
 	indexed IndexState
 
-	partly   bool                 // only records were synced; CheckLogs checks the logs
+	partly   bool                 // logs may have changed; CheckLogs checks them
 	sessions []doc.Session        // read once, on first use
 	projects []ProjectRow         // like sessions
 	jobs     map[string][]doc.Job // by project, each read once, on first use

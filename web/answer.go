@@ -57,7 +57,7 @@ func statusOf(err error) int {
 		fault.WorktreeGone, fault.RunNotLive, fault.RunNotSteerable, fault.NoActiveTurn, fault.TurnMismatch, fault.SteerQueueFull,
 		fault.NoAgentCommand, fault.ResumeFailed, fault.RateLimited, fault.TooManyOpen, fault.NotInteractive,
 		fault.PlaceNotFound, fault.RunExists, fault.Conflicts, fault.SnapshotBase, fault.ProgramMissing, fault.PlaceUnavailable,
-		agent.ReasonHandshake, agent.ReasonProtocol, agent.ReasonAuth, agent.ReasonEnded, agent.ReasonStuck, // of a run that continues
+		agent.ReasonHandshake, agent.ReasonProtocol, agent.ReasonAuth, agent.ReasonEnded, agent.ReasonStuck, // the agent did not get to its next prompt
 		fault.BudgetRefused, fault.PlanChanged, fault.NeverRan, fault.PromptMasked, fault.Settled, fault.NotDismissible, fault.Changed,
 		fault.MCPInvalid, fault.InvalidURL, fault.EnvMissing, fault.ProfileExists, fault.ProfileInUse, fault.InvalidHeader, fault.HostNotAllowed,
 		fault.ProbeFailed, fault.ProbeHTTPError, fault.ProbeBadJSON,

@@ -76,8 +76,8 @@ type Options struct {
 	// needs a token.
 	AllowRemote bool
 
-	// Dialects opens listeners for other programs' protocols. They serve the server's companies for
-	// as long as the server runs. May be nil.
+	// Dialects opens listeners for other programs' protocols on the server's host. The server runs
+	// them for as long as itself. May be nil.
 	Dialects func(context.Context, *company.Host) ([]dialect.Listener, error)
 	// Terminals allows clients of the other listeners to open consoles.
 	Terminals bool

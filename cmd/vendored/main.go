@@ -1,6 +1,6 @@
 // Command vendored maintains the libraries that the control room's page loads. It downloads them
-// from the npm registry at a pinned version, and checks that every file matches vendor.json.
-// scripts/vendor runs it.
+// from the npm registry at a pinned version, and verifies the registry's checksum of the archive.
+// With --check it checks that every file matches vendor.json. scripts/vendor runs it.
 package main
 
 import (

@@ -166,8 +166,8 @@ func (s *snapshotToday) text() string {
 	return ""
 }
 
-// needs returns the needs in the order of the inbox. It records in asks which need belongs to which
-// run.
+// needs returns the needs in the order of the inbox. It records the first request of each run in
+// asks.
 func (t *roomTables) needs(keys []room.Key, names, asks map[string]string) ([]top.Need, error) {
 	known := make([]needs.Need, 0, len(keys))
 	ids := make([]string, 0, len(keys))

@@ -98,7 +98,7 @@ func (m *Model) look(name string) (tea.Cmd, bool) {
 		m.whole, m.inBody = false, false
 	case "f":
 		at := m.frame().body
-		m.bodies[m.pane].scroll(len(m.wrapped(at.width)), at.height, 0) // initialize the position, do not move
+		m.bodies[m.pane].scroll(len(m.wrapped(at.width)), at.height, 0) // keep the current position
 		m.bodies[m.pane].follow = !m.bodies[m.pane].follow
 	case "/":
 		m.ask = m.asking("filter: ", m.filter, func(words string) tea.Cmd { return m.sift(words) })

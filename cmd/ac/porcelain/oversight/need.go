@@ -57,7 +57,7 @@ func needsNamed(c *cli.Call, word string, kinds []string) (hits []needs.Need, er
 		if n.NeedID == word || n.Ref() == word {
 			return []needs.Need{n}, nil
 		}
-		run, _, _ := strings.Cut(n.Ref(), ":") // for a failed run, the session number follows
+		run, _, _ := strings.Cut(n.Ref(), ":") // after a failed run, ":" and its number of sessions follow
 		if cli.EndsIn(n.Ref(), word) || cli.EndsIn(run, word) {
 			hits = append(hits, n)
 		}

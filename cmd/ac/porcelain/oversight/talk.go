@@ -61,8 +61,8 @@ func Talks(c *cli.Call) ([]workforce.TalkRow, error) {
 	return company.Do(c.Ctx, c.All, workforce.Operations.TalkRows, workforce.TalkRowsParams{Dir: c.DirParam(), ProjectID: c.Project, ActorID: c.Actor})
 }
 
-// channel finds a conversation by its name, id, or the end of its id. It searches those of projects
-// first.
+// channel finds a conversation by its name, id, or the end of its id. It searches the conversations
+// of the project first.
 func channel(c *cli.Call, rows []workforce.TalkRow, word string) (*workforce.TalkRow, error) {
 	var found cli.Candidate
 	var err error

@@ -94,7 +94,7 @@ func retryParams(c *cli.Call, cmd *cobra.Command, row *company.RunRow, o *RunFla
 			s.Placement = placement
 		}
 		if !s.Placement.Local() && s.RepoID != "" && !o.here {
-			s.Isolation = runs.IsolationWorktree // another machine needs a worktree of the repository
+			s.Isolation = runs.IsolationWorktree // the other machine does not have the folder
 		}
 		if agent.ID != "" {
 			s.AgentID, s.Provider = agent.ID, ""
