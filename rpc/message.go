@@ -45,8 +45,8 @@ var (
 
 var nullID = []byte("null")
 
-// parse parses a message. A notification is a request without id and is not an
-// error. For a malformed message the request holds the id to answer to.
+// parse parses a message. A notification is a request without id and is not an error. For a
+// malformed message, the request holds the id to answer with.
 func parse(line []byte) (request, *WireError) {
 	r := request{id: nullID}
 	var version, method, id, params []byte

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 )
 
-// observe observes the workspace of a request that was carried out.
+// observe observes the workspace of an accepted request.
 func (s *Server) observe(scope requestScope, raw []byte) {
 	dir := scope.dir
 	if len(scope.reads) > 0 {

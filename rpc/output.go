@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// directBytes is what a writable pipe accepts without blocking.
+	// directBytes is how many bytes a writable pipe accepts without blocking.
 	directBytes = 4096
 	// pieceBytes is the size of one write: each accepted piece shows that the
 	// client still reads.
@@ -32,7 +32,7 @@ const (
 // output buffers lines and writes them in order. It is safe for concurrent use.
 type output struct {
 	w    io.Writer
-	file *os.File // the writer, if it can be asked whether it is writable
+	file *os.File // the writer, if it supports a check whether it is writable
 
 	mu      sync.Mutex
 	asks    bool // without a write that never blocks: check that the file is writable first
@@ -169,7 +169,7 @@ func (o *output) tellRoom() {
 	}
 }
 
-// write writes what is queued, with the lock released meanwhile.
+// write writes what is queued. It releases the lock while writing.
 func (o *output) write() (tried bool) {
 	batch := o.pending
 	o.pending, o.writing = o.spare[:0], true
@@ -216,7 +216,7 @@ func (o *output) run() {
 	}
 }
 
-// full returns a channel to wait on while too much output is unread, else nil.
+// full returns a channel to wait on while too much output is unread, nil otherwise.
 func (o *output) full() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -44,7 +44,7 @@ const (
 	hangupEvery = 200 * time.Millisecond
 )
 
-// Options are the options of a server.
+// Options configures a server.
 type Options struct {
 	In         io.Reader
 	Out        io.Writer
@@ -93,9 +93,8 @@ type Server struct {
 	cancelWork context.CancelCauseFunc
 }
 
-// Serve serves a client until its input ends, its output fails, or ctx is done.
-// It answers everything it has received, within the bounds of the package
-// comment.
+// Serve serves a client until its input ends, its output fails, or ctx is done. It answers
+// everything it has received, within the bounds that the package comment states.
 func Serve(ctx context.Context, opts Options) error { return newServer(opts).serve(ctx) }
 
 // newServer makes a server; the caller then calls serve.
@@ -198,7 +197,8 @@ func (s *Server) makeRoom() error {
 	return nil
 }
 
-// pause waits for a channel, or for the end of the input.
+// pause waits for signal. It returns io.EOF if the input has ended in the meantime and the client
+// accepts nothing.
 func (s *Server) pause(signal <-chan struct{}) error {
 	ticker := time.NewTicker(hangupEvery)
 	defer ticker.Stop()

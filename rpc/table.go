@@ -67,7 +67,7 @@ type readsToo interface{ Reads() []string }
 // requestScope is what a request names, "" for nothing.
 type requestScope struct {
 	dir, subscription string
-	// canonical is the canonical path of dir, resolved once a request.
+	// canonical is the canonical path of dir, resolved once per request.
 	canonical string
 	reads     []string // besides dir
 }
@@ -403,7 +403,7 @@ func (t *Table) Params(method string) []string {
 	return m.params().Names()
 }
 
-// Nothing is the params of methods that take none.
+// Nothing is the params of methods without params.
 type Nothing struct{}
 
 func ping(*company.Host, context.Context, Nothing) (company.OK, error) { //nolint:revive // called as methods are

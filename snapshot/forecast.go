@@ -10,8 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Allocations are the recommendations for the open tasks of a project, and
-// their forecast.
+// Allocations holds the recommendations for the open tasks of a project, and their forecast.
 type Allocations struct {
 	Recommendations []pm.Recommendation
 	Forecast        pm.Forecast

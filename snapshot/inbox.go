@@ -4,7 +4,7 @@ package snapshot
 
 import "ac/index"
 
-// Inbox is the pending items and the decisions of a workspace.
+// Inbox holds the pending items and the decisions of a workspace.
 type Inbox struct {
 	Header
 	IndexState
@@ -34,7 +34,7 @@ type Decision struct {
 	ParseErrors  int64   `json:"parse_error_count"`
 }
 
-// ItemErrors counts shown items whose runs have malformed lines.
+// ItemErrors counts the listed items whose runs have malformed lines.
 type ItemErrors struct {
 	Any       bool  `json:"has_parse_errors"`
 	Pending   int   `json:"pending_with_errors"`

@@ -19,8 +19,7 @@ type JobCounts struct {
 	Canceled  int `json:"canceled"`
 }
 
-// countJobs counts the jobs of a project, or of all if it is "". Invalid
-// records are not counted.
+// countJobs counts the jobs of a project, or of all projects if it is "". It skips invalid records.
 func countJobs(w *workspace.Workspace, project string) (n JobCounts) {
 	projects := []string{project}
 	if project == "" {

@@ -47,12 +47,12 @@ type View struct {
 
 	partly   bool                 // logs may have changed; CheckLogs checks them
 	sessions []doc.Session        // read once, on first use
-	projects []ProjectRow         // like sessions
+	projects []ProjectRow         // read once, on first use
 	jobs     map[string][]doc.Job // by project, each read once, on first use
 	watched  map[page][]index.MonitoredRun
 }
 
-// page is a list of runs that several parts use.
+// page identifies a list of runs that several parts share.
 type page struct {
 	project string
 	limit   int

@@ -232,7 +232,7 @@ func refOf(r MonitorRow) string {
 	return r.SessionRef
 }
 
-// policyDecision reads the fields of a payload that have the right type.
+// policyDecision reads the fields of a payload. It skips fields of the wrong type.
 func policyDecision(payload json.RawMessage) *PolicyDecision {
 	if payload == nil {
 		return nil

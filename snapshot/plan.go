@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Portfolio is all projects of a company.
+// Portfolio holds all projects of a company.
 type Portfolio struct {
 	Summary  PortfolioSummary `json:"summary"`
 	Projects []PortfolioRow   `json:"projects"`

@@ -28,7 +28,7 @@ type Reconciliation struct {
 	BilledScope string                 `json:"billed_scope"`
 }
 
-// ReconciliationTotals are the sums over all providers.
+// ReconciliationTotals holds the sums over all providers.
 type ReconciliationTotals struct {
 	Providers       int     `json:"provider_count"`
 	Runs            int     `json:"internal_run_count"`
@@ -197,7 +197,7 @@ type ReconciliationSummary struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// SummaryFigures are the figures of runs and bills in a summary.
+// SummaryFigures holds the figures of runs and bills in a summary.
 type SummaryFigures struct {
 	CostUSD       float64 `json:"internal_cost_usd"`
 	BilledCostUSD float64 `json:"billed_cost_usd"`
@@ -207,7 +207,7 @@ type SummaryFigures struct {
 	TokenDelta    *int64  `json:"token_delta"`
 }
 
-// SummaryTotals are the sums over all providers.
+// SummaryTotals holds the sums over all providers.
 type SummaryTotals struct {
 	SummaryFigures
 	Providers int `json:"provider_count"`

@@ -20,7 +20,7 @@ type Usage struct {
 	RecentRuns []RecentRun     `json:"recent_runs"`
 }
 
-// UsageTotals are sums over all matching runs.
+// UsageTotals holds the sums over all matching runs.
 type UsageTotals struct {
 	Runs             int     `json:"run_count"`
 	Tokens           int64   `json:"total_tokens"`

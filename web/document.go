@@ -63,7 +63,7 @@ const (
 // desktop app, and pages of this machine.
 const framers = "'self' tauri: http://tauri.localhost https://tauri.localhost http://localhost:* http://127.0.0.1:*"
 
-// document is the page without its initial data.
+// document is the page, split around its initial data.
 type document struct {
 	before, after []byte // around the boot element
 	icon          []byte

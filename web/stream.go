@@ -21,7 +21,7 @@ import (
 	"ac/snapshot"
 )
 
-// newestRunEvents is the backfill of a stream of all runs.
+// newestRunEvents is the number of backfilled events in a stream of all runs.
 const newestRunEvents = 50
 
 const (

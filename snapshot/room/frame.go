@@ -91,7 +91,7 @@ func (r *Room) Since(at time.Time, since int64, f Filter) Frame {
 // Empty reports whether a frame changes nothing.
 func (f Frame) Empty() bool { return !f.Full && len(f.Set) == 0 && len(f.Del) == 0 }
 
-// Bounds of the first frames.
+// Limits of the first frames: runs in the first one, bytes in each further one.
 const (
 	firstRuns  = 60
 	frameBytes = 64 << 10

@@ -32,7 +32,7 @@ const (
 	mostRemoved = 10_000
 )
 
-// Room is the rows of a workspace. It is not safe for concurrent use.
+// Room holds the rows of a workspace. It is not safe for concurrent use.
 type Room struct {
 	Epoch string // of this process; revisions of another epoch are meaningless here
 

@@ -14,7 +14,7 @@ import (
 // Child processes do not inherit the signal handler, as they would inherit an ignored signal.
 func SurviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// Exit codes. Interrupted commands exit with 128 + signal.
+// Exit codes. Interrupted commands exit with ExitSignal + signal.
 const (
 	ExitFailure  = 1
 	ExitFindings = 2

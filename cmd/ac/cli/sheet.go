@@ -124,7 +124,7 @@ func (c *Call) ProofText(s *Sheet, seen decisions.NeedResult) {
 	}
 }
 
-// diff adds a diff with its colours.
+// diff adds a diff, in color if wanted.
 func (s *Sheet) diff(text string) {
 	for line := range strings.Lines(s.Call.Coloured(text)) {
 		s.WriteString("  " + line)

@@ -29,7 +29,7 @@ func (a *App) Prepare(commands []*cobra.Command) {
 	a.completeByName(commands)
 }
 
-// ShortFlags are the options of every short command.
+// ShortFlags holds the options of every short command.
 type ShortFlags struct {
 	InWorkspace, inProject, as, Color string
 	AsJSON, NoPager, Quiet            bool

@@ -45,7 +45,7 @@ type Heartbeat struct {
 	ApprovalsQueued     int64  `json:"approvals_queued_total"`
 }
 
-// Counts are the lengths of the lists.
+// Counts holds the lengths of the lists.
 type Counts struct {
 	Pending   int `json:"pending"`
 	Decisions int `json:"recent_decisions"`

@@ -64,7 +64,7 @@ func (sv *server) call(ctx context.Context, method string, p params, result any)
 	return nil
 }
 
-// kill ends the server like a crash.
+// kill simulates a crash of the server.
 func (sv *server) kill() error {
 	if sv.dead {
 		return nil

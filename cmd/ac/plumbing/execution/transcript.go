@@ -110,7 +110,7 @@ func wholeTranscript(ctx context.Context, a *cli.App, p orchestration.Transcript
 	return whole, err
 }
 
-// watchOptions are the options of run:watch.
+// watchOptions holds the options of run:watch.
 type watchOptions struct {
 	project  string
 	since    int64
