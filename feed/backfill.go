@@ -1,7 +1,7 @@
 package feed
 
-// Backfill: the most recent matching events before the cursors, in ascending
-// order of time, and in the order of its file within a run.
+// Backfill: the most recent matching events before the cursors, in ascending order of time. Events
+// of one run keep the order of its file.
 
 import (
 	"bytes"
@@ -18,14 +18,14 @@ import (
 type past struct {
 	place logRef
 	seq   int64
-	at    int64 // as clock.Nanos gives it, never before the one before it in its run
+	at    int64 // nanoseconds as from clock.Nanos; never less than that of the previous event of its run
 	raw   []byte
 
-	offset, length int64 // where it lies, while raw is nil
+	offset, length int64 // position in the log, while raw is nil
 }
 
-// backfill sends the events and leaves the cursors where they are. Runs that
-// the client resumes by seq have none: the live reader returns them all.
+// backfill sends the events and does not move the cursors. It skips runs that the client resumes by
+// seq: the live reader returns all their events.
 func (s *subscription) backfill() error {
 	found, err := s.recent()
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *subscription) backfill() error {
 	return nil
 }
 
-// recent returns the events of the backfill in their order: by the index where
-// that pays, else from the logs.
+// recent returns the events of the backfill in their order. It uses the index when there are many
+// logs, and falls back to the logs.
 func (s *subscription) recent() (found []past, err error) {
 	places := s.places()
 	if s.spec.Index != nil && len(s.spec.Since) == 0 && len(places) > fewLogs {
@@ -72,14 +72,14 @@ func (s *subscription) recent() (found []past, err error) {
 	return newest(found, s.spec.Backfill), nil
 }
 
-// newest returns the last events in order of time, those of a run in their order.
+// newest returns the last limit events in order of time. Events of one run keep their order.
 func newest(found []past, limit int) []past {
 	slices.SortStableFunc(found, func(a, b past) int { return cmp.Compare(a.at, b.at) })
 	return slices.Clone(found[max(0, len(found)-limit):])
 }
 
-// lastOf reads the last matching events of one log before its cursor; none from
-// a log that cannot be read.
+// lastOf reads the last matching events of one log before its cursor. It returns none for a log
+// that cannot be read.
 func (s *subscription) lastOf(p logRef) []past {
 	ws, c := s.at(p)
 	l, err := openLog(s.ctx, ws, p.key)
@@ -97,7 +97,7 @@ func (s *subscription) lastOf(p logRef) []past {
 	return found
 }
 
-// lastBefore reads ever larger pieces before an offset, until one holds enough.
+// lastBefore reads ever larger pieces before an offset, until one holds enough matching events.
 func (s *subscription) lastBefore(p logRef, l *runLog, end int64) ([]past, error) {
 	for piece := int64(256 << 10); ; piece *= 8 {
 		from, err := lineStart(l, max(0, end-piece), end)
@@ -122,8 +122,8 @@ func (s *subscription) lastBefore(p logRef, l *runLog, end int64) ([]past, error
 	}
 }
 
-// lineStart is where the first line begins that begins at or behind from; end
-// when none does.
+// lineStart returns the offset of the first line that begins at or after from, or end if no line
+// does.
 func lineStart(f io.ReaderAt, from, end int64) (int64, error) {
 	if from == 0 {
 		return 0, nil
@@ -141,8 +141,8 @@ func lineStart(f io.ReaderAt, from, end int64) (int64, error) {
 	return end, nil
 }
 
-// matching returns the last matching events of a piece of a log that begins with a
-// line, with their seq counted from there.
+// matching returns the last matching events of a piece of a log. The piece begins with a line, and
+// the seqs count from there.
 func (s *subscription) matching(p logRef, l *runLog, from, to int64) (found []past, err error) {
 	scanner := events.NewScanner(l.part(from, to), from, 0)
 	limit := s.spec.Backfill

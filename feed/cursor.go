@@ -1,7 +1,7 @@
 package feed
 
-// A cursor: how far a subscription has come in one log, and how that place is
-// found again when the file at the log's name is another one.
+// A cursor: the position of a subscription in one log, and how it is found again when another file
+// has replaced the log.
 
 import (
 	"bytes"
@@ -19,24 +19,23 @@ import (
 )
 
 const (
-	// tailBytes is how much before a place tells it from the same offset in
-	// other text; the hash at the end of a line fits in.
+	// tailBytes is how many bytes before a position identify it. It is enough for the hash at the
+	// end of a line.
 	tailBytes = 80
-	// headBytes is how long a first line may be to tell logs apart.
+	// headBytes is the maximum length of a first line that can identify its log.
 	headBytes  = 64 << 10
 	alignBlock = 16 << 10
 )
 
-// cursor is a place in a log: at offset, behind seq counted lines. It is fixed
-// from the size of the file alone; where the line begins there, and its number,
-// are found out when they are needed.
+// cursor is a position in a log: an offset, after seq counted lines. The file size alone fixes it.
+// The start of the line there and its number are determined on demand.
 type cursor struct {
-	id     durable.Identity // of the file that was there; zero when there was none
+	id     durable.Identity // of the file the cursor was set in; zero if there was no file
 	offset int64
-	seq    int64     // -1 while it was not counted
-	tail   []byte    // what stands right before offset, once that begins a line
-	first  string    // the event_id of the log's first line, once it was read
-	held   time.Time // since when an event waits for its record
+	seq    int64     // -1 until counted
+	tail   []byte    // the bytes right before offset, once offset is aligned to the beginning of a line
+	first  string    // the event_id of the log's first line, once read
+	held   time.Time // since when an event has been waiting for its record
 }
 
 // runLog is a run's log, open for reading. Reads fail once ctx is done.
@@ -59,8 +58,8 @@ func openLog(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLog,
 	return &runLog{ctx: ctx, file: f, id: durable.IdentityOf(st), size: st.Size()}, nil
 }
 
-// openWritten is openLog for a log that has text. An empty file is taken for none: a log that
-// is put back is empty before it is whole, and says nothing yet of what it holds.
+// openWritten is openLog for a log that has text. It treats an empty file as a missing one: a log
+// that is being restored is empty before it is whole.
 func openWritten(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLog, error) {
 	l, err := openLog(ctx, ws, key)
 	if err == nil && l.size == 0 {
@@ -70,9 +69,9 @@ func openWritten(ctx context.Context, ws *workspace.Workspace, key logKey) (*run
 	return l, err
 }
 
-func (l *runLog) close() { _ = l.file.Close() } // it was only read
+func (l *runLog) close() { _ = l.file.Close() } // it was opened only for reading
 
-// ReadAt makes a log an io.ReaderAt that ends with its context.
+// ReadAt implements io.ReaderAt. It fails once the log's context is done.
 func (l *runLog) ReadAt(p []byte, at int64) (int, error) {
 	if err := l.ctx.Err(); err != nil {
 		return 0, err
@@ -92,8 +91,7 @@ func (l *runLog) block(at, n int64) ([]byte, error) {
 	return block[:read], err
 }
 
-// enter makes the cursor a place in the file that is there now, at the beginning
-// of a line.
+// enter moves the cursor to its position in the current file, at the beginning of a line.
 func (c *cursor) enter(l *runLog) error {
 	if c.id == (durable.Identity{}) && c.seq < 0 {
 		*c = cursor{id: l.id, offset: l.size, seq: -1}
@@ -109,7 +107,7 @@ func (c *cursor) enter(l *runLog) error {
 	return c.align(l)
 }
 
-// stands reports whether the cursor's offset is its place in this file too.
+// stands reports whether the cursor's offset is also its position in this file.
 func (c *cursor) stands(l *runLog) (bool, error) {
 	if l.size < c.offset {
 		return false, nil
@@ -119,15 +117,15 @@ func (c *cursor) stands(l *runLog) (bool, error) {
 		if c.id == l.id || c.offset == 0 {
 			return true, nil
 		}
-		want = []byte{'\n'} // a copy of the file has the end of a line there
+		want = []byte{'\n'} // in a copy of the file, a line ends there
 	}
 	got, err := l.block(c.offset-int64(len(want)), int64(len(want)))
 	return bytes.Equal(got, want), err
 }
 
-// find goes to the place of the cursor in a file that took the place of another:
-// behind as many lines, or to the start when it is the log of other events.
-// Where it was never counted, what is there counts as seen.
+// find moves the cursor to its position in a file that replaced another: after the same number of
+// lines, or to the start if the log has other events. If the position was never counted, find skips
+// what is there.
 func (c *cursor) find(l *runLog) error {
 	if c.first != "" {
 		first, err := l.first()
@@ -146,7 +144,8 @@ func (c *cursor) find(l *runLog) error {
 	return c.seek(l, c.seq)
 }
 
-// seek goes behind the given number of whole lines, or as far as there are any.
+// seek moves the cursor after the given number of whole lines, or after the last one if there are
+// fewer.
 func (c *cursor) seek(l *runLog, seq int64) error {
 	*c = cursor{id: l.id}
 	if seq == 0 {
@@ -161,8 +160,8 @@ func (c *cursor) seek(l *runLog, seq int64) error {
 	})
 }
 
-// resume goes behind the line that a client had last. In a log that is shorter
-// it goes to the end.
+// resume moves the cursor after the last line that a client has. In a shorter log it moves to the
+// end.
 func (c *cursor) resume(ctx context.Context, ws *workspace.Workspace, key logKey, seq int64) error {
 	l, err := openLog(ctx, ws, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -176,13 +175,13 @@ func (c *cursor) resume(ctx context.Context, ws *workspace.Workspace, key logKey
 	return c.seek(l, seq)
 }
 
-// slack is how much older a log's time may be than that of an event in it: the
-// system's clock for files goes in steps.
+// slack is how much older a log's modification time may be than an event in it, because of
+// timestamp granularity.
 const slack = time.Second
 
-// resumeAfter goes to the first event that is not older than a time, those of a
-// run taken as never older than the one before. A log that was not written since
-// is left at its end.
+// resumeAfter moves the cursor to the first event that is not older than moment. An event counts as
+// no older than the previous one of its run. The cursor stays at the end of a log that was not
+// written since.
 func (c *cursor) resumeAfter(ctx context.Context, ws *workspace.Workspace, key logKey, moment time.Time) error {
 	st, err := ws.FS.Stat(key.file())
 	if err == nil && st.ModTime().Add(slack).Before(moment) {
@@ -207,21 +206,21 @@ func (c *cursor) resumeAfter(ctx context.Context, ws *workspace.Workspace, key l
 	})
 }
 
-// pass moves the cursor behind a line.
+// pass moves the cursor after a line.
 func (c *cursor) pass(line events.Line) {
 	if line.Seq == 1 {
 		c.first = events.Text(line.Raw, "event_id")
 	}
 	c.offset, c.seq = line.Next, line.Seq
 	if line.Long {
-		c.tail = []byte{'\n'} // its end was not kept
+		c.tail = []byte{'\n'} // the scanner does not keep the end of a long line
 		return
 	}
 	end := line.Raw[max(0, len(line.Raw)-tailBytes+1):]
 	c.tail = append(append(c.tail[:0], end...), '\n')
 }
 
-// align goes back to where the line begins that the offset lies in.
+// align moves the cursor back to the beginning of the line that contains its offset.
 func (c *cursor) align(l *runLog) error {
 	if c.tail != nil {
 		return nil
@@ -242,7 +241,7 @@ func (c *cursor) align(l *runLog) error {
 	return nil
 }
 
-// count finds out the number of an aligned place.
+// count counts the lines before an aligned position.
 func (c *cursor) count(l *runLog) (err error) {
 	if c.seq >= 0 {
 		return nil
@@ -257,7 +256,7 @@ func (c *cursor) count(l *runLog) (err error) {
 	return err
 }
 
-// lines visits the whole lines behind the cursor until visit says false.
+// lines visits the whole lines after the cursor until visit returns false.
 func (c *cursor) lines(l *runLog, visit func(events.Line) bool) error {
 	if c.offset >= l.size {
 		return nil
@@ -277,7 +276,7 @@ func (c *cursor) lines(l *runLog, visit func(events.Line) bool) error {
 	}
 }
 
-// first reads the event_id of a log's first line, "" where it has none.
+// first returns the event_id of a log's first line, "" if it has none.
 func (l *runLog) first() (string, error) {
 	head, err := l.block(0, headBytes)
 	line, _, whole := bytes.Cut(head, []byte{'\n'})

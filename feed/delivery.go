@@ -1,6 +1,6 @@
 package feed
 
-// How a subscription reads the logs that changed, and sends their events.
+// How a subscription reads the logs that grew, and sends their events.
 
 import (
 	"bytes"
@@ -26,9 +26,9 @@ func (s *subscription) take() []logRef {
 	return places
 }
 
-// deliver sends what a log has behind the cursor, one turn of it at most. It
-// says when to come back for more, 0 when the log has nothing more now. The
-// error says that the client or the subscription is gone.
+// deliver sends the events after the cursor of one log, up to the read quota. rest is when to
+// continue, 0 if the log has no more for now. gone is set once the client or the subscription is
+// gone.
 func (s *subscription) deliver(p logRef) (rest time.Duration, gone error) {
 	w := s.source(p)
 	_, c := s.own(p)
@@ -37,7 +37,7 @@ func (s *subscription) deliver(p logRef) (rest time.Duration, gone error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if c.first == "" {
-			*c = cursor{} // nothing could tell the log from a later one
+			*c = cursor{} // with no first event, nothing could distinguish this log from a later one
 		}
 		return 0, nil
 	case err != nil:
@@ -56,7 +56,7 @@ func (s *subscription) deliver(p logRef) (rest time.Duration, gone error) {
 	return rest, nil
 }
 
-// readAlone is deliver for a cursor that lies elsewhere than the lines that are kept.
+// readAlone is deliver for a cursor that is outside the buffered lines.
 func (s *subscription) readAlone(w *watcher, st *stream, p logRef, c *cursor) (rest time.Duration, gone error) {
 	l, err := openWritten(s.ctx, w.ws, p.key)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *subscription) readAlone(w *watcher, st *stream, p logRef, c *cursor) (r
 	return rest, gone
 }
 
-// pass sends a line that is asked for and moves the cursor behind it, unless the line
-// has to wait.
+// pass sends a line if the subscription asks for it, and moves the cursor after it. If the line
+// must wait, pass does neither.
 func (s *subscription) pass(w *watcher, st *stream, p logRef, c *cursor, line sharedLine) (rest time.Duration, gone error) {
 	if line.sound && s.asksFor(line.kind) {
 		if s.mustHold(w, st, p.key, c, line) {
@@ -100,18 +100,18 @@ func (s *subscription) pass(w *watcher, st *stream, p logRef, c *cursor, line sh
 	return 0, nil
 }
 
-// source is who watches the workspace of a place.
+// source returns the watcher of a log's workspace.
 func (s *subscription) source(p logRef) *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sources[p.dir]
 }
 
-// at returns the tree and the cursor of a place: its own, or the place at which the log
-// was when the subscription began.
+// at returns the workspace and the cursor of a log: the subscription's own cursor, or else the
+// log's end as of when the subscription began.
 func (s *subscription) at(p logRef) (*workspace.Workspace, *cursor) {
 	w := s.source(p)
-	// A log that grows now gets a cursor of its own; before that its front is as it was.
+	// If the log grows now, mark gives it its own cursor. Until then its front does not change.
 	front := w.at(p.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *subscription) at(p logRef) (*workspace.Workspace, *cursor) {
 	return w.ws, front
 }
 
-// own is at with a cursor that is kept.
+// own is at, but the subscription keeps the cursor.
 func (s *subscription) own(p logRef) (*workspace.Workspace, *cursor) {
 	ws, c := s.at(p)
 	s.mu.Lock()
@@ -133,7 +133,7 @@ func (s *subscription) own(p logRef) (*workspace.Workspace, *cursor) {
 	return ws, c
 }
 
-// kindOf returns the type of an event; sound says that the line is an object.
+// kindOf returns the type of an event. sound reports whether the line is a JSON object.
 func kindOf(raw []byte) (kind string, sound bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' {
@@ -154,8 +154,8 @@ func (s *subscription) asksFor(kind string) bool {
 	return len(s.spec.Types) == 0 || slices.Contains(s.spec.Types, kind)
 }
 
-// mustHold says whether the end of a run is to wait, since its record does not
-// tell it yet: a client that hears of the end shall be able to read it.
+// mustHold reports whether the terminal event of a run has to wait because the run's record does
+// not show the end yet. A client that receives the end must be able to read it.
 func (s *subscription) mustHold(w *watcher, st *stream, key logKey, c *cursor, line sharedLine) bool {
 	if !events.Terminal(line.kind) {
 		c.held = time.Time{}
@@ -174,7 +174,7 @@ func awaitsRecord(ws *workspace.Workspace, key logKey, raw []byte) bool {
 	return err == nil && record.RunID == key.run && session.Live(ws, record)
 }
 
-// clean is an event as clients get it: the stream to them stays UTF-8.
+// clean returns an event as clients get it: trimmed, and valid UTF-8.
 func clean(raw []byte) []byte {
 	raw = bytes.TrimSpace(raw)
 	if !utf8.Valid(raw) {
@@ -183,7 +183,7 @@ func clean(raw []byte) []byte {
 	return raw
 }
 
-// send writes one notification with the event, which is clean, spliced in.
+// send writes one notification with the event spliced in. raw is already clean.
 func (s *subscription) send(p logRef, seq int64, raw []byte) error {
 	if s.spec.Deliver != nil {
 		return s.spec.Deliver(s.ctx, Event{Project: p.key.project, Run: p.key.run, Seq: seq, Raw: raw})

@@ -1,7 +1,7 @@
 package feed
 
-// Noticing that documents changed, by whomever: folders of a workspace are
-// watched by the system where that works, and looked at where it doesn't.
+// Detecting changes of documents, whoever makes them. The operating system's file events are used
+// where they work, polling elsewhere.
 
 import (
 	"context"
@@ -20,18 +20,17 @@ import (
 	"ac/workspace"
 )
 
-// each is the end of a name that stands for all folders in a folder.
+// each is a suffix that stands for all subfolders of a folder.
 const each = "/*"
 
-// WatchDocuments reports changes of the files that lie in some folders of a
-// workspace, until stop is called, which waits for what it runs. Folders need
-// not be there yet; a name that ends in "/*" stands for all folders in that one, as
-// they come and go. changed must not block; it may be told too often, and one
-// call stands for any number of changes.
+// WatchDocuments reports changes of the files in some folders of a workspace, until stop is called.
+// stop waits for the watcher's goroutine. Folders need not exist yet. A name that ends in "/*"
+// stands for all subfolders of that folder, including later ones. changed must not block. Calls may
+// be spurious, and one call may stand for any number of changes.
 func WatchDocuments(w *workspace.Workspace, folders []string, changed func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &documents{ws: w, folders: folders, changed: changed}
-	d.heard, _ = w.Watched().Listen() // nil: looking serves
+	d.heard, _ = w.Watched().Listen() // nil: fall back to polling
 	if d.heard != nil && !d.watch() {
 		d.heard.Close()
 		d.heard = nil
@@ -56,15 +55,14 @@ type documents struct {
 	ws      *workspace.Workspace
 	folders []string
 	changed func()
-	heard   *watch.Listener // nil where folders cannot be watched
+	heard   *watch.Listener // nil if folders cannot be watched
 }
 
 func (d *documents) name(folder string) string {
 	return filepath.Join(d.ws.Dir(), filepath.FromSlash(folder))
 }
 
-// places are the folders as they are now, with those that stand for others before
-// them.
+// places returns the current folders. The parent of a "/*" precedes its subfolders.
 func (d *documents) places() (all []string) {
 	for _, folder := range d.folders {
 		above, isEach := strings.CutSuffix(folder, each)
@@ -72,7 +70,7 @@ func (d *documents) places() (all []string) {
 		if !isEach {
 			continue
 		}
-		entries, _ := os.ReadDir(d.name(above)) // a folder that is not there has none
+		entries, _ := os.ReadDir(d.name(above)) // a missing folder has no entries
 		for _, entry := range entries {
 			if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
 				all = append(all, path.Join(above, entry.Name()))
@@ -82,14 +80,14 @@ func (d *documents) places() (all []string) {
 	return all
 }
 
-// watch watches every folder, and the way to it. It reports whether the system took
-// all of that. A folder that comes while its parent is not yet
-// watched comes without a notice: folders are listed again until there are no others.
+// watch watches every folder and its parents. It reports whether the system could watch all of
+// them. A folder created before its parent is watched causes no event, so watch lists the folders
+// again until there are no new ones.
 func (d *documents) watch() bool {
 	for places := d.places(); ; {
 		for _, folder := range places {
 			if _, err := d.heard.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return false // a link may lead to somewhere else at any time
+				return false // the target of a link may change at any time
 			}
 		}
 		now := d.places()
@@ -100,7 +98,7 @@ func (d *documents) watch() bool {
 	}
 }
 
-// follow serves what the system tells.
+// follow handles file events until ctx is done.
 func (d *documents) follow(ctx context.Context) {
 	defer d.heard.Close()
 	for {
@@ -113,7 +111,7 @@ func (d *documents) follow(ctx context.Context) {
 	}
 }
 
-// heed reports a change of a file in a folder, and follows folders that come and go.
+// heed reports changes of files in a folder, and rewatches when folders are created or removed.
 func (d *documents) heed() {
 	changes, lost := d.heard.Take()
 	anew, concerned := lost, lost
@@ -129,8 +127,8 @@ func (d *documents) heed() {
 	}
 }
 
-// concerns reports whether a change is one of the ways to the folders, or of a file in
-// one.
+// concerns reports whether a change created or removed a folder or one of its parents, and whether
+// it concerns a file in a folder.
 func (d *documents) concerns(change watch.Change) (ways, file bool) {
 	if base := path.Base(change.Name); strings.HasPrefix(base, ".") && change.Name != workspace.LocalDir {
 		return false, false
@@ -144,7 +142,7 @@ func (d *documents) concerns(change watch.Change) (ways, file bool) {
 		(slices.Contains(d.folders, above) || slices.Contains(d.folders, path.Dir(above)+each))
 }
 
-// look serves by looking.
+// look polls until ctx is done.
 func (d *documents) look(ctx context.Context, seen uint64) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -161,14 +159,14 @@ func (d *documents) look(ctx context.Context, seen uint64) {
 	}
 }
 
-// state tells folders apart by the names, sizes and times of their files.
+// state returns a hash of the names, sizes and times of the files.
 func (d *documents) state() uint64 {
 	if d.heard != nil {
-		return 0 // nobody compares it
+		return 0 // only polling compares it
 	}
 	sum := fnv.New64a()
 	for _, folder := range d.places() {
-		entries, _ := os.ReadDir(d.name(folder)) // a folder that is not there has none
+		entries, _ := os.ReadDir(d.name(folder)) // a missing folder has no entries
 		for _, entry := range entries {
 			if st, err := entry.Info(); err == nil && !strings.HasPrefix(entry.Name(), ".") {
 				_, _ = sum.Write([]byte(folder + "/" + entry.Name() + "\x00" + st.ModTime().String() + "\x00" + st.Mode().String() + "\x00")) // never fails

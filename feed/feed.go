@@ -1,13 +1,15 @@
-// Package feed brings the events of run logs to subscribers, regardless of who appended
-// them: each complete line once, in the order of its file.
+// Package feed delivers the events of run logs to subscribers, whoever appended them: each complete
+// line once, in the order of its file.
 //
-// The log is the queue. A subscription is a filter, a sink, and a cursor for each log
-// that grew since it came; of all other logs one front is kept for everybody. What is new
-// in a log is read once and found by all who listen; backfill and live events begin at the
-// same places, so that there is neither gap nor repetition between them, and a slow reader
-// costs a cursor and no memory. While somebody listens all logs are watched; else those of runs that
-// may grow, where the system reports changes by itself, for a client that keeps
-// something in step with the logs.
+// The log is the queue. A subscription is a filter, a sink, and a cursor for each log that grew
+// since the subscription began. For all other logs the subscriptions share one front. New lines of
+// a log are read once and shared by all subscriptions. Backfill and live events meet at the same
+// positions, so there is neither gap nor repetition between them. A slow reader holds a cursor, not
+// a buffer.
+//
+// While there are subscriptions, all logs are watched. Without any, the hub watches them only if
+// OnGrowth has set a callback, and only through the operating system's file events, never by
+// polling.
 package feed
 
 import (
@@ -24,57 +26,58 @@ import (
 	"ac/workspace"
 )
 
-// Sink takes notifications, one line of JSON each, without its LF. Notify
-// blocks while the reader is slow and fails when it is gone or ctx ends.
+// Sink receives notifications, one line of JSON each, without its LF. Notify blocks while the
+// reader is slow, and fails when the reader is gone or ctx ends.
 type Sink interface {
 	Notify(ctx context.Context, line []byte) error
 }
 
 // Spec is what a subscriber asks for.
 type Spec struct {
-	ID        string               // made when empty
-	Workspace *workspace.Workspace // nil: every workspace that is watched
-	Index     *index.Index         // of the workspace; nil: the logs have to do
+	ID        string               // generated if empty
+	Workspace *workspace.Workspace // nil: every watched workspace
+	Index     *index.Index         // of the workspace; nil: read the logs only
 	Given     string               // the workspace as the client spelled it
 	Project   string
 	Run       string
 	Types     []string
-	Backfill  int              // the most recent matching events, at most
+	Backfill  int              // the maximum number of most recent matching events
 	Since     map[string]int64 // by run: the last seq that the client has
-	// After is from when on the client wants the events of runs that Since does
-	// not name, by the time that stands in them; zero: of those from now on. With
-	// either there is no backfill.
+	// After is the time from which the client wants the events of runs that Since does not name, by
+	// their own timestamps. Zero means new events only. After disables the backfill. Since disables
+	// it for the runs that it names.
 	After time.Time
-	// Deliver takes the events in place of the hub's sink. As that it blocks while
-	// its reader is slow, and fails when it is gone or ctx ends.
+	// Deliver, if set, receives the events instead of the hub's sink. Like the sink, it blocks
+	// while its reader is slow, and fails when the reader is gone or ctx ends.
 	Deliver func(ctx context.Context, e Event) error
-	// Grown, if it is set, is called whenever a watched log grew, by
-	// whomever, and no event is read. It must not block.
+	// Grown, if set, is called whenever a watched log grew, whoever wrote it. The subscription then
+	// sends no events from logs. Grown must not block.
 	Grown func(project, run string)
 
-	// beside runs from the start of the subscription to its end; an error ends it.
+	// beside, if set, runs from the start of the subscription. The subscription ends when it
+	// returns.
 	beside func(ctx context.Context) error
 }
 
-// Event is a line of a run's log with its place. Raw is the line as it stands.
+// Event is a line of a run's log with its position. Raw is the unchanged line.
 type Event struct {
 	Project, Run string
 	Seq          int64
 	Raw          []byte
 }
 
-// SubscribeResult is the answer to a subscriber. Reset holds the runs whose log is
-// shorter than the client's place in it; their events come from the start.
+// SubscribeResult is the answer to a subscriber. Reset holds the runs whose log is shorter than the
+// client's position in it. Their events are sent from the start.
 type SubscribeResult struct {
 	ID    string           `json:"subscription_id"`
 	Reset map[string]int64 `json:"reset,omitempty"`
-	// Head is the number of the last line of the one log that is asked for, 0 for none;
-	// nil where there may be many.
+	// Head is the number of the last line of the requested log, 0 if there is none. It is nil if
+	// the subscription covers many logs.
 	Head *int64 `json:"head_seq,omitempty"`
 }
 
-// Hub is the subscriptions of one client and the watchers that serve them. It
-// is safe for concurrent use.
+// Hub holds the subscriptions of one client and the watchers that serve them. It is safe for
+// concurrent use.
 type Hub struct {
 	sink  Sink
 	clock *clock.Clock
@@ -86,9 +89,9 @@ type Hub struct {
 
 	logs *Logs
 
-	grown func(dir string) // told when a log of a workspace grew; nil: nobody
+	grown func(dir string) // called when a log of a workspace grew; may be nil
 
-	knowing sync.Mutex // held while a workspace becomes known
+	knowing sync.Mutex // held while Know registers a workspace
 
 	mu       sync.Mutex
 	known    map[string]*workspace.Workspace // by directory
@@ -96,8 +99,8 @@ type Hub struct {
 	subs     map[string]*subscription
 }
 
-// NewHub makes the hub of a client. Close ends it. The sink may be nil where
-// every subscription has its own.
+// NewHub makes the hub of a client. Close ends it. sink may be nil if every subscription has its
+// own.
 func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Hub{
@@ -106,11 +109,11 @@ func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 	}
 }
 
-// OnGrowth sets the callback for growth of the logs of a known workspace, by
-// whomever. It must not block. It is set before the hub is used.
+// OnGrowth sets the callback for growth of the logs of a known workspace, whoever wrote them. The
+// callback must not block. Call OnGrowth before using the hub.
 func (h *Hub) OnGrowth(told func(dir string)) { h.grown = told }
 
-// Logs reads the logs that this hub's subscriptions follow.
+// Logs returns the reader of the logs that this hub's subscriptions follow.
 func (h *Hub) Logs() *Logs { return h.logs }
 
 // Close ends all subscriptions and waits for them.
@@ -121,8 +124,8 @@ func (h *Hub) Close() {
 	h.wg.Wait()
 }
 
-// Know tells the hub of a workspace that some request named. Subscriptions
-// without a workspace get its events from now on.
+// Know registers a workspace that some request named. From now on, subscriptions without a
+// workspace receive its events too.
 func (h *Hub) Know(w *workspace.Workspace) {
 	if h.knows(w) {
 		return
@@ -154,11 +157,11 @@ func (h *Hub) Know(w *workspace.Workspace) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watchers[w.Dir()] != fresh {
-		return // everybody who listened is gone
+		return // all subscribers are gone
 	}
 	if old != nil {
-		// The tree at this name was swapped: the subscriptions go on in the new
-		// one, behind as many lines as they have read.
+		// Another tree replaced the one at this name. The subscriptions continue in the new one,
+		// after as many lines as they have read.
 		for _, s := range old.listeners() {
 			if h.subs[s.spec.ID] == s {
 				s.rebase(old, fresh)
@@ -178,7 +181,7 @@ func (h *Hub) knows(w *workspace.Workspace) bool {
 	return h.known[w.Dir()] == w || h.ctx.Err() != nil
 }
 
-// LogAppended tells that a log of a workspace grew by this process.
+// LogAppended notifies the hub that this process appended to a log of a workspace.
 func (h *Hub) LogAppended(dir, log string) {
 	h.mu.Lock()
 	w := h.watchers[dir]
@@ -188,8 +191,8 @@ func (h *Hub) LogAppended(dir, log string) {
 	}
 }
 
-// Subscribe fixes the places from which a new subscription reads. Nothing is
-// sent before start is called.
+// Subscribe fixes the positions from which a new subscription reads. Nothing is sent before start
+// is called.
 func (h *Hub) Subscribe(spec Spec) (answer SubscribeResult, start func(), err error) {
 	if spec.ID == "" {
 		spec.ID = h.newID("sub")
@@ -225,8 +228,8 @@ func (h *Hub) Subscribers(dir string) (n int) {
 	return n
 }
 
-// add puts a subscription in the place of another one of its id, which must be
-// waited for.
+// add adds a subscription. It drops an existing one with the same id, which the caller must wait
+// for.
 func (h *Hub) add(spec Spec) (s, replaced *subscription, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -241,7 +244,7 @@ func (h *Hub) add(spec Spec) (s, replaced *subscription, err error) {
 	return s, replaced, nil
 }
 
-// wanted are the workspaces that a subscriber asks for.
+// wanted returns the workspaces that a subscriber asks for.
 func (h *Hub) wanted(spec Spec) (wanted []*workspace.Workspace) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -254,7 +257,8 @@ func (h *Hub) wanted(spec Spec) (wanted []*workspace.Workspace) {
 	return wanted
 }
 
-// join lets a subscription listen to a workspace, whose tree may be swapped meanwhile.
+// join attaches a subscription to the watcher of a workspace. It retries if the watcher is replaced
+// in the meantime.
 func (h *Hub) join(s *subscription, ws *workspace.Workspace) {
 	for s.ctx.Err() == nil {
 		h.mu.Lock()
@@ -273,7 +277,7 @@ func (h *Hub) join(s *subscription, ws *workspace.Workspace) {
 	}
 }
 
-// start lets a subscription send, unless it was ended before.
+// start runs a subscription, unless it has already ended.
 func (h *Hub) start(s *subscription) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -283,8 +287,8 @@ func (h *Hub) start(s *subscription) {
 	}
 }
 
-// Unsubscribe ends a subscription; nothing of it is sent once it returns. It
-// reports whether there was one.
+// Unsubscribe ends a subscription. It sends nothing after Unsubscribe returns. Unsubscribe reports
+// whether there was one.
 func (h *Hub) Unsubscribe(id string) bool {
 	h.mu.Lock()
 	s := h.subs[id]
@@ -302,7 +306,7 @@ func (h *Hub) remove(s *subscription) {
 	h.drop(s)
 }
 
-// Ack keeps how far a subscriber says it has come.
+// Ack records how far a subscriber reports to have read.
 func (h *Hub) Ack(id string, lastMonotonicMS int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -314,7 +318,7 @@ func (h *Hub) Ack(id string, lastMonotonicMS int64) error {
 	return nil
 }
 
-// drop takes a subscription out, without waiting for it; the hub is locked.
+// drop removes a subscription without waiting for it. The caller holds the hub's lock.
 func (h *Hub) drop(s *subscription) {
 	if h.subs[s.spec.ID] == s {
 		delete(h.subs, s.spec.ID)
@@ -327,7 +331,7 @@ func (h *Hub) drop(s *subscription) {
 	}
 }
 
-// watch returns the running watcher of a workspace; the hub is locked.
+// watch returns the running watcher of a workspace, or starts one. The caller holds the hub's lock.
 func (h *Hub) watch(w *workspace.Workspace) *watcher {
 	if running := h.watchers[w.Dir()]; running != nil {
 		return running

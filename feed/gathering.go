@@ -1,35 +1,36 @@
 package feed
 
-// Gathering changes that come one after the other: two hundred agents that say something every
-// second would otherwise wake the process, and all who listen, for each line.
+// Batching of frequent changes. Otherwise two hundred agents that write every second would wake the
+// process, and all its subscribers, for each line.
 
 import "time"
 
 const (
-	// gather is how long changes are gathered where there are many.
+	// gather is how long changes are collected into one batch.
 	gather = 20 * time.Millisecond
-	// within is how long changes count, and for how long they are gathered at least.
+	// within is the window in which changes are counted, and the minimum time that batching stays
+	// on.
 	within = 100 * time.Millisecond
-	// much is how much may be heeded at once within that time before changes are gathered: ten
-	// runs in turn, or two hundred changes of one. A launch makes dozens, and somebody waits for
-	// each of them.
+	// much is the weight of changes in one window above which batching starts: about ten runs in
+	// turn, or two hundred changes of one. A launch makes dozens, and somebody waits for each of
+	// them.
 	much       = 200
 	anotherOne = 20
 	theSame    = 1
-	// few is with how many changes in one time gather it ends: a timer for so few costs as much
-	// as to heed each of them.
+	// few is the batch size at which batching stops: a timer for so few changes costs as much as
+	// handling each of them.
 	few = 2
 )
 
-// gathering is whether changes are gathered.
+// gathering tracks whether changes are batched.
 type gathering struct {
 	on    bool
-	since time.Time // of what is counted, or gathered
-	count int       // what was heeded at once since then
-	run   string    // whose changes were heeded last
+	since time.Time // start of the window, or of batching
+	count int       // weight of the changes handled in the window
+	run   string    // run of the last change
 }
 
-// wait is how long to gather before what changed now is heeded.
+// wait returns how long to collect changes before handling them.
 func (g *gathering) wait() time.Duration {
 	if g.on {
 		return gather
@@ -37,8 +38,7 @@ func (g *gathering) wait() time.Duration {
 	return 0
 }
 
-// heeded says how many changes were heeded together, and of which run the last one was, ""
-// for none.
+// heeded records that n changes were handled together. run is that of the last one, "" for none.
 func (g *gathering) heeded(now time.Time, n int, run string) {
 	over := now.Sub(g.since) > within
 	if g.on {
@@ -62,7 +62,7 @@ func (g *gathering) heeded(now time.Time, n int, run string) {
 	}
 }
 
-// pause returns after a while, or when the watcher is stopped.
+// pause waits for d, or until the watcher is stopped.
 func (w *watcher) pause(d time.Duration) {
 	if d <= 0 {
 		return

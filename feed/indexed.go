@@ -1,7 +1,7 @@
 package feed
 
-// Backfill from the index, which knows where the newest events of many logs lie.
-// It is a cache: whatever does not fit sends the backfill back to the logs.
+// Backfill from the index, which knows the positions of the newest events of many logs. The index
+// is a cache: if it does not match the logs, the backfill falls back to them.
 
 import (
 	"errors"
@@ -13,15 +13,14 @@ import (
 	"ac/internal/durable"
 )
 
-// fewLogs are so many that reading their ends is quicker than asking the index.
+// fewLogs is the number of logs up to which reading their ends is faster than the index.
 const fewLogs = 8
 
-// errUnfit says that the index cannot answer for the logs as the cursors know
-// them.
+// errUnfit reports that the index does not match the logs as the cursors know them.
 var errUnfit = errors.New("the index does not fit the logs")
 
-// indexed returns the last matching events before the cursors, those of logs that
-// the index does not know too.
+// indexed returns the last matching events before the cursors, including those of logs that the
+// index does not know.
 func (s *subscription) indexed(places []logRef) (found []past, err error) {
 	scope := source.Scope{Project: s.spec.Project, Kinds: source.Runs}
 	if _, err := s.spec.Index.SyncOnly(s.ctx, scope); err != nil {
@@ -33,7 +32,7 @@ func (s *subscription) indexed(places []logRef) (found []past, err error) {
 			known[p.key] = p
 			continue
 		}
-		return nil, errUnfit // its end was not seen
+		return nil, errUnfit // its end was never read
 	}
 	unknown := make(map[logKey]logRef, len(places))
 	err = s.spec.Index.View(s.ctx, func(v *index.View) error {
@@ -63,10 +62,10 @@ func (s *subscription) indexed(places []logRef) (found []past, err error) {
 	return found, s.texts(found)
 }
 
-// newestIndexed returns more than the newest matching events, of each log the end
-// from some event on. The time of an event is never before the one before it in
-// its log, which the index does not know: so of every log whose events are among
-// the newest by their own time, all that follows the first of those is taken.
+// newestIndexed returns a superset of the newest matching events: the tail of each log from some
+// event on. An event counts as no older than the previous one of its log, which the index does not
+// know. So if any events of a log are among the newest by their own time, everything from the first
+// of them on is included.
 func (s *subscription) newestIndexed(v *index.View, known map[logKey]logRef) (found []past, err error) {
 	first, err := s.firstOfNewest(v, known)
 	if err != nil {
@@ -92,8 +91,8 @@ func (s *subscription) newestIndexed(v *index.View, known map[logKey]logRef) (fo
 	return found, nil
 }
 
-// firstOfNewest returns, by run, the first of its events that are among the newest
-// by their own time, with all that are as old as the oldest of them.
+// firstOfNewest returns, by run, the first event that is among the newest by its own time. Events
+// as old as the oldest of these are included.
 func (s *subscription) firstOfNewest(v *index.View, known map[logKey]logRef) (map[index.RunKey]int64, error) {
 	for limit := s.spec.Backfill + 256; ; limit *= 4 {
 		events, err := v.Places(index.EventFilter{ProjectID: s.spec.Project, Types: s.spec.Types, Limit: limit})
@@ -105,14 +104,14 @@ func (s *subscription) firstOfNewest(v *index.View, known map[logKey]logRef) (ma
 		for _, e := range events {
 			at, timed := e.At()
 			if taken >= s.spec.Backfill && (!timed || at < oldest) {
-				whole = true // what follows is older
+				whole = true // the rest is older
 				break
 			}
 			if _, seen := s.seen(known, e); !seen {
 				continue
 			}
 			if !timed {
-				return nil, errUnfit // its time is that of the events before it
+				return nil, errUnfit // its time is that of earlier events
 			}
 			taken, oldest = taken+1, at
 			run := index.RunKey{ProjectID: e.ProjectID, RunID: e.RunID}
@@ -126,17 +125,17 @@ func (s *subscription) firstOfNewest(v *index.View, known map[logKey]logRef) (ma
 	}
 }
 
-// seen reports whether an event lies before the cursor of its log.
+// seen reports whether an event is before the cursor of its log.
 func (s *subscription) seen(known map[logKey]logRef, e index.Place) (logRef, bool) {
 	p, there := known[logKey{e.ProjectID, e.Dir}]
 	if !there {
 		return p, false
 	}
 	_, c := s.at(p)
-	return p, e.Offset+e.Length < c.offset // with its LF
+	return p, e.Offset+e.Length < c.offset // including its LF
 }
 
-// texts reads the events from the logs that the cursors know.
+// texts reads the events from the logs, which must be the files that the cursors know.
 func (s *subscription) texts(found []past) error {
 	byLog := map[logRef][]*past{}
 	for i := range found {
@@ -151,7 +150,7 @@ func (s *subscription) texts(found []past) error {
 			return err
 		}
 		if l.id != c.id {
-			err = errUnfit // another file
+			err = errUnfit // the file was replaced
 		}
 		for i := 0; i < len(events) && err == nil; i++ {
 			err = s.text(l, events[i])
@@ -164,7 +163,7 @@ func (s *subscription) texts(found []past) error {
 	return nil
 }
 
-// text reads one event, which must be a line as it was asked for.
+// text reads one event. It must be a whole line of a requested type.
 func (s *subscription) text(l *runLog, e *past) error {
 	before := min(e.offset, 1)
 	block, err := l.block(e.offset-before, before+e.length+1)

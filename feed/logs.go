@@ -1,7 +1,6 @@
 package feed
 
-// Reading logs for those who ask instead of listening: transcripts, which are kept, and
-// pages of events.
+// Reading logs on request, without a subscription: cached transcripts and pages of events.
 
 import (
 	"context"
@@ -18,28 +17,28 @@ import (
 )
 
 const (
-	// keptLogs is of how many runs the transcripts are kept, and of how many the places.
+	// keptLogs is how many transcripts are cached, and how many page positions.
 	keptLogs = 8
-	// keptBriefs is of how many runs the state is kept. Whoever looks at a company asks for all
-	// that run in turn: of fewer than these, none is read from its start again.
+	// keptBriefs is how many run states are cached. A client that shows a company reads all running
+	// runs in turn. Up to this number, none is read from its start again.
 	keptBriefs = 256
-	// keptFoldBytes is how much the transcripts take together, and the states, but for the last one
-	// that was asked for.
+	// keptFoldBytes bounds the total size of the cached transcripts, and that of the states. The
+	// last one requested is always kept.
 	keptFoldBytes = 96 << 20
-	// longRead is how much of a log is worth a second processor.
+	// longRead is the number of bytes from which reading uses a second processor.
 	longRead = 1 << 20
 )
 
-// Logs reads the logs of runs. It keeps the transcripts of the runs that were last asked
-// for, 64 MiB each at most, and the states of more of them, and goes on from where they
-// stand. It is safe for concurrent use.
+// Logs reads the logs of runs. It caches the transcripts of the runs that were last requested, 64
+// MiB each at most, and the states of more runs. It reads only what was appended since. It is safe
+// for concurrent use.
 type Logs struct {
 	folds  keptFolds
 	briefs keptFolds
 	pages  recent[keptPages]
 }
 
-// NewLogs makes a reader that nobody has asked yet.
+// NewLogs makes a reader with an empty cache.
 func NewLogs() *Logs {
 	return &Logs{
 		folds:  keptFolds{fresh: transcript.NewFold, recent: recent[keptFold]{most: keptLogs}},
@@ -48,30 +47,31 @@ func NewLogs() *Logs {
 	}
 }
 
-// keptFolds are folds of the runs that were last asked for.
+// keptFolds caches the folds of the runs that were last requested.
 type keptFolds struct {
 	recent[keptFold]
 
 	fresh func(project string) *transcript.Fold
 }
 
-// keptFold is the transcript of a run as far as its log was read.
+// keptFold is the transcript of a run up to a position in its log.
 type keptFold struct {
 	mu   sync.Mutex
 	at   cursor
 	fold *transcript.Fold
-	held atomic.Int64 // bytes, when it was last lent
+	held atomic.Int64 // bytes, when last lent
 }
 
-// Brief brings the state of a run up to the end of its log, and lends a fold that keeps no
-// items which are over (see transcript.NewBrief) to look: it must not be used afterwards, nor
-// Logs within. A run without a log is fault.NotFound.
+// Brief brings the state of a run up to the end of its log and calls look with a fold that drops
+// closed items (see transcript.NewBrief). look must not keep the fold, nor call Logs. For a run
+// without a log the error is fault.NotFound.
 func (g *Logs) Brief(ctx context.Context, ws *workspace.Workspace, project, run string, look func(*transcript.Fold)) error {
 	return g.briefs.lend(ctx, ws, logKey{project, run}, nil, look)
 }
 
-// Idles reports whether the agent of a run waits for its next turn. It reads what is new of a
-// log whose state is kept, and of any other the end. A run without a log is fault.NotFound.
+// Idles reports whether the agent of a run waits for its next turn. If the state is cached, it
+// reads only new lines, otherwise only the end of the log. For a run without a log the error is
+// fault.NotFound.
 func (g *Logs) Idles(ctx context.Context, ws *workspace.Workspace, project, run string) (idles bool, err error) {
 	key := logKey{project, run}
 	if g.briefs.has(ws, key) {
@@ -89,14 +89,14 @@ func (g *Logs) Idles(ctx context.Context, ws *workspace.Workspace, project, run 
 	return idles, nil
 }
 
-// Transcript brings the transcript of a run up to the end of its log, or makes it as of a
-// seq, and lends it to look: it must not be used afterwards, nor Logs within. A run without
-// a log is fault.NotFound.
+// Transcript brings the transcript of a run up to the end of its log, or builds it as of a seq, and
+// calls look with it. look must not keep the fold, nor call Logs. For a run without a log the error
+// is fault.NotFound.
 func (g *Logs) Transcript(ctx context.Context, ws *workspace.Workspace, project, run string, until *int64, look func(*transcript.Fold)) error {
 	return g.folds.lend(ctx, ws, logKey{project, run}, until, look)
 }
 
-// lend brings the fold of a log up to its end, or makes one as of a seq, and lends it to look.
+// lend brings the fold of a log up to its end, or builds one as of a seq, and calls look with it.
 func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKey, until *int64, look func(*transcript.Fold)) error {
 	l, err := openNamed(ctx, ws, key)
 	if err != nil {
@@ -111,13 +111,13 @@ func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKe
 		g.shed()
 	}()
 	if until != nil && k.at.seq > *until {
-		k = &keptFold{} // for once
+		k = &keptFold{} // not cached
 	}
 	if err = k.at.begin(l); err != nil {
 		return fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
 	}
 	if k.fold == nil || k.at.seq == 0 {
-		k.fold = g.fresh(key.project) // also where the log is another one
+		k.fold = g.fresh(key.project) // also if the log was replaced
 	}
 	read := func(visit func(seq int64, line []byte)) error {
 		return k.at.lines(l, func(line events.Line) bool {
@@ -142,7 +142,7 @@ func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKe
 	return nil
 }
 
-// shed lets go of what was asked for the longest ago, where all take too much together.
+// shed evicts the least recently requested folds while all together are too large.
 func (g *keptFolds) shed() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,11 +156,11 @@ func (g *keptFolds) shed() {
 	}
 }
 
-// Forget lets go of the transcripts that are kept. It is for a process that has shown one and
-// then only follows what changes.
+// Forget drops the cached transcripts. It is for a process that has shown one and then only follows
+// changes.
 func (g *Logs) Forget() { g.folds.forget() }
 
-// openNamed opens the log of a run that somebody named.
+// openNamed opens the log of a run that a client named.
 func openNamed(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLog, error) {
 	l, err := openLog(ctx, ws, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,13 +169,12 @@ func openNamed(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLo
 	return l, err
 }
 
-// recent keeps something for each of the logs that were last asked for, at most so many. It
-// is safe for concurrent use.
+// recent is an LRU cache with one value for each log. It is safe for concurrent use.
 type recent[T any] struct {
 	most int
 
 	mu   sync.Mutex
-	kept []keptOf[T] // the last one that was asked for first
+	kept []keptOf[T] // most recently requested first
 }
 
 type keptOf[T any] struct {
@@ -184,21 +183,21 @@ type keptOf[T any] struct {
 	value *T
 }
 
-// has reports whether something is kept for a log.
+// has reports whether a log has a cached value.
 func (r *recent[T]) has(ws *workspace.Workspace, key logKey) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.kept, func(k keptOf[T]) bool { return k.ws == ws && k.key == key })
 }
 
-// forget keeps nothing any more.
+// forget empties the cache.
 func (r *recent[T]) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept = nil
 }
 
-// of is what is kept for a log, fresh where nothing was.
+// of returns the cached value of a log, a new one if there was none.
 func (r *recent[T]) of(ws *workspace.Workspace, key logKey) *T {
 	r.mu.Lock()
 	defer r.mu.Unlock()

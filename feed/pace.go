@@ -1,7 +1,7 @@
 package feed
 
-// The pace of a transcript: what changed waits until it may be sent, and is joined
-// meanwhile, so that a reader gets fewer and longer pieces, never a gap.
+// The pace of a transcript. Changes wait until they may be sent, and are merged meanwhile. A reader
+// gets fewer and longer pieces, never a gap.
 
 import (
 	"slices"
@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// joinWithin is how long the appends to an item may be gathered.
+	// joinWithin is how long the appends to an item may be collected.
 	joinWithin = 50 * time.Millisecond
-	// perSecond bounds the notifications of an item in a second.
+	// perSecond is the maximum number of notifications of an item in a second.
 	perSecond = 20
-	// apart is how many of them may stand by themselves; beyond, those of an item that
-	// wait are one.
+	// apart is how many notifications of an item may be sent separately within a second. Beyond
+	// that, its waiting changes are merged.
 	apart = 4
-	// maxWaiting and maxWaitingBytes bound what waits for a slow reader before the log is
-	// no longer read.
+	// maxWaiting and maxWaitingBytes bound what waits for a slow reader. Beyond that, the log is
+	// not read (backpressure).
 	maxWaiting      = 512
 	maxWaitingBytes = 512 << 10
 )
 
 // change is a change that waits to be sent.
 type change struct {
-	transcript.Change          // of an append without its text
-	pieces            []string // of an append
+	transcript.Change          // without its text, for an append
+	pieces            []string // the texts of an append
 	id                string   // of the item, "" for the state of the run
 	seq               int64
 }
 
-// pace is what waits, in its order, and when the items that are open were sent last. It is
-// for one goroutine.
+// pace holds the waiting changes in order, and when open items were last sent. It is not safe for
+// concurrent use.
 type pace struct {
 	waiting []change
 	bytes   int
@@ -42,7 +42,7 @@ type pace struct {
 
 func newPace() *pace { return &pace{sent: map[string][]time.Time{}} }
 
-// add takes the changes of an event.
+// add queues the changes of an event.
 func (p *pace) add(seq int64, changes []transcript.Change) {
 	for _, c := range changes {
 		id := ""
@@ -68,10 +68,10 @@ func (p *pace) add(seq int64, changes []transcript.Change) {
 	}
 }
 
-// full reports whether no more is to be taken.
+// full reports whether the queue accepts no more.
 func (p *pace) full() bool { return len(p.waiting) > maxWaiting || p.bytes > maxWaitingBytes }
 
-// weight is about what the change takes, in bytes.
+// weight returns the approximate size of the change in bytes.
 func (c *change) weight() int {
 	n := 100
 	for _, piece := range c.pieces {
@@ -86,7 +86,7 @@ func (c *change) weight() int {
 	return n
 }
 
-// wait is how long it takes until what waits may be sent; ok is false while nothing waits.
+// wait returns how long until the waiting changes may be sent. ok is false if none wait.
 func (p *pace) wait(now time.Time) (d time.Duration, ok bool) {
 	for _, c := range p.waiting {
 		times := p.since(c.id, now)
@@ -101,7 +101,7 @@ func (p *pace) wait(now time.Time) (d time.Duration, ok bool) {
 	return d, len(p.waiting) > 0
 }
 
-// since is when an item was sent within the last second.
+// since returns when an item was sent within the last second.
 func (p *pace) since(id string, now time.Time) []time.Time {
 	times := p.sent[id]
 	for len(times) > 0 && now.Sub(times[0]) >= time.Second {
@@ -115,7 +115,7 @@ func (p *pace) since(id string, now time.Time) []time.Time {
 	return times
 }
 
-// take is what may be sent now, in the order of its seqs.
+// take returns the changes to send now, in the order of their seqs, and empties the queue.
 func (p *pace) take(now time.Time) []change {
 	count := map[string]int{}
 	for _, c := range p.waiting {
@@ -134,10 +134,9 @@ func (p *pace) take(now time.Time) []change {
 	return list
 }
 
-// join makes one change of all those of each item that which names, at the place of the
-// last one.
+// join merges all changes of each item that which selects, at the position of the last one.
 func (p *pace) join(which func(id string) bool) {
-	last := map[string]int{} // by item, where its one change stands, counted from the end
+	last := map[string]int{} // by item, the index of its merged change in kept
 	var kept []change        // backwards
 	for _, c := range slices.Backward(p.waiting) {
 		at, known := last[c.id]
@@ -152,7 +151,7 @@ func (p *pace) join(which func(id string) bool) {
 				kept[at] = *before
 				continue
 			}
-			last[c.id] = len(kept) // appends to another field
+			last[c.id] = len(kept) // appends to different fields cannot merge
 			kept = append(kept, c)
 		}
 	}
@@ -163,14 +162,14 @@ func (p *pace) join(which func(id string) bool) {
 	}
 }
 
-// joined is a change and a later one of the same item, as one; nil where they cannot be.
+// joined merges a change and a later one of the same item. It returns nil if they cannot be merged.
 func joined(c, later change) *change {
 	switch {
 	case later.Op == transcript.Status:
 		return &later
 	case later.Op != transcript.Append:
 		if c.Op == transcript.Open && later.Op == transcript.Update || c.Op == transcript.Close {
-			later.Op = c.Op // what the client does not know yet, or that it is over
+			later.Op = c.Op // the client does not know the item yet, or the item is closed
 		}
 		return &later
 	case c.Op != transcript.Append:

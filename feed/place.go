@@ -1,6 +1,6 @@
 package feed
 
-// Reading a log line by line, for one who decodes the lines itself.
+// Reading a log line by line, for a client that decodes the lines itself.
 
 import (
 	"context"
@@ -10,21 +10,21 @@ import (
 	"ac/workspace"
 )
 
-// Place is how far somebody has read the log of a run. It is for one goroutine.
+// Place is a position in the log of a run. It is not safe for concurrent use.
 type Place struct {
 	project, run string
-	since        int64 // what is behind it is wanted
+	since        int64 // the seq after which lines are wanted
 	at           cursor
 }
 
-// PlaceAfter is the place behind a line of a log, 0 for its beginning.
+// PlaceAfter returns the position after a line of a log, 0 for its beginning.
 func PlaceAfter(project, run string, seq int64) *Place {
 	return &Place{project: project, run: run, since: seq}
 }
 
-// Lines visits the lines that the log has behind the place, and moves it behind them. A line
-// is valid until visit returns; an error of visit ends the reading, and the line counts as
-// read. A run without a log is fault.NotFound, one that ends before the place
+// Lines visits the lines of the log after the place, and moves the place after them. A line is
+// valid until visit returns. An error of visit stops the reading, and that line counts as read. For
+// a run without a log the error is fault.NotFound. For a log that ends before the place it is
 // fault.CursorAhead.
 func (p *Place) Lines(ctx context.Context, ws *workspace.Workspace, visit func(seq int64, line []byte) error) error {
 	key := logKey{p.project, p.run}

@@ -14,40 +14,40 @@ import (
 	"ac/workspace"
 )
 
-// maxPage bounds the events of a page, in bytes; one always fits.
+// maxPage bounds the events of a page, in bytes. A page has at least one event, however large.
 const maxPage = 8 << 20
 
-// PageSpec is what events are asked for.
+// PageSpec selects events of a run.
 type PageSpec struct {
 	Project, Run string
 	Since        int64
 	Until        *int64
 	Limit        int
-	Types        []string // none for all
+	Types        []string // empty for all
 }
 
-// Page is events of a run in their order.
+// Page is a sequence of events of a run in order.
 type Page struct {
 	Events []PageEvent
-	Next   int64 // the last line that was looked at
-	Head   int64 // the last line of the log
+	Next   int64 // the seq of the last line that was examined
+	Head   int64 // the seq of the last line of the log
 	More   bool
 }
 
-// PageEvent is one of them.
+// PageEvent is an event of a page.
 type PageEvent struct {
 	Seq   int64           `json:"seq"`
 	Event json.RawMessage `json:"event"`
 }
 
-// keptPages are the places in a log up to which it was read.
+// keptPages holds the cached positions in a log: where the last page ended, and the log's end.
 type keptPages struct {
 	mu         sync.Mutex
 	page, head cursor
 }
 
-// Replay reads the events behind a seq, in bounded memory. A run without a log is
-// fault.NotFound, a seq behind the end fault.CursorAhead.
+// Replay reads the events after a seq, in bounded memory. For a run without a log the error is
+// fault.NotFound. For a seq beyond the end it is fault.CursorAhead.
 func (g *Logs) Replay(ctx context.Context, ws *workspace.Workspace, spec PageSpec) (page Page, err error) {
 	key := logKey{spec.Project, spec.Run}
 	l, err := openNamed(ctx, ws, key)
@@ -75,14 +75,14 @@ func (g *Logs) Replay(ctx context.Context, ws *workspace.Workspace, spec PageSpe
 	return page, nil
 }
 
-// ahead is the error of one who had more of a log than there is.
+// ahead returns the error for a client whose seq is beyond the end of the log.
 func ahead(run string, head, since int64) error {
 	return fault.New(fault.CursorAhead, "the log of run %s ends at %d, before %d", run, head, since).With(struct {
 		HeadSeq int64 `json:"head_seq"`
 	}{head})
 }
 
-// end is the number of the last line.
+// end returns the number of the last line.
 func (k *keptPages) end(l *runLog) (int64, error) {
 	if err := k.head.begin(l); err != nil {
 		return 0, err
@@ -94,7 +94,8 @@ func (k *keptPages) end(l *runLog) (int64, error) {
 	return k.head.seq, err
 }
 
-// read takes what is asked for up to the line end, from where a page ended before.
+// read returns the requested events up to line end. It continues where the previous page ended, if
+// possible.
 func (k *keptPages) read(l *runLog, spec PageSpec, end int64) (found []PageEvent, next int64, err error) {
 	if k.page.seq > spec.Since {
 		k.page = cursor{}
@@ -124,8 +125,8 @@ func (k *keptPages) read(l *runLog, spec PageSpec, end int64) (found []PageEvent
 	return found, next, err
 }
 
-// begin makes the cursor a place in the file that is there now: where it stands, or the
-// start of a log that it does not know.
+// begin moves the cursor to its position in the current file, or to the start of a log that it does
+// not know.
 func (c *cursor) begin(l *runLog) error {
 	stands, err := c.stands(l)
 	if err == nil && !stands {

@@ -1,6 +1,6 @@
 package feed
 
-// Subscriptions whose notifications are made elsewhere than from the logs of runs.
+// Subscriptions whose notifications do not come from the logs of runs.
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 	"encoding/json"
 )
 
-// Sender makes the notifications of a subscription, from its start until ctx ends. notify
-// writes one; it blocks while the reader is slow, and fails when that is gone or ctx ends.
-// When a sender returns, its subscription has ended.
+// Sender sends the notifications of a subscription, from its start until ctx ends. notify writes
+// one. It blocks while the reader is slow, and fails when the reader is gone or ctx ends. When a
+// sender returns, its subscription has ended.
 type Sender func(ctx context.Context, id string, notify func(ctx context.Context, method string, params any) error) error
 
-// SubscribeSender begins a subscription of a sender. It is one like others: its id, made
-// when it is empty, is among theirs. Nothing is sent before start is called.
+// SubscribeSender begins a subscription that is served by a sender. It shares the ids of all
+// subscriptions. An empty id is replaced by a generated one. Nothing is sent before start is
+// called.
 func (h *Hub) SubscribeSender(id string, send Sender) (answer SubscribeResult, start func(), err error) {
 	if id == "" {
 		id = h.newID("sub")

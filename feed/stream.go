@@ -1,8 +1,8 @@
 package feed
 
-// What is new in a log, read once for all who listen to it: the first subscription that
-// comes reads, the others find the lines there. Who is behind what is kept, or knows
-// the log as another file, reads for itself.
+// New lines of a log, read once for all subscriptions (fan-out). The first subscription that needs
+// them reads, and the others find them in memory. A subscription that is behind the buffered lines,
+// or that knows the log as another file, reads for itself.
 
 import (
 	"bytes"
@@ -17,43 +17,42 @@ import (
 )
 
 const (
-	// keptBytes bounds the lines that are kept of a log; those of the last reading
-	// are kept in any case.
+	// keptBytes bounds the buffered lines of a log. The lines of the last read are always kept.
 	keptBytes = 256 << 10
-	// keptStreams bounds the logs of a workspace of which lines are kept.
+	// keptStreams bounds the number of logs of a workspace with buffered lines.
 	keptStreams = 64
 )
 
-// sharedLine is a line of a log that several subscriptions send. Nothing of it changes.
+// sharedLine is a line of a log that several subscriptions send. It is immutable.
 type sharedLine struct {
 	events.Line
 	kind  string
-	sound bool // it is an object
+	sound bool // it is a JSON object
 	clean []byte
 }
 
-// stream is the newest lines of a log. It is safe for concurrent use.
+// stream holds the newest lines of a log. It is safe for concurrent use.
 type stream struct {
 	mu    sync.Mutex
-	at    *cursor // behind the last line; nil before the first reading
+	at    *cursor // after the last line; nil before the first read
 	lines []sharedLine
 	bytes int
-	fresh bool // nothing is known to have come since
+	fresh bool // no growth was reported since the last read
 
-	ended  int64 // the seq of an end that was asked about
+	ended  int64 // the seq of the terminal event of the last awaitsRecord check
 	asked  time.Time
 	awaits bool
 }
 
-// markStale says that the log grew.
+// markStale records that the log grew.
 func (s *stream) markStale() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fresh = false
 }
 
-// linesAfter reads the lines after a cursor, which is made a counted place for that, and
-// whether there are more. shared is false where the cursor has to read for itself.
+// linesAfter returns the lines after a cursor and whether there are more. It sets the cursor's seq
+// if that was not counted. shared is false if the cursor's subscription has to read for itself.
 func (s *stream) linesAfter(ctx context.Context, ws *workspace.Workspace, key logKey, c *cursor) (lines []sharedLine, more, shared bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +62,7 @@ func (s *stream) linesAfter(ctx context.Context, ws *workspace.Workspace, key lo
 		}
 	}
 	if s.at != nil && c.id == (durable.Identity{}) && c.offset == 0 && c.seq == 0 {
-		c.id = s.at.id // the start of a log that was not there
+		c.id = s.at.id // the cursor was at the start of a log that did not exist
 	}
 	if s.at == nil || c.id != s.at.id || c.offset > s.at.offset {
 		return nil, false, false, nil
@@ -91,8 +90,8 @@ func (s *stream) linesAfter(ctx context.Context, ws *workspace.Workspace, key lo
 	return s.lines[from:], !s.fresh, true, nil
 }
 
-// read goes on to the end of the log, one turn of it at most. The first reading begins
-// where the one who asks stands.
+// read continues to the end of the log, up to the read quota. The first read begins at the caller's
+// cursor.
 func (s *stream) read(ctx context.Context, ws *workspace.Workspace, key logKey, c *cursor) error {
 	l, err := openWritten(ctx, ws, key)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *stream) read(ctx context.Context, ws *workspace.Workspace, key logKey, 
 	defer l.close()
 	if s.at != nil {
 		if stands, err := s.at.stands(l); err != nil || !stands || s.at.id != l.id {
-			s.at, s.lines, s.bytes = nil, nil, 0 // readers of the other file look for themselves
+			s.at, s.lines, s.bytes = nil, nil, 0 // readers of the old file read for themselves
 		}
 	}
 	if s.at == nil {
@@ -139,8 +138,8 @@ func share(line events.Line) sharedLine {
 	return sharedLine{Line: line, kind: kind, sound: sound, clean: clean(line.Raw)}
 }
 
-// drop forgets the oldest lines beyond the bound. Others may still send those that they
-// were given.
+// drop removes the oldest lines beyond the bound. Subscriptions may still be sending lines that
+// they received before.
 func (s *stream) drop() {
 	from := 0
 	for from < len(s.lines) && s.bytes > keptBytes {
@@ -150,7 +149,7 @@ func (s *stream) drop() {
 	s.lines = slices.Clone(s.lines[from:])
 }
 
-// awaitsRecord is the function of that name, asked once in a while for all.
+// awaitsRecord calls the function of that name, at most once per minReadGap for all subscriptions.
 func (s *stream) awaitsRecord(now time.Time, ws *workspace.Workspace, key logKey, line sharedLine) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

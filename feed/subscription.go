@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// minReadGap is the shortest time between two reads for a busy subscription, so
-	// that lines gather.
+	// minReadGap is the minimum time between two reads of a busy subscription, so that lines are
+	// batched.
 	minReadGap = 5 * time.Millisecond
-	// retryAfter is when a log is tried again that could not be read.
+	// retryAfter is the delay before retrying a log that could not be read.
 	retryAfter = time.Second
-	// readQuota is how much of one log is read before the others have theirs.
+	// readQuota is how many bytes of one log are read before the other logs are.
 	readQuota = 1 << 20
-	// holdTerminal is how long a run's last event waits for its record.
+	// holdTerminal is how long a run's terminal event waits for the run's record.
 	holdTerminal = 250 * time.Millisecond
 )
 
-// logRef is a log of some workspace, by the directory of that.
+// logRef identifies a log by workspace directory and key.
 type logRef struct {
 	dir string
 	key logKey
@@ -37,12 +37,12 @@ type subscription struct {
 	ctx    context.Context //nolint:containedctx // a subscription is the scope of its context
 	cancel context.CancelFunc
 	acked  int64
-	head   *int64        // of the one log that is asked for, when it began; nil where there may be many
+	head   *int64        // last line of the requested log at the start; nil if there may be many logs
 	gone   chan struct{} // closed when run has returned; nil before start
 
 	mu      sync.Mutex
 	sources map[string]*watcher // by directory
-	cursors map[logRef]*cursor  // of logs that it read or is to read; what they point to belongs to run, once it is started
+	cursors map[logRef]*cursor  // of logs read or to be read; once started, run owns the values
 	dirty   map[logRef]struct{}
 	wake    chan struct{}
 }
@@ -55,15 +55,15 @@ func newSubscription(h *Hub, spec Spec) *subscription {
 	}
 }
 
-// listen takes the events of a workspace from now on.
+// listen adds a workspace as a source of events.
 func (s *subscription) listen(w *watcher) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sources[w.ws.Dir()] = w
 }
 
-// rebase goes on in the tree that took the place of an older one. Runs that were
-// not in that are new.
+// rebase continues in a tree that replaced an older one. Runs that were not in the old tree are
+// new.
 func (s *subscription) rebase(old, fresh *watcher) {
 	dir := fresh.ws.Dir()
 	for _, key := range old.keys(s.wants) {
@@ -87,9 +87,9 @@ func (s *subscription) wants(key logKey) bool {
 	return (s.spec.Project == "" || s.spec.Project == key.project) && (s.spec.Run == "" || s.spec.Run == key.run)
 }
 
-// resume moves the cursors of runs that the client knows up to a seq back to
-// there. A seq beyond the end is answered with a reset to the start. The
-// subscription is not started yet.
+// resume moves the cursors of runs that the client knows up to a seq back to that seq. For a seq
+// beyond the end it moves the cursor to the start and returns the run in reset. It runs before the
+// subscription is started.
 func (s *subscription) resume() (reset map[string]int64, err error) {
 	if err := s.resumeByTime(); err != nil || len(s.spec.Since) == 0 {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *subscription) resume() (reset map[string]int64, err error) {
 	short := map[string]int64{}
 	for run, seq := range s.spec.Since {
 		if seq > 0 && (s.spec.Run == "" || s.spec.Run == run) {
-			short[run] = 0 // unless a log is found to be as long
+			short[run] = 0 // removed if a log turns out to be long enough
 		}
 	}
 	for _, p := range s.places() {
@@ -126,8 +126,8 @@ func (s *subscription) resume() (reset map[string]int64, err error) {
 	return short, nil
 }
 
-// resumeByTime moves the cursors of other runs back to the events that are not
-// older than the client asked for.
+// resumeByTime moves the cursors of the other runs back to the first event that is not older than
+// spec.After.
 func (s *subscription) resumeByTime() error {
 	if s.spec.After.IsZero() {
 		return nil
@@ -145,7 +145,7 @@ func (s *subscription) resumeByTime() error {
 	return nil
 }
 
-// headOf is the number of the last line of the run that is asked for.
+// headOf returns the number of the last line of the requested run, nil if none is named.
 func (s *subscription) headOf() (*int64, error) {
 	if s.spec.Run == "" || s.spec.Workspace == nil {
 		return nil, nil
@@ -161,7 +161,7 @@ func (s *subscription) headOf() (*int64, error) {
 	return s.head, nil
 }
 
-// places lists the logs that the subscription may send of, by project and run.
+// places lists the logs that the subscription covers, by project and run.
 func (s *subscription) places() []logRef {
 	s.mu.Lock()
 	sources := maps.Clone(s.sources)
@@ -181,8 +181,7 @@ func byName(a, b logRef) int {
 	return cmp.Or(cmp.Compare(a.key.project, b.key.project), cmp.Compare(a.key.run, b.key.run))
 }
 
-// mark notes that a log grew, which went as far as before when the subscription heard
-// of it last.
+// mark records that a log grew. before is the front of the log before it grew.
 func (s *subscription) mark(ws *workspace.Workspace, key logKey, before front) {
 	if !s.wants(key) {
 		return
@@ -208,21 +207,21 @@ func (s *subscription) rouse() {
 	}
 }
 
-// leave keeps a log to be read without waking the reader for it.
+// leave marks a log as unread without waking the reader.
 func (s *subscription) leave(p logRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dirty[p] = struct{}{}
 }
 
-// wait returns when a dropped subscription sends no more.
+// wait returns when a dropped subscription has stopped sending.
 func (s *subscription) wait() {
 	if s != nil && s.gone != nil {
 		<-s.gone
 	}
 }
 
-// run sends the backfill and then what comes.
+// run sends the backfill and then new events.
 func (s *subscription) run() {
 	defer close(s.gone)
 	if s.spec.beside != nil {
@@ -242,7 +241,7 @@ func (s *subscription) run() {
 	}
 	for {
 		began := s.hub.clock.Now()
-		var soon <-chan time.Time // when to read again what was left
+		var soon <-chan time.Time // when to resume unfinished reads
 		for _, p := range s.take() {
 			rest, err := s.deliver(p)
 			if err != nil {
@@ -267,7 +266,7 @@ func (s *subscription) run() {
 	}
 }
 
-// pause reports whether the subscription is still wanted after a while.
+// pause waits for d. It reports false once the subscription has ended.
 func (s *subscription) pause(d time.Duration) bool {
 	if d <= 0 {
 		return s.ctx.Err() == nil

@@ -1,6 +1,6 @@
 package feed
 
-// Subscriptions to the transcript of a run: its items as they stand, then what changes.
+// Subscriptions to the transcript of a run: the current items, then changes.
 
 import (
 	"cmp"
@@ -17,20 +17,20 @@ import (
 
 // TranscriptSpec is what a subscriber to a transcript asks for.
 type TranscriptSpec struct {
-	ID           string // made when empty
+	ID           string // generated if empty
 	Workspace    *workspace.Workspace
 	Given        string // the workspace as the client spelled it
 	Project, Run string
-	// Since is what the client has: the newest seq that it was sent. 0 is nothing, nil all
-	// that there is now.
+	// Since is the newest seq that the client has received. 0 means none: all items are sent. nil
+	// means everything up to now: only open items and later changes are sent.
 	Since *int64
-	// Tail bounds what there is to the newest so many items, beside those that are open; 0
-	// for all.
+	// Tail limits the existing closed items to those among the newest so many items. Open items are
+	// always sent. 0 means all.
 	Tail int
-	// Settled, where it is set, is called once all that there was is sent.
+	// Settled, if set, is called once all existing items are sent.
 	Settled func()
-	// Deliver takes the notifications in place of the hub's sink. It blocks while its
-	// reader is slow, and fails when it is gone or ctx ends.
+	// Deliver, if set, receives the notifications instead of the hub's sink. It blocks while its
+	// reader is slow, and fails when the reader is gone or ctx ends.
 	Deliver func(ctx context.Context, n TranscriptNotification) error
 }
 
@@ -50,8 +50,8 @@ type TranscriptNotification struct {
 	State          *transcript.State `json:"state,omitempty"`
 }
 
-// SubscribeTranscript begins a subscription to a transcript. It is one like others: its id
-// is among theirs. Nothing is sent before start is called.
+// SubscribeTranscript begins a subscription to a transcript. It shares the ids of all
+// subscriptions. Nothing is sent before start is called.
 func (h *Hub) SubscribeTranscript(spec TranscriptSpec) (answer SubscribeResult, start func(), err error) {
 	key := logKey{spec.Project, spec.Run}
 	head, err := headOf(h.ctx, spec.Workspace, key)
@@ -77,7 +77,7 @@ func (h *Hub) SubscribeTranscript(spec TranscriptSpec) (answer SubscribeResult, 
 	return answer, start, err
 }
 
-// headOf is the number of the last line of a log, 0 where there is none.
+// headOf returns the number of the last line of a log, 0 if there is no log.
 func headOf(ctx context.Context, ws *workspace.Workspace, key logKey) (int64, error) {
 	l, err := openNamed(ctx, ws, key)
 	if fault.Is(err, fault.NotFound) {
@@ -94,27 +94,27 @@ func headOf(ctx context.Context, ws *workspace.Workspace, key logKey) (int64, er
 	return c.seq, err
 }
 
-// view is the transcript of a run for one reader. The delivery of events adds to it, one
-// goroutine sends.
+// view is the transcript of a run for one reader. The delivery of events adds changes, and one
+// goroutine sends them.
 type view struct {
 	hub  *Hub
 	spec TranscriptSpec
 	head int64 // of the log when the subscription was made
-	// since is what the client has; resumes says that it had it of a transcript.
+	// since is the seq that the client has. resumes is whether the client named it.
 	since   int64
 	resumes bool
 
-	ready chan struct{} // closed when fold is there
-	more  chan struct{} // something waits
-	room  chan struct{} // something was taken
+	ready chan struct{} // closed when fold is set
+	more  chan struct{} // signals that changes wait
+	room  chan struct{} // signals that changes were taken
 
 	mu     sync.Mutex
 	fold   *transcript.Fold
 	pace   *pace
-	caught bool // an event came that was not read when the fold was taken
+	caught bool // an event arrived that was not yet read when the fold was taken
 }
 
-// take applies an event. It waits while too much is not sent yet.
+// take applies an event. It waits while too many changes are unsent.
 func (v *view) take(ctx context.Context, e Event) error {
 	select {
 	case <-v.ready:
@@ -136,7 +136,7 @@ func (v *view) take(ctx context.Context, e Event) error {
 	defer v.mu.Unlock()
 	if e.Seq <= v.fold.Seq() {
 		if !v.caught && e.Seq > v.head {
-			return nil // it was read when the fold was taken
+			return nil // already in the fold
 		}
 		v.beginAnew()
 	}
@@ -146,8 +146,8 @@ func (v *view) take(ctx context.Context, e Event) error {
 	return nil
 }
 
-// beginAnew takes another log in the place of the one before. Its state, as of seq 0, says
-// that nothing of what was sent stands any more. It runs with the view locked.
+// beginAnew replaces the transcript when the log was replaced. It sends a state as of seq 0, which
+// invalidates everything sent before. The caller holds the view's lock.
 func (v *view) beginAnew() {
 	v.fold, v.pace = transcript.NewFold(v.spec.Project).Fork(), newPace()
 	state := v.fold.State()
@@ -157,11 +157,11 @@ func (v *view) beginAnew() {
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it is going to be looked at
+	default: // a signal is already pending
 	}
 }
 
-// send sends what there is and then what changes, until the reader is gone or ctx ends.
+// send sends the existing items and then changes, until the reader is gone or ctx ends.
 func (v *view) send(ctx context.Context) error {
 	if err := v.begin(ctx); err != nil {
 		return err
@@ -197,13 +197,13 @@ func (v *view) send(ctx context.Context) error {
 	}
 }
 
-// begin takes the transcript as it stands, and sends of it what the client does not have.
+// begin takes the current transcript, and sends the items that the client does not have.
 func (v *view) begin(ctx context.Context) error {
 	var known []*transcript.Item
 	err := v.hub.logs.Transcript(ctx, v.spec.Workspace, v.spec.Project, v.spec.Run, nil, func(f *transcript.Fold) {
 		items := f.Items()
 		for n, i := range items {
-			// What one event changed may have been sent in part.
+			// The changes of one event may have been sent only in part.
 			news := i.SeqLast > v.since || v.resumes && i.SeqLast == v.since
 			if i.State == transcript.StateOpen || news && (v.spec.Tail == 0 || n >= len(items)-v.spec.Tail) {
 				known = append(known, i.Snapshot())

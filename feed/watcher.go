@@ -1,7 +1,7 @@
 package feed
 
-// Noticing that logs grew: by the operating system's file events where they work, by
-// looking where they don't.
+// Detecting growth of logs: by the operating system's file events where they work, by polling
+// elsewhere.
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"ac/workspace"
 )
 
-// lookEvery is how often logs are looked at that cannot be watched.
+// lookEvery is the polling interval for logs that cannot be watched.
 const lookEvery = time.Second
 
 // logKey names a log within a workspace.
@@ -30,44 +30,44 @@ type logKey struct{ project, run string }
 
 func (k logKey) file() string { return workspace.LogFile(k.project, k.run) }
 
-// front is how far a log went when it was last looked at.
+// front is the known end of a log, as of the last check.
 type front struct {
-	id       durable.Identity // of its file; zero for none
-	size     int64            // unseen where it could not be looked at
+	id       durable.Identity // of its file; zero if there is none
+	size     int64            // unseen if it could not be read
 	modified int64            // nanoseconds
 }
 
-// cursor is the place of one who begins to listen there.
+// cursor returns the cursor of a subscription that begins there.
 func (f front) cursor() *cursor {
 	switch {
 	case f.size == unseen:
-		return &cursor{seq: -1} // its end is where it can first be read
+		return &cursor{seq: -1} // its end is wherever it can first be read
 	case f.id == durable.Identity{}:
 		return &cursor{}
 	}
 	return &cursor{id: f.id, offset: f.size, seq: -1}
 }
 
-// watcher follows the logs of one workspace for the subscriptions attached to
-// it, or, with none, for the observer of growth. A subscription has cursors for
-// the logs that grew since it came; those of all others are the fronts.
+// watcher follows the logs of one workspace for its subscriptions, or, if there are none, for the
+// growth callback. A subscription has cursors for the logs that grew since it began. For all other
+// logs the fronts serve.
 type watcher struct {
 	hub    *Hub
 	ws     *workspace.Workspace
 	ctx    context.Context //nolint:containedctx // of its goroutine
 	cancel context.CancelFunc
 
-	scanning sync.Mutex      // held while all logs are looked for
-	heeding  sync.Mutex      // held while changes are sorted
-	heard    *watch.Listener // nil where files cannot be watched
-	wake     chan struct{}   // tells run that looking has begun
+	scanning sync.Mutex      // held while scanning all logs
+	heeding  sync.Mutex      // held while handling changes
+	heard    *watch.Listener // nil if files cannot be watched
+	wake     chan struct{}   // notifies run that polling has begun
 
 	mu      sync.Mutex
 	subs    map[*subscription]struct{}
 	fronts  map[logKey]front
 	streams map[logKey]*stream
-	recent  []logKey // those that have one, the oldest first
-	looking bool     // some log is not watched
+	recent  []logKey // keys of streams, oldest first
+	looking bool     // polling, because some log is not watched
 	whole   bool     // all logs are known
 }
 
@@ -85,7 +85,7 @@ func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
 	return w
 }
 
-// look begins to look at the logs, since not all of them can be watched.
+// look starts polling, because some logs cannot be watched.
 func (w *watcher) look() {
 	w.mu.Lock()
 	w.looking = true
@@ -96,9 +96,8 @@ func (w *watcher) look() {
 	}
 }
 
-// ready knows of every log how far it goes now, for one who begins to listen. What is
-// watched is known but for changes that were not heard of yet; where some log is not
-// watched all are looked at.
+// ready updates the fronts of all logs for a new subscription. If all logs are watched, it only
+// waits for pending file events. Otherwise it checks all logs.
 func (w *watcher) ready(ctx context.Context) {
 	w.scanning.Lock()
 	defer w.scanning.Unlock()
@@ -121,7 +120,8 @@ func (w *watcher) scanned() bool {
 	return w.whole && !w.looking
 }
 
-// begin looks for all logs before anybody listens, so that who does need not wait for it.
+// begin scans all logs before the first subscription, so that a subscription does not wait for the
+// scan.
 func (w *watcher) begin() {
 	w.scanning.Lock()
 	defer w.scanning.Unlock()
@@ -130,13 +130,13 @@ func (w *watcher) begin() {
 	}
 }
 
-// scan watches all projects and runs, and looks at every log.
+// scan watches all projects and runs, and checks every log.
 func (w *watcher) scan() {
 	w.mu.Lock()
 	looking := w.looking
 	w.mu.Unlock()
 	if looking {
-		w.look() // it rests while nobody listens
+		w.look() // polling pauses while there are no subscriptions
 	}
 	w.each(func(key logKey, known bool) {
 		if !known {
@@ -149,7 +149,7 @@ func (w *watcher) scan() {
 	w.mu.Unlock()
 }
 
-// each visits all runs, and watches where runs come to be.
+// each visits all runs, and watches the folders in which new runs appear.
 func (w *watcher) each(visit func(key logKey, known bool)) {
 	w.add(workspace.ProjectsDir)
 	for _, project := range w.dirs(workspace.ProjectsDir) {
@@ -168,19 +168,19 @@ func (w *watcher) each(visit func(key logKey, known bool)) {
 	}
 }
 
-// unseen is the size of a log that was never looked at.
+// unseen is the size of a log that could not be read.
 const unseen = -1
 
 func (w *watcher) stop() { w.cancel() }
 
-// add watches one directory of the workspace. What leads out of it is not
+// add watches one directory of the workspace. Directories that lead outside the workspace are not
 // watched.
 func (w *watcher) add(dir string) {
 	if w.heard == nil {
 		return
 	}
 	if _, err := w.heard.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.look() // a link may lead to somewhere else at any time
+		w.look() // the target of a link may change at any time
 	}
 }
 
@@ -192,9 +192,8 @@ func (w *watcher) dirs(dir string) []string {
 	return names
 }
 
-// frontOf looks at a log. It is asked for by path, which costs a seventh of the way
-// through the root; what is read later goes through the root, and a file that is another
-// one there is noticed then.
+// frontOf checks a log. It uses the path, which costs a seventh of an access through the root.
+// Later reads go through the root, and detect a different file there.
 func (w *watcher) frontOf(key logKey) front {
 	st, err := os.Lstat(filepath.Join(w.ws.Dir(), filepath.FromSlash(key.file())))
 	if err != nil || !st.Mode().IsRegular() {
@@ -244,8 +243,8 @@ func (w *watcher) run() {
 	}
 }
 
-// heed sorts the changes that were heard of, and returns how many there were, and the folder
-// of the run of the last one, "" for none.
+// heed handles the pending changes. It returns how many there were, and the folder of the last
+// change's run, "" for none.
 func (w *watcher) heed() (n int, run string) {
 	w.heeding.Lock()
 	defer w.heeding.Unlock()
@@ -262,17 +261,17 @@ func (w *watcher) heed() (n int, run string) {
 	return len(changes), run
 }
 
-// listened reports whether some subscription is attached.
+// listened reports whether a subscription is attached.
 func (w *watcher) listened() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.subs) > 0
 }
 
-// changed sorts one change.
+// changed handles one change.
 func (w *watcher) changed(change watch.Change) {
 	if _, below := strings.CutPrefix(workspace.ProjectsDir+"/", change.Name+"/"); change.Made && below {
-		w.lost() // all that is there came with it
+		w.lost() // everything in it appeared with it
 		return
 	}
 	parts := strings.Split(change.Name, "/")
@@ -321,9 +320,9 @@ func (w *watcher) logGrew(log string) {
 	w.mark(key, true)
 }
 
-// mark looks at a log and marks it for the subscriptions if it changed. A subscription that
-// has not read it yet starts at the position of the previous look, or at the start of a log
-// that is new. During the first look at all logs none is new.
+// mark checks a log and marks it for the subscriptions if it changed. A subscription that has not
+// read it yet starts at the position of the previous check, or at the start if the log is new.
+// During the first scan no log counts as new.
 func (w *watcher) mark(key logKey, newer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -353,21 +352,21 @@ func (w *watcher) streamOf(key logKey) *stream {
 		w.recent = w.recent[1:]
 	}
 	st := &stream{}
-	if len(w.subs) > 0 { // the last one may have gone while it read
+	if len(w.subs) > 0 { // the last subscription may have ended while it read
 		w.streams[key] = st
 		w.recent = append(w.recent, key)
 	}
 	return st
 }
 
-// at returns the position of a log as a subscriber that has read nothing of it knows it.
+// at returns the position at which a subscription that has read nothing of the log starts.
 func (w *watcher) at(key logKey) *cursor {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fronts[key].cursor()
 }
 
-// attach lets a subscription listen from here on. The watcher is ready.
+// attach adds a subscription to the watcher. The caller has called ready.
 func (w *watcher) attach(s *subscription) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -376,7 +375,7 @@ func (w *watcher) attach(s *subscription) {
 	}
 	w.subs[s] = struct{}{}
 	s.listen(w)
-	if w.looking { // the loop may have rested, as nobody listened yet
+	if w.looking { // polling may have paused for lack of subscriptions
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -384,14 +383,14 @@ func (w *watcher) attach(s *subscription) {
 	}
 }
 
-// listeners are the subscriptions that are attached.
+// listeners returns the attached subscriptions.
 func (w *watcher) listeners() []*subscription {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Keys(w.subs))
 }
 
-// detach reports whether nobody listens any more. Then no lines are kept.
+// detach removes a subscription and reports whether none is left. It then drops all buffered lines.
 func (w *watcher) detach(s *subscription) (alone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -403,7 +402,7 @@ func (w *watcher) detach(s *subscription) (alone bool) {
 	return alone
 }
 
-// keys lists the logs that are known.
+// keys lists the known logs.
 func (w *watcher) keys(wanted func(logKey) bool) (keys []logKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -415,8 +414,8 @@ func (w *watcher) keys(wanted func(logKey) bool) (keys []logKey) {
 	return keys
 }
 
-// lost makes up for changes that were not heard of: everything is watched anew, and logs
-// that grew or are new are found by looking.
+// lost recovers from missed file events: it watches everything again, and checks which logs grew or
+// are new.
 func (w *watcher) lost() {
 	w.each(func(key logKey, known bool) {
 		w.add(workspace.RunDir(key.project, key.run))
@@ -424,7 +423,7 @@ func (w *watcher) lost() {
 	})
 }
 
-// lookAtAll finds the logs that grew or are new.
+// lookAtAll checks all logs and handles those that grew or are new.
 func (w *watcher) lookAtAll() { w.each(w.find) }
 
 func (w *watcher) find(key logKey, known bool) {

@@ -1,7 +1,7 @@
 package rpc
 
-// The lines between an agent and the SDK that serves it: those that are no message, or
-// none that is served, are answered here and change nothing.
+// The transport between one agent and the MCP SDK. It answers malformed lines and unserved requests
+// itself, so that they change no state.
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	"ac/internal/fault"
 )
 
-// agentConn is a conversation with one agent. Requests have ids of ours behind it, so
-// that each is answered with its own, whatever an agent takes for one.
+// agentConn is the connection to one agent. It replaces the agent's request ids with its own before
+// the SDK sees them, so that each answer carries the agent's id, whatever that is.
 type agentConn struct {
 	ctx      context.Context //nolint:containedctx // of the conversation
 	cancel   context.CancelFunc
@@ -29,21 +29,21 @@ type agentConn struct {
 	mu      sync.Mutex
 	out     io.Writer
 	failed  error // of the output
-	met     bool  // the agent introduced itself
-	ready   bool  // and said that it begins
+	met     bool  // initialize was received
+	ready   bool  // notifications/initialized was received
 	last    int64
 	pending map[int64]agentRequest // by our id
-	over    bool                   // the agent says nothing more
-	quiet   chan struct{}          // closed when that is so, and all was answered
+	over    bool                   // the agent's input has ended
+	quiet   chan struct{}          // closed when over is set and every request is answered
 }
 
-// agentRequest is a request that is under way.
+// agentRequest is a request in flight.
 type agentRequest struct {
 	id  []byte // the agent's
-	off bool   // the agent waits for no answer
+	off bool   // the agent canceled it and waits for no answer
 }
 
-// agentMessage is a line of the agent, or what is wrong with it.
+// agentMessage is one line from the agent: a request, or the error to answer with.
 type agentMessage struct {
 	request
 	wrong *WireError
@@ -55,13 +55,13 @@ func newAgentConn(ctx context.Context, cancel context.CancelFunc, in io.Reader, 
 	return c
 }
 
-// listen reads lines until the input ends, or nobody takes them any more.
+// listen reads lines until the input ends or the context is done.
 func (c *agentConn) listen(in io.Reader) {
 	defer close(c.messages)
 	for lines := newFrameReader(in); ; {
 		line, err := lines.next()
 		if err != nil && !errors.Is(err, errLong) {
-			return // the agent is gone
+			return // the agent has disconnected
 		}
 		m := agentMessage{request{id: nullID}, errRequest}
 		if err == nil {
@@ -88,7 +88,7 @@ func (c *agentConn) Close() error {
 	return nil
 }
 
-// Read is part of sdk.Connection: the next message that is served.
+// Read is part of sdk.Connection: it returns the next message that the SDK serves.
 func (c *agentConn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
@@ -106,8 +106,7 @@ func (c *agentConn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// answerAll waits for the answers to what the agent asked before it was gone, for a
-// moment.
+// answerAll waits until every pending request is answered, for at most toolGrace.
 func (c *agentConn) answerAll() {
 	late := time.AfterFunc(toolGrace, c.cancel)
 	defer late.Stop()
@@ -124,7 +123,8 @@ func (c *agentConn) answerAll() {
 	}
 }
 
-// take is a message as the SDK gets it, nil for one that was answered, or needs none.
+// take converts a message for the SDK. It returns nil if the message is already answered or needs
+// no answer.
 func (c *agentConn) take(m agentMessage) *jsonrpc.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,8 +157,8 @@ func (c *agentConn) take(m agentMessage) *jsonrpc.Request {
 	return &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}
 }
 
-// notified is what needs no answer as the SDK gets it: that the agent begins, once, and
-// that it calls something off. All else changes nothing.
+// notified converts a notification for the SDK: the first notifications/initialized, or the
+// cancellation of a pending request. It returns nil for any other, which is ignored.
 func (c *agentConn) notified(r request) *jsonrpc.Request {
 	switch {
 	case r.method == "notifications/initialized" && c.met && !c.ready:
@@ -170,7 +170,7 @@ func (c *agentConn) notified(r request) *jsonrpc.Request {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
-	_ = json.Unmarshal(r.params, &p) // what is not understood names no request
+	_ = json.Unmarshal(r.params, &p) // params that do not decode match no request
 	for ours, pending := range c.pending {
 		if bytes.Equal(pending.id, p.RequestID) {
 			pending.off = true
@@ -201,7 +201,7 @@ func (c *agentConn) Write(_ context.Context, m jsonrpc.Message) error {
 		defer close(c.quiet)
 	}
 	switch {
-	case pending.id == nil || pending.off || c.ctx.Err() != nil: // nobody waits for it
+	case pending.id == nil || pending.off || c.ctx.Err() != nil: // the agent expects no answer
 	case response.Error != nil:
 		c.write(appendAnswer(nil, pending.id, nil, wireOf(response.Error)))
 	default:
@@ -210,7 +210,7 @@ func (c *agentConn) Write(_ context.Context, m jsonrpc.Message) error {
 	return c.failed
 }
 
-// wireOf is an error of the SDK as it is written.
+// wireOf converts an error of the SDK to a WireError.
 func wireOf(err error) *WireError {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok {
@@ -223,7 +223,7 @@ func wireOf(err error) *WireError {
 	return wire
 }
 
-// write writes a line, and ends the conversation when that cannot be done.
+// write writes a line. If that fails, it records the error and cancels the conversation.
 func (c *agentConn) write(line []byte) {
 	if c.failed != nil {
 		return

@@ -26,15 +26,15 @@ type Capabilities struct {
 	Retrieval        Retrieval           `json:"retrieval"`
 }
 
-// ContextCapabilities describe the planning of contexts.
+// ContextCapabilities describes how the server plans contexts.
 type ContextCapabilities struct {
 	LayersVersion int `json:"layers_version"`
 	// AutoDefault is whether jobs plan their context by default.
 	AutoDefault bool `json:"job_submit_auto_default"`
 }
 
-// MemoryCapabilities are the versions of memory deltas that the server reads
-// and writes.
+// MemoryCapabilities describes the memory deltas that the server reads and writes, and what listing
+// them requires.
 type MemoryCapabilities struct {
 	WriteSchemaVersion   int      `json:"write_schema_version"`
 	ParseSupported       []int    `json:"parse_supported"`
@@ -62,7 +62,7 @@ type Capability struct {
 	Access Access `json:"access"`
 }
 
-// Limits are the limits of the transport.
+// Limits holds the limits of the transport.
 type Limits struct {
 	LineBytes int `json:"line_bytes"`
 	Depth     int `json:"depth"`

@@ -9,19 +9,19 @@ import (
 	"runtime"
 )
 
-// MaxLine is the longest line that is served, in bytes. Longer ones are refused
-// and skipped in bounded memory.
+// MaxLine is the maximum length of a line, in bytes. Longer lines are refused and skipped in
+// bounded memory.
 const MaxLine = 64 << 20
 
 const (
 	readBlock = 64 << 10
-	// keepBuffer is the largest buffer that is kept after a long line.
+	// keepBuffer is the size of the largest buffer that is reused after a long line.
 	keepBuffer = 1 << 20
-	// hugeBuffer is the size from which a freed buffer is collected at once.
+	// hugeBuffer is the size above which freeing a buffer triggers a garbage collection.
 	hugeBuffer = 16 << 20
 )
 
-// errLong is returned for a line that is too long; the next one can be read.
+// errLong is returned for a line that is too long. The reader can continue with the next line.
 var errLong = errors.New("line too long")
 
 // frameReader splits a stream into lines. It is not safe for concurrent use.
@@ -54,7 +54,7 @@ func (f *frameReader) next() ([]byte, error) {
 	}
 }
 
-// ready reports whether a whole further line is already in memory.
+// ready reports whether another complete line is already in memory.
 func (f *frameReader) ready() bool {
 	return bytes.IndexByte(f.buf[f.from:f.to], '\n') >= 0
 }
@@ -120,8 +120,8 @@ func (f *frameReader) grow() {
 	f.buf = larger
 }
 
-// forget frees a large buffer at once, so that the next long line does not need
-// memory besides it.
+// forget replaces a large buffer by a small one. It collects a huge one at once, so that the next
+// long line does not need memory in addition to it.
 func (f *frameReader) forget() {
 	huge := len(f.buf) > hugeBuffer
 	f.buf, f.from, f.to = make([]byte, readBlock), 0, 0

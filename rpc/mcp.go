@@ -1,7 +1,7 @@
 package rpc
 
-// Tools for agents over the Model Context Protocol. The official SDK serves it; what
-// comes and goes on stdin and stdout passes an agentConn of ours.
+// Tools for agents over the Model Context Protocol. The official SDK serves it over agentConn, the
+// transport on stdin and stdout.
 // https://modelcontextprotocol.io/specification/2025-11-25
 
 import (
@@ -13,13 +13,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpVersions are those that are spoken, the newest first.
+// mcpVersions lists the supported protocol versions, newest first.
 func mcpVersions() []string { return []string{"2025-11-25", "2025-06-18"} }
 
 const (
-	// maxToolCalls bounds the calls of one agent that are under way.
+	// maxToolCalls bounds the calls of one agent in flight.
 	maxToolCalls = 32
-	// toolGrace is how long calls may go on when the agent says nothing more.
+	// toolGrace is how long calls may run after the agent's input has ended.
 	toolGrace = time.Second
 )
 
@@ -27,16 +27,16 @@ const (
 type Toolbox struct {
 	Version string // of this program
 	Tools   []Tool
-	// Admit, when set, is asked before each call. It returns what the call is carried
-	// out with, or why it is refused.
+	// Admit, if not nil, is called before each call. It returns the context and arguments to call
+	// the tool with, or an error that refuses the call.
 	Admit func(ctx context.Context, arguments json.RawMessage) (context.Context, json.RawMessage, error)
 }
 
-// Serve answers the requests of one agent until its input or the context ends; calls
-// of tools are carried out side by side, and are called off with the context, or a
-// second after the end of the input. A line that is no message is answered and changes
-// nothing. The error is that of the output. What reads the input may outlive Serve
-// until the input ends.
+// Serve answers the requests of one agent until its input or the context ends. Tool calls run
+// concurrently. They are canceled with the context, or one second after the end of the input. A
+// malformed line gets an error answer and changes nothing. Serve returns only errors of the output
+// and of the SDK's connection. The goroutine that reads the input may outlive Serve until the input
+// ends.
 func (t Toolbox) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -45,11 +45,11 @@ func (t Toolbox) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_ = session.Wait() // how the conversation ended; what failed is the output's
+	_ = session.Wait() // how the conversation ended does not matter; an output failure is in conn
 	return conn.failure()
 }
 
-// server is the SDK's server of the tools. Calls end with the context.
+// server makes the SDK's server of the tools. Its calls are canceled with ctx.
 func (t Toolbox) server(ctx context.Context) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "ac", Version: t.Version}, &sdk.ServerOptions{
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, SupportedProtocolVersions: mcpVersions(),
@@ -83,14 +83,14 @@ func (t Toolbox) carryOut(ctx context.Context, tool Tool, r *sdk.CallToolRequest
 
 type progressKey struct{}
 
-// progress is where a call says how far it is. A call says so one step after another.
+// progress is the progress state of one call. It is not safe for concurrent use.
 type progress struct {
 	session *sdk.ServerSession
 	token   any
 	steps   float64
 }
 
-// Progress says to the agent that a call goes on, where it wants to know.
+// Progress notifies the agent that a call is still running, if the agent asked for progress.
 func Progress(ctx context.Context, message string) {
 	p, ok := ctx.Value(progressKey{}).(*progress)
 	if !ok || ctx.Err() != nil {
@@ -98,5 +98,5 @@ func Progress(ctx context.Context, message string) {
 	}
 	p.steps++
 	step := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.steps, Message: message}
-	_ = p.session.NotifyProgress(ctx, step) // an agent that is gone hears nothing
+	_ = p.session.NotifyProgress(ctx, step) // best effort: the agent may have disconnected
 }

@@ -45,8 +45,8 @@ var (
 
 var nullID = []byte("null")
 
-// parse parses a message. A notification is a request without id and is not an
-// error. For a malformed message the request holds the id to answer to.
+// parse parses a message. A notification is a request without id and is not an error. For a
+// malformed message, the request holds the id to answer with.
 func parse(line []byte) (request, *WireError) {
 	r := request{id: nullID}
 	var version, method, id, params []byte
@@ -109,8 +109,8 @@ func ToWire(err error) *WireError {
 	return &WireError{Code: CodeApplication, Message: err.Error(), Data: data}
 }
 
-// applicationData is the data of an application error: its reason, and the members
-// that the error has beside it.
+// applicationData is the data of an application error: its reason, then the members of the error's
+// own data.
 type applicationData struct {
 	Reason  fault.Reason
 	members any

@@ -1,13 +1,13 @@
 package rpc
 
-// Observation: the server looks after every workspace that a request named,
-// whatever the result of the request.
+// Observation: the server watches every workspace that a request names, whatever the result of the
+// request.
 
 import (
 	"encoding/json"
 )
 
-// observe observes the workspace of a request that was carried out.
+// observe observes the workspace of an accepted request.
 func (s *Server) observe(scope requestScope, raw []byte) {
 	dir := scope.dir
 	if len(scope.reads) > 0 {
@@ -29,8 +29,8 @@ func (s *Server) observeLater(raw []byte) {
 	}()
 }
 
-// namedIn is the workspace that params name, "" for none, whether the params
-// are valid or not.
+// namedIn returns the workspace that params name, whether or not they are valid. It returns "" if
+// they name none.
 func namedIn(raw []byte) string {
 	var params struct {
 		Dir json.RawMessage `json:"workspace_dir"`

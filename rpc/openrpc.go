@@ -33,7 +33,7 @@ type OpenRPCMethod struct {
 	Result         OpenRPCItem   `json:"result"`
 	Access         Access        `json:"x-access"`
 	Streams        bool          `json:"x-needs-stream,omitempty"`
-	// Strict: a param that is not listed is refused.
+	// Strict reports that the method refuses params that are not listed.
 	Strict bool `json:"x-strict,omitempty"`
 }
 
@@ -64,7 +64,7 @@ func (t *Table) Describe(version string) OpenRPC {
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
-// resultSchema is the schema of a type's JSON encoding.
+// resultSchema returns the schema of a type's JSON encoding.
 func resultSchema(t reflect.Type, depth int) *shape.Schema {
 	if t == rawMessage || depth > 8 {
 		return &shape.Schema{}
@@ -98,7 +98,7 @@ func addFields(s *shape.Schema, t reflect.Type, depth int) {
 		if f.Anonymous && f.Type.Kind() == reflect.Pointer {
 			required := s.Required
 			addFields(s, f.Type.Elem(), depth)
-			s.Required = required // present together, or not at all
+			s.Required = required // the fields are present together or not at all
 			continue
 		}
 		if f.Anonymous {

@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// order assigns positions in the chains. It is safe for concurrent use; the
-// order is that of the calls to admit.
+// order assigns positions in the chains, in the order of the calls to admit. It is safe for
+// concurrent use.
 type order struct {
 	mu    sync.Mutex
 	tails map[string]*link // the last unfinished write of each key
 }
 
-// link is one write that others may have to wait for.
+// link is a write that later requests may have to wait for.
 type link struct{ done chan struct{} }
 
 const (
@@ -31,10 +31,9 @@ const (
 
 func newOrder() *order { return &order{tails: map[string]*link{}} }
 
-// admit queues a request behind the earlier writes of its keys, and of those in
-// behind. before are the channels to wait for. Reads and waits only follow;
-// writes and inline requests are also followed by later requests, until they
-// call leave, which is idempotent.
+// admit queues a request after the earlier writes to its keys, and to those in behind. before holds
+// the channels to wait for. Reads and waits do not delay later requests. Writes and inline requests
+// do, until they call leave, which is idempotent.
 func (o *order) admit(access Access, keys, behind []string) (before []<-chan struct{}, leave func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

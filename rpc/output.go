@@ -17,29 +17,30 @@ import (
 )
 
 const (
-	// directBytes is what a writable pipe accepts without blocking.
+	// directBytes is how many bytes a writable pipe accepts without blocking.
 	directBytes = 4096
 	// pieceBytes is the size of one write: each accepted piece shows that the
 	// client still reads.
 	pieceBytes = 64 << 10
-	// noteBacklog is the unread output from which notifications wait, in bytes.
+	// noteBacklog is the amount of unread output, in bytes, above which notifications wait.
 	noteBacklog = 64 << 10
-	// answerBacklog is the unread output from which no more requests are read.
+	// answerBacklog is the amount of unread output, in bytes, above which no more requests are
+	// read.
 	answerBacklog = 4 << 20
 )
 
 // output buffers lines and writes them in order. It is safe for concurrent use.
 type output struct {
 	w    io.Writer
-	file *os.File // the writer, if it can be asked whether it is writable
+	file *os.File // the writer, if it supports a check whether it is writable
 
 	mu      sync.Mutex
-	asks    bool // ask before each write whether it is writable
+	asks    bool // without a write that never blocks: check that the file is writable first
 	pending []byte
 	spare   []byte
 	writing bool
 	err     error
-	room    chan struct{} // closed by the next write; nil while no one waits
+	room    chan struct{} // closed by the next write; nil if nobody waits
 	wake    chan struct{}
 	closed  bool
 	lines   sync.Pool     // of *[]byte, for answers being encoded
@@ -168,7 +169,7 @@ func (o *output) tellRoom() {
 	}
 }
 
-// write writes what is queued, with the lock released meanwhile.
+// write writes what is queued. It releases the lock while writing.
 func (o *output) write() (tried bool) {
 	batch := o.pending
 	o.pending, o.writing = o.spare[:0], true
@@ -215,7 +216,7 @@ func (o *output) run() {
 	}
 }
 
-// full returns a channel to wait on while too much output is unread, else nil.
+// full returns a channel to wait on while too much output is unread, nil otherwise.
 func (o *output) full() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -225,8 +226,8 @@ func (o *output) full() <-chan struct{} {
 	return o.waitForRoom()
 }
 
-// stalled is how long, since the given time, the client has accepted nothing
-// although output is queued.
+// stalled returns how long, counted from the given time at the earliest, the client has accepted
+// nothing although output is queued.
 func (o *output) stalled(since time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -239,8 +240,8 @@ func (o *output) stalled(since time.Time) time.Duration {
 	return time.Since(since)
 }
 
-// close writes the rest. It gives up once the client has accepted nothing for
-// patience since the given time.
+// close writes the rest. It gives up once the client has accepted nothing for longer than patience,
+// counted from the given time at the earliest.
 func (o *output) close(since time.Time, patience time.Duration) {
 	o.mu.Lock()
 	o.closed = true

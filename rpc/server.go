@@ -1,6 +1,6 @@
 package rpc
 
-// The server: reading requests, carrying each out in its order, shutting down.
+// The server: it reads requests, runs each in its order, and shuts down.
 
 import (
 	"context"
@@ -34,26 +34,25 @@ const (
 	// waitsEnd is the part of grace in which canceled waits record their state
 	// and answer.
 	waitsEnd = 500 * time.Millisecond
-	// unread is how long the last answers wait, once the input has ended, for a
-	// client that accepts nothing: less than grace, together with the time to
-	// notice it.
+	// unread is how long the last answers wait, once the input has ended, for a client that accepts
+	// nothing. It must be less than grace, even with the time to notice the end.
 	unread = 1500 * time.Millisecond
-	// flushAtLeast is the least time the indexes get at the end of the input,
-	// however long the last requests took.
+	// flushAtLeast is the minimum time for syncing the indexes after the end of the input, however
+	// long the last requests took.
 	flushAtLeast = 500 * time.Millisecond
 	// hangupEvery is how often a paused input is checked for its end.
 	hangupEvery = 200 * time.Millisecond
 )
 
-// Options are the options of a server.
+// Options configures a server.
 type Options struct {
 	In         io.Reader
 	Out        io.Writer
 	Log        *slog.Logger
 	Stderr     io.Writer // for lines that are not log records; must not block
 	Env        workspace.Env
-	Executable string // the program that has the hidden session commands
-	// Terminals: the client may have consoles.
+	Executable string // the program that implements the hidden session commands
+	// Terminals allows the client to open consoles.
 	Terminals bool
 	// SearchPatience is how long a query waits for the search index, 0 for 300 ms.
 	SearchPatience time.Duration
@@ -61,12 +60,12 @@ type Options struct {
 	// StopSessions stops the sessions that this server launched when the server
 	// ends.
 	StopSessions bool
-	// SealEvery is how often the history of every workspace that a request
-	// named is sealed with the private key of SealKeyFile; 0 means never.
+	// SealEvery is the interval between seals of the history of every workspace that a request has
+	// named. The private key is in SealKeyFile. 0 means never.
 	SealEvery   time.Duration
 	SealKeyFile string
-	// Received is called by the reader whenever all that the client has sent was received;
-	// nil for nobody.
+	// Received is called by the reader whenever it has received every complete line that the client
+	// has sent so far. It may be nil.
 	Received func()
 }
 
@@ -94,9 +93,8 @@ type Server struct {
 	cancelWork context.CancelCauseFunc
 }
 
-// Serve serves a client until its input ends, its output fails, or ctx is done.
-// It answers everything it has received, within the bounds of the package
-// comment.
+// Serve serves a client until its input ends, its output fails, or ctx is done. It answers
+// everything it has received, within the bounds that the package comment states.
 func Serve(ctx context.Context, opts Options) error { return newServer(opts).serve(ctx) }
 
 // newServer makes a server; the caller then calls serve.
@@ -187,8 +185,8 @@ func (s *Server) read() error {
 	return nil
 }
 
-// makeRoom waits while too much output is unread. It returns an error if the
-// input has ended meanwhile and the client accepts nothing any more.
+// makeRoom waits while too much output is unread. It returns an error if the input has ended in the
+// meantime and the client accepts nothing.
 func (s *Server) makeRoom() error {
 	for room := s.out.full(); room != nil; room = s.out.full() {
 		s.out.flush()
@@ -199,7 +197,8 @@ func (s *Server) makeRoom() error {
 	return nil
 }
 
-// pause waits for a channel, or for the end of the input.
+// pause waits for signal. It returns io.EOF if the input has ended in the meantime and the client
+// accepts nothing.
 func (s *Server) pause(signal <-chan struct{}) error {
 	ticker := time.NewTicker(hangupEvery)
 	defer ticker.Stop()
@@ -282,7 +281,7 @@ func (s *Server) schedule(c call, scope requestScope) {
 			return
 		}
 		s.out.flush()
-		slots <- struct{}{} // full: backpressure, no more input is read
+		slots <- struct{}{} // full: backpressure, stop reading input
 	}
 	c.slots = &slots
 	if !s.enter() {
@@ -303,13 +302,13 @@ func (s *Server) schedule(c call, scope requestScope) {
 		s.answer(c)
 		s.out.flush()
 		if c.method.Access != Wait {
-			s.observe(scope, c.params) // it may have created the workspace
+			s.observe(scope, c.params) // the request may have created the workspace
 		}
 	}()
 }
 
-// enqueue queues a request in the chains it takes part in. built leaves the chain
-// of the index, in which a request stays until it is answered.
+// enqueue adds a request to its chains. A request stays in the chain of the index until it is
+// answered; the caller then calls built.
 func (s *Server) enqueue(c *call, scope requestScope) (before []<-chan struct{}, built func()) {
 	before, c.leave = s.order.admit(c.method.Access, scope.keys(), scope.dependsOn())
 	if c.method.Index == "" {

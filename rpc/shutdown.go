@@ -1,15 +1,14 @@
 package rpc
 
-// The end of a server: what is under way is answered or called off within the grace period.
+// Graceful shutdown: within the grace period, requests in flight are answered or canceled.
 
 import (
 	"context"
 	"time"
 )
 
-// shutdown answers what was received and ends everything. After a signal, or if
-// the client has disconnected, it allows two seconds; otherwise bounded work is
-// finished.
+// shutdown answers what was received and ends everything. After a signal, or if the client has
+// disconnected, it allows the grace period. Otherwise it lets bounded work finish.
 func (s *Server) shutdown(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
@@ -69,7 +68,7 @@ func (s *Server) finishSoon(answered <-chan struct{}) {
 	}
 }
 
-// endOfInput is the time at which the end of the input was first noticed.
+// endOfInput returns when the end of the input was first noticed, which is now on the first call.
 func (s *Server) endOfInput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +89,7 @@ func (s *Server) enter() bool {
 	return !s.closing
 }
 
-// isClosing reports whether no more requests are read.
+// isClosing reports whether the server has stopped reading requests.
 func (s *Server) isClosing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,14 +19,14 @@ import (
 	"ac/workspace"
 )
 
-// Access is a method's part in the order of requests.
+// Access determines how a method is ordered among other requests.
 type Access string
 
-// The kinds of access. A read waits for earlier writes of what it reads. Writes
-// run one by one in order of arrival. A wait has a short first step like a read
-// and then blocks no one. An inline method without a workspace or subscription
-// is served before the next request is read; others wait for earlier writes on
-// their keys, and later requests on these wait for them.
+// The kinds of access. A read waits for earlier writes to what it reads. Writes run one by one in
+// order of arrival. A wait has a short first step like a read and then blocks no one. An inline
+// method without a workspace or subscription is served before the next request is read. Other
+// inline methods wait for earlier writes on their keys, and later requests on these keys wait for
+// them.
 const (
 	Read   Access = "read"
 	Write  Access = "write"
@@ -34,16 +34,15 @@ const (
 	Inline Access = "inline"
 )
 
-// Method is one line of the table.
+// Method is one entry of the table.
 type Method struct {
 	Name    string
 	Summary string
 	Access  Access
-	// Streams marks methods that need a client that listens; one-shot calls do
-	// not have them.
+	// Streams marks methods that send notifications to a client. One-shot calls cannot use them.
 	Streams bool
-	// Index is the method's part in the order of index jobs of its workspace;
-	// empty if it has none.
+	// Index is the method's access to the chain of index jobs of its workspace, empty if it uses
+	// none.
 	Index Access
 
 	params  func() *param.Decoder
@@ -51,7 +50,7 @@ type Method struct {
 	prepare func(decoder *param.Decoder, raw []byte) (scope requestScope, run runner, err error)
 }
 
-// runner carries out a request with decoded params.
+// runner runs a request with decoded params.
 type runner func(ctx context.Context, all *company.Host) (any, error)
 
 // inWorkspace is implemented by the params of methods that name a workspace.
@@ -68,13 +67,13 @@ type readsToo interface{ Reads() []string }
 // requestScope is what a request names, "" for nothing.
 type requestScope struct {
 	dir, subscription string
-	// canonical is the canonical path of dir, resolved once a request.
+	// canonical is the canonical path of dir, resolved once per request.
 	canonical string
 	reads     []string // besides dir
 }
 
-// dependsOn are the keys whose earlier writes a request waits for without being
-// waited for there.
+// dependsOn returns the keys that the request waits for but does not hold: later requests on them
+// do not wait for it.
 func (t requestScope) dependsOn() (keys []string) {
 	for _, dir := range t.reads {
 		keys = append(keys, workspace.Canonical(dir))
@@ -82,8 +81,8 @@ func (t requestScope) dependsOn() (keys []string) {
 	return keys
 }
 
-// keys are the keys of a request in the order. Only subscriptions exist without
-// a workspace; any other request without one conflicts with all workspaces.
+// keys returns the keys of a request in the order. Only subscriptions exist without a workspace.
+// Any other request without a workspace conflicts with all workspaces.
 func (t requestScope) keys() (keys []string) {
 	if t.subscription != "" {
 		keys = append(keys, subscriptionKey+t.subscription)
@@ -97,8 +96,8 @@ func (t requestScope) keys() (keys []string) {
 	return keys
 }
 
-// on makes the entry of a method. The receiver of its operation determines what
-// it works on: the host, a folder, or an opened workspace.
+// on makes the entry of a method. The receiver of its operation determines the target: the host, a
+// folder, or an opened workspace.
 func on[S company.Target, P, R any](name string, access Access, op func(S, context.Context, P) (R, error), summary string) Method {
 	return entry(name, access, summary, reflect.TypeFor[P](), reflect.TypeFor[R](),
 		func(ctx context.Context, all *company.Host, folder *company.Folder, params any) (any, error) {
@@ -110,9 +109,8 @@ func on[S company.Target, P, R any](name string, access Access, op func(S, conte
 		})
 }
 
-// entry makes the entry of a method from the types of its params and its result, and the
-// call of its operation with a pointer to params. It is apart from on because each method
-// has a copy of that in the program.
+// entry makes the entry of a method. call runs the operation with a pointer to params. It is
+// separate from on because the compiler copies the generic code for each method.
 func entry(name string, access Access, summary string, params, result reflect.Type,
 	call func(ctx context.Context, all *company.Host, folder *company.Folder, params any) (any, error)) Method {
 	return Method{
@@ -133,7 +131,7 @@ func entry(name string, access Access, summary string, params, result reflect.Ty
 	}
 }
 
-// scopeOf is what decoded params name.
+// scopeOf returns what decoded params name.
 func scopeOf(params any) (scope requestScope) {
 	if named, ok := params.(inWorkspace); ok && named.InWorkspace() != "" {
 		scope.dir = named.InWorkspace()
@@ -153,14 +151,13 @@ func streams(m Method) Method {
 	return m
 }
 
-// builds marks methods that update the index; methods that list it wait for
-// them.
+// builds marks methods that update the index. Methods that list the index wait for them.
 func builds(m Method) Method {
 	m.Index = Write
 	return m
 }
 
-// lists marks methods that read the index as it is.
+// lists marks methods that read the current index.
 func lists(m Method) Method {
 	m.Index = Read
 	return m
@@ -388,7 +385,7 @@ func NewTable(version string) *Table {
 // Methods lists the table in its order.
 func (t *Table) Methods() []Method { return t.methods }
 
-// Access is a method's part in the order of requests, "" for an unknown method.
+// Access returns a method's access, "" for an unknown method.
 func (t *Table) Access(method string) Access {
 	if m := t.byName[method]; m != nil {
 		return m.Access
@@ -406,7 +403,7 @@ func (t *Table) Params(method string) []string {
 	return m.params().Names()
 }
 
-// Nothing is the params of methods that take none.
+// Nothing is the params of methods without params.
 type Nothing struct{}
 
 func ping(*company.Host, context.Context, Nothing) (company.OK, error) { //nolint:revive // called as methods are

@@ -1,7 +1,6 @@
 package rpc
 
-// Tools of agents: their arguments by the rules of a struct, their results as text
-// and as data.
+// Tools of agents. A struct defines the arguments; results are text and data.
 
 import (
 	"context"
@@ -16,21 +15,20 @@ import (
 	"ac/internal/param"
 )
 
-// Tool is something that an agent may call.
+// Tool is a function that an agent may call.
 type Tool struct {
 	Name        string
 	Description string
-	// Acts: it changes something. Agents ask nobody about tools that only read.
+	// Acts marks a tool that changes something. Agents ask no permission for tools that only read.
 	Acts bool
 
 	params *param.Decoder
 	call   func(ctx context.Context, raw []byte) (any, error)
 }
 
-// NewTool makes a tool whose arguments are decoded into A by the rules in its
-// tags. A result that is a string is what the agent reads; any other encodes to a
-// JSON object, which the agent gets as data and as text. An error is one of the
-// call, which the agent reads too.
+// NewTool makes a tool whose arguments are decoded into A by the rules in its tags. The agent reads
+// a string result as text. Any other result encodes to a JSON object, which the agent gets as data
+// and as text. An error of fn becomes an error result, which the agent reads.
 func NewTool[A, R any](name, description string, fn func(ctx context.Context, args A) (R, error)) Tool {
 	params := param.NewDecoder(reflect.TypeFor[A]())
 	return Tool{Name: name, Description: description, params: params, call: func(ctx context.Context, raw []byte) (any, error) {
@@ -48,8 +46,8 @@ func Acting(t Tool) Tool {
 	return t
 }
 
-// result carries a call out. What the tool refuses, and what goes wrong in it, is a
-// result that the agent reads and may do better after.
+// result runs a call. Refusals and failures, including panics, become a result that the agent can
+// read and learn from.
 func (t Tool) result(ctx context.Context, raw []byte) (result *sdk.CallToolResult) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -70,8 +68,7 @@ func (t Tool) result(ctx context.Context, raw []byte) (result *sdk.CallToolResul
 	return &sdk.CallToolResult{Content: inWords(string(text)), StructuredContent: json.RawMessage(text)}
 }
 
-// refused is a result that says why there is none: the machine word of the reason,
-// then the sentence.
+// refused returns an error result: the reason's code, then the sentence.
 func refused(err error) *sdk.CallToolResult {
 	sentence := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok {

@@ -1,7 +1,7 @@
 package rpc
 
-// Requests that turn out to wait: they no longer count as in flight, block
-// no one, and end with the server's waits.
+// Requests that turn out to wait. They no longer count as in flight, block no one, and end when the
+// server cancels its waits.
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"ac/internal/inflight"
 )
 
-// wait moves a request to the waiting ones. After done it continues as if it
-// had just arrived, so that its bounded waits have their full time.
+// wait counts a request as waiting instead of in flight. When done is called, ArrivedAt becomes the
+// current time, so that its bounded waits have their full time.
 func (s *Server) wait(ctx context.Context, c call, hooks *inflight.Hooks) (waiting context.Context, done func(), err error) {
 	if c.slots != nil && *c.slots != s.waiting {
 		select {

@@ -27,8 +27,7 @@ type Colleague struct {
 	Status          string `json:"status"`
 }
 
-// Colleagues takes the agents that have a document, with their counts in the
-// rows of these parts.
+// Colleagues returns the agents that have a document. It counts their rows in monitor and inbox.
 func (m *View) Colleagues(monitor *Monitor, inbox *Inbox) ([]Colleague, error) {
 	agents, err := m.view.AgentCounters()
 	if err != nil {
@@ -68,7 +67,7 @@ func (m *View) Colleagues(monitor *Monitor, inbox *Inbox) ([]Colleague, error) {
 	return list, nil
 }
 
-// count counts the rows of the parts for their agents.
+// count adds the rows of monitor and inbox to the agents' counts.
 func count(at map[string]*Colleague, monitor *Monitor, inbox *Inbox) {
 	for i := range monitor.Rows {
 		r := &monitor.Rows[i]
@@ -104,8 +103,7 @@ func count(at map[string]*Colleague, monitor *Monitor, inbox *Inbox) {
 	}
 }
 
-// sortColleagues sorts busy agents first, then those with pending reviews, then
-// by last activity.
+// sortColleagues sorts by number of active runs, then of pending reviews, then by last activity.
 func sortColleagues(list []Colleague) {
 	roles := map[string]int{"ceo": 0, "director": 1, "manager": 2, "worker": 3}
 	byText := collation.Lazy()

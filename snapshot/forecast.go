@@ -10,8 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Allocations are the recommendations for the open tasks of a project, and
-// their forecast.
+// Allocations holds the recommendations for the open tasks of a project, and their forecast.
 type Allocations struct {
 	Recommendations []pm.Recommendation
 	Forecast        pm.Forecast
@@ -20,10 +19,10 @@ type Allocations struct {
 // maxSpeedRuns is how many of the newest runs determine the speed of providers.
 const maxSpeedRuns = 200
 
-// shortestSession is the least duration of a session, in hours.
+// shortestSession is the minimum duration that a session counts for, in hours.
 const shortestSession = 0.05
 
-// Allocations takes recommendations and forecast of a project.
+// Allocations returns the recommendations and the forecast of a project.
 func (m *View) Allocations(project string) (a Allocations, err error) {
 	tasks, err := m.Tasks(project)
 	if err != nil {
@@ -52,7 +51,7 @@ func (m *View) Allocations(project string) (a Allocations, err error) {
 	return a, nil
 }
 
-// rates are the speeds and costs of providers.
+// rates returns the speeds and costs of providers.
 func (m *View) rates(agents []doc.Agent) (pm.Rates, error) {
 	rates := pm.Rates{CostPerToken: map[string]float64{}}
 	used, err := m.view.ByProvider(index.RunFilter{})
@@ -82,7 +81,7 @@ func (m *View) rates(agents []doc.Agent) (pm.Rates, error) {
 	return rates, err
 }
 
-// speeds are the tokens that providers used in an hour of their sessions.
+// speeds returns, by provider, the tokens used per hour of its sessions.
 func (m *View) speeds() (map[string]float64, error) {
 	runs, err := m.view.RecentUse(maxSpeedRuns)
 	if err != nil || len(runs) == 0 {

@@ -21,9 +21,9 @@ type Heartbeat struct {
 	Stats      doc.HeartbeatStats `json:"stats"`
 }
 
-// readHeartbeat reads the heartbeat of a workspace. It is running while a
-// process holds the tick lock, whatever the state says. An invalid config means
-// that it is off; an invalid state counts as none.
+// readHeartbeat reads the heartbeat of a workspace. It is running while a process holds the tick
+// lock, whatever the state file contains. With an invalid config the heartbeat is off. An invalid
+// state counts as none.
 func readHeartbeat(w *workspace.Workspace) Heartbeat {
 	config, _ := heartbeat.Config(w) // off if there is a problem
 	h := Heartbeat{

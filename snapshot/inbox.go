@@ -4,7 +4,7 @@ package snapshot
 
 import "ac/index"
 
-// Inbox is the pending items and the decisions of a workspace.
+// Inbox holds the pending items and the decisions of a workspace.
 type Inbox struct {
 	Header
 	IndexState
@@ -26,7 +26,7 @@ type PendingItem struct {
 	ParseErrors  int64   `json:"parse_error_count"`
 }
 
-// Decision is a review, with the artifact that it is about, if known.
+// Decision is a review with its artifact, if known.
 type Decision struct {
 	index.Review
 	ArtifactType *string `json:"artifact_type"`
@@ -34,7 +34,7 @@ type Decision struct {
 	ParseErrors  int64   `json:"parse_error_count"`
 }
 
-// ItemErrors counts shown items whose runs have malformed lines.
+// ItemErrors counts the listed items whose runs have malformed lines.
 type ItemErrors struct {
 	Any       bool  `json:"has_parse_errors"`
 	Pending   int   `json:"pending_with_errors"`
@@ -42,8 +42,8 @@ type ItemErrors struct {
 	Most      int64 `json:"max_parse_error_count"`
 }
 
-// Inbox takes the newest pending items and decisions of a project, or of all if
-// it is "".
+// Inbox returns the newest pending items and decisions of a project, or of all projects if it is
+// "".
 func (m *View) Inbox(project string, pending, decisions int) (Inbox, error) {
 	result := Inbox{Header: m.taken, IndexState: m.indexed, Pending: []PendingItem{}, Decisions: []Decision{}}
 	e := &result.ParseErrors

@@ -1,6 +1,6 @@
 package snapshot
 
-// Interactions: what agents ask of people, and what came of it.
+// Interactions: the requests of agents to people, and their outcome.
 
 import (
 	"cmp"
@@ -12,17 +12,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// States of interactions that can be asked for.
+// States that a query can select.
 const (
 	InteractionsOpen     = "open"
 	InteractionsResolved = "resolved"
 	InteractionsAll      = "all"
 )
 
-// InteractionQuery chooses interactions; what is empty matches all.
+// InteractionQuery selects interactions. Empty fields match all.
 type InteractionQuery struct {
 	ProjectID string
-	RunID     string // of a workflow: of its steps too
+	RunID     string // for a workflow's run, includes its steps
 	AgentID   string
 	Kind      string
 	State     string // InteractionsOpen, InteractionsResolved or InteractionsAll
@@ -32,11 +32,11 @@ type InteractionQuery struct {
 // Interactions is the result of interaction.list.
 type Interactions struct {
 	Interactions []interaction.Record `json:"interactions"`
-	Open         int                  `json:"open"` // of those that were asked for, beyond the limit too
+	Open         int                  `json:"open"` // all matching open ones, even beyond the limit
 }
 
-// Interactions lists interactions: the open ones first, the oldest first, then the
-// others, the newest first. One whose session's owner is gone counts as cancelled.
+// Interactions lists interactions: open ones, oldest first, then the others, newest first. An
+// interaction whose session has lost its owner counts as cancelled.
 func (m *View) Interactions(q InteractionQuery) (Interactions, error) {
 	result := Interactions{Interactions: []interaction.Record{}}
 	filter := index.InteractionFilter{ProjectID: q.ProjectID, RunID: q.RunID, AgentID: q.AgentID, Kind: q.Kind}
@@ -63,8 +63,8 @@ func (m *View) Interactions(q InteractionQuery) (Interactions, error) {
 	return result, nil
 }
 
-// overAt is when an interaction was over. When one was lost nobody knows: its
-// request stands for that.
+// overAt returns when an interaction ended. For a lost one that is unknown, so overAt returns the
+// time of its request.
 func overAt(i index.Interaction) int64 {
 	if i.Resolved == nil {
 		return i.At
@@ -72,8 +72,8 @@ func overAt(i index.Interaction) int64 {
 	return i.ResolvedAt
 }
 
-// unresolved are the interactions that their logs leave open, parted by whether
-// somebody still waits for the answer: the owner of the session, or the workflow.
+// unresolved returns the interactions without a resolution in their log. An open one still has
+// somebody waiting for the answer: the owner of the session, or the workflow. A lost one does not.
 func (m *View) unresolved(f index.InteractionFilter) (open, lost []index.Interaction, err error) {
 	list, err := m.view.Interactions(f)
 	if err != nil {
@@ -99,7 +99,7 @@ func (m *View) unresolved(f index.InteractionFilter) (open, lost []index.Interac
 	return open, lost, nil
 }
 
-// records reads what interactions say.
+// records reads the records of interactions from their logs. It skips lines that do not parse.
 func (m *View) records(list, lost []index.Interaction) []interaction.Record {
 	gone := make(map[index.Place]bool, len(lost))
 	for _, i := range lost {
@@ -119,16 +119,16 @@ func (m *View) records(list, lost []index.Interaction) []interaction.Record {
 	return records
 }
 
-// pendingInteractions is how many open interactions inboxes show.
+// pendingInteractions is the maximum number of open interactions in an inbox.
 const pendingInteractions = 200
 
-// PendingInteractions is what inboxes show of interactions.
+// PendingInteractions is the part of an inbox about interactions.
 type PendingInteractions struct {
-	Interactions []interaction.Record `json:"pending_interactions"` // open, the newest first
+	Interactions []interaction.Record `json:"pending_interactions"` // open, newest first
 	Open         int                  `json:"open_interactions"`
 }
 
-// PendingInteractions takes the newest open interactions of a project, of all when it
+// PendingInteractions returns the newest open interactions of a project, or of all projects if it
 // is "".
 func (m *View) PendingInteractions(project string) (PendingInteractions, error) {
 	open, _, err := m.unresolved(index.InteractionFilter{ProjectID: project})

@@ -1,6 +1,6 @@
 package snapshot
 
-// Jobs: how many there are by status, and which runs are their attempts.
+// Jobs: their counts by status, and the runs that are their attempts.
 
 import (
 	"path"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// JobCounts are the numbers of jobs by status.
+// JobCounts holds the numbers of jobs by status.
 type JobCounts struct {
 	Queued    int `json:"queued"`
 	Running   int `json:"running"`
@@ -19,8 +19,7 @@ type JobCounts struct {
 	Canceled  int `json:"canceled"`
 }
 
-// countJobs counts the jobs of a project, or of all if it is "". Invalid
-// records are not counted.
+// countJobs counts the jobs of a project, or of all projects if it is "". It skips invalid records.
 func countJobs(w *workspace.Workspace, project string) (n JobCounts) {
 	projects := []string{project}
 	if project == "" {
@@ -48,7 +47,7 @@ func countJobs(w *workspace.Workspace, project string) (n JobCounts) {
 	return n
 }
 
-// jobsOf are the records of a project's jobs. They belong to the view.
+// jobsOf returns the records of a project's jobs. The view owns the slice.
 func (m *View) jobsOf(project string) ([]doc.Job, error) {
 	if list, read := m.jobs[project]; read {
 		return list, nil
@@ -64,7 +63,7 @@ func (m *View) jobsOf(project string) ([]doc.Job, error) {
 	return list, nil
 }
 
-// Attempts names the job of each run that is an attempt of one.
+// Attempts maps each run that is an attempt of a job to the id of that job.
 func (m *View) Attempts() (map[index.RunKey]string, error) {
 	projects, err := workspace.Dirs(m.w.FS, workspace.ProjectsDir)
 	if err != nil {

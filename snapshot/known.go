@@ -1,7 +1,6 @@
 package snapshot
 
-// The part of a screen that needs no index, for answers that must not fail
-// because of it.
+// The part of a screen that needs no index, for answers that must not fail when the index does.
 
 import (
 	"slices"
@@ -13,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// KnownUI is a screen from files alone: the decisions and comments of a
-// project, and the heartbeat. Parts that need the index are empty.
+// KnownUI returns a screen from files alone: the decisions and comments of a project, and the
+// heartbeat. Parts that need the index are empty.
 func KnownUI(w *workspace.Workspace, r UIRequest) UI {
 	taken := Header{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())}
 	result := UI{

@@ -1,6 +1,6 @@
 package snapshot
 
-// The machines of a hub in figures.
+// Counts of a hub's workers and slots.
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 	"ac/workspace"
 )
 
-// machinesWithin is how long a hub may take to say how its workers do.
+// machinesWithin is how long a hub may take to answer a status request.
 const machinesWithin = 2 * time.Second
 
-// Machines are the workers of the hub and their slots, nil where there is no hub. Of one
-// that does not run, or does not answer, only what its files say is known.
+// Machines returns the counts of the hub's workers and slots, nil if there is no hub. If the hub
+// does not run or does not answer, only the number of workers is known, from the hub's files.
 func (m *View) Machines() *room.Machines { return MachinesOf(m.w) }
 
-// MachinesOf are the machines of a workspace.
+// MachinesOf returns the machines of a workspace.
 func MachinesOf(w *workspace.Workspace) *room.Machines {
 	if !w.Exists(fleet.HubDir) {
 		return nil
@@ -33,7 +33,7 @@ func MachinesOf(w *workspace.Workspace) *room.Machines {
 		}
 	}
 	found := &room.Machines{}
-	workers, _, _ := fleet.ReadWorkers(w.FS) // what cannot be read is the doctor's to say
+	workers, _, _ := fleet.ReadWorkers(w.FS) // the doctor reports unreadable files
 	for i := range workers {
 		if s := workers[i].State; s == fleet.WorkerActive || s == fleet.WorkerDraining {
 			found.Workers++

@@ -1,7 +1,7 @@
 package snapshot
 
-// A read transaction over a workspace, from which all parts of an answer are
-// taken (snapshot isolation).
+// A read transaction over a workspace, from which all parts of an answer are read (snapshot
+// isolation).
 
 import (
 	"cmp"
@@ -18,19 +18,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// Request are the common parameters of snapshots.
+// Request holds the common parameters of snapshots.
 type Request struct {
 	Given string          // the workspace as the caller spelled it
 	Index index.Freshness // the required freshness
 }
 
-// Header are the common fields of snapshots.
+// Header holds the common fields of snapshots.
 type Header struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	GeneratedAt  string `json:"generated_at"`
 }
 
-// IndexState reports what was done to the index for a snapshot.
+// IndexState reports whether the index was rebuilt or synced for a snapshot.
 type IndexState struct {
 	Rebuilt bool `json:"index_rebuilt"`
 	Synced  bool `json:"index_synced"`
@@ -45,29 +45,29 @@ type View struct {
 	taken   Header
 	indexed IndexState
 
-	partly   bool                 // logs are to be checked
+	partly   bool                 // logs may have changed; CheckLogs checks them
 	sessions []doc.Session        // read once, on first use
-	projects []ProjectRow         // like sessions
+	projects []ProjectRow         // read once, on first use
 	jobs     map[string][]doc.Job // by project, each read once, on first use
 	watched  map[page][]index.MonitoredRun
 }
 
-// page is a list of runs that several parts use.
+// page identifies a list of runs that several parts share.
 type page struct {
 	project string
 	limit   int
 }
 
-// How often a snapshot is retried if the index goes away meanwhile, and how
-// often if something else may have failed.
+// attempts is how often a snapshot is tried if the index goes away in the meantime. failedBefore is
+// how often it is tried after other failures.
 const (
 	attempts     = 12
 	failedBefore = 3
 )
 
-// At brings the index to the requested freshness and calls take in one read
-// transaction. The index is a cache: if it is damaged or deleted meanwhile, At
-// rebuilds it and calls take again; take must then discard earlier results.
+// At brings the index to the requested freshness and calls take in one read transaction. The index
+// is a cache: if it is damaged or deleted in the meantime, At rebuilds it and calls take again.
+// take must then discard earlier results.
 func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request, take func(*View) error) error {
 	asked := r.Index
 	var did IndexState
@@ -96,13 +96,13 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 		if ctx.Err() != nil || failures == failedBefore || attempt == attempts {
 			return err
 		}
-		if asked = max(asked, index.UpToDate); did.Rebuilt { // this builds what cannot be used
+		if asked = max(asked, index.UpToDate); did.Rebuilt { // UpToDate rebuilds an unusable index
 			asked = index.UpToDate
 		}
 	}
 }
 
-// Header are the common fields of all snapshots of this view.
+// Header returns the common fields of all snapshots of this view.
 func (m *View) Header() Header { return m.taken }
 
 // runs lists the newest runs.
@@ -118,7 +118,7 @@ func (m *View) runs(project string, limit int) ([]index.MonitoredRun, error) {
 	return list, err
 }
 
-// observed lists the current sessions without touching any.
+// observed lists the sessions in their current state, without changing any.
 func (m *View) observed() ([]doc.Session, error) {
 	if m.sessions != nil {
 		return m.sessions, nil
@@ -137,8 +137,7 @@ func (m *View) observed() ([]doc.Session, error) {
 // micro rounds money to six decimals, half away from zero.
 func micro(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
 
-// newer compares times, the later first; invalid times are the oldest, in text
-// order.
+// newer orders times latest first. Invalid times come last, in descending text order.
 func newer(a, b string) int {
 	at, okA := clock.Parse(a)
 	bt, okB := clock.Parse(b)
@@ -154,7 +153,7 @@ func newer(a, b string) int {
 	return cmp.Compare(b, a)
 }
 
-// latest is the latest of some times, "" without any.
+// latest returns the latest of some times, "" if there are none.
 func latest(times ...string) string {
 	times = slices.DeleteFunc(times, func(t string) bool { return t == "" })
 	if len(times) == 0 {

@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Monitor is the runs and the jobs of a workspace.
+// Monitor holds the runs of a workspace and the counts of its jobs.
 type Monitor struct {
 	Header
 	IndexState
@@ -47,9 +47,9 @@ type MonitorRow struct {
 	LatestBudgetDecision *BudgetDecision   `json:"latest_budget_decision,omitempty"`
 	TokenUsage           *TokenUsage       `json:"token_usage,omitempty"`
 
-	RetryOf string `json:"-"` // the run that it repeats, where a list knows it
+	RetryOf string `json:"-"` // the run that this one retries; only lists fill it
 
-	at int64 // of its creation
+	at int64 // creation time
 }
 
 // RowSession is the session of a row: a running one, else the newest.
@@ -66,7 +66,7 @@ type RowSession struct {
 	fleet.Whereabouts
 }
 
-// TokenUsage is what a run consumed.
+// TokenUsage is the usage of a run.
 type TokenUsage struct {
 	Source       string   `json:"source"`
 	Confidence   string   `json:"confidence"`
@@ -105,9 +105,8 @@ type BudgetDecision struct {
 	Threshold *float64 `json:"threshold,omitempty"`
 }
 
-// Monitor takes the newest runs of a project, or of all if it is "", those with
-// a running session first. Every run with a running session is included,
-// however old.
+// Monitor returns the newest runs of a project, or of all projects if it is "". Rows with a running
+// session come first. They include every run with a running session, however old.
 func (m *View) Monitor(project string, limit int) (Monitor, error) {
 	result := Monitor{Header: m.taken, IndexState: m.indexed, Rows: []MonitorRow{}, Jobs: countJobs(m.w, project)}
 	runs, err := m.runs(project, limit)
@@ -125,8 +124,8 @@ func (m *View) Monitor(project string, limit int) (Monitor, error) {
 		shown[key] = true
 		result.Rows = append(result.Rows, m.rowOf(&runs[i], of[key]))
 	}
-	// Look up the runs of the other sessions: those that are running. The rest
-	// can only be shown if every run is, so that their runs are unknown.
+	// Look up the runs of the other running sessions. Sessions that have ended are added only if
+	// every run is listed, because only then their runs are certainly unknown.
 	all := len(runs) < limit
 	var others []*doc.Session
 	var asked []index.RunKey
@@ -214,7 +213,8 @@ func sortRows(rows []MonitorRow) {
 	})
 }
 
-// rank is 0 for running rows, 1 for runs, 2 for sessions without a run.
+// rank returns 0 for rows with a running session, 1 for other runs, 2 for sessions without a known
+// run.
 func rank(r MonitorRow) int {
 	switch {
 	case r.RowSession != nil && r.LiveStatus == doc.StatusRunning:
@@ -232,7 +232,7 @@ func refOf(r MonitorRow) string {
 	return r.SessionRef
 }
 
-// policyDecision reads the fields of a payload that have the right type.
+// policyDecision reads the fields of a payload. It skips fields of the wrong type.
 func policyDecision(payload json.RawMessage) *PolicyDecision {
 	if payload == nil {
 		return nil
@@ -266,7 +266,8 @@ func budgetDecision(payload json.RawMessage) *BudgetDecision {
 	return &d
 }
 
-// members assigns the members of an object that have the type of their target.
+// members assigns each member of an object to its target. A member of another type sets the target
+// to nil.
 func members(object json.RawMessage, into map[string]any) {
 	_ = canonjson.Members(object, func(m canonjson.Member) { // valid JSON, or unknown
 		switch field := into[string(m.Key)].(type) {

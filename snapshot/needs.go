@@ -1,7 +1,7 @@
 package snapshot
 
-// What waits for a person, from the index, the sockets of live sessions and the records
-// of jobs.
+// Needs: what waits for a person, from the index, the records of live sessions, and the records of
+// jobs.
 
 import (
 	"cmp"
@@ -19,18 +19,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// failuresLast is for how long failed runs, and those over their budgets, are needs.
+// failuresLast is how long failed and over-budget runs remain needs.
 const failuresLast = 7 * 24 * time.Hour
 
-// Needs are the needs of a project, of all if it is "", in order: those that stand, and
-// those that were dismissed.
+// Needs holds the open and the dismissed needs of a project, or of all projects, in order.
 type Needs struct {
 	Open      []needs.Need
 	Dismissed []needs.Need
 	Of        needs.Dismissals
 }
 
-// Needs takes what waits for a person.
+// Needs returns what waits for a person in a project, or in all projects if it is "".
 func (m *View) Needs(project string) (result Needs, err error) {
 	if result.Of, err = needs.ReadDismissals(m.w); err != nil {
 		return result, err
@@ -54,7 +53,7 @@ func (m *View) Needs(project string) (result Needs, err error) {
 	return result, nil
 }
 
-// asked are the open requests of agents and workflows.
+// asked returns the open requests of agents and workflows.
 func (m *View) asked(project string) (list []needs.Need, err error) {
 	open, _, err := m.unresolved(index.InteractionFilter{ProjectID: project})
 	for _, r := range m.records(open, nil) {
@@ -72,7 +71,7 @@ func needOf(r interaction.Record) needs.Need {
 	return n
 }
 
-// helpNeeds are the help requests without an answer.
+// helpNeeds returns the unanswered help requests.
 func (m *View) helpNeeds(project string) (list []needs.Need, err error) {
 	requests, err := m.view.Unanswered(project)
 	for _, h := range requests {
@@ -86,7 +85,7 @@ func (m *View) helpNeeds(project string) (list []needs.Need, err error) {
 	return list, err
 }
 
-// undecided are the artifacts that wait for a decision.
+// undecided returns the artifacts that wait for a decision.
 func (m *View) undecided(project string) (list []needs.Need, err error) {
 	pending, err := m.view.Pending(project, 0)
 	for _, a := range pending {
@@ -110,8 +109,8 @@ func orEmpty(text *string) string {
 	return *text
 }
 
-// unreachable are the sessions whose machine has been silent for more than half of their
-// lease, by their records.
+// unreachable returns the sessions whose machine has been silent for more than half of their lease,
+// according to their records.
 func (m *View) unreachable(project string) (list []needs.Need, err error) {
 	if !m.w.Exists(workspace.HubDir) {
 		return nil, nil
@@ -124,7 +123,7 @@ func (m *View) unreachable(project string) (list []needs.Need, err error) {
 		}
 		attempt, err := fleet.ReadAttempt(m.w.FS, fleet.Attempt(s.ProjectID, s.RunID, s.Ref, s.Epoch))
 		if err != nil {
-			continue // the doctor says so
+			continue // the doctor reports it
 		}
 		since := time.UnixMilli(*s.UnreachableSinceMS)
 		lease := time.Duration(attempt.LeaseS) * time.Second
@@ -135,7 +134,7 @@ func (m *View) unreachable(project string) (list []needs.Need, err error) {
 		if attempt.OnCutOff == doc.CutOffStop {
 			left = fmt.Sprintf("its session has %s left", max(0, lease-now.Sub(since)).Round(time.Second))
 		}
-		if !fleet.HubAlive(m.w) { // nobody hears it
+		if !fleet.HubAlive(m.w) { // nobody is listening for the machine
 			left = session.HubNotRunningNote
 		}
 		n := needs.New(needs.Unreachable, s.RunID, fmt.Sprintf("%s has not been heard since %s; %s", cmp.Or(fleet.WorkerName(m.w, s.WorkerID), s.WorkerID), clock.Stamp(since), left))
@@ -148,7 +147,7 @@ func (m *View) unreachable(project string) (list []needs.Need, err error) {
 	return list, err
 }
 
-// troubles are the runs that failed, went over a budget, or have a damaged log.
+// troubles returns the runs that failed, went over a budget, or have a damaged log.
 func (m *View) troubles(project string) (list []needs.Need, err error) {
 	since := clock.Nanos(m.w.Env.Clock.Now().Add(-failuresLast))
 	found, err := m.view.Troubled(project, since)
@@ -178,10 +177,10 @@ func (m *View) troubles(project string) (list []needs.Need, err error) {
 	return list, nil
 }
 
-// trouble makes needs of a run that somebody has to look at.
+// trouble makes the needs of a run with problems.
 type trouble struct{ *index.TroubledRun }
 
-// ended is when the run ended, else when it was created, in Unix nanoseconds.
+// ended returns when the run ended, or if unknown when it was created, in Unix nanoseconds.
 func (t trouble) ended() int64 {
 	if t.EndedAt != 0 {
 		return t.EndedAt
@@ -197,7 +196,7 @@ func (t trouble) need(kind, ref, title string) needs.Need {
 	return n
 }
 
-// failure is why the run failed, in the agent's words where it has any.
+// failure returns why the run failed: the agent's error message if there is one.
 func (t trouble) failure() string {
 	switch {
 	case t.Error != nil && *t.Error != "":
@@ -208,7 +207,7 @@ func (t trouble) failure() string {
 	return "failed"
 }
 
-// overBudget is what went over which limit.
+// overBudget describes which limit was exceeded and by how much.
 func overBudget(d *BudgetDecision) string {
 	if d == nil || d.Metric == nil || d.Actual == nil || d.Threshold == nil {
 		return "over its budget"
@@ -216,7 +215,7 @@ func overBudget(d *BudgetDecision) string {
 	return fmt.Sprintf("over its budget: %g of %g %s", *d.Actual, *d.Threshold, *d.Metric)
 }
 
-// broken is what is wrong with the log.
+// broken describes what is wrong with the log.
 func (t trouble) broken() string {
 	switch t.ParseErrors {
 	case 0:
@@ -227,15 +226,15 @@ func (t trouble) broken() string {
 	return fmt.Sprintf("the log has %d lines that are no events", t.ParseErrors)
 }
 
-// attemptsOf knows which runs are attempts of jobs, by project.
+// attemptsOf caches which runs are attempts of jobs, by project.
 type attemptsOf struct {
 	m     *View
-	known map[string]map[string]bool // whether a run's failure counts
+	known map[string]map[string]bool // by project and run: whether a failure counts
 }
 
-// counts reports whether the failure of a run is one that a person has to look at. Of the
-// attempts of a job only the last counts, once the job is over; that of a step of a
-// workflow is reported by the workflow's own run.
+// counts reports whether a person has to look at the failure of a run. Of a job's attempts only the
+// last counts, once the job is over. A failed step of a workflow does not count: the workflow's own
+// run reports it.
 func (a attemptsOf) counts(project, run string) (bool, error) {
 	of, known := a.known[project]
 	if !known {
@@ -257,8 +256,8 @@ func (a attemptsOf) counts(project, run string) (bool, error) {
 	return counts || !attempt, nil
 }
 
-// RunsNamed are the runs with an id, in all projects.
+// RunsNamed returns the runs with an id, in all projects.
 func (m *View) RunsNamed(id string) ([]index.RunKey, error) { return m.view.RunsNamed(id) }
 
-// DecisionOn is the newest decision on an artifact, nil if there is none.
+// DecisionOn returns the newest decision on an artifact, nil if there is none.
 func (m *View) DecisionOn(artifact string) (*index.Review, error) { return m.view.DecisionOn(artifact) }

@@ -13,13 +13,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// Portfolio is all projects of a company.
+// Portfolio holds all projects of a company.
 type Portfolio struct {
 	Summary  PortfolioSummary `json:"summary"`
 	Projects []PortfolioRow   `json:"projects"`
 }
 
-// PortfolioSummary sums the projects up. Progress is their unweighted mean.
+// PortfolioSummary sums up the projects. ProgressPct is their unweighted mean.
 type PortfolioSummary struct {
 	ProjectCount    int     `json:"project_count"`
 	ActiveRuns      int     `json:"active_runs"`
@@ -41,7 +41,7 @@ type PortfolioRow struct {
 	RiskFlags      []string `json:"risk_flags"`
 }
 
-// Portfolio takes all projects with the sums over their tasks and runs.
+// Portfolio returns all projects with the sums over their tasks and runs.
 func (m *View) Portfolio() (Portfolio, error) {
 	result := Portfolio{Projects: []PortfolioRow{}}
 	rows, err := m.Projects()
@@ -108,8 +108,8 @@ type GanttTask struct {
 	DependsOnTaskIDs []string `json:"depends_on_task_ids"`
 }
 
-// Plan takes the portfolio, and the schedule of a project unless it is "". An
-// unknown project has no tasks.
+// Plan returns the portfolio, and the schedule of a project unless it is "". An unknown project has
+// no tasks.
 func (m *View) Plan(scope, project string) (Plan, error) {
 	result := Plan{Header: m.taken, Scope: scope}
 	var err error
@@ -167,7 +167,7 @@ func (m *View) Tasks(project string) ([]doc.Task, error) {
 	return tasks, nil
 }
 
-// taskOf is the task of a row of the index.
+// taskOf converts a row of the index to a task.
 func taskOf(r *index.Task) doc.Task {
 	t := doc.Task{
 		ID: r.TaskID, ProjectID: r.ProjectID, Title: r.Title, Status: r.Status, Visibility: r.Visibility, CreatedAt: r.CreatedAt,
@@ -191,8 +191,7 @@ func text(s *string) string {
 	return *s
 }
 
-// activeRuns are the runs that are running by their record or by a live
-// session.
+// activeRuns returns the runs that are running according to their record or to a live session.
 func (m *View) activeRuns() ([]index.RunningRun, error) {
 	active, err := m.view.RunningRuns()
 	if err != nil {

@@ -28,8 +28,8 @@ type ProfileAgent struct {
 	TenureDays   int    `json:"tenure_days"`
 }
 
-// ProfileMetrics are the sums over an agent's runs. Context cycles are null if
-// no run reports any.
+// ProfileMetrics holds the sums over an agent's runs. Cycles is null if no run reports context
+// cycles.
 type ProfileMetrics struct {
 	Runs         int64   `json:"total_runs"`
 	Running      int64   `json:"running_runs"`
@@ -44,8 +44,8 @@ type ProfileMetrics struct {
 
 const hoursOfDay = 24
 
-// Profile takes the figures of an agent over its runs in a project, or in all
-// if it is "".
+// Profile returns the figures of an agent over its runs in a project, or in all projects if it is
+// "".
 func (m *View) Profile(a doc.Agent, project string) (Profile, error) {
 	tenure := 0
 	if since, ok := clock.Parse(a.CreatedAt); ok {

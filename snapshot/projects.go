@@ -70,7 +70,7 @@ func (m *View) Projects() ([]ProjectRow, error) {
 	return rows, nil
 }
 
-// add adds the task counts of the project, nil for none, and derives its risks.
+// add sets the task counts of the project, none if tasks is nil, and derives its risk flags.
 func (r *ProjectRow) add(tasks *index.TaskTotals) {
 	cycle := false
 	if tasks != nil {
@@ -90,7 +90,7 @@ func (r *ProjectRow) add(tasks *index.TaskTotals) {
 	}
 }
 
-// Home is the home of a company.
+// Home is the home screen of a company.
 type Home struct {
 	Header
 	Projects []HomeRow   `json:"projects"`
@@ -98,7 +98,7 @@ type Home struct {
 	Plan     *Portfolio  `json:"pm,omitempty"`
 }
 
-// HomeRow is a project in the home of a company.
+// HomeRow is a project on the home screen.
 type HomeRow struct {
 	ProjectID      string   `json:"project_id"`
 	Name           string   `json:"name"`
@@ -113,7 +113,7 @@ type HomeRow struct {
 	RiskFlags      []string `json:"risk_flags"`
 }
 
-// HomeSummary sums the projects up.
+// HomeSummary sums up the projects.
 type HomeSummary struct {
 	ProjectCount    int     `json:"project_count"`
 	PendingReviews  int     `json:"pending_reviews"`
@@ -123,7 +123,7 @@ type HomeSummary struct {
 	BlockedProjects int     `json:"blocked_projects"`
 }
 
-// Home takes the home of a company, optionally with its portfolio.
+// Home returns the home screen of a company, optionally with its portfolio.
 func (m *View) Home(withPlan bool) (Home, error) {
 	result := Home{Header: m.taken, Projects: []HomeRow{}}
 	rows, err := m.Projects()
@@ -150,7 +150,7 @@ func (m *View) Home(withPlan bool) (Home, error) {
 		for _, link := range r.RepoLinks {
 			row.RepoIDs = append(row.RepoIDs, link.RepoID)
 		}
-		for _, flag := range []string{"pending_reviews", "blocked_tasks"} { // the order of the home
+		for _, flag := range []string{"pending_reviews", "blocked_tasks"} { // the order on the home screen
 			if slices.Contains(r.RiskFlags, flag) {
 				row.RiskFlags = append(row.RiskFlags, flag)
 			}

@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Reconciliation is the comparison over a period. Bills have no project, so
-// that the billed figures are always those of the whole workspace.
+// Reconciliation is the comparison over a period. Bills have no project, so the billed figures
+// always cover the whole workspace.
 type Reconciliation struct {
 	Header
 	ProjectID   string                 `json:"project_id,omitempty"`
@@ -28,7 +28,7 @@ type Reconciliation struct {
 	BilledScope string                 `json:"billed_scope"`
 }
 
-// ReconciliationTotals are the sums over all providers.
+// ReconciliationTotals holds the sums over all providers.
 type ReconciliationTotals struct {
 	Providers       int     `json:"provider_count"`
 	Runs            int     `json:"internal_run_count"`
@@ -42,7 +42,7 @@ type ReconciliationTotals struct {
 	CostDeltaUSD    float64 `json:"cost_delta_usd"`
 }
 
-// ReconciliationCoverage is how much is known about the cost of runs.
+// ReconciliationCoverage counts the runs by how their cost is known.
 type ReconciliationCoverage struct {
 	Priced           int `json:"priced_run_count"`
 	Unpriced         int `json:"unpriced_run_count"`
@@ -75,16 +75,15 @@ type ReconciledStatement struct {
 	CostDeltaUSD float64 `json:"cost_delta_usd"`
 }
 
-// ReconciliationRequest selects runs and statements; PeriodStart and PeriodEnd
-// are the period as the caller wrote it.
+// ReconciliationRequest selects runs and statements. PeriodStart and PeriodEnd are the period as
+// the caller wrote it.
 type ReconciliationRequest struct {
 	Project                string
 	Period                 billing.Period
 	PeriodStart, PeriodEnd string
 }
 
-// Reconcile compares runs and bills. An unreadable file of statements is an
-// error.
+// Reconcile compares runs and bills. It fails if a file of statements is unreadable.
 func (m *View) Reconcile(r ReconciliationRequest) (Reconciliation, error) {
 	result := Reconciliation{
 		Header: m.taken, ProjectID: r.Project, PeriodStart: r.PeriodStart, PeriodEnd: r.PeriodEnd,
@@ -122,7 +121,7 @@ func (m *View) Reconcile(r ReconciliationRequest) (Reconciliation, error) {
 	return result, nil
 }
 
-// used are the sums of the runs of a period, by provider.
+// used returns the usage of the runs of a period, by provider.
 func (m *View) used(project string, period billing.Period) ([]index.ProviderTotals, error) {
 	filter := index.RunFilter{ProjectID: project}
 	if !period.From.IsZero() {
@@ -181,7 +180,7 @@ func reconcile(used []index.ProviderTotals, statements []doc.Statement) (t Recon
 	return t, c, rows
 }
 
-// added adds to a sum that is nil until its first part.
+// added adds part to a sum that is nil until the first part.
 func added(sum *int64, part int64) *int64 {
 	if sum != nil {
 		part += *sum
@@ -189,16 +188,16 @@ func added(sum *int64, part int64) *int64 {
 	return &part
 }
 
-// ReconciliationSummary is the comparison without a period, for the resources.
+// ReconciliationSummary is the comparison over all time, for Resources.
 type ReconciliationSummary struct {
 	Totals     SummaryTotals          `json:"totals"`
 	ByProvider []SummaryProvider      `json:"by_provider"`
 	Coverage   ReconciliationCoverage `json:"coverage"`
-	// Problem is why the statements were ignored.
+	// Problem is why the statements could not be read.
 	Problem string `json:"problem,omitempty"`
 }
 
-// SummaryFigures are the figures of runs and bills in a summary.
+// SummaryFigures holds the figures of runs and bills in a summary.
 type SummaryFigures struct {
 	CostUSD       float64 `json:"internal_cost_usd"`
 	BilledCostUSD float64 `json:"billed_cost_usd"`
@@ -208,7 +207,7 @@ type SummaryFigures struct {
 	TokenDelta    *int64  `json:"token_delta"`
 }
 
-// SummaryTotals are the sums over all providers.
+// SummaryTotals holds the sums over all providers.
 type SummaryTotals struct {
 	SummaryFigures
 	Providers int `json:"provider_count"`

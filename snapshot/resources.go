@@ -13,21 +13,20 @@ import (
 	"ac/workspace/doc"
 )
 
-// Resources are the agents, providers and models of a workspace, or of one
-// project.
+// Resources holds the agents, providers and models of a workspace, or of one project.
 type Resources struct {
 	Header
 	ProjectID string              `json:"project_id,omitempty"`
 	Totals    ResourceTotals      `json:"totals"`
 	Providers []ProviderResources `json:"providers"`
 	Models    []ModelResources    `json:"models"`
-	// Reconciliation is always present, with bills or without.
+	// Reconciliation is always present, even without bills.
 	Reconciliation ReconciliationSummary `json:"reconciliation"`
-	// Machines are those of the hub, nil where there is none.
+	// Machines holds the counts of the hub's workers, nil if there is no hub.
 	Machines *room.Machines `json:"machines,omitempty"`
 }
 
-// ResourceTotals are the sums over agents and runs.
+// ResourceTotals holds the sums over agents and runs.
 type ResourceTotals struct {
 	Agents        int     `json:"agents"`
 	Workers       int     `json:"workers"`
@@ -40,7 +39,7 @@ type ResourceTotals struct {
 	CyclesUnknown int     `json:"context_cycles_unknown_runs"`
 }
 
-// ProviderResources are the runs of a provider.
+// ProviderResources holds the sums over the runs of a provider.
 type ProviderResources struct {
 	Provider string  `json:"provider"`
 	Runs     int     `json:"run_count"`
@@ -48,14 +47,14 @@ type ProviderResources struct {
 	CostUSD  float64 `json:"total_cost_usd"`
 }
 
-// ModelResources are the agents of a model.
+// ModelResources counts the agents that use a model.
 type ModelResources struct {
 	Model  string `json:"model"`
 	Agents int    `json:"agent_count"`
 }
 
-// Resources takes the resources of a project, or of all if it is "". Agents and
-// models are always those of the whole workspace.
+// Resources returns the resources of a project, or of all projects if it is "". Agents and models
+// always cover the whole workspace.
 func (m *View) Resources(project string) (Resources, error) {
 	result := Resources{Header: m.taken, ProjectID: project, Providers: []ProviderResources{}, Models: []ModelResources{}}
 	agents, err := m.view.AgentCounters()
@@ -96,7 +95,7 @@ func (m *View) Resources(project string) (Resources, error) {
 	return result, nil
 }
 
-// active are the agents with a running run or session.
+// active returns the agents with a running run or session.
 func (m *View) active(project string) (map[string]bool, error) {
 	ids, err := m.view.ActiveAgents(project)
 	if err != nil {
@@ -123,7 +122,7 @@ func (m *View) active(project string) (map[string]bool, error) {
 	return active, err
 }
 
-// models groups agents by their model.
+// models counts agents by their model.
 func models(agents []index.AgentCounter) []ModelResources {
 	count := map[string]int{}
 	for _, a := range agents {

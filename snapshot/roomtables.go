@@ -1,7 +1,7 @@
 package snapshot
 
-// The tables of the room, except for the runs: what waits, people, projects, counts, jobs,
-// conversations and the server.
+// The tables of the room except the runs: needs, people, projects, counts, jobs, conversations and
+// the server.
 
 import (
 	"cmp"
@@ -16,18 +16,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// RoomTables are rows of the room by table; every table is whole.
+// RoomTables holds rows of the room by table. Every table is complete.
 type RoomTables map[string][]room.Change
 
-// RoomReader is a person who looks at the room. Read are the last messages that they have
-// read, by conversation.
+// RoomReader is a person who watches the room. Read is the last message that they have read, by
+// conversation.
 type RoomReader struct {
 	ID   string
 	Read map[string]string
 }
 
-// RoomTables takes the tables of the room that are not about runs. Version is that of the
-// program.
+// RoomTables returns all tables of the room except the runs. version is the program's version.
 func (m *View) RoomTables(reader RoomReader, version string) (RoomTables, error) {
 	t := roomTables{View: m, reader: reader, tables: RoomTables{}, liveOf: map[string]int{}, waitingOf: map[string]int{}, counts: map[string]*room.Counts{}, projects: map[string]*room.Project{}}
 	for _, part := range []func() error{t.live, t.needs, t.people, t.ofProjects, t.jobs, t.talk} {
@@ -43,7 +42,7 @@ func (m *View) RoomTables(reader RoomReader, version string) (RoomTables, error)
 	return t.tables, nil
 }
 
-// roomTables makes the tables of one room.
+// roomTables builds the tables of one room.
 type roomTables struct {
 	*View
 
@@ -51,7 +50,7 @@ type roomTables struct {
 	tables    RoomTables
 	liveOf    map[string]int // by agent
 	waitingOf map[string]int
-	counts    map[string]*room.Counts // by project, allProjects for the sum
+	counts    map[string]*room.Counts // by project; allProjects for the sum
 	projects  map[string]*room.Project
 }
 
@@ -71,7 +70,7 @@ func (t *roomTables) countsOf(project string) *room.Counts {
 	return c
 }
 
-// live counts the runs whose sessions live.
+// live counts the runs with a live session.
 func (t *roomTables) live() error {
 	t.countsOf(allProjects)
 	list, err := t.RunList(RunQuery{Status: doc.StatusRunning})
@@ -85,7 +84,7 @@ func (t *roomTables) live() error {
 	return err
 }
 
-// needs are what waits for a person, and their counts.
+// needs adds the needs and counts them.
 func (t *roomTables) needs() error {
 	found, err := t.Needs("")
 	for _, n := range found.Open {
@@ -101,11 +100,11 @@ func (t *roomTables) needs() error {
 			}
 		}
 	}
-	delete(t.counts, "") // help requests of the whole workspace are in the sum only
+	delete(t.counts, "") // help requests of the whole workspace count only in the sum
 	return err
 }
 
-// people are the agents that have a document.
+// people adds the agents that have a document.
 func (t *roomTables) people() error {
 	agents, err := t.view.AgentCounters()
 	if err != nil {
@@ -131,7 +130,7 @@ func (t *roomTables) people() error {
 	return err
 }
 
-// ofProjects are the projects and the counts of each.
+// ofProjects adds the projects and the counts of each.
 func (t *roomTables) ofProjects() error {
 	projects, err := t.w.Projects()
 	if err != nil {
@@ -185,10 +184,10 @@ func (t *roomTables) ofProjects() error {
 	return err
 }
 
-// oldJobs is how many jobs that are over are shown of a project, beside those that are not.
+// oldJobs is how many finished jobs of a project are shown besides the unfinished ones.
 const oldJobs = 20
 
-// jobs are the jobs that are not over, and the newest others.
+// jobs adds the unfinished jobs, and the newest finished ones.
 func (t *roomTables) jobs() error {
 	for project := range t.projects {
 		all, err := t.jobsOf(project)
@@ -215,7 +214,7 @@ func (t *roomTables) jobs() error {
 	return nil
 }
 
-// talk are the conversations with their newest messages.
+// talk adds the conversations with their newest messages.
 func (t *roomTables) talk() error {
 	list, err := t.view.LastMessages()
 	for _, c := range list {

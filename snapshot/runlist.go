@@ -1,7 +1,6 @@
 package snapshot
 
-// Lists of runs for people: the sessions of the listed runs only are read, and of the
-// index only what is listed.
+// Lists of runs for people. Only the sessions and index rows of the listed runs are read.
 
 import (
 	"slices"
@@ -12,17 +11,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// RunQuery chooses runs; what is empty matches all.
+// RunQuery selects runs. Empty fields match all.
 type RunQuery struct {
 	ProjectID string
 	AgentID   string
 	TaskID    string
-	Ending    string // of their ids, in any case
-	Since     int64  // created since then, in Unix nanoseconds, 0 for ever
-	Status    string // as their records say
-	Before    int64  // created before then, 0 for ever
-	Most      int    // 0 for all
-	Newest    bool   // the newest only, whether older ones live or not
+	Ending    string // suffix of the run id, case-insensitive
+	Since     int64  // created at or after, in Unix nanoseconds; 0 for no bound
+	Status    string // according to their records
+	Before    int64  // created before, in Unix nanoseconds; 0 for no bound
+	Most      int    // maximum number; 0 for all
+	Newest    bool   // do not add older running runs beyond Most
 }
 
 func (q RunQuery) filter() index.RunFilter {
@@ -33,13 +32,14 @@ func (q RunQuery) filter() index.RunFilter {
 	return f
 }
 
-// RunList are runs with their sessions.
+// RunList is a list of runs with their sessions.
 type RunList struct {
 	Rows  []MonitorRow // newest first
-	Total int          // runs that the query selects, beyond its limit too
+	Total int          // all runs that the query selects, beyond Most too
 }
 
-// RunList lists the newest runs, and all that may live, whatever their age.
+// RunList lists the newest runs. Unless q prevents it, it adds all runs that are running by their
+// records, whatever their age.
 func (m *View) RunList(q RunQuery) (list RunList, err error) {
 	found, err := m.view.Listed(q.filter())
 	if err != nil {
@@ -69,14 +69,14 @@ func (m *View) RunList(q RunQuery) (list RunList, err error) {
 	return list, nil
 }
 
-// listed is the row of a run.
+// listed returns the row of a run.
 func (m *View) listed(l *index.ListedRun) MonitorRow {
 	row := m.rowOf(&l.MonitoredRun, m.sessionOf(l))
 	row.RetryOf = l.RetryOf
 	return row
 }
 
-// sessionOf is the newest session of a run, nil for none. Nothing is written.
+// sessionOf returns the newest session of a run, nil if there is none. It writes nothing.
 func (m *View) sessionOf(l *index.ListedRun) *doc.Session {
 	if l.SessionRef == "" {
 		return nil
@@ -89,7 +89,7 @@ func (m *View) sessionOf(l *index.ListedRun) *doc.Session {
 	return &record
 }
 
-// RunIDsLike lists the ids of all runs whose last letters are those of one of the ids.
+// RunIDsLike lists the ids of all runs whose last letters equal those of one of ids.
 func (m *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 	return m.view.RunIDsLike(ids, letters)
 }
@@ -97,8 +97,8 @@ func (m *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 // CountRuns counts the runs of the workspace.
 func (m *View) CountRuns() (int, error) { return m.view.CountRuns(index.RunFilter{}) }
 
-// CheckLogs fails, for a view of records only, if one of these runs has a log that changed:
-// At then calls its reader again after a sync.
+// CheckLogs fails if one of these runs has a changed log and the view covers only records. At then
+// syncs and calls its reader again.
 func (m *View) CheckLogs(rows []MonitorRow) error {
 	if !m.partly {
 		return nil
@@ -110,8 +110,8 @@ func (m *View) CheckLogs(rows []MonitorRow) error {
 	return m.view.CheckLogs(keys)
 }
 
-// OneRun takes one run with its newest session. known is false for a run that is not in
-// the index.
+// OneRun returns one run with its newest session. known is false for a run that is not in the
+// index.
 func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) {
 	found, err := m.view.ListedRun(key)
 	if err != nil || found == nil {
@@ -120,13 +120,12 @@ func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) 
 	return m.listed(found), true, nil
 }
 
-// RunsSince counts the runs that were created since a time, in Unix nanoseconds, by their
-// status.
+// RunsSince counts the runs created since a time, in Unix nanoseconds, by status.
 func (m *View) RunsSince(project string, since int64) (map[string]int, error) {
 	return m.view.RunsSince(project, since)
 }
 
-// TypesAfter lists the types of the events that a run has behind a seq, without some of them.
+// TypesAfter lists the types of a run's events after a seq, except some types.
 func (m *View) TypesAfter(key index.RunKey, seq int64, except ...string) ([]string, error) {
 	return m.view.TypesAfter(key, seq, except...)
 }

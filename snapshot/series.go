@@ -1,7 +1,7 @@
 package snapshot
 
-// Usage over time: one key crossed with buckets of hours, days or weeks, with what was
-// reported, rated and estimated kept apart.
+// Usage over time: one dimension by buckets of hours, days or weeks. Reported, rated and estimated
+// usage are separate.
 
 import (
 	"cmp"
@@ -17,11 +17,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// Words of a series.
+// Values of Bucket and By.
 const (
 	BucketHour = "hour"
 	BucketDay  = "day"
-	BucketWeek = "week" // from Monday on
+	BucketWeek = "week" // starts on Monday
 
 	ByAgent    = "agent"
 	ByProvider = "provider"
@@ -31,47 +31,48 @@ const (
 )
 
 const (
-	// MostBuckets bounds a series.
+	// MostBuckets is the maximum number of buckets of a series.
 	MostBuckets = 400
-	// seriesKeys bounds the keys of a series, the last of which is otherKey then.
+	// seriesKeys is the maximum number of keys of a series. If there are more, the last one is
+	// otherKey.
 	seriesKeys = 12
 	otherKey   = "other"
-	// noneKey is what names nothing: a run without a task.
+	// noneKey is the key of usage without a value, such as a run without a task.
 	noneKey = "none"
 )
 
-// Series is usage over time. Every bucket of the period is there, empty ones too.
+// Series is usage over time. It has every bucket of the period, even empty ones.
 type Series struct {
 	From    string         `json:"from"`
 	To      string         `json:"to"`
 	Bucket  string         `json:"bucket"`
 	By      string         `json:"by"`
-	Keys    []SeriesKey    `json:"keys"` // the most money first, then the most tokens
+	Keys    []SeriesKey    `json:"keys"` // highest cost first, then most tokens
 	Buckets []SeriesBucket `json:"buckets"`
 	Budgets []SeriesBudget `json:"budgets"`
 	Totals  SeriesCell     `json:"totals"`
 }
 
-// SeriesKey is one of the keys with its sum.
+// SeriesKey is one key with its sum.
 type SeriesKey struct {
 	Key   string     `json:"key"`
 	Name  string     `json:"name"`
 	Total SeriesCell `json:"total"`
 }
 
-// SeriesBucket is a part of the period. At is its local day, for hours with the hour.
+// SeriesBucket is a part of the period. At is its local day, with the hour if buckets are hours.
 type SeriesBucket struct {
 	At   string                 `json:"at"`
 	Keys map[string]*SeriesCell `json:"keys"`
 }
 
-// SeriesCell is what was used. A run counts as unpriced when some of its tokens have no price,
-// and as silent when its provider reported nothing.
+// SeriesCell is an amount of usage. A run counts as unpriced if some of its tokens have no price,
+// and as silent if its provider reported no usage for some of them.
 type SeriesCell struct {
 	Runs   int          `json:"runs"`
 	Tokens SeriesTokens `json:"tokens"`
 	Cost   SeriesCost   `json:"cost"`
-	// UnpricedTokens have no price: they are not part of any cost.
+	// UnpricedTokens have no price. They are not part of any cost.
 	UnpricedTokens int64 `json:"unpriced_tokens"`
 	UnpricedRuns   int   `json:"unpriced_runs"`
 	SilentRuns     int   `json:"silent_runs"`
@@ -79,21 +80,21 @@ type SeriesCell struct {
 	runs, unpriced, silent map[index.RunKey]bool
 }
 
-// SeriesTokens are tokens by who counted them.
+// SeriesTokens counts tokens by whether they were reported or estimated.
 type SeriesTokens struct {
 	Reported  int64 `json:"reported"`
 	Estimated int64 `json:"estimated"`
 }
 
-// SeriesCost is money by where it comes from, in US dollars: reported by the provider, a rate
-// on reported tokens, and a rate on estimated ones.
+// SeriesCost is cost by source, in US dollars: reported by the provider, computed by rate from
+// reported tokens, and computed by rate from estimated tokens.
 type SeriesCost struct {
 	Reported  float64 `json:"reported"`
 	Rate      float64 `json:"rate"`
 	Estimated float64 `json:"estimated"`
 }
 
-// SeriesBudget is a budget that is set: the hard limit, else the soft one.
+// SeriesBudget is a budget limit: the hard one if set, else the soft one.
 type SeriesBudget struct {
 	Scope  string  `json:"scope"` // project or task
 	ID     string  `json:"id"`
@@ -103,8 +104,8 @@ type SeriesBudget struct {
 	Period string  `json:"period"` // total
 }
 
-// SeriesQuery chooses a series. From and To are local days, both included. Timezone is UTC
-// minus local time, in minutes.
+// SeriesQuery selects a series. From and To are local days, both included. Timezone is UTC minus
+// local time, in minutes.
 type SeriesQuery struct {
 	ProjectID string
 	From, To  time.Time
@@ -113,7 +114,7 @@ type SeriesQuery struct {
 	Timezone  int
 }
 
-// Starts are the local moments at which the buckets begin, at most MostBuckets and one more.
+// Starts returns the local times at which the buckets begin, at most MostBuckets+1.
 func (q *SeriesQuery) Starts() (starts []time.Time) {
 	zone := time.FixedZone("", -60*q.Timezone)
 	day := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, zone) }
@@ -132,7 +133,7 @@ func (q *SeriesQuery) Starts() (starts []time.Time) {
 	return starts
 }
 
-// UsageSeries crosses usage with time. Its totals are those of a UsageReport of the same days.
+// UsageSeries returns usage over time. Its totals equal those of a UsageReport of the same days.
 func (m *View) UsageSeries(q SeriesQuery) (s Series, err error) {
 	starts := q.Starts()
 	s = Series{
@@ -170,7 +171,7 @@ func (m *View) UsageSeries(q SeriesQuery) (s Series, err error) {
 	return s, err
 }
 
-// keyOf is what a record counts for.
+// keyOf returns the key that a record counts for.
 func (q *SeriesQuery) keyOf(r *index.UsageRecord) string {
 	switch q.By {
 	case ByAgent:
@@ -216,7 +217,7 @@ func (c *SeriesCell) add(r *index.UsageRecord) {
 	}
 }
 
-// merge adds what another cell counts.
+// merge adds the usage of another cell.
 func (c *SeriesCell) merge(other *SeriesCell) {
 	if c.runs == nil {
 		c.runs, c.unpriced, c.silent = map[index.RunKey]bool{}, map[index.RunKey]bool{}, map[index.RunKey]bool{}
@@ -231,13 +232,13 @@ func (c *SeriesCell) merge(other *SeriesCell) {
 	c.UnpricedTokens += other.UnpricedTokens
 }
 
-// close counts the runs, and rounds the costs.
+// close sets the run counts and rounds the costs.
 func (c *SeriesCell) close() {
 	c.Runs, c.UnpricedRuns, c.SilentRuns = len(c.runs), len(c.unpriced), len(c.silent)
 	c.Cost = SeriesCost{micro(c.Cost.Reported), micro(c.Cost.Rate), micro(c.Cost.Estimated)}
 }
 
-// nameSeries lists the keys, and puts those that are too many together.
+// nameSeries lists the keys with their names, and merges surplus keys into otherKey.
 func (m *View) nameSeries(s *Series, q SeriesQuery, keys map[string]*SeriesCell) error {
 	names, err := m.seriesNames(q)
 	if err != nil {
@@ -278,7 +279,7 @@ func (m *View) nameSeries(s *Series, q SeriesQuery, keys map[string]*SeriesCell)
 func (c *SeriesCell) money() float64 { return c.Cost.Reported + c.Cost.Rate + c.Cost.Estimated }
 func (c *SeriesCell) tokens() int64  { return c.Tokens.Reported + c.Tokens.Estimated }
 
-// seriesNames are the names of the keys that have one, as they may be shown.
+// seriesNames returns the display names of keys that have one.
 func (m *View) seriesNames(q SeriesQuery) (map[string]string, error) {
 	names := map[string]string{}
 	switch q.By {
@@ -301,7 +302,7 @@ func (m *View) seriesNames(q SeriesQuery) (map[string]string, error) {
 	return names, nil
 }
 
-// eachTask visits the tasks of a project, of all if it is "".
+// eachTask visits the tasks of a project, or of all projects if it is "".
 func (m *View) eachTask(project string, visit func(doc.Task)) error {
 	projects, err := m.w.Projects()
 	if err != nil {
@@ -322,7 +323,8 @@ func (m *View) eachTask(project string, visit func(doc.Task)) error {
 	return nil
 }
 
-// Budgets are the budgets of a project and its tasks; of all projects if it is "".
+// Budgets returns the budgets of a project and its tasks. If project is "", it returns those of all
+// projects, without tasks.
 func (m *View) Budgets(project string) (list []SeriesBudget, err error) {
 	list = []SeriesBudget{}
 	add := func(scope, id, name string, b *doc.Budget) {

@@ -14,7 +14,7 @@ import (
 // maxComments bounds the comments of a screen.
 const maxComments = 300
 
-// UI is a manager's screen.
+// UI is the content of a manager's screen.
 type UI struct {
 	Header
 	SyncWorker worker.Status `json:"index_sync_worker"`
@@ -26,7 +26,7 @@ type UI struct {
 	Comments   []doc.Comment `json:"comments"`
 }
 
-// UIRequest are the parameters of a screen.
+// UIRequest holds the parameters of a screen.
 type UIRequest struct {
 	Request
 	Project    string // "" for all
@@ -36,7 +36,7 @@ type UIRequest struct {
 	SyncWorker worker.Status // of this process
 }
 
-// TakeUI takes a screen of a workspace.
+// TakeUI reads a screen of a workspace in one read transaction.
 func TakeUI(ctx context.Context, w *workspace.Workspace, ix *index.Index, r UIRequest) (result UI, err error) {
 	err = At(ctx, w, ix, r.Request, func(m *View) (err error) {
 		result, err = m.UI(r)
@@ -45,7 +45,7 @@ func TakeUI(ctx context.Context, w *workspace.Workspace, ix *index.Index, r UIRe
 	return result, err
 }
 
-// UI takes a screen from a view that is shared with other parts.
+// UI reads a screen from a view that other parts share.
 func (m *View) UI(r UIRequest) (result UI, err error) {
 	result = UI{Header: m.taken, SyncWorker: r.SyncWorker, Heartbeat: readHeartbeat(m.w), Comments: []doc.Comment{}}
 	if result.Monitor, err = m.Monitor(r.Project, r.Runs); err != nil {

@@ -20,7 +20,7 @@ type Usage struct {
 	RecentRuns []RecentRun     `json:"recent_runs"`
 }
 
-// UsageTotals are sums over all matching runs.
+// UsageTotals holds the sums over all matching runs.
 type UsageTotals struct {
 	Runs             int     `json:"run_count"`
 	Tokens           int64   `json:"total_tokens"`
@@ -57,8 +57,7 @@ type RecentRun struct {
 	ParseErrors int64    `json:"parse_error_count"`
 }
 
-// Usage sums the runs of a project, or of all if it is "", and lists the
-// newest.
+// Usage sums up the runs of a project, or of all projects if it is "", and lists the newest runs.
 func (m *View) Usage(project string, limit int) (Usage, error) {
 	result := Usage{Header: m.taken, IndexState: m.indexed, ByProvider: []ProviderUsage{}, RecentRuns: []RecentRun{}}
 	providers, err := m.view.ByProvider(index.RunFilter{ProjectID: project})

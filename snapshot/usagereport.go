@@ -1,6 +1,6 @@
 package snapshot
 
-// What was used by day, model, project, agent and provider.
+// Usage by day, model, project, agent and provider.
 
 import (
 	"cmp"
@@ -12,8 +12,7 @@ import (
 	"ac/internal/collation"
 )
 
-// UsageReport is what was used in the days up to today. The sums of every list equal the
-// summary.
+// UsageReport is the usage of the days up to today. The sums of every list equal the summary.
 type UsageReport struct {
 	Summary   UsageSum        `json:"summary"`
 	Daily     []DayUsage      `json:"daily"` // every day of the period, today last
@@ -24,8 +23,8 @@ type UsageReport struct {
 	Metadata  UsagePeriodInfo `json:"metadata"`
 }
 
-// UsageSum is what some records add up to. A record is one turn, or one session without
-// turns. The parts of the tokens are disjoint.
+// UsageSum sums up usage records. A record is one turn, or one session without turns. The token
+// counts are disjoint parts of the total.
 type UsageSum struct {
 	Records          int      `json:"records"`
 	EstimatedRecords int      `json:"estimated_records"` // the agent reported nothing
@@ -36,7 +35,7 @@ type UsageSum struct {
 	Output           int64    `json:"output_tokens"`
 	Reasoning        int64    `json:"reasoning_output_tokens"`
 	Total            int64    `json:"total_tokens"`
-	CostUSD          *float64 `json:"cost_usd"` // null when no record has a price
+	CostUSD          *float64 `json:"cost_usd"` // null if no record has a price
 	UnpricedRecords  int      `json:"unpriced_records"`
 
 	runs map[index.RunKey]bool
@@ -48,8 +47,8 @@ type DayUsage struct {
 	Date string `json:"date"`
 }
 
-// ModelUsage is the usage of a model of a provider. Runs with a model profile stand apart,
-// under its name.
+// ModelUsage is the usage of a provider's model. Runs with a model profile have their own rows,
+// labeled with its name.
 type ModelUsage struct {
 	UsageSum
 	Label    string `json:"label"`
@@ -58,7 +57,7 @@ type ModelUsage struct {
 	Profile  string `json:"-"` // "" for none
 }
 
-// modelKey is what makes a row of the models.
+// modelKey identifies a row of the models.
 type modelKey struct{ profile, provider, model string }
 
 // ProjectUsage is the usage of a project.
@@ -92,8 +91,8 @@ type UsagePeriodInfo struct {
 	GeneratedAt   string `json:"generated_at"`
 }
 
-// UsageReportQuery chooses what is reported; what is empty matches all. Timezone is UTC
-// minus local time, in minutes.
+// UsageReportQuery selects what is reported. Empty fields match all. Timezone is UTC minus local
+// time, in minutes.
 type UsageReportQuery struct {
 	ProjectID string
 	AgentID   string
@@ -101,7 +100,7 @@ type UsageReportQuery struct {
 	Timezone  int
 }
 
-// UsageReport sums up what was used in the last days, today included.
+// UsageReport sums up the usage of the last days, including today.
 func (m *View) UsageReport(q UsageReportQuery) (report UsageReport, err error) {
 	zone := time.FixedZone("", -60*q.Timezone)
 	now := m.w.Env.Clock.Now()
@@ -135,7 +134,7 @@ func (m *View) UsageReport(q UsageReportQuery) (report UsageReport, err error) {
 	return report, m.nameUsage(&report, models, projects, agents, providers)
 }
 
-// nameUsage makes the lists of a report, the most tokens first.
+// nameUsage builds the lists of a report, most tokens first.
 func (m *View) nameUsage(report *UsageReport, models usageBy[modelKey], projects, agents, providers usageBy[string]) error {
 	report.Models = usageList(models, func(key modelKey, sum UsageSum) (ModelUsage, string) {
 		row := ModelUsage{UsageSum: sum, Label: cmp.Or(key.profile, key.model, key.provider), Provider: key.provider, Model: key.model, Profile: key.profile}
@@ -187,7 +186,7 @@ func (s *UsageSum) add(r *index.UsageRecord) {
 	*s.CostUSD += *r.CostUSD
 }
 
-// close counts the runs, and rounds the cost.
+// close sets the number of runs and rounds the cost.
 func (s *UsageSum) close() {
 	s.Sessions, s.runs = len(s.runs), nil
 	if s.CostUSD != nil {
@@ -195,7 +194,7 @@ func (s *UsageSum) close() {
 	}
 }
 
-// usageBy are sums by a key.
+// usageBy holds sums by key.
 type usageBy[K comparable] map[K]*UsageSum
 
 func (u usageBy[K]) of(key K) *UsageSum {
@@ -207,7 +206,7 @@ func (u usageBy[K]) of(key K) *UsageSum {
 	return sum
 }
 
-// usageList makes rows of sums: by tokens, then records, both descending, then by name.
+// usageList makes rows of sums, ordered by tokens, then records, both descending, then by name.
 func usageList[K comparable, R any](u usageBy[K], row func(K, UsageSum) (R, string)) []R {
 	type named struct {
 		row  R

@@ -32,8 +32,8 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// statusOf is the HTTP status of an error. 500 is a fault of this program or of
-// the machine.
+// statusOf returns the HTTP status of an error. 500 means a failure of this program or of the
+// machine.
 func statusOf(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status
@@ -57,7 +57,7 @@ func statusOf(err error) int {
 		fault.WorktreeGone, fault.RunNotLive, fault.RunNotSteerable, fault.NoActiveTurn, fault.TurnMismatch, fault.SteerQueueFull,
 		fault.NoAgentCommand, fault.ResumeFailed, fault.RateLimited, fault.TooManyOpen, fault.NotInteractive,
 		fault.PlaceNotFound, fault.RunExists, fault.Conflicts, fault.SnapshotBase, fault.ProgramMissing, fault.PlaceUnavailable,
-		agent.ReasonHandshake, agent.ReasonProtocol, agent.ReasonAuth, agent.ReasonEnded, agent.ReasonStuck, // of a run that goes on
+		agent.ReasonHandshake, agent.ReasonProtocol, agent.ReasonAuth, agent.ReasonEnded, agent.ReasonStuck, // the agent did not get to its next prompt
 		fault.BudgetRefused, fault.PlanChanged, fault.NeverRan, fault.PromptMasked, fault.Settled, fault.NotDismissible, fault.Changed,
 		fault.MCPInvalid, fault.InvalidURL, fault.EnvMissing, fault.ProfileExists, fault.ProfileInUse, fault.InvalidHeader, fault.HostNotAllowed,
 		fault.ProbeFailed, fault.ProbeHTTPError, fault.ProbeBadJSON,
@@ -71,7 +71,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// sentence is the message of an error; for refused params, with each issue.
+// sentence returns the message of an error. For invalid params it lists each issue.
 func sentence(err error) string {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Reason != fault.InvalidParams {
@@ -104,14 +104,13 @@ func answer(w http.ResponseWriter, r *http.Request, status int, v any) {
 // worthwhile is the size in bytes from which a body is compressed.
 const worthwhile = 1 << 10
 
-// send sends a body whose headers are set, compressed if the client accepts
-// that.
+// send sends a body, compressed if the client accepts that. The caller has set the headers.
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	if len(body) < worthwhile {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // the client may be gone
+		_, _ = w.Write(body) // the client may have disconnected
 		return
 	}
 	h.Add("Vary", "Accept-Encoding")

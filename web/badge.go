@@ -1,6 +1,6 @@
 package web
 
-// /badge.svg: the icon with the number of needs, for the tab of a browser.
+// /badge.svg: the icon with the number of needs, for a browser tab.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // maxBadge is the largest number that fits on the icon.
 const maxBadge = 99
 
-// badge sends the icon with a number. Nothing of the request becomes part of it but that.
+// badge sends the icon with a number. It copies no other part of the request into the icon.
 func (s *Server) badge(w http.ResponseWriter, r *http.Request) error {
 	query, err := queryOf(r)
 	if err != nil {

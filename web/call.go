@@ -1,6 +1,6 @@
 package web
 
-// /api/call: methods of the table for the page.
+// /api/call: lets the page call methods of the table.
 
 import (
 	"encoding/json"
@@ -11,18 +11,18 @@ import (
 	"ac/rpc"
 )
 
-// class is what a method of the page does, and with that who may call it.
+// class is what a method does. It determines who may call it.
 type class int
 
 const (
-	reads   class = iota + 1 // for everybody who may see the page
+	reads   class = iota + 1 // for anyone who may see the page
 	acts                     // for the user of this server
-	starts                   // as acts, where starting was allowed
+	starts                   // like acts, but only if starting was allowed
 	unknown class = 0
 )
 
-// callable are the methods that the page may call: those that read only this
-// workspace, and the actions of a person in the control room.
+// callable lists the methods that the page may call: those that only read this workspace, and the
+// actions of a person in the control room.
 func callable() []string {
 	return slices.Concat(readable(), actions(), startable())
 }
@@ -58,7 +58,8 @@ func actions() []string {
 
 func startable() []string { return []string{"run.start", "run.retry", "workflow.run"} }
 
-// classOf is the class of a call. A message that starts a session where none lives is a start.
+// classOf returns the class of a call. A message that starts a session if none is live counts as a
+// start.
 func classOf(method string, params map[string]json.RawMessage) class {
 	switch {
 	case slices.Contains(startable(), method), method == "run.steer" && given(params["start"]):
@@ -71,10 +72,10 @@ func classOf(method string, params map[string]json.RawMessage) class {
 	return unknown
 }
 
-// given reports whether a param is there.
+// given reports whether a param is present and not null.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// permit refuses a call that this server does not serve to this client.
+// permit returns an error for a call that this server does not allow this client.
 func (s *Server) permit(r *http.Request, method string, of class) error {
 	if of == unknown {
 		return &rpc.WireError{Code: rpc.CodeMethodNotFound, Message: "Unknown method: " + method}
@@ -105,7 +106,7 @@ type callFailure struct {
 	Error *rpc.WireError `json:"error"`
 }
 
-// call carries out a method as the server's actor, in its workspace.
+// call runs a method as the server's actor, in the server's workspace.
 func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.body(w, r)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Server) claim(params map[string]json.RawMessage, known []string) error 
 			continue
 		}
 		if delete(params, name); value == "" {
-			continue // no team
+			continue // the actor has no team
 		}
 		text, err := json.Marshal(value)
 		if err != nil {

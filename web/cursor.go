@@ -1,7 +1,7 @@
 package web
 
-// The cursor of a client in the events of all runs: it resumes from there and
-// gets every event once.
+// The cursor of a client in the events of all runs. The client resumes from it and gets every event
+// once.
 
 import (
 	"encoding/base64"
@@ -9,14 +9,13 @@ import (
 	"slices"
 )
 
-// maxCursorRuns bounds the runs in a cursor: those that last had events.
+// maxCursorRuns bounds the runs in a cursor: those with the latest events.
 const maxCursorRuns = 64
 
-// eventCursor is the cursor of a client. For the runs in it, the client has the
-// events up to a seq; for other runs, those older than From. A stream begins
-// with the newest events of all runs, or with none if there are none. So From
-// is the time of its first event: newer events in a run without an entry came
-// later.
+// eventCursor is the cursor of a client. For the runs in it, the client has the events up to a seq.
+// For other runs it has those older than From. A stream begins with the newest events of all runs,
+// if there are any. So From is the time of its first event: newer events in a run without an entry
+// were appended later.
 type eventCursor struct {
 	From int64       `json:"t"` // Unix milliseconds
 	Runs []runCursor `json:"r"` // ordered by latest event
@@ -28,8 +27,8 @@ type runCursor struct {
 	At  int64  `json:"t"` // of its latest event, Unix milliseconds
 }
 
-// pass records an event that the client gets. Beyond maxPlaceRuns it drops the
-// run that was silent for longest, which From then covers.
+// pass records an event that the client gets. Beyond maxCursorRuns it drops the run that was silent
+// for longest, which From then covers.
 func (p *eventCursor) pass(run string, seq, at int64) {
 	if len(p.Runs) == 0 && at > 0 {
 		p.From = min(p.From, at)
@@ -51,7 +50,7 @@ func (p *eventCursor) pass(run string, seq, at int64) {
 	p.Runs = append(p.Runs, next)
 }
 
-// since are the seqs by run.
+// since returns the seqs by run.
 func (p *eventCursor) since() map[string]int64 {
 	since := map[string]int64{}
 	for _, r := range p.Runs {
@@ -60,13 +59,13 @@ func (p *eventCursor) since() map[string]int64 {
 	return since
 }
 
-// String is the cursor as an event id.
+// String returns the cursor as an event id.
 func (p *eventCursor) String() string {
 	text, _ := json.Marshal(p) // strings and numbers always encode
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// parseCursor parses what String wrote; ok is false for anything else.
+// parseCursor parses a result of String. ok is false for anything else.
 func parseCursor(text string) (p eventCursor, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || text == "" || json.Unmarshal(raw, &p) != nil || p.From <= 0 || len(p.Runs) > maxCursorRuns {

@@ -28,42 +28,42 @@ type boot struct {
 	ColleagueID string               `json:"colleague_id"`
 	Limits      company.ScreenLimits `json:"limits"`
 	Version     string               `json:"version"`
-	// Company is the name of the company, "" where it cannot be read.
+	// Company is the name of the company, "" if it cannot be read.
 	Company string `json:"company"`
-	// Workspace is the folder: the hidden tabs of one workspace share a stream.
+	// Workspace is the workspace folder. The hidden tabs of one workspace share a stream.
 	Workspace string `json:"workspace"`
 	// Token is the token that every request must contain, on servers that other
 	// machines can reach.
 	Token string `json:"token,omitempty"`
-	// Launch: the page may start runs.
+	// Launch reports whether the page may start runs.
 	Launch bool `json:"launch"`
-	// QuietAfterMS is when a live run that says nothing is quiet, in milliseconds.
+	// QuietAfterMS is how long a live run must be silent to count as quiet, in milliseconds.
 	QuietAfterMS int64 `json:"quiet_after_ms"`
-	// Vendor are the libraries that the page may load.
+	// Vendor lists the libraries that the page may load.
 	Vendor []loadable `json:"vendor"`
-	// First is the first frame of the rows, where it was there at once.
+	// First is the first frame of the rows, if it was available in time.
 	First *firstRows `json:"first,omitempty"`
 }
 
-// firstRows is the full frame of the room in the document: the first screen is painted
-// without a further request.
+// firstRows is the full frame of the room in the document. The page paints the first screen without
+// another request.
 type firstRows struct {
 	Epoch string `json:"epoch"`
 	room.Frame
 }
 
 const (
-	// firstPatience is how long the document waits for a room that nobody looked at.
+	// firstPatience is how long the document waits for a room without readers.
 	firstPatience = 150 * time.Millisecond
 	// maxFirst bounds the first frame in the document, in bytes.
 	maxFirst = 64 << 10
 )
 
-// framers are the origins that may embed the page (frame-ancestors, against
-// clickjacking): the desktop app, and pages of this machine.
+// framers lists the origins that may embed the page (frame-ancestors, against clickjacking): the
+// desktop app, and pages of this machine.
 const framers = "'self' tauri: http://tauri.localhost https://tauri.localhost http://localhost:* http://127.0.0.1:*"
 
-// document is the page without its initial data.
+// document is the page, split around its initial data.
 type document struct {
 	before, after []byte // around the boot element
 	icon          []byte
@@ -91,7 +91,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	name, _ := company.Do(r.Context(), s.all, (*company.Company).Name, s.dir()) // the page says less without it
+	name, _ := company.Do(r.Context(), s.all, (*company.Company).Name, s.dir()) // best effort: the page then shows no name
 	b := boot{
 		Company: name, Workspace: s.opts.WorkspaceDir,
 		ProjectID: s.opts.ProjectID, ActorID: s.opts.Actor.ActorID, ActorRole: s.opts.Actor.ActorRole,
@@ -103,7 +103,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if b.First != nil {
-		b.First.AtMS = 0 // the moment alone makes no other page
+		b.First.AtMS = 0 // a different time alone does not change the tag
 	}
 	same, err := json.Marshal(b)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// with is the document with its initial data.
+// with returns the document with its initial data.
 func (d *document) with(b boot) ([]byte, error) {
 	text, err := json.Marshal(b) // escapes what could end the element
 	if err != nil {
@@ -137,14 +137,14 @@ func (d *document) with(b boot) ([]byte, error) {
 	return slices.Concat(d.before, []byte(`<script type="application/json" id="boot">`), text, []byte(`</script>`), d.after), nil
 }
 
-// firstRows is the first frame, nil where the room is not there soon. Runs that are too many
-// for the document are in the stream.
+// firstRows returns the first frame, nil if the room is not available in time. The stream sends the
+// rows that exceed the size limit of the document.
 func (s *Server) firstRows(r *http.Request) *firstRows {
 	ctx, cancel := context.WithTimeout(r.Context(), firstPatience)
 	defer cancel()
 	c, err := s.folder.Enter(ctx)
 	if err != nil {
-		return nil // the stream says why
+		return nil // the stream reports the error
 	}
 	epoch, frame, ok := c.FirstRows(ctx, room.Filter{}, roomRuns)
 	if !ok {

@@ -1,6 +1,6 @@
 package web
 
-// The last line of each run: what lists show of an agent's output.
+// The last line of each run's output, for lists of runs.
 
 import (
 	"ac/events"
@@ -8,18 +8,18 @@ import (
 	"ac/runs/transcript"
 )
 
-// maxLines bounds the runs whose output is decoded for one stream.
+// maxLines bounds the runs whose output one stream decodes.
 const maxLines = 256
 
-// lastLines finds the last line of runs in their events, as these pass. The output of a
-// run that began before the stream is decoded from where the stream begins. A nil one
-// finds nothing. It is for one goroutine.
+// lastLines extracts the last output line of runs from their events. For a run that began earlier,
+// it decodes only the events of this stream. A nil lastLines returns no lines. It is not safe for
+// concurrent use.
 type lastLines struct {
 	folds map[string]*transcript.Fold
 }
 
-// after returns the last line that a run's transcript has with an event, or "" where the
-// event adds none.
+// after returns the new last line of a run's transcript after an event, or "" if the event adds
+// none.
 func (l *lastLines) after(e feed.Event) (line string) {
 	if l == nil {
 		return ""

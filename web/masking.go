@@ -1,6 +1,6 @@
 package web
 
-// Masking: no secret leaves the server in what agents wrote, unless a manager asks for it.
+// Masking: the server masks secrets in what agents wrote, unless a manager asks for the plain text.
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 	"ac/runs/transcript"
 )
 
-// masksResult reports whether this server masks the result of a method: of all that reads, but
-// for what masks itself or was masked before it was kept, and for settings, which people change
-// and write back.
+// masksResult reports whether this server masks the result of a method. It masks those of all
+// reading methods except three kinds: methods that mask themselves, results masked before they were
+// stored, and settings, which people change and write back.
 func (s *Server) masksResult(method string) bool {
 	switch method {
 	case "room.read", "search.query", "heartbeat.config.get", "run.policy.get", "policy.defaults.get":
@@ -28,8 +28,8 @@ func (s *Server) masksResult(method string) bool {
 	return slices.Contains(readable(), method) && !slices.Contains(s.table.Params(method), "mask")
 }
 
-// mayUnmask refuses a client that asks for secrets: they are for the user of this server, in a
-// role that decides.
+// mayUnmask refuses a client that asks for plain text. Only the user of this server may, in a role
+// other than worker.
 func (s *Server) mayUnmask(r *http.Request) error {
 	if s.opts.Actor.ActorRole == "worker" {
 		return fault.New(fault.Denied, "what is masked is shown to managers only")
@@ -40,8 +40,8 @@ func (s *Server) mayUnmask(r *http.Request) error {
 	return nil
 }
 
-// masks reads whether the result of a call is to be masked, and takes the param away from
-// methods that do not have it.
+// masks returns whether to mask the result of a call. It removes the param mask for methods that do
+// not have it.
 func (s *Server) masks(r *http.Request, method string, params map[string]json.RawMessage) (masked bool, err error) {
 	here := s.masksResult(method)
 	shown := string(bytes.TrimSpace(params["mask"])) == "false"
@@ -54,7 +54,7 @@ func (s *Server) masks(r *http.Request, method string, params map[string]json.Ra
 	return here, nil
 }
 
-// maskResult is a result with its texts masked.
+// maskResult returns a result with its texts masked.
 func maskResult(result any) (any, error) {
 	text, err := rpc.Encode(result)
 	if err != nil {
@@ -64,13 +64,14 @@ func maskResult(result any) (any, error) {
 	return json.RawMessage(masked), err
 }
 
-// streamMask masks what a stream sends, nil for nothing. It is for one goroutine.
+// streamMask masks what a stream sends. A nil streamMask masks nothing. It is not safe for
+// concurrent use.
 type streamMask struct {
 	redactor *redact.Redactor
 	lines    map[string]*growingLine // by item and field
 }
 
-// maskOf is the mask of a stream, none where its client may see what is masked and asks for it.
+// maskOf returns the mask of a stream, nil if the client asks for plain text and may see it.
 func (s *Server) maskOf(r *http.Request, query url.Values) (*streamMask, error) {
 	if !flagOf(query, "mask", true) {
 		return nil, s.mayUnmask(r)
@@ -82,10 +83,10 @@ func newStreamMask() *streamMask {
 	return &streamMask{redact.NewRedactor(nil), map[string]*growingLine{}}
 }
 
-// mark is in every text that something was masked in.
+// mark begins the replacement of every masked text.
 const mark = "[REDACTED"
 
-// value masks the texts in a JSON value. One without secrets stays byte for byte.
+// value masks the texts in a JSON value. A value without secrets stays byte for byte.
 func (m *streamMask) value(text []byte) []byte {
 	if m == nil {
 		return text
@@ -97,11 +98,12 @@ func (m *streamMask) value(text []byte) []byte {
 	return masked
 }
 
-// growingLine is the newest line of a text that grows, and what of it was sent.
+// growingLine is the newest line of a growing text, and the part of it that was sent.
 type growingLine struct{ raw, sent string }
 
-// pass prepares what is appended to an item: only whole words leave, since a secret may come
-// in pieces. The item is sent as a whole when it closes. It reports whether anything is left.
+// pass masks what is appended to an item. It sends only whole words, because a secret may arrive in
+// pieces. The whole item is sent again when it closes. pass reports whether there is anything to
+// send.
 func (m *streamMask) pass(n *feed.TranscriptNotification) bool {
 	if m == nil {
 		return true
@@ -125,10 +127,10 @@ func (m *streamMask) pass(n *feed.TranscriptNotification) bool {
 	return n.Text != ""
 }
 
-// maxLine is from how many bytes on a line is masked in parts.
+// maxLine is the length in bytes beyond which a line is masked in parts.
 const maxLine = 16 << 10
 
-// add takes text, and returns what of it may be sent now.
+// add appends text, and returns the masked text that may be sent now.
 func (l *growingLine) add(redactor *redact.Redactor, text string) string {
 	var out strings.Builder
 	for {
@@ -141,7 +143,7 @@ func (l *growingLine) add(redactor *redact.Redactor, text string) string {
 		if masked := redactor.Text(ready); strings.HasPrefix(masked, l.sent) {
 			out.WriteString(masked[len(l.sent):])
 			l.sent = masked
-		} // else more was masked than was sent: the item as a whole shows it
+		} // else the mask changed sent text: the closed item shows it
 		if ends {
 			out.WriteByte('\n')
 		}

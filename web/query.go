@@ -47,7 +47,7 @@ func idOf(query url.Values, name string) (string, error) {
 	return id, nil
 }
 
-// flagOf reads a boolean; an unknown value counts as absent.
+// flagOf reads a boolean. An unknown value counts as absent.
 func flagOf(query url.Values, name string, absent bool) bool {
 	switch strings.ToLower(query.Get(name)) {
 	case "1", "true", "yes":
@@ -58,7 +58,7 @@ func flagOf(query url.Values, name string, absent bool) bool {
 	return absent
 }
 
-// rowsOf reads a limit; anything but a positive number counts as absent.
+// rowsOf reads a limit. Anything but a positive number counts as absent.
 func rowsOf(query url.Values, absent int) int {
 	given := query.Get("limit")
 	n, err := strconv.Atoi(given)
@@ -70,7 +70,7 @@ func rowsOf(query url.Values, absent int) int {
 	return min(n, maxRows)
 }
 
-// indexStep reads how the index is prepared for a request.
+// indexStep reads how to prepare the index for a request.
 func (s *Server) indexStep(query url.Values) company.IndexStep {
 	return company.IndexStep{RefreshIndex: flagOf(query, "refresh_index", false), SyncIndex: flagOf(query, "sync_index", s.opts.SyncIndex)}
 }

@@ -20,7 +20,7 @@ import (
 // anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// methods are the handlers of one path. HEAD is supported where GET is.
+// methods holds the handlers of one path. A path with GET also supports HEAD.
 type methods struct{ get, post handler }
 
 func (m methods) allowed() string {
@@ -56,8 +56,8 @@ func (s *Server) routes() map[string]methods {
 	}
 }
 
-// ServeHTTP answers one request. Paths are compared literally: none is cleaned,
-// redirected, or mapped to a file, so that there is no path traversal.
+// ServeHTTP answers one request. Paths are compared literally, never cleaned, redirected, or mapped
+// to a file. This rules out path traversal.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		fail(w, r, fault.New(fault.ShuttingDown, "the server is shutting down"))
@@ -83,8 +83,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit returns the refusal of a request, nil if it may pass. The page itself may be opened
-// from elsewhere.
+// admit returns the refusal of a request, nil if it may pass. Other origins may open the page
+// itself.
 func (s *Server) admit(r *http.Request) *httpguard.Refusal {
 	isPage := r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	if refused := s.guard.CheckHost(r); refused != nil || isPage {
@@ -141,13 +141,13 @@ type health struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	Company      string `json:"company"`
 	PID          int    `json:"pid"`
-	// PeerChecked is false where the system does not tell whose a connection is.
+	// PeerChecked is false if the system does not report the user of a connection.
 	PeerChecked bool `json:"peer_checked"`
-	// Dialects are the other protocols that this process serves.
+	// Dialects lists the other protocols that this process serves.
 	Dialects []dialectAddress `json:"dialects"`
 }
 
-// dialectAddress is where the clients of another program connect.
+// dialectAddress is the address for clients of another protocol.
 type dialectAddress struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
@@ -169,11 +169,11 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// dir is the workspace param.
+// dir returns the workspace param.
 func (s *Server) dir() company.Dir { return company.Dir{WorkspaceDir: s.opts.WorkspaceDir} }
 
-// projectOf is the project that a request speaks of: that of the server, else the one that
-// the query names.
+// projectOf returns the project of a request: the server's project, or else the one that the query
+// names.
 func (s *Server) projectOf(query url.Values) (string, error) {
 	if s.opts.ProjectID != "" {
 		return s.opts.ProjectID, nil
@@ -196,7 +196,7 @@ func (s *Server) projectOf(query url.Values) (string, error) {
 	return project, err
 }
 
-// inProject reads the query of a request with its project.
+// inProject reads the query of a request and its project.
 func (s *Server) inProject(r *http.Request) (query url.Values, project string, err error) {
 	if query, err = queryOf(r); err != nil {
 		return nil, "", err
@@ -205,7 +205,7 @@ func (s *Server) inProject(r *http.Request) (query url.Values, project string, e
 	return query, project, err
 }
 
-// screenParams are the params of a project's screen.
+// screenParams returns the params of a project's screen.
 func (s *Server) screenParams(project string, step company.IndexStep) company.UIParams {
 	return company.UIParams{Dir: s.dir(), IndexStep: step, ScreenLimits: s.opts.Limits, ProjectID: project}
 }
@@ -293,8 +293,8 @@ type commentBody struct {
 	ProjectID        string `json:"project_id,omitempty" is:"optional,empty"`
 }
 
-// commentResult is a new comment, with the screen afterwards; Snapshot is null
-// if the screen cannot be taken, since the comment was made.
+// commentResult is a new comment, with the screen afterwards. Snapshot is null if the screen cannot
+// be read, because the comment exists anyway.
 type commentResult struct {
 	Comment  doc.Comment `json:"comment"`
 	Snapshot any         `json:"snapshot"`

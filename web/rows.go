@@ -1,7 +1,7 @@
 package web
 
-// /api/rows: the rows of the room as a stream. A frame holds what changed since the last one
-// that the client got, so a slow client skips what was in between and nothing is queued.
+// /api/rows: the rows of the room as a stream. A frame holds the changes since the last frame that
+// the client got. A slow client skips intermediate states, and nothing is queued.
 
 import (
 	"context"
@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// roomRuns is how many runs a client gets that names no number.
+	// roomRuns is the default number of runs for a client.
 	roomRuns = 200
-	// maxTabs bounds the streams of rows of this process.
+	// maxTabs bounds the open streams of rows in this process.
 	maxTabs = 64
 )
 
-// rows sends the room: everything, or what changed since the client's last frame, then each
+// rows streams the room: everything, or the changes since the client's last frame, then each
 // change.
 func (s *Server) rows(w http.ResponseWriter, r *http.Request) error {
 	query, err := queryOf(r)
@@ -99,8 +99,8 @@ func (s *Server) passRows(ctx context.Context, c *company.Company, stream compan
 	}
 }
 
-// rowsEvent is the text of a frame. Its id is where a client resumes, so a frame that another
-// one follows at once has none: who has only that one begins again.
+// rowsEvent returns the event of a frame. Its id is where a client resumes. A frame that another
+// one follows at once has no id: a client that got only that frame starts over.
 func rowsEvent(epoch string, f room.Frame) ([]byte, error) {
 	body, err := json.Marshal(f)
 	if err != nil {
@@ -112,7 +112,7 @@ func rowsEvent(epoch string, f room.Frame) ([]byte, error) {
 	return event("rows", epoch+"."+strconv.FormatInt(f.Rev, 10), body), nil
 }
 
-// rowsAsked reads what a client wants of the room, and where it resumes.
+// rowsAsked reads what a client wants from the room, and where it resumes.
 func rowsAsked(query url.Values, last string) (p company.SubscribeRoomParams, err error) {
 	if p.ProjectID, err = idOf(query, "project_id"); err != nil {
 		return p, err

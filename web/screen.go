@@ -1,7 +1,7 @@
 package web
 
-// The current screen, shared by all clients: it is taken once for each change,
-// however many clients watch it (fan-out).
+// The current screen, shared by all clients. It is read once for each change, however many clients
+// watch it (fan-out).
 
 import (
 	"bytes"
@@ -15,40 +15,40 @@ import (
 	"ac/snapshot"
 )
 
-// lookAgain is the retry interval for a screen that could not be taken, or
-// whose index is being synced.
+// lookAgain is the retry interval for a screen that could not be read, or whose index is being
+// synced.
 const lookAgain = 2 * time.Second
 
-// screenSource takes screens.
+// screenSource reads screens and watches for changes.
 type screenSource struct {
 	take func(context.Context) (snapshot.UI, error)
 	// watch calls changed after each change until stop is called.
 	watch func(changed func()) (stop func(), err error)
 }
 
-// screen is the newest frame of a stream of screens. Without clients nothing is
-// watched. It is safe for concurrent use.
+// screen is the newest frame of a stream of screens. It watches only while it has clients. It is
+// safe for concurrent use.
 type screen struct {
 	source screenSource
 	delay  time.Duration
 	ctx    context.Context //nolint:containedctx // of the server
 
-	taking sync.Mutex    // serializes taking
+	taking sync.Mutex    // serializes take
 	doubt  chan struct{} // requests another frame without a change
 
 	mu      sync.Mutex
 	readers int
-	end     func() // ends the watching; nil without clients
+	end     func() // stops watching; nil without clients
 	latest  *frame
 }
 
-// screens are the screens of projects that somebody asked for.
+// screens holds the screens of the projects that clients asked for.
 type screens struct {
 	mu    sync.Mutex
 	known map[string]*screen
 }
 
-// of is the screen of a project, made when it is first needed.
+// of returns the screen of a project. It calls begin to make it on first use.
 func (s *screens) of(project string, begin func() *screen) *screen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +74,8 @@ func newScreen(ctx context.Context, source screenSource) *screen {
 	return &screen{source: source, delay: coalesce, ctx: ctx, doubt: make(chan struct{}, 1), latest: &frame{next: make(chan struct{})}}
 }
 
-// join adds a client. leave removes it; the last one waits until the watching
-// has ended.
+// join adds a client. leave removes it. For the last client, leave waits until watching has
+// stopped.
 func (s *screen) join() (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *screen) leave() {
 	}
 }
 
-// follow takes a screen after each change.
+// follow starts reading a screen after each change.
 func (s *screen) follow() (end func(), err error) {
 	changed := make(chan struct{}, 1)
 	stop, err := s.source.watch(func() {
@@ -138,7 +138,7 @@ func (s *screen) retake(ctx context.Context, changed <-chan struct{}) {
 				return
 			}
 			select {
-			case <-changed: // covered by the next screen
+			case <-changed: // the next screen covers it
 			default:
 			}
 		}
@@ -146,7 +146,7 @@ func (s *screen) retake(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// pause waits and reports whether ctx is still alive.
+// pause waits for d, and reports whether ctx is still alive.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -163,8 +163,7 @@ func (s *screen) newest() *frame {
 	return s.latest
 }
 
-// take takes a screen and returns the newest frame, which is the previous one
-// if nothing changed.
+// take reads a screen and returns the newest frame. That is the previous one if nothing changed.
 func (s *screen) take(ctx context.Context) *frame {
 	s.taking.Lock()
 	defer s.taking.Unlock()
@@ -188,7 +187,7 @@ func (s *screen) take(ctx context.Context) *frame {
 	return s.latest
 }
 
-// streamError is the event for a screen that could not be taken.
+// streamError is the event for a stream that failed.
 type streamError struct {
 	Message string `json:"message"`
 }
@@ -211,8 +210,8 @@ func frameOf(taken snapshot.UI, err error) *frame {
 	return f
 }
 
-// event is the text of an event. Line ends between JSON tokens, which a log may
-// contain, would end the event and become blanks.
+// event returns the text of an event. A log may contain line ends between JSON tokens, which would
+// end the event. event replaces them with blanks.
 func event(name, id string, body []byte) []byte {
 	for _, end := range []string{"\r", "\n"} {
 		body = bytes.ReplaceAll(body, []byte(end), []byte(" "))

@@ -1,6 +1,6 @@
 package web
 
-// The server: where it listens, and how it ends.
+// The server: listening, serving, and shutting down.
 
 import (
 	"context"
@@ -33,64 +33,63 @@ const (
 	// headerPatience is how long a client may take to send the header of a
 	// request.
 	headerPatience = 10 * time.Second
-	// readPatience is how long a client may take to read an answer, except that
-	// of a stream.
+	// readPatience is how long a client may take to read an answer. It does not apply to streams.
 	readPatience = 2 * time.Minute
 	idlePatience = 2 * time.Minute
 	maxHeader    = 64 << 10
-	// finish is the grace period of running requests at shutdown, abandon the
-	// time after they were canceled.
+	// finish is the grace period of running requests at shutdown. abandon is how long the server
+	// waits after canceling them.
 	finish  = 900 * time.Millisecond
 	abandon = 500 * time.Millisecond
-	// flush is the index worker's time at shutdown.
+	// flush is how long the index worker may run at shutdown.
 	flush = 300 * time.Millisecond
 	// keepaliveEvery is the interval of keepalives on an open stream.
 	keepaliveEvery = 15 * time.Second
-	// coalesce is how long changes are collected before a screen is taken.
+	// coalesce is how long changes are batched before a screen is read.
 	coalesce = 150 * time.Millisecond
 )
 
-// cookiePrefix begins the name of the cookie with the token; the port follows.
+// cookiePrefix begins the name of the cookie that holds the token. The port follows.
 const cookiePrefix = "ac_room_"
 
-// Options are the options of a server.
+// Options configures a server.
 type Options struct {
 	Env        workspace.Env
-	Executable string // the program with the hidden session commands
+	Executable string // the program that implements the hidden session commands
 	Version    string
-	Stderr     io.Writer // gets the log; must not block
+	Stderr     io.Writer // receives the log; must not block
 
 	WorkspaceDir string
-	ProjectID    string              // where the page begins; "" for all projects
+	ProjectID    string              // the initial project of the page; "" for all projects
 	Actor        company.ActorParams // the actor of all requests
 	Limits       company.ScreenLimits
-	// RefreshIndex rebuilds the index once; SyncIndex is whether reads sync it
+	// RefreshIndex rebuilds the index once at the start. SyncIndex is whether reads sync the index
 	// by default.
 	RefreshIndex bool
 	SyncIndex    bool
 
 	Host string
 	Port int // 0 for any free one
-	// Token: every request needs a token, on loopback too.
+	// Token requires a token in every request, on loopback too.
 	Token bool
-	// AllowRemote allows Host to be an address that other machines can reach;
-	// every request then needs a token.
+	// AllowRemote allows Host to be an address that other machines can reach. Every request then
+	// needs a token.
 	AllowRemote bool
 
-	// Dialects opens listeners for other programs' protocols over the company of the
-	// server, which serves them as long as itself; nil for none.
+	// Dialects opens listeners for other programs' protocols on the server's host. The server runs
+	// them for as long as itself. May be nil.
 	Dialects func(context.Context, *company.Host) ([]dialect.Listener, error)
-	// Terminals: listeners beside the page may have consoles.
+	// Terminals allows clients of the other listeners to open consoles.
 	Terminals bool
-	// AllowLaunch: the page may start runs.
+	// AllowLaunch allows the page to start runs.
 	AllowLaunch bool
-	// QuietAfter is from when on a live run that says nothing is quiet, 0 for a minute.
+	// QuietAfter is how long a live run must be silent to count as quiet. 0 means one minute.
 	QuietAfter time.Duration
-	// Heartbeat lets the heartbeat of the workspace tick as long as the server lives.
+	// Heartbeat lets the workspace's heartbeat tick while the server runs.
 	Heartbeat bool
 }
 
-// Server is a listening server. Serve serves and closes it.
+// Server is a listening server. Serve runs it and closes it.
 type Server struct {
 	opts      Options
 	log       *slog.Logger
@@ -98,7 +97,7 @@ type Server struct {
 	dialects  []dialect.Listener
 	guard     *httpguard.Guard
 	document  document
-	assets    map[string]asset // vendored files by address
+	assets    map[string]asset // vendored files by URL path
 	loadables []loadable
 	paths     map[string]methods
 	table     *rpc.Table
@@ -116,16 +115,16 @@ type Server struct {
 	live       context.Context //nolint:containedctx // of streams, which end first
 	cancelLive context.CancelFunc
 
-	clients atomic.Int64 // connections
+	clients atomic.Int64 // open connections
 
 	mu       sync.Mutex
 	closing  bool
 	requests sync.WaitGroup // none is added once closing
 }
 
-// Listen opens the workspace and listens, for dialects too. It fails, with nothing left
-// open, for a folder that is not a workspace, an address in use, and, without
-// AllowRemote, an address that other machines can reach.
+// Listen opens the workspace and starts listening, for dialects too. It fails for a folder that is
+// not a workspace, for an address in use, and, without AllowRemote, for an address that other
+// machines can reach. On failure it leaves nothing open.
 func Listen(ctx context.Context, opts Options) (*Server, error) {
 	at, err := resolve(ctx, opts)
 	if err != nil {
@@ -154,7 +153,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	}
 	if err == nil && opts.Dialects != nil {
 		if s.dialects, err = opts.Dialects(ctx, s.all); err != nil {
-			_ = s.listener.Close() // nothing was written
+			_ = s.listener.Close() // it has served no client
 		}
 	}
 	if err != nil {
@@ -191,8 +190,8 @@ func portOf(l net.Listener) uint16 {
 	return bound.Port()
 }
 
-// resolve returns the address to listen on. The address that is checked is the
-// one that is used, so that there is no time-of-check to time-of-use gap.
+// resolve returns the address to listen on. The server listens on exactly the address that was
+// checked, so there is no time-of-check to time-of-use race.
 func resolve(ctx context.Context, opts Options) (netip.AddrPort, error) {
 	host := httpguard.PlainName(opts.Host)
 	addr, err := netip.ParseAddr(host)
@@ -219,15 +218,14 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// Dialects are the listeners for other programs' protocols.
+// Dialects returns the listeners for other programs' protocols.
 func (s *Server) Dialects() []dialect.Listener { return s.dialects }
 
-// URL is the address for browsers, with the token if there is one.
+// URL returns the address for browsers, with the token if there is one.
 func (s *Server) URL() string { return httpguard.Address(s.opts.Host, s.guard.Port(), s.guard.Token()) }
 
-// Serve serves until ctx is done, or a listener fails, which ends the others. When it
-// returns it has released everything.
-// Sessions and jobs continue.
+// Serve serves until ctx is done or a listener fails, which stops the other listeners. When Serve
+// returns, the server has released everything. Sessions and jobs continue.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.head, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
@@ -263,7 +261,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(err, s.release())
 }
 
-// counted counts the connections.
+// counted tracks the number of open connections.
 func (s *Server) counted(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -301,7 +299,7 @@ func (s *Server) shutdown(server *http.Server) {
 	s.mu.Unlock()
 	s.cancelLive()
 	limit, cancel := context.WithTimeout(context.Background(), finish)
-	_ = server.Shutdown(limit) // the rest is closed below
+	_ = server.Shutdown(limit) // server.Close closes the rest
 	cancel()
 	s.cancelWork()
 	_ = server.Close() // as above
@@ -317,7 +315,7 @@ func (s *Server) shutdown(server *http.Server) {
 	}
 }
 
-// release releases what the server holds.
+// release releases the server's resources.
 func (s *Server) release() error {
 	limit, cancel := context.WithTimeout(context.Background(), flush)
 	defer cancel()
@@ -326,7 +324,7 @@ func (s *Server) release() error {
 	return s.all.Close()
 }
 
-// screenOf is the screen of a project, which lasts as long as the server.
+// screenOf returns the screen of a project, which lives as long as the server.
 func (s *Server) screenOf(project string) *screen {
 	return s.screens.of(project, func() *screen {
 		return newScreen(s.live, screenSource{

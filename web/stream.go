@@ -21,17 +21,17 @@ import (
 	"ac/snapshot"
 )
 
-// newestRunEvents is the backfill of a stream of all runs.
+// newestRunEvents is the number of backfilled events in a stream of all runs.
 const newestRunEvents = 50
 
 const (
-	// streamLevel is how hard gzip tries on a stream, whose window is kept as long as it.
+	// streamLevel is the gzip level of streams. Each open stream holds a compression window.
 	streamLevel = 4
-	// stalled is how long a client may take none of what is written to it.
+	// stalled is how long a client may accept nothing of a write before it is disconnected.
 	stalled = 20 * time.Second
 )
 
-// stream is a streamed answer. One goroutine at a time may use it.
+// stream is a streamed answer. It is not safe for concurrent use.
 type stream struct {
 	w       http.ResponseWriter
 	packed  *gzip.Writer // nil for a client that does not accept gzip
@@ -40,8 +40,8 @@ type stream struct {
 	limit   func() // sets the time limit of the next write
 }
 
-// open begins a stream, compressed if the client accepts that. A client that takes nothing
-// for some time is disconnected, and every client at shutdown; it blocks no one.
+// open begins a stream, compressed if the client accepts that. It disconnects a client that accepts
+// nothing for the stalled time, and every client at shutdown. A slow client blocks no one else.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -64,10 +64,10 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	return out, out.send([]byte(": connected\n\n"))
 }
 
-// close releases the connection.
+// close stops cutting the connection at shutdown.
 func (o *stream) close() { o.cut() }
 
-// send sends a text, all of which has left when it returns.
+// send sends a text and flushes it.
 func (o *stream) send(text []byte) error {
 	o.limit()
 	if o.packed == nil {
@@ -85,7 +85,7 @@ func (o *stream) send(text []byte) error {
 	return o.control.Flush()
 }
 
-// events sends the screen at once and after each change.
+// events sends the screen at once, and again after each change.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	_, project, err := s.inProject(r)
 	if err != nil {
@@ -130,8 +130,7 @@ func (s *Server) headOfStream(w http.ResponseWriter) error {
 	return nil
 }
 
-// waitFor sends keepalives until there is something to send; false if the
-// stream has ended.
+// waitFor sends keepalives until next is closed. It returns false if the stream has ended.
 func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next <-chan struct{}) bool {
 	for {
 		select {
@@ -158,7 +157,7 @@ type runEvents struct {
 	lines  *lastLines
 }
 
-// stream sends the events of one run, or of all, or the transcript of one.
+// stream sends the events of one run or of all, or the transcript of one run.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	query, err := queryOf(r)
 	if err != nil {
@@ -183,7 +182,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, query url.Val
 		return err
 	}
 	if asked.RunID == "" {
-		asked.mask = newStreamMask() // of all runs in any case
+		asked.mask = newStreamMask() // for all runs, always
 	}
 	if r.Method == http.MethodHead {
 		return s.headOfStream(w)
@@ -228,7 +227,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, query url.Val
 	return nil
 }
 
-// pass sends frames until the stream ends, and notifies of conversations.
+// pass sends frames and notifications of conversations until the stream ends.
 func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <-chan struct{}) {
 	ticker := time.NewTicker(s.keepalive)
 	defer ticker.Stop()
@@ -251,7 +250,7 @@ func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <
 	}
 }
 
-// asked reads what a client subscribes to, from its cursor if it has one.
+// asked reads what a client subscribes to, and its cursor if it has one.
 func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) {
 	a = &runEvents{}
 	if a.ProjectID, err = idOf(query, "project_id"); err != nil {
@@ -281,7 +280,8 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	return a, err
 }
 
-// sinceOf is the seq that a client of one run has: its last one, or what it names.
+// sinceOf returns the seq that a client of one run has: the one in the query, or else its last
+// event id.
 func sinceOf(query url.Values, last string) (seq int64, err error) {
 	if given := query.Get("since_seq"); given != "" {
 		if seq, err = strconv.ParseInt(given, 10, 64); err != nil || seq < 0 {
@@ -294,7 +294,7 @@ func sinceOf(query url.Values, last string) (seq int64, err error) {
 	return seq, nil
 }
 
-// frame is the text of an event, with the client's new cursor as its id.
+// frame returns the text of an event. Its id is the client's new cursor.
 func (a *runEvents) frame(e feed.Event) []byte {
 	id := strconv.FormatInt(e.Seq, 10)
 	if a.RunID == "" {

@@ -14,7 +14,7 @@ import (
 	"ac/internal/fault"
 )
 
-// viewTranscript is the view of a stream that sends the transcript of a run.
+// viewTranscript is the view that streams the transcript of a run.
 const viewTranscript = "transcript"
 
 // transcript sends the transcript of a run and then its changes.
@@ -36,9 +36,9 @@ func (s *Server) transcript(w http.ResponseWriter, r *http.Request, query url.Va
 	}
 	frames := make(chan []byte)
 	asked.Deliver = func(ctx context.Context, n feed.TranscriptNotification) error {
-		n.SubscriptionID = "" // there is none to end
+		n.SubscriptionID = "" // clients cannot unsubscribe by id
 		if !mask.pass(&n) {
-			return nil // it is sent with what follows
+			return nil // a later notification includes it
 		}
 		body, err := json.Marshal(n)
 		if err != nil {
@@ -66,8 +66,7 @@ func (s *Server) transcript(w http.ResponseWriter, r *http.Request, query url.Va
 	return nil
 }
 
-// transcriptOf reads what a client wants of a transcript: what there is, or what is new to
-// one that comes back.
+// transcriptOf reads which transcript a client wants, and from which seq it resumes.
 func transcriptOf(query url.Values, last string) (asked company.TranscriptStream, err error) {
 	if asked.ProjectID, err = idOf(query, "project_id"); err != nil {
 		return asked, err

@@ -1,7 +1,7 @@
 package web
 
-// /v/: the libraries of other projects that the page loads, embedded at their pinned versions
-// and served under their own hash, so that a browser keeps them for ever.
+// /v/: the libraries of other projects that the page loads. They are embedded at their pinned
+// versions. Their addresses contain their hash, so browsers may cache them forever.
 
 import (
 	"embed"
@@ -15,13 +15,13 @@ import (
 	"ac/internal/vendored"
 )
 
-// libraries are the vendored files as gzip packed them, their list and their licenses.
+// libraries holds the vendored files, compressed by gzip, their list and their licenses.
 //
 //go:embed vendor/vendor.json vendor/*@*/LICENSE vendor/@*/*@*/LICENSE
 //go:embed vendor/*@*/*.gz vendor/*@*/*/*.gz vendor/@*/*@*/*/*.gz vendor/@*/*@*/*/*/*.gz
 var libraries embed.FS
 
-// Libraries are the libraries of this build, with the texts of their licenses by name.
+// Libraries returns the libraries of this build, and the texts of their licenses by name.
 func Libraries() (list []vendored.Library, licenses map[string]string, err error) {
 	files, err := fs.Sub(libraries, "vendor")
 	if err != nil {
@@ -41,7 +41,7 @@ func Libraries() (list []vendored.Library, licenses map[string]string, err error
 	return list, licenses, nil
 }
 
-// loadable is a vendored file as the page is told of it.
+// loadable describes a vendored file to the page.
 type loadable struct {
 	Library   string `json:"library"`
 	Name      string `json:"name"` // of the file
@@ -50,7 +50,7 @@ type loadable struct {
 	Integrity string `json:"integrity"`
 }
 
-// asset is a vendored file as it is served.
+// asset is the served form of a vendored file.
 type asset struct {
 	packed      []byte // by gzip
 	contentType string
@@ -59,11 +59,11 @@ type asset struct {
 const (
 	// assetPath begins the addresses of vendored files.
 	assetPath = "/v/"
-	// hashDigits is how much of a hash is in such an address.
+	// hashDigits is how many digits of the hash are in the address.
 	hashDigits = 16
 )
 
-// newAssets are the vendored files by address, and the list of them for the page.
+// newAssets returns the vendored files by address, and the list of them for the page.
 func newAssets() (assets map[string]asset, list []loadable, err error) {
 	known, _, err := Libraries()
 	if err != nil {
@@ -97,11 +97,11 @@ func newAssets() (assets map[string]asset, list []loadable, err error) {
 // Kinds of vendored files.
 const (
 	kindScript = "script"
-	kindModule = "module" // of ECMAScript: to be imported
+	kindModule = "module" // an ECMAScript module, to be imported
 	kindStyle  = "style"
 )
 
-// kindOf is how the page loads a file.
+// kindOf returns how the page loads a file.
 func kindOf(l *vendored.Library, file string) string {
 	switch {
 	case path.Ext(file) == ".css":
@@ -130,6 +130,6 @@ func (s *Server) vendoredFile(w http.ResponseWriter, r *http.Request) (err error
 	h.Set("Cache-Control", "public, immutable, max-age=31536000")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have disconnected
 	return nil
 }

@@ -1,6 +1,6 @@
 package main
 
-// Help: the overview of the short commands, the help of one command, and the list of all.
+// Help: the overview of the short commands, the help of one command, and the list of all commands.
 
 import (
 	"fmt"
@@ -13,15 +13,15 @@ import (
 	"ac/internal/terminal"
 )
 
-// commandGroup is a group of commands and its members: names of short commands, or nouns of
-// commands with a colon.
+// commandGroup is a titled group of commands. Its members are short commands, or nouns of commands
+// with a colon.
 type commandGroup struct {
 	title   string
 	members []string
-	more    []string // members that the overview leaves out
+	more    []string // members that the overview omits
 }
 
-// shortGroups are the short commands as the overview shows them.
+// shortGroups returns the groups of the short commands, in the order of the overview.
 func shortGroups() []commandGroup {
 	return []commandGroup{
 		{"Start", []string{"init", "run", "web", "demo"}, nil},
@@ -32,7 +32,7 @@ func shortGroups() []commandGroup {
 	}
 }
 
-// plumbingGroups are the commands with a colon by their nouns.
+// plumbingGroups returns the groups of the commands with a colon, by noun.
 func plumbingGroups() []commandGroup {
 	return []commandGroup{
 		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "terminal", "demo"}, nil},
@@ -48,7 +48,7 @@ func plumbingGroups() []commandGroup {
 	}
 }
 
-// groupTitle is the group of a command, "" for none.
+// groupTitle returns the group of a command, "" if it has none.
 func groupTitle(cmd *cobra.Command) string {
 	groups, member := shortGroups(), cmd.Name()
 	if noun, _, plumbing := strings.Cut(member, ":"); plumbing {
@@ -61,7 +61,8 @@ func groupTitle(cmd *cobra.Command) string {
 	return groups[at].title
 }
 
-// overview is the help of the program. It names the short commands that there are.
+// overview returns the help of the program. It lists only the short commands that exist in this
+// build.
 func overview(root *cobra.Command) string {
 	there := func(name string) bool {
 		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
@@ -89,7 +90,7 @@ func overview(root *cobra.Command) string {
 	return b.String()
 }
 
-// allCommands lists every command by its group, short ones first.
+// allCommands lists all commands by group, short ones first.
 func allCommands(root *cobra.Command) string {
 	var b strings.Builder
 	section := func(short bool, groups []commandGroup) {
@@ -111,7 +112,7 @@ func allCommands(root *cobra.Command) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// explain replaces the library's help of the program itself, and leaves that of commands.
+// explain replaces the library's help of the program, but not that of its commands.
 func explain(root *cobra.Command) {
 	ofCommand := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, given []string) {
@@ -119,11 +120,11 @@ func explain(root *cobra.Command) {
 			ofCommand(cmd, given)
 			return
 		}
-		_, _ = fmt.Fprint(cmd.OutOrStdout(), overview(root)) // output remembers its error
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), overview(root)) // output records the error
 	})
 }
 
-// helpCommand is "ac help". Unlike that of the library it refuses unknown commands.
+// helpCommand returns "ac help". Unlike the library's, it refuses unknown commands.
 func helpCommand(a *cli.App) *cobra.Command {
 	all, o := false, cli.ShortFlags{}
 	cmd := &cobra.Command{

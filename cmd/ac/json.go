@@ -1,7 +1,7 @@
 package main
 
-// The flag --json of commands that always print JSON, so that scripts can pass
-// it to every command that can print JSON.
+// The flag --json of commands that always print JSON. It lets scripts pass --json to every command
+// that can print JSON.
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// jsonOnly are the commands that always print JSON, except those that take the
-// command line of another program, to which the flag may belong.
+// jsonOnly lists the commands that always print JSON. It omits those that take the command line of
+// another program, which may have its own --json.
 func jsonOnly() []string {
 	return []string{
 		"rpc:call", "worktree:cleanup", "demo:init",

@@ -1,6 +1,6 @@
 package main
 
-// The libraries of other projects in the page of the control room, with their licenses.
+// The third-party libraries of the control room's page, with their licenses.
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"ac/web"
 )
 
-// licenseTexts are the libraries with the texts of their licenses.
+// licenseTexts returns the libraries with the texts of their licenses.
 func licenseTexts() (string, error) {
 	list, texts, err := web.Libraries()
 	var b strings.Builder

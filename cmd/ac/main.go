@@ -45,8 +45,8 @@ func Main(args []string) int {
 	return run(context.Background(), a, args)
 }
 
-// keep runs a hidden command that follows providers: a session's supervisor, or
-// the runner of a job.
+// keep runs a hidden command that supervises providers: a session's supervisor, or the runner of a
+// job.
 func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error) int {
 	cli.SurviveReaders()
 	defer proc.NewRest().Close()
@@ -57,15 +57,15 @@ func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrup
 	interrupt := make(chan struct{})
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	go func() { // for the life of the process
+	go func() { // runs until the process exits
 		<-signals
 		close(interrupt)
 	}()
 	return exitOf(run(executable, os.Stdin, os.Stdout, interrupt))
 }
 
-// supervise follows one session. The runner of a job that its agent launches is a
-// child of this process: one of the agent's would end with the agent.
+// supervise supervises one session. If the session's agent launches a job, this process starts the
+// job's runner as its own child, because a child of the agent would end with the agent.
 func supervise(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
 	host := supervisor.Host{Executable: executable, Interrupt: interrupt}
 	host.StartJob = func(ctx context.Context, w *workspace.Workspace, project, id string, environ []string) error {
@@ -82,7 +82,7 @@ func exitOf(err error) int {
 	return 0
 }
 
-// run executes one command line.
+// run runs one command line.
 func run(ctx context.Context, a *cli.App, args []string) int {
 	root := newRoot(a)
 	args, err := cli.Expand(root, args)
@@ -104,7 +104,7 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 		err = a.StdoutErr()
 	}
 	if errors.Is(a.StdoutErr(), syscall.EPIPE) {
-		return cli.ExitSignal + int(syscall.SIGPIPE) // the reader went away
+		return cli.ExitSignal + int(syscall.SIGPIPE) // the reader has gone
 	}
 	if code, ok := errors.AsType[cli.ExitError](err); ok {
 		return code.Code

@@ -2,8 +2,8 @@
 
 package main
 
-// help:man and help:sbom: what a release holds beside the program. Only a build with the tag
-// man has them, so that the program itself does not carry what they need.
+// help:man and help:sbom: the parts of a release besides the program. Only a build with the tag man
+// includes them, so that the program itself does not carry their dependencies.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// releaseCommands are the commands that make parts of a release.
+// releaseCommands returns the commands that make parts of a release.
 func releaseCommands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{manCommand(), bomCommand(a)}
 }
@@ -64,7 +64,7 @@ func bomCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// writeManPages writes the page of the program and those of its commands.
+// writeManPages writes the pages of the program and of its commands.
 func writeManPages(root *cobra.Command, dir string, date time.Time) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -86,7 +86,7 @@ func writeManPages(root *cobra.Command, dir string, date time.Time) error {
 	return failed
 }
 
-// indented is a list of commands whose lines stay lines.
+// indented formats a list of commands so that its lines stay separate in Markdown.
 func indented(list string) string {
 	var b strings.Builder
 	for line := range strings.Lines(list) {
@@ -112,14 +112,14 @@ func writeManPage(cmd *cobra.Command, dir string, date time.Time) error {
 	return os.WriteFile(filepath.Join(dir, name), withoutColons(page.Bytes()), 0o644)
 }
 
-// colon stands in the names of pages. File names of Windows have none.
+// colon matches command names with a colon in pages. Windows does not allow colons in file names.
 var colon = regexp.MustCompile(`(?i)(ac-[a-z]+):([a-z])`)
 
-// withoutColons names pages by their files.
+// withoutColons replaces these colons with dashes, as in the file names of the pages.
 func withoutColons(page []byte) []byte { return colon.ReplaceAll(page, []byte("$1-$2")) }
 
-// escapeMarkdown keeps the texts of a command from being read as Markdown, which the writer of
-// the pages takes them for. Indented lines stay as they are.
+// escapeMarkdown escapes the texts of a command, because the page writer reads them as Markdown.
+// Indented lines stay unchanged.
 func escapeMarkdown(cmd *cobra.Command) {
 	escape := strings.NewReplacer(`\`, `\\`, "<", `\<`, ">", `\>`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "#", `\#`)
 	if cmd.Long == "" {

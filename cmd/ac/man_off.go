@@ -2,7 +2,7 @@
 
 package main
 
-// Without the tag man the program has no commands that make parts of a release.
+// Without the build tag man, the program has no commands that make parts of a release.
 
 import (
 	"github.com/spf13/cobra"
@@ -10,5 +10,5 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// releaseCommands are the commands that make parts of a release.
+// releaseCommands returns nil.
 func releaseCommands(*cli.App) []*cobra.Command { return nil }

@@ -1,6 +1,6 @@
 package main
 
-// Options that are whole decimal numbers.
+// Options that accept only decimal integers.
 
 import (
 	"errors"
@@ -13,11 +13,11 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// mostRows bounds the rows of a list.
+// mostRows is the maximum limit of a list.
 const mostRows = 5000
 
-// decimal is an option that is a decimal integer: 010 is ten; 0x10 and 1_000
-// are invalid.
+// decimal is an option that accepts only decimal integers: 010 is ten, and 0x10 and 1_000 are
+// invalid.
 type decimal struct {
 	pflag.Value
 	limit bool // a limit of rows: at least 1; larger numbers are capped
@@ -38,8 +38,8 @@ func (d decimal) Set(text string) error {
 	return d.Value.Set(strconv.FormatInt(number, 10))
 }
 
-// takeDecimals makes all numeric options of all commands decimal; those of the
-// library accept other bases, too.
+// takeDecimals makes all numeric options of all commands decimal. Those of the library also accept
+// other bases.
 func takeDecimals(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(option *pflag.Flag) {

@@ -1,6 +1,6 @@
 package main
 
-// The root command, and what all commands share.
+// The root command.
 
 import (
 	"runtime/debug"
@@ -18,7 +18,7 @@ import (
 	"ac/cmd/ac/servers"
 )
 
-// Set by the linker for releases; commit facts are empty if unknown.
+// Set by the linker for releases. The facts about the commit are empty if unknown.
 var (
 	version    = "dev"
 	commit     string
@@ -26,7 +26,7 @@ var (
 	dirty      string
 )
 
-// buildVersion is the version of this build.
+// buildVersion returns the version of this build.
 func buildVersion() string {
 	if version != "dev" {
 		return version
@@ -56,7 +56,7 @@ func newRoot(a *cli.App) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if given := cmd.Flags().Args(); !cmd.HasParent() && len(given) > 0 {
-			return cli.UnknownCommand(cmd, given[0]) // a command with unknown options
+			return cli.UnknownCommand(cmd, given[0]) // an unknown command with options
 		}
 		return cli.UsageError{Message: cli.UnknownFlag(cmd, err.Error())}
 	})

@@ -1,18 +1,18 @@
 package main
 
-// The bill of materials of a build, in the form of CycloneDX 1.6.
+// The bill of materials (SBOM) of a build, in the CycloneDX 1.6 format.
 
 import (
 	"cmp"
 	"strings"
 )
 
-// bill is a bill of materials. It has no serial number: the same build has the same bill.
+// bill is a bill of materials. It has no serial number, so that a build always has the same bill.
 type bill struct {
 	Schema       string           `json:"$schema"`
 	Format       string           `json:"bomFormat"`
 	SpecVersion  string           `json:"specVersion"`
-	Version      int              `json:"version"` // of the bill
+	Version      int              `json:"version"` // of the bill itself
 	Metadata     billMetadata     `json:"metadata"`
 	Components   []billComponent  `json:"components"`
 	Dependencies []billDependency `json:"dependencies"`
@@ -33,8 +33,8 @@ type billComponent struct {
 	Properties []billProperty `json:"properties,omitempty"`
 }
 
-// billProperty holds the checksum of a module: it is of a list of its files, so none of the
-// hashes of a component, which are of one file.
+// billProperty holds the checksum of a module. That is a hash over a list of the module's files, so
+// it does not fit the hashes of a component, which each cover one file.
 type billProperty struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -45,8 +45,8 @@ type billDependency struct {
 	DependsOn []string `json:"dependsOn"`
 }
 
-// billOf is the bill of a build: the program, the standard library and the modules in it.
-// Which module needs which the build does not say.
+// billOf returns the bill of a build: the program, the standard library and the modules. A build
+// does not record the dependencies between modules.
 func billOf(facts buildFacts) bill {
 	program := billComponent{Type: "application", Name: "ac", Version: facts.Version, PURL: packageURL("ac", facts.Version)}
 	program.Ref = program.PURL
@@ -76,8 +76,7 @@ func billOf(facts buildFacts) bill {
 	return b
 }
 
-// packageURL is the name of a module in the form of package URLs: in small letters, as that
-// form wants it of Go.
+// packageURL returns the package URL of a module. Package URLs of Go modules are lower case.
 func packageURL(path, version string) string {
 	return "pkg:golang/" + strings.ToLower(path) + "@" + strings.ReplaceAll(cmp.Or(version, "unknown"), "+", "%2B")
 }

@@ -1,6 +1,6 @@
 package main
 
-// The completion scripts of shells.
+// Shell completion scripts.
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// completionCommand prints the completion script of a shell.
+// completionCommand returns the command that prints the completion script of a shell.
 func completionCommand(a *cli.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	cmd := &cobra.Command{

@@ -13,7 +13,7 @@ import (
 	"ac/web"
 )
 
-// buildFacts describe a build. Unknown values are null.
+// buildFacts describes a build. Unknown values are null.
 type buildFacts struct {
 	Version    string        `json:"version"`
 	Commit     *string       `json:"commit"`
@@ -65,7 +65,7 @@ func factsOf(build *debug.BuildInfo) buildFacts {
 	return facts
 }
 
-// commit is the commit for people.
+// commit formats the commit for people.
 func (f buildFacts) commit() string {
 	if f.Commit == nil {
 		return "unknown"

@@ -1,10 +1,10 @@
-// Command archive packs files into an archive that has the same bytes whenever and wherever
-// it is made: entries in the order of the arguments, one time for all of them, one owner.
+// Command archive packs files into a reproducible archive. Entries have the order of the arguments,
+// one time, and one owner.
 //
 //	archive TIME FILE.tar.gz|FILE.zip NAME=PATH...
 //
-// TIME is in seconds since 1970. NAME is a path in the archive; PATH is a file, which may be
-// executed by all if its owner may, or a folder, whose files are taken by their names.
+// TIME is in seconds since 1970. NAME is a path in the archive. PATH is a file or a folder. The
+// files of a folder are sorted by name. A file is executable by all if its owner may execute it.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 
 // entry is a file of an archive.
 type entry struct {
-	name    string // in the archive, with slashes
+	name    string // path in the archive, with slashes
 	content []byte
 	mode    fs.FileMode
 }
@@ -62,7 +62,7 @@ func run(args []string) (err error) {
 	return write(file, entries, at)
 }
 
-// read reads what NAME=PATH arguments name, in their order.
+// read reads the files that NAME=PATH arguments name, in their order.
 func read(named []string) (entries []entry, err error) {
 	for _, given := range named {
 		name, from, ok := strings.Cut(given, "=")

@@ -1,6 +1,6 @@
 package main
 
-// Taking libraries from the registry.
+// Downloading libraries from the registry.
 
 import (
 	"archive/tar"
@@ -21,8 +21,8 @@ import (
 	"ac/internal/vendored"
 )
 
-// fetch takes the libraries from the registry: the wanted one at its version, else all at
-// their pinned ones. vendor.json says which files of each.
+// fetch downloads libraries from the registry. It gets only the wanted one, at its given version,
+// or all at their pinned versions. vendor.json lists the files of each.
 func fetch(ctx context.Context, wanted string) error {
 	list, err := vendored.Read(os.DirFS(folder))
 	if err != nil {
@@ -59,7 +59,7 @@ func fetch(ctx context.Context, wanted string) error {
 	return os.WriteFile(filepath.Join(folder, vendored.Index), append(text, '\n'), 0o644) //nolint:gosec // source text
 }
 
-// cutVersion cuts name@version. The name of a package with a scope begins with @.
+// cutVersion splits name@version. The name of a scoped package begins with @.
 func cutVersion(text string) (name, version string) {
 	if i := strings.LastIndex(text, "@"); i > 0 {
 		return text[:i], text[i+1:]
@@ -67,7 +67,7 @@ func cutVersion(text string) (name, version string) {
 	return text, ""
 }
 
-// take writes the files of a library anew, and their hashes into its entry.
+// take downloads a library, replaces its files, and updates the hashes in its entry.
 func take(ctx context.Context, l *vendored.Library) error {
 	l.From = "npm:" + l.Folder()
 	integrity, err := npm(ctx, ".", "view", l.Folder(), "dist.integrity")
@@ -107,7 +107,7 @@ func pack(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears it
+	defer func() { _ = os.RemoveAll(dir) }() // best effort: the system clears its temporary folder
 	if _, err := npm(ctx, dir, "pack", "--silent", name); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func unpack(archive []byte) (map[string][]byte, error) {
 	}
 }
 
-// put writes a file, and beside it what gzip makes of it.
+// put writes a file and, if packed, a gzip copy beside it.
 func put(file string, text []byte, packed bool) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // source text
 		return err

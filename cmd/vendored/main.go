@@ -1,6 +1,6 @@
-// Command vendored keeps the libraries that the page of the control room loads: it takes
-// them from the npm registry at a pinned version, and checks that every byte is that of the
-// registry's archive. scripts/vendor runs it.
+// Command vendored maintains the libraries that the control room's page loads. It downloads them
+// from the npm registry at a pinned version, and verifies the registry's checksum of the archive.
+// With --check it checks that every file matches vendor.json. scripts/vendor runs it.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"ac/internal/vendored"
 )
 
-// folder is where the libraries lie.
+// folder holds the libraries.
 const folder = "web/vendor"
 
 func main() {

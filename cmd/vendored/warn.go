@@ -1,6 +1,7 @@
 package main
 
-// Warnings: newer versions, and advisories of the registry. Without a registry there are none.
+// Warnings about newer versions and advisories of the registry. If the registry cannot be reached,
+// a note replaces them.
 
 import (
 	"context"
@@ -15,10 +16,11 @@ import (
 	"ac/internal/vendored"
 )
 
-// registryLimit is how long the registry may take for all questions.
+// registryLimit bounds the total time of all registry requests.
 const registryLimit = time.Minute
 
-// warn prints what the registry says of the vendored versions. That fails nothing.
+// warn prints newer versions and advisories of the vendored libraries. Failed lookups are not
+// errors.
 func warn(ctx context.Context) error {
 	list, err := vendored.Read(os.DirFS(folder))
 	if err != nil {
@@ -54,7 +56,7 @@ func advisories(ctx context.Context, wanted map[string]string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears it
+	defer func() { _ = os.RemoveAll(dir) }() // best effort: the system clears its temporary folder
 	text, err := json.Marshal(map[string]any{"name": "vendored", "version": "1.0.0", "private": true, "dependencies": wanted})
 	if err != nil {
 		return err
@@ -65,7 +67,7 @@ func advisories(ctx context.Context, wanted map[string]string) error {
 	if _, err := npm(ctx, dir, "install", "--package-lock-only", "--ignore-scripts", "--silent"); err != nil {
 		return err
 	}
-	out, err := npm(ctx, dir, "audit", "--json") // fails where there are some
+	out, err := npm(ctx, dir, "audit", "--json") // npm fails if there are advisories
 	var report struct {
 		Vulnerabilities map[string]struct {
 			Severity string `json:"severity"`

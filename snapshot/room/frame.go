@@ -1,6 +1,6 @@
 package room
 
-// Frames: what a reader applies to the rows that it has.
+// Frames: the deltas that a reader applies to its rows.
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Filter is what a reader wants to see; what is empty matches all.
+// Filter selects rows. Empty fields match all.
 type Filter struct {
 	Project string
 	Tables  []string
@@ -20,9 +20,9 @@ func (f Filter) wants(key Key, project string) bool {
 	return (f.Project == "" || project == "" || project == f.Project) && (len(f.Tables) == 0 || slices.Contains(f.Tables, key.Table))
 }
 
-// Frame is what changed up to a revision. Set merges into the rows that the reader has; a
-// field that is null ceased, and a row that is not known begins. Full means that the
-// reader forgets what it had; More that another frame follows at once.
+// Frame holds the changes up to a revision. The reader merges Set into its rows: a null field is
+// removed, and an unknown row is added. Full means that the reader first drops all its rows. More
+// means that another frame follows at once.
 type Frame struct {
 	Rev  int64        `json:"rev"`
 	AtMS int64        `json:"at"`
@@ -32,21 +32,21 @@ type Frame struct {
 	Del  []RowRemoved `json:"del"`
 }
 
-// RowRemoved is a row that is gone: an array of its table and its key.
+// RowRemoved is a removed row, encoded as an array of its table and its key.
 type RowRemoved struct{ Key }
 
-// MarshalJSON writes the array.
+// MarshalJSON encodes the array.
 func (r RowRemoved) MarshalJSON() ([]byte, error) { return json.Marshal([2]string{r.Table, r.ID}) }
 
-// RowChange is a row with the fields that changed: an array of its table, its key, and
-// the fields.
+// RowChange is a row with its changed fields, encoded as an array of its table, its key, and the
+// fields.
 type RowChange struct {
 	Key
 
-	Fields map[string]json.RawMessage // nil for a field that ceased
+	Fields map[string]json.RawMessage // a nil value is a removed field
 }
 
-// MarshalJSON writes the array.
+// MarshalJSON encodes the array.
 func (c RowChange) MarshalJSON() ([]byte, error) {
 	head, err := json.Marshal([2]string{c.Table, c.ID})
 	if err != nil {
@@ -59,8 +59,8 @@ func (c RowChange) MarshalJSON() ([]byte, error) {
 	return slices.Concat(head[:len(head)-1], []byte(","), fields, []byte("]")), nil
 }
 
-// Since is what changed after a revision that the reader has: at most its size matters,
-// not the number of rows. A reader that does not resume begins with First.
+// Since returns the changes after a revision that the reader has. Its cost depends on the number of
+// changes, not of rows. A reader that does not resume begins with First.
 func (r *Room) Since(at time.Time, since int64, f Filter) Frame {
 	frame := Frame{Rev: r.rev, AtMS: at.UnixMilli(), Set: []RowChange{}, Del: []RowRemoved{}}
 	for place := r.order.Back(); place != nil; place = place.Prev() {
@@ -88,20 +88,20 @@ func (r *Room) Since(at time.Time, since int64, f Filter) Frame {
 	return frame
 }
 
-// Empty reports whether a frame says nothing.
+// Empty reports whether a frame changes nothing.
 func (f Frame) Empty() bool { return !f.Full && len(f.Set) == 0 && len(f.Del) == 0 }
 
-// Bounds of the first frames.
+// Limits of the first frames: runs in the first one, bytes in each further one.
 const (
 	firstRuns  = 60
 	frameBytes = 64 << 10
 )
 
-// TableRuns is the table whose rows are sent by time, most of them after all others.
+// TableRuns is the table whose rows are sent newest first, after those of all other tables.
 const TableRuns = "runs"
 
-// First is everything, for a reader that has nothing: small tables and the newest runs in
-// the first frame, the rest in frames of at most 64 KiB.
+// First returns everything, for a new reader. The first frame has the other tables and the newest
+// runs. Further frames of at most 64 KiB have the rest.
 func (r *Room) First(at time.Time, f Filter) []Frame {
 	frames := []Frame{{Rev: r.rev, AtMS: at.UnixMilli(), Full: true, Set: []RowChange{}, Del: []RowRemoved{}}}
 	runs, size := 0, 0
@@ -122,8 +122,8 @@ func (r *Room) First(at time.Time, f Filter) []Frame {
 	return frames
 }
 
-// Cut drops the last rows of a first frame that is over a size in bytes: of the others, the
-// reader hears in the frames that follow.
+// Cut drops the last rows of a first frame beyond a size in bytes, and sets More. The reader gets
+// the dropped rows in the frames that follow.
 func (f *Frame) Cut(limit int) {
 	size := 0
 	for i := range f.Set {
@@ -134,7 +134,7 @@ func (f *Frame) Cut(limit int) {
 	}
 }
 
-// size is about how long a row is, in bytes.
+// size returns the approximate size of an encoded row in bytes.
 func (c *RowChange) size() int {
 	n := len(c.Table) + len(c.ID) + len(`["","",{}],`)
 	for name, value := range c.Fields {
@@ -143,8 +143,7 @@ func (c *RowChange) size() int {
 	return n
 }
 
-// Rows are all rows of the tables but those of runs by table and key, then the runs, the
-// newest first.
+// Rows returns the rows of all tables but the runs, by table and key, then the runs, newest first.
 func (r *Room) Rows(f Filter) []RowChange {
 	rows := make([]RowChange, 0, len(r.rows))
 	for key, known := range r.rows {

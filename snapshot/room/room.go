@@ -1,6 +1,6 @@
-// Package room keeps the rows that people look at all day, with a version for each field,
-// so that a reader gets what changed since it last looked and nothing else. It is pure:
-// rows come from elsewhere, and time is passed in.
+// Package room holds the rows that people watch all day, with a version for each field, so that a
+// reader gets only what changed since its last read. It is pure: the caller passes in rows and
+// time.
 package room
 
 import (
@@ -18,28 +18,28 @@ import (
 // Key identifies a row.
 type Key struct{ Table, ID string }
 
-// Change is a row as it is now, or its removal.
+// Change is the current content of a row, or its removal.
 type Change struct {
 	Key
 
-	Project string // for readers of one project, "" for a row of all
+	Project string // for readers of one project, "" for a row of all projects
 	Row     any    // a struct that encodes as an object; nil removes the row
 }
 
-// Bounds of what is kept of removed rows.
+// Limits on remembered removals.
 const (
 	removedLife = 10 * time.Minute
 	mostRemoved = 10_000
 )
 
-// Room is the rows of a workspace. It is not safe for concurrent use.
+// Room holds the rows of a workspace. It is not safe for concurrent use.
 type Room struct {
-	Epoch string // of this process: revisions of another mean nothing here
+	Epoch string // of this process; revisions of another epoch are meaningless here
 
 	rev   int64
-	floor int64 // revision of the newest removal that was forgotten
+	floor int64 // revision of the newest forgotten removal
 	rows  map[Key]*row
-	order *list.List // rows by their last change, the newest at the back
+	order *list.List // rows by their last change, newest at the back
 	gone  []removal  // by revision
 }
 
@@ -52,14 +52,13 @@ type row struct {
 	place   *list.Element
 }
 
-// field is a value; one that ceased is null.
+// field is a value of a row. A removed field has a nil value.
 type field struct {
 	value json.RawMessage
 	rev   int64
 }
 
-// removal is a row that is gone. The names of its fields are nulls of the row, should it
-// come back.
+// removal is a removed row. If the row comes back, its former fields, names, become null fields.
 type removal struct {
 	key     Key
 	project string
@@ -73,16 +72,16 @@ func New(epoch string) *Room {
 	return &Room{Epoch: epoch, rows: map[Key]*row{}, order: list.New()}
 }
 
-// Rev is the number of the last batch that changed anything.
+// Rev returns the revision of the last batch that changed anything.
 func (r *Room) Rev() int64 { return r.rev }
 
-// Resumes reports whether a reader of another time may go on from a revision.
+// Resumes reports whether a reader with this epoch and revision can continue from there.
 func (r *Room) Resumes(epoch string, since int64) bool {
 	return epoch == r.Epoch && since >= r.floor && since <= r.rev
 }
 
-// Apply applies a batch of changes, and returns the revision then. A batch that changes
-// nothing has none of its own.
+// Apply applies a batch of changes and returns the resulting revision. A batch that changes nothing
+// does not advance it.
 func (r *Room) Apply(at time.Time, changes []Change) (int64, error) {
 	r.forget(at)
 	next := r.rev + 1
@@ -100,7 +99,8 @@ func (r *Room) Apply(at time.Time, changes []Change) (int64, error) {
 	return r.rev, nil
 }
 
-// Whole adds to the rows of a whole table the removals of those that are not among them.
+// Whole completes the changes of a whole table: it adds removals of all rows that are not among
+// them.
 func (r *Room) Whole(table string, changes []Change) []Change {
 	there := make(map[string]bool, len(changes))
 	for _, c := range changes {
@@ -114,7 +114,7 @@ func (r *Room) Whole(table string, changes []Change) []Change {
 	return changes
 }
 
-// put sets the fields of a row that differ.
+// put updates the fields of a row that differ.
 func (r *Room) put(c Change, fields map[string]json.RawMessage, rev int64) {
 	known := r.rows[c.Key]
 	if known == nil {
@@ -138,8 +138,8 @@ func (r *Room) put(c Change, fields map[string]json.RawMessage, rev int64) {
 	}
 }
 
-// revive gives a row that was removed before the nulls of its former fields, for readers
-// who have not heard of the removal.
+// revive turns the former fields of a removed row into null fields, for readers that have not
+// received the removal.
 func (r *Room) revive(known *row, rev int64) {
 	r.gone = slices.DeleteFunc(r.gone, func(g removal) bool {
 		if g.key != known.key {
@@ -180,7 +180,7 @@ func (r *Room) forget(at time.Time) {
 	}
 }
 
-// fieldsOf are the members of a row; those that are null are absent.
+// fieldsOf returns the members of a row, without null ones.
 func fieldsOf(row any) (map[string]json.RawMessage, error) {
 	text, err := json.Marshal(row)
 	if err != nil {

@@ -1,8 +1,8 @@
 package room
 
-// The rows of each table. Texts are one line each, masked. What is not known is absent.
+// The rows of each table. Texts are single lines and masked. Unknown values are absent.
 
-// Tables of the room, beside TableRuns.
+// Tables of the room besides TableRuns.
 const (
 	TableNeeds    = "needs"
 	TablePeople   = "people"
@@ -18,7 +18,8 @@ func Tables() []string {
 	return []string{TableRuns, TableNeeds, TablePeople, TableProjects, TableCounts, TableJobs, TableTalk, TableMeta}
 }
 
-// Run is a row of runs. Tk is reported, estimated or none; Ck reported, rate or none.
+// Run is a row of runs. Tk, the source of Tokens, is reported, estimated or none. Ck, the source of
+// Cost, is reported, rate or none.
 type Run struct {
 	Project   string   `json:"p"`
 	Agent     string   `json:"agent"`
@@ -43,13 +44,13 @@ type Run struct {
 	ErrorKind string   `json:"err_kind,omitempty"`
 	Error     string   `json:"err,omitempty"`
 	Exit      *int     `json:"exit,omitempty"`
-	Open      int      `json:"open"` // requests that wait
+	Open      int      `json:"open"` // open requests
 	Job       string   `json:"job,omitempty"`
 	Workflow  bool     `json:"wf,omitempty"`
 	RetryOf   string   `json:"retry_of,omitempty"`
 	Sessions  int      `json:"sessions"`
-	Changed   int      `json:"changed,omitempty"` // files, as the agent says; of work that landed, as it landed
-	// Of a session on another machine.
+	Changed   int      `json:"changed,omitempty"` // files, as the agent reports them; once landed, as landed
+	// The worker fields are set for a session on another machine.
 	WorkerID string `json:"worker_id,omitempty"`
 	Reach    string `json:"reach,omitempty"` // placing, ok, unreachable or lost
 }
@@ -77,7 +78,7 @@ type Project struct {
 	Blocked     int      `json:"blocked"`
 	TokensToday int64    `json:"tokens_today"`
 	CostToday   *float64 `json:"cost_today,omitempty"`
-	Repos       []Repo   `json:"repos,omitempty"` // in which its agents may work
+	Repos       []Repo   `json:"repos,omitempty"` // in which the project's agents may work
 }
 
 // Repo is a repository of a project.
@@ -91,7 +92,7 @@ type Counts struct {
 	Needs  int            `json:"needs"`
 	Live   int            `json:"live"`
 	Failed int            `json:"failed"`
-	Quiet  int            `json:"quiet"` // live runs that have said nothing for a minute
+	Quiet  int            `json:"quiet"` // live runs without output for a minute
 	ByKind map[string]int `json:"by_kind"`
 }
 
@@ -111,17 +112,17 @@ type Talk struct {
 	Name    string `json:"name"`
 	LastAt  string `json:"last_at,omitempty"`
 	LastBy  string `json:"last_by,omitempty"`
-	Unread  int    `json:"unread"` // by the person of this machine, of the newest 200
+	Unread  int    `json:"unread"` // by the person on this machine, of the newest 200
 }
 
-// Serves is what the process that keeps the room lets its clients do.
+// Serves lists the features that the server process offers to its clients.
 type Serves struct {
 	Launch    bool     `json:"launch"`
 	Terminals bool     `json:"terminals"`
 	Dialects  []string `json:"dialects"`
 }
 
-// Meta is the row of the server. EpochAt is when the revisions of the room began.
+// Meta is the row of the server. EpochAt is when the room's current epoch began.
 type Meta struct {
 	Serves
 
@@ -129,11 +130,11 @@ type Meta struct {
 	EpochAt   string    `json:"epoch_at"`
 	Index     Index     `json:"index"`
 	Heartbeat Heartbeat `json:"heartbeat"`
-	Machines  *Machines `json:"machines,omitempty"` // only where there is a hub
+	Machines  *Machines `json:"machines,omitempty"` // nil without a hub
 	Doctor    *Doctor   `json:"doctor,omitempty"`   // of the last diagnosis by this process
 }
 
-// Machines are the workers of a hub, and what waits for them.
+// Machines counts the workers of a hub and their slots, and the launches that wait.
 type Machines struct {
 	Workers    int `json:"workers"`
 	Online     int `json:"online"`
@@ -142,7 +143,7 @@ type Machines struct {
 	Waiting    int `json:"waiting"` // launches
 }
 
-// Doctor is how many checks of a diagnosis came out how.
+// Doctor counts the checks of a diagnosis by result.
 type Doctor struct {
 	Pass int    `json:"pass"`
 	Warn int    `json:"warn"`
@@ -150,13 +151,13 @@ type Doctor struct {
 	At   string `json:"at"`
 }
 
-// Index is the state of the index that the rows come from.
+// Index is the state of the index from which the rows are read.
 type Index struct {
-	State  string `json:"state"` // ready, or why it is not
+	State  string `json:"state"` // ready, or why not
 	Behind bool   `json:"behind"`
 }
 
-// Heartbeat is whether the heartbeat is on, and when it ticks next.
+// Heartbeat reports whether the heartbeat is on, and when it ticks next.
 type Heartbeat struct {
 	On     bool   `json:"on"`
 	NextAt string `json:"next_at,omitempty"`

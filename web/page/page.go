@@ -30,11 +30,10 @@ const (
 //go:embed index.html favicon.svg css/*.css js/*.js
 var sources embed.FS
 
-// Document returns the page and the hashes of its one script and its one style
-// element, as a Content-Security-Policy takes them ('sha256-…', quotes
-// included). It is the same at every call, and contains Boot exactly once.
-// Sources are joined in the order of their names. Errors name the invalid
-// source; a build whose tests passed has none.
+// Document returns the page and the hashes of its one script and its one style element, in the form
+// of a Content-Security-Policy ('sha256-…', quotes included). It returns the same page at every
+// call, which contains Boot exactly once. Sources are joined in the order of their names. Errors
+// name the invalid source. A build whose tests passed has none.
 func Document() (html []byte, scriptHash, styleHash string, err error) {
 	index, err := sources.ReadFile("index.html")
 	if err != nil {
@@ -66,9 +65,9 @@ func Document() (html []byte, scriptHash, styleHash string, err error) {
 // Icon returns the page's icon as SVG.
 func Icon() ([]byte, error) { return sources.ReadFile("favicon.svg") }
 
-// join joins the files of one folder, in the order of their names, each under a
-// comment with its name. A source that could end its element is an error, and
-// so is one that browsers normalize, since its hash would not match.
+// join joins the files of one folder, in the order of their names, each under a comment with its
+// name. It refuses a source that could end its element. It also refuses one that browsers
+// normalize, because its hash would not match.
 func join(files fs.FS, folder, end string) ([]byte, error) {
 	list, err := fs.ReadDir(files, folder)
 	if err != nil {
@@ -89,7 +88,7 @@ func join(files fs.FS, folder, end string) ([]byte, error) {
 	return joined.Bytes(), nil
 }
 
-// check refuses sources that would not survive in an HTML element.
+// check refuses sources that HTML parsing would change.
 func check(source []byte, end string) error {
 	text := string(source)
 	switch {

@@ -1,6 +1,6 @@
 package cli
 
-// What every command gets: its streams, and the ways in which it can end.
+// The context of every command: its streams, and the ways to exit.
 
 import (
 	"fmt"
@@ -10,19 +10,18 @@ import (
 	"syscall"
 )
 
-// SurviveReaders makes a write to a closed pipe an error instead of the end of
-// this process. Child processes do not inherit a handler, as they would an
-// ignored signal.
+// SurviveReaders makes a write to a closed pipe return an error instead of ending this process.
+// Child processes do not inherit the signal handler, as they would inherit an ignored signal.
 func SurviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// Exit codes. Interrupted commands exit with 128 + signal.
+// Exit codes. Interrupted commands exit with ExitSignal + signal.
 const (
 	ExitFailure  = 1
 	ExitFindings = 2
 	ExitSignal   = 128
 )
 
-// ExitError ends a command with a code without printing anything more.
+// ExitError ends a command with an exit code and without further output.
 type ExitError struct{ Code int }
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Code) }

@@ -1,6 +1,6 @@
 package cli
 
-// The arguments of commands, and what they must be.
+// Checks and parsing of command-line arguments.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// SaidText is what stands behind the run on the command line, else all of stdin.
+// SaidText returns the first of the given arguments, or all of stdin if there are none.
 func (a *App) SaidText(given []string) (string, error) {
 	if len(given) > 0 {
 		return given[0], nil
@@ -22,8 +22,7 @@ func (a *App) SaidText(given []string) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// WithoutScript drops a leading script name: callers with a script launcher
-// pass one.
+// WithoutScript drops a leading script name, which callers with a script launcher pass.
 func WithoutScript(args []string) []string {
 	if len(args) > 0 && strings.HasSuffix(args[0], ".js") && Exists(args[0]) {
 		return args[1:]
@@ -46,7 +45,7 @@ func Args(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// Require refuses missing or blank options.
+// Require returns an error if an option is missing or blank.
 func Require(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
@@ -56,8 +55,7 @@ func Require(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// CompleteExecute completes the options of run:execute, which parses its
-// arguments itself.
+// CompleteExecute completes the options of run:execute, which parses its own arguments.
 func CompleteExecute(cmd *cobra.Command, given []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if slices.Contains(given, "--argv") || slices.Contains(given, "--") {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -106,7 +104,7 @@ func isOption(cmd *cobra.Command, word string) bool {
 	return ok && cmd.Flags().Lookup(name) != nil
 }
 
-// OneOf refuses a word that is not among those of an option.
+// OneOf returns an error for a word that is not among those of an option.
 func OneOf(option, word string, words []string) error {
 	if !slices.Contains(words, word) {
 		return UsageError{"--" + option + " must be one of " + strings.Join(words, ", ")}
@@ -114,7 +112,7 @@ func OneOf(option, word string, words []string) error {
 	return nil
 }
 
-// Parts are the words of an option that takes a list.
+// Parts splits the comma-separated value of an option into trimmed, non-empty words.
 func Parts(text string) (list []string) {
 	for word := range strings.SplitSeq(text, ",") {
 		if word = strings.TrimSpace(word); word != "" {

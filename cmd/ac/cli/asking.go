@@ -11,14 +11,15 @@ import (
 	"golang.org/x/term"
 )
 
-// Asked asks a question and returns the answer in small letters, "" for none. It reads one
-// line and no more, so that answers typed ahead wait for their questions.
+// Asked asks a question and returns the answer in lower case, "" for none. It reads exactly one
+// line, so answers typed ahead wait for their questions.
 func (c *Call) Asked(question string) string {
 	fmt.Fprint(c.Stderr, question)
 	return strings.ToLower(strings.TrimSpace(c.ReadLine()))
 }
 
-// ReadLine reads a line of stdin, byte by byte. At the end it is what there was.
+// ReadLine reads a line of stdin, byte by byte. At the end of the input it returns what it has
+// read.
 func (c *Call) ReadLine() string {
 	var line []byte
 	for one := make([]byte, 1); ; {
@@ -35,7 +36,8 @@ func (c *Call) ReadLine() string {
 	}
 }
 
-// Asks reports whether somebody can be asked: stdin and stderr are terminals.
+// Asks reports whether the command can ask somebody: stdin and stderr are terminals, and Quiet is
+// off.
 func (c *Call) Asks() bool {
 	in, isFile := c.Stdin.(*os.File)
 	errs, isFileToo := c.Stderr.(*os.File)

@@ -1,6 +1,6 @@
 package cli
 
-// Completion, including the existing ids of a workspace.
+// Shell completion, including the ids in a workspace.
 
 import (
 	"context"
@@ -21,12 +21,12 @@ func CompleteFlag(cmd *cobra.Command, flag string, words func(*cobra.Command, []
 		return words(cmd, given), cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
-		panic(err) // the flag does not exist: a programming error
+		panic(err) // programming error: the flag does not exist
 	}
 }
 
-// completeByName registers completions for the options that name something of a workspace, and
-// for the words of policy, in all commands whose options have none of their own.
+// completeByName registers completions for options that name something in a workspace, or that take
+// words of the policy. It skips options that already have completions.
 func (a *App) completeByName(commands []*cobra.Command) {
 	for _, cmd := range commands {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -40,7 +40,7 @@ func (a *App) completeByName(commands []*cobra.Command) {
 	}
 }
 
-// completions are the words of the options with a name, nil when they are free.
+// completions returns the completion function of an option, nil if any word is valid.
 func (a *App) completions(option string) func(*cobra.Command, []string) []string {
 	switch option {
 	case "project", "project-id":
@@ -70,8 +70,7 @@ func (a *App) completions(option string) func(*cobra.Command, []string) []string
 	return nil
 }
 
-// known lists a word for each row of an operation, none for an unreadable
-// workspace.
+// known returns a word for each row of an operation. It returns none for an unreadable workspace.
 func known[S company.Target, P, R any](a *App, list func(S, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
 	rows, _ := Ask(context.Background(), a, list, p)
 	for _, row := range rows {
@@ -80,7 +79,7 @@ func known[S company.Target, P, R any](a *App, list func(S, context.Context, P) 
 	return words
 }
 
-// dirOf is the workspace on the command line.
+// dirOf returns the workspace on the command line.
 func dirOf(given []string) (d company.Dir) {
 	if len(given) > 0 {
 		d.WorkspaceDir = given[0]
@@ -88,7 +87,7 @@ func dirOf(given []string) (d company.Dir) {
 	return d
 }
 
-// projectOf is the project on the command line, if any.
+// projectOf returns the project on the command line, if any.
 func projectOf(cmd *cobra.Command, given []string) company.ProjectParams {
 	p := company.ProjectParams{Dir: dirOf(given)}
 	if f := cmd.Flag("project"); f != nil {
@@ -126,7 +125,7 @@ func (a *App) sharePackIDs(cmd *cobra.Command, given []string) []string {
 	return known(a, workforce.Operations.SharePacks, projectOf(cmd, given), func(p doc.SharePack) string { return p.ID + "\t" + p.CreatedAt + " by " + p.CreatedBy })
 }
 
-// SharedRunIDs are the runs in the share pack on the command line.
+// SharedRunIDs completes the runs in the share pack on the command line.
 func (a *App) SharedRunIDs(cmd *cobra.Command, given []string) (ids []string) {
 	share := cmd.Flag("share").Value.String()
 	packs, _ := Ask(cmd.Context(), a, workforce.Operations.SharePacks, projectOf(cmd, given)) // none if they cannot be read
@@ -140,7 +139,7 @@ func (a *App) SharedRunIDs(cmd *cobra.Command, given []string) (ids []string) {
 	return ids
 }
 
-// SessionRefs completes the sessions that run.
+// SessionRefs completes the running sessions.
 func (a *App) SessionRefs(_ *cobra.Command, given []string) []string {
 	var refs []string
 	if len(given) == 0 {
@@ -165,12 +164,12 @@ func (a *App) jobIDs(cmd *cobra.Command, given []string) []string {
 	return known(a, (*company.Company).JobNames, projectOf(cmd, given), func(j doc.Job) string { return j.Job.JobID + "\t" + j.Status })
 }
 
-// taskIDs are the tasks of the project on the command line.
+// taskIDs completes the tasks of the project on the command line.
 func (a *App) taskIDs(cmd *cobra.Command, given []string) []string {
 	return a.tasks(cmd, given, func(t workforce.TaskRow) []string { return []string{t.TaskID + "\t" + t.Frontmatter.Title} })
 }
 
-// milestoneIDs are the milestones of the task on the command line.
+// milestoneIDs completes the milestones of the task on the command line.
 func (a *App) milestoneIDs(cmd *cobra.Command, given []string) []string {
 	task := cmd.Flag("task").Value.String()
 	return a.tasks(cmd, given, func(t workforce.TaskRow) (ids []string) {

@@ -1,7 +1,7 @@
 package cli
 
-// What a short command is about: the workspace, the project, and who acts. Each comes from
-// an option, the environment, the folder, or what `ac use` keeps.
+// The scope of a short command: the workspace, the project, and the actor. Each comes from an
+// option, the environment, the current folder, or what `ac use` saved.
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 	"ac/workspace"
 )
 
-// Scope is what a short command is about, and where each part came from.
+// Scope is the scope of a short command, and the source of each part.
 type Scope struct {
 	Dir, DirFrom         string
-	Company              string // its name
+	Company              string // the company's name
 	Project, ProjectFrom string // "" for none
 	ProjectName          string
 	Projects             []Candidate
@@ -27,10 +27,10 @@ type Scope struct {
 	ActorFrom            string
 }
 
-// ErrNoWorkspace means that a command found no workspace to work on.
+// ErrNoWorkspace means that a command found no workspace.
 var ErrNoWorkspace = errors.New("no workspace here; make one with: ac workspace:init DIR --name COMPANY")
 
-// Scope finds what a command is about. A project is not required.
+// Scope determines the scope of a command. A project is optional.
 func (a *App) Scope(ctx context.Context, all *company.Host, o ShortFlags) (s Scope, err error) {
 	kept := a.ReadContext()
 	if s.Dir, s.DirFrom, err = findWorkspace(o.InWorkspace, kept); err != nil {
@@ -53,8 +53,8 @@ func (a *App) Scope(ctx context.Context, all *company.Host, o ShortFlags) (s Sco
 	return s, s.findActor(ctx, all, o.as)
 }
 
-// findWorkspace chooses the workspace: the one that is named, else the enclosing folder,
-// else the only one that is registered.
+// findWorkspace chooses the workspace: the named one, else the enclosing folder, else the only
+// registered one.
 func findWorkspace(named string, kept KeptContext) (dir, from string, err error) {
 	for _, given := range []struct{ dir, from string }{{named, "-C"}, {os.Getenv("AC_WORKSPACE"), "AC_WORKSPACE"}} {
 		if given.dir == "" {
@@ -92,7 +92,7 @@ func findWorkspace(named string, kept KeptContext) (dir, from string, err error)
 	return "", "", ChoiceError{Message: "which workspace? (ac -C DIR COMMAND)", Lines: there}
 }
 
-// workspaceIn is the workspace that a folder is, or has in its .ac.
+// workspaceIn returns the workspace at dir or in its folder .ac.
 func workspaceIn(dir string) (string, bool) {
 	for _, at := range []string{dir, filepath.Join(dir, ".ac")} {
 		if st, err := os.Stat(filepath.Join(at, filepath.FromSlash(workspace.CompanyFile))); err == nil && st.Mode().IsRegular() {
@@ -102,7 +102,8 @@ func workspaceIn(dir string) (string, bool) {
 	return "", false
 }
 
-// findProject chooses the project, none where there are several and none is named.
+// findProject chooses the project. It chooses none if there are several and none is named or in
+// use.
 func (s *Scope) findProject(named string, kept KeptContext) error {
 	for _, given := range []struct{ word, from string }{{named, "-p"}, {os.Getenv("AC_PROJECT"), "AC_PROJECT"}} {
 		if given.word == "" {
@@ -125,7 +126,7 @@ func (s *Scope) findProject(named string, kept KeptContext) error {
 	return nil
 }
 
-// findActor chooses who acts: a person, or an agent with its recorded role and team.
+// findActor chooses the actor: a person, or an agent with its recorded role and team.
 func (s *Scope) findActor(ctx context.Context, all *company.Host, named string) error {
 	word, from := "human", "default"
 	if env := os.Getenv("AC_ACTOR"); env != "" {

@@ -1,6 +1,6 @@
 package cli
 
-// The file that keeps which workspaces this user works in, and the project in use in each.
+// The file that records which workspaces this user works in, and the project in use in each.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace"
 )
 
-// KeptContext is the file of the workspaces that were used, and the project of each.
+// KeptContext is the content of that file, most recently used workspace first.
 type KeptContext struct {
 	Version    int             `json:"version"`
 	Workspaces []keptWorkspace `json:"workspaces"`
@@ -36,7 +36,7 @@ const (
 	maxContext     = 1 << 20
 )
 
-// Project is the project that is in use in a workspace, "" for none.
+// Project returns the project in use in a workspace, "" for none.
 func (k KeptContext) Project(dir string) string {
 	for _, w := range k.Workspaces {
 		if w.Path == workspace.Canonical(dir) {
@@ -46,7 +46,7 @@ func (k KeptContext) Project(dir string) string {
 	return ""
 }
 
-// stateDir is where this user's programs keep their state.
+// stateDir returns the folder for the state of this user's programs.
 func stateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "ac"), nil
@@ -55,8 +55,8 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "ac"), err
 }
 
-// ReadContext reads what is kept. What cannot be read is reported once, and counts as
-// nothing.
+// ReadContext reads the file. If the file cannot be read, it prints a note and returns an empty
+// context.
 func (a *App) ReadContext() KeptContext {
 	dir, err := stateDir()
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *App) ReadContext() KeptContext {
 	}
 	root, err := durable.OpenRoot(dir)
 	if err != nil {
-		return KeptContext{} // nothing was ever kept
+		return KeptContext{} // no state was ever saved
 	}
 	defer root.Close()
 	kept, err := contextIn(root)
@@ -91,8 +91,8 @@ func contextIn(root durable.FS) (kept KeptContext, err error) {
 	return kept, nil
 }
 
-// RememberWorkspace records a workspace and the project in use there, under a kernel lock; the file is
-// replaced whole. An unreadable file is replaced, too.
+// RememberWorkspace records a workspace and the project in use there. It holds a kernel lock and
+// replaces the file atomically, even an unreadable one.
 func RememberWorkspace(ctx context.Context, dir, project string) (err error) {
 	state, err := stateDir()
 	if err != nil {

@@ -1,13 +1,14 @@
 package cli
 
-// The option that takes a decision.
+// The value of the option --decision.
 
 import "ac/governance"
 
-// DecisionWord is the value of --decision: approved or denied, or what is done for it.
+// DecisionWord is the value of --decision: approved or denied, or the verbs for them, approve and
+// deny.
 type DecisionWord string
 
-// Set takes a decision.
+// Set sets the decision and converts the verbs.
 func (d *DecisionWord) Set(word string) error {
 	switch word {
 	case "approve":
@@ -19,11 +20,11 @@ func (d *DecisionWord) Set(word string) error {
 	return nil
 }
 
-// String is the decision.
+// String returns the decision.
 func (d *DecisionWord) String() string { return string(*d) }
 
-// Type is the type for the help of the option.
+// Type returns the type shown in the option's help.
 func (d *DecisionWord) Type() string { return "string" }
 
-// DecisionWords are the decisions.
+// DecisionWords returns the possible decisions.
 func DecisionWords() []string { return []string{governance.Approved, governance.Denied} }

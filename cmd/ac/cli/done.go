@@ -1,6 +1,6 @@
 package cli
 
-// What came of each id of a command that takes several.
+// Results by id, for commands that take several ids.
 
 import (
 	"errors"
@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// DoneRow is what came of one id of a command that takes several.
+// DoneRow is the result for one id of a command that takes several.
 type DoneRow struct {
 	ID     string  `json:"id"`
 	Kind   string  `json:"kind"`
 	OK     bool    `json:"ok"`
 	Result any     `json:"result"`
 	Error  *string `json:"error"`
-	Text   string  `json:"-"` // what people read
-	wrong  bool    // it was asked for in a wrong way
+	Text   string  `json:"-"` // the message for people
+	wrong  bool    // a usage error
 }
 
-// FailedRow is an id that nothing was done with.
+// FailedRow returns the row of an id for which the command failed.
 func FailedRow(id, kind string, err error) DoneRow {
 	message := OneLine(err.Error())
 	if choice, ok := errors.AsType[ChoiceError](err); ok {
@@ -29,7 +29,7 @@ func FailedRow(id, kind string, err error) DoneRow {
 	return DoneRow{ID: id, Kind: kind, Error: &message, wrong: wrong}
 }
 
-// PrintDone prints what came of each id. It fails if anything did.
+// PrintDone prints the result for each id. It returns an error if any of them failed.
 func (c *Call) PrintDone(done []DoneRow) error {
 	failed := false
 	for _, d := range done {

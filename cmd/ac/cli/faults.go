@@ -15,8 +15,8 @@ import (
 	"ac/rpc"
 )
 
-// Fail prints an error on one line: errors in the command line with "error:",
-// like option parsers, failures of the work with "ERROR:".
+// Fail prints an error on one line. Errors in the command line begin with "error:", like those of
+// option parsers. Other failures begin with "ERROR:".
 func (a *App) Fail(command string, err error) {
 	if choice, ok := errors.AsType[ChoiceError](err); ok {
 		fmt.Fprintf(a.Stderr, "ERROR: %s\n", OneLine(choice.Message))
@@ -35,19 +35,19 @@ func (a *App) Fail(command string, err error) {
 	}
 }
 
-// OneLine is a message on one line, with control characters escaped.
+// OneLine returns a message on one line, with control characters escaped.
 func OneLine(text string) string {
 	return terminal.Quote(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
 }
 
-// issuesAsJSON reports whether a command prints the issues of params as JSON,
-// which its callers expect; all others print words.
+// issuesAsJSON reports whether a command prints the issues of params as JSON, as its callers
+// expect. All others print sentences.
 func issuesAsJSON(command string) bool {
 	family, _, plumbing := strings.Cut(command, ":")
 	return command == "agent:new" || plumbing && slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
 }
 
-// describe is the message of an error, with the issue of each param.
+// describe returns the message of an error, with the issue of each param.
 func describe(command string, err error) string {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Reason != fault.InvalidParams {
@@ -61,7 +61,7 @@ func describe(command string, err error) string {
 	return e.InFull()
 }
 
-// InvalidParams is an error that lists the issues in words.
+// InvalidParams converts an error of params to one that lists the issues in sentences.
 func InvalidParams(err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Reason != fault.InvalidParams {

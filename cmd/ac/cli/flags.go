@@ -1,6 +1,6 @@
 package cli
 
-// Options that commands of several kinds have.
+// Options that several kinds of commands share.
 
 import (
 	"strings"
@@ -17,8 +17,8 @@ func ActorFlags(cmd *cobra.Command, id, role *string) {
 	cmd.Flags().StringVar(role, "role", "human", "role of the actor: "+strings.Join(doc.Roles(), ", "))
 }
 
-// IndexFlags declares how snapshots prepare the index. What it returns applies the
-// flags.
+// IndexFlags declares the options for how snapshots prepare the index. bindIndex applies them to
+// step after parsing.
 func IndexFlags(cmd *cobra.Command, step *company.IndexStep) (bindIndex func()) {
 	noSync := false
 	cmd.Flags().BoolVar(&step.RefreshIndex, "refresh-index", false, "rebuild the index first")

@@ -1,6 +1,6 @@
 package cli
 
-// Signals: what a command does until one arrives, and the exit status then.
+// Interruption by signals, and the exit status that follows.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"ac/company"
 )
 
-// UntilSignal runs work with a context that SIGINT and SIGTERM cancel. Beside the error
-// of the work it returns the exit status of the signal that arrived, nil for none.
+// UntilSignal runs work with a context that SIGINT and SIGTERM cancel. Besides the error of work it
+// returns the exit status for the signal that arrived, nil if none did.
 func UntilSignal(ctx context.Context, work func(context.Context) error) (signaled, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -38,8 +38,8 @@ func UntilSignal(ctx context.Context, work func(context.Context) error) (signale
 	return signaled, err
 }
 
-// Interruptible runs work until it is done or a signal arrives. If work fails because
-// of that, it returns the exit status for the signal.
+// Interruptible runs work until it is done or a signal arrives. If work fails after a signal, it
+// returns the exit status for the signal.
 func Interruptible(ctx context.Context, work func(context.Context) error) error {
 	signaled, err := UntilSignal(ctx, work)
 	if signaled != nil && err != nil {
@@ -48,9 +48,9 @@ func Interruptible(ctx context.Context, work func(context.Context) error) error 
 	return err
 }
 
-// Interruptible runs an operation until it is done or a signal arrives. On a
-// signal it stops and records the sessions that the operation started, and
-// returns the exit status for the signal.
+// Interruptible runs an operation until it is done or a signal arrives. On a signal it stops the
+// sessions that the operation started, records their ends, and returns the exit status for the
+// signal.
 func (a *App) Interruptible(ctx context.Context, fn func(context.Context, *company.Host) error) error {
 	SurviveReaders()
 	signaled, err := UntilSignal(ctx, func(ctx context.Context) error {

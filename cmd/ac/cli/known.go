@@ -1,6 +1,6 @@
 package cli
 
-// What words may name: the things of a workspace by their kinds.
+// What names and ids on the command line can refer to, by kind.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// The kinds of things that words name. An actor is an agent, a person or the program.
+// The kinds of things that a word can name. An actor is an agent, a person or the program.
 const (
 	KindProject      = "project"
 	KindAgent        = "agent"
@@ -38,16 +38,16 @@ const (
 	kindHelpRequest  = "help request"
 )
 
-// hasNames reports whether things of a kind have names beside their ids.
+// hasNames reports whether things of a kind have names besides their ids.
 func hasNames(kind string) bool {
 	return kind == KindProject || kind == KindAgent || kind == KindTeam || kind == KindConversation
 }
 
-// mostInteractions is how many interactions words are compared with, the open ones first.
+// mostInteractions bounds how many interactions, open ones first, and checkpoints a lookup reads.
 const mostInteractions = 500
 
-// Known lists what words of a kind may name: in the project of the call, or in all where it
-// has none. Nothing is written but the index.
+// Known lists what a word of a kind can refer to: in the project of the call, or in all projects if
+// it has none. It writes nothing but the index.
 func (c *Call) Known(kind string) ([]Candidate, error) {
 	switch kind {
 	case KindProject:
@@ -84,7 +84,8 @@ func (c *Call) Known(kind string) ([]Candidate, error) {
 	return c.knownInProjects(kind)
 }
 
-// knownNeeds lists what needs a person, help requests by their own ids.
+// knownNeeds lists the needs. With kinds given, it lists them by the ids of their subjects, such as
+// help requests.
 func (c *Call) knownNeeds(state string, kinds []string) ([]Candidate, error) {
 	p := decisions.ListNeedsParams{Dir: c.DirParam(), ProjectID: c.Project, State: state, Kinds: kinds, Limit: MostInbox}
 	list, err := company.Do(c.Ctx, c.All, decisions.Operations.ListNeeds, p)
@@ -96,7 +97,7 @@ func (c *Call) knownNeeds(state string, kinds []string) ([]Candidate, error) {
 	}), err
 }
 
-// knownInProjects lists what projects have of a kind.
+// knownInProjects lists the things of a kind in the project of the call, or in all projects.
 func (c *Call) knownInProjects(kind string) (known []Candidate, err error) {
 	projects := []Candidate{{ID: c.Project}}
 	if c.Project == "" {
@@ -114,7 +115,7 @@ func (c *Call) knownInProjects(kind string) (known []Candidate, err error) {
 	return known, nil
 }
 
-// knownIn lists what a project has of a kind.
+// knownIn lists the things of a kind in one project.
 func (c *Call) knownIn(kind string, p company.ProjectParams) (known []Candidate, err error) {
 	switch kind {
 	case KindTask, kindMilestone:
@@ -144,7 +145,7 @@ func (c *Call) knownIn(kind string, p company.ProjectParams) (known []Candidate,
 	return nil, nil
 }
 
-// listed lists candidates by an operation.
+// listed converts the rows of an operation to candidates.
 func listed[S company.Target, P, R any](c *Call, op func(S, context.Context, P) ([]R, error), p P, of func(R) Candidate) ([]Candidate, error) {
 	rows, err := company.Do(c.Ctx, c.All, op, p)
 	return Candidates(rows, of), err
@@ -159,5 +160,5 @@ func Candidates[R any](rows []R, of func(R) Candidate) []Candidate {
 	return known
 }
 
-// MostInbox bounds the list of needs.
+// MostInbox bounds the number of needs that a command lists.
 const MostInbox = 1000

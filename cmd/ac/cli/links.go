@@ -1,6 +1,6 @@
 package cli
 
-// Links from ids and paths on a terminal to the folders and files that they name.
+// Terminal links from ids and paths to the folders and files that they name.
 
 import (
 	"os"
@@ -11,8 +11,8 @@ import (
 	"ac/workspace"
 )
 
-// FileLink is the address of a file or folder, "" where links are not shown or it is not
-// there.
+// FileLink returns the URL of a file or folder. It returns "" if links are off or the file does not
+// exist.
 func (c *Call) FileLink(path string) string {
 	if !terminal.UseLinks(c.Colours(), c.OnTerminal(), os.Getenv) || !filepath.IsAbs(path) {
 		return ""
@@ -27,15 +27,15 @@ func (c *Call) FileLink(path string) string {
 	return terminal.FileURL(host, filepath.ToSlash(path))
 }
 
-// InDir is the path of a file by its place in the workspace.
+// InDir returns the path of a file from its name within the workspace.
 func (c *Call) InDir(name string) string { return filepath.Join(c.Dir, filepath.FromSlash(name)) }
 
-// RunLink is the address of the folder of a run.
+// RunLink returns the URL of a run's folder.
 func (c *Call) RunLink(project, run string) string {
 	return c.FileLink(c.InDir(workspace.RunDir(project, run)))
 }
 
-// ChangedLink is the address of a file that a run changed, in its worktree.
+// ChangedLink returns the URL of a file that a run changed, in its worktree.
 func (c *Call) ChangedLink(row *company.RunRow, path string) string {
 	if row.Worktree == nil {
 		return ""
@@ -43,7 +43,7 @@ func (c *Call) ChangedLink(row *company.RunRow, path string) string {
 	return c.FileLink(filepath.Join(c.InDir(*row.Worktree), filepath.FromSlash(path)))
 }
 
-// Tilde is a folder as people write it.
+// Tilde abbreviates the home directory in a path to ~.
 func Tilde(dir string) string {
 	if home, err := os.UserHomeDir(); err == nil && home != "" {
 		if rel, err := filepath.Rel(home, dir); err == nil && filepath.IsLocal(rel) {

@@ -1,7 +1,7 @@
 package cli
 
-// Names and endings of ids: the first of three steps that has a hit decides. They are the
-// full id, the whole name, and the end of an id.
+// Lookup of names and id suffixes. It tries the full id, the exact name, the name in any case, and
+// the end of an id. The first step with a match decides.
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 // Candidate is something that a word may name.
 type Candidate struct {
 	ID, Name string
-	Also     string // another name, of a channel: with its #
-	Line     string // what tells it from the others, for people
+	Also     string // another name, such as a channel's with its #
+	Line     string // distinguishes it from the others, for people
 }
 
-// ChoiceError is an error that lists what could have been meant. Its first line is whole;
-// the candidates follow, indented.
+// ChoiceError is an error that lists the candidates. The message is printed first. The candidates
+// follow, indented.
 type ChoiceError struct {
 	Message string
 	Lines   []string
@@ -26,15 +26,15 @@ type ChoiceError struct {
 
 func (e ChoiceError) Error() string { return e.Message }
 
-// Bounds of lookups.
+// Limits of lookups.
 const (
-	LeastEnding    = 4 // letters of the end of an id
+	LeastEnding    = 4 // minimum length of an id suffix
 	MostCandidates = 10
-	ShownEnding    = 6 // letters that lists show
+	ShownEnding    = 6 // length of the id suffix in lists
 )
 
-// Lookup finds what a word names among the candidates of a kind. where is the company's
-// name.
+// Lookup finds the candidate of a kind that a word names. where is the company's name, for the
+// error.
 func Lookup(kind, word, where string, known []Candidate) (Candidate, error) {
 	for _, step := range []func(Candidate) bool{
 		func(c Candidate) bool { return c.ID == word },
@@ -62,18 +62,19 @@ func Lookup(kind, word, where string, known []Candidate) (Candidate, error) {
 	return Candidate{}, UnknownName(kind, word, where, known)
 }
 
-// named reports whether a thing has this name, in any case; channels with or without #.
+// named reports whether a candidate has this name, in any case. The # of a channel is optional.
 func (c Candidate) named(word string) bool {
 	return c.Name != "" && strings.EqualFold(c.Name, word) || c.Also != "" && strings.EqualFold(c.Also, "#"+strings.TrimPrefix(word, "#"))
 }
 
-// EndsIn reports whether an id ends in a word of at least LeastEnding letters, in any case.
+// EndsIn reports whether an id ends in word, in any case. word must have at least LeastEnding
+// letters.
 func EndsIn(id, word string) bool {
 	word = strings.TrimPrefix(word, "…")
 	return len(word) >= LeastEnding && strings.HasSuffix(strings.ToUpper(id), strings.ToUpper(word))
 }
 
-// Ambiguous lists what a word may mean.
+// Ambiguous returns an error that lists what a word may mean.
 func Ambiguous(kind, word string, hits []Candidate) error {
 	ids := make([]string, len(hits))
 	for i, c := range hits {
@@ -91,7 +92,8 @@ func Ambiguous(kind, word string, hits []Candidate) error {
 	return e
 }
 
-// UnknownName says that nothing has a name, and what there is.
+// UnknownName returns an error for a name that does not exist. It suggests similar names, or else
+// lists the existing ones.
 func UnknownName(kind, word, where string, known []Candidate) error {
 	message := fmt.Sprintf("%s %s does not exist in %s", kind, word, where)
 	var names, near []string
@@ -114,7 +116,7 @@ func UnknownName(kind, word, where string, known []Candidate) error {
 	return ChoiceError{Message: message}
 }
 
-// Endings are the ends of ids that people see: six letters, more where two end alike.
+// Endings returns the displayed suffix of each id: six letters, or more if needed to be unique.
 func Endings(ids []string) map[string]string {
 	short := make(map[string]string, len(ids))
 	left := slices.Compact(slices.Sorted(slices.Values(ids)))
@@ -138,10 +140,11 @@ func Endings(ids []string) map[string]string {
 	return short
 }
 
-// editDistance is how many letters must be changed, added or removed to make b of a.
+// editDistance returns how many letters must be changed, added or removed to turn a into b. It
+// stops counting beyond typos.
 func editDistance(a, b string) int {
 	if d := utf8.RuneCountInString(a) - utf8.RuneCountInString(b); d > typos || -d > typos {
-		return typos + 1 // no need to count
+		return typos + 1 // the lengths alone differ too much
 	}
 	to := []rune(b)
 	row := make([]int, len(to)+1)

@@ -1,6 +1,6 @@
 package cli
 
-// What a call looks up in its workspace.
+// Lookups of a call in its workspace.
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// NewestRun is the word for the run that was made last.
+// NewestRun is the word for the most recently created run.
 const NewestRun = "last"
 
 // Agent finds an agent by name, id, or the end of its id.
@@ -29,11 +29,11 @@ func (c *Call) Find(kind, word string) (Candidate, error) {
 	return Lookup(kind, word, c.Company, known)
 }
 
-// newestShown is how many runs the error about an unknown one names.
+// newestShown is how many runs the error about an unknown run names.
 const newestShown = 2
 
-// Run finds a run in all projects by its id, or the end of it. "last" is the newest run of
-// the project.
+// Run finds a run in all projects by its id, or the end of it. The word "last" means the newest run
+// of the project.
 func (c *Call) Run(word string) (company.RunRow, error) {
 	p := company.RunRowsParams{Dir: c.DirParam(), Ending: strings.TrimPrefix(word, "…"), Newest: true, Most: MostCandidates + 1}
 	switch {
@@ -73,7 +73,7 @@ func (c *Call) Run(word string) (company.RunRow, error) {
 	return company.RunRow{}, errors.Join(ChoiceError{Message: message}, err)
 }
 
-// severalRuns lists the runs that a word may mean.
+// severalRuns returns an error that lists the runs a word may mean.
 func (c *Call) severalRuns(word string, list company.RunRows, short map[string]string) error {
 	e := ChoiceError{Message: fmt.Sprintf("%s is %d runs; say more of it", word, len(list.Rows)+list.More)}
 	rows := list.Rows[:min(len(list.Rows), MostCandidates)]
@@ -91,7 +91,7 @@ func (c *Call) severalRuns(word string, list company.RunRows, short map[string]s
 	return e
 }
 
-// Where is the project that a call is about, else the company.
+// Where returns the names of the company and of the call's project, if it has one.
 func (c *Call) Where() string {
 	if c.ProjectName != "" {
 		return c.Company + " / " + c.ProjectName
@@ -99,7 +99,7 @@ func (c *Call) Where() string {
 	return c.Company
 }
 
-// LastOr finds the run on the command line, else the newest one, and says so.
+// LastOr finds the run on the command line. Without one, it finds the newest run and prints a note.
 func (c *Call) LastOr(given []string) (company.RunRow, error) {
 	if len(given) > 0 {
 		return c.Run(given[0])
@@ -111,10 +111,11 @@ func (c *Call) LastOr(given []string) (company.RunRow, error) {
 	return row, err
 }
 
-// ShortID is the end of an id as notes show it; lists show more where two end alike.
+// ShortID returns the suffix of an id for notes. Lists show more letters where two ids share a
+// suffix.
 func ShortID(id string) string { return id[max(0, len(id)-ShownEnding):] }
 
-// Jobs are the jobs of all projects that a word names.
+// Jobs returns the jobs of all projects that a word names.
 func (c *Call) Jobs(word string) (found []company.JobParams, err error) {
 	for _, project := range c.Projects {
 		heads, err := company.Do(c.Ctx, c.All, (*company.Company).JobNames, company.ProjectParams{Dir: c.DirParam(), ProjectID: project.ID})

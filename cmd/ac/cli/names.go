@@ -1,7 +1,7 @@
 package cli
 
-// Names and endings of ids for commands with a colon: what is found is replaced by its id
-// before the operation is called. Ids are passed on as they are.
+// Names and id suffixes for commands with a colon. They are replaced by full ids before the
+// operation is called. Full ids are passed on unchanged.
 
 import (
 	"errors"
@@ -17,18 +17,17 @@ import (
 	"ac/internal/shape"
 )
 
-// isFullID reports whether a word has the form of the ids that ac makes.
+// isFullID reports whether a word has the form of an id that ac generates.
 func isFullID(word string) bool {
 	_, end, ok := strings.Cut(word, "_")
 	return ok && len(end) == 26 && strings.Trim(end, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
 
-// KindOf is the kind of thing that an option of a command names, "" for options that name
-// none.
+// KindOf returns the kind of thing that an option of a command names, "" if it names none.
 func KindOf(command, option string) string {
 	switch command + " --" + option {
 	case "job:submit --worker", "job:submit --job", "workflow:run --run", "memory:delta --target":
-		return "" // a kind of program, ids of what is made, a file
+		return "" // a provider, ids of new things, a file
 	case "artifact:revert --checkpoint":
 		return kindCheckpoint
 	case "help:new --target", "index:help --target":
@@ -66,7 +65,7 @@ func KindOf(command, option string) string {
 	return ""
 }
 
-// ArgumentKind is the kind of thing that the argument behind the workspace names.
+// ArgumentKind returns the kind of thing that the argument after the workspace names.
 func ArgumentKind(cmd *cobra.Command) string {
 	words := strings.Fields(cmd.Use)
 	if len(words) < 3 {
@@ -83,9 +82,9 @@ func ArgumentKind(cmd *cobra.Command) string {
 	return ""
 }
 
-// answersAnyWord reports whether a command gets words that name nothing as they are: it
-// answers for what there is not, or refuses it in its own words. The others write, or would
-// answer with an empty list.
+// answersAnyWord reports whether a command receives unknown words unchanged. It either returns a
+// result for them or reports its own error. The other commands write, or would return an empty
+// list.
 func answersAnyWord(command string) bool {
 	switch noun, _, _ := strings.Cut(command, ":"); noun {
 	case "comment", "index", "memory", "workflow", "sharepack":
@@ -98,19 +97,19 @@ func answersAnyWord(command string) bool {
 	}, command)
 }
 
-// isUnchecked reports whether a command gets words of a kind that name nothing: an actor may
-// be a person, and of what has no name the operations know more to say.
+// isUnchecked reports whether a command receives unknown words of a kind unchanged. An actor may be
+// a person. For kinds without names, the operations return better errors.
 func isUnchecked(command, kind string) bool { return answersAnyWord(command) || !hasNames(kind) }
 
-// TakesNames reports whether a command has a workspace in which to look names up.
+// TakesNames reports whether a command has a workspace in which to look up names.
 func TakesNames(cmd *cobra.Command) bool {
 	words := strings.Fields(cmd.Use)
 	return strings.Contains(cmd.Name(), ":") && len(words) > 1 && words[1] == "<dir>" && cmd.RunE != nil
 }
 
-// takeNames makes commands whose first argument is a workspace take names and the ends of
-// ids, for their options and for the argument behind it. Commands that parse their arguments
-// themselves call ReplacingNames.
+// takeNames lets commands whose first argument is a workspace accept names and id suffixes, in
+// their options and in the argument after it. Commands that parse their own arguments call
+// ReplacingNames.
 func (a *App) takeNames(commands []*cobra.Command) {
 	for _, cmd := range commands {
 		if inner := cmd.RunE; TakesNames(cmd) && !cmd.DisableFlagParsing {
@@ -119,7 +118,7 @@ func (a *App) takeNames(commands []*cobra.Command) {
 	}
 }
 
-// ReplacingNames runs a command with ids in place of names.
+// ReplacingNames runs a command with names replaced by ids.
 func (a *App) ReplacingNames(cmd *cobra.Command, given []string, run func(*cobra.Command, []string) error) error {
 	given, notes, err := a.withIDs(cmd, given)
 	if err == nil {
@@ -133,17 +132,16 @@ func (a *App) ReplacingNames(cmd *cobra.Command, given []string, run func(*cobra
 	return err
 }
 
-// slot is a place of a command line with words that name things of a kind.
+// slot is a part of the command line with words that name things of a kind.
 type slot struct {
 	kind  string
-	loose bool // words that name nothing are passed on
+	loose bool // unknown words are passed on
 	words []string
 	set   func(ids []string) error
 }
 
-// withIDs replaces names in the options of a command, and in the argument behind the
-// workspace. It returns what to note of words that name nothing, should the command do with
-// them.
+// withIDs replaces names in the options of a command and in the argument after the workspace. It
+// returns notes about unknown words, to print if the command succeeds.
 func (a *App) withIDs(cmd *cobra.Command, given []string) (changed, notes []string, err error) {
 	if len(given) == 0 {
 		return given, nil, nil
@@ -172,14 +170,14 @@ func (a *App) withIDs(cmd *cobra.Command, given []string) (changed, notes []stri
 	})
 }
 
-// looksUp reports whether a word must be looked up: ids are not, but where one that there is
-// not would be an empty answer.
+// looksUp reports whether a word must be looked up. Full ids are not, except where an unknown id
+// would yield an empty answer.
 func (s slot) looksUp(word string) bool {
 	return strings.TrimSpace(word) != "" && (!isFullID(word) || s.loose && hasNames(s.kind))
 }
 
-// slotsOf are the options of a command line that name things, the project first: the others
-// are looked up in it.
+// slotsOf returns the options on the command line that name things. The project comes first,
+// because the others are looked up in it.
 func slotsOf(cmd *cobra.Command) (slots []slot) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		kind := KindOf(cmd.Name(), f.Name)
@@ -220,9 +218,9 @@ func (c *Call) fill(s slot) (notes []string, err error) {
 	return notes, s.set(s.words)
 }
 
-// named is the id of what a word names. One that names nothing is passed on with a note, or
-// an error. What can be no id, and a workspace that cannot be read, is for the operation to
-// refuse.
+// named returns the id of what a word names. For an unknown word it returns the word and a note, or
+// an error. If the word cannot be an id, or the workspace cannot be read, the operation reports the
+// error.
 func (c *Call) named(s slot, word string) (id, note string, err error) {
 	kind := s.kind
 	if kind == kindActor {
@@ -253,19 +251,19 @@ func (c *Call) named(s slot, word string) (id, note string, err error) {
 	return word, "", err
 }
 
-// isIDOf reports whether a word has the form of an id of an agent or a team. Operations
-// record such ids of agents of other workspaces, too.
+// isIDOf reports whether a word has the form of an id of an agent or a team. Operations record such
+// ids even for agents and teams of other workspaces.
 func isIDOf(kind, word string) bool {
 	return kind == KindAgent && strings.HasPrefix(word, "agent_") || kind == KindTeam && strings.HasPrefix(word, "team_")
 }
 
-// isNoAgent reports whether a word names an actor that is no agent.
+// isNoAgent reports whether a word names an actor that is not an agent.
 func isNoAgent(word string) bool {
 	return slices.Contains([]string{"human", "human_ceo", "system"}, word)
 }
 
-// noWorkspace is what to note of a folder that is no workspace, to commands that answer for
-// any folder. Others refuse it themselves, or make one.
+// noWorkspace returns a note, or an error, about a folder that is not a workspace, for commands
+// that accept any folder. Other commands report it themselves, or create a workspace.
 func noWorkspace(command, dir string) (notes []string, err error) {
 	switch command {
 	case "session:list", "task:list", "conversation:list":

@@ -1,6 +1,6 @@
 package cli
 
-// How a command calls an operation and prints its result.
+// Calling an operation and printing its result.
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"ac/workspace"
 )
 
-// Across runs fn with a Host, which it closes afterwards.
+// Across runs fn with a Host and closes the Host afterwards.
 func (a *App) Across(fn func(*company.Host) error) error {
 	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.Executable, Version: a.Version, Serves: room.Serves{Launch: true}})
 	return errors.Join(fn(all), all.Close())
 }
 
-// Ask carries out one operation.
+// Ask runs one operation.
 func Ask[S company.Target, P, R any](ctx context.Context, a *App, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	err = a.Across(func(all *company.Host) (err error) {
 		result, err = company.Do(ctx, all, op, p)
@@ -29,7 +29,7 @@ func Ask[S company.Target, P, R any](ctx context.Context, a *App, op func(S, con
 	return result, err
 }
 
-// PrintJSON carries out an operation and prints its result as indented JSON.
+// PrintJSON runs an operation and prints its result as indented JSON.
 func PrintJSON[S company.Target, P, R any](ctx context.Context, a *App, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := Ask(ctx, a, op, p)
 	if err != nil {
@@ -38,7 +38,7 @@ func PrintJSON[S company.Target, P, R any](ctx context.Context, a *App, op func(
 	return a.PrintJSON(result)
 }
 
-// PrintLine carries out an operation and prints its result on one line.
+// PrintLine runs an operation and prints its result as JSON on one line.
 func PrintLine[S company.Target, P, R any](ctx context.Context, a *App, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := Ask(ctx, a, op, p)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *App) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// PrintLine prints a value on one line.
+// PrintLine prints a value as JSON on one line.
 func (a *App) PrintLine(v any) error {
 	text, err := rpc.Encode(v)
 	if err == nil {

@@ -1,10 +1,10 @@
 package cli
 
-// Texts that may be missing.
+// Texts that may be nil.
 
 import "ac/internal/terminal"
 
-// OrEmpty is a text, "" where it is missing.
+// OrEmpty returns a text, "" if it is nil.
 func OrEmpty(text *string) string {
 	if text == nil {
 		return ""
@@ -12,7 +12,8 @@ func OrEmpty(text *string) string {
 	return *text
 }
 
-// OrUnknown is a text, else another one, else the mark for what is not known.
+// OrUnknown returns text, or other if text is nil, or the mark for unknown values if both are
+// missing.
 func OrUnknown(text *string, other string) string {
 	if text != nil {
 		return *text

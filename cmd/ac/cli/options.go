@@ -1,7 +1,7 @@
 package cli
 
-// Options that mirror params: what is required, defaults and words come from the plan that
-// checks the same params on the wire.
+// Options that mirror params. Whether one is required, its default and its words come from the plan
+// that checks the same params on the wire.
 
 import (
 	"reflect"
@@ -13,14 +13,14 @@ import (
 	"ac/internal/shape"
 )
 
-// Mirror declares options for fields of params, which points to the struct that an operation
-// takes. A declaration is "option: description", or "option=field: description" where the
-// field is called neither as the option nor so with _id behind it; "option?" is one that the
-// command can do without though the operation cannot. A value that the field has already is
-// the default of its option, before that of the plan.
+// Mirror declares options for the fields of params, which points to an operation's params struct. A
+// declaration is "option: description". If the field is named neither like the option nor with _id
+// appended, it is "option=field: description". "option?" is optional for the command even if the
+// operation requires the field. A value that the field already has is the option's default, and
+// overrides that of the plan.
 //
-// Before the command runs, missing and blank options are refused, and its argument <dir> becomes the
-// workspace of the params. Values are left to the operation.
+// Before the command runs, Mirror refuses missing and blank required options, and sets the
+// workspace of params to the argument <dir>. The operation checks the values.
 func Mirror(cmd *cobra.Command, params any, declarations ...string) {
 	v := reflect.ValueOf(params).Elem()
 	var required []string
@@ -94,10 +94,10 @@ func declare(cmd *cobra.Command, params reflect.Value, declaration string) (opti
 	return option, required
 }
 
-// number is the default of a numeric option.
+// number returns the default of a numeric option.
 func number(preset float64, f shape.Field) float64 {
 	if preset == 0 && f.Default != "" {
-		preset, _ = strconv.ParseFloat(f.Default, 64) // the plan's tests parse it, too
+		preset, _ = strconv.ParseFloat(f.Default, 64) // tests check that it parses
 	}
 	return preset
 }

@@ -1,7 +1,6 @@
 package cli
 
-// Write errors on stdout: a command whose output could not be written has
-// failed.
+// Write errors on stdout: a command that cannot write its output has failed.
 
 import (
 	"fmt"
@@ -9,12 +8,11 @@ import (
 	"os"
 )
 
-// Output is a stdout that remembers its first write error. It is not safe for
-// concurrent use.
+// Output is a stdout that records its first write error. It is not safe for concurrent use.
 type Output struct {
 	File   *os.File
 	failed error  // the first write error
-	before func() // called before the first byte, nil for nothing
+	before func() // called before the first write; may be nil
 }
 
 // Write writes to the file.
@@ -30,13 +28,13 @@ func (o *Output) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// Fd is the file descriptor, to check whether it is a terminal.
+// Fd returns the file descriptor, to check whether it is a terminal.
 func (o *Output) Fd() uintptr { return o.File.Fd() }
 
-// Descriptor is implemented by terminals.
+// Descriptor is implemented by writers with a file descriptor.
 type Descriptor interface{ Fd() uintptr }
 
-// RawStdout is stdout for commands that continue when it is not read.
+// RawStdout returns stdout for commands that continue after write errors.
 func (a *App) RawStdout() io.Writer {
 	if out, ok := a.Stdout.(*Output); ok {
 		return out.File
@@ -44,7 +42,7 @@ func (a *App) RawStdout() io.Writer {
 	return a.Stdout
 }
 
-// StdoutErr is the first write error of stdout, if any.
+// StdoutErr returns the first write error of stdout, if any.
 func (a *App) StdoutErr() error {
 	if out, ok := a.Stdout.(*Output); ok && out.failed != nil {
 		return fmt.Errorf("standard output: %w", out.failed)
@@ -52,7 +50,7 @@ func (a *App) StdoutErr() error {
 	return nil
 }
 
-// PassOn writes output of an agent to the stream of its name.
+// PassOn writes an agent's output to stdout or stderr, by the name of the stream.
 func (a *App) PassOn(stream string, chunk []byte) error {
 	out := a.Stdout
 	if stream == "stderr" {

@@ -1,6 +1,6 @@
 package cli
 
-// The line that shows that a long command goes on. It is on stderr, on terminals only.
+// The progress line of long commands, on stderr and only on terminals.
 
 import (
 	"os"
@@ -14,7 +14,8 @@ import (
 	"ac/workspace"
 )
 
-// startProgress starts the line on a terminal, nil elsewhere. The first byte of output ends it.
+// startProgress starts the progress line. It returns nil if stderr is not a terminal. The first
+// output ends the line.
 func (a *App) startProgress(label string) *terminal.Progress {
 	errs, ok := a.Stderr.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(errs.Fd())) {
@@ -32,7 +33,7 @@ func (a *App) startProgress(label string) *terminal.Progress {
 	return p
 }
 
-// Progress starts the line of a short command, unless it is quiet.
+// Progress starts the progress line of a short command, unless it is quiet.
 func (c *Call) Progress(label string) *terminal.Progress {
 	if c.Quiet {
 		return nil
@@ -40,8 +41,8 @@ func (c *Call) Progress(label string) *terminal.Progress {
 	return c.startProgress(label)
 }
 
-// longCommands are the commands with a colon that may take long, with the words of their
-// line.
+// longCommands returns the commands with a colon that may take long, with the labels of their
+// progress lines.
 func longCommands() map[string]string {
 	return map[string]string{
 		"index:rebuild": "rebuilding the index", "log:verify": "verifying", "audit:seal": "sealing", "audit:verify": "verifying the seals",
@@ -50,7 +51,7 @@ func longCommands() map[string]string {
 	}
 }
 
-// showProgress makes long commands show that they go on.
+// showProgress adds a progress line to long commands.
 func (a *App) showProgress(commands []*cobra.Command) {
 	for _, cmd := range commands {
 		label, inner := longCommands()[cmd.Name()], cmd.RunE

@@ -1,6 +1,6 @@
 package cli
 
-// The list of runs, as it is printed on a terminal and into a pipe.
+// The list of runs on a terminal.
 
 import (
 	"time"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// RunTable is a list of runs for a terminal. unicode is whether it shows more than ASCII.
+// RunTable returns the table of a list of runs. unicode allows characters beyond ASCII.
 func (c *Call) RunTable(list company.RunRows, unicode bool) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "RUN"}, {Title: "STATE"}, {Title: "AGENT", Most: 14, Drop: 6}, {Title: "WHAT", Text: true}, {Title: "AGE", Right: true, Drop: 4},
@@ -38,7 +38,7 @@ func (c *Call) RunTable(list company.RunRows, unicode bool) terminal.Table {
 	return t
 }
 
-// Took is how long a run took.
+// Took returns how long a run took.
 func Took(r *company.RunRow) string {
 	if r.TookS == nil {
 		return terminal.Unknown
@@ -46,7 +46,7 @@ func Took(r *company.RunRow) string {
 	return terminal.Took(time.Duration(*r.TookS * float64(time.Second)))
 }
 
-// Tokens marks estimates with a tilde.
+// Tokens returns the tokens of a run. A tilde marks an estimate.
 func Tokens(r *company.RunRow) string {
 	switch {
 	case r.Tokens == nil:
@@ -57,7 +57,7 @@ func Tokens(r *company.RunRow) string {
 	return terminal.Tokens(*r.Tokens)
 }
 
-// ProjectNamed is the name of a project, its id where that is not known.
+// ProjectNamed returns the name of a project, or its id if the name is unknown.
 func (c *Call) ProjectNamed(id string) string {
 	for _, p := range c.Projects {
 		if p.ID == id {
@@ -67,7 +67,7 @@ func (c *Call) ProjectNamed(id string) string {
 	return id
 }
 
-// StateSign is the sign and the colour of a run's state. The word alone says it, too.
+// StateSign returns the sign and the color of a run's state. The word next to it means the same.
 func StateSign(r *company.RunRow, unicode bool) (string, terminal.Colour) {
 	pick := func(sign, plain string, colour terminal.Colour) (string, terminal.Colour) {
 		if unicode {

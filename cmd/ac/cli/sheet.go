@@ -1,6 +1,6 @@
 package cli
 
-// A text with a head of names and values, as show prints it.
+// A text with a header of names and values, for ac show.
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"ac/runs/interaction"
 )
 
-// Age is the age of a timestamp in its largest unit; ? if it is invalid.
+// Age returns the age of a timestamp in its largest unit, "?" if it is invalid.
 func Age(at string, now time.Time) string {
 	then, ok := clock.Parse(at)
 	if !ok {
@@ -32,7 +32,8 @@ func Age(at string, now time.Time) string {
 	return fmt.Sprintf("%dd", passed/(24*time.Hour))
 }
 
-// Coloured is a patch for a terminal: nothing in it acts on the terminal.
+// Coloured returns a patch for a terminal, with its control characters escaped and, if wanted,
+// colors.
 func (c *Call) Coloured(patch string) string {
 	if !c.Colours() {
 		return terminal.QuoteLines(patch)
@@ -56,36 +57,36 @@ func (c *Call) Coloured(patch string) string {
 	return b.String()
 }
 
-// Sheet is a text with a head of names and values.
+// Sheet is a text with a header of names and values.
 type Sheet struct {
 	strings.Builder
 
 	Call *Call
 }
 
-// Sheet is an empty sheet.
+// Sheet returns an empty sheet.
 func (c *Call) Sheet() *Sheet { return &Sheet{Call: c} }
 
-// Line adds a line, of which nothing acts on the terminal.
+// Line adds a line with its control characters escaped.
 func (s *Sheet) Line(format string, args ...any) {
 	s.WriteString(terminal.QuoteLines(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// Field adds a name and its value, unless that is empty.
+// Field adds a name and its value, unless the value is empty.
 func (s *Sheet) Field(name, value string) {
 	if value != "" {
 		s.Line("%s%s", terminal.Fit(name, 10), value)
 	}
 }
 
-// Linked adds a name and its value as a link to an address.
+// Linked adds a name and its value as a link, unless the value is empty.
 func (s *Sheet) Linked(name, value, address string) {
 	if value != "" {
 		s.WriteString(terminal.Fit(name, 10) + terminal.Link(address, terminal.QuoteLines(value)) + "\n")
 	}
 }
 
-// Title adds a line with something at its end.
+// Title adds a line with left-aligned and right-aligned text.
 func (s *Sheet) Title(left, right string) {
 	width := s.Call.Width()
 	left = terminal.Fit(left, min(terminal.Columns(terminal.Printable(left)), max(width-terminal.Columns(right)-GapToRight, ShownEnding)))
@@ -93,13 +94,13 @@ func (s *Sheet) Title(left, right string) {
 	s.Line("%s%s%s", left, strings.Repeat(" ", blanks), right)
 }
 
-// GapToRight is between a title and what stands at its end.
+// GapToRight is the minimum gap between the two texts of a title.
 const GapToRight = 2
 
-// Print prints the sheet, through a pager where it is long.
+// Print prints the sheet, through a pager if it is long.
 func (s *Sheet) Print() error { return s.Call.Paged(s.String()) }
 
-// ProofText adds what a need is about.
+// ProofText adds what a person has to see before deciding on a need.
 func (c *Call) ProofText(s *Sheet, seen decisions.NeedResult) {
 	p := &seen.Proof
 	switch {
@@ -123,14 +124,14 @@ func (c *Call) ProofText(s *Sheet, seen decisions.NeedResult) {
 	}
 }
 
-// diff adds a diff with its colours.
+// diff adds a diff, in color if wanted.
 func (s *Sheet) diff(text string) {
 	for line := range strings.Lines(s.Call.Coloured(text)) {
 		s.WriteString("  " + line)
 	}
 }
 
-// asks adds what an agent asks, with its choices.
+// asks adds the question of an agent with its choices.
 func (s *Sheet) asks(r *interaction.Record) {
 	s.Line("\n%s", cmp.Or(r.Prompt, r.Title))
 	if r.Diff != "" {

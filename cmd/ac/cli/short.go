@@ -1,6 +1,6 @@
 package cli
 
-// What all short commands share: their options, their context, and how they print lists.
+// What all short commands share: options, context, and printing of lists.
 
 import (
 	"context"
@@ -21,21 +21,21 @@ import (
 // IsShort reports whether a command is a short one.
 func IsShort(cmd *cobra.Command) bool { return cmd.Annotations[ShortKind] != "" }
 
-// Prepare gives commands what all of them have: names in place of ids, the line that shows that
-// they go on, completion.
+// Prepare adds to all commands what they share: names instead of ids, progress lines, and
+// completion.
 func (a *App) Prepare(commands []*cobra.Command) {
 	a.takeNames(commands)
 	a.showProgress(commands)
 	a.completeByName(commands)
 }
 
-// ShortFlags are the options of every short command.
+// ShortFlags holds the options of every short command.
 type ShortFlags struct {
 	InWorkspace, inProject, as, Color string
 	AsJSON, NoPager, Quiet            bool
 }
 
-// Add declares the options, but for those that are there.
+// Add declares the options, except those that given already has.
 func (o *ShortFlags) Add(given *pflag.FlagSet) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.StringVarP(&o.InWorkspace, "workspace", "C", "", "the workspace, or the folder that has it in .ac")
@@ -48,8 +48,8 @@ func (o *ShortFlags) Add(given *pflag.FlagSet) {
 	given.AddFlagSet(flags)
 }
 
-// hoist moves options of short commands behind the command's word, where the parser looks
-// for them: ac -C acme ps.
+// hoist moves leading options of short commands after the command name, where the parser expects
+// them: ac -C acme ps.
 func hoist(given []string) []string {
 	at := 0
 	for at < len(given) {
@@ -82,12 +82,12 @@ type Call struct {
 	All *company.Host
 	Now time.Time
 
-	Columns int           // the width that texts are made for, 0 for that of stdout
-	Pace    time.Duration // for how long the output of a run that is watched is gathered
+	Columns int           // width for texts; 0 for that of stdout
+	Pace    time.Duration // how long the output of a watched run is batched
 }
 
-// Short completes a short command: its options, and its context, which is found before it
-// runs.
+// Short sets up a short command: it declares the shared options, and determines the context before
+// run is called.
 func (a *App) Short(cmd *cobra.Command, run func(c *Call, given []string) error) {
 	var o ShortFlags
 	a.Everywhere(cmd, &o)
@@ -102,8 +102,8 @@ func (a *App) Short(cmd *cobra.Command, run func(c *Call, given []string) error)
 	}
 }
 
-// Listing is short for a command that reads, prints once and ends: its garbage is left to
-// the end of the process, up to some 30 MB.
+// Listing is Short for a command that reads, prints once and exits. It collects less garbage, at
+// the cost of up to some 30 MB.
 func (a *App) Listing(cmd *cobra.Command, run func(c *Call, given []string) error) {
 	a.Short(cmd, func(c *Call, given []string) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(rarely))
@@ -111,11 +111,11 @@ func (a *App) Listing(cmd *cobra.Command, run func(c *Call, given []string) erro
 	})
 }
 
-// rarely is the growth of the heap, in percent, at which its garbage is collected.
+// rarely is the heap growth, in percent, that triggers garbage collection.
 const rarely = 800
 
-// Begin finds the context of a call. Where there is no workspace the call has none, and the
-// error is ErrNoWorkspace.
+// Begin determines the context of a call. Without a workspace the call has none, and the error is
+// ErrNoWorkspace.
 func (a *App) Begin(ctx context.Context, all *company.Host, o ShortFlags) (*Call, error) {
 	c := &Call{App: a, ShortFlags: o, Ctx: ctx, All: all, Now: all.Now()}
 	switch o.Color {
@@ -128,8 +128,8 @@ func (a *App) Begin(ctx context.Context, all *company.Host, o ShortFlags) (*Call
 	return c, err
 }
 
-// Everywhere declares the options of every short command, beside those that it has.
-// It is for commands that need no workspace, too.
+// Everywhere declares the options of every short command, except those that the command already
+// has. It also serves commands that need no workspace.
 func (a *App) Everywhere(cmd *cobra.Command, o *ShortFlags) {
 	o.Add(cmd.Flags())
 	cmd.Annotations = map[string]string{ShortKind: "yes"}
@@ -138,17 +138,17 @@ func (a *App) Everywhere(cmd *cobra.Command, o *ShortFlags) {
 // ShortKind marks short commands.
 const ShortKind = "short"
 
-// DirParam is the workspace of the call, as a param.
+// DirParam returns the workspace of the call as a param.
 func (c *Call) DirParam() company.Dir { return company.Dir{WorkspaceDir: c.Dir} }
 
-// Note prints a remark for people.
+// Note prints a note for people to stderr, unless the call is quiet.
 func (c *Call) Note(format string, args ...any) {
 	if !c.Quiet {
 		fmt.Fprintf(c.Stderr, "%s\n", OneLine(fmt.Sprintf(format, args...)))
 	}
 }
 
-// RequireProject refuses a call without a project.
+// RequireProject returns an error for a call without a project.
 func (c *Call) RequireProject() error {
 	if c.Project != "" {
 		return nil
@@ -163,16 +163,16 @@ func (c *Call) RequireProject() error {
 	return fmt.Errorf("which project? there are: %s (ac use NAME, or -p NAME)", strings.Join(names, ", "))
 }
 
-// OnTerminal reports whether stdout is a terminal that understands escape codes or not.
+// OnTerminal reports whether stdout is a terminal, even one without escape codes.
 func (a *App) OnTerminal() bool {
 	out, ok := a.Stdout.(Descriptor)
 	return ok && term.IsTerminal(int(out.Fd()))
 }
 
-// Colours reports whether stdout gets colours.
+// Colours reports whether to print colors to stdout.
 func (c *Call) Colours() bool { return terminal.UseColour(c.Color, c.OnTerminal(), os.Getenv) }
 
-// List prints a table on a terminal, and rows with tabs in between elsewhere.
+// List prints a table on a terminal, and tab-separated rows elsewhere.
 func (c *Call) List(table terminal.Table, rows [][]string) error {
 	if !c.OnTerminal() {
 		for _, row := range rows {
@@ -189,7 +189,8 @@ func (c *Call) List(table terminal.Table, rows [][]string) error {
 	return c.Paged(strings.Join(lines, "\n") + "\n")
 }
 
-// Width is the width that is wanted, else that of the terminal, else COLUMNS, else 80.
+// Width returns the width of the output: Columns if set, else that of the terminal, else COLUMNS,
+// else 80.
 func (c *Call) Width() int {
 	if c.Columns > 0 {
 		return c.Columns
@@ -202,7 +203,7 @@ func (c *Call) Width() int {
 	return terminal.Width(os.Getenv)
 }
 
-// Paged prints a text, through a pager where stdout is a terminal that is too short for it.
+// Paged prints a text. It uses a pager if stdout is a terminal with too few lines.
 func (c *Call) Paged(text string) error {
 	out, ok := c.Stdout.(*Output)
 	if ok && !c.NoPager && c.OnTerminal() {

@@ -1,6 +1,6 @@
 package cli
 
-// Unknown commands: suggesting the ones that were probably meant.
+// Suggestions for unknown commands and options.
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// typos is the edit distance up to which a command is suggested.
+// typos is the maximum edit distance for a suggestion.
 const typos = 2
 
-// UnknownCommand suggests the short command that a word probably means, then commands with
-// similar names, then those of the same noun.
+// UnknownCommand returns an error for an unknown command. It suggests the short command that was
+// probably meant, else commands with similar names, else those with the same noun.
 func UnknownCommand(root *cobra.Command, name string) error {
 	root.SuggestionsMinimumDistance = typos
 	noun, _, verb := strings.Cut(name, ":")
@@ -26,7 +26,7 @@ func UnknownCommand(root *cobra.Command, name string) error {
 		}
 	}
 	near := root.SuggestionsFor(name)
-	if verb && len(same) > 0 { // the noun was meant
+	if verb && len(same) > 0 { // the noun is right
 		near = slices.DeleteFunc(near, func(other string) bool { return !slices.Contains(same, other) })
 	}
 	hints := ""
@@ -46,8 +46,8 @@ func UnknownCommand(root *cobra.Command, name string) error {
 	return UsageError{fmt.Sprintf("unknown command %q%s", name, hints)}
 }
 
-// shortFor is the short command for a word that other programs have for it, or for a noun in
-// the other number, "" for none.
+// shortFor returns the short command for a word that other programs use, or for the other number of
+// its noun. It returns "" if there is none.
 func shortFor(root *cobra.Command, word string) string {
 	meant := meantBy(word)
 	for _, c := range root.Commands() {
@@ -59,7 +59,7 @@ func shortFor(root *cobra.Command, word string) string {
 	return ""
 }
 
-// meantBy is the short command that a word of other programs means, "" for none.
+// meantBy returns the short command for a word that other programs use, "" if there is none.
 func meantBy(word string) string {
 	switch word {
 	case "runs", "list", "ls", "run:ls":
@@ -86,8 +86,8 @@ func meantBy(word string) string {
 	return ""
 }
 
-// UnknownFlag is the message for an option that a command does not have. Short commands
-// name the one that was probably meant.
+// UnknownFlag returns the message for an unknown option. For short commands it suggests the option
+// that was probably meant.
 func UnknownFlag(cmd *cobra.Command, message string) string {
 	given, unknown := strings.CutPrefix(message, "unknown flag: --")
 	letter, unknownLetter := strings.CutPrefix(message, "unknown shorthand flag: ")

@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// values is an option that takes one or more values and may be repeated. A
-// value may begin with a dash and a blank. A greedy option takes everything up
-// to the next long option of its command.
+// values is an option that takes one or more values and may be repeated. A value may begin with a
+// dash and a blank. A greedy option takes everything up to the next long option of its command.
 type values struct {
 	into   *[]string
 	greedy bool
@@ -23,7 +22,7 @@ func (v values) String() string {
 	return strings.Join(*v.into, " ")
 }
 
-// Set adds one value; ExpandMulti has separated them.
+// Set adds one value. Expand has separated them.
 func (v values) Set(value string) error {
 	*v.into = append(*v.into, value)
 	return nil
@@ -41,7 +40,7 @@ func (v values) Replace(all []string) error {
 // GetSlice returns the values.
 func (v values) GetSlice() []string { return *v.into }
 
-// Type is the name of the values in help texts.
+// Type returns the name of the values in help texts.
 func (v values) Type() string { return "value.." }
 
 // ValuesVar declares an option that takes one or more values.
@@ -55,13 +54,13 @@ func CommandLineVar(cmd *cobra.Command, into *[]string, name, usage string) {
 	cmd.Flags().Var(values{into, true}, name, usage)
 }
 
-// Expand is a command line as the parser expects it.
+// Expand rewrites a command line to the form that the parser expects.
 func Expand(root *cobra.Command, given []string) ([]string, error) {
 	return expandMulti(root, hoist(given))
 }
 
-// expandMulti repeats the option before each of its values, as the parser
-// expects, and refuses a flag with a value, which the parser would accept.
+// expandMulti repeats the option before each of its values, as the parser expects. It refuses a
+// value for a boolean flag, which the parser would accept.
 func expandMulti(root *cobra.Command, given []string) ([]string, error) {
 	cmd, _, err := root.Find(given)
 	if err != nil {

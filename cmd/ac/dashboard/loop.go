@@ -1,6 +1,6 @@
 package dashboard
 
-// The loop: print a screen, read a line, carry it out, repeat.
+// The loop: it prints a screen, reads a line, runs its command, and repeats.
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"ac/snapshot"
 )
 
-// Decision is a decision that a line requests.
+// Decision is a decision that a line of input requests.
 type Decision struct {
 	ArtifactID string
 	Decision   string // approved or denied
@@ -29,10 +29,10 @@ type Loop struct {
 	Once bool
 	// Clear clears the terminal before each screen.
 	Clear bool
-	// Snapshot takes a snapshot.
+	// Snapshot returns a snapshot.
 	Snapshot func(context.Context) (snapshot.UI, error)
-	// Decide makes a decision and returns the kind of its subject. An error is
-	// printed, and the loop continues.
+	// Decide makes a decision and returns the kind of its subject. The loop prints an error and
+	// continues.
 	Decide func(context.Context, Decision) (subjectKind string, err error)
 }
 
@@ -44,9 +44,8 @@ const (
 // errLeave ends the loop.
 var errLeave = errors.New("leave")
 
-// Run prints the dashboard and carries out the lines of the input in order,
-// until one quits or the input ends. If the first snapshot fails, Run fails;
-// later failures are printed.
+// Run prints the dashboard and runs the commands of the input in order, until one quits or the
+// input ends. If the first snapshot fails, Run fails. It prints later failures and continues.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.draw(ctx, ""); err != nil || l.Once {
 		return err
@@ -76,13 +75,13 @@ func (l *Loop) say(text string) error {
 	return err
 }
 
-// fault is the line that reports an error.
+// fault returns the line that reports an error.
 func fault(err error) string {
 	return "ERROR: " + plain(strings.ReplaceAll(err.Error(), "\n", "; ")) + "\n"
 }
 
-// draw prints a message and a new snapshot. The message comes after clearing
-// the terminal, so that it stays visible.
+// draw prints a message and a new snapshot. It clears the terminal before the message, so that the
+// message stays visible.
 func (l *Loop) draw(ctx context.Context, message string) error {
 	ui, err := l.Snapshot(ctx)
 	if err != nil {
@@ -100,7 +99,7 @@ type failed struct{ error }
 
 func (f failed) Unwrap() error { return f.error }
 
-// redraw is draw, but prints why a snapshot failed.
+// redraw is draw, but prints the error of a failed snapshot and continues.
 func (l *Loop) redraw(ctx context.Context, message string) error {
 	err := l.draw(ctx, message)
 	if without, ok := errors.AsType[failed](err); ok {
@@ -109,7 +108,7 @@ func (l *Loop) redraw(ctx context.Context, message string) error {
 	return err
 }
 
-// command carries out one line. An error ends the loop.
+// command runs the command of one line. An error ends the loop.
 func (l *Loop) command(ctx context.Context, line string) error {
 	word, rest := cutWord(line)
 	switch strings.ToLower(word) {

@@ -1,6 +1,5 @@
-// Package dashboard is the manager's dashboard in a terminal: a text screen, a
-// JSON summary for scripts, and a loop that takes decisions line by line, from
-// a person or a pipe.
+// Package dashboard is the manager's dashboard in a terminal: a text screen, a JSON summary for
+// scripts, and a loop that reads decisions line by line, from a person or a pipe.
 package dashboard
 
 import (
@@ -12,7 +11,7 @@ import (
 	"ac/snapshot"
 )
 
-// Bounds of the lists and titles on the screen.
+// Limits of the lists and titles on the screen.
 const (
 	maxPending   = 12
 	maxDecisions = 10
@@ -20,7 +19,7 @@ const (
 	maxTitle     = 48
 )
 
-// commands describes the commands.
+// commands returns the help lines of the commands.
 func commands() []string {
 	return []string{
 		"r, refresh                      take a new snapshot (an empty line does, too)",
@@ -31,7 +30,7 @@ func commands() []string {
 	}
 }
 
-// Screen is the screen of a snapshot.
+// Screen returns the screen of a snapshot.
 func Screen(ui *snapshot.UI) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -82,7 +81,7 @@ func list[T any](b *strings.Builder, heading string, items []T, most int, show f
 	}
 }
 
-// plain removes control characters of documents (terminal escape injection).
+// plain replaces control characters from documents with blanks, against terminal escape injection.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
@@ -92,7 +91,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// title truncates a title to the room on the screen.
+// title truncates a title to fit the screen.
 func title(text *string) string {
 	if text == nil || strings.TrimSpace(*text) == "" {
 		return "-"

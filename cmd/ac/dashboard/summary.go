@@ -45,7 +45,7 @@ type Heartbeat struct {
 	ApprovalsQueued     int64  `json:"approvals_queued_total"`
 }
 
-// Counts are the lengths of the lists.
+// Counts holds the lengths of the lists.
 type Counts struct {
 	Pending   int `json:"pending"`
 	Decisions int `json:"recent_decisions"`
@@ -84,7 +84,7 @@ type RunRow struct {
 	CreatedAt     string `json:"created_at,omitempty"`
 }
 
-// Summarize makes the summary of a snapshot.
+// Summarize returns the summary of a snapshot.
 func Summarize(ui *snapshot.UI) Summary {
 	s := Summary{
 		WorkspaceDir: ui.WorkspaceDir, GeneratedAt: ui.GeneratedAt, SyncWorker: syncWorker(ui.SyncWorker), Heartbeat: heartbeat(ui.Heartbeat),

@@ -1,6 +1,6 @@
 package demo
 
-// The board: it prints events and records what was seen of each run.
+// The board: it prints events and records the seqs seen of each run.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type board struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced with each event
 	names    map[string]string
-	early    map[string][]notification // of runs that are not known yet
+	early    map[string][]notification // of runs that are not yet introduced
 	seen     map[string][]int64        // seqs by run, in order of arrival
 	terminal int
 }
@@ -48,7 +48,7 @@ func (b *board) introduce(run, name string) {
 	delete(b.early, run)
 }
 
-// saw prints one event.
+// saw records one event and prints it.
 func (b *board) saw(n notification) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *board) show(n notification) {
 	fmt.Fprintf(b.out, "  %6.2fs  %-5s %2d  %-16s %s\n", time.Since(b.began).Seconds(), name, n.Seq, n.Event.Type, detail(n))
 }
 
-// detail is a short description of an event.
+// detail returns a short description of an event.
 func detail(n notification) string {
 	var payload struct {
 		Chunk    string  `json:"chunk"`
@@ -107,7 +107,7 @@ func (b *board) count() int {
 	return n
 }
 
-// lastSeqs is the last seq seen of each run.
+// lastSeqs returns the last seq seen of each run.
 func (b *board) lastSeqs() map[string]int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,12 +118,12 @@ func (b *board) lastSeqs() map[string]int64 {
 	return last
 }
 
-// wait waits until a number of events was seen.
+// wait waits until the given number of events were seen.
 func (b *board) wait(ctx context.Context, events int) error {
 	return b.until(ctx, func() bool { return b.count() >= events }, "the events did not arrive")
 }
 
-// waitTerminal waits until a number of runs was seen to end.
+// waitTerminal waits until the given number of runs were seen to end.
 func (b *board) waitTerminal(ctx context.Context, runs int) error {
 	return b.until(ctx, func() bool {
 		b.mu.Lock()
@@ -148,8 +148,8 @@ func (b *board) until(ctx context.Context, holds func() bool, otherwise string) 
 	}
 }
 
-// gapless checks that the events of each run were seen from the first on, each
-// once and in order.
+// gapless checks that the events of each run were seen from the first one on, once each and in
+// order.
 func (b *board) gapless() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

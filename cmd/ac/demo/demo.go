@@ -1,6 +1,5 @@
-// Package demo demonstrates ac in half a minute, for real: processes, events, a
-// killed server, a verified log. It checks everything that it claims and fails
-// if a claim does not hold.
+// Package demo demonstrates ac in half a minute with real processes, events, a killed server, and
+// verified logs. It checks everything that it claims and fails if a claim does not hold.
 package demo
 
 import (
@@ -16,14 +15,14 @@ import (
 	"time"
 )
 
-// Options are the options of a demo.
+// Options configures a demo.
 type Options struct {
 	Executable string
 	Out        io.Writer
 	Remove     bool // remove the folder at the end
 }
 
-// stage is the company of the demo.
+// stage holds the company of the demo.
 type stage struct {
 	opts    Options
 	dir     string // the workspace
@@ -41,8 +40,8 @@ type actor struct {
 	runID   string
 }
 
-// scripts of the three agents. The last one must be stopped: it ignores SIGTERM
-// and leaves a grandchild process.
+// The scripts of the three agents. The last agent must be stopped: it ignores SIGTERM and leaves a
+// grandchild process.
 const (
 	buildScript  = `for step in plan code test review; do echo "build: $step"; sleep 0.4; done`
 	reportScript = `for page in 1 2 3 4 5; do echo "report: page $page"; sleep 0.35; done; echo "report: done" >&2`
@@ -81,7 +80,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 
 func (s *stage) say(format string, args ...any) { s.board.say(format, args...) }
 
-// ac runs one command of the program and returns its output.
+// ac runs one command of the program and returns its trimmed output.
 func (s *stage) ac(ctx context.Context, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, s.opts.Executable, args...)
@@ -111,13 +110,13 @@ func (s *stage) found(ctx context.Context) error {
 	return nil
 }
 
-// work is the main part: launch, watch, kill the server, resume, stop.
+// work runs the main part: launch, watch, kill the server, resume, stop.
 func (s *stage) work(ctx context.Context) error {
 	server, err := s.spawn(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = server.kill() }() // already ended, unless something failed
+	defer func() { _ = server.kill() }() // no-op if it has already ended
 	if err := s.launchAll(ctx, server); err != nil {
 		return err
 	}
@@ -127,7 +126,7 @@ func (s *stage) work(ctx context.Context) error {
 	if err := server.kill(); err != nil {
 		return err
 	}
-	before := s.board.lastSeqs() // everything it had sent has been read
+	before := s.board.lastSeqs() // everything that the server sent has been read
 	s.say("The server is killed with SIGKILL after %d events. The runs go on.", s.board.count())
 	if err := s.awaitGrowth(ctx, before); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (s *stage) work(ctx context.Context) error {
 	return again.end()
 }
 
-// launchAll creates the project and the runs and launches their sessions.
+// launchAll creates the project and the runs, and launches their sessions.
 func (s *stage) launchAll(ctx context.Context, server *server) error {
 	var project struct {
 		ProjectID string `json:"project_id"`
@@ -174,8 +173,8 @@ func (s *stage) launchAll(ctx context.Context, server *server) error {
 	return nil
 }
 
-// awaitGrowth waits, without a server, until the logs have more lines than were
-// seen: the runs are alive.
+// awaitGrowth waits, without a server, until a log has more lines than were seen. This shows that
+// the runs are alive.
 func (s *stage) awaitGrowth(ctx context.Context, seen map[string]int64) error {
 	for {
 		more := 0
@@ -203,7 +202,7 @@ func (s *stage) log(a *actor) string {
 	return filepath.Join(s.dir, "work", "projects", s.project, "runs", a.runID, "events.jsonl")
 }
 
-// finish waits for the agents that end by themselves and stops the other one.
+// finish waits for the agents that end by themselves, and stops the remaining one.
 func (s *stage) finish(ctx context.Context, server *server) error {
 	for _, a := range s.cast[:2] {
 		if err := s.collect(ctx, server, a, "ended"); err != nil {
@@ -236,7 +235,7 @@ func (s *stage) collect(ctx context.Context, server *server, a *actor, want stri
 	return nil
 }
 
-// audit verifies the logs, and shows that a changed byte is detected.
+// audit verifies the logs, and shows that log:verify detects a changed byte.
 func (s *stage) audit(ctx context.Context) error {
 	if err := s.board.gapless(); err != nil {
 		return err

@@ -30,8 +30,8 @@ type duplex struct {
 	io.WriteCloser
 }
 
-// spawn starts a server and subscribes to the company's events, from now on or
-// after the last ones seen.
+// spawn starts a server and subscribes to the company's events. With since it resumes after the
+// last events seen, otherwise it receives new ones.
 func (s *stage) spawn(ctx context.Context, since map[string]int64) (*server, error) {
 	cmd := exec.Command(s.opts.Executable, "server:start") //nolint:noctx // it ends with its input, or by the simulated crash
 	stdin, err := cmd.StdinPipe()
@@ -64,7 +64,7 @@ func (sv *server) call(ctx context.Context, method string, p params, result any)
 	return nil
 }
 
-// kill ends the server like a crash.
+// kill simulates a crash of the server.
 func (sv *server) kill() error {
 	if sv.dead {
 		return nil
@@ -72,11 +72,11 @@ func (sv *server) kill() error {
 	sv.dead = true
 	err := sv.cmd.Process.Kill()
 	<-sv.conn.DisconnectNotify()
-	_ = sv.cmd.Wait() // killed
+	_ = sv.cmd.Wait() // it reports the kill
 	return err
 }
 
-// end closes the server's stdin, which ends it.
+// end closes the server's stdin and waits for the server to exit.
 func (sv *server) end() error {
 	sv.dead = true
 	err := sv.stdin.Close()
@@ -94,7 +94,7 @@ type notification struct {
 	} `json:"event"`
 }
 
-// Handle receives notifications; the server sends no other requests.
+// Handle receives notifications. The server sends no other requests.
 func (b *board) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	var n notification
 	if r.Method != "events.notification" || r.Params == nil || json.Unmarshal(*r.Params, &n) != nil {

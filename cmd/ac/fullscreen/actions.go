@@ -1,6 +1,6 @@
 package fullscreen
 
-// What the keys of ac top do.
+// The actions of ac top's keys.
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"ac/internal/fault"
 )
 
-// Decide decides on what was shown.
+// Decide approves or denies a need that was shown. It fails if the proposal has changed since.
 func (t *topSource) Decide(ctx context.Context, id string, approve bool, note, hash string) (string, error) {
 	seen, err := t.shown(ctx, id)
 	if err != nil {
@@ -36,14 +36,14 @@ func (t *topSource) Decide(ctx context.Context, id string, approve bool, note, h
 	return row.Text, err
 }
 
-// forget has a need read again the next time.
+// forget drops the cached need, so that it is read again the next time.
 func (t *topSource) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.seen, id)
 }
 
-// Answer answers a question, a request for help, or a permission in words.
+// Answer answers a question, a help request, or a permission request, in words.
 func (t *topSource) Answer(ctx context.Context, id, words string) (string, error) {
 	seen, err := t.shown(ctx, id)
 	if err != nil {
@@ -60,7 +60,7 @@ func said(row cli.DoneRow) (string, error) {
 	return row.Text, nil
 }
 
-// Say says something to a run; one that is over goes on with it.
+// Say sends a message to a run. A run that is over continues with the message.
 func (t *topSource) Say(ctx context.Context, id, text string) (string, error) {
 	c := t.call(ctx, io.Discard)
 	row, err := c.Run(id)
@@ -95,7 +95,7 @@ func (t *topSource) Stop(ctx context.Context, id string) (string, error) {
 	return said(work.StopRun(c, &row))
 }
 
-// Land brings the work of a run into the branch that is checked out.
+// Land lands the work of a run in the branch that is checked out.
 func (t *topSource) Land(ctx context.Context, id string) (string, error) {
 	var out bytes.Buffer
 	c := t.call(ctx, &out)

@@ -1,6 +1,6 @@
 package fullscreen
 
-// The pane of costs of ac top.
+// The cost pane of ac top.
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 	"ac/runs/budget"
 )
 
-// budgetCells is how wide the bar of a budget is.
+// budgetCells is the width of a budget's bar.
 const budgetCells = 20
 
-// Cost is what was used in the last days, and of the budgets.
+// Cost returns the usage of the last days, and of the budgets.
 func (t *topSource) Cost(ctx context.Context, width int) (lines []top.Line, err error) {
 	c := t.call(ctx, io.Discard)
 	report, err := oversight.Usage(c, topCostDays)
@@ -44,7 +44,7 @@ func (t *topSource) Cost(ctx context.Context, width int) (lines []top.Line, err 
 	return lines, err
 }
 
-// tableLines are the lines of a table, and an empty one.
+// tableLines returns the lines of a table, followed by an empty one.
 func tableLines(t terminal.Table, width int) (lines []top.Line) {
 	for _, line := range t.Lines(width, false) {
 		lines = append(lines, top.Line{Text: line})
@@ -52,7 +52,7 @@ func tableLines(t terminal.Table, width int) (lines []top.Line) {
 	return append(lines, top.Line{})
 }
 
-// budgetTable are budgets with what was used of them.
+// budgetTable returns a table of the budgets and their usage.
 func budgetTable(budgets []workforce.BudgetUse, unicode bool) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "BUDGET", Text: true}, {Title: "USED", Right: true}, {Title: "OF", Right: true}, {Title: "", Right: true}, {Title: "", Drop: 1},
@@ -65,7 +65,7 @@ func budgetTable(budgets []workforce.BudgetUse, unicode bool) terminal.Table {
 		used, limit := terminal.Tokens(int64(b.Used)), terminal.Tokens(int64(b.Limit))+" tokens"
 		if b.Metric == budget.MetricCost {
 			used, limit = terminal.Unknown, terminal.Cost(&b.Limit)
-			if b.Used > 0 { // what has no price costs an unknown amount
+			if b.Used > 0 { // tokens without a price have an unknown cost
 				used = terminal.Cost(&b.Used)
 			}
 		}

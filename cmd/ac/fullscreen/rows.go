@@ -1,6 +1,6 @@
 package fullscreen
 
-// The rows of the room as ac top shows them.
+// The rows of the room, converted for ac top.
 
 import (
 	"bytes"
@@ -22,21 +22,21 @@ import (
 	"ac/workspace/doc"
 )
 
-// roomTables are the rows of the room, as its frames made them.
+// roomTables holds the current rows of the room, built from its frames.
 type roomTables struct {
 	*cli.Call
 
 	rows   map[room.Key]*topRow
-	talked bool // the frames since the last look changed conversations
+	talked bool // conversations changed since the last read
 }
 
-// topRow is a row with its fields as they came, and what they were decoded to, nil for not yet.
+// topRow is a row: its raw fields, and their decoded form, nil until first read.
 type topRow struct {
 	fields map[string]json.RawMessage
 	is     any
 }
 
-// apply takes a frame.
+// apply applies a frame.
 func (t *roomTables) apply(f room.Frame) error {
 	if f.Full && len(f.Set) > 0 && f.Set[0].Table != room.TableRuns {
 		clear(t.rows)
@@ -64,7 +64,7 @@ func (t *roomTables) apply(f room.Frame) error {
 	return nil
 }
 
-// read decodes a row, once after each of its changes.
+// read decodes a row, once after each change.
 func read[R any](kept *topRow) (row R, err error) {
 	if row, ok := kept.is.(R); ok {
 		return row, nil
@@ -79,7 +79,7 @@ func read[R any](kept *topRow) (row R, err error) {
 	return row, err
 }
 
-// room is everything as the screen shows it.
+// room returns the content of the screen.
 func (t *roomTables) room() (shown top.Room, err error) {
 	shown = top.Room{Company: t.Company, Project: t.ProjectName}
 	names, asks := map[string]string{}, map[string]string{}
@@ -121,13 +121,13 @@ func (t *roomTables) room() (shown top.Room, err error) {
 	return shown, err
 }
 
-// taskable are the names of those whom a run can be given to, by their ids: workers that take a
-// prompt first, then the others.
+// taskable returns the names of the agents that can be given a run: workers that take a prompt
+// first, then other roles, then those that run commands.
 func taskable(people map[string]room.Person) (names []string) {
 	rank := func(id string) int {
 		switch p := people[id]; {
 		case p.Provider == doc.WorkerCmd:
-			return 2 // it runs commands
+			return 2 // its agent runs commands
 		case p.Role != "worker" || strings.HasPrefix(id, workspace.SecretaryPrefix):
 			return 1
 		}
@@ -142,7 +142,7 @@ func taskable(people map[string]room.Person) (names []string) {
 	return names
 }
 
-// snapshotToday is what was used today in the projects of the room.
+// snapshotToday sums up today's usage of the projects in the room.
 type snapshotToday struct {
 	tokens int64
 	cost   *float64
@@ -155,7 +155,7 @@ func (s *snapshotToday) add(p room.Project) {
 	}
 }
 
-// text is the cost, the tokens where nothing has a price, "" for nothing.
+// text returns the cost, or the tokens if nothing has a price. It returns "" if nothing was used.
 func (s *snapshotToday) text() string {
 	switch {
 	case s.cost != nil:
@@ -166,7 +166,8 @@ func (s *snapshotToday) text() string {
 	return ""
 }
 
-// needs are the needs in the order of the inbox. What a run asks is noted in asks.
+// needs returns the needs in the order of the inbox. It records the first request of each run in
+// asks.
 func (t *roomTables) needs(keys []room.Key, names, asks map[string]string) ([]top.Need, error) {
 	known := make([]needs.Need, 0, len(keys))
 	ids := make([]string, 0, len(keys))
@@ -199,7 +200,7 @@ func (t *roomTables) needs(keys []room.Key, names, asks map[string]string) ([]to
 	return shown, nil
 }
 
-// runs are the runs in the order of ac ps: those that live, then the newest.
+// runs returns the runs in the order of ac ps: live ones first, then the newest.
 func (t *roomTables) runs(keys []room.Key, names, asks map[string]string) ([]top.Run, error) {
 	short := cli.Endings(slices.Collect(func(yield func(string) bool) {
 		for _, key := range keys {

@@ -1,6 +1,6 @@
 package fullscreen
 
-// What ac top shows and does: the operations of the short commands behind the screen.
+// The data and actions of ac top: the operations of the short commands.
 
 import (
 	"bytes"
@@ -26,31 +26,31 @@ import (
 )
 
 const (
-	// gathered is for how long news are gathered before they are shown.
+	// gathered is how long changes are batched before they are shown.
 	gathered = 50 * time.Millisecond
-	// mostTopRuns is how many runs the screen lists.
+	// mostTopRuns is the maximum number of runs on the screen.
 	mostTopRuns = 3000
-	// topCostDays is how many days the pane of costs shows.
+	// topCostDays is how many days the cost pane shows.
 	topCostDays = 14
-	// glanced is for how long a look at the health holds.
+	// glanced is how long the result of a health check is cached.
 	glanced = time.Minute
-	// flooded is for how long the output of a run is gathered that prints more than unreadable
-	// lines meanwhile, which nobody reads: only a few pictures of it are drawn.
+	// flooded is how long output is batched for a run that prints more than unreadable lines in the
+	// meantime. Nobody can read that much, so few frames are drawn.
 	flooded    = 250 * time.Millisecond
 	unreadable = 100
-	// keptLines is how much of a transcript the screen keeps, in lines.
+	// keptLines is how many lines of a transcript the screen keeps.
 	keptLines = 2000
 )
 
-// topSource is the company behind ac top. Its methods are called side by side.
+// topSource is the data source of ac top. It is safe for concurrent use.
 type topSource struct {
-	base cli.Call // each call is a copy of it
+	base cli.Call // copied for each call
 
 	mu    sync.Mutex
-	seen  map[string]decisions.NeedResult // what was shown of needs, by their ids
+	seen  map[string]decisions.NeedResult // what was shown for each need, by id
 	talks map[string]workforce.TalkRow
 
-	healthy string // as it was at that time
+	healthy string // result of the check at lookAt
 	lookAt  time.Time
 }
 
@@ -60,7 +60,7 @@ func newTopSource(c *cli.Call) *topSource {
 	return &topSource{base: base, seen: map[string]decisions.NeedResult{}, talks: map[string]workforce.TalkRow{}}
 }
 
-// call is a call of a short command for one action. What it would print goes to out.
+// call returns a short command's call for one action. Its output goes to out.
 func (t *topSource) call(ctx context.Context, out io.Writer) *cli.Call {
 	c, app := t.base, *t.base.App
 	app.Stdin, app.Stdout, app.Stderr = strings.NewReader(""), out, io.Discard
@@ -68,7 +68,7 @@ func (t *topSource) call(ctx context.Context, out io.Writer) *cli.Call {
 	return &c
 }
 
-// Follow sends the room and its changes.
+// Follow sends the room, and sends it again after each change.
 func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 	c := t.call(ctx, io.Discard)
 	entered, err := c.All.In(c.Dir).Enter(ctx)
@@ -96,13 +96,14 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 			}
 			shown.Conversations = talks
 			send(shown)
-			_ = execution.PauseFor(ctx, gathered) // its end is the end of the stream
+			_ = execution.PauseFor(ctx, gathered) // if ctx ended, the stream ends
 			return nil
 		},
 	})
 }
 
-// health is the worst finding of the cheap checks, ok for none.
+// health returns the worst finding of the cheap checks, "ok" if there is none. It caches the
+// result.
 func (t *topSource) health(c *cli.Call) string {
 	if now := c.All.Now(); t.healthy == "" || now.Sub(t.lookAt) > glanced {
 		t.lookAt, t.healthy = now, ""
@@ -121,7 +122,7 @@ func (t *topSource) health(c *cli.Call) string {
 	return t.healthy
 }
 
-// listTalks are the conversations, the newest first.
+// listTalks returns the conversations, newest first.
 func (t *topSource) listTalks(c *cli.Call) ([]top.Conversation, error) {
 	rows, err := oversight.Talks(c)
 	if err != nil {
@@ -139,7 +140,7 @@ func (t *topSource) listTalks(c *cli.Call) ([]top.Conversation, error) {
 	return list, err
 }
 
-// Watch sends the end of what a run does.
+// Watch sends the last lines of a run's transcript, again after each change.
 func (t *topSource) Watch(ctx context.Context, id string, send func([]top.Line)) error {
 	tail := &tailLines{news: make(chan struct{}, 1)}
 	c := t.call(ctx, tail)
@@ -174,16 +175,16 @@ func (t *topSource) Watch(ctx context.Context, id string, send func([]top.Line))
 	return err
 }
 
-// tailLines keeps the last lines of what is written to it.
+// tailLines is a writer that keeps the last lines written to it.
 type tailLines struct {
 	news chan struct{}
 
 	mu   sync.Mutex
 	text []byte
-	came int // lines since the last look
+	came int // lines since the last call of cameSince
 }
 
-// Write keeps text and never fails.
+// Write appends text and never fails.
 func (l *tailLines) Write(text []byte) (int, error) {
 	const most = 1 << 20
 	l.mu.Lock()
@@ -215,7 +216,7 @@ func (l *tailLines) lines() []top.Line {
 	return lines
 }
 
-// cameSince is how many lines came since the last look.
+// cameSince returns the number of lines since its last call.
 func (l *tailLines) cameSince() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,7 +225,7 @@ func (l *tailLines) cameSince() int {
 	return came
 }
 
-// tailAt is where the last n lines of a text begin.
+// tailAt returns the offset of the last n lines of a text.
 func tailAt(text []byte, n int) int {
 	at := len(text)
 	for ; n > 0 && at >= 0; n-- {
@@ -233,7 +234,7 @@ func tailAt(text []byte, n int) int {
 	return at + 1
 }
 
-// linesOf is a text that a command printed, diffs in their colours.
+// linesOf converts the output of a command to lines, with colors for diffs.
 func linesOf(text string) (lines []top.Line) {
 	for line := range strings.Lines(text) {
 		l := top.Line{Text: strings.TrimRight(line, "\n")}
@@ -250,7 +251,7 @@ func linesOf(text string) (lines []top.Line) {
 	return lines
 }
 
-// Proof is what a decision is made on.
+// Proof returns what a person has to see before deciding on a need.
 func (t *topSource) Proof(ctx context.Context, id string, width int) (proof top.Proof, err error) {
 	var out bytes.Buffer
 	c := t.call(ctx, &out)
@@ -288,7 +289,7 @@ func (t *topSource) Proof(ctx context.Context, id string, width int) (proof top.
 	return proof, nil
 }
 
-// shown is what was shown of a need, read now if nothing was.
+// shown returns what was shown of a need. If nothing was, it reads the need now.
 func (t *topSource) shown(ctx context.Context, id string) (decisions.NeedResult, error) {
 	t.mu.Lock()
 	seen, ok := t.seen[id]
@@ -304,7 +305,7 @@ func (t *topSource) shown(ctx context.Context, id string) (decisions.NeedResult,
 	return oversight.Proof(c, n)
 }
 
-// Plan is the chart of the project.
+// Plan returns the chart of the project.
 func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
 	c := t.call(ctx, io.Discard)
 	c.Columns = width
@@ -322,7 +323,7 @@ func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
 	return linesOf(strings.Join(lines, "\n")), err
 }
 
-// Messages are the last messages of a conversation.
+// Messages returns the last messages of a conversation.
 func (t *topSource) Messages(ctx context.Context, id string) (lines []top.Line, err error) {
 	c := t.call(ctx, io.Discard)
 	p := workforce.MessagesParams{Dir: c.DirParam(), ConversationID: id, Scope: t.scopeOfTalk(id), Limit: oversight.ShownMessages}
@@ -346,7 +347,7 @@ func (t *topSource) scopeOfTalk(id string) workforce.Scope {
 	return workforce.Scope{Scope: conversation.ScopeWorkspace}
 }
 
-// Changes is what landing a run would bring.
+// Changes returns the summary and the diff of what landing a run would bring.
 func (t *topSource) Changes(ctx context.Context, id string) (string, []top.Line, error) {
 	var out bytes.Buffer
 	c := t.call(ctx, &out)

@@ -1,5 +1,5 @@
-// Package fullscreen is ac top: the screen of package top over a workspace, whose keys do what
-// the short commands do.
+// Package fullscreen implements ac top: the screen of package top for a workspace. Its keys run the
+// operations of the short commands.
 package fullscreen
 
 import (
@@ -15,11 +15,11 @@ import (
 	"ac/internal/terminal"
 )
 
-// topGarbage is how much garbage may lie around in the process of the screen, in percent of
-// what it keeps. It is open all day beside agents that need the memory, and draws little.
+// topGarbage is the garbage collection target of the screen's process, in percent of the live heap.
+// The screen is open all day beside agents that need the memory, and allocates little.
 const topGarbage = 60
 
-// Command is ac top.
+// Command returns ac top.
 func Command(a *cli.App) *cobra.Command {
 	readOnly := false
 	cmd := &cobra.Command{

@@ -1,6 +1,6 @@
 package mcp
 
-// Asking people, and handing on work.
+// Tools for asking people and for launching jobs.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type askArguments struct {
 	InteractionID string   `json:"interaction_id" is:"optional,id"`
 }
 
-// CheckFields holds the arguments to a question, or to the id of one.
+// CheckFields checks that the arguments are either a question or the id of one.
 func (a *askArguments) CheckFields() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -60,7 +60,7 @@ type answer struct {
 	By            string   `json:"by,omitempty"`
 }
 
-// progressEvery is how often a call that waits says so.
+// progressEvery is how often a waiting call reports progress.
 const progressEvery = 10 * time.Second
 
 func (s *Server) askHuman(ctx context.Context, a askArguments) (answer, error) {
@@ -91,7 +91,7 @@ func (s *Server) askHuman(ctx context.Context, a askArguments) (answer, error) {
 	return answerOf(record), nil
 }
 
-// answerOf is what an agent hears of an interaction.
+// answerOf converts an interaction to the result for the agent.
 func answerOf(r interaction.Record) answer {
 	a := answer{InteractionID: r.InteractionID, State: r.State, By: r.By}
 	switch {
@@ -131,8 +131,7 @@ func (s *Server) launchJob(ctx context.Context, a launchArguments) (launched, er
 	if err != nil {
 		return launched{}, err
 	}
-	// The job is recorded: if its runner does not start now, the next reader of the job
-	// starts one.
+	// The job is recorded. If its runner does not start now, the next reader of the job starts one.
 	if err := s.Client.StartJob(ctx, job); err != nil {
 		return launched{}, fault.New(fault.ReasonOf(err), "job %s is queued, and its runner was not started: %w", job, err)
 	}

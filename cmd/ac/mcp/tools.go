@@ -1,11 +1,10 @@
-// Package mcp is ac's own tools for the agent of a live session: who it is, its task,
-// its messages, people that it may ask, and what it may propose. Every call is
-// admitted by the supervisor of the session, acts as the run's agent with its
-// recorded role and team, and goes through the operations of package company.
+// Package mcp provides ac's own tools for the agent of a live session: who it is, its task, its
+// messages, asking people, and making proposals. The supervisor of the session admits every call.
+// The call acts as the run's agent, with its recorded role and team, and uses the operations of
+// package company.
 //
-// Invariants: no tool takes a run, an agent to act as, a project or a workspace; what
-// is recorded went through the supervisor's mask first; a refusal is a result that
-// the agent reads.
+// Invariants: no tool accepts a run, an agent to act as, a project or a workspace. The supervisor
+// masks everything before it is recorded. A refusal is a result that the agent reads.
 package mcp
 
 import (
@@ -24,18 +23,18 @@ import (
 	"ac/runs/grant"
 )
 
-// Server is the tools of one session.
+// Server holds the tools of one session.
 type Server struct {
 	Host    *company.Host
 	Client  *grant.Client
-	Version string // of this program
+	Version string // of the program
 }
 
-// Toolbox is the tools as an MCP server offers them.
+// Toolbox returns the tools for an MCP server.
 func (s *Server) Toolbox() rpc.Toolbox {
 	who := rpc.NewTool("who_am_i", "Who you are, which run, project and company you work in, what you may do, and your colleagues.", s.whoAmI)
 	ask := rpc.NewTool("ask_human", "Ask people, and wait for wait_ms milliseconds for the answer. With options they choose, without they write. While state is open call again with interaction_id alone.", s.askHuman)
-	if s.Client.Identity().Self != nil { // the others need the workspace, which is on another machine
+	if s.Client.Identity().Self != nil { // the other tools need the workspace, which is on another machine
 		return rpc.Toolbox{Version: s.Version, Admit: s.admit, Tools: []rpc.Tool{who, ask}}
 	}
 	return rpc.Toolbox{Version: s.Version, Admit: s.admit, Tools: []rpc.Tool{
@@ -55,8 +54,8 @@ type callKey struct{}
 // maxArguments bounds the arguments of a call, in bytes.
 const maxArguments = 256 << 10
 
-// plain refuses arguments that are too large, and control characters in them but for
-// those that part lines and words.
+// plain refuses arguments that are too large, and control characters in them, except newlines,
+// carriage returns and tabs.
 func plain(arguments json.RawMessage) error {
 	if len(arguments) > maxArguments {
 		return fault.New(fault.TooLarge, "the arguments have %d bytes, more than %d", len(arguments), maxArguments)
@@ -73,7 +72,7 @@ func plain(arguments json.RawMessage) error {
 	}
 }
 
-// admit has the supervisor admit a call, which fails when the session is over.
+// admit asks the supervisor to admit a call. It fails if the session is over.
 func (s *Server) admit(ctx context.Context, arguments json.RawMessage) (context.Context, json.RawMessage, error) {
 	if err := plain(arguments); err != nil {
 		return ctx, nil, err
@@ -82,23 +81,23 @@ func (s *Server) admit(ctx context.Context, arguments json.RawMessage) (context.
 	return context.WithValue(ctx, callKey{}, call.Identity), call.Arguments, err
 }
 
-// who is the identity that a call was admitted with.
+// who returns the identity that a call was admitted with.
 func who(ctx context.Context) grant.Identity {
 	id, _ := ctx.Value(callKey{}).(grant.Identity) // Toolbox admits every call
 	return id
 }
 
-// as is the agent that a call acts as.
+// as returns the agent that a call acts as.
 func as(id grant.Identity) company.AsAgent {
 	return company.AsAgent{Dir: company.Dir{WorkspaceDir: id.WorkspaceDir}, ProjectID: id.ProjectID, RunID: id.RunID, AgentID: id.AgentID}
 }
 
-// do carries out an operation of the workspace.
+// do runs an operation on the workspace.
 func do[S company.Target, P, R any](ctx context.Context, s *Server, op func(S, context.Context, P) (R, error), p P) (R, error) {
 	return company.Do(ctx, s.Host, op, p)
 }
 
-// noArguments is the arguments of tools that take none.
+// noArguments holds the arguments of tools that take none.
 type noArguments struct {
 	_ struct{} `is:"strict"`
 }
@@ -140,7 +139,7 @@ func (s *Server) myMessages(ctx context.Context, a messagesArguments) (workforce
 	})
 }
 
-// proposed is the result of what people decide on.
+// proposed is the result of a proposal on which people decide.
 type proposed struct {
 	ArtifactID string `json:"artifact_id"`
 	Status     string `json:"status"`

@@ -1,6 +1,6 @@
 package servers
 
-// The ACECode daemon as a dialect: its options, and what it has on the disk.
+// The dialect of the ACECode daemon: its options and its runtime files.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// aceCodeOptions are the options that the ACECode daemon alone has.
+// aceCodeOptions holds the options that only the ACECode daemon has.
 type aceCodeOptions struct {
 	hosts                      []string
 	noTerminals, open, allRuns bool
@@ -38,7 +38,7 @@ func (o *aceCodeOptions) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.dangerous, "dangerous", false, "new sessions ask for nothing by default; on loopback only")
 }
 
-// aceCodeDataDir is where the ACECode daemon has its runtime files.
+// aceCodeDataDir returns the data directory of the ACECode daemon.
 func aceCodeDataDir(o *dialectOptions, dir, project string) string {
 	if o.dataDir != "" {
 		return o.dataDir
@@ -46,8 +46,8 @@ func aceCodeDataDir(o *dialectOptions, dir, project string) string {
 	return filepath.Join(dir, filepath.FromSlash(workspace.DialectsDir), acecode.Name, project)
 }
 
-// listenForACECode listens for the clients of the ACECode daemon. Its runtime files stand
-// on the disk when it returns, and go with the listener.
+// listenForACECode listens for clients of the ACECode daemon. Its runtime files exist when it
+// returns, and are removed when the listener ends.
 func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error) {
 	var none dialect.Listener
 	at.Token, at.Names = daemon.NewToken(), o.hosts
@@ -72,7 +72,7 @@ func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.Place,
 	return keepRuntime(files, l)
 }
 
-// aceCodeFailure is an error of listening with its exit status.
+// aceCodeFailure adds the exit status to an error of listening.
 func aceCodeFailure(err error) error {
 	switch {
 	case fault.Is(err, fault.Denied):
@@ -83,8 +83,8 @@ func aceCodeFailure(err error) error {
 	return daemon.Failed(daemon.ExitListen, err)
 }
 
-// withRuntime has a listener of any dialect keep runtime files. When it cannot, all
-// listeners are closed.
+// withRuntime adds runtime files to a listener of any dialect. If that fails, it closes all
+// listeners.
 func withRuntime(guid string, l dialect.Listener, dataDir string, all []dialect.Listener) (dialect.Listener, error) {
 	files, err := daemon.Claim(dataDir, guid, "")
 	if err == nil {
@@ -98,7 +98,7 @@ func withRuntime(guid string, l dialect.Listener, dataDir string, all []dialect.
 	return l, err
 }
 
-// keepRuntime writes the runtime files of a listener, and removes them at its end.
+// keepRuntime writes the runtime files of a listener, and removes them when the listener ends.
 func keepRuntime(files *daemon.Runtime, l dialect.Listener) (dialect.Listener, error) {
 	address, err := url.Parse(l.Addr)
 	port := 0
@@ -106,7 +106,7 @@ func keepRuntime(files *daemon.Runtime, l dialect.Listener) (dialect.Listener, e
 		port, err = strconv.Atoi(address.Port())
 	}
 	if err == nil {
-		address.RawQuery = "" // the token is in a file of its own
+		address.RawQuery = "" // the token has its own file
 		err = files.Write(address.String(), port)
 	}
 	serve := l.Serve

@@ -1,5 +1,6 @@
 // Package servers has the commands that serve: JSON-RPC for desktop apps, the control room for
-// browsers, dialects for other clients, tools for agents, and the units of services for them.
+// browsers, dialects for other clients, and tools for agents. It also prints service units for
+// them.
 package servers
 
 import (
@@ -8,7 +9,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// Commands are the commands that serve.
+// Commands returns the commands that serve.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		serverCommand(a), callCommand(a), schemaCommand(a),

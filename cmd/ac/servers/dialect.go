@@ -34,7 +34,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// dialectOptions are the options of dialect:serve.
+// dialectOptions holds the options of dialect:serve.
 type dialectOptions struct {
 	project, as, role, team string
 	repo, agent, level      string
@@ -91,7 +91,7 @@ file that cannot be written, 5 for options that do not fit, 6 when another one r
 	return cmd
 }
 
-// flags has the options of a server of dialects.
+// flags declares the options of a server of dialects.
 func (o *dialectOptions) flags(cmd *cobra.Command) {
 	cli.SomeProjectFlag(cmd, &o.project)
 	flags := cmd.Flags()
@@ -114,14 +114,14 @@ func (o *dialectOptions) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.origins, "allow-origin", nil, "origin of pages that may connect; none by default")
 }
 
-// dialectKind is a dialect as the commands know it.
+// dialectKind describes a dialect to the commands.
 type dialectKind struct {
-	name, address string   // where it listens by default
-	options       []string // that it has beside those of every dialect
+	name, address string   // default address to listen on
+	options       []string // besides those of every dialect
 	listen        func(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error)
 }
 
-// dialects are those that there are.
+// dialects returns all dialects.
 func dialects() []dialectKind {
 	return []dialectKind{
 		{autonoma.Name, autonoma.Address, []string{"answer-within", "allow-origin"},
@@ -133,7 +133,7 @@ func dialects() []dialectKind {
 	}
 }
 
-// listenForComma listens for the clients of the comma daemon.
+// listenForComma listens for clients of the comma daemon.
 func listenForComma(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error) {
 	folders := o.strategies
 	if home, err := os.UserHomeDir(); err == nil {
@@ -151,7 +151,7 @@ func listenForComma(ctx context.Context, c *dialect.Company, at dialect.Place, o
 	})
 }
 
-// What becomes of the runs that a listener started when it ends.
+// What happens to the runs that a listener started when it ends.
 const (
 	onExitKeep = "keep"
 	onExitStop = "stop"
@@ -164,13 +164,13 @@ func dialectNames() (names []string) {
 	return names
 }
 
-// dialectPlace is a dialect, and where it is to listen.
+// dialectPlace is a dialect and the address where it listens.
 type dialectPlace struct {
 	dialectKind
 	at dialect.Place
 }
 
-// dialectNamed finds a dialect. One that there is not is a cli.UsageError.
+// dialectNamed finds a dialect. For an unknown one it returns a cli.UsageError.
 func dialectNamed(name string) (dialectKind, error) {
 	all := dialects()
 	i := slices.IndexFunc(all, func(k dialectKind) bool { return k.name == name })
@@ -180,13 +180,13 @@ func dialectNamed(name string) (dialectKind, error) {
 	return all[i], nil
 }
 
-// checkDialects refuses names, with commas between, that are of no dialect.
+// checkDialects refuses comma-separated names that contain an unknown dialect.
 func checkDialects(names string) error {
 	_, err := placesOf(names)
 	return err
 }
 
-// placesOf are the dialects of names with commas between, at their own addresses.
+// placesOf returns the dialects of comma-separated names, at their default addresses.
 func placesOf(names string) (places []dialectPlace, err error) {
 	for name := range strings.SplitSeq(names, ",") {
 		kind, err := dialectNamed(name)
@@ -205,7 +205,7 @@ func placeOf(places []dialectPlace, name string) int {
 	return slices.IndexFunc(places, func(p dialectPlace) bool { return p.name == name })
 }
 
-// places are where the dialects of some names are to listen, by the options.
+// places returns the named dialects with the addresses that the options set.
 func (o *dialectOptions) places(names string) ([]dialectPlace, error) {
 	places, err := placesOf(names)
 	if err != nil {
@@ -234,8 +234,8 @@ func (o *dialectOptions) places(names string) ([]dialectPlace, error) {
 	return places, nil
 }
 
-// fit are the dialects of some names with options that fit them. Where the ACECode daemon is
-// the only one, others have its exit status.
+// fit returns the named dialects, after checking that the options fit them. If the ACECode daemon
+// is the only dialect, errors have its exit status.
 func (o *dialectOptions) fit(cmd *cobra.Command, names string) ([]dialectPlace, error) {
 	places, err := o.places(names)
 	if err == nil {
@@ -247,7 +247,7 @@ func (o *dialectOptions) fit(cmd *cobra.Command, names string) ([]dialectPlace, 
 	return places, err
 }
 
-// check refuses options that do not fit, and those that none of the dialects has.
+// check refuses invalid options, and options that none of the dialects has.
 func (o *dialectOptions) check(cmd *cobra.Command, places []dialectPlace) error {
 	err := cmp.Or(cli.Require(cmd, "project", "as"), cli.OneOf("role", o.role, doc.Roles()), checkID("project", o.project), foreignOption(cmd, places))
 	switch {
@@ -267,7 +267,7 @@ func (o *dialectOptions) check(cmd *cobra.Command, places []dialectPlace) error 
 	return nil
 }
 
-// foreignOption refuses an option that is some dialect's and none of these.
+// foreignOption refuses an option of a dialect that is not among places.
 func foreignOption(cmd *cobra.Command, places []dialectPlace) error {
 	for _, kind := range dialects() {
 		for _, name := range kind.options {
@@ -280,7 +280,7 @@ func foreignOption(cmd *cobra.Command, places []dialectPlace) error {
 	return nil
 }
 
-// serveDialects serves until a signal.
+// serveDialects serves until a signal arrives.
 func serveDialects(ctx context.Context, a *cli.App, o dialectOptions, places []dialectPlace, dir string) error {
 	cli.SurviveReaders()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
@@ -300,7 +300,8 @@ func serveDialects(ctx context.Context, a *cli.App, o dialectOptions, places []d
 	if o.heartbeat {
 		host.Observe(dir)
 	}
-	// Consoles end while requests do: either may take its time, and both have two seconds.
+	// Terminals end concurrently with requests: either may be slow, and both must end within two
+	// seconds.
 	ended := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
 		defer close(ended)
@@ -326,12 +327,12 @@ func listenAndServe(ctx context.Context, a *cli.App, c *dialect.Company, o diale
 	if err != nil {
 		return err
 	}
-	// The program that started it may not read its output.
+	// The parent process may not read this output.
 	_, _ = fmt.Fprintf(a.RawStdout(), "%sStop it with Ctrl+C.\n", addressLines(listeners))
 	return serveAll(ctx, listeners)
 }
 
-// addressLines are the lines of output that tell where listeners listen.
+// addressLines returns the output lines with the addresses of listeners.
 func addressLines(listeners []dialect.Listener) string {
 	var said strings.Builder
 	for _, l := range listeners {
@@ -340,7 +341,7 @@ func addressLines(listeners []dialect.Listener) string {
 	return said.String()
 }
 
-// listenAll listens for all dialects, or for none.
+// listenAll listens for all dialects. If one fails, it closes the others.
 func listenAll(ctx context.Context, c *dialect.Company, o dialectOptions, places []dialectPlace) ([]dialect.Listener, error) {
 	if err := c.Check(ctx); err != nil {
 		return nil, err
@@ -358,7 +359,7 @@ func listenAll(ctx context.Context, c *dialect.Company, o dialectOptions, places
 	return list, nil
 }
 
-// serveAll serves listeners until ctx is done, or one of them fails.
+// serveAll serves listeners until ctx is done or one of them ends.
 func serveAll(ctx context.Context, listeners []dialect.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -374,7 +375,7 @@ func serveAll(ctx context.Context, listeners []dialect.Listener) error {
 	return errors.Join(failures...)
 }
 
-// dialectPlaces reads the dialects of a control room: names, or names with an address.
+// dialectPlaces parses the dialects of a control room: names, or names with an address.
 func dialectPlaces(given []string) (places []dialectPlace, err error) {
 	for _, words := range given {
 		name, address, _ := strings.Cut(words, "=")
@@ -392,8 +393,8 @@ func dialectPlaces(given []string) (places []dialectPlace, err error) {
 	return places, nil
 }
 
-// dialectsBeside opens the listeners of a control room's dialects: over its company, as its
-// actor, with the defaults of the other options.
+// dialectsBeside returns a function that opens the listeners of a control room's dialects. They use
+// its company and its actor, and the defaults of all other options.
 func dialectsBeside(o web.Options, places []dialectPlace) func(context.Context, *company.Host) ([]dialect.Listener, error) {
 	return func(ctx context.Context, host *company.Host) ([]dialect.Listener, error) {
 		c := &dialect.Company{

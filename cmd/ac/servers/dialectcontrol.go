@@ -25,7 +25,7 @@ import (
 	"ac/workspace"
 )
 
-// dialectAct is a command about dialects that are served in the background.
+// dialectAct returns a command on dialects in the background.
 func dialectAct(use, short, long, example string, act func(cmd *cobra.Command, o *dialectOptions, given []string) error) *cobra.Command {
 	o := &dialectOptions{}
 	cmd := &cobra.Command{
@@ -41,7 +41,7 @@ func dialectAct(use, short, long, example string, act func(cmd *cobra.Command, o
 	return cmd
 }
 
-// backgroundDir is the data directory of dialects that are served in the background.
+// backgroundDir returns the data directory of dialects in the background.
 func (o *dialectOptions) backgroundDir(given []string) (string, error) {
 	if o.dataDir != "" {
 		return filepath.Abs(o.dataDir)
@@ -92,7 +92,7 @@ when it did not come up within 5 seconds.`,
 		})
 }
 
-// serveWords is the command line that serves with the options of a command.
+// serveWords returns the command line that serves dialects with the options of cmd.
 func serveWords(cmd *cobra.Command, executable string, given []string, dataDir string) ([]string, error) {
 	dir, err := filepath.Abs(given[1])
 	words := []string{executable, "dialect:serve", given[0], dir, "--data-dir=" + dataDir}
@@ -103,7 +103,7 @@ func serveWords(cmd *cobra.Command, executable string, given []string, dataDir s
 			for _, value := range list.GetSlice() {
 				words = append(words, "--"+f.Name+"="+value)
 			}
-		case f.Value.Type() == "bool": // it is on: there is no way to give one that is off
+		case f.Value.Type() == "bool": // it is true; there is no way to pass false
 			words = append(words, "--"+f.Name)
 		default:
 			words = append(words, "--"+f.Name+"="+f.Value.String())
@@ -112,16 +112,17 @@ func serveWords(cmd *cobra.Command, executable string, given []string, dataDir s
 	return words, err
 }
 
-// dialectOnly reports whether an option is not one of dialect:serve.
+// dialectOnly reports whether an option must not be passed on to dialect:serve.
 func dialectOnly(name string) bool {
 	return name == "data-dir" || name == "user" || name == "kind" || name == "json"
 }
 
-// answersAs asks a server that speaks HTTP whether it is the one of the runtime files.
+// answersAs returns a check whether the server that answers over HTTP is the one of the runtime
+// files.
 func answersAs(dataDir string) func(ctx context.Context, r daemon.Running) error {
 	return func(ctx context.Context, r daemon.Running) error {
 		if !strings.HasPrefix(r.Address, "http://") {
-			return nil // it listens, and nothing can be asked of it
+			return nil // it listens, and there is no way to query it
 		}
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
@@ -136,12 +137,12 @@ func answersAs(dataDir string) func(ctx context.Context, r daemon.Running) error
 		if err != nil {
 			return err
 		}
-		defer func() { _ = answer.Body.Close() }() // it was read
+		defer func() { _ = answer.Body.Close() }() // the body was read
 		var health struct {
 			GUID string `json:"guid"`
 		}
 		if answer.StatusCode == http.StatusNotFound {
-			return nil // a dialect without this address
+			return nil // this dialect has no such endpoint
 		}
 		if err := json.NewDecoder(answer.Body).Decode(&health); err != nil || health.GUID != r.GUID {
 			return errors.Join(errors.New("another server answers at "+r.Address), err)
@@ -217,7 +218,7 @@ installed. Runs go on when the unit is stopped.`,
 	return cmd
 }
 
-// dialectUnit is the unit that serves with the options of a command.
+// dialectUnit returns the unit that serves dialects with the options of cmd.
 func dialectUnit(cmd *cobra.Command, executable string, o *dialectOptions, given []string, own bool) (*unit, error) {
 	dir, err := o.backgroundDir(given)
 	if err != nil {

@@ -1,6 +1,6 @@
 package servers
 
-// mcp:files: file tools for agents without such tools of their own.
+// mcp:files and mcp:serve: tools for agents over MCP.
 
 import (
 	"context"
@@ -55,13 +55,13 @@ func fileTools(files *filetools.Dirs) []rpc.Tool {
 	}
 }
 
-// serveTools serves one agent until its input or the context ends. A signal
-// terminates it immediately: it leaves nothing behind.
+// serveTools serves one agent until its input or the context ends. A signal terminates the process
+// immediately, which is safe because nothing needs cleanup.
 func serveTools(ctx context.Context, a *cli.App, tools rpc.Toolbox) error {
 	cli.SurviveReaders()
 	err := tools.Serve(ctx, a.Stdin, a.RawStdout())
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // the agent is gone
+		return nil // the agent has exited
 	}
 	return err
 }
@@ -92,7 +92,7 @@ supervisor alone. Without a valid grant no tool is served.`,
 	return cmd
 }
 
-// serveGrant serves the tools of one session until the agent or the session is gone.
+// serveGrant serves the tools of one session until the agent or the session has ended.
 func serveGrant(ctx context.Context, a *cli.App, file string) error {
 	client, err := grant.Open(ctx, file)
 	if err != nil {

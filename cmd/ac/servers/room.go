@@ -1,6 +1,6 @@
 package servers
 
-// ac web: the control room of the project in a browser.
+// ac web: serving the control room of the project to a browser.
 
 import (
 	"context"
@@ -26,13 +26,13 @@ import (
 	"ac/workspace"
 )
 
-// served is where a control room is served; the JSON output of ac web.
+// served is the address of a control room, and the JSON output of ac web.
 type served struct {
 	URL string `json:"url"`
 	PID int    `json:"pid"`
 }
 
-// Defaults of ac web, and how long the owner of a port may take to say who it is.
+// Defaults of ac web. ownerLimit is how long the owner of a port may take to identify itself.
 const (
 	webPort    = 8787
 	screenRows = 200
@@ -85,7 +85,7 @@ of this workspace, print its address and end.`,
 	return cmd
 }
 
-// announce prints where the control room is, and opens it if it shall.
+// announce prints the address of the control room, and opens it in a browser if open is set.
 func announce(c *cli.Call, at served, open bool) error {
 	line := at.URL + "\n"
 	if c.AsJSON {
@@ -95,7 +95,7 @@ func announce(c *cli.Call, at served, open bool) error {
 		}
 		line = string(text) + "\n"
 	}
-	_, _ = fmt.Fprint(c.RawStdout(), line) // who started it may not read its output
+	_, _ = fmt.Fprint(c.RawStdout(), line) // best effort: the parent process may not read it
 	if open {
 		if err := openBrowser(c.Ctx, at.URL); err != nil {
 			c.Note("note: the browser was not opened: %s", err)
@@ -104,7 +104,7 @@ func announce(c *cli.Call, at served, open bool) error {
 	return nil
 }
 
-// openBrowser opens an address with the program of this system for that.
+// openBrowser opens an address with the system's program for that.
 func openBrowser(ctx context.Context, url string) error {
 	program := "xdg-open"
 	if runtime.GOOS == "darwin" {
@@ -114,10 +114,10 @@ func openBrowser(ctx context.Context, url string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return cmd.Process.Release() // some end with the browser only
+	return cmd.Process.Release() // do not wait: some programs end only with the browser
 }
 
-// ownerOf asks the owner of a port who it is: the control room of this workspace, or not.
+// ownerOf asks the owner of a port whether it is the control room of this workspace.
 func ownerOf(ctx context.Context, port int, dir string) (there served, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, ownerLimit)
 	defer cancel()
@@ -130,7 +130,7 @@ func ownerOf(ctx context.Context, port int, dir string) (there served, ok bool) 
 	if err != nil {
 		return there, false
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read
+	defer func() { _ = answer.Body.Close() }() // the body was read
 	var health struct {
 		WorkspaceDir string `json:"workspace_dir"`
 		PID          int    `json:"pid"`

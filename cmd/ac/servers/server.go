@@ -78,8 +78,7 @@ stderr.`,
 		Example: `  ac rpc:call --method workspace.open --params '{"workspace_dir":"./acme"}'
   ac rpc:call --method system.capabilities`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			// Callers with a script launcher may pass a script name before the
-			// options.
+			// Callers with a script launcher may pass a script name before the options.
 			return cli.Args()(cmd, cli.WithoutScript(given))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,6 +1,6 @@
 package servers
 
-// ac service: a unit that keeps the control room or a dialect running.
+// ac service: printing a service unit that keeps the control room or a dialect running.
 
 import (
 	"errors"
@@ -16,28 +16,28 @@ import (
 	"ac/internal/xmltext"
 )
 
-// serviceOptions are the options of ac service.
+// serviceOptions holds the options of ac service.
 type serviceOptions struct {
 	web, heartbeat bool
 	dialects       string
 }
 
-// unit is a service of the user's own: a program that is kept running, and what the service
-// manager calls it. Strings hold no control characters, and paths are absolute.
+// unit is a service unit: a program that the service manager keeps running. Its strings contain no
+// control characters, and its paths are absolute.
 type unit struct {
-	name  string   // in the manager, without the ending of its file
-	about string   // what it is, for people
+	name  string   // name for the service manager, without file extension
+	about string   // description for people
 	argv  []string // the program and its arguments
-	path  string   // PATH, in which agent programs are found
+	path  string   // PATH, used to find agent programs
 	home  string
-	// account is whose a unit of the machine is, "" for one of the user's own.
+	// account is the user of a system unit, "" for a user unit.
 	account string
 }
 
 // serviceText is the JSON output of ac service.
 type serviceText struct {
 	Name string `json:"name"`
-	File string `json:"file"` // where the text belongs
+	File string `json:"file"` // path where to put the text
 	Text string `json:"text"`
 }
 
@@ -84,7 +84,7 @@ func printService(c *cli.Call, system string, o serviceOptions) error {
 	return err
 }
 
-// newUnit is the service of the context.
+// newUnit returns the unit for the context of a call.
 func newUnit(c *cli.Call, o serviceOptions) (*unit, error) {
 	if o.web && o.dialects != "" {
 		return nil, cli.UsageError{Message: "a unit is for --web or for --dialect; print one for each"}
@@ -120,7 +120,8 @@ func newUnit(c *cli.Call, o serviceOptions) (*unit, error) {
 	return u, u.check()
 }
 
-// check refuses what units cannot hold: control characters.
+// check refuses control characters, which units cannot contain. It replaces those of about with
+// blanks.
 func (u *unit) check() error {
 	u.about = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -136,13 +137,13 @@ func (u *unit) check() error {
 	return nil
 }
 
-// systemd is the unit for the user's systemd. KillMode=process leaves the supervisors of runs
-// alone, which are in its control group.
+// systemd returns the unit for systemd. KillMode=process spares the supervisors of runs, which are
+// in the same control group.
 func (u *unit) systemd() string {
 	words := make([]string, len(u.argv))
 	for i, word := range u.argv {
 		words[i] = systemdWord(word)
-		if i > 0 { // the program's own path is not expanded
+		if i > 0 { // the program path is not expanded
 			words[i] = strings.ReplaceAll(words[i], "$", "$$")
 		}
 	}
@@ -166,12 +167,12 @@ WantedBy=%s
 `, strings.ReplaceAll(u.about, "%", "%%"), account, systemdWord("PATH="+u.path), strings.Join(words, " "), target)
 }
 
-// systemdWord is one word of a setting.
+// systemdWord quotes one word of a setting.
 func systemdWord(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(word) + `"`
 }
 
-// launchd is the unit for launchd. AbandonProcessGroup leaves the supervisors of runs alone.
+// launchd returns the unit for launchd. AbandonProcessGroup spares the supervisors of runs.
 func (u *unit) launchd() string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>

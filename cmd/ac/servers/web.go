@@ -1,6 +1,6 @@
 package servers
 
-// ui:web: the control room in a browser.
+// ui:web: serving the control room to a browser.
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// webOptions are the options of ui:web.
+// webOptions holds the options of ui:web.
 type webOptions struct {
 	company.UIParams
 	bindIndex   func() // applies the index flags
@@ -70,7 +70,7 @@ Exit status: 0 when ended by a signal.`,
 			o.bindIndex()
 			options, err := o.web(cmd)
 			if err != nil {
-				return errors.New(err.Error()) // the program that started it shows the message
+				return errors.New(err.Error()) // plain text: the parent process shows the message
 			}
 			options.WorkspaceDir = given[0]
 			places, err := dialectPlaces(o.dialects)
@@ -100,7 +100,7 @@ Exit status: 0 when ended by a signal.`,
 	return cmd
 }
 
-// web makes the options of the server, and refuses invalid ones.
+// web returns the options of the server, and an error for invalid ones.
 func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 	port, notPort := strconv.ParseUint(strings.TrimSpace(o.port), 10, 16)
 	if notPort != nil {
@@ -126,7 +126,7 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 	}, err
 }
 
-// checkID refuses an id that cannot be the name of a directory.
+// checkID returns an error for an id that cannot be the name of a directory.
 func checkID(name, id string) error {
 	if why := shape.CheckID(id); why != "" {
 		return cli.UsageError{Message: "--" + name + " " + why}
@@ -148,7 +148,7 @@ func serveWeb(ctx context.Context, a *cli.App, options web.Options, places []dia
 	if err != nil {
 		return err
 	}
-	// The program that started it may not read its output.
+	// The parent process may not read this output.
 	_, _ = fmt.Fprintf(a.RawStdout(), "AgentCompany Manager Web: %s\n%sStop it with Ctrl+C.\n", server.URL(), addressLines(server.Dialects()))
 	return server.Serve(ctx)
 }

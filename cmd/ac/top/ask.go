@@ -1,31 +1,31 @@
 package top
 
-// The line at the bottom when something is asked there: a note, an answer, a yes.
+// The bottom line when it asks for input: a note, an answer, or a confirmation.
 
 import tea "charm.land/bubbletea/v2"
 
-// ask is a question in the bottom line.
+// ask is a prompt in the bottom line.
 type ask struct {
 	prompt string
 	input  line
-	yes    bool // one key answers it
+	yes    bool // a single key answers it
 	then   func(string) tea.Cmd
 }
 
-// askMsg shows a question.
+// askMsg shows a prompt.
 type askMsg struct{ ask *ask }
 
-// asking asks for a line of text, with one to begin with.
+// asking returns a prompt for a line of text, with an initial text.
 func (m *Model) asking(prompt, begin string, then func(string) tea.Cmd) *ask {
 	return &ask{prompt: prompt, input: lineOf(begin), then: then}
 }
 
-// confirming asks for a y.
+// confirming returns a prompt that y confirms.
 func (m *Model) confirming(prompt string, then func() tea.Cmd) *ask {
 	return &ask{prompt: prompt, yes: true, then: func(string) tea.Cmd { return then() }}
 }
 
-// answerKey takes a key for the question.
+// answerKey handles a key while a prompt is shown.
 func (m *Model) answerKey(k tea.KeyPressMsg) tea.Cmd {
 	q := m.ask
 	name := k.String()

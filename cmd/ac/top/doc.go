@@ -1,6 +1,6 @@
-// Package top is the full screen of a company: what runs, what waits for a person, the plan,
-// the conversations and the costs, live, with the keys that decide about them.
+// Package top is the full-screen view of a company: what runs, what waits for a person, the plan,
+// the conversations and the costs. It updates live and has keys for decisions.
 //
-// The package draws and takes keys. What it shows comes from a Source, as values that are
-// ready to be shown; what its keys ask for are calls of the same Source.
+// The package draws and handles keys. A Source provides the data, ready for display, and carries
+// out what the keys ask for.
 package top

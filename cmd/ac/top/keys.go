@@ -1,6 +1,6 @@
 package top
 
-// What each key and the mouse do.
+// Key bindings and mouse actions.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// key carries a key out.
+// key handles a key.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	if m.lost != nil {
 		return tea.Quit
@@ -36,7 +36,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.act(name)
 }
 
-// moves is by how many rows a key moves, and whether it does.
+// moves returns by how many rows a key moves. ok is false for other keys.
 func (m *Model) moves(name string) (rows int, ok bool) {
 	const far = 1 << 30
 	switch name {
@@ -56,7 +56,7 @@ func (m *Model) moves(name string) (rows int, ok bool) {
 	return 0, false
 }
 
-// move moves the selection, or the text where that has the keys.
+// move moves the selection, or scrolls the text if the text has the focus.
 func (m *Model) move(by int) tea.Cmd {
 	f := m.frame()
 	if m.inBody || f.list.height == 0 {
@@ -69,7 +69,7 @@ func (m *Model) move(by int) tea.Cmd {
 	return nil
 }
 
-// page is how many rows a page moves.
+// page returns how many rows a page moves.
 func (m *Model) page() int {
 	f := m.frame()
 	if m.inBody || f.list.height == 0 {
@@ -78,7 +78,7 @@ func (m *Model) page() int {
 	return max(1, f.list.height-1)
 }
 
-// look carries out a key that changes nothing but the screen.
+// look handles a key that changes only the screen.
 func (m *Model) look(name string) (tea.Cmd, bool) {
 	switch name {
 	case "1", "2", "3", "4", "5":
@@ -98,7 +98,7 @@ func (m *Model) look(name string) (tea.Cmd, bool) {
 		m.whole, m.inBody = false, false
 	case "f":
 		at := m.frame().body
-		m.bodies[m.pane].scroll(len(m.wrapped(at.width)), at.height, 0) // it stays where it is
+		m.bodies[m.pane].scroll(len(m.wrapped(at.width)), at.height, 0) // keep the current position
 		m.bodies[m.pane].follow = !m.bodies[m.pane].follow
 	case "/":
 		m.ask = m.asking("filter: ", m.filter, func(words string) tea.Cmd { return m.sift(words) })
@@ -132,7 +132,7 @@ func (m *Model) show(p paneID) tea.Cmd {
 	return m.open()
 }
 
-// nextPart goes on to the other part of the pane, then to the next pane.
+// nextPart moves the focus to the other part of the pane, then to the next pane.
 func (m *Model) nextPart(by int) {
 	if parts := len(m.ids(m.pane)) > 0; parts && m.inBody == (by < 0) {
 		m.inBody = !m.inBody
@@ -142,7 +142,7 @@ func (m *Model) nextPart(by int) {
 	m.inBody, m.whole = by < 0 && len(m.ids(m.pane)) > 0, false
 }
 
-// sift shows only the rows that have some words.
+// sift filters the rows by words.
 func (m *Model) sift(words string) tea.Cmd {
 	before := m.ids(m.pane)
 	m.filter = strings.TrimSpace(words)
@@ -150,7 +150,7 @@ func (m *Model) sift(words string) tea.Cmd {
 	return m.open()
 }
 
-// act carries out a key that changes the company.
+// act handles a key that changes the company.
 func (m *Model) act(name string) tea.Cmd {
 	switch name {
 	case "a":
@@ -173,7 +173,7 @@ func (m *Model) act(name string) tea.Cmd {
 	return nil
 }
 
-// asked is the need that the keys are about: the selected one, or that of the selected run.
+// asked returns the need that keys act on: the selected one, or that of the selected run.
 func (m *Model) asked() (Need, bool) {
 	id := m.selected()
 	if m.pane == paneNow {
@@ -187,7 +187,8 @@ func (m *Model) asked() (Need, bool) {
 	return n, ok
 }
 
-// decide asks for a note and decides. What is to be approved must have been seen to its end.
+// decide asks for a note and decides. The person must have scrolled to the end of what is to be
+// approved.
 func (m *Model) decide(approve bool) tea.Cmd {
 	n, ok := m.asked()
 	if !ok {
@@ -221,7 +222,7 @@ func (m *Model) decide(approve bool) tea.Cmd {
 	return nil
 }
 
-// seenToEnd reports whether the end of the body is or was in sight.
+// seenToEnd reports whether the end of the body is visible or has been.
 func (m *Model) seenToEnd(f frame) bool {
 	body := &m.bodies[m.pane]
 	wrapped := len(m.wrapped(f.body.width))
@@ -229,7 +230,7 @@ func (m *Model) seenToEnd(f frame) bool {
 	return body.lines != nil && to == wrapped
 }
 
-// answer asks for the answer to a question.
+// answer prompts for the answer to a question.
 func (m *Model) answer() tea.Cmd {
 	n, ok := m.asked()
 	if !ok {
@@ -252,7 +253,7 @@ func (m *Model) answer() tea.Cmd {
 	return nil
 }
 
-// say asks for something to say to the selected run or in the selected conversation.
+// say prompts for a message to the selected run or conversation.
 func (m *Model) say() {
 	id := m.selected()
 	var to string
@@ -278,7 +279,7 @@ func (m *Model) say() {
 	})
 }
 
-// stop stops the selected run after a y.
+// stop stops the selected run after a confirmation.
 func (m *Model) stop() {
 	r, ok := m.run(m.selected())
 	if !ok || !r.Live {
@@ -290,7 +291,8 @@ func (m *Model) stop() {
 	})
 }
 
-// land shows what landing the selected run would bring, and lands it after a y.
+// land shows what landing the selected run would bring. Without diff it asks for a confirmation and
+// lands the run.
 func (m *Model) land(diff bool) tea.Cmd {
 	r, ok := m.run(m.selected())
 	if !ok || m.pane != paneNow {
@@ -311,7 +313,7 @@ func (m *Model) land(diff bool) tea.Cmd {
 	}
 }
 
-// start asks for an agent and what it is to do.
+// start prompts for an agent and a task, and starts a run.
 func (m *Model) start() {
 	agents := m.room.Agents
 	if len(agents) == 0 {
@@ -329,7 +331,7 @@ func (m *Model) start() {
 	})
 }
 
-// click selects the row, the part or the pane below the mouse.
+// click selects the row, the part or the pane under the mouse.
 func (m *Model) click(at tea.Mouse) tea.Cmd {
 	f := m.frame()
 	switch {
@@ -354,7 +356,7 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 	return nil
 }
 
-// wheel scrolls the part below the mouse.
+// wheel scrolls the part under the mouse.
 func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 	by := map[tea.MouseButton]int{tea.MouseWheelUp: -3, tea.MouseWheelDown: 3}[at.Button]
 	f := m.frame()

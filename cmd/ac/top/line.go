@@ -1,7 +1,7 @@
 package top
 
-// A line of text that is typed: what every line editor has, and no more. The component of the
-// library around this program looks for clipboard programs whenever ac starts.
+// A line editor with the usual keys. The component of the TUI library is not used because it
+// searches for clipboard programs whenever ac starts.
 
 import (
 	"strings"
@@ -18,12 +18,12 @@ type line struct {
 	at   int
 }
 
-// lineOf is a line with a text, the cursor behind it.
+// lineOf returns a line with a text, and the cursor after it.
 func lineOf(text string) line { return line{[]rune(text), len([]rune(text))} }
 
 func (l *line) value() string { return string(l.text) }
 
-// insert puts text at the cursor. Line ends and other control characters become blanks.
+// insert inserts text at the cursor. Line ends and other control characters become blanks.
 func (l *line) insert(text string) {
 	typed := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -35,14 +35,14 @@ func (l *line) insert(text string) {
 	l.at += len(typed)
 }
 
-// cut removes what is between two places and leaves the cursor there.
+// cut removes the text between two positions and moves the cursor there.
 func (l *line) cut(from, to int) {
 	from, to = max(0, from), min(len(l.text), to)
 	l.text = append(l.text[:from:from], l.text[to:]...)
 	l.at = from
 }
 
-// wordBefore is where the word before the cursor begins.
+// wordBefore returns where the word before the cursor begins.
 func (l *line) wordBefore() int {
 	at := l.at
 	for at > 0 && unicode.IsSpace(l.text[at-1]) {
@@ -54,7 +54,7 @@ func (l *line) wordBefore() int {
 	return at
 }
 
-// key takes a key.
+// key handles a key.
 func (l *line) key(k tea.KeyPressMsg) {
 	switch k.String() {
 	case "backspace", "ctrl+h":
@@ -80,7 +80,7 @@ func (l *line) key(k tea.KeyPressMsg) {
 	}
 }
 
-// view is the part of the line that a width shows, and in which column the cursor stands.
+// view returns the visible part of the line for a width, and the column of the cursor.
 func (l *line) view(width int) (text string, cursor int) {
 	from := 0
 	for terminal.Columns(string(l.text[from:l.at])) >= max(1, width) {

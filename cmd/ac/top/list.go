@@ -1,19 +1,19 @@
 package top
 
-// A list whose selection stays on its id, whatever comes and goes around it.
+// A list whose selection stays on its id when rows appear or disappear.
 
 import "slices"
 
-// list is the state of a list: what is selected, and which row is on top of its window.
+// list is the state of a list: the selected id, and the index of the top visible row.
 type list struct {
 	selected string
 	top      int
 }
 
-// at is the position of the selected id: the first one if it is not there any more.
+// at returns the index of the selected id, 0 if the id no longer exists.
 func (l *list) at(ids []string) int { return max(0, slices.Index(ids, l.selected)) }
 
-// keep selects what was selected, or what stands in its place when it is gone.
+// keep keeps the selection. If the selected row is gone, keep selects the row that took its place.
 func (l *list) keep(before, ids []string) {
 	if len(ids) == 0 {
 		l.selected = ""
@@ -34,7 +34,7 @@ func (l *list) move(ids []string, by int) bool {
 	return l.selected != before
 }
 
-// window is the rows that are shown in a height, with the selected one among them.
+// window returns the range of visible rows for a height. It contains the selected row.
 func (l *list) window(ids []string, height int) (from, to int) {
 	at := l.at(ids)
 	l.top = min(max(l.top, at-height+1), at, max(0, len(ids)-height))
@@ -42,25 +42,25 @@ func (l *list) window(ids []string, height int) (from, to int) {
 	return l.top, min(l.top+height, len(ids))
 }
 
-// text is a scrolled text. Its lines fit the width they were wrapped for.
+// text is a scrollable text.
 type text struct {
-	of     string // the id of what it is about
+	of     string // the id of its subject
 	lines  []Line
 	top    int
-	follow bool // its end stays in sight
+	follow bool // keep the end visible
 
 	broken wrapping
 }
 
-// wrapping is a text as it was wrapped last.
+// wrapping caches the last wrapped form of a text.
 type wrapping struct {
-	first *Line // of the lines that were wrapped; they are replaced, never changed
+	first *Line // identifies the wrapped lines, which are replaced and never changed
 	n     int
 	width int
 	lines []Line
 }
 
-// wrapped is the whole text in a width.
+// wrapped returns the whole text, wrapped for a width.
 func (t *text) wrapped(width int) []Line {
 	if len(t.lines) == 0 {
 		return nil
@@ -71,8 +71,8 @@ func (t *text) wrapped(width int) []Line {
 	return t.broken.lines
 }
 
-// window is what is seen of the text in a width and a height. Of one whose end stays in sight
-// just that is wrapped: it may grow with every frame.
+// window returns the visible part of the text. If it follows the end, window wraps only the end,
+// because the text may grow with every frame.
 func (t *text) window(width, height int) []Line {
 	if t.follow {
 		tail := wrap(t.lines[max(0, len(t.lines)-height):], width)
@@ -83,7 +83,7 @@ func (t *text) window(width, height int) []Line {
 	return all[from:to]
 }
 
-// scroll moves the window over a text that is shown in a height.
+// scroll moves the window over a text of wrapped lines.
 func (t *text) scroll(wrapped, height, by int) {
 	last := max(0, wrapped-height)
 	if t.follow {
@@ -93,7 +93,8 @@ func (t *text) scroll(wrapped, height, by int) {
 	t.follow = t.follow && by >= 0 || by > 0 && t.top == last
 }
 
-// seen is the position of the window in a text of this length, whose end need not be in sight.
+// seen returns the range of visible lines in a text of wrapped lines, for a text that does not
+// follow its end.
 func (t *text) seen(wrapped, height int) (from, to int) {
 	t.top = min(t.top, max(0, wrapped-height))
 	return t.top, min(wrapped, t.top+height)

@@ -12,12 +12,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Options are how the screen behaves.
+// Options configures the screen.
 type Options struct {
-	ReadOnly bool // keys that change the company are not there
+	ReadOnly bool // disables keys that change the company
 	Colour   bool
 	Unicode  bool
-	Still    bool // one frame a second at most, no blinking cursor
+	Still    bool // at most one frame a second, no blinking cursor
 	Now      func() time.Time
 }
 
@@ -32,12 +32,12 @@ const (
 	panes
 )
 
-// Model is the screen. It is used by one goroutine, that of its program.
+// Model is the state of the screen. Only the goroutine of its program uses it.
 type Model struct {
 	options Options
 	source  Source
 	ctx     context.Context //nolint:containedctx // of the program
-	calls   *sync.WaitGroup // what the screen asked for and what watches; Run waits for it
+	calls   *sync.WaitGroup // background calls; Show waits for them
 	send    func(tea.Msg)
 	after   func(time.Duration, func(time.Time) tea.Msg) tea.Cmd
 
@@ -48,24 +48,24 @@ type Model struct {
 
 	room    Room
 	loaded  bool
-	lost    error // the workspace cannot be read any more
+	lost    error // set when the workspace can no longer be read
 	pane    paneID
 	lists   [panes]list
 	bodies  [panes]text
-	inBody  bool   // the lower part, or the one beside, has the keys
+	inBody  bool   // the lower or right part has the focus
 	whole   bool   // one part fills the screen
-	filter  string // of the list of runs and that of needs
-	keys    bool   // the page of keys is shown
+	filter  string // of the lists of runs and needs
+	keys    bool   // the help page is shown
 	ask     *ask
-	message string // in the bottom line until the next key
+	message string // shown in the bottom line until the next key
 
-	proofOf  string // the need whose proof stands in the body
+	proofOf  string // the need whose proof the body shows
 	proof    Proof
-	unwatch  context.CancelFunc // ends the watch of the selected run
+	unwatch  context.CancelFunc // stops watching the selected run
 	watching string
 }
 
-// New makes the screen of a source. send passes messages to the program that shows it.
+// New returns the screen of a source. send passes messages to the program that runs it.
 func New(ctx context.Context, source Source, options Options, send func(tea.Msg)) *Model {
 	return &Model{ctx: ctx, source: source, options: options, send: send, after: tea.Tick, calls: &sync.WaitGroup{}, now: options.Now(), mouse: true}
 }
@@ -82,7 +82,7 @@ type (
 		of    string
 		proof Proof
 	}
-	doneMsg struct { // an act, or something that could not be read
+	doneMsg struct { // the result of an action, or a read error
 		text string
 		err  error
 	}
@@ -90,7 +90,7 @@ type (
 	tickMsg struct{}
 )
 
-// Init begins to follow the company.
+// Init starts following the company.
 func (m *Model) Init() tea.Cmd {
 	m.background(func() {
 		err := m.source.Follow(m.ctx, func(r Room) { m.send(roomMsg(r)) })
@@ -101,12 +101,12 @@ func (m *Model) Init() tea.Cmd {
 	return nil
 }
 
-// background runs something beside the program until the screen ends.
+// background runs fn concurrently. fn must return when the screen ends.
 func (m *Model) background(fn func()) {
 	m.calls.Go(fn)
 }
 
-// do makes a command of an act, whose result goes to the bottom line.
+// do returns a command that runs an action. Its result goes to the bottom line.
 func (m *Model) do(act func(context.Context) (string, error)) tea.Cmd {
 	return func() tea.Msg {
 		said, err := act(m.ctx)
@@ -114,7 +114,7 @@ func (m *Model) do(act func(context.Context) (string, error)) tea.Cmd {
 	}
 }
 
-// Update is what a message changes, and what is to be done for it.
+// Update handles a message and returns the command to run next.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -132,7 +132,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.message = msg.text
 		if msg.err != nil {
 			m.message = msg.err.Error()
-			m.proofOf = "" // what was shown may be what it was about
+			m.proofOf = "" // the displayed proof may be outdated
 			return m, m.open()
 		}
 	case lostMsg:
@@ -158,7 +158,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// take takes a new picture of the room. The selection stays on its ids.
+// take replaces the room. The selection stays on its ids.
 func (m *Model) take(r Room) tea.Cmd {
 	var before [panes][]string
 	for p := range panes {
@@ -171,7 +171,7 @@ func (m *Model) take(r Room) tea.Cmd {
 	return tea.Batch(m.open(), m.tick())
 }
 
-// tick redraws ages each second, but only while something goes on.
+// tick redraws ages every second while a run is live or a need expires.
 func (m *Model) tick() tea.Cmd {
 	m.now = m.options.Now()
 	goesOn := m.room.Running > 0 || slices.ContainsFunc(m.room.Needs, func(n Need) bool { return !n.Expires.IsZero() })
@@ -182,7 +182,7 @@ func (m *Model) tick() tea.Cmd {
 	return m.after(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
-// ids are the rows of a pane's list in their order, as far as the filter lets them.
+// ids returns the ids of a pane's rows in order, after filtering.
 func (m *Model) ids(p paneID) (ids []string) {
 	switch p {
 	case paneNow:
@@ -211,7 +211,7 @@ func (m *Model) fits(texts ...string) bool {
 	return wanted == "" || slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), wanted) })
 }
 
-// selected is the id that the pane's list has selected.
+// selected returns the selected id of the current pane.
 func (m *Model) selected() string { return m.lists[m.pane].selected }
 
 func (m *Model) run(id string) (Run, bool) {
@@ -230,7 +230,7 @@ func (m *Model) need(id string) (Need, bool) {
 	return m.room.Needs[at], true
 }
 
-// open reads what belongs beside the selected row, unless it is there.
+// open loads the body for the selected row, unless it is already loaded.
 func (m *Model) open() tea.Cmd {
 	if m.width == 0 || !m.loaded {
 		return nil
@@ -255,7 +255,7 @@ func (m *Model) open() tea.Cmd {
 	return nil
 }
 
-// read fills the body of the pane anew; the window over it stays while it is about the same.
+// read reloads the body of the pane. It keeps the scroll position if the subject is the same.
 func (m *Model) read(of string, lines func(context.Context) ([]Line, error)) tea.Cmd {
 	body, pane := &m.bodies[m.pane], m.pane
 	if body.of != of {
@@ -273,7 +273,7 @@ func (m *Model) read(of string, lines func(context.Context) ([]Line, error)) tea
 	}
 }
 
-// watch follows the transcript of a run in place of the one before.
+// watch follows the transcript of a run instead of the previous one.
 func (m *Model) watch(id string) {
 	if m.watching == id {
 		return
@@ -298,8 +298,8 @@ func (m *Model) watch(id string) {
 	})
 }
 
-// openProof reads what a decision is made on. It is read again when the need asks for
-// something else, which the next decision tells.
+// openProof reads the proof of a need. If the need changes later, the next decision fails and the
+// proof is read again.
 func (m *Model) openProof(id string) tea.Cmd {
 	if m.proofOf == id {
 		return nil

@@ -1,12 +1,12 @@
 package top
 
-// The rows of the lists, and the page of keys.
+// The rows of the lists, and the help page.
 
 import (
 	"ac/internal/terminal"
 )
 
-// rowLines are the rows of the pane's list with these ids, each as wide as the width.
+// rowLines returns the rows of the pane's list with these ids, each exactly width columns wide.
 func (m *Model) rowLines(ids []string, width int) (lines []string) {
 	var t terminal.Table
 	switch m.pane {
@@ -27,7 +27,7 @@ func (m *Model) rowLines(ids []string, width int) (lines []string) {
 	return m.colourStates(lines, ids)
 }
 
-// runTable is a part of the runs. Their titles are left out.
+// runTable returns the table of these runs, without column titles.
 func (m *Model) runTable(ids []string) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{}, {}, {Most: 14, Drop: 6}, {Text: true}, {Right: true, Drop: 4}, {Right: true, Drop: 1}, {Right: true, Drop: 3},
@@ -66,7 +66,7 @@ func (m *Model) talkTable(ids []string) terminal.Table {
 	return t
 }
 
-// colourStates colours the rows of runs by their state. The words say it, too.
+// colourStates colors the rows of runs by state. The words alone have the same meaning.
 func (m *Model) colourStates(lines, ids []string) []string {
 	if m.pane != paneNow || !m.options.Colour {
 		return lines
@@ -79,7 +79,7 @@ func (m *Model) colourStates(lines, ids []string) []string {
 	return lines
 }
 
-// keyPage is the page of keys.
+// keyPage returns the help page.
 func (m *Model) keyPage(height int) []string {
 	page := []Line{
 		{"1 to 5, Tab   panes and their parts", terminal.None},

@@ -1,6 +1,6 @@
 package top
 
-// The program: the screen on a terminal.
+// Running the screen on a terminal.
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// ErrLost is the end of a screen whose workspace cannot be read any more.
+// ErrLost reports that the workspace can no longer be read.
 var ErrLost = errors.New("the workspace cannot be read any more")
 
-// framesPerSecond bounds how often the screen is drawn.
+// framesPerSecond limits how often the screen is drawn.
 const framesPerSecond = 20
 
-// Show shows the company on a terminal until somebody quits or the context ends, and puts
-// the terminal back as it was. Everything that the screen began has ended when it returns.
-// The error is ErrLost, or that of the terminal.
+// Show runs the screen on a terminal until the person quits or the context ends, and then restores
+// the terminal. When it returns, all goroutines of the screen have ended. The error is ErrLost, or
+// an error of the terminal.
 func Show(ctx context.Context, source Source, options Options, in io.Reader, out io.Writer, environ []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

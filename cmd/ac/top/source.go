@@ -1,6 +1,6 @@
 package top
 
-// What the screen shows, and what its keys may ask for.
+// The data of the screen, and the actions of its keys.
 
 import (
 	"context"
@@ -11,27 +11,27 @@ import (
 
 // Run is a run in the pane Now.
 type Run struct {
-	ID, Short   string // Short is the end of the id that lists show
+	ID, Short   string // Short is the id suffix shown in lists
 	Sign, State string
-	Colour      terminal.Colour // of sign and state
+	Colour      terminal.Colour // of Sign and State
 	Agent, What string
-	Place       string // how its agent is spoken with and where it works
+	Place       string // provider and model
 	At          time.Time
 	Tokens      string
 	Cost        string
 	Live        bool
-	Need        string // the id of what it waits for, "" for nothing
+	Need        string // the id of the need it waits for, "" for none
 }
 
-// Need is something that waits for a person.
+// Need is an item that waits for a person.
 type Need struct {
 	ID, Short   string
 	Kind        string
 	From, Title string
-	RunID       string    // the run that asks, "" for none
+	RunID       string    // the run that it concerns, "" for none
 	At          time.Time // since when
-	Expires     time.Time // until when, zero for any time
-	Asks        bool      // it takes an answer in words or one of its choices
+	Expires     time.Time // zero for never
+	Asks        bool      // takes an answer in words or one of its choices
 }
 
 // Conversation is a conversation in the pane Talk.
@@ -41,44 +41,45 @@ type Conversation struct {
 	LastAt   time.Time
 }
 
-// Room is everything in the lists of the screen.
+// Room holds everything in the lists of the screen.
 type Room struct {
 	Company, Project string
 	Runs             []Run
 	Needs            []Need
 	Conversations    []Conversation
-	Agents           []string // whom a new run can be given to
+	Agents           []string // agents that can be given a new run
 	Running          int
-	Today            string // what was spent today, "" if nothing is known
-	Health           string // ok, else the worst finding
+	Today            string // today's cost or tokens, "" if unknown
+	Health           string // ok, or the worst finding
 }
 
-// Line is a line of text in a colour.
+// Line is a line of text with a color.
 type Line struct {
 	Text   string
 	Colour terminal.Colour
 }
 
-// Proof is what a decision is made on.
+// Proof is what a person has to see before deciding on a need.
 type Proof struct {
 	Lines   []Line
-	Hash    string   // of what was shown; the decision is about that
+	Hash    string   // of what was shown; the decision refers to it
 	Choices []string // of a question
 }
 
-// Source is the company behind the screen. Its methods are called side by side and end with
-// their context. Those that act return what was done, in a sentence.
+// Source is the company behind the screen. Its methods are safe for concurrent use and end with
+// their context. Methods that act return a sentence about what they did.
 type Source interface {
 	// Follow sends the room at once and after each change, until the context ends.
 	Follow(ctx context.Context, send func(Room)) error
-	// Watch sends the end of a run's transcript at once and after each change.
+	// Watch sends the end of a run's transcript at once and after each change, until the context
+	// ends.
 	Watch(ctx context.Context, runID string, send func([]Line)) error
 
 	Proof(ctx context.Context, needID string, width int) (Proof, error)
 	Plan(ctx context.Context, width int) ([]Line, error)
 	Cost(ctx context.Context, width int) ([]Line, error)
 	Messages(ctx context.Context, conversationID string) ([]Line, error)
-	// Changes is what landing a run would bring: in a line, and as a diff.
+	// Changes returns what landing a run would bring: a summary line and a diff.
 	Changes(ctx context.Context, runID string) (stat string, diff []Line, err error)
 
 	Decide(ctx context.Context, needID string, approve bool, note, hash string) (string, error)

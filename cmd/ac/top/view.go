@@ -1,6 +1,6 @@
 package top
 
-// The screen as text: where its parts stand, and what is in them.
+// Layout and rendering of the screen.
 
 import (
 	"fmt"
@@ -13,29 +13,29 @@ import (
 
 // Sizes of the screen.
 const (
-	leastWidth, leastHeight = 30, 8   // below, nothing is shown
-	besideWidth             = 100     // from here on two parts stand side by side
-	bothWidth, bothHeight   = 60, 24  // below, one part is shown at a time
+	leastWidth, leastHeight = 30, 8   // smaller screens show nothing
+	besideWidth             = 100     // from this width, the two parts are side by side
+	bothWidth, bothHeight   = 60, 24  // smaller screens show one part at a time
 	edges                   = 2 + 1   // lines above and below the parts
-	listShare, listOf       = 2, 5    // how much of the height the upper part takes at most
-	besideShare, besideOf   = 43, 100 // how much of the width the left part takes
+	listShare, listOf       = 2, 5    // maximum share of the height for the upper part
+	besideShare, besideOf   = 43, 100 // share of the width for the left part
 )
 
-// box is a part of the screen.
+// box is a rectangle of the screen.
 type box struct{ x, y, width, height int }
 
 func (b box) has(x, y int) bool {
 	return x >= b.x && x < b.x+b.width && y >= b.y && y < b.y+b.height
 }
 
-// frame is where the parts stand. A part that is not shown has no height.
+// frame is the layout. A hidden part has height 0.
 type frame struct {
 	list, body box
-	rule       int // the line of the rule above the body, 0 for none
+	rule       int // row of the rule above the body, 0 for none
 	beside     bool
 }
 
-// frame lays the parts of the pane out.
+// frame computes the layout of the current pane.
 func (m *Model) frame() (f frame) {
 	high := max(0, m.height-edges)
 	all := box{0, edges - 1, m.width, high}
@@ -61,7 +61,7 @@ func (m *Model) frame() (f frame) {
 	return f
 }
 
-// wrapped is the body of the pane in a width.
+// wrapped returns the body of the current pane, wrapped for a width.
 func (m *Model) wrapped(width int) []Line { return m.bodies[m.pane].wrapped(max(1, width)) }
 
 // View draws the screen.
@@ -81,7 +81,7 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// screen is the lines of the screen. None is wider than it.
+// screen returns the lines of the screen, none wider than the screen.
 func (m *Model) screen() []string {
 	if m.width < leastWidth || m.height < leastHeight {
 		return []string{strings.TrimRight(fit(fmt.Sprintf("too small: %dx%d", m.width, m.height), m.width), " ")}
@@ -95,7 +95,7 @@ func (m *Model) screen() []string {
 	return append(lines, m.bottom())
 }
 
-// head is the first line: where one is, and how things are.
+// head returns the first line: company, project and status.
 func (m *Model) head() string {
 	if m.lost != nil {
 		return m.paint(Line{"the workspace cannot be read any more: " + m.lost.Error() + "; press a key to leave", terminal.Red}, m.width)
@@ -136,7 +136,7 @@ func (m *Model) head() string {
 	return left + strings.Repeat(" ", max(0, m.width-terminal.Columns(left)-terminal.Columns(right))) + right
 }
 
-// tabNames are the panes as the second line names them, the shown one in brackets.
+// tabNames returns the names of the panes for the second line, the current one in brackets.
 func (m *Model) tabNames() []string {
 	names := []string{"1 Now", "2 Needs you", "3 Plan", "4 Talk", "5 Cost"}
 	if m.width < bothWidth {
@@ -151,7 +151,7 @@ func (m *Model) tabNames() []string {
 
 func (m *Model) tabs() string { return fit(strings.Join(m.tabNames(), "  "), m.width) }
 
-// tabAt is the pane whose name stands at a column of the second line.
+// tabAt returns the pane whose name is at a column of the second line.
 func (m *Model) tabAt(x int) (paneID, bool) {
 	from := 0
 	for p, name := range m.tabNames() {
@@ -164,7 +164,7 @@ func (m *Model) tabAt(x int) (paneID, bool) {
 	return 0, false
 }
 
-// parts are the lines between the edges.
+// parts returns the lines between header and bottom line.
 func (m *Model) parts() []string {
 	f := m.frame()
 	list, body := m.listLines(f.list), m.bodyLines(f.body)
@@ -186,7 +186,7 @@ func (m *Model) parts() []string {
 	return append(lines, body...)
 }
 
-// rule is the line above the body, which says what that is about.
+// rule returns the line above the body, with the body's subject.
 func (m *Model) rule() string {
 	dash := "─"
 	if !m.options.Unicode {
@@ -225,7 +225,7 @@ func (m *Model) rule() string {
 	return m.paint(Line{line, terminal.Dim}, m.width)
 }
 
-// listLines are the rows of the pane's list, as many as the box is high.
+// listLines returns the rows of the pane's list, padded to the height of the box.
 func (m *Model) listLines(b box) []string {
 	lines := make([]string, 0, b.height)
 	if b.height > 0 {
@@ -252,7 +252,7 @@ func (m *Model) listLines(b box) []string {
 	return lines
 }
 
-// nothing says why a list is empty.
+// nothing explains why a list is empty.
 func (m *Model) nothing() string {
 	switch {
 	case !m.loaded:
@@ -265,7 +265,7 @@ func (m *Model) nothing() string {
 	}[m.pane]
 }
 
-// bodyLines is the body, as many lines as the box is high.
+// bodyLines returns the body, padded to the height of the box.
 func (m *Model) bodyLines(b box) []string {
 	lines := make([]string, 0, b.height)
 	if b.height > 0 {
@@ -283,7 +283,7 @@ func (m *Model) askPrompt() string {
 	return strings.TrimRight(fit(terminal.Quote(m.ask.prompt), min(terminal.Columns(terminal.Quote(m.ask.prompt)), m.width*2/3)), " ") + " "
 }
 
-// bottom is the last line: a question, a message, or the keys.
+// bottom returns the last line: a prompt, a message, or key hints.
 func (m *Model) bottom() string {
 	switch {
 	case m.ask != nil && m.ask.yes:

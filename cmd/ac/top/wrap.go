@@ -1,6 +1,6 @@
 package top
 
-// Text in a width: wrapped, cut, framed.
+// Fitting text to a width: wrapping, truncating and padding.
 
 import (
 	"strings"
@@ -8,10 +8,10 @@ import (
 	"ac/internal/terminal"
 )
 
-// tabs is what a tab becomes; tab stops would depend on where the text stands.
+// tabs replaces a tab. Real tab stops would depend on the column of the text.
 const tabs = "    "
 
-// wrap breaks lines that are wider than the width. A blank line stays one.
+// wrap breaks lines that are wider than width. It keeps blank lines.
 func wrap(lines []Line, width int) (wrapped []Line) {
 	for _, l := range lines {
 		for part := range strings.SplitSeq(strings.ReplaceAll(l.Text, "\t", tabs), "\n") {
@@ -27,7 +27,7 @@ func wrap(lines []Line, width int) (wrapped []Line) {
 	return wrapped
 }
 
-// cutAt is how many bytes of a text stand in a width, one character at least.
+// cutAt returns how many bytes of a text fit a width, at least one character.
 func cutAt(text string, width int) int {
 	used := 0
 	for i, r := range text {
@@ -38,10 +38,10 @@ func cutAt(text string, width int) int {
 	return len(text)
 }
 
-// fit makes a line exactly as wide as the width.
+// fit truncates or pads a line to exactly width columns.
 func fit(text string, width int) string { return terminal.Fit(text, max(width, 0)) }
 
-// paint is a line of exactly this width in its colour.
+// paint returns a line in its color, exactly width columns wide.
 func (m *Model) paint(l Line, width int) string {
 	bare := strings.TrimRight(fit(l.Text, width), " ")
 	blanks := strings.Repeat(" ", max(0, width-terminal.Columns(bare)))
@@ -51,7 +51,7 @@ func (m *Model) paint(l Line, width int) string {
 	return bare + blanks
 }
 
-// reverse shows a line as selected, where colours are shown at all.
+// reverse marks a line as selected, if colors are enabled.
 func (m *Model) reverse(line string) string {
 	if m.options.Colour {
 		return "\x1b[7m" + line + "\x1b[0m"

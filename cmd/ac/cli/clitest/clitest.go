@@ -1,4 +1,4 @@
-// Package clitest helps tests of commands: recorded texts to compare with, and runs to show.
+// Package clitest supports tests of commands with golden files and sample runs.
 package clitest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"ac/company"
 )
 
-// Runs are runs in all states, with fixed ids and times.
+// Runs returns runs in all states, with fixed ids and times.
 func Runs(now time.Time) company.RunRows {
 	row := func(end, state, status, agent, what string, ago time.Duration) company.RunRow {
 		r := company.RunRow{RunID: "run_01M7YTJ74WV2FK6GPF" + end, ProjectID: "proj_1", State: state, Status: status, Agent: &agent, CreatedAt: new(now.Add(-ago).Format(time.RFC3339))}
@@ -44,7 +44,7 @@ func Runs(now time.Time) company.RunRows {
 	return list
 }
 
-// Golden compares a text with a file, or writes the file.
+// Golden compares a text with a golden file, or writes the file.
 func Golden(t *testing.T, write bool, file, got string) {
 	t.Helper()
 	if write {

@@ -1,6 +1,6 @@
 package execution
 
-// Answering what agents ask, at a terminal.
+// Answering requests of agents at a terminal.
 
 import (
 	"bufio"
@@ -27,31 +27,31 @@ import (
 	"ac/workspace"
 )
 
-// atTerminal reports whether somebody can be asked: stdin is a terminal.
+// atTerminal reports whether stdin is a terminal, so that a person can be asked.
 func atTerminal(a *cli.App) bool {
 	in, isFile := a.Stdin.(*os.File)
 	return isFile && term.IsTerminal(int(in.Fd()))
 }
 
-// answering asks a person what agents ask. It is for one goroutine.
+// answering asks a person about the requests of agents. It is not safe for concurrent use.
 type answering struct {
 	a     *cli.App
-	on    onRun // who answers; without a run, what all runs of the workspace ask
+	on    onRun // the actor, and the run; without a run, all runs of the workspace
 	lines <-chan string
-	kept  map[string]bool // what is to be answered later
-	over  bool            // the person asks for no more
-	// inText: the transcript above has the title of what is asked.
+	kept  map[string]bool // requests to be answered later
+	over  bool            // the person has quit
+	// inText: the transcript above already shows the title of the request.
 	inText bool
 }
 
-// How long an answering waits between two looks at what it waits for.
+// The polling intervals for new requests, and for answers from other people.
 const (
 	lookForMore   = 500 * time.Millisecond
 	lookForOthers = time.Second
 )
 
-// newAnswering begins to read the terminal. The reader ends with the process: nothing
-// else interrupts a read of a terminal.
+// newAnswering starts reading the terminal. The reading goroutine runs until the process exits,
+// because nothing else interrupts a read from a terminal.
 func newAnswering(a *cli.App, on onRun) *answering {
 	lines := make(chan string)
 	go func() {
@@ -68,7 +68,7 @@ func newAnswering(a *cli.App, on onRun) *answering {
 	return &answering{a: a, on: on, lines: lines, kept: map[string]bool{}}
 }
 
-// answerAtTerminal asks a person what is open: one request, or all.
+// answerAtTerminal asks a person about one open request, or about all of them.
 func answerAtTerminal(a *cli.App, cmd *cobra.Command, on onRun, id string, more bool) error {
 	if !atTerminal(a) {
 		return errors.New("nothing was decided: name --allow, --deny, --option, --text or --answer; without one, stdin must be a terminal")
@@ -90,7 +90,7 @@ func answerAtTerminal(a *cli.App, cmd *cobra.Command, on onRun, id string, more 
 	return err
 }
 
-// all asks what is open, the oldest first. With more it waits for what comes.
+// all asks about the open requests, oldest first. With more, it then waits for further ones.
 func (s *answering) all(ctx context.Context, more bool) error {
 	for told := false; ; {
 		next, err := s.next(ctx)
@@ -116,7 +116,7 @@ func (s *answering) all(ctx context.Context, more bool) error {
 	}
 }
 
-// PauseFor waits for a time, or for the end of a context.
+// PauseFor waits for d, or until ctx is done, in which case it returns the cause.
 func PauseFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -128,22 +128,22 @@ func PauseFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// inLine asks below the transcript what its agent asks, once.
+// inLine asks about a request below the transcript that shows it, once.
 func (s *answering) inLine(ctx context.Context, r interaction.Record) error {
 	s.inText = true
 	if s.over || s.kept[r.InteractionID] {
 		return nil
 	}
-	s.kept[r.InteractionID] = true // it is shown once
+	s.kept[r.InteractionID] = true // show it only once
 	if now, err := s.now(ctx, r); err != nil || now.State != interaction.Open {
-		return err // of what is past the transcript says more
+		return err // the transcript shows more about a closed request
 	}
 	goesOn, err := s.one(ctx, r)
 	s.over = !goesOn
 	return err
 }
 
-// next is the oldest request that is open and was not kept for later, nil for none.
+// next returns the oldest open request that was not kept for later, nil if there is none.
 func (s *answering) next(ctx context.Context) (*interaction.Record, error) {
 	p := orchestration.ListInteractionsParams{ProjectID: s.on.project, RunID: s.on.run, State: interaction.Open, Limit: 500}
 	p.WorkspaceDir = s.on.dir
@@ -156,15 +156,14 @@ func (s *answering) next(ctx context.Context) (*interaction.Record, error) {
 	return nil, err
 }
 
-// now is a request as it stands.
+// now returns the current state of a request.
 func (s *answering) now(ctx context.Context, r interaction.Record) (interaction.Record, error) {
 	p := orchestration.InteractionParams{ProjectID: r.ProjectID, RunID: r.RunID, InteractionID: r.InteractionID}
 	p.WorkspaceDir = s.on.dir
 	return cli.Ask(ctx, s.a, orchestration.Operations.Interaction, p)
 }
 
-// one shows a request and passes the answer on. It reports whether the next one is to be
-// asked.
+// one shows a request and sends the answer. It reports whether to ask about the next one.
 func (s *answering) one(ctx context.Context, r interaction.Record) (goesOn bool, err error) {
 	s.show(r, workspace.SystemEnv().Clock.Now())
 	p := orchestration.RespondParams{InteractionID: r.InteractionID}
@@ -184,7 +183,7 @@ func (s *answering) one(ctx context.Context, r interaction.Record) (goesOn bool,
 	return true, nil
 }
 
-// tellOther says who was first.
+// tellOther prints who answered first.
 func (s *answering) tellOther(ctx context.Context, r interaction.Record) error {
 	now, err := s.now(ctx, r)
 	if err == nil {
@@ -211,17 +210,18 @@ func (s *answering) show(r interaction.Record, now time.Time) {
 			b.WriteString("  " + strings.TrimRight(line, "\n") + "\n")
 		}
 	}
-	_, _ = io.WriteString(s.a.Stdout, b.String()) // the next prompt has the error
+	_, _ = io.WriteString(s.a.Stdout, b.String()) // the next prompt reports the error
 }
 
-// Words of a person that decide nothing.
+// Inputs that do not decide anything.
 const (
 	wordKeep = "k"
 	wordQuit = "q"
 )
 
-// line asks for one line. decided is false where the person keeps the request for later,
-// quits, or somebody else answers meanwhile: goesOn then says whether to ask the next.
+// line asks for one line. decided is false if the person keeps the request for later or quits, or
+// if somebody else answers in the meantime. goesOn then reports whether to ask about the next
+// request.
 func (s *answering) line(ctx context.Context, r interaction.Record, prompt string) (line string, decided, goesOn bool, err error) {
 	fmt.Fprint(s.a.Stdout, prompt)
 	ticker := time.NewTicker(lookForOthers)
@@ -233,7 +233,7 @@ func (s *answering) line(ctx context.Context, r interaction.Record, prompt strin
 			switch {
 			case !open:
 				return "", false, false, nil
-			case closed: // it was not meant for the next request
+			case closed: // typed for the closed request, not for the next one
 				return "", false, true, nil
 			case line == wordKeep:
 				s.kept[r.InteractionID] = true
@@ -261,7 +261,7 @@ func (s *answering) line(ctx context.Context, r interaction.Record, prompt strin
 	}
 }
 
-// decide asks for the answer that a kind of request takes.
+// decide asks for an answer that fits the kind of request.
 func (s *answering) decide(ctx context.Context, r interaction.Record, p *orchestration.RespondParams) (decided, goesOn bool, err error) {
 	switch r.Kind {
 	case interaction.Question:
@@ -341,7 +341,7 @@ func (s *answering) choose(ctx context.Context, r interaction.Record, p *orchest
 	return true, true, nil
 }
 
-// chosenOf reads the answer to a question, nil for none.
+// chosenOf parses the answer to a question. It returns nil if the answer is invalid.
 func chosenOf(q interaction.QuestionPart, line string) (chosen []string) {
 	line = strings.TrimSpace(line)
 	words := []string{line}
@@ -361,7 +361,7 @@ func chosenOf(q interaction.QuestionPart, line string) (chosen []string) {
 	return chosen
 }
 
-// write asks for lines up to an empty one.
+// write asks for lines until an empty one.
 func (s *answering) write(ctx context.Context, r interaction.Record, p *orchestration.RespondParams) (decided, goesOn bool, err error) {
 	var text []string
 	for prompt := "Lines up to an empty one, [k]eep for later, [q]uit:\n> "; ; prompt = "> " {

@@ -1,6 +1,6 @@
 // Package execution has the commands with a colon that run agents: runs and their sessions, jobs,
-// workflows, the heartbeat, hubs and workers. It also has what short commands share with them:
-// options of launches, and transcripts as text.
+// workflows, the heartbeat, hubs and workers. Short commands reuse its launch options and its
+// rendering of transcripts.
 package execution
 
 import (
@@ -9,7 +9,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// Commands are the commands that run agents.
+// Commands returns the commands that run agents.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		runNewCommand(a), runExecuteCommand(a), runDiscardCommand(a), runListCommand(a), runReplayCommand(a),

@@ -1,6 +1,6 @@
 package execution
 
-// run:compact: a smaller conversation.
+// run:compact: shortening the conversation of an agent.
 
 import (
 	"fmt"

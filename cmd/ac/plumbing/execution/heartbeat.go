@@ -65,8 +65,8 @@ option stay as they are.`,
 	return cmd
 }
 
-// numberFlags declares an option for each numeric param. set assigns those that
-// were given, and reports whether there was any.
+// numberFlags declares an option for each numeric param. set assigns those that were given, and
+// reports whether any was given.
 func numberFlags(cmd *cobra.Command, params any) (set func() bool) {
 	fields := reflect.ValueOf(params).Elem()
 	values := map[string]*int{}

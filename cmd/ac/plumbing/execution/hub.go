@@ -19,7 +19,7 @@ import (
 	"ac/runs/session"
 )
 
-// exitNotRunning is the exit status of asking for a hub or worker that does not run.
+// exitNotRunning is the exit status if the hub or worker does not run.
 const exitNotRunning = 3
 
 func hubStatusCommand(a *cli.App) *cobra.Command {
@@ -133,7 +133,7 @@ durations are numbers of their unit, or such as 20s. A running hub takes them at
 	return cmd
 }
 
-// settingsOf makes an object of words such as lease_s=2h.
+// settingsOf encodes words such as lease_s=2h as a JSON object.
 func settingsOf(words []string) ([]byte, error) {
 	settings := map[string]json.RawMessage{}
 	for _, word := range words {

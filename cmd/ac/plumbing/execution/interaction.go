@@ -51,7 +51,7 @@ With --json the result is that of interaction.list.`,
 	return cmd
 }
 
-// writeInteractions writes one line for each interaction, its outcome after its title.
+// writeInteractions writes one line for each interaction. The outcome follows the title.
 func writeInteractions(out io.Writer, list []interaction.Record, now time.Time) {
 	for _, r := range list {
 		line := fmt.Sprintf("%s  %s  %s  %s  %s  %s", r.InteractionID, r.Kind, cli.Age(r.RequestedAt, now), r.RunID, r.AgentID, r.Title)

@@ -32,7 +32,7 @@ a no-op; a finished one is started again, and its results move to history/.`,
 			}
 			spec.WorkspaceDir = given[0]
 			if spec.JobID == "" {
-				spec.JobID = " " // a new one
+				spec.JobID = " " // a new id
 			}
 			for _, note := range notes {
 				spec.ContextRefs = append(spec.ContextRefs, doc.ContextRef{Kind: "note", Value: note})
@@ -109,7 +109,7 @@ func printJobs(a *cli.App, rows []company.JobRow) error {
 	return table.Flush()
 }
 
-// jobCommand is a command for one job.
+// jobCommand returns a command for one job.
 func jobCommand[R any](a *cli.App, name, short, long string, act func(*company.Company, context.Context, company.JobParams) (R, error)) *cobra.Command {
 	p := company.JobParams{}
 	cmd := &cobra.Command{

@@ -1,6 +1,6 @@
 package execution
 
-// run:launch and run:continue: an agent that can be spoken with, from the command line.
+// run:launch and run:continue: live sessions from the command line.
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// LiveFlags are the options of an agent that is spoken with.
+// LiveFlags holds the options of a live session.
 type LiveFlags struct {
 	Driver, Mode, Level string
 	KeepOpen            bool
@@ -27,7 +27,7 @@ type LiveFlags struct {
 	PlacementFlags
 }
 
-// budget is the limit of the run, nil for none.
+// budget returns the budget of the run, nil if no option sets one.
 func (l *LiveFlags) budget(flags *pflag.FlagSet) *doc.Budget {
 	var b doc.Budget
 	if flags.Changed("budget-tokens") {
@@ -42,7 +42,8 @@ func (l *LiveFlags) budget(flags *pflag.FlagSet) *doc.Budget {
 	return &b
 }
 
-// follow watches the run that a command began, and asks at a terminal what it asks.
+// follow watches the run that a command started. At a terminal it asks the person about the agent's
+// requests.
 func follow(a *cli.App, cmd *cobra.Command, by onRun, run string) error {
 	o := watchOptions{project: by.project}
 	if atTerminal(a) {
@@ -135,7 +136,7 @@ run:answer.`,
 	return cmd
 }
 
-// printLaunched prints the ids of a launch, or shows what it does.
+// printLaunched prints the ids of a launch, or watches the run.
 func printLaunched(a *cli.App, cmd *cobra.Command, p orchestration.StartRunParams, made orchestration.StartRunResult, by onRun, noWatch bool) error {
 	switch {
 	case by.asJSON:
@@ -147,12 +148,12 @@ func printLaunched(a *cli.App, cmd *cobra.Command, p orchestration.StartRunParam
 	return follow(a, cmd, by, made.RunID)
 }
 
-// speaks reports whether the agent of a provider is one that asks.
+// speaks reports whether the agent of a provider or driver can ask people.
 func speaks(provider, driver string) bool {
 	return driver != doc.LiveCommand && (driver != "" || doc.ProviderNamed(provider).Live != "")
 }
 
-// providerOf is the provider of an agent, "" where it is not known.
+// providerOf returns the provider of an agent, "" if it is unknown.
 func providerOf(a *cli.App, cmd *cobra.Command, dir, agent string) (provider string, err error) {
 	var p company.AgentsParams
 	p.WorkspaceDir = dir
@@ -223,7 +224,7 @@ is given.`,
 				return err
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			if p.LanePriority = "normal"; len(given) > 2 || strings.TrimSpace(prompt) != "" { // texts may wait for it
+			if p.LanePriority = "normal"; len(given) > 2 || strings.TrimSpace(prompt) != "" { // a waiting message can replace the prompt
 				p.PromptText = &prompt
 			}
 			p.Change(live.Driver, doc.Mode(live.Mode), doc.Level(live.Level), live.KeepOpen, live.Idle*1000)

@@ -1,7 +1,6 @@
 package execution
 
-// run:steer, run:interrupt, run:policy and run:answer: acts on the live session of a
-// run.
+// run:steer, run:interrupt, run:policy and run:answer: actions on the live session of a run.
 
 import (
 	"context"
@@ -18,28 +17,28 @@ import (
 	"ac/workspace/doc"
 )
 
-// onRun is a command on a run: where it is, and who acts.
+// onRun holds the run that a command acts on, and the actor.
 type onRun struct {
 	dir, project, run string
 	actor, role, team string
 	asJSON            bool
 }
 
-// flags adds the options that every act on a run has.
+// flags declares the options of every command that acts on a run.
 func (o *onRun) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.project, "project", "", "id of the project, if several have a run with this id")
 	o.actorFlags(cmd)
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 }
 
-// actorFlags adds the options that say who acts.
+// actorFlags declares the options that identify the actor.
 func (o *onRun) actorFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.actor, "actor", "human", "id of the actor")
 	cmd.Flags().StringVar(&o.role, "role", "human", "role of the actor")
 	cmd.Flags().StringVar(&o.team, "team", "", "team of the actor")
 }
 
-// find completes the project and the run.
+// find determines the project and the run.
 func (o *onRun) find(ctx context.Context, a *cli.App, given []string) error {
 	o.dir, o.run = given[0], given[1]
 	if o.project != "" && o.run != cli.NewestRun {
@@ -197,7 +196,7 @@ before the existing ones, or replace them with --clear.`,
 	return cmd
 }
 
-// rulesOf reads the rules of the options, denials first.
+// rulesOf returns the rules of the options: denials first, then rules that ask, then allowances.
 func rulesOf(options map[doc.Effect]*[]string) (rules []doc.PolicyRule, err error) {
 	rules = []doc.PolicyRule{}
 	for _, effect := range []doc.Effect{doc.Deny, doc.Ask, doc.Allow} {

@@ -1,7 +1,7 @@
 package execution
 
-// The text of a transcript as it grows: answers line by line, everything else once it is
-// over.
+// The text of a growing transcript: the agent's messages line by line, everything else once it is
+// complete.
 
 import (
 	"bufio"
@@ -14,28 +14,28 @@ import (
 	"ac/runs/transcript"
 )
 
-// LiveText prints notifications of a transcript. It is for one goroutine.
+// LiveText prints notifications of a transcript. It is not safe for concurrent use.
 type LiveText struct {
 	out      *bufio.Writer
-	answer   func(interaction string) string // the command that answers what an agent asks; nil where a person is asked
+	answer   func(interaction string) string // returns the command that answers a request; nil if a person is asked
 	thoughts bool
 	open     map[string]*growingItem
-	last     string // the item of the last line
+	last     string // the item of the last printed line
 }
 
-// growingItem is an item that is not over, and what is printed of it.
+// growingItem is an open item, and the part of it that is printed.
 type growingItem struct {
 	*transcript.Item
-	text string // of an answer: its lines; else its text form
+	text string // printed so far: lines of a message, or the rendered item
 }
 
-// NewLiveText prints to out. answer is the command that answers what an agent asks, nil where a
-// person is asked.
+// NewLiveText returns a LiveText that prints to out. answer returns the command that answers a
+// request. It is nil if a person is asked.
 func NewLiveText(out io.Writer, answer func(string) string, thoughts bool) *LiveText {
 	return &LiveText{out: bufio.NewWriter(out), answer: answer, thoughts: thoughts, open: map[string]*growingItem{}}
 }
 
-// Take prints what a notification brings.
+// Take prints the content of a notification.
 func (l *LiveText) Take(n feed.TranscriptNotification) error {
 	switch n.Op {
 	case transcript.Open, transcript.Update:
@@ -57,7 +57,7 @@ func (l *LiveText) hidden(i *transcript.Item) bool {
 	return i.Kind == transcript.KindReasoning && !l.thoughts
 }
 
-// grow prints what can be printed of an item that may still change.
+// grow prints the part of an item that can be printed while it is open.
 func (l *LiveText) grow(i *transcript.Item) {
 	if l.hidden(i) || i.State == transcript.StateClosed {
 		return
@@ -94,13 +94,13 @@ func (l *LiveText) close(i *transcript.Item) {
 	l.whole(known, transcript.Render(i))
 }
 
-// answers reports whether an item is text that is printed as it grows.
+// answers reports whether an item is a message of the agent, which is printed as it grows.
 func answers(i *transcript.Item) bool {
 	return i.Role == transcript.RoleAssistant && i.Kind == transcript.KindMessage
 }
 
-// more prints the lines of a text behind those that are printed. A text that is another one
-// is printed anew.
+// more prints the lines that follow the printed part of a text. If the text no longer begins with
+// that part, more prints all of it again.
 func (l *LiveText) more(i *growingItem, text string) {
 	rest, goesOn := strings.CutPrefix(text, i.text)
 	if !goesOn {
@@ -116,20 +116,20 @@ func (l *LiveText) more(i *growingItem, text string) {
 	}
 }
 
-// whole prints the text form of an item, unless it stands there.
+// whole prints the rendered item, unless it is already printed.
 func (l *LiveText) whole(i *growingItem, text string) {
 	if text == i.text {
 		return
 	}
 	before := i.text
 	i.text = text
-	if i.Interaction != nil && before != "" { // the question stands there
+	if i.Interaction != nil && before != "" { // the question is already printed
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	l.print(i.ID, text)
 }
 
-// howToAnswer says below a question how it is answered.
+// howToAnswer returns the line below a request with the command that answers it.
 func (l *LiveText) howToAnswer(i *transcript.Item) string {
 	if l.answer == nil || i.Interaction == nil || i.Interaction.State != interaction.Open {
 		return ""
@@ -137,7 +137,7 @@ func (l *LiveText) howToAnswer(i *transcript.Item) string {
 	return "  (" + terminal.Quote(l.answer(i.InteractionID)) + ")\n"
 }
 
-// RunAnswer is the plumbing that answers what the agent of a run asks.
+// RunAnswer returns a function that returns the command to answer a request of a run's agent.
 func RunAnswer(dir, run string) func(interaction string) string {
 	return func(id string) string { return "ac run:answer " + dir + " " + run + " --interaction " + id }
 }
@@ -146,6 +146,6 @@ func (l *LiveText) print(id, text string) {
 	if text == "" {
 		return
 	}
-	_, _ = l.out.WriteString(text) // Flush has its error
+	_, _ = l.out.WriteString(text) // Flush returns the error
 	l.last = id
 }

@@ -1,6 +1,6 @@
 package execution
 
-// The commands of machines that the program ac-hub carries out: this one becomes it.
+// Commands that the program ac-hub implements. ac replaces itself with ac-hub.
 
 import (
 	"os"
@@ -15,13 +15,14 @@ import (
 	"ac/internal/proc"
 )
 
-// hubProgram is the program that has the hub and the worker.
+// hubProgram is the program that implements the hub and the worker.
 const hubProgram = "ac-hub"
 
-// hubProgramVariable names another one.
+// hubProgramVariable is the environment variable with another path of that program.
 const hubProgramVariable = "AC_HUB_BIN"
 
-// findHubProgram finds ac-hub: where a variable says, beside this program, in PATH.
+// findHubProgram finds ac-hub: the one that the variable names, else the one beside this program,
+// else the one in PATH.
 func findHubProgram(a *cli.App) (string, error) {
 	if named := os.Getenv(hubProgramVariable); named != "" {
 		return exec.LookPath(named)
@@ -41,8 +42,7 @@ func findHubProgram(a *cli.App) (string, error) {
 	return found, nil
 }
 
-// byHubProgram makes a command that ac-hub carries out with the same words. The words are
-// checked there.
+// byHubProgram returns a command that ac-hub runs with the same arguments. ac-hub checks them.
 func byHubProgram(a *cli.App, use, short, long, example string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example, DisableFlagParsing: true,

@@ -1,6 +1,6 @@
 package execution
 
-// The options of a launch that say on which machine.
+// The options of a launch that select a machine.
 
 import (
 	"time"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// PlacementFlags are --on, --on-label and --on-wait.
+// PlacementFlags holds the options --on, --on-label and --on-wait.
 type PlacementFlags struct {
 	on     string
 	labels []string
@@ -25,7 +25,7 @@ func (o *PlacementFlags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.wait, "on-wait", 0, "how long to wait for a worker: 10m")
 }
 
-// Placement is what the options say, nil for nothing.
+// Placement returns the placement that the options select, nil if none is set.
 func (o *PlacementFlags) Placement(flags *pflag.FlagSet) (*doc.Placement, error) {
 	if !flags.Changed("on") && len(o.labels) == 0 && !flags.Changed("on-wait") {
 		return nil, nil //nolint:nilnil // neither said nor wrong
@@ -33,7 +33,7 @@ func (o *PlacementFlags) Placement(flags *pflag.FlagSet) (*doc.Placement, error)
 	p := &doc.Placement{Where: o.on, Labels: o.labels}
 	switch o.on {
 	case "":
-		p.Where = doc.WhereRemote // a label or a wait is for another machine
+		p.Where = doc.WhereRemote // a label or a wait implies another machine
 	case doc.WhereLocal, doc.WhereRemote, doc.WhereAny:
 	default:
 		p.Where, p.WorkerID = doc.WhereRemote, o.on

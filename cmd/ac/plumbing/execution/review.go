@@ -63,9 +63,9 @@ was there before. The run may be "last". With --json the result of run.review.`,
 	return cmd
 }
 
-// reviewedLine reads a comment: PATH:LINE: TEXT, PATH:FROM-TO(old): TEXT.
+// reviewedLine parses a comment: PATH:LINE: TEXT, or PATH:FROM-TO(old): TEXT.
 func reviewedLine(text string) (line orchestration.ReviewedLine, ok bool) {
-	for from := 0; ; { // the path may hold colons
+	for from := 0; ; { // the path may contain colons
 		colon := strings.IndexByte(text[from:], ':')
 		if colon < 0 {
 			return line, false

@@ -142,7 +142,7 @@ func printReplay(a *cli.App, r orchestration.ReplayResult) {
 	}
 }
 
-// executeOptions are the options of run:execute besides --argv.
+// executeOptions holds the options of run:execute besides --argv.
 type executeOptions struct {
 	orchestration.ExecuteParams
 	stdinFile string

@@ -135,7 +135,7 @@ func stopSessions(a *cli.App, cmd *cobra.Command, given []string, everything, as
 		ends := []company.Poll{}
 		for _, poll := range asked {
 			end, err := company.Do(cmd.Context(), all, (*company.Host).CollectSession, company.SessionParams{MaybeDir: dir, SessionRef: poll.SessionRef})
-			if fault.Is(err, fault.NotFound) { // of a workflow, whose jobs were canceled
+			if fault.Is(err, fault.NotFound) { // a workflow's session; its jobs were canceled
 				end.Poll, err = poll, nil
 			}
 			if err == nil {

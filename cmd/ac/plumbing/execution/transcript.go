@@ -23,12 +23,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// namedRun is the run that a command is about.
+// namedRun returns the params for the run that a command names.
 func namedRun(given []string, project string) orchestration.NamedRunParams {
 	return orchestration.NamedRunParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, RunID: given[1]}
 }
 
-// runFlags declares the options that commands about one run share, and completes it.
+// runFlags declares the options that commands about one run share, and completes the run.
 func runFlags(a *cli.App, cmd *cobra.Command, project *string, asJSON *bool, what string) {
 	cli.SomeProjectFlag(cmd, project)
 	cmd.Flags().BoolVar(asJSON, "json", false, what)
@@ -74,7 +74,7 @@ With --json the result is that of run.transcript.`,
 			out := bufio.NewWriter(a.Stdout)
 			for _, i := range transcript.Ordered(shown.Items) {
 				if i.Kind != transcript.KindReasoning || slices.Contains(p.Kinds, i.Kind) {
-					_, _ = out.WriteString(transcript.Render(i)) // Flush has its error
+					_, _ = out.WriteString(transcript.Render(i)) // Flush returns the error
 				}
 			}
 			return out.Flush()
@@ -110,19 +110,19 @@ func wholeTranscript(ctx context.Context, a *cli.App, p orchestration.Transcript
 	return whole, err
 }
 
-// watchOptions are the options of run:watch.
+// watchOptions holds the options of run:watch.
 type watchOptions struct {
 	project  string
 	since    int64
-	whole    bool // all behind since
+	whole    bool // everything after since
 	all      bool
 	noFollow bool
 	raw      bool
 	json     bool
-	answer   *answering // nil where nobody is asked
+	answer   *answering // nil if nobody is asked
 }
 
-// WatchedItems is how many items a watch begins with where no more is asked for.
+// WatchedItems is how many existing items a watch begins with by default.
 const WatchedItems = 50
 
 // ExitRunFailed is the exit status of a watch whose run failed or was stopped.
@@ -161,7 +161,7 @@ which does not stop the run.`,
 	return cmd
 }
 
-// watchToEnd watches a run until it is over, with the exit status that says how.
+// watchToEnd watches a run until it is over. It returns the exit status for the outcome.
 func watchToEnd(ctx context.Context, a *cli.App, given []string, o watchOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

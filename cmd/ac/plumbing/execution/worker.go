@@ -105,7 +105,7 @@ func printWorkers(a *cli.App, rows []fleet.WorkerRow) error {
 	return table.Flush()
 }
 
-// aboutWorker is a command that changes one worker, its second argument.
+// aboutWorker returns a command that changes one worker, its second argument.
 func aboutWorker(use, short, long, example string, run func(cmd *cobra.Command, by *onRun, given []string) error) *cobra.Command {
 	by := &onRun{}
 	cmd := &cobra.Command{
@@ -144,7 +144,7 @@ return when none is left, with --undo let it take sessions again.`,
 	return cmd
 }
 
-// drainPoll is how often a worker is looked at that is being drained.
+// drainPoll is the polling interval for a worker that is draining.
 const drainPoll = 200 * time.Millisecond
 
 // awaitEmpty waits until a worker has no session.

@@ -165,7 +165,7 @@ With --json the result is that of workflow.run, with --wait that of workflow.sta
 	return cmd
 }
 
-// hardLimits are the options of a budget.
+// hardLimits holds the options of a budget.
 type hardLimits struct {
 	tokens int64
 	cost   float64
@@ -176,7 +176,7 @@ func (h *hardLimits) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&h.cost, "hard-cost", 0, "what all attempts may cost together, in dollars")
 }
 
-// budget is nil where no option was given.
+// budget returns the budget, nil if no option was given.
 func (h *hardLimits) budget(flags *pflag.FlagSet) *doc.Budget {
 	var b doc.Budget
 	if flags.Changed("hard-tokens") {
@@ -191,7 +191,7 @@ func (h *hardLimits) budget(flags *pflag.FlagSet) *doc.Budget {
 	return &b
 }
 
-// followWorkflow follows a run to its end. Its text is the output of the command.
+// followWorkflow follows a run to its end and prints its text.
 func followWorkflow(ctx context.Context, a *cli.App, p orchestration.RunWorkflowParams, run string, asJSON bool) error {
 	steps := &StepWriter{Out: a.Stderr, Dir: p.WorkspaceDir, Seen: map[string]string{}}
 	status, err := cli.Ask(ctx, a, orchestration.Operations.AwaitWorkflow, orchestration.AwaitWorkflowParams{
@@ -214,7 +214,7 @@ func followWorkflow(ctx context.Context, a *cli.App, p orchestration.RunWorkflow
 	return err
 }
 
-// workflowAct is a command about one run that shows it afterwards.
+// workflowAct returns a command that acts on one run and then prints the run.
 func workflowAct[P any](a *cli.App, cmd *cobra.Command, params func(orchestration.WorkflowStatusParams) P, act func(orchestration.Operations, context.Context, P) (orchestration.WorkflowStatus, error)) *cobra.Command {
 	project, asJSON := "", false
 	cmd.Args = cli.Args("dir", "run")

@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// writeWorkflow writes a template: its head, its nodes as a tree, its agents.
+// writeWorkflow writes a template: its header, its nodes as a tree, and its missing agents.
 func writeWorkflow(out io.Writer, found orchestration.GetWorkflowResult, checked orchestration.CheckWorkflowResult) error {
 	fmt.Fprintf(out, "%s  %s\n", found.WorkflowID, cli.OneLine(found.Name))
 	if found.Description != "" {
@@ -60,10 +60,10 @@ func writeNode(out io.Writer, n *doc.Node, indent string) {
 	}
 }
 
-// widest is how many characters of a node are shown.
+// widest is the maximum number of characters shown of a node.
 const widest = 100
 
-// clip is a line at its indent, cut where it is too wide.
+// clip truncates a line and indents it.
 func clip(line, indent string) string {
 	runes := []rune(line)
 	if len(runes) > widest {
@@ -72,7 +72,7 @@ func clip(line, indent string) string {
 	return indent + line
 }
 
-// writeWorkflowStatus writes a run: its head, a line for each step, what it waits for.
+// writeWorkflowStatus writes a run: its header, a line for each step, and what it waits for.
 func writeWorkflowStatus(out io.Writer, dir string, s orchestration.WorkflowStatus) error {
 	fmt.Fprintf(out, "%s  %s  %s  %d%%\n", s.RunID, cli.OneLine(cmp.Or(s.WorkflowID, "(own template)")), s.Status, s.Progress)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -94,7 +94,7 @@ func writeWorkflowStatus(out io.Writer, dir string, s orchestration.WorkflowStat
 	return nil
 }
 
-// stepLine is a step in one line, its parts parted by tabs.
+// stepLine returns a step as one line with tab-separated fields.
 func stepLine(s *doc.FlowStep) string {
 	line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Step, cli.OneLine(s.Node), cmp.Or(s.AgentID, "-"), s.Status)
 	if s.Error != nil {
@@ -103,7 +103,7 @@ func stepLine(s *doc.FlowStep) string {
 	return line
 }
 
-// WhyOf is the error of a run behind its status.
+// WhyOf formats the error of a run as a suffix of its status.
 func WhyOf(err *doc.FlowError) string {
 	if err == nil {
 		return ""
@@ -111,7 +111,7 @@ func WhyOf(err *doc.FlowError) string {
 	return ": " + err.Code + ": " + cli.OneLine(err.Message)
 }
 
-// writeOpen says how the questions that a run waits for are answered.
+// writeOpen writes the commands that answer the questions a run waits for.
 func writeOpen(out io.Writer, dir string, s orchestration.WorkflowStatus) {
 	for _, step := range s.Steps {
 		if step.Status == doc.StepWaiting {
@@ -120,14 +120,14 @@ func writeOpen(out io.Writer, dir string, s orchestration.WorkflowStatus) {
 	}
 }
 
-// StepWriter writes the steps of a run as they begin and end.
+// StepWriter writes the steps of a run as they change.
 type StepWriter struct {
 	Out  io.Writer
 	Dir  string
 	Seen map[string]string // status by step
 }
 
-// Write writes what changed since the last status.
+// Write writes the changes since the last status.
 func (w *StepWriter) Write(s orchestration.WorkflowStatus) {
 	if len(w.Seen) == 0 {
 		fmt.Fprintf(w.Out, "run %s\n", s.RunID)

@@ -1,5 +1,6 @@
-// Package records has the commands with a colon on what a company records: tasks and plans,
-// conversations, artifacts, memory, needs and decisions, mistakes; and those that found it.
+// Package records has the commands with a colon on a company's records: tasks and plans,
+// conversations, artifacts, memory, needs and decisions, and mistakes. It also has those that
+// create companies.
 package records
 
 import (
@@ -8,7 +9,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// Commands are the commands on what a company records.
+// Commands returns the commands on a company's records.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a), conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),

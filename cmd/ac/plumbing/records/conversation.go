@@ -22,7 +22,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// inScope are the options that all conversation commands share.
+// inScope holds the options that all conversation commands share.
 type inScope struct {
 	project string
 	json    bool
@@ -158,7 +158,7 @@ func textArgs(cmd *cobra.Command, given []string) error {
 	return cli.Args("dir", "conversation")(cmd, given)
 }
 
-// textOf is the text of a message: the argument, or stdin.
+// textOf returns the text of a message: the argument, or stdin.
 func textOf(a *cli.App, given []string) (string, error) {
 	if len(given) == 3 {
 		return given[2], nil
@@ -192,7 +192,7 @@ func conversationReadCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// messages are the params for listing messages.
+// messages returns the params for listing messages.
 func (s *inScope) messages(given []string, limit int) workforce.MessagesParams {
 	return workforce.MessagesParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: s.scope(), ConversationID: given[1], Limit: limit}
 }
@@ -232,8 +232,7 @@ func conversationFollowCommand(a *cli.App) *cobra.Command {
 
 func printMessage(a *cli.App, m doc.Message) { writeMessage(a.Stdout, m) }
 
-// writeMessage prints a message for people; its further lines are indented
-// below the first.
+// writeMessage prints a message for people. It indents all lines after the first.
 func writeMessage(out io.Writer, m doc.Message) {
 	kind := ""
 	if m.Kind != "text" {

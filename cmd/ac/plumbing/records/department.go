@@ -1,7 +1,7 @@
 package records
 
-// pipeline:client-intake and pipeline:assign-department-tasks: from a client's
-// request to tasks.
+// pipeline:client-intake and pipeline:assign-department-tasks: turning a client's request into
+// tasks.
 
 import (
 	"context"

@@ -14,7 +14,7 @@ import (
 	"ac/enterprise"
 )
 
-// departmentKeys are the keys of all presets.
+// departmentKeys returns the keys of all presets.
 func departmentKeys() []string {
 	all := enterprise.Departments()
 	keys := make([]string, len(all))
@@ -24,8 +24,7 @@ func departmentKeys() []string {
 	return keys
 }
 
-// enterpriseFlags are the options of workspace:bootstrap that select a company
-// with directors.
+// enterpriseFlags lists the options of workspace:bootstrap that select a company with directors.
 func enterpriseFlags() []string {
 	return []string{"org-mode", "department", "workers-per-dept", "executive-manager-name"}
 }

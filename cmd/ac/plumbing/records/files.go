@@ -1,7 +1,7 @@
 package records
 
-// artifact:files, preview, apply and revert, and run:changes: what runs, jobs and people
-// propose files to be.
+// artifact:files, preview, apply and revert, and run:changes: files that runs, jobs and people
+// propose.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// fileOptions say which proposed files are meant.
+// fileOptions select proposed files and their target.
 type fileOptions struct {
 	list   decisions.ListFilesParams
 	file   string
@@ -39,7 +39,7 @@ func (o *fileOptions) declare(cmd *cobra.Command) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 }
 
-// check holds the options to one source.
+// check requires exactly one source of files.
 func (o *fileOptions) check(cmd *cobra.Command) error {
 	n := 0
 	for _, given := range []string{o.list.RunID, o.list.JobID, o.file} {
@@ -53,7 +53,8 @@ func (o *fileOptions) check(cmd *cobra.Command) error {
 	return cli.Require(cmd, "project")
 }
 
-// wanted finds the files: those of a file, or the ids of what a run or a job proposes.
+// wanted returns the selected files: the contents of a file, or the ids of what a run or a job
+// proposes.
 func (o *fileOptions) wanted(ctx context.Context, all *company.Host, dir string) (w decisions.WantedFiles, err error) {
 	if o.target != (decisions.FilesTarget{}) {
 		w.Target = &o.target
@@ -76,10 +77,10 @@ func (o *fileOptions) wanted(ctx context.Context, all *company.Host, dir string)
 	return w, err
 }
 
-// nothing reports whether no file is proposed.
+// nothing reports whether no files are selected.
 func nothing(w decisions.WantedFiles) bool { return len(w.ArtifactIDs) == 0 && len(w.Artifacts) == 0 }
 
-// preview asks what applying the files would change.
+// preview returns what applying the files would change.
 func (o *fileOptions) preview(ctx context.Context, a *cli.App, dir string) (result files.Previewed, err error) {
 	err = a.Across(func(all *company.Host) error {
 		wanted, err := o.wanted(ctx, all, dir)
@@ -97,7 +98,7 @@ func (o *fileOptions) preview(ctx context.Context, a *cli.App, dir string) (resu
 	return result, err
 }
 
-// printRow prints a proposed file on a line.
+// printRow prints a proposed file on one line.
 func printRow(a *cli.App, row files.Row) {
 	fmt.Fprintf(a.Stdout, "%-6s %+d -%d %s", row.Action, row.Added, row.Removed, terminal.Quote(row.Path))
 	switch {
@@ -109,8 +110,7 @@ func printRow(a *cli.App, row files.Row) {
 	fmt.Fprintln(a.Stdout)
 }
 
-// printPatch prints a patch: as it is for programs, and so that no line of it steers a
-// terminal.
+// printPatch prints a patch. On a terminal it escapes control characters, for programs it does not.
 func printPatch(a *cli.App, patch string) {
 	if !a.OnTerminal() {
 		fmt.Fprint(a.Stdout, patch)
@@ -125,7 +125,7 @@ func printPatch(a *cli.App, patch string) {
 	}
 }
 
-// findings ends a command with 2 where a file has a problem.
+// findings returns exit status 2 if a file has a problem.
 func findings(rows []files.Row) error {
 	for _, row := range rows {
 		if row.Problem != "" {
@@ -241,7 +241,7 @@ status is 2 then. What was there before is kept as a checkpoint, for artifact:re
 	return cmd
 }
 
-// printApplied prints what was applied or taken back.
+// printApplied prints what was applied or reverted.
 func printApplied(a *cli.App, asJSON bool, result any, rows []files.Row, checkpoint *string) error {
 	if asJSON {
 		if err := a.PrintJSON(result); err != nil {

@@ -1,6 +1,6 @@
 package records
 
-// inbox:resolve, milestone:* and help:*: decisions, and requests for them.
+// inbox:resolve, milestone:* and help:*: decisions, reports and help requests.
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func deciderFlags(cmd *cobra.Command, d *decisions.Decider) {
 	cmd.Flags().StringVar(&d.Notes, "notes", "", "notes on the decision")
 }
 
-// checkDecider refuses an invalid decider.
+// checkDecider returns an error for an invalid decider.
 func checkDecider(cmd *cobra.Command, d decisions.Decider) error {
 	if err := cli.Require(cmd, "actor"); err != nil {
 		return err
@@ -73,7 +73,7 @@ manager's screen afterwards as JSON. The screen always shows the decision.`,
 	return cmd
 }
 
-// checkDecision refuses invalid options of a decision.
+// checkDecision returns an error for invalid options of a decision.
 func checkDecision(cmd *cobra.Command, p decisions.ResolveParams) error {
 	if err := cli.Require(cmd, "project", "artifact"); err != nil {
 		return err

@@ -1,6 +1,6 @@
 package records
 
-// needs:* and help:answer: what waits for a person, and answers to requests for help.
+// needs:* and help:answer: what waits for a person, and answers to help requests.
 
 import (
 	"cmp"
@@ -89,7 +89,7 @@ With --json the result is that of needs.get.`,
 	return cmd
 }
 
-// needSheet is a need with all that is known of what it is about.
+// needSheet returns a need with everything known about its subject.
 func needSheet(c *cli.Call, seen decisions.NeedResult) *cli.Sheet {
 	s := c.Sheet()
 	s.Line("%s", seen.Title)

@@ -90,7 +90,7 @@ func printGantt(a *cli.App, s *workforce.Schedule) error {
 	return s.Plan.WriteText(a.Stdout, columns(a), workspace.SystemEnv().Clock.Now())
 }
 
-// columns is the width of the terminal, else COLUMNS, else 100.
+// columns returns the width of the terminal, else COLUMNS, else 100.
 func columns(a *cli.App) int {
 	if out, ok := a.Stdout.(cli.Descriptor); ok {
 		if wide, _, err := term.GetSize(int(out.Fd())); err == nil && wide > 0 {
@@ -236,8 +236,8 @@ all of them or none. With --json print the result of pm.apply_allocations.`,
 	return cmd
 }
 
-// allocations are the recommendations for some tasks, or for all if none is
-// named.
+// allocations returns the recommendations for some tasks, or for all if tasks is nil. It fails for
+// a task that is not open.
 func allocations(rows []pm.Recommendation, tasks []string) ([]workforce.Allocation, error) {
 	items := []workforce.Allocation{}
 	open := map[string]bool{}

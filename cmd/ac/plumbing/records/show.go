@@ -68,8 +68,8 @@ func show(ctx context.Context, all *company.Host, p decisions.ReadArtifactParams
 	return shown, err
 }
 
-// page buffers the output. Control characters in documents do not reach the
-// terminal (terminal escape injection).
+// page buffers the output. It escapes control characters from documents, against terminal escape
+// injection.
 type page struct {
 	text   strings.Builder
 	out    io.Writer
@@ -103,7 +103,7 @@ func (p *page) line(style, text string) {
 	p.text.WriteString(text + "\n")
 }
 
-// field prints a name and its value, unless that is empty.
+// field prints a name and its value, unless the value is empty.
 func (p *page) field(name, value string) {
 	if value != "" {
 		p.line("", fmt.Sprintf("%-11s %s", name, value))
@@ -150,8 +150,7 @@ func (p *page) preview(seen decisions.DeltaPreview) *page {
 	return p
 }
 
-// diffStyle is the style of a line of a diff; the first two lines name the
-// file.
+// diffStyle returns the style of line i of a diff. The first two lines name the file.
 func diffStyle(i int, l string) string {
 	switch {
 	case i < 2:

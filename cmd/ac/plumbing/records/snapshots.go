@@ -17,8 +17,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// snapshotCommand completes a command that prints a snapshot, whose params are p and whose
-// project and step of the index are among them.
+// snapshotCommand completes a command that prints a snapshot. p holds the params, which contain
+// step and a project.
 func snapshotCommand[P, R any](
 	a *cli.App, cmd *cobra.Command, p *P, step *company.IndexStep, take func(*company.Company, context.Context, P) (R, error), options ...string,
 ) *cobra.Command {
@@ -61,7 +61,7 @@ func uiSnapshotCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// dashboardOptions are the options of ui:manager-dashboard.
+// dashboardOptions holds the options of ui:manager-dashboard.
 type dashboardOptions struct {
 	company.UIParams
 	bindIndex        func() // applies the index flags
@@ -111,7 +111,7 @@ func showDashboard(ctx context.Context, a *cli.App, o *dashboardOptions) error {
 		take := func(ctx context.Context) (snapshot.UI, error) {
 			ui, err := company.Do(ctx, all, (*company.Company).UI, o.UIParams)
 			o.RefreshIndex = false // it has just been rebuilt
-			o.bindIndex()          // it contains the decision
+			o.bindIndex()          // the last decision is shown: restore SyncIndex
 			return ui, cli.InvalidParams(err)
 		}
 		if o.json {

@@ -1,6 +1,6 @@
-// Package workspaces has the commands with a colon on a workspace as a whole: making, validating,
-// diagnosing and moving it, its teams, agents and projects, the index, the logs and their seals,
-// usage, and what of it is set on this machine.
+// Package workspaces has the commands with a colon on whole workspaces: creating, validating,
+// diagnosing and moving them, their teams, agents and projects, the index, the logs and their
+// seals, usage, and the settings of this machine.
 package workspaces
 
 import (
@@ -9,7 +9,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// Commands are the commands on a workspace as a whole.
+// Commands returns the commands on whole workspaces.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		initCommand(a), validateCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),

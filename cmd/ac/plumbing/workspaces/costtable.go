@@ -1,6 +1,6 @@
 package workspaces
 
-// The list of costs.
+// The table of costs.
 
 import (
 	"fmt"
@@ -11,16 +11,16 @@ import (
 	"ac/snapshot"
 )
 
-// CostBy are the words for what costs are summed by.
+// CostBy lists the keys by which costs can be summed up.
 func CostBy() []string { return []string{"day", "agent", "model", "project", "provider"} }
 
-// CostRow is a line of the list, with the id or date of what it is about.
+// CostRow is a row of the table. ID is the id or date of its subject.
 type CostRow struct {
 	ID, Name string
 	Sum      snapshot.UsageSum
 }
 
-// CostRows are the rows that have any usage.
+// CostRows returns the rows of a report that have any usage.
 func CostRows(report *snapshot.UsageReport, by string) (rows []CostRow) {
 	switch by {
 	case "day":
@@ -49,8 +49,8 @@ func CostRows(report *snapshot.UsageReport, by string) (rows []CostRow) {
 	return rows
 }
 
-// CostTable is the list for a terminal: bars of the cost, of the tokens where nothing has a
-// price, and the total.
+// CostTable returns the table for a terminal, with bars and the total. The bars show the cost, or
+// the tokens if nothing has a price.
 func CostTable(by string, rows []CostRow, report *snapshot.UsageReport, width int, unicode bool) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: strings.ToUpper(by), Most: 20}, {Title: "RUNS", Right: true}, {Title: "TOKENS", Right: true}, {Title: "COST", Right: true},
@@ -69,7 +69,7 @@ func CostTable(by string, rows []CostRow, report *snapshot.UsageReport, width in
 	for i := range rows {
 		most = max(most, size(&rows[i].Sum))
 	}
-	const left = 54 // what the other columns take
+	const left = 54 // the width of the other columns
 	cell, long := "█", max(width-left, 10)
 	if !unicode {
 		cell = "#"
@@ -99,7 +99,7 @@ func CostTable(by string, rows []CostRow, report *snapshot.UsageReport, width in
 	return t
 }
 
-// estimate marks sums of which any part is an estimate.
+// estimate returns the mark of sums that contain estimates.
 func estimate(s *snapshot.UsageSum) string {
 	if s.EstimatedRecords > 0 {
 		return "~"

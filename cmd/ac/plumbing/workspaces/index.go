@@ -12,7 +12,7 @@ import (
 	"ac/company/maintenance"
 )
 
-// indexCommand is a command on the whole index. It prints the result of fn.
+// indexCommand returns a command on the whole index. It prints the result of fn.
 func indexCommand[R any](a *cli.App, name, short, long string, fn func(maintenance.Operations, context.Context, company.Dir) (R, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: cli.Args("dir"),
@@ -34,8 +34,8 @@ func indexStatsCommand(a *cli.App) *cobra.Command {
 	return indexCommand(a, "index:stats", "Count the rows of the index", "Count the rows of the index without syncing it.", maintenance.Operations.IndexStats)
 }
 
-// listCommand completes a command that prints rows of the index: p are the params of list, and
-// options those of them that Mirror declares, beside the limit.
+// listCommand completes a command that prints rows of the index. p holds the params of list.
+// options are Mirror's declarations, without the limit.
 func listCommand[P, R any](
 	a *cli.App, cmd *cobra.Command, p *P, list func(maintenance.Operations, context.Context, P) ([]R, error), options ...string,
 ) *cobra.Command {
@@ -46,7 +46,7 @@ func listCommand[P, R any](
 	return cmd
 }
 
-// ifGiven refuses a word that is none of words, before the command runs.
+// ifGiven returns a check that refuses a non-empty word that is not among words.
 func ifGiven(option string, word *string, words ...string) func(*cobra.Command, []string) error {
 	return func(*cobra.Command, []string) error {
 		if *word == "" {

@@ -1,6 +1,6 @@
 package workspaces
 
-// machine:set-repo and machine:set-provider-bin.
+// machine:*: settings of this machine.
 
 import (
 	"fmt"
@@ -110,7 +110,7 @@ port or at any. Hosts of loopback need no leave.`,
 	}
 }
 
-// printOK says that an operation was carried out that has nothing to show.
+// printOK prints OK for an operation without output.
 func printOK(a *cli.App, err error) error {
 	if err == nil {
 		fmt.Fprintln(a.Stdout, "OK")

@@ -13,8 +13,8 @@ import (
 	"ac/company/provisioning"
 )
 
-// unlessInterrupted is ask for work that SIGINT or SIGTERM interrupts and that
-// is then rolled back. It prints the result.
+// unlessInterrupted runs an operation and prints its result. SIGINT and SIGTERM cancel the
+// operation, which then rolls back.
 func unlessInterrupted[S company.Target, P, R any](cmd *cobra.Command, a *cli.App, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	err = cli.Interruptible(cmd.Context(), func(ctx context.Context) (err error) {
 		if result, err = cli.Ask(ctx, a, op, p); err != nil {

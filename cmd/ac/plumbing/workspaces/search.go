@@ -1,6 +1,6 @@
 package workspaces
 
-// search:query and usage:series: what the control room shows of search and cost.
+// search:query and usage:series: search results and costs as the control room shows them.
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace"
 )
 
-// SearchWait is how long a command waits for the search index, which it may have to fill.
+// SearchWait is how long a command waits for the search index, which may have to be built first.
 const SearchWait = 10 * time.Second
 
 func searchQueryCommand(a *cli.App) *cobra.Command {
@@ -58,7 +58,7 @@ title and what was found. With --json the result is that of search.query.`,
 	return cmd
 }
 
-// HitRows are hits as lines for programs: id, kind, age, title, what was found.
+// HitRows returns search results as rows for programs: id, kind, age, title, snippet.
 func HitRows(hits []search.Hit, now time.Time) [][]string {
 	rows := make([][]string, len(hits))
 	for i, h := range hits {
@@ -101,7 +101,7 @@ tokens. With --json the result of usage.series.`,
 	return cmd
 }
 
-// seriesRows are the parts that have any usage, and the total.
+// seriesRows returns the buckets that have any usage, and the total.
 func seriesRows(s *snapshot.Series) [][]string {
 	row := func(at, name string, c *snapshot.SeriesCell) []string {
 		money := func(kind string, usd float64) string { return kind + " $" + strconv.FormatFloat(usd, 'f', 2, 64) }

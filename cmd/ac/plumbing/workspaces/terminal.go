@@ -1,6 +1,6 @@
 package workspaces
 
-// terminal:shells: what consoles would be offered.
+// terminal:shells: the shells available to consoles.
 
 import (
 	"fmt"

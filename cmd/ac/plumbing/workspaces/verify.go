@@ -100,7 +100,7 @@ func verify(a *cli.App, cmd *cobra.Command, what, inWorkspace string) (rows []Ve
 	return rows, err
 }
 
-// RowOf is the row of a log that was verified.
+// RowOf returns the row of a verified log.
 func RowOf(path string, r *events.Report) VerifyRow {
 	issues := slices.Clone(r.ParseIssues)
 	for i := range issues {
@@ -116,7 +116,7 @@ func RowOf(path string, r *events.Report) VerifyRow {
 	return row
 }
 
-// beginning truncates a line that is not an event for printing: it may be
+// beginning truncates and escapes a line that is not an event, for printing. The line may contain
 // anything.
 func beginning(raw string) string {
 	const most = 80

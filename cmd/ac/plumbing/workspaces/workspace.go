@@ -19,10 +19,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// AgentRoles are the roles of agents.
+// AgentRoles returns the roles of agents.
 func AgentRoles() []string { return []string{"ceo", "director", "manager", "worker"} }
 
-// OddProvider is what to note of a provider that no driver knows, "" for none.
+// OddProvider returns a note about a provider that no driver knows, "" for a known one.
 func OddProvider(name string) string {
 	p := doc.ProviderNamed(name)
 	for _, known := range doc.Providers() {
@@ -125,7 +125,7 @@ func agentCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// newAgent makes an agent and notes what is odd about it.
+// newAgent creates an agent and prints notes about anything unusual.
 func newAgent(ctx context.Context, a *cli.App, p workforce.NewAgentParams) error {
 	return a.Across(func(all *company.Host) error {
 		before, _ := company.Do(ctx, all, (*company.Folder).Agents, company.AgentsParams{Dir: p.Dir}) // none if they cannot be read

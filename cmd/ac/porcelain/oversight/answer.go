@@ -1,6 +1,6 @@
 package oversight
 
-// ac answer: what agents ask, and help requests.
+// ac answer: answering agents and help requests.
 
 import (
 	"fmt"
@@ -53,7 +53,7 @@ terminal, everything that is asked is shown one by one. An empty answer leaves i
 	return cmd
 }
 
-// answerAll shows what agents ask, one by one.
+// answerAll asks for the answers to all open requests, one by one.
 func answerAll(c *cli.Call) error {
 	if !c.Asks() {
 		return cli.UsageError{Message: "missing argument <id>"}
@@ -72,7 +72,7 @@ func answerAll(c *cli.Call) error {
 	for _, n := range found.Needs {
 		seen, err := Proof(c, n)
 		if fault.Is(err, fault.Settled) {
-			continue // meanwhile
+			continue // settled in the meantime
 		}
 		words := ""
 		if err == nil {
@@ -88,7 +88,7 @@ func answerAll(c *cli.Call) error {
 	return c.PrintDone(done)
 }
 
-// askFor shows what is asked and reads the answer.
+// askFor shows a request and reads the answer.
 func askFor(c *cli.Call, seen decisions.NeedResult) (string, error) {
 	if err := ShowNeed(c, seen); err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func Answer(c *cli.Call, n needs.Need, words string) cli.DoneRow {
 	return row
 }
 
-// respondTo makes the answer of words to what is asked.
+// respondTo converts words to an answer that fits the request.
 func respondTo(r *interaction.Record, words string) (p orchestration.RespondParams, err error) {
 	p.InteractionID = r.InteractionID
 	first, rest, _ := strings.Cut(words, " ")
@@ -177,7 +177,7 @@ func respondTo(r *interaction.Record, words string) (p orchestration.RespondPara
 	return p, nil
 }
 
-// optionNamed is the id of the option with a number or a label.
+// optionNamed returns the id of the option with a number, a label or an id.
 func optionNamed(options []interaction.Option, word string) (string, bool) {
 	for i, o := range options {
 		if strconv.Itoa(i+1) == word || strings.EqualFold(o.Label, word) || o.OptionID == word {
@@ -187,7 +187,7 @@ func optionNamed(options []interaction.Option, word string) (string, bool) {
 	return "", false
 }
 
-// choiceNamed is the label of the choice with a number or a label.
+// choiceNamed returns the label of the choice with a number or a label.
 func choiceNamed(choices []interaction.Choice, word string) (string, bool) {
 	for i, c := range choices {
 		if strconv.Itoa(i+1) == word || strings.EqualFold(c.Label, word) {

@@ -1,6 +1,6 @@
 package oversight
 
-// ac approve, ac deny: decisions, each on what was shown.
+// ac approve, ac deny: decisions, each on exactly what was shown.
 
 import (
 	"cmp"
@@ -19,12 +19,12 @@ import (
 	"ac/runs/interaction"
 )
 
-// Decision is what approve and deny are asked to do.
+// Decision holds the options of approve and deny.
 type Decision struct {
 	Approve bool
 	Note    string
 	yes     bool // do not ask
-	session bool // permissions hold for the session
+	session bool // a permission applies to the whole session
 }
 
 func approveCommand(a *cli.App) *cobra.Command {
@@ -70,7 +70,7 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// decideAll decides on each item for itself.
+// decideAll decides on each item separately.
 func decideAll(c *cli.Call, d Decision, given []string) error {
 	done := []cli.DoneRow{}
 	for _, word := range given {
@@ -87,8 +87,8 @@ func decideAll(c *cli.Call, d Decision, given []string) error {
 	return c.PrintDone(done)
 }
 
-// decide decides on one item, after somebody said yes where that can be asked. decided is
-// false for an item that was left as it is.
+// decide decides on one item. If somebody can be asked, it asks for confirmation first. decided is
+// false for an item that was left undecided.
 func decide(c *cli.Call, d Decision, n needs.Need) (row cli.DoneRow, decided bool) {
 	if why := Undecidable(n); why != "" {
 		return cli.FailedRow(n.Ref(), n.Kind, fault.New(fault.Unsupported, "%s", why)), true
@@ -124,7 +124,7 @@ func decide(c *cli.Call, d Decision, n needs.Need) (row cli.DoneRow, decided boo
 	}
 }
 
-// Undecidable is why a need is not for approve and deny.
+// Undecidable returns why approve and deny do not apply to a need, "" if they do.
 func Undecidable(n needs.Need) string {
 	short := cli.ShortID(n.Ref())
 	switch n.Kind {
@@ -136,7 +136,7 @@ func Undecidable(n needs.Need) string {
 	return ""
 }
 
-// CarryOut makes the decision on what was shown.
+// CarryOut makes the decision. A memory change that differs from what was shown fails.
 func CarryOut(c *cli.Call, d Decision, seen decisions.NeedResult) (cli.DoneRow, error) {
 	row := cli.DoneRow{ID: seen.Ref(), Kind: seen.Kind, OK: true}
 	word := "denied"
@@ -177,7 +177,7 @@ func CarryOut(c *cli.Call, d Decision, seen decisions.NeedResult) (cli.DoneRow, 
 	return row, err
 }
 
-// what names an item: its kind, and its project or title.
+// what describes an item: its kind, and its project or title.
 func what(c *cli.Call, seen decisions.NeedResult) string {
 	if seen.Kind == needs.Memory {
 		return "memory of " + cmp.Or(c.ProjectNamed(seen.ProjectID), seen.ProjectID)
@@ -185,7 +185,7 @@ func what(c *cli.Call, seen decisions.NeedResult) string {
 	return seen.Kind + " " + seen.Title
 }
 
-// rule is what the policy says of a decision of this actor on an item. known is false for
+// rule returns the policy's decision on an approval of an item by this actor. known is false for
 // items whose rules depend on more than the item shows.
 func rule(c *cli.Call, seen decisions.NeedResult) (rule policy.Decision, known bool) {
 	resource := policy.Resource{ID: seen.Ref()}

@@ -1,5 +1,5 @@
-// Package oversight has the short commands for people: what waits for them, what they decide, who
-// works on what, what it costs, what was said, and whether all is sound.
+// Package oversight has the short commands for people: what waits for them, their decisions, who
+// works on what, costs, messages, and checks.
 package oversight
 
 import (
@@ -8,7 +8,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// Commands are the short commands for people.
+// Commands returns the short commands for people.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		useCommand(a),

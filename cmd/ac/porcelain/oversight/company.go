@@ -1,6 +1,6 @@
 package oversight
 
-// ac agents, ac teams, ac projects: who there is and what they do.
+// ac agents, ac teams, ac projects: a company's members and projects, and their current work.
 
 import (
 	"cmp"
@@ -44,13 +44,13 @@ In a pipe a row has the id, the name, the role, the team, the provider and the s
 	return cmd
 }
 
-// agentTable is a list of agents for a terminal.
+// agentTable returns the table of agents for a terminal.
 func agentTable(rows []workforce.RosterAgent) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "AGENT", Most: 14}, {Title: "ROLE", Drop: 3}, {Title: "TEAM", Most: 14, Drop: 2}, {Title: "PROVIDER", Most: 18, Drop: 1}, {Title: "STATE"}, {Title: "NOW", Text: true},
 	}}
 	for _, r := range rows {
-		word, why, _ := strings.Cut(r.State, ": ") // cannot start: why
+		word, why, _ := strings.Cut(r.State, ": ") // "cannot start: REASON"
 		state, now := sign(word, "✗", "x", terminal.Red), cli.OrUnknown(r.Now, why)
 		switch r.State {
 		case workforce.AgentWorking:
@@ -134,7 +134,7 @@ func teamsCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// teamTable is a list of teams for a terminal.
+// teamTable returns the table of teams for a terminal.
 func teamTable(rows []workforce.RosterTeam) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{{Title: "TEAM", Text: true}, {Title: "AGENTS", Right: true}, {Title: "WORKING", Right: true}}}
 	for _, r := range rows {
@@ -165,7 +165,7 @@ somebody's word, how many tasks are open, and their repositories.`,
 	return cmd
 }
 
-// projectTable is a list of projects for a terminal.
+// projectTable returns the table of projects for a terminal.
 func projectTable(rows []workforce.ProjectCounts) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "PROJECT", Most: 30}, {Title: "RUNS", Right: true}, {Title: "WAITING", Right: true, Drop: 2}, {Title: "TASKS", Right: true, Drop: 1}, {Title: "REPOSITORY", Text: true},
@@ -205,7 +205,8 @@ func projectsAddCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// linkRepo links the repository in a folder to a project. Its id is the name of the folder.
+// linkRepo links the repository in a folder to a project. Its id is derived from the name of the
+// folder.
 func linkRepo(c *cli.Call, project, folder string) error {
 	at, err := filepath.Abs(folder)
 	if err != nil {

@@ -1,6 +1,6 @@
 package oversight
 
-// ac cost: what was used, and what it cost.
+// ac cost: usage and its cost.
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ price is counted as unpriced, never as free. With --json the result of usage.rep
 	return cmd
 }
 
-// Usage is what was used in the last days, by days of this time zone.
+// Usage returns the usage of the last days. Days are those of the local time zone.
 func Usage(c *cli.Call, days int) (snapshot.UsageReport, error) {
 	_, ahead := c.Now.Local().Zone()
 	p := workforce.UsageReportParams{Dir: c.DirParam(), ProjectID: c.Project, Days: days, Timezone: -ahead / 60}

@@ -1,6 +1,6 @@
 package oversight
 
-// ac doctor: what is wrong with the workspace and with this machine.
+// ac doctor: diagnosing the workspace and this machine.
 
 import (
 	"errors"
@@ -29,10 +29,10 @@ type checkRow struct {
 
 // diagnosis is the JSON output of ac doctor.
 type diagnosis struct {
-	Status string     `json:"status"` // the worst of all
+	Status string     `json:"status"` // the worst status of all checks
 	Checks []checkRow `json:"checks"`
 
-	mends int // how many repairs --fix has to do
+	mends int // number of repairs that --fix would make
 }
 
 func healthCommand(a *cli.App) *cobra.Command {
@@ -65,7 +65,7 @@ Without a workspace only the machine is checked.
 	return cmd
 }
 
-// diagnose repairs if it shall, checks, and prints.
+// diagnose makes repairs if fix is set, then checks and prints.
 func diagnose(c *cli.Call, fix, everything bool) error {
 	found := diagnosis{Status: doctor.Pass}
 	if c.Dir != "" {
@@ -101,7 +101,7 @@ func diagnose(c *cli.Call, fix, everything bool) error {
 	return nil
 }
 
-// add takes checks in.
+// add adds checks.
 func (d *diagnosis) add(checks []doctor.Check) {
 	for _, check := range checks {
 		row := checkRow{Check: check.ID, Status: check.Status, Message: check.Message, Details: check.Details, Fix: orNull(check.Hint)}
@@ -115,7 +115,7 @@ func (d *diagnosis) add(checks []doctor.Check) {
 	}
 }
 
-// text is a diagnosis for people.
+// text formats a diagnosis for people.
 func (d *diagnosis) text(everything, colour bool) string {
 	var b strings.Builder
 	passed, count := 0, map[string]int{}
@@ -155,7 +155,7 @@ func writeCheck(b *strings.Builder, check checkRow, colour bool) {
 	}
 }
 
-// statusWord is the status of a check as a word of five letters.
+// statusWord returns the status of a check, padded to five letters.
 func statusWord(status string, colour bool) string {
 	word, paint := "ok", terminal.Green
 	switch status {

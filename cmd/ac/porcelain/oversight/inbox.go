@@ -1,6 +1,6 @@
 package oversight
 
-// ac inbox: what waits for somebody's word.
+// ac inbox: the list of what waits for a person.
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace"
 )
 
-// needLink is the address of what a need is about: an artifact, a help request, or a run.
+// needLink returns the URL of a need's subject: an artifact, a help request, or a run.
 func needLink(c *cli.Call, r *inboxRow) string {
 	switch project := cli.OrEmpty(r.ProjectID); r.Kind {
 	case needs.Memory, needs.Milestone, needs.Action, needs.Files:
@@ -35,12 +35,12 @@ func needLink(c *cli.Call, r *inboxRow) string {
 
 // inboxRow is a need in a list for people.
 type inboxRow struct {
-	ID        string  `json:"id"` // what it is about
+	ID        string  `json:"id"` // the id of its subject
 	NeedID    string  `json:"need_id"`
 	Kind      string  `json:"kind"`
 	Title     string  `json:"title"`
 	FromID    *string `json:"from_id"`
-	From      *string `json:"from"` // the name of an agent
+	From      *string `json:"from"` // the agent's name
 	RunID     *string `json:"run_id"`
 	ProjectID *string `json:"project_id"`
 	At        string  `json:"at"`
@@ -71,7 +71,7 @@ wrong: runs that failed or went over a budget, and damaged logs.`,
 	return cmd
 }
 
-// inbox lists needs of some kinds of the project, of all projects without one.
+// inbox lists needs of some kinds in the call's project, or in all projects if it has none.
 func inbox(c *cli.Call, kinds []string, most int) (rows []inboxRow, total int, err error) {
 	found, err := company.Do(c.Ctx, c.All, decisions.Operations.ListNeeds, decisions.ListNeedsParams{
 		Dir: c.DirParam(), ProjectID: c.Project, Kinds: kinds, State: "open", Limit: most,
@@ -83,7 +83,7 @@ func inbox(c *cli.Call, kinds []string, most int) (rows []inboxRow, total int, e
 	return rows, found.Total, err
 }
 
-// inboxRows are needs as rows, with the names of those who ask.
+// inboxRows converts needs to rows and adds the names of agents.
 func inboxRows(c *cli.Call, list []needs.Need) ([]inboxRow, error) {
 	rows := make([]inboxRow, len(list))
 	if len(list) == 0 {
@@ -121,7 +121,7 @@ func printInbox(c *cli.Call, rows []inboxRow, total int) error {
 	return nil
 }
 
-// from is who asks: the agent, with the end of its run where it waits for the answer.
+// from returns who asks. For kinds that concern a run, it adds the end of the run's id.
 func (r *inboxRow) from() string {
 	name := cmp.Or(cli.OrEmpty(r.From), cli.OrEmpty(r.FromID), terminal.Unknown)
 	if r.RunID != nil && slices.Contains([]string{needs.Permission, needs.Question, needs.Plan, needs.Input, needs.RunFailed, needs.OverBudget, needs.Unreachable, needs.BrokenLog}, r.Kind) {
@@ -130,10 +130,10 @@ func (r *inboxRow) from() string {
 	return name
 }
 
-// mostFrom bounds the column of who asks.
+// mostFrom is the maximum width of that column.
 const mostFrom = 14
 
-// inboxTable is a list of needs for a terminal.
+// inboxTable returns the table of needs for a terminal.
 func inboxTable(c *cli.Call, rows []inboxRow) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "ID"}, {Title: "KIND"}, {Title: "FROM", Most: mostFrom, Drop: 3}, {Title: "TITLE", Text: true}, {Title: "AGE", Right: true, Drop: 1},
@@ -161,7 +161,7 @@ func inboxTable(c *cli.Call, rows []inboxRow) terminal.Table {
 	return t
 }
 
-// kindColour marks agents that wait, and what failed.
+// kindColour highlights waiting agents and failures.
 func kindColour(kind string) terminal.Colour {
 	switch kind {
 	case needs.Permission, needs.Question, needs.Plan, needs.Input:
@@ -172,7 +172,7 @@ func kindColour(kind string) terminal.Colour {
 	return terminal.None
 }
 
-// inboxLines are the rows for a pipe.
+// inboxLines returns the rows for a pipe.
 func inboxLines(rows []inboxRow) [][]string {
 	lines := make([][]string, len(rows))
 	for i := range rows {

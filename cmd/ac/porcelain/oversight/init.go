@@ -1,6 +1,6 @@
 package oversight
 
-// ac init: a workspace here, with the agents of this machine.
+// ac init: creating a workspace here, with the agent programs of this machine.
 
 import (
 	"cmp"
@@ -43,7 +43,7 @@ stays: a second call adds what is missing.`,
 		}
 		p.WorkspaceDir = cmp.Or(append(given, "")[0], o.InWorkspace, ".")
 		p.Environ = os.Environ()
-		p.Home, _ = os.UserHomeDir() // none: nothing is refused for it
+		p.Home, _ = os.UserHomeDir() // best effort: without it no folder is refused as the home directory
 		return a.Across(func(all *company.Host) error {
 			progress := (&cli.Call{App: a, ShortFlags: o}).Progress("looking for agents")
 			defer progress.End()
@@ -66,7 +66,7 @@ stays: a second call adds what is missing.`,
 	return cmd
 }
 
-// chooseAgents reads which programs are wanted.
+// chooseAgents parses the option that selects programs.
 func chooseAgents(p *provisioning.SetupParams, text string) error {
 	switch text {
 	case "all":
@@ -88,7 +88,7 @@ func chooseAgents(p *provisioning.SetupParams, text string) error {
 	return nil
 }
 
-// printSetup says what stands, and what comes next.
+// printSetup prints the resulting workspace and the next steps.
 func printSetup(a *cli.App, made provisioning.SetupResult) {
 	if !made.Created {
 		fmt.Fprintln(a.Stdout, "Nothing to do: all of this is there.")

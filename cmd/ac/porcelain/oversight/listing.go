@@ -1,6 +1,6 @@
 package oversight
 
-// Lists of short commands: a table on a terminal, rows with tabs in a pipe, JSON, or ids.
+// Output of list commands: a table on a terminal, tab-separated rows in a pipe, JSON, or ids.
 
 import (
 	"fmt"
@@ -12,15 +12,15 @@ import (
 	"ac/internal/terminal"
 )
 
-// listing is what a list command prints.
+// listing is the content of a list in all its formats.
 type listing struct {
 	rows  any            // for JSON
 	table terminal.Table // for a terminal
 	lines [][]string     // for a pipe, the id of each row first
-	none  string         // for people, where there is no row
+	none  string         // note for people if the list is empty
 }
 
-// printListing prints a list as the options and stdout ask for it.
+// printListing prints a list in the format that the options and stdout require.
 func printListing(c *cli.Call, l listing) error {
 	switch {
 	case c.AsJSON:
@@ -37,7 +37,7 @@ func printListing(c *cli.Call, l listing) error {
 	return c.List(l.table, l.lines)
 }
 
-// idColumn are the ends of ids that a table shows, in the order of the ids.
+// idColumn returns the displayed suffixes of ids, in the order of the ids.
 func idColumn(ids []string) []terminal.Cell {
 	short := cli.Endings(ids)
 	column := make([]terminal.Cell, len(ids))
@@ -47,7 +47,7 @@ func idColumn(ids []string) []terminal.Cell {
 	return column
 }
 
-// sign puts the sign of a state in front of its word.
+// sign returns a cell with the sign of a state before its word.
 func sign(text, unicode, ascii string, colour terminal.Colour) terminal.Cell {
 	if terminal.Unicode(os.Getenv) {
 		return terminal.Cell{Text: unicode + " " + text, Colour: colour}
@@ -55,7 +55,7 @@ func sign(text, unicode, ascii string, colour terminal.Colour) terminal.Cell {
 	return terminal.Cell{Text: ascii + " " + text, Colour: colour}
 }
 
-// added prints what a command made.
+// added prints what a command created.
 func added(c *cli.Call, kind, id, name string) error {
 	switch {
 	case c.AsJSON:
@@ -68,7 +68,7 @@ func added(c *cli.Call, kind, id, name string) error {
 	return err
 }
 
-// refuseTaken refuses a name that something of a kind has.
+// refuseTaken returns an error if something of the kind already has the name.
 func refuseTaken(c *cli.Call, kind, name string) error {
 	known, err := c.Known(kind)
 	for _, k := range known {
@@ -79,7 +79,7 @@ func refuseTaken(c *cli.Call, kind, name string) error {
 	return err
 }
 
-// count is a number in a cell, unknown for none.
+// count returns a cell with a number, or with the mark for unknown values if it is 0.
 func count(n int) terminal.Cell {
 	if n == 0 {
 		return terminal.Cell{Text: terminal.Unknown}

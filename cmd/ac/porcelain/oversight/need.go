@@ -1,6 +1,6 @@
 package oversight
 
-// Needs that words on the command line name, and what is known of those that are over.
+// Finding needs by words of the command line, including settled ones.
 
 import (
 	"errors"
@@ -20,8 +20,9 @@ import (
 	"ac/snapshot"
 )
 
-// Need finds a need of some kinds, of all without any, in all projects: by its id, the id
-// of what it is about, or the end of that. One that is over is an error that says by whom.
+// Need finds a need in all projects, by its id, the id of its subject, or the end of that. kinds
+// restricts the kinds, none means all. For a settled need it returns an error that reports by whom
+// it was settled.
 func Need(c *cli.Call, word string, kinds ...string) (n needs.Need, err error) {
 	ending := strings.TrimPrefix(word, "…")
 	if len(ending) < cli.LeastEnding {
@@ -46,7 +47,7 @@ func Need(c *cli.Call, word string, kinds ...string) (n needs.Need, err error) {
 	return n, fault.New(fault.NotFound, "nothing named %s needs you in %s (ac inbox -a)", word, c.Company)
 }
 
-// needsNamed are the open needs that a word names.
+// needsNamed returns the open needs that a word names.
 func needsNamed(c *cli.Call, word string, kinds []string) (hits []needs.Need, err error) {
 	found, err := company.Do(c.Ctx, c.All, decisions.Operations.ListNeeds, decisions.ListNeedsParams{Dir: c.DirParam(), Kinds: kinds, State: "open", Limit: cli.MostInbox})
 	if err != nil {
@@ -56,7 +57,7 @@ func needsNamed(c *cli.Call, word string, kinds []string) (hits []needs.Need, er
 		if n.NeedID == word || n.Ref() == word {
 			return []needs.Need{n}, nil
 		}
-		run, _, _ := strings.Cut(n.Ref(), ":") // of failures the session follows
+		run, _, _ := strings.Cut(n.Ref(), ":") // after a failed run, ":" and its number of sessions follow
 		if cli.EndsIn(n.Ref(), word) || cli.EndsIn(run, word) {
 			hits = append(hits, n)
 		}
@@ -64,7 +65,7 @@ func needsNamed(c *cli.Call, word string, kinds []string) (hits []needs.Need, er
 	return hits, nil
 }
 
-// settled says how a need ended that a word names, nil if there was none.
+// settled returns the error for a settled need that a word names, nil if there is none.
 func settled(c *cli.Call, word string) (over, err error) {
 	asked, err := company.Do(c.Ctx, c.All, orchestration.Operations.ListInteractions, orchestration.ListInteractionsParams{
 		Dir: c.DirParam(), State: snapshot.InteractionsResolved, Limit: math.MaxInt32,
@@ -87,7 +88,7 @@ func settled(c *cli.Call, word string) (over, err error) {
 	return nil, err
 }
 
-// overError is the error about a need that is over.
+// overError returns the error for a settled need.
 func overError(c *cli.Call, id, how, by, at string) error {
 	message := cli.ShortID(id) + " was " + how
 	if by != "" {
@@ -99,7 +100,7 @@ func overError(c *cli.Call, id, how, by, at string) error {
 	return fault.New(fault.Settled, "%s", message)
 }
 
-// howLongAgo is how long ago something was, in words.
+// howLongAgo returns how long ago a time was, in words.
 func howLongAgo(c *cli.Call, at time.Time) string {
 	if age := terminal.Age(at, c.Now); age != "now" {
 		return age + " ago"
@@ -107,12 +108,12 @@ func howLongAgo(c *cli.Call, at time.Time) string {
 	return "just now"
 }
 
-// Proof reads a need with what it is about.
+// Proof reads a need with the details of its subject.
 func Proof(c *cli.Call, n needs.Need) (decisions.NeedResult, error) {
 	return company.Do(c.Ctx, c.All, decisions.Operations.Need, decisions.NeedParams{Dir: c.DirParam(), NeedID: n.NeedID})
 }
 
-// when is a time with its age.
+// when returns a time with its age.
 func when(c *cli.Call, at string) string {
 	then, ok := clock.Parse(at)
 	if !ok {

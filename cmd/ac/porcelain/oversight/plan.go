@@ -18,7 +18,7 @@ import (
 	"ac/pm"
 )
 
-// Days that a chart of a part of the plan shows.
+// How many days the chart shows with --week and --month.
 const (
 	weekDays  = 7
 	monthDays = 30
@@ -84,10 +84,11 @@ func Chart(c *cli.Call, plan *pm.Plan, days int) ([]string, error) {
 	}), err
 }
 
-// AgentNames are the names of agents by their ids.
+// AgentNames maps the ids of agents to their names.
 type AgentNames map[string]string
 
-// Of is the name of an actor, else its id, and unknown for none.
+// Of returns the name of an actor, its id if it has no name, or the mark for unknown values if id
+// is "".
 func (n AgentNames) Of(id string) string {
 	switch name := n[id]; {
 	case name != "":
@@ -98,7 +99,7 @@ func (n AgentNames) Of(id string) string {
 	return id
 }
 
-// ReadAgentNames are the names of all agents.
+// ReadAgentNames returns the names of all agents.
 func ReadAgentNames(c *cli.Call) (AgentNames, error) {
 	known, err := c.Known(cli.KindAgent)
 	names := AgentNames{}

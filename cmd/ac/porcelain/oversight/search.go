@@ -1,6 +1,6 @@
 package oversight
 
-// ac search: what people read of the workspace, by words.
+// ac search: full-text search in the workspace.
 
 import (
 	"strings"
@@ -42,7 +42,7 @@ status:failed and after:2026-11-01 filter. With --json the result of search.quer
 	return cmd
 }
 
-// searchTable is a list of hits for a terminal.
+// searchTable returns the table of search results for a terminal.
 func searchTable(hits []search.Hit, now time.Time) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{{Title: "KIND"}, {Title: "ID", Drop: 3}, {Title: "TITLE", Most: 32, Drop: 2}, {Title: "FOUND", Text: true}, {Title: "AGE", Right: true, Drop: 1}}}
 	for i := range hits {

@@ -1,6 +1,6 @@
 package oversight
 
-// ac show: one thing of any kind, whole.
+// ac show: one item of any kind, in full.
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ a project. It is named by its id, the end of its id, or its name.`,
 	return cmd
 }
 
-// thing is what a word names.
+// thing is an item that a word names.
 type thing struct {
 	cli.Candidate
 
@@ -51,10 +51,10 @@ type thing struct {
 	show func() error
 }
 
-// anything finds what a word names among all kinds. Hits in two kinds are ambiguous.
+// anything finds what a word names among all kinds. Matches in several kinds are ambiguous.
 func anything(c *cli.Call, word string) (thing, error) {
 	var hits []thing
-	var missing error // the error of the first kind that has nothing
+	var missing error // the error of the first kind without a match
 	for _, find := range []func(*cli.Call, string) (thing, error){runThing, needThing, agentThing, teamThing, projectThing, taskThing, jobThing} {
 		found, err := find(c, word)
 		choice, isChoice := errors.AsType[cli.ChoiceError](err)
@@ -74,7 +74,7 @@ func anything(c *cli.Call, word string) (thing, error) {
 		return thing{}, missing
 	case len(hits) == 0:
 		if _, wrong := errors.AsType[cli.UsageError](missing); wrong {
-			return thing{}, missing // it is too short for an id
+			return thing{}, missing // the word is too short for an id
 		}
 		return thing{}, fault.New(fault.NotFound, "nothing is named %s in %s (ac ps -a, ac inbox -a)", word, c.Company)
 	}
@@ -91,7 +91,7 @@ func runThing(c *cli.Call, word string) (thing, error) {
 }
 
 func needThing(c *cli.Call, word string) (thing, error) {
-	n, err := Need(c, word, needs.Words()...) // the others are about runs, which are found themselves
+	n, err := Need(c, word, needs.Words()...) // the other kinds concern runs, which runThing finds
 	return thing{cli.Candidate{ID: n.Ref(), Name: n.Title}, n.Kind, func() error {
 		seen, err := Proof(c, n)
 		if err != nil {
@@ -104,7 +104,7 @@ func needThing(c *cli.Call, word string) (thing, error) {
 	}}, err
 }
 
-// printShown prints anything as JSON: its kind, then its own members.
+// printShown prints an item as JSON: its kind, then its own fields.
 func printShown(c *cli.Call, kind string, item any) error {
 	text, err := json.Marshal(item)
 	if err != nil {
@@ -120,7 +120,7 @@ func printShown(c *cli.Call, kind string, item any) error {
 	return c.PrintJSON(json.RawMessage(head + string(text[1:])))
 }
 
-// showRun shows a run.
+// showRun prints a run.
 func showRun(c *cli.Call, row *company.RunRow) error {
 	items, err := lastItems(c, row)
 	if err != nil {
@@ -159,10 +159,10 @@ func showRun(c *cli.Call, row *company.RunRow) error {
 	return s.Print()
 }
 
-// shownItems is how many items of a transcript show has.
+// shownItems is how many transcript items and runs ac show prints.
 const shownItems = 10
 
-// lastItems are the newest items of the transcript of an agent's run.
+// lastItems returns the newest transcript items of an agent's run.
 func lastItems(c *cli.Call, row *company.RunRow) ([]*transcript.Item, error) {
 	if !row.Spoken {
 		return nil, nil
@@ -173,7 +173,7 @@ func lastItems(c *cli.Call, row *company.RunRow) ([]*transcript.Item, error) {
 	return page.Items, err
 }
 
-// actsOn are the commands that make sense for a run.
+// actsOn returns the commands that apply to a run.
 func actsOn(row *company.RunRow, changed bool) (acts []string) {
 	short := cli.ShortID(row.RunID)
 	if row.State == company.StateAsks {
@@ -189,8 +189,7 @@ func actsOn(row *company.RunRow, changed bool) (acts []string) {
 	return acts
 }
 
-// ShowNeed shows what waits for somebody's word: what it is, what it would change, and how
-// to answer.
+// ShowNeed prints a need: what it is, what it would change, and how to answer it.
 func ShowNeed(c *cli.Call, seen decisions.NeedResult) error {
 	s := c.Sheet()
 	names, err := ReadAgentNames(c)

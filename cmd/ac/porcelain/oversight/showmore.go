@@ -1,6 +1,6 @@
 package oversight
 
-// What ac show says of agents, teams, projects, tasks and jobs.
+// ac show for agents, teams, projects, tasks and jobs.
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func agentThing(c *cli.Call, word string) (thing, error) {
 	}}, err
 }
 
-// listRuns adds the newest runs of something.
+// listRuns adds a table of runs.
 func listRuns(s *cli.Sheet, list company.RunRows) {
 	if len(list.Rows) == 0 {
 		return

@@ -1,6 +1,6 @@
 package oversight
 
-// ac status: one screen of what lives, what needs you, today, and health.
+// ac status: one screen with live runs, needs, today's usage, and health.
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// statusReport is what status shows, and its JSON.
+// statusReport is the content of the screen and its JSON form.
 type statusReport struct {
 	Company      string           `json:"company"`
 	WorkspaceDir string           `json:"workspace_dir"`
@@ -29,7 +29,7 @@ type statusReport struct {
 	Today        statusToday      `json:"today"`
 	Health       statusHealth     `json:"health"`
 
-	needs int // in all
+	needs int // number of all needs
 	beats bool
 }
 
@@ -38,7 +38,7 @@ type statusProject struct {
 	Name      string `json:"name"`
 }
 
-// statusToday counts the runs that were created today, and what was used.
+// statusToday counts the runs created today and their usage.
 type statusToday struct {
 	Runs     int      `json:"runs"`
 	Done     int      `json:"done"`
@@ -52,7 +52,7 @@ type statusToday struct {
 type statusHealth struct {
 	Status   string          `json:"status"`
 	Findings []statusFinding `json:"findings"`
-	SealedAt *string         `json:"sealed_at"` // null where nothing was sealed
+	SealedAt *string         `json:"sealed_at"` // null if nothing was sealed
 }
 
 type statusFinding struct {
@@ -114,7 +114,7 @@ func status(c *cli.Call) (r statusReport, err error) {
 	return r, err
 }
 
-// found adds a finding that is less than a failure.
+// found adds a finding that is not a failure.
 func (h *statusHealth) found(f statusFinding) {
 	if h.Findings = append(h.Findings, f); h.Status == statusOK {
 		h.Status = f.Status
@@ -124,7 +124,7 @@ func (h *statusHealth) found(f statusFinding) {
 // statusOK is the health of a workspace without findings.
 const statusOK = "ok"
 
-// statusText is the screen. More rows fit where it is wide.
+// statusText formats the screen. A wide terminal gets more rows.
 func statusText(c *cli.Call, r *statusReport, width int, unicode bool) string {
 	most := 5
 	if width >= 120 {
@@ -156,8 +156,8 @@ func statusText(c *cli.Call, r *statusReport, width int, unicode bool) string {
 	return b.String()
 }
 
-// healthLine is the worst finding, whether the heartbeat is on, and the last seal. Where all of
-// that does not fit the finding gives way, but not the command that says more of it.
+// healthLine returns the worst finding, whether the heartbeat is on, and the time of the last seal.
+// If the line is too long, it truncates the finding, but not the command for more details.
 func healthLine(c *cli.Call, r *statusReport, width int) string {
 	rest := "   heartbeat off"
 	if r.beats {
@@ -175,7 +175,7 @@ func healthLine(c *cli.Call, r *statusReport, width int) string {
 	return strings.TrimRight(terminal.Fit(health+rest, width), " ")
 }
 
-// leastFinding is how wide a finding is at least.
+// leastFinding is the minimum width of the finding.
 const leastFinding = 30
 
 func runIDs(rows []company.RunRow) []string {
@@ -186,7 +186,7 @@ func runIDs(rows []company.RunRow) []string {
 	return ids
 }
 
-// between is a line with a text at each end; the right one goes where both do not fit.
+// between returns a line with text at both ends. If both do not fit, it drops the right one.
 func between(left, right string, width int) string {
 	blanks := width - terminal.Columns(left) - terminal.Columns(right)
 	if blanks < cli.GapToRight {
@@ -195,7 +195,7 @@ func between(left, right string, width int) string {
 	return left + strings.Repeat(" ", blanks) + right
 }
 
-// indent adds the rows of a table, without their titles.
+// indent adds the rows of a table, indented and without titles.
 func indent(b *strings.Builder, t terminal.Table, width int, colours bool) {
 	if len(t.Rows) == 0 {
 		return

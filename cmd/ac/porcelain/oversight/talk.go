@@ -1,6 +1,6 @@
 package oversight
 
-// ac talk: the conversations, and one of them with a line to write.
+// ac talk: listing conversations, and reading and writing in one.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ShownMessages is how many messages a conversation begins with.
+// ShownMessages is how many existing messages are shown of a conversation.
 const ShownMessages = 20
 
 func talkCommand(a *cli.App) *cobra.Command {
@@ -56,12 +56,13 @@ id, or the end of an id. With --json a message is an object on a line.`,
 	return cmd
 }
 
-// Talks are the conversations of the project and of the workspace.
+// Talks returns the conversations of the project and of the workspace.
 func Talks(c *cli.Call) ([]workforce.TalkRow, error) {
 	return company.Do(c.Ctx, c.All, workforce.Operations.TalkRows, workforce.TalkRowsParams{Dir: c.DirParam(), ProjectID: c.Project, ActorID: c.Actor})
 }
 
-// channel finds a conversation by its name, id, or the end of its id: in the project first.
+// channel finds a conversation by its name, id, or the end of its id. It searches the conversations
+// of the project first.
 func channel(c *cli.Call, rows []workforce.TalkRow, word string) (*workforce.TalkRow, error) {
 	var found cli.Candidate
 	var err error
@@ -92,7 +93,7 @@ func listTalks(c *cli.Call, rows []workforce.TalkRow) error {
 	return printListing(c, listing{rows, talkTable(c, rows, names), lines, "No conversations yet: ac projects add NAME makes a project with some"})
 }
 
-// talkTable is a list of conversations for a terminal.
+// talkTable returns the table of conversations for a terminal.
 func talkTable(c *cli.Call, rows []workforce.TalkRow, names AgentNames) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{{Title: "CHANNEL", Text: true}, {Title: "UNREAD", Right: true}, {Title: "LAST", Right: true, Drop: 4}, {Title: "BY", Most: 14, Drop: 6}, {Title: "PROJECT", Most: 14, Drop: 5}}}
 	for i := range rows {
@@ -111,7 +112,7 @@ func talkTable(c *cli.Call, rows []workforce.TalkRow, names AgentNames) terminal
 	return t
 }
 
-// ChannelName is a conversation as people call it.
+// ChannelName returns the display name of a conversation.
 func ChannelName(r *workforce.TalkRow) string {
 	if r.Kind == "dm" {
 		return r.Name
@@ -119,7 +120,7 @@ func ChannelName(r *workforce.TalkRow) string {
 	return "#" + r.Slug
 }
 
-// talk prints a conversation, and follows it on a terminal.
+// talk prints a conversation. On a terminal it also follows the conversation and sends typed lines.
 func talk(c *cli.Call, row *workforce.TalkRow) error {
 	names, err := ReadAgentNames(c)
 	if err != nil {
@@ -145,7 +146,7 @@ func talk(c *cli.Call, row *workforce.TalkRow) error {
 	return markRead(c, messages)
 }
 
-// printTalk prints a message for a pipe: a JSON object, or its fields with tabs between.
+// printTalk prints a message: as JSON, as a line on a terminal, or as tab-separated fields.
 func printTalk(c *cli.Call, m doc.Message, names AgentNames) error {
 	if c.AsJSON {
 		line, err := m.Line()
@@ -162,7 +163,7 @@ func printTalk(c *cli.Call, m doc.Message, names AgentNames) error {
 	return err
 }
 
-// TalkLine is a message for a terminal; its further lines are indented below the first.
+// TalkLine formats a message for a terminal. It indents all lines after the first.
 func TalkLine(m doc.Message, names AgentNames) string {
 	at, _ := clock.Parse(m.CreatedAt)
 	who := terminal.Fit(names.Of(m.AuthorID), max(6, min(14, terminal.Columns(names.Of(m.AuthorID)))))
@@ -179,8 +180,8 @@ func markRead(c *cli.Call, messages []doc.Message) error {
 	return err
 }
 
-// converse follows a conversation and sends what is typed, until Ctrl-D or Ctrl-C. A dumb
-// terminal gets no line to write.
+// converse follows a conversation and sends typed lines, until Ctrl-D or Ctrl-C. On a dumb terminal
+// it only follows.
 func converse(c *cli.Call, in *os.File, row *workforce.TalkRow, p workforce.MessagesParams, names AgentNames) (err error) {
 	ctx, stop := signal.NotifyContext(c.Ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -203,19 +204,19 @@ func converse(c *cli.Call, in *os.File, row *workforce.TalkRow, p workforce.Mess
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	followed, typed := make(chan error, 1), make(chan error, 1)
-	go func() { followed <- follow(line) }() // ends with the context, awaited below
+	go func() { followed <- follow(line) }() // ends with ctx; awaited below
 	go func() { typed <- typedLine(ctx, c, line, p) }()
 	select {
 	case err = <-typed:
-	case <-ctx.Done(): // a signal: the goroutine that reads the terminal ends with the process
+	case <-ctx.Done(): // a signal; the goroutine that reads the terminal lives until the process exits
 		err = cli.ExitError{Code: cli.ExitSignal + int(syscall.SIGTERM)}
 	}
 	cancel()
 	return errors.Join(err, <-followed, restore(), markRead(c, newest))
 }
 
-// lineEditor makes a terminal that is written to while a line is edited. restore puts the
-// terminal back.
+// lineEditor returns a terminal that supports output while a line is edited. restore resets the
+// terminal.
 func lineEditor(c *cli.Call, in *os.File, prompt string) (line *term.Terminal, restore func() error, err error) {
 	was, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
@@ -226,7 +227,7 @@ func lineEditor(c *cli.Call, in *os.File, prompt string) (line *term.Terminal, r
 		io.Writer
 	}{in, c.Stdout}, prompt)
 	if wide, high, err := term.GetSize(int(in.Fd())); err == nil {
-		_ = line.SetSize(wide, high) // it keeps 80 columns
+		_ = line.SetSize(wide, high) // on failure it keeps 80 columns
 	}
 	return line, func() error {
 		_, err := fmt.Fprint(c.Stdout, "\r\n")
@@ -234,7 +235,7 @@ func lineEditor(c *cli.Call, in *os.File, prompt string) (line *term.Terminal, r
 	}, nil
 }
 
-// typedLine sends each line that is typed.
+// typedLine sends each typed line as a message.
 func typedLine(ctx context.Context, c *cli.Call, line *term.Terminal, p workforce.MessagesParams) error {
 	for ctx.Err() == nil {
 		text, err := line.ReadLine()

@@ -1,6 +1,6 @@
 package oversight
 
-// ac use: which workspace and project the short commands are about.
+// ac use: showing and choosing the scope of the short commands.
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ that ac use knows. The project is that of -p, of AC_PROJECT, of ac use, or the o
 				return err
 			}
 		}
-		if forget || len(given) > 0 { // what holds from now on
+		if forget || len(given) > 0 { // show the new scope
 			now, err := a.Scope(c.Ctx, c.All, c.ShortFlags)
 			if err != nil {
 				return err
@@ -91,7 +91,7 @@ func printScope(c *cli.Call) error {
 	return nil
 }
 
-// orNull is null for an empty text.
+// orNull returns nil for an empty text.
 func orNull(text string) *string {
 	if text == "" {
 		return nil

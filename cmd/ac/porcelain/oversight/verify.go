@@ -1,6 +1,6 @@
 package oversight
 
-// ac verify: the logs against their hash chains, and against what was sealed.
+// ac verify: verifying logs against their hash chains and their seals.
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ type verification struct {
 	Logs   int                    `json:"logs"`
 	Events int64                  `json:"events"`
 	Faults []workspaces.VerifyRow `json:"faults"`
-	Seal   *audit.Report          `json:"seal"` // null where nothing was sealed, or one log was asked for
+	Seal   *audit.Report          `json:"seal"` // null if nothing was sealed, or if one log was requested
 }
 
 func proveCommand(a *cli.App) *cobra.Command {
@@ -57,7 +57,7 @@ Exit status: 0 if everything is sound, 2 with the place of each fault.`,
 	return cmd
 }
 
-// verified verifies what is asked for.
+// verified verifies the requested logs.
 func verified(c *cli.Call, given []string) (v verification, err error) {
 	v.Faults = []workspaces.VerifyRow{}
 	progress := c.Progress("verifying")
@@ -105,7 +105,7 @@ func verified(c *cli.Call, given []string) (v verification, err error) {
 	return v, err
 }
 
-// printVerification prints what was verified for people.
+// printVerification prints the result for people.
 func printVerification(c *cli.Call, v *verification) {
 	word := func(ok bool) string {
 		if ok {
@@ -143,7 +143,7 @@ func printVerification(c *cli.Call, v *verification) {
 	fmt.Fprintf(c.Stdout, "%s  %s\n", word(v.Seal.OK), text)
 }
 
-// counted is a number of things: 1 log, 1,214 logs.
+// counted formats a number of things: 1 log, 1,214 logs.
 func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -151,7 +151,7 @@ func counted(n int, thing string) string {
 	return terminal.Grouped(n) + " " + thing
 }
 
-// are puts the verb behind a number of things.
+// are appends "is" or "are" to a number of things.
 func are(things string, n int) string {
 	if n == 1 {
 		return things + " is"
@@ -159,7 +159,7 @@ func are(things string, n int) string {
 	return things + " are"
 }
 
-// ago is an age in a sentence.
+// ago formats an age for a sentence.
 func ago(age string) string {
 	if age == "now" {
 		return "now"

@@ -1,6 +1,6 @@
 package oversight
 
-// ac tasks, ac jobs: what is to do, and what agents were asked for.
+// ac tasks, ac jobs: lists of tasks and jobs.
 
 import (
 	"strconv"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// taskLine is a task in a list for people. What is not known is null.
+// taskLine is a task in a list for people. Unknown values are null.
 type taskLine struct {
 	TaskID     string          `json:"task_id"`
 	Status     string          `json:"status"`
@@ -50,7 +50,7 @@ In a pipe a row has the id, the status, who does it, the day it is due and the t
 	return cmd
 }
 
-// chosenProjects are the project of the call, or all where none is chosen.
+// chosenProjects returns the project of the call, or all projects if it has none.
 func chosenProjects(c *cli.Call) []string {
 	if c.Project != "" {
 		return []string{c.Project}
@@ -88,7 +88,7 @@ func taskLines(c *cli.Call) ([]taskLine, error) {
 	return rows, nil
 }
 
-// taskTable is a list of tasks for a terminal.
+// taskTable returns the table of tasks for a terminal.
 func taskTable(c *cli.Call, rows []taskLine) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{{Title: "TASK"}, {Title: "STATE"}, {Title: "WHO", Most: 14, Drop: 6}, {Title: "DUE", Most: 10, Drop: 4}, {Title: "TITLE", Text: true}}}
 	if c.Project == "" {
@@ -109,7 +109,7 @@ func taskTable(c *cli.Call, rows []taskLine) terminal.Table {
 	return t
 }
 
-// taskState is the status of a task with its sign.
+// taskState returns the status of a task with its sign.
 func taskState(status string) terminal.Cell {
 	switch status {
 	case "done":
@@ -153,7 +153,7 @@ func tasksAddCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// jobLine is a job in a list for people. What is not known is null.
+// jobLine is a job in a list for people. Unknown values are null.
 type jobLine struct {
 	JobID         string  `json:"job_id"`
 	Status        string  `json:"status"`
@@ -220,7 +220,7 @@ func jobLines(c *cli.Call) ([]jobLine, error) {
 	return rows, nil
 }
 
-// jobTable is a list of jobs for a terminal.
+// jobTable returns the table of jobs for a terminal.
 func jobTable(c *cli.Call, rows []jobLine) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
 		{Title: "JOB"}, {Title: "STATE"}, {Title: "WORKER", Most: 14, Drop: 6}, {Title: "GOAL", Text: true}, {Title: "AGE", Right: true, Drop: 4}, {Title: "ATTEMPT", Right: true, Drop: 2},
@@ -244,7 +244,7 @@ func jobTable(c *cli.Call, rows []jobLine) terminal.Table {
 	return t
 }
 
-// jobState is the status of a job with its sign.
+// jobState returns the status of a job with its sign.
 func jobState(status string) terminal.Cell {
 	switch status {
 	case doc.JobQueued:

@@ -1,6 +1,6 @@
 package work
 
-// Asking people in line what an agent asks, while its run is followed.
+// Asking a person about the requests of an agent while its run is followed.
 
 import (
 	"bufio"
@@ -19,8 +19,8 @@ import (
 	"ac/runs/interaction"
 )
 
-// lines reads a terminal line by line. Its reader ends with the process: nothing can end
-// a read of a terminal.
+// lines reads a terminal line by line. Its goroutine runs until the process exits, because nothing
+// can interrupt a read from a terminal.
 type lines struct{ next chan string }
 
 func newLines(c *cli.Call) *lines {
@@ -35,17 +35,18 @@ func newLines(c *cli.Call) *lines {
 	return l
 }
 
-// asker asks the questions of one run, one after the other, on stderr and stdin.
+// asker asks about the requests of one run, one after the other, on stderr and stdin.
 type asker struct {
 	*cli.Call
 	project, run string
 	cancel       context.CancelFunc
 	wg           sync.WaitGroup
 	queue        chan *interaction.Record
-	typed        *lines // nil until somebody is asked: a reader in the background is stopped
+	typed        *lines // nil until the first question, because the system stops a background process that reads the terminal
 }
 
-// maxQueued is how many questions of a run wait to be asked; more are answered elsewhere.
+// maxQueued is how many requests of a run may wait to be asked. Further ones must be answered with
+// ac answer.
 const maxQueued = 64
 
 func newAsker(c *cli.Call, project, run string) *asker {
@@ -64,21 +65,21 @@ func newAsker(c *cli.Call, project, run string) *asker {
 	return q
 }
 
-// ask queues a question.
+// ask queues a request.
 func (q *asker) ask(i *interaction.Record) {
 	select {
 	case q.queue <- i:
-	default: // ac answer has it
+	default: // it can be answered with ac answer
 	}
 }
 
-// close ends the questions.
+// close stops asking, and waits for the goroutine.
 func (q *asker) close() {
 	q.cancel()
 	q.wg.Wait()
 }
 
-// answer asks one question and passes the answer on.
+// answer asks about one request and sends the answer.
 func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 	if q.typed == nil {
 		q.typed = newLines(q.Call)
@@ -98,7 +99,7 @@ func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 	}
 }
 
-// choices is what can be answered.
+// choices returns the prompt with the possible answers.
 func (q *asker) choices(i *interaction.Record) string {
 	if i.Kind == interaction.Question || i.Kind == interaction.Input {
 		var b strings.Builder
@@ -110,7 +111,7 @@ func (q *asker) choices(i *interaction.Record) string {
 	return "[a]llow, [d]eny, allow for this [s]ession › "
 }
 
-// answerOf is the answer that a line is.
+// answerOf converts a line to an answer.
 func answerOf(i *interaction.Record, line string) (p orchestration.RespondParams) {
 	p.InteractionID = i.InteractionID
 	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(i.Options) {

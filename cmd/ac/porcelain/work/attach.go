@@ -1,6 +1,6 @@
 package work
 
-// ac attach: a run as it goes, with a line to type to its agent.
+// ac attach: following a run, with a line for messages to its agent.
 
 import (
 	"context"
@@ -63,14 +63,14 @@ func goOn(c *cli.Call, row *company.RunRow, text string) error {
 	return continued(c, row, Continuation(c, row, text), false)
 }
 
-// Continuation is to go on with a run by saying something.
+// Continuation returns the params that continue a run with a message.
 func Continuation(c *cli.Call, row *company.RunRow, text string) (p orchestration.ContinueParams) {
 	p.Act(c.Dir, row.ProjectID, row.RunID, c.Actor, c.Role, c.Team)
 	p.PromptText, p.Resume, p.LanePriority = &text, runs.ResumeAuto, "normal"
 	return p
 }
 
-// continued carries out a continuation, and follows it unless it is detached.
+// continued continues a run, and follows it unless detach is set.
 func continued(c *cli.Call, row *company.RunRow, p orchestration.ContinueParams, detach bool) error {
 	before, err := company.Do(c.Ctx, c.All, orchestration.Operations.Transcript, orchestration.TranscriptParams{
 		Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Tail: 1,
@@ -90,20 +90,20 @@ func continued(c *cli.Call, row *company.RunRow, p orchestration.ContinueParams,
 	return attach(c, row, before.HeadSeq)
 }
 
-// errIdle ends a watch whose agent is done with its turn, and waits.
+// errIdle ends a watch when the agent has finished its turn and waits.
 var errIdle = errors.New("idle")
 
-// untilIdle prints what a run does behind a line of its log, until its agent is done with
-// another turn than that.
+// untilIdle prints what a run does after line from of its log, until the agent has finished a turn
+// later than turn.
 func untilIdle(c *cli.Call, row *company.RunRow, from int64, turn int) error {
 	live := execution.NewLiveText(c.Stdout, func(id string) string { return "ac answer " + cli.ShortID(id) }, false)
 	ctx, cancel := context.WithCancelCause(c.Ctx)
 	defer cancel(nil)
-	idle, settled := false, false // of the delivery, which calls both functions
+	idle, settled := false, false // used only by the delivery, which calls both functions
 	result, err := company.Do(ctx, c.All, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
 		NamedRunParams: orchestration.NamedRunParams{Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID}, Since: &from,
 		Settled: func() {
-			if settled = true; idle { // it was done before it was watched
+			if settled = true; idle { // it became idle before the watch began
 				cancel(errIdle)
 			}
 		},
@@ -126,16 +126,16 @@ func untilIdle(c *cli.Call, row *company.RunRow, from int64, turn int) error {
 	return errors.Join(err, statusError(result.Status))
 }
 
-// attachment is a run that somebody follows and speaks with.
+// attachment is a run that a person follows and sends messages to.
 type attachment struct {
 	*cli.Call
 	row *company.RunRow
 
 	mu   sync.Mutex
-	open []*interaction.Record // questions, the oldest first
+	open []*interaction.Record // open requests, oldest first
 }
 
-// attach follows a run behind a line of its log and takes lines for its agent.
+// attach follows a run after a line of its log, and sends typed lines to its agent.
 func attach(c *cli.Call, row *company.RunRow, since int64) error {
 	t := &attachment{Call: c, row: row}
 	ctx, cancel := context.WithCancel(c.Ctx)
@@ -176,14 +176,14 @@ func attach(c *cli.Call, row *company.RunRow, since int64) error {
 	}
 }
 
-// who is the prompt.
+// who returns the prompt.
 func (t *attachment) who() string {
 	return terminal.Printable(cli.OrUnknown(t.row.Agent, t.row.AgentID)) + " › "
 }
 
 func (t *attachment) prompt() { fmt.Fprint(t.Stderr, t.who()) }
 
-// report says what came of a line, and asks for the next one.
+// report prints the result of a line, and the prompt.
 func (t *attachment) report(said string, err error) {
 	switch {
 	case err != nil:
@@ -194,7 +194,7 @@ func (t *attachment) report(said string, err error) {
 	t.prompt()
 }
 
-// show prints what the run does, each piece above the prompt.
+// show prints what the run does, above the prompt.
 func (t *attachment) show(ctx context.Context, since int64) (string, error) {
 	tail := 0
 	if since == 0 {
@@ -217,7 +217,7 @@ func (t *attachment) show(ctx context.Context, since int64) (string, error) {
 	return result.Status, err
 }
 
-// keep keeps which questions are open.
+// keep updates the list of open requests.
 func (t *attachment) keep(i *interaction.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -232,7 +232,7 @@ func (t *attachment) keep(i *interaction.Record) {
 	}
 }
 
-// asked is the oldest question, nil for none.
+// asked returns the oldest open request, nil if there is none.
 func (t *attachment) asked() *interaction.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,14 +242,14 @@ func (t *attachment) asked() *interaction.Record {
 	return t.open[0]
 }
 
-// attachHelp is what /help says.
+// attachHelp is the output of /help.
 const attachHelp = `text       say it to the agent, or answer its question
 !text      interrupt the agent and say it
 /allow     allow what it asks; /deny [why]
 /stop      stop the run
 /detach    leave it running (Ctrl-D); Ctrl-C interrupts the turn`
 
-// typed carries out a line, and returns what to say of it.
+// typed handles a line, and returns what to print about it.
 func (t *attachment) typed(ctx context.Context, line string) (string, error) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
@@ -277,7 +277,7 @@ func (t *attachment) typed(ctx context.Context, line string) (string, error) {
 	return steer(ctx, t.Call, t.row, text, interrupts)
 }
 
-// answer answers a question by a line.
+// answer answers a request with a line.
 func (t *attachment) answer(ctx context.Context, asked *interaction.Record, line string) error {
 	if why, denied := strings.CutPrefix(line, "deny "); denied {
 		line = why
@@ -288,7 +288,7 @@ func (t *attachment) answer(ctx context.Context, asked *interaction.Record, line
 	return err
 }
 
-// interrupt ends the turn under way.
+// interrupt ends the current turn.
 func (t *attachment) interrupt(ctx context.Context) (string, error) {
 	var p orchestration.InterruptParams
 	p.Act(t.Dir, t.row.ProjectID, t.row.RunID, t.Actor, t.Role, t.Team)
@@ -296,7 +296,7 @@ func (t *attachment) interrupt(ctx context.Context) (string, error) {
 	return fmt.Sprintf("interrupted turn %d", done.Turn), err
 }
 
-// steer says something to the agent of a run, and returns how it will arrive.
+// steer sends a message to the agent of a run, and returns how it will arrive, in words.
 func steer(ctx context.Context, c *cli.Call, row *company.RunRow, text string, interrupts bool) (string, error) {
 	said, err := Steered(ctx, c, row, text, interrupts)
 	if err != nil {
@@ -305,7 +305,7 @@ func steer(ctx context.Context, c *cli.Call, row *company.RunRow, text string, i
 	return "said (" + Arrival(said) + ")", nil
 }
 
-// Steered says a text to the agent of a run, and reports how it arrives.
+// Steered sends a message to the agent of a run, and returns how it will arrive.
 func Steered(ctx context.Context, c *cli.Call, row *company.RunRow, text string, interrupts bool) (session.SteerResult, error) {
 	p := orchestration.SteerParams{Text: text, Mode: session.ModeNextTurn}
 	if interrupts {
@@ -315,7 +315,7 @@ func Steered(ctx context.Context, c *cli.Call, row *company.RunRow, text string,
 	return company.Do(ctx, c.All, orchestration.Operations.Steer, p)
 }
 
-// Arrival is how a text arrives, in words.
+// Arrival returns in words how a message arrives.
 func Arrival(said session.SteerResult) string {
 	switch said.Delivery {
 	case session.DeliveryMidTurn:
@@ -326,8 +326,8 @@ func Arrival(said session.SteerResult) string {
 	return strings.ReplaceAll(said.Delivery, "_", " ")
 }
 
-// abovePrompt writes above the line that is typed. What was typed of it stays in the
-// terminal's own line; Ctrl-R shows it again.
+// abovePrompt writes above the line that is being typed. Typed text stays in the terminal's line
+// buffer. Ctrl-R shows it again.
 type abovePrompt struct {
 	out    io.Writer
 	prompt func() string

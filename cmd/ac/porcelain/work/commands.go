@@ -1,5 +1,5 @@
-// Package work has the short commands that run agents and follow what they do, and what the full
-// screen needs of them.
+// Package work has the short commands that run agents and follow what they do, and the functions
+// that the full screen shares with them.
 package work
 
 import (
@@ -8,7 +8,7 @@ import (
 	"ac/cmd/ac/cli"
 )
 
-// Commands are the short commands that run agents and follow them.
+// Commands returns the short commands that run and follow agents.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		runCommand(a),

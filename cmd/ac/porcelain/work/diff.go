@@ -46,7 +46,8 @@ the diffs of at most 2 MiB; secrets are not masked.`,
 	return cmd
 }
 
-// noWorktree says of a run that has no worktree where it worked.
+// noWorktree returns an error for a run without a worktree, with the folder in which it worked, if
+// known.
 func noWorktree(c *cli.Call, row *company.RunRow) error {
 	where, err := company.Do(c.Ctx, c.All, orchestration.Operations.WorkedIn, orchestration.WorkedInParams{Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
 	if err != nil || where == "" {
@@ -55,7 +56,7 @@ func noWorktree(c *cli.Call, row *company.RunRow) error {
 	return fmt.Errorf("run %s has no worktree; it worked in %s", cli.ShortID(row.RunID), cli.Tilde(where))
 }
 
-// Diff prints the changes of a run in these paths, all without any.
+// Diff prints the changes of a run in the given paths, or all changes if there are none.
 func Diff(c *cli.Call, row *company.RunRow, paths []string, statOnly bool) error {
 	p := decisions.ChangesParams{Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
 	changed, err := company.Do(c.Ctx, c.All, decisions.Operations.Changes, p)
@@ -109,7 +110,7 @@ func chosen(file string, paths []string) bool {
 	})
 }
 
-// Stat is a line for each file that a run changed, and their sum.
+// Stat returns a line for each file that a run changed, and their sum.
 func Stat(c *cli.Call, row *company.RunRow, rows []decisions.ChangeRow) string {
 	var b strings.Builder
 	added, removed := 0, 0
@@ -129,8 +130,8 @@ func Stat(c *cli.Call, row *company.RunRow, rows []decisions.ChangeRow) string {
 	return b.String()
 }
 
-// patchOf is the part of a patch that is about these files: patches list them in the order
-// of the rows, each with a header that no line of a file looks like.
+// patchOf returns the part of a patch that concerns the given files. Each file in a patch begins
+// with a header that no other line can look like.
 func patchOf(patch string, rows []decisions.ChangeRow) string {
 	const header = "diff --git "
 	var b strings.Builder
@@ -146,7 +147,7 @@ func patchOf(patch string, rows []decisions.ChangeRow) string {
 	return b.String()
 }
 
-// about reports whether the header of a patch names a file. Git quotes unusual names.
+// about reports whether the header in a patch names a file. Git quotes unusual names.
 func about(header, file string) bool {
 	words := strings.TrimRight(strings.TrimPrefix(header, "diff --git "), "\n")
 	if at := strings.LastIndex(words, ` "b/`); at >= 0 {

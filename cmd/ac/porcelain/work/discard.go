@@ -1,6 +1,6 @@
 package work
 
-// ac discard: runs that were made and never launched.
+// ac discard: ending runs that were created and never launched.
 
 import (
 	"fmt"
@@ -37,7 +37,8 @@ that is over stays as it is, with its worktree, which worktree:cleanup removes.`
 	return cmd
 }
 
-// discardRun ends a run that was never launched.
+// discardRun ends a run that was never launched. It refuses a live run, and leaves a finished one
+// alone.
 func discardRun(c *cli.Call, row *company.RunRow) cli.DoneRow {
 	switch {
 	case row.Live():

@@ -1,7 +1,7 @@
 package work
 
-// Following a run in the foreground: its output, signals, what its agent asks, and how it
-// ended. The run lives under its supervisor, whatever becomes of the one who follows.
+// Following a run in the foreground: its output, signals, its agent's requests, and its end. The
+// run belongs to its supervisor and survives the follower.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// startAndFollow starts a run, and follows it unless it is detached.
+// startAndFollow starts a run, and follows it unless detached.
 func startAndFollow(c *cli.Call, p orchestration.StartRunParams, o *RunFlags) error {
 	return begin(c, o, func(dry bool) (orchestration.StartRunResult, error) {
 		p.DryRun = dry
@@ -34,8 +34,8 @@ func startAndFollow(c *cli.Call, p orchestration.StartRunParams, o *RunFlags) er
 	}, p.Isolation == runs.IsolationWorktree)
 }
 
-// begin starts a run that is in a worktree or not, says what is not in that, and follows
-// the run unless it is detached.
+// begin starts a run and follows it unless detached. With worktree it prints a note about
+// uncommitted files, which the worktree does not contain.
 func begin(c *cli.Call, o *RunFlags, start func(dry bool) (orchestration.StartRunResult, error), worktree bool) error {
 	if worktree {
 		planned, err := start(true)
@@ -46,7 +46,7 @@ func begin(c *cli.Call, o *RunFlags, start func(dry bool) (orchestration.StartRu
 			c.Note("note: %d changed %s not in the worktree", n, plural(n, "file is", "files are"))
 		}
 	}
-	// From here on a signal finds a run that it can stop.
+	// From here on, a signal finds a run to stop.
 	signals := make(chan os.Signal, 4)
 	if !o.detach {
 		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
@@ -73,7 +73,7 @@ func plural(n int, one, more string) string {
 	return more
 }
 
-// detachedRun is the JSON output of a start that nobody follows.
+// detachedRun is the JSON output of a detached start.
 type detachedRun struct {
 	RunID      string `json:"run_id"`
 	SessionRef string `json:"session_ref"`
@@ -81,7 +81,7 @@ type detachedRun struct {
 	AgentID    string `json:"agent_id"`
 }
 
-// detached prints the id of a run that has started. One that failed to is an error.
+// detached prints the id of a started run. It returns an error if the run failed to start.
 func detached(c *cli.Call, row *company.RunRow, made orchestration.StartRunResult) error {
 	if row.Status == doc.StatusFailed && row.ExitCode == nil && row.Signal == nil {
 		return fmt.Errorf("run %s did not start: %s", cli.ShortID(row.RunID), cli.OrEmpty(row.Error))
@@ -101,14 +101,14 @@ func detached(c *cli.Call, row *company.RunRow, made orchestration.StartRunResul
 type follower struct {
 	*cli.Call
 	row  company.RunRow
-	ref  string // of its session
+	ref  string // session ref
 	raw  bool
-	asks *asker // nil where nobody is asked
+	asks *asker // nil if nobody is asked
 
-	told map[string]bool // questions that were mentioned
+	told map[string]bool // requests already shown
 }
 
-// follow follows the run to its end, or until it is left.
+// follow follows the run to its end, or until a signal detaches it.
 func (f *follower) follow(signals <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(f.Ctx)
 	defer cancel()
@@ -135,20 +135,20 @@ func (f *follower) follow(signals <-chan os.Signal) error {
 			case stopped == nil:
 				stopped = s
 				f.Note("stopping %s … (Ctrl-C again: kill)", cli.ShortID(f.row.RunID))
-				acts.Go(func() { _, _ = company.Do(f.Ctx, f.All, (*company.Host).StopSession, p) }) // its end tells
+				acts.Go(func() { _, _ = company.Do(f.Ctx, f.All, (*company.Host).StopSession, p) }) // the run's end shows the result
 			default:
-				acts.Go(func() { _, _ = company.Do(f.Ctx, f.All, (*company.Host).KillSession, p) }) // its end tells
+				acts.Go(func() { _, _ = company.Do(f.Ctx, f.All, (*company.Host).KillSession, p) }) // the run's end shows the result
 			}
 		}
 	}
 }
 
-// named is the run as watches want it.
+// named returns the run as params.
 func (f *follower) named() orchestration.NamedRunParams {
 	return orchestration.NamedRunParams{Dir: f.DirParam(), ProjectID: f.row.ProjectID, RunID: f.row.RunID}
 }
 
-// stream passes on what the run prints or does, until it is over.
+// stream prints the output or transcript of the run until it is over.
 func (f *follower) stream(ctx context.Context) error {
 	if !f.row.Spoken || f.raw {
 		told := f.PassOn
@@ -180,16 +180,16 @@ func (f *follower) stream(ctx context.Context) error {
 	return err
 }
 
-// streamedChunk is a piece of what a command printed.
+// streamedChunk is a piece of a command's output.
 type streamedChunk struct {
 	Stream string `json:"stream"`
 	Data   string `json:"data"`
 }
 
-// answerWith is the command that answers a question.
+// answerWith returns the command that answers a request.
 func (f *follower) answerWith(id string) string { return "ac answer " + cli.ShortID(id) }
 
-// question asks what the agent asks, or mentions it once.
+// question asks about an agent's request, or prints it once.
 func (f *follower) question(n feed.TranscriptNotification) {
 	if n.Item == nil || n.Item.Interaction == nil || n.Item.Interaction.State != interaction.Open || f.told[n.Item.InteractionID] {
 		return
@@ -206,12 +206,12 @@ func (f *follower) question(n feed.TranscriptNotification) {
 	}
 }
 
-// followedRun is the last line of JSON of a run that was followed.
+// followedRun is the last JSON line about a followed run.
 type followedRun struct {
 	Run company.RunRow `json:"run"`
 }
 
-// ended says how the run ended, and ends the command with its status.
+// ended prints how the run ended, and returns its exit status.
 func (f *follower) ended(stopped os.Signal) error {
 	p := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: f.Dir}, SessionRef: f.ref}
 	if _, err := company.Do(f.Ctx, f.All, (*company.Host).CollectSession, p); err != nil {
@@ -249,7 +249,7 @@ func (f *follower) lastMessage() error {
 	return err
 }
 
-// lastLine is how a run ended, on one line.
+// lastLine summarizes the end of a run in one line.
 func (f *follower) lastLine(spoken bool) string {
 	row := &f.row
 	how := row.State
@@ -276,13 +276,13 @@ func (f *follower) lastLine(spoken bool) string {
 	return line
 }
 
-// changes is what the run changed, as the end of its last line.
+// changes summarizes the run's changes for the last line.
 func (f *follower) changes() string {
 	changed, err := company.Do(f.Ctx, f.All, decisions.Operations.Changes, decisions.ChangesParams{
 		Dir: f.DirParam(), ProjectID: f.row.ProjectID, RunID: f.row.RunID, Form: "rows",
 	})
 	if err != nil || len(changed.Files) == 0 {
-		return "" // ac diff says why
+		return "" // ac diff reports the error
 	}
 	added, removed := 0, 0
 	for _, file := range changed.Files {
@@ -291,13 +291,13 @@ func (f *follower) changes() string {
 	return fmt.Sprintf("; %d %s +%d -%d: ac diff %s", len(changed.Files), plural(len(changed.Files), "file", "files"), added, removed, cli.ShortID(f.row.RunID))
 }
 
-// overTime reports whether a run took longer than it might.
+// overTime reports whether a run exceeded its time limit.
 func overTime(row *company.RunRow) bool {
 	return strings.HasPrefix(cli.OrEmpty(row.Error), session.OverLimit)
 }
 
-// exitOfRun is the exit status of a command that followed a run. stopped is the signal by
-// which its follower stopped it, nil for none.
+// exitOfRun returns the exit status of a command that followed a run. stopped is the signal that
+// made the follower stop the run, nil if there was none.
 func exitOfRun(row *company.RunRow, spoken bool, stopped os.Signal) int {
 	by, _ := stopped.(syscall.Signal)
 	switch {
@@ -321,7 +321,7 @@ func exitOfRun(row *company.RunRow, spoken bool, stopped os.Signal) int {
 	return exitOurs
 }
 
-// signalNumber is the number of a signal, 0 for an unknown one.
+// signalNumber returns the number of a signal, 0 if the name is unknown.
 func signalNumber(name string) int {
 	for n := 1; n < 65; n++ {
 		if signame.Of(syscall.Signal(n)) == name {

@@ -1,6 +1,6 @@
 package work
 
-// ac land: a run's work as one commit, or as uncommitted changes.
+// ac land: landing a run's work as one commit, or as uncommitted changes.
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// Landing is what ac land was asked to do.
+// Landing holds the options of ac land.
 type Landing struct {
 	p            decisions.LandRunParams
 	asFiles, Yes bool
@@ -100,7 +100,7 @@ func Land(c *cli.Call, row *company.RunRow, l Landing) error {
 	return printLanded(c, row, p, done)
 }
 
-// printLanded says what came of a landing.
+// printLanded prints the result of landing.
 func printLanded(c *cli.Call, row *company.RunRow, p decisions.LandRunParams, done files.Landing) error {
 	name, size := cli.ShortID(row.RunID), sizeOf(done.Files, done.Added, done.Removed)
 	switch {
@@ -137,7 +137,8 @@ func sizeOf(n, added, removed int) string {
 	return fmt.Sprintf("%d %s +%d -%d", n, word, added, removed)
 }
 
-// agreesToLand shows the sizes of the changes and asks; d shows the diff.
+// agreesToLand shows the sizes of the changes and asks for confirmation. The answer d shows the
+// diff.
 func agreesToLand(c *cli.Call, row *company.RunRow, p decisions.LandRunParams) (bool, error) {
 	p.DryRun = true
 	would, err := company.Do(c.Ctx, c.All, decisions.Operations.LandRun, p)
@@ -145,7 +146,7 @@ func agreesToLand(c *cli.Call, row *company.RunRow, p decisions.LandRunParams) (
 		return false, landError(c, row, err)
 	}
 	if len(would.Conflicts) > 0 || would.Files == 0 || would.Already {
-		return true, nil // there is nothing to ask
+		return true, nil // there is nothing to confirm
 	}
 	of := decisions.ChangesParams{Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
 	changed, err := company.Do(c.Ctx, c.All, decisions.Operations.Changes, of)
@@ -156,7 +157,7 @@ func agreesToLand(c *cli.Call, row *company.RunRow, p decisions.LandRunParams) (
 	answers := bufio.NewReader(c.Stdin)
 	for {
 		fmt.Fprintf(c.Stderr, "Land %s on %s as one commit? [y/N/d] ", sizeOf(would.Files, would.Added, would.Removed), terminal.Printable(would.Branch))
-		answer, _ := answers.ReadString('\n') // no answer is no
+		answer, _ := answers.ReadString('\n') // no answer means no
 		switch strings.ToLower(strings.TrimSpace(answer)) {
 		case "y", "yes":
 			return true, nil
@@ -170,7 +171,7 @@ func agreesToLand(c *cli.Call, row *company.RunRow, p decisions.LandRunParams) (
 	}
 }
 
-// landError is why a run was not landed, with what to do about it.
+// landError explains why a run was not landed, and what to do about it.
 func landError(c *cli.Call, row *company.RunRow, err error) error {
 	told, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -197,7 +198,7 @@ func landError(c *cli.Call, row *company.RunRow, err error) error {
 	return err
 }
 
-// conflictError lists the files that two changed.
+// conflictError lists the files that both sides changed.
 func conflictError(row *company.RunRow, branch string, names []string) error {
 	name := cli.ShortID(row.RunID)
 	e := cli.ChoiceError{Message: fmt.Sprintf("%s and %s changed the same lines; nothing was changed", name, branch)}
@@ -212,7 +213,7 @@ func conflictError(row *company.RunRow, branch string, names []string) error {
 	return e
 }
 
-// refusedError lists the files that cannot be brought in.
+// refusedError lists the refused files with their problems.
 func refusedError(message string, refused files.Refused) error {
 	e := cli.ChoiceError{Message: cli.OneLine(message)}
 	for i, problem := range refused.Errors {
@@ -261,7 +262,7 @@ func landFiles(c *cli.Call, row *company.RunRow, l Landing) error {
 	return err
 }
 
-// undoFiles takes an application of files back.
+// undoFiles reverts a landing as uncommitted changes.
 func undoFiles(c *cli.Call, id string) error {
 	if err := c.RequireProject(); err != nil {
 		return err

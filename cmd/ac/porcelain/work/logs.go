@@ -1,6 +1,6 @@
 package work
 
-// ac logs: what a run printed, and what it prints from now on.
+// ac logs: the past output of a run, and its new output.
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"ac/feed"
 )
 
-// logsOptions are the options of ac logs.
+// logsOptions holds the options of ac logs.
 type logsOptions struct {
 	follow, raw, stderr bool
 	lines               int
@@ -80,7 +80,7 @@ func printLog(ctx context.Context, c *cli.Call, row *company.RunRow, o logsOptio
 			p.Told = func(n feed.TranscriptNotification) error { return c.PrintLine(n) }
 		}
 		_, err = company.Do(ctx, c.All, orchestration.Operations.WatchRun, p)
-		settled() // also where the watch ended before
+		settled() // the watch may have ended before it was settled
 		return c.AsJSON || out.written, errors.Join(err, out.err)
 	}
 	told := func(stream string, chunk []byte) error {
@@ -103,26 +103,26 @@ func printLog(ctx context.Context, c *cli.Call, row *company.RunRow, o logsOptio
 	return printed, errors.Join(err, out.err, errs.err)
 }
 
-// loggedChunk is a piece of what a command printed.
+// loggedChunk is a piece of a command's output.
 type loggedChunk struct {
 	RunID  string `json:"run_id"`
 	Stream string `json:"stream"`
 	Data   string `json:"data"`
 }
 
-// lastLines keeps the last lines of what is written, until they are passed on; then it
-// writes everything through. With 0 lines it does so from the start.
+// lastLines holds back the last lines of what is written, until passOn is called. Then it writes
+// everything through. With 0 lines it writes through from the start.
 type lastLines struct {
 	out     io.Writer
 	most    int
 	held    []byte
-	written bool // something came
+	written bool // something was written
 	err     error
 }
 
 func newLastLines(out io.Writer, most int) *lastLines { return &lastLines{out: out, most: most} }
 
-// Write holds or writes a text.
+// Write holds back or writes a text.
 func (l *lastLines) Write(text []byte) (int, error) {
 	l.written = l.written || len(text) > 0
 	if l.most == 0 {
@@ -141,7 +141,7 @@ func (l *lastLines) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// passOn writes what is held. From then on nothing is held.
+// passOn writes the lines held back. Later writes go through.
 func (l *lastLines) passOn() {
 	if l.most == 0 {
 		return

@@ -1,6 +1,6 @@
 package work
 
-// ac ps: the runs of a project, and the words and signs that lists have for their states.
+// ac ps: the runs of a project.
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// psRows is how many rows ps shows where nobody asks for more.
+// psRows is the default maximum number of rows.
 const psRows = 20
 
 func psCommand(a *cli.App) *cobra.Command {
@@ -68,7 +68,7 @@ in between, full ids, and no titles.`,
 	return cmd
 }
 
-// parseAgo reads a duration; days and weeks are allowed, too.
+// parseAgo parses a duration. It also accepts days and weeks.
 func parseAgo(text string) (time.Duration, error) {
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if n, err := strconv.ParseUint(strings.TrimSuffix(text, unit), 10, 16); err == nil && strings.HasSuffix(text, unit) {
@@ -107,7 +107,7 @@ func printRuns(c *cli.Call, list company.RunRows) error {
 	return nil
 }
 
-// runLines are the rows of a list of runs for a pipe.
+// runLines returns the rows of a list of runs for a pipe.
 func runLines(rows []company.RunRow) [][]string {
 	lines := make([][]string, len(rows))
 	for i := range rows {

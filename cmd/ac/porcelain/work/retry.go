@@ -1,6 +1,6 @@
 package work
 
-// ac retry and ac continue: a run once more, and a run that goes on.
+// ac retry and ac continue: repeating a run, and continuing one.
 
 import (
 	"bufio"
@@ -55,8 +55,8 @@ with its template and inputs; of the options they take --detach.`,
 	return cmd
 }
 
-// retryParams are the params of a retry with what options change, and whether it works in
-// a worktree.
+// retryParams returns the params of a retry, with the changes that options make. worktree is
+// whether the new run works in a worktree.
 func retryParams(c *cli.Call, cmd *cobra.Command, row *company.RunRow, o *RunFlags) (p orchestration.RetryRunParams, worktree bool, err error) {
 	p.Act(c.Dir, row.ProjectID, row.RunID, c.Actor, c.Role, c.Team)
 	if c.Project = row.ProjectID; o.worktree && o.here {
@@ -94,7 +94,7 @@ func retryParams(c *cli.Call, cmd *cobra.Command, row *company.RunRow, o *RunFla
 			s.Placement = placement
 		}
 		if !s.Placement.Local() && s.RepoID != "" && !o.here {
-			s.Isolation = runs.IsolationWorktree // there is no folder of it over there
+			s.Isolation = runs.IsolationWorktree // the other machine does not have the folder
 		}
 		if agent.ID != "" {
 			s.AgentID, s.Provider = agent.ID, ""
@@ -110,7 +110,7 @@ func retryParams(c *cli.Call, cmd *cobra.Command, row *company.RunRow, o *RunFla
 	return p, row.Worktree != nil && !o.here || o.worktree, nil
 }
 
-// change sets what options say of a start that is like another one.
+// change applies the options to the spec of a repeated start.
 func (o *RunFlags) change(cmd *cobra.Command, s *runs.StartSpec) {
 	if o.repo != "" {
 		s.RepoID, s.WorkdirRel = o.repo, ""
@@ -168,8 +168,8 @@ Without a text it is read from stdin; a terminal is asked for it.`,
 	return cmd
 }
 
-// textToSay is what stands on the command line, else all of stdin; a terminal is asked for
-// one line.
+// textToSay returns the text on the command line, else all of stdin. On a terminal it asks for one
+// line.
 func textToSay(c *cli.Call, given []string, prompt string) (text string, err error) {
 	switch {
 	case len(given) > 0 && given[0] != "-":

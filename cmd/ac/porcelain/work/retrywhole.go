@@ -1,6 +1,6 @@
 package work
 
-// ac retry of what is more than one run: a job, and a run of a workflow.
+// ac retry for jobs and for runs of workflows.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// toRetry is the run or the job to be retried; job is nil for a run.
+// toRetry returns the run or the job to retry. job is nil for a run.
 func toRetry(c *cli.Call, given []string) (row company.RunRow, job *company.JobParams, err error) {
 	if len(given) == 0 || given[0] == cli.NewestRun {
 		row, err = c.LastOr(given)
@@ -29,7 +29,7 @@ func toRetry(c *cli.Call, given []string) (row company.RunRow, job *company.JobP
 	return runOrJob(c, given[0])
 }
 
-// retryWhole begins a job or a run of a workflow again, and follows it unless it is detached.
+// retryWhole retries a job or a run of a workflow, and follows it unless detached.
 func retryWhole(c *cli.Call, cmd *cobra.Command, row *company.RunRow, job *company.JobParams, detach bool) error {
 	kind := "a job"
 	if job == nil {
@@ -47,7 +47,7 @@ func retryWhole(c *cli.Call, cmd *cobra.Command, row *company.RunRow, job *compa
 	return retryFlow(c, p, detach)
 }
 
-// onlyDetach refuses the options of a run.
+// onlyDetach refuses all options of a run except --detach.
 func onlyDetach(cmd *cobra.Command, kind string) (err error) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&RunFlags{}).add(own)
@@ -121,13 +121,13 @@ func retryFlow(c *cli.Call, p orchestration.RetryParams, detach bool) error {
 	return ended(c, fmt.Sprintf("run %s  %s%s", cli.ShortID(made.RunID), end.Status, execution.WhyOf(end.Error)), end.Text, end, end.Status == doc.FlowSucceeded, by)
 }
 
-// endingSignals end a follower: the first two with what it follows.
+// endingSignals returns the signals that end a follower. The first two also stop what it follows.
 func endingSignals() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP}
 }
 
-// attended waits for the end of something, and cancels it when a signal says so. by is the
-// signal that came, 0 for none; after one that leaves it running nothing is waited for.
+// attended waits for the end of something. SIGINT and SIGTERM cancel it. SIGQUIT and SIGHUP leave
+// it running and end the wait. by is the signal that arrived, 0 if none did.
 func attended[R any](c *cli.Call, signals <-chan os.Signal, wait func(context.Context) (R, error), cancel func() error) (end R, by syscall.Signal, err error) {
 	ctx, leave := context.WithCancel(c.Ctx)
 	defer leave()
@@ -157,7 +157,7 @@ func attended[R any](c *cli.Call, signals <-chan os.Signal, wait func(context.Co
 	return end, by, err
 }
 
-// printBegun prints the id of what nobody follows.
+// printBegun prints the id of a detached job or run.
 func printBegun(c *cli.Call, id string, made any, err error) error {
 	switch {
 	case err != nil:
@@ -171,7 +171,7 @@ func printBegun(c *cli.Call, id string, made any, err error) error {
 	return nil
 }
 
-// ended prints what came of something that was followed, and says how it ended.
+// ended prints the result of a followed job or run, and how it ended.
 func ended(c *cli.Call, line, text string, end any, succeeded bool, by syscall.Signal) error {
 	switch text = strings.TrimSpace(text); {
 	case c.AsJSON:

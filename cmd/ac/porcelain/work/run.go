@@ -1,7 +1,7 @@
 package work
 
-// ac run: a command, or an agent with something to do, as a run of its own. It begins
-// here; what follows it is in p_follow.go.
+// ac run: running a command, or giving an agent a prompt, in a new run. This file prepares and
+// starts the run, follow.go follows it.
 
 import (
 	"errors"
@@ -29,15 +29,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// Exit codes of ac run beside those of the command itself.
+// Exit codes of ac run besides those of the command itself.
 const (
 	exitOverLimit   = 124 // stopped by a budget, or by --timeout
-	exitOurs        = 125 // ac itself
+	exitOurs        = 125 // a failure of ac itself
 	exitNoExecution = 126
 	exitNoProgram   = 127
 )
 
-// RunFlags are the options of ac run.
+// RunFlags holds the options of ac run.
 type RunFlags struct {
 	agent, repo, task, milestone, model, mode, level, title string
 	detach, worktree, here, keepOpen, stdin, raw            bool
@@ -95,8 +95,7 @@ executed or found, 128 and the signal that ended it.`,
 	return cmd
 }
 
-// exitsAsRun has the failures of ac itself end a command with codes that no command of
-// people uses.
+// exitsAsRun makes failures of ac itself exit with codes that ordinary commands do not use.
 func exitsAsRun(a *cli.App, cmd *cobra.Command) {
 	run := cmd.RunE
 	code := func(err error) error {
@@ -118,7 +117,7 @@ func exitsAsRun(a *cli.App, cmd *cobra.Command) {
 	})
 }
 
-// startParams are the params of the run that a command line asks for.
+// startParams returns the params of the run that a command line asks for.
 func startParams(c *cli.Call, cmd *cobra.Command, given []string, o *RunFlags) (p orchestration.StartRunParams, err error) {
 	if err := c.RequireProject(); err != nil {
 		return p, err
@@ -158,7 +157,7 @@ func startParams(c *cli.Call, cmd *cobra.Command, given []string, o *RunFlags) (
 	return p, PlaceRun(c, &p, o)
 }
 
-// Shape sets what options say of a run, whatever it does.
+// Shape sets the params that do not depend on what the run does.
 func Shape(c *cli.Call, p *orchestration.StartRunParams, o *RunFlags) (err error) {
 	p.By(c.Actor, c.Role, c.Team)
 	p.LanePriority, p.Model, p.Title, p.TimeoutMS = "normal", o.model, o.title, o.timeout.Milliseconds()
@@ -186,7 +185,8 @@ func Shape(c *cli.Call, p *orchestration.StartRunParams, o *RunFlags) (err error
 	return nil
 }
 
-// taskFor is the task that options name, by the end of its id too.
+// taskFor returns the task and the milestone that the options name. The task may be named by the
+// end of its id.
 func taskFor(c *cli.Call, o *RunFlags) (task, milestone string, err error) {
 	if o.task == "" {
 		if o.milestone != "" {
@@ -206,8 +206,8 @@ func taskFor(c *cli.Call, o *RunFlags) (task, milestone string, err error) {
 	return found.ID, o.milestone, err
 }
 
-// PlaceRun settles where a run works: in the folder where ac was called, if that is in a
-// repository of the project, else in the project's only repository, else in the workspace.
+// PlaceRun determines where a run works. That is the current folder if it is in a repository of the
+// project, else the project's only repository, else the workspace.
 func PlaceRun(c *cli.Call, p *orchestration.StartRunParams, o *RunFlags) error {
 	if o.worktree && o.here {
 		return cli.UsageError{Message: "--worktree and --here exclude each other"}
@@ -229,7 +229,7 @@ func PlaceRun(c *cli.Call, p *orchestration.StartRunParams, o *RunFlags) error {
 		return nil
 	}
 	spoken := p.PromptText != nil && p.Level != doc.LevelReadOnly
-	away := !p.Placement.Local() // where there is no folder to work in
+	away := !p.Placement.Local() // another machine, which has none of the folders here
 	if away && o.here {
 		return cli.UsageError{Message: "--here is of this machine"}
 	}
@@ -239,10 +239,10 @@ func PlaceRun(c *cli.Call, p *orchestration.StartRunParams, o *RunFlags) error {
 	return nil
 }
 
-// maxStdin bounds what a command gets from stdin, in bytes.
+// maxStdin is the maximum size of a command's stdin, in bytes.
 const maxStdin = 16 << 20
 
-// wholeStdin is all of stdin for a command, nil where none is asked for.
+// wholeStdin reads all of stdin for a command. It returns nil if wanted is false.
 func wholeStdin(c *cli.Call, wanted bool) (*string, error) {
 	if !wanted {
 		return nil, nil
@@ -254,7 +254,7 @@ func wholeStdin(c *cli.Call, wanted bool) (*string, error) {
 	return new(string(text)), err
 }
 
-// prompt is what stands on the command line, or all of stdin.
+// prompt returns the prompt on the command line, or all of stdin.
 func prompt(c *cli.Call, given []string) (string, error) {
 	switch {
 	case len(given) > 1:
@@ -268,8 +268,8 @@ func prompt(c *cli.Call, given []string) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// agentFor is the agent that is named, else the only one that fits: of provider cmd for a
-// command, one that can be spoken with for a prompt.
+// agentFor returns the named agent, else the only suitable one. A command needs an agent of
+// provider cmd, a prompt needs one that takes prompts.
 func agentFor(c *cli.Call, named string, command bool) (cli.Candidate, error) {
 	if named == "" {
 		named = os.Getenv("AC_AGENT")
@@ -304,10 +304,10 @@ func agentFor(c *cli.Call, named string, command bool) (cli.Candidate, error) {
 	return cli.Candidate{}, fmt.Errorf("no agent of %s takes a prompt; make one with: ac init %s", c.Company, c.Dir)
 }
 
-// softShare is the part of a hard limit at which people are warned.
+// softShare is the fraction of a hard limit at which people are warned.
 const softShare = 0.8
 
-// parseBudgets reads limits: dollars with $ or usd, tokens with nothing, k or M.
+// parseBudgets parses limits: dollars with $ or usd, tokens without a unit or with k or M.
 func parseBudgets(texts []string) (*doc.Budget, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -337,7 +337,7 @@ func parseBudgets(texts []string) (*doc.Budget, error) {
 	return b, nil
 }
 
-// parseEnv reads NAME=VALUE.
+// parseEnv parses NAME=VALUE.
 func parseEnv(texts []string) (map[string]string, error) {
 	if len(texts) == 0 {
 		return nil, nil

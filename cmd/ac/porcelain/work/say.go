@@ -1,6 +1,6 @@
 package work
 
-// ac say: a word to a conversation, to an agent, or into a run.
+// ac say: sending a message to a conversation, an agent, or a run.
 
 import (
 	"fmt"
@@ -91,8 +91,9 @@ func scopeOf(in doc.Conversation) workforce.Scope {
 	return workforce.Scope{Scope: in.Scope, ProjectID: in.ProjectID}
 }
 
-// conversationFor finds a conversation of the project by id, name or slug, else the direct
-// messages with an agent. Without a word it is the project's home, or the company's.
+// conversationFor finds a conversation of the project by id, name or slug, else the direct messages
+// with an agent. For an empty word it returns the home conversation of the project, or of the
+// company.
 func conversationFor(c *cli.Call, word string) (doc.Conversation, error) {
 	scope := workforce.Scope{Scope: conversation.ScopeWorkspace}
 	if c.Project != "" {
@@ -125,7 +126,7 @@ func conversationFor(c *cli.Call, word string) (doc.Conversation, error) {
 	})
 }
 
-// channelWord is a word for a channel as lists show it; an id stays as it is.
+// channelWord returns a channel's name with its #. It leaves ids unchanged.
 func channelWord(word string) string {
 	if strings.HasPrefix(word, "conv_") || strings.HasPrefix(word, "#") {
 		return word

@@ -86,7 +86,7 @@ func stopNamed(c *cli.Call, word string) cli.DoneRow {
 	return StopRun(c, &row)
 }
 
-// runOrJob finds the run or the job that a word names; job is nil for a run.
+// runOrJob finds the run or the job that a word names. job is nil for a run.
 func runOrJob(c *cli.Call, word string) (row company.RunRow, job *company.JobParams, err error) {
 	row, runErr := c.Run(word)
 	jobs, err := c.Jobs(word)
@@ -101,7 +101,8 @@ func runOrJob(c *cli.Call, word string) (row company.RunRow, job *company.JobPar
 	return row, nil, runErr
 }
 
-// StopRun ends a run and waits for its end.
+// StopRun stops a run and waits for its end. It discards a run that was never launched, and leaves
+// a finished one alone.
 func StopRun(c *cli.Call, row *company.RunRow) cli.DoneRow {
 	done := cli.DoneRow{ID: row.RunID, Kind: "run", OK: true}
 	switch {
@@ -145,7 +146,7 @@ func cancelFlow(c *cli.Call, row *company.RunRow) cli.DoneRow {
 	return cli.DoneRow{ID: row.RunID, Kind: "run", OK: true, Result: end, Text: cli.ShortID(row.RunID) + " " + word}
 }
 
-// cancelJob cancels a job, unless it is over.
+// cancelJob cancels a job, unless it has ended.
 func cancelJob(c *cli.Call, p company.JobParams) cli.DoneRow {
 	before, err := company.Do(c.Ctx, c.All, (*company.Company).PollJob, p)
 	if err != nil {

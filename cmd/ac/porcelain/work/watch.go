@@ -1,6 +1,6 @@
 package work
 
-// ac watch: one run as it goes, or all runs of the project.
+// ac watch: following one run, or all runs of the project.
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func watchOne(ctx context.Context, c *cli.Call, word string) error {
 	return statusError(status)
 }
 
-// statusError ends a command with the status of one that followed a run.
+// statusError returns the exit status of a command that followed a run.
 func statusError(status string) error {
 	if status == doc.StatusFailed || status == doc.StatusStopped {
 		return cli.ExitError{Code: execution.ExitRunFailed}
@@ -73,7 +73,7 @@ func statusError(status string) error {
 	return nil
 }
 
-// Shown prints what a run does behind a line of its log, to its end.
+// Shown prints what a run does after a line of its log, to its end.
 func Shown(ctx context.Context, c *cli.Call, row *company.RunRow, since int64, tail int, out, errs io.Writer) (status string, err error) {
 	named := orchestration.NamedRunParams{Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
 	if row.Spoken {
@@ -100,18 +100,18 @@ func Shown(ctx context.Context, c *cli.Call, row *company.RunRow, since int64, t
 	return result.Status, err
 }
 
-// allRuns are the watches of the runs of a project.
+// allRuns follows the runs of a project.
 type allRuns struct {
 	*cli.Call
 	wg   sync.WaitGroup
-	news chan string // ids of runs that did something
+	news chan string // ids of runs with new events
 
 	mu      sync.Mutex
 	watched map[string]bool
-	at      map[string]int64 // line of the log up to which a run was shown
+	at      map[string]int64 // last line of the log that was shown, by run
 }
 
-// lockedWriter lets several goroutines write whole lines.
+// lockedWriter serializes the writes of several goroutines.
 type lockedWriter struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -123,7 +123,7 @@ func (l *lockedWriter) Write(text []byte) (int, error) {
 	return l.out.Write(text)
 }
 
-// watchAll follows every run of the project that lives or comes to life.
+// watchAll follows every live run of the project, including later ones.
 func watchAll(ctx context.Context, c *cli.Call) error {
 	if err := c.RequireProject(); err != nil {
 		return err
@@ -165,7 +165,7 @@ func watchAll(ctx context.Context, c *cli.Call) error {
 	}
 }
 
-// watch begins to follow a run, unless it is followed.
+// watch starts following a run, unless it is already followed.
 func (w *allRuns) watch(ctx context.Context, run string) {
 	w.mu.Lock()
 	known := w.watched[run]
@@ -186,8 +186,8 @@ func (w *allRuns) watch(ctx context.Context, run string) {
 	})
 }
 
-// follow shows a run to its end. Of one that was made before the watch, only what comes
-// is shown.
+// follow shows a run to its end. For a run that was created before the watch began, it shows only
+// new events.
 func (w *allRuns) follow(ctx context.Context, run string) error {
 	row, err := w.Run(run)
 	if err != nil {
@@ -217,7 +217,7 @@ func (w *allRuns) follow(ctx context.Context, run string) error {
 	return errors.Join(err, out.flush(), errs.flush(), endErr)
 }
 
-// bar is what stands between a run and what it does.
+// bar returns the separator between a run and its output.
 func bar() string {
 	if terminal.Unicode(os.Getenv) {
 		return "│"
@@ -225,14 +225,14 @@ func bar() string {
 	return "|"
 }
 
-// markedLines puts a mark before each line, and writes whole lines only.
+// markedLines puts a mark before each line, and writes only whole lines.
 type markedLines struct {
 	out  io.Writer
 	mark string
 	held []byte
 }
 
-// Write holds a text until its line is whole.
+// Write holds back a text until its line is complete.
 func (m *markedLines) Write(text []byte) (int, error) {
 	m.held = append(m.held, text...)
 	at := bytes.LastIndexByte(m.held, '\n')
@@ -248,7 +248,7 @@ func (m *markedLines) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// flush writes what is left of a last line.
+// flush writes an incomplete last line.
 func (m *markedLines) flush() error {
 	if len(m.held) == 0 {
 		return nil
