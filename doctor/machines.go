@@ -104,8 +104,8 @@ func (p Patient) hubAttempts() Check {
 // hubWithin bounds the wait for the hub's status.
 const hubWithin = 2 * time.Second
 
-// hubDurability checks a running hub's message carrier, and reports how many events are not
-// stored yet.
+// hubDurability checks the message carrier of a running hub, and reports how many events are
+// not in the logs yet.
 func (p Patient) hubDurability(ctx context.Context) Check {
 	const id = "hub.durability"
 	ctx, cancel := context.WithTimeout(ctx, hubWithin)

@@ -129,7 +129,7 @@ func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
 // mender collects the repairs of one call.
 type mender struct {
 	w     *workspace.Workspace
-	ctx   context.Context //nolint:containedctx // the mender lives for one call only
+	ctx   context.Context //nolint:containedctx // of the one call that the mender lives for
 	dry   bool
 	lock  lock.Judgement // the write lock before the repairs
 	mends []Mend

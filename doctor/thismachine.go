@@ -15,8 +15,8 @@ import (
 	"ac/internal/terminal"
 )
 
-// The oldest git version whose merge-tree can land a run's work, and the time limit for git
-// --version.
+// The oldest git version whose merge-tree can land a run's work, and the time limit for the
+// version check.
 const (
 	gitMajor = 2
 	gitMinor = 38

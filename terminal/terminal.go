@@ -66,7 +66,7 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
 		ring: newRing(memory), drained: make(chan struct{}), ended: make(chan struct{}),
 	}
-	runtime.AddCleanup(t, func(release func()) { release() }, release) // the memory is unmapped once the terminal is unreachable
+	runtime.AddCleanup(t, func(release func()) { release() }, release) // nobody can read it any more
 	t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
 	if err = errors.Join(err, tty.Close()); err != nil {
 		if t.console != nil {
@@ -120,8 +120,8 @@ func (t *Terminal) change() <-chan struct{} {
 	return t.changed
 }
 
-// await waits for the shell's exit, reaps what is left of its processes, and records the exit
-// once the output has been read.
+// await waits for the shell's exit, kills its remaining processes, and records the exit once
+// the output has been read.
 func (t *Terminal) await(h *Hub) {
 	exit, ok := <-t.console.Exited()
 	if !ok { // its guard was killed, and so was the shell
@@ -242,9 +242,9 @@ type Piece struct {
 	Over, Closed bool
 }
 
-// Read returns at most most bytes of output, starting at from. If there are none, it waits up
-// to wait for some. A position beyond the end is an error. truncated is set if output from
-// from on is no longer kept.
+// Read returns up to most bytes of output, starting at from. If there are none, it waits up to
+// wait for some. A position beyond the end is an error. truncated is set if the oldest of the
+// requested bytes are no longer kept.
 func (t *Terminal) Read(ctx context.Context, from int64, most int, wait time.Duration) (p Piece, truncated bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

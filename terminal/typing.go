@@ -34,7 +34,7 @@ func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err
 	defer typed()
 	cut := make(chan struct{})
 	uncut := context.AfterFunc(ctx, func() {
-		_ = t.master.SetWriteDeadline(time.Unix(1, 0)) // an error means that the terminal is closed: there is nothing to cancel
+		_ = t.master.SetWriteDeadline(time.Unix(1, 0)) // a closed terminal has no pending write
 		close(cut)
 	})
 	defer func() {
@@ -46,7 +46,7 @@ func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err
 		if err := t.master.SetWriteDeadline(time.Now().Add(heldAfter)); err != nil {
 			return n, t.over()
 		}
-		if ctx.Err() != nil { // checked after setting the deadline, which may have replaced the one set at the end of ctx
+		if ctx.Err() != nil { // after the deadline, which may replace the one for ctx
 			return n, context.Cause(ctx)
 		}
 		wrote, err := t.master.Write(p[n:min(n+4096, len(p))])

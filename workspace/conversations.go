@@ -181,7 +181,7 @@ func (s staff) leaders(c *doc.Conversation) (ids []string) {
 	for _, id := range c.Participants.AgentIDs {
 		at := slices.IndexFunc(s.agents, func(a doc.Agent) bool { return a.ID == id })
 		if at >= 0 && s.agents[at].Role != "ceo" || at < 0 && strings.HasPrefix(id, "agent_") {
-			continue // an agent without the role ceo, or one that has left
+			continue // an agent without the role ceo, or one that has left the company
 		}
 		ids = append(ids, id)
 	}

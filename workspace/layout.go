@@ -87,8 +87,8 @@ func JobOwnerFile(project, job string) string {
 	return path.Join(JobOwnersDir, project, job+ownerSuffix)
 }
 
-// Movable reports whether a file or folder belongs in an export. Excluded is what is bound to
-// this path, to this machine's processes or secrets, and what can be rebuilt.
+// Movable reports whether a file or folder belongs in an export. It excludes secrets, files
+// bound to this path or to processes, and files that can be rebuilt.
 func Movable(name string) bool {
 	if !strings.HasPrefix(name, LocalDir+"/") {
 		return true

@@ -28,7 +28,7 @@ type TreeSwap struct {
 	stage  string // the name of the directory under construction
 	made   string // the topmost parent directory that was created, "" for none
 	parent durable.FS
-	held   *lock.Hold // shows other processes that this one is alive; nil before open
+	held   *lock.Hold // shows other processes that this one is alive
 }
 
 // longestBase leaves room for the suffix of the stage's name.
@@ -215,7 +215,7 @@ func removeTree(dir string) error {
 		return nil
 	}
 	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() && os.Chmod(name, 0o700) != nil { //nolint:gosec // the mode is for entering the directory
+		if e != nil && e.IsDir() && os.Chmod(name, 0o700) != nil { //nolint:gosec // directories are entered
 			return err
 		}
 		return nil // RemoveAll below reports what cannot be removed

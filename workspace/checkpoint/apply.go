@@ -187,7 +187,7 @@ func (w *Work) forward(n int) (*change, error) {
 	dir, err := w.dirs.at(path.Dir(f.Place), f.Base == "")
 	if errors.Is(err, fs.ErrNotExist) {
 		if f.New == "" {
-			return nil, nil //nolint:nilnil // nothing to do
+			return nil, nil //nolint:nilnil // nothing is to be done
 		}
 		return nil, errors.Join(&conflictError{path: f.Path, base: f.Base}, err)
 	}

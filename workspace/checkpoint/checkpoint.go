@@ -176,7 +176,8 @@ func (p Plan) Blobs(before, after [][]byte) ([]Blob, error) {
 func oldName(n int) string { return path.Join("old", strconv.Itoa(n)) }
 func newName(n int) string { return path.Join("new", strconv.Itoa(n)) }
 
-// Load reads the plan of a checkpoint. A checkpoint without one returns fs.ErrNotExist.
+// Load reads the plan of a checkpoint. It returns fs.ErrNotExist if the checkpoint is missing
+// or was never complete.
 func Load(fsys durable.FS, dir string) (Plan, error) {
 	var p Plan
 	text, err := durable.ReadFile(fsys, path.Join(dir, planFile), maxFile)

@@ -307,7 +307,7 @@ type HeartbeatProposal struct {
 	Rationale      string `json:"rationale,omitzero" is:"optional"`
 }
 
-// Check checks that the type is the one with these fields.
+// Check requires the type heartbeat_action_proposal.
 func (p *HeartbeatProposal) Check() []fault.Issue {
 	return checkType(p.Type, "heartbeat_action_proposal")
 }

@@ -17,7 +17,7 @@ type Placeholders struct {
 type Part struct {
 	Text string
 	// Of is the kind of placeholder (input, inputs, step, feedback or cycle), "" for literal
-	// text. Name is the name after inputs. or step.
+	// text. Name is the name of the input or the key of the node.
 	Of, Name string
 }
 

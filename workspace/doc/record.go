@@ -148,7 +148,7 @@ type FilesProposal struct {
 // ProposesFiles is the value of proposes in a proposal of files.
 const ProposesFiles = "files"
 
-// Check checks that the type is the one with these fields.
+// Check requires the type proposal.
 func (p *FilesProposal) Check() []fault.Issue { return checkType(p.Type, "proposal") }
 
 // FilesProposalCodec reads and writes proposals to apply files.
@@ -165,7 +165,7 @@ type MilestoneReport struct {
 	TestsArtifacts    []string `json:"tests_artifacts,omitzero" is:"optional"`
 }
 
-// Check checks that the type is the one with these fields.
+// Check requires the type milestone_report.
 func (r *MilestoneReport) Check() []fault.Issue { return checkType(r.Type, "milestone_report") }
 
 func checkType(is, want string) []fault.Issue {

@@ -240,8 +240,8 @@ type Session struct {
 	SocketDir      string  `json:"socket_dir" is:"optional"` // the directory of the socket
 	ErrorKind      string  `json:"error_kind" is:"optional"`
 	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // as the provider requested
-	// Only for a live session: its driver, its current activity, the newest turn, and whether
-	// its conversation was resumed. Activity is a hint; the log is authoritative.
+	// Only for a live session: its driver, its current activity, the newest turn, and how its
+	// conversation was resumed. Activity is a hint; the log is authoritative.
 	Driver   string `json:"driver" is:"optional"`
 	Activity string `json:"activity" is:"optional"`
 	Turn     int    `json:"turn" is:"optional"`

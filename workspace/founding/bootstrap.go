@@ -133,7 +133,7 @@ func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Compa
 
 // maker creates things one by one and does nothing after the first failure.
 type maker struct {
-	ctx context.Context //nolint:containedctx // a maker lives for one call only
+	ctx context.Context //nolint:containedctx // a maker lives for one call
 	w   *workspace.Workspace
 	err error
 }

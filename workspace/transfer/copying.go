@@ -53,8 +53,8 @@ func (c *copying) tops() []string {
 	return workspace.Portable()
 }
 
-// leftOut reports whether a name is not copied. Unless local is set, that is everything in
-// .local but billing. In addition it is whatever is not workspace.Movable.
+// leftOut reports whether a name is not copied. Unless local is set, nothing in .local but
+// billing is copied. Names that are not workspace.Movable are never copied.
 func (c *copying) leftOut(name string) bool {
 	if !c.local && strings.HasPrefix(name, workspace.LocalDir+"/") && name != billing && !strings.HasPrefix(name, billing+"/") {
 		return true
@@ -302,13 +302,13 @@ func (c *copying) link(name string, st fs.FileInfo) error {
 	found, err := filepath.EvalSymlinks(filepath.Join(c.source, filepath.FromSlash(name)))
 	if err != nil {
 		c.skipped = append(c.skipped, name)
-		return nil //nolint:nilerr // omit a dangling link
+		return nil //nolint:nilerr // a dangling link is omitted
 	}
 	rel, err := filepath.Rel(c.source, found)
 	rel = filepath.ToSlash(rel)
 	if err != nil || !c.copied(rel) {
 		c.skipped = append(c.skipped, name)
-		return nil //nolint:nilerr // omit a link that leaves the copied tree
+		return nil //nolint:nilerr // so is one that leaves the workspace
 	}
 	target, err := filepath.Rel(filepath.FromSlash(path.Dir(name)), filepath.FromSlash(rel))
 	if err != nil {

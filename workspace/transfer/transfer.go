@@ -149,7 +149,7 @@ func isEmpty(dir string) (empty bool, err error) {
 			return false, statErr
 		case len(entries) > 0:
 			return false, nil
-		case !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist): // ErrNotExist: the open directory was removed
+		case !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist): // ErrNotExist: it was removed
 			return false, err
 		}
 		if now, err := os.Stat(dir); err != nil || os.SameFile(opened, now) {

@@ -1,5 +1,5 @@
-// Package validate checks a whole workspace for what is missing, unreadable, against its
-// schema, or in the wrong place. It writes nothing. A folder in any state yields findings,
+// Package validate checks a whole workspace for documents that are missing, unreadable,
+// invalid or in the wrong place. It writes nothing. A folder in any state yields findings,
 // never an error.
 package validate
 

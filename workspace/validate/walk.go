@@ -229,8 +229,8 @@ func (v *inspection) conversation(dir, id, project string) {
 	}
 }
 
-// inFolder checks the document that a folder needs to be recognized. It warns if the document
-// is missing.
+// inFolder checks the document of a folder. If the document is missing, readers ignore the
+// folder, and inFolder warns.
 func (v *inspection) inFolder(dir, name string, k kind) {
 	if !v.document(path.Join(dir, name), k) {
 		v.warn("stray_entry", dir, dir+": has no "+name+", and is not read")
