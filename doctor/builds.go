@@ -1,7 +1,7 @@
 package doctor
 
-// Live sessions whose supervisor is another build of this program: started before an upgrade,
-// they go on as they are until they end.
+// Live sessions whose supervisor runs another build of this program, started before an
+// upgrade. They continue unchanged until they end.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"ac/runs/session"
 )
 
-// builds returns no check if every live supervisor that can be looked at is this program.
+// builds returns no check if every live supervisor that can be inspected runs this build.
 func (p Patient) builds(context.Context) []Check {
 	const id = "sessions.build"
 	records, err := session.LivingRecords(p.Workspace)
@@ -29,7 +29,7 @@ func (p Patient) builds(context.Context) []Check {
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil
 		}
-		if err == nil && !same { // one that cannot be looked at has just ended, or is another user's
+		if err == nil && !same { // a process that cannot be inspected has just ended, or is another user's
 			details = append(details, fmt.Sprintf("%s: run %s of %s, process %d", r.Ref, r.RunID, r.ProjectID, *r.OwnerPID))
 		}
 	}

@@ -1,6 +1,6 @@
 package doctor
 
-// The checks that cost next to nothing, for screens that are looked at often.
+// The cheap checks, for screens that refresh often.
 
 import (
 	"context"
@@ -11,13 +11,12 @@ import (
 	"ac/internal/durable"
 )
 
-// leastFree is from how little free space on the workspace's disk on it is a finding, in
-// bytes.
+// leastFree is the free space on the workspace's disk below which the check warns, in bytes.
 const leastFree = 1 << 30
 
-// Glance runs the cheap checks: machine.yaml, locks, the journal, what killed processes left
-// where ac writes most, and free space. It starts
-// no program and reads no log.
+// Glance runs the cheap checks: machine.yaml, locks, the journal, leftovers of killed
+// processes in the most used directories, free space, and supervisors of other builds. It
+// starts no program and reads no log.
 func Glance(ctx context.Context, p Patient) []Check {
 	if p.Workspace == nil {
 		p.findings = sync.OnceValue(p.validate)
@@ -26,7 +25,7 @@ func Glance(ctx context.Context, p Patient) []Check {
 	return append([]Check{p.machineConfig(ctx), p.locks(ctx), p.journal(ctx), p.nearLeftovers(ctx), p.space(ctx)}, p.builds(ctx)...)
 }
 
-// space is a finding where little space is left.
+// space warns if little disk space is left.
 func (p Patient) space(context.Context) Check {
 	const id = "disk.free"
 	free, err := durable.Free(p.Dir)

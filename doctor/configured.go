@@ -1,7 +1,6 @@
 package doctor
 
-// Checks of the configuration: documents, machine overlay, agent CLIs,
-// repositories.
+// Checks of the configuration: documents, machine settings, agent CLIs, repositories.
 
 import (
 	"context"
@@ -50,7 +49,7 @@ func (p Patient) schema(context.Context) Check {
 	return c
 }
 
-// machine reads the overlay, even if there is no workspace around it.
+// machine reads this machine's settings, even if there is no workspace around them.
 func (p Patient) machine() (machine doc.Machine, text []byte, err error) {
 	var fsys durable.FS
 	if p.Workspace != nil {
@@ -87,7 +86,7 @@ func (p Patient) machineConfig(context.Context) Check {
 func (p Patient) providers(ctx context.Context) []Check {
 	machine, _, err := p.machine()
 	if err != nil {
-		machine = doc.Machine{} // fall back to the providers' own names
+		machine = doc.Machine{} // fall back to the providers' default names
 	}
 	cli := Check{ID: "providers.cli", Status: Fail, Message: "no agent CLI is available"}
 	protocol := pass("providers.protocol", doc.KindAppServer+" is available")
@@ -120,15 +119,15 @@ func (p Patient) providers(ctx context.Context) []Check {
 	return []Check{cli, protocol}
 }
 
-// probePatience is how long the doctor waits for probes.
+// probePatience bounds the wait for probes of agent CLIs.
 const probePatience = 20 * time.Second
 
-// programs is the cache of program probes; it is not written.
+// programs returns the cache of program probes, frozen so that nothing is written to it.
 func (p Patient) programs() provider.Cache {
 	return provider.Cache{Workspace: p.Workspace, Environ: os.Environ(), Frozen: true}
 }
 
-// repositories returns no check if the overlay cannot be read.
+// repositories returns no check if the machine settings cannot be read.
 func (p Patient) repositories(context.Context) []Check {
 	const id = "repos.mappings"
 	machine, text, err := p.machine()
@@ -143,7 +142,7 @@ func (p Patient) repositories(context.Context) []Check {
 	}
 	value, err := yamldoc.Parse(text)
 	if err != nil {
-		return nil // it was read a moment ago
+		return nil // unreachable: machine just parsed it
 	}
 	c := pass(id, "%s, each a git repository", plural(len(machine.RepoRoots), "repository mapping"))
 	bad, bare := 0, 0

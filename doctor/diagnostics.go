@@ -1,7 +1,6 @@
 package doctor
 
-// The diagnostics bundle: a directory of JSON files without secrets, to be
-// given to others.
+// The diagnostics bundle: a directory of JSON files without secrets, for sharing.
 
 import (
 	"bytes"
@@ -23,27 +22,27 @@ import (
 	"ac/workspace/doc"
 )
 
-// SessionFigures are a manifest's figures of sessions.
+// SessionFigures are the manifest's counts of sessions.
 type SessionFigures struct {
 	Total   int `json:"total"`
 	Running int `json:"running"`
 }
 
-// MonitorFigures are a manifest's figures of the monitor.
+// MonitorFigures are the manifest's figures of the monitor.
 type MonitorFigures struct {
 	Rows         int  `json:"rows"`
 	IndexRebuilt bool `json:"index_rebuilt"`
 	IndexSynced  bool `json:"index_synced"`
 }
 
-// InboxFigures are a manifest's figures of the inbox.
+// InboxFigures are the manifest's counts of the inbox.
 type InboxFigures struct {
 	Pending         int        `json:"pending"`
 	RecentDecisions int        `json:"recent_decisions"`
 	ParseErrors     ItemErrors `json:"parse_errors"`
 }
 
-// ItemErrors counts items of the inbox whose runs have malformed lines.
+// ItemErrors counts inbox items whose runs have malformed log lines.
 type ItemErrors struct {
 	Any       bool  `json:"has_parse_errors"`
 	Pending   int   `json:"pending_with_errors"`
@@ -51,8 +50,8 @@ type ItemErrors struct {
 	Most      int64 `json:"max_parse_error_count"`
 }
 
-// Parts produce the parts of a bundle. Parts that need the index are left out
-// if they fail: a bundle is needed most when something is broken.
+// Parts produce the parts of a bundle. A part that needs the index is left out if it fails,
+// since a bundle is needed most when something is broken.
 type Parts struct {
 	Sessions func(ctx context.Context) (any, SessionFigures, error)
 	Monitor  func(ctx context.Context) (any, MonitorFigures, error)
@@ -60,7 +59,7 @@ type Parts struct {
 	Stats    func(ctx context.Context) (any, error)
 }
 
-// BundleFiles are the names of a bundle's files, null for missing ones.
+// BundleFiles holds the names of a bundle's files, null for missing ones.
 type BundleFiles struct {
 	Manifest    string  `json:"manifest"`
 	Doctor      string  `json:"doctor"`
@@ -80,7 +79,7 @@ type Bundle struct {
 	Files        BundleFiles `json:"files"`
 }
 
-// manifest is manifest.json, which is written last.
+// manifest is manifest.json. It is written last.
 type manifest struct {
 	SchemaVersion int             `json:"schema_version"`
 	Type          string          `json:"type"`
@@ -108,16 +107,16 @@ type doctorFigures struct {
 	Checks  int     `json:"checks"`
 }
 
-// Order are the parameters of a bundle.
+// Order holds the parameters of a bundle.
 type Order struct {
 	OutDir  string
-	Version string   // of this program
-	Environ []string // whose secrets are masked
+	Version string   // the version of this program
+	Environ []string // secrets in these variables are masked
 	Parts   Parts
 }
 
-// Diagnose makes a bundle below a directory, which it creates if necessary.
-// Secrets are removed from every file. A bundle with a manifest is complete.
+// Diagnose creates a bundle in a new directory under OutDir, which it creates if necessary.
+// It removes secrets from every file. A bundle with a manifest is complete.
 func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
 	if p.Workspace == nil {
 		return Bundle{}, fault.New(fault.NotAWorkspace, "%s is not a workspace", p.Given)
@@ -149,8 +148,7 @@ func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
 	return b, nil
 }
 
-// makeBundleDir makes a new directory, with a number after its name if that is
-// taken.
+// makeBundleDir creates a new directory. If the name is taken, it appends a number.
 func makeBundleDir(outDir, name string) (string, error) {
 	if err := os.MkdirAll(outDir, 0o755); err != nil { //nolint:gosec // a directory of the user's choice
 		return "", err
@@ -180,7 +178,7 @@ func (w *bundler) parts(ctx context.Context, p Patient, o Order, b *Bundle) (m m
 	}
 	machine, _, err := p.machine()
 	if err != nil {
-		machine = doc.Machine{} // fall back to the providers' own names, like the report
+		machine = doc.Machine{} // fall back to the providers' default names, like the report
 	}
 	if err := w.write(b.Files.Adapters, provider.StatusWithin(ctx, machine, p.programs(), probePatience)); err != nil {
 		return m, err
@@ -228,7 +226,7 @@ func (w *bundler) snapshots(ctx context.Context, parts Parts, m *manifest, b *Bu
 	return err
 }
 
-// write writes one file, indented, with secrets removed.
+// write writes one file as indented JSON, with secrets removed.
 func (w *bundler) write(name string, v any) error {
 	text, err := canonjson.Marshal(v)
 	if err != nil {

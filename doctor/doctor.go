@@ -1,12 +1,11 @@
-// Package doctor diagnoses and repairs workspaces: checks that recommend what
-// to do, repairs without loss, and a diagnostics bundle without secrets.
+// Package doctor diagnoses and repairs workspaces: checks with recommendations, repairs
+// without loss, and a diagnostics bundle without secrets.
 //
 // Invariants:
-//   - Without index flags, checks write nothing and start nothing but probes of
-//     agent CLIs.
+//   - Without index flags, checks write nothing and start nothing but probes of agent CLIs.
 //   - A folder in any state gets a report.
-//   - A repair touches only what is certainly dead or ours, and keeps a copy of
-//     what it truncates.
+//   - A repair touches only what is certainly dead or ours, and keeps a copy of what it
+//     truncates.
 package doctor
 
 import (
@@ -32,9 +31,9 @@ type Check struct {
 	Status  string   `json:"status"`
 	Message string   `json:"message"`
 	Details []string `json:"details,omitempty"`
-	// Hint is what to do, if anything.
+	// Hint recommends what to do, "" for nothing.
 	Hint string `json:"hint,omitempty"`
-	// DurationMS is the duration of the check, rounded up. Checks run
+	// DurationMS is the duration of the check in milliseconds, rounded up. Checks run
 	// concurrently.
 	DurationMS int64 `json:"duration_ms"`
 }
@@ -54,23 +53,24 @@ type Report struct {
 	Summary      Summary `json:"summary"`
 }
 
-// Patient is the folder to be diagnosed.
+// Patient is the folder to diagnose.
 type Patient struct {
 	Env workspace.Env
-	// Dir is the directory; Given is its path as the request spelled it.
+	// Dir is the directory. Given is its path as spelled in the request.
 	Dir, Given string
-	// Workspace is the opened workspace, nil if the directory is not one.
+	// Workspace is the open workspace, nil if the directory is not one.
 	Workspace *workspace.Workspace
-	// Validator is that of Workspace, with its cache; nil if Workspace is.
+	// Validator is the validator of Workspace, with its cache. It is nil if Workspace is nil.
 	Validator *validate.Validator
-	// Index makes the check of the index; nil if there is no index. It is not
-	// called for a directory that is not a workspace.
+	// Index runs the check of the index, nil if there is no index. It is not called for a
+	// directory that is not a workspace.
 	Index func(ctx context.Context) Check
 
 	findings func() validate.Findings // cached for one report
 }
 
-// examination is a part of the report: the checks with some ids. All run concurrently.
+// examination is a part of the report: a function that runs the checks with these ids. All
+// examinations run concurrently.
 type examination struct {
 	ids  []string
 	look func(ctx context.Context) []Check
@@ -85,7 +85,8 @@ func Checks() (ids []string) {
 	return ids
 }
 
-// examinations are those of the patient; what is no workspace has fewer.
+// examinations returns the examinations that apply to the patient. A folder that is not a
+// workspace has fewer.
 func (p Patient) examinations() []examination {
 	list := []examination{
 		one(p.schema, "workspace.schema"), one(p.machineConfig, "machine.config"), {[]string{"providers.cli", "providers.protocol"}, p.providers}, {[]string{"repos.mappings"}, p.repositories},
@@ -104,7 +105,7 @@ func (p Patient) examinations() []examination {
 	return list
 }
 
-// Examine runs all checks, or those with some ids, and the ones that are made with them.
+// Examine runs all checks. If ids are given, it runs only the examinations that contain them.
 func Examine(ctx context.Context, p Patient, ids ...string) Report {
 	p.findings = sync.OnceValue(p.validate)
 	examinations := slices.DeleteFunc(p.examinations(), func(e examination) bool {
@@ -128,8 +129,8 @@ func Examine(ctx context.Context, p Patient, ids ...string) Report {
 	return report
 }
 
-// sideBySide runs all examinations concurrently and returns their checks in
-// order, with the duration of each.
+// sideBySide runs all examinations concurrently. It returns their checks in order, each with
+// its duration.
 func (p Patient) sideBySide(ctx context.Context, examinations []examination) [][]Check {
 	results := make([][]Check, len(examinations))
 	done := make(chan struct{})
@@ -158,15 +159,15 @@ func pass(id, format string, args ...any) Check {
 	return Check{ID: id, Status: Pass, Message: fmt.Sprintf(format, args...)}
 }
 
-// unknown is a check that could not be made.
+// unknown is the result of a check that could not be performed.
 func unknown(id string, err error) Check {
 	return Check{ID: id, Status: Warn, Message: "could not be checked: " + err.Error(), Hint: "Repair what the message names and check again."}
 }
 
-// maxDetails bounds the details of a check.
+// maxDetails bounds the detail lines of a check.
 const maxDetails = 50
 
-// shortened truncates a list and adds how many lines were omitted.
+// shortened truncates a list and appends the number of omitted lines.
 func shortened(lines []string) []string {
 	if len(lines) <= maxDetails {
 		return lines
@@ -174,7 +175,7 @@ func shortened(lines []string) []string {
 	return append(lines[:maxDetails:maxDetails], fmt.Sprintf("and %d more", len(lines)-maxDetails))
 }
 
-// plural formats a count.
+// plural formats a count with its noun.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

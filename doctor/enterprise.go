@@ -9,7 +9,7 @@ import (
 	"ac/workspace"
 )
 
-// statements checks the bills, if there are any.
+// statements checks the recorded bills, if there are any.
 func (p Patient) statements(context.Context) []Check {
 	const id = "usage.statements"
 	if !p.Workspace.Exists(workspace.StatementsFile) {

@@ -14,13 +14,13 @@ import (
 	"ac/workspace"
 )
 
-// indexState is the state of an index, determined without changing it.
+// indexState is the state of an index, determined without changing the index.
 type indexState struct {
 	missing bool  // there is none
-	spoilt  error // why it is unreadable
+	spoilt  error // why it is unreadable, nil if it is readable
 	holds   index.Stats
-	// syncedMS is the time of the last sync, 0 if unknown; newestMS is the
-	// newest change of its source files, in Unix ms.
+	// syncedMS is the time of the last sync, 0 if unknown. newestMS is the newest change
+	// among the indexed files. Both are in Unix ms.
 	syncedMS, newestMS int64
 }
 
@@ -44,7 +44,7 @@ func lookAtIndex(ctx context.Context, w *workspace.Workspace, ix *index.Index) (
 	return state
 }
 
-// newest is the newest change below a directory, in Unix ms, 0 for none.
+// newest returns the newest change below a directory in Unix ms, 0 if there is none.
 func newest(fsys durable.FS, dir string) (at int64) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -62,7 +62,7 @@ func newest(fsys durable.FS, dir string) (at int64) {
 	return at
 }
 
-// IndexCheck returns the check of an index.
+// IndexCheck returns the check of an index, for the requested freshness.
 func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, given string) func(context.Context) Check {
 	return func(ctx context.Context) Check {
 		switch asked {
@@ -105,8 +105,8 @@ func passed(id, what, given string, err error, parseErrors int, details []string
 
 func detail(name string, value any) string { return fmt.Sprintf("%s: %v", name, value) }
 
-// tolerance is how much newer than the last sync a file may be, in ms: file
-// systems round timestamps.
+// tolerance is how much newer than the last sync a file may be, in ms, since file systems
+// round timestamps.
 const tolerance = 1
 
 func (s indexState) check(given string) Check {
@@ -138,7 +138,7 @@ func (s indexState) check(given string) Check {
 	return c
 }
 
-// MendIndex returns the repair of an index: an unreadable one is rebuilt.
+// MendIndex returns the repair of an index: it rebuilds an unreadable one.
 func MendIndex(w *workspace.Workspace, ix *index.Index) func(ctx context.Context, dryRun bool) []Mend {
 	return func(ctx context.Context, dryRun bool) []Mend {
 		state := lookAtIndex(ctx, w, ix)

@@ -1,7 +1,6 @@
 package doctor
 
-// Leftovers of killed processes: lock files, interrupted writes, temporary
-// files.
+// Leftovers of killed processes: lock files, interrupted writes, temporary files.
 
 import (
 	"context"
@@ -20,28 +19,28 @@ import (
 )
 
 const (
-	// oldTemp is the age from which a temporary file counts as a leftover;
-	// writing a document takes milliseconds.
+	// oldTemp is the age at which a temporary file counts as a leftover. Writing a document
+	// takes milliseconds.
 	oldTemp = time.Hour
-	// oldAside is the same for files next to the write lock.
+	// oldAside is the same age for files beside the write lock.
 	oldAside = 2 * time.Minute
 )
 
-// leftover is a file that a killed process left.
+// leftover is a file that a killed process left behind.
 type leftover struct {
 	name string
-	// held is why it must stay for now, "" if its writer is known to be dead.
+	// held explains why it must stay for now, "" if its writer is known to be dead.
 	held string
 }
 
-// tempName matches the names of temporary files, with the pid of their writer.
+// tempName matches names of temporary files and captures the writer's pid.
 var tempName = lazyregexp.New(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
 
-// everywhere are the folders of a workspace.
+// everywhere returns the top-level folders of a workspace.
 func everywhere() []string { return []string{"company", "org", "work", "inbox", workspace.LocalDir} }
 
-// temporaries finds old temporary files in folders and everywhere below them except in
-// worktrees, which belong to the agents.
+// temporaries finds old temporary files in folders, recursively. It skips worktrees, which
+// belong to the agents, and the quarantine.
 func temporaries(ctx context.Context, w *workspace.Workspace, below ...string) (found []leftover, err error) {
 	now := w.Env.Clock.Now()
 	var walk func(dir string)
@@ -79,8 +78,8 @@ func temporaries(ctx context.Context, w *workspace.Workspace, below ...string) (
 	return found, ctx.Err()
 }
 
-// besideLock finds leftovers next to the write lock: files of processes that
-// were killed while taking it.
+// besideLock finds leftovers beside the write lock: files of processes that were killed while
+// taking it.
 func besideLock(w *workspace.Workspace) (found []leftover) {
 	name, _ := w.WriteLock()
 	entries, err := w.FS.ReadDir(workspace.LocksDir)
@@ -110,16 +109,16 @@ func besideLock(w *workspace.Workspace) (found []leftover) {
 func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
 	text, err := durable.ReadFile(w.FS, file, 1<<16)
 	if err == nil {
-		_ = json.Unmarshal(text, &owner) // a torn one names no owner
+		_ = json.Unmarshal(text, &owner) // a torn file names no owner
 	}
 	return owner
 }
 
-// sessionLock matches the lock files of runs and sessions, which their holder
-// removes in the end.
+// sessionLock matches the lock files of runs and sessions. Their holder removes them at the
+// end.
 var sessionLock = lazyregexp.New(`^(run|session)-[0-9a-f]+\.lock$`)
 
-// deadLocks are the lock files of sessions that no process holds.
+// deadLocks returns the lock files of runs and sessions that no process holds.
 func deadLocks(w *workspace.Workspace) (names []string) {
 	entries, err := w.FS.ReadDir(workspace.LocksDir)
 	if err != nil {
@@ -194,7 +193,7 @@ func (p Patient) leftovers(ctx context.Context) Check {
 	return p.left(found)
 }
 
-// nearLeftovers is leftovers of the folders that can be looked through at once.
+// nearLeftovers is leftovers for the few folders that are quick to scan.
 func (p Patient) nearLeftovers(ctx context.Context) Check {
 	found, err := temporaries(ctx, p.Workspace, workspace.TempDir, workspace.LocksDir, workspace.SessionsDir)
 	if err != nil {
@@ -203,7 +202,7 @@ func (p Patient) nearLeftovers(ctx context.Context) Check {
 	return p.left(found)
 }
 
-// left is the check of leftovers that were found, with those beside the write lock.
+// left returns the check of the given leftovers and of those beside the write lock.
 func (p Patient) left(found []leftover) Check {
 	const id = "leftovers"
 	found = append(found, besideLock(p.Workspace)...)

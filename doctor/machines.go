@@ -1,7 +1,7 @@
 package doctor
 
-// The hub by which other machines execute sessions. Without its folder there is nothing to
-// check.
+// The hub, through which other machines execute sessions. Without its folder there is nothing
+// to check.
 
 import (
 	"context"
@@ -17,8 +17,7 @@ import (
 	"ac/workspace"
 )
 
-// machines checks what the hub keeps, the sessions that it follows, and what carries its
-// words.
+// machines checks the hub's files, the sessions that it follows, and its message carrier.
 func (p Patient) machines(ctx context.Context) []Check {
 	if !p.Workspace.Exists(fleet.HubDir) {
 		return nil
@@ -26,7 +25,7 @@ func (p Patient) machines(ctx context.Context) []Check {
 	return []Check{p.hubFiles(), p.hubAttempts(), p.hubDurability(ctx)}
 }
 
-// hubFiles are who may read what the hub keeps, and what of it cannot be read.
+// hubFiles checks that the hub's files are private and readable.
 func (p Patient) hubFiles() Check {
 	const id = "hub.files"
 	w := p.Workspace
@@ -59,7 +58,7 @@ func (p Patient) hubFiles() Check {
 	return pass(id, "the hub's files are private and readable")
 }
 
-// wideHubFiles are the files and folders of the hub that others may read.
+// wideHubFiles returns the hub's files and folders that other users can access.
 func wideHubFiles(w *workspace.Workspace) (wide []string) {
 	if !proc.HasModes {
 		return nil
@@ -68,7 +67,7 @@ func wideHubFiles(w *workspace.Workspace) (wide []string) {
 	for dir, ext := range map[string]string{fleet.WorkersDir: ".yaml", fleet.AttemptsDir: ".json"} {
 		found, err := workspace.Files(w.FS, dir, ext)
 		if err != nil {
-			continue // reading them says why
+			continue // hubFiles reports the read error
 		}
 		for _, name := range found {
 			names = append(names, path.Join(dir, name))
@@ -82,7 +81,7 @@ func wideHubFiles(w *workspace.Workspace) (wide []string) {
 	return wide
 }
 
-// hubAttempts are the sessions on other machines that no hub follows.
+// hubAttempts checks that a hub follows the sessions on other machines.
 func (p Patient) hubAttempts() Check {
 	const id = "hub.attempts"
 	attempts, _, err := fleet.ReadAttempts(p.Workspace.FS)
@@ -102,10 +101,11 @@ func (p Patient) hubAttempts() Check {
 		Hint: "Start it: ac hub:start " + p.Given + ". To give one up: ac session:abandon " + p.Given + " REF --reason TEXT"}
 }
 
-// hubWithin is how long the hub may take to say how it does.
+// hubWithin bounds the wait for the hub's status.
 const hubWithin = 2 * time.Second
 
-// hubDurability is what a running hub says of its carrier, and how far the logs are behind.
+// hubDurability checks the message carrier of a running hub, and reports how many events are
+// not in the logs yet.
 func (p Patient) hubDurability(ctx context.Context) Check {
 	const id = "hub.durability"
 	ctx, cancel := context.WithTimeout(ctx, hubWithin)

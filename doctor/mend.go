@@ -27,16 +27,16 @@ const (
 	Failed = "failed"
 )
 
-// Mend is one repair.
+// Mend describes one repair.
 type Mend struct {
 	// Kind is directory, journal, write_lock, session, session_lock,
 	// temporary_file, unfinished_line, run or index.
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
 	Outcome string `json:"outcome"`
-	// What is what was done, or why nothing was.
+	// What describes what was done, or why nothing was.
 	What string `json:"what"`
-	// Details are the steps of an interrupted write.
+	// Details lists the steps of an interrupted write.
 	Details []string `json:"details,omitempty"`
 }
 
@@ -44,21 +44,21 @@ type Mend struct {
 type MendResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	DryRun       bool   `json:"dry_run"`
-	OK           bool   `json:"ok"` // nothing failed
+	OK           bool   `json:"ok"` // no repair failed
 	Mends        []Mend `json:"mends"`
 }
 
 // Repairs are the options of Mend.
 type Repairs struct {
 	DryRun bool
-	// Checks are the ids of checks whose findings are repaired, empty for all.
+	// Checks lists the ids of the checks whose findings to repair. If empty, all are
+	// repaired.
 	Checks []string
-	// Index repairs the index; nil if there is none. It returns nothing if
-	// there is nothing to repair.
+	// Index repairs the index, nil if there is none. It returns no repairs if none is needed.
 	Index func(ctx context.Context, dryRun bool) []Mend
 }
 
-// Checks whose findings can be repaired, by their ids.
+// Ids of the checks whose findings can be repaired.
 const (
 	CheckSchema    = "workspace.schema"
 	CheckChain     = "events.chain"
@@ -75,7 +75,7 @@ func Mendable() []string {
 	return []string{CheckSchema, CheckChain, CheckJournal, CheckLocks, CheckSessions, CheckNewRuns, CheckLeftovers, CheckIndex}
 }
 
-// covers reports whether the findings of a check are repaired.
+// covers reports whether r includes the findings of a check.
 func (r *Repairs) covers(check string) bool {
 	return len(r.Checks) == 0 || slices.Contains(r.Checks, check)
 }
@@ -83,9 +83,8 @@ func (r *Repairs) covers(check string) bool {
 // repairLock makes repairs of a workspace mutually exclusive.
 const repairLock = workspace.LocksDir + "/doctor-fix.lock"
 
-// Mend repairs what can be repaired without loss and reports each repair. It is
-// idempotent, and does not stop at a failed repair. With DryRun nothing is
-// written.
+// Mend repairs what can be repaired without loss and reports each repair. It is idempotent,
+// and continues after a failed repair. With DryRun it writes nothing.
 func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
 	result := MendResult{WorkspaceDir: p.Given, DryRun: r.DryRun, OK: true, Mends: []Mend{}}
 	if p.Workspace == nil {
@@ -101,7 +100,7 @@ func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
 		if err != nil {
 			return result, fault.New(fault.IO, "repair %s: %w", p.Given, err)
 		}
-		defer func() { _ = held.Retire() }() // a leftover blocks no one
+		defer func() { _ = held.Retire() }() // a leftover lock file blocks nobody
 	}
 	for _, repair := range []struct {
 		check string
@@ -132,7 +131,7 @@ type mender struct {
 	w     *workspace.Workspace
 	ctx   context.Context //nolint:containedctx // of the one call that the mender lives for
 	dry   bool
-	lock  lock.Judgement // as it was before
+	lock  lock.Judgement // the write lock before the repairs
 	mends []Mend
 }
 
@@ -140,8 +139,7 @@ func (m *mender) tell(kind, name, outcome, what string) {
 	m.mends = append(m.mends, Mend{Kind: kind, Path: name, Outcome: outcome, What: what})
 }
 
-// do carries out a repair and reports its outcome; in a dry run it reports what
-// it would do.
+// do performs a repair and records its outcome. In a dry run it records what it would do.
 func (m *mender) do(kind, name, would, did string, act func() error) {
 	if m.dry {
 		m.tell(kind, name, Would, would)
@@ -162,7 +160,7 @@ func (m *mender) directories() {
 	}
 }
 
-// writeLock comes after the journal, whose repair takes the lock: taking it
+// writeLock runs after the repair of the journal, which takes the write lock and thereby
 // clears a stale one.
 func (m *mender) writeLock() {
 	name, now := m.w.WriteLock()
@@ -171,7 +169,7 @@ func (m *mender) writeLock() {
 		who := fmt.Sprintf("the lock of process %d, which is dead", m.lock.Owner.PID)
 		m.do("write_lock", name, "remove "+who, "removed "+who, func() error {
 			if !now.Stale {
-				return nil // gone by now
+				return nil // already removed
 			}
 			return m.w.Recover(m.ctx)
 		})
@@ -233,8 +231,7 @@ func (m *mender) journal() {
 	}
 }
 
-// sessions reconciles orphaned sessions. Those of other programs may be left as
-// they are.
+// sessions reconciles orphaned sessions. Sessions of other programs may stay unchanged.
 func (m *mender) sessions() {
 	orphans, err := orphanedSessions(m.w)
 	if err != nil {
@@ -287,9 +284,8 @@ func (m *mender) temporaries() {
 	}
 }
 
-// tornLogs truncates the torn tails of logs without a writer. It runs before
-// anything appends to these logs, after which a torn tail could not be
-// recognized.
+// tornLogs truncates the torn tails of logs without a writer. It runs before anything can
+// append to these logs, since an append would make a torn tail unrecognizable.
 func (m *mender) tornLogs() {
 	list, err := allRuns(m.w)
 	if err != nil {
@@ -299,7 +295,7 @@ func (m *mender) tornLogs() {
 		log := workspace.LogFile(run.project, run.id)
 		torn, err := events.FindTorn(m.w.FS, log)
 		if err != nil || torn == nil {
-			continue // the chain check reports what cannot be read
+			continue // the chain check reports read errors
 		}
 		if session.RunAlive(m.w, run.project, run.id) {
 			m.tell("unfinished_line", log, Kept, "its session is alive and may be writing it")
@@ -313,7 +309,7 @@ func (m *mender) tornLogs() {
 	}
 }
 
-// kept is the metadata next to the copy of a torn tail.
+// kept is the metadata beside the copy of a torn tail.
 type kept struct {
 	CutOffAt string `json:"cut_off_at"`
 	Log      string `json:"log"`
@@ -321,7 +317,7 @@ type kept struct {
 	Bytes    int    `json:"bytes"`
 }
 
-// keep makes a copy of a torn tail durable.
+// keep durably stores a copy of a torn tail.
 func (m *mender) keep(log string, torn events.Torn) error {
 	text, err := json.MarshalIndent(kept{clock.Stamp(m.w.Env.Clock.Now()), log, torn.Offset, len(torn.Text)}, "", "  ")
 	if err != nil {

@@ -1,7 +1,7 @@
 package doctor
 
-// Runs that were created and never launched: they are "running" until someone
-// ends them.
+// Runs that were created but never launched. Their status is "running" until someone ends
+// them.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/runs"
 )
 
-// newAfter is the age from which the doctor reports such a run.
+// newAfter is the age at which the doctor reports such a run.
 const newAfter = 24 * time.Hour
 
 // newRuns returns no check if there are no such runs.
@@ -34,7 +34,7 @@ func (p Patient) newRuns(context.Context) []Check {
 	}}
 }
 
-// discardNew discards these runs.
+// discardNew discards runs that were never launched.
 func (m *mender) discardNew() {
 	list, err := runs.New(m.w, m.w.Env.Clock.Now().Add(-newAfter))
 	if err != nil {

@@ -1,6 +1,6 @@
 package doctor
 
-// Checks of what runs recorded: worktrees, references, sessions, logs.
+// Checks of recorded data: worktrees, references, sessions, logs.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // runOf identifies a run.
 type runOf struct{ project, id string }
 
-// allRuns lists the runs by project and name.
+// allRuns lists all runs, by project and then by id.
 func allRuns(w *workspace.Workspace) (list []runOf, err error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
@@ -41,8 +41,8 @@ func allRuns(w *workspace.Workspace) (list []runOf, err error) {
 	return list, nil
 }
 
-// worktrees compares the worktrees that runs name with the directories that
-// exist. Orphaned worktrees get a check of their own, if there are any.
+// worktrees compares the worktrees that runs name with the existing directories. Orphaned
+// worktrees get a separate check, if there are any.
 func (p Patient) worktrees(context.Context) []Check {
 	const id = "worktrees.references"
 	w := p.Workspace
@@ -94,8 +94,8 @@ func referenced(id string, there, missing []string) Check {
 	return c
 }
 
-// orphanedWorktrees are the directories three levels below the area that no run
-// names, and that are not inside one that a run names.
+// orphanedWorktrees returns the directories three levels below the area that no run names,
+// except those inside a worktree that a run names.
 func (p Patient) orphanedWorktrees(named map[string]bool) []string {
 	level := []string{worktree.Area}
 	for range 3 {
@@ -140,7 +140,7 @@ func oddities(n int) string {
 	return fmt.Sprintf("%d inconsistencies in the references of documents", n)
 }
 
-// orphanedSessions are session records with status running and no live owner.
+// orphanedSessions returns the session records with status running and no live owner.
 func orphanedSessions(w *workspace.Workspace) ([]doc.Session, error) {
 	records, err := session.All(w)
 	return slices.DeleteFunc(records, func(r doc.Session) bool { return doc.Terminal(r.Status) || session.Live(w, r) }), err
@@ -166,8 +166,8 @@ func (p Patient) sessions(context.Context) Check {
 	return c
 }
 
-// chains verifies every log. The torn tail of a live run is ignored: it may
-// just be being written.
+// chains verifies every log. It ignores the torn tail of a live run, whose last line may be
+// in the middle of a write.
 func (p Patient) chains(ctx context.Context) Check {
 	const id = "events.chain"
 	w := p.Workspace
@@ -209,7 +209,7 @@ func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 	where := run.project + "/" + run.id + ": "
 	if end, err := events.FindTorn(w.FS, workspace.LogFile(run.project, run.id)); err == nil && end != nil {
 		if session.RunAlive(w, run.project, run.id) {
-			return "", false // it is being written
+			return "", false // the last line is being written
 		}
 		return where + fmt.Sprintf("the last line, at byte %d, is unfinished", end.Offset), true
 	}

@@ -1,6 +1,6 @@
 package doctor
 
-// Checks of this machine that need no workspace: git, the terminal, and completion.
+// Checks of this machine that need no workspace: git, the terminal, and shell completion.
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"ac/internal/terminal"
 )
 
-// The least version of git whose merge-tree brings changes home, and how long it may take to
-// say its version.
+// The oldest git version whose merge-tree can land a run's work, and the time limit for the
+// version check.
 const (
 	gitMajor = 2
 	gitMinor = 38
 	gitLimit = 4 * time.Second
 )
 
-// ThisMachine checks what ac needs beside a workspace. Nothing is written.
+// ThisMachine checks what ac needs outside a workspace. It writes nothing.
 func ThisMachine(ctx context.Context, getenv func(string) string) []Check {
 	return []Check{checkGit(ctx), checkTerminal(getenv), checkCompletion(getenv)}
 }
@@ -56,7 +56,8 @@ func checkTerminal(getenv func(string) string) Check {
 	return c
 }
 
-// completions are where shells find completions, and the start-up files that may load them.
+// completions returns the paths where a shell finds completion scripts, and the start-up
+// files that may load them.
 func completions(shell string) []string {
 	switch shell {
 	case "bash":
@@ -87,8 +88,8 @@ func checkCompletion(getenv func(string) string) Check {
 	return c
 }
 
-// loadsCompletion reports whether a file completes ac: it is made for that, or a start-up
-// file that loads the script.
+// loadsCompletion reports whether a file provides completion for ac: it is a completion
+// script, or a start-up file that loads one.
 func loadsCompletion(file string) bool {
 	text, err := os.ReadFile(file)
 	return err == nil && (!strings.HasPrefix(filepath.Base(file), ".") || strings.Contains(string(text), "ac completion"))

@@ -1,6 +1,6 @@
 package enterprise
 
-// Creating a company of departments, or what is missing of one.
+// Creating a company of departments, or its missing parts.
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ type Plan struct {
 	IncludeDirector      bool // in a standard company
 }
 
-// Company is the company of a plan, after it was built.
+// Company is the company of a plan after Build.
 type Company struct {
 	ProjectID   string         `json:"project_id"`
 	Mode        string         `json:"org_mode"`
@@ -33,7 +33,7 @@ type Company struct {
 	Session     DefaultSession `json:"default_session"`
 }
 
-// Built are the ids of a department.
+// Built holds the ids of a department.
 type Built struct {
 	Key       string   `json:"department_key"`
 	Label     string   `json:"department_label"`
@@ -42,14 +42,14 @@ type Built struct {
 	WorkerIDs []string `json:"worker_agent_ids"`
 }
 
-// Leaders are the agents without a team; missing ones are absent.
+// Leaders holds the ids of the agents without a team. Missing ones are absent.
 type Leaders struct {
 	CEO              string `json:"ceo_agent_id,omitempty"`
 	Director         string `json:"director_agent_id,omitempty"`
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty"`
 }
 
-// DefaultSession is the actor with which a desktop app starts.
+// DefaultSession is the actor that a desktop app starts with.
 type DefaultSession struct {
 	ProjectID   string `json:"project_id"`
 	ActorID     string `json:"actor_id"`
@@ -66,9 +66,8 @@ type builder struct {
 	err    error
 }
 
-// Build queues, in a unit, what is missing of a company: agents, teams, the
-// project with its conversations and, for an enterprise, the heartbeat's
-// hierarchy.
+// Build queues the missing parts of a company in a unit: agents, teams, the project with its
+// conversations and, for an enterprise, the heartbeat's hierarchy.
 func (p Plan) Build(u *workspace.Unit) (made Company, err error) {
 	b := &builder{Plan: p, u: u}
 	w := u.Workspace()
@@ -107,8 +106,8 @@ func (p Plan) Build(u *workspace.Unit) (made Company, err error) {
 	return made, b.hierarchy(made.Leaders.ExecutiveManager)
 }
 
-// leader is the agent without a team with a role and title, created if there is
-// none.
+// leader returns the agent with this role and title, and creates it if there is none. A
+// director must have no team.
 func (b *builder) leader(spec workspace.AgentSpec) string {
 	for _, a := range b.agents {
 		same := a.Role == spec.Role && a.DisplayTitle == spec.DisplayTitle
@@ -132,8 +131,8 @@ func (b *builder) agent(spec workspace.AgentSpec) (id string) {
 	return id
 }
 
-// department is the team of a key, with its director and at least the desired
-// number of workers.
+// department returns the team with a key, its director and at least the desired number of
+// workers. It creates whatever is missing.
 func (b *builder) department(d Department) Built {
 	built := Built{Key: d.Key, Label: d.Label, WorkerIDs: []string{}}
 	if at := slices.IndexFunc(b.teams, func(t doc.Team) bool { return strings.EqualFold(t.DepartmentKey, d.Key) }); at >= 0 {
@@ -168,7 +167,7 @@ func workerName(label string, n, of int) string {
 	return label + " Worker " + strconv.Itoa(n)
 }
 
-// project is the active project of the desired name, created with its
+// project returns the active project with the desired name. It creates the project with its
 // conversations if there is none.
 func (b *builder) project(lead Leaders) (string, error) {
 	projects, err := b.u.Workspace().Projects()
@@ -184,7 +183,7 @@ func (b *builder) project(lead Leaders) (string, error) {
 	return made.ID, err
 }
 
-// hierarchy makes the heartbeat wake directors, too.
+// hierarchy makes the heartbeat wake directors as well.
 func (b *builder) hierarchy(executive string) error {
 	yes := true
 	want := doc.HeartbeatHierarchy{HierarchyMode: doc.HierarchyEnterprise, ExecutiveManagerAgentID: executive, AllowDirectorToSpawnWorkers: &yes}

@@ -1,6 +1,6 @@
 package enterprise
 
-// The departments that an enterprise may have, and which of them are chosen.
+// The departments that a company may have, and how they are chosen.
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ func (d Department) team() doc.Department {
 	return doc.Department{DepartmentKey: d.Key, DepartmentLabel: d.Label, Charter: d.Charter}
 }
 
-// Departments are the presets; those of an enterprise come first.
+// Departments returns the presets, those of an enterprise first.
 func Departments() []Department {
 	const codex, claude = doc.ProviderCodex, doc.ProviderClaudeCode
 	return []Department{
@@ -45,7 +45,7 @@ const (
 	ModeStandard   = "standard"
 )
 
-// preset are the default departments of a mode.
+// preset returns the keys of a mode's default departments.
 func preset(mode string) []string {
 	if mode == ModeStandard {
 		return []string{"engineering", "product"}
@@ -53,8 +53,8 @@ func preset(mode string) []string {
 	return []string{"frontend", "backend", "agent_resources", "marketing", "infra", "data"}
 }
 
-// Choose returns the departments of keys, without duplicates, in order, and the
-// unknown keys. Without keys it returns those of the mode. If none is left, the
+// Choose returns the departments with these keys, without duplicates and in order, and the
+// unknown keys. Without keys it returns the mode's defaults. If no department is left, the
 // error lists the known keys.
 func Choose(mode string, keys []string) (chosen []Department, ignored []string, err error) {
 	if len(keys) == 0 {

@@ -1,6 +1,6 @@
-// Package enterprise creates companies of departments: a CEO, an Executive
-// Manager, and for each department a team with a director and workers.
+// Package enterprise creates companies of departments: a CEO, an Executive Manager, and for each
+// department a team with a director and workers.
 //
-// Invariants: creation is idempotent, since existing parts are used and only
-// missing ones are created; it is atomic.
+// Invariants: creation is idempotent and atomic. It reuses existing parts and creates only the
+// missing ones.
 package enterprise

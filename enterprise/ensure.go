@@ -1,6 +1,6 @@
 package enterprise
 
-// Readiness of an enterprise, and creating one where there is no company yet.
+// The readiness of an enterprise, and reasons for what was done about it.
 
 import (
 	"cmp"
@@ -10,23 +10,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// Reasons for a readiness.
+// Reasons for the outcome of ensuring an enterprise.
 const (
 	AlreadyReady = "already_ready"
 	Bootstrapped = "bootstrapped_empty_workspace"
 	KeptExisting = "kept_existing_company"
 )
 
-// Readiness is the state of a workspace as an enterprise.
+// Readiness describes how complete a workspace is as an enterprise.
 type Readiness struct {
 	Ready        bool              `json:"ready"`
-	Empty        bool              `json:"-"` // neither projects nor people
+	Empty        bool              `json:"-"` // neither projects, nor teams, nor agents of its own
 	ProjectCount int               `json:"project_count"`
 	Departments  []DepartmentStaff `json:"departments"`
 	Leaders      ReadyLeaders      `json:"agents"`
 }
 
-// DepartmentStaff is a department with the size of its staff.
+// DepartmentStaff is a department with the sizes of its staff.
 type DepartmentStaff struct {
 	Key       string `json:"department_key"`
 	Label     string `json:"department_label"`
@@ -35,13 +35,13 @@ type DepartmentStaff struct {
 	Workers   int    `json:"worker_count"`
 }
 
-// ReadyLeaders are the leaders of an enterprise; missing ones are absent.
+// ReadyLeaders holds the ids of an enterprise's leaders. Missing ones are absent.
 type ReadyLeaders struct {
 	CEO              string `json:"ceo_agent_id,omitempty"`
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty"`
 }
 
-// Look determines the readiness of a workspace. It does not write.
+// Look determines the readiness of a workspace. It is read-only.
 func Look(w *workspace.Workspace) (r Readiness, err error) {
 	r.Departments = []DepartmentStaff{}
 	projects, err := w.Projects()
@@ -80,8 +80,8 @@ func Look(w *workspace.Workspace) (r Readiness, err error) {
 	return r, nil
 }
 
-// empty reports whether there is no project, no team, and no agent but those
-// that every company has. An unreadable entry counts.
+// empty reports whether there is no project, no team, and no agent but those that every
+// company has. An unreadable entry counts as existing.
 func empty(w *workspace.Workspace) (bool, error) {
 	for _, dir := range []string{workspace.ProjectsDir, workspace.TeamsDir, workspace.AgentsDir} {
 		names, err := workspace.Dirs(w.FS, dir)
@@ -111,7 +111,7 @@ func staffed(t doc.Team, agents []doc.Agent) DepartmentStaff {
 	return d
 }
 
-// Readiness is the readiness of a company that was just built.
+// Readiness returns the readiness of a company that was just built.
 func (c Company) Readiness() Readiness {
 	r := Readiness{Ready: true, ProjectCount: 1, Departments: []DepartmentStaff{}, Leaders: ReadyLeaders{c.Leaders.CEO, c.Leaders.ExecutiveManager}}
 	for _, d := range c.Departments {

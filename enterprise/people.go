@@ -10,7 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// starterFiles are the guidance, the role and the skills of a new agent.
+// starterFiles returns the guidance, the role and the skills of a new agent.
 func starterFiles(spec workspace.AgentSpec) []workspace.TreeFile {
 	return []workspace.TreeFile{
 		{Name: "AGENTS.md", Content: doc.NewGuidance(spec.ID)},

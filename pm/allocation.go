@@ -11,8 +11,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Recommendation is the recommended agent, provider and model for a task.
-// Rationale and Reason are the same text under two names that clients read.
+// Recommendation is the recommended agent, provider and model for a task. Rationale and
+// Reason are the same text, under two names that clients read.
 type Recommendation struct {
 	TaskID            string `json:"task_id"`
 	PreferredProvider string `json:"preferred_provider"`
@@ -23,12 +23,12 @@ type Recommendation struct {
 	Reason            string `json:"reason"`
 }
 
-// providerWithoutAgent is recommended if there is no agent for a task.
+// providerWithoutAgent is the recommended provider if no agent can take a task.
 const providerWithoutAgent = doc.ProviderCodex
 
-// Recommend recommends an agent for each open task: the assignee, else the
-// member of its team with the least load, counting active runs and earlier
-// recommendations of this call. Tasks keep their order.
+// Recommend recommends an agent for each open task: the assignee, else the member of its team
+// with the least load. The load counts active runs and earlier recommendations of this call.
+// Tasks keep their order.
 func Recommend(tasks []doc.Task, agents []doc.Agent, activeRuns map[string]int) []Recommendation {
 	c := candidates(agents)
 	load := make(map[string]int, len(activeRuns))
@@ -54,7 +54,7 @@ func Recommend(tasks []doc.Task, agents []doc.Agent, activeRuns map[string]int) 
 	return rows
 }
 
-// candidates are the agents that may get tasks, by name.
+// candidates returns the agents that may get tasks, sorted by name.
 func candidates(agents []doc.Agent) (found []doc.Agent) {
 	for _, a := range agents {
 		if a.Role == "worker" || a.Role == "manager" {
@@ -100,8 +100,8 @@ func teamOf(agents []doc.Agent, team string) (members []doc.Agent) {
 	return members
 }
 
-// isOffice reports whether an agent is one of those that every company and
-// project has by default; they get tasks only if there is no other agent.
+// isOffice reports whether an agent is one of those that every company and project has by
+// default. They get tasks only if there is no other agent.
 func isOffice(id string) bool {
 	return id == workspace.GlobalManagerID || strings.HasPrefix(id, workspace.SecretaryPrefix)
 }
@@ -113,8 +113,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// tokenBudget estimates the tokens of a task from its length, its milestones,
-// and whether its title mentions building something.
+// tokenBudget estimates the tokens of a task from its duration, its milestones, and whether
+// its title mentions building something.
 func tokenBudget(t *doc.Task) int64 {
 	budget := 6000*int64(DurationDays(t)) + 3000*int64(len(t.Milestones))
 	title := strings.ToLower(t.Title)

@@ -1,11 +1,11 @@
 package pm
 
-// What the drawings of a plan share: the time frame and its ticks.
+// The time frame and its ticks, shared by all drawings of a plan.
 
 import "time"
 
-// frame is the range of days of a drawing: from midnight at or before the first
-// bar to midnight at or after the end of the last.
+// frame is the range of days in a drawing: from the midnight at or before the first bar to
+// the midnight at or after the end of the last.
 type frame struct {
 	from time.Time
 	days int
@@ -32,8 +32,8 @@ func frameOf(bars []Bar, today time.Time) frame {
 	return f
 }
 
-// at is the position of a time in the frame, in days; negative or beyond days
-// outside of it.
+// at returns the position of a time in the frame, in days. Outside the frame it is negative
+// or beyond days.
 func (f frame) at(t time.Time) float64 {
 	return float64(t.UnixMilli()-f.from.UnixMilli()) / float64(day)
 }
@@ -44,7 +44,7 @@ type tick struct {
 	label string
 }
 
-// ticks returns about at most this many days to label, at natural intervals.
+// ticks returns roughly at most this many days to label, at natural intervals.
 func (f frame) ticks(most int) (ticks []tick) {
 	step, layout := f.days, "2006"
 	for _, s := range []struct {

@@ -1,6 +1,6 @@
 package pm
 
-// A plan as lines for people: who does what when, as wide as the terminal.
+// A plan as lines of text for people: who does what when, as wide as the terminal.
 
 import (
 	"fmt"
@@ -11,18 +11,18 @@ import (
 	"ac/internal/terminal"
 )
 
-// ChartOptions are how a plan is drawn for people.
+// ChartOptions determine how a plan is drawn for people.
 type ChartOptions struct {
-	Columns int // the width that no line exceeds
-	Days    int // how many days from yesterday on are drawn, 0 for all of the plan
+	Columns int // the width of the longest line
+	Days    int // how many days to draw, starting yesterday; 0 for the whole plan
 	Today   time.Time
 	Who     func(agentID string) string
 	Colour  bool
 	Unicode bool
 }
 
-// What a chart needs beside its bars: blanks between the parts, the percentage, the mark of
-// critical tasks.
+// Widths of the parts besides the bars: title and name at most, bars at least, and the
+// percentage with its blanks and the mark of a critical task.
 const (
 	mostTitle  = 28
 	mostWho    = 12
@@ -30,8 +30,8 @@ const (
 	percent    = len(" 100% !")
 )
 
-// ChartLines draws a plan: a line a task with its title, who does it, its bar, and how much is
-// done. A narrow terminal gets no names, then no bars.
+// ChartLines draws a plan with a line for each task: its title, its assignee, its bar, and
+// the percentage done. A narrow terminal gets no names, and an even narrower one no bars.
 func (p *Plan) ChartLines(o ChartOptions) []string {
 	f := frameOf(p.Bars, o.Today)
 	if o.Days > 0 {
@@ -84,7 +84,8 @@ func (p *Plan) ChartLines(o ChartOptions) []string {
 	return lines
 }
 
-// widths are those of the titles, of the names with a blank before them, and of the bars.
+// widths returns the widths of the titles, of the names with a blank before them, and of the
+// bars.
 func (o ChartOptions) widths() (title, who, chart int) {
 	left := o.Columns - percent
 	title, who = min(mostTitle, max(1, left/3)), mostWho
@@ -98,7 +99,7 @@ func (o ChartOptions) widths() (title, who, chart int) {
 	return title, who, chart
 }
 
-// stateColour is the colour of the bar of a task.
+// stateColour returns the colour of a task's bar.
 func stateColour(status string) terminal.Colour {
 	switch status {
 	case "done":

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// cycles lists the ids of the tasks on dependency cycles, ascending. Tasks that
-// merely depend on one are not listed. It finds strongly connected components
-// by Tarjan's algorithm (1972), iteratively, since a chain of tasks may be
+// cycles returns the ids of the tasks on dependency cycles, ascending. Tasks that merely
+// depend on a cycle are not included. It finds strongly connected components with Tarjan's
+// algorithm (1972). The implementation is iterative, since a chain of tasks may be
 // arbitrarily long.
 func (n *network) cycles() (ids []string) {
 	s := components{
@@ -29,7 +29,7 @@ func (n *network) cycles() (ids []string) {
 
 type components struct {
 	nodes      []node
-	index, low []int // 1-based; 0 is not visited
+	index, low []int // 1-based; 0 for unvisited
 	onStack    []bool
 	stack      []int
 	visited    int
@@ -88,12 +88,11 @@ func (s *components) leave(i int) {
 	s.stack = s.stack[:first]
 }
 
-// Cyclic reports whether tasks depend on each other in a cycle. waits maps
-// tasks to their dependencies; dependencies on itself or on unknown tasks are
-// ignored.
+// Cyclic reports whether tasks depend on each other in a cycle. waits maps tasks to their
+// dependencies. It ignores dependencies of a task on itself or on unknown tasks.
 func Cyclic(waits map[string][]string) bool {
 	left := maps.Clone(waits)
-	// Remove tasks without remaining dependencies; a cycle stays.
+	// Repeatedly remove tasks without remaining dependencies. Only a cycle survives.
 	for removed := true; removed; {
 		removed = false
 		for id, on := range left {

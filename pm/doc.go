@@ -1,4 +1,4 @@
-// Package pm plans: it schedules the tasks of a project by the critical path
-// method, computes their progress, and recommends agents. It is pure arithmetic
-// over documents: it reads no files and no clock.
+// Package pm plans: it schedules the tasks of a project by the critical path method, computes
+// their progress, recommends agents, and changes tasks. Schedules, forecasts and
+// recommendations are pure functions of documents: they read no files and no clock.
 package pm

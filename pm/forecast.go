@@ -18,8 +18,8 @@ type Forecast struct {
 	Scenarios   []Projection `json:"scenarios"`
 }
 
-// Projection is the projected cost of one assignment. Only scenarios have
-// Scenario and Notes.
+// Projection is the projected cost of one assignment. Scenario and Notes are set for
+// scenarios only.
 type Projection struct {
 	Scenario   string  `json:"scenario,omitempty"`
 	SpanDays   float64 `json:"projected_span_days"`
@@ -30,15 +30,15 @@ type Projection struct {
 	Notes      string  `json:"notes,omitempty"`
 }
 
-// Rates are the speeds and costs of providers. A missing provider has the speed
-// 1 and the average cost; 0 means unknown.
+// Rates holds the speeds and costs of providers. A missing provider has the relative speed 1
+// and the average cost. 0 means unknown.
 type Rates struct {
 	TokensPerHour map[string]float64
 	CostPerToken  map[string]float64
 	AverageCost   float64
 }
 
-// weights are the weights of a choice.
+// weights are the weights of speed, cost and load in a choice.
 type weights struct{ speed, cost, load float64 }
 
 // The weights of the scenarios.
@@ -49,17 +49,17 @@ var (
 
 const noTeam = "unassigned"
 
-// forecaster is the input of projections.
+// forecaster holds the input of projections.
 type forecaster struct {
-	tasks      []doc.Task // open ones
+	tasks      []doc.Task // open tasks only
 	candidates []doc.Agent
 	running    map[string]int
 	rates      Rates
 	median     float64
 }
 
-// ForecastOf projects the open tasks. rows are their recommendations, so that
-// forecast and recommendations agree.
+// ForecastOf projects the open tasks. rows are their recommendations, so that the forecast
+// and the recommendations agree.
 func ForecastOf(tasks []doc.Task, agents []doc.Agent, running map[string]int, rates Rates, rows []Recommendation) Forecast {
 	f := &forecaster{candidates: candidates(agents), running: running, rates: rates, median: median(rates.TokensPerHour)}
 	for _, t := range tasks {
@@ -110,7 +110,7 @@ func median(rates map[string]float64) float64 {
 	}
 }
 
-// speed is the speed of an agent's provider relative to the median.
+// speed returns the speed of an agent's provider relative to the median.
 func (f *forecaster) speed(agent *doc.Agent) float64 {
 	if agent == nil || f.median <= 0 {
 		return 1
@@ -131,7 +131,7 @@ func (f *forecaster) cost(agent *doc.Agent) float64 {
 	return f.rates.AverageCost
 }
 
-// pool are the agents that may get a task: as for a recommendation, and its
+// pool returns the agents that may get a task: those considered for a recommendation, and the
 // assignee.
 func (f *forecaster) pool(t *doc.Task) []doc.Agent {
 	pool := teamOf(f.candidates, t.TeamID)
@@ -155,7 +155,7 @@ func (f *forecaster) pool(t *doc.Task) []doc.Agent {
 	return pool
 }
 
-// best is the agent with the highest score, the first of equals.
+// best returns the agent with the highest score, the first among equals.
 func (f *forecaster) best(t *doc.Task, w weights) (best *doc.Agent) {
 	highest := math.Inf(-1)
 	pool := f.pool(t)
@@ -173,7 +173,7 @@ func (f *forecaster) best(t *doc.Task, w weights) (best *doc.Agent) {
 	return best
 }
 
-// pressure is the mean number of runs of a team's candidates.
+// pressure returns the mean number of active runs of a team's candidates.
 func (f *forecaster) pressure(team string) float64 {
 	if team == noTeam {
 		return 0
@@ -189,7 +189,7 @@ func (f *forecaster) pressure(team string) float64 {
 	return float64(runs) / float64(len(members))
 }
 
-// project sums up the tasks under an assignment.
+// project adds up the tasks under an assignment.
 func (f *forecaster) project(chosen func(*doc.Task) *doc.Agent) Projection {
 	p := Projection{Pressure: "low"}
 	days, highest := map[string]float64{}, 0.0

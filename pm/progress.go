@@ -8,19 +8,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// Percent is a ratio in percent, to 0.1, half rounded up.
+// Percent converts a ratio to percent, rounded half up to one decimal.
 func Percent(ratio float64) float64 { return Round1(ratio * 100) }
 
-// Round1 rounds to one decimal, a half up.
+// Round1 rounds half up to one decimal.
 func Round1(x float64) float64 { return math.Floor(x*10+0.5) / 10 }
 
-// Summary counts the tasks of a project by their own status.
+// Summary counts the tasks of a project by status.
 type Summary struct {
 	TaskCount       int     `json:"task_count"`
 	DoneTasks       int     `json:"done_tasks"`
 	BlockedTasks    int     `json:"blocked_tasks"`
 	InProgressTasks int     `json:"in_progress_tasks"`
-	ProgressPct     float64 `json:"progress_pct"` // the mean of all tasks, including canceled ones
+	ProgressPct     float64 `json:"progress_pct"` // the mean over all tasks, including canceled ones
 }
 
 // Summarize counts tasks.

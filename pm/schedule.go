@@ -12,19 +12,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// day is the unit of durations, in milliseconds. Calendar days: no weekends, no
+// day is the unit of durations, in milliseconds. Days are calendar days, without weekends or
 // daylight saving.
 const day = int64(24 * time.Hour / time.Millisecond)
 
-// criticalSlack is the slack from which a task is not critical: a
-// ten-thousandth of a day, in milliseconds.
+// criticalSlack is the slack at which a task is no longer critical: a ten-thousandth of a
+// day, in milliseconds.
 const criticalSlack = day / 10000
 
 // MaxDurationDays caps durations.
 const MaxDurationDays = 36500
 
-// The first and the last millisecond of the years 0000 to 9999: other years do
-// not have four digits and would not sort.
+// The first and last millisecond of the years 0000 to 9999, in Unix ms. Other years do not
+// have four digits and would not sort.
 const (
 	firstDate = -62167219200000
 	lastDate  = 253402300799999
@@ -39,9 +39,9 @@ const (
 // Plan is the schedule of a project.
 type Plan struct {
 	Status   string   // StatusOK, or StatusCycle if there is a dependency cycle
-	SpanDays float64  // from the base to the last finish, to 0.01
+	SpanDays float64  // from the base to the last finish, rounded to 0.01
 	CycleIDs []string // the tasks on cycles, ascending
-	Bars     []Bar    // by start, ties in input order
+	Bars     []Bar    // by start, then in input order
 }
 
 // Bar is a scheduled task.
@@ -49,13 +49,13 @@ type Bar struct {
 	Task         doc.Task
 	Start, End   time.Time // UTC
 	DurationDays int
-	SlackDays    float64 // how late it may be without delaying the end, to 0.01
+	SlackDays    float64 // how late it may be without delaying the end, rounded to 0.01
 	Critical     bool
 }
 
-// Lay schedules tasks. Dependencies are finish-to-start; a planned start means
-// start-not-before. A cycle is a state of the plan, never an error. If no task
-// has a planned start, the plan begins at today's midnight, UTC.
+// Lay schedules tasks. Dependencies are finish-to-start, and a planned start means
+// start-not-before. A cycle is a state of the plan, never an error. If no task has a planned
+// start, the plan starts at today's midnight, UTC.
 //
 // The passes are those of the critical path method (Kelley and Walker, 1959).
 func Lay(tasks []doc.Task, today time.Time) Plan {
@@ -75,8 +75,8 @@ func Lay(tasks []doc.Task, today time.Time) Plan {
 	return plan
 }
 
-// DurationDays is the duration of a task: its own, else the difference of its
-// dates, else one day.
+// DurationDays returns the duration of a task: its own, else the difference of its dates,
+// else one day.
 func DurationDays(t *doc.Task) int {
 	s := t.Schedule
 	if s == nil {
@@ -93,14 +93,14 @@ func DurationDays(t *doc.Task) int {
 	return int(max(1, (end.UnixMilli()-start.UnixMilli()+day-1)/day))
 }
 
-// network is the dependency graph of a project's tasks. Times are milliseconds
-// from the base.
+// network is the dependency graph of a project's tasks. Times are in milliseconds from the
+// base.
 type network struct {
 	tasks []doc.Task
 	nodes []node
 	base  int64 // Unix milliseconds
 	span  int64
-	seq   []int // nodes in the order of the passes
+	seq   []int // the nodes in the order of the passes
 }
 
 type node struct {
@@ -128,8 +128,8 @@ func (n *network) measure(today time.Time) {
 	}
 }
 
-// connect resolves the dependencies of each task: named tasks of this project
-// other than itself.
+// connect resolves the dependencies of each task. Dependencies on itself or on tasks outside
+// the project are ignored.
 func (n *network) connect() {
 	byID := make(map[string]int, len(n.tasks))
 	for i := range n.tasks {
@@ -150,8 +150,8 @@ func (n *network) connect() {
 	}
 }
 
-// order sorts the tasks for the passes and returns how many of them can be
-// ordered: ready ones by ascending id, then those that depend on a cycle.
+// order sorts the tasks for the passes: ready tasks by ascending id, then those on a cycle or
+// after one. It returns the number of the former.
 func (n *network) order() (ordered int) {
 	waits := make([]int, len(n.nodes))
 	after := make([][]int, len(n.nodes))
@@ -193,8 +193,8 @@ func (n *network) before(a, b int) int {
 	return cmp.Or(cmp.Compare(n.tasks[a].ID, n.tasks[b].ID), cmp.Compare(a, b))
 }
 
-// pass computes earliest times forward and latest times backward. A dependency
-// counts only if it comes earlier in the order.
+// pass computes earliest times in a forward pass and latest times in a backward pass. A
+// dependency counts only if it comes earlier in the order.
 func (n *network) pass() {
 	for _, i := range n.seq {
 		at := &n.nodes[i]
@@ -253,8 +253,8 @@ func plannedEnd(t *doc.Task) (ms int64, ok bool) {
 	return at.UnixMilli(), ok
 }
 
-// date is a computed time, limited to years that can be written.
+// date converts a computed time, clamped to years that can be written.
 func date(ms int64) time.Time { return time.UnixMilli(max(firstDate, min(ms, lastDate))).UTC() }
 
-// days is a duration in days, to 0.01.
+// days converts milliseconds to days, rounded to 0.01.
 func days(ms int64) float64 { return math.Floor(float64(ms)/float64(day)*100+0.5) / 100 }

@@ -21,7 +21,7 @@ const (
 	svgHead    = 76
 	svgMargin  = 20
 	svgFoot    = 54
-	svgLetters = 36 // of a title
+	svgLetters = 36 // the letters of a title
 )
 
 // The colours of paper, text, lines and bars. Critical bars also differ by
@@ -34,9 +34,8 @@ text{font:13px -apple-system,"Segoe UI","Noto Sans",sans-serif;fill:#1f2430}
 .slack{fill:none;stroke:#aab2c3;stroke-dasharray:3 3}.on{fill:none;stroke:#8d95a6;stroke-width:1.2}
 .today{stroke:#0c9f6e;stroke-width:1.5}.now{fill:#0c9f6e;font-size:11px}.warn{fill:#b3261e}`
 
-// WriteSVG draws a plan as a self-contained picture: bars with progress, the
-// critical path, slack, dependencies, and today's line. Task texts are escaped,
-// so that none becomes markup.
+// WriteSVG draws a plan as a self-contained picture: bars with progress, the critical path,
+// slack, dependencies, and today's line. It escapes task texts, so that none becomes markup.
 func (p *Plan) WriteSVG(out io.Writer, title string, today time.Time) error {
 	d := drawing{plan: p, frame: frameOf(p.Bars, today), rows: make(map[string]int, len(p.Bars))}
 	for i := range p.Bars {
@@ -66,17 +65,17 @@ type drawing struct {
 	strings.Builder
 	plan  *Plan
 	frame frame
-	rows  map[string]int // by task
+	rows  map[string]int // row numbers by task id
 }
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
-// x is the coordinate of a time; the frame contains all bars.
+// x returns the coordinate of a time. The frame contains all bars.
 func (d *drawing) x(t time.Time) float64 {
 	return svgMargin + svgTitles + d.frame.at(t)/float64(d.frame.days)*svgChart
 }
 
-// y is the middle of a row.
+// y returns the middle of a row.
 func (d *drawing) y(row int) float64 { return svgHead + svgRow*(float64(row)+0.5) }
 
 func (d *drawing) grid(height int) {
@@ -93,8 +92,8 @@ func (d *drawing) grid(height int) {
 	d.printf("\n")
 }
 
-// dependencies draws each dependency as a line from the end of one bar to the
-// start of the other.
+// dependencies draws each dependency as a line from the end of one bar to the start of
+// another.
 func (d *drawing) dependencies() {
 	for i := range d.plan.Bars {
 		b := &d.plan.Bars[i]
@@ -115,7 +114,7 @@ func (d *drawing) dependencies() {
 	d.printf("\n")
 }
 
-// right is the right end of a bar, which is never too thin to see.
+// right returns the right end of a bar, which is always wide enough to see.
 func (d *drawing) right(b *Bar) float64 { return max(d.x(b.Start)+3, d.x(b.End)) }
 
 func (d *drawing) bar(row int) {
@@ -139,7 +138,7 @@ func (d *drawing) bar(row int) {
 	d.printf("</g>\n")
 }
 
-// describe is the tooltip of a bar.
+// describe returns the tooltip of a bar.
 func (b *Bar) describe() string {
 	text := fmt.Sprintf("%s (%s, %.0f%%)\n%s to %s, %s", b.Task.Title, strings.ReplaceAll(b.Task.Status, "_", " "), math.Floor(b.Task.Done()*100),
 		b.Start.Format(time.DateOnly), b.End.Format(time.DateOnly), plural(b.DurationDays, "day"))

@@ -1,7 +1,7 @@
 package pm
 
-// Tasks and milestones: creating, planning and listing them. The status of a
-// task follows from the statuses of its milestones.
+// Tasks and milestones: creating, planning and listing them. The statuses of its milestones
+// determine the status of a task.
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Statuses of tasks and milestones that matter here.
+// Statuses of tasks and milestones used here.
 const (
 	statusDraft      = "draft"
 	statusInProgress = "in_progress"
@@ -30,11 +30,11 @@ type TaskSpec struct {
 	Visibility string
 	TeamID     string // optional
 	AssigneeID string // optional
-	Contract   string // Markdown below the heading of the contract, optional
+	Contract   string // optional Markdown under the heading of the contract
 }
 
-// NewTask creates a draft task in a project and returns its id. It is durable
-// on return. A missing project is fault.NotFound.
+// NewTask creates a draft task in a project and returns its id. The task is durable on
+// return. For a missing project it returns fault.NotFound.
 func NewTask(ctx context.Context, w *workspace.Workspace, project string, spec TaskSpec) (id string, err error) {
 	return id, w.Update(ctx, func(u *workspace.Unit) error {
 		if _, err := w.Project(project); err != nil {
@@ -49,9 +49,8 @@ func NewTask(ctx context.Context, w *workspace.Workspace, project string, spec T
 	})
 }
 
-// DraftTask returns a draft task and its text, and writes nothing. The task gets these
-// milestones, which need no ids of their own, and notes, which follow the heading of the
-// milestones in its body.
+// DraftTask returns a draft task and its text, and writes nothing. Milestones without ids get
+// new ones. notes follow the heading of the milestones in the body.
 func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (task doc.Task, text []byte, err error) {
 	if err := doc.CheckTitle(spec.Title); err != nil {
 		return task, nil, err
@@ -82,8 +81,8 @@ func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []do
 	return task, frontmatter.Join(head, []byte(body)), nil
 }
 
-// ReadTask returns a task with the text below its front matter. A missing one is
-// fault.NotFound.
+// ReadTask returns a task and the text after its front matter. It returns fault.NotFound if
+// there is none.
 func ReadTask(w *workspace.Workspace, project, id string) (task doc.Task, body []byte, err error) {
 	if task, err = w.Task(project, id); err != nil {
 		return task, nil, err
@@ -95,8 +94,8 @@ func ReadTask(w *workspace.Workspace, project, id string) (task doc.Task, body [
 	return task, body, err
 }
 
-// newMilestone fills in the id of a milestone and the evidence that its kind
-// requires, unless the milestone has them.
+// newMilestone fills in a milestone's missing fields: the id, the status, and the evidence
+// that its kind requires.
 func newMilestone(env workspace.Env, m doc.Milestone) doc.Milestone {
 	if m.ID == "" {
 		m.ID = env.IDs.New("ms")
@@ -111,15 +110,14 @@ func newMilestone(env workspace.Env, m doc.Milestone) doc.Milestone {
 	return m
 }
 
-// EvidenceOf is the evidence that the approval of a milestone of a kind
-// requires.
+// EvidenceOf returns the evidence required to approve a milestone of a kind.
 func EvidenceOf(kind string) *doc.EvidenceRequired {
 	coding := kind == "coding"
 	return &doc.EvidenceRequired{RequiresPatch: coding, RequiresTests: coding}
 }
 
-// AddMilestone appends a milestone to a task and returns its id. The status of
-// the task does not change.
+// AddMilestone appends a milestone to a task and returns its id. The task's status does not
+// change.
 func AddMilestone(ctx context.Context, w *workspace.Workspace, project, task string, milestone doc.Milestone) (id string, err error) {
 	_, err = ChangeTask(ctx, w, project, task, func(t *doc.Task) error {
 		m := newMilestone(w.Env, milestone)
@@ -130,10 +128,10 @@ func AddMilestone(ctx context.Context, w *workspace.Workspace, project, task str
 	return id, err
 }
 
-// ChangeTask reads a task, changes it, writes it as one unit and returns it. If
-// nothing changed, nothing is written. Besides the errors of change:
-// fault.NotFound for a missing project or task, fault.InvalidFile for a task
-// that is unreadable before or after the change.
+// ChangeTask reads a task, changes it, writes it as one unit and returns it. It writes
+// nothing if nothing changed. Besides the errors of change, it returns fault.NotFound for a
+// missing project or task, and fault.InvalidFile for a task that is invalid before or after
+// the change.
 func ChangeTask(ctx context.Context, w *workspace.Workspace, project, id string, change func(*doc.Task) error) (task doc.Task, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		if _, err := w.Project(project); err != nil {
@@ -150,7 +148,7 @@ func ChangeTask(ctx context.Context, w *workspace.Workspace, project, id string,
 	return task, err
 }
 
-// MilestoneOf finds a milestone of a task.
+// MilestoneOf returns a milestone of a task, or fault.NotFound.
 func MilestoneOf(task *doc.Task, id string) (*doc.Milestone, error) {
 	for i := range task.Milestones {
 		if task.Milestones[i].ID == id {
@@ -160,9 +158,9 @@ func MilestoneOf(task *doc.Task, id string) (*doc.Milestone, error) {
 	return nil, fault.New(fault.NotFound, "task %s has no milestone %s", task.ID, id)
 }
 
-// SetMilestoneStatus sets the status of a milestone and adapts that of the
-// task: done once all milestones are done, unless it is canceled; in progress
-// again once one is not.
+// SetMilestoneStatus sets the status of a milestone and adjusts the task's. The task becomes
+// done once all milestones are done, unless it is canceled. A done task becomes in progress
+// again once a milestone is not done.
 func SetMilestoneStatus(task *doc.Task, id, status string) error {
 	milestone, err := MilestoneOf(task, id)
 	if err != nil {
@@ -183,17 +181,17 @@ func SetMilestoneStatus(task *doc.Task, id, status string) error {
 type PlanChange struct {
 	Schedule       *doc.Schedule      // replaces the old one
 	ExecutionPlan  *doc.ExecutionPlan // its non-empty fields replace the old ones
-	ClearSchedule  bool               // wins over Schedule
-	ClearExecution bool               // wins over ExecutionPlan
+	ClearSchedule  bool               // overrides Schedule
+	ClearExecution bool               // overrides ExecutionPlan
 }
 
-// UpdatePlan changes the plan of a task and returns the task. A task that would
-// depend on itself is fault.Conflict; other errors are those of ChangeTask.
+// UpdatePlan changes the plan of a task and returns the task. It returns fault.Conflict if
+// the task would depend on itself. Other errors are those of ChangeTask.
 func UpdatePlan(ctx context.Context, w *workspace.Workspace, project, id string, change PlanChange) (doc.Task, error) {
 	return ChangeTask(ctx, w, project, id, func(t *doc.Task) error { return ApplyPlan(t, change, clock.Stamp(w.Env.Clock.Now())) })
 }
 
-// ApplyPlan changes the plan of a loaded task.
+// ApplyPlan changes the plan of a loaded task. now is the time recorded for a new AppliedBy.
 func ApplyPlan(task *doc.Task, change PlanChange, now string) error {
 	switch {
 	case change.ClearSchedule:
@@ -215,7 +213,7 @@ func ApplyPlan(task *doc.Task, change PlanChange, now string) error {
 	return nil
 }
 
-// once drops duplicates and keeps the order.
+// once removes duplicates and preserves the order.
 func once(ids []string) []string {
 	kept, seen := []string{}, map[string]bool{}
 	for _, id := range ids {
@@ -243,8 +241,8 @@ func mergePlan(old *doc.ExecutionPlan, change doc.ExecutionPlan, now string) *do
 	return &plan
 }
 
-// Tasks lists the tasks of a project, newest first. Unreadable ones are
-// skipped; a missing project has none.
+// Tasks lists the tasks of a project, newest first. It skips unreadable ones. A missing
+// project yields none.
 func Tasks(w *workspace.Workspace, project string) ([]doc.Task, error) {
 	if known, err := w.HasProject(project); !known {
 		return nil, err
@@ -256,7 +254,7 @@ func Tasks(w *workspace.Workspace, project string) ([]doc.Task, error) {
 	return tasks, err
 }
 
-// MilestoneCounts counts the milestones of a task by their status.
+// MilestoneCounts counts the milestones of a task by status.
 type MilestoneCounts struct {
 	Total      int `json:"total"`
 	Done       int `json:"done"`
@@ -286,8 +284,7 @@ func CountMilestones(task doc.Task) MilestoneCounts {
 	return counts
 }
 
-// Allocate replaces the execution plans of tasks of a project as one unit: of
-// all of them or of none.
+// Allocate replaces the execution plans of these tasks as one unit: all or none.
 func Allocate(ctx context.Context, w *workspace.Workspace, project string, ids []string, plans map[string]doc.ExecutionPlan) error {
 	return w.Update(ctx, func(u *workspace.Unit) error {
 		if _, err := w.Project(project); err != nil {
@@ -308,8 +305,8 @@ func Allocate(ctx context.Context, w *workspace.Workspace, project string, ids [
 	})
 }
 
-// ValidateTask checks the front matter and the headings of a task, and that it
-// is complete if its status requires that.
+// ValidateTask checks the front matter and the headings of a task. It also checks that the
+// task is complete, if its status requires that.
 func ValidateTask(text []byte) []frontmatter.Issue {
 	var task doc.Task
 	fits := false

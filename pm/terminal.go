@@ -1,6 +1,6 @@
 package pm
 
-// A plan as text.
+// A plan as plain text.
 
 import (
 	"fmt"
@@ -12,15 +12,15 @@ import (
 	"ac/internal/terminal"
 )
 
-// The columns next to the bars.
+// Widths besides and of the bars.
 const (
 	titleColumns = 28
 	leastColumns = 20
 )
 
-// WriteText draws a plan for a terminal of this width: one line a task, its
-// done part filled, critical ones marked, and today's column. It contains no
-// control character of a title.
+// WriteText draws a plan for a terminal with this many columns. Each task is one line with
+// its done part filled and critical tasks marked. It also marks today's column. It removes
+// control characters from titles.
 func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 	f := frameOf(p.Bars, today)
 	chart := max(leastColumns, columns-titleColumns-len("  100%  !"))
@@ -52,7 +52,7 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 	return err
 }
 
-// scale is the line of day labels above the bars.
+// scale returns the line of day labels above the bars.
 func (f frame) scale(columns int) string {
 	line := []rune(strings.Repeat(" ", columns+12))
 	free := 0
@@ -69,15 +69,15 @@ func (f frame) scale(columns int) string {
 	return string(line)
 }
 
-// line is a bar, at least one column wide.
+// line returns a bar, at least one column wide.
 func (f frame) line(b *Bar, columns, now int) string {
 	return f.draw(b, columns, now, marks{'█', '▒', '│'})
 }
 
-// marks are the characters of a chart: what is done, what is to do, and today.
+// marks are the characters of a chart for done, to do, and today.
 type marks struct{ done, left, today rune }
 
-// draw is a bar in these characters. What lies outside of the frame is left out.
+// draw returns a bar in these characters, clipped to the frame.
 func (f frame) draw(b *Bar, columns, now int, m marks) string {
 	scale := float64(columns) / float64(f.days)
 	from := int(math.Floor(f.at(b.Start) * scale))

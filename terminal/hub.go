@@ -1,9 +1,11 @@
-// Package terminal is the consoles of a process: shells in pseudo-terminals that outlive
-// the connections of those who look at them, and nothing else.
+// Package terminal runs the consoles of a process: shells in pseudo-terminals that outlive
+// their viewers' connections.
 //
-// Invariants: a terminal keeps the newest 2 MiB of its output, however many look on; a
-// viewer is a cursor and holds up nobody; nothing that a shell started outlives its
-// terminal, and no shell outlives the process.
+// Invariants:
+//   - A terminal keeps the newest 2 MiB of its output, however many viewers it has.
+//   - A viewer holds a cursor and never blocks anybody else.
+//   - Nothing that a shell started outlives its terminal.
+//   - No shell outlives the process.
 package terminal
 
 import (
@@ -21,9 +23,9 @@ import (
 
 // Bounds.
 const (
-	Limit       = 16      // terminals of a process
-	BufferBytes = 2 << 20 // of output that a terminal keeps
-	MaxViewers  = 32      // of a terminal
+	Limit       = 16      // terminals in a process
+	BufferBytes = 2 << 20 // output kept by a terminal
+	MaxViewers  = 32      // viewers of a terminal
 	ChunkBytes  = 64 << 10
 	maxTitle    = 200 // bytes
 )
@@ -34,7 +36,7 @@ const (
 	Exited  = "exited"
 )
 
-// Info is a terminal as methods return it.
+// Info describes a terminal as methods return it.
 type Info struct {
 	ID          string `json:"terminal_id"`
 	Title       string `json:"title"`
@@ -52,18 +54,18 @@ type Info struct {
 	Signal      string `json:"signal,omitempty"`
 }
 
-// Options are what a hub takes from its process.
+// Options are what a hub needs from its process.
 type Options struct {
-	// Executable is the program that has the guard command.
+	// Executable is the program with the guard command.
 	Executable string
-	// Draw returns so many random letters and digits of base 32.
+	// Draw returns n random letters and digits of base 32.
 	Draw func(n int) string
-	// Ended is told of each terminal whose shell has ended. It may block, and must not
+	// Ended is called for each terminal whose shell has ended. It may block, and must not
 	// call the hub.
 	Ended func(dir string, t Info)
 }
 
-// Hub is the terminals of a process. It is safe for concurrent use.
+// Hub manages the terminals of a process. It is safe for concurrent use.
 type Hub struct {
 	opts   Options
 	guards session.GuardSet
@@ -75,14 +77,14 @@ type Hub struct {
 	making int
 }
 
-// New makes the hub of a process. Close ends it.
+// New creates the hub of a process. Close ends it.
 func New(opts Options) *Hub { return &Hub{opts: opts} }
 
-// Spec is a terminal that is to be made.
+// Spec describes a new terminal.
 type Spec struct {
-	Dir        string // of the workspace
+	Dir        string // the workspace
 	Title      string // "" for Terminal N
-	Shell      string // whole path
+	Shell      string // an absolute path
 	CWD        string
 	Env        []string
 	Cols, Rows int
@@ -90,8 +92,8 @@ type Spec struct {
 	CreatedBy  string
 }
 
-// Create starts a shell in a new terminal. Where there are as many as there may be, the
-// oldest exited one that nobody looks at makes room.
+// Create starts a shell in a new terminal. At the limit it removes the oldest terminal that
+// has exited and has no viewers.
 func (h *Hub) Create(spec Spec) (Info, error) {
 	number, err := h.reserve()
 	if err != nil {
@@ -115,7 +117,7 @@ func (h *Hub) Create(spec Spec) (Info, error) {
 	return t.Info(), nil
 }
 
-// reserve takes a place, and the number of the terminal.
+// reserve reserves a slot and returns the number of the new terminal.
 func (h *Hub) reserve() (number int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +148,7 @@ func (h *Hub) List(dir string) []Info {
 	return list
 }
 
-// Running counts the shells that run, in all workspaces.
+// Running counts the running shells in all workspaces.
 func (h *Hub) Running() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,7 +160,7 @@ func (h *Hub) Running() (n int) {
 	return n
 }
 
-// Find is a terminal of a workspace.
+// Find returns a terminal of a workspace, or fault.TerminalNotFound.
 func (h *Hub) Find(dir, id string) (*Terminal, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +172,7 @@ func (h *Hub) Find(dir, id string) (*Terminal, error) {
 	return nil, fault.New(fault.TerminalNotFound, "there is no terminal %s", id)
 }
 
-// CloseTerminal ends a terminal and everything that it started, and forgets it.
+// CloseTerminal ends a terminal with everything that it started, and removes it from the hub.
 func (h *Hub) CloseTerminal(dir, id string) (Info, error) {
 	t, err := h.Find(dir, id)
 	if err != nil {
@@ -184,8 +186,8 @@ func (h *Hub) CloseTerminal(dir, id string) (Info, error) {
 	return t.Info(), nil
 }
 
-// Close ends all terminals. It waits a second for that; what is left then ends with the
-// process, by its guards.
+// Close ends all terminals and waits up to a second for that. The guards end any remaining
+// ones when the process exits.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -209,7 +211,7 @@ func (h *Hub) Close() {
 	}
 }
 
-// Title is a title as it is kept, "" for a blank one: one line of at most 200 bytes.
+// Title normalizes a title to one line of at most 200 bytes. A blank title becomes "".
 func Title(text string) string {
 	text = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -1,20 +1,19 @@
 package terminal
 
-// ring keeps the newest bytes of an output. Its places are counted from the first byte
-// that was ever written.
+// ring keeps the newest bytes of an output. Positions count from the first byte ever written.
 type ring struct {
-	bytes []byte // grows up to the size, within its memory
+	bytes []byte // grows up to size, within its memory
 	size  int
-	end   int64 // how many were written
+	end   int64 // the number of bytes written so far
 }
 
-// newRing makes a ring in a memory that is as long as what it keeps.
+// newRing creates a ring that uses all of memory and never reallocates it.
 func newRing(memory []byte) ring { return ring{bytes: memory[:0], size: len(memory)} }
 
-// start is the place of the oldest byte that is kept.
+// start returns the position of the oldest byte kept.
 func (r *ring) start() int64 { return r.end - min(int64(len(r.bytes)), r.end) }
 
-// write adds bytes, in the place of the oldest where there is no more space.
+// write appends bytes and overwrites the oldest ones once the ring is full.
 func (r *ring) write(p []byte) {
 	if len(r.bytes) < r.size {
 		n := min(len(p), r.size-len(r.bytes))
@@ -26,8 +25,8 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// read copies up to most bytes from a place on, or from the oldest that is kept where that
-// comes later. They stand in buf where that is large enough.
+// read copies up to most bytes, starting at from or at the oldest byte kept, whichever is
+// later. It uses buf if that is large enough.
 func (r *ring) read(from int64, most int, buf []byte) (at int64, p []byte) {
 	at = max(from, r.start())
 	n := int(min(int64(most), r.end-at))

@@ -1,6 +1,6 @@
 package terminal
 
-// One terminal: its shell, its output, and those who look at it.
+// One terminal: its shell, its output, and its viewers.
 
 import (
 	"context"
@@ -20,13 +20,13 @@ import (
 
 const (
 	idLetters    = 10
-	rate         = 32 << 20 // bytes of output a second
+	rate         = 32 << 20 // maximum output in bytes a second
 	hangupGrace  = 300 * time.Millisecond
 	stalledAfter = 5 * time.Second
-	heldAfter    = 100 * time.Millisecond // how long a text may take before it counts as held
-	// pace is how often a viewer is woken while output keeps coming.
+	heldAfter    = 100 * time.Millisecond // how long a text may wait before it counts as held
+	// pace is the minimum interval between two pieces for a viewer while output keeps coming.
 	pace = 8 * time.Millisecond
-	// readBytes is how much output is taken at once. Linux gives 4 KiB at most.
+	// readBytes is the size of a read. Linux returns at most 4 KiB.
 	readBytes = 8 << 10
 )
 
@@ -38,7 +38,7 @@ type Terminal struct {
 	console *session.Console
 
 	drained chan struct{} // closed when there is no more output
-	ended   chan struct{} // closed when status and exit are known, and recorded
+	ended   chan struct{} // closed when status and exit are known and recorded
 	ending  sync.Once
 
 	mu         sync.Mutex
@@ -47,9 +47,9 @@ type Terminal struct {
 	cols, rows int
 	exit       *session.ConsoleExit // nil while it runs
 	viewers    int
-	gone       bool          // it was closed
-	changed    chan struct{} // closed with the next change, nil while nobody waits for one
-	typing     chan struct{} // closed when the newest text is typed, nil before the first
+	gone       bool          // the terminal was closed
+	changed    chan struct{} // closed at the next change; nil while nobody waits for one
+	typing     chan struct{} // closed when the newest text has been typed; nil before the first
 }
 
 // start opens a terminal and starts its shell.
@@ -66,7 +66,7 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
 		ring: newRing(memory), drained: make(chan struct{}), ended: make(chan struct{}),
 	}
-	runtime.AddCleanup(t, func(release func()) { release() }, release) // nobody reads it any more
+	runtime.AddCleanup(t, func(release func()) { release() }, release) // nobody can read it any more
 	t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
 	if err = errors.Join(err, tty.Close()); err != nil {
 		if t.console != nil {
@@ -74,12 +74,12 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 		}
 		return nil, errors.Join(err, master.Close())
 	}
-	go t.pump()   // ends with the last of those who hold the terminal
-	go t.await(h) // ends with the shell, which Close sees to
+	go t.pump()   // returns when the last process that holds the terminal has ended
+	go t.await(h) // returns after the shell has ended, which Close ensures
 	return t, nil
 }
 
-// pump reads the output, at most so fast.
+// pump reads the output, at most rate bytes a second.
 func (t *Terminal) pump() {
 	defer close(t.drained)
 	buffer := make([]byte, readBytes)
@@ -93,7 +93,7 @@ func (t *Terminal) pump() {
 			t.mu.Unlock()
 		}
 		if err != nil {
-			return // EIO: nobody holds the terminal any more
+			return // EIO: no process holds the terminal any more
 		}
 		read += n
 		if due := time.Duration(read) * time.Second / rate; due > time.Since(began)+pace {
@@ -104,7 +104,7 @@ func (t *Terminal) pump() {
 	}
 }
 
-// wake lets everybody look again; t.mu is held.
+// wake notifies everyone who waits for a change. The caller holds t.mu.
 func (t *Terminal) wake() {
 	if t.changed != nil {
 		close(t.changed)
@@ -112,7 +112,7 @@ func (t *Terminal) wake() {
 	}
 }
 
-// change is closed with the next change; t.mu is held.
+// change returns a channel that is closed at the next change. The caller holds t.mu.
 func (t *Terminal) change() <-chan struct{} {
 	if t.changed == nil {
 		t.changed = make(chan struct{})
@@ -120,10 +120,11 @@ func (t *Terminal) change() <-chan struct{} {
 	return t.changed
 }
 
-// await records the exit of the shell once its output is read.
+// await waits for the shell's exit, kills its remaining processes, and records the exit once
+// the output has been read.
 func (t *Terminal) await(h *Hub) {
 	exit, ok := <-t.console.Exited()
-	if !ok { // its guard was killed, and it too
+	if !ok { // its guard was killed, and so was the shell
 		exit = session.ConsoleExit{Signal: syscall.SIGKILL}
 	}
 	t.console.Hangup()
@@ -135,22 +136,22 @@ func (t *Terminal) await(h *Hub) {
 	select {
 	case <-t.drained:
 	case <-time.After(hangupGrace):
-		_ = t.master.Close() // a copy of the terminal is held outside
+		_ = t.master.Close() // a process outside holds a copy of the terminal
 		<-t.drained
 	}
 	t.mu.Lock()
 	t.exit = &exit
 	t.wake()
 	t.mu.Unlock()
-	_ = t.master.Close() // it has been read
+	_ = t.master.Close() // all output has been read
 	if h.opts.Ended != nil {
 		h.opts.Ended(t.spec.Dir, t.Info())
 	}
 	close(t.ended)
 }
 
-// end ends the shell and everything that it started: it is hung up, and killed a moment
-// later. It returns when nothing is left.
+// end ends the shell and everything that it started. It sends a hangup, and kills after a
+// grace period. It returns once no process is left.
 func (t *Terminal) end() {
 	t.ending.Do(func() {
 		t.console.Hangup()
@@ -163,7 +164,7 @@ func (t *Terminal) end() {
 	<-t.ended
 }
 
-// forget ends the viewers of a terminal that was closed.
+// forget ends the viewers of a closed terminal.
 func (t *Terminal) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,14 +174,14 @@ func (t *Terminal) forget() {
 	}
 }
 
-// idle reports whether it has exited and nobody looks on.
+// idle reports whether the shell has exited and there are no viewers.
 func (t *Terminal) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.exit != nil && t.viewers == 0
 }
 
-// Info is the terminal as it is now.
+// Info returns the current state of the terminal.
 func (t *Terminal) Info() Info {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +203,7 @@ func (t *Terminal) info() Info {
 	return i
 }
 
-// Rename changes the title; a blank one changes nothing.
+// Rename changes the title. A blank title changes nothing.
 func (t *Terminal) Rename(title string) Info {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,7 +213,7 @@ func (t *Terminal) Rename(title string) Info {
 	return t.info()
 }
 
-// Resize changes the size. The shell is told.
+// Resize changes the size and notifies the shell.
 func (t *Terminal) Resize(cols, rows int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -230,18 +231,20 @@ func (t *Terminal) over() error {
 	return fault.New(fault.TerminalExited, "the shell of terminal %s has ended", t.id)
 }
 
-// Piece is a part of the output, or how the terminal stands behind all of it.
+// Piece is a part of the output, or the state of the terminal after all of it.
 type Piece struct {
-	Cursor int64 // bytes before it
+	Cursor int64 // the position of the first byte
 	Bytes  []byte
 	Next   int64
 	Info   Info
-	// Over: there is no more output, and never will be. Closed: the terminal was closed.
+	// Over is set if there is no more output and never will be. Closed is set if the terminal
+	// was closed.
 	Over, Closed bool
 }
 
-// Read returns output from a place on, at most so many bytes. Where there is none it waits
-// so long for some. A place above the end is refused.
+// Read returns up to most bytes of output, starting at from. If there are none, it waits up to
+// wait for some. A position beyond the end is an error. truncated is set if the oldest of the
+// requested bytes are no longer kept.
 func (t *Terminal) Read(ctx context.Context, from int64, most int, wait time.Duration) (p Piece, truncated bool, err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -265,25 +268,26 @@ func (t *Terminal) Read(ctx context.Context, from int64, most int, wait time.Dur
 	}
 }
 
-// piece is what there is from a place on, in buf where it fits; t.mu is held.
+// piece returns the output from a position on, in buf if it fits. The caller holds t.mu.
 func (t *Terminal) piece(from int64, most int, buf []byte) Piece {
 	at, bytes := t.ring.read(from, most, buf)
 	next := at + int64(len(bytes))
 	return Piece{Cursor: at, Bytes: bytes, Next: next, Info: t.info(), Over: t.exit != nil && next == t.ring.end, Closed: t.gone}
 }
 
-// Viewer is a place in the output. It is for one goroutine, but for Write.
+// Viewer is a cursor in the output. Only Write may be called concurrently with its other
+// methods.
 type Viewer struct {
 	t    *Terminal
 	at   int64
 	over bool      // the end was returned
-	last time.Time // of the newest piece
-	buf  []byte    // of the newest piece
+	last time.Time // time of the newest piece
+	buf  []byte    // memory of the newest piece
 	done sync.Once
 }
 
-// Attach begins to look on from a place: a negative one is the end, one that is not kept
-// any more the oldest byte that is. start is where the viewer begins.
+// Attach adds a viewer at a position. A negative one means the end. One that is no longer
+// kept means the oldest byte kept. start is the viewer's position.
 func (t *Terminal) Attach(from int64) (v *Viewer, info Info, start int64, truncated bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -301,9 +305,9 @@ func (t *Terminal) Attach(from int64) (v *Viewer, info Info, start int64, trunca
 	return &Viewer{t: t, at: start}, info, start, start > from, nil
 }
 
-// Next waits for output, for its end, which is returned once, or for the close of the
-// terminal. After output that came a moment ago it lets more of it gather. The bytes of a
-// piece stand until the next call.
+// Next waits for output, for its end (returned once), or for the close of the terminal. If
+// the last piece is recent, it lets more output accumulate. The bytes of a piece are valid
+// until the next call.
 func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 	for {
 		v.t.mu.Lock()
@@ -332,12 +336,12 @@ func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 	}
 }
 
-// Write types bytes, as Terminal.Write does. Any goroutine may call it.
+// Write types bytes like Terminal.Write. It may be called from any goroutine.
 func (v *Viewer) Write(ctx context.Context, p []byte) (n int, err error) {
 	return v.t.Write(ctx, p, nil)
 }
 
-// Detach ends the viewer.
+// Detach removes the viewer. It is idempotent.
 func (v *Viewer) Detach() {
 	v.done.Do(func() {
 		v.t.mu.Lock()

@@ -1,6 +1,6 @@
 package terminal
 
-// What is typed into a terminal.
+// Typing into a terminal.
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"ac/internal/fault"
 )
 
-// written stands beside terminal_stalled.
+// written is the detail of a terminal_stalled error.
 type written struct {
 	Written int `json:"written"`
 }
 
-// Write types bytes, and returns when the kernel has them. Texts are typed one after the other,
-// in the order of the calls. A program that takes none for five seconds is
-// fault.TerminalStalled. held is called once where the text has to wait, nil for nothing. Write
-// ends early with ctx.
+// Write types bytes and returns once the kernel has them. Concurrent texts are typed one
+// after another, in the order of the calls. If the program reads nothing for five seconds,
+// Write returns fault.TerminalStalled. It calls held once, if not nil, when the text has to
+// wait. When ctx ends, Write returns early.
 func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err error) {
 	if t.Info().Status == Exited {
 		return 0, t.over()
@@ -34,19 +34,19 @@ func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err
 	defer typed()
 	cut := make(chan struct{})
 	uncut := context.AfterFunc(ctx, func() {
-		_ = t.master.SetWriteDeadline(time.Unix(1, 0)) // a terminal that is over is written to no more
+		_ = t.master.SetWriteDeadline(time.Unix(1, 0)) // a closed terminal has no pending write
 		close(cut)
 	})
 	defer func() {
 		if !uncut() {
-			<-cut // it would cut the next text off
+			<-cut // otherwise it could cut off the next text
 		}
 	}()
 	for taken := time.Now(); n < len(p); {
 		if err := t.master.SetWriteDeadline(time.Now().Add(heldAfter)); err != nil {
 			return n, t.over()
 		}
-		if ctx.Err() != nil { // looked at behind the deadline, which would replace that of the end
+		if ctx.Err() != nil { // after the deadline, which may replace the one for ctx
 			return n, context.Cause(ctx)
 		}
 		wrote, err := t.master.Write(p[n:min(n+4096, len(p))])
@@ -68,7 +68,8 @@ func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err
 	return n, nil
 }
 
-// turn waits until the texts before are typed. typed has the next one go on.
+// turn waits until earlier texts are typed. The caller calls typed to let the next text
+// proceed.
 func (t *Terminal) turn(waits func()) (typed func()) {
 	mine := make(chan struct{})
 	t.mu.Lock()
@@ -80,7 +81,7 @@ func (t *Terminal) turn(waits func()) (typed func()) {
 		case <-before:
 		default:
 			waits()
-			<-before // it ends with its own context, or when the program reads nothing
+			<-before // an earlier Write ends with its own context, or when it stalls
 		}
 	}
 	return func() { close(mine) }

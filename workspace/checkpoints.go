@@ -1,7 +1,7 @@
 package workspace
 
-// Checkpoints as operations of a unit: files outside of the workspace that are written
-// with it, all or nothing.
+// Checkpoints as operations of a unit: writing files outside the workspace together with the
+// unit's documents, all or nothing.
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 	"ac/workspace/checkpoint"
 )
 
-// Checkpoint asks for the files of a plan to be written to their target, whose root the
-// caller has locked and keeps so until the unit is over. The folder of the checkpoint is
-// put into place first; from then on the plan is decided, and a crash is rolled
-// forward by the next writer. A failure takes everything back. Events of the type
-// artifact.applied that the unit appends behind it are made to say how it ended.
-// The outcome is filled in when the unit is over.
+// Checkpoint queues the files of a plan for writing to their target. The caller holds the
+// lock of root, the target's root, until the unit is over. The unit first puts the
+// checkpoint's folder in place. This commits the plan: after a crash, the next writer rolls
+// it forward. A failure rolls everything back. Events of type artifact.applied that the unit
+// appends after the checkpoint are amended with its outcome. The returned outcome is filled
+// in when the unit is over.
 func (u *Unit) Checkpoint(plan checkpoint.Plan, before, after [][]byte, root *checkpoint.Root) (*checkpoint.Outcome, error) {
 	blobs, err := plan.Blobs(before, after)
 	if err != nil {
@@ -36,13 +36,13 @@ func (u *Unit) Checkpoint(plan checkpoint.Plan, before, after [][]byte, root *ch
 		return nil, err
 	}
 	placing := &u.ops[len(u.ops)-1]
-	placing.Keep = true // a record of what was tried stays
+	placing.Keep = true // the record of the attempt stays
 	outcome := &checkpoint.Outcome{}
 	u.ops = append(u.ops, operation{Kind: opFiles, Name: dir, From: placing.From, root: root, outcome: outcome})
 	return outcome, nil
 }
 
-// writeFiles carries a checkpoint out, or brings one to its end whose writer died.
+// writeFiles applies a checkpoint, or finishes one whose writer died.
 func (w *Workspace) writeFiles(ctx context.Context, op *operation) error {
 	if op.root != nil {
 		return w.working(op, op.root, (*checkpoint.Work).Apply)
@@ -78,17 +78,17 @@ func (w *Workspace) working(op *operation, root *checkpoint.Root, do func(*check
 	return err
 }
 
-// takeBackFiles undoes what was done of a checkpoint.
+// takeBackFiles rolls back what was applied of a checkpoint.
 func (w *Workspace) takeBackFiles(op *operation) error {
 	if op.work == nil {
-		return nil // it could not even begin
+		return nil // Begin failed: nothing was applied
 	}
 	outcome, err := op.work.RollBack()
 	*op.outcome = outcome
 	return err
 }
 
-// release closes what checkpoints hold open.
+// release closes the files and directories that checkpoints hold open.
 func release(ops []operation) (err error) {
 	for i := range ops {
 		if work := ops[i].work; work != nil {
@@ -98,7 +98,7 @@ func release(ops []operation) (err error) {
 	return err
 }
 
-// filesState tells how far a checkpoint came.
+// filesState reports how far a checkpoint got.
 func (w *Workspace) filesState(op *operation) (opState, error) {
 	outcome, ended, err := checkpoint.Ended(w.FS, op.Name)
 	switch {
@@ -117,7 +117,7 @@ func (w *Workspace) filesState(op *operation) (opState, error) {
 	return foreign, nil
 }
 
-// amend makes the events behind a checkpoint say how it ended.
+// amend adds the outcome of a checkpoint to the events that follow it.
 func amend(op *operation, behind []operation) error {
 	if op.Kind != opFiles || op.outcome == nil || !op.outcome.Recovered && len(op.outcome.Conflicts) == 0 {
 		return nil
@@ -137,10 +137,10 @@ func amend(op *operation, behind []operation) error {
 	return nil
 }
 
-// LockTarget opens a directory outside of the workspace and locks it against others who
-// apply files to it, waiting as long as for the workspace itself. One that is not given
-// up is fault.TargetBusy. The caller closes it. Whoever holds the write lock
-// may ask for it, and nobody the other way round.
+// LockTarget opens a directory outside the workspace and locks it against other writers of
+// files. It waits as long as for the workspace's own write lock, and returns fault.TargetBusy
+// if the lock stays taken. The caller closes the root. Lock order: a holder of the write lock
+// may take this lock, never the reverse.
 func (w *Workspace) LockTarget(ctx context.Context, dir string) (*checkpoint.Root, error) {
 	patience := w.Env.LockPatience
 	if patience == 0 {
@@ -155,7 +155,7 @@ func (w *Workspace) LockTarget(ctx context.Context, dir string) (*checkpoint.Roo
 	return root, err
 }
 
-// Checkpoints lists the checkpoints of a project by id, the oldest first.
+// Checkpoints lists the ids of a project's checkpoints, oldest first.
 func (w *Workspace) Checkpoints(project string) ([]string, error) {
 	names, err := Dirs(w.FS, path.Join(CheckpointsDir, project))
 	if durable.Absent(err) {

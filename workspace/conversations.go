@@ -1,8 +1,8 @@
 package workspace
 
-// The default conversations of each project: its home, the executive meeting,
-// and a channel for each team; and its secretary. They follow the org: each
-// read computes their members and writes them if they differ.
+// The default conversations of each project (its home, the executive meeting, and a channel
+// for each team) and its secretary. They follow the org: each read computes their members and
+// writes them if they differ.
 
 import (
 	"context"
@@ -21,19 +21,19 @@ const (
 	MessagesFile     = "messages.jsonl"
 )
 
-// Leader names the actors who lead the conversations of a project. If Given is
-// set, only that actor does. Else each conversation keeps its leaders, and a
-// new one takes those of the project's home, else StandIn, else DefaultCEO.
+// Leader names the actors who lead the conversations of a project. If Given is set, only that
+// actor leads. Otherwise each conversation keeps its leaders, and a new one gets the leaders
+// of the project's home, else StandIn, else DefaultCEO.
 type Leader struct {
 	Given, StandIn string
-	// ExecutiveManager is the agent who leads with them; "" for the Executive
-	// Manager of the company.
+	// ExecutiveManager is the agent who leads alongside them. If empty, it is the company's
+	// Executive Manager.
 	ExecutiveManager string
-	// Enrols adds the due members to the home of the workspace. Reads do not.
+	// Enrols adds the due members to the home of the workspace. Reads do not set it.
 	Enrols bool
 }
 
-// due are the members that the home of the workspace should have.
+// due returns the members that the home of the workspace should have.
 func (l Leader) due() []string {
 	if given := strings.TrimSpace(l.Given); given != "" {
 		return []string{given, GlobalManagerID}
@@ -41,9 +41,9 @@ func (l Leader) due() []string {
 	return []string{GlobalManagerID}
 }
 
-// SyncProjectDefaults brings the default conversations of a project up to date
-// and lists them, home first. It takes the lock only if something differs. An
-// unknown project is fault.NotFound.
+// SyncProjectDefaults brings the default conversations of a project up to date and returns
+// their ids, home first. It takes the write lock only if something differs. For an unknown
+// project it returns fault.NotFound.
 func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, leader Leader) (ids []string, err error) {
 	if _, err := w.Project(project); err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (w *Workspace) homeSuits(s staff, leader Leader) bool {
 	return !slices.ContainsFunc(leader.due(), missing) && (executive == "" || !missing(executive))
 }
 
-// standing is a default conversation: as it should be, and as it was found;
-// found is nil if there is none that belongs there.
+// standing is a default conversation: as it should be (want) and as it is on disk (found).
+// found is nil if there is no valid one.
 type standing struct {
 	want  doc.Conversation
 	found *doc.Conversation
@@ -137,12 +137,12 @@ func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error
 	return defaultsOf(staff, project, leader, u.conversation)
 }
 
-// staff are the agents and teams of the company, by id.
+// staff holds the agents and teams of the company, sorted by id.
 type staff struct {
 	agents []doc.Agent
 	teams  []doc.Team
-	// unread have a directory but no document that can be read now: they keep
-	// their memberships.
+	// unread are the ids of agents whose document cannot be read now. They keep their
+	// memberships.
 	unread []string
 }
 
@@ -176,13 +176,12 @@ func (s staff) role(role string) []string {
 	return s.where(func(a doc.Agent) bool { return a.Role == role })
 }
 
-// leaders are the members of a conversation who lead it: people, and agents
-// with the role ceo.
+// leaders returns the members who lead a conversation: people, and agents with the role ceo.
 func (s staff) leaders(c *doc.Conversation) (ids []string) {
 	for _, id := range c.Participants.AgentIDs {
 		at := slices.IndexFunc(s.agents, func(a doc.Agent) bool { return a.ID == id })
 		if at >= 0 && s.agents[at].Role != "ceo" || at < 0 && strings.HasPrefix(id, "agent_") {
-			continue // an agent, of this company or one that has left
+			continue // an agent without the role ceo, or one that has left the company
 		}
 		ids = append(ids, id)
 	}
@@ -211,7 +210,7 @@ type defaults struct {
 	read    func(name string) (doc.Conversation, error)
 	all     []standing
 	err     error
-	// executive is the Executive Manager, "" if the company has none.
+	// executive is the id of the Executive Manager, "" if the company has none.
 	executive string
 }
 
@@ -246,8 +245,8 @@ func (d *defaults) add(name, kind, title, slug string, members []string, teams .
 	d.all = append(d.all, standing{want, found})
 }
 
-// find reads a conversation of the project. One that does not belong there is
-// fault.InvalidFile.
+// find reads a conversation of the project. It returns fault.InvalidFile for one that belongs
+// to another project.
 func (d *defaults) find(id string) (*doc.Conversation, error) {
 	file := path.Join(ProjectConversationDir(d.project, id), ConversationFile)
 	c, err := d.read(file)
@@ -260,7 +259,7 @@ func (d *defaults) find(id string) (*doc.Conversation, error) {
 	return &c, CheckID(file, id, c.ID)
 }
 
-// leads are the actors who lead a conversation.
+// leads returns the actors who lead a conversation.
 func (d *defaults) leads(found *doc.Conversation) []string {
 	if given := strings.TrimSpace(d.leader.Given); given != "" {
 		return []string{given}
@@ -268,7 +267,7 @@ func (d *defaults) leads(found *doc.Conversation) []string {
 	if found != nil {
 		return d.leaders(found)
 	}
-	if len(d.all) > 0 && d.all[0].found != nil { // the home is the first
+	if len(d.all) > 0 && d.all[0].found != nil { // the home comes first
 		return d.leaders(&d.all[0].want)
 	}
 	return []string{ceoOrDefault(d.leader.StandIn)}

@@ -18,13 +18,13 @@ import (
 const (
 	GlobalManagerID = "agent_global_manager"
 	HomeID          = "conv_workspace_home"
-	// SecretaryPrefix is the prefix of the ids of secretaries.
+	// SecretaryPrefix starts the id of every project's secretary.
 	SecretaryPrefix = "agent_secretary_"
 	// DefaultCEO is the actor who leads a company if no other is named.
 	DefaultCEO = "human_ceo"
 )
 
-// SecretaryID is the id of a project's secretary.
+// SecretaryID returns the id of a project's secretary.
 func SecretaryID(project string) string { return SecretaryPrefix + project }
 
 func ceoOrDefault(actor string) string {
@@ -34,8 +34,8 @@ func ceoOrDefault(actor string) string {
 	return DefaultCEO
 }
 
-// EnsureDefaults creates the workspace defaults that are missing. It takes the
-// lock only if something is.
+// EnsureDefaults creates the workspace defaults that are missing. It takes the write lock
+// only if one is.
 func (w *Workspace) EnsureDefaults(ctx context.Context) error {
 	staff, err := w.staff()
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *Workspace) EnsureDefaults(ctx context.Context) error {
 	return w.Update(ctx, func(u *Unit) error { return u.workspaceDefaults(Leader{}) })
 }
 
-// Home reads the conversation of the whole company.
+// Home reads the company-wide conversation.
 func (w *Workspace) Home() (doc.Conversation, error) {
 	return homeOf(func(name string) (doc.Conversation, error) { return Load(w, doc.ConversationCodec, name) })
 }
@@ -64,9 +64,8 @@ func homeOf(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 	return home, CheckID(file, HomeID, home.ID)
 }
 
-// workspaceDefaults creates what is missing. With Enrols, an existing home gets
-// its due members; otherwise it stays as it is. Members are never removed from
-// it.
+// workspaceDefaults creates the missing defaults. With Enrols, an existing home gets its due
+// members; otherwise it is unchanged. Members are never removed.
 func (u *Unit) workspaceDefaults(leader Leader) error {
 	if !u.Exists(AgentFile(GlobalManagerID)) {
 		err := u.createAgent(AgentSpec{
@@ -82,7 +81,8 @@ func (u *Unit) workspaceDefaults(leader Leader) error {
 	return u.executiveOffice(leader)
 }
 
-// home creates a missing home, or enrols its due members.
+// home creates the home if it is missing. If Enrols is set, it adds due members to an
+// existing one.
 func (u *Unit) home(leader Leader) error {
 	staff, err := u.staff()
 	if err != nil {
@@ -116,7 +116,7 @@ func (u *Unit) conversation(name string) (doc.Conversation, error) {
 	return LoadIn(u, doc.ConversationCodec, name)
 }
 
-// stamped sets the fields that a new conversation gets.
+// stamped sets the version, type, creation time and creator of a new conversation.
 func (u *Unit) stamped(c doc.Conversation) doc.Conversation {
 	c.SchemaVersion, c.Type = doc.Version, "conversation"
 	c.CreatedAt = clock.Stamp(u.w.Env.Clock.Now())
@@ -126,8 +126,8 @@ func (u *Unit) stamped(c doc.Conversation) doc.Conversation {
 	return c
 }
 
-// placeConversation writes a conversation into its directory. Messages there
-// stay; a document that it replaces is kept next to it.
+// placeConversation writes a conversation into its directory. Existing messages stay. A
+// document that it replaces is kept beside it with the suffix .replaced.
 func (u *Unit) placeConversation(dir string, c doc.Conversation) error {
 	text, err := doc.ConversationCodec.Encode(c)
 	if err != nil {
@@ -154,7 +154,7 @@ func (u *Unit) placeConversation(dir string, c doc.Conversation) error {
 	return u.Write(file, text, 0o644)
 }
 
-// distinct joins lists without duplicates, in the order of first occurrence.
+// distinct concatenates lists without duplicates, in the order of first occurrence.
 func distinct(lists ...[]string) []string {
 	ids := []string{}
 	for _, list := range lists {
@@ -167,7 +167,7 @@ func distinct(lists ...[]string) []string {
 	return ids
 }
 
-// slugOr is the slug of a name, or of the id if the slug of the name is empty.
+// slugOr returns the slug of a name, or of the id if the name's slug is empty.
 func slugOr(name, id string) string {
 	if s := Slug(name); s != "" {
 		return s
@@ -177,8 +177,7 @@ func slugOr(name, id string) string {
 
 // Slug turns a name into a slug: lower case, each run of characters other than
 // a-z and 0-9 becomes one hyphen, none at either end, cut to 64 characters.
-// Other programs make the same slugs, so that neither rewrites those of the
-// other.
+// Other programs compute the same slugs, so no two programs rewrite each other's.
 func Slug(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

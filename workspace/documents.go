@@ -1,7 +1,7 @@
 package workspace
 
-// Reading documents by type, through a cache that is trusted only while the
-// file is provably unchanged.
+// Reading documents by type, through a cache that is used only while the file is provably
+// unchanged.
 
 import (
 	"errors"
@@ -17,30 +17,29 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Load reads a document. A missing one is fault.NotFound; one that is
-// unreadable or does not fit is fault.InvalidFile and names the file and each
-// fault. The document may be shared with other readers and must not be changed.
+// Load reads a document. It returns fault.NotFound for a missing file. For an unreadable or
+// invalid one it returns fault.InvalidFile, which names the file and every problem in it.
+// Other readers may share the document, so the caller must not change it.
 func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
 	return load(w, filecache.StatAt(w.FS), name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
-// LoadWith is Load with a decoder of the caller's own. The cache keeps what
-// decode returns, with everything it references.
+// LoadWith is Load with the caller's decoder. The cache retains what decode returns and
+// everything it references.
 func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
 	return load(w, filecache.StatAt(w.FS), name, decode)
 }
 
-// LoadAmong reads the wanted documents of a directory whose files have an
-// extension, in the order of their names. It skips a cached document by its
-// cached content, without checking the file: this is for records that never
-// turn into others. Directories and the like are skipped. A file that cannot be
-// read is an error, since it might be wanted.
+// LoadAmong reads the wanted documents among a directory's files with an extension, in name
+// order. A document that was unwanted when it was cached is skipped without checking its
+// file, so use this only for records that never become wanted later. Directories and other
+// non-files are skipped. A file that cannot be read is an error, since it might be wanted.
 func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error), wanted func(T) bool) ([]T, error) {
 	names, err := Files(w.FS, dir, extension)
 	if err != nil {
 		return nil, err
 	}
-	unread := make(chan error, 1) // the first is enough
+	unread := make(chan error, 1) // the first error is enough
 	documents := ReadEach(names, func(name string) (document T, err error) {
 		file := path.Join(dir, name)
 		if known, _, ok := w.docs.Last(file); ok {
@@ -68,8 +67,8 @@ func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file stri
 	}
 }
 
-// couldBeRead reports whether a name may be a document: not if it is missing,
-// not a file, or a symlink that leaves the workspace or dangles.
+// couldBeRead reports whether a name may be a document. It may not if it is missing, not a
+// regular file, or a symlink that dangles or leaves the workspace.
 func (w *Workspace) couldBeRead(name string) bool {
 	link, err := w.FS.Lstat(name)
 	if err != nil {
@@ -84,10 +83,10 @@ func (w *Workspace) couldBeRead(name string) bool {
 
 var errUnwanted = errors.New("a document that is not wanted")
 
-// LoadFolders reads one document from each directory in a directory, in the
-// order of their ids, which are the names of the directories. It skips those
-// that cannot be read or that of refuses. file returns the path of the document
-// of an id, directly in its directory. of is called from several goroutines.
+// LoadFolders reads one document from each subdirectory of dir, in the order of the ids,
+// which are the subdirectories' names. It skips documents that cannot be read and those that
+// of rejects. file returns the path of an id's document, directly in its directory. of is
+// called from several goroutines.
 func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, file func(id string) string, of func(id string, document D) (T, error)) ([]T, error) {
 	found, err := w.folders(dir)
 	if err != nil || len(found) == 0 {
@@ -109,7 +108,7 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 // otherwise it reads the file.
 func load[T any](w *Workspace, see filecache.StatFunc, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, of, ok := w.docs.Last(name); ok {
-		if same, ok := known.(T); ok { // else it was cached as another type, and is read again
+		if same, ok := known.(T); ok { // otherwise it was cached as another type: read it again
 			if version, _, err := see(name); err == nil && version == of {
 				return same, nil
 			}
@@ -128,7 +127,7 @@ func load[T any](w *Workspace, see filecache.StatFunc, name string, decode func(
 	return doc, nil
 }
 
-// Decode reads a document from text; name is for errors.
+// Decode decodes a document. name is used in errors.
 func Decode[T any](codec yamldoc.Codec[T], name string, text []byte) (T, error) {
 	doc, err := codec.Decode(text)
 	if err != nil {
@@ -145,8 +144,8 @@ func CheckID(name, want, got string) error {
 	return nil
 }
 
-// Dirs lists the directories in a directory that are not hidden, sorted by
-// name. A missing directory has none.
+// Dirs lists the directories in a directory that are not hidden, sorted by name. A missing
+// directory yields none.
 func Dirs(fsys durable.FS, dir string) ([]string, error) {
 	_, entries, err := filecache.ReadDir(fsys, dir)
 	found, err := folders(fsys, dir, entries, err)
@@ -163,8 +162,8 @@ func (w *Workspace) folders(dir string) ([]durable.Entry, error) {
 	return folders(w.FS, dir, entries, err)
 }
 
-// folders filters the directories that are not hidden out of a listing. A
-// missing directory has none.
+// folders returns the entries of a listing that are directories and not hidden. A missing
+// directory yields none.
 func folders(fsys durable.FS, dir string, entries []durable.Entry, err error) (found []durable.Entry, _ error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -180,8 +179,8 @@ func folders(fsys durable.FS, dir string, entries []durable.Entry, err error) (f
 	return found, nil
 }
 
-// Files lists the files in a directory that are not hidden and have an
-// extension, sorted by name. A missing directory has none.
+// Files lists the files in a directory that are not hidden and have an extension, sorted by
+// name. A missing directory yields none.
 func Files(fsys durable.FS, dir, extension string) ([]string, error) {
 	names, err := fsys.ReadNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,6 @@
 package workspace
 
-// Exchanging a tree of the workspace for a staged one.
+// Exchanging a tree of the workspace with a staged one.
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"ac/internal/durable"
 )
 
-// exchangeFor queues the exchange of the tree at name for the one at from, or a
-// plain move if name is free. The old tree is at from afterwards.
+// exchangeFor queues the exchange of the tree at name with the one at from, or a plain rename
+// if name is free. After an exchange the old tree is at from.
 func (u *Unit) exchangeFor(name, from string) error {
 	if !u.w.Exists(name) {
 		u.ops = append(u.ops, operation{Kind: opRename, Name: name, From: from})
@@ -28,7 +28,7 @@ func (w *Workspace) exchange(op *operation) error {
 	return errors.Join(err, w.FS.SyncDir(path.Dir(op.Name)), w.FS.SyncDir(path.Dir(op.From)))
 }
 
-// identity is the device and inode of a name; the zero value if there is none.
+// identity returns the device and inode of a name, or the zero value if it is missing.
 func (w *Workspace) identity(name string) durable.Identity {
 	st, err := w.FS.Lstat(name)
 	if err != nil {
@@ -37,8 +37,8 @@ func (w *Workspace) identity(name string) durable.Identity {
 	return durable.IdentityOf(st)
 }
 
-// exchange swaps two names. Where the system cannot do so atomically, it takes
-// three renames, the first of which frees the name a.
+// exchange swaps two names. Where the system cannot do so atomically, it uses three renames.
+// In between, the name a is briefly missing.
 func exchange(fsys durable.FS, a, b string) error {
 	err := fsys.Exchange(a, b)
 	if !errors.Is(err, durable.ErrNoExchange) {

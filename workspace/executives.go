@@ -1,8 +1,7 @@
 package workspace
 
-// What a company with an Executive Manager has in addition: an executive office
-// for the company and for each project, and a planning council for each
-// project.
+// Conversations that a company with an Executive Manager has in addition: an executive office
+// for the company and for each project, and a planning council for each project.
 
 import (
 	"cmp"
@@ -25,14 +24,14 @@ const (
 	planningCouncil = "planning_council"
 )
 
-// ProjectOfficeID is the executive office of a project.
+// ProjectOfficeID returns the id of a project's executive office.
 func ProjectOfficeID(project string) string { return "conv_" + project + "_" + executiveOffice }
 
-// PlanningCouncilID is the planning council of a project.
+// PlanningCouncilID returns the id of a project's planning council.
 func PlanningCouncilID(project string) string { return "conv_" + project + "_" + planningCouncil }
 
-// ExecutiveManager returns the Executive Manager among agents, the first by id;
-// ok is false if there is none.
+// ExecutiveManager returns the Executive Manager among agents, the one with the lowest id if
+// there are several. ok is false if there is none.
 func ExecutiveManager(agents []doc.Agent) (manager doc.Agent, ok bool) {
 	for _, a := range agents {
 		if a.Role == "manager" && a.DisplayTitle == ExecutiveManagerTitle && (!ok || a.ID < manager.ID) {
@@ -42,7 +41,7 @@ func ExecutiveManager(agents []doc.Agent) (manager doc.Agent, ok bool) {
 	return manager, ok
 }
 
-// executive is the Executive Manager that a leader names, else the company's.
+// executive returns the id of the Executive Manager that leader names, else of the company's.
 func (s staff) executive(leader Leader) string {
 	if given := strings.TrimSpace(leader.ExecutiveManager); given != "" {
 		return given
@@ -51,7 +50,7 @@ func (s staff) executive(leader Leader) string {
 	return manager.ID
 }
 
-// staff are the agents and teams of the company, as the unit will leave them.
+// staff returns the agents and teams of the company as the unit will leave them.
 func (u *Unit) staff() (staff, error) {
 	s, err := u.w.staff()
 	if err != nil {
@@ -63,9 +62,8 @@ func (u *Unit) staff() (staff, error) {
 	return s, nil
 }
 
-// executiveManager is the agent who leads the project besides the CEO: the one
-// that the caller names, else the one who leads it already, else the company's
-// Executive Manager.
+// executiveManager returns the agent who leads the project besides the CEO: the one named by
+// the caller, else the one who already leads it, else the company's Executive Manager.
 func (d *defaults) executiveManager() string {
 	if strings.TrimSpace(d.leader.ExecutiveManager) == "" {
 		found, err := d.find(ProjectOfficeID(d.project))
@@ -78,9 +76,8 @@ func (d *defaults) executiveManager() string {
 	return d.staff.executive(d.leader)
 }
 
-// addExecutives adds the conversations of the project's leaders, which exist
-// only in a company with an Executive Manager. Only leaders are in them by
-// default.
+// addExecutives adds the conversations of the project's leaders. They exist only in a company
+// with an Executive Manager, and by default only leaders are members.
 func (d *defaults) addExecutives() {
 	if d.executive == "" {
 		return
@@ -116,8 +113,8 @@ func office(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 	return found, CheckID(file, ExecutiveOfficeID, found.ID)
 }
 
-// dueInOffice are the members that the executive office of the company should
-// have. Members are never removed.
+// dueInOffice returns the members that the company's executive office should have. Members
+// are never removed.
 func (s staff) dueInOffice(found, home *doc.Conversation, leader Leader) []string {
 	var leads []string
 	switch given := strings.TrimSpace(leader.Given); {
@@ -135,8 +132,8 @@ func (s staff) dueInOffice(found, home *doc.Conversation, leader Leader) []strin
 	return distinct(leads, executive)
 }
 
-// officeSuits reports whether the company has the executive office that it
-// should have, with its due members.
+// officeSuits reports whether the company's executive office, if it should have one, exists
+// with its due members.
 func (w *Workspace) officeSuits(s staff, leader Leader) bool {
 	if s.executive(leader) == "" {
 		return true
@@ -145,8 +142,7 @@ func (w *Workspace) officeSuits(s staff, leader Leader) bool {
 	return err == nil && len(s.dueInOffice(&found, nil, leader)) == len(found.Participants.AgentIDs)
 }
 
-// executiveOffice creates the executive office of the company, or adds its due
-// members.
+// executiveOffice creates the company's executive office, or adds its due members.
 func (u *Unit) executiveOffice(leader Leader) error {
 	s, err := u.staff()
 	if err != nil || s.executive(leader) == "" {

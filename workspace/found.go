@@ -1,7 +1,7 @@
 package workspace
 
-// Founding a company: creating a workspace with its initial content,
-// atomically: no partial workspace is ever visible.
+// Founding a company: atomically creating a workspace with its initial content. No partial
+// workspace is ever visible.
 
 import (
 	"cmp"
@@ -22,25 +22,24 @@ import (
 // Founding is the initial content of a new workspace.
 type Founding struct {
 	CompanyName string
-	// Build fills the new workspace before it becomes visible; nil for nothing.
+	// Build fills the new workspace before it becomes visible. It may be nil.
 	Build func(*Workspace) error
-	// Busy refuses to replace a workspace in which something runs.
+	// Busy returns an error if something still runs in the workspace to be replaced.
 	Busy func(*Workspace) error
-	// Forced is what the caller's force option does; the error for a directory
-	// that is not empty mentions it.
+	// Forced describes the effect of the caller's force option, for the error about a
+	// directory that is not empty.
 	Forced string
 }
 
-// Roots are the top-level directories of a workspace. Everything else next to
-// them is the user's. Those of Portable are the same on every machine.
+// Roots returns the top-level directories of a workspace: those of Portable, and the
+// machine-local one. Everything else beside them belongs to the user.
 func Roots() []string { return append(Portable(), LocalDir) }
 
-// Portable are the directories of a company without those that belong to one
-// machine.
+// Portable returns the top-level directories of a company that are the same on every machine.
 func Portable() []string { return []string{"company", "org", "work", "inbox"} }
 
-// Found makes a workspace in a directory that is missing or empty. If it is
-// interrupted at any point, the workspace is there as a whole or not at all.
+// Found makes a workspace in a directory that is missing or empty. It is atomic: after an
+// interruption at any point, the whole workspace exists or none of it.
 func Found(ctx context.Context, env Env, dir string, f Founding) error {
 	if strings.TrimSpace(f.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
@@ -62,9 +61,8 @@ func Found(ctx context.Context, env Env, dir string, f Founding) error {
 	})
 }
 
-// Refound replaces the workspace in a directory by a new one. Other files there
-// stay. A directory without a workspace, and with nothing at its names, gets a
-// new one.
+// Refound replaces the workspace in a directory with a new one. Other files there stay. A
+// directory without a workspace gets one, provided that none of the names of Roots exists.
 func Refound(ctx context.Context, env Env, dir string, f Founding) error {
 	w, err := Open(env, dir)
 	if err == nil {
@@ -112,15 +110,16 @@ func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
 	return errors.Join(err, w.Close())
 }
 
-// foundInside builds in an existing directory, which it does not replace, since
-// it may be the working directory of a process. accept judges its entries.
+// foundInside builds a workspace in an existing directory. It does not replace the directory,
+// which may be some process's working directory. accept returns an error to refuse the
+// directory's entries.
 func foundInside(ctx context.Context, env Env, dir string, f Founding, accept func(entries []string) error) error {
 	root, err := env.FS(dir)
 	if err != nil {
 		return fault.New(fault.IO, "cannot create a workspace in %s: %w", dir, err)
 	}
 	w := newWorkspace(env, dir, root)
-	if !IsWorkspace(root) { // in a workspace, an interrupted unit may need the staged tree
+	if !IsWorkspace(root) { // in a workspace, an interrupted unit may still need the staged tree
 		err = w.clearInner()
 	}
 	if err == nil {
@@ -146,19 +145,18 @@ func (w *Workspace) accepted(accept func(entries []string) error) error {
 	return accept(names)
 }
 
-// ErrBeingMade marks the refusal of a directory in which another process is
-// about to place a workspace.
+// ErrBeingMade reports that another process is creating a workspace in the directory.
 var ErrBeingMade = errors.New("another process is creating a workspace here")
 
-// innerStage is the prefix of staging directories inside the directory that
-// they are for. The mark in one says that it was complete before anything was
-// moved.
+// innerStage is the prefix of staging directories inside their target directory. completeMark
+// is a file in a staging directory. It records that the staged workspace was complete before
+// anything was moved out.
 const (
 	innerStage   = ".workspace.tmp-"
 	completeMark = "complete"
 )
 
-// inner is a staging directory inside the directory that it is for.
+// inner is a staging directory inside its target directory.
 type inner struct {
 	w    *Workspace
 	name string
@@ -190,8 +188,8 @@ func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
 
 func (s *inner) discard() error { return errors.Join(s.w.FS.RemoveAll(s.name), s.held.Retire()) }
 
-// placeInside moves a complete workspace into its directory. The directory
-// "company" comes last: it is what makes the directory a workspace.
+// placeInside moves a complete workspace into its directory. It moves "company" last, since
+// that makes the directory a workspace.
 func (w *Workspace) placeInside(ctx context.Context, f Founding) error {
 	s, err := w.newInner(ctx, f)
 	if err != nil {
@@ -213,7 +211,7 @@ func (w *Workspace) placeInside(ctx context.Context, f Founding) error {
 	return errors.Join(err, s.discard())
 }
 
-// takeInside moves what was placed back into the staging directory.
+// takeInside moves the placed directories back into the staging directory.
 func (w *Workspace) takeInside(stage string, names []string) (err error) {
 	for _, name := range names {
 		if from := path.Join(stage, name); !durable.Exists(w.FS, from) && durable.Exists(w.FS, name) {
@@ -223,8 +221,8 @@ func (w *Workspace) takeInside(stage string, names []string) (err error) {
 	return err
 }
 
-// clearInner removes the staging directories of dead builders, and what they
-// had moved out of them where that did not become a workspace.
+// clearInner removes the staging directories of dead builders. It first moves back what they
+// had placed, unless the directory has become a workspace.
 func (w *Workspace) clearInner() error {
 	names, err := w.listed(".", innerStage)
 	for _, name := range names {
@@ -247,7 +245,7 @@ func (w *Workspace) clearInner() error {
 	return err
 }
 
-// refound exchanges the whole content of a workspace as one unit.
+// refound exchanges the whole content of a workspace in one unit.
 func (w *Workspace) refound(ctx context.Context, f Founding) error {
 	if strings.TrimSpace(f.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")

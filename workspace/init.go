@@ -1,6 +1,6 @@
 package workspace
 
-// Making a workspace.
+// Initializing a workspace.
 
 import (
 	"context"
@@ -20,14 +20,12 @@ import (
 // InitOptions are the options of Init.
 type InitOptions struct {
 	CompanyName string
-	// Force makes a workspace of a directory that is not empty. Valid documents
-	// there stay.
+	// Force initializes a directory that is not empty. Valid documents there stay.
 	Force bool
 }
 
-// Init makes a directory a workspace. Without Force it must be empty or
-// missing; then Init is atomic: if it is interrupted, the workspace is there as
-// a whole or not at all.
+// Init makes a directory a workspace. Without Force it must be empty or missing. Init is then
+// atomic: after an interruption, the whole workspace exists or none of it.
 func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 	if strings.TrimSpace(opts.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
@@ -44,8 +42,8 @@ func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 	return errors.Join(w.init(ctx, opts.CompanyName), w.Close())
 }
 
-// syncNames makes the names of newly made directories durable, from the topmost
-// one down to the workspace.
+// syncNames makes the names of newly created directories durable, from dir up to made, the
+// topmost new one.
 func syncNames(env Env, made, dir string) error {
 	for at := dir; ; at = filepath.Dir(at) {
 		parent, err := env.FS(filepath.Dir(at))
@@ -61,8 +59,8 @@ func syncNames(env Env, made, dir string) error {
 	}
 }
 
-// makeDurable makes a directory whose topmost missing parent is top, and syncs
-// the names of all of them.
+// makeDurable creates a directory whose topmost missing parent is top, and makes every new
+// name durable.
 func makeDurable(top, dir string) error {
 	parent, err := durable.OpenRoot(filepath.Dir(top))
 	if err != nil {
@@ -75,7 +73,7 @@ func makeDurable(top, dir string) error {
 	return errors.Join(err, parent.Close())
 }
 
-// init creates what is missing of an empty company.
+// init creates whatever an empty company lacks.
 func (w *Workspace) init(ctx context.Context, companyName string) error {
 	for _, dir := range RequiredDirs() {
 		if err := durable.MkdirAll(w.FS, dir, 0o755); err != nil {
@@ -94,7 +92,7 @@ func (w *Workspace) init(ctx context.Context, companyName string) error {
 				WorkerJournal: "private_agent", WorkerMilestoneArtifact: "team", ManagerProposal: "managers", DirectorWorkplan: "org",
 			},
 		}
-		// company.yaml comes first: it is what makes the directory a workspace.
+		// company.yaml comes first, since it makes the directory a workspace.
 		return errors.Join(
 			initDocument(u, doc.CompanyCodec, CompanyFile, company, 0o644, true),
 			initDocument(u, doc.PolicyCodec, PolicyFile, policy, 0o644, false),
@@ -104,8 +102,8 @@ func (w *Workspace) init(ctx context.Context, companyName string) error {
 	return w.Update(ctx, write)
 }
 
-// initDocument writes a document that is missing or invalid; an invalid one is
-// kept under another name. A valid one is rewritten only if update is set.
+// initDocument writes a document that is missing or invalid. It keeps an invalid one under
+// another name, and rewrites a valid one only if update is set.
 func initDocument[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm fs.FileMode, update bool) error {
 	old, err := u.Read(name)
 	if fault.Is(err, fault.NotFound) {
@@ -121,8 +119,7 @@ func initDocument[T any](u *Unit, codec yamldoc.Codec[T], name string, document 
 	}
 	invalid := name + ".invalid-" + u.w.Env.Clock.Now().UTC().Format("20060102T150405.000Z")
 	if old == nil {
-		// Its content cannot be read (not a file, or too large), so it is
-		// renamed.
+		// Its content cannot be read (not a file, or too large), so rename it.
 		if err := u.w.FS.Rename(name, invalid); err != nil {
 			return err
 		}

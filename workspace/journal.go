@@ -1,9 +1,8 @@
 package workspace
 
-// The write-ahead redo journal of units. An intent is one file in
-// .local/journal: a line of JSON with the operations and a hash over them. It
-// is durable before the first operation touches the workspace, and it is
-// removed after the last.
+// The write-ahead redo journal of units. An intent is one file in .local/journal: a line of
+// JSON with the operations and their hash. It is durable before the first operation touches
+// the workspace, and removed after the last.
 
 import (
 	"bytes"
@@ -39,7 +38,7 @@ type draftRecord struct {
 	Actor       string `json:"actor"`
 	Visibility  string `json:"visibility"`
 	Type        string `json:"type"`
-	Payload     []byte `json:"payload"` // base64, since its exact bytes are hashed
+	Payload     []byte `json:"payload"` // base64, since the exact bytes are hashed
 	Correlation string `json:"correlation,omitempty"`
 	Causation   string `json:"causation,omitempty"`
 }
@@ -63,8 +62,8 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// commit carries the operations out. A single one needs no intent, since it is
-// atomic by itself.
+// commit applies the operations and returns the logs it appended to. A single operation is
+// atomic by itself and needs no intent.
 func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	if len(u.ops) == 0 {
 		return nil, nil
@@ -90,8 +89,8 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 		}
 	}
 	if name != "" {
-		// If a power failure undoes the removal, the next writer finds the
-		// intent done and drops it.
+		// If a power failure undoes the removal, the next writer finds that the unit is done
+		// and drops the intent.
 		if err := u.w.dropIntent(name); err != nil {
 			return logs, err
 		}
@@ -99,8 +98,8 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	return logs, nil
 }
 
-// dropIntent removes the intent of a finished unit. If the journal's directory
-// was itself exchanged, the intent is already gone.
+// dropIntent removes the intent of a finished unit. The intent is already gone if the unit
+// exchanged the journal's own directory.
 func (w *Workspace) dropIntent(name string) error { return ignoreMissing(w.FS.Remove(name)) }
 
 func (u *Unit) writeIntent() (name string, err error) {
@@ -161,9 +160,9 @@ func (w *Workspace) apply(ctx context.Context, op *operation) error {
 	return errors.Join(log.Append(ctx, drafts...), log.Close())
 }
 
-// undo rolls back what was applied before operation i failed. Where that is
-// impossible, because events were written or the disk refuses, the intent stays
-// and the next writer finishes the unit.
+// undo rolls back what was applied up to operation i, which failed. If it cannot, because
+// events were appended or a write fails, the intent stays and the next writer finishes the
+// unit.
 func (u *Unit) undo(i int, intentName string, cause error) error {
 	for j := i; j >= 0; j-- {
 		if err := u.w.takeBack(&u.ops[j], j < i); err != nil {

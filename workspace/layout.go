@@ -1,6 +1,6 @@
 package workspace
 
-// The layout of a workspace. Names are relative to it, with "/".
+// The layout of a workspace. Paths are relative to its directory and use "/".
 
 import (
 	"fmt"
@@ -24,8 +24,7 @@ const (
 	ConversationsDir = "inbox/conversations"
 )
 
-// Names below .local, which belong to one machine. All others there are derived
-// from these.
+// Paths under .local, which belong to one machine. All other paths there derive from these.
 const (
 	LocalDir      = ".local"
 	MachineFile   = LocalDir + "/machine.yaml"
@@ -45,24 +44,24 @@ const (
 	StartsDir     = LocalDir + "/starts"
 	IndexFile     = LocalDir + "/index.sqlite"
 	SearchFile    = LocalDir + "/search.sqlite"
-	// HubDir has what the hub keeps, where sessions run on other machines, too.
+	// HubDir holds the hub's state when sessions run on other machines.
 	HubDir = LocalDir + "/hub"
-	// QuarantineDir keeps what repairs moved out of the way.
+	// QuarantineDir keeps files that repairs moved out of the way.
 	QuarantineDir = LocalDir + "/set-aside"
-	// StatementsFile holds the recorded bills of providers.
+	// StatementsFile holds the recorded statements of providers' bills.
 	StatementsFile = BillingDir + "/reconciliation_statements.json"
 	// AuditLog holds the policy decisions that belong to no run.
 	AuditLog = AuditDir + "/policy.jsonl"
-	// TerminalsLog holds which consoles were opened, and what became of them.
+	// TerminalsLog records which consoles were opened and how they ended.
 	TerminalsLog = AuditDir + "/terminals.jsonl"
-	// FilesLog takes what was applied of files that come from no run.
+	// FilesLog records applied files that came from no run.
 	FilesLog = AuditDir + "/files.jsonl"
-	// CheckpointsDir keeps what files were before they were applied.
+	// CheckpointsDir holds checkpoints: the earlier content of applied files.
 	CheckpointsDir = LocalDir + "/checkpoints"
-	// DialectsDir has the runtime files of servers that speak for other programs.
+	// DialectsDir holds the runtime files of servers that speak other programs' protocols.
 	DialectsDir = LocalDir + "/dialects"
 
-	// NeedsDir holds which needs were dismissed, DismissedFile one of them a line.
+	// NeedsDir records dismissed needs: DismissedFile has one a line.
 	NeedsDir      = LocalDir + "/needs"
 	DismissedFile = NeedsDir + "/dismissed.jsonl"
 
@@ -72,24 +71,24 @@ const (
 	writeKernelLock = LocksDir + "/write.kernel"
 )
 
-// HeartbeatConfigFile, HeartbeatStateFile and HeartbeatLock are the files of
-// the heartbeat. A tick holds the lock.
+// HeartbeatConfigFile, HeartbeatStateFile and HeartbeatLock are the files of the heartbeat. A
+// tick holds the lock.
 const (
 	HeartbeatConfigFile = HeartbeatDir + "/config.yaml"
 	HeartbeatStateFile  = HeartbeatDir + "/state.yaml"
 	HeartbeatLock       = HeartbeatDir + "/tick.lock"
 )
 
-// LockFile is a lock that a process holds while it works on something.
+// LockFile returns the lock that a process holds while it works on something.
 func LockFile(name string) string { return path.Join(LocksDir, name+lockSuffix) }
 
-// JobOwnerFile identifies the process that runs a job.
+// JobOwnerFile returns the file that identifies the process running a job.
 func JobOwnerFile(project, job string) string {
 	return path.Join(JobOwnersDir, project, job+ownerSuffix)
 }
 
-// Movable reports whether a file or folder belongs in an export: not what
-// belongs to this path or to processes, nor what can be rebuilt.
+// Movable reports whether a file or folder belongs in an export. It excludes secrets, files
+// bound to this path or to processes, and files that can be rebuilt.
 func Movable(name string) bool {
 	if !strings.HasPrefix(name, LocalDir+"/") {
 		return true
@@ -101,8 +100,8 @@ func Movable(name string) bool {
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasPrefix(name, SearchFile) && !strings.HasSuffix(name, ownerSuffix)
 }
 
-// RequiredDirs are the directories of every workspace, in the order in which
-// validation reports them as missing.
+// RequiredDirs returns the directories of every workspace, in the order in which validation
+// reports missing ones.
 func RequiredDirs() []string {
 	return []string{
 		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
@@ -110,11 +109,11 @@ func RequiredDirs() []string {
 	}
 }
 
-// RequiredFiles are the documents of every workspace, in the order in which
-// validation reports them as missing.
+// RequiredFiles returns the documents of every workspace, in the order in which validation
+// reports missing ones.
 func RequiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
 
-// Documents with an id.
+// Paths of documents and directories, by id.
 
 // TeamFile is the document of a team.
 func TeamFile(id string) string { return path.Join(TeamsDir, id, "team.yaml") }
@@ -167,13 +166,13 @@ func RunDir(project, run string) string { return path.Join(ProjectsDir, project,
 // RunFile is the record of a run.
 func RunFile(project, run string) string { return path.Join(RunDir(project, run), "run.yaml") }
 
-// WorkflowsDir is where the templates of workflows lie, by domain.
+// WorkflowsDir holds the workflow templates, by domain.
 const WorkflowsDir = "org/workflows"
 
 // WorkflowFile is the template of a workflow.
 func WorkflowFile(domain, slug string) string { return path.Join(WorkflowsDir, domain, slug+".yaml") }
 
-// WorkflowRunFile is the record of a run of a workflow, beside that of the run.
+// WorkflowRunFile is the record of a workflow's run, beside the record of the run itself.
 func WorkflowRunFile(project, run string) string {
 	return path.Join(RunDir(project, run), "workflow.yaml")
 }
@@ -194,7 +193,7 @@ func ProjectConversationDir(project, id string) string {
 // CommentFile is the document of a comment.
 func CommentFile(id string) string { return path.Join(CommentsDir, id+".yaml") }
 
-// ReadPositionsFile says which messages an agent has read.
+// ReadPositionsFile records which messages an agent has read.
 func ReadPositionsFile(agent string) string { return path.Join(MCPDir, agent+".json") }
 
 // SessionFile is the record of a session.
@@ -209,8 +208,8 @@ func LogRun(name string) (project, run string, ok bool) {
 	return parts[2], parts[4], true
 }
 
-// EncodeRef turns a session_ref into a file name: percent-encoding of all bytes
-// but A-Z a-z 0-9 - _ . ! ~ * ' ( ).
+// EncodeRef turns a session_ref into a file name. It percent-encodes every byte except A-Z
+// a-z 0-9 - _ . ! ~ * ' ( ).
 func EncodeRef(ref string) string {
 	var b strings.Builder
 	for i := range len(ref) {
@@ -223,8 +222,8 @@ func EncodeRef(ref string) string {
 	return b.String()
 }
 
-// DecodeRef is the inverse of EncodeRef; ok is false for names that EncodeRef
-// does not produce.
+// DecodeRef is the inverse of EncodeRef. ok is false for a name that EncodeRef cannot
+// produce.
 func DecodeRef(name string) (ref string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -263,8 +262,8 @@ func SharePackFile(project, id string) string {
 // MemoryFile is the curated memory of a project.
 func MemoryFile(project string) string { return path.Join(ProjectsDir, project, "memory.md") }
 
-// Own reports whether a name belongs to the company: not what a person keeps beside it,
-// nor the worktrees of runs.
+// Own reports whether a path belongs to the company. Files that people keep beside it do not,
+// nor do the worktrees of runs.
 func Own(name string) bool {
 	if name == WorktreesDir || strings.HasPrefix(name, WorktreesDir+"/") {
 		return false

@@ -1,7 +1,7 @@
 package workspace
 
-// Open logs: requests that append to the same log at the same time share its
-// file, so that one fsync makes the events of all of them durable.
+// Open logs: concurrent appends to one log share its file, so that one fsync makes the events
+// of all of them durable.
 
 import (
 	"sync"
@@ -10,9 +10,8 @@ import (
 	"ac/internal/durable"
 )
 
-// openLogs are the logs that are being appended to right now. It keeps no
-// unused file open, since a run's folder can be moved or removed between
-// appends.
+// openLogs holds the logs that are being appended to. It keeps no unused file open, since a
+// run's folder can be moved or removed between appends.
 type openLogs struct {
 	mu     sync.Mutex
 	byName map[string]*openLog
@@ -23,7 +22,7 @@ type openLog struct {
 	users int
 }
 
-// open returns the log of a name; close releases it.
+// open returns the log of a name. Every open needs a close.
 func (o *openLogs) open(fsys durable.FS, name string) *events.Log {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -39,7 +38,7 @@ func (o *openLogs) open(fsys durable.FS, name string) *events.Log {
 	return l.Log
 }
 
-// close releases a log and closes it after its last user.
+// close releases a log, and closes it after its last user.
 func (o *openLogs) close(name string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -36,41 +36,41 @@ func (w *Workspace) Agent(id string) (doc.Agent, error) {
 	return agent, CheckID(AgentFile(id), id, agent.ID)
 }
 
-// Teams lists the teams that can be read, by name.
+// Teams lists the readable teams, sorted by name.
 func (w *Workspace) Teams() ([]doc.Team, error) {
 	teams, err := w.teams()
 	collation.SortBy(teams, func(t doc.Team) string { return t.Name }, func(t doc.Team) string { return t.ID })
 	return teams, err
 }
 
-// Agents lists the agents that can be read, by name.
+// Agents lists the readable agents, sorted by name.
 func (w *Workspace) Agents() ([]doc.Agent, error) {
 	agents, err := w.agents()
 	collation.SortBy(agents, func(a doc.Agent) string { return a.Name }, func(a doc.Agent) string { return a.ID })
 	return agents, err
 }
 
-// teams are the teams that can be read, by id.
+// teams returns the readable teams, sorted by id.
 func (w *Workspace) teams() ([]doc.Team, error) {
 	return LoadFolders(w, doc.TeamCodec, TeamsDir, TeamFile, func(id string, team doc.Team) (doc.Team, error) {
 		return team, CheckID(TeamFile(id), id, team.ID)
 	})
 }
 
-// agents are the agents that can be read, by id.
+// agents returns the readable agents, sorted by id.
 func (w *Workspace) agents() ([]doc.Agent, error) {
 	return LoadFolders(w, doc.AgentCodec, AgentsDir, AgentFile, func(id string, agent doc.Agent) (doc.Agent, error) {
 		return agent, CheckID(AgentFile(id), id, agent.ID)
 	})
 }
 
-// NewTeam makes a team and returns its id.
+// NewTeam creates a team and returns its id.
 func (w *Workspace) NewTeam(ctx context.Context, name string) (string, error) {
 	return w.NewDepartment(ctx, name, doc.Department{})
 }
 
-// NewDepartment makes a team that is a department and returns its id. The
-// fields of department may be empty.
+// NewDepartment creates a team that is a department and returns its id. The fields of
+// department may be empty.
 func (w *Workspace) NewDepartment(ctx context.Context, name string, department doc.Department) (id string, err error) {
 	err = w.Update(ctx, func(u *Unit) error {
 		id, err = u.CreateTeam(name, department)
@@ -79,7 +79,7 @@ func (w *Workspace) NewDepartment(ctx context.Context, name string, department d
 	return id, err
 }
 
-// CreateTeam is NewDepartment in a unit.
+// CreateTeam is NewDepartment within a unit.
 func (u *Unit) CreateTeam(name string, department doc.Department) (id string, err error) {
 	id = u.w.Env.IDs.New("team")
 	now := clock.Stamp(u.w.Env.Clock.Now())
@@ -102,11 +102,11 @@ type AgentSpec struct {
 	Role         string
 	Provider     string
 	TeamID       string
-	// Files are further files of the agent's directory, relative to it.
+	// Files are additional files of the agent's directory, relative to it.
 	Files []TreeFile
 }
 
-// NewAgent makes an agent and returns its id. Its team, if set, must exist.
+// NewAgent creates an agent and returns its id. Its team, if set, must exist.
 func (w *Workspace) NewAgent(ctx context.Context, spec AgentSpec) (string, error) {
 	if spec.ID == "" {
 		spec.ID = w.Env.IDs.New("agent")
@@ -126,8 +126,8 @@ func (w *Workspace) NewAgent(ctx context.Context, spec AgentSpec) (string, error
 	})
 }
 
-// CreateAgent makes an agent in a unit and returns its id. Its team, if set,
-// must exist or be made by the same unit.
+// CreateAgent creates an agent within a unit and returns its id. Its team, if set, must exist
+// or be created by the same unit.
 func (u *Unit) CreateAgent(spec AgentSpec) (id string, err error) {
 	if spec.ID == "" {
 		spec.ID = u.w.Env.IDs.New("agent")
@@ -161,13 +161,13 @@ func (u *Unit) createAgent(spec AgentSpec) error {
 	return u.Write(AgentFile(spec.ID), tree.Files[0].Content, 0o644)
 }
 
-// documentTree is a directory with one document.
+// documentTree returns a directory with one document.
 func documentTree[T any](codec yamldoc.Codec[T], name string, document T) (Tree, error) {
 	text, err := codec.Encode(document)
 	return Tree{Files: []TreeFile{{name, text}}}, err
 }
 
-// oneLine keeps a name from breaking out of a heading.
+// oneLine replaces line breaks in a name, which would break out of a heading.
 func oneLine(name string) string {
 	line := []rune(name)
 	for i, r := range line {
@@ -178,7 +178,7 @@ func oneLine(name string) string {
 	return string(line)
 }
 
-// AgentTeam is the team of an agent, "" if it has none or cannot be read.
+// AgentTeam returns the team of an agent, "" if it has none or cannot be read.
 func (w *Workspace) AgentTeam(agentID string) string {
 	agent, err := w.Agent(agentID)
 	if err != nil {
@@ -187,7 +187,7 @@ func (w *Workspace) AgentTeam(agentID string) string {
 	return agent.TeamID
 }
 
-// missing turns a missing document into an error about the thing.
+// missing turns a missing document into an error that names the thing.
 func missing(err error, thing, id string) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "%s %s does not exist", thing, id)

@@ -1,6 +1,6 @@
 package workspace
 
-// Projects, their links to repositories, and this machine's overlay.
+// Projects, their links to repositories, and this machine's settings.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Project reads one project. A missing one is fault.NotFound.
+// Project reads one project. It returns fault.NotFound if there is none.
 func (w *Workspace) Project(id string) (doc.Project, error) {
 	project, err := Load(w, doc.ProjectCodec, ProjectFile(id))
 	if err != nil {
@@ -25,8 +25,8 @@ func (w *Workspace) Project(id string) (doc.Project, error) {
 	return project, CheckID(ProjectFile(id), id, project.ID)
 }
 
-// HasProject reports whether a project exists. A folder whose document is
-// missing or does not fit is not a project, whatever else it contains.
+// HasProject reports whether a project exists. A folder whose document is missing or invalid
+// is not a project, whatever else it contains.
 func (w *Workspace) HasProject(id string) (bool, error) {
 	_, err := w.Project(id)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidFile) {
@@ -35,14 +35,14 @@ func (w *Workspace) HasProject(id string) (bool, error) {
 	return err == nil, err
 }
 
-// Projects lists the projects that can be read, by id.
+// Projects lists the readable projects, sorted by id.
 func (w *Workspace) Projects() ([]doc.Project, error) {
 	return LoadFolders(w, doc.ProjectCodec, ProjectsDir, ProjectFile, func(id string, project doc.Project) (doc.Project, error) {
 		return project, CheckID(ProjectFile(id), id, project.ID)
 	})
 }
 
-// RepoLinks reads the links of a project; a project without the file has none.
+// RepoLinks reads the repository links of a project. Without the file there are none.
 func (w *Workspace) RepoLinks(project string) ([]doc.RepoLink, error) {
 	links, err := Load(w, doc.RepoLinksCodec, ReposFile(project))
 	if fault.Is(err, fault.NotFound) {
@@ -51,7 +51,7 @@ func (w *Workspace) RepoLinks(project string) ([]doc.RepoLink, error) {
 	return links.Repos, err
 }
 
-// NewProject makes a project without any defaults and returns its id.
+// NewProject creates a project without defaults and returns its id.
 func (w *Workspace) NewProject(ctx context.Context, name string) (string, error) {
 	id := w.Env.IDs.New("proj")
 	return id, w.Update(ctx, func(u *Unit) error {
@@ -63,7 +63,7 @@ func (w *Workspace) NewProject(ctx context.Context, name string) (string, error)
 	})
 }
 
-// ProjectTree is the directory of a new project, without any defaults.
+// ProjectTree returns the directory of a new project, without defaults.
 func (w *Workspace) ProjectTree(id, name string) (Tree, error) {
 	tree, err := documentTree(doc.ProjectCodec, "project.yaml", doc.Project{
 		SchemaVersion: doc.Version, Type: "project", ID: id, Name: name, Status: "active", CreatedAt: clock.Stamp(w.Env.Clock.Now()),
@@ -74,8 +74,8 @@ func (w *Workspace) ProjectTree(id, name string) (Tree, error) {
 	return tree, err
 }
 
-// LinkRepo links a repository to a project, replacing an older link of it, and
-// returns all links. A blank label is omitted.
+// LinkRepo links a repository to a project, replacing an earlier link to the same repository.
+// It returns all links of the project. A blank label is omitted.
 func (w *Workspace) LinkRepo(ctx context.Context, project, repo, label string) ([]doc.RepoLink, error) {
 	var links []doc.RepoLink
 	err := w.Update(ctx, func(u *Unit) error {
@@ -106,7 +106,7 @@ func (u *Unit) putLinks(project string, links []doc.RepoLink) error {
 	return u.Write(ReposFile(project), text, 0o644)
 }
 
-// linksText sorts links and writes them as repos.yaml.
+// linksText sorts links and encodes them as repos.yaml.
 func (w *Workspace) linksText(project string, links []doc.RepoLink) ([]byte, error) {
 	id := func(l doc.RepoLink) string { return l.RepoID }
 	collation.SortBy(links, id, id)
@@ -116,11 +116,11 @@ func (w *Workspace) linksText(project string, links []doc.RepoLink) ([]byte, err
 	})
 }
 
-// Machine reads this machine's overlay.
+// Machine reads this machine's settings.
 func (w *Workspace) Machine() (doc.Machine, error) { return Load(w, doc.MachineCodec, MachineFile) }
 
-// SetRepoRoot maps a repository to a directory of this machine and returns the
-// absolute path. A relative path is relative to the working directory.
+// SetRepoRoot maps a repository to a directory of this machine and returns the absolute path.
+// A relative dir is resolved against the process's working directory.
 func (w *Workspace) SetRepoRoot(ctx context.Context, repo, dir string, requireGit bool) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -141,13 +141,13 @@ func (w *Workspace) SetRepoRoot(ctx context.Context, repo, dir string, requireGi
 	return abs, w.UpdateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[repo] = abs })
 }
 
-// UpdateMachine changes this machine's overlay. A missing one is created with
-// the defaults first; one that cannot be read is left alone.
+// UpdateMachine changes this machine's settings. A missing document is created with the
+// defaults first. An unreadable one is an error and stays unchanged.
 func (w *Workspace) UpdateMachine(ctx context.Context, change func(*doc.Machine)) error {
 	return w.Update(ctx, func(u *Unit) error { return u.UpdateMachine(change) })
 }
 
-// UpdateMachine is Workspace.UpdateMachine as a part of a unit.
+// UpdateMachine is Workspace.UpdateMachine within a unit.
 func (u *Unit) UpdateMachine(change func(*doc.Machine)) error {
 	machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
 	if fault.Is(err, fault.NotFound) {
@@ -160,7 +160,8 @@ func (u *Unit) UpdateMachine(change func(*doc.Machine)) error {
 	return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
 }
 
-// Secrets reads what no method returns. A missing file holds none.
+// Secrets reads this machine's secrets, which no API method returns. Without the file there
+// are none.
 func (w *Workspace) Secrets() (doc.Secrets, error) {
 	secrets, err := Load(w, doc.SecretsCodec, SecretsFile)
 	if fault.Is(err, fault.NotFound) {
@@ -169,8 +170,8 @@ func (w *Workspace) Secrets() (doc.Secrets, error) {
 	return secrets, err
 }
 
-// UpdateEquipment changes this machine's overlay together with the secrets that belong
-// to it, or neither when change fails. Only this user may read either.
+// UpdateEquipment changes this machine's settings together with their secrets, or neither if
+// change fails. Both files are readable by this user only.
 func (u *Unit) UpdateEquipment(change func(*doc.Machine, *doc.Secrets) error) error {
 	secrets, err := LoadIn(u, doc.SecretsCodec, SecretsFile)
 	missing := fault.Is(err, fault.NotFound)
@@ -196,7 +197,7 @@ func (u *Unit) UpdateEquipment(change func(*doc.Machine, *doc.Secrets) error) er
 	return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
 }
 
-// DefaultMachine is the overlay of a machine on which nothing has been set up.
+// DefaultMachine returns the settings of a machine on which nothing has been set up.
 func DefaultMachine() doc.Machine {
 	policies := map[string]doc.ExecutionPolicy{}
 	for _, p := range doc.Providers() {
@@ -221,22 +222,21 @@ type CreatedProject struct {
 // ProjectSpec describes a new project.
 type ProjectSpec struct {
 	Name string
-	// CEOActor and ExecutiveManager lead its conversations; "" for those of the
-	// company.
+	// CEOActor and ExecutiveManager lead the project's conversations. If empty, the company's
+	// do.
 	CEOActor, ExecutiveManager string
 	RepoIDs                    []string
-	// Fill adds to the directory of the project before it becomes visible; nil
-	// for nothing.
+	// Fill adds to the project's directory before it becomes visible. It may be nil.
 	Fill func(project string, tree *Tree) error
 }
 
-// CreateProjectWithDefaults makes a project with its secretary, conversations
-// and links, atomically.
+// CreateProjectWithDefaults atomically creates a project with its secretary, conversations
+// and repository links.
 func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActor string, repos []string) (CreatedProject, error) {
 	return w.MakeProject(ctx, ProjectSpec{Name: name, CEOActor: ceoActor, RepoIDs: repos})
 }
 
-// MakeProject is CreateProjectWithDefaults with all options of a project.
+// MakeProject is CreateProjectWithDefaults with every option.
 func (w *Workspace) MakeProject(ctx context.Context, spec ProjectSpec) (made CreatedProject, err error) {
 	err = w.Update(ctx, func(u *Unit) error {
 		made, err = u.CreateProject(spec)
@@ -245,7 +245,7 @@ func (w *Workspace) MakeProject(ctx context.Context, spec ProjectSpec) (made Cre
 	return made, err
 }
 
-// CreateProject is MakeProject in a unit.
+// CreateProject is MakeProject within a unit.
 func (u *Unit) CreateProject(spec ProjectSpec) (CreatedProject, error) {
 	w := u.w
 	made := CreatedProject{ID: w.Env.IDs.New("proj"), RepoLinks: []doc.RepoLink{}}

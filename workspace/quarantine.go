@@ -1,7 +1,7 @@
 package workspace
 
-// Repairs of what interrupted writers left: journal entries that can never be
-// finished, and staged files.
+// Repairs after interrupted writers: journal entries that can never be finished, and staged
+// files.
 
 import (
 	"context"
@@ -21,14 +21,13 @@ import (
 // InterruptedUnit is a unit whose intent is still in the journal.
 type InterruptedUnit struct {
 	Name string
-	// Would is what the unit was to do, one line for each step, with its
-	// progress.
+	// Would lists the unit's steps, one a line, each with its progress.
 	Would []string
-	// Reason is why it can never be finished, "" if it can.
+	// Reason explains why the unit can never be finished, "" if it can.
 	Reason string
 }
 
-// InterruptedUnits reads the journal. It does not write.
+// InterruptedUnits reads the journal. It is read-only.
 func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 	names, err := w.listed(JournalDir, "unit_")
 	if err != nil {
@@ -51,8 +50,8 @@ func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 	return units, nil
 }
 
-// outlook returns the steps of a unit with their progress, and why one of them
-// can never be done.
+// outlook returns the steps of a unit with their progress, and the reason if one of them can
+// never be done.
 func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 	for i := range ops {
 		state, err := w.state(&ops[i])
@@ -82,8 +81,8 @@ func (op *operation) String() string {
 	return fmt.Sprintf("append %d events to %s", len(op.Drafts), op.Name)
 }
 
-// neverBetter reports whether an error is permanent, whatever changes about
-// disk space, permissions and other processes.
+// neverBetter reports whether an error is permanent: more disk space, other permissions or
+// the end of another process cannot cure it.
 func neverBetter(err error) bool {
 	for _, passing := range []error{
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE,
@@ -96,10 +95,10 @@ func neverBetter(err error) bool {
 	return true
 }
 
-// QuarantineUnfinished finishes interrupted units, as the next writer would. It
-// moves those that can never be finished, and would block every writer, into
-// QuarantineDir, each with its reason and what it had staged. A unit that cannot be
-// finished now but may be later stays and is an error.
+// QuarantineUnfinished finishes interrupted units, as the next writer would. Units that can
+// never be finished would block every writer. It moves those into QuarantineDir, each with
+// its reason and its staged trees. A unit that cannot be finished now but may be later stays,
+// and is an error.
 func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -142,7 +141,7 @@ func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []Interrupt
 	return moved, w.clearStaging()
 }
 
-// reason is the file next to an intent that was set aside.
+// reason is the file beside a quarantined intent.
 type reason struct {
 	SetAsideAt string   `json:"set_aside_at"`
 	From       string   `json:"from"`
@@ -150,8 +149,8 @@ type reason struct {
 	Would      []string `json:"would"`
 }
 
-// quarantine moves an intent last, so that a repair that is killed finds it
-// again.
+// quarantine moves the intent itself last, so that the next repair finds it again if this one
+// is killed.
 func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
 	text, err := json.MarshalIndent(reason{clock.Stamp(w.Env.Clock.Now()), unit.Name, unit.Reason, unit.Would}, "", "  ")
 	if err != nil {
@@ -177,10 +176,10 @@ func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
 	return errors.Join(w.FS.SyncDir(QuarantineDir), w.FS.SyncDir(JournalDir))
 }
 
-// AbandonedStages lists what killed writers had staged. It does not write.
+// AbandonedStages lists the trees that killed writers had staged. It is read-only.
 func (w *Workspace) AbandonedStages() (names []string, err error) {
 	if w.NeedsRecovery() {
-		return nil, nil // an interrupted unit may need it
+		return nil, nil // an interrupted unit may need its stage
 	}
 	stages, err := w.listed(TempDir, "stage_")
 	if err != nil {
@@ -201,9 +200,8 @@ func (w *Workspace) AbandonedStages() (names []string, err error) {
 	return names, err
 }
 
-// HeldLock returns the name, without suffix, of a lock (LockFile) that some
-// process holds while it works, "" if there is none. It ignores the write lock,
-// which the caller holds.
+// HeldLock returns the name, without suffix, of a lock (LockFile) that some process holds
+// while it works, "" if there is none. It ignores the write lock, which the caller holds.
 func (w *Workspace) HeldLock() (name string, err error) {
 	names, err := Files(w.FS, LocksDir, lockSuffix)
 	for _, file := range names {
@@ -220,7 +218,7 @@ func (w *Workspace) HeldLock() (name string, err error) {
 	return "", err
 }
 
-// WriteLock inspects the lock file that other programs know.
+// WriteLock inspects the lock file of the protocol shared with other programs.
 func (w *Workspace) WriteLock() (name string, found lock.Judgement) {
 	return writeLockFile, w.shared.Judge()
 }

@@ -7,14 +7,13 @@ import (
 	"sync"
 )
 
-// perReader is how many documents justify one more goroutine.
+// perReader is the number of documents that justify one more goroutine.
 const perReader = 16
 
-// perWorker is how many calls justify one more goroutine.
+// perWorker is the number of calls that justify one more goroutine.
 const perWorker = 4
 
-// Each calls fn for the numbers below n, concurrently. All calls have ended when it
-// returns.
+// Each calls fn for 0 to n-1, concurrently, and returns after all calls have ended.
 func Each(n int, fn func(i int)) {
 	workers := max(1, min(runtime.GOMAXPROCS(0), n/perWorker))
 	var wg sync.WaitGroup
@@ -28,9 +27,9 @@ func Each(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// ReadEach reads the documents of these ids concurrently and returns them in
-// their order, without those that cannot be read. read is called from several
-// goroutines, which have ended when ReadEach returns.
+// ReadEach reads the documents of these ids concurrently. It returns them in the order of
+// ids, without those that cannot be read. It calls read from several goroutines, which have
+// ended when it returns.
 func ReadEach[K, T any](ids []K, read func(id K) (T, error)) []T {
 	type outcome struct {
 		document T

@@ -1,6 +1,6 @@
 package workspace
 
-// Markdown records in a unit: typed front matter, and a body that is kept.
+// Markdown records in a unit: typed front matter, and a body that is preserved.
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// HeadIn reads the front matter and the body of a markdown record as the unit
-// will leave it. A missing one is fault.NotFound; one that is unreadable or
-// does not fit is fault.InvalidFile.
+// HeadIn reads the front matter and the body of a markdown record as the unit will leave it.
+// It returns fault.NotFound if the record is missing, and fault.InvalidFile if it is
+// unreadable or invalid.
 func HeadIn[T any](u *Unit, codec yamldoc.Codec[T], name string) (document T, body []byte, err error) {
 	text, err := u.Read(name)
 	if err != nil {
@@ -21,7 +21,7 @@ func HeadIn[T any](u *Unit, codec yamldoc.Codec[T], name string) (document T, bo
 	return DecodeHead(codec, name, text)
 }
 
-// DecodeHead reads a markdown record from text; name is for errors.
+// DecodeHead decodes a markdown record. name is used in errors.
 func DecodeHead[T any](codec yamldoc.Codec[T], name string, text []byte) (document T, body []byte, err error) {
 	head, body, err := frontmatter.Split(text)
 	if err != nil {
@@ -31,8 +31,8 @@ func DecodeHead[T any](codec yamldoc.Codec[T], name string, text []byte) (docume
 	return document, body, err
 }
 
-// PutHead replaces the front matter of an existing record and keeps the body
-// byte for byte. If the front matter has the same content, it is a no-op.
+// PutHead replaces the front matter of an existing record and preserves the body byte for
+// byte. It is a no-op if the front matter has the same content.
 func PutHead[T any](u *Unit, codec yamldoc.Codec[T], name string, document T) error {
 	old, body, err := HeadIn(u, codec, name)
 	if err != nil {

@@ -1,6 +1,6 @@
 package workspace
 
-// What the journal does after a death: intents are finished, staged files removed.
+// Crash recovery of the journal: finish the intents, remove the staged files.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"ac/internal/fault"
 )
 
-// recoverJournal finishes or drops all intents, in the order of their creation.
+// recoverJournal finishes or drops all intents, oldest first.
 func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err error) {
 	entries, err := w.listed(JournalDir, "unit_")
 	if err != nil {
@@ -42,9 +42,8 @@ func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err erro
 	return logs, w.clearStaging()
 }
 
-// clearStaging removes what killed writers had staged. Only the holder of the
-// write lock stages there, after the journal was recovered, except for stages
-// with locks of their own.
+// clearStaging removes the stages of killed writers. Stages without a lock of their own
+// belong to the holder of the write lock, who stages only after the journal was recovered.
 func (w *Workspace) clearStaging() error {
 	entries, err := w.listed(TempDir, "stage_")
 	for _, name := range entries {
@@ -53,8 +52,8 @@ func (w *Workspace) clearStaging() error {
 	return errors.Join(err, w.clearStages())
 }
 
-// listed returns the entries of one of our directories whose names have a
-// prefix. A missing directory has none.
+// listed returns the entries of dir whose names have a prefix. A missing directory yields
+// none.
 func (w *Workspace) listed(dir, prefix string) (names []string, err error) {
 	entries, err := w.FS.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -68,8 +67,8 @@ func (w *Workspace) listed(dir, prefix string) (names []string, err error) {
 	return names, nil
 }
 
-// readIntent returns no operations for an intent that was never durable (a torn
-// write): none of them can have been applied.
+// readIntent reads an intent. It returns no operations for a torn write: such an intent was
+// never durable, so none of its operations was applied.
 func (w *Workspace) readIntent(name string) ([]operation, error) {
 	f, err := w.FS.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -87,9 +86,9 @@ func (w *Workspace) readIntent(name string) ([]operation, error) {
 	return ops, nil
 }
 
-// finish carries out what is left of a unit. If another program changed a
-// document before anything of the unit was applied, the unit never happened.
-// Otherwise foreign changes are left alone.
+// finish applies the remaining operations of a unit. If another program changed a document
+// before any operation was applied, finish drops the unit. Otherwise it applies the rest and
+// leaves foreign changes alone.
 func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string, err error) {
 	states := make([]opState, len(ops))
 	for i := range ops {
@@ -201,13 +200,13 @@ func (w *Workspace) irregular(name string) bool {
 	return err == nil && !st.Mode().IsRegular()
 }
 
-// missing returns the drafts of an append that are not in its log, searching
-// beyond the log's end at the time of the unit, or the whole log if it was
-// rewritten. A write may have been carried out in part.
+// missing returns the drafts of an append that its log lacks, since the append may be torn.
+// It searches from the log's length before the unit, or the whole log if it has become
+// shorter.
 func (w *Workspace) missing(op *operation) ([]draftRecord, error) {
 	f, err := w.FS.OpenFile(op.Name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrIrregular) {
-		return op.Drafts, nil // what is not a file holds no events
+		return op.Drafts, nil // a non-file holds no events
 	}
 	if err != nil {
 		return nil, err

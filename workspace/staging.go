@@ -1,7 +1,7 @@
 package workspace
 
-// Staging: trees that are built before the workspace is locked, because they
-// are too large for memory or take too long to build.
+// Staging: building trees before locking the workspace, for trees that are too large for
+// memory or slow to build.
 
 import (
 	"errors"
@@ -15,9 +15,8 @@ import (
 	"ac/internal/lock"
 )
 
-// Staging is a directory that is built where readers do not look for documents.
-// It is not safe for concurrent use. The caller must Discard it, whether it was
-// placed or not.
+// Staging is a directory under construction, outside the directories that readers search. It
+// is not safe for concurrent use. The caller must Discard it, whether placed or not.
 type Staging struct {
 	w    *Workspace
 	held *lock.Hold // held while the tree is being built
@@ -25,7 +24,7 @@ type Staging struct {
 	dirs []string // relative, in order of creation
 }
 
-// NewStaging makes an empty staging directory.
+// NewStaging creates an empty staging directory.
 func (w *Workspace) NewStaging() (*Staging, error) {
 	s := &Staging{w: w, dir: path.Join(TempDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
 	var err error
@@ -38,8 +37,8 @@ func (w *Workspace) NewStaging() (*Staging, error) {
 	return s, nil
 }
 
-// heldStage is the prefix of staging directories. Each has a lock next to it
-// that shows whether it is still in use.
+// heldStage is the prefix of staging directories with a lock beside them. The lock shows
+// whether the directory is still in use.
 const (
 	heldStage  = "held"
 	lockSuffix = ".lock"
@@ -62,7 +61,7 @@ func (w *Workspace) clearStages() error {
 	return err
 }
 
-// Mkdir makes a directory in the stage; its parent must exist.
+// Mkdir creates a directory in the stage. Its parent must exist.
 func (s *Staging) Mkdir(name string) error {
 	if err := s.w.FS.Mkdir(path.Join(s.dir, name), 0o755); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (s *Staging) Mkdir(name string) error {
 	return nil
 }
 
-// File makes a file in the stage. The caller syncs and closes it.
+// File creates a file in the stage. The caller syncs and closes it.
 func (s *Staging) File(name string) (durable.File, error) {
 	return s.w.FS.OpenFile(path.Join(s.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
@@ -79,7 +78,7 @@ func (s *Staging) File(name string) (durable.File, error) {
 // Remove removes a file from the stage.
 func (s *Staging) Remove(name string) error { return s.w.FS.Remove(path.Join(s.dir, name)) }
 
-// WriteFile makes a file with this content in the stage, durably.
+// WriteFile durably creates a file with this content in the stage.
 func (s *Staging) WriteFile(name string, content []byte) error {
 	return durable.WriteNew(s.w.FS, path.Join(s.dir, name), content, 0o644)
 }
@@ -94,11 +93,11 @@ func (s *Staging) Seal() error {
 	return nil
 }
 
-// Discard removes what was not put in place.
+// Discard removes whatever was not put in place.
 func (s *Staging) Discard() error { return errors.Join(s.w.FS.RemoveAll(s.dir), s.held.Retire()) }
 
-// Place queues moving a sealed stage to dir, which must not exist; the parent
-// of its parent must.
+// Place queues moving a sealed stage to dir, which must not exist. Place creates the parent
+// of dir if needed. The grandparent must exist.
 func (u *Unit) Place(dir string, s *Staging) error {
 	if u.w.Exists(dir) {
 		return fault.New(fault.Conflict, "%s exists already", dir)

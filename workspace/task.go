@@ -13,7 +13,7 @@ import (
 // TaskFile is the record of a task.
 func TaskFile(project, id string) string { return path.Join(TasksDir(project), id+".md") }
 
-// Task reads one task. A missing one is fault.NotFound.
+// Task reads one task. It returns fault.NotFound if there is none.
 func (w *Workspace) Task(project, id string) (doc.Task, error) {
 	task, err := LoadHead(w, doc.TaskCodec, TaskFile(project, id))
 	if err != nil {
@@ -22,8 +22,8 @@ func (w *Workspace) Task(project, id string) (doc.Task, error) {
 	return task, CheckID(TaskFile(project, id), id, task.ID)
 }
 
-// Tasks reads the valid tasks of a project whose id is that of their file, in
-// the order of their ids. They may be shared and must not be changed.
+// Tasks reads the valid tasks of a project whose id matches their file name, sorted by id.
+// Other readers may share them, so the caller must not change them.
 func (w *Workspace) Tasks(project string) ([]doc.Task, error) {
 	names, err := Files(w.FS, TasksDir(project), ".md")
 	if err != nil {
@@ -42,8 +42,8 @@ func (u *Unit) Task(project, id string) (doc.Task, error) {
 	return task, CheckID(name, id, task.ID)
 }
 
-// PutTask rewrites the front matter of an existing task. If nothing changed it
-// is a no-op. A task that no longer fits its own rules is fault.InvalidFile.
+// PutTask rewrites the front matter of an existing task. It is a no-op if nothing changed,
+// and returns fault.InvalidFile for a task that breaks its own rules.
 func (u *Unit) PutTask(project string, task doc.Task) error {
 	name := TaskFile(project, task.ID)
 	text, err := doc.TaskCodec.Encode(task)

@@ -1,7 +1,7 @@
 package workspace
 
-// Tree swaps: whole trees that are built next to their target and moved there in
-// one step, so that the target is always the old tree or the new one.
+// Tree swaps: building a whole tree beside its target and moving it there in one step, so
+// that the target is always the old tree or the new one.
 
 import (
 	"errors"
@@ -18,14 +18,14 @@ import (
 	"ac/internal/lock"
 )
 
-// TreeSwap is a directory that is built next to its target. It is not safe for
-// concurrent use. The caller must Close it, whether it was placed or not.
+// TreeSwap is a directory under construction beside its target. It is not safe for concurrent
+// use. The caller must Close it, whether placed or not.
 type TreeSwap struct {
 	env    Env
 	target string // the absolute target path
 	base   string // its last component
-	above  string // the parent directory of target and stage
-	stage  string // the name of the directory that is being built
+	above  string // the parent directory of both target and stage
+	stage  string // the name of the directory under construction
 	made   string // the topmost parent directory that was created, "" for none
 	parent durable.FS
 	held   *lock.Hold // shows other processes that this one is alive
@@ -34,8 +34,8 @@ type TreeSwap struct {
 // longestBase leaves room for the suffix of the stage's name.
 const longestBase = 190
 
-// NewTreeSwap makes an empty directory next to dir, and the missing parents of dir.
-// It removes what a killed process has left there. dir must be absolute.
+// NewTreeSwap creates an empty directory beside dir, and the missing parents of dir. It
+// removes what killed processes left there. dir must be absolute.
 func NewTreeSwap(env Env, dir string) (*TreeSwap, error) {
 	s := &TreeSwap{env: env, target: dir, base: filepath.Base(dir), above: filepath.Dir(dir)}
 	if s.above == dir {
@@ -65,8 +65,8 @@ func (s *TreeSwap) open() (err error) {
 	return s.parent.Mkdir(s.stage, 0o755)
 }
 
-// makeAbove makes a directory with its parents and returns the topmost one that
-// it created.
+// makeAbove creates a directory and its parents. It returns the topmost one that it created,
+// "" for none.
 func makeAbove(dir string) (made string, err error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		_, err := os.Stat(at)
@@ -84,7 +84,7 @@ func makeAbove(dir string) (made string, err error) {
 	return made, makeDurable(made, dir)
 }
 
-// clearAbandoned removes the trees of builders that are dead.
+// clearAbandoned removes the trees of dead builders.
 func (s *TreeSwap) clearAbandoned(prefix string) error {
 	entries, err := s.parent.ReadDir(".")
 	if err != nil {
@@ -108,12 +108,11 @@ func (s *TreeSwap) clearAbandoned(prefix string) error {
 	return err
 }
 
-// Dir is the directory in which the tree is built.
+// Dir returns the directory in which the tree is built.
 func (s *TreeSwap) Dir() string { return filepath.Join(s.above, s.stage) }
 
-// Place moves the tree to its target, which must be free or an empty directory.
-// The content of the tree must already be durable. If it fails the target is as
-// before.
+// Place moves the tree to its target, which must be missing or an empty directory. The tree's
+// content must already be durable. After a failure the target is as before.
 func (s *TreeSwap) Place() error {
 	before, statErr := s.parent.Lstat(s.base)
 	err := s.step(s.intoFree, s.base, s.stage)
@@ -126,8 +125,8 @@ func (s *TreeSwap) Place() error {
 	return err
 }
 
-// intoFree renames to a free name, or to an empty directory, which it removes
-// first, since a directory is not renamed over.
+// intoFree renames to a free name, or to an empty directory. It removes that first where a
+// rename cannot replace it.
 func (s *TreeSwap) intoFree(from, to string) error {
 	err := s.parent.Rename(from, to)
 	if !errors.Is(err, fs.ErrExist) {
@@ -149,15 +148,15 @@ func ignoreExisting(err error) error {
 	return err
 }
 
-// Replace exchanges the tree with what is at the target. Close removes the old
-// tree. If it fails the target is as before.
+// Replace exchanges the tree with the one at the target. Close then removes the old tree.
+// After a failure the target is as before.
 func (s *TreeSwap) Replace() error {
 	swap := func(from, to string) error { return exchange(s.parent, to, from) }
 	return s.step(swap, s.base, s.stage)
 }
 
-// step moves the tree to its target durably, or undoes that: a step that
-// reported a failure may have been carried out.
+// step durably moves the tree to its target. On failure it checks whether the move happened
+// anyway, and undoes it.
 func (s *TreeSwap) step(move func(from, to string) error, base, stage string) error {
 	st, err := s.parent.Lstat(stage)
 	if err != nil {
@@ -174,8 +173,7 @@ func (s *TreeSwap) step(move func(from, to string) error, base, stage string) er
 	return fault.New(fault.IO, "cannot put %s in place: %w", s.target, err)
 }
 
-// sync makes the names durable, from the target up to the topmost directory
-// that was created for it.
+// sync makes the names durable, from the target up to the topmost directory created for it.
 func (s *TreeSwap) sync() error {
 	if err := s.parent.SyncDir("."); err != nil || s.made == "" {
 		return err
@@ -183,14 +181,14 @@ func (s *TreeSwap) sync() error {
 	return syncNames(s.env, s.made, s.above)
 }
 
-// Close removes what is not in place: the tree or the one it replaced, and
-// directories that were created for nothing.
+// Close removes whatever is not in place: the new tree or the one it replaced, and parent
+// directories that stayed empty.
 func (s *TreeSwap) Close() error { return s.clear() }
 
 func (s *TreeSwap) clear() error {
 	var err error
 	if s.stage != "" {
-		// By path: Close must work even if the tree cannot be opened.
+		// By path, since Close must work even if the tree cannot be opened.
 		err = removeTree(s.Dir())
 	}
 	if s.stage != "" {
@@ -220,7 +218,7 @@ func removeTree(dir string) error {
 		if e != nil && e.IsDir() && os.Chmod(name, 0o700) != nil { //nolint:gosec // directories are entered
 			return err
 		}
-		return nil // what cannot be removed is reported below
+		return nil // RemoveAll below reports what cannot be removed
 	})
 	return os.RemoveAll(dir)
 }

@@ -19,16 +19,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// Unit collects the writes of one locked step, a write transaction. Its reads
-// return the state that it will leave. Nothing reaches the workspace before the
-// function that received the Unit returns nil; then everything does, in the
-// order of the calls, or nothing. A Unit is not safe for concurrent use.
+// Unit collects the writes of one locked step, a write transaction. Its reads return the
+// state that it will leave. Nothing reaches the workspace before the function that received
+// the Unit returns nil. Then all operations take effect in the order of the calls, or none
+// does. A Unit is not safe for concurrent use.
 type Unit struct {
 	w       *Workspace
 	ops     []operation
-	pending map[string][]byte // nil for a document that is removed
+	pending map[string][]byte // nil for a removed document
 	staged  []string
-	// Agents and teams that the unit adds; their directories do not exist yet.
+	// Agents and teams that the unit adds. Their directories do not exist yet.
 	agents []doc.Agent
 	teams  []doc.Team
 }
@@ -38,30 +38,29 @@ type operation struct {
 	Kind string `json:"kind"` // write, remove, rename, exchange, append or files
 	Name string `json:"name"`
 
-	// Of a write: the content, and the hashes before and after; "" means
-	// absent. Of a removal: the hash before.
+	// For a write: the content, and the hashes before and after, "" for absent. For a
+	// removal: the hash before.
 	Content []byte      `json:"content,omitempty"`
 	Perm    fs.FileMode `json:"perm,omitempty"`
 	Before  string      `json:"before,omitempty"`
 	After   string      `json:"after,omitempty"`
-	// Of a rename or an exchange: where the tree was staged. Of files: where
-	// their checkpoint was.
+	// For a rename or an exchange: where the tree was staged. For files: where their
+	// checkpoint was staged.
 	From string `json:"from,omitempty"`
-	// Of a rename that is kept when the unit is undone.
+	// For a rename: it stays in place when the unit is undone.
 	Keep bool `json:"keep,omitempty"`
-	// Of an exchange: the identity of the new tree, whatever its name.
+	// For an exchange: the identity of the new tree, wherever it is.
 	Identity durable.Identity `json:"identity,omitzero"`
-	// Of an append: the events without their chain fields, and the length of
-	// the log before.
+	// For an append: the events without their chain fields, and the log's length before.
 	Drafts []draftRecord `json:"drafts,omitempty"`
 	Size   int64         `json:"size,omitempty"`
-	// Of a best-effort append, whose failure does not fail the unit.
+	// For an append: best effort; its failure does not fail the unit.
 	Spare bool `json:"spare,omitempty"`
 
-	before []byte // content before a write, for undo; nil if absent
+	before []byte // content before a write or removal, for undo; nil if absent
 
-	// Of files: their target while the unit holds its lock, how they ended, and what
-	// is being done.
+	// For files: the target, while the unit holds its lock; the outcome; and the work under
+	// way.
 	root    *checkpoint.Root
 	outcome *checkpoint.Outcome
 	work    *checkpoint.Work
@@ -76,10 +75,10 @@ const (
 	opFiles    = "files"
 )
 
-// Update runs fn under the write lock and then makes everything that it queued
-// durable, as one atomic unit. The wait for the lock is bounded; if it fails,
-// nothing was written. fn must not start a process nor take another lock of the
-// workspace. An error of fn is returned unchanged, with nothing written.
+// Update runs fn under the write lock, then makes everything that fn queued durable as one
+// atomic unit. The wait for the lock is bounded by Env.LockPatience. If Update cannot get the
+// lock, it writes nothing. If fn fails, Update writes nothing and returns the error
+// unchanged. fn must not start a process or take another lock of the workspace.
 func (w *Workspace) Update(ctx context.Context, fn func(*Unit) error) error {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -94,8 +93,8 @@ func (w *Workspace) Update(ctx context.Context, fn func(*Unit) error) error {
 	return err
 }
 
-// NeedsRecovery reports whether the journal has an entry of an interrupted unit. It
-// does not write.
+// NeedsRecovery reports whether the journal has the entry of an interrupted unit. It is
+// read-only.
 func (w *Workspace) NeedsRecovery() bool {
 	entries, err := w.FS.ReadDir(JournalDir)
 	return err == nil && len(entries) > 0
@@ -135,10 +134,9 @@ func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
 	return func() error { return errors.Join(releaseShared(), release()) }, nil
 }
 
-// waitBegan is when the wait of a request for the lock began. A request that
-// arrived before another one gave up was waiting together with it, so its
-// patience counts from its arrival. For all others it counts from now: the time
-// before was not spent waiting for the lock.
+// waitBegan returns when a request's wait for the lock began. A request that arrived before
+// another one gave up was waiting alongside it, so its wait counts from its arrival. For all
+// others it counts from now, since they did not wait for the lock before.
 func (w *Workspace) waitBegan(arrived time.Time) time.Time {
 	if gaveUp := w.gaveUp.Load(); !arrived.IsZero() && gaveUp != 0 && arrived.UnixNano() < gaveUp {
 		return arrived
@@ -164,11 +162,11 @@ func (u *Unit) run(ctx context.Context, fn func(*Unit) error) (logs []string, er
 	return append(logs, written...), err
 }
 
-// Workspace is the workspace being written.
+// Workspace returns the workspace that the unit writes.
 func (u *Unit) Workspace() *Workspace { return u.w }
 
-// Read reads a document as this unit will leave it. A missing one is
-// fault.NotFound.
+// Read reads a document as the unit will leave it. It returns fault.NotFound if there is
+// none.
 func (u *Unit) Read(name string) ([]byte, error) {
 	if text, ok := u.pending[name]; ok {
 		if text == nil {
@@ -179,8 +177,7 @@ func (u *Unit) Read(name string) ([]byte, error) {
 	return u.w.Read(name)
 }
 
-// Exists reports whether a document will exist after the operations queued so
-// far.
+// Exists reports whether a document will exist after the operations queued so far.
 func (u *Unit) Exists(name string) bool {
 	if text, ok := u.pending[name]; ok {
 		return text != nil
@@ -188,7 +185,7 @@ func (u *Unit) Exists(name string) bool {
 	return u.w.Exists(name)
 }
 
-// LoadIn reads a document of a type as the unit will leave it.
+// LoadIn reads and decodes a document as the unit will leave it.
 func LoadIn[T any](u *Unit, codec yamldoc.Codec[T], name string) (T, error) {
 	text, err := u.Read(name)
 	if err != nil {
@@ -216,7 +213,7 @@ func (u *Unit) Write(name string, content []byte, perm fs.FileMode) error {
 	return nil
 }
 
-// Remove queues the removal of a document and is idempotent.
+// Remove queues the removal of a document. It is idempotent.
 func (u *Unit) Remove(name string) error {
 	before, err := u.Read(name)
 	if fault.Is(err, fault.NotFound) {
@@ -230,8 +227,8 @@ func (u *Unit) Remove(name string) error {
 	return nil
 }
 
-// Put queues the writing of a document. It rewrites the existing text if there
-// is one, so that unknown keys and comments stay.
+// Put queues the writing of a document. If the document exists, Put rewrites its text, so
+// that unknown keys and comments stay.
 func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm fs.FileMode) error {
 	old, err := u.Read(name)
 	var text []byte
@@ -247,11 +244,11 @@ func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm f
 	return u.Write(name, text, perm)
 }
 
-// Append queues events for the end of a log.
+// Append queues events to be appended to a log.
 func (u *Unit) Append(log string, drafts ...events.Draft) { u.append(log, false, drafts) }
 
-// AppendBestEffort is Append for events whose loss does no harm: if the log
-// cannot take them, the unit happens without them.
+// AppendBestEffort is Append for events whose loss is harmless: if appending them fails, the
+// rest of the unit still happens.
 func (u *Unit) AppendBestEffort(log string, drafts ...events.Draft) { u.append(log, true, drafts) }
 
 func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
@@ -265,8 +262,7 @@ func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
 	u.ops = append(u.ops, op)
 }
 
-// Tree is a directory to be made: its files by relative name, and directories
-// that may be empty.
+// Tree is a directory to create: files by relative name, and directories that may be empty.
 type Tree struct {
 	Files []TreeFile
 	Dirs  []string
@@ -278,8 +274,8 @@ type TreeFile struct {
 	Content []byte
 }
 
-// Create queues a directory that must not exist. It is staged first, so that no
-// reader sees a partial one.
+// Create queues the creation of a directory, which must not exist. It stages the directory
+// first, so that no reader sees a partial one.
 func (u *Unit) Create(dir string, tree Tree) error {
 	if u.w.Exists(dir) {
 		return fault.New(fault.Conflict, "%s exists already", dir)
@@ -296,8 +292,8 @@ func (u *Unit) Create(dir string, tree Tree) error {
 	return nil
 }
 
-// buildTree writes a tree. Names and contents are durable when it returns, with
-// one sync for each directory.
+// buildTree writes a tree. Names and contents are durable on return, with one sync for each
+// directory.
 func buildTree(fsys durable.FS, at string, tree Tree) error {
 	if err := durable.MkdirAll(fsys, path.Dir(at), 0o755); err != nil {
 		return err

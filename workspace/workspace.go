@@ -1,12 +1,12 @@
-// Package workspace is a company on disk: the layout of its documents, how they
-// are read and written, and what makes a folder a workspace.
+// Package workspace stores a company on disk. It defines the layout of the documents,
+// reads and writes them, and defines what makes a folder a workspace.
 //
 // Invariants:
 //   - A write of several documents and events is atomic, across crashes (Unit).
 //   - No path leaves the workspace's folder: no path traversal.
 //   - A document found by id contains that id.
-//   - Other programs that keep the lock protocol lose no writes to us, nor we
-//     to them.
+//   - Programs that follow the lock protocol never overwrite each other's changes:
+//     neither others ours nor we theirs.
 package workspace
 
 import (
@@ -32,12 +32,12 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Env is what a workspace depends on: clock, ids, file system, and the identity
-// of this process. It is immutable.
+// Env holds what a workspace depends on: the clock, ids, the file system, and this process's
+// identity. It is immutable.
 type Env struct {
 	Clock *clock.Clock
 	IDs   *ulid.Source
-	// OpenFS opens the tree of a directory; nil for the real one.
+	// OpenFS opens the tree of a directory. If nil, the real file system is used.
 	OpenFS func(dir string) (durable.FS, error)
 	// LockPatience bounds the wait for the write lock; 0 means five seconds.
 	LockPatience time.Duration
@@ -45,10 +45,10 @@ type Env struct {
 	Host         string
 }
 
-// SystemEnv is the environment of a real process on this machine.
+// SystemEnv returns the environment of a real process on this machine.
 func SystemEnv() Env { return EnvAt(clock.System()) }
 
-// EnvAt is SystemEnv with a clock of its own.
+// EnvAt is SystemEnv with the caller's clock.
 func EnvAt(c *clock.Clock) Env {
 	host, err := os.Hostname()
 	if err != nil {
@@ -67,7 +67,7 @@ func (e Env) FS(dir string) (durable.FS, error) {
 
 const defaultLockPatience = 5 * time.Second
 
-// Workspace is an opened workspace. It is safe for concurrent use.
+// Workspace is an open workspace. It is safe for concurrent use.
 type Workspace struct {
 	FS     durable.FS
 	Env    Env
@@ -83,18 +83,18 @@ type Workspace struct {
 	appended func(log string)
 	logs     openLogs
 	watched  *watch.Tree
-	gaveUp   atomic.Int64 // when a wait for the write lock was last given up; 0 once it was acquired
+	gaveUp   atomic.Int64 // when a wait for the write lock last timed out; 0 once it was acquired
 }
 
-// IsWorkspace reports whether a directory is a workspace: whether
-// company/company.yaml is a regular file.
+// IsWorkspace reports whether a directory is a workspace: company/company.yaml must be a
+// regular file.
 func IsWorkspace(fsys durable.FS) bool {
 	st, err := fsys.Stat(CompanyFile)
 	return err == nil && st.Mode().IsRegular()
 }
 
-// Open opens the workspace in a directory. Any other directory is
-// fault.NotAWorkspace. Nothing is created.
+// Open opens the workspace in a directory. It returns fault.NotAWorkspace for any other
+// directory. It creates nothing.
 func Open(env Env, dir string) (*Workspace, error) {
 	for {
 		fsys, err := env.FS(dir)
@@ -111,7 +111,8 @@ func Open(env Env, dir string) (*Workspace, error) {
 	}
 }
 
-// Replaced reports whether there is another directory by now where the workspace was opened.
+// Replaced reports whether the path of the workspace now leads to another directory than the
+// one opened.
 func (w *Workspace) Replaced() bool { return replacedAt(w.dir, w.FS) }
 
 func replacedAt(dir string, fsys durable.FS) bool {
@@ -147,30 +148,28 @@ func notAWorkspace(dir string, cause error) error {
 	}
 }
 
-// Dir is the directory by which the workspace was opened.
+// Dir returns the path with which the workspace was opened.
 func (w *Workspace) Dir() string { return w.dir }
 
-// Watched is the watch on the workspace's files that this process shares. It
-// ends when the workspace is closed.
+// Watched returns this process's shared watch on the workspace's files. Close ends it.
 func (w *Workspace) Watched() *watch.Tree { return w.watched }
 
-// Close releases the directory and ends its watch.
+// Close closes the directory and ends its watch.
 func (w *Workspace) Close() error { return errors.Join(w.watched.Close(), w.FS.Close()) }
 
-// OnAppend sets the listener that is called with the name of a log after an
-// append by this process has become durable. It must be set before the
-// workspace is used.
+// OnAppend sets the listener. It is called with a log's name after an append by this process
+// has become durable. Set it before using the workspace.
 func (w *Workspace) OnAppend(told func(log string)) { w.appended = told }
 
-// NotifyAppend notifies the listener that a log of this workspace grew.
+// NotifyAppend notifies the listener that a log grew.
 func (w *Workspace) NotifyAppend(log string) {
 	if w.appended != nil {
 		w.appended(log)
 	}
 }
 
-// Append appends events to one log and returns when they are durable. It does
-// not take the write lock.
+// Append appends events to one log and returns once they are durable. It does not take the
+// write lock.
 func (w *Workspace) Append(ctx context.Context, log string, drafts ...events.Draft) error {
 	l := w.logs.open(w.FS, log)
 	err := errors.Join(l.Append(ctx, drafts...), w.logs.close(log))
@@ -180,7 +179,7 @@ func (w *Workspace) Append(ctx context.Context, log string, drafts ...events.Dra
 	return err
 }
 
-// Read reads a whole document. A missing one is fault.NotFound.
+// Read reads a whole document. It returns fault.NotFound if there is none.
 func (w *Workspace) Read(name string) ([]byte, error) { return readDocument(w.FS, name) }
 
 func readDocument(fsys durable.FS, name string) ([]byte, error) {
@@ -199,26 +198,26 @@ func readDocumentInfo(fsys durable.FS, name string) ([]byte, fs.FileInfo, error)
 	return text, st, nil
 }
 
-// Exists reports whether a name resolves to something in the workspace.
+// Exists reports whether a name resolves to something inside the workspace.
 func (w *Workspace) Exists(name string) bool { return durable.Exists(w.FS, name) }
 
-// Replace replaces one document; it is durable when Replace returns. For
-// read-modify-write use Update, which prevents lost updates.
+// Replace durably replaces one document. For read-modify-write use Update, which prevents
+// lost updates.
 func (w *Workspace) Replace(name string, content []byte, perm fs.FileMode) error {
 	return w.namer.Write(w.FS, name, content, perm)
 }
 
-// Hint is Replace without the wait for the disk: after a crash the document may be as
-// it was before.
+// Hint is Replace without the sync to disk: after a crash the document may have its earlier
+// content.
 func (w *Workspace) Hint(name string, content []byte, perm fs.FileMode) error {
 	return w.namer.WriteUnsynced(w.FS, name, content, perm)
 }
 
-// TempName is a free name beside a document, which no reader takes for one.
+// TempName returns a free name beside a document, which readers ignore.
 func (w *Workspace) TempName(name string) string { return w.namer.TempName(name) }
 
-// Identity is the device and inode of a directory. It changes when the tree at
-// the path is swapped.
+// Identity returns the device and inode of a directory. A swap of the tree at this path
+// changes it.
 func Identity(dir string) (durable.Identity, error) {
 	st, err := os.Stat(dir)
 	if err != nil {
@@ -227,12 +226,12 @@ func Identity(dir string) (durable.Identity, error) {
 	return durable.IdentityOf(st), nil
 }
 
-// Canonical is the one canonical path of a directory: absolute, clean, with the
-// symlinks of its existing part resolved. It need not exist.
+// Canonical returns the canonical path of a directory: absolute, clean, with the symlinks of
+// its existing part resolved. The directory need not exist.
 func Canonical(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil || len(abs) > maxPath {
-		return filepath.Clean(dir) // nothing has this name
+		return filepath.Clean(dir) // no file can have this name
 	}
 	// Find the longest existing prefix by binary search.
 	ends := []int{}

@@ -1,6 +1,6 @@
 package checkpoint
 
-// All files of a checkpoint: written, put in place, taken back.
+// Applying and rolling back a checkpoint: all of its files together.
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"ac/internal/durable"
 )
 
-// Work is a checkpoint that is being carried out, under the lock of its target.
+// Work is a checkpoint being applied, under the lock of its target.
 type Work struct {
 	FS    durable.FS // the workspace
 	Dir   string     // the folder of the checkpoint
@@ -22,12 +22,12 @@ type Work struct {
 
 	plan   Plan
 	dirs   *dirs
-	placed map[int]bool // the files that may have their new bytes
-	// lenient says that the failure of one file is no failure of the whole.
+	placed map[int]bool // the files that may already have their new bytes
+	// lenient keeps the failure of one file from failing the whole checkpoint.
 	lenient bool
 }
 
-// WriteError is a failure with one file. Nothing says that it was changed.
+// WriteError is a failure to write one file. It does not imply that the file changed.
 type WriteError struct {
 	Path  string
 	Cause error
@@ -35,11 +35,10 @@ type WriteError struct {
 
 func (e *WriteError) Error() string { return fmt.Sprintf("write %s: %s", e.Path, e.Cause) }
 
-// Unwrap is what failed.
+// Unwrap returns the cause.
 func (e *WriteError) Unwrap() error { return e.Cause }
 
-// ConflictOf is the file that a failure is about when it was found changed, ok false
-// for every other failure.
+// ConflictOf returns the file that err found changed. ok is false for every other error.
 func ConflictOf(err error) (p Problem, ok bool) {
 	var conflict *conflictError
 	if !errors.As(err, &conflict) {
@@ -48,7 +47,7 @@ func ConflictOf(err error) (p Problem, ok bool) {
 	return Problem{conflict.path, "conflict", strings.ReplaceAll(err.Error(), "\n", "; ")}, true
 }
 
-// Begin opens what a checkpoint needs. The caller calls End.
+// Begin loads the plan and prepares the work. The caller calls End.
 func (w *Work) Begin() (err error) {
 	if w.plan, err = Load(w.FS, w.Dir); err != nil {
 		return err
@@ -60,23 +59,23 @@ func (w *Work) Begin() (err error) {
 // End releases what Begin opened.
 func (w *Work) End() error { return w.dirs.close() }
 
-// Apply makes every file what the plan says and writes the outcome; both are durable
-// when it returns nil. A file that is not as the plan expects fails the whole where
-// the plan says so, else it is left alone and named in the outcome. After a failure
-// RollBack is due.
+// Apply changes every file as planned and writes the outcome. Both are durable when it
+// returns nil. If a file differs from what the plan expects, Apply fails if the plan has
+// Refuse set. Otherwise it leaves the file alone and lists it in the outcome. After a failure
+// the caller calls RollBack.
 func (w *Work) Apply() (Outcome, error) { return w.carry(Outcome{}, w.forward) }
 
-// Recover brings a checkpoint whose writer died to its end: what has its new bytes
-// stays, what has its old ones is written, everything else is left alone and named. So
-// are files that the disk refuses: a workspace does not wait for another directory.
+// Recover finishes a checkpoint whose writer died. Files with their new bytes stay, and files
+// with their old bytes are written. All others are left alone and listed in the outcome. So
+// are files that cannot be written: the workspace does not wait for another directory.
 func (w *Work) Recover() (Outcome, error) {
 	w.plan.Refuse, w.lenient = false, true
 	return w.carry(Outcome{Recovered: true}, w.forward)
 }
 
-// RollBack puts back what Apply did before it failed, and removes the directories that
-// it made. Files that somebody changed meanwhile are left alone and named. An error
-// says that the disk refused: what is not put back yet can be rolled forward.
+// RollBack undoes what Apply did before it failed, and removes the directories that Apply
+// created. It leaves files alone that somebody changed meanwhile, and lists them in the
+// outcome. After an I/O error, the files not yet restored can still be rolled forward.
 func (w *Work) RollBack() (Outcome, error) {
 	w.plan.Refuse = false
 	outcome, err := w.carry(Outcome{State: RolledBack}, w.backward)
@@ -86,9 +85,9 @@ func (w *Work) RollBack() (Outcome, error) {
 	return outcome, err
 }
 
-// carry carries changes out: leftovers are cleared up, all bytes are written beside
-// their places, then everything is put in place, then the names are made durable.
-// Between, a mark in the folder of the checkpoint tells what a leftover can be.
+// carry performs the changes: it clears leftovers, writes all bytes to temporary files beside
+// their places, puts everything in place, then makes the names durable. While files are put
+// in place, a mark in the checkpoint's folder tells a recovery what a leftover may be.
 func (w *Work) carry(outcome Outcome, changeOf func(n int) (*change, error)) (Outcome, error) {
 	changes := make([]*change, len(w.plan.Files))
 	mark := path.Join(w.Dir, stagedFile)
@@ -129,7 +128,7 @@ func (w *Work) carry(outcome Outcome, changeOf func(n int) (*change, error)) (Ou
 			return nil
 		}
 		if staging[n] != nil {
-			_ = c.drop() // a part of it helps nobody
+			_ = c.drop() // best effort: remove the partial file
 		}
 		return staging[n]
 	}
@@ -145,8 +144,8 @@ func (w *Work) carry(outcome Outcome, changeOf func(n int) (*change, error)) (Ou
 	return w.finish(outcome)
 }
 
-// Abandon writes the outcome of a checkpoint whose target is gone: nothing more can be
-// done to any of its files.
+// Abandon writes the outcome of a checkpoint whose target is gone. None of its files can be
+// changed any more, so all are conflicts.
 func Abandon(fsys durable.FS, dir string, namer durable.Namer, cause error) (Outcome, error) {
 	w := Work{FS: fsys, Dir: dir, Namer: namer}
 	outcome := Outcome{State: Conflicted, Recovered: true}
@@ -160,7 +159,7 @@ func Abandon(fsys durable.FS, dir string, namer durable.Namer, cause error) (Out
 	return outcome, w.write(outcome)
 }
 
-// judge decides what a failure with one file means for the whole.
+// judge decides whether a failure with one file fails the whole checkpoint.
 func (w *Work) judge(outcome *Outcome, n int, err error) error {
 	name := w.plan.Files[n].Path
 	if err == nil {
@@ -181,8 +180,8 @@ func (w *Work) judge(outcome *Outcome, n int, err error) error {
 	return nil
 }
 
-// forward is the change of the n-th file, nil when it went with its directory.
-// Directories that a new file needs are made.
+// forward returns the change of the n-th file, nil if the file was to be deleted and its
+// directory is gone. It creates the directories that a new file needs.
 func (w *Work) forward(n int) (*change, error) {
 	f := w.plan.Files[n]
 	dir, err := w.dirs.at(path.Dir(f.Place), f.Base == "")
@@ -240,8 +239,8 @@ func (w *Work) write(outcome Outcome) error {
 	return w.Namer.Write(w.FS, path.Join(w.Dir, outcomeFile), append(text, '\n'), 0o644)
 }
 
-// backward is the change that takes the n-th file back, nil where there is nothing to
-// take back.
+// backward returns the change that restores the n-th file, nil if there is nothing to
+// restore.
 func (w *Work) backward(n int) (*change, error) {
 	f := w.plan.Files[n]
 	dir, err := w.dirs.at(path.Dir(f.Place), false)

@@ -1,11 +1,12 @@
-// Package checkpoint writes a set of files into a directory that is no part of the
-// workspace, all or nothing across crashes, and keeps what was there before.
+// Package checkpoint writes a set of files into a directory outside the workspace, all or
+// nothing across crashes, and keeps their earlier content.
 //
-// A checkpoint is a folder of the workspace: the plan, the bytes before (old/<n>) and
-// after (new/<n>), and once it is over its outcome. Invariants: bytes that the plan does
-// not know are never lost, whatever put them there, and when; nothing is written through
-// a symlink; of a checkpoint that is in place each file ends as planned or is named as a
-// conflict, however often its writer dies.
+// A checkpoint is a folder of the workspace. It holds the plan, the bytes before (old/<n>)
+// and after (new/<n>), and finally the outcome. Invariants:
+//   - Bytes that the plan does not know are never lost, whoever wrote them and whenever.
+//   - Nothing is written through a symlink.
+//   - Once a checkpoint is in place, each file ends as planned or is listed as a conflict,
+//     however often its writer dies.
 package checkpoint
 
 import (
@@ -21,7 +22,7 @@ import (
 	"ac/internal/durable"
 )
 
-// What is done to a file.
+// Actions on a file.
 const (
 	Create = "create"
 	Modify = "modify"
@@ -40,28 +41,28 @@ const (
 	planFile    = "plan.json"
 	outcomeFile = "done"
 	revertFile  = "reverted"
-	stagedFile  = "staged" // is there while files are put in place
+	stagedFile  = "staged" // exists while files are put in place
 )
 
-// maxFile bounds a file of a checkpoint.
+// maxFile bounds each file of a checkpoint, in bytes.
 const maxFile = 64 << 20
 
-// Target is where files go: the root of a repository on this machine, or the worktree
-// of a run.
+// Target identifies the files' destination: the root of a repository on this machine, or the
+// worktree of a run.
 type Target struct {
 	RepoID string `json:"repo_id,omitempty"`
 	RunID  string `json:"run_id,omitempty"`
 }
 
-// Source is where files come from: the answer of a job, the worktree of a run, or who
-// asked.
+// Source identifies the files' origin: the answer of a job, the worktree of a run, or the
+// caller.
 type Source struct {
 	JobID  string `json:"job_id,omitempty"`
 	RunID  string `json:"run_id,omitempty"`
 	Caller bool   `json:"caller,omitempty"`
 }
 
-// ID is the id of the job or the run, "caller" where there is none.
+// ID returns the id of the job or the run, "caller" if there is neither.
 func (s Source) ID() string {
 	switch {
 	case s.JobID != "":
@@ -72,7 +73,7 @@ func (s Source) ID() string {
 	return "caller"
 }
 
-// Plan is what a checkpoint does, decided before anything of it is done.
+// Plan holds everything a checkpoint will do, decided before it starts.
 type Plan struct {
 	SchemaVersion int    `json:"schema_version"`
 	Type          string `json:"type"` // file_checkpoint
@@ -81,26 +82,26 @@ type Plan struct {
 	At            string `json:"at"`
 	ActorID       string `json:"actor_id"`
 	Target        Target `json:"target"`
-	// Root is the directory of the target, and which one that was.
+	// Root is the path of the target directory, Identity its device and inode.
 	Root     string           `json:"root"`
 	Identity durable.Identity `json:"root_identity"`
 	Source   Source           `json:"source"`
-	// Refuse says that a file which is found changed fails the whole; otherwise it
-	// is left out.
+	// Refuse makes a changed file fail the whole checkpoint. Otherwise such a file is left
+	// out.
 	Refuse bool   `json:"refuse,omitempty"`
 	Files  []File `json:"files"`
-	// Reverts is the checkpoint that this one takes back.
+	// Reverts is the id of the checkpoint that this one reverts.
 	Reverts string `json:"reverts,omitempty"`
-	// Proposal is the artifact whose approval applied it.
+	// Proposal is the artifact whose approval triggered the checkpoint.
 	Proposal string `json:"proposal_id,omitempty"`
-	// ClientRef and ContentHash say which request this was, Answer what was answered.
+	// ClientRef and ContentHash identify the request. Answer is the response to it.
 	ClientRef   string          `json:"client_ref,omitempty"`
 	ContentHash string          `json:"content_hash,omitempty"`
 	Answer      json.RawMessage `json:"answer,omitempty"`
 }
 
-// File is one file of a plan. Hashes are "" for a file that is absent; modes are
-// permission bits, 0 where they are left as they come.
+// File is one file of a plan. A hash is "" if the file is absent. Modes are permission bits,
+// 0 to leave the mode to the umask.
 type File struct {
 	Path    string      `json:"path"`
 	Action  string      `json:"action"`
@@ -108,30 +109,30 @@ type File struct {
 	New     string      `json:"new_sha256"`
 	OldMode fs.FileMode `json:"old_mode,omitempty"`
 	NewMode fs.FileMode `json:"new_mode,omitempty"`
-	// Place is the path without the symlinks that Path leads through; Parent is the
-	// directory that it lies in, zero while that is still to be made.
+	// Place is Path with its symlinks resolved. Parent identifies the directory of Place,
+	// zero if it does not exist yet.
 	Place  string           `json:"place"`
 	Parent durable.Identity `json:"parent_identity,omitzero"`
-	// Temp is the name beside the file that its new bytes have first.
+	// Temp is the temporary name beside the file under which its new bytes are written first.
 	Temp string `json:"temp"`
 }
 
-// Problem is a file that is not as planned, and why.
+// Problem is a file that did not end as planned, and why.
 type Problem struct {
 	Path    string `json:"path"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// Outcome is how a checkpoint ended.
+// Outcome records how a checkpoint ended.
 type Outcome struct {
 	State string `json:"state"`
-	// Recovered says that its writer died and another one finished it.
+	// Recovered is set if the writer died and another one finished the checkpoint.
 	Recovered bool      `json:"recovered,omitempty"`
 	Conflicts []Problem `json:"conflicts,omitempty"`
 }
 
-// Conflicting reports whether a file was left as it was found.
+// Conflicting reports whether a file was left alone as a conflict.
 func (o Outcome) Conflicting(name string) bool {
 	for _, c := range o.Conflicts {
 		if c.Path == name {
@@ -141,7 +142,7 @@ func (o Outcome) Conflicting(name string) bool {
 	return false
 }
 
-// Hash is the SHA-256 of a content in hex.
+// Hash returns the SHA-256 of content in hex.
 func Hash(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
@@ -153,8 +154,8 @@ type Blob struct {
 	Content []byte
 }
 
-// Blobs are the files of a new checkpoint. The contents are in the order of the plan's
-// files, nil where a file is absent.
+// Blobs returns the files of a new checkpoint. before and after are in the order of the
+// plan's files, nil for absent files.
 func (p Plan) Blobs(before, after [][]byte) ([]Blob, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -175,8 +176,8 @@ func (p Plan) Blobs(before, after [][]byte) ([]Blob, error) {
 func oldName(n int) string { return path.Join("old", strconv.Itoa(n)) }
 func newName(n int) string { return path.Join("new", strconv.Itoa(n)) }
 
-// Load reads the plan of a checkpoint. One that is not there, or never was whole, is
-// fs.ErrNotExist.
+// Load reads the plan of a checkpoint. It returns fs.ErrNotExist if the checkpoint is missing
+// or was never complete.
 func Load(fsys durable.FS, dir string) (Plan, error) {
 	var p Plan
 	text, err := durable.ReadFile(fsys, path.Join(dir, planFile), maxFile)
@@ -189,7 +190,7 @@ func Load(fsys durable.FS, dir string) (Plan, error) {
 	return p, nil
 }
 
-// Ended reads the outcome of a checkpoint; ok is false while there is none.
+// Ended reads the outcome of a checkpoint. ok is false while there is none.
 func Ended(fsys durable.FS, dir string) (o Outcome, ok bool, err error) {
 	text, err := durable.ReadFile(fsys, path.Join(dir, outcomeFile), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -201,10 +202,10 @@ func Ended(fsys durable.FS, dir string) (o Outcome, ok bool, err error) {
 	return o, err == nil, err
 }
 
-// RevertFile is the file of a checkpoint that names the one which took it back.
+// RevertFile returns the file of a checkpoint that names the one which reverted it.
 func RevertFile(dir string) string { return path.Join(dir, revertFile) }
 
-// Old reads what the n-th file of a plan was before, nil where it was absent.
+// Old reads the earlier content of the plan's n-th file, nil if it was absent.
 func (p Plan) Old(fsys durable.FS, dir string, n int) ([]byte, error) {
 	if p.Files[n].Base == "" {
 		return nil, nil
@@ -219,7 +220,7 @@ func (p Plan) content(fsys durable.FS, dir string, n int) ([]byte, error) {
 	return blob(fsys, path.Join(dir, newName(n)), p.Files[n].New)
 }
 
-// blob reads bytes that were kept, and only those.
+// blob reads stored bytes and verifies their hash.
 func blob(fsys durable.FS, name, hash string) ([]byte, error) {
 	content, err := durable.ReadFile(fsys, name, maxFile)
 	if err == nil && Hash(content) != hash {

@@ -1,6 +1,6 @@
 package checkpoint
 
-// What the log says about a checkpoint.
+// The event of a checkpoint.
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ type Event struct {
 	Recovered    bool        `json:"recovered,omitempty"`
 }
 
-// EventFile is a file that was changed. A hash is null where the file is absent.
+// EventFile is a changed file. A hash is null if the file is absent.
 type EventFile struct {
 	Path   string  `json:"path"`
 	Action string  `json:"action"`
@@ -29,8 +29,8 @@ type EventFile struct {
 	New    *string `json:"new_sha256"`
 }
 
-// Event is what the log says when all goes as planned. problems are the files that were
-// left out beforehand.
+// Event returns the event for a checkpoint that goes as planned. problems are the files that
+// were left out beforehand.
 func (p Plan) Event(problems []Problem) Event {
 	e := Event{CheckpointID: p.ID, Target: p.Target, Files: []EventFile{}, Errors: problems, Source: p.Source, ClientRef: orNull(p.ClientRef), Reverts: p.Reverts}
 	if e.Errors == nil {
@@ -49,8 +49,8 @@ func orNull(text string) *string {
 	return &text
 }
 
-// Amend makes the payload of the event of a checkpoint say how it really ended. The
-// payload of another checkpoint stays as it is.
+// Amend updates the payload of a checkpoint's event with the real outcome. It returns the
+// payload of another checkpoint unchanged.
 func (o Outcome) Amend(payload []byte, id string) ([]byte, error) {
 	var e Event
 	if err := json.Unmarshal(payload, &e); err != nil || e.CheckpointID != id {

@@ -1,7 +1,7 @@
 package checkpoint
 
-// One file: written beside its place, put there in one step, and what that displaced
-// looked at. Bytes that nobody expected go back to where they were.
+// One file of a checkpoint: write the new bytes beside its place, put them there in one step,
+// then inspect the displaced file. Unexpected bytes go back to their place.
 
 import (
 	"crypto/sha256"
@@ -15,30 +15,29 @@ import (
 	"ac/internal/durable"
 )
 
-// change is what one file is to become.
+// change is the planned change of one file.
 type change struct {
 	path string // for messages
 	dir  durable.FS
 	name string
 	temp string
-	// Hashes of what is expected and of what is wanted, "" for absent.
+	// Hashes of the expected content and the wanted content, "" for absent.
 	base, want string
 	content    []byte
-	// The mode that is wanted, 0 where it is left as it comes; exact overrules the
-	// umask.
+	// mode is the wanted mode, 0 for the default. exact sets it regardless of the umask.
 	mode  fs.FileMode
 	exact bool
-	// spare says that a file which is neither as expected nor as wanted was never
-	// touched.
+	// spare is set if the change may skip a file with neither the expected nor the wanted
+	// content: this checkpoint never touched it.
 	spare bool
 }
 
-// irregular stands for the hash of what is no regular file.
+// irregular stands in for the hash of anything that is not a regular file.
 const irregular = "irregular"
 
-// found is what lies at a name.
+// found is the file found at a name.
 type found struct {
-	hash string // "" for nothing
+	hash string // "" if there is none
 	mode fs.FileMode
 }
 
@@ -62,12 +61,12 @@ func look(fsys durable.FS, name string) (found, error) {
 	return found{hex.EncodeToString(sum.Sum(nil)), st.Mode().Perm()}, errors.Join(err, f.Close())
 }
 
-// is reports whether a file is as a change wants it.
+// is reports whether a file already has the wanted content and mode.
 func (c *change) is(f found) bool {
 	return f.hash == c.want && (c.want == "" || c.mode == 0 || !c.exact || f.mode == c.mode)
 }
 
-// conflictError says that a file is not as expected.
+// conflictError reports that a file does not have the expected content.
 type conflictError struct {
 	path, found, base string
 }
@@ -87,10 +86,10 @@ func (e *conflictError) Error() string {
 
 func (c *change) conflict(f found) error { return &conflictError{c.path, f.hash, c.base} }
 
-// errSettled says that nothing is to be done to a file.
+// errSettled reports that a file needs no change.
 var errSettled = errors.New("nothing is to be done")
 
-// begin looks at the file and writes the wanted bytes beside it.
+// begin checks the file and writes the wanted bytes beside it.
 func (c *change) begin() error {
 	if c == nil {
 		return errSettled
@@ -107,7 +106,7 @@ func (c *change) begin() error {
 	return c.stage()
 }
 
-// stage writes the wanted bytes beside the file. They are durable when it returns.
+// stage writes the wanted bytes beside the file. They are durable on return.
 func (c *change) stage() error {
 	if c.want == "" || c.want == c.base {
 		return nil
@@ -130,7 +129,7 @@ func (c *change) stage() error {
 	return errors.Join(err, f.Close())
 }
 
-// put makes the file what is wanted. A *conflictError leaves it as it was found.
+// put puts the wanted content in place. After a *conflictError the file is as it was found.
 func (c *change) put() error {
 	switch {
 	case c.want == "":
@@ -159,7 +158,7 @@ func (c *change) put() error {
 	return c.displaced(func() error { return c.dir.Exchange(c.temp, c.name) })
 }
 
-// chmod changes the mode alone.
+// chmod changes the mode only.
 func (c *change) chmod() error {
 	now, err := look(c.dir, c.name)
 	if err == nil && now.hash != c.base {
@@ -171,11 +170,11 @@ func (c *change) chmod() error {
 	return c.dir.Chmod(c.name, c.mode)
 }
 
-// create links the new bytes to a name that must be free.
+// create hard-links the new bytes to a name that must be free.
 func (c *change) create() error {
 	err := c.dir.Link(c.temp, c.name)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		// No links here, or they are refused.
+		// The file system does not support hard links, or refuses them.
 		if _, statErr := c.dir.Lstat(c.name); errors.Is(statErr, fs.ErrNotExist) {
 			return c.dir.Rename(c.temp, c.name)
 		}
@@ -193,7 +192,7 @@ func (c *change) create() error {
 	return errors.Join(err, c.drop())
 }
 
-// remove takes the file aside first: what it was is known then.
+// remove first renames the file away, so that the check sees exactly what was removed.
 func (c *change) remove() error {
 	err := c.dir.Rename(c.name, c.temp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +204,7 @@ func (c *change) remove() error {
 	return c.displaced(func() error { return c.putBack() })
 }
 
-// putBack gives displaced bytes their name again, unless there is something newer.
+// putBack restores the name of displaced bytes, unless a newer file has it.
 func (c *change) putBack() error {
 	if err := c.dir.Link(c.temp, c.name); err == nil {
 		return c.dir.Remove(c.temp)
@@ -216,8 +215,8 @@ func (c *change) putBack() error {
 	return c.dir.Rename(c.temp, c.name)
 }
 
-// displaced looks at what lay at the name before. Anything but the expected bytes goes
-// back.
+// displaced checks the bytes that put or remove displaced. If they are not the expected ones,
+// it calls back to restore them.
 func (c *change) displaced(back func() error) error {
 	was, err := look(c.dir, c.temp)
 	if err != nil {
@@ -244,9 +243,9 @@ func (c *change) drop() error {
 	return nil
 }
 
-// tidy clears up what an earlier writer left beside the file. Where it had staged all
-// files, what is neither the old bytes nor the new ones was displaced from the place,
-// and goes back there; before that it can only be a part of the bytes to come.
+// tidy clears what an earlier writer left beside the file. If that writer had staged all
+// files, a leftover with neither the old nor the new bytes was displaced from the place, and
+// goes back there. Otherwise the leftover can only be a partially staged file.
 func (c *change) tidy(staged bool) error {
 	left, err := look(c.dir, c.temp)
 	if err != nil || left.hash == "" {
@@ -265,7 +264,7 @@ func (c *change) tidy(staged bool) error {
 		return errors.Join(err, c.putBack())
 	case c.want:
 		return errors.Join(err, c.dir.Exchange(c.temp, c.name), c.drop())
-	case left.hash: // it went back already, or was written again
+	case left.hash: // already put back, or written again
 		return errors.Join(err, c.drop())
 	}
 	return errors.Join(err, fmt.Errorf("what lay there is kept as %s", c.temp))

@@ -1,7 +1,6 @@
 package checkpoint
 
-// The directory that files are written into: locked, and reached without following
-// symlinks.
+// The directory that files are written into: locked, and opened without following symlinks.
 
 import (
 	"context"
@@ -15,20 +14,18 @@ import (
 	"ac/internal/lock"
 )
 
-// ErrElsewhere is the error of a directory that is no longer the one that was judged: it
-// was replaced, or a symlink leads to another one.
+// ErrElsewhere reports that a directory is no longer the one that was checked: it was
+// replaced, or a symlink leads to another one.
 var ErrElsewhere = errors.New("the directory is not the one it was")
 
-// Root is a target directory that is open and locked against others who apply files
-// to it.
+// Root is an open target directory, locked against other writers of files.
 type Root struct {
 	FS       durable.FS
 	Identity durable.Identity
 	held     *lock.Directory
 }
 
-// Lock opens a directory and locks it, waiting until the context ends. open is how
-// file systems are opened.
+// Lock opens a directory with open and locks it. It waits for the lock until ctx ends.
 func Lock(ctx context.Context, open func(dir string) (durable.FS, error), dir string) (*Root, error) {
 	fsys, err := open(dir)
 	if err != nil {
@@ -52,10 +49,10 @@ func Lock(ctx context.Context, open func(dir string) (durable.FS, error), dir st
 // Close releases the lock and the directory.
 func (r *Root) Close() error { return errors.Join(r.held.Release(), r.FS.Close()) }
 
-// Held is what holds the lock of the directory.
+// Held returns the lock of the directory.
 func (r *Root) Held() *lock.Directory { return r.held }
 
-// Identify is which file or directory a name leads to.
+// Identify returns the device and inode of the file or directory at a name.
 func Identify(fsys durable.FS, name string) (durable.Identity, error) {
 	st, err := fsys.Stat(name)
 	if err != nil {
@@ -64,11 +61,11 @@ func Identify(fsys durable.FS, name string) (durable.Identity, error) {
 	return durable.IdentityOf(st), nil
 }
 
-// dirs are the directories of a root that are open, by name.
+// dirs holds the open directories of a root, by name.
 type dirs struct {
 	root durable.FS
 	open map[string]durable.FS
-	made []string // in the order in which they were made
+	made []string // in order of creation
 }
 
 func newDirs(root durable.FS) *dirs {
@@ -84,8 +81,9 @@ func (d *dirs) close() (err error) {
 	return err
 }
 
-// at opens a directory below the root, component by component. A symlink on the way
-// is ErrElsewhere. Missing ones are made when asked for, else fs.ErrNotExist.
+// at opens a directory under the root, component by component. It returns ErrElsewhere for a
+// symlink on the way. It creates missing directories if mk is set, and otherwise returns
+// fs.ErrNotExist.
 func (d *dirs) at(name string, mk bool) (durable.FS, error) {
 	if fsys := d.open[name]; fsys != nil {
 		return fsys, nil
@@ -99,7 +97,7 @@ func (d *dirs) at(name string, mk bool) (durable.FS, error) {
 	if errors.Is(err, fs.ErrNotExist) && mk {
 		err = parent.Mkdir(base, 0o755)
 		if !errors.Is(err, fs.ErrExist) {
-			d.made = append(d.made, name) // even after an error, which may come late
+			d.made = append(d.made, name) // even after an error: the directory may exist anyway
 		} else {
 			err = nil
 		}
@@ -120,7 +118,7 @@ func (d *dirs) at(name string, mk bool) (durable.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It was a directory, and no symlink, a moment ago: this one.
+	// Lstat saw a directory and no symlink. Check that this is the same one.
 	if id, err := Identify(fsys, "."); err != nil || id != durable.IdentityOf(st) {
 		if err == nil {
 			err = fmt.Errorf("%s: %w", name, ErrElsewhere)
@@ -131,7 +129,7 @@ func (d *dirs) at(name string, mk bool) (durable.FS, error) {
 	return fsys, nil
 }
 
-// unmake removes the directories that were made, as far as they are empty.
+// unmake removes the created directories that are empty.
 func (d *dirs) unmake() {
 	for i := len(d.made) - 1; i >= 0; i-- {
 		if parent, err := d.at(path.Dir(d.made[i]), false); err == nil {
@@ -140,7 +138,7 @@ func (d *dirs) unmake() {
 	}
 }
 
-// sync makes the names in all directories that were opened durable.
+// sync makes the names in these open directories durable.
 func (d *dirs) sync(names map[string]bool) error {
 	for name := range names {
 		if err := d.open[name].SyncDir("."); err != nil {

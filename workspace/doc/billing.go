@@ -1,6 +1,6 @@
 package doc
 
-// Bills of providers, as they were recorded.
+// Recorded bills of providers.
 
 import "ac/internal/yamldoc"
 
@@ -38,5 +38,5 @@ type Statements struct {
 	Statements    []Statement `json:"statements"`
 }
 
-// StatementsCodec reads the statements of a workspace.
+// StatementsCodec reads and writes the statements of a workspace.
 var StatementsCodec = yamldoc.For[Statements]()

@@ -1,6 +1,6 @@
 package doc
 
-// Comments: what people say about work.
+// Comments of people on work.
 
 import (
 	"ac/internal/fault"
@@ -21,8 +21,8 @@ type Comment struct {
 	Body          string        `json:"body"`
 }
 
-// CommentTarget is what a comment is about: an agent, an artifact, a run, or
-// several of these, in one project.
+// CommentTarget is the subject of a comment: an agent, an artifact, a run, or several of
+// these, within one project.
 type CommentTarget struct {
 	_          struct{} `is:"strict"`
 	ProjectID  string   `json:"project_id"`

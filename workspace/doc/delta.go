@@ -1,7 +1,7 @@
 package doc
 
-// Memory deltas. Version 1 names the file that it changes. Version 2 adds whose
-// memory that is, how sensitive it is, and why it should be remembered.
+// Memory deltas. Version 1 names the file that it changes. Version 2 adds whose memory that
+// is, how sensitive it is, and why it should be remembered.
 
 import (
 	"path"
@@ -27,8 +27,7 @@ const (
 // Scopes lists the scopes of memory deltas.
 func Scopes() []string { return []string{ScopeProject, ScopeAgent} }
 
-// Sensitivities lists the sensitivities of memory deltas, from the lowest to
-// the highest.
+// Sensitivities lists the sensitivities of memory deltas, lowest first.
 func Sensitivities() []string {
 	return []string{SensitivityPublic, SensitivityInternal, SensitivityRestricted}
 }
@@ -36,7 +35,7 @@ func Sensitivities() []string {
 // DeltaVersion2 is the schema_version of deltas that have a DeltaScope.
 const DeltaVersion2 = 2
 
-// DeltaScope are the fields that version 2 adds to a memory delta.
+// DeltaScope holds the fields that version 2 adds to a memory delta.
 type DeltaScope struct {
 	ScopeKind   string `json:"scope_kind,omitempty" is:"optional,enum=project_memory|agent_guidance"`
 	ScopeRef    string `json:"scope_ref,omitempty" is:"optional"`
@@ -81,8 +80,8 @@ func (d *MemoryDelta) Check() (issues []fault.Issue) {
 // noRationale is the rationale of a delta that records none.
 const noRationale = "No rationale was recorded with this delta."
 
-// Scope is the scope of a delta of any version; for version 1 it is derived
-// from the file that the delta changes.
+// Scope returns the scope of a delta of any version. For version 1 it derives the scope from
+// the file that the delta changes.
 func (d *MemoryDelta) Scope() DeltaScope {
 	if d.SchemaVersion == DeltaVersion2 {
 		return d.DeltaScope
@@ -94,5 +93,5 @@ func (d *MemoryDelta) Scope() DeltaScope {
 	return scope
 }
 
-// MemoryDeltaCodec reads both versions.
+// MemoryDeltaCodec reads and writes both versions.
 var MemoryDeltaCodec = yamldoc.For[MemoryDelta]()

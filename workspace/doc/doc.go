@@ -1,8 +1,8 @@
-// Package doc is every document type of a workspace: its fields, its rules and
-// its codec. Structs list their fields in the order of writing.
+// Package doc defines every document type of a workspace: its fields, its rules and its
+// codec. Structs list their fields in the order of writing.
 //
-// Documents marked strict refuse unknown keys. The others are open: readers
-// ignore unknown keys, and a rewrite keeps them (Codec.Rewrite).
+// Documents marked strict refuse unknown keys. In all others, readers ignore unknown keys
+// and a rewrite preserves them (Codec.Rewrite).
 package doc
 
 import (
@@ -31,7 +31,7 @@ type Policy struct {
 	VisibilityDefaults VisibilityDefaults `json:"visibility_defaults"`
 }
 
-// VisibilityDefaults are the default visibilities of what agents produce.
+// VisibilityDefaults are the default visibilities of agents' output.
 type VisibilityDefaults struct {
 	_                       struct{} `is:"strict"`
 	WorkerJournal           string   `json:"worker_journal" is:"visibility"`
@@ -48,29 +48,29 @@ type Machine struct {
 	ProviderBins    map[string]string          `json:"provider_bins"`
 	ExecutionPolicy map[string]ExecutionPolicy `json:"provider_execution_policy" is:"optional"`
 	Pricing         map[string]RateCard        `json:"provider_pricing_usd_per_1k_tokens" is:"optional"`
-	// AgentCommands are the words of agents that are spoken with, by provider.
+	// AgentCommands are the command lines of agents that run live sessions, by provider.
 	AgentCommands map[string][]string `json:"agent_commands" is:"optional"`
-	// RunDefaults are what people prefer for the runs of a project, by its id. No
-	// launch takes them by itself.
+	// RunDefaults are people's preferences for the runs of a project, by project id. No
+	// launch applies them by itself.
 	RunDefaults map[string]RunDefaults `json:"run_defaults" is:"optional"`
-	// MCPServers are passed to agents at their start, by id. The values that nobody is
-	// shown are in secrets.yaml.
+	// MCPServers are passed to agents at their start, by id. Their hidden values are in
+	// secrets.yaml.
 	MCPServers map[string]MCPServer `json:"mcp_servers" is:"optional"`
-	// ModelProfiles are models that runs can be started with, by name; ModelHosts the
-	// hosts, with a port or without, whose models may be asked for.
+	// ModelProfiles are the models that runs can be started with, by name. ModelHosts lists
+	// the hosts, with or without a port, that may be asked for their models.
 	ModelProfiles       map[string]ModelProfile `json:"model_profiles" is:"optional"`
 	DefaultModelProfile string                  `json:"default_model_profile" is:"optional"`
 	ModelHosts          []string                `json:"model_hosts" is:"optional"`
-	// ConsoleShell is the id of the shell that consoles begin with, "" for the user's.
+	// ConsoleShell is the id of the shell that consoles start, "" for the user's.
 	ConsoleShell string `json:"console_shell" is:"optional"`
 }
 
-// RunDefaults is what people prefer for the runs of a project.
+// RunDefaults holds people's preferences for the runs of a project.
 type RunDefaults struct {
 	Mode Mode `json:"mode" is:"optional,enum=default|accept_edits|plan|full_auto"`
 }
 
-// ExecutionPolicy is how a provider may be used.
+// ExecutionPolicy restricts the use of a provider.
 type ExecutionPolicy struct {
 	_                        struct{} `is:"strict"`
 	Channel                  string   `json:"channel" is:"enum=subscription_cli|api"`
@@ -98,7 +98,7 @@ type Team struct {
 	CreatedAt string `json:"created_at" is:"time"`
 }
 
-// Department is the department that a team is; all fields are optional.
+// Department describes a team as a department. All fields are optional.
 type Department struct {
 	DepartmentKey   string `json:"department_key,omitempty" is:"optional"`
 	DepartmentLabel string `json:"department_label,omitempty" is:"optional"`
@@ -121,8 +121,8 @@ type Agent struct {
 	Launcher      Opaque `json:"launcher" is:"optional"`
 }
 
-// LauncherTexts reads a list of texts of an agent's launcher, such as the words of its
-// command_argv_template. Other items are ignored.
+// LauncherTexts returns a list of strings from an agent's launcher, such as the words of its
+// command_argv_template. It ignores other items.
 func (a Agent) LauncherTexts(name string) (list []string) {
 	for _, item := range a.Launcher.Get(name).Items {
 		if item.Kind == shape.String {
@@ -141,17 +141,17 @@ type Project struct {
 	Status        string  `json:"status" is:"enum=active|archived"`
 	CreatedAt     string  `json:"created_at" is:"time"`
 	Budget        *Budget `json:"budget" is:"optional"`
-	// FileArtifacts says who may apply proposed files.
+	// FileArtifacts restricts who may apply proposed files.
 	FileArtifacts *FileArtifacts `json:"file_artifacts" is:"optional"`
 }
 
-// FileArtifacts is file_artifacts of a project: with approval required, files that
-// somebody other than a human applies wait for the word of one.
+// FileArtifacts is file_artifacts of a project. With approval required, files that an actor
+// other than a human applies wait for a human's approval.
 type FileArtifacts struct {
 	Approval string `json:"approval" is:"optional,enum=required|none"`
 }
 
-// ApprovalRequired is the approval of projects whose files wait for a human.
+// ApprovalRequired is the approval value of projects whose files wait for a human.
 const ApprovalRequired = "required"
 
 // Budget limits what a run, task or project may spend.
@@ -229,8 +229,8 @@ func (c *Conversation) Check() (issues []fault.Issue) {
 	return issues
 }
 
-// Migrations is company/migrations/applied.yaml. It is read leniently; entries
-// of other programs stay as they are.
+// Migrations is company/migrations/applied.yaml. Reading it is lenient, and entries of other
+// programs are preserved.
 type Migrations struct {
 	SchemaVersion int      `json:"schema_version" is:"min=1"`
 	Type          string   `json:"type" is:"enum=workspace_migration_state"`

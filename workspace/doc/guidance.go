@@ -1,17 +1,17 @@
 package doc
 
-// AGENTS.md, the guidance of an agent: its initial text. People edit it.
+// AGENTS.md, the guidance of an agent: its initial text. People edit it afterwards.
 
 import "strings"
 
-// The section of the guidance that recurring mistakes are added to, and the comment by
-// which it is known.
+// The section of the guidance that receives recurring mistakes, and the comment that marks
+// it.
 const (
 	MistakesHeading = "## Recurring Mistakes To Avoid"
 	MistakesMarker  = "<!-- managed: recurring-mistakes -->"
 )
 
-// NewGuidance is the initial guidance of an agent.
+// NewGuidance returns the initial guidance of an agent.
 func NewGuidance(agent string) []byte {
 	return []byte("# AGENTS.md - " + OneLine(agent) + `
 
@@ -24,7 +24,7 @@ func NewGuidance(agent string) []byte {
 ` + MistakesHeading + "\n" + MistakesMarker + "\n")
 }
 
-// OneLine makes a text fit on one line of Markdown.
+// OneLine replaces the line breaks of a text, so that it fits on one line of Markdown.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' {

@@ -1,6 +1,6 @@
 package doc
 
-// The documents of the heartbeat: its config, its state, and proposed actions.
+// The documents of the heartbeat: config, state, and proposed actions.
 
 import (
 	"slices"
@@ -31,26 +31,25 @@ type HeartbeatConfig struct {
 	JitterMaxSeconds       int `json:"jitter_max_seconds" is:"default=90,min=0,max=3600"`
 }
 
-// HierarchyEnterprise is the hierarchy in which the heartbeat wakes directors,
-// too.
+// HierarchyEnterprise is the hierarchy in which the heartbeat also wakes directors.
 const HierarchyEnterprise = "enterprise_v1"
 
 // HierarchyStandard is the default hierarchy.
 const HierarchyStandard = "standard"
 
-// HeartbeatHierarchy is whom the heartbeat wakes, and for whom it acts. A
-// config has these fields only if one of them differs from its default:
-// programs that do not know them would switch the heartbeat off.
+// HeartbeatHierarchy determines whom the heartbeat wakes, and for whom it acts. A config
+// stores these fields only if one differs from its default, since programs that do not know
+// them would turn the heartbeat off.
 type HeartbeatHierarchy struct {
 	HierarchyMode               string `json:"hierarchy_mode,omitempty" is:"optional,enum=standard|enterprise_v1"`
 	ExecutiveManagerAgentID     string `json:"executive_manager_agent_id,omitempty" is:"optional"`
 	AllowDirectorToSpawnWorkers *bool  `json:"allow_director_to_spawn_workers,omitempty" is:"optional"`
 }
 
-// Enterprise reports whether directors are woken, too.
+// Enterprise reports whether the heartbeat also wakes directors.
 func (h HeartbeatHierarchy) Enterprise() bool { return h.HierarchyMode == HierarchyEnterprise }
 
-// DirectorsSpawn reports whether directors may launch jobs of workers.
+// DirectorsSpawn reports whether directors may launch jobs for workers.
 func (h HeartbeatHierarchy) DirectorsSpawn() bool {
 	return h.AllowDirectorToSpawnWorkers != nil && *h.AllowDirectorToSpawnWorkers
 }
@@ -60,7 +59,7 @@ func (h HeartbeatHierarchy) SameHierarchy(other HeartbeatHierarchy) bool {
 	return h.Enterprise() == other.Enterprise() && h.ExecutiveManagerAgentID == other.ExecutiveManagerAgentID && h.DirectorsSpawn() == other.DirectorsSpawn()
 }
 
-// ForConfig is the hierarchy as a config stores it: all fields, or none.
+// ForConfig returns the hierarchy as a config stores it: all fields, or none.
 func (h HeartbeatHierarchy) ForConfig() HeartbeatHierarchy {
 	if !h.Enterprise() && h.ExecutiveManagerAgentID == "" && !h.DirectorsSpawn() {
 		return HeartbeatHierarchy{}
@@ -72,7 +71,7 @@ func (h HeartbeatHierarchy) ForConfig() HeartbeatHierarchy {
 	return h
 }
 
-// DefaultHeartbeatConfig is the config of a workspace that has none.
+// DefaultHeartbeatConfig returns the config of a workspace that has none.
 func DefaultHeartbeatConfig() HeartbeatConfig {
 	return HeartbeatConfig{
 		SchemaVersion: Version, Type: "heartbeat_config", Enabled: true, TickIntervalMinutes: 20, TopKWorkers: 2, MinWakeScore: 3,
@@ -98,13 +97,13 @@ type HeartbeatState struct {
 	Stats                HeartbeatStats              `json:"stats" is:"default="`
 }
 
-// HeartbeatCursors is the part of the state that grows with the number of runs;
-// it is encoded separately.
+// HeartbeatCursors is the part of the state that grows with the number of runs. It is encoded
+// separately.
 type HeartbeatCursors struct {
 	RunEventCursors map[string]int64 `json:"run_event_cursors" is:"default=,min=0"`
 }
 
-// EmptyHeartbeatState is the state of a workspace that has none.
+// EmptyHeartbeatState returns the state of a workspace that has none.
 func EmptyHeartbeatState() HeartbeatState {
 	return HeartbeatState{
 		SchemaVersion: Version, Type: "heartbeat_state",
@@ -129,7 +128,7 @@ const (
 	IdempotencyExecuted = "executed"
 )
 
-// IdempotencyEntry records that an action was proposed or has been executed.
+// IdempotencyEntry records that an action was proposed or executed.
 type IdempotencyEntry struct {
 	_              struct{} `is:"strict"`
 	IdempotencyKey string   `json:"idempotency_key"`
@@ -161,8 +160,7 @@ const (
 	ActionCreateApproval = "create_approval_item"
 )
 
-// ActionBody is an action that can be executed. Kind determines which of the
-// fields after it apply.
+// ActionBody is an executable action. Kind determines which of the fields below it apply.
 type ActionBody struct {
 	_               struct{} `is:"strict"`
 	IdempotencyKey  string   `json:"idempotency_key"`
@@ -192,8 +190,7 @@ type ActionBody struct {
 	Reason string `json:"reason,omitzero" is:"optional"`
 }
 
-// Action is an action that a worker proposes: one that can be executed, or a
-// request for the approval of one.
+// Action is an action proposed by a worker: an executable one, or a request to approve one.
 type Action struct {
 	_ struct{} `is:"strict"`
 	ActionBody
@@ -202,7 +199,7 @@ type Action struct {
 	ProposedAction *ActionBody `json:"proposed_action,omitzero" is:"optional"`
 }
 
-// WithDefaults is the action with its defaults filled in.
+// WithDefaults returns the action with its defaults filled in.
 func (a ActionBody) WithDefaults() ActionBody {
 	if a.Kind != ActionLaunchJob {
 		return a
@@ -222,7 +219,7 @@ func (a ActionBody) WithDefaults() ActionBody {
 	return a
 }
 
-// WithDefaults is the action with its defaults filled in.
+// WithDefaults returns the action with its defaults filled in.
 func (a Action) WithDefaults() Action {
 	a.ActionBody = a.ActionBody.WithDefaults()
 	if a.ProposedAction != nil {
@@ -240,8 +237,7 @@ type actionField struct {
 	must  bool // required in every kind that has it
 }
 
-// fields lists the fields that only some kinds have, in the order of the
-// struct.
+// fields returns the fields that only some kinds have, in the order of the struct.
 func (a *ActionBody) fields() []actionField {
 	job, comment, noop := []string{ActionLaunchJob}, []string{ActionAddComment}, []string{ActionNoop}
 	return []actionField{
@@ -283,7 +279,8 @@ func (a *Action) Check() []fault.Issue {
 		actionField{"proposed_action", approval, a.ProposedAction != nil, false}))
 }
 
-// checkKind reports missing fields of the kind, and fields of other kinds.
+// checkKind reports missing fields of the action's kind, and fields that belong to other
+// kinds.
 func (a *ActionBody) checkKind(fields []actionField) (issues []fault.Issue) {
 	for _, f := range fields {
 		own := slices.Contains(f.kinds, a.Kind)
@@ -310,7 +307,7 @@ type HeartbeatProposal struct {
 	Rationale      string `json:"rationale,omitzero" is:"optional"`
 }
 
-// Check requires the type that has these fields.
+// Check requires the type heartbeat_action_proposal.
 func (p *HeartbeatProposal) Check() []fault.Issue {
 	return checkType(p.Type, "heartbeat_action_proposal")
 }

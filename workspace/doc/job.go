@@ -1,6 +1,6 @@
 package doc
 
-// Jobs: the spec of a job, its record, and its result.
+// Jobs: their spec, record and result.
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ const (
 	JobHeartbeat = "heartbeat"
 )
 
-// JobSpec is a job as it was submitted.
+// JobSpec is a job as submitted.
 type JobSpec struct {
 	_               struct{}     `is:"strict"`
 	SchemaVersion   int          `json:"schema_version" is:"default=1,gt=0"`
@@ -48,7 +48,7 @@ type JobSpec struct {
 	ManagerActorID  string       `json:"manager_actor_id,omitempty" is:"optional"`
 	ManagerRole     string       `json:"manager_role,omitempty" is:"optional,role"`
 	ManagerTeamID   string       `json:"manager_team_id,omitempty" is:"optional"`
-	// ContextMode auto plans the context of the job; absent means manual.
+	// ContextMode auto plans the job's context. Absent means manual.
 	ContextMode    string `json:"context_mode,omitempty" is:"optional,enum=auto|manual"`
 	MaxContextRefs int    `json:"max_context_refs,omitempty" is:"optional,min=1,cut=200"`
 }
@@ -56,8 +56,9 @@ type JobSpec struct {
 // ContextAuto is the context_mode of jobs with a planned context.
 const ContextAuto = "auto"
 
-// CheckFields checks the job's id as a path segment, and that texts for a
-// command line have no NUL. A blank id is replaced by a new one.
+// CheckFields checks that the job's id is usable as a path segment, and that texts for a
+// command line contain no NUL. A blank id passes, since submission replaces it with a new
+// one.
 func (s *JobSpec) CheckFields() (issues []fault.Issue) {
 	refuse := func(why string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: why})
@@ -80,7 +81,7 @@ func (s *JobSpec) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// ContextRef points a worker to something to read.
+// ContextRef points a worker to material to read.
 type ContextRef struct {
 	_           struct{} `is:"strict"`
 	Kind        string   `json:"kind" is:"enum=file|command|artifact|note"`
@@ -101,14 +102,14 @@ type Job struct {
 	CurrentAttempt        int          `json:"current_attempt" is:"min=0"`
 	Attempts              []JobAttempt `json:"attempts"`
 	FinalResultRelpath    string       `json:"final_result_relpath" is:"optional"`
-	// Order is order.json beside the record, nil where there is none.
+	// Order is the content of order.json beside the record, nil if there is none.
 	Order *JobOrder `json:"-"`
 }
 
 // Over reports whether a job is over.
 func (j *Job) Over() bool { return j.Status == JobCompleted || j.Status == JobCanceled }
 
-// Last is the last attempt, nil if there was none.
+// Last returns the last attempt, nil if there is none.
 func (j *Job) Last() *JobAttempt {
 	if len(j.Attempts) == 0 {
 		return nil
@@ -116,7 +117,7 @@ func (j *Job) Last() *JobAttempt {
 	return &j.Attempts[len(j.Attempts)-1]
 }
 
-// Statuses of an attempt, besides those of runs.
+// Statuses of an attempt, the same as those of a run.
 const (
 	AttemptRunning = "running"
 	AttemptEnded   = "ended"
@@ -180,8 +181,7 @@ type FileChanged struct {
 	Summary    string   `json:"summary,omitempty" is:"optional,empty"`
 }
 
-// CommandRun is a command that a worker ran. Its exit code is absent, null or
-// an integer.
+// CommandRun is a command that a worker ran. Its exit code is absent, null or an integer.
 type CommandRun struct {
 	_        struct{}    `is:"strict"`
 	Command  string      `json:"command"`
@@ -198,7 +198,7 @@ func (c *CommandRun) Check() []fault.Issue {
 	return []fault.Issue{{Path: []any{"exit_code"}, Code: "invalid_type", Expected: "integer", Message: "must be an integer or null"}}
 }
 
-// MarshalJSON distinguishes absent and null exit codes.
+// MarshalJSON keeps absent and null exit codes apart.
 func (c CommandRun) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Command  string          `json:"command"`
@@ -210,7 +210,7 @@ func (c CommandRun) MarshalJSON() ([]byte, error) {
 		out.ExitCode = json.RawMessage("null")
 	case shape.Number:
 		out.ExitCode = strconv.AppendInt(nil, int64(c.ExitCode.Num), 10)
-	default: // Absent: Check refuses all others
+	default: // Absent: Check rejects all others
 	}
 	return marshal(out)
 }
@@ -224,7 +224,7 @@ func marshal(v any) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// JobArtifact points to a file or artifact that a worker made.
+// JobArtifact points to a file or artifact that a worker produced.
 type JobArtifact struct {
 	_          struct{} `is:"strict"`
 	Relpath    string   `json:"relpath"`

@@ -1,6 +1,6 @@
 package doc
 
-// The answers of workers, by kind, as they stand in answer.json.
+// The answers of workers, by kind, as stored in answer.json.
 
 import (
 	"fmt"
@@ -22,24 +22,24 @@ type JobAnswer struct {
 	AttemptRunID  string `json:"attempt_run_id"`
 	Kind          string `json:"kind"`
 	Answer        Answer `json:"answer"`
-	// Files says what each proposed file is made from, in the order of the answer.
+	// Files holds the origin of each proposed file, in the order of the answer.
 	Files []ProposedFile `json:"files,omitempty"`
 }
 
-// ProposedFile is a file of an answer: its id, and the file that lay in the
-// repository when the answer was read. Its content stands in the answer.
+// ProposedFile describes a file of an answer: its id, and the repository's version of it when
+// the answer was read. The proposed content is in the answer.
 type ProposedFile struct {
 	ID   string `json:"id"`
 	Path string `json:"path"`
-	// FromSHA256 is of the file in the repository, nil when there was none that can
-	// be read; NewSHA256 is of the content, nil for one that is to be deleted and
-	// for one with a problem.
+	// FromSHA256 is the hash of the repository's file, nil if there was none or it was
+	// unreadable. NewSHA256 is the hash of the proposed content, nil for a deletion and for a
+	// file with a problem.
 	FromSHA256 *string `json:"from_sha256" is:"nullable"`
 	NewSHA256  *string `json:"new_sha256" is:"nullable"`
 	Problem    string  `json:"problem,omitempty" is:"optional"`
 }
 
-// Answer is an answer of one of the kinds. Exactly one field is set.
+// Answer is an answer of one kind. Exactly one field is set.
 type Answer struct {
 	Text    *TextAnswer
 	Files   *FilesAnswer
@@ -48,7 +48,7 @@ type Answer struct {
 	Plan    *PlanAnswer
 }
 
-// MarshalJSON writes the object of the kind.
+// MarshalJSON writes the field that is set.
 func (a Answer) MarshalJSON() ([]byte, error) {
 	for _, is := range []struct {
 		there bool
@@ -61,8 +61,7 @@ func (a Answer) MarshalJSON() ([]byte, error) {
 	return marshal(a.Plan)
 }
 
-// TextAnswer is an answer of kind text. One of kind prose may be empty and has no
-// summary.
+// TextAnswer is an answer of kind text or prose. Prose may be empty and has no summary.
 type TextAnswer struct {
 	_       struct{} `is:"strict"`
 	Text    string   `json:"text" is:"maxbytes=262144"`
@@ -76,8 +75,8 @@ type FilesAnswer struct {
 	Summary string       `json:"summary" is:"empty"`
 }
 
-// AnswerFile is a file that a worker proposes: its whole content, a new text for
-// the selection of the request, or its end.
+// AnswerFile is a file that a worker proposes: its whole content, a new text for the
+// request's selection, or its deletion.
 type AnswerFile struct {
 	_         struct{} `is:"strict"`
 	Path      string   `json:"path" is:"path"`
@@ -96,7 +95,7 @@ func (a *FilesAnswer) CheckFields() []fault.Issue {
 	return atMost(len(a.Files), maxAnswerFiles, "files")
 }
 
-// Check holds a file to one of its three forms.
+// Check requires exactly one of the three forms.
 func (f *AnswerFile) Check() []fault.Issue {
 	forms := 0
 	for _, is := range []bool{f.Content != nil, f.Selection != nil, f.Delete} {
@@ -141,8 +140,7 @@ type VerdictAnswer struct {
 	Text     string   `json:"text" is:"empty,maxbytes=262144"`
 }
 
-// PlanAnswer is an answer of kind plan: the tasks that are handed out, none when
-// the work is done.
+// PlanAnswer is an answer of kind plan: the tasks to hand out, none if the work is done.
 type PlanAnswer struct {
 	_     struct{}   `is:"strict"`
 	Done  bool       `json:"done"`
@@ -164,7 +162,7 @@ func (a *PlanAnswer) CheckFields() []fault.Issue {
 	return atMost(len(a.Tasks), maxPlanTasks, "tasks")
 }
 
-// Check holds the tasks to what the plan says.
+// Check requires tasks exactly when the plan is not done.
 func (a *PlanAnswer) Check() []fault.Issue {
 	if a.Done == (len(a.Tasks) == 0) {
 		return nil
@@ -179,8 +177,8 @@ func atMost(n, most int, field string) []fault.Issue {
 	return []fault.Issue{{Path: []any{field}, Code: "too_big", Maximum: new(float64(most)), Inclusive: new(true), Message: fmt.Sprintf("must have at most %d items", most)}}
 }
 
-// Said is the text of an answer for the next reader: files and findings as a
-// list below their summary.
+// Said returns the text of an answer for the next reader. Files and findings become a list
+// under their summary.
 func (a Answer) Said() string {
 	var b strings.Builder
 	switch {
@@ -210,7 +208,7 @@ func (a Answer) Said() string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// String is a finding in one line.
+// String formats a finding on one line.
 func (i ReviewIssue) String() string {
 	at := ""
 	switch {
@@ -237,14 +235,14 @@ var (
 	storedAnswerCodec  = yamldoc.For[storedAnswer]()
 )
 
-// BindAnswer makes an answer of a kind from a value. The error is a
-// *yamldoc.SchemaError when the value does not fit.
+// BindAnswer converts a value into an answer of the given kind. It returns a
+// *yamldoc.SchemaError if the value is invalid.
 func BindAnswer(kind string, v *shape.Value) (a Answer, err error) {
 	switch kind {
 	case AnswerText:
 		a.Text, err = bindTo(textAnswerCodec, v)
 	case AnswerProse:
-		// Whatever the agent said is the text, even nothing.
+		// The text is whatever the agent wrote, even nothing.
 		a.Text = &TextAnswer{Text: v.Get("text").Text}
 	case AnswerFiles:
 		a.Files, err = bindTo(filesAnswerCodec, v)
@@ -265,7 +263,7 @@ func bindTo[T any](codec yamldoc.Codec[T], v *shape.Value) (*T, error) {
 	return &value, err
 }
 
-// storedAnswer is answer.json but for the answer, whose type is that of its kind.
+// storedAnswer is answer.json with the answer still untyped, since its type depends on Kind.
 type storedAnswer struct {
 	SchemaVersion int            `json:"schema_version" is:"min=1,max=1"`
 	Type          string         `json:"type" is:"enum=job_answer"`
@@ -276,7 +274,7 @@ type storedAnswer struct {
 	Files         []ProposedFile `json:"files" is:"optional"`
 }
 
-// BindJobAnswer reads answer.json.
+// BindJobAnswer converts the value of answer.json.
 func BindJobAnswer(v *shape.Value) (JobAnswer, error) {
 	s, err := storedAnswerCodec.Bind(v)
 	if err != nil {
@@ -287,7 +285,7 @@ func BindJobAnswer(v *shape.Value) (JobAnswer, error) {
 	return answer, err
 }
 
-// ProseAnswer is what an agent said, cut to the bound of answers.
+// ProseAnswer returns an agent's text as an answer, truncated to the bound of answers.
 func ProseAnswer(text string) Answer {
 	if len(text) > maxAnswerText {
 		text = strings.ToValidUTF8(text[:maxAnswerText], "")

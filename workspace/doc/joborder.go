@@ -1,7 +1,7 @@
 package doc
 
-// The order of a job: what a caller asks for beyond the JobSpec, which is strict
-// and read by other programs. It lies in order.json beside the record.
+// The order of a job: what a caller requests beyond the JobSpec, which is strict and read by
+// other programs. It is stored in order.json beside the record.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Kinds of answers. Without one a job ends with the result of its worker.
+// Kinds of answers. A job without one ends with its worker's result.
 const (
 	AnswerProse   = "prose"
 	AnswerText    = "text"
@@ -29,20 +29,20 @@ type JobOrder struct {
 	Attachments  []Attachment `json:"attachments,omitempty" is:"optional"`
 	Place        *JobPlace    `json:"place,omitempty" is:"optional"`
 	Origin       *JobOrigin   `json:"origin,omitempty" is:"optional"`
-	// Mode and Rules are the policy of a live attempt.
+	// Mode and Rules are the policy of live attempts.
 	Mode       Mode         `json:"mode,omitempty" is:"optional,enum=default|accept_edits|plan|full_auto"`
 	Rules      []PolicyRule `json:"rules,omitempty" is:"optional"`
 	RequestKey string       `json:"request_key,omitempty" is:"optional"`
-	// Attempts is how often the job is tried, 0 for the usual number.
+	// Attempts is the maximum number of attempts, 0 for the default.
 	Attempts    int  `json:"attempts,omitempty" is:"optional,min=1,max=3"`
 	Interactive bool `json:"interactive,omitempty" is:"optional"`
-	// ModelProfile is the profile of the workspace that the worker is started with.
+	// ModelProfile names the workspace's model profile for the worker.
 	ModelProfile string `json:"model_profile,omitempty" is:"optional"`
-	// Placement is where the attempts run, nil for what their agent says, or the hub.
+	// Placement is where the attempts run, nil for the agent's own placement, else the hub's.
 	Placement *Placement `json:"placement,omitempty" is:"optional"`
-	// WorkerKind is the true kind of worker where job.yaml cannot name it.
+	// WorkerKind is the real kind of worker if job.yaml cannot name it.
 	WorkerKind string `json:"worker_kind,omitempty" is:"optional,enum=acp|cmd"`
-	// TimeoutMS bounds one attempt in milliseconds, 0 for the usual time.
+	// TimeoutMS bounds one attempt in milliseconds, 0 for the default.
 	TimeoutMS int64 `json:"timeout_ms,omitempty" is:"optional,min=1000,max=7200000"`
 }
 
@@ -55,7 +55,7 @@ const (
 	requestKeyDigits   = 64
 )
 
-// CheckFields holds an order to the bounds that no tag describes.
+// CheckFields checks the bounds that no tag expresses.
 func (o *JobOrder) CheckFields() (issues []fault.Issue) {
 	refuse := func(why string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: why})
@@ -79,20 +79,20 @@ func (o *JobOrder) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// Attachment is a text that the prompt of a job carries.
+// Attachment is a text included in a job's prompt.
 type Attachment struct {
 	_    struct{} `is:"strict"`
 	Name string   `json:"name" is:"maxbytes=200"`
 	Text string   `json:"text" is:"empty,maxbytes=262144"`
-	// Path says where in the repository the text comes from: for a selection, the
-	// file that the answer's selection is put into.
+	// Path is the text's origin in the repository. For a selection, it is the file that
+	// receives the answer's selection.
 	Path string `json:"path,omitempty" is:"optional,path"`
 }
 
-// SelectionName is the name of the attachment that is a part of a file.
+// SelectionName is the name of the attachment that is part of a file.
 const SelectionName = "selection"
 
-// CheckFields holds the name of an attachment to one line.
+// CheckFields requires a one-line name.
 func (a *Attachment) CheckFields() (issues []fault.Issue) {
 	if strings.ContainsAny(a.Name, "\r\n\x00") {
 		issues = append(issues, fault.Issue{Path: []any{"name"}, Code: "custom", Message: "must be one line"})
@@ -107,11 +107,11 @@ const (
 	IsolationNone     = "none"
 )
 
-// BaseSnapshot makes a worktree from what lies in the repository, uncommitted
-// files included.
+// BaseSnapshot makes a worktree from the repository's current content, including uncommitted
+// files.
 const BaseSnapshot = "snapshot"
 
-// JobPlace is where a worker works.
+// JobPlace is where a worker works: the repository, the isolation and the base.
 type JobPlace struct {
 	_          struct{} `is:"strict"`
 	RepoID     string   `json:"repo_id"`
@@ -121,7 +121,7 @@ type JobPlace struct {
 	WorkdirRel string   `json:"workdir_rel,omitempty" is:"optional,path"`
 }
 
-// CheckFields holds each isolation to its own fields.
+// CheckFields checks that each isolation has only its own fields.
 func (p *JobPlace) CheckFields() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -135,7 +135,7 @@ func (p *JobPlace) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// JobOrigin says who asked for a job; Ref is theirs.
+// JobOrigin identifies who requested a job. Ref is the requester's own reference.
 type JobOrigin struct {
 	_    struct{} `is:"strict"`
 	Kind string   `json:"kind" is:"maxbytes=200"`

@@ -1,8 +1,7 @@
 package doc
 
-// The live part of a run's record: the newest conversation with its agent, and
-// the policy that answers what the agent asks. What the policy means is in
-// runs/policy.
+// The live part of a run's record: its newest live session, and the policy that answers the
+// agent's permission requests. Package runs/policy evaluates the policy.
 
 import "ac/internal/fault"
 
@@ -17,10 +16,10 @@ const (
 	ModeFullAuto    Mode = "full_auto"
 )
 
-// Level is what a run may do at most, whatever anyone allows.
+// Level is the upper limit of what a run may do, whatever anyone allows.
 type Level string
 
-// The permission levels, from the least to the most.
+// The permission levels, from least to most.
 const (
 	LevelReadOnly    Level = "read-only"
 	LevelPatch       Level = "patch"
@@ -28,7 +27,7 @@ const (
 	LevelFull        Level = "full"
 )
 
-// Operation is what a permission is asked for.
+// Operation is the kind of action that a permission request is about.
 type Operation string
 
 // The operations.
@@ -40,7 +39,7 @@ const (
 	OpMCPTool Operation = "mcp_tool"
 )
 
-// Effect is what comes of a rule, and of a judgement.
+// Effect is the outcome of a rule or of a policy decision.
 type Effect string
 
 // The effects.
@@ -50,20 +49,20 @@ const (
 	Ask   Effect = "ask"
 )
 
-// PolicyRule is one rule of a run's policy. ID and Literal are given by ac.
+// PolicyRule is one rule of a run's policy. ac assigns ID and Literal.
 type PolicyRule struct {
 	_         struct{}  `is:"strict"`
 	Operation Operation `json:"operation" is:"enum=fs_read|fs_write|fs_exec|network|mcp_tool"`
 	Effect    Effect    `json:"effect" is:"enum=allow|deny|ask"`
 	Glob      string    `json:"glob" is:"maxbytes=500"`
 	ID        string    `json:"id,omitzero" is:"optional,maxbytes=200"`
-	// Once takes the rule out when what it asked for was allowed.
+	// Once removes the rule after a request that it asked about was allowed.
 	Once bool `json:"once,omitzero" is:"optional"`
-	// Literal compares the glob as text.
+	// Literal compares the glob as plain text.
 	Literal bool `json:"literal,omitzero" is:"optional"`
 }
 
-// Check holds once to rules that ask.
+// Check allows Once only for rules that ask.
 func (r *PolicyRule) Check() []fault.Issue {
 	if r.Once && r.Effect != Ask {
 		return []fault.Issue{{Path: []any{"once"}, Code: "custom", Message: "is for rules with effect ask only"}}
@@ -79,8 +78,8 @@ type RunPolicy struct {
 	Rules           []PolicyRule `json:"rules" is:"default="`
 }
 
-// Live is the field live of run.yaml. A run whose policy was set before it had
-// a live session has the policy alone, with sessions and turns 0.
+// Live is the field live of run.yaml. If the policy was set before the run's first live
+// session, only Policy is meaningful, and Sessions and Turns are 0.
 type Live struct {
 	_              struct{}        `is:"strict"`
 	Driver         string          `json:"driver,omitzero" is:"optional,enum=codex|claude|acp|command"`
@@ -98,8 +97,7 @@ type Live struct {
 	PriorUsage    *Usage          `json:"prior_usage,omitzero" is:"optional"`
 }
 
-// ThreadBaseline is what an agent's conversation had used when the newest
-// session began.
+// ThreadBaseline is the usage of an agent's conversation when the newest session began.
 type ThreadBaseline struct {
 	_                     struct{} `is:"strict"`
 	InputTokens           *int64   `json:"input_tokens,omitzero" is:"optional,min=0"`

@@ -1,6 +1,6 @@
 package doc
 
-// MCP servers of a workspace, in machine.yaml.
+// MCP servers of a workspace, stored in machine.yaml.
 
 // Transports of MCP servers.
 const (
@@ -9,8 +9,8 @@ const (
 	TransportSSE   = "sse"
 )
 
-// MCPServer is an MCP server that agents get at their start. Values of Env and
-// Headers, and AuthToken, are Hidden where secrets.yaml has them.
+// MCPServer is an MCP server that agents get at their start. Values of Env and Headers, and
+// AuthToken, are Hidden if secrets.yaml holds them.
 type MCPServer struct {
 	Transport      string            `json:"transport"`
 	Command        string            `json:"command,omitempty" is:"optional"`

@@ -29,10 +29,10 @@ type Message struct {
 	Mentions       []string `json:"mentions" is:"default="`
 }
 
-// MessageCodec binds messages.
+// MessageCodec decodes messages.
 var MessageCodec = yamldoc.For[Message]()
 
-// DecodeMessage reads one line of a messages.jsonl.
+// DecodeMessage decodes one line of a messages.jsonl.
 func DecodeMessage(line []byte) (Message, error) {
 	line = bytes.TrimSpace(line)
 	if end, err := canonjson.Value(line, 0); err != nil {
@@ -44,7 +44,7 @@ func DecodeMessage(line []byte) (Message, error) {
 	return MessageCodec.Bind(&value)
 }
 
-// Line writes a message as a line, with LF.
+// Line encodes a message as one line, with LF.
 func (m Message) Line() ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)

@@ -7,8 +7,8 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// MistakeLog is org/agents/<id>/mistakes.yaml. Entries stay as they were read,
-// to keep what other programs add to them; MistakeEntryCodec binds one of them.
+// MistakeLog is org/agents/<id>/mistakes.yaml. Its entries stay unparsed, to preserve what
+// other programs add to them. MistakeEntryCodec decodes one entry.
 type MistakeLog struct {
 	SchemaVersion int      `json:"schema_version" is:"min=1"`
 	Type          string   `json:"type" is:"enum=agent_mistake_log"`
@@ -38,8 +38,7 @@ type MistakeObservation struct {
 	EvidenceArtifactIDs []string `json:"evidence_artifact_ids"`
 }
 
-// maxObservations is how many observations of a mistake are kept, the newest
-// ones.
+// maxObservations bounds the observations kept of a mistake. The newest stay.
 const maxObservations = 20
 
 // The codecs of the log.
@@ -55,7 +54,7 @@ type Mistake struct {
 	Observation                  MistakeObservation
 }
 
-// indexOf returns the index of the entry of a mistake, -1 for none.
+// indexOf returns the index of a mistake's entry, -1 if there is none.
 func (l *MistakeLog) indexOf(key string) int {
 	for i := range l.Entries {
 		if k := l.Entries[i].Get("key"); k.Kind == shape.String && k.Text == key {
@@ -65,8 +64,8 @@ func (l *MistakeLog) indexOf(key string) int {
 	return -1
 }
 
-// Observe counts a mistake and returns its new count. An entry that does not
-// fit is an error; the log must then not be written.
+// Observe counts a mistake and returns its new count. It returns an error if the existing
+// entry is invalid. The log must then not be written.
 func (l *MistakeLog) Observe(m Mistake) (count int64, err error) {
 	at := l.indexOf(m.Key)
 	entry := MistakeEntry{Key: m.Key}
@@ -100,7 +99,7 @@ func (l *MistakeLog) Observe(m Mistake) (count int64, err error) {
 	return entry.Count, nil
 }
 
-// opaque returns a document as a value.
+// opaque converts a document into a value.
 func opaque[T any](codec yamldoc.Codec[T], document T) (Opaque, error) {
 	text, err := codec.Encode(document)
 	if err != nil {

@@ -1,8 +1,8 @@
 package doc
 
-// ModelProfile is a model that runs can be started with, in machine.yaml: its name at a
-// provider and, where that is not the agent's own, the address. APIKey and header values
-// are Hidden where secrets.yaml has them.
+// ModelProfile is a model that runs can be started with, stored in machine.yaml: the model's
+// name at a provider and, if it differs from the agent's own, the address. APIKey and header
+// values are Hidden if secrets.yaml holds them.
 type ModelProfile struct {
 	Provider       string            `json:"provider"`
 	Model          string            `json:"model"`

@@ -5,7 +5,7 @@ import (
 	"ac/internal/shape"
 )
 
-// Opaque is a map whose content other programs define. It is kept unchanged.
+// Opaque is a map whose content other programs define. It is preserved unchanged.
 type Opaque = shape.Value
 
 // EmptyMap is an Opaque without entries, written as {}.

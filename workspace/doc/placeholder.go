@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// Placeholders knows what a goal may name. The zero value knows everything.
+// Placeholders holds the names that a goal may use. The zero value allows any name.
 type Placeholders struct {
 	Inputs map[string]bool
-	Nodes  map[string]bool // by their keys
+	Nodes  map[string]bool // by key
 }
 
-// Part is a piece of a goal: a text as it is, or a placeholder.
+// Part is a piece of a goal: literal text or a placeholder.
 type Part struct {
 	Text string
-	// Of is input, inputs, step, feedback or cycle, "" for a text; Name is what is
-	// named of inputs and step.
+	// Of is the kind of placeholder (input, inputs, step, feedback or cycle), "" for literal
+	// text. Name is the name of the input or the key of the node.
 	Of, Name string
 }
 
-// Parse takes a text apart. Four braces are two; what is inserted later is not
-// looked at again. A name that is not known, and a placeholder without an end, are
-// errors.
+// Parse splits a text into parts. Four braces yield two literal ones. Values inserted later
+// are not parsed again. An unknown name and an unterminated placeholder are errors.
 func (p Placeholders) Parse(text string) (parts []Part, err error) {
 	plain := strings.Builder{}
 	flush := func() {

@@ -1,6 +1,6 @@
 package doc
 
-// Where a session runs: the placement of a launch, of an agent's launches, of a job.
+// Where sessions run: the placement of a launch, of an agent's launches, or of a job.
 
 import (
 	"fmt"
@@ -15,30 +15,30 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Where a session runs.
+// Values of Placement.Where.
 const (
 	WhereLocal  = "local"
 	WhereRemote = "remote"
-	WhereAny    = "any" // remote when a slot is free now, else local
+	WhereAny    = "any" // remote if a slot is free now, else local
 )
 
-// What happens to a session whose worker is cut off for as long as its lease.
+// What happens to a session whose worker is unreachable for longer than its lease.
 const (
 	CutOffStop     = "stop"
 	CutOffContinue = "continue"
 )
 
-// Ways of a repository to a worker.
+// How a worker gets a repository.
 const (
 	ViaAuto   = "auto"
 	ViaRemote = "remote"
 	ViaBundle = "bundle"
 )
 
-// DefaultWaitS is how long a launch waits for a worker, in seconds.
+// DefaultWaitS is the default time that a launch waits for a worker, in seconds.
 const DefaultWaitS = 600
 
-// Placement is where a session runs. nil is this machine, or what the hub's settings say.
+// Placement is where a session runs. nil means this machine, or the hub's default placement.
 type Placement struct {
 	_          struct{}          `is:"strict"`
 	Where      string            `json:"where,omitempty" is:"default=local,enum=local|remote|any"`
@@ -52,20 +52,20 @@ type Placement struct {
 	Outputs    []string          `json:"outputs,omitempty" is:"optional"` // globs in the working directory
 }
 
-// Source is the commit that a worker begins with, and how it comes by it.
+// Source is the commit that a worker starts from, and how the worker gets it.
 type Source struct {
 	_   struct{} `is:"strict"`
 	Ref string   `json:"ref,omitempty" is:"optional"` // "" is HEAD
 	Via string   `json:"via,omitempty" is:"default=auto,enum=auto|remote|bundle"`
 }
 
-// PlacementCodec reads a placement by itself.
+// PlacementCodec reads a placement on its own.
 var PlacementCodec = yamldoc.For[Placement]()
 
-// Local reports whether the session runs on this machine whatever others do; nil does.
+// Local reports whether the session must run on this machine. It is true for nil.
 func (p *Placement) Local() bool { return p == nil || p.Where == "" || p.Where == WhereLocal }
 
-// Wait is how long the launch waits for a worker, in seconds.
+// Wait returns how long the launch waits for a worker, in seconds.
 func (p Placement) Wait() int64 {
 	if p.WaitS == nil {
 		return DefaultWaitS
@@ -79,7 +79,8 @@ const (
 	maxSecretRefs  = 100
 )
 
-// CheckFields refuses what no tag describes, and what would mean nothing on this machine.
+// CheckFields checks what no tag expresses, and rejects fields that mean nothing on this
+// machine.
 func (p *Placement) CheckFields() (issues []fault.Issue) {
 	refuse := func(why string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: why})
@@ -120,7 +121,7 @@ func (p *Placement) CheckFields() (issues []fault.Issue) {
 	return append(issues, p.checkLocal()...)
 }
 
-// checkLocal refuses what only another machine could do, of a placement on this one.
+// checkLocal rejects fields for other machines in a placement on this one.
 func (p *Placement) checkLocal() (issues []fault.Issue) {
 	if !p.Local() {
 		return nil
@@ -134,8 +135,8 @@ func (p *Placement) checkLocal() (issues []fault.Issue) {
 	return issues
 }
 
-// Placement is the placement of an agent's launches, nil for none. One that is invalid is
-// fault.InvalidFile.
+// Placement returns the placement of an agent's launches, nil if there is none. It returns
+// fault.InvalidFile for an invalid one.
 func (a Agent) Placement() (*Placement, error) {
 	value := a.Launcher.Get("placement")
 	if value.Kind == 0 {
@@ -157,11 +158,11 @@ var (
 	labelForm      = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}(=[A-Za-z0-9][A-Za-z0-9._/-]{0,62})?$`)
 )
 
-// IsWorker reports whether a text is the id of a worker, and may become a file name.
+// IsWorker reports whether a text is a worker's id, which is safe as a file name.
 func IsWorker(text string) bool { return workerForm().MatchString(text) }
 
-// IsWorkerName reports whether a text may name a worker, or a secret of one. Ids of
-// workers may not.
+// IsWorkerName reports whether a text can name a worker or a worker's secret. A worker's id
+// cannot.
 func IsWorkerName(text string) bool { return workerNameForm().MatchString(text) && !IsWorker(text) }
 
 // IsLabel reports whether a text is a label of a worker.

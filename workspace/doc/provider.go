@@ -1,14 +1,14 @@
 package doc
 
-// The names of providers. The CLIs behind them are in runs/provider; all other
-// code that knows providers by name asks here.
+// The names of providers. Package runs/provider runs the CLIs behind them. All other code
+// that knows providers by name uses this file.
 
 import (
 	"slices"
 	"strings"
 )
 
-// Driver is a family of agent CLIs. Its name is also the worker_kind of jobs.
+// Driver is a family of agent CLIs. Its name is also a job's worker_kind.
 type Driver string
 
 // The drivers. Other providers have none: their command is configured.
@@ -25,24 +25,24 @@ const (
 	ProviderGemini     = "gemini"
 )
 
-// Provider is what a provider name in a document stands for.
+// Provider describes the provider that a name in a document stands for.
 type Provider struct {
 	Name   string
 	Driver Driver // "" for none
-	// AppServer: it is driven by the app-server protocol.
+	// AppServer is set if the app-server protocol drives it.
 	AppServer bool
-	// Live is how its agent can be spoken with: a driver of live sessions, "" for not
-	// at all. Spoken: it always is. LiveWords stand behind its program then; where
-	// there are none the driver makes them, or somebody has to name them.
+	// Live is the driver of its live sessions, "" if it cannot have any. Spoken is set if all
+	// its sessions are live. LiveWords are its program's arguments in a live session. If nil,
+	// the driver supplies them, or the configuration must.
 	Live      string
 	Spoken    bool
 	LiveWords []string
-	// LiveEnv is what the environment of a live session holds beside, unless it has
-	// these variables: what makes an agent ask that acts unasked by itself.
+	// LiveEnv is added to the environment of live sessions, except variables that are already
+	// set. It makes an agent ask for permission that would otherwise act without asking.
 	LiveEnv []string
-	// As is the provider whose policy holds where this one has none, "" for none.
+	// As names the provider whose policy applies if this one has none, "" for none.
 	As string
-	// Policy is its default execution policy, nil for none of its own.
+	// Policy is the default execution policy, nil if it has none of its own.
 	Policy *ExecutionPolicy
 }
 
@@ -51,12 +51,12 @@ const (
 	LiveCodex  = "codex"
 	LiveClaude = "claude"
 	LiveACP    = "acp"
-	// LiveCommand is an agent that is a command of its own document: one process a turn.
+	// LiveCommand drives an agent by the command in its own document, one process a turn.
 	LiveCommand = "command"
 )
 
-// Providers lists what ac knows. Any other name is a provider too, whose command is
-// given.
+// Providers lists the providers that ac knows. Any other name is also a provider, whose
+// command is configured.
 func Providers() []Provider {
 	subscribed := func(d Driver) *ExecutionPolicy {
 		return &ExecutionPolicy{
@@ -81,7 +81,7 @@ func Providers() []Provider {
 	}
 }
 
-// ProviderNamed returns a known provider, or one with just a name.
+// ProviderNamed returns a known provider, or else one with only a name.
 func ProviderNamed(name string) Provider {
 	all := Providers()
 	if i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name }); i >= 0 {
@@ -93,12 +93,13 @@ func ProviderNamed(name string) Provider {
 	return Provider{Name: name}
 }
 
-// Vendors are the providers of models by name, with the driver whose agents use their models.
+// Vendors returns the vendors of models by name, with the driver whose agents use their
+// models.
 func Vendors() map[string]Driver {
 	return map[string]Driver{"anthropic": Claude, "openai": Codex, "google": Gemini}
 }
 
-// WorkerKinds are the drivers by the names that jobs use.
+// WorkerKinds returns the drivers by the names that jobs use.
 func WorkerKinds() (kinds []string) {
 	for _, p := range Providers() {
 		if kind := string(p.Driver); kind != "" && !slices.Contains(kinds, kind) {
@@ -108,8 +109,7 @@ func WorkerKinds() (kinds []string) {
 	return kinds
 }
 
-// WorkerKindOf is the worker_kind that a provider's name begins with; "" for
-// none.
+// WorkerKindOf returns the worker_kind that a provider's name starts with, "" for none.
 func WorkerKindOf(name string) string {
 	for _, kind := range WorkerKinds() {
 		if strings.HasPrefix(strings.ToLower(name), kind) {
@@ -119,15 +119,15 @@ func WorkerKindOf(name string) string {
 	return ""
 }
 
-// The kinds of workers that no driver has: agents that speak ACP, and commands.
-// job.yaml does not know them; order.json does.
+// Kinds of workers without a driver: agents that speak ACP, and commands. job.yaml cannot
+// name them, order.json can.
 const (
 	WorkerACP = "acp"
 	WorkerCmd = "cmd"
 )
 
-// AnyWorkerKindOf is the kind of worker that a provider makes: that of its driver,
-// else WorkerACP or WorkerCmd.
+// AnyWorkerKindOf returns a provider's kind of worker: that of its driver, else WorkerACP or
+// WorkerCmd.
 func AnyWorkerKindOf(name string) string {
 	if kind := WorkerKindOf(name); kind != "" {
 		return kind

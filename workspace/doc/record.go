@@ -1,7 +1,6 @@
 package doc
 
-// Records of work and of decisions: tasks, artifacts, help requests, reviews,
-// share packs.
+// Records of work and of decisions: tasks, artifacts, help requests, reviews, share packs.
 
 import (
 	"strings"
@@ -52,7 +51,7 @@ type Schedule struct {
 	DependsOnTaskIDs []string `json:"depends_on_task_ids" is:"default="`
 }
 
-// Check requires the end not to be before the start, if both are dates.
+// Check rejects an end before the start, if both are dates.
 func (s *Schedule) Check() []fault.Issue {
 	start, okStart := clock.ParseDate(s.PlannedStart)
 	end, okEnd := clock.ParseDate(s.PlannedEnd)
@@ -62,7 +61,7 @@ func (s *Schedule) Check() []fault.Issue {
 	return nil
 }
 
-// ExecutionPlan is who should do a task, and with which provider and model.
+// ExecutionPlan records who should do a task, and with which provider and model.
 type ExecutionPlan struct {
 	_                 struct{} `is:"strict"`
 	PreferredProvider string   `json:"preferred_provider,omitzero" is:"optional"`
@@ -73,7 +72,7 @@ type ExecutionPlan struct {
 	AppliedAt         string   `json:"applied_at,omitzero" is:"optional"`
 }
 
-// Milestone is a step of a task that is approved separately.
+// Milestone is a separately approved step of a task.
 type Milestone struct {
 	_                  struct{}          `is:"strict"`
 	ID                 string            `json:"id"`
@@ -84,14 +83,15 @@ type Milestone struct {
 	Evidence           *EvidenceRequired `json:"evidence,omitzero" is:"optional"`
 }
 
-// EvidenceRequired is the evidence that the approval of a milestone requires.
+// EvidenceRequired is the evidence needed to approve a milestone.
 type EvidenceRequired struct {
 	_             struct{} `is:"strict"`
 	RequiresPatch bool     `json:"requires_patch"`
 	RequiresTests bool     `json:"requires_tests"`
 }
 
-// Incomplete lists the required fields that a task beyond a draft lacks.
+// Incomplete returns the required fields that a task lacks. Drafts and finished tasks lack
+// none.
 func (t *Task) Incomplete() (fields []string) {
 	if t.Status == "draft" || t.Status == "done" || t.Status == "canceled" {
 		return nil
@@ -107,7 +107,7 @@ func (t *Task) Incomplete() (fields []string) {
 	return fields
 }
 
-// Done is the completed fraction of a task, from 0 to 1.
+// Done returns the completed fraction of a task, from 0 to 1.
 func (t *Task) Done() float64 {
 	if len(t.Milestones) == 0 {
 		if t.Status == "done" {
@@ -124,7 +124,7 @@ func (t *Task) Done() float64 {
 	return float64(done) / float64(len(t.Milestones))
 }
 
-// Artifact is the front matter that all artifacts share.
+// Artifact is the front matter common to all artifacts.
 type Artifact struct {
 	SchemaVersion int    `json:"schema_version" is:"min=1"`
 	Type          string `json:"type" is:"enum=intake_brief|clarifications_qa|proposal|workplan|milestone_report|manager_digest|memory_delta|failure_report|heartbeat_action_proposal|meeting_transcript|department_plan|executive_plan"`
@@ -137,18 +137,18 @@ type Artifact struct {
 	ContextPackID string `json:"context_pack_id"`
 }
 
-// FilesProposal is the front matter of a proposal to apply files; the files are in the
-// JSON file beside it.
+// FilesProposal is the front matter of a proposal to apply files. The files are in the JSON
+// file beside it.
 type FilesProposal struct {
 	Artifact
 	ProjectID string `json:"project_id"`
 	Proposes  string `json:"proposes" is:"enum=files"`
 }
 
-// ProposesFiles is what a proposal of files says of itself.
+// ProposesFiles is the value of proposes in a proposal of files.
 const ProposesFiles = "files"
 
-// Check holds the type to the one that has these fields.
+// Check requires the type proposal.
 func (p *FilesProposal) Check() []fault.Issue { return checkType(p.Type, "proposal") }
 
 // FilesProposalCodec reads and writes proposals to apply files.
@@ -165,7 +165,7 @@ type MilestoneReport struct {
 	TestsArtifacts    []string `json:"tests_artifacts,omitzero" is:"optional"`
 }
 
-// Check requires the type that has these fields.
+// Check requires the type milestone_report.
 func (r *MilestoneReport) Check() []fault.Issue { return checkType(r.Type, "milestone_report") }
 
 func checkType(is, want string) []fault.Issue {
@@ -183,14 +183,13 @@ func ArtifactTypes() []string {
 	}
 }
 
-// Visibilities lists the visibilities, from the fewest readers to the most.
+// Visibilities lists the visibilities, fewest readers first.
 func Visibilities() []string { return shape.Words("visibility") }
 
 // Roles lists the roles of actors.
 func Roles() []string { return shape.Words("role") }
 
-// Headings lists the required headings of an artifact type, nil for unknown
-// types.
+// Headings returns the required headings of an artifact type, nil for an unknown type.
 func Headings(artifactType string) []string {
 	switch artifactType {
 	case "intake_brief":
@@ -236,8 +235,8 @@ type HelpRequest struct {
 	SharePackID   string   `json:"share_pack_id,omitzero" is:"optional"`
 }
 
-// Review is inbox/reviews/<id>.yaml: a decision and who made it. It is read
-// tolerantly, so that unknown keys of other programs do not hide a decision.
+// Review is inbox/reviews/<id>.yaml: a decision and who made it. Reading it is lenient, so
+// that unknown keys of other programs do not hide a decision.
 type Review struct {
 	SchemaVersion int           `json:"schema_version" is:"min=1"`
 	Type          string        `json:"type" is:"enum=review"`
@@ -248,21 +247,21 @@ type Review struct {
 	Decision      string        `json:"decision" is:"enum=approved|denied"`
 	Subject       ReviewSubject `json:"subject"`
 	Policy        ReviewPolicy  `json:"policy"`
-	Notes         *string       `json:"notes,omitempty" is:"optional,empty"` // always written by us, "" for none
+	Notes         *string       `json:"notes,omitempty" is:"optional,empty"` // ac always writes it, "" for none
 }
 
-// ReviewSubject is what was decided on.
+// ReviewSubject is the subject of a decision.
 type ReviewSubject struct {
 	Kind       string `json:"kind"`
 	ArtifactID string `json:"artifact_id"`
 	ProjectID  string `json:"project_id"`
 	TargetFile string `json:"target_file,omitempty" is:"optional"`
 	PatchFile  string `json:"patch_file,omitempty" is:"optional"`
-	// For memory deltas of version 2.
+	// For memory deltas of version 2 only.
 	DeltaScope
 }
 
-// ReviewPolicy is the rule under which a decision was allowed.
+// ReviewPolicy is the rule that allowed a decision.
 type ReviewPolicy struct {
 	Allowed bool   `json:"allowed"`
 	RuleID  string `json:"rule_id"`
@@ -320,7 +319,7 @@ var (
 	SharePackCodec       = yamldoc.For[SharePack]()
 )
 
-// CheckTitle refuses titles that would break out of their line.
+// CheckTitle rejects titles with line breaks.
 func CheckTitle(title string) error {
 	if strings.ContainsAny(title, "\n\r\u0085\u2028\u2029") {
 		return fault.InvalidField("title", "must not contain a line break")

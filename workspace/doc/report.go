@@ -1,7 +1,6 @@
 package doc
 
-// The answer of a worker to a heartbeat: that all is well, or the actions that
-// it proposes.
+// A worker's answer to a heartbeat: that all is well, or the actions that it proposes.
 
 import (
 	"errors"
@@ -11,7 +10,7 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Words of a heartbeat report.
+// Fixed strings of a heartbeat report.
 const (
 	HeartbeatReportType = "heartbeat_worker_report"
 	HeartbeatOK         = "HEARTBEAT_OK"
@@ -22,8 +21,8 @@ const (
 // maxReportActions bounds the actions of one report.
 const maxReportActions = 200
 
-// HeartbeatReport is jobs/<job_id>/heartbeat_report.json. A report is either
-// ok, with its token, or proposes at least one action.
+// HeartbeatReport is jobs/<job_id>/heartbeat_report.json. A report is either ok, with the
+// token, or proposes at least one action.
 type HeartbeatReport struct {
 	SchemaVersion int               `json:"schema_version"`
 	Type          string            `json:"type"`
@@ -41,7 +40,7 @@ type HeartbeatAction struct {
 	Noop      *NoopAction
 }
 
-// ActionHead are the fields that all actions share.
+// ActionHead holds the fields common to all actions.
 type ActionHead struct {
 	Kind           string `json:"kind" is:"enum=launch_job|add_comment|create_approval_item|noop"`
 	IdempotencyKey string `json:"idempotency_key"`
@@ -88,7 +87,7 @@ func (a *AddCommentAction) Check() []fault.Issue {
 	return nil
 }
 
-// ApprovalItemAction proposes an item for people to decide.
+// ApprovalItemAction proposes an item for people to approve.
 type ApprovalItemAction struct {
 	_ struct{} `is:"strict"`
 	ActionHead
@@ -110,14 +109,14 @@ func (a ApprovalItemAction) MarshalJSON() ([]byte, error) {
 	}{a.ActionHead, a.ProjectID, a.Title, a.Rationale, a.Proposed})
 }
 
-// NoopAction proposes to do nothing, with the reason.
+// NoopAction proposes to do nothing, and gives the reason.
 type NoopAction struct {
 	_ struct{} `is:"strict"`
 	ActionHead
 	Reason string `json:"reason"`
 }
 
-// Head are the fields that all actions share.
+// Head returns the fields common to all actions.
 func (a HeartbeatAction) Head() ActionHead {
 	switch {
 	case a.LaunchJob != nil:
@@ -145,7 +144,7 @@ func (a HeartbeatAction) MarshalJSON() ([]byte, error) {
 	return marshal(a.Noop)
 }
 
-// reportShape is a report whose actions are not checked yet.
+// reportShape is a report whose actions are still unchecked.
 type reportShape struct {
 	_             struct{}      `is:"strict"`
 	SchemaVersion int           `json:"schema_version" is:"default=1,gt=0"`
@@ -156,7 +155,7 @@ type reportShape struct {
 	Actions       []shape.Value `json:"actions" is:"optional"`
 }
 
-// Check checks token and actions against the status.
+// Check checks the token and the actions against the status.
 func (r *reportShape) Check() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -187,8 +186,8 @@ var (
 	noopCodec      = yamldoc.For[NoopAction]()
 )
 
-// BindHeartbeatReport makes a report from a value, with defaults filled in. The
-// error is a *yamldoc.SchemaError with every issue.
+// BindHeartbeatReport converts a value into a report, with defaults filled in. It returns a
+// *yamldoc.SchemaError with every issue.
 func BindHeartbeatReport(v *shape.Value) (HeartbeatReport, error) {
 	raw, err := reportCodec.Bind(v)
 	if err != nil {
@@ -209,7 +208,7 @@ func BindHeartbeatReport(v *shape.Value) (HeartbeatReport, error) {
 	return report, nil
 }
 
-// BindHeartbeatAction makes one action from a value.
+// BindHeartbeatAction converts a value into one action.
 func BindHeartbeatAction(v *shape.Value) (action HeartbeatAction, err error) {
 	head, err := headCodec.Bind(v)
 	if err != nil {
@@ -257,7 +256,7 @@ func bindApproval(v *shape.Value) (*ApprovalItemAction, error) {
 	return item, nil
 }
 
-// below returns the issues of an error with a path prefix.
+// below returns the issues of err with a path prefix.
 func below(err error, at ...any) (issues []fault.Issue) {
 	if err == nil {
 		return nil
@@ -273,7 +272,7 @@ func below(err error, at ...any) (issues []fault.Issue) {
 	return issues
 }
 
-// Action is the action in the form of a proposal.
+// Action returns the action in the form that proposals use.
 func (a HeartbeatAction) Action() Action {
 	head := a.Head()
 	action := Action{ActionBody: ActionBody{

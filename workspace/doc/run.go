@@ -39,43 +39,42 @@ type Run struct {
 	ContextCycles *ContextCycles     `json:"context_cycles" is:"optional"`
 	Spec          *Spec              `json:"spec" is:"optional"`
 	Log           *events.Checkpoint `json:"log" is:"optional"`
-	// ProviderSessionID is the agent's own id of its conversation. Error and
-	// ErrorKind are why the run failed, in the agent's words.
+	// ProviderSessionID is the agent's own id of its conversation. Error and ErrorKind
+	// explain why the run failed, in the agent's words.
 	ProviderSessionID string `json:"provider_session_id" is:"optional"`
 	Error             string `json:"error" is:"optional"`
 	ErrorKind         string `json:"error_kind" is:"optional"`
-	// Live is set once a live session was accepted or the run's policy set.
+	// Live is set once a live session was accepted or the run's policy was set.
 	Live *Live `json:"live" is:"optional"`
-	// Title is what its maker called it; StartKey is the client's id of the request that
-	// made it.
+	// Title is the name given at creation. StartKey is the client's id of the request that
+	// created the run.
 	Title string `json:"title" is:"optional"`
-	// ModelProfile is the profile that the newest session was started with.
+	// ModelProfile is the model profile of the newest session.
 	ModelProfile string `json:"model_profile" is:"optional"`
 	StartKey     string `json:"start_key" is:"optional"`
-	// ProgramVersion is that of the agent's program, as far as it was known without asking it.
+	// ProgramVersion is the version of the agent's program, if known without running it.
 	ProgramVersion string `json:"program_version" is:"optional"`
-	// WorktreeBase is the commit that the run's worktree was made from;
-	// WorktreeSnapshot says that it holds what was not committed in the repository.
+	// WorktreeBase is the commit from which the run's worktree was made. WorktreeSnapshot is
+	// set if the worktree also contains the repository's uncommitted changes.
 	WorktreeBase     string `json:"worktree_base" is:"optional"`
 	WorktreeSnapshot bool   `json:"worktree_snapshot" is:"optional"`
-	// WorktreeRepoID, WorktreeRel and WorktreeBranch are of a run of a workflow, which
-	// has no spec: its tasks share its worktree. Tree reads them.
+	// WorktreeRepoID, WorktreeRel and WorktreeBranch belong to a workflow's run. It has no
+	// spec, and its tasks share its worktree. Tree reads these fields.
 	WorktreeRepoID string `json:"worktree_repo_id" is:"optional"`
 	WorktreeRel    string `json:"worktree_relpath" is:"optional"`
 	WorktreeBranch string `json:"worktree_branch" is:"optional"`
-	// Budget is that of a run of a workflow: what all attempts of its steps may spend.
+	// Budget is the budget of a workflow's run, for all attempts of its steps together.
 	Budget *Budget `json:"budget" is:"optional"`
-	// Placement is where its sessions were to run, nil for this machine.
+	// Placement is the requested placement of its sessions, nil for this machine.
 	Placement *Placement `json:"placement" is:"optional"`
-	// Landed is the commit that the run's work was brought in as.
+	// Landed is the commit that landed the run's work.
 	Landed *Landed `json:"landed" is:"optional"`
-	// LogIntegrity is set if events were removed from the log while the run
-	// went on.
+	// LogIntegrity is set if events were removed from the log during the run.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
 }
 
-// Tree is the git worktree of a run: its repository, its place in the workspace and its
-// branch. They are "" for a run without one.
+// Tree returns the git worktree of a run: its repository, its path in the workspace and its
+// branch. All are "" for a run without one.
 func (r Run) Tree() (repo, rel, branch string) {
 	if r.Spec != nil {
 		return r.Spec.RepoID, r.Spec.WorktreeRel, r.Spec.WorktreeBranch
@@ -83,12 +82,12 @@ func (r Run) Tree() (repo, rel, branch string) {
 	return r.WorktreeRepoID, r.WorktreeRel, r.WorktreeBranch
 }
 
-// Landed is the commit that the work of a run is on a branch as.
+// Landed is the commit that put a run's work on a branch.
 type Landed struct {
 	RepoID  string `json:"repo_id"`
 	Branch  string `json:"branch"`
 	Commit  string `json:"commit"`
-	Base    string `json:"base"` // the commit before
+	Base    string `json:"base"` // the parent commit
 	Files   int    `json:"files"`
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
@@ -99,7 +98,7 @@ type Landed struct {
 // Terminal reports whether a status is final.
 func Terminal(status string) bool { return status != StatusRunning }
 
-// Usage is what a run consumed.
+// Usage records what a run consumed.
 type Usage struct {
 	_                     struct{} `is:"strict"`
 	Source                string   `json:"source" is:"enum=provider_reported|estimated_chars"`
@@ -126,7 +125,7 @@ type ContextCycles struct {
 	SignalTypes []string `json:"signal_types" is:"optional"`
 }
 
-// Spec is what was executed. The kind determines which fields are required.
+// Spec records what was executed. Kind determines which fields are required.
 type Spec struct {
 	_              struct{}          `is:"strict"`
 	Kind           string            `json:"kind" is:"enum=command|codex_app_server"`
@@ -213,8 +212,8 @@ type PolicySnapshot struct {
 	ToolAllowlist   []string `json:"tool_allowlist"`
 }
 
-// Session is .local/sessions/<encoded session_ref>.yaml: one launch of a run.
-// The owner fields identify the supervisor.
+// Session is .local/sessions/<encoded session_ref>.yaml: one launch of a run. The owner
+// fields identify the supervisor.
 type Session struct {
 	SchemaVersion  int     `json:"schema_version" is:"min=1"`
 	Type           string  `json:"type" is:"enum=session_record"`
@@ -240,51 +239,52 @@ type Session struct {
 	Socket         string  `json:"socket" is:"optional"`
 	SocketDir      string  `json:"socket_dir" is:"optional"` // the directory of the socket
 	ErrorKind      string  `json:"error_kind" is:"optional"`
-	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // that the provider named
-	// Of a live session: its driver, what it does now, the newest turn, and how its
-	// conversation came to be. What it does is a hint, the log is the truth.
+	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // as the provider requested
+	// Only for a live session: its driver, its current activity, the newest turn, and how its
+	// conversation was resumed. Activity is a hint; the log is authoritative.
 	Driver   string `json:"driver" is:"optional"`
 	Activity string `json:"activity" is:"optional"`
 	Turn     int    `json:"turn" is:"optional"`
 	Resumed  string `json:"resumed" is:"optional"`
-	// MCP: its agent has ac's own tools; MCPLaunchJobs: and may launch jobs by them.
+	// MCP is set if the agent has ac's own tools. MCPLaunchJobs is set if they may launch
+	// jobs.
 	MCP           bool   `json:"mcp" is:"optional"`
 	ModelProfile  string `json:"model_profile" is:"optional"`
 	MCPLaunchJobs bool   `json:"mcp_launch_jobs" is:"optional"`
-	// How long what its agent asks waits.
+	// How long the agent's permission requests and questions wait for an answer.
 	PermissionTimeoutMS int64 `json:"permission_timeout_ms" is:"optional"`
 	QuestionTimeoutMS   int64 `json:"question_timeout_ms" is:"optional"`
-	// ResumeError is why its conversation is a new one, Reason why it failed.
+	// ResumeError explains why the conversation is a new one, Reason why the session failed.
 	ResumeError string `json:"resume_error" is:"optional"`
 	Reason      string `json:"reason" is:"optional"`
-	// Of a session on another machine alone: the worker that executes it, which of its
-	// placements this is, and whether the worker is heard. The owner is the hub then, and
-	// PID is a number of that machine: text, which nobody here signals.
+	// Only for a session on another machine: the worker that executes it, the number of this
+	// placement, and whether the worker is reachable. The owner is then the hub. PID belongs
+	// to the other machine, so nothing here may signal it.
 	WorkerID           string `json:"worker_id" is:"optional"`
 	Epoch              int    `json:"epoch" is:"optional,gt=0"`
 	Reach              string `json:"reach" is:"optional,enum=placing|ok|unreachable|lost"`
 	UnreachableSinceMS *int64 `json:"unreachable_since_ms" is:"optional"`
 }
 
-// How far the worker of a session is reached.
+// Whether the worker of a session is reachable.
 const (
 	ReachPlacing     = "placing" // no worker has claimed it
 	ReachOK          = "ok"
-	ReachUnreachable = "unreachable" // silent for longer than is usual
-	ReachLost        = "lost"        // given up: nothing of it counts any more
+	ReachUnreachable = "unreachable" // silent for longer than usual
+	ReachLost        = "lost"        // given up: its reports no longer count
 )
 
-// Remote reports whether a session is executed by a worker on another machine.
+// Remote reports whether a worker on another machine executes the session.
 func (s Session) Remote() bool { return s.WorkerID != "" }
 
-// LiveSession is what lists show of a live session while it runs; empty for any other.
+// LiveSession is what lists show of a running live session. It is empty for any other.
 type LiveSession struct {
 	Driver   string `json:"driver,omitempty"`
 	Activity string `json:"activity,omitempty"` // starting, idle, busy, waiting_permission, …, ending
-	Turn     int    `json:"turn,omitempty"`     // the newest, 0 before the first
+	Turn     int    `json:"turn,omitempty"`     // the newest turn, 0 before the first
 }
 
-// Live returns the driver, the activity and the turn of a live session that runs.
+// Live returns the driver, activity and turn of a running live session.
 func (s Session) Live() LiveSession {
 	if s.Driver == "" || s.Status != StatusRunning {
 		return LiveSession{}

@@ -1,6 +1,7 @@
 package doc
 
-// Values that no method returns: .local/secrets.yaml, and what stands for them elsewhere.
+// Secrets: values in .local/secrets.yaml that no API method returns, and their placeholder
+// elsewhere.
 
 import (
 	"strings"
@@ -9,12 +10,12 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Hidden stands where a value is that is kept in secrets.yaml. In a request it keeps the
-// value that is there.
+// Hidden replaces a value that is stored in secrets.yaml. In a request it leaves the stored
+// value unchanged.
 const Hidden = "***"
 
-// Secrets is .local/secrets.yaml, which only this user may read. It is in no export, no
-// share pack and no diagnostics.
+// Secrets is .local/secrets.yaml, readable by this user only. Exports, share packs and
+// diagnostics exclude it.
 type Secrets struct {
 	SchemaVersion int                       `json:"schema_version" is:"min=1"`
 	Type          string                    `json:"type" is:"enum=secrets"`
@@ -22,35 +23,37 @@ type Secrets struct {
 	ModelProfiles map[string]ProfileSecrets `json:"model_profiles" is:"optional"`
 }
 
-// Empty reports whether nothing is kept.
+// Empty reports whether there are no secrets.
 func (s Secrets) Empty() bool { return len(s.MCPServers)+len(s.ModelProfiles) == 0 }
 
-// MCPSecrets are the values that machine.yaml does not hold of an MCP server, by name.
+// MCPSecrets holds the secret values of an MCP server, by name. machine.yaml does not contain
+// them.
 type MCPSecrets struct {
 	Env       map[string]string `json:"env" is:"optional"`
 	Headers   map[string]string `json:"headers" is:"optional"`
 	AuthToken string            `json:"auth_token" is:"optional"`
 }
 
-// ProfileSecrets are the values that machine.yaml does not hold of a model profile.
+// ProfileSecrets holds the secret values of a model profile. machine.yaml does not contain
+// them.
 type ProfileSecrets struct {
 	APIKey  string            `json:"api_key" is:"optional"`
 	Headers map[string]string `json:"request_headers" is:"optional"`
 }
 
-// SecretsCodec is the codec of secrets.yaml.
+// SecretsCodec reads and writes secrets.yaml.
 var SecretsCodec = yamldoc.For[Secrets]()
 
 var envReference = lazyregexp.New(`\{env:([A-Za-z_][A-Za-z0-9_]{0,63})\}`)
 
-// OnlyEnvReference reports whether a value is nothing but {env:NAME}.
+// OnlyEnvReference reports whether a value consists of exactly one {env:NAME}.
 func OnlyEnvReference(value string) bool {
 	at := envReference().FindStringIndex(value)
 	return at != nil && at[0] == 0 && at[1] == len(value)
 }
 
-// ExpandEnv puts the values of variables in the place of {env:NAME}. missing is the first
-// name that lookup does not know, or knows as empty.
+// ExpandEnv replaces each {env:NAME} with the variable's value. missing is the first name
+// whose value is empty or unknown to lookup.
 func ExpandEnv(value string, lookup func(name string) string) (expanded, missing string) {
 	expanded = envReference().ReplaceAllStringFunc(value, func(found string) string {
 		name := strings.TrimSuffix(strings.TrimPrefix(found, "{env:"), "}")

@@ -1,8 +1,8 @@
 package doc
 
-// Workflow templates: a flow of tasks for agents, as people write it. A template is
-// open at the top and strict in its nodes; what a tag cannot say is checked in
-// workflowcheck.go.
+// Workflow templates: flows of agents' tasks, as people write them. A template allows unknown
+// keys at the top level, and none in its nodes. workflowcheck.go checks what tags cannot
+// express.
 
 import (
 	"ac/internal/shape"
@@ -20,14 +20,14 @@ type WorkflowTemplate struct {
 	PermissionLevel string          `json:"permission_level" is:"default=read-only,enum=read-only|patch|run-commands"`
 	Place           *JobPlace       `json:"place" is:"optional"`
 	MaxJobs         int             `json:"max_jobs" is:"default=200,min=1,max=1000"`
-	Budget          *Budget         `json:"budget" is:"optional"` // of a run that is given none
+	Budget          *Budget         `json:"budget" is:"optional"` // the default for runs without one
 	Flow            shape.Value     `json:"flow"`
-	// Root is the flow, read. Nodes are all of them, in order.
+	// Root is the parsed flow. Nodes lists all its nodes in document order.
 	Root  *Node   `json:"-"`
 	Nodes []*Node `json:"-"`
 }
 
-// WorkflowInput is a text that a run of a workflow is given by name.
+// WorkflowInput is a named text that a workflow's run receives.
 type WorkflowInput struct {
 	_           struct{} `is:"strict"`
 	Name        string   `json:"name" is:"maxbytes=200"`
@@ -52,8 +52,8 @@ type Node struct {
 	ID   string // "" for none
 	Name string
 	Path string // 0 for the root, 0.1 for its second child
-	// Steps are the children of a sequence, a parallel or a cycle; the maker and the
-	// checker; the supervisor and its workers. An observer comes last.
+	// Steps are the children of a sequence, a parallel or a cycle; the maker and the checker;
+	// or the supervisor and its workers. The observer of a cycle is not among them.
 	Steps       []*Node
 	Task        *TaskNode
 	Ask         *InputNode
@@ -66,7 +66,7 @@ type Node struct {
 	Rounds      int
 }
 
-// Key is what a node is known by: its id, else its path.
+// Key identifies a node: its id, else its path.
 func (n *Node) Key() string {
 	if n.ID != "" {
 		return n.ID
@@ -74,7 +74,7 @@ func (n *Node) Key() string {
 	return n.Path
 }
 
-// Label is what people know a node by.
+// Label returns a node's name for people, else its key.
 func (n *Node) Label() string {
 	if n.Name != "" {
 		return n.Name
@@ -82,8 +82,8 @@ func (n *Node) Label() string {
 	return n.Key()
 }
 
-// TaskNode is one job. Remember is the key of its memory, "" for none; in a flow
-// that was read, true became the key of the node.
+// TaskNode is one job. Remember is the key of its memory, "" for none. Parsing turns true
+// into a key made from the node's own.
 type TaskNode struct {
 	Agent           AgentChoice
 	Goal            string
@@ -97,10 +97,10 @@ type TaskNode struct {
 	Interactive     bool
 	Mode            Mode
 	Rules           []PolicyRule
-	Continue        bool // when it fails
+	Continue        bool // continue the flow if the task fails
 }
 
-// AgentChoice is which agents a task fits: the first by name that has all of these.
+// AgentChoice selects a task's agent: the first one by name that matches every set field.
 type AgentChoice struct {
 	_        struct{} `is:"strict"`
 	AgentID  string   `json:"agent_id,omitempty" is:"optional"`
@@ -110,7 +110,7 @@ type AgentChoice struct {
 	Provider string   `json:"provider,omitempty" is:"optional"`
 }
 
-// Fits reports whether an agent has all that a choice names.
+// Fits reports whether an agent matches every set field.
 func (c AgentChoice) Fits(a Agent) bool {
 	for _, want := range [][2]string{{c.AgentID, a.ID}, {c.Name, a.Name}, {c.TeamID, a.TeamID}, {c.Role, a.Role}, {c.Provider, a.Provider}} {
 		if want[0] != "" && want[0] != want[1] {
@@ -120,7 +120,7 @@ func (c AgentChoice) Fits(a Agent) bool {
 	return c.AgentID != "" || a.Role == "worker" || a.Role == "manager"
 }
 
-// InputNode asks a person.
+// InputNode asks a person for a text.
 type InputNode struct {
 	Prompt      string
 	SkipIfGiven bool
@@ -128,7 +128,7 @@ type InputNode struct {
 	Text        string
 }
 
-// BreakOn ends a cycle by what its observer says.
+// BreakOn ends a cycle on certain outputs of its observer.
 type BreakOn struct {
 	_       struct{} `is:"strict"`
 	Signals []string `json:"signals" is:"minitems=1"`
@@ -225,7 +225,7 @@ var (
 	supervisorCodec   = yamldoc.For[supervisorFields]()
 )
 
-// Pattern names the way in which a flow hands out its work.
+// Pattern names the flow's orchestration pattern.
 func (t *WorkflowTemplate) Pattern() string {
 	switch t.Root.Kind {
 	case NodeSequence:
@@ -236,7 +236,7 @@ func (t *WorkflowTemplate) Pattern() string {
 	return t.Root.Kind
 }
 
-// StepCount is the number of tasks and inputs of a flow.
+// StepCount returns the number of tasks and inputs in a flow.
 func (t *WorkflowTemplate) StepCount() (n int) {
 	for _, node := range t.Nodes {
 		if node.Task != nil || node.Ask != nil {
@@ -246,7 +246,7 @@ func (t *WorkflowTemplate) StepCount() (n int) {
 	return n
 }
 
-// Level is what a task of the template may do.
+// Level returns the permission level of a task in the template.
 func (t *WorkflowTemplate) Level(task *TaskNode) string {
 	if task.PermissionLevel != "" {
 		return task.PermissionLevel
@@ -254,8 +254,8 @@ func (t *WorkflowTemplate) Level(task *TaskNode) string {
 	return t.PermissionLevel
 }
 
-// Agents names the agents of the tasks, by id where one is given, else by name,
-// once each and in order of the nodes.
+// Agents returns the agents of the tasks, by id if given, else by name. Each appears once, in
+// node order.
 func (t *WorkflowTemplate) Agents() []string {
 	agents := []string{}
 	seen := map[string]bool{"": true}

@@ -1,6 +1,6 @@
 package doc
 
-// Reading the flow of a template, with every issue told at once.
+// Parsing and checking a template's flow. All issues are reported at once.
 
 import (
 	"errors"
@@ -20,15 +20,15 @@ const (
 	maxNodeDepth  = 8
 	maxNodes      = 200
 	maxSteps      = 50 // of a sequence or a cycle
-	maxParallel   = 16 // of a parallel, and workers of a supervisor
+	maxParallel   = 16 // children of a parallel, and workers of a supervisor
 	maxCycles     = 100
 	maxSignals    = 16
 	maxRemember   = 200 // bytes of a key
 	maxNameOfNode = 64
 )
 
-// DecodeWorkflow reads a template. The error is a *yamldoc.SchemaError with all
-// issues when the text is YAML that does not fit.
+// DecodeWorkflow decodes a template. For YAML that is not a valid template it returns a
+// *yamldoc.SchemaError with every issue.
 func DecodeWorkflow(text []byte) (WorkflowTemplate, error) {
 	value, err := yamldoc.Parse(text)
 	if err != nil {
@@ -37,7 +37,7 @@ func DecodeWorkflow(text []byte) (WorkflowTemplate, error) {
 	return BindWorkflow(&value)
 }
 
-// BindWorkflow is DecodeWorkflow of a value.
+// BindWorkflow is DecodeWorkflow for a parsed value.
 func BindWorkflow(v *shape.Value) (WorkflowTemplate, error) {
 	t, err := templateCodec.Bind(v)
 	r := flowReader{template: &t, ids: map[string]bool{}}
@@ -58,7 +58,7 @@ func BindWorkflow(v *shape.Value) (WorkflowTemplate, error) {
 	return t, nil
 }
 
-// flowReader reads one template.
+// flowReader parses one template and collects its issues.
 type flowReader struct {
 	template *WorkflowTemplate
 	ids      map[string]bool
@@ -66,7 +66,7 @@ type flowReader struct {
 	issues   []fault.Issue
 }
 
-// placed is a node and where it stands in the document.
+// placed is a node with its path in the document.
 type placed struct {
 	node *Node
 	path []any
@@ -76,7 +76,7 @@ func (r *flowReader) refuse(path []any, why string, args ...any) {
 	r.issues = append(r.issues, fault.Issue{Path: path, Code: "custom", Message: fmt.Sprintf(why, args...)})
 }
 
-// take keeps the issues of a part, below a path.
+// take records the issues of err, with path as their prefix.
 func (r *flowReader) take(err error, path ...any) {
 	schema, ok := errors.AsType[*yamldoc.SchemaError](err)
 	if !ok {
@@ -91,13 +91,13 @@ func (r *flowReader) take(err error, path ...any) {
 	}
 }
 
-// SplitWorkflowID takes the id of a template apart.
+// SplitWorkflowID splits the id of a template.
 func SplitWorkflowID(id string) (domain, slug string, ok bool) {
 	domain, slug, ok = strings.Cut(id, ":")
 	return domain, slug, ok && WorkflowWord(domain) && WorkflowWord(slug)
 }
 
-// WorkflowWord reports whether a text can be a domain or a slug.
+// WorkflowWord reports whether a text is valid as a domain or a slug.
 func WorkflowWord(text string) bool {
 	return text != "" && len(text) <= maxNameOfNode && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" && text[0] != '_' && text[0] != '-'
 }
@@ -118,7 +118,7 @@ func (r *flowReader) checkInputs() {
 	}
 }
 
-// node reads one node with its children. It is nil where nothing can be read.
+// node parses one node with its children. It returns nil if the value cannot be a node.
 func (r *flowReader) node(v *shape.Value, key string, path []any, depth int) *Node {
 	if depth > maxNodeDepth || len(r.at) >= maxNodes {
 		r.refuse(path, "a flow has at most %d nodes, %d deep", maxNodes, maxNodeDepth)
@@ -153,7 +153,7 @@ func (r *flowReader) node(v *shape.Value, key string, path []any, depth int) *No
 	return n
 }
 
-// children reads the nodes of a list.
+// children parses the nodes of a list.
 func (r *flowReader) children(n *Node, list []shape.Value, field string, most int, path []any, depth int) {
 	if len(list) > most {
 		r.refuse(append(slices.Clone(path), field), "must have at most %d items", most)
@@ -192,7 +192,7 @@ func (r *flowReader) task(n *Node, v *shape.Value, path []any, _ int) {
 	}
 	switch remember := f.Remember; {
 	case remember.Kind == shape.Bool && remember.Bool:
-		n.Task.Remember = "\x00" + n.Key() // no key that somebody wrote
+		n.Task.Remember = "\x00" + n.Key() // a key that nobody can have written
 	case remember.Kind == shape.String && remember.Text != "" && len(remember.Text) <= maxRemember:
 		n.Task.Remember = remember.Text
 	case remember.Kind != shape.Absent && remember.Kind != shape.Bool:
@@ -232,7 +232,7 @@ func (r *flowReader) parallel(n *Node, v *shape.Value, path []any, depth int) {
 	}
 }
 
-// Tasks are the tasks of a node and of all below it.
+// Tasks returns the tasks of a node and of all its descendants.
 func (n *Node) Tasks() (list []*Node) {
 	if n.Task != nil {
 		list = append(list, n)
@@ -265,7 +265,7 @@ func (r *flowReader) cycle(n *Node, v *shape.Value, path []any, depth int) {
 	}
 }
 
-// cycleEnds reads by what a cycle ends.
+// cycleEnds parses the conditions that end a cycle.
 func (r *flowReader) cycleEnds(n *Node, f *cycleFields, path []any, depth int) {
 	if n.Until != "" && !slices.ContainsFunc(n.Steps, func(c *Node) bool { return c.ID == n.Until && c.Task != nil && c.Task.Answer == AnswerVerdict }) {
 		r.refuse(append(slices.Clone(path), "until"), "must be the id of a task with answer verdict among the steps")
@@ -286,7 +286,8 @@ func (r *flowReader) cycleEnds(n *Node, f *cycleFields, path []any, depth int) {
 	}
 }
 
-// mustBeTask holds a node to a task, with an answer of a kind where one is named.
+// mustBeTask requires a node to be a task. If answer is set, it also requires that kind of
+// answer, and sets it.
 func (r *flowReader) mustBeTask(n *Node, path []any, answer string) {
 	if n.Task == nil {
 		if n.Kind != "" {
@@ -337,8 +338,8 @@ func (r *flowReader) supervisor(n *Node, v *shape.Value, path []any, depth int) 
 	}
 }
 
-// checkReferences checks that goals and instructions refer to existing nodes and inputs.
-// It requires a goal of every task and sets the default answer.
+// checkReferences checks that goals and instructions refer to existing nodes and inputs. It
+// requires a goal of every task but a supervisor's workers, and sets the default answer.
 func (r *flowReader) checkReferences() {
 	workers := map[*Node]bool{}
 	known := Placeholders{Inputs: map[string]bool{}, Nodes: map[string]bool{}}

@@ -1,13 +1,13 @@
 package doc
 
-// The record of a run of a workflow, beside the record of the run.
+// The record of a workflow's run, beside the record of the run itself.
 
 import (
 	"ac/internal/shape"
 	"ac/internal/yamldoc"
 )
 
-// Statuses of a run of a workflow.
+// Statuses of a workflow's run.
 const (
 	FlowRunning      = "running"
 	FlowWaitingInput = "waiting_input"
@@ -16,7 +16,7 @@ const (
 	FlowCanceled     = "canceled"
 )
 
-// Statuses of a step, beside those of runs of workflows.
+// Statuses of a step.
 const (
 	StepQueued    = "queued"
 	StepRunning   = "running"
@@ -34,7 +34,7 @@ type WorkflowRun struct {
 	RunID         string   `json:"run_id" is:"id"`
 	ProjectID     string   `json:"project_id" is:"id"`
 	WorkflowID    string   `json:"workflow_id,omitempty" is:"optional"`
-	// Templates are whole, as they were when a round began.
+	// Templates are complete copies, as each was when a round began.
 	Templates  []shape.Value     `json:"templates" is:"minitems=1"`
 	SourcePath string            `json:"source_path,omitempty" is:"optional,maxbytes=4096"`
 	Rules      []PolicyRule      `json:"rules,omitempty" is:"optional"`
@@ -42,7 +42,7 @@ type WorkflowRun struct {
 	Input      string            `json:"input" is:"empty"`
 	Inputs     map[string]string `json:"inputs" is:"empty"`
 	Priority   string            `json:"priority" is:"enum=low|normal|high"`
-	// Place is what the caller gave in place of the template's.
+	// Place is the caller's replacement for the template's place.
 	Place                 *JobPlace   `json:"place,omitempty" is:"optional"`
 	Origin                *JobOrigin  `json:"origin,omitempty" is:"optional"`
 	StartedBy             FlowActor   `json:"started_by"`
@@ -56,14 +56,14 @@ type WorkflowRun struct {
 	CancellationRequested bool        `json:"cancellation_requested"`
 }
 
-// FlowActor is who started a run.
+// FlowActor identifies who started a run.
 type FlowActor struct {
 	_         struct{} `is:"strict"`
 	ActorID   string   `json:"actor_id"`
 	ActorRole string   `json:"actor_role"`
 }
 
-// FlowRound is one pass over a flow. Template is an index into the templates.
+// FlowRound is one pass over a flow. Template is an index into Templates.
 type FlowRound struct {
 	_         struct{} `is:"strict"`
 	Round     int      `json:"round" is:"min=1"`
@@ -88,7 +88,7 @@ type FlowStep struct {
 	Status        string `json:"status" is:"enum=queued|running|waiting|succeeded|failed|canceled"`
 	InputChars    int    `json:"input_chars" is:"min=0"`
 	Text          string `json:"text,omitempty" is:"optional,empty"`
-	// Approved is what a verdict said; Done and Tasks are of a plan.
+	// Approved is the result of a verdict. Done and Tasks are the result of a plan.
 	Approved  *bool      `json:"approved,omitempty" is:"optional"`
 	Done      *bool      `json:"done,omitempty" is:"optional"`
 	Tasks     []PlanTask `json:"tasks,omitempty" is:"optional"`
@@ -102,7 +102,7 @@ func (s *FlowStep) Over() bool {
 	return s.Status == StepSucceeded || s.Status == StepFailed || s.Status == StepCanceled
 }
 
-// FlowError is why a step, or a run, failed.
+// FlowError is the reason why a step or a run failed.
 type FlowError struct {
 	_       struct{} `is:"strict"`
 	Code    string   `json:"code"`
@@ -110,7 +110,7 @@ type FlowError struct {
 	Step    string   `json:"step,omitempty" is:"optional"`
 }
 
-// FlowSteer is a text that the next task is given. UsedBy is the step that was.
+// FlowSteer is a text for the next task. UsedBy is the step that received it.
 type FlowSteer struct {
 	_       struct{} `is:"strict"`
 	SteerID string   `json:"steer_id"`
@@ -119,13 +119,13 @@ type FlowSteer struct {
 	UsedBy  string   `json:"used_by,omitempty" is:"optional"`
 }
 
-// Over reports whether a run of a workflow has ended.
+// Over reports whether a workflow's run has ended.
 func (r *WorkflowRun) Over() bool {
 	return r.Status == FlowSucceeded || r.Status == FlowFailed || r.Status == FlowCanceled
 }
 
-// Round is the round under way, or the last one.
+// Round returns the current round, or the last one.
 func (r *WorkflowRun) Round() *FlowRound { return &r.Rounds[len(r.Rounds)-1] }
 
-// WorkflowRunCodec reads and writes records of runs of workflows.
+// WorkflowRunCodec reads and writes the records of workflows' runs.
 var WorkflowRunCodec = yamldoc.For[WorkflowRun]()

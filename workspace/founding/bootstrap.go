@@ -19,7 +19,7 @@ type Department struct {
 	Provider string // of manager and worker
 }
 
-// Departments are the presets, in order.
+// Departments returns the presets, in order.
 func Departments() []Department {
 	return []Department{
 		{"engineering", "Engineering", doc.ProviderCodex},
@@ -32,8 +32,8 @@ func Departments() []Department {
 	}
 }
 
-// Choose returns the departments of keys, without duplicates, in the order of
-// the keys, and the unknown keys. It fails if there is no department.
+// Choose returns the presets with these keys, without duplicates and in the order of the
+// keys, and the unknown keys. It returns an error if no department is left.
 func Choose(keys []string) (chosen []Department, unknown []string, err error) {
 	presets := Departments()
 	for _, key := range keys {
@@ -56,7 +56,7 @@ func Choose(keys []string) (chosen []Department, unknown []string, err error) {
 	return chosen, unknown, nil
 }
 
-// Plan is the company for Bootstrap to make.
+// Plan is the company that Bootstrap creates.
 type Plan struct {
 	CompanyName string
 	ProjectName string
@@ -73,7 +73,7 @@ type Company struct {
 	Session     DefaultSession   `json:"default_session"`
 }
 
-// MadeDepartment are the ids of a new department.
+// MadeDepartment holds the ids of a new department.
 type MadeDepartment struct {
 	Key            string `json:"key"`
 	TeamID         string `json:"team_id"`
@@ -81,13 +81,14 @@ type MadeDepartment struct {
 	WorkerAgentID  string `json:"worker_agent_id"`
 }
 
-// Leaders are the agents without a team; those that were not made are absent.
+// Leaders holds the ids of the agents without a team. Agents that were not created are
+// absent.
 type Leaders struct {
 	CEO      string `json:"ceo_agent_id,omitempty"`
 	Director string `json:"director_agent_id,omitempty"`
 }
 
-// DefaultSession is the actor with which a desktop app starts.
+// DefaultSession is the actor that a desktop app starts with.
 type DefaultSession struct {
 	ProjectID   string `json:"project_id"`
 	ActorID     string `json:"actor_id"`
@@ -95,7 +96,7 @@ type DefaultSession struct {
 	ActorTeamID string `json:"actor_team_id"`
 }
 
-// Bootstrap fills an empty workspace.
+// Bootstrap fills an empty workspace with the planned company.
 func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Company, err error) {
 	m := &maker{ctx: ctx, w: w}
 	if !p.NoCEO {
@@ -130,7 +131,7 @@ func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Compa
 	return made, m.err
 }
 
-// maker makes things one after the other and stops at the first failure.
+// maker creates things one by one and does nothing after the first failure.
 type maker struct {
 	ctx context.Context //nolint:containedctx // a maker lives for one call
 	w   *workspace.Workspace

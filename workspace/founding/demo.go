@@ -20,13 +20,13 @@ type DemoCompany struct {
 	Tasks     DemoTasks  `json:"tasks"`
 }
 
-// DemoTeams are its teams.
+// DemoTeams holds the ids of the demo company's teams.
 type DemoTeams struct {
 	Payments string `json:"payments_team_id"`
 	Growth   string `json:"growth_team_id"`
 }
 
-// DemoAgents are its agents.
+// DemoAgents holds the ids of the demo company's agents.
 type DemoAgents struct {
 	CEO             string `json:"ceo_agent_id"`
 	Director        string `json:"director_agent_id"`
@@ -36,7 +36,7 @@ type DemoAgents struct {
 	GrowthWorker    string `json:"growth_worker_agent_id"`
 }
 
-// DemoTasks are its tasks, each with one milestone.
+// DemoTasks holds the ids of the demo company's tasks. Each task has one milestone.
 type DemoTasks struct {
 	Payments          string `json:"payments_task_id"`
 	PaymentsMilestone string `json:"payments_milestone_id"`
@@ -44,7 +44,7 @@ type DemoTasks struct {
 	GrowthMilestone   string `json:"growth_milestone_id"`
 }
 
-// Demo fills an empty workspace.
+// Demo fills an empty workspace with the demo company.
 func Demo(ctx context.Context, w *workspace.Workspace) (made DemoCompany, err error) {
 	m := &maker{ctx: ctx, w: w}
 	made.Teams = DemoTeams{Payments: m.team("Payments"), Growth: m.team("Growth")}
@@ -67,7 +67,7 @@ func Demo(ctx context.Context, w *workspace.Workspace) (made DemoCompany, err er
 	return made, m.err
 }
 
-// demoTask are the values in which the tasks differ.
+// demoTask holds the values that differ between the tasks.
 type demoTask struct{ project, title, team, worker, milestone, criterion string }
 
 func (m *maker) task(d demoTask) (id, milestone string) {

@@ -1,7 +1,6 @@
 package founding
 
-// The workflows that a new company has: something to run on the first day, and to
-// learn the format from.
+// Workflows of a new company: something to run on the first day, and examples of the format.
 
 import (
 	"fmt"
@@ -11,9 +10,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// workflows writes three templates for the agents that were made: a text that is
-// checked until it is good, the views of several departments on one question, and
-// a lead that hands work out.
+// workflows writes three templates for the new agents: a text that is checked until it is
+// good, the views of several departments on one question, and a lead that hands out work.
 func (m *maker) workflows(made Company) {
 	if m.err != nil {
 		return
@@ -47,7 +45,8 @@ func (m *maker) workflows(made Company) {
 	})
 }
 
-// maxTogether is how many nodes a flow takes side by side.
+// maxTogether bounds the departments in a flow, as many as a node may have children in
+// parallel.
 const maxTogether = 16
 
 const draftAndCheck = `schema_version: 1

@@ -1,7 +1,7 @@
 package migrate
 
-// Records of a migration: originals of logs whose seals change, pending changes
-// of run records, and the migration state of the workspace.
+// What a migration keeps: the originals of logs whose seals change, pending changes of run
+// records, and the migration state of the workspace.
 
 import (
 	"bytes"
@@ -26,14 +26,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Dir is the directory in which a migration keeps originals.
+// Dir returns the directory in which a migration keeps originals.
 func Dir() string { return workspace.MigrationsDir + "/" + EnvelopeID }
 
 func (l *log) keepDir() string    { return path.Join(Dir(), l.project) }
 func (l *log) intentFile() string { return path.Join(l.keepDir(), l.run+".checkpoint.json") }
 
-// rewriting makes the new text of the log. Before it replaces the old one, it
-// keeps what would be lost.
+// rewriting returns the function that writes the log's new text. The function keeps what
+// would be lost before the new text replaces the old.
 func (l *log) rewriting(last **sealer) events.Rewriting {
 	return func(in io.Reader, out io.Writer) (bool, error) {
 		s, err := l.sealer()
@@ -63,7 +63,7 @@ func (l *log) rewriting(last **sealer) events.Rewriting {
 	}
 }
 
-// keepOriginal copies the log as it was. It never overwrites an earlier copy.
+// keepOriginal copies the log unchanged. It never overwrites an earlier copy.
 func (l *log) keepOriginal(in io.Reader) error {
 	fsys := l.w.FS
 	name := path.Join(l.keepDir(), l.run+".events.jsonl")
@@ -110,16 +110,16 @@ func sumOf(fsys durable.FS, name string) ([]byte, error) {
 	return sum.Sum(nil), errors.Join(err, f.Close())
 }
 
-// moved is the change of a log's hash at the line of its run's checkpoint. It
-// is durable before the log is replaced: a write-ahead record.
+// moved is a write-ahead record, durable before the log is replaced. It holds the hash at the
+// line of the run's checkpoint, before and after the migration.
 type moved struct {
 	Count  int64  `json:"count"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// moveCheckpoint records that the run's checkpoint must follow its log, if the
-// two agreed. If they disagreed, they still do afterwards.
+// moveCheckpoint updates the run's checkpoint to match the new log, if it matched the old
+// one. If it did not, the mismatch remains.
 func (l *log) moveCheckpoint(s *sealer) error {
 	c := s.checkpoint
 	if c == nil || c.Count == 0 || s.headBefore != c.Head || s.headAfter == c.Head {
@@ -135,9 +135,9 @@ func (l *log) moveCheckpoint(s *sealer) error {
 	return l.putHead(s.headAfter)
 }
 
-// record is the run's record, an empty one if it is missing or invalid, which
-// validation reports. A record that cannot be read now is an error, since it
-// may hold a checkpoint that must follow.
+// record returns the run's record, or an empty one if it is missing or invalid, which
+// validation reports. A record that cannot be read now is an error, since it may hold a
+// checkpoint that has to be updated.
 func (l *log) record() (run doc.Run, err error) {
 	name := workspace.RunFile(l.project, l.run)
 	if l.unit != nil {
@@ -164,8 +164,8 @@ func (l *log) putHead(head string) error {
 	return workspace.Put(l.unit, doc.RunCodec, name, run, 0o644)
 }
 
-// finish updates the record of a log if a migration replaced the log and died
-// before it could.
+// finish updates the run's record if an earlier migration replaced the log and died before
+// updating the record.
 func (l *log) finish() error {
 	text, err := l.w.Read(l.intentFile())
 	if fault.Is(err, fault.NotFound) {
@@ -188,7 +188,7 @@ func (l *log) finish() error {
 		return err
 	}
 	if s.headBefore != m.After {
-		return nil // the log is still the old one
+		return nil // the log has not been replaced yet
 	}
 	return l.putHead(m.After)
 }
@@ -219,7 +219,7 @@ func isThis(entry *doc.Opaque) bool {
 	return entry.Kind == shape.Map && id.Kind == shape.String && strings.TrimSpace(id.Text) == EnvelopeID
 }
 
-// applied reports whether the migration has been applied.
+// applied reports whether the migration was already applied.
 func applied(w *workspace.Workspace) (bool, error) {
 	text, err := w.Read(StateFile)
 	if fault.Is(err, fault.NotFound) {
@@ -237,7 +237,7 @@ func applied(w *workspace.Workspace) (bool, error) {
 	return false, err
 }
 
-// record records that the migration has been applied.
+// record stores the migration in the list of applied ones.
 func record(ctx context.Context, w *workspace.Workspace, c Counts) error {
 	return w.Update(ctx, func(u *workspace.Unit) error {
 		old, err := u.Read(StateFile)

@@ -1,9 +1,9 @@
-// Package migrate converts a workspace of older programs to the current format:
-// the events of every run in sealed envelopes.
+// Package migrate converts a workspace of older programs to the current format: the events
+// of every run in sealed envelopes.
 //
 // Invariants:
-//   - No evidence is lost, neither a line nor a seal. A log whose seals do not
-//     match its content is left alone. If seals change, the original is kept.
+//   - No evidence is lost, neither a line nor a seal. A log whose seals do not match its
+//     content is left unchanged. If seals change, the original is kept.
 //   - The next migration finishes an interrupted one.
 //   - Concurrent appends are not lost.
 package migrate
@@ -23,38 +23,37 @@ import (
 // EnvelopeID is the id of the only migration.
 const EnvelopeID = "2026-02-12-event-envelope-v1-backfill"
 
-// StateFile lists the migrations that were applied to a workspace.
+// StateFile lists the migrations applied to a workspace.
 const StateFile = "company/migrations/applied.yaml"
 
 // Options are the options of Run.
 type Options struct {
-	// DryRun only counts; it writes nothing.
+	// DryRun counts and writes nothing.
 	DryRun bool
-	// Force migrates a workspace again, and seals logs whose seals do not
-	// match. The originals are kept.
+	// Force migrates a workspace again, and reseals logs whose seals do not match. The
+	// originals are kept.
 	Force bool
 }
 
-// Counts are the counts of a migration.
+// Counts are the numbers that a migration reports.
 type Counts struct {
 	FilesScanned    int `json:"files_scanned"`
 	FilesUpdated    int `json:"files_updated"`
 	EventsRewritten int `json:"events_rewritten"`
 	ParseErrors     int `json:"parse_errors"`
-	// FilesSkipped counts the logs whose seals do not match; SkippedFiles lists
-	// them.
+	// FilesSkipped counts the logs whose seals do not match. SkippedFiles lists them.
 	FilesSkipped int      `json:"files_skipped,omitempty"`
 	SkippedFiles []string `json:"skipped_files,omitempty"`
 }
 
 // Report is the outcome of Run.
 type Report struct {
-	Already bool // it was applied before
+	Already bool // an earlier migration applied it
 	Counts
 }
 
-// Run migrates a workspace. Its work is durable when it returns. If it fails,
-// some logs may be migrated; the next run does the rest.
+// Run migrates a workspace. Its result is durable on return. After a failure some logs may be
+// migrated, and the next run does the rest.
 func Run(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
 	if !opts.Force {
 		done, err := applied(w)
@@ -95,7 +94,7 @@ func (c *Counts) add(more Counts) {
 	c.SkippedFiles = append(c.SkippedFiles, more.SkippedFiles...)
 }
 
-// eachRun visits the runs in the order of their names.
+// eachRun visits the runs in name order.
 func eachRun(w *workspace.Workspace, visit func(project, run string) error) error {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
@@ -120,12 +119,12 @@ type log struct {
 	w            *workspace.Workspace
 	project, run string
 	opts         Options
-	unit         *workspace.Unit // nil while the log is not locked
+	unit         *workspace.Unit // nil until the write lock is held
 }
 
 func (l *log) name() string { return workspace.LogFile(l.project, l.run) }
 
-// migrate inspects the log without a lock first: most logs need no change.
+// migrate first inspects the log without a lock, since most logs need no change.
 func (l *log) migrate(ctx context.Context) (Counts, error) {
 	f, err := l.w.FS.OpenFile(l.name(), 0, 0)
 	if err != nil {

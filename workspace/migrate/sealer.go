@@ -1,6 +1,6 @@
 package migrate
 
-// The text of a log in sealed envelopes.
+// Converting the text of a log to sealed envelopes.
 
 import (
 	"bufio"
@@ -22,21 +22,21 @@ import (
 type sealer struct {
 	run        string
 	force      bool
-	checkpoint *events.Checkpoint // of the run's record, nil for none
+	checkpoint *events.Checkpoint // from the run's record, nil for none
 
 	prev       string // hash of the last sealed event, "" for none
 	was        string // its hash before the migration
-	rewritten  int    // how many events changed
+	rewritten  int    // the number of changed events
 	unreadable int
-	resealed   bool // an event that had a hash got a new one
+	resealed   bool // an event got a new hash in place of an old one
 	reshaped   bool // blank lines were dropped, or the last line got its LF
 	refused    bool // a seal does not match, and force is off
 
 	headBefore, headAfter string // at the checkpoint
 }
 
-// read converts a log and writes the new text to out, unless that is nil. It
-// stops at the first seal that does not match, unless force is on.
+// read converts a log and writes the new text to out, unless out is nil. It stops at the
+// first seal that does not match, unless force is set.
 func (s *sealer) read(in io.Reader, out io.Writer) error {
 	if out == nil {
 		out = io.Discard
@@ -55,7 +55,7 @@ func (s *sealer) read(in io.Reader, out io.Writer) error {
 		s.reshaped = s.reshaped || line.Torn || line.Offset != end
 		end = line.Next
 		if line.Long {
-			s.refused = true // too long to be read whole or to be rewritten
+			s.refused = true // too long to be read or rewritten as a whole
 		}
 		fresh, ok := s.line(line)
 		if s.refused || !ok {
@@ -70,8 +70,7 @@ func (s *sealer) read(in io.Reader, out io.Writer) error {
 	}
 }
 
-// line returns the new text of a line; ok is false if the log has to be left
-// alone.
+// line returns the new text of a line. ok is false if the log must stay unchanged.
 func (s *sealer) line(line events.Line) (fresh []byte, ok bool) {
 	e, err := parse(line.Raw)
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *sealer) complete(e *envelope, seq int64) {
 	}
 }
 
-// envelope is the members of one event, in order.
+// envelope holds the members of one event, in order.
 type envelope struct {
 	raw     []byte
 	members []member
@@ -135,7 +134,7 @@ type member struct {
 	value []byte
 }
 
-// parse reads a line that is one JSON object.
+// parse parses a line that is one JSON object.
 func parse(raw []byte) (*envelope, error) {
 	e := &envelope{raw: raw}
 	err := canonjson.Members(raw, func(m canonjson.Member) { e.set(string(m.Key), m.Value) })
@@ -161,7 +160,7 @@ func (e *envelope) set(key string, value []byte) {
 	e.members = append(e.members, member{key, value})
 }
 
-// text is the value of a string member, "" for others.
+// text returns the value of a string member, "" for any other member.
 func (e *envelope) text(key string) string {
 	if value := e.get(key); len(value) > 1 && value[0] == '"' {
 		return canonjson.Unquote(value)
@@ -169,20 +168,20 @@ func (e *envelope) text(key string) string {
 	return ""
 }
 
-// number is the value of a member that is a finite number.
+// number returns the value of a member that is a finite number.
 func (e *envelope) number(key string) (float64, bool) {
 	n, err := strconv.ParseFloat(string(e.get(key)), 64)
 	return n, err == nil && !math.IsInf(n, 0) && !math.IsNaN(n)
 }
 
-// fits reports whether a hash matches the line as it is.
+// fits reports whether hash is the correct hash of the original line.
 func (e *envelope) fits(hash string) bool {
 	text, err := canonjson.CanonicalWithout(nil, e.raw, "event_hash")
 	return err == nil && digest(text) == hash
 }
 
-// seal returns the canonical text of the members with their hash, and the hash.
-// It cannot fail, since the members were parsed or made here.
+// seal returns the canonical text of the members with their hash, and the hash. It cannot
+// fail, since the members were parsed or created here.
 func (e *envelope) seal() (text []byte, hash string) {
 	e.set("event_hash", []byte("null"))
 	members := e.join()

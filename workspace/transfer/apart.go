@@ -1,6 +1,6 @@
 package transfer
 
-// Source and target must not overlap, neither by name nor by what the names
+// Checking that source and target do not overlap, neither by name nor by what the names
 // resolve to.
 
 import (
@@ -18,9 +18,9 @@ func overlap(from, to string) error {
 	return fault.New(fault.Conflict, "%s and %s are the same directory, or one contains the other; nothing was changed", from, to)
 }
 
-// apart refuses a target that is the source, contains it, or is in it. It
-// compares the directories themselves, by device and inode, so that neither
-// symlinks nor other spellings nor mounts hide an overlap.
+// apart rejects a target that is the source, contains it, or is inside it. It compares
+// directories by device and inode, so that no symlink, alternative spelling or mount hides an
+// overlap.
 func (o Order) apart() error {
 	above, err := identitiesAbove(o.To)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o Order) apart() error {
 	return nil
 }
 
-// identitiesAbove are the existing directories above a path.
+// identitiesAbove returns the identities of the existing directories above a path.
 func identitiesAbove(dir string) (map[durable.Identity]bool, error) {
 	above := map[durable.Identity]bool{}
 	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
@@ -71,8 +71,8 @@ func identitiesAbove(dir string) (map[durable.Identity]bool, error) {
 	}
 }
 
-// holds reports whether a directory is somewhere below another one, for
-// instance by a bind mount.
+// holds reports whether the sought directory is somewhere below dir, for instance through a
+// bind mount.
 func holds(dir string, sought fs.FileInfo) bool {
 	found := errors.New("found")
 	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {

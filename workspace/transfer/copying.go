@@ -1,7 +1,7 @@
 package transfer
 
-// Copying a tree that may be written meanwhile: first everything, without a
-// lock, then the changes, while writers are locked out.
+// Copying a tree that may be written meanwhile: first everything without a lock, then the
+// changes while writers are locked out.
 
 import (
 	"bytes"
@@ -28,12 +28,12 @@ type copying struct {
 	from, into durable.FS
 	source     string // the path of from
 	local      bool
-	forbidden  map[durable.Identity]bool // the target, and its parent directories
+	forbidden  map[durable.Identity]bool // the target and its parent directories
 
 	entries []string
 	skipped []string
 	dirs    []directory                // in order of creation
-	done    map[string]durable.Version // versions of the copied files
+	done    map[string]durable.Version // versions of copied files
 	seen    map[string]bool            // in the current pass
 }
 
@@ -42,10 +42,10 @@ type directory struct {
 	info fs.FileInfo
 }
 
-// billing is the only part of .local that does not belong to one machine.
+// billing is the only part of .local that is not specific to one machine.
 const billing = workspace.BillingDir
 
-// tops are the top-level directories that are copied.
+// tops returns the top-level directories to copy.
 func (c *copying) tops() []string {
 	if c.local || durable.Exists(c.from, billing) {
 		return workspace.Roots()
@@ -53,8 +53,8 @@ func (c *copying) tops() []string {
 	return workspace.Portable()
 }
 
-// leftOut reports whether a name is omitted: all of .local but billing, unless
-// the machine's part is copied, too.
+// leftOut reports whether a name is not copied. Unless local is set, nothing in .local but
+// billing is copied. Names that are not workspace.Movable are never copied.
 func (c *copying) leftOut(name string) bool {
 	if !c.local && strings.HasPrefix(name, workspace.LocalDir+"/") && name != billing && !strings.HasPrefix(name, billing+"/") {
 		return true
@@ -62,14 +62,14 @@ func (c *copying) leftOut(name string) bool {
 	return !workspace.Movable(name)
 }
 
-// all copies everything. The second pass has little to do and runs while the
-// source is locked, if it can be.
+// all copies everything in two passes. The second has little to do, and runs while the source
+// is locked, if it can be locked.
 func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
 	if err := c.pass(ctx); err != nil {
 		return err
 	}
 	if !durable.Exists(c.from, workspace.LocksDir) {
-		return c.pass(ctx) // an inactive copy: taking a lock would change it
+		return c.pass(ctx) // an inactive copy: creating a lock would change it
 	}
 	locked := false
 	err := from.Update(ctx, func(*workspace.Unit) error {
@@ -77,7 +77,7 @@ func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
 		return c.pass(ctx)
 	})
 	if err != nil && !locked && readOnly(err) {
-		return c.pass(ctx) // no other process can write there either
+		return c.pass(ctx) // other processes cannot write there either
 	}
 	return err
 }
@@ -86,8 +86,7 @@ func readOnly(err error) bool {
 	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// pass copies what is new or changed since the last pass, and removes what is
-// gone.
+// pass copies what is new or changed since the last pass, and removes what has disappeared.
 func (c *copying) pass(ctx context.Context) error {
 	c.entries, c.skipped, c.dirs, c.seen = nil, nil, nil, map[string]bool{}
 	for _, top := range c.tops() {
@@ -141,7 +140,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 	return nil
 }
 
-// copyChanged copies an entry unless it is unchanged since the last pass.
+// copyChanged copies an entry unless it has not changed since the last pass.
 func (c *copying) copyChanged(name string, st fs.FileInfo, copyAnew func(name string, st fs.FileInfo) error) error {
 	c.seen[name] = true
 	version := durable.VersionOf(st)
@@ -172,7 +171,7 @@ func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) er
 		}
 	}
 	if !known {
-		// Its own permissions are set last: it may be read-only.
+		// seal sets its real permissions at the end, since they may be read-only.
 		if err := c.into.Mkdir(name, 0o700); err != nil {
 			return err
 		}
@@ -186,7 +185,7 @@ func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) er
 		full := path.Join(name, child.Name())
 		info, err := c.from.Lstat(full)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // gone meanwhile
+			continue // removed meanwhile
 		}
 		if err == nil {
 			err = c.entry(ctx, full, info)
@@ -202,11 +201,10 @@ func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) er
 	return nil
 }
 
-// errGone is returned for a file that was removed or replaced while it was
-// opened.
+// errGone reports a file that was removed before it could be opened.
 var errGone = errors.New("deleted meanwhile")
 
-// file copies a file at its current length: logs grow, documents are replaced.
+// file copies a file at its current length. Logs may grow meanwhile; documents are replaced.
 func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 	in, err := c.from.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -227,7 +225,7 @@ func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(untilDone{ctx, in}, size))
 	if err == nil && n < size {
-		c.done[name] = durable.Version{} // it shrank: the next pass copies it again
+		c.done[name] = durable.Version{} // it shrank: copy it again in the next pass
 	}
 	if err == nil {
 		err = out.SyncData()
@@ -241,7 +239,7 @@ func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 	return errors.Join(c.into.Chmod(name, st.Mode().Perm()), c.into.SetModified(name, st.ModTime()))
 }
 
-// untilDone reads until a context ends: files may be large.
+// untilDone is a reader that stops when its context ends, since files may be large.
 type untilDone struct {
 	ctx context.Context //nolint:containedctx // io.Reader has no context
 	in  io.Reader
@@ -261,8 +259,8 @@ func interrupted(ctx context.Context) error {
 	return fault.New(fault.Canceled, "the copy was interrupted; the target is as before: %w", context.Cause(ctx))
 }
 
-// wholeLines truncates the size of a log that is being written to whole lines:
-// a long line may become visible in parts.
+// wholeLines adjusts the size of a log to whole lines, since a long line may become visible
+// in parts while it is written.
 func wholeLines(in durable.File, name string, size int64) (int64, error) {
 	if path.Ext(name) != ".jsonl" {
 		return size, nil
@@ -276,7 +274,7 @@ func wholeLines(in durable.File, name string, size int64) (int64, error) {
 		}
 		st, err := in.Stat()
 		if err != nil || last[0] == '\n' || st.Size() <= size {
-			return size, err // a torn tail is copied as it is
+			return size, err // copy a torn tail unchanged
 		}
 		size = st.Size()
 	}
@@ -299,7 +297,7 @@ func verify(out durable.File, name string, size int64, want []byte) error {
 	return nil
 }
 
-// link copies a symlink that stays within what is copied, as a relative one.
+// link copies a symlink as a relative one, if its target is copied too.
 func (c *copying) link(name string, st fs.FileInfo) error {
 	found, err := filepath.EvalSymlinks(filepath.Join(c.source, filepath.FromSlash(name)))
 	if err != nil {
@@ -335,8 +333,8 @@ func (c *copying) copied(name string) bool {
 	return true
 }
 
-// seal sets the permissions and times of directories, the deepest first, and
-// makes all names durable.
+// seal sets the permissions and times of directories, deepest first, and makes all names
+// durable.
 func (c *copying) seal() error {
 	for _, d := range slices.Backward(c.dirs) {
 		err := c.into.SyncDir(d.name)

@@ -1,9 +1,8 @@
-// Package transfer copies a whole workspace to another place: export and
-// import.
+// Package transfer copies a whole workspace to another place: export and import.
 //
 // Invariants:
-//   - The target is the old tree or the new one at every moment. If anything
-//     fails it is as before.
+//   - At every moment the target is the old tree or the new one. After a failure it is the
+//     old one.
 //   - Only a workspace is ever replaced, and never the source.
 //   - The source is only read.
 //   - Every copied file is read back and compared.
@@ -30,24 +29,24 @@ type Order struct {
 	Env    workspace.Env
 	From   string // canonical
 	To     string // canonical
-	Local  bool   // include the part that belongs to this machine
+	Local  bool   // include the machine-specific part
 	Force  bool   // replace a workspace at the target
-	Import bool   // from a copy that may lack the machine's part
-	// Busy refuses to replace a workspace in which something runs.
+	Import bool   // from a copy that may lack the machine-specific part
+	// Busy returns an error if something runs in the workspace to be replaced.
 	Busy func(*workspace.Workspace) error
 }
 
 // Report is the result of a transfer.
 type Report struct {
-	Entries []string // top-level names that were copied
-	// Skipped are names that are neither file nor directory and were not
-	// copied.
+	Entries []string // the top-level names that were copied
+	// Skipped lists names that were not copied: special files, and symlinks whose target is
+	// not copied.
 	Skipped []string
 	// Found is the validation of the new workspace.
 	Found validate.Findings
 }
 
-// Run carries the transfer out. The new workspace is durable when it returns.
+// Run performs the transfer. The new workspace is durable on return.
 func (o Order) Run(ctx context.Context) (report Report, err error) {
 	from, err := workspace.Open(o.Env, o.From)
 	if err != nil {
@@ -76,8 +75,8 @@ func (o Order) Run(ctx context.Context) (report Report, err error) {
 	return report, o.replace(ctx, site)
 }
 
-// checkSource recovers interrupted writes, so that no half of one is copied, and
-// refuses an invalid source.
+// checkSource finishes interrupted writes, so that no partial one is copied, and rejects an
+// invalid source.
 func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error {
 	if from.NeedsRecovery() {
 		if err := from.Recover(ctx); err != nil {
@@ -93,14 +92,14 @@ func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error
 	return nil
 }
 
-// missingOnArrival reports whether an import creates what is missing: what
-// belongs to one machine, and directories that git drops when they are empty.
+// missingOnArrival reports whether an import creates the missing item: machine-specific
+// files, and directories that git drops when empty.
 func missingOnArrival(issue validate.Issue) bool {
 	return issue.Code == "missing_dir" || (issue.Code == "missing_file" && issue.Path == workspace.MachineFile)
 }
 
-// checkTarget refuses a target that must not be replaced, and reports whether
-// it is a workspace that will be.
+// checkTarget rejects a target that must not be replaced. occupied reports whether the target
+// is a workspace to be replaced.
 func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 	if err := o.apart(); err != nil {
 		return false, err
@@ -134,8 +133,8 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 	return true, errors.Join(err, target.Close())
 }
 
-// isEmpty reports whether a directory is empty, and not just one that is removed after another
-// was put in its place.
+// isEmpty reports whether a directory is empty. If the directory was replaced during the
+// check, it checks the new one.
 func isEmpty(dir string) (empty bool, err error) {
 	for {
 		f, err := os.Open(dir) //nolint:gosec // the target that the caller named
@@ -144,13 +143,13 @@ func isEmpty(dir string) (empty bool, err error) {
 		}
 		entries, err := f.Readdirnames(1)
 		opened, statErr := f.Stat()
-		_ = f.Close() // was only read
+		_ = f.Close() // opened for reading only
 		switch {
 		case statErr != nil:
 			return false, statErr
 		case len(entries) > 0:
 			return false, nil
-		case !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist): // which a removed one answers
+		case !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist): // ErrNotExist: it was removed
 			return false, err
 		}
 		if now, err := os.Stat(dir); err != nil || os.SameFile(opened, now) {
@@ -159,7 +158,7 @@ func isEmpty(dir string) (empty bool, err error) {
 	}
 }
 
-// fill copies the source into the new tree and creates what is missing there.
+// fill copies the source into the new tree and creates what an import may lack.
 func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *workspace.TreeSwap) (report Report, err error) {
 	into, err := durableAt(o.Env, site.Dir())
 	if err != nil {
@@ -209,8 +208,9 @@ func (o Order) complete(into durable.FS) error {
 	return errors.Join(durable.WriteNew(into, workspace.MachineFile, text, 0o600), into.SyncDir(workspace.LocalDir))
 }
 
-// replace exchanges the target for the new tree while no other process writes
-// there. A target that another transfer has replaced meanwhile is opened anew.
+// replace exchanges the target with the new tree while other processes cannot write there. If
+// another transfer has replaced the target meanwhile, replace opens the new target and
+// retries.
 func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) error {
 	for {
 		target, err := workspace.Open(o.Env, o.To)
@@ -225,13 +225,13 @@ func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) error {
 	}
 }
 
-// replaceAt replaces one target, unless it no longer is the one.
+// replaceAt replaces the opened target, unless another one has taken its place.
 func (o Order) replaceAt(ctx context.Context, site *workspace.TreeSwap, target *workspace.Workspace) (placed bool, err error) {
 	if !durable.Exists(target.FS, workspace.LocksDir) {
 		if target.Replaced() {
 			return false, nil
 		}
-		return true, site.Replace() // an inactive copy
+		return true, site.Replace() // an inactive copy: there is nothing to lock
 	}
 	err = target.Update(ctx, func(*workspace.Unit) error {
 		if err := o.Busy(target); err != nil || target.Replaced() {

@@ -1,7 +1,6 @@
 package validate
 
-// The kinds of documents that validation knows, and what it asks of each beyond
-// its schema.
+// The kinds of documents that validation knows, and the rules for each beyond its schema.
 
 import (
 	"path"
@@ -73,7 +72,7 @@ func artifactKind() kind {
 	})
 }
 
-// ofType holds an artifact to the rules of its type.
+// ofType checks an artifact against the rules of its type.
 func (d *finding) ofType(artifactType, file string, head []byte) {
 	switch artifactType {
 	case "memory_delta":
@@ -123,7 +122,7 @@ func conversationKind(id, project string) kind {
 	}))
 }
 
-// mapping is a document of which nothing is asked but that it can be read.
+// mapping is a document that only has to be readable.
 type mapping struct{}
 
 var mappingCodec = yamldoc.For[mapping]()
@@ -132,7 +131,7 @@ func commentKind() kind {
 	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
 }
 
-// workflowKind is a template of a workflow, without which a workspace is valid.
+// workflowKind returns the kind of workflow templates. Their problems are only warnings.
 func workflowKind() kind {
 	return kind{unreadable: "workflow_invalid", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d finding) {
 		t, err := doc.DecodeWorkflow(text)

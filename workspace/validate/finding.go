@@ -1,7 +1,7 @@
 package validate
 
-// Judging one document by its text. What a judge finds depends on the name and
-// the text alone, so that it holds as long as the file is the same.
+// Judging one document. The result depends only on the file's name and text, so it stays
+// valid while the file is unchanged.
 
 import (
 	"errors"
@@ -16,30 +16,30 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// finding is what was found in one document, and what has to hold around it.
+// finding holds the problems of one document, and the references to check around it.
 type finding struct {
 	issues, warnings []Issue
 	names            []naming
-	needs            []string // files that the document says are there
+	needs            []string // files that the document claims to exist
 }
 
-// naming is a field that names a team or an agent.
+// naming is a field that refers to a team or an agent.
 type naming struct {
 	field, id string
 	team      bool
 }
 
-// kind is how a type of document is looked at.
+// kind defines how a type of document is checked.
 type kind struct {
 	judge func(file string, text []byte) finding
-	// unreadable is the code for a file that cannot be read.
+	// unreadable is the issue code for a file that cannot be read.
 	unreadable string
-	// lenient makes warnings of all issues: the workspace is valid without it.
+	// lenient turns all issues into warnings: the workspace is valid regardless.
 	lenient bool
 	limit   int64
 }
 
-// yamlKind is a document that is YAML as a whole.
+// yamlKind is the kind of a document that is entirely YAML.
 func yamlKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, document T)) kind {
 	return kind{unreadable: "parse_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d finding) {
 		document, err := codec.Decode(text)
@@ -56,16 +56,16 @@ func yamlKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, 
 	}}
 }
 
-// recordKind is a markdown record with front matter. then returns the headings
-// that its body must have.
+// recordKind is the kind of a markdown record with front matter. then returns the headings
+// that the body must have.
 func recordKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, document T) (headings []string)) kind {
 	return typedKind(codec, func(d *finding, file string, _ []byte, document T) ([]string, func()) {
 		return then(d, file, document), nil
 	})
 }
 
-// typedKind is recordKind for records that are of a type with rules of its own.
-// These are looked at, where there are any, once all else fits.
+// typedKind is recordKind for records whose type has rules of its own. own, if not nil,
+// checks these rules. It runs only if there are no other issues.
 func typedKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, head []byte, document T) (headings []string, own func())) kind {
 	return kind{unreadable: "read_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d finding) {
 		head, body, err := frontmatter.Split(text)
@@ -115,14 +115,14 @@ func (d *finding) misfits(code, file string, issues []fault.Issue) {
 	}
 }
 
-// carries holds a document to the id that its place names.
+// carries warns if a document's id differs from the one that its path implies.
 func (d *finding) carries(file, want, got string) {
 	if want != got {
 		d.warn("id_mismatch", file, "carries the id "+got+" instead of "+want)
 	}
 }
 
-// within holds a document to the project in whose folder it lies.
+// within warns if a document's project is not the one whose folder it is in.
 func (d *finding) within(file, want, got string) {
 	if want != got {
 		d.warn("id_mismatch", file, "carries the project_id "+got+" but lies in "+want)
@@ -138,16 +138,16 @@ func (d *finding) naming(n naming) {
 	}
 }
 
-// stem is the id that a file name promises.
+// stem returns the id that a file name implies.
 func stem(file string) string {
 	base := path.Base(file)
 	return strings.TrimSuffix(base, path.Ext(base))
 }
 
-// projectOf is the project in whose folder a file lies.
+// projectOf returns the project whose folder a file is in.
 func projectOf(file string) string { return strings.SplitN(file, "/", 4)[2] }
 
-// document looks at one file. It tells whether something is there.
+// document checks one file and reports whether it exists.
 func (v *inspection) document(file string, k kind) bool {
 	d, there := v.judged(file, k)
 	if !there {
@@ -171,7 +171,7 @@ func (v *inspection) document(file string, k kind) bool {
 	return true
 }
 
-// required is document for a file that must be there.
+// required is document for a file that must exist.
 func (v *inspection) required(file string, k kind) bool {
 	there := v.document(file, k)
 	if !there {
@@ -203,8 +203,8 @@ func (v *inspection) judged(file string, k kind) (d finding, there bool) {
 	return d, true
 }
 
-// memory is what is known of an open workspace from validations before, with the clock
-// that decides what may be kept. A nil one keeps nothing.
+// memory is the cache of earlier validations of an open workspace, and the clock that decides
+// what is cacheable. A nil memory caches nothing.
 type memory struct {
 	fs   durable.FS
 	docs *filecache.Cache[finding]

@@ -1,6 +1,6 @@
 package validate
 
-// The lines of a conversation, which validation only warns of.
+// The lines of a conversation. Their problems are only warnings.
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxMessages bounds the message files that are looked into.
+	// maxMessages bounds the size in bytes of the message files that are checked.
 	maxMessages = 64 << 20
-	// maxBadLines is how many bad lines of a file are listed one by one.
+	// maxBadLines bounds the bad lines that are listed individually for a file.
 	maxBadLines = 5
 )
 
-// messagesKind looks at every line of a messages.jsonl. Lines that do not fit
-// are passed over by readers and stay in the file.
+// messagesKind checks every line of a messages.jsonl. Readers skip invalid lines, which stay
+// in the file.
 func messagesKind(conversation string) kind {
 	return kind{unreadable: "read_error", lenient: true, limit: maxMessages, judge: func(file string, text []byte) (d finding) {
 		number, bad := 0, 0

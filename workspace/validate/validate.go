@@ -1,6 +1,6 @@
-// Package validate checks a whole workspace: what is missing, what cannot be read, what
-// does not fit its schema or its place. It writes nothing, and a folder in any state
-// has findings, not an error.
+// Package validate checks a whole workspace for documents that are missing, unreadable,
+// invalid or in the wrong place. It writes nothing. A folder in any state yields findings,
+// never an error.
 package validate
 
 import (
@@ -19,16 +19,16 @@ type Issue struct {
 	Path    string `json:"path"`
 }
 
-// Findings are the issues of a workspace, which make it invalid, and the
-// warnings, which don't.
+// Findings holds the issues of a workspace, which make it invalid, and the warnings, which do
+// not.
 type Findings struct {
 	Issues   []Issue
 	Warnings []Issue
 }
 
-// Folder checks the folder at a path. It may be missing or no workspace at
-// all: then the findings say so. Documents are looked at side by side; the
-// findings come in one order all the same.
+// Folder checks the folder at a path. If it is missing or not a workspace, the findings
+// report that. Documents are checked concurrently, and the findings are in a deterministic
+// order.
 func Folder(env workspace.Env, dir string) Findings {
 	fsys, err := env.FS(dir)
 	if err != nil {
@@ -38,25 +38,25 @@ func Folder(env workspace.Env, dir string) Findings {
 	return validate(fsys, nil, thorough)
 }
 
-// Validator checks one open workspace again and again. What it found in a document is
-// kept and reported again while the file is the same one. It is safe for concurrent use.
+// Validator checks one open workspace repeatedly. It caches the findings of each document
+// while the file is unchanged. It is safe for concurrent use.
 type Validator struct {
 	w        *workspace.Workspace
 	findings *filecache.Cache[finding]
 }
 
-// New makes the validator of an open workspace, which has seen nothing yet.
+// New returns the validator of an open workspace, with an empty cache.
 func New(w *workspace.Workspace) *Validator {
 	return &Validator{w: w, findings: filecache.New[finding](nil)}
 }
 
-// Validate is Folder of the open workspace.
+// Validate is Folder for the open workspace.
 func (v *Validator) Validate() Findings {
 	return validate(v.w.FS, v.memory(), thorough)
 }
 
-// Glance is Validate without the warnings that need the contents of logs and message
-// files: what opening a workspace reports.
+// Glance is Validate without the warnings that need the contents of logs and message files.
+// Opening a workspace reports its result.
 func (v *Validator) Glance() Findings {
 	return validate(v.w.FS, v.memory(), glance)
 }
@@ -65,12 +65,12 @@ func (v *Validator) memory() *memory {
 	return &memory{v.w.FS, v.findings, v.w.Listings, v.w.Env.Clock.Now}
 }
 
-// depth is how much is read.
+// depth determines how much is read.
 type depth int
 
 const (
 	glance   depth = iota
-	thorough       // the contents of messages and the beginnings of logs as well
+	thorough       // also the contents of messages and the beginnings of logs
 )
 
 func validate(fsys durable.FS, known *memory, how depth) Findings {
@@ -79,7 +79,7 @@ func validate(fsys durable.FS, known *memory, how depth) Findings {
 	return v.findings
 }
 
-// nothingThere are the findings of a directory that cannot be opened.
+// nothingThere returns the findings of a directory that cannot be opened.
 func nothingThere() Findings {
 	v := &inspection{}
 	for _, name := range workspace.RequiredDirs() {
@@ -91,8 +91,8 @@ func nothingThere() Findings {
 	return v.findings
 }
 
-// inspection collects the findings of one part of a workspace, in order. It is
-// for one goroutine.
+// inspection collects the findings of one part of a workspace, in order. It is for one
+// goroutine only.
 type inspection struct {
 	fs       durable.FS
 	see      filecache.StatFunc
@@ -102,7 +102,7 @@ type inspection struct {
 	findings Findings
 }
 
-// membership is who there is to be named.
+// membership holds the ids that documents may refer to.
 type membership struct{ teams, agents map[string]bool }
 
 func (v *inspection) issue(code, file, message string) {
@@ -121,8 +121,8 @@ func (v *inspection) missing(code, name string) {
 	v.issue(code, name, what+name)
 }
 
-// each calls look for every entry, side by side, each with a validator of its
-// own, and takes their findings over in the order of the names.
+// each calls look concurrently for every entry, each with an inspection of its own. It
+// appends their findings in name order.
 func (v *inspection) each(of partOf, look func(part *inspection, name string)) {
 	if len(of.entries) == 0 {
 		return

@@ -1,6 +1,6 @@
 package validate
 
-// The order in which a workspace is validated, and what is looked for where.
+// The order of validation: which documents it expects where.
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func (v *inspection) workspace() {
 	v.beside()
 }
 
-// beside looks at documents without which a workspace is valid.
+// beside checks documents whose problems leave the workspace valid.
 func (v *inspection) beside() {
 	v.document("company/migrations/applied.yaml", lenient(yamlKind(mappingCodec, ignored[mapping])))
 	v.each(v.files(workspace.CommentsDir, ".yaml"), func(part *inspection, name string) {
@@ -66,7 +66,7 @@ func (v *inspection) beside() {
 	})
 }
 
-// partOf a directory are those of its entries that are looked at.
+// partOf holds the entries of a directory that validation checks.
 type partOf struct {
 	dir     string
 	entries []durable.Entry
@@ -82,8 +82,7 @@ func (p partOf) set() map[string]bool {
 	return set
 }
 
-// dirs lists a directory of directories. What else lies there is passed over
-// and told.
+// dirs lists the subdirectories of a directory. It skips all other entries with a warning.
 func (v *inspection) dirs(dir string) partOf {
 	found := partOf{dir: dir}
 	v.list(dir, func(e durable.Entry) {
@@ -99,7 +98,7 @@ func (v *inspection) dirs(dir string) partOf {
 	return found
 }
 
-// files lists a directory of documents.
+// files lists the documents of a directory. It skips all other entries with a warning.
 func (v *inspection) files(dir, extension string) partOf {
 	found := partOf{dir: dir}
 	v.list(dir, func(e durable.Entry) {
@@ -112,7 +111,7 @@ func (v *inspection) files(dir, extension string) partOf {
 	return found
 }
 
-// evidence lists the documents of a directory where other files belong as well.
+// evidence lists the documents of a directory that may also contain other files.
 func (v *inspection) evidence(dir, extension string) partOf {
 	found := partOf{dir: dir}
 	v.list(dir, func(e durable.Entry) {
@@ -197,10 +196,10 @@ func (v *inspection) run(project, id string) {
 	}
 }
 
-// maxFirstLine bounds what is read of a log to see whether it is sealed.
+// maxFirstLine bounds how much of a log is read to check its first seal, in bytes.
 const maxFirstLine = 64 << 10
 
-// seals warns of a log that begins with an event of before seals were written.
+// seals warns if a log starts with an event from before seals were introduced.
 func (v *inspection) seals(log string) {
 	f, err := v.fs.OpenFile(log, os.O_RDONLY, 0)
 	if err != nil {
@@ -209,7 +208,7 @@ func (v *inspection) seals(log string) {
 	}
 	defer f.Close()
 	beginning := make([]byte, maxFirstLine)
-	n, _ := f.ReadAt(beginning, 0) // a short log ends early
+	n, _ := f.ReadAt(beginning, 0) // a short log returns EOF
 	line, _, whole := strings.Cut(string(beginning[:n]), "\n")
 	if whole && strings.HasPrefix(line, "{") && events.Text([]byte(line), "event_hash") == "" {
 		v.warn("unsealed_events", log, log+": holds events without event_hash (ac workspace:migrate seals them)")
@@ -230,7 +229,8 @@ func (v *inspection) conversation(dir, id, project string) {
 	}
 }
 
-// inFolder looks at the document of a folder that is nothing without it.
+// inFolder checks the document of a folder. If the document is missing, readers ignore the
+// folder, and inFolder warns.
 func (v *inspection) inFolder(dir, name string, k kind) {
 	if !v.document(path.Join(dir, name), k) {
 		v.warn("stray_entry", dir, dir+": has no "+name+", and is not read")
@@ -239,8 +239,8 @@ func (v *inspection) inFolder(dir, name string, k kind) {
 
 func ignored[T any](*finding, string, T) {}
 
-// typed reads the head of an artifact again, as another type. What does not fit
-// is one finding.
+// typed decodes the front matter of an artifact again, as a specific type. misfits describes
+// all problems in one text.
 func typed[T any](codec yamldoc.Codec[T], head []byte) (document T, misfits string) {
 	document, err := codec.Decode(head)
 	if misfit, ok := errors.AsType[*yamldoc.SchemaError](err); ok {
@@ -249,7 +249,7 @@ func typed[T any](codec yamldoc.Codec[T], head []byte) (document T, misfits stri
 	return document, ""
 }
 
-// bundled are the files that a share pack says it holds.
+// bundled returns the files that a share pack claims to contain.
 func bundled(pack doc.SharePack) (relpaths []string) {
 	for _, a := range pack.IncludedArtifacts {
 		relpaths = append(relpaths, a.BundleRelpath)

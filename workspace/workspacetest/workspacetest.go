@@ -8,8 +8,8 @@ import (
 	"ac/workspace"
 )
 
-// New creates the workspace of a new company in a directory of the test. It is open until
-// the test ends.
+// New creates a workspace of a new company in a temporary directory of the test. It closes
+// the workspace when the test ends.
 func New(t testing.TB, env workspace.Env) *workspace.Workspace {
 	t.Helper()
 	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
