@@ -1,4 +1,3 @@
-// Package redact keeps secrets out of what is written down. This part masks the
-// exact values of secrets that are known, in a stream of bytes whatever its
-// pieces are.
+// Package redact keeps secrets out of what is written down: the exact values of known secrets,
+// and everything that has the shape of a secret, in texts, in JSON and in streams.
 package redact
