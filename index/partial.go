@@ -1,7 +1,7 @@
 package index
 
-// Reads that need less than a sync. For a list that shows few of many runs, it is enough to
-// compare the records of all runs with the index, and the logs of the runs shown.
+// Reads that need less than a sync. A list that shows few of many runs needs the records of all
+// runs to be current, but only the logs of the runs that it shows.
 
 import (
 	"context"

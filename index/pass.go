@@ -1,7 +1,7 @@
 package index
 
-// A pass compares the files of a workspace with the index and updates the rows
-// in one transaction. A rebuild is a pass over an empty index.
+// A pass compares the files of a workspace with the index and updates the rows in one
+// transaction. A rebuild is a pass over an empty index.
 
 import (
 	"context"

@@ -8,7 +8,7 @@ import (
 	"ac/events"
 )
 
-// TroubledRun is a run and what is wrong with it.
+// TroubledRun is a run that needs attention, with the reasons.
 type TroubledRun struct {
 	MonitoredRun
 

@@ -136,7 +136,7 @@ func ownRows(of source.Kind) []string {
 		return []string{"DELETE FROM ac_task_milestones WHERE task=?", "DELETE FROM ac_tasks WHERE id=?"}
 	case source.KindAgent:
 		return []string{"DELETE FROM ac_agents WHERE id=?"}
-	default: // kindComment: logs are not documents
+	default: // KindComment: logs are not documents
 		return []string{"DELETE FROM ac_comments WHERE id=?"}
 	}
 }

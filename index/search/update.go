@@ -229,7 +229,7 @@ func (u *updater) put(ctx context.Context, tx *sql.Tx, source *Source, now known
 	return nil
 }
 
-// freeID finds a free ID for a source. It derives it from the source's time, so that newer rows
+// freeID finds a free ID for a source. IDs follow the time of the source, so that newer rows
 // have larger IDs.
 func freeID(ctx context.Context, tx *sql.Tx, at int64, id *int64) error {
 	second := min(max(at/1000, 1), mostSeconds)

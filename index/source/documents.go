@@ -241,7 +241,7 @@ func decodeArtifact(s File, text []byte) Document {
 }
 
 // subjectKind returns the subject kind of reviews of an artifact type, "" if that type is not
-// reviewed. A proposal is reviewed only if it states what it proposes.
+// reviewed. A proposal is reviewed only if it proposes files.
 func subjectKind(artifactType string, proposes any) string {
 	switch artifactType {
 	case "proposal":

@@ -17,8 +17,8 @@ import (
 // walkedLife is the age after which everything is walked again, watched or not.
 const walkedLife = 30 * time.Second
 
-// Cache caches what walks found. It belongs to the holder of the index's lock.
-// A nil cache caches nothing.
+// Cache caches what walks found. It belongs to the holder of the index's lock. A nil cache
+// caches nothing.
 type Cache struct {
 	clock *clock.Clock
 	fsys  durable.FS
