@@ -5,7 +5,7 @@
 //   - has no white space;
 //   - keeps members in the order of the text, except that keys which are array
 //     indexes come first, in ascending order;
-//   - of a duplicate key keeps the last value, at the position of the first;
+//   - keeps the last value of a duplicate key, at the position of the first;
 //   - escapes in strings only what JSON requires; lone surrogates survive as
 //     \udxxx;
 //   - prints numbers as ECMAScript prints an IEEE double.
@@ -349,9 +349,9 @@ func AppendUnquoted(dst, literal []byte) []byte {
 // unescaped maps the letter of an escape to its character; 0 means the letter itself.
 var unescaped = [256]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// appendUnit decodes the UTF-16 code unit that the first four hex digits of body give, together
-// with the second unit if it is half of a pair. It appends the character and returns the rest
-// of body.
+// appendUnit decodes a UTF-16 code unit from the first four hex digits of body. If the unit is
+// the first half of a pair, it also decodes the second. It appends the character and returns
+// the rest of body.
 func appendUnit(dst, body []byte) ([]byte, []byte) {
 	unit := hex4(body)
 	body = body[4:]
