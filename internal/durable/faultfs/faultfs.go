@@ -32,7 +32,7 @@ const (
 	// effect.
 	Late
 	// Death makes the call and every later one fail, as if the process had been killed at that
-	// point. A write is performed by half.
+	// point. A write writes half of its data.
 	Death
 )
 
@@ -113,8 +113,8 @@ func (p *Plan) Open(dir string) (durable.FS, error) {
 	return &faulty{FS: root, plan: p}, nil
 }
 
-// step counts a call. half means that a write must be performed by half before it fails. after
-// means that the call must be performed before it fails.
+// step counts a call. half means that a write must write half of its data before it fails.
+// after means that the call must be performed before it fails.
 func (p *Plan) step(op, name string, needsSpace bool) (half, after bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
