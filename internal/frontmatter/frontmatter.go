@@ -119,7 +119,7 @@ func ExtendSection(body []byte, heading string, text []byte) (extended []byte, o
 	return out.Bytes(), true
 }
 
-// sectionOf returns the range of the section below a heading, from is -1 if there is none.
+// sectionOf returns the range of the section below a heading. from is -1 if there is none.
 func sectionOf(body []byte, heading string) (from, to int) {
 	from, to = -1, len(body)
 	level := levelOf([]byte(heading))
