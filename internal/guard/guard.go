@@ -1,6 +1,6 @@
 // Package guard implements the process between a supervisor and a provider. It starts the
-// provider on request, forwards signals to it, reports its exit, and kills all of its
-// descendants at the end of the session, even if the supervisor is killed.
+// provider on request, forwards signals to it, and reports its exit. At the end of the session
+// it kills the provider and all of its descendants, even if the supervisor was killed.
 //
 // Every session has a guard, so it is kept small: besides package proc it depends only on a few
 // packages of the standard library (see takeover).

@@ -176,7 +176,7 @@ func (r *reader) next() byte {
 	return r.text[r.at]
 }
 
-// take consumes a word. If another one follows it sets bad.
+// take consumes a word. If the text does not continue with it, the reader becomes bad.
 func (r *reader) take(word string) bool {
 	if r.next() == 0 || len(r.text)-r.at < len(word) || string(r.text[r.at:r.at+len(word)]) != word {
 		r.bad = true
