@@ -91,9 +91,8 @@ func (s *SharedFile) Holder() string {
 	return fmt.Sprintf("process %d since %s", owner.PID, owner.AcquiredAt)
 }
 
-// create makes the lock file together with its content where the file system
-// has hard links, so that a killed process leaves no lock file without an
-// owner.
+// create creates the lock file together with its content, if the file system has hard links. So
+// a killed process leaves no lock file without an owner.
 func (s *SharedFile) create(nonce string) error {
 	line, err := json.Marshal(Owner{PID: s.PID, AcquiredAt: clock.Stamp(s.Clock.Now()), Host: s.Host, Nonce: nonce})
 	if err != nil {
