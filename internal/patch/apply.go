@@ -132,8 +132,8 @@ func nearest(t target, h *hunk, old []string, first, stated int) int {
 	return -1
 }
 
-// endsWell reports whether every line but the last still has a line end when
-// the hunk is applied at a place.
+// endsWell reports whether every line but the last still has a line end after the hunk is
+// applied at a line.
 func (h *hunk) endsWell(t target, at, olds int) bool {
 	fresh := h.side('-')
 	atEnd := at+olds == len(t.lines)

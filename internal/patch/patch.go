@@ -19,8 +19,8 @@ import (
 // Patch is the hunks of a diff. Lines keep their line ends.
 type Patch struct{ hunks []hunk }
 
-// hunk is one place of change. Its lines belong to the old text from start on,
-// counted from 0.
+// hunk is one group of changed lines with its context. start is the index of its first line in
+// the old text, counted from 0.
 type hunk struct {
 	start int
 	lines []line

@@ -84,7 +84,7 @@ func (h *hunk) addition() (a addition, ok bool) {
 }
 
 // insertAfter returns the place after the blocks that were inserted at a place since the patch
-// was made, which is before the line that followed the place then. If there is no such line, or
+// was made. That is before the line that followed the place then. If there is no such line, or
 // it is no longer in the section, it returns the place itself.
 func (a *addition) insertAfter(t target, at int) int {
 	blanks := slices.IndexFunc(a.after, func(l string) bool { return !isBlank(l) })
