@@ -9,9 +9,9 @@ const restAfter = time.Second
 
 // Rest unmaps the code and the constants of the program, where the system allows that, once
 // this process has been idle for a second. Most of them were used only at startup. They stay in
-// the page cache, and the next use maps them again. Servers, supervisors and guards, of which a
-// busy machine has hundreds waiting, take a third of the memory that way. Rest is safe for
-// concurrent use.
+// the page cache, and the next use maps them again. That reduces the memory of servers,
+// supervisors and guards, of which a busy machine has hundreds waiting, to a third. Rest is
+// safe for concurrent use.
 type Rest struct{ timer *time.Timer }
 
 // NewRest starts the idle timer. Close stops it.

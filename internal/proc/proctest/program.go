@@ -7,9 +7,9 @@ import (
 )
 
 // WriteProgram writes an executable file that can be executed at once. A child that is forked
-// while the file is open for writing would keep it open until its own exec, and a file that is
-// open for writing cannot be executed ("text file busy"). So WriteProgram prevents forks
-// meanwhile. It may be called concurrently for different files.
+// while the file is open for writing keeps it open until its own exec. A file that is open for
+// writing cannot be executed ("text file busy"), so WriteProgram prevents forks meanwhile. It
+// may be called concurrently for different files.
 func WriteProgram(file string, text []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
