@@ -144,7 +144,7 @@ type value struct {
 	quoted     bool
 }
 
-// valueAt finds the value at or after a place. indent is the indentation of the line that has
+// valueAt finds the value at or after an offset. indent is the indentation of the line that has
 // the name.
 func valueAt(text string, at, indent int) value {
 	for {
@@ -180,7 +180,7 @@ func valueAt(text string, at, indent int) value {
 	return value{start: at, end: bareEnd(text, at)}
 }
 
-// blanks returns the end of the white space at a place. Line ends that are written as escapes
+// blanks returns the end of the white space at an offset. Line ends that are written as escapes
 // count as white space.
 func blanks(text string, at int) int {
 	for {
@@ -277,7 +277,7 @@ func ends(slashes, levels int) bool {
 	return slashes%2 == 0
 }
 
-// indentOf returns the indentation of the line at a place. A text in quotes counts as the
+// indentOf returns the indentation of the line at an offset. A text in quotes counts as the
 // beginning of a line.
 func indentOf(text string, at int) int {
 	const far = 256 // deeper lines do not begin a block

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// behindScheme finds the next "<scheme><blanks>" at or after a place and returns where the
+// behindScheme finds the next "<scheme><blanks>" at or after an offset and returns where the
 // credential after it begins, or -1.
 func behindScheme(text, scheme string, at int) int {
 	for {
@@ -50,8 +50,8 @@ func bearers(text string) string {
 	}
 }
 
-// basics redacts what follows the word Basic if it is a name and a password in base64, or if it
-// follows the name of an Authorization header. The word is also plain English.
+// basics redacts what follows the word Basic in two cases: it is a name and a password in
+// base64, or it follows the name of an Authorization header. The word is also plain English.
 func basics(text string) string {
 	const leastInHeader = 6
 	w := rewrite{text: text}
@@ -84,7 +84,7 @@ func namesUser(credential string) bool {
 	return !strings.ContainsFunc(string(plain), unicode.IsControl)
 }
 
-// inHeader reports whether "Authorization" occurs shortly before a place.
+// inHeader reports whether "Authorization" occurs shortly before an offset.
 func inHeader(text string, at int) bool {
 	return strings.Contains(strings.ToLower(text[max(0, at-40):at]), "authorization")
 }
@@ -190,7 +190,7 @@ func privateKeys(text string) string {
 	}
 }
 
-// encoded returns the end of the lines of base64 that begin at a place. Line ends may be
+// encoded returns the end of the lines of base64 that begin at an offset. Line ends may be
 // written as escapes.
 func encoded(text string, at int) int {
 	const leastLine = 16

@@ -41,7 +41,7 @@ func (w *jsonWriter) skip(at int) int {
 	return at
 }
 
-// value writes the value at or after a place and returns where it ends.
+// value writes the value at or after an offset and returns where it ends.
 func (w *jsonWriter) value(at int, secret bool) int {
 	switch at = w.skip(at); w.text[at] {
 	case '{':

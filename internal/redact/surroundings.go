@@ -65,7 +65,7 @@ func surroundings(text string) string {
 	return text
 }
 
-// marked reports whether there is a mark at a place, or after the characters that assignments
+// marked reports whether there is a mark at an offset, or after the characters that assignments
 // allows between a name and its value. It prevents redacting the same value twice.
 func marked(text string, at int) bool {
 	for next := -1; next != at; {

@@ -85,7 +85,7 @@ var (
 	blank        = classOf("\t\r  ") // \s, and VT
 )
 
-// run returns the end of the run of bytes of a class that begins at a place.
+// run returns the end of the run of bytes of a class that begins at an offset.
 func (c *class) run(text string, at int) int {
 	for at < len(text) && c[text[at]] {
 		at++
@@ -93,7 +93,7 @@ func (c *class) run(text string, at int) int {
 	return at
 }
 
-// startsWord reports whether a word can begin at a place: at the beginning, after a byte that
+// startsWord reports whether a word can begin at an offset: at the beginning, after a byte that
 // is not part of a word, or after an escape that ends in a letter or digit
 // (\n, \u001b, %3D, and terminal colors).
 func startsWord(text string, at int) bool {
@@ -126,7 +126,7 @@ func endsEscape(text string, at int) bool {
 
 func hexadecimal(text string) bool { return hexDigits.run(text, 0) == len(text) }
 
-// foldIndex returns the index of a word at or after a place, in any case, or -1. The word must
+// foldIndex returns the index of a word at or after an offset, in any case, or -1. The word must
 // have only lower-case letters.
 func foldIndex(text, lower string, at int) int {
 	first := lower[:1] + strings.ToUpper(lower[:1])
