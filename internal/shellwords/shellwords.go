@@ -9,8 +9,8 @@ import (
 
 // Unwrapped returns a command line without the shell that an agent runs it in: the script of
 // bash -lc '...', sh -c "..." and the like, also if several are nested. A line that is anything
-// but a shell, one option and one script stays unchanged. So does one whose script the shell
-// would interpret before it runs it.
+// but a shell, one option and one script stays unchanged. So does a line whose script the outer
+// shell would expand first.
 func Unwrapped(line string) string {
 	for {
 		script, ok := script(line)
