@@ -9,9 +9,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Printable replaces control characters by blanks, so that no text of a file
-// moves the cursor, changes colours or hides other text (terminal escape
-// injection).
+// Printable replaces control characters with blanks, so that no text of a file moves the
+// cursor, changes colours or hides other text (terminal escape injection).
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
