@@ -1,6 +1,6 @@
-// Package watch reports file changes by any process: in a folder and everything below it to
-// many listeners at once (Tree), or in one folder to a caller that waits for something in it
-// (Folder). It is the only user of the operating system's file events.
+// Package watch reports file changes by any process. A Tree reports the changes in a folder and
+// everything below it to many listeners at once. A Folder reports to a caller that waits for
+// something in one folder. This package is the only user of the operating system's file events.
 //
 // Invariants:
 //   - A listener hears of every change in what it added, from then on, at least once. One

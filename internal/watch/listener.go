@@ -131,7 +131,8 @@ func (l *Listener) Take() (changes []Change, lost bool) {
 }
 
 // Await waits until every change made before the call can be taken, and reports whether that is
-// so. It is false if ctx ends first, if nothing is watched, or if the system is too slow.
+// so. It returns false if ctx ends first, if the tree has no watcher, or if the system is too
+// slow.
 func (l *Listener) Await(ctx context.Context) bool {
 	t := l.tree
 	t.awaiting.Lock()

@@ -100,7 +100,7 @@ func (m *mark) drop() {
 	m.file, m.name, m.heard = nil, "", nil
 }
 
-// close ends the mark, and whatever waits for it.
+// close ends the mark, and any wait for its change.
 func (m *mark) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

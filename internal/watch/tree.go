@@ -163,7 +163,7 @@ func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
 	}
 	t.mu.Unlock()
 	if over {
-		_ = s.close() // nothing of it is kept
+		_ = s.close() // it is discarded anyway
 	}
 	return over
 }
