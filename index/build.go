@@ -1,6 +1,6 @@
 package index
 
-// Rebuilding and syncing, under the lock.
+// Rebuild and sync of the index, under its lock.
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"ac/index/source"
 )
 
-// rebuild builds the whole index, in one transaction on the existing file if
-// that is ours, else on a new one.
+// rebuild builds the whole index in one transaction: on the existing file if it is ours, else
+// on a new one.
 func (ix *Index) rebuild(ctx context.Context) (built RebuildResult, err error) {
 	err = ix.patient(func() (err error) {
 		if built, err = ix.rebuildHere(ctx); err != nil && spoilt(err) {
@@ -60,8 +60,9 @@ func (ix *Index) rebuildHere(ctx context.Context) (built RebuildResult, err erro
 	return built, err
 }
 
-// syncedFile has the time of the last sync of the whole workspace, or rebuild,
-// as its own: a sync without changes writes nothing else.
+// syncedFile has the time of the last whole sync or rebuild as its modification time, and
+// digests of what that sync saw as its content (noteSources). A sync without changes writes
+// nothing else.
 const syncedFile = databaseFile + "-synced"
 
 // noteSync records that the index reflects the workspace at a time. It is best
@@ -74,13 +75,13 @@ func (ix *Index) noteSync(at time.Time) {
 		return
 	}
 	if f, err := ix.w.FS.OpenFile(syncedFile, os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
-		_ = f.Close() // it is empty
+		_ = f.Close() // created empty, nothing to lose
 		_ = ix.w.FS.SetModified(syncedFile, at)
 	}
 }
 
-// LastSync is when the whole index was last brought up to date; ok is false if
-// that is unknown.
+// LastSync returns when the whole index was last brought up to date. ok is false if that is
+// unknown.
 func (ix *Index) LastSync() (at time.Time, ok bool) {
 	st, err := ix.w.FS.Lstat(syncedFile)
 	if err != nil || !st.Mode().IsRegular() {
@@ -89,8 +90,7 @@ func (ix *Index) LastSync() (at time.Time, ok bool) {
 	return st.ModTime(), true
 }
 
-// acceptable refuses a database of another program, and prepares one that is
-// empty or ours.
+// acceptable rejects the database of another program, and prepares one that is empty or ours.
 func (ix *Index) acceptable(ctx context.Context, conn *link) error {
 	var application, tables int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
@@ -116,13 +116,12 @@ func (ix *Index) acceptable(ctx context.Context, conn *link) error {
 	return nil
 }
 
-// fill writes a complete new index within the transaction of a writer.
+// fill writes a complete new index in the writer's transaction.
 func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	// Generations never repeat, so that no process mistakes an old one for
-	// this.
+	// Generations never repeat, so no process mistakes an old index for this one.
 	var last sql.NullInt64
 	if err := w.conn.QueryRowContext(w.ctx, "SELECT max(generation) FROM ac_state").Scan(&last); err != nil && !spoilt(err) {
 		return err
@@ -174,7 +173,7 @@ func (ix *Index) syncHere(ctx context.Context, scope source.Scope) (synced SyncR
 			return err
 		}
 		k, all := ix.known, scope == (source.Scope{})
-		var sources []source.File // all, where this process has not looked before
+		var sources []source.File // all of them, if the digest shortcut listed them; else nil
 		if k == nil && all && !ix.private && (ix.seen == nil || !ix.glanced) {
 			ix.glanced = true
 			if sources, err = ix.listed(ctx); err != nil {
@@ -230,7 +229,7 @@ func (ix *Index) syncHere(ctx context.Context, scope source.Scope) (synced SyncR
 	return synced, err
 }
 
-// loadKnown reads what the index knows about the files.
+// loadKnown reads the file states that the index holds.
 func loadKnown(ctx context.Context, conn *link, generation int64) (*known, error) {
 	k := newKnown()
 	k.generation = generation

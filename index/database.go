@@ -1,7 +1,6 @@
 package index
 
-// The database file: opening it, recognizing whether it is ours, and replacing
-// it if it is not.
+// The database file: opening it, detecting whether it is ours, and replacing it if it is not.
 
 import (
 	"context"
@@ -25,13 +24,13 @@ const (
 	databaseFile = workspace.IndexFile
 )
 
-// Path is the file of the index of a workspace.
+// Path returns the path of the index file of a workspace.
 func Path(dir string) string { return filepath.Join(dir, filepath.FromSlash(databaseFile)) }
 
 // pageSize is the page size of our files.
 const pageSize = 4096
 
-// errUnusable is returned for a file that is not ours, or that cannot be read.
+// errUnusable is returned for a file that is not ours or cannot be read.
 var errUnusable = errors.New("the index file is unusable")
 
 func noIndex(cause error) error {
@@ -50,8 +49,7 @@ const (
 	codeShortRead = 10 | 2<<8
 )
 
-// spoilt reports whether an error means that the file is not a valid index of
-// ours.
+// spoilt reports whether an error means that the file is not a valid index of ours.
 func spoilt(err error) bool {
 	if errors.Is(err, errUnusable) || errors.Is(err, errState) {
 		return true
@@ -73,7 +71,7 @@ func spoilt(err error) bool {
 	return false
 }
 
-// errGone is returned if the file was deleted while it was being built.
+// errGone is returned if the file was deleted while a rebuild wrote it.
 var errGone = errors.New("the index file was deleted")
 
 // passing reports whether an error is transient: the file was deleted or
@@ -96,11 +94,11 @@ func (ix *Index) passing(err error) bool {
 	return gone != nil || id != ix.id
 }
 
-// reopen closes the file, so that the next use opens the current one.
+// reopen closes the file, so that the next use opens the file that is there then.
 func (ix *Index) reopen() {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	_ = ix.closeDB() // nothing of ours is unwritten
+	_ = ix.closeDB() // no unsaved changes
 }
 
 // patient retries fn a few times while its errors are transient.
@@ -114,11 +112,11 @@ func (ix *Index) patient(fn func() error) error {
 	}
 }
 
-// attempts bounds the retries while the file goes away.
+// attempts bounds the tries while the file keeps disappearing.
 const attempts = 5
 
-// identity stats the file without opening it: closing a descriptor of ours
-// would release SQLite's POSIX locks on the file.
+// identity stats the file without opening it: closing a descriptor of ours would release
+// SQLite's POSIX locks on the file.
 func (ix *Index) identity() (id durable.Identity, err error) {
 	if ix.private {
 		return id, nil
@@ -152,8 +150,8 @@ func (ix *Index) closeDB() error {
 	return failed
 }
 
-// open returns the database of the current file. Without create a missing file
-// is fs.ErrNotExist.
+// open returns the database of the current file. Without create, a missing file yields
+// fs.ErrNotExist.
 func (ix *Index) open(create bool) (*sql.DB, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -163,7 +161,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 	id, err := ix.identity()
 	if ix.db != nil && (err != nil || id != ix.id) {
 		// The file was deleted or replaced.
-		_ = ix.closeDB() // nothing of ours is unwritten
+		_ = ix.closeDB() // no unsaved changes
 	}
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && (!missing || !create) {
@@ -189,7 +187,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 	}
 	at := address(ix.w.Dir())
 	if ix.private {
-		at = "file:?_pragma=cache_size(-4096)&_pragma=trusted_schema(0)" // a temporary file of SQLite, once it outgrows memory
+		at = "file:?_pragma=cache_size(-4096)&_pragma=trusted_schema(0)" // temporary: SQLite spills it to disk once it outgrows memory
 	}
 	db, err := sql.Open("sqlite", at)
 	if err != nil {
@@ -198,7 +196,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(2)
 	if ix.private {
-		db.SetMaxOpenConns(1) // each connection has a database of its own
+		db.SetMaxOpenConns(1) // each connection would have a database of its own
 	}
 	ix.db, ix.id = db, id
 	return db, nil
@@ -213,16 +211,16 @@ func address(dir string) string {
 	return u.String()
 }
 
-// inode is the inode of the open file. The index stores it, too, which detects
-// a copy, and a file that was put next to the WAL of another.
+// inode returns the inode of the open file. The index stores it too, to detect a copied file,
+// or a file placed next to the WAL of another.
 func (ix *Index) inode() int64 {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	return int64(ix.id.Inode)
 }
 
-// ours checks that a connection leads to an index of this version, and returns
-// its generation.
+// ours checks that a connection's database is an index of this version, and returns its
+// generation.
 func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err error) {
 	var application, version int64
 	if err := conn.askOne(ctx, "PRAGMA application_id", nil, &application); err != nil {
@@ -242,7 +240,7 @@ func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err er
 	return generation, err
 }
 
-// discard removes the file and its side files. The caller holds the lock.
+// discard removes the file and its side files. The caller holds the index lock.
 func (ix *Index) discard() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -273,7 +271,7 @@ func (ix *Index) isBroken() bool {
 	return ix.broken
 }
 
-// connected runs fn on a connection of its own.
+// connected runs fn with exclusive use of a connection.
 func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) error) error {
 	if ix.private {
 		ix.alone.Lock()

@@ -2,10 +2,10 @@ package index
 
 // Events and parse errors: the rows hold offsets, the texts come from the logs.
 //
-// A log may have changed since it was indexed. Each row has the length and the
-// CRC-32C of its line. The bytes at its offset are returned only if both match,
-// and if a line begins there and ends after them. A row that no longer matches
-// is left out: its line is not in the log any more, as the next sync will find.
+// A log may have changed since it was indexed. Each row has the length and the CRC-32C of its
+// line. The bytes at its offset are returned only if both match, and if a line begins there and
+// ends after them. A row that no longer matches is left out: its line is no longer in the log,
+// and the next sync removes the row.
 
 import (
 	"database/sql"
@@ -35,8 +35,8 @@ type Event struct {
 	RawJSON       string  `json:"raw_json"`
 }
 
-// EventFilter selects events; empty fields match all. SinceSeq excludes lines
-// up to it; use it with a run.
+// EventFilter selects events; empty fields match all. SinceSeq excludes events up to and
+// including that seq. Use it with RunID.
 type EventFilter struct {
 	ProjectID string
 	RunID     string
@@ -46,8 +46,8 @@ type EventFilter struct {
 	Ascending bool
 }
 
-// Place is the location of an event: Length bytes, without LF, at Offset of the
-// log events.jsonl in the directory Dir of its project's runs.
+// Place is the location of an event: Length bytes, without LF, at Offset in the log
+// events.jsonl, in directory Dir of its project's runs.
 type Place struct {
 	ProjectID string
 	RunID     string
@@ -55,18 +55,18 @@ type Place struct {
 	Seq       int64
 	Offset    int64
 	Length    int64
-	at        int64 // its time in Unix nanoseconds, source.NoTime if it has none
+	at        int64 // time in Unix nanoseconds, or source.NoTime
 	sum       uint32
 }
 
-// At is the wall-clock time of the event as of clock.Nanos, if it has one.
+// At returns the wall-clock time of the event as clock.Nanos, if it has one.
 func (p Place) At() (ns int64, ok bool) { return p.at, p.at != source.NoTime }
 
-// Log is the name of the event's log.
+// Log returns the path of the event's log in the workspace.
 func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
 
-// Events lists events. Those of one run are in log order, others in order of
-// time, then of seq, then of project and run.
+// Events lists events. Those of one run are in log order. Others are in order of time, then
+// seq, then project and run.
 func (v *View) Events(f EventFilter) ([]Event, error) {
 	places, err := v.Places(f)
 	if err != nil {
@@ -109,8 +109,7 @@ func scanPlace(rows *sql.Rows, p *Place) error {
 	return err
 }
 
-// placesOfRun handles the runs of an id, of which there are several if projects
-// share it.
+// placesOfRun lists the events of a run ID. Several runs have it if projects share the ID.
 func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
 	var c conditions
 	if len(f.Types) > 0 {
@@ -172,8 +171,8 @@ type faultPlace struct {
 	fault int64
 }
 
-// ParseErrors lists lines that are not events, by run and seq, both descending.
-// Long lines are truncated.
+// ParseErrors lists lines that are not events, by run and seq, both descending. It truncates
+// long lines.
 func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	var c conditions
 	c.equal("r.project_id", f.ProjectID)
@@ -204,7 +203,7 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	return list, nil
 }
 
-// logTexts reads pieces of logs and keeps the last log open.
+// logTexts reads pieces of logs. It keeps the last log open.
 type logTexts struct {
 	fsys    durable.FS
 	project string
@@ -239,7 +238,7 @@ func (l *logTexts) open(project, dir string) durable.File {
 		if l.runs != nil {
 			_ = l.runs.Close() // opened for reading only
 		}
-		l.runs, _ = durable.OpenDir(l.fsys, workspace.RunsDir(project)) // a missing directory has no texts
+		l.runs, _ = durable.OpenDir(l.fsys, workspace.RunsDir(project)) // a missing directory is the same as one without logs
 	}
 	l.project, l.dir = project, dir
 	if l.runs == nil {
@@ -256,8 +255,8 @@ func (l *logTexts) open(project, dir string) durable.File {
 	return l.log
 }
 
-// text returns the first bytes of the line at a place, if it is still the one
-// that was indexed.
+// text returns the first length bytes of the line at a place, if the line is still the one that
+// was indexed.
 func (l *logTexts) text(p Place, length int64) ([]byte, bool) {
 	log := l.open(p.ProjectID, p.Dir)
 	if log == nil {

@@ -1,8 +1,8 @@
 package index
 
-// Events in order of time. The index has that order for each project, and for
-// each type in a project. Queries over several of these merge them; each is
-// asked only for events before the last one found so far.
+// Events in order of time. The index has that order for each project, and for each type in a
+// project. A query over several of these sequences merges them. It asks each only for events
+// before the last one found so far.
 
 import (
 	"cmp"
@@ -10,15 +10,14 @@ import (
 	"slices"
 )
 
-// sequence is the events of a project, or those of one type in it, in order of
-// time.
+// sequence is the events of a project, or those of one type in it, in order of time.
 type sequence struct {
 	project int64
 	kind    int64 // 0: all types
-	edge    int64 // the first time in the requested order
+	edge    int64 // time of the first event in the requested order
 }
 
-// Places is Events without the texts.
+// Places is Events without the texts of the events.
 func (v *View) Places(f EventFilter) ([]Place, error) {
 	if f.RunID != "" {
 		return v.placesOfRun(f)
@@ -38,7 +37,7 @@ func (v *View) Places(f EventFilter) ([]Place, error) {
 	for _, s := range sequences {
 		full := f.Limit > 0 && len(found) >= f.Limit
 		if full && beyond(s.edge, found[len(found)-1].at, f.Ascending) {
-			break // and so do all that follow
+			break // the remaining sequences start even later
 		}
 		some, err := v.inOrder(s, f, full, found)
 		if err != nil {
@@ -58,7 +57,7 @@ func (v *View) Places(f EventFilter) ([]Place, error) {
 	return found, nil
 }
 
-// beyond reports whether a time comes after another one in an order.
+// beyond reports whether at comes after last in the given order.
 func beyond(at, last int64, ascending bool) bool {
 	if ascending {
 		return at > last
@@ -66,8 +65,8 @@ func beyond(at, last int64, ascending bool) bool {
 	return at < last
 }
 
-// inOrder lists the first events of a sequence, when there are enough already
-// those that may stand before the last one.
+// inOrder lists the first events of a sequence. If found is full, it lists only those that may
+// sort before its last event.
 func (v *View) inOrder(s sequence, f EventFilter, full bool, found []Place) ([]Place, error) {
 	var c conditions
 	c.add("e.project=?", s.project)
@@ -87,8 +86,7 @@ func (v *View) inOrder(s sequence, f EventFilter, full bool, found []Place) ([]P
 	return query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+c.text+order, append(c.args, limit(f.Limit)), scanPlace)
 }
 
-// sequences are those that hold what a filter chooses, the one with the first
-// event in front.
+// sequences returns the sequences that a filter selects, ordered by their first event.
 func (v *View) sequences(f EventFilter) ([]sequence, error) {
 	projects, err := v.numbers(f.ProjectID, "WITH RECURSIVE p(x) AS (SELECT min(project) FROM ac_events UNION ALL SELECT (SELECT min(project) FROM ac_events WHERE project>x) FROM p WHERE x IS NOT NULL) SELECT x FROM p WHERE x IS NOT NULL")
 	if err != nil {
@@ -136,8 +134,8 @@ func (v *View) sequences(f EventFilter) ([]sequence, error) {
 	return list, nil
 }
 
-// numbers are those of a word, which are one or none; without a word those that
-// a query returns.
+// numbers returns the ID of the word of, if it has one. Without a word it returns the IDs that
+// the query otherwise yields.
 func (v *View) numbers(of, otherwise string) ([]int64, error) {
 	text, args := otherwise, []any(nil)
 	if of != "" {

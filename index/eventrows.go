@@ -1,7 +1,7 @@
 package index
 
-// Writing the rows of events, which are nearly all rows: many rows a statement,
-// bypassing the conversions of database/sql.
+// Inserting event rows, which are nearly all rows of the index. One statement inserts many rows
+// and bypasses the conversions of database/sql.
 
 import (
 	"database/sql/driver"
@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	perInsert    = 64 // how many events one statement writes
+	perInsert    = 64 // events per statement
 	eventColumns = 9
 )
 
 // eventRows writes events on a writer's connection.
 type eventRows struct {
-	statements map[int]driver.Stmt // by their number of rows
+	statements map[int]driver.Stmt // by number of rows
 	args       []driver.NamedValue
 }
 
-// close closes the statements. It is called on the connection.
+// close closes the statements. The caller must hold the connection.
 func (r *eventRows) close() (failed error) {
 	for _, st := range r.statements {
 		failed = errors.Join(failed, st.Close())
@@ -87,7 +87,7 @@ func (r *eventRows) write(w *writer, project, run int64, events []source.EventRo
 	})
 }
 
-// bound sets the arguments of a statement.
+// bound sets and returns the arguments of a statement.
 func (r *eventRows) bound(project, run int64, events []source.EventRow) []driver.NamedValue {
 	if r.args == nil {
 		r.args = make([]driver.NamedValue, perInsert*eventColumns)

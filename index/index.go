@@ -1,16 +1,16 @@
-// Package index is the SQLite projection of a workspace, from which lists,
-// snapshots and totals are answered at a cost proportional to the answer.
+// Package index is the SQLite projection of a workspace. It answers lists, snapshots and totals
+// at a cost proportional to the answer.
 //
-// It is a cache: .local/index.sqlite can be deleted at any time and nothing is
-// lost. Invariants:
-//   - After a sync the index holds what a rebuild would put there, whatever
-//     happened to the files (cache invalidation is by device, inode, size and
-//     times, and by content where these are not conclusive).
-//   - Readers have snapshot isolation: one read transaction, the old index
-//     until a new one is complete. They never wait for a writer.
+// It is a cache: .local/index.sqlite can be deleted at any time and nothing is lost.
+// Invariants:
+//   - After a sync the index holds what a rebuild would put there, whatever happened to the
+//     files. Cache invalidation compares device, inode, size and times, and the content where
+//     these are not conclusive.
+//   - Readers have snapshot isolation: each view is one read transaction, and sees the old
+//     index until a new one is complete. Readers never wait for a writer.
 //   - One process writes at a time, under the lock .local/locks/index.lock.
-//   - The text of an event is not in the index. It is read from its log, and
-//     returned only if it is still the text that was indexed.
+//   - The text of an event is not in the index. It is read from its log, and returned only if
+//     it is still the text that was indexed.
 package index
 
 import (
@@ -43,12 +43,12 @@ type Index struct {
 	next   *shared          // the pass that later callers may share
 	closed bool
 
-	known   *known        // owned by the holder of writer
-	glanced bool          // likewise: a sync looked whether anything changed; long-lived processes do so once
-	seen    *source.Cache // likewise; nil in a short-lived process
+	known   *known        // guarded by writer
+	glanced bool          // guarded by writer: a sync has tried the digest shortcut; a long-lived process tries it once
+	seen    *source.Cache // guarded by writer; nil in a short-lived process
 
-	// private: the index is not a file of the workspace but a database of this
-	// process, which one caller at a time uses.
+	// private: the index is not a file of the workspace but a database of this process, used by
+	// one caller at a time.
 	private  bool
 	alone    sync.Mutex // held by the user of a private index
 	turn     sync.Mutex // held by its writer
@@ -63,18 +63,17 @@ type shared struct {
 	err    error
 }
 
-// For makes the index of a workspace. It opens and creates nothing yet.
+// For returns the index of a workspace. It opens and creates nothing yet.
 func For(w *workspace.Workspace) *Index {
 	return &Index{w: w, writer: lock.NewMutex(w.FS, workspace.LockFile("index"))}
 }
 
-// Stay makes the index watch the workspace from the second sync on, so that a
-// sync only looks where something changed. It is for long-lived processes and
-// must be called before the first use.
+// Stay makes the index watch the workspace from the second sync on, so that a sync checks only
+// what changed. It is for long-lived processes and must be called before the first use.
 func (ix *Index) Stay() { ix.seen = source.NewCache(ix.w.Env.Clock, ix.w.FS) }
 
-// Close closes the file, after open views have ended. No method may be called
-// afterwards.
+// Close closes the database. A connection that an open view uses closes when that view ends. No
+// method may be called afterwards.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -87,7 +86,7 @@ func (ix *Index) Close() error {
 	return failed
 }
 
-// RebuildResult are the numbers of rows after a rebuild.
+// RebuildResult has the row counts after a rebuild.
 type RebuildResult struct {
 	DBPath                string `json:"db_path"`
 	RunsIndexed           int    `json:"runs_indexed"`
@@ -103,9 +102,9 @@ type RebuildResult struct {
 	AgentCountersIndexed  int    `json:"agent_counters_indexed"`
 }
 
-// SyncResult is the result of a sync. Upserted rows, messages, milestones and
-// counters are totals of the workspace; events and parse errors are those that
-// this sync added; deleted rows are those it removed.
+// SyncResult is the result of a sync. Upserted rows, messages, milestones and counters are
+// totals of the workspace. Events and parse errors are those that this sync added. Deleted rows
+// are those that it removed.
 type SyncResult struct {
 	DBPath                  string `json:"db_path"`
 	DBCreated               bool   `json:"db_created"`
@@ -133,7 +132,7 @@ type SyncResult struct {
 	AgentCountersDeleted    int    `json:"agent_counters_deleted"`
 }
 
-// Rebuild rebuilds everything and returns when all readers see it.
+// Rebuild rebuilds the whole index. When it returns, all readers see the new one.
 func (ix *Index) Rebuild(ctx context.Context) (RebuildResult, error) {
 	var built RebuildResult
 	err := ix.locked(ctx, func(ctx context.Context) error {
@@ -144,13 +143,13 @@ func (ix *Index) Rebuild(ctx context.Context) (RebuildResult, error) {
 	return built, err
 }
 
-// Sync brings the index up to date with the files as of the call or later, and
-// builds it if there is no usable one.
+// Sync brings the index up to date with the files as of the call or later. It builds the index
+// if there is no usable one.
 func (ix *Index) Sync(ctx context.Context) (SyncResult, error) {
 	return ix.SyncOnly(ctx, source.Scope{})
 }
 
-// SyncOnly is Sync of a part of the workspace. Waiting calls share one pass.
+// SyncOnly is Sync for a part of the workspace. Waiting callers share one pass.
 func (ix *Index) SyncOnly(ctx context.Context, scope source.Scope) (SyncResult, error) {
 	for {
 		turn, leads := ix.join(scope)
@@ -161,12 +160,12 @@ func (ix *Index) SyncOnly(ctx context.Context, scope source.Scope) (SyncResult, 
 				return SyncResult{}, context.Cause(ctx)
 			}
 			if turn.err != nil && (errors.Is(turn.err, context.Canceled) || errors.Is(turn.err, context.DeadlineExceeded)) && ctx.Err() == nil {
-				continue // its leader gave up, we did not
+				continue // the leader's context ended, ours did not
 			}
 			return turn.synced, turn.err
 		}
 		turn.err = ix.locked(ctx, func(ctx context.Context) error {
-			ix.leave(turn) // changes from here on may be missed: later callers wait for the next pass
+			ix.leave(turn) // a change from here on may be missed, so later callers wait for the next pass
 			var err error
 			turn.synced, err = ix.sync(ctx, scope)
 			return err
@@ -177,8 +176,7 @@ func (ix *Index) SyncOnly(ctx context.Context, scope source.Scope) (SyncResult, 
 	}
 }
 
-// join returns the pass that has not begun yet, or a new one that the caller
-// leads.
+// join returns the pass that has not begun yet, or a new one that the caller leads.
 func (ix *Index) join(scope source.Scope) (turn *shared, leads bool) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -222,12 +220,12 @@ type Freshness int
 // The kinds of freshness.
 const (
 	AsItIs   Freshness = iota
-	Records            // the records of runs as UpToDate; of logs only those that View.CheckLogs was asked for
-	UpToDate           // with the files; built if there is no usable one
+	Records            // run records as in UpToDate; logs unchecked, except by View.CheckLogs
+	UpToDate           // in step with the files; built if there is no usable one
 	Anew               // rebuilt from the files
 )
 
-// FreshnessOf is the freshness for two flags; rebuild wins.
+// FreshnessOf returns the freshness for two flags; rebuild wins.
 func FreshnessOf(rebuild, sync bool) Freshness {
 	switch {
 	case rebuild:
@@ -238,18 +236,18 @@ func FreshnessOf(rebuild, sync bool) Freshness {
 	return AsItIs
 }
 
-// EnsureResult is what was done for a freshness; never both.
+// EnsureResult reports what Ensure did. Rebuilt and Synced are never both set.
 type EnsureResult struct {
 	Rebuilt bool
 	Synced  bool
-	Partly  bool   // of logs it is not known whether they changed
+	Partly  bool   // only run records were compared; logs may have changed
 	in      *Index // the index to read, nil for the index itself
 }
 
-// Ensure brings the index to the requested freshness. With AsItIs, only the
-// view reports a missing index. The state of the file is never an error, nor is
-// a failure to write it, as on a full disk: then a private index of this
-// process is brought up to date, and ViewOf reads that (fallback).
+// Ensure brings the index to the requested freshness. With AsItIs, only the view reports a
+// missing index. A missing or corrupt file is never an error, nor is a failure to write it, as
+// on a full disk. In that case Ensure brings a private index of this process up to date, and
+// ViewOf reads that (fallback).
 func (ix *Index) Ensure(ctx context.Context, asked Freshness) (EnsureResult, error) {
 	done, err := ix.ensure(ctx, asked)
 	if err == nil || ctx.Err() != nil || ix.private {
@@ -267,7 +265,7 @@ func (ix *Index) Ensure(ctx context.Context, asked Freshness) (EnsureResult, err
 	return done, nil
 }
 
-// substitute is the private index that answers for this one.
+// substitute returns the private index that serves as the fallback. It creates it once.
 func (ix *Index) substitute() (*Index, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -280,7 +278,7 @@ func (ix *Index) substitute() (*Index, error) {
 	return ix.fallback, nil
 }
 
-// ViewOf is View of the index that was ensured.
+// ViewOf runs View on the index that Ensure prepared.
 func (ix *Index) ViewOf(ctx context.Context, done EnsureResult, fn func(*View) error) error {
 	if done.in != nil {
 		return done.in.View(ctx, fn)

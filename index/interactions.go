@@ -1,7 +1,7 @@
 package index
 
-// Interactions: requests of agents to people. A row has the positions of the event
-// that requested it and of the one that resolved it. Their texts come from the log.
+// Interactions: requests of agents to people. A row has the positions of the event that
+// requested the interaction and of the one that resolved it. Their texts come from the log.
 
 import (
 	"database/sql"
@@ -10,8 +10,8 @@ import (
 	"ac/index/source"
 )
 
-// interaction writes the interaction of an event. The first request of an open id
-// counts, and its first resolution.
+// interaction writes the row of an interaction event. Only the first request of an open ID
+// counts, and only its first resolution.
 func (w *writer) interaction(run int64, i source.InteractionRow) error {
 	from, to := eventKey(run, 0), eventKey(run+1, 0)
 	if i.Resolves {
@@ -23,7 +23,7 @@ func (w *writer) interaction(run int64, i source.InteractionRow) error {
 		eventKey(run, i.Seq), i.ID, i.Kind, i.Session, source.Nullable(i.Workflow), i.At, i.ID, from, to)
 }
 
-// removeInteractions undoes the lines of a run after a seq.
+// removeInteractions undoes the effect of the lines of a run after a seq.
 func (w *writer) removeInteractions(run, seq int64) error {
 	from, to := eventKey(run, seq), eventKey(run+1, 0)
 	if err := w.exec("DELETE FROM ac_interactions WHERE id>? AND id<?", from, to); err != nil || seq == 0 {
@@ -32,28 +32,28 @@ func (w *writer) removeInteractions(run, seq int64) error {
 	return w.exec("UPDATE ac_interactions SET resolved=NULL, resolved_at=NULL WHERE id>? AND id<? AND resolved>?", eventKey(run, 0), to, seq)
 }
 
-// Interaction has the positions of the events of an interaction, and its run.
+// Interaction is an interaction of a run, with the positions of its events.
 type Interaction struct {
 	RunKey
 	AgentID       string // of the run
 	RunStatus     string
 	InteractionID string
 	Kind          string
-	OfSession     bool   // a session asks; otherwise a workflow does
+	OfSession     bool   // a session asked; otherwise a workflow did
 	At            int64  // when it was requested, in Unix nanoseconds
 	ResolvedAt    int64  // 0 while it is open in the log
-	Requested     Place  // its event
-	Resolved      *Place // nil while it is open in the log
+	Requested     Place  // position of the requesting event
+	Resolved      *Place // position of the resolving event; nil while it is open in the log
 }
 
-// InteractionFilter selects interactions; empty fields match all. The run may be a
-// workflow, which includes those of its steps.
+// InteractionFilter selects interactions; empty fields match all. RunID may name a workflow,
+// which selects the interactions of its steps too.
 type InteractionFilter struct {
 	ProjectID string
 	RunID     string
 	AgentID   string
 	Kind      string
-	Resolved  bool // those resolved in the log, otherwise the others
+	Resolved  bool // select those resolved in the log, otherwise the open ones
 	Limit     int  // 0: all
 }
 
@@ -81,8 +81,8 @@ func (v *View) Interactions(f InteractionFilter) ([]Interaction, error) {
  LEFT JOIN ac_events d ON d.id=((i.id>>36)<<36)|i.resolved`+c.text+order+atMost, append(c.args, limit(f.Limit)), scanInteraction)
 }
 
-// ofRun restricts a query to the interactions of a run, or of the steps of a workflow
-// with that id.
+// ofRun restricts a query to the interactions of a run, or of the steps of the workflow with
+// that ID.
 func (v *View) ofRun(c *conditions, name string) error {
 	runs, err := query(v, "SELECT id FROM ac_runs WHERE run_id=?", []any{name}, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
 	if err != nil {
@@ -113,9 +113,9 @@ func scanInteraction(rows *sql.Rows, i *Interaction) error {
 	return err
 }
 
-// InteractionLines reads the lines of interactions from their logs and visits them
-// in order; resolved is nil for one that is open. Those whose request is no longer
-// in the log are left out.
+// InteractionLines reads the lines of interactions from their logs and calls visit in order.
+// resolved is nil for an open one. It skips interactions whose request or resolution is no
+// longer in the log.
 func (v *View) InteractionLines(list []Interaction, visit func(i Interaction, requested, resolved []byte)) {
 	logs := newLogTexts(v.w)
 	defer logs.close()

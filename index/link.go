@@ -1,7 +1,7 @@
 package index
 
-// Connections with prepared statements: compiling a statement costs more than
-// running most of ours.
+// Connections with prepared statements: compiling a statement costs more than running most of
+// them.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 const (
 	idleLinks   = 2   // kept open while unused
-	maxPrepared = 128 // statements a connection
+	maxPrepared = 128 // statements per connection
 )
 
 // link is a connection and its statements. It is not safe for concurrent use.
@@ -23,7 +23,7 @@ type link struct {
 	answers  answers
 }
 
-// statement prepares a statement once.
+// statement returns a prepared statement. It prepares each text once.
 func (l *link) statement(ctx context.Context, text string) (*sql.Stmt, error) {
 	if st := l.prepared[text]; st != nil {
 		return st, nil
@@ -49,7 +49,7 @@ func (l *link) forget() (failed error) {
 	return failed
 }
 
-// ask runs a statement with rows.
+// ask runs a query.
 func (l *link) ask(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	st, err := l.statement(ctx, text)
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *link) ask(ctx context.Context, text string, args ...any) (*sql.Rows, er
 	return st.QueryContext(ctx, args...)
 }
 
-// askOne reads the first row of a statement.
+// askOne runs a query and scans its first row.
 func (l *link) askOne(ctx context.Context, text string, args []any, into ...any) error {
 	st, err := l.statement(ctx, text)
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *link) close() error {
 	return errors.Join(l.Raw(func(any) error { return l.events.close() }), l.forget(), l.Close())
 }
 
-// take returns an idle connection.
+// take returns an idle connection, or opens one.
 func (ix *Index) take(ctx context.Context, db *sql.DB) (*link, error) {
 	ix.mu.Lock()
 	if n := len(ix.idle); n > 0 && ix.db == db {
@@ -98,7 +98,8 @@ func (ix *Index) take(ctx context.Context, db *sql.DB) (*link, error) {
 	return &link{Conn: conn, db: db, prepared: map[string]*sql.Stmt{}}, nil
 }
 
-// give returns a connection to the pool.
+// give returns a connection to the pool, or closes it if the pool is full or the database
+// changed.
 func (ix *Index) give(l *link) error {
 	ix.mu.Lock()
 	if ix.db == l.db && len(ix.idle) < idleLinks {

@@ -1,6 +1,6 @@
 package index
 
-// The lists of index.list_*, with exactly their fields.
+// The lists of the index.list_* methods, with exactly the fields of their contract.
 
 import (
 	"database/sql"
@@ -25,8 +25,8 @@ type Run struct {
 	SpecModel           *string  `json:"spec_model"`
 	SpecTaskID          *string  `json:"spec_task_id"`
 	SpecMilestoneID     *string  `json:"spec_milestone_id"`
-	// The disjoint parts of the total, the source of the cost, and the kind of
-	// a failure: for snapshots; index.list_runs does not have them.
+	// For snapshots only, not in index.list_runs: the disjoint parts of the total, the source
+	// of the cost, and the kind of a failure.
 	UsageInputTokens     *int64  `json:"-"`
 	UsageCachedTokens    *int64  `json:"-"`
 	UsageOutputTokens    *int64  `json:"-"`
@@ -54,9 +54,8 @@ type RunFilter struct {
 	AgentID   string
 	TaskID    string
 	Limit     int    // 0 for all
-	Ending    string // of their ids, in any case
-	// From and To bound the time of the runs, inclusively, as of clock.Nanos; 0
-	// means unbounded.
+	Ending    string // suffix of the run id, case-insensitive
+	// From and To bound the time of the runs, inclusive, as clock.Nanos; 0 means unbounded.
 	From, To int64
 }
 
@@ -64,7 +63,7 @@ func (f RunFilter) conditions() (c conditions) {
 	if f.Status == "" {
 		c.equal("r.project_id", f.ProjectID)
 	} else {
-		c.equal("+r.project_id", f.ProjectID) // few runs have a status that somebody asks for: by its index
+		c.equal("+r.project_id", f.ProjectID) // the unary + keeps SQLite off this column's index: the one on status is more selective
 		c.equal("r.status", f.Status)
 	}
 	c.equal("r.agent_id", f.AgentID)
@@ -83,8 +82,8 @@ func (f RunFilter) conditions() (c conditions) {
 
 const newestRuns = " ORDER BY r.at DESC, r.project_id, r.run_id" + atMost
 
-// atMost ends a query with a limit. For a bare parameter SQLite adapts the
-// plan, and therefore compiles the statement again at each run.
+// atMost ends a query with a limit. With a bare parameter SQLite would adapt the plan to its
+// value, and so recompile the statement at each run.
 const atMost = " LIMIT ?+0"
 
 func limit(n int) int {
@@ -172,14 +171,14 @@ func scanHelp(rows *sql.Rows, h *HelpRequest) error {
 	return rows.Scan(&h.HelpRequestID, &h.CreatedAt, &h.Title, &h.Visibility, &h.Requester, &h.TargetManager, &h.ProjectID, &h.SharePackID)
 }
 
-// Problem is a source file that is not listed, or not under the key it claims.
+// Problem is a source file that is not listed, or not under the key that it claims.
 type Problem struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // malformed, stray_copy, duplicate, unreadable
 	What string `json:"what"`
 }
 
-// Problems lists the problems of source files, by path.
+// Problems lists the problems of source files, sorted by path.
 func (v *View) Problems() ([]Problem, error) {
 	return query(v, "SELECT path, problem, what FROM ac_files WHERE problem IS NOT NULL ORDER BY path", nil,
 		func(rows *sql.Rows, p *Problem) error { return rows.Scan(&p.Path, &p.Kind, &p.What) })

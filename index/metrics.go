@@ -1,10 +1,10 @@
 package index
 
-// Runs by agent and by id.
+// Queries for runs by agent and by ID.
 
 import "database/sql"
 
-// AgentMetrics are the sums over the runs of an agent. Costs are not rounded.
+// AgentMetrics has the sums over the runs of an agent. Costs are not rounded.
 type AgentMetrics struct {
 	Runs         int64
 	Running      int64
@@ -13,10 +13,10 @@ type AgentMetrics struct {
 	Stopped      int64
 	TotalTokens  int64
 	TotalCostUSD float64
-	Cycles       *int64 // of its context; nil if no run reports any
+	Cycles       *int64 // of the context; nil if no run reports any
 }
 
-// AgentMetrics sums up the runs of an agent, of all projects if project is "".
+// AgentMetrics sums up the runs of an agent in a project, or in all projects if project is "".
 func (v *View) AgentMetrics(agent, project string) (m AgentMetrics, err error) {
 	var c conditions
 	c.equal("agent_id", agent)
@@ -29,7 +29,7 @@ func (v *View) AgentMetrics(agent, project string) (m AgentMetrics, err error) {
 	return m, err
 }
 
-// AgentsOf lists the agents of some runs; unknown runs have none.
+// AgentsOf lists the agents of the given runs. It skips unknown runs.
 func (v *View) AgentsOf(runs ...RunKey) (agents []string, err error) {
 	for _, key := range runs {
 		one, err := query(v, "SELECT agent_id FROM ac_runs WHERE run_id=? AND project_id=?", []any{key.RunID, key.ProjectID},
@@ -42,7 +42,7 @@ func (v *View) AgentsOf(runs ...RunKey) (agents []string, err error) {
 	return agents, nil
 }
 
-// MonitoredRuns returns the known ones among some runs, with their stats.
+// MonitoredRuns returns those of the given runs that the index knows, with their stats.
 func (v *View) MonitoredRuns(runs ...RunKey) (list []MonitoredRun, err error) {
 	asked := make(map[RunKey]bool, len(runs))
 	for _, key := range runs {
@@ -59,8 +59,7 @@ func (v *View) MonitoredRuns(runs ...RunKey) (list []MonitoredRun, err error) {
 	return list, nil
 }
 
-// Logs lists the directories of the indexed runs, of all projects if project is
-// "".
+// Logs lists the project and directory of each indexed run, of all projects if project is "".
 func (v *View) Logs(project string) ([]RunKey, error) {
 	var c conditions
 	c.equal("project_id", project)

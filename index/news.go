@@ -1,7 +1,6 @@
 package index
 
-// What is new in the logs of runs after given cursors, queried for all runs at
-// once.
+// Events after given cursors in the logs of runs, queried for all runs at once.
 
 import (
 	"database/sql"
@@ -25,7 +24,7 @@ func (v *View) LogEnds() ([]LogEnd, error) {
 		})
 }
 
-// Behind is a run and a cursor in its log.
+// Behind is a run and a reader's cursor in its log.
 type Behind struct {
 	LogEnd
 	Since int64
@@ -37,7 +36,7 @@ type ActorEvents struct {
 	Events int64
 }
 
-// SignalsBehind counts the events after the cursors by actor, in one query.
+// SignalsBehind counts the events after the cursors, by actor, in one query.
 func (v *View) SignalsBehind(places []Behind) ([]ActorEvents, error) {
 	ranges := make([][2]int64, len(places))
 	for i, p := range places {
@@ -51,7 +50,7 @@ func (v *View) SignalsBehind(places []Behind) ([]ActorEvents, error) {
  FROM json_each(?) p CROSS JOIN ac_events e ON e.id>json_extract(p.value,'$[0]') AND e.id<json_extract(p.value,'$[1]') GROUP BY e.actor) n`, []any{string(text)}, scanActor)
 }
 
-// EventsByActor counts all events by actor, except those of some runs.
+// EventsByActor counts all events by actor, except those of the given runs.
 func (v *View) EventsByActor(except []LogEnd) ([]ActorEvents, error) {
 	ids := make([]int64, len(except))
 	for i, e := range except {

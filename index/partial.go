@@ -1,7 +1,7 @@
 package index
 
-// Reading with less than a sync: for a list that shows a few runs of many, the records of
-// all runs are compared with the index, and the logs of those that it shows.
+// Reads that need less than a sync. A list that shows few of many runs needs the records of all
+// runs to be current, but only the logs of the runs that it shows.
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"ac/workspace"
 )
 
-// ErrStale is the error of a view of records only whose reader needs a log that changed
-// since the index read it: the reader is called again after a sync.
+// ErrStale reports that a reader of records needs a log that changed since it was indexed. The
+// reader is called again after a sync.
 var ErrStale = errors.New("the index does not know the newest lines of a log")
 
-// mostChecked bounds how many logs are compared one by one.
+// mostChecked bounds how many logs CheckLogs compares one by one.
 const mostChecked = 200
 
-// recordsUnchanged reports whether the index reflects the records of all runs as they are
-// now. A process that watches the workspace syncs instead, which costs it less.
+// recordsUnchanged reports whether the index reflects the current records of all runs. It
+// returns false in a process that watches the workspace: for that, a sync is cheaper.
 func (ix *Index) recordsUnchanged(ctx context.Context) (same bool) {
 	if ix.private || ix.seen != nil || ix.isBroken() {
 		return false
 	}
-	_ = ix.connected(ctx, false, func(conn *link) error { // what fails here fails the sync that follows
+	_ = ix.connected(ctx, false, func(conn *link) error { // a failure here also fails the sync that follows
 		generation, err := ix.ours(context.WithoutCancel(ctx), conn)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (ix *Index) recordsUnchanged(ctx context.Context) (same bool) {
 	return same && ctx.Err() == nil
 }
 
-// CheckLogs is nil if the index knows all of the logs of these runs, else ErrStale.
+// CheckLogs returns nil if the index has read all of the logs of these runs, else ErrStale.
 func (v *View) CheckLogs(keys []RunKey) error {
 	if len(keys) == 0 {
 		return nil

@@ -1,7 +1,7 @@
 package index
 
-// A pass compares the files of a workspace with the index and updates the rows
-// in one transaction. A rebuild is a pass over an empty index.
+// A pass compares the files of a workspace with the index and updates the rows in one
+// transaction. A rebuild is a pass over an empty index.
 
 import (
 	"context"
@@ -24,15 +24,15 @@ type pass struct {
 	w       *workspace.Workspace
 	scope   source.Scope
 	known   *known
-	before  *source.Cache // cached by earlier passes, nil for nothing
+	before  *source.Cache // cached by earlier passes; may be nil
 	now     time.Time
 	write   *writer
 	synced  SyncResult
-	sources []source.File // of the scope, where they were listed before; nil if the pass walks
+	sources []source.File // those in scope if already listed; nil if the pass must walk
 	changed []source.File // documents to read
 	logs    []source.File // logs that exist, in order
 	agents  map[string]bool
-	orphans map[string]bool // keys that lost their file
+	orphans map[string]bool // keys whose file no longer holds them
 }
 
 func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *source.Cache, write *writer, scope source.Scope) *pass {
@@ -43,7 +43,7 @@ func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *sour
 	}
 }
 
-// run does everything except the end of the transaction.
+// run compares and writes everything. The caller ends the transaction.
 func (p *pass) run() error {
 	p.before.Refresh(p.ctx, p.w)
 	for _, s := range p.sources {
@@ -63,7 +63,7 @@ func (p *pass) run() error {
 	return nil
 }
 
-// look records a source that exists.
+// look records a source file that exists.
 func (p *pass) look(s source.File) {
 	f := p.known.byPath[s.Path]
 	if s.Kind == source.KindLog || s.Kind == source.KindMessages {
@@ -78,7 +78,7 @@ func (p *pass) look(s source.File) {
 	}
 }
 
-// removed drops the documents that are gone.
+// removed drops the documents whose files are gone.
 func (p *pass) removed() error {
 	var gone []*file
 	for _, f := range p.known.byPath {
@@ -108,7 +108,7 @@ func (p *pass) hide(f *file) error {
 	return p.write.remove(p, f)
 }
 
-// chunk is how many documents are read before their rows are written.
+// chunk is the number of documents that are read before their rows are written.
 const chunk = 256
 
 func (p *pass) documents() error {
@@ -123,7 +123,7 @@ func (p *pass) documents() error {
 	return nil
 }
 
-// reading is a document that was read.
+// reading is the result of reading one document.
 type reading struct {
 	source source.File
 	doc    source.Document
@@ -145,8 +145,8 @@ func (p *pass) readDocuments(some []source.File) error {
 	return nil
 }
 
-// read reads and decodes one document. One that may be stale but has the same
-// text is not decoded again.
+// read reads and decodes one document. If the index already has this version and the text is
+// the same, it does not decode it again.
 func (p *pass) read(s source.File) reading {
 	text, st, err := durable.ReadFileInfo(p.w.FS, s.Path, yamldoc.MaxBytes)
 	switch {
@@ -164,7 +164,7 @@ func (p *pass) read(s source.File) reading {
 	return reading{source: s, sum: sum, doc: source.Decode(s, text)}
 }
 
-// sameText is the problem of a document with unchanged text.
+// sameText marks a document whose text is unchanged, in its Problem.
 const sameText = "\x00same"
 
 // store updates the index with a document that was read.
@@ -179,7 +179,7 @@ func (p *pass) store(r reading) error {
 		return p.write.saveFile(f)
 	}
 	if r.gone {
-		// It went while it was read; the next sync sees what there is then.
+		// The file disappeared while it was read; the next sync sees the new state.
 		if f == nil {
 			return nil
 		}
@@ -197,8 +197,8 @@ func (p *pass) store(r reading) error {
 	return p.assign(f, r.doc)
 }
 
-// assign records the key that a document claims, if it is the first to claim
-// it.
+// assign gives a document the key that it claims, if no file that comes before it claims the
+// key.
 func (p *pass) assign(f *file, d source.Document) error {
 	kept := f.shown && f.claim == d.Claim
 	if f.shown && !kept {
@@ -243,8 +243,8 @@ func (p *pass) assign(f *file, d source.Document) error {
 	return p.write.saveFile(f)
 }
 
-// relabel updates the problem of all that claim the key of a file in vain: it
-// names that file.
+// relabel updates the problem of the other files that claim the holder's key: their text names
+// the holder.
 func (p *pass) relabel(holder *file) error {
 	for _, f := range p.known.claims[holder.claim] {
 		if f == holder || f.problem != source.ProblemDuplicate {
@@ -277,7 +277,7 @@ func before(a, b *file) bool {
 	return listing(a.path) < listing(b.path)
 }
 
-// listing is the order of the directories: home, other conversations of the
+// listing returns a sort key for directories: home first, then other conversations of the
 // workspace, then projects.
 func listing(name string) string {
 	if strings.HasPrefix(name, workspace.HomeDir+"/") {
@@ -286,8 +286,8 @@ func listing(name string) string {
 	return name
 }
 
-// heirs assigns keys that lost their file to the first file that claims them,
-// whatever was assigned to that file meanwhile.
+// heirs reassigns each orphaned key to the first file that claims it. Reassigning may orphan
+// further keys, so it repeats until none is left.
 func (p *pass) heirs() error {
 	for len(p.orphans) > 0 {
 		for claim := range p.orphans {
@@ -300,8 +300,8 @@ func (p *pass) heirs() error {
 	return nil
 }
 
-// inherit reads the first claimant of a key until that one has it. A claimant
-// that is gone by now, or claims another key, no longer counts.
+// inherit assigns a key to its first claimant. It reads that file again first. A claimant that
+// is gone by now, or claims another key, no longer counts, and inherit tries the next.
 func (p *pass) inherit(claim string) error {
 	for {
 		var heir *file
@@ -314,7 +314,7 @@ func (p *pass) inherit(claim string) error {
 			return nil
 		}
 		s := source.File{Kind: heir.kind, Project: heir.project, Path: heir.path, Version: heir.version}
-		heir.version = durable.Version{} // read it even if its version is known
+		heir.version = durable.Version{} // force a decode even if the version is known
 		if err := p.store(p.read(s)); err != nil {
 			return err
 		}
@@ -331,7 +331,7 @@ func (p *pass) counters() error {
 	return nil
 }
 
-// parentOf is the document next to a log.
+// parentOf returns the indexed document next to a log, nil if there is none.
 func (p *pass) parentOf(s source.File) *file {
 	name := "/run.yaml"
 	if s.Kind == source.KindMessages {
@@ -344,8 +344,7 @@ func (p *pass) parentOf(s source.File) *file {
 	return nil
 }
 
-// jobs lists the logs to be read and drops those that are gone or have no
-// document any more.
+// jobs lists the logs to read. It drops indexed logs whose file or document is gone.
 func (p *pass) jobs() (jobs []*source.Job, err error) {
 	for _, s := range p.logs {
 		parent := p.parentOf(s)
@@ -384,7 +383,8 @@ func (p *pass) jobs() (jobs []*source.Job, err error) {
 	return jobs, nil
 }
 
-// dropLog deletes a log and its rows, if its document still exists.
+// dropLog forgets a log. It deletes the log's rows if the document still exists; otherwise they
+// are already deleted.
 func (p *pass) dropLog(f *file) error {
 	if parent := p.parentOf(source.File{Kind: f.kind, Path: f.path}); parent != nil {
 		if err := p.write.removeLog(p, parent); err != nil {

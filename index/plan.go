@@ -8,12 +8,12 @@ import (
 	"errors"
 )
 
-// TaskTotals are the sums over a project's tasks.
+// TaskTotals has the sums over a project's tasks.
 type TaskTotals struct {
 	Tasks    int
 	Blocked  int     // with status blocked
-	Progress float64 // the sum of their ratios
-	// Waits maps tasks to their dependencies.
+	Progress float64 // sum of their progress ratios
+	// Waits maps each task that has dependencies to them.
 	Waits map[string][]string
 }
 
@@ -46,20 +46,20 @@ func (v *View) TaskTotals() (map[string]*TaskTotals, error) {
 	return totals, err
 }
 
-// RunningRun is a run with status running in its record.
+// RunningRun is a run whose record has status running.
 type RunningRun struct {
 	RunKey
 	AgentID string
 }
 
-// RunningRuns lists the runs with status running in their records.
+// RunningRuns lists the runs whose records have status running.
 func (v *View) RunningRuns() ([]RunningRun, error) {
 	return query(v, "SELECT project_id, run_id, agent_id FROM ac_runs WHERE status='running'", nil, func(rows *sql.Rows, r *RunningRun) error {
 		return rows.Scan(&r.ProjectID, &r.RunID, &r.AgentID)
 	})
 }
 
-// AgentOf is the agent of a run, "" for an unknown run.
+// AgentOf returns the agent of a run, "" for an unknown run.
 func (v *View) AgentOf(run RunKey) (agent string, err error) {
 	err = v.conn.askOne(v.ctx, "SELECT agent_id FROM ac_runs WHERE project_id=? AND run_id=?", []any{run.ProjectID, run.RunID}, &agent)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -1,6 +1,6 @@
 package index
 
-// Reading the logs of a pass: parsed concurrently, written by one goroutine.
+// Reading the logs of a pass. Several goroutines parse, one writes.
 
 import (
 	"context"
@@ -78,7 +78,7 @@ func readQueue(ctx context.Context, r *source.Reader, queue <-chan *source.Job, 
 	return failed
 }
 
-// batch writes a piece of a log.
+// batch writes one batch of a log.
 func (p *pass) batch(b source.Batch) error {
 	job := b.Job
 	f := p.known.byPath[job.Source.Path]

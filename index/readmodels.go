@@ -25,7 +25,7 @@ type MonitoredRun struct {
 	LatestBudgetDecision json.RawMessage
 }
 
-// size estimates the memory of a run.
+// size estimates the memory of a run, in bytes.
 func (m *MonitoredRun) size() int {
 	return 1024 + len(m.LatestPolicyDecision) + len(m.LatestPolicyDenied) + len(m.LatestBudgetDecision)
 }
@@ -42,7 +42,7 @@ func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
 	return nil
 }
 
-// take sets the stats of the run.
+// take copies the stats of a log into the run.
 func (m *MonitoredRun) take(st source.Stats) {
 	m.LastEvent, m.Events, m.ParseErrors = st.Last, st.Events, st.ParseErrors
 	m.PolicyDecisions, m.PolicyDenied, m.BudgetDecisions = st.PolicyDecided, st.PolicyDenied, st.BudgetDecided
@@ -52,9 +52,8 @@ func (m *MonitoredRun) take(st source.Stats) {
 
 const monitored = "SELECT " + runColumns + ", " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
-// Monitored lists runs with their stats, newest first, and also the named runs,
-// whatever their age, without duplicates. The list is shared and must not be
-// changed.
+// Monitored lists runs with their stats, newest first. It appends the runs named in also,
+// whatever their age, without duplicates. The list is shared and must not be changed.
 func (v *View) Monitored(f RunFilter, also ...RunKey) ([]MonitoredRun, error) {
 	list, err := remembered(v, question{"monitored runs", f}, (*MonitoredRun).size, func() ([]MonitoredRun, error) {
 		c := f.conditions()
@@ -81,7 +80,7 @@ func (v *View) Monitored(f RunFilter, also ...RunKey) ([]MonitoredRun, error) {
 	return list, nil
 }
 
-// Totals are sums over all runs of a scope. Costs are not rounded.
+// Totals has the sums over all runs of a scope. Costs are not rounded.
 type Totals struct {
 	Runs              int
 	Running           int
@@ -119,14 +118,14 @@ func (v *View) Totals(f RunFilter) (t Totals, err error) {
 	return t, err
 }
 
-// ProviderTotals are the sums of one provider.
+// ProviderTotals has the sums of one provider.
 type ProviderTotals struct {
 	Provider string
 	Totals
 }
 
-// ByProvider is Totals for each provider, by name. The list is shared and must
-// not be changed.
+// ByProvider is Totals per provider, sorted by name. The list is shared and must not be
+// changed.
 func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
 	return remembered(v, question{"providers", f}, func(p *ProviderTotals) int { return 256 + len(p.Provider) }, func() ([]ProviderTotals, error) {
 		c := f.conditions()
@@ -145,8 +144,8 @@ type RunUse struct {
 	Tokens   int64
 }
 
-// RecentUse lists the known usage of the newest runs. The list is shared and
-// must not be changed.
+// RecentUse lists the token usage of the newest runs that have one. The list is shared and must
+// not be changed.
 func (v *View) RecentUse(newest int) ([]RunUse, error) {
 	return remembered(v, question{"use", newest}, func(u *RunUse) int { return 96 + len(u.Provider) }, func() ([]RunUse, error) {
 		return query(v, "SELECT r.project_id, r.run_id, r.provider, r.usage_total_tokens FROM ac_runs r WHERE r.usage_total_tokens IS NOT NULL"+newestRuns,
@@ -156,10 +155,10 @@ func (v *View) RecentUse(newest int) ([]RunUse, error) {
 	})
 }
 
-// AgentCounter are the counters of an agent and its runs.
+// AgentCounter has the counters of an agent and its runs.
 type AgentCounter struct {
 	AgentID                  string
-	OnFile                   bool // it has a document; others only occur in runs
+	OnFile                   bool // it has a document; other agents occur only in runs
 	Name                     string
 	Role                     string
 	Provider                 string
@@ -171,14 +170,14 @@ type AgentCounter struct {
 	FailedRuns               int
 	StoppedRuns              int
 	TotalTokens              int64
-	TotalCostUSD             float64 // six decimals
+	TotalCostUSD             float64 // rounded to six decimals
 	ContextCyclesCount       int64
 	ContextCyclesKnownRuns   int
 	ContextCyclesUnknownRuns int
 }
 
-// AgentCounters lists the counters of all agents, by id. The list is shared and
-// must not be changed.
+// AgentCounters lists the counters of all agents, sorted by ID. The list is shared and must not
+// be changed.
 func (v *View) AgentCounters() ([]AgentCounter, error) {
 	return remembered(v, question{"agents", nil}, func(a *AgentCounter) int { return 512 + len(a.Name) }, func() ([]AgentCounter, error) {
 		return query(v, "SELECT * FROM ac_agent_counters ORDER BY agent_id", nil, scanAgentCounter)
@@ -190,7 +189,7 @@ func scanAgentCounter(rows *sql.Rows, a *AgentCounter) error {
 		&a.FailedRuns, &a.StoppedRuns, &a.TotalTokens, &a.TotalCostUSD, &a.ContextCyclesCount, &a.ContextCyclesKnownRuns, &a.ContextCyclesUnknownRuns)
 }
 
-// ActiveAgents lists the agents with a run with status running.
+// ActiveAgents lists the agents that have a run with status running.
 func (v *View) ActiveAgents(project string) ([]string, error) {
 	var c conditions
 	c.equal("status", "running")
@@ -218,7 +217,7 @@ const artifactColumns = `a.project_id, a.artifact_id, a.type, a.title, a.visibil
 
 const newestArtifacts = " ORDER BY a.at DESC, CASE WHEN a.at IS NULL THEN a.created_at END DESC, a.artifact_id DESC, a.project_id" + atMost
 
-// size estimates the memory of an artifact.
+// size estimates the memory of an artifact, in bytes.
 func (a *Artifact) size() int {
 	if a.Title == nil {
 		return 512
@@ -233,8 +232,8 @@ func scanArtifact(rows *sql.Rows, a *Artifact) error {
 const undecided = `a.subject_kind IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ac_reviews r
  WHERE r.project_id=a.project_id AND r.subject_artifact_id=a.artifact_id AND r.subject_kind=a.subject_kind)`
 
-// Pending lists the artifacts that wait for a decision, newest first, of all
-// projects if project is "". The list is shared and must not be changed.
+// Pending lists the artifacts that await a decision, newest first, of all projects if project
+// is "". The list is shared and must not be changed.
 func (v *View) Pending(project string, most int) ([]Artifact, error) {
 	return remembered(v, question{"pending", ReviewFilter{ProjectID: project, Limit: most}}, (*Artifact).size, func() ([]Artifact, error) {
 		var c conditions
@@ -244,7 +243,7 @@ func (v *View) Pending(project string, most int) ([]Artifact, error) {
 	})
 }
 
-// PendingCounts counts the pending items of each project that has any.
+// PendingCounts counts the pending artifacts of each project that has any.
 func (v *View) PendingCounts() (map[string]int, error) {
 	type count struct {
 		project string
@@ -259,14 +258,14 @@ func (v *View) PendingCounts() (map[string]int, error) {
 	return counts, err
 }
 
-// Artifacts lists the artifacts of a project, or of all, newest first.
+// Artifacts lists the artifacts of a project, or of all projects if it is "", newest first.
 func (v *View) Artifacts(project string, most int) ([]Artifact, error) {
 	var c conditions
 	c.equal("a.project_id", project)
 	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+newestArtifacts, append(c.args, limit(most)), scanArtifact)
 }
 
-// Decision is a review with the artifact that it is about, if known.
+// Decision is a review with the artifact that it reviews, if known.
 type Decision struct {
 	Review
 	ArtifactType *string
@@ -274,7 +273,7 @@ type Decision struct {
 	ParseErrors  int64 // of the artifact's run; 0 if it has none
 }
 
-// size estimates the memory of a decision.
+// size estimates the memory of a decision, in bytes.
 func (d *Decision) size() int {
 	if d.Notes == nil {
 		return 512

@@ -9,7 +9,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Comments lists comments as in their files, newest first.
+// Comments lists comments with the fields of their files, newest first.
 func (v *View) Comments(f CommentFilter) ([]doc.Comment, error) {
 	var c conditions
 	c.equal("project_id", f.ProjectID)
@@ -71,7 +71,7 @@ type Milestone struct {
 	EvidenceRequiresTests bool
 }
 
-// Tasks lists the tasks of a project, or of all, by project and id.
+// Tasks lists the tasks of a project, or of all projects if it is "", sorted by project and ID.
 func (v *View) Tasks(project string) ([]Task, error) {
 	var c conditions
 	c.equal("t.project_id", project)
@@ -126,8 +126,8 @@ type Conversation struct {
 	id       int64
 }
 
-// Conversations lists the conversations of a project, "" for those of the
-// workspace, oldest first.
+// Conversations lists the conversations of a project, oldest first; "" means those of the
+// workspace.
 func (v *View) Conversations(project string) ([]Conversation, error) {
 	text, args := " WHERE c.project_id IS NULL", []any(nil)
 	if project != "" {
@@ -186,14 +186,14 @@ func (v *View) Messages(conversation string, last int) ([]Message, error) {
 		})
 }
 
-// Signal counts the events of one actor in a run after a seq.
+// Signal counts the events of one actor in a run, after a seq.
 type Signal struct {
 	Actor  *string
 	Events int
 	Last   int64 // the highest seq among them
 }
 
-// Signals counts the events of a run after a seq by actor.
+// Signals counts the events of a run after the seq since, by actor.
 func (v *View) Signals(run RunKey, since int64) ([]Signal, error) {
 	return query(v, `SELECT (SELECT word FROM ac_words WHERE id=e.actor), count(*), max(e.seq) FROM ac_runs r JOIN ac_events e ON e.id>((r.id<<36)|?) AND e.id<((r.id+1)<<36)
  WHERE r.run_id=? AND r.project_id=? GROUP BY e.actor ORDER BY 1`, []any{since, run.RunID, run.ProjectID},

@@ -1,13 +1,12 @@
 package index
 
-// A result cache: a client that polls repeats its queries, and the index has
-// mostly not changed in between.
+// A query cache. A client that polls repeats its queries, and mostly the index has not changed
+// in between.
 //
-// A connection caches the results for one state of the file, and invalidates
-// all of them once one of its transactions sees another state. SQLite reports
-// commits by other connections, in any process (data_version). The connection's
-// own commits change the generation of the index, as every writer's transaction
-// does. Both are read within the transaction of the query.
+// A connection caches the results for one state of the file. It invalidates all of them once
+// one of its transactions sees another state. SQLite reports commits by other connections, in
+// any process (data_version). The connection's own commits change the generation of the index,
+// as every writer's transaction does. Both are read within the transaction of the query.
 
 import "context"
 
@@ -23,15 +22,14 @@ type question struct {
 // maxRemembered bounds a connection's cache, in estimated bytes.
 const maxRemembered = 512 << 10
 
-// answers is the cache of a connection. It belongs to the user of the
-// connection.
+// answers is the cache of a connection, owned by the connection's user.
 type answers struct {
 	of    content
 	known map[question]any
 	bytes int
 }
 
-// seen invalidates the cache if the connection sees another state.
+// seen invalidates the cache if the state of the file has changed.
 func (l *link) seen(ctx context.Context, generation int64) error {
 	found := content{generation: generation}
 	if err := l.askOne(ctx, "PRAGMA data_version", nil, &found.version); err != nil {
@@ -43,8 +41,8 @@ func (l *link) seen(ctx context.Context, generation int64) error {
 	return nil
 }
 
-// remembered returns the cached result of a query, or runs it. The list is
-// shared and must not be changed. Lists that are too large are not cached.
+// remembered returns the cached result of a query, or runs the query. The list is shared and
+// must not be changed. Lists that are too large are not cached.
 func remembered[R any](v *View, asked question, size func(*R) int, ask func() ([]R, error)) ([]R, error) {
 	kept := &v.conn.answers
 	if list, ok := kept.known[asked].([]R); ok {

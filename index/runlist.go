@@ -1,18 +1,18 @@
 package index
 
-// Lists of runs for people: what is needed of their newest sessions, and of their ids.
+// Run lists for people: with the newest session of each run, and lookups by ID.
 
 import (
 	"database/sql"
 	"strings"
 )
 
-// ListedRun is a run with the ref of its newest session, "" for none that its log names.
+// ListedRun is a run with the ref of its newest session, "" if its log names none.
 type ListedRun struct {
 	MonitoredRun
 
 	SessionRef string
-	RetryOf    string // the run that it repeats, "" for none
+	RetryOf    string // the run that it retries; "" for none
 }
 
 // Key identifies the run.
@@ -24,7 +24,7 @@ func (v *View) Listed(f RunFilter) ([]ListedRun, error) {
 	return query(v, listed+c.text+newestRuns, append(c.args, limit(f.Limit)), scanListed)
 }
 
-// ListedRun is one run, nil if it is not in the index.
+// ListedRun returns one run, nil if it is not in the index.
 func (v *View) ListedRun(key RunKey) (*ListedRun, error) {
 	list, err := query(v, listed+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanListed)
 	if err != nil || len(list) == 0 {
@@ -33,7 +33,7 @@ func (v *View) ListedRun(key RunKey) (*ListedRun, error) {
 	return &list[0], nil
 }
 
-// TypesAfter lists the types of the events that a run has behind a seq, without some of them.
+// TypesAfter lists the types of a run's events after a seq, except the given types.
 func (v *View) TypesAfter(key RunKey, seq int64, except ...string) ([]string, error) {
 	runs, err := query(v, "SELECT id FROM ac_runs WHERE run_id=? AND project_id=?", []any{key.RunID, key.ProjectID}, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
 	if err != nil || len(runs) == 0 {
@@ -66,7 +66,8 @@ func (v *View) CountRuns(f RunFilter) (n int, err error) {
 	return n, err
 }
 
-// RunIDsLike lists the ids of all runs that end in the same letters as one of these.
+// RunIDsLike lists the IDs of all runs that share their last letters with one of ids. With more
+// than mostEndings ids it does not filter, and lists all.
 func (v *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -82,10 +83,10 @@ func (v *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 	return query(v, text, args, func(rows *sql.Rows, id *string) error { return rows.Scan(id) })
 }
 
-// mostEndings is from how many ids on all are listed.
+// mostEndings is the largest number of ids that RunIDsLike filters by.
 const mostEndings = 200
 
-// LastRuns is when the newest run of each agent was created.
+// LastRuns returns when the newest run of each agent was created.
 func (v *View) LastRuns() (map[string]string, error) {
 	type last struct{ agent, at string }
 	list, err := query(v, "SELECT agent_id, created_at, max(at) FROM ac_runs GROUP BY agent_id", nil, func(rows *sql.Rows, l *last) error {
@@ -99,14 +100,13 @@ func (v *View) LastRuns() (map[string]string, error) {
 	return found, err
 }
 
-// TaskCount is how many tasks a project has.
+// TaskCount has the numbers of tasks of a project.
 type TaskCount struct {
 	ProjectID            string
 	Tasks, Done, Blocked int
 }
 
-// TaskCounts counts the tasks of each project that has any, without those that were
-// canceled.
+// TaskCounts counts the tasks of each project that has any, without canceled ones.
 func (v *View) TaskCounts() ([]TaskCount, error) {
 	return query(v, "SELECT project_id, count(*), sum(status='done'), sum(status='blocked') FROM ac_tasks WHERE status<>'canceled' GROUP BY project_id", nil,
 		func(rows *sql.Rows, n *TaskCount) error {
@@ -114,9 +114,9 @@ func (v *View) TaskCounts() ([]TaskCount, error) {
 		})
 }
 
-// LastMessage is a conversation with its newest message; At and By are "" without one.
+// LastMessage is a conversation with its newest message. At and By are "" if it has none.
 type LastMessage struct {
-	Key                                     int64 // of the conversation, for Unread
+	Key                                     int64 // row ID of the conversation, for Unread
 	ConversationID, ProjectID, Name, At, By string
 }
 
@@ -129,11 +129,11 @@ func (v *View) LastMessages() ([]LastMessage, error) {
 		})
 }
 
-// newestMessages is among how many messages the unread ones are counted.
+// newestMessages is the number of messages among which unread ones are counted.
 const newestMessages = 200
 
-// Unread counts the newest messages of a conversation after the last one that a reader has
-// read, "" for none, without the reader's own.
+// Unread counts the messages after last among the newest ones of a conversation, without the
+// reader's own. last is the ID of the last message read, "" for none.
 func (v *View) Unread(conversation int64, reader, last string) (n int, err error) {
 	err = v.conn.askOne(v.ctx, `SELECT count(*) FROM (SELECT seq, author_id FROM ac_messages WHERE conversation=?1 ORDER BY seq DESC LIMIT ?2)
  WHERE author_id<>?3 AND seq>COALESCE((SELECT seq FROM ac_messages WHERE conversation=?1 AND message_id=?4),-1)`,
@@ -141,8 +141,8 @@ func (v *View) Unread(conversation int64, reader, last string) (n int, err error
 	return n, err
 }
 
-// RunsSince counts the runs of a project, of all if it is "", that were created since a
-// time, by their status.
+// RunsSince counts the runs created since a time, by status, in a project or in all projects if
+// it is "".
 func (v *View) RunsSince(project string, since int64) (map[string]int, error) {
 	type count struct {
 		status string

@@ -1,38 +1,35 @@
 package index
 
-// The tables. All have the prefix ac_, so that other programs may keep theirs
-// in the same file. The text of an event is in its log; its row only has the
-// location.
+// The tables. All have the prefix ac_, so that other programs can keep their own tables in the
+// same file. The text of an event is in its log; its row has only the location.
 //
-// Rows from a file have the number of that file as their key. An event's key is
-// the number of its run's file and its seq in one integer, so that the events
-// of a run are adjacent and in log order.
+// A row from a file has the ID of that file as its key. An event's key combines the file ID of
+// its run and its seq in one integer, so that the events of a run are adjacent and in log
+// order.
 //
-// The key of an interaction is that of the event that requested it; resolved is the
+// The key of an interaction is that of the event that requested it. The column resolved is the
 // seq of the event that resolved it, in the same log.
 //
-// The key of a usage record is the number of its run's file and its number in the run.
+// The key of a usage record combines the file ID of its run and the record's number in the run.
 //
-// The column at is a time in nanoseconds, so that times compare by value,
-// however they are written; a text that is not a time has none and compares as
-// text.
+// The column at is a time in nanoseconds, so that times compare by value, however they are
+// written. A text that is not a time has none and compares as text.
 //
-// Events are indexed by time only within each project: sorting them is the most
-// expensive part of a rebuild, and the order of all is merged from few of
-// these.
+// Events are indexed by time only within each project, because sorting them is the most
+// expensive part of a rebuild. A query over all projects merges the few sorted sequences.
 
-// applicationID and schemaVersion identify our files and their layout.
+// applicationID and schemaVersion identify an index file of ours and its layout.
 const (
 	applicationID = 0x61636978 // "acix"
 	schemaVersion = 10
 )
 
-// seqBits is how many bits of an event's key hold its seq.
+// seqBits is the number of bits of an event's key that hold its seq.
 const seqBits = 36
 
 func eventKey(run, seq int64) int64 { return run<<seqBits | seq }
 
-// tables are created before the rows.
+// tables is the schema that must exist before rows are written.
 const tables = `
 CREATE TABLE ac_state(generation INTEGER NOT NULL, messages INTEGER NOT NULL, inode INTEGER NOT NULL);
 CREATE TABLE ac_files(id INTEGER PRIMARY KEY, path TEXT NOT NULL, state BLOB NOT NULL, problem TEXT, what TEXT);
@@ -115,8 +112,8 @@ CREATE UNIQUE INDEX ac_words_by_word ON ac_words(word);
 CREATE INDEX ac_interactions_open ON ac_interactions(interaction_id) WHERE resolved IS NULL;
 `
 
-// indexes are created after the rows of a rebuild, which is faster than
-// maintaining them.
+// indexes are created after the rows of a rebuild, which is faster than maintaining them during
+// it.
 const indexes = `
 CREATE INDEX ac_files_by_path ON ac_files(path);
 CREATE INDEX ac_files_problems ON ac_files(problem) WHERE problem IS NOT NULL;

@@ -1,7 +1,7 @@
 package index
 
-// The spending of finished runs, for budgets. Budgets decide by files, so
-// nothing is returned whose file may differ from the indexed one.
+// The spending of finished runs, for budgets. Budgets are decided by the files, so a run is
+// omitted if its file may differ from the indexed one.
 
 import (
 	"database/sql"
@@ -15,12 +15,11 @@ import (
 // RunUsage is the usage in the record of a finished run.
 type RunUsage struct {
 	TaskID string
-	Usage  *doc.Usage // total and cost only, nil for none
+	Usage  *doc.Usage // total and cost only; nil if the run has no usage
 }
 
-// Spending returns the spending of a project's finished runs, by the names of
-// their folders. It omits runs whose record changed, or may have changed
-// unnoticed, since it was indexed.
+// Spending returns the spending of a project's finished runs, by folder name. It omits runs
+// whose record changed, or may have changed unnoticed, since it was indexed.
 func (v *View) Spending(project string) (map[string]RunUsage, error) {
 	type row struct {
 		file  string

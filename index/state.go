@@ -1,7 +1,7 @@
 package index
 
-// The state of each source file: enough to decide whether it must be read
-// again, and from where.
+// The state of each source file: enough to decide whether to read it again, and from which
+// offset.
 
 import (
 	"encoding/binary"
@@ -11,22 +11,22 @@ import (
 	"ac/internal/durable"
 )
 
-// file is a source file as of its last reading. Its version is comparable only
-// with those of durable.Dir.
+// file is the state of a source file as of its last read. Its version is comparable only with
+// those from durable.Dir.
 type file struct {
 	id      int64
 	kind    source.Kind
 	path    string
 	project string
 	version durable.Version
-	// maybeStale: the file was so recent when it was read that a later write
-	// may have the same times.
+	// maybeStale: the file was so recent when it was read that a later write may have left the
+	// same times.
 	maybeStale bool
-	// claim is the key that the document claims, "" if it does not fit.
+	// claim is the key that the document claims, "" if the document is invalid.
 	claim string
 	// shown: the rows of the claimed key come from this file.
 	shown   bool
-	sum     uint64 // hash of the text, if it may be stale
+	sum     uint64 // hash of the text, compared when the version is inconclusive
 	problem string
 	what    string
 	log     source.LogState
@@ -91,12 +91,12 @@ func (f *file) decode(b []byte) error {
 	return nil
 }
 
-// known are the files of one generation of the index. It belongs to the holder
-// of the index lock.
+// known has the file states of one generation of the index. The holder of the index lock owns
+// it.
 type known struct {
 	generation int64
 	byPath     map[string]*file
-	claims     map[string][]*file // all files that claim a key
+	claims     map[string][]*file // all files that claim each key
 	nextFile   int64
 	passes     uint64
 	stats      *Stats // cached, without the sums over runs
@@ -135,7 +135,7 @@ func (k *known) claim(f *file, claim string) {
 	}
 }
 
-// holder is the file whose rows represent a key, nil if there is none.
+// holder returns the file whose rows represent a key, nil if there is none.
 func (k *known) holder(claim string) *file {
 	for _, f := range k.claims[claim] {
 		if f.shown {

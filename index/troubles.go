@@ -1,7 +1,6 @@
 package index
 
-// Runs that somebody has to look at: those that failed, went over a budget, or have a
-// damaged log.
+// Runs that need attention: those that failed, exceeded a budget, or have a damaged log.
 
 import (
 	"database/sql"
@@ -9,20 +8,20 @@ import (
 	"ac/events"
 )
 
-// TroubledRun is a run with what is wrong with it.
+// TroubledRun is a run that needs attention, with the reasons.
 type TroubledRun struct {
 	MonitoredRun
 
-	EndedAt  int64   // in Unix nanoseconds, 0 if it is not known
+	EndedAt  int64   // in Unix nanoseconds; 0 if unknown
 	Error    *string // why it failed, in the agent's words
 	Sessions int     // how often it was launched or continued
-	Retried  bool    // another run repeats it
-	Tampered bool    // its log was found changed
+	Retried  bool    // another run retries it
+	Tampered bool    // its log was found altered
 }
 
-// Troubled lists, in no particular order, the runs of a project, of all if it is "", that
-// failed, went over a budget, or whose logs have faults. Failures and budgets count from a
-// time on, in Unix nanoseconds, faults always.
+// Troubled lists the runs of a project, or of all projects if it is "", that failed, exceeded a
+// budget, or have a damaged log. Failures and budgets count only from since on, in Unix
+// nanoseconds; damaged logs always count. The order is unspecified.
 func (v *View) Troubled(project string, since int64) ([]TroubledRun, error) {
 	var c conditions
 	c.add(`(r.id IN (SELECT id FROM ac_runs WHERE status='failed' AND COALESCE(ended_at,at)>=?)
@@ -44,7 +43,8 @@ func (v *View) Troubled(project string, since int64) ([]TroubledRun, error) {
 	})
 }
 
-// Unanswered lists the help requests without a response, of a project, of all if it is "".
+// Unanswered lists the help requests without a response in a project, or in all projects if it
+// is "".
 func (v *View) Unanswered(project string) ([]HelpRequest, error) {
 	var c conditions
 	c.add("answered=0")
@@ -52,14 +52,14 @@ func (v *View) Unanswered(project string) ([]HelpRequest, error) {
 	return query(v, "SELECT "+helpColumns+" FROM ac_help_requests"+c.text+" ORDER BY at, help_request_id", c.args, scanHelp)
 }
 
-// RunsNamed lists the runs with an id, in all projects.
+// RunsNamed lists the runs with an ID, in all projects.
 func (v *View) RunsNamed(id string) ([]RunKey, error) {
 	return query(v, "SELECT project_id, run_id FROM ac_runs WHERE run_id=? ORDER BY project_id", []any{id}, func(rows *sql.Rows, k *RunKey) error {
 		return rows.Scan(&k.ProjectID, &k.RunID)
 	})
 }
 
-// DecisionOn is the newest decision on an artifact, nil if there is none.
+// DecisionOn returns the newest review of an artifact, nil if there is none.
 func (v *View) DecisionOn(artifact string) (*Review, error) {
 	list, err := query(v, "SELECT "+reviewColumns+" FROM ac_reviews r WHERE r.subject_artifact_id=?"+newestReviews, []any{artifact, 1},
 		func(rows *sql.Rows, r *Review) error { return rows.Scan(r.targets()...) })

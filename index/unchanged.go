@@ -1,7 +1,7 @@
 package index
 
-// Whether anything changed since the last sync, for processes that read the index once:
-// the walk and one hash say so, without what the index knows of each file.
+// Detecting that nothing changed since the last sync, for processes that read the index once. A
+// walk and one hash decide it, without loading the state of each file from the index.
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"ac/internal/durable"
 )
 
-// digestOf is a hash of all sources with their versions, and of the generation of the
-// index that reflects them.
+// digestOf hashes all sources with their versions, and the generation of the index that
+// reflects them.
 func digestOf(generation int64, sources []source.File) string {
 	sum := sha256.New()
 	lines := make([]byte, 0, hashedAtOnce)
@@ -37,10 +37,10 @@ func digestOf(generation int64, sources []source.File) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// hashedAtOnce is how many bytes of lines are hashed with one call.
+// hashedAtOnce is the number of bytes that are hashed per call.
 const hashedAtOnce = 16 << 10
 
-// listed walks the whole workspace.
+// listed walks the whole workspace and returns its sources.
 func (ix *Index) listed(ctx context.Context) (sources []source.File, err error) {
 	list := source.Walk{FS: ix.w.FS, Found: func(s source.File) { sources = append(sources, s) }}
 	if err := list.Run(); err != nil {
@@ -49,20 +49,21 @@ func (ix *Index) listed(ctx context.Context) (sources []source.File, err error) 
 	return sources, context.Cause(ctx)
 }
 
-// unchanged reports whether the last sync of any process saw just these sources, and none
-// of them could have changed unnoticed.
+// unchanged reports whether the last sync of any process saw exactly these sources, and none of
+// them could have changed unnoticed.
 func (ix *Index) unchanged(generation int64, sources []source.File) bool {
 	return ix.noted().all == digestOf(generation, sources)
 }
 
-// digests are the hashes of what a sync saw: of everything, and of the records of runs. An
-// empty one stands for files that may have changed unnoticed.
+// digests are the hashes of what a sync saw: of all sources, and of the run records only. An
+// empty hash matches nothing: some of its files may have changed unnoticed.
 type digests struct{ all, records string }
 
 // digestSize is the length of a hash in the file, in bytes.
 const digestSize = 2 * sha256.Size
 
-// noted returns what the last sync of any process kept; of a torn one, nothing.
+// noted returns the digests that the last sync of any process stored. A torn file yields empty
+// ones.
 func (ix *Index) noted() (d digests) {
 	text, err := durable.ReadFile(ix.w.FS, syncedFile, 2*digestSize+1)
 	if all, records, whole := strings.Cut(string(text), "\n"); err == nil && whole {
@@ -71,8 +72,8 @@ func (ix *Index) noted() (d digests) {
 	return d
 }
 
-// noteSources keeps the hashes of what a pass saw beside the time of the sync. Best effort,
-// as the time.
+// noteSources stores the digests of what a pass saw, in the file that has the time of the sync.
+// Like noteSync it is best effort.
 func (ix *Index) noteSources(k *known, sources []source.File) {
 	var seen digests
 	if sources != nil {
@@ -82,13 +83,13 @@ func (ix *Index) noteSources(k *known, sources []source.File) {
 	if err != nil {
 		return
 	}
-	defer func() { _ = f.Close() }() // the hashes are checked against the files
+	defer func() { _ = f.Close() }() // best effort: a lost digest only costs a full comparison
 	text := seen.all + "\n" + seen.records
 	if was, err := io.ReadAll(io.NewSectionReader(f, 0, 2*digestSize+1)); err == nil && string(was) == text {
 		return
 	}
 	if f.Truncate(0) == nil {
-		_, _ = f.Write([]byte(text)) // a torn one equals none
+		_, _ = f.Write([]byte(text)) // a torn digest matches nothing
 	}
 }
 

@@ -1,10 +1,11 @@
 package index
 
-// The table of what runs used, and its query.
+// The table of usage records, and its query.
 
 import "ac/index/source"
 
-// saveUsage writes the records of a run that the table does not have yet.
+// saveUsage writes the usage records of a run that the table lacks. A nil u deletes all of the
+// run's records.
 func (w *writer) saveUsage(run int64, u *source.UsageFold) error {
 	from, more := u.Unsaved()
 	if err := w.exec("DELETE FROM ac_usage_records WHERE id>=? AND id<?", eventKey(run, int64(from)), eventKey(run+1, 0)); err != nil || u == nil {
@@ -19,20 +20,20 @@ func (w *writer) saveUsage(run int64, u *source.UsageFold) error {
 	return nil
 }
 
-// UsageRecord is what one turn used, or one session without turns.
+// UsageRecord is the usage of one turn, or of a session that reports no turns.
 type UsageRecord struct {
 	RunKey
 
 	AgentID   string
 	Provider  string
-	Model     string // that the agent reported, else that of the run, "" if neither names one
-	Profile   string // of the run's newest session, "" without one
-	TaskID    string // "" if the run is of none
+	Model     string // as reported by the agent, else the run's; "" if neither is known
+	Profile   string // of the run's newest session; "" if there is none
+	TaskID    string // "" if the run has no task
 	At        int64  // in Unix nanoseconds
 	Estimated bool
 	Input     int64
 	Cached    int64
-	Written   int64 // to a cache, beside Input
+	Written   int64 // cache writes, not included in Input
 	Output    int64
 	Reasoning int64
 	Total     int64
@@ -40,15 +41,15 @@ type UsageRecord struct {
 	CostBy    string // source.CostReported, source.CostRate, or "" without a cost
 }
 
-// UsageFilter selects records; empty fields match all. From and To bound their times,
-// inclusively.
+// UsageFilter selects usage records; empty fields match all. From and To bound their times,
+// inclusive.
 type UsageFilter struct {
 	ProjectID string
 	AgentID   string
 	From, To  int64
 }
 
-// UsageRecords visits records in no particular order.
+// UsageRecords calls visit for each record, in no particular order.
 func (v *View) UsageRecords(f UsageFilter, visit func(*UsageRecord)) error {
 	var c conditions
 	c.add("u.at>=? AND u.at<=?", f.From, f.To)

@@ -1,7 +1,7 @@
 package index
 
-// A view is one read transaction of the index: all its answers belong together
-// (snapshot isolation).
+// A view is one read transaction of the index, so all its answers are consistent (snapshot
+// isolation).
 
 import (
 	"context"
@@ -20,9 +20,9 @@ type View struct {
 	w    *workspace.Workspace
 }
 
-// View runs fn in one read transaction. It never waits for a writer. fn is
-// called again if the file was deleted or replaced meanwhile. If there is no
-// usable index the error is fault.NoIndex, and nothing is created.
+// View runs fn in one read transaction. It never waits for a writer. It calls fn again if the
+// file was deleted or replaced meanwhile. If there is no usable index the error is
+// fault.NoIndex, and nothing is created.
 func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 	var own error // the error of fn itself
 	err := ix.patient(func() error {
@@ -58,7 +58,7 @@ func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 	return err
 }
 
-// Stats are the numbers of rows.
+// Stats has the number of rows of each kind.
 type Stats struct {
 	Runs             int `json:"runs"`
 	Events           int `json:"events"`
@@ -84,7 +84,7 @@ func readStats(ctx context.Context, conn *link) (s Stats, err error) {
 	return s, err
 }
 
-// countSeen is countRows without the sums over runs: the totals of a sync.
+// countSeen is countRows without the sums over runs. It covers the totals of a sync.
 const countSeen = `SELECT (SELECT count(*) FROM ac_runs), (SELECT count(*) FROM ac_artifacts), (SELECT count(*) FROM ac_reviews),
  (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
  (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
@@ -106,7 +106,7 @@ func (s Stats) rebuilt(path string) RebuildResult {
 	}
 }
 
-// synced is the result of a sync that had to rebuild.
+// synced converts the result of a rebuild to that of the sync that needed it.
 func (b RebuildResult) synced() SyncResult {
 	return SyncResult{
 		DBPath: b.DBPath, DBCreated: true, RunsUpserted: b.RunsIndexed, EventsIndexed: b.EventsIndexed, EventParseErrorsIndexed: b.EventParseErrors,
@@ -116,14 +116,14 @@ func (b RebuildResult) synced() SyncResult {
 	}
 }
 
-// seen sets the current totals of the workspace.
+// seen writes the current totals of the workspace into a sync result.
 func (s Stats) seen(into *SyncResult) {
 	into.RunsUpserted, into.ArtifactsUpserted, into.ReviewsUpserted, into.HelpRequestsUpserted = s.Runs, s.Artifacts, s.Reviews, s.HelpRequests
 	into.ConversationsUpserted, into.MessagesIndexed = s.Conversations, s.Messages
 	into.TasksUpserted, into.TaskMilestonesIndexed, into.AgentCountersUpserted = s.Tasks, s.TaskMilestones, s.AgentCounters
 }
 
-// query collects the rows of a query; never nil.
+// query collects the rows of a query. The result is never nil.
 func query[R any](v *View, text string, args []any, scan func(*sql.Rows, *R) error) ([]R, error) {
 	rows, err := v.conn.ask(v.ctx, text, args...)
 	if err != nil {
@@ -141,7 +141,7 @@ func query[R any](v *View, text string, args []any, scan func(*sql.Rows, *R) err
 	return list, rows.Err()
 }
 
-// conditions collects the conditions of a query.
+// conditions builds the WHERE clause of a query.
 type conditions struct {
 	text string
 	args []any

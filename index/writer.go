@@ -1,6 +1,6 @@
 package index
 
-// Writing rows, in one transaction that begins with the first one.
+// Writing rows, in one transaction that begins with the first write.
 
 import (
 	"context"
@@ -11,17 +11,17 @@ import (
 	"ac/index/source"
 )
 
-// maxWords bounds how many numbers of words a writer remembers.
+// maxWords bounds the writer's cache of word IDs.
 const maxWords = 10_000
 
-// writer writes on the connection of a pass.
+// writer writes on the connection of one pass.
 type writer struct {
 	ctx      context.Context //nolint:containedctx // of one pass; it never ends, so that no statement is interrupted
 	conn     *link
 	began    bool
 	words    map[string]int64
 	known    *known
-	messages int // how many more there are now
+	messages int // change in the number of messages
 }
 
 func newWriter(ctx context.Context, conn *link, k *known) *writer {
@@ -40,7 +40,7 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// end commits, or rolls back.
+// end commits the transaction, or rolls it back if failed or the commit is an error.
 func (w *writer) end(failed error) error {
 	if !w.began {
 		return failed
@@ -106,7 +106,7 @@ func (w *writer) saveFile(f *file) error {
 	return w.exec("INSERT OR REPLACE INTO ac_files VALUES (?,?,?,?,?)", f.id, f.path, f.encode(), problem, what)
 }
 
-// replace deletes the old rows of a document.
+// replace deletes the old rows of a document, before new ones are inserted.
 func (w *writer) replace(p *pass, f *file) error {
 	if err := w.formerAgent(p, f); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (w *writer) replace(p *pass, f *file) error {
 	return nil
 }
 
-// ownRows are the statements that delete the rows of a document.
+// ownRows returns the statements that delete the rows of a document.
 func ownRows(of source.Kind) []string {
 	switch of {
 	case source.KindRun:
@@ -136,12 +136,12 @@ func ownRows(of source.Kind) []string {
 		return []string{"DELETE FROM ac_task_milestones WHERE task=?", "DELETE FROM ac_tasks WHERE id=?"}
 	case source.KindAgent:
 		return []string{"DELETE FROM ac_agents WHERE id=?"}
-	default: // kindComment: logs are not documents
+	default: // KindComment: logs are not documents
 		return []string{"DELETE FROM ac_comments WHERE id=?"}
 	}
 }
 
-// formerAgent records the agent whose counters a document affected until now.
+// formerAgent marks the agent whose counters a document affected until now.
 func (w *writer) formerAgent(p *pass, f *file) error {
 	text := map[source.Kind]string{source.KindRun: "SELECT agent_id FROM ac_runs WHERE id=?", source.KindAgent: "SELECT agent_id FROM ac_agents WHERE id=?"}[f.kind]
 	if text == "" {
@@ -162,7 +162,7 @@ func (w *writer) formerAgent(p *pass, f *file) error {
 	return nil
 }
 
-// remove deletes everything that came from a document, its log included.
+// remove deletes all rows that came from a document, including those of its log.
 func (w *writer) remove(p *pass, f *file) error {
 	if err := w.formerAgent(p, f); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (w *writer) remove(p *pass, f *file) error {
 	return nil
 }
 
-// removeLog deletes what came from the log of a run or conversation.
+// removeLog deletes the rows that came from the log of a run or conversation.
 func (w *writer) removeLog(p *pass, parent *file) error {
 	if parent.kind == source.KindConversation {
 		n, err := w.change("DELETE FROM ac_messages WHERE conversation=?", parent.id)
@@ -215,7 +215,7 @@ func (w *writer) removeLog(p *pass, parent *file) error {
 	return w.exec("DELETE FROM ac_run_stats WHERE id=?", parent.id)
 }
 
-// removeEvents deletes the lines of a run after a seq.
+// removeEvents deletes the rows of the lines of a run after a seq.
 func (w *writer) removeEvents(p *pass, run, seq int64) error {
 	from, to := eventKey(run, seq), eventKey(run+1, 0)
 	n, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", from, to)
@@ -231,7 +231,7 @@ func (w *writer) removeEvents(p *pass, run, seq int64) error {
 	return w.removeInteractions(run, seq)
 }
 
-// before deletes what a reading of a log will insert again.
+// before deletes the rows that reading a log will insert again.
 func (w *writer) before(p *pass, job *source.Job, whole bool) error {
 	switch {
 	case !job.Known:
@@ -249,7 +249,7 @@ func (w *writer) before(p *pass, job *source.Job, whole bool) error {
 	case whole:
 		return w.removeLog(p, &file{kind: source.KindRun, id: job.Run})
 	case job.Was.TailEvent:
-		// The line that had no LF comes again, unchanged or not.
+		// The last line had no LF and is read again, changed or not.
 		if _, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.Run, job.Was.Seq), eventKey(job.Run+1, 0)); err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (w *writer) before(p *pass, job *source.Job, whole bool) error {
 	return nil
 }
 
-// wordID is the number of a word.
+// wordID returns the ID of a word. It assigns one if the word is new.
 func (w *writer) wordID(text string) (int64, error) {
 	if id, ok := w.words[text]; ok {
 		return id, nil
@@ -293,7 +293,7 @@ func (w *writer) wordID(text string) (int64, error) {
 	return id, nil
 }
 
-// number assigns a number to a word that has none.
+// number sets the ID of a word that has none yet.
 func (w *writer) number(of *source.Word) error {
 	if of == nil || of.ID != 0 {
 		return nil
@@ -303,7 +303,7 @@ func (w *writer) number(of *source.Word) error {
 	return err
 }
 
-// rows writes the rows of a piece of a log.
+// rows writes the rows of one batch of a log.
 func (w *writer) rows(p *pass, b source.Batch) error {
 	for _, m := range b.Lines {
 		if err := w.message(b.Job.Run, m); err != nil {

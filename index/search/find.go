@@ -1,6 +1,6 @@
 package search
 
-// Finding: candidates by rank, then age, then what the reader may see.
+// Finding hits: what the reader may see, ranked by how well it matches, then by age.
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 	"unicode/utf16"
 )
 
-// Hit is a row that was found. Marks are the places of what was found in the snippet, in
-// UTF-16 code units, as browsers count.
+// Hit is a search result. Marks are the ranges of the matches in the snippet, in UTF-16 code
+// units, as browsers count.
 type Hit struct {
 	Kind      string   `json:"kind"`
 	Ref       string   `json:"ref"`
@@ -27,27 +27,29 @@ type Hit struct {
 	Marks     [][2]int `json:"marks"`
 	At        int64    `json:"at"`
 	Score     float64  `json:"score"`
-	// Of is what a part belongs to: the task of a milestone, the conversation of a message.
+	// Of is the ref of the whole that a part belongs to: the task of a milestone, the
+	// conversation of a message.
 	Of string `json:"of,omitempty"`
 
 	row int64
 }
 
-// Seen decides whether a reader may see a source, by its kind, id, project and guard.
+// Seen reports whether a reader may see a source, given its kind, ID, project and guard.
 type Seen func(kind, ref, project, guard string) bool
 
 const (
-	// candidates bounds the rows that are ranked by age, broad those that are ranked at all.
+	// candidates bounds the hits that are ranked by age, broad the rows that are ranked at all.
 	candidates = 1000
 	broad      = 4000
-	// snippetWords is the length of a snippet.
+	// snippetWords is the length of a snippet, in tokens.
 	snippetWords = 24
-	// sixLetters are how many letters of the end of an id name it.
+	// sixLetters is the length of the ID suffix that may stand for the ID.
 	sixLetters = 6
 )
 
-// Find returns hits from a place in their order on, and whether there are more. An id comes
-// first, then the best by rank and age. What the reader may not see takes no place.
+// Find returns at most limit hits, starting at position from, and whether there are more. Hits
+// by ID come first, then the best by rank and age. Positions count only what the reader may
+// see.
 func (s *Store) Find(ctx context.Context, q Query, now time.Time, from, limit int, may Seen) (hits []Hit, more bool, err error) {
 	db, err := s.open(ctx)
 	if err != nil {
@@ -100,7 +102,7 @@ func (q *Query) filters() bool {
 	return len(q.kinds)+len(q.projects)+len(q.agents)+len(q.statuses) > 0 || q.after > 0
 }
 
-// allowed are the sources that the filters leave and the reader may see.
+// allowed returns the sources that match the filters and that the reader may see.
 func allowed(ctx context.Context, db *sql.DB, q Query, may Seen) (map[int64]bool, error) {
 	where, args := "1", []any{}
 	for _, agent := range q.agents {
@@ -141,7 +143,8 @@ const shift = "32" // sourceShift
 
 const hitColumns = "h.rowid, h.kind, h.ref, h.project, h.run, h.seq, h.title, h.at"
 
-// byID are the rows of what a word names as a whole, or by its last letters.
+// byID returns the rows of the sources that the query's only word names, by their full ID or
+// its suffix.
 func byID(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]Hit, error) {
 	if len(q.id) < sixLetters {
 		return nil, nil
@@ -153,8 +156,8 @@ func byID(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]Hit
 	return collect(ctx, db, known, q, "SELECT "+hitColumns+", 0.0 FROM hits h WHERE h.rowid IN (SELECT id<<"+shift+" FROM ("+text+"))", arg)
 }
 
-// ranked are the best rows by their words; without words the newest. The rank of all rows is
-// read first, and only the best are looked at.
+// ranked returns the best rows for the query's words, or the newest rows if it has none. It
+// ranks all rows first, and then reads only the best.
 func ranked(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]Hit, error) {
 	where, args := "1", []any{}
 	if q.match != "" {
@@ -186,8 +189,9 @@ func ranked(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]H
 	return described(ctx, db, best)
 }
 
-// newestMatches is where the newest rows begin that are ranked, 0 for all. What matches next
-// to everything costs as much as everything to rank, and its oldest rows are worth nothing.
+// newestMatches returns the lowest row ID to rank, 0 for all. It excludes all but the newest
+// broad matches: ranking a query that matches nearly everything is slow, and its oldest rows
+// are worthless.
 func newestMatches(ctx context.Context, db *sql.DB, q Query) (from int64, err error) {
 	err = db.QueryRowContext(ctx, "SELECT rowid FROM hits WHERE hits MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?", q.match, broad).Scan(&from)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -196,13 +200,13 @@ func newestMatches(ctx context.Context, db *sql.DB, q Query) (from int64, err er
 	return from, err
 }
 
-// rank is a row with how well it fits.
+// rank is a row and its match score; higher is better.
 type rank struct {
 	row   int64
 	score float64
 }
 
-// ranks are the best rows of known sources.
+// ranks returns the best rows among those of known sources.
 func ranks(ctx context.Context, db *sql.DB, known map[int64]bool, text string, args ...any) (best []rank, err error) {
 	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -222,7 +226,7 @@ func ranks(ctx context.Context, db *sql.DB, known map[int64]bool, text string, a
 	return best[:min(len(best), candidates)], rows.Err()
 }
 
-// described reads what is shown of rows.
+// described reads the columns of a hit for each row.
 func described(ctx context.Context, db *sql.DB, best []rank) ([]Hit, error) {
 	read, err := db.PrepareContext(ctx, "SELECT "+hitColumns+" FROM hits h WHERE h.rowid=?")
 	if err != nil {
@@ -234,7 +238,7 @@ func described(ctx context.Context, db *sql.DB, best []rank) ([]Hit, error) {
 		h := Hit{Score: r.score}
 		err := read.QueryRowContext(ctx, r.row).Scan(&h.row, &h.Kind, &h.Ref, &h.ProjectID, &h.RunID, &h.Seq, &h.Title, &h.At)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // it was dropped meanwhile
+			continue // dropped meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -244,7 +248,7 @@ func described(ctx context.Context, db *sql.DB, best []rank) ([]Hit, error) {
 	return hits, nil
 }
 
-// collect reads rows of known sources, until there are enough.
+// collect reads rows of known sources, up to the limit candidates.
 func collect(ctx context.Context, db *sql.DB, known map[int64]bool, q Query, text string, args ...any) (hits []Hit, err error) {
 	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -263,10 +267,10 @@ func collect(ctx context.Context, db *sql.DB, known map[int64]bool, q Query, tex
 	return hits, rows.Err()
 }
 
-// Marks of SQLite around what was found. No text has them.
+// Marks that SQLite puts around matches. Indexed text never contains them.
 const markBegin, markEnd = '\x01', '\x02'
 
-// snippets adds to hits what was found in them.
+// snippets adds snippets and marks to hits.
 func snippets(ctx context.Context, db *sql.DB, q Query, hits []Hit) error {
 	for i := range hits {
 		h := &hits[i]
@@ -295,7 +299,7 @@ func snippets(ctx context.Context, db *sql.DB, q Query, hits []Hit) error {
 	return nil
 }
 
-// unmark takes the marks out of a snippet.
+// unmark removes the marks from a snippet and returns their positions.
 func unmark(text string) (plain string, marks [][2]int) {
 	marks = [][2]int{}
 	var b strings.Builder

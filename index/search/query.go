@@ -1,6 +1,6 @@
 package search
 
-// Queries as people write them.
+// The query syntax for people.
 
 import (
 	"slices"
@@ -29,20 +29,20 @@ func Kinds() []string {
 	return []string{KindRun, KindTask, KindMilestone, KindPerson, KindArtifact, KindMessage, KindComment, KindHelp}
 }
 
-// Query is a query that was read. What is empty filters nothing.
+// Query is a parsed query. Empty fields do not filter.
 type Query struct {
-	match    string // of FTS5, "" for none
-	id       string // the only word, which may be an id
+	match    string // FTS5 expression, "" for none
+	id       string // the query's only word, which may be an ID
 	kinds    []string
 	projects []string // names or ids
 	agents   []string
 	statuses []string
-	after    int64 // in Unix milliseconds, 0 for ever
+	after    int64 // in Unix milliseconds, 0 for no bound
 }
 
-// Parse reads a query: words that must all be there, the last one as the beginning of a word,
+// Parse parses a query. All of its words must match, the last one as a prefix. It also accepts
 // phrases in quotes, and the filters kind:, agent:, project:, status: and after:. Nothing else
-// is syntax. A filter that is none is fault.BadQuery.
+// is syntax. An invalid filter value is fault.BadQuery.
 func Parse(text string) (q Query, err error) {
 	var terms []string
 	words := split(text)
@@ -101,14 +101,14 @@ func (q *Query) filter(name, value string) error {
 	return nil
 }
 
-// word is a word of a query, or a phrase.
+// word is a word or a phrase of a query.
 type word struct {
 	text   string
 	quoted bool
 }
 
-// split splits a query at blanks outside of quotes. A filter may have its value in quotes. A
-// quote that is not closed is a character.
+// split splits a query at white space outside of quotes. The value of a filter may be quoted.
+// An unclosed quote is an ordinary character.
 func split(text string) (words []word) {
 	for {
 		text = strings.TrimLeftFunc(text, blank)
@@ -137,19 +137,19 @@ func split(text string) (words []word) {
 
 func blank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// findable reports whether a text has anything that the index keeps.
+// findable reports whether a text has any character that the index can match.
 func findable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 	})
 }
 
-// Narrow adds what the caller asks for beside the text.
+// Narrow adds the caller's filters to those of the query text.
 func (q *Query) Narrow(kinds []string, project string) {
 	if len(kinds) > 0 && len(q.kinds) > 0 {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return !slices.Contains(q.kinds, kind) })
 		if len(kinds) == 0 {
-			kinds = []string{""} // of no row
+			kinds = []string{""} // a kind that no row has
 		}
 	}
 	if len(kinds) > 0 {
@@ -160,7 +160,7 @@ func (q *Query) Narrow(kinds []string, project string) {
 	}
 }
 
-// Projects has the names of projects replaced by ids.
+// Projects replaces the names of projects by the IDs that id returns.
 func (q *Query) Projects(id func(name string) string) {
 	for i, name := range q.projects {
 		if found := id(name); found != "" {
@@ -169,5 +169,5 @@ func (q *Query) Projects(id func(name string) string) {
 	}
 }
 
-// halfLife is in how many days a hit is worth half.
+// halfLife is the age at which a hit's score is halved.
 const halfLife = 30 * 24 * time.Hour

@@ -1,11 +1,12 @@
-// Package search keeps the full-text index of a workspace: what people read of runs, tasks,
+// Package search maintains the full-text index of a workspace: what people read of runs, tasks,
 // people, artifacts and conversations, in .local/search.sqlite. It is a cache: it can be
 // deleted at any time and is filled again.
 //
 // Invariants:
-//   - Only masked text is given to it, so that no secret lies in its file.
-//   - A source is replaced as a whole, or continued; a reader sees either.
-//   - No input of a query is an error of SQLite.
+//   - Titles and bodies are redacted before they are written, so that the file holds no secret.
+//   - Each chunk of a source is written in one transaction. A source whose chunks are not all
+//     written counts as behind.
+//   - No query text can cause an SQLite error.
 package search
 
 import (
@@ -28,10 +29,10 @@ import (
 )
 
 const (
-	// applicationID and version tell our files from others and from older ones.
+	// applicationID and version distinguish our files from others and from older ones.
 	applicationID = 0x61637365
 	version       = 1
-	// sourceShift makes the ids of rows: the source above it, the row below.
+	// sourceShift composes row IDs: the source's ID is above it, the row's number below.
 	sourceShift = 32
 )
 
@@ -44,18 +45,18 @@ CREATE VIRTUAL TABLE hits USING fts5(title, body, kind UNINDEXED, ref UNINDEXED,
   tokenize="unicode61 remove_diacritics 2 tokenchars '_'", prefix='2 3');
 `
 
-// Store is the search index of one workspace. It is safe for concurrent use, and by several
+// Store is the search index of one workspace. It is safe for concurrent use by goroutines and
 // processes.
 type Store struct {
 	w      *workspace.Workspace
 	writer *lock.Mutex
 
 	mu sync.Mutex
-	db *sql.DB // nil until it is used
+	db *sql.DB // nil until first used
 	id durable.Identity
 }
 
-// For returns the store of a workspace. Nothing is opened or created yet; Close closes it.
+// For returns the store of a workspace. It opens and creates nothing yet; Close closes it.
 func For(w *workspace.Workspace) *Store {
 	return &Store{w: w, writer: lock.NewMutex(w.FS, workspace.LockFile("search"))}
 }
@@ -76,7 +77,8 @@ func (s *Store) close() error {
 	return err
 }
 
-// open returns the database, made or made anew where it is missing, damaged or not ours.
+// open returns the database. It creates a missing one, and recreates one that is damaged or not
+// ours.
 func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +100,7 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 	}
 }
 
-// identity looks at the file without following links out of the workspace.
+// identity stats the file. It rejects a link, which could lead out of the workspace.
 func (s *Store) identity() (id durable.Identity, err error) {
 	for _, name := range []string{workspace.LocalDir, workspace.SearchFile} {
 		st, err := s.w.FS.Lstat(name)
@@ -113,10 +115,10 @@ func (s *Store) identity() (id durable.Identity, err error) {
 	return id, nil
 }
 
-// errNotOurs is a database of another kind or version.
+// errNotOurs is the error for a database of another application or version.
 var errNotOurs = errors.New("the search index is of another version")
 
-// spoilt reports whether the file is of no use.
+// spoilt reports whether an error means that the file is unusable and must be recreated.
 func spoilt(err error) bool {
 	if errors.Is(err, errNotOurs) {
 		return true
@@ -153,19 +155,19 @@ func (s *Store) begin(ctx context.Context) (*sql.DB, error) {
 		s.id, err = s.identity()
 	}
 	if err != nil {
-		_ = db.Close() // of no use
+		_ = db.Close() // the file is unusable
 		return nil, err
 	}
 	return db, nil
 }
 
-// prepare makes the tables of an empty file, and refuses one that is not ours.
+// prepare creates the tables in an empty file. It rejects a file that is not ours.
 func (s *Store) prepare(ctx context.Context, db *sql.DB) error {
 	unlock, err := s.writer.Lock(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = unlock() }() // nothing is lost
+	defer func() { _ = unlock() }() // nothing to lose
 	var application, have, tables int
 	if err := errors.Join(
 		db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application), db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have),

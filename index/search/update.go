@@ -1,6 +1,6 @@
 package search
 
-// Filling the index: sources that changed are written anew, or continued.
+// Filling the index: each changed source is rewritten, or continued where its rows ended.
 
 import (
 	"context"
@@ -12,35 +12,36 @@ import (
 	"ac/internal/redact"
 )
 
-// Source is what rows come from: a run, a task, a conversation. Two with the same version have
-// the same rows.
+// Source is what rows come from: a run, a task, a conversation. Equal versions imply equal
+// rows.
 type Source struct {
 	Name    string // unique
 	Version string // not empty
 	Kind    string
-	Ref     string // the id of what it is
+	Ref     string // ID of the run, task or conversation itself
 	Project string
-	Agent   string // id and name of whose it is, for filters
+	Agent   string // ID and name of its agent, for the agent: filter
 	Status  string
-	At      int64 // when it began, in Unix milliseconds: newer sources come first
-	// Guard is what decides who may see it, in words of the caller; "" for everybody.
+	At      int64 // when it began, in Unix milliseconds; the index orders sources by it
+	// Guard determines who may see it, in the caller's terms; "" means everyone.
 	Guard string
-	// Rows returns rows behind a position, at most limit or a few more, and the position then.
+	// Rows returns the rows after position since, about limit of them, and the new position.
 	Rows func(ctx context.Context, since int64, limit int) (Rows, error)
 }
 
-// Rows are rows of a source.
+// Rows is a batch of rows of a source.
 type Rows struct {
 	List []Row
 	Seq  int64 // position of the last row
-	More bool  // there are more behind it
-	// Whole replaces all rows that the source had; else those with the same number.
+	More bool  // more rows follow
+	// Whole: the list replaces all rows of the source. Otherwise it replaces those with the
+	// same number.
 	Whole bool
 }
 
-// Row is a text that can be found. At is in Unix milliseconds.
+// Row is a searchable text. At is in Unix milliseconds.
 type Row struct {
-	Number int64 // among those of its source, below 1<<31
+	Number int64 // unique within its source, below 1<<31
 	Kind   string
 	Title  string
 	Body   string
@@ -51,22 +52,23 @@ type Row struct {
 }
 
 const (
-	// chunk is how many rows of a source are written at once.
+	// chunk is the number of rows of a source that are written in one transaction.
 	chunk = 500
-	// maxText bounds a title and a body, in bytes.
+	// maxTitle and maxBody bound the texts of a row, in bytes.
 	maxTitle = 400
 	maxBody  = 256 << 10
 )
 
-// known is a source as it was written.
+// known is the state of a source in the index.
 type known struct {
 	id      int64
 	version string
 	seq     int64
 }
 
-// Update writes the sources that changed, in their order, and drops those that are gone. It
-// stops when ctx is done, and returns how many sources are behind; what was written stays.
+// Update writes the changed sources, in their order, and drops those that no longer exist. It
+// stops when ctx is done, and returns how many sources are still behind. Chunks written until
+// then stay.
 func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err error) {
 	db, err := s.open(ctx)
 	if err != nil {
@@ -96,7 +98,7 @@ func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err e
 	if err != nil {
 		return len(stale), ended(ctx, err)
 	}
-	defer func() { _ = unlock() }() // nothing is lost
+	defer func() { _ = unlock() }() // nothing to lose
 	u := updater{db: db, redactor: redact.NewRedactor(nil)}
 	for _, k := range gone {
 		if err := u.drop(ctx, k); err != nil {
@@ -111,7 +113,7 @@ func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err e
 	return 0, nil
 }
 
-// ended is nil for an error because the time was over.
+// ended returns nil instead of an error that the end of ctx caused.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the rest is behind
@@ -119,14 +121,14 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// broken has a damaged file made anew by the next use.
+// broken removes a damaged file, so that the next use recreates it.
 func (s *Store) broken(err error) error {
 	if err == nil || !spoilt(err) {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.close() // of no use
+	_ = s.close() // the file is unusable
 	return errors.Join(err, s.remove())
 }
 
@@ -148,7 +150,7 @@ func loadKnown(ctx context.Context, db *sql.DB) (map[string]known, error) {
 	return all, rows.Err()
 }
 
-// updater writes sources. The caller holds the lock.
+// updater writes sources. The caller holds the writer lock.
 type updater struct {
 	db       *sql.DB
 	redactor *redact.Redactor
@@ -169,7 +171,8 @@ func dropRows(ctx context.Context, tx *sql.Tx, id int64) error {
 	return err
 }
 
-// write brings a source up to date, in units of some rows. Until the last one it is behind.
+// write brings a source up to date, one transaction per chunk. The source counts as behind
+// until the last one.
 func (u *updater) write(ctx context.Context, source *Source) error {
 	for {
 		var now known
@@ -190,7 +193,7 @@ func (u *updater) write(ctx context.Context, source *Source) error {
 func (u *updater) put(ctx context.Context, tx *sql.Tx, source *Source, now known, rows Rows) error {
 	reached := source.Version
 	if rows.More {
-		reached = "" // of nothing: there is more to come
+		reached = "" // matches no version, because more rows follow
 	}
 	if now.id == 0 {
 		if err := freeID(ctx, tx, source.At, &now.id); err != nil {
@@ -226,7 +229,8 @@ func (u *updater) put(ctx context.Context, tx *sql.Tx, source *Source, now known
 	return nil
 }
 
-// freeID finds an id for a source: by its time, so that newer rows have larger ids.
+// freeID finds a free ID for a source. IDs follow the time of the source, so that newer rows
+// have larger IDs.
 func freeID(ctx context.Context, tx *sql.Tx, at int64, id *int64) error {
 	second := min(max(at/1000, 1), mostSeconds)
 	err := tx.QueryRowContext(ctx, `SELECT CASE WHEN EXISTS(SELECT 1 FROM sources WHERE id=?1) THEN
@@ -234,13 +238,13 @@ func freeID(ctx context.Context, tx *sql.Tx, at int64, id *int64) error {
 	return err
 }
 
-// mostSeconds bounds the ids of sources: those of rows have 63 bits.
+// mostSeconds bounds the IDs of sources, because row IDs have 63 bits.
 const mostSeconds = 1<<31 - 1<<20
 
-// text is a text as it may lie in the file: masked, and without control characters, two of
-// which mark what was found.
+// text prepares a text for the file: redacted, and without control characters, two of which
+// mark matches.
 func (u *updater) text(text string, limit int) string {
-	if len(text) > 2*limit { // what is cut off anyway is not searched for secrets
+	if len(text) > 2*limit { // no need to redact what is cut off anyway
 		text = text[:2*limit]
 	}
 	text = u.redactor.Text(strings.ToValidUTF8(text, "\uFFFD"))

@@ -1,6 +1,6 @@
 package source
 
-// What a log says of requests of agents to people.
+// Events about requests of agents to people.
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"ac/internal/shape"
 )
 
-// InteractionRow is an event about an interaction on its way to the table.
+// InteractionRow is an interaction event to be inserted.
 type InteractionRow struct {
 	Seq, At  int64
 	ID, Kind string
-	Workflow string // the run whose step asks, "" for none
-	Session  bool   // a session asks
+	Workflow string // the run whose step asked, "" for none
+	Session  bool   // a session asked
 	Resolves bool
 }
 
-// interactionOf is the interaction in an event, if it is about one.
+// interactionOf returns the interaction row of an event, if the event is about one.
 func interactionOf(e *Event) (row InteractionRow, ok bool) {
 	if !bytes.HasPrefix(e.Kind.Text, []byte("interaction.")) || len(e.Payload) == 0 || e.Payload[0] != '{' {
 		return row, false
@@ -32,7 +32,7 @@ func interactionOf(e *Event) (row InteractionRow, ok bool) {
 		return row, false
 	}
 	row.Session = len(e.Session.Text) > 0
-	_ = canonjson.Members(e.Payload, func(m canonjson.Member) { // valid, as its line was
+	_ = canonjson.Members(e.Payload, func(m canonjson.Member) { // cannot fail: its line was valid
 		switch string(m.Key) {
 		case "interaction_id":
 			row.ID = string(textOf(m.Value).Text)

@@ -18,24 +18,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// Problems of source files, as the list of problems names them.
+// Problems of source files, as they appear in the list of problems.
 const (
-	ProblemMalformed = "malformed"  // it does not fit its type
-	ProblemStray     = "stray_copy" // its name is not its id, or it is in the wrong place
+	ProblemMalformed = "malformed"  // it does not match its type's schema
+	ProblemStray     = "stray_copy" // its name does not match its ID, or it is in the wrong place
 	ProblemDuplicate = "duplicate"  // another file with the same id takes precedence
 	ProblemUnread    = "unreadable" // it could not be read
 )
 
-// Row is a row of a table. The writer prepends the number of the file to
-// its values.
+// Row is a row of a table. The writer prepends the file's ID to its values.
 type Row struct {
 	Table  string
 	Values []any
 }
 
-// Document is what the index keeps of a document.
+// Document is what the index stores of a document.
 type Document struct {
-	Claim   string // "" if it does not fit
+	Claim   string // "" if the document is invalid
 	Rows    []Row
 	Agent   string // the agent whose counters it affects
 	Problem string
@@ -44,7 +43,7 @@ type Document struct {
 
 func misfit(problem, what string) Document { return Document{Problem: problem, What: what} }
 
-// Unread is what is kept of a document that could not be read.
+// Unread returns the document for a file that could not be read.
 func Unread(err error) Document { return misfit(ProblemUnread, oneLine(err)) }
 
 func malformed(err error) Document { return misfit(ProblemMalformed, oneLine(err)) }
@@ -54,7 +53,7 @@ func oneLine(err error) string {
 	return text[:min(len(text), 500)]
 }
 
-// Decode reads the document of a source.
+// Decode decodes the document of a source. An invalid one has a Problem.
 func Decode(s File, text []byte) Document {
 	switch s.Kind {
 	case KindRun:
@@ -71,17 +70,17 @@ func Decode(s File, text []byte) Document {
 		return decodeTask(s, text)
 	case KindAgent:
 		return decodeAgent(s, text)
-	default: // kindComment: logs are not documents
+	default: // KindComment: logs are not documents
 		return decodeComment(s, text)
 	}
 }
 
-// stem is the name of a file without its extension; place is the name of its
+// stem returns the name of a file without its extension; parentName returns the name of its
 // directory.
 func stem(name string) string       { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 func parentName(name string) string { return path.Base(path.Dir(name)) }
 
-// stray returns why a document does not belong where it is.
+// stray returns why a document is in the wrong place, "" if it is not.
 func stray(id, want string) string {
 	if why := shape.CheckID(id); why != "" {
 		return "its id " + why
@@ -92,8 +91,8 @@ func stray(id, want string) string {
 	return ""
 }
 
-// instant is a timestamp in Unix nanoseconds, nil for other texts. A date means
-// its beginning: handwritten documents often contain no more.
+// instant returns a timestamp in Unix nanoseconds, nil for other texts. A date means the
+// beginning of its day, because handwritten documents often contain only a date.
 func instant(text string) any {
 	if t, ok := parseTime(text); ok {
 		return t
@@ -109,7 +108,7 @@ func parseTime(text string) (ns int64, ok bool) {
 	return clock.Nanos(t), ok
 }
 
-// Nullable is a text, nil if it is empty.
+// Nullable returns a text, or nil if it is empty.
 func Nullable(text string) any {
 	if text == "" {
 		return nil
@@ -135,8 +134,8 @@ func jsonList(list []string) string {
 	return string(text)
 }
 
-// runCore are the fields that a run needs to be listed. Blocks that may be
-// invalid without hiding it are bound separately.
+// runCore has the fields that a run needs to be listed. Blocks that may be invalid without
+// hiding the run are bound separately.
 type runCore struct {
 	SchemaVersion int    `json:"schema_version" is:"min=1"`
 	Type          string `json:"type" is:"enum=run"`
@@ -241,8 +240,8 @@ func decodeArtifact(s File, text []byte) Document {
 	}}}}
 }
 
-// subjectKind is the kind of decisions on artifacts of a type, "" for types
-// without decisions. A proposal has decisions if it says what it proposes.
+// subjectKind returns the subject kind of reviews of an artifact type, "" if that type is not
+// reviewed. A proposal is reviewed only if it proposes files.
 func subjectKind(artifactType string, proposes any) string {
 	switch artifactType {
 	case "proposal":
@@ -393,6 +392,5 @@ func decodeComment(s File, text []byte) Document {
 	}}}}
 }
 
-// Sum is a hash of a text, which distinguishes texts whose files have the
-// same times.
+// Sum hashes a text, to detect changes that leave the times of its file equal.
 func Sum(text []byte) uint64 { return crc64.Checksum(text, crcTable()) }

@@ -14,29 +14,28 @@ import (
 	"ac/internal/canonjson"
 )
 
-// MaxLine bounds the lines that are parsed, in bytes; longer ones are parse
-// errors.
+// MaxLine bounds the lines that are parsed, in bytes. Longer ones are parse errors.
 const MaxLine = 16 << 20
 
-// MaxRaw bounds the text of a line that is listed as a parse error.
+// MaxRaw bounds the text shown of a line that is a parse error, in bytes.
 const MaxRaw = 64 << 10
 
-// crcTables are made once by the library and shared.
+// The library caches both tables, so making them is cheap.
 func crcTable() *crc64.Table                { return crc64.MakeTable(crc64.ECMA) }
 func castagnoli() *crc32.Table              { return crc32.MakeTable(crc32.Castagnoli) }
 func extend(sum uint32, text []byte) uint32 { return crc32.Update(sum, castagnoli(), text) }
 
-// LineSum is the checksum of a line.
+// LineSum returns the checksum of a line.
 func LineSum(text []byte) uint32 { return crc32.Checksum(text, castagnoli()) }
 
-// Faults of a line, as stored.
+// Fault codes of a line, as stored.
 const (
 	faultNoJSON = iota + 1
 	faultNoObject
 	FaultTooLong
 )
 
-// FaultText is a fault of a line in words.
+// FaultText describes the fault of a line.
 func FaultText(code int64) string {
 	switch code {
 	case faultNoObject:
@@ -47,16 +46,17 @@ func FaultText(code int64) string {
 	return "the line is not JSON"
 }
 
-// NoTime is the time of an event without one: before all others.
+// NoTime is the time of an event without one. It sorts before all others.
 const NoTime = math.MinInt64
 
-// Member is a string member of an event; absent if it has none.
+// Member is a string member of an event. It is absent if the event lacks it or it is not a
+// string.
 type Member struct {
 	Text   []byte // decoded
 	absent bool
 }
 
-// Pointer is the text, nil if it is absent.
+// Pointer returns the text, nil if it is absent.
 func (m Member) Pointer() *string {
 	if m.absent {
 		return nil
@@ -65,7 +65,7 @@ func (m Member) Pointer() *string {
 	return &text
 }
 
-// Event is a line that is an object. Its texts are valid as long as the line.
+// Event is a line that is a JSON object. Its texts are valid as long as the line.
 type Event struct {
 	Kind, TS, Actor, Session, Visibility Member
 	at                                   int64
@@ -75,8 +75,8 @@ type Event struct {
 	Payload                              []byte // raw, nil if absent
 }
 
-// Parse parses an event, or returns the fault of the line. Of duplicate members
-// the last counts.
+// Parse parses an event, or returns the fault of the line. Among duplicate members the last
+// wins.
 func (e *Event) Parse(line []byte) (fault int) {
 	none := Member{absent: true}
 	*e = Event{Kind: none, TS: none, Actor: none, Session: none, Visibility: none}
@@ -123,7 +123,7 @@ func textOf(value []byte) Member {
 	return Member{Text: []byte(canonjson.Unquote(value))}
 }
 
-// numberOf is the integer part of a number that an int64 can hold.
+// numberOf returns a number rounded down to an integer, if an int64 can hold it.
 func numberOf(value []byte) (int64, bool) {
 	if value[0] != '-' && (value[0] < '0' || value[0] > '9') {
 		return 0, false
@@ -138,7 +138,7 @@ func numberOf(value []byte) (int64, bool) {
 	return int64(math.Floor(f)), true
 }
 
-// stampOf reads a timestamp; those that ac writes bypass the general parser.
+// stampOf parses a timestamp. A fast path handles the format that ac writes.
 func stampOf(text []byte) (ns int64, ok bool) {
 	if len(text) == 24 && text[4] == '-' && text[7] == '-' && text[10] == 'T' && text[13] == ':' && text[16] == ':' && text[19] == '.' && text[23] == 'Z' {
 		y, ok1 := digits(text[0:4])
@@ -148,8 +148,7 @@ func stampOf(text []byte) (ns int64, ok bool) {
 		mi, ok5 := digits(text[14:16])
 		s, ok6 := digits(text[17:19])
 		f, ok7 := digits(text[20:23])
-		// The general parser handles the last days of a month, and distant
-		// years.
+		// The general parser handles the last days of a month, and distant years.
 		if ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7 && y >= 1700 && y < 2200 && mo >= 1 && mo <= 12 && d >= 1 && d <= 28 && h < 24 && mi < 60 && s < 60 {
 			return time.Date(y, time.Month(mo), d, h, mi, s, f*int(time.Millisecond), time.UTC).UnixNano(), true
 		}

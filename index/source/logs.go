@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	edge        = 4 << 10  // how much of a log's beginning and end is hashed
-	fullCheck   = 64 << 10 // logs up to this size are compared whole before more is read
+	edge        = 4 << 10  // number of bytes hashed at each end of a log
+	fullCheck   = 64 << 10 // logs that were read up to this size are compared whole before they are continued
 	batchEvents = 256
 	maxWords    = 10_000
 	maxPayload  = 64 << 10
 )
 
-// Word is a text shared by many rows. The writer assigns its number.
+// Word is a text shared by many rows. The writer assigns its ID.
 type Word struct {
 	Text string
 	ID   int64
 }
 
-// Value is the number of a word for a row; no word is NULL.
+// Value returns the word's ID as a column value, nil (NULL) for no word.
 func (w *Word) Value() any {
 	if w == nil {
 		return nil
@@ -54,7 +54,7 @@ type EventRow struct {
 	Sum            uint32
 }
 
-// FaultRow is a line that is no event, to be listed.
+// FaultRow is a line that is not an event, to be listed as a parse error.
 type FaultRow struct {
 	Seq            int64
 	Fault          int
@@ -62,15 +62,15 @@ type FaultRow struct {
 	Sum            uint32
 }
 
-// LogState is how far a log was read.
+// LogState records how far a log was read.
 type LogState struct {
 	Offset int64  // after the last complete line
-	Seq    int64  // counted lines before the offset
+	Seq    int64  // number of lines before the offset
 	Head   uint64 // hash of the first line
 	Tail   uint64 // hash of the last bytes before the offset
 	Sum    uint32 // CRC of everything before the offset
-	// TailEvent: a line without LF after the offset was counted as an event;
-	// Settled are the run's stats without it.
+	// TailEvent: an unterminated line after the offset was counted as an event. Settled has the
+	// run's stats without it, as JSON.
 	TailEvent bool
 	Settled   []byte
 }
@@ -78,20 +78,20 @@ type LogState struct {
 // Job is a log to be read.
 type Job struct {
 	Source File
-	// Read is the version of the last reading, Sum the hash of what followed its lines.
+	// Read is the version at the last read. Sum is the hash of what followed the last complete
+	// line.
 	Read  durable.Version
 	Sum   uint64
-	Run   int64 // the number of the file whose run or conversation it belongs to
+	Run   int64 // the file ID of the run or conversation that it belongs to
 	Stats Stats
 	Was   LogState
 	Known bool // it was read before
-	// Unchanged: its version is that of the last reading, which is not
-	// conclusive.
+	// Unchanged: its version equals that of the last read, which is inconclusive.
 	Unchanged bool
 }
 
-// Batch is a piece of a log. The first one of a job says what to delete, the
-// last one has its end.
+// Batch is a piece of a log. The first batch of a job states what to delete, the last one has
+// the End.
 type Batch struct {
 	Job    *Job
 	First  bool
@@ -103,17 +103,16 @@ type Batch struct {
 	End    *End
 }
 
-// End is the state of a log after reading. If it is unchanged only Same
-// is set.
+// End is the state of a log after reading. If the log is unchanged, only Same is set.
 type End struct {
 	Same  bool
 	Gone  bool
 	State LogState
-	Sum   uint64 // of what follows the offset
+	Sum   uint64 // hash of what follows the offset
 	Stats Stats
 }
 
-// Reader reads logs, one after the other. It is not safe for concurrent use.
+// Reader reads logs, one at a time. It is not safe for concurrent use.
 type Reader struct {
 	fsys    durable.FS
 	words   map[string]*Word
@@ -121,15 +120,14 @@ type Reader struct {
 	newest  newest
 }
 
-// NewReader makes a reader of logs.
+// NewReader returns a reader of logs.
 func NewReader(fsys durable.FS) *Reader {
 	r := &Reader{fsys: fsys, words: map[string]*Word{}, scanner: events.NewScanner(nil, 0, 0)}
 	r.scanner.LimitLines(MaxLine)
 	return r
 }
 
-// next is the next line. The bound on lines is exact, wherever the reading
-// began.
+// next returns the next line. It applies the bound on lines exactly, wherever reading began.
 func (r *Reader) next() (events.Line, error) {
 	line, err := r.scanner.Next()
 	if err == nil && !line.Long && len(line.Raw) > MaxLine {
@@ -153,7 +151,7 @@ func (r *Reader) word(m Member) *Word {
 	return w
 }
 
-// Read reads a job and emits what it finds, piece by piece.
+// Read reads the log of a job and passes it to give in batches.
 func (r *Reader) Read(ctx context.Context, job *Job, give func(Batch) error) error {
 	f, err := r.fsys.OpenFile(job.Source.Path, os.O_RDONLY, 0)
 	if err != nil {
@@ -162,7 +160,7 @@ func (r *Reader) Read(ctx context.Context, job *Job, give func(Batch) error) err
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil || durable.IdentityOf(st) != job.Source.Version.ID {
-		// Replaced since it was checked: the next sync reads it.
+		// Replaced since the walk: the next sync reads it.
 		return give(Batch{Job: job, First: true, Whole: true, End: &End{Gone: true}})
 	}
 	size := st.Size()
@@ -183,7 +181,8 @@ func (r *Reader) Read(ctx context.Context, job *Job, give func(Batch) error) err
 	return r.lines(ctx, f, job, size, !continues, give)
 }
 
-// continues reports whether the part of a log that was read is still there.
+// continues reports whether the part of a log that was read before is unchanged. For a large
+// log it checks only both ends of that part.
 func (r *Reader) continues(f durable.File, job *Job, size int64) bool {
 	grown := size > job.Read.Size || job.Source.Version.Size > job.Read.Size
 	if !grown && !job.Unchanged {
@@ -217,12 +216,12 @@ func (r *Reader) sumTo(f durable.File, offset int64) (sum uint32, seq int64, err
 	}
 }
 
-// chain extends the checksum of a log by that of a line.
+// chain extends the checksum of a log with that of a line.
 func chain(sum, line uint32) uint32 {
 	return extend(sum, binary.LittleEndian.AppendUint32(nil, line))
 }
 
-// edges hashes the first line, and the last bytes before an offset.
+// edges hashes the first line and the last bytes before an offset.
 func edges(f durable.File, offset int64) (head, tail uint64, err error) {
 	block := make([]byte, min(edge, offset))
 	if _, err := f.ReadAt(block, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -245,7 +244,7 @@ func tailSum(f durable.File, offset, size int64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// lines reads from where the job was left up to size.
+// lines reads from where the last read ended up to size.
 func (r *Reader) lines(ctx context.Context, f durable.File, job *Job, size int64, whole bool, give func(Batch) error) error {
 	state := LogState{Offset: job.Was.Offset, Seq: job.Was.Seq, Sum: job.Was.Sum}
 	r.scanner.Reset(io.NewSectionReader(f, state.Offset, size-state.Offset), state.Offset, state.Seq)
@@ -301,7 +300,7 @@ func (r *Reader) finish(f durable.File, size int64, state *LogState) (sum uint64
 	return tailSum(f, state.Offset, size)
 }
 
-// line makes the row of a complete line.
+// line adds the row of a complete line to the batch.
 func (r *Reader) line(line events.Line, sum uint32, batch *Batch, stats *Stats) {
 	var e Event
 	fault := FaultTooLong
@@ -340,8 +339,8 @@ func (r *Reader) row(line events.Line, sum uint32, e *Event) EventRow {
 	return row
 }
 
-// provisional counts a last line without LF as an event if it is one, until the
-// log is read again.
+// provisional counts an unterminated last line as an event if it is one. The next read of the
+// log undoes that.
 func (r *Reader) provisional(line events.Line, sum uint32, batch *Batch, state *LogState, stats *Stats) {
 	var e Event
 	if e.Parse(line.Raw) != 0 {
@@ -356,7 +355,8 @@ func (r *Reader) provisional(line events.Line, sum uint32, batch *Batch, state *
 	r.take(line, sum, &e, batch, stats)
 }
 
-// CompactPayload is the payload of an event as lists show it.
+// CompactPayload returns the payload of an event as lists show it: canonical JSON, "null" if it
+// has none.
 func CompactPayload(payload []byte) string {
 	if payload == nil {
 		return "null"

@@ -14,7 +14,8 @@ type MessageLine struct {
 	message doc.Message
 }
 
-// message adds a line that is a message; others are counted and skipped.
+// message adds the message of a line. It skips a line that is not a message; the line still has
+// a seq.
 func (b *Batch) message(line events.Line) {
 	if line.Long {
 		return
@@ -27,7 +28,7 @@ func (b *Batch) message(line events.Line) {
 	b.Lines = append(b.Lines, MessageLine{line.Seq, at, m})
 }
 
-// Values are those of its row, behind the number of its conversation.
+// Values returns the columns of its row, after the ID of its conversation.
 func (m MessageLine) Values() []any {
 	d := &m.message
 	return []any{m.seq, d.ID, Nullable(d.ProjectID), d.CreatedAt, m.at, d.AuthorID, d.AuthorRole, d.Kind, d.Visibility, d.Body, jsonList(d.Mentions)}

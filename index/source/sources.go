@@ -1,9 +1,10 @@
-// Package source finds the files that the index of a workspace is made of, and reads them
-// into rows: documents whole, logs from where the last reading ended. It knows no database.
+// Package source finds the files that the index of a workspace is built from, and reads them
+// into rows. It reads documents whole, and logs from where the last read ended. It does not
+// access the database.
 package source
 
-// Listing the source files of a workspace: directories are read, files only
-// stat'ed, each with one system call.
+// Listing the source files of a workspace. A walk reads directories and only stats files, each
+// with one system call.
 
 import (
 	"cmp"
@@ -21,7 +22,7 @@ import (
 	"ac/workspace"
 )
 
-// Kinds are the sources that a sync may be limited to.
+// Kinds is a set of source kinds, to which a sync may be limited.
 type Kinds uint8
 
 // The kinds of sources.
@@ -38,8 +39,8 @@ const (
 	Everything = Runs | Artifacts | Reviews | HelpRequests | Conversations | Tasks | Agents | Comments
 )
 
-// Scope is the part of a workspace that a sync reads; the zero value is all of
-// it. Project limits the kinds that belong to projects to one of them.
+// Scope is the part of a workspace that a sync reads. The zero value is all of it. Project
+// limits those kinds that belong to projects to one project.
 type Scope struct {
 	Project string
 	Kinds   Kinds
@@ -54,7 +55,8 @@ func (s Scope) kinds() Kinds {
 
 func (s Scope) has(k Kinds) bool { return s.kinds()&k != 0 }
 
-// Holds reports whether a file of a kind, in a project or "", is in the scope.
+// Holds reports whether the scope includes a file of a kind in a project; project is "" for a
+// file outside of projects.
 func (s Scope) Holds(k Kind, project string) bool {
 	of := map[Kind]Kinds{
 		KindRun: Runs, KindLog: Runs, KindArtifact: Artifacts, KindReview: Reviews, KindHelpRequest: HelpRequests,
@@ -80,7 +82,7 @@ const (
 	KindComment
 )
 
-// File is a file that exists now.
+// File is a source file that the walk found.
 type File struct {
 	Kind    Kind
 	Project string
@@ -96,10 +98,10 @@ type Walk struct {
 	Before *Cache // nil if nothing is cached
 	Found  func(File)
 
-	RecordsOnly bool // of runs, not their logs
+	RecordsOnly bool // the records of runs, without their logs
 }
 
-// Run walks.
+// Run walks the scope and calls Found for each source.
 func (w *Walk) Run() error {
 	if err := w.workspaceWide(); err != nil {
 		return err
@@ -180,8 +182,7 @@ func visit(f *folder, fn func(*folder) error) error {
 	return fn(f)
 }
 
-// fileKind is a file with a fixed name in a directory of its own, as a
-// run.yaml.
+// fileKind is a file with a fixed name in a directory of its own, such as run.yaml.
 type fileKind struct {
 	name string
 	kind Kind
@@ -191,19 +192,19 @@ func conversationFiles() []fileKind {
 	return []fileKind{{"conversation.yaml", KindConversation}, {"messages.jsonl", KindMessages}}
 }
 
-// folder is a directory on a walk. It is opened when something in it must be
-// stat'ed. A missing one and a symlink are empty.
+// folder is a directory on a walk. It is opened only when something in it must be stat'ed. A
+// missing directory and a symlink count as empty.
 type folder struct {
 	walk  *Walk
 	name  string
-	above *folder // the parent by which it is reached; nil for the workspace
+	above *folder // the folder that it is opened relative to; nil for the workspace
 	below string
 
 	dir    *durable.Dir
 	opened bool
 }
 
-// open opens the directory; nil without an error if it does not exist.
+// open opens the directory. It returns nil without an error if the directory does not exist.
 func (f *folder) open() (d *durable.Dir, err error) {
 	if f.opened {
 		return f.dir, nil
@@ -225,11 +226,11 @@ func (f *folder) open() (d *durable.Dir, err error) {
 
 func (f *folder) close() {
 	if f.dir != nil {
-		_ = f.dir.Close() // only looked at
+		_ = f.dir.Close() // opened for reading only
 	}
 }
 
-// absentDirectory ignores errors that mean that the directory does not exist.
+// absentDirectory returns nil for errors that mean that the directory does not exist.
 func absentDirectory(err error) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		return nil
@@ -237,7 +238,7 @@ func absentDirectory(err error) error {
 	return err
 }
 
-// subfolders lists the real directories whose names can be ids.
+// subfolders lists the directories, without symlinks, whose names can be IDs.
 func (f *folder) subfolders() ([]string, error) {
 	if names, ok := f.walk.Before.subfolders(f.name); ok {
 		return names, nil
@@ -264,7 +265,7 @@ func (f *folder) subfolders() ([]string, error) {
 	return names, nil
 }
 
-// own reports the files with fixed names directly in it.
+// own reports the files with fixed names directly in the folder.
 func (f *folder) own(project string, kinds ...fileKind) error {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -287,7 +288,7 @@ func (f *folder) files(project string, of Kind, extension string) error {
 	}, func(int) Kind { return of })
 }
 
-// report reports the files directly in it that list returns, each of its kind.
+// report reports the files directly in the folder that list returns, each with its kind.
 func (f *folder) report(project string, list func(*durable.Dir) ([]string, error), of func(i int) Kind) error {
 	sources, known := f.walk.Before.sources(f.name)
 	if !known {
@@ -323,7 +324,7 @@ func (f *folder) each(project string, kinds ...fileKind) error {
 		return err
 	}
 	sources := make([][]File, len(names))
-	var missing []int // subdirectories to be read
+	var missing []int // subdirectories to read
 	for i, name := range names {
 		var known bool
 		if sources[i], known = f.walk.Before.sources(f.name + "/" + name); !known {
@@ -343,7 +344,7 @@ func (f *folder) each(project string, kinds ...fileKind) error {
 	return nil
 }
 
-// lookInto finds the sources of subdirectories.
+// lookInto stats the sources of the subdirectories that are not cached.
 func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sources [][]File, project string) error {
 	watched := make([]bool, len(missing))
 	files := make([]string, 0, len(kinds)*len(missing))
@@ -372,11 +373,11 @@ func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sourc
 	return nil
 }
 
-// together is the number of files that one goroutine stats.
+// together is the number of files that justifies one more goroutine for stats.
 const together = 256
 
-// lookEach stats many files of a directory, concurrently if there are enough of
-// them. Those that are not regular files have no path.
+// lookEach stats many files of a directory, concurrently if there are enough of them. A result
+// for what is not a regular file has no path.
 func lookEach(d *durable.Dir, names []string) []File {
 	found := make([]File, len(names))
 	part := func(from, to int) {

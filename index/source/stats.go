@@ -1,6 +1,6 @@
 package source
 
-// What the log of a run adds up to.
+// The sums of a run's log.
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"ac/events"
 )
 
-// Stats is what a run's log contributes.
+// Stats has the counts and latest values that a run's log contributes.
 type Stats struct {
 	Events         int64           `json:"n,omitempty"`
 	ParseErrors    int64           `json:"e,omitempty"`
@@ -22,7 +22,7 @@ type Stats struct {
 	PolicyDecision json.RawMessage `json:"lpd,omitempty"`
 	PolicyDenial   json.RawMessage `json:"lpx,omitempty"`
 	BudgetDecision json.RawMessage `json:"lbd,omitempty"`
-	RetryOf        string          `json:"r,omitempty"` // the run that it repeats
+	RetryOf        string          `json:"r,omitempty"` // the run that it retries
 	SessionRef     string          `json:"s,omitempty"` // of its newest session
 	Usage          *UsageFold      `json:"u,omitempty"`
 }
@@ -60,8 +60,8 @@ func (s *Stats) count(e *Event) {
 	}
 }
 
-// latest keeps payloads that are objects; of an excessively large one it only
-// keeps that it existed.
+// latest stores a payload that is an object. For an excessively large one it stores only an
+// empty object.
 func latest(into *json.RawMessage, payload []byte) {
 	if len(payload) == 0 || payload[0] != '{' {
 		return
@@ -72,8 +72,7 @@ func latest(into *json.RawMessage, payload []byte) {
 	*into = bytes.Clone(payload)
 }
 
-// newest is the last event read, not yet added to the stats, which happens once
-// a reading.
+// newest is the last event read. It is added to the stats once per read, not per event.
 type newest struct {
 	seq        int64
 	kind       *Word

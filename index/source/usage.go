@@ -1,12 +1,11 @@
 package source
 
-// Usage of runs, by the turns in which it arose. A record is one closed turn with usage
-// or, where the log has no turns, one session. It falls on the time of the event that
-// closed it.
+// Usage of runs, by turn. A record is one closed turn with usage or, where the log has no
+// turns, one session. Its time is that of the event that closed it.
 //
-// Reports with a turn are sums of the session so far: what an earlier turn reported is
-// taken away. Of reports without a turn the highest of the session counts. A cost that was
-// computed for a session is shared among its records by their tokens.
+// A report with a turn is the cumulative sum of the session, so the sum at the end of the
+// earlier turn is subtracted. Of the reports without a turn the highest in the session counts.
+// A cost that was computed for a session is divided among its records by their tokens.
 
 import (
 	"database/sql"
@@ -15,8 +14,8 @@ import (
 	"ac/events"
 )
 
-// counters are what was used. They are disjoint: what was written to a cache, which reports
-// count as input too, is none here. Total is what was reported, else their sum.
+// counters are disjoint token counts and a cost. Reports include cache writes in the input;
+// here Input excludes them, and Written has them. Total is the reported total, else the sum.
 type counters struct {
 	Input     int64    `json:"i,omitempty"`
 	Cached    int64    `json:"c,omitempty"`
@@ -24,10 +23,11 @@ type counters struct {
 	Output    int64    `json:"o,omitempty"`
 	Reasoning int64    `json:"s,omitempty"`
 	Total     int64    `json:"t,omitempty"`
-	Cost      *float64 `json:"m,omitempty"` // in USD, nil if not known
+	Cost      *float64 `json:"m,omitempty"` // in USD, nil if unknown
 }
 
-// less takes an earlier sum away. A sum that shrank begins anew.
+// less subtracts an earlier sum. If the sum shrank, counting restarted, and c is returned as it
+// is.
 func (c counters) less(before counters) counters {
 	if c.Total < before.Total {
 		return c
@@ -54,56 +54,56 @@ func (c *counters) add(more counters) {
 	}
 }
 
-// Sources of the cost of a record.
+// Sources of a record's cost.
 const (
 	CostReported = "reported" // by the agent
 	CostRate     = "rate"     // by the rate cards of the machine
 )
 
-// UsageRecord is a record of a run.
+// UsageRecord is the usage of one turn or session of a run.
 type UsageRecord struct {
 	counters
 
 	At        int64  `json:"at"` // NoTime if the event has none
 	Turn      int    `json:"n,omitempty"`
-	Model     string `json:"d,omitempty"` // that the agent reported
+	Model     string `json:"d,omitempty"` // as the agent reported it
 	Estimated bool   `json:"e,omitempty"`
 	CostBy    string `json:"b,omitempty"`
 }
 
-// Values are those of its row, behind its key.
+// Values returns the columns of its row, after the key.
 func (r *UsageRecord) Values() []any {
 	return []any{
 		r.At, r.Estimated, r.Input, r.Cached, r.Written, r.Output, r.Reasoning, r.Total, finite(r.Cost), Nullable(r.CostBy), Nullable(r.Model),
 	}
 }
 
-// UsageFold makes the records of a run, event by event. It is kept between readings of
+// UsageFold derives the usage records of a run, event by event. It is stored between reads of
 // the log.
 type UsageFold struct {
 	Closed []UsageRecord `json:"r,omitempty"`
-	First  int           `json:"f,omitempty"` // of the records of the session
-	// Turn is that of the newest report, Latest the report, Before the last report of an
-	// earlier turn.
+	First  int           `json:"f,omitempty"` // index of the open session's first record
+	// Turn is the turn of the newest report, and Latest that report. Before is the last report
+	// of an earlier turn.
 	Turn   int      `json:"n,omitempty"`
 	Latest counters `json:"l,omitzero"`
 	Before counters `json:"p,omitzero"`
-	Model  string   `json:"d,omitempty"` // of the report
+	Model  string   `json:"d,omitempty"` // model in that report
 	// Whole is the highest report without a turn, or the estimate.
 	Whole     *counters `json:"w,omitempty"`
-	WholeOf   string    `json:"o,omitempty"` // its model
+	WholeOf   string    `json:"o,omitempty"` // model in Whole
 	Estimated bool      `json:"e,omitempty"`
-	Rate      *float64  `json:"c,omitempty"` // the computed cost of the session
+	Rate      *float64  `json:"c,omitempty"` // computed cost of the session
 
-	saved int // records that the table has
+	saved int // number of records that the table has
 }
 
-// usagePayload is what the fold reads of events.
+// usagePayload has the payload members that the fold reads.
 type usagePayload struct {
 	Turn       int      `json:"turn"`
 	Input      *int64   `json:"input_tokens"`
 	Cached     *int64   `json:"cached_input_tokens"`
-	Written    *int64   `json:"cache_write_tokens"` // of Input
+	Written    *int64   `json:"cache_write_tokens"` // included in Input
 	Output     *int64   `json:"output_tokens"`
 	Reasoning  *int64   `json:"reasoning_output_tokens"`
 	Total      *int64   `json:"total_tokens"`
@@ -128,7 +128,7 @@ func (p usagePayload) counters() counters {
 	return c
 }
 
-// usage takes an event. Others than those about usage, turns and sessions change nothing.
+// usage folds an event. Only events about usage, turns and sessions change anything.
 func (s *Stats) usage(e *Event) {
 	kind := string(e.Kind.Text)
 	switch kind {
@@ -147,7 +147,7 @@ func (s *Stats) usage(e *Event) {
 		at = e.at
 	}
 	var p usagePayload
-	_ = json.Unmarshal(e.Payload, &p) // what has another type is not known
+	_ = json.Unmarshal(e.Payload, &p) // members of another type count as unknown
 	switch kind {
 	case events.UsageReported:
 		u.reported(p)
@@ -177,16 +177,16 @@ func (u *UsageFold) reported(p usagePayload) {
 		u.Before, u.Turn = u.Latest, p.Turn
 	}
 	u.Latest, u.Model = c, p.Model
-	if last := len(u.Closed) - 1; last >= u.First && u.Closed[last].Turn == p.Turn { // of a turn that is over
+	if last := len(u.Closed) - 1; last >= u.First && u.Closed[last].Turn == p.Turn { // a late report for a closed turn
 		u.Closed[last].counters, u.Closed[last].Model = c.less(u.Before), p.Model
 		u.changed(last)
 	}
 }
 
-// changed marks the records that the table has to get again.
+// changed marks the records from an index on to be saved again.
 func (u *UsageFold) changed(from int) { u.saved = min(u.saved, from) }
 
-// closeTurn makes the record of the newest turn, if it has none.
+// closeTurn makes the record of the newest turn, unless it has one.
 func (u *UsageFold) closeTurn(at int64) {
 	if last := len(u.Closed) - 1; u.Turn == 0 || last >= u.First && u.Closed[last].Turn == u.Turn {
 		return
@@ -198,7 +198,7 @@ func (u *UsageFold) closeTurn(at int64) {
 	u.Closed = append(u.Closed, r)
 }
 
-// close makes the records of a session that is over.
+// close makes the records of a session that has ended.
 func (u *UsageFold) close(at int64) {
 	u.closeTurn(at)
 	if u.Whole != nil {
@@ -210,7 +210,7 @@ func (u *UsageFold) close(at int64) {
 	*u = UsageFold{Closed: u.Closed, First: len(u.Closed), saved: u.saved}
 }
 
-// closeWhole adds what the turns did not report to the last of them; without any it is a
+// closeWhole adds what the turns did not report to the last of them. Without turns it makes a
 // record of its own.
 func (u *UsageFold) closeWhole(at int64) {
 	if len(u.Closed) == u.First {
@@ -237,8 +237,7 @@ func (u *UsageFold) closeWhole(at int64) {
 	u.changed(last)
 }
 
-// share divides a computed cost among the records of the session that have no cost of
-// their own.
+// share divides a computed cost among the records of the session that have none.
 func (u *UsageFold) share(cost float64) {
 	var tokens, unpriced int64
 	for _, r := range u.Closed[u.First:] {
@@ -260,7 +259,7 @@ func (u *UsageFold) share(cost float64) {
 	}
 }
 
-// UsageJSON is the fold as the table of stats keeps it, nil for none.
+// UsageJSON returns the fold as stored in the stats table, nil for none.
 func (s *Stats) UsageJSON() any {
 	if s.Usage == nil {
 		return nil
@@ -272,7 +271,7 @@ func (s *Stats) UsageJSON() any {
 	return string(text)
 }
 
-// SetUsage reads the fold back.
+// SetUsage restores the fold from the stats table.
 func (s *Stats) SetUsage(text sql.NullString) {
 	if !text.Valid {
 		return
@@ -284,7 +283,7 @@ func (s *Stats) SetUsage(text sql.NullString) {
 	}
 }
 
-// Unsaved are the records that the table does not have yet, and the number of the first.
+// Unsaved returns the records that the table lacks, and the index of the first.
 func (u *UsageFold) Unsaved() (from int, records []UsageRecord) {
 	if u == nil {
 		return 0, nil
@@ -292,5 +291,5 @@ func (u *UsageFold) Unsaved() (from int, records []UsageRecord) {
 	return u.saved, u.Closed[u.saved:]
 }
 
-// MarkSaved notes that the table has all records.
+// MarkSaved records that the table has all records.
 func (u *UsageFold) MarkSaved() { u.saved = len(u.Closed) }

@@ -1,8 +1,7 @@
 package source
 
-// A cache of what walks found in watched directories, so that the next walk
-// only looks where something changed. If a watch may have missed something, or
-// is impossible, the whole tree is walked.
+// A cache of what walks found in watched directories, so that the next walk reads only what
+// changed. If a watch may have missed something, or is impossible, the whole tree is walked.
 
 import (
 	"context"
@@ -18,12 +17,12 @@ import (
 // walkedLife is the age after which everything is walked again, watched or not.
 const walkedLife = 30 * time.Second
 
-// Cache caches what walks found. It belongs to the holder of the index's lock.
-// The zero value and nil cache nothing.
+// Cache caches what walks found. It belongs to the holder of the index's lock. A nil cache
+// caches nothing.
 type Cache struct {
 	clock *clock.Clock
 	fsys  durable.FS
-	heard *watch.Listener // nil until the second walk, and if nothing can be watched
+	heard *watch.Listener // nil until the second walk, or if nothing can be watched
 	walks int
 	began time.Time // when the last full walk began
 
@@ -31,18 +30,18 @@ type Cache struct {
 	files map[string][]File   // the sources in a directory
 }
 
-// NewCache makes the cache of a process.
+// NewCache returns the cache of a process.
 func NewCache(c *clock.Clock, fsys durable.FS) *Cache { return &Cache{clock: c, fsys: fsys} }
 
-// Refresh drops what changed. The watch starts with the second walk of a
-// process, since the first may be its only one.
+// Refresh drops what changed. It starts the watch at the second walk of a process, since the
+// first walk may be the only one.
 func (l *Cache) Refresh(ctx context.Context, w *workspace.Workspace) {
 	if l == nil {
 		return
 	}
 	l.walks++
 	if l.walks == 2 {
-		l.heard, _ = w.Watched().Listen() // without it nothing is cached
+		l.heard, _ = w.Watched().Listen() // without a listener nothing is cached
 	}
 	if l.heard == nil {
 		return
@@ -83,9 +82,8 @@ func (l *Cache) sources(dir string) (list []File, ok bool) {
 	return list, ok
 }
 
-// watched reports whether what is found in a directory from now on may be
-// cached: not on file systems of unknown type, where a change by another
-// machine may raise no event.
+// watched reports whether what is found in a directory from now on may be cached. It may not on
+// a file system of unknown type, where a change by another machine may raise no event.
 func (l *Cache) watched(dir string) bool {
 	if l == nil || l.heard == nil {
 		return false

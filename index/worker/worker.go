@@ -1,7 +1,6 @@
-// Package worker keeps derived data of workspaces up to date in the background:
-// it collects change notifications and processes them in batches, soon but not
-// too often (debounced and rate-limited). The processing is a function of the
-// caller; this package only schedules it.
+// Package worker keeps derived data of workspaces up to date in the background. It collects
+// change notifications and processes them in batches, debounced and rate-limited. The caller
+// supplies the processing; this package only schedules it.
 //
 // Invariants:
 //   - Notifications that arrive together become one batch; a steady stream of
@@ -29,8 +28,7 @@ const (
 	Interval = time.Second
 )
 
-// Status is the status of a worker. Times are Unix milliseconds; what never
-// happened is null.
+// Status is the status of a worker. Times are Unix milliseconds, null for what never happened.
 type Status struct {
 	Enabled           bool    `json:"enabled"`
 	Running           bool    `json:"running"`
@@ -52,7 +50,7 @@ type Status struct {
 	LastErrorAt       *int64  `json:"last_error_at_ms"`
 }
 
-// None is the status of a process without a worker.
+// None returns the status of a process without a worker.
 func None() Status { return Status{Closed: true} }
 
 // Options are the options of a worker.
@@ -81,7 +79,7 @@ type Worker struct {
 	closing bool
 }
 
-// New makes a worker. The caller must Close it.
+// New returns a worker. The caller must Close it.
 func New(opts Options) *Worker {
 	w := &Worker{opts: opts, status: Status{Enabled: true, DebounceMS: Debounce.Milliseconds(), MinIntervalMS: Interval.Milliseconds()}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -105,8 +103,8 @@ func (w *Worker) Notify(dir string) {
 	w.arm()
 }
 
-// arm sets the timer for pending workspaces, unless it is set or a batch is
-// running, which arms it at its end. The caller holds w.mu.
+// arm sets the timer for pending workspaces. It does nothing if the timer is set, or if a batch
+// is running, which arms the timer at its end. The caller holds w.mu.
 func (w *Worker) arm() {
 	if w.timer != nil || w.batch != nil || len(w.pending) == 0 || w.closing {
 		return
@@ -126,9 +124,8 @@ func (w *Worker) arm() {
 	})
 }
 
-// begin takes the pending workspaces for a batch, which the caller runs after
-// unlocking the worker. If nothing is pending, or a batch is running, work does
-// nothing.
+// begin takes the pending workspaces for a batch. The caller holds w.mu, and runs work after
+// unlocking it. If nothing is pending, or a batch is running, work is a no-op.
 func (w *Worker) begin() (work func()) {
 	if w.batch != nil || len(w.pending) == 0 {
 		return func() {}
@@ -180,12 +177,12 @@ func (w *Worker) guarded(dir string) (err error) {
 	return w.opts.Sync(w.ctx, dir)
 }
 
-// Flush processes the currently pending workspaces at once, waits for a running
-// batch, and returns when both are done; later notifications wait for the next
-// batch. It stops waiting when ctx ends.
+// Flush processes the currently pending workspaces at once, waits for a running batch, and
+// returns when both are done. Later notifications wait for the next batch. Flush stops waiting
+// when ctx ends.
 func (w *Worker) Flush(ctx context.Context) error {
 	w.mu.Lock()
-	last := w.status.Batches // the batch that takes what is pending now, or that is under way
+	last := w.status.Batches // the batch that takes what is pending now, or the one that is running
 	if len(w.pending) > 0 {
 		last++
 	}
@@ -197,7 +194,7 @@ func (w *Worker) Flush(ctx context.Context) error {
 		}
 		under := w.batch
 		if w.status.Batches > last {
-			under = nil // it has ended, and another one is running
+			under = nil // it has ended; another one is running
 		}
 		w.mu.Unlock()
 		if under == nil {
@@ -211,8 +208,8 @@ func (w *Worker) Flush(ctx context.Context) error {
 	}
 }
 
-// Close flushes and ends the worker. If ctx ends first, the running batch is
-// canceled. Nothing runs any more when Close returns.
+// Close flushes and ends the worker. If ctx ends first, it cancels the running batch. When
+// Close returns, no goroutine of the worker is left.
 func (w *Worker) Close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closing = true

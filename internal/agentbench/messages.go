@@ -47,7 +47,7 @@ func (messages) read(body []byte) (r Request, err error) {
 				}
 			}
 		}
-		if len(results) > 0 { // the agent may add reminders
+		if len(results) > 0 { // the agent may add reminders to the results
 			r.Results = append(r.Results, results...)
 			continue
 		}
@@ -56,8 +56,8 @@ func (messages) read(body []byte) (r Request, err error) {
 	return r, nil
 }
 
-// saidMeanwhile returns what the user said while the agent worked. claude passes it on
-// behind the result of a tool, as a message of the system, since it begins no turn.
+// saidMeanwhile returns the user's messages that were sent while the agent was working. claude
+// passes them on after a tool result, as a system message, since they begin no turn.
 func saidMeanwhile(list []string) (said []string) {
 	for _, text := range list {
 		if _, rest, ok := strings.Cut(text, "sent a new message while you were working:\n"); ok {

@@ -26,35 +26,34 @@ const (
 	Gemini    API = "gemini"
 )
 
-// Request is a request of an agent to its model, in any API.
+// Request is a request of an agent to its model, in any of the APIs.
 type Request struct {
 	API    API
 	Model  string
 	Prompt string   // all texts of the newest user message
 	Texts  []string // all texts of all user messages, in order
-	// Results are the tool outputs since the newest text of the user.
+	// Results are the tool results since the newest text of the user.
 	Results []string
-	// Tools are the names of the tools that the agent offers. Calls without
-	// tools are bookkeeping of the agent (titles, summaries).
+	// Tools are the names of the tools that the agent offers. Requests without tools are the
+	// agent's own bookkeeping (titles, summaries).
 	Tools  []string
-	Schema bool // the answer must be JSON of a schema
+	Schema bool // the answer must be JSON that matches a schema
 	Body   []byte
 	Header http.Header
-	// Charged is what was reported to the agent of the answer.
+	// Charged is the usage of the answer, as reported to the agent so far.
 	Charged Usage
 }
 
-// Step is how many answers with tool calls the agent has carried out since the
-// newest text of the user.
+// Step returns the number of tool results since the newest text of the user.
 func (r Request) Step() int { return len(r.Results) }
 
-// Usage is what an answer is charged. The parts do not overlap.
+// Usage is the token counts of an answer. The parts do not overlap.
 type Usage struct{ Input, Cached, CacheWrite, Output, Reasoning int64 }
 
-// Total is the sum of all parts.
+// Total returns the sum of all parts.
 func (u Usage) Total() int64 { return u.Input + u.Cached + u.CacheWrite + u.Output + u.Reasoning }
 
-// Plus adds two usages.
+// Plus returns the sum of two usages.
 func (u Usage) Plus(o Usage) Usage {
 	return Usage{u.Input + o.Input, u.Cached + o.Cached, u.CacheWrite + o.CacheWrite, u.Output + o.Output, u.Reasoning + o.Reasoning}
 }
@@ -67,7 +66,7 @@ type Call struct {
 	Write   string // path
 	Content string
 	Name    string
-	Space   string // the namespace of a name, where the API has any
+	Space   string // namespace of Name, for APIs that have namespaces
 	Args    any
 }
 
@@ -77,8 +76,7 @@ type Reply struct {
 	Text  string
 	Calls []Call
 	Usage Usage
-	// Status refuses the request with this HTTP status, and Text as the
-	// message.
+	// Status, unless 0, rejects the request with this HTTP status, and Text as the message.
 	Status     int
 	RetryAfter time.Duration
 	// Pause is the time between pieces of the text. Endless repeats the text
@@ -89,8 +87,7 @@ type Reply struct {
 	Refused bool
 }
 
-// Script decides what the model answers. It is called by one goroutine at a
-// time.
+// Script decides what the model answers. The server calls it from one goroutine at a time.
 type Script func(Request) Reply
 
 // Server is a running model server. It is safe for concurrent use.
@@ -113,7 +110,7 @@ func Start(script Script) (*Server, error) {
 	}
 	s := &Server{URL: "http://" + listener.Addr().String(), script: script, done: make(chan struct{})}
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go func() { // ends with Close
+	go func() { // until Close
 		defer close(s.done)
 		_ = s.http.Serve(listener)
 	}()
@@ -127,7 +124,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// TotalUsage is the sum of the usages that were reported to agents.
+// TotalUsage returns the sum of the usages that were reported to agents.
 func (s *Server) TotalUsage() Usage {
 	var sum Usage
 	for _, r := range s.Requests() {
@@ -136,7 +133,7 @@ func (s *Server) TotalUsage() Usage {
 	return sum
 }
 
-// Requests are the requests received so far, in order.
+// Requests returns the requests received so far, in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,10 +143,10 @@ func (s *Server) Requests() []Request {
 // maxBody bounds a request body, in bytes.
 const maxBody = 64 << 20
 
-// dialect reads the requests of one API and writes its answers.
+// dialect parses the requests of one API and writes its answers.
 type dialect interface {
 	read(body []byte) (Request, error)
-	// answer writes the reply as a stream, or as one value.
+	// answer writes the reply, either streamed or as one value.
 	answer(out *stream, r Request, reply Reply, streamed bool)
 	refuse(w http.ResponseWriter, reply Reply)
 }
@@ -228,7 +225,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.answer(out, asked, reply, *streamed)
 }
 
-// charge adds to what a request is charged with, by its number.
+// charge adds to the usage charged to a request, given its number.
 func (s *Server) charge(number int, u Usage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,13 +250,13 @@ func refuse(w http.ResponseWriter, status int, body object) {
 type stream struct {
 	w       http.ResponseWriter
 	request *http.Request
-	number  int // of the request; ids are made of it
+	number  int // number of the request, from which IDs are made
 	begun   bool
 	gone    bool // the agent hung up
 	charged func(Usage)
 }
 
-// charge counts a usage that is reported next, unless the agent has hung up.
+// charge records usage that is about to be reported, unless the agent has hung up.
 func (s *stream) charge(u Usage) {
 	if !s.gone {
 		s.charged(u)
@@ -268,11 +265,11 @@ func (s *stream) charge(u Usage) {
 
 func (s *stream) id(prefix string) string { return fmt.Sprintf("%s_%06d", prefix, s.number) }
 
-// event sends one event; a blank name sends data alone.
+// event sends one event. With an empty name it sends only data.
 func (s *stream) event(name string, data any) {
 	text, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // values of ours
+		panic(err) // cannot fail: the values are ours
 	}
 	s.send(name, string(text))
 }
@@ -317,7 +314,7 @@ func (s *stream) pieces(reply Reply, text string, send func(piece string)) {
 	}
 }
 
-// cut makes at most four pieces of a text, never within a character.
+// cut splits a text into at most four pieces, never within a character.
 func cut(text string) (pieces []string) {
 	runes := []rune(text)
 	size := max(1, (len(runes)+3)/4)
@@ -327,8 +324,8 @@ func cut(text string) (pieces []string) {
 	return pieces
 }
 
-// words returns the call as a call of one of the agent's own tools: the first
-// one offered that fits, with its arguments.
+// words translates the call into a call of one of the agent's own tools: the first offered tool
+// that fits. It returns the tool's name and arguments.
 func (c Call) words(tools []string) (name string, args any) {
 	if c.Name != "" {
 		return c.Name, c.Args
@@ -368,7 +365,7 @@ func (c Call) words(tools []string) (name string, args any) {
 	return "no_such_tool", object{"command": c.Run, "path": c.Write}
 }
 
-// read reads a file, by a command if the agent has no tool for it.
+// read returns a call that reads a file. It uses a command if the agent has no tool for that.
 func (c Call) read(tools []string) (name string, args any) {
 	for _, name := range tools {
 		switch name {
@@ -381,7 +378,7 @@ func (c Call) read(tools []string) (name string, args any) {
 	return Call{Run: "cat " + c.Read}.words(tools)
 }
 
-// script is a call in the JavaScript that newer models of codex are given.
+// script returns the call as JavaScript, which newer models of codex use to call tools.
 func (c Call) script() string {
 	if c.Read != "" {
 		return "text(JSON.stringify(tools.mcp__ac__read_file ? await tools.mcp__ac__read_file({path: " + strconv.Quote(c.Read) + "}) : await tools.exec_command({cmd: " + strconv.Quote("cat "+c.Read) + "})));"
@@ -392,7 +389,7 @@ func (c Call) script() string {
 	return "text(JSON.stringify(await tools.apply_patch(" + strconv.Quote(patchOf(c.Write, c.Content)) + ")));"
 }
 
-// patchOf adds a file in codex's own patch format.
+// patchOf returns a patch that adds a file, in codex's own format.
 func patchOf(path, content string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*** Begin Patch\n*** Add File: %s\n", path)

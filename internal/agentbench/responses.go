@@ -10,13 +10,13 @@ import (
 // responses is OpenAI's Responses API, as codex uses it.
 type responses struct{}
 
-// part is a piece of content in most APIs.
+// part is a piece of content, as in most APIs.
 type part struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// texts reads content that is a text or a list of parts.
+// texts decodes content that is a text or a list of parts.
 func texts(raw json.RawMessage) (list []string) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -34,7 +34,7 @@ func texts(raw json.RawMessage) (list []string) {
 	return list
 }
 
-// said adds texts of the user.
+// said records texts of the user. The tool results start anew.
 func (r *Request) said(list []string) {
 	if len(list) == 0 {
 		return
@@ -46,7 +46,7 @@ func (r *Request) said(list []string) {
 	}
 }
 
-// tool is one that codex offers, or a namespace of them.
+// tool is a tool that codex offers, or a namespace of tools.
 type tool struct {
 	Type  string `json:"type"`
 	Name  string `json:"name"`
@@ -75,7 +75,7 @@ func (responses) read(body []byte) (r Request, err error) {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 			Output  json.RawMessage `json:"output"`
-			Tools   []tool          `json:"tools"` // of additional_tools
+			Tools   []tool          `json:"tools"` // set in additional_tools items
 		} `json:"input"`
 		Tools []tool `json:"tools"`
 		Text  struct {

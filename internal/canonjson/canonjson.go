@@ -5,7 +5,7 @@
 //   - has no white space;
 //   - keeps members in the order of the text, except that keys which are array
 //     indexes come first, in ascending order;
-//   - of a duplicate key keeps the last value, at the position of the first;
+//   - keeps the last value of a duplicate key, at the position of the first;
 //   - escapes in strings only what JSON requires; lone surrogates survive as
 //     \udxxx;
 //   - prints numbers as ECMAScript prints an IEEE double.
@@ -109,8 +109,8 @@ func (w *writer) array(text []byte, at int) int {
 	return at + 1
 }
 
-// object writes the members in one pass, in their order, and reorders them
-// afterwards where that is not the canonical order.
+// object writes the members in one pass, in their order. It reorders them afterwards if that is
+// not the canonical order.
 func (w *writer) object(text []byte, at int, without string) int {
 	w.out = append(w.out, '{')
 	from := len(w.out)
@@ -179,8 +179,8 @@ func (w *writer) reorder(from int, pieces []piece) {
 	w.out = append(w.out[:from], text...)
 }
 
-// arrayIndex is the value of a key that is an ECMAScript array index ("0" to
-// "4294967294" without leading zeros), or -1.
+// arrayIndex returns the value of a key that is an ECMAScript array index ("0" to "4294967294"
+// without leading zeros), or -1.
 func arrayIndex(key string) int64 {
 	if key == "" || len(key) > 10 || (key[0] == '0' && len(key) > 1) {
 		return -1
@@ -303,13 +303,13 @@ func Unquote(literal []byte) string {
 	return string(AppendUnquoted(make([]byte, 0, len(body)), literal))
 }
 
-// AppendUnquoted is Unquote into the caller's buffer. It copies eight bytes at once and
-// then looks for an escape among them: where escapes are dense, as in JSON within JSON,
-// a call for each costs more than the text.
+// AppendUnquoted is Unquote into the caller's buffer. It copies eight bytes at a time and then
+// finds the first escape among them. Where escapes are dense, as in JSON within JSON, a
+// function call for each would cost more than copying the text.
 func AppendUnquoted(dst, literal []byte) []byte {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	body := literal[1 : len(literal)-1]
-	dst = slices.Grow(dst, len(body)) // no escape is shorter than what it stands for
+	dst = slices.Grow(dst, len(body)) // no escape is shorter than its decoded form
 	n, room := len(dst), dst[:len(dst)+len(body)]
 	for len(body) > 0 {
 		if len(body) >= 8 && n+8 <= len(room) {
@@ -321,7 +321,7 @@ func AppendUnquoted(dst, literal []byte) []byte {
 				n, body = n+8, body[8:]
 				continue
 			}
-			plain := bits.TrailingZeros64(found) / 8 // a borrow sets bits above the first alone
+			plain := bits.TrailingZeros64(found) / 8 // a borrow can only set bits above the first match
 			n, body = n+plain, body[plain:]
 		}
 		if body[0] != '\\' {
@@ -346,11 +346,12 @@ func AppendUnquoted(dst, literal []byte) []byte {
 	return room[:n]
 }
 
-// unescaped is what the letter of an escape stands for, 0 for itself.
+// unescaped maps the letter of an escape to its character; 0 means the letter itself.
 var unescaped = [256]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// appendUnit appends the character whose UTF-16 code unit starts a text, and returns the
-// rest after it, or after the second unit of a pair.
+// appendUnit decodes a UTF-16 code unit from the first four hex digits of body. If the unit is
+// the first half of a pair, it also decodes the second. It appends the character and returns
+// the rest of body.
 func appendUnit(dst, body []byte) ([]byte, []byte) {
 	unit := hex4(body)
 	body = body[4:]

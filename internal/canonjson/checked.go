@@ -1,12 +1,12 @@
 package canonjson
 
-// Going over JSON that was checked before. Only the ends of values are looked for, which is
-// several times faster than to check them again: strings are most of what agents print.
+// Traversing JSON that was checked before. These functions only find where values end, which is
+// several times faster than checking again: strings are most of what agents print.
 
 import "bytes"
 
-// CheckedMembers visits the members of an object in text that Members, Elements or Value
-// accepted, such as the value of a Member. The key is decoded, the value raw; both are
+// CheckedMembers calls visit for each member of an object, in text that Members, Elements or
+// Value accepted, such as the value of a Member. The key is decoded, the value raw; both are
 // valid as long as the text. It reports whether the text is an object.
 func CheckedMembers(text []byte, visit func(key, value []byte)) (object bool) {
 	at := skipSpace(text, 0)
@@ -48,7 +48,7 @@ func CheckedElements(text []byte, visit func(value []byte)) (array bool) {
 	return at < len(text)
 }
 
-// checkedValue returns the end of the value at an offset, at most that of the text.
+// checkedValue returns the end of the value at an offset, at most the end of the text.
 func checkedValue(text []byte, at int) int {
 	if at >= len(text) {
 		return at
@@ -80,7 +80,7 @@ func checkedValue(text []byte, at int) int {
 	return at
 }
 
-// checkedString returns the end of the literal at an offset, at most that of the text.
+// checkedString returns the end of the literal at an offset, at most the end of the text.
 func checkedString(text []byte, at int) int {
 	for i := at + 1; ; i++ {
 		n := bytes.IndexByte(text[i:], '"')

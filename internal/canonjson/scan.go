@@ -1,6 +1,6 @@
 package canonjson
 
-// Scanning raw JSON text: where values end, and what members an object has.
+// Scanning raw JSON text: where values end, and which members an object has.
 
 import (
 	"bytes"
@@ -15,9 +15,8 @@ var ErrNoObject = errors.New("not a JSON object")
 
 var errEnd = errors.New("unexpected end of JSON")
 
-// Member is one member of an object: its decoded key and the raw text of its
-// value, both valid as long as the text. Start is the offset of the key, End
-// that of the end of the value.
+// Member is one member of an object: its decoded key and the raw text of its value, both valid
+// as long as the text. Start is the offset of the key, End the offset after the value.
 type Member struct {
 	Key        []byte
 	Value      []byte
@@ -50,11 +49,11 @@ func Members(text []byte, visit func(Member)) error {
 	return nil
 }
 
-// ErrNoArray is returned by Elements for text that is JSON but no array.
+// ErrNoArray is returned by Elements for JSON that is not an array.
 var ErrNoArray = errors.New("not a JSON array")
 
-// Elements calls visit for each element of the array that text consists of, in order. It
-// fails when text is not exactly one JSON array; visit may have been called by then.
+// Elements calls visit for each element of the array that text consists of, in order. It fails
+// if text is not exactly one JSON array; visit may have been called by then.
 func Elements(text []byte, visit func(value []byte)) error {
 	at := skipSpace(text, 0)
 	if at == len(text) {
@@ -186,10 +185,10 @@ func array(text []byte, at, depth int, visit func([]byte)) (int, error) {
 	}
 }
 
-// plainRun returns the end of the bytes from i on that stand for themselves in a string.
-// It looks at eight at once: in each of the three terms the highest bit of a byte is set if
-// the byte is below 0x20, a quote or a backslash. A borrow can set it in a byte above such a
-// one too, so only the lowest bit counts.
+// plainRun returns the end of the run of bytes, from i on, that need no escape in a string. It
+// checks eight bytes at once: each of the three terms sets the highest bit of a byte that is
+// below 0x20, a quote or a backslash. A borrow can also set that bit in a byte above such a
+// byte, so only the lowest set bit counts.
 func plainRun(text []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(text); i += 8 {
@@ -317,8 +316,8 @@ func unexpected(text []byte, at int) error {
 	return fmt.Errorf("unexpected %q at byte %d", text[at], at)
 }
 
-// Depth is the nesting depth of the objects and arrays of a text, whether it is
-// valid JSON or not.
+// Depth returns the nesting depth of the objects and arrays of a text, whether or not it is
+// valid JSON.
 func Depth(text []byte) (deepest int) {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {

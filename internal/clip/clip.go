@@ -1,9 +1,9 @@
-// Package clip cuts texts to a number of bytes, at the borders of characters.
+// Package clip truncates texts to a number of bytes without splitting characters.
 package clip
 
 import "unicode/utf8"
 
-// Head is the beginning of a text, n bytes at most. It is a part of the text.
+// Head returns the beginning of a text, at most n bytes. The result is a substring.
 func Head(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -14,7 +14,7 @@ func Head(text string, n int) string {
 	return text[:n]
 }
 
-// Tail is the end of a text, n bytes at most. It is a part of the text.
+// Tail returns the end of a text, at most n bytes. The result is a substring.
 func Tail(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -1,18 +1,17 @@
 package clock
 
-// Alarms: timers that count the time in which the machine was suspended, which the
-// timers of Go do not.
+// Alarms: timers that count the time in which the machine is suspended, unlike the timers of
+// Go.
 
 import (
 	"sync"
 	"time"
 )
 
-// lookEvery is how long after its time an alarm may be noticed when the machine was
-// suspended.
+// lookEvery bounds how late an alarm may be noticed after the machine was suspended.
 const lookEvery = 15 * time.Second
 
-// Alarm carries something out once, after a while.
+// Alarm calls a function once, after a duration.
 type Alarm struct {
 	elapsed  func() time.Duration
 	deadline time.Duration
@@ -24,9 +23,9 @@ type Alarm struct {
 	stopped bool
 }
 
-// After makes an alarm that carries do out, in a goroutine of its own, after d. Time in
-// which the machine is suspended counts: an alarm that was due meanwhile rings within
-// seconds after it wakes. Changes of the wall clock do not matter.
+// After returns an alarm that calls do, in its own goroutine, after d. Time in which the
+// machine is suspended counts: an alarm that became due meanwhile rings within seconds after
+// the machine wakes. Changes of the wall clock do not matter.
 func After(d time.Duration, do func()) *Alarm { return after(stopwatch(), lookEvery, d, do) }
 
 func after(elapsed func() time.Duration, every, d time.Duration, do func()) *Alarm {
@@ -37,13 +36,13 @@ func after(elapsed func() time.Duration, every, d time.Duration, do func()) *Ala
 	return a
 }
 
-// waking measures time from now on, without that in which the machine is suspended.
+// waking measures time from now on, excluding time in which the machine is suspended.
 func waking() func() time.Duration {
 	start := time.Now()
 	return func() time.Duration { return time.Since(start) }
 }
 
-// look rings, or looks again later.
+// look rings if the alarm is due, and otherwise checks again later.
 func (a *Alarm) look() {
 	a.mu.Lock()
 	left := a.deadline - a.elapsed()
@@ -59,7 +58,7 @@ func (a *Alarm) look() {
 	a.do()
 }
 
-// Stop calls the alarm off. What rang already is not taken back.
+// Stop cancels the alarm. It has no effect once the alarm has rung.
 func (a *Alarm) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package clock is the only source of time in ac: the wall clock for display,
-// and a monotonic count of milliseconds since the process began, for intervals
-// and the ts_monotonic_ms of events. No other code calls time.Now.
+// Package clock is the only source of time in ac. It has the wall clock, for display, and a
+// monotonic count of milliseconds since the process began, for intervals and the
+// ts_monotonic_ms of events. No other code calls time.Now.
 package clock
 
 import (
@@ -16,21 +16,21 @@ type Clock struct {
 	timers func(d time.Duration, do func()) Timer // nil for those of Go
 }
 
-// Timer is something that a clock carries out at its time.
+// Timer is a call that is scheduled on a clock.
 type Timer interface {
-	// Stop calls it off. It reports false when it was carried out, or called off, before.
+	// Stop cancels the call. It returns false if the call has started, or was canceled, before.
 	Stop() bool
 }
 
-// WithTimers is the clock with a source of timers of its own: for tests, in which a day
-// passes at once.
+// WithTimers returns the clock with another source of timers, for tests in which a day passes
+// at once.
 func (c *Clock) WithTimers(timers func(d time.Duration, do func()) Timer) *Clock {
 	made := *c
 	made.timers = timers
 	return &made
 }
 
-// AfterFunc carries do out, in another goroutine, when d has passed on the clock.
+// AfterFunc calls do in another goroutine once d has passed on the clock.
 func (c *Clock) AfterFunc(d time.Duration, do func()) Timer {
 	if c.timers != nil {
 		return c.timers(d, do)
@@ -38,45 +38,45 @@ func (c *Clock) AfterFunc(d time.Duration, do func()) Timer {
 	return time.AfterFunc(d, do)
 }
 
-// New makes a clock over now whose monotonic count begins at base milliseconds.
-// A supervisor passes the count of the process that launched it, and continues
-// that count.
+// New returns a clock over now whose monotonic count begins at base milliseconds. A supervisor
+// passes the count of the process that launched it, and continues that count.
 func New(now func() time.Time, base int64) *Clock {
 	return &Clock{now: now, start: now(), base: base}
 }
 
-// System is the clock of this machine, counting from zero.
+// System returns the clock of this machine, counting from zero.
 func System() *Clock { return New(time.Now, 0) }
 
-// Stopped is a clock stopped at the present time of c, for documents with one time.
+// Stopped returns a clock stopped at the present time of c, for documents in which all times
+// are equal.
 func (c *Clock) Stopped() *Clock {
 	now := c.now()
 	return New(func() time.Time { return now }, c.MonotonicMS())
 }
 
-// From is a clock over the same source whose monotonic count begins at base milliseconds now.
+// From returns a clock over the same source whose monotonic count begins at base milliseconds
+// now.
 func (c *Clock) From(base int64) *Clock { return New(c.now, base).WithTimers(c.timers) }
 
-// Now is the present wall-clock time.
+// Now returns the wall-clock time.
 func (c *Clock) Now() time.Time { return c.now() }
 
-// MonotonicMS is the number of whole milliseconds since the process began. It
-// never decreases, whatever happens to the wall clock.
+// MonotonicMS returns the whole milliseconds since the process began. The count never
+// decreases, whatever happens to the wall clock.
 func (c *Clock) MonotonicMS() int64 {
 	return c.base + max(0, c.now().Sub(c.start).Milliseconds())
 }
 
-// Since is the time since t, by the monotonic reading of t.
+// Since returns the time since t, by the monotonic reading of t.
 func (c *Clock) Since(t time.Time) time.Duration { return c.now().Sub(t) }
 
-// Layout is how ac writes timestamps: UTC, milliseconds, Z.
+// Layout is the format in which ac writes timestamps: UTC, milliseconds, Z.
 const Layout = "2006-01-02T15:04:05.000Z"
 
-// Stamp writes a timestamp: 2026-11-20T14:58:45.475Z.
+// Stamp formats a timestamp: 2026-11-20T14:58:45.475Z.
 func Stamp(t time.Time) string { return t.UTC().Format(Layout) }
 
-// parseStamp is a fast path for timestamps as Stamp writes them, which nearly
-// all are.
+// parseStamp is a fast path for timestamps in the format of Stamp, which nearly all have.
 func parseStamp(s string) (time.Time, bool) {
 	if len(s) != len("2006-01-02T15:04:05.000Z") {
 		return time.Time{}, false
@@ -104,9 +104,9 @@ func parseStamp(s string) (time.Time, bool) {
 	return at, at.Month() == time.Month(n[1]) && at.Day() == n[2] // a date that does not exist rolls over into the next month
 }
 
-// Parse reads a timestamp as the formats of ac allow it: a real calendar date,
-// an upper-case T, HH:MM with optional seconds and fraction, and Z, an offset
-// written +HH:MM, or nothing, which means UTC.
+// Parse parses a timestamp in the syntax that the formats of ac allow: a real calendar date, an
+// upper-case T, HH:MM with optional seconds and fraction, and Z, an offset written +HH:MM, or
+// nothing, which means UTC.
 func Parse(s string) (time.Time, bool) {
 	if at, ok := parseStamp(s); ok {
 		return at, true
@@ -151,8 +151,8 @@ func parse(s string) (time.Time, bool) {
 	}
 }
 
-// Nanos is a time in Unix nanoseconds, for comparing times. Years outside 1678
-// to 2261 saturate.
+// Nanos returns a time in Unix nanoseconds, for comparing times. Years outside 1678 to 2261
+// saturate.
 func Nanos(t time.Time) int64 {
 	switch year := t.UTC().Year(); {
 	case year < 1678:
@@ -163,7 +163,7 @@ func Nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// ParseDate reads a timestamp, or a date, which means midnight UTC.
+// ParseDate parses a timestamp, or a date, which means midnight UTC.
 func ParseDate(s string) (time.Time, bool) {
 	if len(s) == len(time.DateOnly) {
 		t, err := time.Parse(time.DateOnly, s)

@@ -1,14 +1,15 @@
 package clock
 
-// Times of other clocks within JSON.
+// Correcting the times of another clock within JSON.
 
 import (
 	"encoding/json"
 	"time"
 )
 
-// Shifted is a JSON object whose members of these names, times of a clock that is wrong, are
-// moved by so many milliseconds. What is no such object, and what is no time, stays as it is.
+// Shifted returns a JSON object in which the named members, times of a wrong clock, are moved
+// by offsetMS milliseconds. Text that is not an object, and a member that is not a time, stay
+// unchanged.
 func Shifted(object json.RawMessage, offsetMS int64, names ...string) json.RawMessage {
 	if offsetMS == 0 || len(names) == 0 || len(object) == 0 {
 		return object

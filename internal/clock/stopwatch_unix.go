@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SinceBoot is the time since the machine was started, suspended time included. No change
-// of the wall clock moves it. It is 0 where the system refuses the clock.
+// SinceBoot returns the time since the machine was started, suspended time included. Changes of
+// the wall clock do not affect it. It returns 0 if the system refuses the clock.
 func SinceBoot() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(sleepless, &now); err != nil {
@@ -26,7 +26,7 @@ func stopwatch() func() time.Duration {
 	}
 	return func() time.Duration {
 		var now unix.Timespec
-		_ = unix.ClockGettime(sleepless, &now) // it answered before
+		_ = unix.ClockGettime(sleepless, &now) // cannot fail: the first reading succeeded
 		return time.Duration(now.Nano() - start.Nano())
 	}
 }

@@ -1,5 +1,5 @@
-// Package collation defines the one order of names: Unicode collation in the
-// root locale, so that every list has the same order on every machine.
+// Package collation defines the sort order of names: Unicode collation in the root locale, so
+// that every list has the same order on every machine.
 package collation
 
 import (
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// SortBy sorts rows by name, then by id.
+// SortBy sorts rows by name, then by ID.
 func SortBy[T any](rows []T, name, id func(T) string) {
 	c := collate.New(language.Und)
 	var buf collate.Buffer

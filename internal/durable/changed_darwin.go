@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// changeTime is when the inode last changed, in nanoseconds.
+// changeTime returns when the inode last changed, in Unix nanoseconds.
 func changeTime(st fs.FileInfo) int64 {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
 		return sys.Ctimespec.Nano()

@@ -1,7 +1,7 @@
 package durable
 
-// Inspecting many files of one directory: one system call a file, relative to
-// the open directory, instead of a walk from the root for each.
+// Inspecting many files of one directory: one system call per file, relative to the open
+// directory, instead of a walk from the root for each.
 
 import (
 	"io/fs"
@@ -80,7 +80,7 @@ func subByName(fsys FS, name string) (*Dir, error) {
 	return &Dir{fsys: fsys, name: name}, nil
 }
 
-// Name is the path of the directory in its tree.
+// Name returns the path of the directory in its tree.
 func (d *Dir) Name() string { return d.name }
 
 // Close releases the directory.
@@ -137,9 +137,8 @@ func (d *Dir) Look(name string) (Version, fs.FileMode, error) {
 	return d.lookAt(name)
 }
 
-// LookEach is Look of many entries: seen is called for each that is there, with
-// its place among the names. One descriptor serves all of them, so that each
-// costs one system call and nothing else.
+// LookEach is Look for many entries. It calls seen for each entry that exists, with its index
+// in names. One descriptor serves all of them, so that each costs only one system call.
 func (d *Dir) LookEach(names []string, seen func(i int, v Version, kind fs.FileMode)) {
 	if d.file != nil {
 		d.lookAtEach(names, seen)

@@ -12,7 +12,7 @@ import (
 
 const relativeCalls = true
 
-// control passes the descriptor of the directory to one call.
+// control passes the descriptor of the directory to one call, and retries the call on EINTR.
 func (d *Dir) control(call func(fd int) error) (err error) {
 	conn, err := d.file.SyscallConn()
 	if err != nil {
@@ -41,7 +41,7 @@ func (d *Dir) lookAt(name string) (v Version, kind fs.FileMode, err error) {
 
 func (d *Dir) lookAtEach(names []string, seen func(i int, v Version, kind fs.FileMode)) {
 	var st unix.Stat_t
-	_ = d.control(func(fd int) error { // of a directory that is closed nothing is seen
+	_ = d.control(func(fd int) error { // a closed directory has no entries
 		for i, name := range names {
 			err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 			for err == unix.EINTR {
@@ -56,7 +56,7 @@ func (d *Dir) lookAtEach(names []string, seen func(i int, v Version, kind fs.Fil
 	})
 }
 
-// seenAs is the version and the type of what a stat saw.
+// seenAs converts the result of a stat to a version and a type.
 func seenAs(st *unix.Stat_t) (v Version, kind fs.FileMode) {
 	v = Version{
 		ID:   Identity{Device: uint64(st.Dev), Inode: uint64(st.Ino)}, //nolint:unconvert // the widths differ between systems
@@ -92,7 +92,7 @@ func (d *Dir) openAt(name string) (File, error) {
 		err = &fs.PathError{Op: "open", Path: path.Join(d.name, name), Err: ErrIrregular}
 	}
 	if err != nil {
-		_ = file.Close() // only looked at
+		_ = file.Close() // opened for reading only
 		return nil, err
 	}
 	return osFile{file}, nil

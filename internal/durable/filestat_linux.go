@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fileStat is what the system reports about a name.
+// fileStat is the fs.FileInfo of a name, from a stat.
 type fileStat struct {
 	name string
 	sys  syscall.Stat_t

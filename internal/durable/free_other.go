@@ -4,5 +4,5 @@ package durable
 
 import "errors"
 
-// Free is not known here.
+// Free is not supported on this system.
 func Free(string) (uint64, error) { return 0, errors.ErrUnsupported }

@@ -4,7 +4,7 @@ package durable
 
 import "golang.org/x/sys/unix"
 
-// Free is how many bytes of a directory's file system this user may still write.
+// Free returns the number of bytes that this user can still write to a directory's file system.
 func Free(dir string) (uint64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

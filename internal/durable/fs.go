@@ -1,6 +1,6 @@
 package durable
 
-// FS is a directory tree to read and write; Root is the one on disk.
+// FS is a directory tree to read and write; Root is the FS on disk.
 
 import (
 	"errors"
@@ -56,12 +56,12 @@ type FS interface {
 	ReadNames(name string) ([]string, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
-	// Tick is the timestamp granularity of a device: two writes of a file that
-	// are at least this far apart have different times.
+	// Tick returns the timestamp granularity of a device: two writes of a file that are at
+	// least this far apart have different times.
 	Tick(device uint64) time.Duration
-	// Sub opens a directory of the tree as a tree of its own, held by its inode: it
-	// stays the same whatever its name leads to later. A symlink at the name is
-	// followed as far as it stays in the tree. The caller closes it.
+	// Sub opens a directory of the tree as a tree of its own. It is bound to the inode, so that
+	// it stays the same if the name is reused. A symlink at the name is followed if it stays in
+	// the tree. The caller must close it.
 	Sub(name string) (FS, error)
 	Close() error
 }
@@ -105,7 +105,7 @@ func newRoot(root *os.Root, dir string) *Root {
 
 // Sub opens a directory below the root.
 func (r *Root) Sub(name string) (FS, error) {
-	// To open a FIFO would wait for a writer.
+	// Opening a FIFO would block until it has a writer.
 	if st, err := r.Stat(name); err == nil && !st.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
 	}
@@ -116,7 +116,7 @@ func (r *Root) Sub(name string) (FS, error) {
 	return newRoot(root, path.Join(r.path, name)), nil
 }
 
-// Tick knows only the file system of the directory itself; others count as
+// Tick returns the granularity of the directory's own file system. Other devices count as
 // Coarse.
 func (r *Root) Tick(device uint64) time.Duration {
 	if device != r.device {
@@ -125,7 +125,7 @@ func (r *Root) Tick(device uint64) time.Duration {
 	return r.tick
 }
 
-// Path is the name by which the root was opened.
+// Path returns the name by which the root was opened.
 func (r *Root) Path() string { return r.path }
 
 // Close releases the directory.
@@ -260,7 +260,7 @@ func (r *Root) Readlink(name string) (string, error) {
 	return filepath.ToSlash(target), err
 }
 
-// Lstat describes a name without following it when it is a symlink.
+// Lstat describes a name. It does not follow a symlink.
 func (r *Root) Lstat(name string) (fs.FileInfo, error) {
 	st, err := r.openat2.stat(name, false)
 	if ok, err := asked("statat", name, err); ok {
@@ -278,9 +278,9 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) {
 	return r.root.Stat(filepath.FromSlash(name))
 }
 
-// ReadDir lists a directory, sorted by name. Where it can, it takes the types
-// from the directory itself: for a directory opened through os.Root, the
-// standard library stats every entry.
+// ReadDir lists a directory, sorted by name. Where it can, it reads the types from the
+// directory itself: for a directory opened through os.Root, the standard library stats every
+// entry.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	name = path.Clean(name)
 	d, err := r.openat2.openDir(name)
@@ -311,8 +311,7 @@ type inRoot struct {
 
 func (e *inRoot) Info() (fs.FileInfo, error) { return e.root.Lstat(path.Join(e.dir, e.Name())) }
 
-// openDir opens a directory by os.Root, without blocking: the name may be a
-// FIFO.
+// openDir opens a directory through os.Root. It does not block if the name is a FIFO.
 func (r *Root) openDir(name string) (*os.File, error) {
 	return r.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
 }
@@ -334,8 +333,8 @@ func (r *Root) ReadNames(name string) ([]string, error) {
 	return names, errors.Join(err, d.Close())
 }
 
-// SyncDir makes the names in a directory durable. File systems that do not
-// support it are trusted to do so anyway.
+// SyncDir makes the names in a directory durable. If the file system cannot sync a directory,
+// it returns nil and trusts the file system.
 func (r *Root) SyncDir(name string) error {
 	if ok, err := asked("sync", name, r.openat2.syncDir(name)); ok {
 		return err
@@ -352,8 +351,8 @@ type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
 
-// Inherited is the open file that a program may inherit in the place of a file of a Root; nil for
-// a file of another tree.
+// Inherited returns the *os.File behind a file of a Root, for a child process to inherit. It
+// returns nil for a file of another tree.
 func Inherited(f File) *os.File {
 	if of, ok := f.(osFile); ok {
 		return of.File
@@ -361,8 +360,8 @@ func Inherited(f File) *os.File {
 	return nil
 }
 
-// MkdirAll makes a directory and its parents and is idempotent. New names are
-// durable when it returns.
+// MkdirAll creates a directory and its parents. It is idempotent. New names are durable when it
+// returns.
 func MkdirAll(fsys FS, name string, perm fs.FileMode) error {
 	name = path.Clean(name)
 	if st, err := fsys.Stat(name); err == nil {

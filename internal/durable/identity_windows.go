@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// Identity identifies a file independently of its names. On Windows this is not
-// available cheaply, so size and times stand in for it.
+// Identity identifies a file independently of its names. On Windows this is not available
+// cheaply, so it is always zero, and versions rely on size and times.
 type Identity struct{ Device, Inode uint64 }
 
-// IdentityOf reads the identity from a FileInfo of an FS.
+// IdentityOf returns the zero Identity.
 func IdentityOf(fs.FileInfo) Identity { return Identity{} }
 
 // SameFile reports whether two FileInfos, of any origin, describe one file.

@@ -1,15 +1,14 @@
 package durable
 
-// Files of lines.
+// Files that consist of lines.
 
 import (
 	"bytes"
 	"io"
 )
 
-// WholeLines returns the end of the last whole line within the first size bytes
-// of a file: the offset after its LF, 0 if there is none. What follows it is a
-// torn tail.
+// WholeLines returns the end of the last complete line within the first size bytes of a file:
+// the offset after its LF, 0 if there is none. What follows it is a torn tail.
 func WholeLines(file io.ReaderAt, size int64) (end int64, err error) {
 	block := make([]byte, 64<<10)
 	for size > 0 {

@@ -26,7 +26,7 @@ type openat2Root struct {
 	absent atomic.Bool // the kernel, or a seccomp filter, refuses the call
 }
 
-// openOpenat2 prepares the fast path into a root; nil where there is none.
+// openOpenat2 prepares the fast path into a root. It returns nil if it cannot.
 func openOpenat2(root *os.Root) *openat2Root {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *openat2Root) close() error {
 	return b.dir.Close()
 }
 
-// errWalk means that os.Root has to resolve the name.
+// errWalk means that os.Root must resolve the name.
 var errWalk = errors.New("not supported by the kernel")
 
 // open opens a name. A missing name returns ENOENT; every other failure is
@@ -189,8 +189,8 @@ func (b *openat2Root) syncDir(name string) error {
 	return b.looked(name, unix.O_DIRECTORY, func(fd int) error { return kindly(unix.Fsync(fd)) })
 }
 
-// above opens the parent directory of a name for one call on the last
-// component. If it cannot be opened the error is errWalk.
+// above opens the parent directory of a name for one call on the last component. If it cannot
+// open it, the error is errWalk.
 func (b *openat2Root) above(name string, call func(dir int, base string) error) error {
 	if name == "." || !fs.ValidPath(name) {
 		return errWalk
@@ -225,8 +225,8 @@ func (b *openat2Root) unlink(name string) error {
 	return err
 }
 
-// rename leaves the case in which the new name is a directory to os.Root, which
-// refuses to replace it.
+// rename replaces a file at the new name. It leaves the case that the new name is a directory
+// to os.Root, which refuses to replace it.
 func (b *openat2Root) rename(from, to string) error {
 	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
 		var st unix.Stat_t

@@ -1,18 +1,18 @@
 package durable
 
-// Waiting for several syncs at once.
+// Running several syncs concurrently.
 
 import "sync"
 
-// How many calls Parallel makes at once, and from how many on.
+// parallelCalls is the number of goroutines of Parallel. It uses them for parallelFrom calls or
+// more.
 const (
 	parallelCalls = 8
 	parallelFrom  = 16
 )
 
-// Parallel calls do for 0 to n-1 and returns their errors. Few calls come one after the
-// other; of many some go on side by side, since what they wait for is mostly the disk. It
-// returns when all are done.
+// Parallel calls do for 0 to n-1 and returns their errors, after all calls have returned. It
+// makes few calls in sequence, and many concurrently, since they mostly wait for the disk.
 func Parallel(n int, do func(i int) error) []error {
 	errs := make([]error, n)
 	if n < parallelFrom {

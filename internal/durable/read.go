@@ -17,8 +17,7 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// ReadFileInfo is ReadFile and returns the FileInfo as of the start of the
-// read.
+// ReadFileInfo is ReadFile. It also returns the FileInfo as of the start of the read.
 func ReadFileInfo(fsys FS, name string, limit int64) ([]byte, fs.FileInfo, error) {
 	if root, ok := fsys.(*Root); ok {
 		content, st, err := root.openat2.readFile(name, limit)
@@ -42,7 +41,7 @@ func ReadFileInfo(fsys FS, name string, limit int64) ([]byte, fs.FileInfo, error
 	return content, st, err
 }
 
-// readAll reads a file of some size to its end.
+// readAll reads a file to its end, which is expected after size bytes.
 func readAll(name string, size, limit int64, from io.Reader) ([]byte, error) {
 	if size > limit {
 		return nil, fmt.Errorf("%s: %d bytes, more than the %d allowed", name, size, limit)
@@ -71,8 +70,8 @@ func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Cause is the reason of a failed operation on a file without the file's name,
-// for messages that begin with the name.
+// Cause returns the reason of a failed file operation without the file's name, for messages
+// that begin with the name.
 func Cause(err error) string {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()

@@ -13,9 +13,9 @@ func syncData(f *os.File) error {
 	return control(f, unix.Fdatasync)
 }
 
-// Forget drops the page cache of a file from an offset on: after a failed sync
-// it may hold data that never reached the disk. It is best effort; where the
-// system ignores it, reads still return the cached data.
+// Forget drops the page cache of a file from an offset on. After a failed sync the cache may
+// hold data that never reached the disk. This is best effort: where the system ignores it,
+// reads still return the cached data.
 func Forget(f File, from int64) {
 	if raw, err := f.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = unix.Fadvise(int(fd), from, 0, unix.FADV_DONTNEED) })

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tickOf is the timestamp granularity of a file system, by its type.
+// tickOf returns the timestamp granularity of a file system, by its type.
 func tickOf(dir *os.File) time.Duration {
 	raw, err := dir.SyscallConn()
 	if err != nil {

@@ -7,6 +7,5 @@ import (
 	"time"
 )
 
-// tickOf is the timestamp granularity of a file system; nothing is known about
-// file systems here.
+// tickOf returns Coarse: the timestamp granularity of file systems is not known here.
 func tickOf(*os.File) time.Duration { return Coarse }

@@ -12,31 +12,29 @@ import (
 	"strings"
 )
 
-// Namer makes the names of temporary files out of the process id, the time and
-// random hex.
+// Namer makes the names of temporary files from the process ID, the time and random hex digits.
 type Namer struct {
 	PID    int
 	UnixMS func() int64
 	Random func(bytes int) string
 }
 
-// TempName is the name of a temporary file next to a target. It begins with a
-// dot and ends in random hex, so that no reader mistakes it for a document.
+// TempName returns the name of a temporary file in the directory of a target. It begins with a
+// dot and ends in random hex digits, so that no reader mistakes it for a document.
 func (n Namer) TempName(target string) string {
 	base := fmt.Sprintf(".%s.tmp-%d-%d-%s", path.Base(target), n.PID, n.UnixMS(), n.Random(6))
 	return path.Join(path.Dir(target), base)
 }
 
-// IsTempName reports whether TempName made a base name.
+// IsTempName reports whether a base name has the form of TempName.
 func IsTempName(base string) bool {
 	return strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-")
 }
 
-// Write replaces a document atomically: it writes a temporary file in the same
-// directory, syncs it, renames it over the target and syncs the directory. It
-// makes missing parents. When it returns nil the document is durable. When it
-// fails the old document stands; if only the last sync failed, the new one is
-// in place but may not be durable.
+// Write replaces a document atomically: it writes a temporary file in the same directory, syncs
+// it, renames it over the target and syncs the directory. It creates missing parents. When it
+// returns nil the document is durable. When it fails the old document stays. If only the last
+// sync failed, the new one is in place but may not be durable.
 func (n Namer) Write(fsys FS, name string, content []byte, perm fs.FileMode) error {
 	if parent := path.Dir(name); parent != "." {
 		if err := MkdirAll(fsys, parent, 0o755); err != nil {
@@ -56,8 +54,8 @@ func (n Namer) Write(fsys FS, name string, content []byte, perm fs.FileMode) err
 	return nil
 }
 
-// WriteUnsynced replaces a document that a reader may also find as it was before, after
-// a crash: nothing is synced. Its directory must exist.
+// WriteUnsynced replaces a document atomically but does not sync. After a crash a reader may
+// find the old document. The directory must exist.
 func (n Namer) WriteUnsynced(fsys FS, name string, content []byte, perm fs.FileMode) error {
 	temp := n.TempName(name)
 	f, err := fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
@@ -88,8 +86,7 @@ func WriteNew(fsys FS, name string, content []byte, perm fs.FileMode) error {
 	return f.Close()
 }
 
-// WriteAll writes everything or fails; a short write without an error is
-// io.ErrShortWrite.
+// WriteAll writes everything or fails. A short write without an error is io.ErrShortWrite.
 func WriteAll(w io.Writer, content []byte) error {
 	n, err := w.Write(content)
 	if err == nil && n < len(content) {

@@ -1,9 +1,8 @@
-// Package fault is the one error type that crosses packages and reaches
-// callers: a machine-readable reason, a sentence for people, and, for refused
-// parameters, one issue for each bad field.
+// Package fault is the error type that crosses packages and reaches callers: a machine-readable
+// reason, a sentence for people, and, for invalid parameters, one issue for each bad field.
 //
-// Invariants: a Reason never changes once released, because clients match on
-// it; a Message never contains a secret or a stack trace.
+// Invariants: a Reason never changes once released, because clients match on it. A Message
+// never contains a secret or a stack trace.
 package fault
 
 import (
@@ -24,7 +23,7 @@ const (
 	Conflict       Reason = "conflict"
 	Incomplete     Reason = "incomplete"
 	InvalidFile    Reason = "invalid_file"
-	Blank          Reason = "blank" // a text of nothing but white space
+	Blank          Reason = "blank" // a text that is only white space
 	InvalidParams  Reason = "invalid_params"
 	NotAWorkspace  Reason = "not_a_workspace"
 	NotEmpty       Reason = "not_empty"
@@ -38,27 +37,27 @@ const (
 	Canceled       Reason = "canceled"
 	PreviewChanged Reason = "preview_changed"
 	NoIndex        Reason = "no_index"
-	// SecretDetected refuses a text that seems to contain a secret,
-	// ApprovalRequired an action that needs an approval first.
+	// SecretDetected rejects a text that seems to contain a secret, ApprovalRequired an action
+	// that needs an approval first.
 	SecretDetected   Reason = "secret_detected"
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
-	// PlaceNotFound refuses a job for the worktree of a run that has none, or is at
-	// work in it. RunExists refuses a run_id that is taken.
+	// PlaceNotFound rejects a job for a run's worktree, if the run has none or is working in
+	// it. RunExists rejects a run_id that is taken.
 	PlaceNotFound Reason = "place_not_found"
 	RunExists     Reason = "run_exists"
 	Internal      Reason = "internal"
-	// CursorAhead refuses a place behind the end of a log.
+	// CursorAhead rejects a cursor beyond the end of a log.
 	CursorAhead Reason = "cursor_ahead"
-	// Why a run cannot go on.
+	// Reasons why a run cannot be continued.
 	RunNotResumable Reason = "run_not_resumable"
 	RunOwnedByJob   Reason = "run_owned_by_job"
 	WorktreeGone    Reason = "worktree_gone"
-	// ExceedsPermissionLevel refuses a level, or a mode, above what is granted,
-	// ActorNotAllowed somebody who may not decide this, whatever the role.
+	// ExceedsPermissionLevel rejects a level, or a mode, above the granted one. ActorNotAllowed
+	// rejects an actor who may not decide this, whatever the role.
 	ExceedsPermissionLevel Reason = "exceeds_permission_level"
 	ActorNotAllowed        Reason = "actor_not_allowed"
-	// Of live sessions.
+	// Reasons of live sessions.
 	RunNotLive              Reason = "run_not_live"
 	RunNotSteerable         Reason = "run_not_steerable"
 	NoActiveTurn            Reason = "no_active_turn"
@@ -71,10 +70,10 @@ const (
 	ResumeFailed            Reason = "resume_failed"
 	TooLarge                Reason = "too_large"
 	SupervisorUnreachable   Reason = "supervisor_unreachable"
-	// HubNotRunning: what is asked for happens on another machine, and the process that
-	// speaks with it does not run.
+	// HubNotRunning: the request needs another machine, and the hub, the process that talks to
+	// it, is not running.
 	HubNotRunning Reason = "hub_not_running"
-	// Calls of the tools that agents have are refused with these.
+	// Reasons for rejecting calls of the tools that agents have.
 	RateLimited    Reason = "rate_limited"
 	TooManyOpen    Reason = "too_many_open"
 	NotInteractive Reason = "not_interactive"
@@ -88,34 +87,34 @@ const (
 	RevertedAlready Reason = "reverted_already"
 	NoWorktree      Reason = "no_worktree"
 	GitFailed       Reason = "git_failed"
-	// Why the work of a run cannot become a commit: others changed the same lines, or it
-	// holds what a person did not commit.
+	// Reasons why the work of a run cannot become a commit: others changed the same lines, or
+	// the run began from uncommitted files.
 	Conflicts    Reason = "conflicts"
 	SnapshotBase Reason = "snapshot_base"
-	// Of starting runs.
+	// Reasons for not starting a run.
 	ProgramMissing   Reason = "program_missing"
 	PlaceUnavailable Reason = "place_unavailable"
 	BudgetRefused    Reason = "budget_refused"
 	PlanChanged      Reason = "plan_changed"
 	NeverRan         Reason = "never_ran"
 	PromptMasked     Reason = "prompt_masked"
-	// Of the control room: it starts nothing, and serves another user's acts to nobody.
+	// Reasons of the control room: it was not allowed to launch, or the peer is another user.
 	LaunchNotAllowed Reason = "launch_not_allowed"
 	OtherUser        Reason = "other_user"
-	// Of a search: a filter that is none.
+	// Reasons of a search: an invalid filter.
 	BadQuery Reason = "bad_query"
-	// Of needs and help requests: one that is over, one that only a decision ends, and
-	// a text that changed since it was read.
+	// Reasons of needs and help requests: one that is already settled, one that only a decision
+	// or an answer settles, and a text that changed since it was read.
 	Settled        Reason = "settled"
 	NotDismissible Reason = "not_dismissible"
 	Changed        Reason = "changed"
-	// Of MCP servers and model profiles: a record that no agent could be told of, one that
-	// is not there, an address that cannot be one, and a variable that is not set.
+	// Reasons of MCP servers and model profiles: a record that cannot be passed to an agent, a
+	// missing one, an invalid address, and a variable that is not set.
 	MCPInvalid  Reason = "mcp_invalid"
 	MCPNotFound Reason = "mcp_not_found"
 	InvalidURL  Reason = "invalid_url"
 	EnvMissing  Reason = "env_missing"
-	// Of model profiles alone.
+	// Reasons of model profiles only.
 	ProfileExists   Reason = "profile_exists"
 	ProfileNotFound Reason = "profile_not_found"
 	ProfileInUse    Reason = "profile_in_use"
@@ -124,7 +123,7 @@ const (
 	ProbeFailed     Reason = "probe_failed"
 	ProbeHTTPError  Reason = "probe_http_error"
 	ProbeBadJSON    Reason = "probe_bad_json"
-	// Of consoles.
+	// Reasons of consoles.
 	TerminalDisabled    Reason = "terminal_disabled"
 	TerminalUnavailable Reason = "terminal_unavailable"
 	TerminalNotFound    Reason = "terminal_not_found"
@@ -138,8 +137,8 @@ const (
 	NotADirectory       Reason = "not_a_directory"
 )
 
-// Issue is what is wrong with one field. Path holds keys (string) and indexes
-// (int) from the root of the checked value.
+// Issue describes what is wrong with one field. Path holds keys (string) and indexes (int) from
+// the root of the checked value.
 type Issue struct {
 	Path      []any    `json:"path"`
 	Code      string   `json:"code"`
@@ -152,7 +151,7 @@ type Issue struct {
 	Keys      []string `json:"keys,omitempty"`
 }
 
-// Field renders the path of the issue for people: repos[1].label.
+// Field formats the path of the issue for people: repos[1].label.
 func (i Issue) Field() string {
 	var b strings.Builder
 	for _, step := range i.Path {
@@ -176,19 +175,19 @@ type Error struct {
 	Message string
 	Issues  []Issue
 	Cause   error
-	// Data is nil, or a struct or pointer to one whose members stand in data beside
-	// the reason.
+	// Data is nil, or a struct or a pointer to one. Its members are added to the error's data,
+	// next to the reason.
 	Data any
 }
 
-// With adds the members that stand beside the reason.
+// With sets Data and returns the error.
 func (e *Error) With(data any) *Error {
 	e.Data = data
 	return e
 }
 
-// SecretReport is the data of SecretDetected: it counts the secrets in a refused
-// text. It does not contain the text.
+// SecretReport is the data of SecretDetected. It counts the secrets in a rejected text and does
+// not contain the text.
 type SecretReport struct {
 	ReasonCode    string         `json:"reason_code"`
 	ContextLabel  string         `json:"context_label"`
@@ -198,7 +197,7 @@ type SecretReport struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// InFull is the message with every issue, for the author of the parameters.
+// InFull returns the message with every issue, for the author of the parameters.
 func (e *Error) InFull() string {
 	issues := make([]string, len(e.Issues))
 	for i, issue := range e.Issues {
@@ -213,25 +212,24 @@ func (e *Error) InFull() string {
 // Unwrap returns the cause, nil if there is none.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// New makes an error from a reason and a sentence. A %w in the format sets the
-// cause.
+// New returns an error with a reason and a sentence. A %w in the format sets the cause.
 func New(reason Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Reason: reason, Message: err.Error(), Cause: errors.Unwrap(err)}
 }
 
-// Invalid makes the error for invalid parameters from at least one issue.
+// Invalid returns the error for invalid parameters, given at least one issue.
 func Invalid(issues ...Issue) *Error {
 	return &Error{Reason: InvalidParams, Message: "Invalid params", Issues: issues}
 }
 
-// InvalidField makes the error for one invalid top-level parameter.
+// InvalidField returns the error for one invalid top-level parameter.
 func InvalidField(field, format string, args ...any) *Error {
 	return Invalid(Issue{Path: []any{field}, Code: "custom", Message: fmt.Sprintf(format, args...)})
 }
 
-// ReasonOf classifies any error: the reason of the outermost *Error in its
-// chain, IO for file-system failures, Internal for the rest.
+// ReasonOf classifies any error: the reason of the outermost *Error in its chain, IO for
+// file-system failures, Internal for everything else.
 func ReasonOf(err error) Reason {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason

@@ -1,6 +1,6 @@
 package filecache
 
-// The cache by name and version.
+// A cache keyed by file name and version.
 
 import (
 	"sync"
@@ -11,10 +11,10 @@ import (
 // maxCached bounds a cache; when it is exceeded, the whole cache is cleared.
 const maxCached = 50_000
 
-// Cache caches values by the names of files, each for a version of its file. It
-// is safe for concurrent use.
+// Cache caches values by file name, each for one version of its file. It is safe for concurrent
+// use.
 type Cache[V any] struct {
-	weigh func(V) int // how much of the bound a value takes
+	weigh func(V) int // share of the bound that a value takes
 
 	mu    sync.Mutex
 	seen  map[string]entry[V]
@@ -26,8 +26,7 @@ type entry[V any] struct {
 	value   V
 }
 
-// New makes an empty cache. weigh returns how much of the bound a value takes;
-// nil means one.
+// New returns an empty cache. weigh returns how much of the bound a value takes; nil means one.
 func New[V any](weigh func(V) int) *Cache[V] {
 	if weigh == nil {
 		weigh = func(V) int { return 1 }
@@ -35,7 +34,7 @@ func New[V any](weigh func(V) int) *Cache[V] {
 	return &Cache[V]{weigh: weigh, seen: map[string]entry[V]{}}
 }
 
-// Last returns the cached value of a file and the version that it is for.
+// Last returns the cached value of a file and the version that it is valid for.
 func (c *Cache[V]) Last(name string) (value V, version durable.Version, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +48,8 @@ func (c *Cache[V]) Get(name string, version durable.Version) (value V, ok bool) 
 	return value, ok && known == version
 }
 
-// Put caches the value of a version of a file. The caller has checked that the
-// version is Settled.
+// Put caches the value of a version of a file. The caller has checked that the version is
+// Cacheable.
 func (c *Cache[V]) Put(name string, version durable.Version, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +63,7 @@ func (c *Cache[V]) Put(name string, version durable.Version, value V) {
 	c.seen[name] = entry[V]{version, value}
 }
 
-// Len is the number of cached values.
+// Len returns the number of cached values.
 func (c *Cache[V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

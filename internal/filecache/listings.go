@@ -17,14 +17,14 @@ type Listings struct {
 	cache *Cache[[]durable.Entry]
 }
 
-// NewListings makes an empty cache.
+// NewListings returns an empty cache.
 func NewListings() *Listings {
 	return &Listings{New(func(entries []durable.Entry) int { return len(entries) })}
 }
 
-// List returns the entries of a directory, sorted by name. They may be shared
-// and must not be changed. The cached ones are valid while see returns the same
-// version. An error comes with the entries that could be read.
+// List returns the entries of a directory, sorted by name. They may be shared and must not be
+// changed. Cached entries are valid while see returns the same version. With an error List also
+// returns the entries that it could read.
 func (l *Listings) List(fsys durable.FS, see StatFunc, dir string, now func() time.Time) ([]durable.Entry, error) {
 	if version, mode, err := see(dir); err == nil && mode.IsDir() {
 		if entries, ok := l.cache.Get(dir, version); ok {
@@ -39,8 +39,7 @@ func (l *Listings) List(fsys durable.FS, see StatFunc, dir string, now func() ti
 	return entries, err
 }
 
-// ReadDir lists a directory, sorted by name. The version was taken before the
-// listing.
+// ReadDir lists a directory, sorted by name. It reads the version before it lists.
 func ReadDir(fsys durable.FS, dir string) (version durable.Version, entries []durable.Entry, err error) {
 	d, err := durable.OpenDir(fsys, dir)
 	if err != nil {

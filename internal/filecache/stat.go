@@ -25,9 +25,9 @@ func StatAt(fsys durable.FS) StatFunc {
 	}
 }
 
-// statIn stats an entry of an open directory, and the names directly in that
-// entry if it is a directory: no symlink is on such a path. Everything else,
-// and a symlink at the end, goes to otherwise.
+// statIn stats an entry of an open directory, and the names directly in that entry if it is a
+// directory: there is no symlink on such a path. It passes everything else, and a symlink at
+// the end, to otherwise.
 func statIn(d *durable.Dir, entry durable.Entry, otherwise StatFunc) StatFunc {
 	at := d.Name() + "/" + entry.Name
 	return func(name string) (durable.Version, fs.FileMode, error) {
@@ -41,8 +41,8 @@ func statIn(d *durable.Dir, entry durable.Entry, otherwise StatFunc) StatFunc {
 	}
 }
 
-// StatEntries opens a directory and returns a StatFunc for each of its entries.
-// If it cannot be opened, they are looked up by name. The caller must call done
+// StatEntries opens a directory and returns a StatFunc for each of its entries. If the
+// directory cannot be opened, each name is resolved from the root. The caller must call done
 // afterwards.
 func StatEntries(fsys durable.FS, dir string) (of func(durable.Entry) StatFunc, done func()) {
 	byName := StatAt(fsys)
@@ -50,5 +50,5 @@ func StatEntries(fsys durable.FS, dir string) (of func(durable.Entry) StatFunc, 
 	if err != nil {
 		return func(durable.Entry) StatFunc { return byName }, func() {}
 	}
-	return func(e durable.Entry) StatFunc { return statIn(d, e, byName) }, func() { _ = d.Close() } // only looked at
+	return func(e durable.Entry) StatFunc { return statIn(d, e, byName) }, func() { _ = d.Close() } // opened for reading only
 }

@@ -1,4 +1,3 @@
-// Package floors holds the house to its plan: which package stands on which
-// floor, and what no code of this module does. It has no code of its own, only
-// tests.
+// Package floors enforces the architecture: which floor each package is on, and rules for all
+// code of this module. It has no code of its own, only tests.
 package floors

@@ -43,7 +43,7 @@ func Check[T any](text []byte, codec yamldoc.Codec[T], due func(T) []string) []I
 	return issues
 }
 
-// schemaIssues describes what does not fit, field by field.
+// schemaIssues returns an issue for each field that does not match the schema.
 func schemaIssues(issue fault.Issue) []Issue {
 	if len(issue.Keys) == 0 {
 		return []Issue{{"frontmatter_schema", strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")}}

@@ -1,5 +1,5 @@
-// Package frontmatter splits markdown records into YAML front matter and body,
-// and joins them again with the body unchanged byte for byte.
+// Package frontmatter splits Markdown records into YAML front matter and body, and joins them
+// again with the body unchanged byte for byte.
 //
 // Layout of a record: a first line that is exactly "---", YAML, a line that is
 // exactly "---", then the body. Lines end in LF or CRLF.
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The two ways in which front matter can be missing. Front matter that is not
-// YAML is an error of the YAML reader.
+// The two ways in which front matter can be missing. Front matter that is not YAML is an error
+// of the YAML parser.
 var (
 	ErrMissing  = errors.New("missing_frontmatter")
 	ErrUnclosed = errors.New("frontmatter_unclosed")
@@ -38,8 +38,8 @@ func Split(record []byte) (head, body []byte, err error) {
 	return nil, nil, ErrUnclosed
 }
 
-// Join writes a record: fences around the YAML, then the body. A missing body
-// becomes one empty line.
+// Join returns a record: fences around the YAML, then the body. It adds an empty line before a
+// body that does not begin with one.
 func Join(head, body []byte) []byte {
 	var out bytes.Buffer
 	out.WriteString("---\n")
@@ -71,9 +71,9 @@ func cutLine(text []byte) (line, rest []byte, terminated bool) {
 	return bytes.TrimSuffix(line, []byte("\r")), rest, terminated
 }
 
-// Section is the text below a heading, up to the next heading of the same or a higher
-// level. ok is false if the body does not have the heading. Case and surrounding white
-// space of headings do not count; headings inside of code fences are text.
+// Section returns the text below a heading, up to the next heading of the same or a higher
+// level. ok is false if the body lacks the heading. Case and surrounding white space of
+// headings do not count. Headings inside code fences are text.
 func Section(body []byte, heading string) (text []byte, ok bool) {
 	from, to := sectionOf(body, heading)
 	if from < 0 {
@@ -88,8 +88,9 @@ func BlankSection(body []byte, heading string) bool {
 	return len(bytes.TrimSpace(text)) == 0
 }
 
-// ExtendSection puts text at the end of a section. What else is in the body stays byte for
-// byte. A body without the heading is not changed, and ok is false.
+// ExtendSection appends text to a section. Except for blank lines around that text, the rest of
+// the body stays byte for byte. A body without the heading is returned unchanged, and ok is
+// false.
 func ExtendSection(body []byte, heading string, text []byte) (extended []byte, ok bool) {
 	from, to := sectionOf(body, heading)
 	if from < 0 {
@@ -118,7 +119,7 @@ func ExtendSection(body []byte, heading string, text []byte) (extended []byte, o
 	return out.Bytes(), true
 }
 
-// sectionOf is where the section below a heading lies, -1 without one.
+// sectionOf returns the range of the section below a heading. from is -1 if there is none.
 func sectionOf(body []byte, heading string) (from, to int) {
 	from, to = -1, len(body)
 	level := levelOf([]byte(heading))
@@ -142,7 +143,7 @@ func sectionOf(body []byte, heading string) (from, to int) {
 	return from, to
 }
 
-// levelOf is the level of a heading, 0 for other lines.
+// levelOf returns the level of a heading, 0 for other lines.
 func levelOf(line []byte) int {
 	n := 0
 	for n < len(line) && line[n] == '#' {
@@ -154,8 +155,8 @@ func levelOf(line []byte) int {
 	return n
 }
 
-// Lowered is Markdown without headings above the third level, so that it stays within a
-// section of the second.
+// Lowered returns Markdown whose headings of level one and two are lowered to level three, so
+// that it stays within a section of level two.
 func Lowered(body string) string {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(body), "\r\n", "\n"), "\n")
 	fenced := false
@@ -171,7 +172,7 @@ func Lowered(body string) string {
 		underline := i > 0 && trimmed != "" && (strings.Trim(trimmed, "=") == "" || strings.Trim(trimmed, "-") == "") && strings.TrimSpace(lines[i-1]) != ""
 		switch {
 		case underline:
-			lines[i] = "\\" + trimmed // a heading of the other form
+			lines[i] = "\\" + trimmed // escape the underline of a setext heading
 		case level == 1 || level == 2:
 			lines[i] = strings.Repeat("#", 3-level) + trimmed
 		}

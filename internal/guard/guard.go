@@ -1,9 +1,9 @@
-// Package guard is a process of its own between a supervisor and a provider. It starts the
-// provider on request, forwards signals to it, reports its exit, and kills all of its
-// descendants at the end of the session, even when the supervisor is killed.
+// Package guard implements the process between a supervisor and a provider. It starts the
+// provider on request, forwards signals to it, and reports its exit. At the end of the session
+// it kills the provider and all of its descendants, even if the supervisor was killed.
 //
-// There is one for each session, so it is kept small: it needs no package but Go's own, and of
-// those only some (see takeover).
+// Every session has a guard, so it is kept small: besides package proc it depends only on a few
+// packages of the standard library (see takeover).
 package guard
 
 import (
@@ -18,10 +18,10 @@ import (
 	"ac/internal/proc"
 )
 
-// Command is the word of the hidden command that runs this process.
+// Command is the name of the hidden command that runs this process.
 const Command = "session:guard"
 
-// Descriptors behind the standard three.
+// Descriptors after the standard three.
 const (
 	socketFD = 3 + iota
 	stdinFD
@@ -32,29 +32,30 @@ const (
 // Patience bounds how long killed processes may take to die.
 const Patience = 3 * time.Second
 
-// Starter starts a program as leader of its own group.
+// Starter starts a program as leader of its own process group.
 type Starter func(path string, argv, env []string, dir string, files [3]*os.File) (pid int, err error)
 
-// Run is the main function of a guard process. It returns when nothing of the provider is
-// left.
+// Run is the main function of a guard process. It returns at the end of the session, after the
+// sweep of the provider's processes.
 func Run() error {
 	defer proc.NewRest().Close()
 	return RunWith(proc.BecomeSubreaper, proc.Start)
 }
 
-// RunWith is Run with the ways in which the system keeps descendants together, which not
-// every system has.
+// RunWith is Run with the operating system's functions passed in: adopt makes this process the
+// subreaper of its descendants, start starts the provider.
 func RunWith(adopt func() error, start Starter) error {
-	// Signals that reach us by mistake are taken and passed over. Ignoring them
-	// would make the provider ignore them too.
+	// Catch and discard signals that reach us by mistake. Ignoring them would make the provider
+	// inherit that.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
 	runtime.LockOSThread() // the provider dies with the thread that starts it
 	if err := adopt(); err != nil {
 		return err
 	}
-	// They came to us through an exec; the provider is to have none of them. A
-	// copy of the socket would hide our death, and could speak for us.
+	// These descriptors survived our exec, and the provider must not inherit them. With a copy
+	// of the socket it would hide our death from the supervisor, and could write reports in our
+	// name.
 	for fd := socketFD; fd <= stderrFD; fd++ {
 		proc.CloseOnExec(fd)
 	}
@@ -76,7 +77,7 @@ func (g *process) serve() error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			// The supervisor is gone.
+			// The supervisor has died or closed the socket.
 			g.sweep()
 			return nil //nolint:nilerr // which is how it ends
 		}
@@ -93,7 +94,7 @@ func (g *process) serve() error {
 				return nil //nolint:nilerr // reported to the supervisor
 			}
 		case order.Signal != 0 && g.pid > 0:
-			_ = proc.SignalGroup(g.pid, syscall.Signal(order.Signal)) // gone already
+			_ = proc.SignalGroup(g.pid, syscall.Signal(order.Signal)) // may be gone already
 		case order.Sweep:
 			left := g.sweep()
 			g.report(Report{Swept: &Swept{Left: left}})
@@ -123,7 +124,7 @@ func (g *process) start(order *Start) error {
 	g.pid = pid
 	id, _ := proc.Lookup(pid)
 	g.report(Report{PID: pid, Start: id.Start})
-	go func() { // ends with the provider, which sweep sees to
+	go func() { // ends when the provider does, at the latest in sweep
 		defer close(g.exited)
 		exit, err := proc.AwaitExit(pid)
 		if err != nil {
@@ -139,7 +140,7 @@ func (g *process) sweep() (left []int) {
 	if g.pid == 0 {
 		return nil
 	}
-	_ = proc.SignalGroup(g.pid, syscall.SIGKILL) // gone already
+	_ = proc.SignalGroup(g.pid, syscall.SIGKILL) // may be gone already
 	select {
 	case <-g.exited:
 	case <-time.After(Patience):
@@ -147,9 +148,9 @@ func (g *process) sweep() (left []int) {
 	return proc.Sweep(g.pid, Patience)
 }
 
-// report writes a line; a supervisor that is gone reads none.
+// report writes a report to the supervisor. It is best effort.
 func (g *process) report(r Report) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, _ = g.socket.Write(r.line()) // seen as the end of its orders
+	_, _ = g.socket.Write(r.line()) // if the supervisor is gone, the next read of an order fails
 }

@@ -1,8 +1,8 @@
 package guard
 
-// What supervisor and guard say to each other: JSON, one value a line. A supervisor may be of
-// another version than the guard that it starts, when the program was replaced meanwhile, so
-// neither may change what these lines mean.
+// The protocol between supervisor and guard: JSON, one value per line. The supervisor may be of
+// another version than the guard that it starts, if the program was replaced meanwhile. So
+// neither may change the meaning of these lines.
 
 import (
 	"errors"
@@ -12,45 +12,45 @@ import (
 	"unicode/utf8"
 )
 
-// Order is a line from the supervisor: one of its fields is set.
+// Order is a line from the supervisor. One of its fields is set.
 type Order struct {
 	Start  *Start `json:"start,omitempty"`
 	Signal int    `json:"signal,omitempty"`
 	Sweep  bool   `json:"sweep,omitempty"`
 }
 
-// Start is the "go" of the supervisor.
+// Start is the order to start the provider.
 type Start struct {
 	Path string   `json:"path"`
 	Argv []string `json:"argv"`
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
-	// Terminal: its stdin is a terminal that it is to control.
+	// Terminal: stdin is a terminal, which becomes the provider's controlling terminal.
 	Terminal bool `json:"terminal,omitempty"`
 }
 
 // Report is a line to the supervisor.
 type Report struct {
 	PID   int    `json:"pid,omitempty"`
-	Start string `json:"start,omitempty"` // identity of the provider beyond its number
+	Start string `json:"start,omitempty"` // start of the provider, see proc.Identity
 	Error string `json:"error,omitempty"`
 	Exit  *Exit  `json:"exit,omitempty"`
 	Swept *Swept `json:"swept,omitempty"`
 }
 
-// Exit is how the provider ended.
+// Exit describes how the provider ended.
 type Exit struct {
 	Code   int `json:"code"`
 	Signal int `json:"signal,omitempty"`
 }
 
-// Swept is the end of a sweep: the processes that are left.
+// Swept reports the end of a sweep, and the processes that survived it.
 type Swept struct {
 	Left []int `json:"left"`
 }
 
-// line writes a report as package encoding/json does, which a guard cannot wait for (see
-// takeover).
+// line encodes a report as package encoding/json would. A guard cannot wait for that package to
+// initialize (see takeover).
 func (r Report) line() []byte {
 	b := []byte{'{'}
 	name := func(name string) {
@@ -93,7 +93,7 @@ func (r Report) line() []byte {
 	return append(b, "}\n"...)
 }
 
-// appendText writes a JSON string. What is no UTF-8 becomes U+FFFD.
+// appendText appends a JSON string. Invalid UTF-8 becomes U+FFFD.
 func appendText(b []byte, text string) []byte {
 	const digits = "0123456789abcdef"
 	b = append(b, '"')
@@ -112,7 +112,7 @@ func appendText(b []byte, text string) []byte {
 
 var errOrder = errors.New("not an order")
 
-// parseOrder reads a line of a supervisor.
+// parseOrder parses a line from the supervisor.
 func parseOrder(line []byte) (o Order, err error) {
 	r := reader{text: line}
 	r.object(func(name string) {
@@ -133,7 +133,7 @@ func parseOrder(line []byte) (o Order, err error) {
 	return o, nil
 }
 
-// reader reads the JSON of an order. Once it met something else it stays bad.
+// reader parses the JSON of an order. After a syntax error it stays bad.
 type reader struct {
 	text []byte
 	at   int
@@ -168,7 +168,7 @@ func (r *reader) space() {
 	}
 }
 
-// next is the first byte of the next token, 0 at the end.
+// next returns the first byte of the next token, 0 at the end or after an error.
 func (r *reader) next() byte {
 	if r.space(); r.bad || r.at == len(r.text) {
 		return 0
@@ -176,7 +176,7 @@ func (r *reader) next() byte {
 	return r.text[r.at]
 }
 
-// take passes over a word.
+// take consumes a word. If the text does not continue with it, the reader becomes bad.
 func (r *reader) take(word string) bool {
 	if r.next() == 0 || len(r.text)-r.at < len(word) || string(r.text[r.at:r.at+len(word)]) != word {
 		r.bad = true
@@ -186,10 +186,10 @@ func (r *reader) take(word string) bool {
 	return true
 }
 
-// deepest bounds how deep values of members lie that this version does not know.
+// deepest bounds the nesting. Only members that this version does not know can nest deeply.
 const deepest = 100
 
-// list reads what stands between two brackets, separated by commas.
+// list parses the items between two brackets, separated by commas.
 func (r *reader) list(open, end string, item func()) {
 	if r.deep++; r.deep > deepest || !r.take(open) {
 		r.bad = true
@@ -241,7 +241,7 @@ func (r *reader) number() int {
 	return n
 }
 
-// skip passes over a value of a member that this version does not know.
+// skip skips the value of a member that this version does not know.
 func (r *reader) skip() {
 	switch r.next() {
 	case '{':
@@ -281,7 +281,7 @@ func (r *reader) string() string {
 	return ""
 }
 
-// escaped is the rest of a string from its first escape on.
+// escaped parses the rest of a string from its first escape on.
 func (r *reader) escaped(b []byte) string {
 	for r.at < len(r.text) && r.text[r.at] >= ' ' {
 		c := r.text[r.at]
@@ -299,7 +299,7 @@ func (r *reader) escaped(b []byte) string {
 	return ""
 }
 
-// escape reads what follows a backslash.
+// escape parses what follows a backslash.
 func (r *reader) escape(b []byte) []byte {
 	const letters, means = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	if r.at == len(r.text) {
@@ -324,12 +324,12 @@ func (r *reader) escape(b []byte) []byte {
 		if both := utf16.DecodeRune(first, r.unit()); both != utf8.RuneError {
 			return utf8.AppendRune(b, both)
 		}
-		r.at = before // another character
+		r.at = before // not a pair: the second escape is another character
 	}
 	return utf8.AppendRune(b, first) // half a pair becomes U+FFFD
 }
 
-// unit reads four hexadecimal digits.
+// unit parses four hexadecimal digits.
 func (r *reader) unit() rune {
 	if len(r.text)-r.at < 4 {
 		r.bad = true

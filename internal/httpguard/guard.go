@@ -1,7 +1,7 @@
-// Package httpguard checks the requests of listeners on this machine before anything of
-// them is carried out: accepted Host names (DNS rebinding), accepted origins (CSRF), the
-// token of listeners that other machines can reach, and the user at the other end. The
-// control room and every dialect have the same guard with their own options.
+// Package httpguard checks requests to the listeners of this machine before anything in them is
+// carried out: the Host name (DNS rebinding), the origin (CSRF), the token of listeners that
+// other machines can reach, and the user at the other end. The control room and every dialect
+// use it, each with its own options.
 package httpguard
 
 import (
@@ -15,30 +15,30 @@ import (
 	"strings"
 )
 
-// Options are what differs between listeners.
+// Options configure the guard of one listener.
 type Options struct {
-	// Host is the name or address that was asked to listen on, At where that is.
+	// Host is the requested name or address to listen on, At the resulting address.
 	Host string
 	At   netip.AddrPort
 	// Token is required of every request, "" for none.
 	Token string
-	// Cookie is the name of the cookie in which browsers may bring the token, "" for none.
+	// Cookie is the name of the cookie in which browsers may send the token, "" for none.
 	Cookie string
-	// OwnPages accepts pages that this listener itself serves; Origins are the other
+	// OwnPages accepts the origin of pages that this listener serves. Origins are the other
 	// accepted origins, compared exactly.
 	OwnPages bool
 	Origins  []string
-	// NeedPort refuses a Host without the port.
+	// NeedPort rejects a Host without the port.
 	NeedPort bool
-	// Names are further names that the listener goes by.
+	// Names are further names of the listener.
 	Names []string
 }
 
 // Guard checks requests. It is immutable and safe for concurrent use.
 //
-// A page of another site can send requests to a server on this machine (CSRF). By DNS
-// rebinding, a name that resolves to this machine, it can also read the answers. But it
-// cannot make a browser lie about Host and Origin.
+// A page of another site can send requests to a server on this machine (CSRF). With DNS
+// rebinding, a name of its own that resolves to this machine, it can also read the answers. But
+// it cannot make a browser lie about Host and Origin.
 type Guard struct {
 	names    map[string]bool // lower case, addresses in canonical form
 	port     string
@@ -47,12 +47,12 @@ type Guard struct {
 	ownPages bool
 	needPort bool
 	origins  []string
-	// everywhere means that the server listens on all addresses of the machine: then each
-	// address at which a connection arrives is accepted.
+	// everywhere means that the server listens on all addresses of the machine. Then the local
+	// address of each connection is an accepted name.
 	everywhere bool
 }
 
-// New makes the guard of a listener.
+// New returns the guard of a listener.
 func New(o Options) *Guard {
 	names := map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true, PlainName(o.Host): true}
 	for _, name := range o.Names {
@@ -65,20 +65,19 @@ func New(o Options) *Guard {
 	}
 }
 
-// Refusal is why a request may not pass.
+// Refusal describes why a request is rejected.
 type Refusal struct {
 	Status  int
 	Message string
 }
 
-// Port is the port of the listener.
+// Port returns the port of the listener.
 func (g *Guard) Port() string { return g.port }
 
-// Token is the token that every request needs, "" for none.
+// Token returns the token that every request needs, "" for none.
 func (g *Guard) Token() string { return g.token }
 
-// CheckHost returns the refusal of a request by its Host and its token, nil if it may
-// pass.
+// CheckHost returns why a request is rejected for its Host or its token, nil if it is accepted.
 func (g *Guard) CheckHost(r *http.Request) *Refusal {
 	if !g.IsHost(r) {
 		return &Refusal{http.StatusForbidden, "the Host header does not name this server"}
@@ -89,8 +88,8 @@ func (g *Guard) CheckHost(r *http.Request) *Refusal {
 	return nil
 }
 
-// CheckOrigin returns the refusal of a request that a page of another site may have sent,
-// nil if it may pass.
+// CheckOrigin returns why a request is rejected that a page of another site may have sent, nil
+// if it is accepted.
 func (g *Guard) CheckOrigin(r *http.Request) *Refusal {
 	for _, origin := range r.Header.Values("Origin") {
 		if !slices.Contains(g.origins, origin) && (!g.ownPages || !g.isOwn(r, origin)) {
@@ -98,7 +97,7 @@ func (g *Guard) CheckOrigin(r *http.Request) *Refusal {
 		}
 	}
 	if r.Header.Get("Origin") != "" && slices.Contains(g.origins, r.Header.Get("Origin")) {
-		return nil // what the browser says of the site is said by the origin, too
+		return nil // for an accepted origin Sec-Fetch-Site adds nothing
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "cross-site", "same-site":
@@ -107,8 +106,7 @@ func (g *Guard) CheckOrigin(r *http.Request) *Refusal {
 	return nil
 }
 
-// CheckPeer refuses another user of this machine where no token stands for the right to
-// come in.
+// CheckPeer rejects a peer that is not trusted, unless the listener requires a token.
 func (g *Guard) CheckPeer(r *http.Request) *Refusal {
 	if g.token != "" || PeerOf(r.Context()).Trusted {
 		return nil
@@ -122,7 +120,7 @@ func (g *Guard) IsHost(r *http.Request) bool {
 	return ok && (port == g.port || port == "" && !g.needPort) && g.goesBy(r, name)
 }
 
-// isOwn reports whether an origin is this server.
+// isOwn reports whether an origin is that of this server.
 func (g *Guard) isOwn(r *http.Request, origin string) bool {
 	rest, http := strings.CutPrefix(strings.ToLower(origin), "http://")
 	name, port, ok := splitHost(rest)
@@ -147,9 +145,9 @@ func (g *Guard) goesBy(r *http.Request, name string) bool {
 	return err == nil && at.Addr().Unmap().String() == name
 }
 
-// hasToken reports whether a request brings the token. A browser adds its cookies to whatever
-// a page sends, so that a cookie alone is no proof for what may change something: that also
-// needs the origin, which CheckOrigin holds to be this server.
+// hasToken reports whether a request carries the token. Browsers add cookies to the requests of
+// any page, so a cookie alone does not authorize a request that may change something. Such a
+// request also needs an Origin header, which CheckOrigin verifies.
 func (g *Guard) hasToken(r *http.Request) bool {
 	if g.IsToken(TokenOf(r)) {
 		return true
@@ -161,14 +159,15 @@ func (g *Guard) hasToken(r *http.Request) bool {
 	return err == nil && g.IsToken(brought.Value)
 }
 
-// SetCookie lets a browser keep the token that it brought in an address, until it ends.
+// SetCookie stores the token that a browser sent in the URL in a session cookie.
 func (g *Guard) SetCookie(w http.ResponseWriter, r *http.Request) {
 	if g.cookie != "" && g.IsToken(r.URL.Query().Get("token")) {
 		http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	}
 }
 
-// TokenOf is the token that a request brings: as bearer, else in its address; "" for none.
+// TokenOf returns the token in a request: the bearer token, else the one in the URL, "" for
+// none.
 func TokenOf(r *http.Request) string {
 	if scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(bearer)
@@ -182,8 +181,8 @@ func (g *Guard) IsToken(given string) bool {
 	return g.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(g.token)) == 1
 }
 
-// IsOrigin reports whether a page of this origin is on this machine: at another port of
-// loopback, or of this listener.
+// IsOrigin reports whether an origin is that of this listener, and whether it is on loopback,
+// at any port. The listener's own origin counts as both.
 func (g *Guard) IsOrigin(r *http.Request, origin string) (own, loopback bool) {
 	if g.isOwn(r, origin) {
 		return true, true
@@ -197,7 +196,7 @@ func (g *Guard) IsOrigin(r *http.Request, origin string) (own, loopback bool) {
 	return false, name == "localhost" || err == nil && at.IsLoopback()
 }
 
-// splitHost splits a host from its optional port: the name in lower case, or an
+// splitHost splits a host from its optional port. It returns the name in lower case, or an
 // address in canonical form without brackets.
 func splitHost(text string) (name, port string, ok bool) {
 	if inner, found := strings.CutPrefix(text, "["); found {
@@ -222,7 +221,7 @@ func splitHost(text string) (name, port string, ok bool) {
 	return name, port, name != "" && err == nil && strconv.FormatUint(n, 10) == port
 }
 
-// PlainName is a host in the form of splitHost.
+// PlainName returns a host in the form of splitHost.
 func PlainName(host string) string {
 	if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return address.Unmap().WithZone("").String()
@@ -230,7 +229,7 @@ func PlainName(host string) string {
 	return strings.ToLower(host)
 }
 
-// Address is the URL of a server.
+// Address returns the URL of a server, including its token if it has one.
 func Address(host, port, token string) string {
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(strings.Trim(host, "[]"), port)}
 	if token != "" {

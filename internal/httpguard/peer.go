@@ -10,28 +10,28 @@ import (
 	"sync"
 )
 
-// Peer is what is known of the other end of a connection.
+// Peer describes the other end of a connection.
 type Peer struct {
-	// Trusted: both ends are on loopback, and the other one belongs to the user of this
-	// process or to root, as far as the system tells.
+	// Trusted: both ends are on loopback, and the other one belongs to the user of this process
+	// or to root, as far as the system can tell.
 	Trusted bool
-	// Checked is false where the system tells no users.
+	// Checked is false if the system cannot tell the owner of a connection.
 	Checked bool
 }
 
 type peerKey struct{}
 
-// WithPeer is the ConnContext of an http.Server: requests know the peer of their
-// connection. It is looked up once, when the first of them asks.
+// WithPeer is the ConnContext of an http.Server. It lets PeerOf find the peer of a request's
+// connection. The peer is looked up once, at the first use.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, sync.OnceValue(func() Peer {
-		local, _ := netip.ParseAddrPort(c.LocalAddr().String()) // no address: not trusted
+		local, _ := netip.ParseAddrPort(c.LocalAddr().String()) // without an address the peer is not trusted
 		remote, _ := netip.ParseAddrPort(c.RemoteAddr().String())
 		return peerBetween(local, remote, userOf)
 	}))
 }
 
-// PeerOf is the peer of the connection of a request, not trusted where nobody knows it.
+// PeerOf returns the peer of a request's connection, not trusted if the context has none.
 func PeerOf(ctx context.Context) Peer {
 	if look, ok := ctx.Value(peerKey{}).(func() Peer); ok {
 		return look()
@@ -39,8 +39,8 @@ func PeerOf(ctx context.Context) Peer {
 	return Peer{}
 }
 
-// peerBetween judges a connection. user is who has the end that is named first, found is
-// false where the system does not know it.
+// peerBetween evaluates a connection. user returns the owner of the socket at end. found is
+// false if the system does not know it.
 func peerBetween(local, remote netip.AddrPort, user func(end, other netip.AddrPort) (uid int, found bool)) Peer {
 	if !local.Addr().Unmap().IsLoopback() || !remote.Addr().Unmap().IsLoopback() {
 		return Peer{Checked: tellsUsers}
@@ -52,5 +52,5 @@ func peerBetween(local, remote netip.AddrPort, user func(end, other netip.AddrPo
 	return Peer{Trusted: found && (uid == 0 || uid == os.Getuid()), Checked: true}
 }
 
-// ChecksPeers reports whether this system tells whose a connection is.
+// ChecksPeers reports whether this system can tell the owner of a connection.
 func ChecksPeers() bool { return tellsUsers }

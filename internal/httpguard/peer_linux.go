@@ -1,6 +1,6 @@
 package httpguard
 
-// The tables of connections that Linux keeps.
+// Linux's tables of TCP connections.
 
 import (
 	"bufio"
@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// tellsUsers: the system tells whose a connection is.
+// tellsUsers: this system can tell the owner of a connection.
 const tellsUsers = true
 
-// userOf is the user whose socket has these ends.
+// userOf returns the user who owns the socket with these ends.
 func userOf(local, remote netip.AddrPort) (uid int, found bool) {
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		table, err := os.Open(name)
@@ -24,7 +24,7 @@ func userOf(local, remote netip.AddrPort) (uid int, found bool) {
 			continue // without a table nobody is trusted
 		}
 		uid, found = userIn(table, local, remote)
-		_ = table.Close() // it was only read
+		_ = table.Close() // opened for reading only
 		if found {
 			return uid, true
 		}
@@ -32,8 +32,8 @@ func userOf(local, remote netip.AddrPort) (uid int, found bool) {
 	return 0, false
 }
 
-// userIn looks for a connection in a table: a header, then rows of fields, of which the
-// second and third are the ends, the fourth the state and the eighth the user.
+// userIn finds a connection in a table and returns its user. The table has a header, then rows
+// of fields: the second and third are the ends, the fourth the state, the eighth the user.
 func userIn(table io.Reader, local, remote netip.AddrPort) (uid int, found bool) {
 	rows := bufio.NewScanner(table)
 	for rows.Scan() {
@@ -56,7 +56,7 @@ func userIn(table io.Reader, local, remote netip.AddrPort) (uid int, found bool)
 	return 0, false
 }
 
-// endOf reads an end as the kernel prints it: words of four bytes in the order of this
+// endOf parses an end as the kernel prints it: four-byte words in the byte order of this
 // machine, then the port.
 func endOf(text string) (netip.AddrPort, bool) {
 	address, port, _ := strings.Cut(text, ":")

@@ -4,7 +4,7 @@ package httpguard
 
 import "net/netip"
 
-// tellsUsers: the system does not tell whose a connection is.
+// tellsUsers: this system cannot tell the owner of a connection.
 const tellsUsers = false
 
 func userOf(_, _ netip.AddrPort) (uid int, found bool) { return 0, false }

@@ -1,8 +1,7 @@
-// Package inflight lets a request talk to the server's scheduler without
-// knowing the server. A request can leave the order of requests because it only
-// waits from now on, and can register work for after its answer. Outside a
-// server these calls are no-ops or run at once, so that one-shot commands share
-// the methods.
+// Package inflight lets the handler of a request talk to the server's scheduler without knowing
+// the server. A request that from now on only waits can leave the order of requests. A request
+// can also register work to run after its answer. Outside a server these calls are no-ops or
+// run at once, so that one-shot commands can share the methods.
 package inflight
 
 import (
@@ -14,10 +13,9 @@ type hooksKey struct{}
 
 // Hooks are the functions of the server for one request. Each may be nil.
 type Hooks struct {
-	// Leave leaves the order of requests: later requests no longer wait for
-	// this one.
+	// Leave takes the request out of the order: later requests no longer wait for it.
 	Leave func()
-	// Wait moves the request to the waiting ones.
+	// Wait moves the request from the order to the waiting requests.
 	Wait func(ctx context.Context) (waiting context.Context, done func(), err error)
 	// After runs fn once the answer has been queued for output.
 	After func(fn func())
@@ -35,18 +33,18 @@ func from(ctx context.Context) *Hooks {
 	return hooks
 }
 
-// Leave leaves the order of requests, because only waiting follows. It is
-// idempotent.
+// Leave takes the request out of the order of requests, because it only waits from now on. It
+// is idempotent.
 func Leave(ctx context.Context) {
 	if h := from(ctx); h != nil && h.Leave != nil {
 		h.Leave()
 	}
 }
 
-// Wait leaves the order of requests for a wait without a bound of its own. The
-// returned context also ends with the server's waits; the caller must call done
-// when the wait is over. The error means that too many requests wait already.
-// Outside a server the context is the one passed in.
+// Wait takes the request out of the order, for a wait that has no bound of its own. The
+// returned context also ends when the server ends its waits. The caller must call done when the
+// wait is over. The error means that too many requests are waiting already. Outside a server
+// Wait returns ctx itself.
 func Wait(ctx context.Context) (waiting context.Context, done func(), err error) {
 	if h := from(ctx); h != nil && h.Wait != nil {
 		return h.Wait(ctx)
@@ -65,7 +63,7 @@ func After(ctx context.Context, fn func()) {
 	fn()
 }
 
-// ArrivalTime is when the request was read, or the zero time outside a server.
+// ArrivalTime returns when the request was read, or the zero time outside a server.
 func ArrivalTime(ctx context.Context) time.Time {
 	if h := from(ctx); h != nil {
 		return h.ArrivedAt

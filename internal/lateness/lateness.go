@@ -1,5 +1,4 @@
-// Package lateness is for tests with deadlines: it measures how late the
-// machine itself wakes a sleeper meanwhile.
+// Package lateness measures how late the machine wakes a sleeper, for tests with deadlines.
 package lateness
 
 import "time"
@@ -7,12 +6,12 @@ import "time"
 // nap is the length of each sleep.
 const nap = 10 * time.Millisecond
 
-// Measure adds up by how much the machine wakes a sleeper late, until the
-// returned function is called, which must happen once. That is how much the
-// load of the machine delays everything else.
+// Measure adds up how late the machine wakes a sleeper, until the returned function is called,
+// which must happen exactly once. The sum estimates how much the load of the machine delays
+// everything else.
 func Measure() (sum func() time.Duration) {
 	stop, late := make(chan struct{}), make(chan time.Duration)
-	go func() { // ends with the call
+	go func() { // until the returned function is called
 		var all time.Duration
 		for {
 			began := time.Now()

@@ -1,5 +1,5 @@
-// Package lazyregexp compiles regular expressions when they are first used, so that the many
-// short-lived processes of ac do not pay at their start for patterns they never need.
+// Package lazyregexp compiles regular expressions when they are first used. The many
+// short-lived processes of ac do not pay at startup for patterns that they never need.
 package lazyregexp
 
 import (

@@ -13,9 +13,9 @@ import (
 	"ac/internal/durable"
 )
 
-// Dir takes an exclusive kernel lock on a directory, waiting until the context
-// ends. Nothing is written for it: the lock is on the open directory, so that all
-// who lock that directory exclude each other, whatever name they know it by.
+// Dir takes an exclusive kernel lock on a directory. It waits until the context ends. It writes
+// nothing: the lock is on the open directory, so that all processes that lock the directory
+// exclude each other, whatever name they use for it.
 func Dir(ctx context.Context, dir string) (*Directory, error) {
 	file, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
@@ -32,8 +32,8 @@ func Dir(ctx context.Context, dir string) (*Directory, error) {
 	return &Directory{Identity: durable.IdentityOf(st), File: file, release: func() error { return Close(held) }}, nil
 }
 
-// directory is an open directory as the locks take files.
+// directory makes an open directory a durable.File, as the lock functions require.
 type directory struct{ *os.File }
 
-// SyncData is not asked of a directory that is only locked.
+// SyncData is unsupported: a directory that is only locked is never synced.
 func (directory) SyncData() error { return errors.ErrUnsupported }

@@ -1,6 +1,6 @@
 package lock
 
-// Locking a directory: Windows locks files only, so that a file stands for it.
+// Locking a directory. Windows only locks files, so a file stands in for the directory.
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"ac/internal/durable"
 )
 
-// Dir takes an exclusive lock that stands for a directory, waiting until the context
-// ends: that of a file named after it in the folder of temporary files.
+// Dir takes an exclusive lock for a directory. It waits until the context ends. The lock is on
+// a file in the directory for temporary files, named by a hash of dir.
 func Dir(ctx context.Context, dir string) (*Directory, error) {
 	st, err := os.Stat(dir)
 	if err != nil {

@@ -1,6 +1,6 @@
 package lock
 
-// What holds the lock of a directory.
+// The result of locking a directory.
 
 import (
 	"os"
@@ -8,12 +8,12 @@ import (
 	"ac/internal/durable"
 )
 
-// Directory is a directory that is locked.
+// Directory is a locked directory.
 type Directory struct {
-	// Identity is that of the directory, whatever name it was locked by.
+	// Identity identifies the directory, whatever name it was locked by.
 	Identity durable.Identity
-	// File is the open directory that the lock is on, nil where locks cannot be
-	// inherited. A process that inherits it holds the lock, too, until it ends.
+	// File is the open directory that carries the lock, nil where locks cannot be inherited. A
+	// process that inherits it also holds the lock, until it ends.
 	File    *os.File
 	release func() error
 }

@@ -1,6 +1,6 @@
-// Package lock is mutual exclusion between processes: kernel locks (flock) on
-// descriptors of our own, which the kernel releases when their holder dies, and
-// the lock file that other programs of a workspace know.
+// Package lock provides mutual exclusion between processes: kernel locks (flock) on descriptors
+// of our own, which the kernel releases when their holder dies, and the lock file that other
+// programs of a workspace know.
 //
 // Invariants:
 //   - A kernel lock counts only while the locked inode is still the file at its
@@ -21,8 +21,7 @@ import (
 	"ac/internal/durable"
 )
 
-// ErrBusy is returned when another process, or another goroutine, holds the
-// lock.
+// ErrBusy is returned if another process, or another goroutine, holds the lock.
 var ErrBusy = errors.New("locked by another process")
 
 // Hold is a lock that is held. It is not safe for concurrent use.
@@ -35,9 +34,8 @@ type Hold struct {
 // Release releases the lock; the lock file stays.
 func (h *Hold) Release() error { return Close(h.file) }
 
-// Retire removes the lock file and then releases the lock, for locks of things
-// that come to an end. A process that waits on the removed file notices and
-// opens the new one.
+// Retire removes the lock file and then releases the lock, for a lock whose object ceases to
+// exist. A process that waits on the removed file notices and opens the new one.
 func (h *Hold) Retire() error {
 	return errors.Join(h.fsys.Remove(h.name), Close(h.file))
 }
@@ -47,9 +45,8 @@ func (h *Hold) Retire() error {
 // the lock until it does.
 func Close(file durable.File) error { return errors.Join(funlock(file), file.Close()) }
 
-// looks bounds, to about a second, how often Try retries while other processes
-// merely probe the lock. A probe holds it shared for a moment, longer only on a
-// busy machine.
+// looks bounds, to about a second, how often Try retries while other processes merely probe the
+// lock. A probe holds a shared lock for a moment, and longer only on a busy machine.
 const looks = 1000
 
 // Try takes the lock, or returns ErrBusy if it is held. A concurrent Busy does
@@ -71,8 +68,8 @@ func Try(fsys durable.FS, name string) (*Hold, error) {
 	}
 }
 
-// probes is how often a held lock is tried: another Try holds it for a moment,
-// too.
+// probes is how often Try retries a lock that is held, because another Try may hold it only for
+// a moment.
 const probes = 5
 
 func tryOnce(fsys durable.FS, name string) (*Hold, error) {
@@ -94,7 +91,7 @@ func tryOnce(fsys durable.FS, name string) (*Hold, error) {
 	}
 }
 
-// Wait takes the lock; it waits in the kernel until the context ends.
+// Wait takes the lock. It waits in the kernel until the context ends.
 func Wait(ctx context.Context, fsys durable.FS, name string) (*Hold, error) {
 	for {
 		file, err := open(fsys, name)
@@ -210,8 +207,7 @@ type Mutex struct {
 	queue chan struct{}
 }
 
-// NewMutex makes the mutex of a lock file. A process must make only one for
-// each file.
+// NewMutex returns the mutex of a lock file. A process must create only one for each file.
 func NewMutex(fsys durable.FS, name string) *Mutex {
 	return &Mutex{fsys: fsys, name: name, queue: make(chan struct{}, 1)}
 }

@@ -53,8 +53,8 @@ type Owner struct {
 	Nonce      string `json:"nonce,omitempty"`
 }
 
-// Acquire creates the lock file; it retries until the context ends. The file is
-// not synced: only its existence counts.
+// Acquire creates the lock file. It retries until the context ends. It does not sync the file,
+// because only its existence counts.
 func (s *SharedFile) Acquire(ctx context.Context) (release func() error, err error) {
 	nonce := s.Random(8)
 	for {
@@ -91,9 +91,8 @@ func (s *SharedFile) Holder() string {
 	return fmt.Sprintf("process %d since %s", owner.PID, owner.AcquiredAt)
 }
 
-// create makes the lock file together with its content where the file system
-// has hard links, so that a killed process leaves no lock file without an
-// owner.
+// create creates the lock file together with its content, if the file system has hard links. So
+// a killed process leaves no lock file without an owner.
 func (s *SharedFile) create(nonce string) error {
 	line, err := json.Marshal(Owner{PID: s.PID, AcquiredAt: clock.Stamp(s.Clock.Now()), Host: s.Host, Nonce: nonce})
 	if err != nil {
@@ -138,8 +137,7 @@ func (s *SharedFile) fill(name string, line []byte) error {
 	return err
 }
 
-// removals is how often the removal of our lock file is retried: one that stays
-// blocks every writer.
+// removals is how often the removal of our lock file is tried: a leftover blocks every writer.
 const removals = 3
 
 func (s *SharedFile) remove(name string) (err error) {
@@ -167,7 +165,7 @@ func (s *SharedFile) read() (Owner, fs.FileInfo, error) {
 	return owner, st, nil
 }
 
-// Judgement is what is known about a lock file without taking it.
+// Judgement is what Judge found out about a lock file.
 type Judgement struct {
 	Owner Owner
 	// Present reports that there is a lock file.

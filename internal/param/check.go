@@ -9,9 +9,10 @@ import (
 	"ac/internal/shape"
 )
 
-// Check applies the rules of its tags to the params struct that params points to, which a
-// program filled in, as if it had come over the wire: empty optional fields are absent, and
-// defaults apply. Fields without a JSON name stay as they are. The error is that of Decode.
+// Check applies the rules in the tags of a params struct that a program filled in. params
+// points to it. Check works as if the params had come over the wire: empty optional fields are
+// absent, and defaults apply. Fields without a JSON name stay unchanged. The error is that of
+// Decode.
 func Check(params any) error {
 	filled := reflect.ValueOf(params).Elem()
 	text, err := objectOf(filled, func(reflect.Value) bool { return false })
@@ -21,13 +22,14 @@ func Check(params any) error {
 	return NewDecoder(filled.Type()).Decode(text, params)
 }
 
-// nothing reports whether a list or a map of a struct within params was never made: a client
-// would not have sent it.
+// nothing reports whether a value is a nil list or map, which a client would not have sent. It
+// applies to structs within params.
 func nothing(v reflect.Value) bool {
 	return (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.IsNil()
 }
 
-// objectOf is a struct as a client would have sent it, but for the fields that are left out.
+// objectOf encodes a struct as a client would have sent it, without the fields that leftOut
+// selects.
 func objectOf(filled reflect.Value, leftOut func(reflect.Value) bool) ([]byte, error) {
 	d := NewDecoder(filled.Type())
 	var raw bytes.Buffer
@@ -53,8 +55,8 @@ func objectOf(filled reflect.Value, leftOut func(reflect.Value) bool) ([]byte, e
 	return raw.Bytes(), failed
 }
 
-// valueOf is a field as a client would have sent it. A struct behind a pointer or in a list
-// has absent fields, too, unless it says by itself how it is written.
+// valueOf encodes a field as a client would have sent it. Absent fields are also left out of
+// structs behind a pointer or in a list, unless the struct has its own JSON encoding.
 func valueOf(value reflect.Value) ([]byte, error) {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -69,7 +71,7 @@ func valueOf(value reflect.Value) ([]byte, error) {
 	return json.Marshal(value.Interface())
 }
 
-// isPlain reports whether a type is a struct that is written field by field.
+// isPlain reports whether a type is a struct that is encoded field by field.
 func isPlain(t reflect.Type) bool {
 	writes := reflect.TypeFor[json.Marshaler]()
 	return t.Kind() == reflect.Struct && !t.Implements(writes) && !reflect.PointerTo(t).Implements(writes)

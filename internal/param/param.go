@@ -19,11 +19,11 @@ import (
 // concurrent use.
 type Decoder struct{ plan *shape.Plan }
 
-// NewDecoder makes the decoder for a params struct.
+// NewDecoder returns the decoder for a params struct.
 func NewDecoder(t reflect.Type) *Decoder { return &Decoder{plan: shape.Compile(t)} }
 
-// maxValues bounds the number of values in one param. A text counts as one,
-// however long it is, so only lists and objects come near.
+// maxValues bounds the number of values in one param. A string counts as one, however long it
+// is, so only lists and objects come near the bound.
 const maxValues = 50_000
 
 // maxUnknown bounds how many unknown params of a strict struct are reported.
@@ -54,8 +54,8 @@ func (d *Decoder) Decode(raw []byte, target any) error {
 	return nil
 }
 
-// known builds the tree of the params that the struct has; of a duplicate param
-// the last one counts. Params with too many values are issues.
+// known builds the tree of those params that the struct has. Of a duplicate param the last one
+// counts. Params with too many values are issues.
 func (d *Decoder) known(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
 	if raw[0] != '{' {
 		p := parser{text: raw, left: 1}
@@ -63,7 +63,7 @@ func (d *Decoder) known(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
 	}
 	v.Kind = shape.Map
 	members := map[string][]byte{}
-	_ = canonjson.Members(raw, func(m canonjson.Member) { // valid: its line was checked
+	_ = canonjson.Members(raw, func(m canonjson.Member) { // cannot fail: its line was checked
 		switch name := string(m.Key); {
 		case d.plan.Has(name):
 			members[name] = m.Value
@@ -91,20 +91,20 @@ func (d *Decoder) known(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
 	return v, tooLarge
 }
 
-// Parse builds the tree of JSON text that was scanned before and is valid.
+// Parse builds the tree of JSON text that was checked before.
 func Parse(raw []byte) shape.Value {
 	p := parser{text: raw, left: math.MaxInt}
 	return p.value()
 }
 
-// Schema is the JSON Schema of the params.
+// Schema returns the JSON Schema of the params.
 func (d *Decoder) Schema() *shape.Schema { return d.plan.Schema() }
 
 // Names lists the params in the order of the struct.
 func (d *Decoder) Names() []string { return d.plan.Names() }
 
-// parser builds the tree of JSON text that was scanned before and is valid. It
-// stops when its budget of values is used up, which makes left negative.
+// parser builds the tree of JSON text that was checked before. It stops when its budget of
+// values is used up, which makes left negative.
 type parser struct {
 	text []byte
 	at   int
@@ -148,7 +148,7 @@ func (p *parser) value() shape.Value {
 		return shape.Value{Kind: shape.Bool}
 	}
 	end, _ := canonjson.Value(p.text, p.at)
-	n, _ := strconv.ParseFloat(string(p.text[p.at:end]), 64) // out of range: infinite, refused when bound
+	n, _ := strconv.ParseFloat(string(p.text[p.at:end]), 64) // out of range: infinite, rejected by Bind
 	p.at = end
 	return shape.Value{Kind: shape.Number, Num: n}
 }
@@ -165,7 +165,7 @@ func (p *parser) object() shape.Value {
 	return v
 }
 
-// str reads a text. Invalid UTF-8 is read as U+FFFD, as in all output.
+// str decodes a string. Invalid UTF-8 becomes U+FFFD, as in all output.
 func (p *parser) str() string {
 	end, _ := canonjson.Value(p.text, p.at)
 	s := canonjson.Unquote(p.text[p.at:end])

@@ -23,9 +23,8 @@ type Result struct {
 	edits []udiff.Edit
 }
 
-// Apply returns the text with the changes of the patch, or ErrConflict. If all
-// line ends of one are CRLF and all of the other LF, it converts the patch
-// first.
+// Apply returns the text with the changes of the patch, or ErrConflict. If all line ends of one
+// are CRLF and all of the other are LF, it converts the patch first.
 func (p Patch) Apply(text string) (Result, error) {
 	p = p.convertedFor(text)
 	t := newTarget(text)
@@ -44,14 +43,13 @@ func (p Patch) Apply(text string) (Result, error) {
 	return Result{result, reanchored, text, edits}, nil
 }
 
-// Diff writes the changes as a unified diff of a file of this name, "" if there
-// are none.
+// Diff returns the changes as a unified diff of a file of this name, "" if there are none.
 func (r Result) Diff(name string) (string, error) { return write(name, r.old, r.edits) }
 
 // target is a text split into lines, with their line ends.
 type target struct {
 	lines   []string
-	offsets []int // of each line and of the end
+	offsets []int // offset of each line, and of the end
 }
 
 func newTarget(text string) target {
@@ -100,8 +98,8 @@ func (p Patch) convertedFor(text string) Patch {
 	return converted
 }
 
-// fit finds the place of each hunk: the stated line, shifted like the hunk
-// before it, or the nearest match after that hunk.
+// fit finds the place of each hunk: the stated line, shifted as the hunk before it was, or the
+// nearest match after that hunk.
 func (p Patch) fit(t target) (edits []udiff.Edit, err error) {
 	first, shift := 0, 0
 	for _, h := range p.hunks {
@@ -116,8 +114,8 @@ func (p Patch) fit(t target) (edits []udiff.Edit, err error) {
 	return edits, nil
 }
 
-// nearest returns the match nearest to the stated line, the later of two, or
-// -1.
+// nearest returns the match nearest to the stated line, the later one of two equally near ones,
+// or -1.
 func nearest(t target, h *hunk, old []string, first, stated int) int {
 	last := len(t.lines) - len(old)
 	if last < first {
@@ -134,8 +132,8 @@ func nearest(t target, h *hunk, old []string, first, stated int) int {
 	return -1
 }
 
-// endsWell reports whether every line but the last still has a line end when
-// the hunk is applied at a place.
+// endsWell reports whether every line but the last still has a line end after the hunk is
+// applied at a line.
 func (h *hunk) endsWell(t target, at, olds int) bool {
 	fresh := h.side('-')
 	atEnd := at+olds == len(t.lines)
@@ -145,7 +143,7 @@ func (h *hunk) endsWell(t target, at, olds int) bool {
 	return len(fresh) == 0 || at == 0 || strings.HasSuffix(t.lines[at-1], "\n")
 }
 
-// edits are the edits of a hunk applied at a line of the text.
+// edits returns the edits of a hunk that is applied at a line of the text.
 func (h *hunk) edits(t target, at int) (edits []udiff.Edit) {
 	open := false
 	for _, l := range h.lines {

@@ -4,10 +4,10 @@ package patch
 
 import "strings"
 
-// Count counts the lines that a unified diff adds and removes, and its files. Text that is in
-// no hunk counts for nothing, so it takes what git and diff write, and anything else.
+// Count counts the lines that a unified diff adds and removes, and its files. It ignores text
+// outside of hunks, so it accepts the output of git and diff, and any other text.
 func Count(text string) (added, removed, files int) {
-	olds, news := 0, 0 // lines of the hunk that are still to come
+	olds, news := 0, 0 // lines left in the hunk
 	named := false     // a header names the file of the next hunk
 	for line := range strings.Lines(text) {
 		switch {

@@ -51,8 +51,7 @@ func Append(name, text string, lines []string) (result, patch string, err error)
 	return proven(name, text, edit)
 }
 
-// proven makes the new text and its patch, and verifies that the patch produces
-// the text.
+// proven returns the new text and its patch. It verifies that the patch produces the text.
 func proven(name, text string, edit udiff.Edit) (result, patch string, err error) {
 	if result, err = udiff.Apply(text, []udiff.Edit{edit}); err != nil {
 		return "", "", err
@@ -71,7 +70,7 @@ func proven(name, text string, edit udiff.Edit) (result, patch string, err error
 	return result, patch, nil
 }
 
-// insertion is the edit that Insert makes, of whole lines.
+// insertion returns the edit, of whole lines, that Insert makes.
 func insertion(text, under string, lines []string) (udiff.Edit, error) {
 	t := newTarget(text)
 	at := -1
@@ -105,8 +104,8 @@ func insertion(text, under string, lines []string) (udiff.Edit, error) {
 	return udiff.Edit{Start: t.offsets[at], End: t.offsets[at], New: block + end}, nil
 }
 
-// write writes edits of whole lines as a patch. All its lines end in CRLF if
-// those of the text do.
+// write returns edits of whole lines as a patch. All lines of the patch end in CRLF if those of
+// the text do.
 func write(name, text string, edits []udiff.Edit) (string, error) {
 	patch, err := udiff.ToUnified("a/"+name, "b/"+name, text, edits, contextLines)
 	if err != nil {

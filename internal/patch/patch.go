@@ -19,8 +19,8 @@ import (
 // Patch is the hunks of a diff. Lines keep their line ends.
 type Patch struct{ hunks []hunk }
 
-// hunk is one place of change. Its lines belong to the old text from start on,
-// counted from 0.
+// hunk is one group of changed lines with its context. start is the index of its first line in
+// the old text, counted from 0.
 type hunk struct {
 	start int
 	lines []line
@@ -31,7 +31,7 @@ type line struct {
 	text string
 }
 
-// old returns the lines that must match.
+// old returns the lines that must match the text.
 func (h *hunk) old() []string { return h.side('+') }
 
 // side returns the lines of a hunk except those of one operation.
@@ -44,8 +44,7 @@ func (h *hunk) side(without byte) (lines []string) {
 	return lines
 }
 
-// Read reads the text of a patch. Several files, a malformed hunk or a patch
-// without changes are errors.
+// Read parses a patch. Several files, a malformed hunk or a patch without changes are errors.
 func Read(text string) (Patch, error) {
 	r := reader{lines: splitLines(text), crlf: onlyCRLF(text)}
 	var p Patch
@@ -179,7 +178,7 @@ func (r *reader) withoutEnd(text string) string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// hunkHeader reads "@@ -start,count +start,count @@ ...".
+// hunkHeader parses "@@ -start,count +start,count @@ ...".
 func hunkHeader(text string) (start, olds, news int, ok bool) {
 	words := strings.Fields(text)
 	if len(words) < 4 || words[0] != "@@" || words[3] != "@@" {
@@ -190,7 +189,7 @@ func hunkHeader(text string) (start, olds, news int, ok bool) {
 	return start, olds, news, okOld && okNew && (olds == 0 || start > 0)
 }
 
-// span reads "-start,count" or "-start".
+// span parses "-start,count" or "-start".
 func span(word, sign string) (start, count int, ok bool) {
 	word, ok = strings.CutPrefix(word, sign)
 	first, second, both := strings.Cut(word, ",")
@@ -202,7 +201,7 @@ func span(word, sign string) (start, count int, ok bool) {
 	return start, count, ok && okStart && okCount
 }
 
-// number reads decimal digits.
+// number parses decimal digits.
 func number(text string) (n int, ok bool) {
 	if text == "" || len(text) > 9 || strings.Trim(text, "0123456789") != "" {
 		return 0, false

@@ -10,9 +10,9 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// reanchor finds another place for a patch that only adds one block: below the
-// only line that equals the last non-empty line before the block, and after
-// blocks that were inserted there since. It returns nil if there is none.
+// reanchor finds another place for a patch that only adds one block: below the only line that
+// equals the last non-empty line before the block, and after any blocks that were inserted
+// there since. It returns nil if there is no such place.
 func (p Patch) reanchor(t target) []udiff.Edit {
 	if len(p.hunks) != 1 {
 		return nil
@@ -44,8 +44,8 @@ func (p Patch) reanchor(t target) []udiff.Edit {
 	return []udiff.Edit{{Start: t.offsets[at], End: t.offsets[at], New: a.block}}
 }
 
-// only returns the index of the only line that equals another, ignoring
-// trailing white space; -1 for none or several.
+// only returns the index of the only line that equals another, ignoring line ends; -1 for none
+// or several.
 func only(lines []string, line string) int {
 	found := -1
 	for i, l := range lines {
@@ -83,9 +83,9 @@ func (h *hunk) addition() (a addition, ok bool) {
 	return a, a.block != ""
 }
 
-// insertAfter returns the place after the blocks that were inserted at a place since
-// the patch was made: before the line that followed it then. Without such a
-// line, or if it is no longer in the section, it is the place itself.
+// insertAfter returns the place after the blocks that were inserted at a place since the patch
+// was made. That is before the line that followed the place then. If there is no such line, or
+// it is no longer in the section, it returns the place itself.
 func (a *addition) insertAfter(t target, at int) int {
 	blanks := slices.IndexFunc(a.after, func(l string) bool { return !isBlank(l) })
 	if blanks < 0 {
@@ -109,7 +109,7 @@ func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 // isHeading reports whether a line is a Markdown heading that begins with #.
 func isHeading(line string) bool { return headingLevel(line) > 0 }
 
-// headingLevel is the level of a heading that begins with #, 0 if the line is none.
+// headingLevel returns the level of a heading that begins with #, 0 for any other line.
 func headingLevel(line string) int {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
 	if level > 6 || len(line) > level && line[level] != ' ' {

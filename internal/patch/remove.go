@@ -1,6 +1,6 @@
 package patch
 
-// Writing patches that take lines out again.
+// Writing patches that remove lines.
 
 import (
 	"slices"
@@ -10,11 +10,11 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Remove takes out the first place where the lines follow each other below the first line
-// that equals under. If that is a heading, they begin in its section. Spaces at line ends do not count, nor do
-// blank lines around the given ones. It is the inverse of Insert: a blank line that Insert
-// put behind the lines goes with them. It returns what Insert returns, and ErrNoLine if there
-// is no such place.
+// Remove removes the first occurrence of the lines, in sequence, below the first line that
+// equals under. If that line is a heading, they must begin in its section. It ignores spaces at
+// line ends, and blank lines around the given ones. It is the inverse of Insert: it also
+// removes a blank line that Insert put after the lines. It returns what Insert returns, and
+// ErrNoLine if there is no such occurrence.
 func Remove(name, text, under string, lines []string) (result, patch string, err error) {
 	t := newTarget(text)
 	trimmed := make([]string, len(t.lines))
@@ -31,16 +31,16 @@ func Remove(name, text, under string, lines []string) (result, patch string, err
 		return "", "", ErrNoLine
 	}
 	end := at + len(wanted)
-	apart := at == from || trimmed[at-1] == "" // of what is above
+	apart := at == from || trimmed[at-1] == "" // from what is above
 	if apart && end < len(trimmed) && trimmed[end] == "" {
 		end++
 	}
 	return proven(name, text, udiff.Edit{Start: t.offsets[at], End: t.offsets[end]})
 }
 
-// sectionEnd is where the section of the heading above a line ends: before the next heading of
-// its level or a higher one. What stands in a block of code is none. Below a line that is no
-// heading it is the end of the text.
+// sectionEnd returns where the section of the heading above a line ends: before the next
+// heading of its level or a higher one. A line in a block of code is not a heading. If the line
+// above is not a heading, it returns the end of the text.
 func sectionEnd(lines []string, from int) int {
 	level := headingLevel(lines[from-1])
 	fence := ""
@@ -62,7 +62,7 @@ func sectionEnd(lines []string, from int) int {
 	return len(lines)
 }
 
-// fenceOf is the mark that begins or ends a block of code on a line, "" if there is none.
+// fenceOf returns the mark on a line that begins or ends a block of code, "" if there is none.
 func fenceOf(line string) string {
 	line = strings.TrimLeft(line, " ")
 	for _, mark := range []string{"`", "~"} {
@@ -73,7 +73,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// placeOf is where lines follow each other in others, from a place on, -1 if nowhere.
+// placeOf returns where lines occur in sequence in others, from a place on, -1 if nowhere.
 func placeOf(others, lines []string, from int) int {
 	for at := from; len(lines) > 0 && at+len(lines) <= len(others); at++ {
 		if slices.Equal(others[at:at+len(lines)], lines) {
@@ -83,7 +83,7 @@ func placeOf(others, lines []string, from int) int {
 	return -1
 }
 
-// withoutBlanks are lines without spaces at their ends, and without blank ones around them.
+// withoutBlanks returns the lines without trailing spaces, and without blank lines around them.
 func withoutBlanks(lines []string) []string {
 	kept := make([]string, 0, len(lines))
 	for _, line := range lines {

@@ -4,5 +4,5 @@ package pipe
 
 import "os"
 
-// Grow is a no-op here.
+// Grow is a no-op on this system.
 func Grow(*os.File, int) {}

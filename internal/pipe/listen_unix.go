@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listen makes a Unix socket that is removed when its listener closes. Package net does the
-// same, but reads a setting of the system into 64 KB of memory first, which each supervisor
+// Listen listens on a Unix socket that is removed when the listener closes. Package net does
+// the same, but first reads a setting of the system into 64 KB of memory, which each supervisor
 // would keep.
 func Listen(ctx context.Context, path string) (net.Listener, error) {
 	if err := ctx.Err(); err != nil {

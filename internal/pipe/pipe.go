@@ -1,5 +1,5 @@
-// Package pipe is what ac knows about pipes, sockets and pseudo-terminals beyond packages os
-// and net. It is one of the few packages with code for each operating system.
+// Package pipe has what ac needs of pipes, sockets and pseudo-terminals beyond packages os and
+// net. It is one of the few packages with code for each operating system.
 package pipe
 
 import "errors"

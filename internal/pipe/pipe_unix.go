@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SocketPair makes two connected sockets with close-on-exec.
+// SocketPair returns two connected sockets with close-on-exec.
 func SocketPair() (a, b *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -23,8 +23,8 @@ func SocketPair() (a, b *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "socketpair"), os.NewFile(uintptr(fds[1]), "socketpair"), nil
 }
 
-// HungUp reports whether the writer of a pipe or socket has closed it, even
-// while some of its bytes are unread.
+// HungUp reports whether the writer of a pipe or socket has closed it, even while some bytes
+// are still unread.
 func HungUp(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: hangupEvents}}
 	_, err := unix.Poll(fds, 0)

@@ -2,12 +2,12 @@
 
 package pipe
 
-// Systems without pseudo-terminals of ours.
+// Pseudo-terminals are not supported on these systems.
 
 import "os"
 
-// OpenPTY has no counterpart here.
+// OpenPTY is not supported on this system.
 func OpenPTY(int, int) (ours, theirs *os.File, err error) { return nil, nil, ErrUnsupported }
 
-// ResizePTY has no counterpart here.
+// ResizePTY is not supported on this system.
 func ResizePTY(*os.File, int, int) error { return ErrUnsupported }

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenPTY makes a pseudo-terminal of a size: our side, and that of the shell. The library
-// leaves our side blocking, so that deadlines would not hold: it is opened another time.
+// OpenPTY opens a pseudo-terminal of the given size and returns our side and the shell's. The
+// library leaves our side blocking, so that deadlines would not work. OpenPTY therefore returns
+// a non-blocking duplicate.
 func OpenPTY(cols, rows int) (ours, theirs *os.File, err error) {
 	blocking, theirs, err := pty.Open()
 	if err != nil {
@@ -36,7 +37,8 @@ func OpenPTY(cols, rows int) (ours, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
-// ResizePTY changes the size, and leaves the descriptor as it is.
+// ResizePTY sets the size of a terminal. It does not change the blocking mode of the
+// descriptor.
 func ResizePTY(f *os.File, cols, rows int) error {
 	control, err := f.SyscallConn()
 	if err != nil {

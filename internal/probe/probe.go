@@ -1,7 +1,7 @@
-// Package probe asks a server which models it has, without letting a caller reach
-// arbitrary hosts: the host has to be allowed, or every address of it to be of loopback.
-// It is resolved once, and the address that was judged is the one that is dialled.
-// Redirects are not followed. The answer is bounded in time and size.
+// Package probe asks a server which models it has, without letting a caller reach arbitrary
+// hosts (SSRF). The host must be allowed, or all of its addresses must be loopback. It is
+// resolved once, and only the addresses that were checked are dialed. Redirects are not
+// followed. The answer is bounded in time and size.
 package probe
 
 import (
@@ -27,26 +27,26 @@ const (
 	maxModels = 2000
 )
 
-// Request is what is asked, and of whom.
+// Request describes the server to ask.
 type Request struct {
 	BaseURL string
 	Headers http.Header
-	// Allowed are hosts, or hosts with a port, beside loopback.
+	// Allowed are the hosts, or hosts with a port, that may be asked besides loopback.
 	Allowed []string
 }
 
-// Result is which models there are, and how large the context is of those that say so.
+// Result has the models of a server, and the size of the context of those that report one.
 type Result struct {
 	Models         []string         `json:"models"`
 	ContextWindows map[string]int64 `json:"context_windows"`
 }
 
-// HTTPStatus stands beside probe_http_error.
+// HTTPStatus is the data of fault.ProbeHTTPError.
 type HTTPStatus struct {
 	Status int `json:"status"`
 }
 
-// Models asks BASE_URL/models. It waits ten seconds at most.
+// Models requests BASE_URL/models. It waits ten seconds at most.
 func Models(ctx context.Context, r Request) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -82,7 +82,8 @@ func Models(ctx context.Context, r Request) (Result, error) {
 	return read(text)
 }
 
-// failed says why no answer came, without the address, which may hold more than a host.
+// failed returns the error for a missing answer, without the URL, which may hold more than a
+// host.
 func failed(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -90,7 +91,8 @@ func failed(err error) error {
 	return fault.New(fault.ProbeFailed, "no answer: %w", err)
 }
 
-// pinned resolves the host, judges it, and dials nothing else for it.
+// pinned resolves and checks the host. The function that it returns dials that host only at the
+// addresses that were checked.
 func (r Request) pinned(ctx context.Context, at *url.URL) (func(context.Context, string, string) (net.Conn, error), error) {
 	host, port := at.Hostname(), at.Port()
 	if port == "" {
@@ -135,7 +137,7 @@ func resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	return found, err
 }
 
-// model is an entry of the answer, of any of the known forms.
+// model is an entry of the answer, in any of the known forms.
 type model struct {
 	ID            string `json:"id"`
 	Name          string `json:"name"`
@@ -157,7 +159,7 @@ func read(text []byte) (result Result, err error) {
 	for _, raw := range append(answer.Data, answer.Models...) {
 		var m model
 		if json.Unmarshal(raw, &m.ID) != nil && json.Unmarshal(raw, &m) != nil {
-			continue // a member of another type: what the entry is is not known
+			continue // a member has another type: skip the entry
 		}
 		if m.ID == "" {
 			m.ID = strings.TrimPrefix(m.Name, "models/")

@@ -1,7 +1,7 @@
 package proc
 
-// System calls that package syscall has no functions for. golang.org/x/sys/unix has, but a
-// guard waits for no other package to be initialised than Go's own (docs/adr/0023).
+// System calls for which package syscall has no functions. golang.org/x/sys/unix has them, but
+// a guard must not wait for packages other than Go's own to initialize (docs/adr/0023).
 
 import (
 	"os"
@@ -62,7 +62,7 @@ func waitAny() (info siginfo, err error) {
 	return info, failed("waitid", errno)
 }
 
-// sessionOf is the session of a process, 0 for this one.
+// sessionOf returns the session of a process, 0 meaning this one.
 func sessionOf(pid int) (int, error) {
 	sid, _, errno := syscall.RawSyscall(syscall.SYS_GETSID, uintptr(pid), 0, 0)
 	return int(sid), failed("getsid", errno)

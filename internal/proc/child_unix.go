@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Exit is how a process ended.
+// Exit describes how a process ended.
 type Exit struct {
 	Code   int
 	Signal syscall.Signal // 0 when it exited by itself
@@ -49,25 +49,23 @@ func StartInTerminal(path string, argv, env []string, dir string, files [3]*os.F
 	return pid, nil
 }
 
-// sweepPause is the time Sweep leaves killed processes to die before it looks
-// again.
+// sweepPause is the time that Sweep gives killed processes to die before it checks again.
 const sweepPause = time.Millisecond
 
-// Sweep kills the process group pgid, unless that is 0, then every descendant
-// of this process, and reaps them all. AwaitExit must have left the leader of
-// the group unreaped. Sweep relies on wait(2) to know that none is left: a
-// process list can miss one whose parent dies meanwhile. It gives up after
-// patience and returns those that are left. The process must have no other
-// children that it waits for.
+// Sweep kills the process group pgid, unless that is 0, then every descendant of this process,
+// and reaps them all. AwaitExit must have left the leader of the group unreaped. Sweep relies
+// on wait(2) to know that none is left: a process list can miss a process whose parent dies
+// meanwhile. It gives up after patience and returns the processes that are left. The process
+// must have no other children that it waits for.
 func Sweep(pgid int, patience time.Duration) (left []int) {
 	if pgid > 0 {
-		_ = SignalGroup(pgid, syscall.SIGKILL) // what it misses is found below
+		_ = SignalGroup(pgid, syscall.SIGKILL) // a process that it misses is found below
 	}
 	self := os.Getpid()
 	for deadline := time.Now().Add(patience); !reapAll(); time.Sleep(sweepPause) {
 		children, err := Children(self)
 		for _, child := range children {
-			_ = Kill(child) // gone meanwhile, or found again
+			_ = Kill(child) // gone meanwhile, or in the next list
 		}
 		if time.Now().After(deadline) || err != nil {
 			return children
@@ -76,20 +74,20 @@ func Sweep(pgid int, patience time.Duration) (left []int) {
 	return nil
 }
 
-// SweepAdopted kills and reaps orphaned processes that this subreaper adopted:
-// its children in other sessions than its own, except those for which known
-// returns true. It leaves its other children alone, so that their owners can
-// wait for them. It gives up after patience and returns those that are left.
+// SweepAdopted kills and reaps orphaned processes that this subreaper adopted: its children in
+// other sessions than its own, except those for which known returns true. It leaves its other
+// children alone, so that their owners can wait for them. It gives up after patience and
+// returns the processes that are left.
 func SweepAdopted(known func(pid int) bool, patience time.Duration) (left []int) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(sweepPause) {
 		adopted, err := adopted(known)
-		// The process list can miss one whose parent dies meanwhile. That
-		// parent, dead or dying, is then in the list.
+		// The process list can miss a process whose parent dies meanwhile. That parent, dead or
+		// dying, is then in the list.
 		if len(adopted) == 0 || err != nil {
 			return nil
 		}
 		for _, pid := range adopted {
-			_ = Kill(pid) // gone meanwhile, or found again
+			_ = Kill(pid) // gone meanwhile, or in the next list
 			reap(pid)
 		}
 		if time.Now().After(deadline) {

@@ -4,8 +4,8 @@ package proc
 
 import "time"
 
-// awaitGone waits a moment; the caller looks again.
+// awaitGone waits a moment; the caller checks again.
 func awaitGone(int, time.Duration) { time.Sleep(sweepPause) }
 
-// onlyDead cannot list processes here.
+// onlyDead returns false, because it cannot list processes on this system.
 func onlyDead(int) bool { return false }

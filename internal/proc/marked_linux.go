@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// looksWithout is how many scans in a row must find nothing: a scan can miss a
-// process whose parent dies meanwhile.
+// looksWithout is how many scans in a row must find nothing, because a scan can miss a process
+// whose parent dies meanwhile.
 const looksWithout = 2
 
-// KillMarked kills every process whose environment has the entry NAME=VALUE and
-// waits until they have ended. It gives up after patience and returns those
-// that are left. It does not find processes that cleared their environment or
-// belong to another user.
+// KillMarked kills every process whose environment has the entry NAME=VALUE and waits until
+// they have ended. It gives up after patience and returns the processes that are left. It does
+// not find processes that cleared their environment or belong to another user.
 func KillMarked(entry string, patience time.Duration) (left []int) {
 	deadline := time.Now().Add(patience)
 	for without := 0; without < looksWithout; {
@@ -35,7 +34,7 @@ func KillMarked(entry string, patience time.Duration) (left []int) {
 	return nil
 }
 
-// killMarked kills those it finds in one scan.
+// killMarked does one scan and returns the processes that it killed.
 func killMarked(entry string) (found []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -49,8 +48,8 @@ func killMarked(entry string) (found []int) {
 	return found
 }
 
-// killIfMarked opens a handle on the process before it reads the environment,
-// so that it kills the process it read and not one that reused the number.
+// killIfMarked opens a handle on the process before it reads the environment, so that it kills
+// that process and not one that reused the PID.
 func killIfMarked(pid int, entry string) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -61,6 +60,6 @@ func killIfMarked(pid int, entry string) bool {
 	if err != nil || !slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(e []byte) bool { return string(e) == entry }) {
 		return false
 	}
-	_ = process.Kill() // gone meanwhile, or found again
+	_ = process.Kill() // gone meanwhile, or in the next scan
 	return true
 }

@@ -4,5 +4,6 @@ package proc
 
 import "time"
 
-// KillMarked finds nothing here: other processes' environments cannot be read.
+// KillMarked is a no-op on this system, which does not show the environments of other
+// processes.
 func KillMarked(string, time.Duration) (left []int) { return nil }

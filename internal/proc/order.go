@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// SendOrder writes an order to the stdin of a process and closes it. If the process
-// has already ended that is not an error: its output says why it ended.
+// SendOrder writes an order to the stdin of a process and closes it. It is not an error if the
+// process has already ended, because its output tells why.
 func SendOrder(stdin io.WriteCloser, order []byte) error {
 	_, err := stdin.Write(order)
 	for _, err := range []error{err, stdin.Close()} {

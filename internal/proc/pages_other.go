@@ -2,10 +2,9 @@
 
 package proc
 
-// Memory beside the heap, on systems where it is of the heap.
+// Memory outside the heap. On this system it comes from the heap.
 
-// Pages returns size bytes of memory. release frees it; nothing may use the memory from
-// then on.
+// Pages returns size bytes of memory. release frees it; the memory must not be used afterwards.
 func Pages(size int) (memory []byte, release func(), err error) {
 	return make([]byte, size), func() {}, nil
 }

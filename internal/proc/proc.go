@@ -1,10 +1,9 @@
-// Package proc is what ac knows about processes: their identity beyond the
-// number, their descendants, and how to signal them. It is one of the few
-// packages with code for each operating system.
+// Package proc identifies processes beyond their PID, finds their descendants, and signals
+// them. It is one of the few packages with code for each operating system.
 //
-// Invariant: no process is signalled by number alone, which would race with the
-// reuse of numbers. Where the system has process handles, the start of the
-// process is compared on the handle that the signal goes through.
+// Invariant: no process is signaled by PID alone, which would race with the reuse of PIDs.
+// Where the system has process handles, the start of the process is checked after the handle
+// that the signal goes through was opened.
 package proc
 
 import (
@@ -18,21 +17,21 @@ import (
 // ErrUnsupported is returned where the operating system has no such call.
 var ErrUnsupported = errors.New("not supported on this operating system")
 
-// Identity identifies a process beyond its number: Start is opaque and differs
-// for every process that ever had the number.
+// Identity identifies a process beyond its PID. Start is opaque and differs for every process
+// that ever had the PID.
 type Identity struct {
 	PID   int
 	Start string
 }
 
-// Self is the identity of this process.
+// Self returns the identity of this process.
 func Self() Identity {
 	id, _ := Lookup(os.Getpid())
 	return id
 }
 
-// Alive reports whether this process still lives. A zombie does not, nor does a
-// process whose start is unknown.
+// Alive reports whether this process still lives. A zombie does not, nor does a process whose
+// start is unknown.
 func (id Identity) Alive() bool {
 	now, ok := Lookup(id.PID)
 	return ok && id.Start != "" && now.Start == id.Start
@@ -52,7 +51,7 @@ func (id Identity) Signal(sig os.Signal) error {
 	return process.Signal(sig)
 }
 
-// Exists reports whether any process has that number.
+// Exists reports whether any process has that PID.
 func Exists(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -63,8 +62,8 @@ func Exists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// LookPath finds the program of an argv in a PATH passed as text. A name with a
-// slash is used as it is, relative to dir.
+// LookPath finds the program of an argv in a PATH passed as text. A name with a slash is not
+// looked up; a relative one is relative to dir.
 func LookPath(name, path, dir string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		full := name

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lookup returns the identity of the process that has a number now. Start is
-// its start time in microseconds.
+// Lookup returns the identity of the process that has a PID now. Start is its start time in
+// microseconds.
 func Lookup(pid int) (Identity, bool) {
 	started, ok := StartedAt(pid)
 	if !ok {
@@ -19,7 +19,7 @@ func Lookup(pid int) (Identity, bool) {
 
 const zombie = 5 // SZOMB of <sys/proc.h>
 
-// StartedAt is when a process started.
+// StartedAt returns when a process started.
 func StartedAt(pid int) (time.Time, bool) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || info.Proc.P_pid != int32(pid) || info.Proc.P_stat == zombie {
@@ -29,8 +29,8 @@ func StartedAt(pid int) (time.Time, bool) {
 	return time.Unix(at.Sec, int64(at.Usec)*1000), true
 }
 
-// BecomeSubreaper is a no-op: macOS has no subreaper. Descendants are known by
-// their group and start time.
+// BecomeSubreaper is a no-op: macOS has no subreaper. Descendants are identified by their group
+// and start time.
 func BecomeSubreaper() error { return nil }
 
 // kin lists the processes whose parent is pid, with or without zombies.

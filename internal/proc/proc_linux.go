@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Lookup returns the identity of the process that has a number now. Start is
-// the boot id and the start ticks of proc(5), field 22 of stat.
+// Lookup returns the identity of the process that has a PID now. Start is the boot ID and the
+// start ticks of proc(5), field 22 of stat.
 func Lookup(pid int) (Identity, bool) {
 	if pid <= 0 {
 		return Identity{}, false
@@ -25,7 +25,7 @@ func Lookup(pid int) (Identity, bool) {
 	return Identity{PID: pid, Start: strings.TrimSpace(string(boot)) + ":" + ticks}, true
 }
 
-// dead reports whether a state is that of a process that has ended: a zombie.
+// dead reports whether a state is that of a process that has ended, such as a zombie.
 func dead(state string) bool { return state == "Z" || state == "X" }
 
 // readStat reads the start ticks, the parent and the state of a process.
@@ -44,7 +44,7 @@ func readStat(pid int) (ticks string, parent int, state string, ok bool) {
 	return fields[19], parent, fields[0], err == nil
 }
 
-// StartedAt is when a process started, to about a hundredth of a second.
+// StartedAt returns when a process started, to about a hundredth of a second.
 func StartedAt(pid int) (time.Time, bool) {
 	ticks, _, state, ok := readStat(pid)
 	if !ok || dead(state) {

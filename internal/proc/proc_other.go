@@ -4,14 +4,14 @@ package proc
 
 import "time"
 
-// Lookup cannot identify processes here.
+// Lookup returns false, because it cannot identify processes on this system.
 func Lookup(int) (Identity, bool) { return Identity{}, false }
 
-// StartedAt is unknown here.
+// StartedAt returns false, because this system does not provide it.
 func StartedAt(int) (time.Time, bool) { return time.Time{}, false }
 
-// BecomeSubreaper is a no-op here.
+// BecomeSubreaper is a no-op on this system.
 func BecomeSubreaper() error { return nil }
 
-// kin cannot be listed here.
+// kin is not supported on this system.
 func kin(int, bool) ([]int, error) { return nil, ErrUnsupported }

@@ -8,16 +8,15 @@ import (
 	"syscall"
 )
 
-// NewSession are the attributes of a process that leads a session of its own,
-// detached from terminals and from signals to our group.
+// NewSession returns the attributes of a process that leads its own session, detached from
+// terminals and from signals to our group.
 func NewSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// NewGroup are the attributes of a process that leads a process group.
+// NewGroup returns the attributes of a process that leads a process group.
 func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// SignalGroup signals a process group. The caller must still have a child in
-// it, so that its number cannot have been reused. A group that is gone is not
-// an error.
+// SignalGroup signals a process group. The caller must still have a child in it, so that its
+// number cannot have been reused. It is not an error if the group is gone.
 func SignalGroup(pgid int, sig syscall.Signal) error {
 	if pgid <= 1 {
 		return syscall.EINVAL

@@ -1,6 +1,6 @@
 package proc
 
-// Which program a process executes.
+// Comparing the programs that processes execute.
 
 import (
 	"bytes"
@@ -10,7 +10,8 @@ import (
 )
 
 // Programs compares the programs of processes with that of this one. It reads each file once,
-// however many processes execute it. The zero value is ready. It is for one goroutine.
+// however many processes execute it. The zero value is ready. It is not safe for concurrent
+// use.
 type Programs struct{ read []comparedProgram }
 
 type comparedProgram struct {
@@ -18,9 +19,9 @@ type comparedProgram struct {
 	same bool
 }
 
-// Same reports whether a process executes the program that this one does: the same file, or
-// one with the same text, whatever lies at its path by now. The error is
-// errors.ErrUnsupported where the system cannot tell.
+// Same reports whether a process executes the same program as this one: the same file, or one
+// with the same content, whatever is at its path by now. The error is errors.ErrUnsupported
+// where the system cannot tell.
 func (p *Programs) Same(pid int) (same bool, err error) {
 	own, err := program(os.Getpid())
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// program opens what a process executes.
+// program opens the file that a process executes.
 func program(pid int) (*os.File, error) {
 	return os.Open("/proc/" + strconv.Itoa(pid) + "/exe")
 }

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// program is not known here.
+// program is not supported on this system.
 func program(int) (*os.File, error) { return nil, errors.ErrUnsupported }

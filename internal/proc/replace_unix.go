@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// Replace has a program take the place of this process, with its environment and its open
-// standard files. It returns only when that fails.
+// Replace replaces this process with a program (exec), which inherits its environment and
+// standard files. It returns only if that fails.
 func Replace(program string, argv []string) error {
 	return &os.PathError{Op: "exec", Path: program, Err: syscall.Exec(program, argv, os.Environ())}
 }
 
-// HasModes says that the modes of files tell who may read them.
+// HasModes tells whether the modes of files determine who may read them.
 const HasModes = true

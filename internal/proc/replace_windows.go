@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// Replace cannot be done on this system.
+// Replace is not supported on this system.
 func Replace(program string, _ []string) error {
 	return &os.PathError{Op: "exec", Path: program, Err: errors.ErrUnsupported}
 }
 
-// HasModes says that the modes of files tell who may read them.
+// HasModes tells whether the modes of files determine who may read them.
 const HasModes = false

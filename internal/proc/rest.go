@@ -1,25 +1,24 @@
 package proc
 
-// What a process that waits for long returns to the system.
+// Memory that an idle process returns to the system.
 
 import "time"
 
-// restAfter is how long a process has had nothing to do when it rests. Most sessions end
-// before.
+// restAfter is the idle time after which a process rests. Most sessions end sooner.
 const restAfter = time.Second
 
 // Rest unmaps the code and the constants of the program, where the system allows that, once
-// this process has had nothing to do for a second: most of them only its start used. They
-// stay in the page cache, from which each use maps them again. Servers, supervisors and
-// guards, of which a busy machine has hundreds that wait, take a third of the memory that way. It
-// is safe for concurrent use.
+// this process has been idle for a second. Most of them were used only at startup. They stay in
+// the page cache, and the next use maps them again. That reduces the memory of servers,
+// supervisors and guards, of which a busy machine has hundreds waiting, to a third. Rest is
+// safe for concurrent use.
 type Rest struct{ timer *time.Timer }
 
-// NewRest begins to wait. Close ends it.
+// NewRest starts the idle timer. Close stops it.
 func NewRest() *Rest { return &Rest{timer: time.AfterFunc(restAfter, unmapProgram)} }
 
-// Worked says that there was something to do: the second begins again.
+// Worked restarts the idle timer, because there was something to do.
 func (r *Rest) Worked() { r.timer.Reset(restAfter) }
 
-// Close ends the waiting.
+// Close stops the idle timer.
 func (r *Rest) Close() { r.timer.Stop() }

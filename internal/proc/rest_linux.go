@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// unmapProgram drops the mapped pages of the program that are the same in its file: its code
-// and its constants. They stay in the page cache, from which the next use maps them again. It
-// is best effort.
+// unmapProgram drops the mapped pages of the program that equal its file: its code and its
+// constants. They stay in the page cache, and the next use maps them again. It is best effort.
 func unmapProgram() {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -31,12 +30,12 @@ func unmapProgram() {
 // part is a mapped range of addresses.
 type part struct{ start, size uintptr }
 
-// unchangedParts reads a text as of /proc/self/smaps (proc(5)) and lists the parts of the
-// file that are not writable and hold nothing of the process's own: a loader may have written
-// into constants before it protected them. It makes no garbage of the some thousand lines,
-// which a process at rest would keep.
+// unchangedParts parses text in the format of /proc/self/smaps (proc(5)). It lists the parts of
+// the file that are not writable and have no pages of the process's own: a loader may have
+// written to constants before it protected them. It makes no garbage of the several thousand
+// lines, because an idle process would keep it.
 func unchangedParts(smaps io.Reader, file string) (found []part) {
-	var last part // whose fields are being read
+	var last part // the part whose fields are being read
 	for lines := bufio.NewScanner(smaps); lines.Scan(); {
 		line := lines.Bytes()
 		first, rest, _ := bytes.Cut(line, []byte(" "))
@@ -54,7 +53,7 @@ func unchangedParts(smaps io.Reader, file string) (found []part) {
 	return found
 }
 
-// rangeOf reads START-END, in hexadecimal digits.
+// rangeOf parses START-END, in hexadecimal digits.
 func rangeOf(text string) part {
 	from, to, _ := strings.Cut(text, "-")
 	start, errStart := strconv.ParseUint(from, 16, 64)

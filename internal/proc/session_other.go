@@ -4,5 +4,5 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// sessionOf is the session of a process, 0 for this one.
+// sessionOf returns the session of a process, 0 meaning this one.
 func sessionOf(pid int) (int, error) { return unix.Getsid(pid) }

@@ -1,8 +1,8 @@
 package proc
 
-// How late the timers of a process may be. A program of Go that is at work wakes up every 20
-// microseconds to look after itself, and waits for a disk at work: for a process that works for
-// a millisecond a second that is a fifth of all it costs.
+// Timer slack: how late the timers of a process may be. A Go program that works, or waits for a
+// disk, wakes up every 20 microseconds for housekeeping. For a process that works for a
+// millisecond per second that is a fifth of its total cost.
 
 import (
 	"runtime"
@@ -11,26 +11,27 @@ import (
 )
 
 const (
-	// looseSlack is how late the timers are of what StartLoose starts.
+	// looseSlack is the timer slack of processes that StartLoose starts.
 	looseSlack = time.Millisecond
-	// systemSlack is how late those of every other process are, unless somebody said otherwise.
+	// systemSlack is the timer slack of every other process, unless somebody set another one.
 	systemSlack = 50 * time.Microsecond
 )
 
-// StartLoose calls start for a process for which it does not matter when its timers, and those of
-// what it starts in turn, are a millisecond late. See prctl(2), PR_SET_TIMERSLACK.
+// StartLoose calls start to start a process whose timers may be a millisecond late, and those
+// of its descendants too. See prctl(2), PR_SET_TIMERSLACK.
 func StartLoose(start func() error) error { return startWithSlack(start, looseSlack) }
 
-// StartPunctual calls start for a process whose timers are as late as is usual, though those of
-// this process are those of StartLoose.
+// StartPunctual calls start to start a process with the usual timer slack, even if this process
+// has that of StartLoose.
 func StartPunctual(start func() error) error {
 	if slack, err := timerSlack(); err != nil || slack != looseSlack {
-		return start() // as somebody wanted it
+		return start() // keep the slack that somebody set
 	}
 	return startWithSlack(start, systemSlack)
 }
 
-// startWithSlack has the thread that forks have the slack meanwhile: children inherit that.
+// startWithSlack changes the slack of the thread that forks while it calls start, because
+// children inherit it.
 func startWithSlack(start func() error, slack time.Duration) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -39,12 +40,12 @@ func startWithSlack(start func() error, slack time.Duration) error {
 		err = setSlack(slack)
 	}
 	if err == nil {
-		defer func() { _ = setSlack(before) }() // it was accepted before
+		defer func() { _ = setSlack(before) }() // cannot fail: it was accepted before
 	}
-	return start() // in any case: it only costs more
+	return start() // even if the slack could not be set: that only costs more
 }
 
-// timerSlack is how late the timers of this thread may be.
+// timerSlack returns how late the timers of this thread may be.
 func timerSlack() (time.Duration, error) {
 	slack, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, getTimerSlack, 0, 0, 0, 0, 0)
 	return time.Duration(slack), failed("prctl", errno)

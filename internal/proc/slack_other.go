@@ -2,9 +2,9 @@
 
 package proc
 
-// StartLoose calls start for a process for which it does not matter when its timers are late. It
-// is start where that cannot be said.
+// StartLoose calls start to start a process whose timers may be late. On this system it only
+// calls start.
 func StartLoose(start func() error) error { return start() }
 
-// StartPunctual calls start for a process whose timers are as late as is usual.
+// StartPunctual calls start to start a process with the usual timer slack.
 func StartPunctual(start func() error) error { return start() }

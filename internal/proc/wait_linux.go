@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// AwaitExit waits for a child that Start made and reaps the orphaned processes
-// that this subreaper adopts meanwhile. The child itself stays a zombie, so
-// that neither its number nor that of its group is reused before Sweep.
+// AwaitExit waits for a child that Start started, and reaps the orphaned processes that this
+// subreaper adopts meanwhile. The child itself stays a zombie, so that neither its PID nor that
+// of its group is reused before Sweep.
 func AwaitExit(pid int) (Exit, error) {
 	for {
 		info, err := waitAny()

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// AwaitExit waits for a child that Start made and reaps it.
+// AwaitExit waits for a child that Start started, and reaps it.
 func AwaitExit(pid int) (Exit, error) {
 	for {
 		var status syscall.WaitStatus

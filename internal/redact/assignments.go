@@ -1,14 +1,14 @@
 package redact
 
-// Values behind secret names: api_key = ..., "token": "...", and the same in
-// JSON that stands in a text, escaped however often.
+// Values assigned to secret names: api_key = ..., "token": "...", and the same in JSON that is
+// embedded in a text, at any depth of escaping.
 
 import "strings"
 
 // assignments redacts the values of secret names in a text.
 func assignments(text string) string { return assigned(text, plain) }
 
-// assigned redacts the values of secret names that are not as harmless says.
+// assigned redacts the values of secret names, except unquoted ones that harmless accepts.
 func assigned(text string, harmless func(value string, name naming, quoted bool) bool) string {
 	w := rewrite{text: text}
 	for at := 0; ; {
@@ -43,7 +43,7 @@ func assigned(text string, harmless func(value string, name naming, quoted bool)
 	}
 }
 
-// list replaces the texts of a list of texts and says where they end.
+// list replaces the strings of a list of strings and returns where they end.
 func (w *rewrite) list(at int) int {
 	for {
 		at = blanks(w.text, at)
@@ -66,8 +66,8 @@ func (w *rewrite) list(at int) int {
 	}
 }
 
-// nameBefore judges the name that stands before a sign, not before a place, and
-// says whether it is in quotes.
+// nameBefore classifies the name before a sign. The name does not begin before from. quoted is
+// set if it is in quotes.
 func nameBefore(text string, from, sign int) (name naming, quoted bool) {
 	end := sign
 	for end > from && (blank[text[end-1]] || text[end-1] == '*' || text[end-1] == '`') {
@@ -95,8 +95,8 @@ func nameBefore(text string, from, sign int) (name naming, quoted bool) {
 	return nameOf(text[start:end]), quoted
 }
 
-// plain reports whether a bare value is none that is hidden: a number that
-// counts, or what JSON has besides texts.
+// plain reports whether an unquoted value need not be hidden: a number that counts, or what
+// JSON has besides strings.
 func plain(value string, name naming, quoted bool) bool {
 	if quoted {
 		switch value[0] {
@@ -112,10 +112,10 @@ func plain(value string, name naming, quoted bool) bool {
 	return number(value) && (quoted || name.counted && len(value) <= longestCount)
 }
 
-// longestCount is how long a number is at most that counts something.
+// longestCount is the length of the longest number that counts something.
 const longestCount = 12
 
-// plainOrCount is plain where any short number is a count, whatever its name.
+// plainOrCount is plain, but takes any short number for a count, whatever its name.
 func plainOrCount(value string, name naming, quoted bool) bool {
 	if plain(value, name, quoted) {
 		return true
@@ -138,14 +138,14 @@ func number(text string) bool {
 	return digits
 }
 
-// value is where a value lies, without the quotes around it.
+// value is the range of a value, without the quotes around it.
 type value struct {
 	start, end int
 	quoted     bool
 }
 
-// valueAt finds the value at or behind a place. An indent is that of the line
-// with the name.
+// valueAt finds the value at or after an offset. indent is the indentation of the line that has
+// the name.
 func valueAt(text string, at, indent int) value {
 	for {
 		at = blanks(text, at)
@@ -180,8 +180,8 @@ func valueAt(text string, at, indent int) value {
 	return value{start: at, end: bareEnd(text, at)}
 }
 
-// blanks is where white space ends, line ends that are written as escapes
-// included.
+// blanks returns the end of the white space at an offset. Line ends that are written as escapes
+// count as white space.
 func blanks(text string, at int) int {
 	for {
 		at = blank.run(text, at)
@@ -193,7 +193,7 @@ func blanks(text string, at int) int {
 	}
 }
 
-// lineEnd passes over one line end, which may be written as an escape.
+// lineEnd skips one line end, which may be written as an escape.
 func lineEnd(text string, at int) int {
 	if at < len(text) && text[at] == '\n' {
 		return at + 1
@@ -208,8 +208,8 @@ func lineEnd(text string, at int) int {
 	return next + 1
 }
 
-// bareEnd is where a value without quotes ends; what stands between backticks at
-// its begin may hold spaces. Backslashes before a quote are the quote's.
+// bareEnd returns where a value without quotes ends. If it begins with a backtick, it may
+// contain spaces up to the closing one. Backslashes before a quote belong to the quote.
 func bareEnd(text string, at int) int {
 	end := at
 	if at < len(text) && text[at] == '`' {
@@ -228,9 +228,9 @@ func bareEnd(text string, at int) int {
 	return end
 }
 
-// inQuotes finds the value in quotes that open at a quote with backslashes from
-// at on. One that is not closed on its line goes to the end of the line, or to
-// the end of the text that its own text is quoted in.
+// inQuotes finds the value in quotes. The opening quote is at quote, and the backslashes before
+// it begin at at. A value that is not closed on its line ends with the line, or with the text
+// that encloses it.
 func inQuotes(text string, at, quote int) value {
 	deep := quote - at
 	for mark := text[at : quote+1]; ; { // """ is "" and the quote that counts
@@ -255,7 +255,7 @@ func inQuotes(text string, at, quote int) value {
 			if ends(slashes, levels) {
 				v.end -= slashes
 				if levels == 0 {
-					v.end += slashes // they are escapes of each other
+					v.end += slashes // the backslashes escape each other
 				}
 				return v
 			}
@@ -265,8 +265,8 @@ func inQuotes(text string, at, quote int) value {
 	return v
 }
 
-// ends reports whether a quote behind so many backslashes closes a text that
-// was quoted inside so many others, or closes one of those.
+// ends reports whether a quote after so many backslashes closes a text that is quoted within so
+// many levels, or closes one of those levels.
 func ends(slashes, levels int) bool {
 	for range levels {
 		if slashes%2 == 0 {
@@ -277,10 +277,10 @@ func ends(slashes, levels int) bool {
 	return slashes%2 == 0
 }
 
-// indentOf is how deep the line of a place is indented. A text in quotes begins
-// with a line.
+// indentOf returns the indentation of the line at an offset. A text in quotes counts as the
+// beginning of a line.
 func indentOf(text string, at int) int {
-	const far = 256 // deeper ones do not begin a block
+	const far = 256 // deeper lines do not begin a block
 	from := at
 	for from > 0 && at-from < far && text[from-1] != '\n' && text[from-1] != '"' && (from < 2 || text[from-2:from] != `\n`) {
 		from--
@@ -292,8 +292,8 @@ func indentOf(text string, at int) int {
 	return indent
 }
 
-// block finds the lines of a YAML block, which "|" or ">" announces and which
-// lie deeper than the line of their name.
+// block finds the lines of a YAML block, which "|" or ">" introduces. They are indented deeper
+// than the line of their name.
 func block(text string, at, indent int) (start, end int) {
 	if at == len(text) || text[at] != '|' && text[at] != '>' {
 		return 0, 0

@@ -1,7 +1,7 @@
 package redact
 
-// Secrets by what stands around them: schemes of authorization, passwords in
-// addresses, and private keys between their fences.
+// Secrets that are recognized by what surrounds them: schemes of authorization, passwords in
+// URLs, and private keys between their fences.
 
 import (
 	"encoding/base64"
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// behindScheme finds the next "<scheme><blanks>" at or behind a place and says
-// where the credential behind it begins; -1 when there is none.
+// behindScheme finds the next "<scheme><blanks>" at or after an offset and returns where the
+// credential after it begins, or -1.
 func behindScheme(text, scheme string, at int) int {
 	for {
 		start := foldIndex(text, scheme, at)
@@ -38,7 +38,7 @@ func bearers(text string) string {
 		end, loose := bearerSet.run(text, start), looseBearer.run(text, start)
 		tight := end
 		for end > start && !word[text[end-1]] {
-			end-- // a full stop behind it is none of it
+			end-- // a full stop after it is not part of it
 		}
 		if loose > tight && (end-start >= least || loose-start >= leastLoose) {
 			end = loose
@@ -50,8 +50,8 @@ func bearers(text string) string {
 	}
 }
 
-// basics redacts what follows the word Basic where it is a name and a password
-// in base64, or stands in a header that says so. The word is plain English too.
+// basics redacts what follows the word Basic in two cases: it is a name and a password in
+// base64, or it follows the name of an Authorization header. The word is also plain English.
 func basics(text string) string {
 	const leastInHeader = 6
 	w := rewrite{text: text}
@@ -84,12 +84,12 @@ func namesUser(credential string) bool {
 	return !strings.ContainsFunc(string(plain), unicode.IsControl)
 }
 
-// inHeader reports whether Authorization stands shortly before a place.
+// inHeader reports whether "Authorization" occurs shortly before an offset.
 func inHeader(text string, at int) bool {
 	return strings.Contains(strings.ToLower(text[max(0, at-40):at]), "authorization")
 }
 
-// addresses redacts passwords in addresses: scheme://user:password@host.
+// addresses redacts passwords in URLs: scheme://user:password@host.
 func addresses(text string) string {
 	w := rewrite{text: text}
 	for at := 0; ; {
@@ -102,7 +102,7 @@ func addresses(text string) string {
 		switch {
 		case strings.HasPrefix(text[at:], "//"):
 			authority = at + len("//")
-		case strings.HasPrefix(text[at:], `\/\/`): // as some write it in JSON
+		case strings.HasPrefix(text[at:], `\/\/`): // slashes that are escaped in JSON
 			authority = at + len(`\/\/`)
 		default:
 			continue
@@ -119,8 +119,8 @@ func addresses(text string) string {
 	}
 }
 
-// password is where the password lies in an address that lost its scheme. One
-// that has a "/" in it is told from a port.
+// password returns the range of the password in a URL without its scheme. It distinguishes a
+// password that contains a "/" from a port.
 func password(address string) (from, to int) {
 	host := strings.IndexAny(address, `/?#\`)
 	if host < 0 {
@@ -144,8 +144,8 @@ func password(address string) (from, to int) {
 	return from, strings.LastIndexByte(address, '@')
 }
 
-// privateKeys redacts private keys with their fences, also ones that are cut
-// off before the second.
+// privateKeys redacts private keys with their fences, including keys that are truncated before
+// the second fence.
 func privateKeys(text string) string {
 	const begin, end, fence = "-----BEGIN ", "-----END ", "-----"
 	w := rewrite{text: text}
@@ -190,7 +190,7 @@ func privateKeys(text string) string {
 	}
 }
 
-// encoded is where lines of base64 that begin at a place end; line ends may be
+// encoded returns the end of the lines of base64 that begin at an offset. Line ends may be
 // written as escapes.
 func encoded(text string, at int) int {
 	const leastLine = 16

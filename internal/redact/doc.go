@@ -1,4 +1,4 @@
-// Package redact keeps secrets out of what is written down. This part masks the
-// exact values of secrets that are known, in a stream of bytes whatever its
-// pieces are.
+// Package redact keeps secrets out of what is written down. A Redactor removes known values,
+// and everything that has the shape of a secret, from texts and JSON. Values masks known values
+// only, also in streams of bytes.
 package redact

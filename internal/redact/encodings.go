@@ -1,6 +1,6 @@
 package redact
 
-// The encodings in which a known value turns up: in headers, in dumps, in addresses.
+// The encodings in which a known value occurs: in headers, in dumps, in URLs.
 
 import (
 	"encoding/base64"
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// leastEncoded is the shortest value that is looked for in other encodings.
+// leastEncoded is the length of the shortest value that is also masked in other encodings.
 const leastEncoded = 8
 
-// encodings returns the forms of a value in base64, hex and addresses, and in capitals.
-// Within a longer text in base64 a value begins at one of three places of a group: of
-// each, the characters that are made of the value alone.
+// encodings returns the forms of a value in base64, in hex, in URLs, and in upper case. Within
+// a longer base64 text the value can begin at any of three offsets in a group. For each offset
+// the form has only the characters that depend on nothing but the value.
 func encodings(value string) (forms []string) {
 	if len(value) < leastEncoded {
 		return nil
@@ -25,7 +25,7 @@ func encodings(value string) (forms []string) {
 			from := []int{0, 2, 3}[before]
 			to := len(text)
 			if (before+len(value))%3 != 0 {
-				to-- // it also holds bits of what follows
+				to-- // it also has bits of what follows
 			}
 			forms = append(forms, text[from:to])
 		}

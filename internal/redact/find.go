@@ -1,6 +1,6 @@
 package redact
 
-// Looking for secrets without taking them out, for what is refused as a whole.
+// Finding secrets without removing them, for texts that are rejected as a whole.
 
 import (
 	"strings"
@@ -15,18 +15,18 @@ const (
 	KindGitHub     = "GITHUB_TOKEN"
 	KindSlack      = "SLACK_TOKEN"
 	KindBearer     = "BEARER_TOKEN"
-	KindCredential = "GENERIC_CREDENTIAL_ASSIGNMENT" // and everything that is of no other kind
+	KindCredential = "GENERIC_CREDENTIAL_ASSIGNMENT" // and everything that has no other kind
 )
 
-// Matches counts secrets by kind. All kinds are in it, most of them with 0.
+// Matches counts secrets by kind. It has all kinds, most of them with 0.
 type Matches map[string]int
 
-// NoMatches is the count of a text without secrets.
+// NoMatches returns the counts of a text without secrets.
 func NoMatches() Matches {
 	return Matches{KindOpenAI: 0, KindGitHub: 0, KindSlack: 0, KindBearer: 0, KindCredential: 0}
 }
 
-// Total is how many secrets there are.
+// Total returns the number of secrets.
 func (m Matches) Total() (n int) {
 	for _, count := range m {
 		n += count
@@ -34,7 +34,7 @@ func (m Matches) Total() (n int) {
 	return n
 }
 
-// Add counts those of another text too.
+// Add adds the counts of another text.
 func (m Matches) Add(other Matches) {
 	for kind, n := range other {
 		m[kind] += n
@@ -47,8 +47,8 @@ func Find(text string) Matches {
 	return found
 }
 
-// TakeOut redacts a text and counts what it took out. Unlike Text of a Redactor
-// it leaves short numbers, whatever their name is.
+// TakeOut redacts a text and counts the secrets in it. Unlike Redactor.Text it keeps short
+// numbers, whatever their name.
 func TakeOut(text string) (string, Matches) {
 	found := NoMatches()
 	take := func(kind string, replace func(string) string) {
@@ -56,7 +56,7 @@ func TakeOut(text string) (string, Matches) {
 		switch n := marks(after) - marks(text); {
 		case n > 0:
 			found[kind] += n
-		case after != text && !sameWords(after, text): // a secret went together with a mark
+		case after != text && !sameWords(after, text): // a secret was redacted together with a mark
 			found[kind]++
 		}
 		text = after
@@ -77,10 +77,10 @@ func TakeOut(text string) (string, Matches) {
 // marks counts the marks of redaction in a text.
 func marks(text string) int { return strings.Count(text, "[REDACTED") }
 
-// countless redacts as assignments does, but leaves numbers that may be counts.
+// countless is assignments, but keeps numbers that may be counts.
 func countless(text string) string { return assigned(text, plainOrCount) }
 
-// sameWords reports whether two texts are the same but for marks and punctuation.
+// sameWords reports whether two texts are equal except for marks and punctuation.
 func sameWords(a, b string) bool {
 	words := func(text string) string {
 		for _, mark := range []string{Mask, markAPIKey, markGitHub, markSlack, markBearer, markSecret} {
@@ -96,7 +96,7 @@ func sameWords(a, b string) bool {
 	return words(a) == words(b)
 }
 
-// kind is the kind as which a token is counted.
+// kind returns the kind that a token counts as.
 func (k *token) kind() string {
 	switch {
 	case k.mark == markAPIKey:
@@ -109,7 +109,7 @@ func (k *token) kind() string {
 	return KindCredential
 }
 
-// Refuse is the error for a text with a secret, nil without one. It names the
+// Refuse returns the error for a text with a secret, nil if it has none. The error has the
 // label and the count, never the text.
 func Refuse(label, text string) error {
 	found := Find(text)

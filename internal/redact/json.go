@@ -10,10 +10,10 @@ import (
 	"ac/internal/canonjson"
 )
 
-// JSON appends a JSON value to dst, compact, its members in their order, its
-// texts redacted one by one. Texts under secret names become Mask whole, also
-// in lists; numbers and the other values stay, and so do names, but for known
-// values in them. It fails on what is not exactly one JSON value.
+// JSON appends a JSON value to dst, compact, with its members in order and its strings redacted
+// one by one. Strings under secret names become Mask, also those in lists. Numbers and other
+// values stay. Names stay, except for known values in them. It fails if text is not exactly one
+// JSON value.
 func (r *Redactor) JSON(dst, text []byte) ([]byte, error) {
 	end, err := canonjson.Value(text, 0)
 	if err != nil {
@@ -27,13 +27,13 @@ func (r *Redactor) JSON(dst, text []byte) ([]byte, error) {
 	return w.out, nil
 }
 
-// jsonWriter goes over text that was scanned and is sound.
+// jsonWriter traverses JSON text that was checked before.
 type jsonWriter struct {
 	redactor  *Redactor
 	text, out []byte
 }
 
-// skip passes over white space and the signs between values.
+// skip skips white space and the separators between values.
 func (w *jsonWriter) skip(at int) int {
 	for blank[w.text[at]] || w.text[at] == ',' || w.text[at] == ':' {
 		at++
@@ -41,7 +41,7 @@ func (w *jsonWriter) skip(at int) int {
 	return at
 }
 
-// value writes the value at or behind a place and says where it ends.
+// value writes the value at or after an offset and returns where it ends.
 func (w *jsonWriter) value(at int, secret bool) int {
 	switch at = w.skip(at); w.text[at] {
 	case '{':
@@ -92,8 +92,8 @@ func (w *jsonWriter) object(at int) int {
 	return at + 1
 }
 
-// list writes a list. A text behind an option with a secret name, as in the
-// words of a command, is the value of that option.
+// list writes a list. A string after an option with a secret name, as in the arguments of a
+// command, is the value of that option.
 func (w *jsonWriter) list(at int, secret bool) int {
 	w.out = append(w.out, '[')
 	option := false

@@ -1,19 +1,19 @@
 package redact
 
-// Names whose values are secret, as they stand in texts and in JSON.
+// Names whose values are secret, in texts and in JSON.
 
 import "strings"
 
-// naming is what the name of a value reveals.
+// naming is the classification of a name.
 type naming struct {
 	secret bool
-	// counted names may tell of a number: max_token, password_length.
+	// counted: the value may be a number that counts, as with max_token or password_length.
 	counted bool
 }
 
-// nameOf judges a name. Secret is one that is a secret word, or has one among
-// the parts that "_", "-" or capitals join: MY_API_KEY, token_secret,
-// accessToken. Words that only begin with one, such as tokens, are not.
+// nameOf classifies a name. It is secret if it is a secret word, or has one among the parts
+// that "_", "-" or capitals separate: MY_API_KEY, token_secret, accessToken. Words that only
+// begin with a secret word, such as tokens, are not secret.
 func nameOf(name string) naming {
 	if !mayBeSecret(name) {
 		return naming{}
@@ -24,7 +24,7 @@ func nameOf(name string) naming {
 	return judge(separate(name, true))
 }
 
-// mayBeSecret passes over most names quickly.
+// mayBeSecret excludes most names quickly.
 func mayBeSecret(name string) bool {
 	for i := 0; i+3 <= len(name); i++ {
 		switch name[i] | 0x20 { // lower case, for letters
@@ -61,8 +61,7 @@ func judge(parts []string) naming {
 	return found
 }
 
-// separate cuts a name into its parts, in lower case and without the digits
-// that count them.
+// separate splits a name into its parts, in lower case and without trailing digits.
 func separate(name string, capitals bool) (parts []string) {
 	from := 0
 	cut := func(to int) {

@@ -1,7 +1,7 @@
 package redact
 
-// Secrets by what stands around them, where a line of a shell, a header, a file of
-// logins or a document says what comes: no value of theirs has a shape of its own.
+// Secrets that are recognized by what surrounds them, in a shell command, a header, a file of
+// logins or a document. Their values have no shape of their own.
 
 import (
 	"regexp"
@@ -10,14 +10,14 @@ import (
 	"ac/internal/lazyregexp"
 )
 
-// surrounding is what stands around a secret, which is the first group of the
-// pattern. The hints are words, in lower case, without one of which it never fits.
+// surrounding is the context of a secret. The secret is the first group of the pattern. A text
+// without any of the hints, which are in lower case, cannot match.
 type surrounding struct {
 	hints   []string
 	pattern func() *regexp.Regexp
 }
 
-// around compiles a pattern at its first use: most texts have no hint of any.
+// around compiles a pattern at its first use, because most texts contain no hint.
 func around(pattern string, hints ...string) surrounding {
 	return surrounding{hints, lazyregexp.New(pattern)}
 }
@@ -41,7 +41,7 @@ var known = []surrounding{
 	around(`(?i)\b[a-z0-9]+_(?:pwd|pat|creds|credentials|dsn|cookie|auth)["']?\s*[:=]\s*["']?([^\s"',;]{4,})`, "_pwd", "_pat", "_creds", "_credentials", "_dsn", "_cookie", "_auth"),
 }
 
-// surroundings redacts what stands where a secret is said to.
+// surroundings redacts the secrets that their surroundings reveal.
 func surroundings(text string) string {
 	lower := strings.ToLower(text)
 	for _, s := range known {
@@ -65,8 +65,8 @@ func surroundings(text string) string {
 	return text
 }
 
-// marked reports whether a mark stands at a place, or behind what assignments let stand
-// between a name and its value, so that what they hid is not hidden once more.
+// marked reports whether there is a mark at an offset, or after the characters that assignments
+// allows between a name and its value. It prevents redacting the same value twice.
 func marked(text string, at int) bool {
 	for next := -1; next != at; {
 		next = at
@@ -75,6 +75,6 @@ func marked(text string, at int) bool {
 	return strings.HasPrefix(text[at:], "[REDACTED")
 }
 
-// between is what may stand between a name and its value: a sign of two characters,
-// and emphasis.
+// between is the characters that may be between a name and its value: the second character of
+// an operator, and emphasis.
 var between = classOf("**``::==>>")

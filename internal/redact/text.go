@@ -1,11 +1,10 @@
 package redact
 
-// Redaction by pattern: what looks like a secret goes, whatever its value is.
+// Redaction by pattern: it removes what looks like a secret, whatever its value.
 
 import "strings"
 
-// The marks that stand in the place of what a pattern found. Mask is the one
-// for the values of secret-looking names.
+// The marks that replace what a pattern found. Mask replaces the values of secret names.
 const (
 	markAPIKey = "[REDACTED_API_KEY]"
 	markGitHub = "[REDACTED_GITHUB_TOKEN]"
@@ -14,12 +13,12 @@ const (
 	markSecret = "[REDACTED_SECRET]"
 )
 
-// Redactor takes secrets out of texts and of JSON: the values that it knows,
-// and everything that has the shape of a secret. It is immutable and safe for
-// concurrent use. Its work grows linearly with the text.
+// Redactor removes secrets from texts and from JSON: the values that it knows, and everything
+// that has the shape of a secret. It is immutable and safe for concurrent use. Its run time is
+// linear in the length of the text.
 type Redactor struct{ known *Values }
 
-// NewRedactor makes a redactor that also masks known values; nil knows none.
+// NewRedactor returns a redactor that also masks known values; nil means none.
 func NewRedactor(known *Values) *Redactor {
 	if known == nil {
 		known = &Values{}
@@ -27,8 +26,8 @@ func NewRedactor(known *Values) *Redactor {
 	return &Redactor{known: known}
 }
 
-// Text redacts a text. Known values go first, so that no pattern takes a part
-// of one and leaves the rest; then the patterns, the most telling ones first.
+// Text redacts a text. It masks known values first, so that no pattern removes a part of one
+// and leaves the rest. Then it applies the patterns, the most specific ones first.
 func (r *Redactor) Text(text string) string {
 	text = r.known.String(text)
 	for _, replace := range []func(string) string{tokens, bearers, privateKeys, webTokens, basics, addresses, surroundings, assignments} {
@@ -37,7 +36,7 @@ func (r *Redactor) Text(text string) string {
 	return text
 }
 
-// rewrite copies a text with spans replaced, which come in ascending order.
+// rewrite copies a text and replaces spans of it, in ascending order.
 type rewrite struct {
 	text   string
 	out    strings.Builder
@@ -71,7 +70,7 @@ func classOf(ranges string) *class {
 	return c
 }
 
-// The sets that patterns are made of, as ranges.
+// The sets that patterns consist of, as ranges.
 var (
 	alphanumeric = classOf("09AZaz")
 	upper        = classOf("09AZ")
@@ -86,7 +85,7 @@ var (
 	blank        = classOf("\t\r  ") // \s, and VT
 )
 
-// run is where the bytes of a class that begin at a place end.
+// run returns the end of the run of bytes of a class that begins at an offset.
 func (c *class) run(text string, at int) int {
 	for at < len(text) && c[text[at]] {
 		at++
@@ -94,9 +93,9 @@ func (c *class) run(text string, at int) int {
 	return at
 }
 
-// startsWord reports whether a word can begin at a place: at the beginning,
-// behind what is no part of a word, and behind the ways to write a character
-// that end in a letter or digit (\n, \u001b, %3D, and colours of terminals).
+// startsWord reports whether a word can begin at an offset: at the beginning, after a byte that
+// is not part of a word, or after an escape that ends in a letter or digit
+// (\n, \u001b, %3D, and terminal colors).
 func startsWord(text string, at int) bool {
 	return at == 0 || !word[text[at-1]] || endsEscape(text, at)
 }
@@ -127,8 +126,8 @@ func endsEscape(text string, at int) bool {
 
 func hexadecimal(text string) bool { return hexDigits.run(text, 0) == len(text) }
 
-// foldIndex finds a word of lower-case letters in any case, at or behind a
-// place; -1 when there is none.
+// foldIndex returns the index of a word at or after an offset, in any case, or -1. The word must
+// have only lower-case letters.
 func foldIndex(text, lower string, at int) int {
 	first := lower[:1] + strings.ToUpper(lower[:1])
 	for {

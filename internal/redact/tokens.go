@@ -1,20 +1,20 @@
 package redact
 
-// Secrets that begin with a prefix of their own.
+// Secrets that begin with a characteristic prefix.
 
 import "strings"
 
-// token is a kind of secret: a prefix, at least a number of bytes of a set, and
-// all that goes on like a word behind them.
+// token is a kind of secret: a prefix, at least a number of bytes of a set, and everything
+// after them that continues the word.
 type token struct {
 	prefix string
 	set    *class
 	least  int
-	only   bool // exactly so many, and the word ends there
+	only   bool // exactly that many bytes, and the word ends there
 	mark   string
 }
 
-// kinds are the known prefixes, in the order in which they are looked for.
+// kinds are the known prefixes, in the order of the search.
 var kinds = []token{
 	{prefix: "sk-", set: wordDash, least: 19, mark: markAPIKey},
 	{prefix: "ghp_", set: alphanumeric, least: 20, mark: markGitHub},
@@ -33,9 +33,9 @@ var kinds = []token{
 	{prefix: "AKIA", set: upper, least: 16, only: true, mark: markSecret},
 	{prefix: "ASIA", set: upper, least: 16, only: true, mark: markSecret},
 	{prefix: "AIza", set: wordDash, least: 35, mark: markSecret},
-	{prefix: "ya29.", set: dotted, least: 20, mark: markSecret},          // Google, of a login
-	{prefix: "GOCSPX-", set: wordDash, least: 20, mark: markSecret},      // Google, of a client
-	{prefix: "1//0", set: wordDash, least: 30, mark: markSecret},         // Google, to refresh
+	{prefix: "ya29.", set: dotted, least: 20, mark: markSecret},          // Google, access token
+	{prefix: "GOCSPX-", set: wordDash, least: 20, mark: markSecret},      // Google, client secret
+	{prefix: "1//0", set: wordDash, least: 30, mark: markSecret},         // Google, refresh token
 	{prefix: "sk_live_", set: alphanumeric, least: 16, mark: markSecret}, // Stripe
 	{prefix: "sk_test_", set: alphanumeric, least: 16, mark: markSecret},
 	{prefix: "rk_live_", set: alphanumeric, least: 16, mark: markSecret},
@@ -101,7 +101,7 @@ func (k *token) redact(text string) string {
 	}
 }
 
-// end is where the secret behind a prefix ends, 0 when there is none.
+// end returns where the secret after a prefix ends, 0 if there is none.
 func (k *token) end(text string, at int) int {
 	enough := at
 	for enough < len(text) && enough-at < k.least && k.set[text[enough]] {
@@ -119,8 +119,8 @@ func (k *token) end(text string, at int) int {
 	return wordDash.run(text, enough)
 }
 
-// webTokens redacts JSON web tokens: parts of base64url joined by dots, the
-// first one an object.
+// webTokens redacts JSON Web Tokens: parts in base64url that dots separate, the first one an
+// object.
 func webTokens(text string) string {
 	const prefix, leastHead, leastBody = "eyJ", 8, 4
 	w := rewrite{text: text}

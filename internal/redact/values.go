@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// Mask stands in the place of a secret.
+// Mask replaces a secret.
 const Mask = "[REDACTED]"
 
-// SecretName reports whether the value of a variable of this name is secret: a word in it says
-// so, or its last part behind an underscore. Each process of a session asks it of its whole
-// environment, which a regular expression would take 36 KB for.
+// SecretName reports whether a variable of this name has a secret value: because of a word in
+// the name, or of its last part after an underscore. Each process of a session checks its whole
+// environment, for which a regular expression would take 36 KB.
 func SecretName(name string) bool {
-	name = strings.ReplaceAll(strings.ToLower(name), "\u017f", "s") // the long s is no other letter
+	name = strings.ReplaceAll(strings.ToLower(name), "\u017f", "s") // the long s counts as an s
 	for _, word := range []string{"key", "token", "secret", "passw", "passphrase", "credential", "auth"} {
 		if strings.Contains(name, word) {
 			return true
@@ -30,13 +30,13 @@ func SecretName(name string) bool {
 	return false
 }
 
-// minSecret is the shortest value that is masked: shorter ones occur by chance.
+// minSecret is the length of the shortest value that is masked. Shorter ones occur by chance.
 const minSecret = 4
 
 // Values masks a set of secrets. It is safe for concurrent use.
-type Values struct{ known atomic.Pointer[[][]byte] } // the longest first
+type Values struct{ known atomic.Pointer[[][]byte] } // longest first
 
-// secrets are those that are known now.
+// secrets returns the secrets that are known now.
 func (v *Values) secrets() [][]byte {
 	if known := v.known.Load(); known != nil {
 		return *known
@@ -44,8 +44,8 @@ func (v *Values) secrets() [][]byte {
 	return nil
 }
 
-// Learn masks a value, too, and its forms, from now on. One that is shorter than four
-// bytes is not masked.
+// Learn adds a value, and its forms, to what is masked from now on. It ignores a value that is
+// shorter than four bytes.
 func (v *Values) Learn(value string) {
 	if len(value) < minSecret {
 		return
@@ -65,7 +65,7 @@ func (v *Values) Learn(value string) {
 	}
 }
 
-// with adds a secret that is not among them.
+// with appends a secret unless it is already present.
 func with(secrets [][]byte, secret []byte) [][]byte {
 	if slices.ContainsFunc(secrets, func(s []byte) bool { return bytes.Equal(s, secret) }) {
 		return secrets
@@ -73,9 +73,9 @@ func with(secrets [][]byte, secret []byte) [][]byte {
 	return append(secrets, secret)
 }
 
-// FromEnviron takes the secrets of an environment: the values of variables with
-// secret-looking names, also in the forms in which JSON writes them and, from 8 bytes
-// on, in base64, in hex, escaped for an address, and in capitals.
+// FromEnviron returns the secrets of an environment: the values of variables with secret names.
+// It also masks them as JSON writes them and, from 8 bytes on, in base64, in hex, escaped for a
+// URL, and in upper case.
 func FromEnviron(environ []string) *Values {
 	v, all := &Values{}, [][]byte{}
 	for _, entry := range environ {
@@ -104,22 +104,22 @@ func (v *Values) String(text string) string {
 	return string(v.mask([]byte(text)))
 }
 
-// Stream masks one stream of bytes. A beginning of a secret at the end of a
-// piece is held back until the next piece tells.
+// Stream returns the state for masking one stream of bytes. The stream holds back the possible
+// beginning of a secret at the end of a piece until the next piece.
 func (v *Values) Stream() *Stream { return &Stream{values: v} }
 
-// Stream is the state of one masked stream. It is for one goroutine.
+// Stream is the state of one masked stream. It is not safe for concurrent use.
 type Stream struct {
 	values *Values
 	held   []byte
 	found  bool
 }
 
-// Found tells whether anything was masked.
+// Found reports whether anything was masked.
 func (s *Stream) Found() bool { return s.found }
 
-// Next returns what can be written of the stream after one more piece. The result
-// may share memory with the piece.
+// Next returns the output for one more piece of the stream. The result may share memory with
+// the piece.
 func (s *Stream) Next(piece []byte) []byte {
 	if len(s.values.secrets()) == 0 {
 		return piece
@@ -133,7 +133,7 @@ func (s *Stream) Next(piece []byte) []byte {
 	f, from, keep := s.values.in(text), 0, s.values.beginning(text)
 	for {
 		at, length := f.find(from)
-		if at < 0 || at >= len(text)-keep { // what is held back may be a longer one
+		if at < 0 || at >= len(text)-keep { // what is held back may be a longer secret
 			break
 		}
 		s.found = true
@@ -149,7 +149,7 @@ func (s *Stream) Next(piece []byte) []byte {
 	return append(out, text[from:len(text)-keep]...)
 }
 
-// Rest returns what was held back when the stream has ended.
+// Rest returns what is still held back, masked, at the end of the stream.
 func (s *Stream) Rest() []byte {
 	rest := s.values.mask(s.held)
 	s.found = s.found || !bytes.Equal(rest, s.held)
@@ -171,13 +171,13 @@ func (v *Values) mask(text []byte) []byte {
 	}
 }
 
-// finder finds the secrets of a text from its beginning to its end. Each secret is
-// looked for again only where its last place was passed, so that the work grows
-// linearly with the text.
+// finder finds the secrets of a text from its beginning to its end. It searches for each secret
+// again only when the last match is passed, so that the run time is linear in the length of the
+// text.
 type finder struct {
 	secrets [][]byte
 	text    []byte
-	next    []int // where each secret stands next; -1 for nowhere
+	next    []int // the next match of each secret, or -1
 }
 
 func (v *Values) in(text []byte) finder {
@@ -189,8 +189,8 @@ func (v *Values) in(text []byte) finder {
 	return f
 }
 
-// find returns the first secret at or behind a place, which does not go back; the
-// longest where several begin there, -1 where none does.
+// find returns the first secret at or after from, the longest if several begin there, or -1.
+// from must not decrease between calls.
 func (f finder) find(from int) (at, length int) {
 	at = -1
 	for i, secret := range f.secrets {
@@ -206,8 +206,7 @@ func (f finder) find(from int) (at, length int) {
 	return at, length
 }
 
-// beginning is how many bytes at the end of a text could be the beginning of a
-// secret.
+// beginning returns how many bytes at the end of a text could be the beginning of a secret.
 func (v *Values) beginning(text []byte) (keep int) {
 	for _, secret := range v.secrets() {
 		for n := min(len(secret)-1, len(text)); n > keep; n-- {
@@ -220,5 +219,5 @@ func (v *Values) beginning(text []byte) (keep int) {
 	return keep
 }
 
-// Masked reports whether a text has a mark, so that it is not what it was.
+// Masked reports whether a text contains a mark, so that it is not the original text.
 func Masked(text string) bool { return marks(text) > 0 }

@@ -1,7 +1,6 @@
 package redact
 
-// The ways in which a value is written within a text of JSON: encoders differ in
-// what they escape.
+// The forms of a value within JSON text. Encoders differ in what they escape.
 
 import (
 	"encoding/json"
@@ -13,10 +12,10 @@ import (
 	"ac/internal/canonjson"
 )
 
-// written returns the forms of a value within JSON, and within a text of JSON that
-// is in JSON itself: as this program writes it, as Go does (<, > and & escaped),
-// as Python does (nothing but ASCII), and as PHP does (slashes escaped too). The
-// outer encoder of two is the same as the inner one, or this program.
+// written returns the forms of a value within JSON, and within JSON text that is itself a
+// string in JSON. The encoders are this program, Go (<, > and & escaped), Python (ASCII only),
+// and PHP (slashes escaped too). Of two nested encoders the outer one is the same as the inner
+// one, or this program.
 func written(value string) (forms []string) {
 	for _, write := range []func(string) string{asWe, asGo, asPython, asPHP} {
 		once := write(value)

@@ -1,6 +1,6 @@
 package runtimetest
 
-// Who is left of what tests started.
+// Finding processes that survive the tests that started them.
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Lives reports whether another process lives that was started with a word in its
-// environment. The error is for systems that do not tell, which have no /proc.
+// Lives reports whether another process is alive that has a word in its environment. It fails
+// on systems without /proc.
 func Lives(word string) (bool, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -30,13 +30,13 @@ func Lives(word string) (bool, error) {
 	return false, nil
 }
 
-// threadLives reports whether a process has a thread that lives, with a word in its environment,
-// which those have no more that are over. The first thread of a process that is killed may be over
+// threadLives reports whether a process has a live thread with a word in its environment. A
+// thread that has ended no longer has one. The first thread of a killed process may have ended
 // while others still write.
 func threadLives(pid, word string) bool {
 	tasks, err := os.ReadDir(filepath.Join("/proc", pid, "task"))
 	if err != nil {
-		return false // it is over
+		return false // it has ended
 	}
 	return slices.ContainsFunc(tasks, func(e os.DirEntry) bool {
 		environ, err := os.ReadFile(filepath.Join("/proc", pid, "task", e.Name(), "environ"))

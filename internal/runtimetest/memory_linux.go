@@ -1,8 +1,8 @@
 package runtimetest
 
-// Where the temporary files of tests are: in memory, where the system has a file system for
-// that. Most of the processor time that an fsync costs is spent on the disk's journal, and
-// tests kill processes, not machines.
+// Temporary files of tests in memory, where the system has a file system for that. Most of the
+// processor time of an fsync is spent on the disk's journal, and tests kill processes, not
+// machines.
 
 import (
 	"os"
@@ -12,12 +12,12 @@ import (
 
 const (
 	memory = "/dev/shm"
-	room   = 2 << 30 // bytes; far more than all tests use at a time
+	room   = 2 << 30 // bytes; far more than all tests use at once
 )
 
-// InMemory lets the temporary directories of this process's tests, and of programs that they
-// start, be in memory. It leaves them where they are when TMPDIR says where that is, and when
-// there is no room or programs there cannot be started. It belongs into TestMain.
+// InMemory places the temporary directories of this process's tests, and of programs that they
+// start, in memory. It does nothing if TMPDIR is set, if memory lacks room, or if programs
+// there cannot be executed. Call it in TestMain.
 func InMemory() {
 	if os.Getenv("TMPDIR") != "" || !roomy(memory) {
 		return
@@ -27,7 +27,8 @@ func InMemory() {
 	}
 }
 
-// roomy says whether dir is in memory, has room, and lets this process write and start programs.
+// roomy reports whether dir is in memory, has room, and lets this process write and execute
+// programs.
 func roomy(dir string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {

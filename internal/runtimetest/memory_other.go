@@ -2,5 +2,5 @@
 
 package runtimetest
 
-// InMemory does nothing here: this system has no file system in memory that all have.
+// InMemory is a no-op: this system has no in-memory file system that is always there.
 func InMemory() {}

@@ -1,7 +1,7 @@
-// Package runtimetest runs the tests of packages whose sessions have sockets
-// with a runtime directory of their own, and removes it afterwards. Tests that
-// mostly wait, for processes and for the disk, run more at a time than there are
-// processors, and their temporary files are in memory where there is room.
+// Package runtimetest runs the tests of packages whose sessions have sockets in a private
+// runtime directory, and removes it afterwards. Tests that mostly wait, for processes and for
+// the disk, run with more parallelism than there are processors. Their temporary files are in
+// memory if there is room.
 package runtimetest
 
 import (
@@ -11,23 +11,23 @@ import (
 	"strconv"
 )
 
-// overlapping is how many tests that mostly wait run at a time: with more, the
-// tests of the repository did not end earlier.
+// overlapping is the number of tests that run in parallel. With more, the tests of the
+// repository did not finish earlier.
 const overlapping = 8
 
-// Overlap lets more tests of this process run at a time than there are
-// processors, unless -parallel says how many. It belongs into TestMain.
+// Overlap lets more tests of this process run in parallel than there are processors, unless
+// -parallel sets the number. Call it in TestMain.
 func Overlap() {
 	if err := flag.Set("test.parallel", strconv.Itoa(overlapping)); err != nil {
-		panic(err) // not a test
+		panic(err) // not a test binary
 	}
 }
 
-// Tests are those of a package: *testing.M.
+// Tests are the tests of a package: *testing.M.
 type Tests interface{ Run() int }
 
-// With wraps tests so that they, and programs that they start, use a private
-// runtime directory and temporary files in memory, and so that they overlap.
+// With returns tests that, like the programs that they start, use a private runtime directory
+// and temporary files in memory. The tests overlap.
 func With(m Tests) Tests {
 	Overlap()
 	InMemory()
@@ -36,7 +36,7 @@ func With(m Tests) Tests {
 
 type tests struct{ inner Tests }
 
-// Run runs the tests and removes what they left behind.
+// Run runs the tests and then removes their runtime directory.
 func (t tests) Run() int {
 	dir, err := os.MkdirTemp("", "run")
 	if err == nil {

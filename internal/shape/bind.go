@@ -1,6 +1,6 @@
 package shape
 
-// Binding values to structs, by a plan compiled once for each type.
+// Binding values to structs, with a plan that is compiled once for each type.
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 	"ac/internal/fault"
 )
 
-// Checker is implemented by structs whose fields depend on each other. Check is
-// called if each field is valid by itself; paths are relative to the struct.
+// Checker is implemented by structs whose fields depend on each other. Check is called only if
+// each field is valid by itself. Paths are relative to the struct.
 type Checker interface{ Check() []fault.Issue }
 
-// FieldChecker is implemented by structs with fields that no rule describes.
-// CheckFields is always called, so that every bad field is reported at once;
-// its issues with fields that are already known to be bad are dropped.
+// FieldChecker is implemented by structs with fields that no rule can describe. CheckFields is
+// always called, so that all bad fields are reported at once. Its issues about fields that are
+// already known to be bad are dropped.
 type FieldChecker interface{ CheckFields() []fault.Issue }
 
 // Bind fills the struct that target points to and returns the issues. Without
@@ -76,7 +76,7 @@ func (b *binder) structure(p *Plan, v *Value, into reflect.Value) {
 	b.checks(into.Addr().Interface(), before)
 }
 
-// checks runs the checkers of a struct. before is the number of issues reported
+// checks runs the checkers of a struct. before is the number of issues that were reported
 // before the struct.
 func (b *binder) checks(target any, before int) {
 	fits := len(b.issues) == before
@@ -197,7 +197,7 @@ func (b *binder) mapping(f field, v *Value, into reflect.Value) {
 		}
 		b.path = append(b.path, key)
 		item := reflect.New(into.Type().Elem()).Elem()
-		if v.Items[i].Kind != Null || item.Kind() != reflect.Pointer { // null is a value of a pointer
+		if v.Items[i].Kind != Null || item.Kind() != reflect.Pointer { // null is a valid value of a pointer
 			b.value(f, &v.Items[i], item)
 		}
 		into.SetMapIndex(reflect.ValueOf(strings.ToValidUTF8(key, "\uFFFD")), item)

@@ -6,19 +6,19 @@
 // separated by commas:
 //
 //	optional     may be absent (the field keeps its zero value)
-//	default=V    may be absent and is V then
-//	nullable     may be absent or null, which leave the field as it is; written as null
+//	default=V    may be absent, and is then V
+//	nullable     may be absent or null, which leaves the field unchanged; written as null
 //	empty        a string may be empty (others may not)
 //	object       a Value must be an object
-//	object       a Value must be an object
 //	enum=A|B     one of these words
-//	min=N max=N  bounds of a number, both allowed; gt=N excludes the bound
-//	cut=N        larger numbers are taken as N
+//	visibility   one of the words of that name, see Words; role likewise
+//	min=N max=N  inclusive bounds of a number; gt=N is an exclusive minimum
+//	cut=N        larger numbers become N
 //	minlen=N     shortest text, in bytes; maxbytes=N longest
 //	minitems=N   shortest list
 //	id           a path segment: see CheckID
-//	path         text without NUL
-//	time         a timestamp as package clock reads it
+//	path         text without NUL, not longer than systems accept
+//	time         a timestamp that package clock parses
 //	strict       on a field named _: unknown keys of this struct are issues
 //	needed       on a field named _: the struct may not be left out
 //

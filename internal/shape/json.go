@@ -6,8 +6,8 @@ import (
 	"ac/internal/canonjson"
 )
 
-// MarshalJSON writes the value as JSON. What JSON cannot represent, such as
-// absent values and infinite numbers, becomes null.
+// MarshalJSON encodes the value as JSON. What JSON cannot represent, such as absent values and
+// infinite numbers, becomes null.
 func (v Value) MarshalJSON() ([]byte, error) { return v.appendJSON(nil), nil }
 
 func (v *Value) appendJSON(dst []byte) []byte {

@@ -1,6 +1,6 @@
 package shape
 
-// Plans of struct types: what their tags say of each field.
+// Plans of struct types: the rules of each field, from its tags.
 
 import (
 	"reflect"
@@ -22,7 +22,7 @@ type field struct {
 	name  string
 	index []int
 	rule  rule
-	plan  *Plan // of the struct that this field, its elements or its values are
+	plan  *Plan // plan of the struct type of this field, or of its elements or values
 }
 
 type rule struct {
@@ -47,8 +47,8 @@ type rule struct {
 
 var valueType = reflect.TypeFor[Value]()
 
-// Compile makes the plan of a struct type. It panics on unknown tags, which are
-// programming errors.
+// Compile returns the plan of a struct type. It panics on unknown rules, which are programming
+// errors.
 func Compile(t reflect.Type) *Plan {
 	p := &Plan{typ: t}
 	for i := range t.NumField() {
@@ -59,7 +59,7 @@ func Compile(t reflect.Type) *Plan {
 	}
 	n := 0
 	eachField(t, nil, func(string, reflect.StructField) { n++ })
-	p.fields = make([]field, 0, n) // of hundreds of bytes each, for the life of the process
+	p.fields = make([]field, 0, n) // exact capacity: each has hundreds of bytes, for the life of the process
 	eachField(t, nil, func(name string, sf reflect.StructField) {
 		f := field{name: name, index: sf.Index, rule: parseRule(sf)}
 		if elem := element(sf.Type); elem.Kind() == reflect.Struct && elem != valueType {
@@ -70,8 +70,8 @@ func Compile(t reflect.Type) *Plan {
 	return p
 }
 
-// eachField calls visit for the fields of a struct type that have a name on the wire, those
-// of embedded structs included. The index of a field begins at the outermost struct.
+// eachField calls visit for the fields of a struct type that have a JSON name, including those
+// of embedded structs. The index of a field begins at the outermost struct.
 func eachField(t reflect.Type, within []int, visit func(name string, sf reflect.StructField)) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -86,16 +86,16 @@ func eachField(t reflect.Type, within []int, visit func(name string, sf reflect.
 	}
 }
 
-// Field is what a plan says of one field.
+// Field describes one field of a struct type.
 type Field struct {
-	Index    []int    // of the field, from the outermost struct
-	Required bool     // a value must be there
-	Default  string   // its text, if it has one
-	Words    []string // the values it may have, if they are words
+	Index    []int    // index path of the field, from the outermost struct
+	Required bool     // a value must be present
+	Default  string   // its text, "" if it has none
+	Words    []string // the allowed values, if they are words
 }
 
-// FieldNamed returns a field of a struct type by its name on the wire. It looks at nothing
-// but that field, which is cheaper than a plan.
+// FieldNamed returns a field of a struct type by its JSON name. It parses the rules of that
+// field only, which is cheaper than a plan.
 func FieldNamed(t reflect.Type, wanted string) (found Field, ok bool) {
 	eachField(t, nil, func(name string, sf reflect.StructField) {
 		if name == wanted {

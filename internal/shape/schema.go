@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Schema is a JSON Schema. It contains only what the rules say.
+// Schema is a JSON Schema. It has only those keywords that the rules need.
 type Schema struct {
 	Type                 string             `json:"type,omitempty"`
 	Description          string             `json:"description,omitempty"`
@@ -27,7 +27,7 @@ type Schema struct {
 	Format               string             `json:"format,omitempty"`
 }
 
-// Schema returns the JSON Schema of what the plan binds.
+// Schema returns the JSON Schema of the values that the plan binds.
 func (p *Plan) Schema() *Schema {
 	s := &Schema{Type: "object", Properties: map[string]*Schema{}}
 	for _, f := range p.fields {
@@ -109,8 +109,8 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// EmptyIsAbsent reports whether the zero value of a named field means its
-// default, because the rules allow no such value.
+// EmptyIsAbsent reports whether the zero value of a named field means its default, because the
+// rules do not allow the zero value.
 func (p *Plan) EmptyIsAbsent(name string, of reflect.Kind) bool {
 	return slices.ContainsFunc(p.fields, func(f field) bool {
 		r := f.rule

@@ -1,6 +1,6 @@
 package shape
 
-// Value is what a document holds, whichever format it was read from.
+// Value is the content of a document, whatever its format.
 
 import (
 	"fmt"
@@ -51,8 +51,8 @@ func (v *Value) Get(key string) *Value {
 // maxIDBytes bounds ids that become path segments.
 const maxIDBytes = 200
 
-// CheckID returns why a text cannot be an id that becomes a path segment, or ""
-// if it can. It is the defence against path traversal by ids.
+// CheckID returns why a text cannot be an ID that becomes a path segment, or "" if it can. It
+// is the defense against path traversal by IDs.
 func CheckID(id string) string {
 	switch {
 	case id == "":

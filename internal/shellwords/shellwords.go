@@ -1,5 +1,5 @@
-// Package shellwords reads and writes command lines of shells: what a shell was asked to
-// execute, without the shell, and words as a line that a shell splits again.
+// Package shellwords parses and writes command lines of shells. It extracts the command that a
+// shell was asked to execute, and joins words into a line that a shell splits again.
 package shellwords
 
 import (
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Unwrapped is a command line without the shell that an agent runs it in: the
-// script of bash -lc '...', sh -c "..." and the like, also of several within each
-// other. A line that is anything but a shell, its options and one script stays
-// as it is, and so does a script whose meaning depends on the shell around it.
+// Unwrapped returns a command line without the shell that an agent runs it in: the script of
+// bash -lc '...', sh -c "..." and the like, also if several are nested. A line that is anything
+// but a shell, one option and one script stays unchanged. So does a line whose script the outer
+// shell would expand first.
 func Unwrapped(line string) string {
 	for {
 		script, ok := script(line)
@@ -21,7 +21,7 @@ func Unwrapped(line string) string {
 	}
 }
 
-// script is the script of a command line that is a shell, one option with c in
+// script returns the script of a command line that consists of a shell, one option with c in
 // it, and one word.
 func script(line string) (string, bool) {
 	shell, rest, ok := word(line)
@@ -44,8 +44,8 @@ func isShell(name string) bool {
 	return false
 }
 
-// isCommandOption reports whether an option says that a script follows: -c alone
-// or with the letters of a login, interactive or careful shell.
+// isCommandOption reports whether an option announces a script: -c, alone or with the letters
+// of a login, interactive or strict shell.
 func isCommandOption(option string) bool {
 	letters, ok := strings.CutPrefix(option, "-")
 	return ok && strings.HasSuffix(letters, "c") && strings.Trim(letters, "ileuxc") == ""
@@ -53,9 +53,8 @@ func isCommandOption(option string) bool {
 
 const blanks = " \t"
 
-// word takes the first word off a line and removes its quotes, as a shell does.
-// It fails on what a shell would not take as it stands: expansions, operators,
-// quotes without an end.
+// word splits the first word off a line and removes its quotes, as a shell does. It fails on
+// anything that a shell would interpret: expansions, operators, and unclosed quotes.
 func word(line string) (text, rest string, ok bool) {
 	line = strings.TrimLeft(line, blanks)
 	var b strings.Builder
@@ -92,8 +91,8 @@ func word(line string) (text, rest string, ok bool) {
 	return b.String(), "", line != ""
 }
 
-// doubleQuoted appends what stands up to the closing quote and returns the bytes
-// read, that quote included.
+// doubleQuoted appends the text up to the closing quote and returns the number of bytes read,
+// including that quote.
 func doubleQuoted(b *strings.Builder, text string) (n int, ok bool) {
 	for n < len(text) {
 		switch c := text[n]; {
@@ -114,8 +113,8 @@ func doubleQuoted(b *strings.Builder, text string) (n int, ok bool) {
 	return 0, false
 }
 
-// Join is words as a line that a shell splits into the same words. Words without anything
-// that a shell interprets stay as they are.
+// Join returns words as a line that a shell splits into the same words. It does not quote words
+// without characters that a shell interprets.
 func Join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -126,7 +125,7 @@ func Join(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// interpreted reports whether a shell may take a character for more than itself.
+// interpreted reports whether a shell may interpret a character.
 func interpreted(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r >= 0x80:

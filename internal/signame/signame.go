@@ -1,2 +1,2 @@
-// Package signame knows the names of signals.
+// Package signame returns the names of signals.
 package signame

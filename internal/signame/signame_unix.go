@@ -8,5 +8,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of is the POSIX name of a signal: SIGTERM.
+// Of returns the POSIX name of a signal, such as SIGTERM.
 func Of(sig syscall.Signal) string { return unix.SignalName(sig) }

@@ -1,6 +1,6 @@
 package terminal
 
-// What the environment says of colours, width, characters and the pager.
+// The environment's settings for colours, width, characters and the pager.
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// defaultWidth is the width where nothing names one.
+// defaultWidth is the width if COLUMNS does not set one.
 const defaultWidth = 80
 
-// Width is the width that COLUMNS names, else 80.
+// Width returns the width that COLUMNS sets, else 80.
 func Width(getenv func(string) string) int {
 	if wide, err := strconv.Atoi(getenv("COLUMNS")); err == nil && wide > 0 {
 		return wide
@@ -23,9 +23,9 @@ func Width(getenv func(string) string) int {
 	return defaultWidth
 }
 
-// UseColour reports whether a stream gets colours. asked is auto, always or never; after it
-// decide NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, TERM, CLICOLOR, and whether the stream is
-// a terminal.
+// UseColour reports whether a stream gets colours. asked is auto, always or never. For auto
+// these decide, in this order: NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, TERM, CLICOLOR, and
+// whether the stream is a terminal.
 func UseColour(asked string, isTerminal bool, getenv func(string) string) bool {
 	forced := func(name string) bool { return getenv(name) != "" && getenv(name) != "0" }
 	switch {
@@ -41,7 +41,7 @@ func UseColour(asked string, isTerminal bool, getenv func(string) string) bool {
 	return isTerminal
 }
 
-// Unicode reports whether the locale says that a terminal shows UTF-8.
+// Unicode reports whether the locale has UTF-8.
 func Unicode(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToUpper(getenv(name)); locale != "" {
@@ -51,7 +51,7 @@ func Unicode(getenv func(string) string) bool {
 	return false
 }
 
-// Pager is the command line of the pager, nil for none.
+// Pager returns the command line of the pager, nil for none.
 func Pager(lookup func(string) (string, bool)) []string {
 	if term, _ := lookup("TERM"); term == "dumb" {
 		return nil
@@ -71,8 +71,8 @@ func Pager(lookup func(string) (string, bool)) []string {
 	return nil
 }
 
-// Page shows a text in a pager and waits for its end. How the pager ends is its own
-// business. A pager that cannot be started is an error.
+// Page shows a text in a pager and waits until the pager ends. It ignores the pager's exit
+// status. It fails if the pager cannot be started.
 func Page(ctx context.Context, pager []string, text string, stdout, stderr io.Writer) error {
 	cmd := exec.CommandContext(ctx, pager[0], pager[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), stdout, stderr

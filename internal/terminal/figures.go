@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Unknown stands where a figure is not known.
+// Unknown stands for an unknown figure.
 const Unknown = "-"
 
 const (
@@ -16,8 +16,8 @@ const (
 	week = 7 * day
 )
 
-// Age is how long ago something was: now, 42s, 5m, 3h, 9d, 6w, and the month of what is
-// older than ten weeks. A time that is not known, or in the future, is Unknown or now.
+// Age formats how long ago something was: now, 42s, 5m, 3h, 9d, 6w, and the month if it is
+// older than ten weeks. An unknown time is Unknown, a time in the future is now.
 func Age(at, now time.Time) string {
 	if at.IsZero() {
 		return Unknown
@@ -41,7 +41,7 @@ func Age(at, now time.Time) string {
 
 func whole(d, unit time.Duration) string { return strconv.FormatInt(int64(d/unit), 10) }
 
-// Took is how long something took: 0.1s, 42s, 5m12s, 2h05m, 3d04h.
+// Took formats how long something took: 0.1s, 42s, 5m12s, 2h05m, 3d04h.
 func Took(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -58,7 +58,7 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
-// Tokens is a number of tokens: 812, 14.2k, 310k, 1.3M.
+// Tokens formats a number of tokens: 812, 14.2k, 310k, 1.3M.
 func Tokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -71,7 +71,7 @@ func Tokens(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
 }
 
-// Cost is an amount of dollars: $0.11, <$0.01 for less than a cent, Unknown for nil.
+// Cost formats an amount of dollars: $0.11, <$0.01 for less than a cent, Unknown for nil.
 func Cost(usd *float64) string {
 	switch {
 	case usd == nil:
@@ -82,7 +82,7 @@ func Cost(usd *float64) string {
 	return "$" + strconv.FormatFloat(*usd, 'f', 2, 64)
 }
 
-// Grouped is a number with a comma between its thousands.
+// Grouped formats a number with commas between its thousands.
 func Grouped(n int) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {

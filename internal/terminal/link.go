@@ -1,6 +1,6 @@
 package terminal
 
-// Links to files (OSC 8), where a terminal is known to show them.
+// Links to files (OSC 8), on terminals that are known to show them.
 
 import (
 	"net/url"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// UseLinks reports whether texts get links: on a terminal that has colours and is known to
-// show them. FORCE_HYPERLINK decides about terminals that are not known, and about tmux and
-// screen; in pipes and on dumb terminals there is never one.
+// UseLinks reports whether texts get links: on a terminal that has colours and is known to show
+// links. FORCE_HYPERLINK decides for unknown terminals, and for tmux and screen. Pipes and dumb
+// terminals never get links.
 func UseLinks(colour, isTerminal bool, getenv func(string) string) bool {
 	term := getenv("TERM")
 	if !colour || !isTerminal || term == "dumb" {
@@ -30,21 +30,21 @@ func UseLinks(colour, isTerminal bool, getenv func(string) string) bool {
 		slices.ContainsFunc([]string{"foot", "xterm-kitty", "kitty", "alacritty"}, func(name string) bool { return term == name || strings.HasPrefix(term, name+"-") })
 }
 
-// leastVTE is the version of the VTE library from which it shows links.
+// leastVTE is the first version of the VTE library that shows links.
 const leastVTE = 5000
 
-// The control sequences around the address of a link, which ends with an empty address.
+// The control sequences around the address of a link. An empty address ends the link.
 const (
 	linkBegin = "\x1b]8;;"
 	linkEnd   = "\x1b\\"
 )
 
-// FileURL is the address of a file of a host. The path is absolute.
+// FileURL returns the URL of a file on a host. The path must be absolute.
 func FileURL(host, path string) string {
 	return (&url.URL{Scheme: "file", Host: host, Path: path}).String()
 }
 
-// Link makes a text a link to an address, unless either is empty.
+// Link returns a text as a link to an address. It returns the text alone if either is empty.
 func Link(address, text string) string {
 	if address == "" || text == "" {
 		return text
@@ -52,7 +52,7 @@ func Link(address, text string) string {
 	return linkBegin + Quote(address) + linkEnd + text + linkBegin + linkEnd
 }
 
-// Unlink takes the links out of a text, for programs that may not know them.
+// Unlink removes the links from a text, for programs that may not support them.
 func Unlink(text string) string {
 	var b strings.Builder
 	for {

@@ -1,13 +1,14 @@
 package terminal
 
-// Texts of programs without what they tell their terminal.
+// Removing control sequences from the output of programs.
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// Plain takes ANSI escapes and control characters out of a text.
+// Plain removes ANSI escapes and control characters, except tabs, from a text, and then the
+// white space around it.
 func Plain(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {

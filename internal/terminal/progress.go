@@ -1,6 +1,6 @@
 package terminal
 
-// The line that shows how far a long operation is.
+// The line that shows the progress of a long operation.
 
 import (
 	"fmt"
@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// How often the line is drawn, and how long nothing is shown.
+// ProgressEvery is how often the line is drawn, progressAfter how long nothing is shown.
 const (
 	ProgressEvery = 100 * time.Millisecond
 	progressAfter = time.Second
 )
 
-// Progress is a line on a terminal that is redrawn until it ends, and erased then. Nothing is
-// drawn in the first second. A nil Progress draws nothing. Its methods may be called from any
-// goroutine.
+// Progress is a line on a terminal that is redrawn until the operation ends, and then erased.
+// Nothing is drawn in the first second. A nil Progress draws nothing. Its methods are safe for
+// concurrent use.
 type Progress struct {
 	out     io.Writer
 	label   string
@@ -54,7 +54,7 @@ func StartProgress(out io.Writer, label string, columns int, unicode bool, began
 	return p
 }
 
-// Count sets how much is done: of total, or of an unknown number where that is 0.
+// Count sets how much is done, out of total. A total of 0 means that it is unknown.
 func (p *Progress) Count(done, total int, unit string) {
 	if p == nil {
 		return
@@ -64,7 +64,7 @@ func (p *Progress) Count(done, total int, unit string) {
 	p.done, p.total, p.unit = done, total, unit
 }
 
-// End erases the line. More calls do nothing.
+// End erases the line. It is idempotent.
 func (p *Progress) End() {
 	if p == nil {
 		return
@@ -73,7 +73,7 @@ func (p *Progress) End() {
 		close(p.stop)
 		<-p.over
 		if p.drawn {
-			_, _ = io.WriteString(p.out, "\r\x1b[K") // a line that cannot be drawn is no error
+			_, _ = io.WriteString(p.out, "\r\x1b[K") // best effort
 		}
 	})
 }
@@ -90,10 +90,10 @@ func (p *Progress) draw(now time.Time) {
 	_, _ = io.WriteString(p.out, "\r"+text+"\x1b[K")
 }
 
-// The width of the bar.
+// barColumns is the width of the bar.
 const barColumns = 12
 
-// text is the line. It leaves the last column free, so that no terminal wraps it.
+// text returns the line. It leaves the last column free, so that no terminal wraps it.
 func (p *Progress) text(took time.Duration) string {
 	parts := []string{p.label}
 	switch {

@@ -33,16 +33,16 @@ func (c Colour) Paint(text string) string {
 type Column struct {
 	Title string
 	Right bool // aligned to the right
-	Most  int  // how wide it may become, 0 for any width
-	Text  bool // it takes what the others leave; one column of a table does
-	Drop  int  // the order in which columns are left out of narrow terminals, 0 for never
+	Most  int  // maximum width, 0 for none
+	Text  bool // it gets the width that the others leave; one column of a table has it
+	Drop  int  // order in which columns are omitted on narrow terminals, 0 for never
 }
 
 // Cell is one value of a row.
 type Cell struct {
 	Text   string
 	Colour Colour
-	Link   string // the address of what it names, "" for none
+	Link   string // address of what it names, "" for none
 }
 
 // Table is rows below their titles.
@@ -52,12 +52,12 @@ type Table struct {
 }
 
 const (
-	gap       = 2  // blanks between columns
-	leastText = 20 // what the text column gets before others are left out
+	gap       = 2  // spaces between columns
+	leastText = 20 // least width of the text column before other columns are omitted
 )
 
-// Lines lays the table out in a width, titles first. No line is wider. Colours and links
-// are written where colour is true.
+// Lines lays out the table in a width, titles first. No line is wider. It writes colours and
+// links only if colour is true.
 func (t Table) Lines(width int, colour bool) []string {
 	shown, widths := t.layout(width)
 	titles := make([]Cell, len(t.Columns))
@@ -71,7 +71,7 @@ func (t Table) Lines(width int, colour bool) []string {
 	return lines
 }
 
-// layout chooses the columns that are shown, and their widths.
+// layout chooses the columns to show, and their widths.
 func (t Table) layout(width int) (shown, widths []int) {
 	widths = make([]int, len(t.Columns))
 	for i, c := range t.Columns {
@@ -103,7 +103,7 @@ func (t Table) layout(width int) (shown, widths []int) {
 	}
 }
 
-// line is one row. What is wider than the terminal is cut, and has no colours.
+// line formats one row. A row that is wider than the terminal is truncated and has no colours.
 func line(columns []Column, row []Cell, shown, widths []int, width int, colour bool) string {
 	used := gap * (len(shown) - 1)
 	for _, i := range shown {

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Printable replaces control characters by blanks, so that no text of a file
-// moves the cursor, changes colours or hides other text (terminal escape
-// injection).
+// Printable replaces control characters with blanks, so that no text of a file moves the
+// cursor, changes colours or hides other text (terminal escape injection).
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -21,8 +20,8 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Quote escapes control characters and those that change the direction of
-// text, so that a name shows on one line as what it is.
+// Quote escapes control characters and those that change the direction of text, so that a name
+// stays on one line and cannot disguise itself.
 func Quote(text string) string {
 	if !strings.ContainsFunc(text, steers) {
 		return text
@@ -38,8 +37,8 @@ func Quote(text string) string {
 	return b.String()
 }
 
-// QuoteLines is Quote for a text of several lines: line ends and tabs stay. What ASCII has
-// is written as \x1b and the like.
+// QuoteLines is Quote for a text of several lines: line ends and tabs stay. ASCII control
+// characters become \x1b and the like.
 func QuoteLines(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	acts := func(r rune) bool { return r != '\n' && r != '\t' && (steers(r) || r == '\u2028' || r == '\u2029') }
@@ -62,8 +61,8 @@ func QuoteLines(text string) string {
 
 func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// Fit makes a text printable and exactly columns wide: it cuts it with an
-// ellipsis, or pads it.
+// Fit makes a text printable and exactly columns wide: it truncates it with an ellipsis, or
+// pads it.
 func Fit(text string, columns int) string {
 	text = Printable(text)
 	limit := columns
@@ -84,7 +83,7 @@ func Fit(text string, columns int) string {
 	return b.String() + strings.Repeat(" ", max(0, columns-used))
 }
 
-// Columns is the width of a text in terminal columns.
+// Columns returns the width of a text in terminal columns.
 func Columns(text string) (columns int) {
 	for _, r := range text {
 		columns += cells(r)

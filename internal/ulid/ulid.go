@@ -15,7 +15,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Source makes ids. It is safe for concurrent use.
+// Source generates IDs. It is safe for concurrent use.
 type Source struct {
 	mu      sync.Mutex
 	now     func() time.Time
@@ -24,16 +24,16 @@ type Source struct {
 	last    uint64
 }
 
-// NewSource makes a source over a clock and the system's randomness.
+// NewSource returns a source that uses a clock and the system's randomness.
 func NewSource(now func() time.Time) *Source { return NewSourceFrom(now, rand.Reader) }
 
-// NewSourceFrom is NewSource with the randomness passed in, for tests that need
-// reproducible ids.
+// NewSourceFrom is NewSource with the randomness passed in, for tests that need reproducible
+// IDs.
 func NewSourceFrom(now func() time.Time, random io.Reader) *Source {
 	return &Source{now: now, random: random, entropy: ulid.Monotonic(random, 0)}
 }
 
-// New makes an id with the given prefix, such as run_01M7WQGTR95SV6EDMA61E1XR8M.
+// New returns a new ID with the given prefix, such as run_01M7WQGTR95SV6EDMA61E1XR8M.
 func (s *Source) New(prefix string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +60,8 @@ func (s *Source) Hex(n int) string {
 	return hex.EncodeToString(raw)
 }
 
-// UUID is the ULID in an id that New made, written as a UUID in lower case; ok is false for
-// an id without one.
+// UUID returns the ULID in an ID that New made, as a UUID in lower case. ok is false for an ID
+// without a ULID.
 func UUID(id string) (text string, ok bool) {
 	_, name, found := strings.Cut(id, "_")
 	raw, err := ulid.ParseStrict(name)
@@ -72,7 +72,8 @@ func UUID(id string) (text string, ok bool) {
 	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-"), true
 }
 
-// OfUUID is the id with a prefix that UUID wrote; ok is false for another text.
+// OfUUID is the inverse of UUID: it returns the ID with a prefix. ok is false for any other
+// text.
 func OfUUID(prefix, text string) (id string, ok bool) {
 	var raw ulid.ULID
 	plain, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))

@@ -1,5 +1,5 @@
-// Package vendored describes the libraries of other projects that the page of the control
-// room loads: vendor.json, and what lies beside it.
+// Package vendored describes the third-party libraries that the page of the control room loads:
+// vendor.json, and the files next to it.
 package vendored
 
 import (
@@ -17,22 +17,22 @@ import (
 	"path"
 )
 
-// Index is the file that lists the libraries, in their folder.
+// Index is the name of the file that lists the libraries, in their folder.
 const Index = "vendor.json"
 
-// License is the file with the license of a library. It is never served.
+// License is the name of the file with the license of a library. It is never served.
 const License = "LICENSE"
 
-// Packed ends the name of what gzip makes of a file, which lies beside it.
+// Packed is the suffix of the gzip file of a file, which is next to it.
 const Packed = ".gz"
 
-// Library is a package of the npm registry of which the page loads files.
+// Library is a package of the npm registry from which the page loads files.
 type Library struct {
 	Name      string `json:"name"`
 	Version   string `json:"version"`
-	License   string `json:"license"`   // by its SPDX identifier
+	License   string `json:"license"`   // SPDX identifier
 	From      string `json:"from"`      // npm:<name>@<version>
-	Integrity string `json:"integrity"` // of the archive, as the registry has it
+	Integrity string `json:"integrity"` // hash of the archive, as in the registry
 	Files     []File `json:"files"`
 }
 
@@ -43,10 +43,10 @@ type File struct {
 	SHA384 string `json:"sha384"` // in base64, as browsers check it
 }
 
-// Folder is where the files of a library lie, beside Index.
+// Folder returns the name of the folder with the files of a library, next to Index.
 func (l *Library) Folder() string { return l.Name + "@" + l.Version }
 
-// Served are the files of a library that a page loads.
+// Served returns the files of a library that a page loads.
 func (l *Library) Served() (files []File) {
 	for _, f := range l.Files {
 		if f.Path != License {
@@ -56,7 +56,7 @@ func (l *Library) Served() (files []File) {
 	return files
 }
 
-// NewFile describes a file with this content.
+// NewFile returns the description of a file with this content.
 func NewFile(name string, content []byte) File {
 	short, long := sha256.Sum256(content), sha512.Sum384(content)
 	return File{name, hex.EncodeToString(short[:]), base64.StdEncoding.EncodeToString(long[:])}
@@ -74,8 +74,8 @@ func Read(files fs.FS) (list []Library, err error) {
 	return list, nil
 }
 
-// Check compares every file with the list: its content, what gzip made of it, and that
-// nothing else lies there. It returns all that is wrong.
+// Check compares every file with the list: its content, its gzip file, and that there are no
+// other files. The error joins everything that is wrong.
 func Check(files fs.FS) error {
 	list, err := Read(files)
 	if err != nil {
@@ -129,7 +129,7 @@ func checkFile(files fs.FS, at string, f File) error {
 	return nil
 }
 
-// Unpack returns what gzip made a text of.
+// Unpack decompresses gzip data.
 func Unpack(packed []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

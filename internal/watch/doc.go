@@ -1,8 +1,10 @@
-// Package watch notices changes of files that anybody makes: of a folder and all below
-// it for many listeners at once (Tree), or of one folder for somebody who waits for
-// something in it (Folder). It is the only user of the operating system's file events.
+// Package watch reports file changes by any process. A Tree reports the changes in a folder and
+// everything below it to many listeners at once. A Folder reports to a caller that waits for
+// something in one folder. This package is the only user of the operating system's file events.
 //
-// Invariants: what a listener added is heard from then on, each change at least once
-// and in any number of pieces; where something was not heard the listener learns that,
-// never nothing; what leads out by a link is not watched.
+// Invariants:
+//   - A listener hears of every change in what it added, from then on, at least once. One
+//     change may be reported in several parts.
+//   - If a change may have been lost, the listener learns that; no loss is silent.
+//   - What is reached through a symlink is not watched.
 package watch

@@ -1,6 +1,6 @@
 package watch
 
-// Waiting for something in one folder.
+// Waiting for a change in one folder.
 
 import (
 	"context"
@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// Folder is what is watched.
+// Folder describes what to watch.
 type Folder struct {
 	Dir string
 	// Name is the only entry that matters; "" for all.
 	Name string
-	// Made: only entries that are made matter, not what is written to them or becomes of them.
+	// Made: only new entries matter, not later changes to them.
 	Made bool
-	// Often is the time between looks where changes cannot be watched, Seldom where
-	// they are, since a notice may be lost.
+	// Often is the polling interval if changes cannot be watched. Seldom is the interval if
+	// they can, since a notification may be lost.
 	Often, Seldom time.Duration
 }
 
-// Until calls look at once, after changes in the folder and from time to time, until
-// look returns true, and then does so itself. It returns false when the context ends
-// before that.
+// Until calls look at once, after changes in the folder, and periodically, until look returns
+// true. Then it returns true. It returns false if the context ends first.
 func (f Folder) Until(ctx context.Context, look func() bool) bool {
 	if f.Made {
 		if changed, end, err := made(f.Dir); err == nil {
@@ -32,7 +31,7 @@ func (f Folder) Until(ctx context.Context, look func() bool) bool {
 		}
 	}
 	tree := NewSmallTree(f.Dir)
-	defer func() { _ = tree.Close() }() // nothing of it is kept
+	defer func() { _ = tree.Close() }() // nothing in it is persistent
 	every := f.Often
 	var changed <-chan struct{}
 	l, err := tree.Listen()
@@ -53,7 +52,7 @@ func (f Folder) Until(ctx context.Context, look func() bool) bool {
 			case <-changed:
 				changes, lost := l.Take()
 				if lost {
-					if _, err := l.Add("."); err != nil { // it is another folder now, or none
+					if _, err := l.Add("."); err != nil { // the folder was replaced or removed
 						changed = nil
 						ticker.Reset(f.Often)
 					}
@@ -75,7 +74,7 @@ func (f Folder) untilMade(ctx context.Context, look func() bool, changed <-chan 
 			return false
 		case <-ticker.C:
 		case _, watched := <-changed:
-			if !watched { // it is another folder now, or none
+			if !watched { // the folder was replaced or removed
 				changed = nil
 				ticker.Reset(f.Often)
 			}

@@ -1,7 +1,7 @@
 package watch
 
-// One who listens to a tree: the folders that concern him, and what changed in them
-// since he asked last.
+// A listener of a tree: the folders that it added, and what changed in them since the last
+// Take.
 
 import (
 	"context"
@@ -16,40 +16,41 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Change is what happened to an entry since the last look. A change of its permissions
-// alone has no member set.
+// Change is what happened to an entry since the last Take. For a change of permissions alone no
+// member is set.
 type Change struct {
-	Name                string // from the tree's folder on, with slashes
+	Name                string // relative to the tree's folder, with slashes
 	Made, Written, Gone bool
 }
 
-// Listener hears of changes of the folders that it added. It is safe for concurrent use.
+// Listener receives the changes in the folders that it added. It is safe for concurrent use.
 type Listener struct {
 	tree *Tree
 	wake chan struct{}
 
-	// Under the tree's lock.
+	// Guarded by the tree's lock.
 	watched map[string]bool // by name: true for folders, false for files
 	changes map[string]Change
 	lost    bool
 }
 
-// maxChanges bounds what is remembered while nobody asks for it.
+// maxChanges bounds the number of changes that are stored until they are taken.
 const maxChanges = 20_000
 
-// ErrLink is returned for a folder that is a link, or lies behind one.
+// ErrLink is returned for a folder that is a symlink, or is reached through one.
 var ErrLink = errors.New("a link is not watched")
 
-// Add listens to the entries of a folder, and to those of the folders above it, which
-// may go with it. It returns what the folder is now. The error is fs.ErrNotExist where
-// no folder is, ErrLink, or that of the system, which refuses what is one too many.
+// Add watches the entries of a folder, and those of its parent folders, since a folder can
+// disappear with its parents. It returns the FileInfo of the folder. The error is
+// fs.ErrNotExist if there is no folder, ErrLink, or that of the system, which refuses too many
+// watches.
 func (l *Listener) Add(name string) (fs.FileInfo, error) {
 	if name != "." && !l.has(name) {
 		if _, err := l.Add(path.Dir(name)); err != nil {
 			return nil, err
 		}
 	}
-	st, err := os.Lstat(l.tree.full(name)) // watches go by path; a root would walk it anew for each
+	st, err := os.Lstat(l.tree.full(name)) // watches are by path; resolving it through a root would walk it again each time
 	switch {
 	case err != nil:
 		return nil, err
@@ -61,7 +62,7 @@ func (l *Listener) Add(name string) (fs.FileInfo, error) {
 	return st, l.add(name, true)
 }
 
-// AddFile listens to one file.
+// AddFile watches one file.
 func (l *Listener) AddFile(name string) error { return l.add(name, false) }
 
 func (l *Listener) has(name string) bool {
@@ -76,7 +77,7 @@ func (l *Listener) add(name string, folder bool) error {
 		l.tree.mu.Lock()
 		s := l.tree.system
 		if s != nil {
-			l.watched[name] = folder // before it is watched: what happens then is heard
+			l.watched[name] = folder // set before the watch begins, so that no change after that is missed
 		}
 		l.tree.mu.Unlock()
 		if s == nil {
@@ -84,7 +85,7 @@ func (l *Listener) add(name string, folder bool) error {
 		}
 		err := s.watcher.Add(l.tree.full(name))
 		if errors.Is(err, fsnotify.ErrClosed) {
-			continue // there is another watcher now, or none
+			continue // the watcher was replaced or closed
 		}
 		if err != nil {
 			l.Forget(name)
@@ -93,8 +94,8 @@ func (l *Listener) add(name string, folder bool) error {
 	}
 }
 
-// Forget ends the listening to a file or folder. The system may go on to watch it for
-// others.
+// Forget stops watching a file or folder for this listener. The system still watches it if
+// another listener wants it.
 func (l *Listener) Forget(name string) {
 	l.tree.mu.Lock()
 	defer l.tree.mu.Unlock()
@@ -105,15 +106,15 @@ func (l *Listener) Forget(name string) {
 		}
 	}
 	if s := l.tree.system; s != nil {
-		_ = s.watcher.Remove(l.tree.full(name)) // it may have gone by itself
+		_ = s.watcher.Remove(l.tree.full(name)) // the watch may have ended by itself
 	}
 }
 
-// Changed is sent to when there is something to take.
+// Changed returns a channel that receives a value when there is something to take.
 func (l *Listener) Changed() <-chan struct{} { return l.wake }
 
-// Take returns what changed since the last call, by name. lost: something was not heard,
-// so that anything may have changed, and every folder has to be added again.
+// Take returns what changed since the last call, sorted by name. lost means that changes may be
+// missing: anything may have changed, and every folder must be added again.
 func (l *Listener) Take() (changes []Change, lost bool) {
 	l.tree.mu.Lock()
 	taken, lost := l.changes, l.lost
@@ -129,8 +130,9 @@ func (l *Listener) Take() (changes []Change, lost bool) {
 	return changes, false
 }
 
-// Await returns once everything that was changed before the call can be taken, and
-// reports whether that is so: not when ctx ends first, or when the system is too slow.
+// Await waits until every change made before the call can be taken, and reports whether that is
+// so. It returns false if ctx ends first, if the tree has no watcher, or if the system is too
+// slow.
 func (l *Listener) Await(ctx context.Context) bool {
 	t := l.tree
 	t.awaiting.Lock()
@@ -146,23 +148,23 @@ func (l *Listener) Await(ctx context.Context) bool {
 	return s.own.await(ctx, s.watcher.Add)
 }
 
-// Drain is Take of everything up to the moment of the call; lost also where it is not
-// known whether that is all.
+// Drain is Take of everything that changed before the call. lost is also set if it is not known
+// whether that is everything.
 func (l *Listener) Drain(ctx context.Context) (changes []Change, lost bool) {
 	heard := l.Await(ctx)
 	changes, lost = l.Take()
 	return changes, lost || !heard
 }
 
-// Close ends the listening. What the system watches for this listener alone it watches
-// until the tree is closed.
+// Close ends the listener. What only this listener watched stays watched by the system until
+// the tree is closed.
 func (l *Listener) Close() {
 	l.tree.mu.Lock()
 	defer l.tree.mu.Unlock()
 	delete(l.tree.listeners, l)
 }
 
-// note remembers a change; the tree is locked.
+// note stores a change. The caller holds the tree's lock.
 func (l *Listener) note(c Change) {
 	if len(l.changes) >= maxChanges {
 		l.lose()
@@ -173,7 +175,7 @@ func (l *Listener) note(c Change) {
 	l.signal()
 }
 
-// lose makes the next Take one after which anything may have changed; the tree is locked.
+// lose makes the next Take report that changes were lost. The caller holds the tree's lock.
 func (l *Listener) lose() {
 	l.lost = true
 	clear(l.changes)

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// made watches for entries that are made in a folder, and for nothing else: what is written to
-// its files wakes nobody, and it needs a few kilobytes where a Tree has buffers for thousands
-// of changes. The channel holds one after entries were made. It is closed when the folder is
-// not watched any more. end ends the watch.
+// made watches for new entries in a folder, and for nothing else. A write to a file in it wakes
+// nobody. It needs a few kilobytes, where a Tree has buffers for thousands of changes. changed
+// receives a value after entries were made. It is closed when the folder is no longer watched.
+// end ends the watch.
 func made(dir string) (changed <-chan struct{}, end func(), err error) {
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
@@ -30,12 +30,12 @@ func made(dir string) (changed <-chan struct{}, end func(), err error) {
 		hearMade(f, notices)
 	})
 	return notices, func() {
-		_ = f.Close() // which ends the reading
+		_ = f.Close() // ends the read
 		group.Wait()
 	}, nil
 }
 
-// hearMade reads events until the folder is gone or the watch is ended.
+// hearMade reads events until the folder is gone or the watch ends.
 func hearMade(f *os.File, notices chan<- struct{}) {
 	// One event with the longest name fits.
 	events := make([]byte, unix.SizeofInotifyEvent+unix.NAME_MAX+1)
@@ -53,7 +53,7 @@ func hearMade(f *os.File, notices chan<- struct{}) {
 		}
 		select {
 		case notices <- struct{}{}:
-		default: // one is there
+		default: // a notification is already pending
 		}
 	}
 }

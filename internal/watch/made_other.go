@@ -4,7 +4,7 @@ package watch
 
 import "errors"
 
-// made is not known here: a Tree watches for all that happens.
+// made is not supported on this system. The caller uses a Tree, which watches for all changes.
 func made(string) (changed <-chan struct{}, end func(), err error) {
 	return nil, nil, errors.ErrUnsupported
 }

@@ -1,7 +1,7 @@
 package watch
 
-// Hearing of everything that was written before a moment: the system reports changes
-// in order, so that what stands before a change of our own was heard with it.
+// A barrier for changes: the system reports changes in order. Once it reports a change of our
+// own, it has reported everything that was written before.
 
 import (
 	"context"
@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// mark is a file without a name that is watched together with others. One change of
-// it is under way at a time. The zero value is ready.
+// mark is a file without a name that is watched together with others. At most one of its
+// changes is in flight. The zero value is ready.
 type mark struct {
 	mu    sync.Mutex
 	file  *os.File      // nil before the first change
-	name  string        // that it had
-	heard chan struct{} // closed with the change that is waited for; nil for none
+	name  string        // the name that it had
+	heard chan struct{} // closed when the change in flight is reported; nil if there is none
 	odd   bool
 	over  bool
 }
 
-// await returns once every change was heard of that was made before, and reports
-// whether that is so: not when the context ends first, or where nothing can be watched.
-// watch watches a file; another goroutine passes the changes that it reports to hears.
-// One call at a time.
+// await waits until every change made before the call was reported, and reports whether that is
+// so. It returns false if the context ends first, or if nothing can be watched. watch watches a
+// file. Another goroutine must pass the names of the changes that the system reports to hears.
+// await must not be called concurrently.
 func (m *mark) await(ctx context.Context, watch func(name string) error) bool {
 	heard, err := m.change(watch)
 	if err != nil {
@@ -39,8 +39,8 @@ func (m *mark) await(ctx context.Context, watch func(name string) error) bool {
 	return false
 }
 
-// change changes the file and returns what is closed when that is heard of. The first
-// change is that it loses its name.
+// change changes the file and returns a channel that is closed when the change is reported. The
+// first change removes the file's name.
 func (m *mark) change(watch func(name string) error) (<-chan struct{}, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,7 @@ func (m *mark) change(watch func(name string) error) (<-chan struct{}, error) {
 	return heard, nil
 }
 
-// hears reports whether a change is one of the file.
+// hears reports whether a change is one of the file. If so it completes the change in flight.
 func (m *mark) hears(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,8 +82,8 @@ func (m *mark) hears(name string) bool {
 	return true
 }
 
-// giveUp lets the next change be one of another file: that of this one may still be
-// heard of.
+// giveUp makes the next change use another file, since the change in flight may still be
+// reported.
 func (m *mark) giveUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +92,7 @@ func (m *mark) giveUp() {
 
 func (m *mark) drop() {
 	if m.file != nil {
-		_ = m.file.Close() // nothing stands in it
+		_ = m.file.Close() // the file is empty
 	}
 	if m.heard != nil {
 		close(m.heard)
@@ -100,7 +100,7 @@ func (m *mark) drop() {
 	m.file, m.name, m.heard = nil, "", nil
 }
 
-// close ends it, and whatever is waited for.
+// close ends the mark, and any wait for its change.
 func (m *mark) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

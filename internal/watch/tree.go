@@ -1,7 +1,7 @@
 package watch
 
-// One watcher of the system for a folder and what lies below it, shared by all of a
-// process who want to hear of changes there.
+// One watcher of the operating system for a folder and what is below it, shared by all
+// listeners of a process.
 
 import (
 	"errors"
@@ -15,18 +15,18 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Tree is the watch of a folder and of folders below it, for any number of listeners.
-// It costs nothing before the first of them. It is safe for concurrent use.
+// Tree watches a folder and folders below it, for any number of listeners. It costs nothing
+// before the first of them. It is safe for concurrent use.
 type Tree struct {
 	dir        string
-	everywhere bool          // also where every file of a watched folder is opened
-	patience   time.Duration // how long a change of our own is waited for
+	everywhere bool          // also where every file of a watched folder must be opened
+	patience   time.Duration // how long to wait for the report of a change of our own
 
-	awaiting sync.Mutex // held while a change of our own is under way
+	awaiting sync.Mutex // held while a change of our own is in flight
 	wg       sync.WaitGroup
 
 	mu        sync.Mutex
-	system    *system // nil before the first listener, and where nothing can be watched
+	system    *system // nil before the first listener, and if nothing can be watched
 	listeners map[*Listener]struct{}
 	closed    bool
 }
@@ -35,24 +35,24 @@ type Tree struct {
 type system struct {
 	watcher *fsnotify.Watcher
 	own     mark
-	lost    chan struct{} // holds one when changes were lost
+	lost    chan struct{} // holds a value after changes were lost
 }
 
-// NewTree makes the watch of a folder in which many files may lie. It does not listen
-// on systems that would open every file of a folder to watch it.
+// NewTree returns a Tree for a folder that may hold many files. Its Listen fails on systems
+// that would open every file of a folder to watch it.
 func NewTree(dir string) *Tree {
 	return &Tree{dir: dir, patience: time.Second, listeners: map[*Listener]struct{}{}}
 }
 
-// NewSmallTree makes the watch of a folder with few files, which works everywhere.
+// NewSmallTree returns a Tree for a folder with few files, which works on every system.
 func NewSmallTree(dir string) *Tree {
 	t := NewTree(dir)
 	t.everywhere = true
 	return t
 }
 
-// Listen returns a new listener, which hears nothing before it adds folders. The error
-// is errors.ErrUnsupported or what the system says where nothing can be watched.
+// Listen returns a new listener, which hears nothing before it adds folders. If nothing can be
+// watched the error is errors.ErrUnsupported or that of the system.
 func (t *Tree) Listen() (*Listener, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,7 +64,7 @@ func (t *Tree) Listen() (*Listener, error) {
 	return l, nil
 }
 
-// begin starts a watcher of the system unless there is one; the tree is locked.
+// begin starts a watcher of the system unless there is one. The caller holds the tree's lock.
 func (t *Tree) begin() error {
 	switch {
 	case t.closed:
@@ -76,7 +76,7 @@ func (t *Tree) begin() error {
 	}
 	waiting := uint(1024)
 	if t.everywhere {
-		waiting = 16 // few files change seldom; each place takes 40 bytes
+		waiting = 16 // a few files change seldom, and each slot takes 40 bytes
 	}
 	watcher, err := fsnotify.NewBufferedWatcher(waiting)
 	if err != nil {
@@ -89,7 +89,7 @@ func (t *Tree) begin() error {
 	return nil
 }
 
-// Close ends the watch for everybody and waits for that.
+// Close ends the watch for all listeners, and waits until its goroutines have ended.
 func (t *Tree) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -109,11 +109,11 @@ func (s *system) close() error {
 	return s.watcher.Close()
 }
 
-// drain takes the errors of the watcher until it is closed. The watcher reports them
-// under the lock that its own Add, Remove and Close take, so that they are taken by a
-// goroutine that waits for nobody.
+// drain receives the errors of the watcher until it is closed. The watcher sends them while it
+// holds the lock that its Add, Remove and Close need. So a goroutine that waits for nothing
+// else must receive them.
 func (s *system) drain() {
-	for range s.watcher.Errors { // whatever it is, changes were lost
+	for range s.watcher.Errors { // whatever the error is, changes were lost
 		select {
 		case s.lost <- struct{}{}:
 		default:
@@ -121,7 +121,7 @@ func (s *system) drain() {
 	}
 }
 
-// hear passes on what the system reports until its watcher is closed.
+// hear dispatches the events of the system until its watcher is closed.
 func (t *Tree) hear(s *system) {
 	for {
 		select {
@@ -138,9 +138,9 @@ func (t *Tree) hear(s *system) {
 	}
 }
 
-// pass notes a change for all whom it concerns. It reports whether the watcher is given
-// up: when a watched folder goes, the system watches it further wherever it is, under
-// its old name, with all below it.
+// pass notes a change for all listeners that it concerns. It reports whether it gave up the
+// watcher. It does that if a watched folder is removed or renamed: the system would go on
+// watching it wherever it is, under its old name, with everything below it.
 func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
 	name, err := filepath.Rel(t.dir, event.Name)
 	if err != nil {
@@ -163,23 +163,23 @@ func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
 	}
 	t.mu.Unlock()
 	if over {
-		_ = s.close() // nothing of it is kept
+		_ = s.close() // it is discarded anyway
 	}
 	return over
 }
 
-// replaceSystem puts a new watcher in the place of the one there is. Everybody has to add his
-// folders anew. The tree is locked.
+// replaceSystem replaces the current watcher with a new one. All listeners must add their
+// folders again. The caller holds the tree's lock.
 func (t *Tree) replaceSystem() {
 	t.system = nil
-	_ = t.begin() // without one everybody's next folder is refused
+	_ = t.begin() // if it fails, every later Add fails
 	for l := range t.listeners {
 		clear(l.watched)
 		l.lose()
 	}
 }
 
-// Lose tells everybody that something was not heard, so that anything may have changed.
+// Lose notifies all listeners that changes were lost, so that anything may have changed.
 func (t *Tree) Lose() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,5 +188,5 @@ func (t *Tree) Lose() {
 	}
 }
 
-// full is the path of a name with slashes.
+// full returns the path of a name with slashes.
 func (t *Tree) full(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }

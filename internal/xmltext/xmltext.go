@@ -1,5 +1,5 @@
-// Package xmltext escapes texts for XML. It does what encoding/xml does, whose table of named
-// entities every process of ac would build at its start.
+// Package xmltext escapes texts for XML, as encoding/xml does. Every process of ac would build
+// the table of named entities of that package at its start.
 package xmltext
 
 import (
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Escape escapes a text for XML. Characters that XML does not have become U+FFFD.
+// Escape escapes a text for XML. Characters that XML does not allow become U+FFFD.
 func Escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -38,7 +38,7 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// character reports whether XML has a character (Extensible Markup Language 1.0, 2.2).
+// character reports whether XML allows a character (Extensible Markup Language 1.0, 2.2).
 func character(r rune) bool {
 	return r >= 0x20 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
 }

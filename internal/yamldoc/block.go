@@ -1,8 +1,8 @@
 package yamldoc
 
-// Writing what most documents consist of without the library, which keeps every event of a
-// document until its end: tens of kilobytes for a record of a session, whose supervisor keeps
-// them as long as it waits.
+// A fast path for encoding: most documents are written without the library. The library keeps
+// every event of a document until its end. For a session's record that is tens of kilobytes,
+// which its supervisor would keep for as long as it waits.
 
 import (
 	"strings"
@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// blockText writes a mapping in block style, the same bytes as the library. It reports false
-// for what only the library knows how to write: comments, anchors, flow style, texts of
-// several lines, and scalars whose style depends on more than a look.
+// blockText encodes a mapping in block style, byte for byte as the library does. It returns
+// false for what only the library can write: comments, anchors, flow style, texts of several
+// lines, and scalars whose style it cannot determine quickly.
 func blockText(root *yaml.Node) (text []byte, ok bool) {
 	b := block{text: make([]byte, 0, 1024)}
 	if root == nil || !bare(root) || !b.mapping(root, 0) {
@@ -24,12 +24,12 @@ func blockText(root *yaml.Node) (text []byte, ok bool) {
 
 type block struct{ text []byte }
 
-// bare reports whether a node is nothing but its value.
+// bare reports whether a node has neither an anchor, an alias nor comments.
 func bare(n *yaml.Node) bool {
 	return n.Anchor == "" && n.Alias == nil && n.HeadComment == "" && n.LineComment == "" && n.FootComment == ""
 }
 
-// line begins another line.
+// line begins a new line.
 func (b *block) line(indent int) {
 	b.text = append(b.text, '\n')
 	for range indent {
@@ -37,7 +37,8 @@ func (b *block) line(indent int) {
 	}
 }
 
-// mapping writes the entries of a mapping that has some, the first of them where it stands.
+// mapping writes the entries of a mapping that is not empty, the first one at the current
+// position.
 func (b *block) mapping(n *yaml.Node, indent int) bool {
 	if n.Kind != yaml.MappingNode || n.Tag != "" && n.Tag != "!!map" || n.Style != 0 || len(n.Content) < 2 || len(n.Content)%2 != 0 {
 		return false
@@ -47,7 +48,7 @@ func (b *block) mapping(n *yaml.Node, indent int) bool {
 		if i > 0 {
 			b.line(indent)
 		}
-		// Longer keys, and those in quotes, may be written with a question mark.
+		// Longer and quoted keys may be written with a question mark.
 		if !bare(key) || key.Style != 0 || len(key.Value) > 100 || !b.scalar(key) {
 			return false
 		}
@@ -59,7 +60,7 @@ func (b *block) mapping(n *yaml.Node, indent int) bool {
 	return true
 }
 
-// value writes what stands behind a key.
+// value writes the value after a key.
 func (b *block) value(n *yaml.Node, indent int) bool {
 	switch {
 	case !bare(n):
@@ -118,7 +119,7 @@ func (b *block) scalar(n *yaml.Node) bool {
 	return true
 }
 
-// plainAs reports whether a text without quotes is for sure one of a tag.
+// plainAs reports whether a text without quotes certainly has a tag.
 func plainAs(s, tag string) bool {
 	switch tag {
 	case "!!null":
@@ -139,8 +140,8 @@ func plainAs(s, tag string) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// isText reports whether a text without quotes can be nothing else: no word or number of any
-// YAML.
+// isText reports whether a text without quotes is certainly a string: not a word or a number in
+// any version of YAML.
 func isText(s string) bool {
 	switch c := s[0]; {
 	case c == '/' || c == '_':
@@ -149,7 +150,7 @@ func isText(s string) bool {
 		return !ambiguous(s)
 	case '1' <= c && c <= '9' && strings.Trim(s, "0123456789_+-.:eETtZz ,") != "":
 		return !ambiguous(s) // a digit of another number than a decimal one, or a letter
-	case '0' <= c && c <= '9': // such as what begins with a UUID
+	case '0' <= c && c <= '9': // for example a text that begins with a UUID
 		return len(s) > 4 && s[4] != '-' && strings.Count(s, "-") > 1
 	}
 	return false

@@ -1,6 +1,6 @@
 package yamldoc
 
-// Codecs: reading and writing the text of one document type.
+// Codecs: parsing and encoding the text of one document type.
 
 import (
 	"fmt"
@@ -15,18 +15,17 @@ import (
 	"ac/internal/shape"
 )
 
-// Codec reads and writes documents of one struct type. It is immutable and
-// safe for concurrent use.
+// Codec parses and encodes documents of one struct type. It is immutable and safe for
+// concurrent use.
 type Codec[T any] struct{ plan func() *shape.Plan }
 
-// For makes the codec of a type. The plan is compiled on first use: a process
+// For returns the codec of a type. It compiles the plan at the first use, because a process
 // knows many types and uses few of them.
 func For[T any]() Codec[T] {
 	return Codec[T]{plan: sync.OnceValue(func() *shape.Plan { return shape.Compile(reflect.TypeFor[T]()) })}
 }
 
-// SchemaError is returned for a document that is YAML but does not fit its
-// type.
+// SchemaError is returned for a document that is YAML but does not match its type.
 type SchemaError struct{ Issues []fault.Issue }
 
 func (e *SchemaError) Error() string {
@@ -37,8 +36,8 @@ func (e *SchemaError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// Decode reads a document. The error is a *SchemaError if the text is YAML but
-// does not fit.
+// Decode parses a document. The error is a *SchemaError if the text is YAML but does not match
+// the type.
 func (c Codec[T]) Decode(text []byte) (T, error) {
 	var doc T
 	value, err := Parse(text)
@@ -48,7 +47,7 @@ func (c Codec[T]) Decode(text []byte) (T, error) {
 	return c.Bind(&value)
 }
 
-// Bind makes a document from a parsed value.
+// Bind converts a parsed value into a document.
 func (c Codec[T]) Bind(value *shape.Value) (T, error) {
 	var doc T
 	if issues := c.plan().Bind(value, &doc); len(issues) > 0 {
@@ -57,14 +56,14 @@ func (c Codec[T]) Bind(value *shape.Value) (T, error) {
 	return doc, nil
 }
 
-// Encode writes a document in block style, keys in the order of the struct,
-// without unset optional keys.
+// Encode encodes a document in block style, with keys in the order of the struct and without
+// unset optional keys.
 func (c Codec[T]) Encode(doc T) ([]byte, error) {
 	return encodeNode(structNode(c.plan(), reflect.ValueOf(doc)))
 }
 
-// Rewrite writes a document over the text of an older version: known keys get
-// their new values; unknown keys, comments and order stay.
+// Rewrite encodes a document over the text of an older version. Known keys get their new
+// values; unknown keys, comments and order stay.
 func (c Codec[T]) Rewrite(old []byte, doc T) ([]byte, error) {
 	root, err := parseNode(old)
 	if err != nil {
@@ -105,8 +104,8 @@ func (c Codec[T]) merge(p *shape.Plan, into *yaml.Node, v reflect.Value) {
 	into.Style &^= yaml.FlowStyle
 }
 
-// keepStyle prefers the existing nodes where their meaning is the same, to keep
-// their style, order and comments.
+// keepStyle prefers existing nodes whose meaning is unchanged, to keep their style, order and
+// comments.
 func keepStyle(old, fresh *yaml.Node) *yaml.Node {
 	if means(old, fresh) {
 		return old
@@ -128,8 +127,8 @@ func means(old, fresh *yaml.Node) bool {
 	return errOld == nil && errNew == nil && reflect.DeepEqual(was, is)
 }
 
-// keepEntries are the entries of a fresh mapping: existing ones in their old
-// order, then the new ones.
+// keepEntries returns the entries of a fresh mapping: existing ones in their old order, then
+// the new ones.
 func keepEntries(old, fresh *yaml.Node) (entries []*yaml.Node) {
 	values := make(map[string]*yaml.Node, len(fresh.Content)/2)
 	for i := 0; i < len(fresh.Content); i += 2 {

@@ -1,7 +1,6 @@
 package yamldoc
 
-// Writing: values to nodes to text, also into the nodes of an existing
-// document.
+// Encoding: from values to nodes to text, also into the nodes of an existing document.
 
 import (
 	"bytes"
@@ -37,7 +36,7 @@ func libraryText(n *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// structNode makes a mapping with the fields of a struct, in order.
+// structNode returns a mapping with the fields of a struct, in order.
 func structNode(p *shape.Plan, v reflect.Value) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	p.Fields(v, func(name string, value reflect.Value, inner *shape.Plan, omit bool) {
@@ -109,10 +108,10 @@ func numberNode(f float64) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
 }
 
-// EncodeValue writes a document of unknown shape, its keys in their order.
+// EncodeValue encodes a document of unknown shape, with its keys in order.
 func EncodeValue(v shape.Value) ([]byte, error) { return encodeNode(valueNode(v)) }
 
-// valueNode writes a value of unknown shape as it was read.
+// valueNode returns the node of a value of unknown shape.
 func valueNode(v shape.Value) *yaml.Node {
 	switch v.Kind {
 	case shape.Map:
@@ -139,7 +138,7 @@ func valueNode(v shape.Value) *yaml.Node {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v.Bool)}
 	case shape.Number:
 		return numberNode(v.Num)
-	default: // Null; Absent is written as null, too
+	default: // Null; Absent is also written as null
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 	}
 }
@@ -147,9 +146,9 @@ func valueNode(v shape.Value) *yaml.Node {
 func stringNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	switch {
-	case isTimestamp(s): // stays plain: readers take it for text, and other programs write it so
+	case isTimestamp(s): // stays plain: parsers read it as text, and other programs write it that way
 		if _, err := time.Parse(time.RFC3339Nano, s); err == nil {
-			n.Tag = "!!timestamp" // the library takes it for a timestamp and would quote it
+			n.Tag = "!!timestamp" // otherwise the library would quote it
 		}
 	case strings.ContainsFunc(s, unprintable):
 		n.Style = yaml.DoubleQuotedStyle
@@ -164,8 +163,8 @@ func stringNode(s string) *yaml.Node {
 	return n
 }
 
-// quotes is the quoting style of a text: double quotes, or single quotes where
-// that avoids escapes.
+// quotes returns the quoting style of a text: double quotes, or single quotes if that avoids
+// escapes.
 func quotes(s string) yaml.Style {
 	if strings.Contains(s, `"`) && !strings.Contains(s, "'") {
 		return yaml.SingleQuotedStyle
@@ -185,7 +184,7 @@ func plain(s string) bool {
 	return strings.IndexByte(",[]{}#&*!|>'\"%@`", s[0]) < 0
 }
 
-// isTimestamp reports whether a text is a timestamp of the formats: date and
+// isTimestamp reports whether a text is a timestamp in the syntax of our formats: date and
 // time. A date alone is not.
 func isTimestamp(s string) bool {
 	_, ok := clock.Parse(s)
@@ -208,15 +207,15 @@ func literalSafe(s string) bool {
 	return true
 }
 
-// ambiguous reports whether a YAML 1.1 or 1.2 reader could take a plain scalar
-// for anything but this text.
+// ambiguous reports whether a YAML 1.1 or 1.2 parser could read a plain scalar as anything but
+// this text.
 func ambiguous(s string) bool {
 	switch lowered(s) {
 	case "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", "<<", "=", "---", "...":
 		return true
 	}
 	if isHour(s) {
-		return false // a date followed by more is not a time in any YAML
+		return false // a date followed by more is not a time in any version of YAML
 	}
 	if strings.IndexByte("0123456789+-.", s[0]) >= 0 && strings.ContainsAny(s, "0123456789") {
 		digits := "0123456789_+-.:eETtZz ,"
@@ -247,8 +246,8 @@ func isHour(s string) bool {
 	return true
 }
 
-// lowered is a text in lower case, or unchanged if it is longer than any word
-// with a meaning. The lower case of a non-ASCII letter may be ASCII.
+// lowered returns a text in lower case, or unchanged if it is longer than any word with a
+// meaning. The lower case of a non-ASCII letter may be ASCII.
 func lowered(s string) string {
 	if len(s) > 3*len("false") {
 		return s

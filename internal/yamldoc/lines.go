@@ -1,14 +1,14 @@
 package yamldoc
 
-// Lines that YAML 1.2 allows and the library refuses: %YAML 1.2 and unknown
-// directives, and tabs that indent nothing. They are blanked out, so that line
-// numbers stay the same.
+// Lines that YAML 1.2 allows and the library rejects: %YAML 1.2 and unknown directives, and
+// tabs that indent nothing. They are overwritten with spaces, so that line numbers stay the
+// same.
 
 import (
 	"bytes"
 )
 
-// blankDirectives blanks out the directives before a document, except %TAG,
+// blankDirectives overwrites the directives before a document with spaces. Exceptions are %TAG,
 // which the library knows, and %YAML of a major version other than 1.
 func blankDirectives(text []byte) []byte {
 	if !bytes.Contains(text[:min(len(text), maxDirectives)], []byte("%")) {
@@ -36,11 +36,11 @@ func blankDirectives(text []byte) []byte {
 	return text
 }
 
-// maxDirectives bounds how far into a text directives are searched for.
+// maxDirectives bounds the beginning of a text in which directives are searched.
 const maxDirectives = 4 << 10
 
-// blankTabs replaces leading tabs of a line by blanks if only a comment, the
-// end of a flow collection, or nothing follows: such tabs indent nothing.
+// blankTabs replaces the leading tabs of a line with spaces if nothing follows, or only a
+// comment or the end of a flow collection. Such tabs indent nothing.
 func blankTabs(text []byte) []byte {
 	if !bytes.HasPrefix(text, []byte("\t")) && !bytes.Contains(text, []byte("\n\t")) {
 		return text

@@ -18,14 +18,14 @@ import (
 	"ac/internal/shape"
 )
 
-// Limits of a document.
+// Limits of a document. MaxBytes is in bytes.
 const (
 	MaxBytes     = 16 << 20
 	maxAliased   = 10_000
 	maxNodeDepth = 1_000
 )
 
-// Parse reads one document into a tree of values.
+// Parse parses one document into a tree of values.
 func Parse(text []byte) (shape.Value, error) {
 	root, err := parseNode(text)
 	if err != nil {
@@ -38,7 +38,7 @@ func Parse(text []byte) (shape.Value, error) {
 	return r.value(root, 0)
 }
 
-// parseNode reads one document into the library's nodes, nil if it is empty.
+// parseNode parses one document into the library's nodes, nil if it is empty.
 func parseNode(text []byte) (root *yaml.Node, err error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("%d bytes, more than the %d allowed", len(text), MaxBytes)
@@ -55,7 +55,7 @@ func parseNode(text []byte) (root *yaml.Node, err error) {
 	return root, checkKeys(root, 0)
 }
 
-// libraryTree reads one valid UTF-8 document by the library.
+// libraryTree parses one document of valid UTF-8 with the library.
 func libraryTree(text []byte) (root *yaml.Node, err error) {
 	defer func() {
 		// The library panics on some malformed input.
@@ -86,8 +86,8 @@ func readable(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// checkKeys refuses mappings with duplicate keys or keys that are not scalars,
-// and excessive nesting.
+// checkKeys rejects mappings with duplicate keys or keys that are not scalars, and excessive
+// nesting.
 func checkKeys(n *yaml.Node, depth int) error {
 	if depth > maxNodeDepth {
 		return errors.New("nested too deeply")
@@ -116,8 +116,7 @@ func checkKeys(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// resolver turns nodes into values and counts what aliases repeat (alias
-// bombs).
+// resolver converts nodes to values and counts the nodes that aliases repeat (alias bombs).
 type resolver struct {
 	aliased int
 	inAlias int
@@ -232,7 +231,7 @@ func number(s string) (float64, bool) {
 	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// baseOf is the base that a number's prefix names, 0 for none.
+// baseOf returns the base that a number's prefix states, 0 if it has none.
 func baseOf(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):

@@ -1,7 +1,7 @@
 package yamldoc
 
-// Reading what most documents consist of without the library, which allocates 12 KB for a record
-// of nine lines. It is the counterpart of block.go.
+// A fast path for parsing: most documents are read without the library, which allocates 12 KB
+// for a record of nine lines. It is the counterpart of block.go.
 
 import (
 	"slices"
@@ -10,11 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// plainTree reads a document of block mappings and sequences whose scalars, plain or quoted, are
-// on one line, into the same nodes as the library. It reports false for everything else and for
-// every fault: comments, anchors, tags, escapes, flow style except {} and [], texts of several
-// lines, blank lines, anything but printable ASCII, and scalars whose tag depends on more than a
-// look. It keeps duplicate keys, as the library does.
+// plainTree parses a document of block mappings and sequences whose scalars, plain or quoted,
+// are on one line. It returns the same nodes as the library. It returns false for everything
+// else and for every fault: comments, anchors, tags, escapes, flow style except {} and [],
+// texts of several lines, blank lines, anything but printable ASCII, and scalars whose tag it
+// cannot determine quickly. It keeps duplicate keys, as the library does.
 func plainTree(text []byte) (root *yaml.Node, ok bool) {
 	lines := 1
 	for _, c := range text {
@@ -32,21 +32,21 @@ func plainTree(text []byte) (root *yaml.Node, ok bool) {
 	return root, root != nil && p.indent < 0
 }
 
-// nodesAtOnce bounds how many nodes are allocated before they are needed.
+// nodesAtOnce bounds the number of nodes that are allocated in advance.
 const nodesAtOnce = 64
 
-// maxPlainDepth bounds the nesting that is read without the library.
+// maxPlainDepth bounds the nesting that is parsed without the library.
 const maxPlainDepth = 100
 
-// maxPlainKey bounds the length of keys: the library refuses very long ones.
+// maxPlainKey bounds the length of keys, because the library rejects very long ones.
 const maxPlainKey = 100
 
-// longText is the size above which scalars are copied. A scalar that is not keeps the text of its
-// whole document in memory.
+// longText is the size above which scalars are copied. A scalar that is not copied keeps the
+// text of its whole document in memory.
 const longText = 4 << 10
 
-// plainText is a document that is being read. Its methods return nil, or false, for what is left
-// to the library.
+// plainText parses a document. Its methods return nil, or false, for what is left to the
+// library.
 type plainText struct {
 	rest   string // the lines that follow
 	here   string // the rest of this line
@@ -54,7 +54,7 @@ type plainText struct {
 	line   int    // from 1
 	long   bool
 	nodes  []yaml.Node
-	open   []*yaml.Node // the children of the collections that are being read
+	open   []*yaml.Node // children of the collections that are being parsed
 }
 
 // next advances to the next line.
@@ -70,7 +70,7 @@ func (p *plainText) next() {
 	p.line++
 }
 
-// node makes a node that begins in this line.
+// node returns a new node that begins in this line.
 func (p *plainText) node(kind yaml.Kind, tag string, column int) *yaml.Node {
 	if len(p.nodes) == cap(p.nodes) {
 		p.nodes = make([]yaml.Node, 0, nodesAtOnce)
@@ -79,8 +79,8 @@ func (p *plainText) node(kind yaml.Kind, tag string, column int) *yaml.Node {
 	return &p.nodes[len(p.nodes)-1]
 }
 
-// block reads the collection that begins here, up to the first line of another indent. If no
-// parent has that indent either, the end of the text is never reached.
+// block parses the collection that begins here, up to the first line of another indent. If no
+// parent has that indent either, the end of the text is never reached, and plainTree fails.
 func (p *plainText) block(indent, depth int) *yaml.Node {
 	if p.indent != indent || depth > maxPlainDepth {
 		return nil
@@ -102,7 +102,7 @@ func (p *plainText) block(indent, depth int) *yaml.Node {
 	return n
 }
 
-// item reads an item of a sequence.
+// item parses an item of a sequence.
 func (p *plainText) item(depth int) bool {
 	p.here, p.indent = p.here[len("- "):], p.indent+len("- ")
 	var n *yaml.Node
@@ -116,7 +116,7 @@ func (p *plainText) item(depth int) bool {
 	return n != nil
 }
 
-// entry reads a key of a mapping with its value.
+// entry parses a key of a mapping and its value.
 func (p *plainText) entry(depth int) bool {
 	name, text, ok := cutEntry(p.here)
 	// A shield replaces an escaped slash by one character, so the library counts fewer columns.
@@ -147,7 +147,7 @@ func cutEntry(line string) (key, text string, ok bool) {
 	return key, text, ok
 }
 
-// value makes the node of a text that is the rest of its line.
+// value returns the node of a text that is the rest of its line.
 func (p *plainText) value(s string, column int) *yaml.Node {
 	switch {
 	case s == "":
@@ -168,7 +168,8 @@ func (p *plainText) value(s string, column int) *yaml.Node {
 	return p.scalar(s, column)
 }
 
-// quotedScalar makes the node of a quoted text that has none of the special characters in it.
+// quotedScalar returns the node of a quoted text, nil if it has any of the special characters
+// in it.
 func (p *plainText) quotedScalar(s, special string, style yaml.Style, column int) *yaml.Node {
 	if len(s) < 2 || s[len(s)-1] != s[0] || strings.ContainsAny(s[1:len(s)-1], special) {
 		return nil
@@ -178,7 +179,7 @@ func (p *plainText) quotedScalar(s, special string, style yaml.Style, column int
 	return n
 }
 
-// scalar makes the node of a plain scalar.
+// scalar returns the node of a plain scalar.
 func (p *plainText) scalar(s string, column int) *yaml.Node {
 	if s == "" || !plain(s) {
 		return nil
@@ -200,8 +201,8 @@ func (p *plainText) own(s string) string {
 	return s
 }
 
-// plainTag returns the tag that the library resolves a plain scalar to, or nothing if that is not
-// certain. The library looks closer only at scalars with certain first characters.
+// plainTag returns the tag that the library resolves a plain scalar to, "" if that is not
+// certain. The library examines only scalars with certain first characters more closely.
 func plainTag(s string) string {
 	switch s {
 	case "null", "Null", "NULL":

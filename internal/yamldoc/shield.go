@@ -1,9 +1,9 @@
 package yamldoc
 
-// Characters that YAML 1.2 allows but the library refuses or takes for line
-// breaks are replaced by private-use characters that the text does not contain,
-// and restored afterwards. So are the JSON escapes that it does not know: \/
-// and surrogate pairs, which have a meaning between double quotes only.
+// Characters that YAML 1.2 allows but the library rejects or treats as line breaks. They are
+// replaced by private-use characters that the text does not contain, and restored afterwards.
+// The same goes for JSON escapes that the library does not know: \/ and surrogate pairs, which
+// have a meaning only between double quotes.
 
 import (
 	"strconv"
@@ -15,7 +15,7 @@ import (
 )
 
 type shield struct {
-	base   rune // 0 when there is nothing to hide
+	base   rune // 0 if there is nothing to hide
 	hider  *strings.Replacer
 	finder *strings.Replacer
 	// slash replaces an escaped slash, backslash the backslash of a surrogate
@@ -23,8 +23,8 @@ type shield struct {
 	slash, backslash string
 }
 
-// special are those characters: DEL, the C1 controls with NEL, the line and
-// paragraph separators, and a byte order mark inside the text.
+// special returns those characters: DEL, the C1 controls including NEL, the line and paragraph
+// separators, and a byte order mark inside the text.
 func special() []rune {
 	var runes []rune
 	for r := rune(0x7F); r < 0xA0; r++ {

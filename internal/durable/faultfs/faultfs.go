@@ -1,9 +1,8 @@
-// Package faultfs is a file system that fails on purpose. Tests use it to see
-// what a full disk, a failing disk or the death of a process leaves.
+// Package faultfs is a file system that injects faults. Tests use it to see what state a full
+// disk, a failing disk or the death of a process leaves.
 //
-// A Plan counts the calls of every FS opened with it and makes one of them
-// fail. Syncs are counted and can fail, but nothing is really synced: the same
-// machine reads the files back.
+// A Plan counts the calls of every FS opened with it and makes one of them fail. Syncs count
+// and can fail, but they never reach the disk: the same machine reads the files back.
 package faultfs
 
 import (
@@ -18,23 +17,22 @@ import (
 	"ac/internal/durable"
 )
 
-// Kind is how a call fails.
+// Kind is the way in which a call fails.
 type Kind int
 
 const (
-	// NoSpace fails with ENOSPC and without any effect. Calls that need no
-	// space fail with EIO.
+	// NoSpace fails with ENOSPC and without any effect. Calls that need no space fail with EIO.
 	NoSpace Kind = iota
 	// Broken fails with EIO and without any effect.
 	Broken
-	// Short carries half of a write out and then fails with ENOSPC; other calls
-	// fail as with NoSpace.
+	// Short performs half of a write and then fails with ENOSPC; other calls fail as with
+	// NoSpace.
 	Short
-	// Late carries the call out and reports EIO all the same. Opening and
-	// reading fail without any effect.
+	// Late performs the call and nevertheless reports EIO. Opening and reading fail without any
+	// effect.
 	Late
-	// Death lets the call and every later one fail, as if the process had been
-	// killed there; a write gets half of its way.
+	// Death makes the call and every later one fail, as if the process had been killed at that
+	// point. A write writes half of its data.
 	Death
 )
 
@@ -42,13 +40,13 @@ func (k Kind) String() string {
 	return [...]string{"no space", "broken", "short", "late", "death"}[k]
 }
 
-// ErrDead is what every call returns after the death of the process.
+// ErrDead is the error of every call after the death of the process.
 var ErrDead = errors.New("the process is dead")
 
-// Plan is when and how to fail. It is safe for concurrent use.
+// Plan determines when and how to fail. It is safe for concurrent use.
 type Plan struct {
-	// OnDeath is called when the process is to die, before the call returns: a
-	// process of its own can end itself here. It is set before the plan is used.
+	// OnDeath is called before the call returns that the process is to die in: a child process
+	// can exit here. It must be set before the plan is used.
 	OnDeath func()
 
 	mu    sync.Mutex
@@ -60,34 +58,34 @@ type Plan struct {
 	open  map[durable.File]struct{}
 }
 
-// NewPlan makes a plan that lets the n-th call fail; none for 0.
+// NewPlan returns a plan in which the n-th call fails, or none if n is 0.
 func NewPlan(n int, kind Kind) *Plan {
 	return &Plan{at: n, kind: kind, open: map[durable.File]struct{}{}}
 }
 
-// Arm restarts the count and lets the n-th call from now on fail.
+// Arm restarts the count and makes the n-th call from now on fail.
 func (p *Plan) Arm(n int, kind Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls, p.at, p.kind, p.hit = 0, n, kind, ""
 }
 
-// Calls is how many calls there were since the count began.
+// Calls returns the number of calls since the count began.
 func (p *Plan) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
 }
 
-// Hit describes the call that failed, "" when none did.
+// Hit describes the call that failed, "" if none did.
 func (p *Plan) Hit() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.hit
 }
 
-// Bury closes every file that is still open, as the system does when a process
-// ends, and so gives up its kernel locks.
+// Bury closes every file that is still open and so releases its kernel locks, as the system
+// does when a process ends.
 func (p *Plan) Bury() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,14 +97,14 @@ func (p *Plan) Bury() error {
 	return errors.Join(errs...)
 }
 
-// OpenFiles is how many files are open.
+// OpenFiles returns the number of open files.
 func (p *Plan) OpenFiles() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.open)
 }
 
-// Open opens a directory under the plan; it fits workspace.Env.OpenFS.
+// Open opens a directory under the plan. It fits workspace.Env.OpenFS.
 func (p *Plan) Open(dir string) (durable.FS, error) {
 	root, err := durable.OpenRoot(dir)
 	if err != nil {
@@ -115,8 +113,8 @@ func (p *Plan) Open(dir string) (durable.FS, error) {
 	return &faulty{FS: root, plan: p}, nil
 }
 
-// step counts a call. half tells a write to go half of its way before it
-// fails, after tells any call to fail although it succeeded.
+// step counts a call. half means that a write must write half of its data before it fails.
+// after means that the call must be performed before it fails.
 func (p *Plan) step(op, name string, needsSpace bool) (half, after bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +142,7 @@ func (p *Plan) step(op, name string, needsSpace bool) (half, after bool, err err
 	return p.kind == Short && op == "write", false, fail(syscall.ENOSPC)
 }
 
-// do counts a call and carries it out where the plan says so.
+// do counts a call, and performs it unless the plan makes it fail without effect.
 func (p *Plan) do(op, name string, needsSpace bool, call func() error) error {
 	_, after, failure := p.step(op, name, needsSpace)
 	if failure != nil && !after {
@@ -293,7 +291,7 @@ func (f *file) Truncate(size int64) error {
 	return f.plan.do("truncate", f.name, true, func() error { return f.File.Truncate(size) })
 }
 
-// Close always closes: a file that stays open would keep its lock.
+// Close never fails by plan: a file that stayed open would keep its lock.
 func (f *file) Close() error {
 	f.plan.mu.Lock()
 	delete(f.plan.open, f.File)

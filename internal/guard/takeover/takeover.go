@@ -1,5 +1,6 @@
-// Package takeover makes a process that is started as a guard one before the packages are
-// initialised that a guard does not need (docs/adr/0023). A program links it for this alone.
+// Package takeover turns a process that was started as a guard into one before the packages
+// initialize that a guard does not need (docs/adr/0023). A program imports it only for this
+// side effect.
 package takeover
 
 import (
@@ -8,10 +9,10 @@ import (
 	"ac/internal/guard"
 )
 
-// init is the one function of ac that runs by itself. Packages are initialised in the order
-// of their paths, each once its imports are: as this one needs only some of Go's own packages,
-// it comes before most of the others, whose tables and caches would be more than half of the
-// memory of a guard.
+// init is the only init function in ac. Packages initialize in the order of their paths, each
+// after its imports. This one needs only some packages of the standard library, so it comes
+// before most of the others. Their tables and caches would be more than half of a guard's
+// memory.
 func init() { //nolint:gochecknoinits // it has to come before the initialisation of others
 	if len(os.Args) < 2 || os.Args[1] != guard.Command {
 		return

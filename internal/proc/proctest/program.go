@@ -1,4 +1,4 @@
-// Package proctest makes the programs that tests execute.
+// Package proctest writes the programs that tests execute.
 package proctest
 
 import (
@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// WriteProgram writes an executable file that its user may have executed at once. A child that
-// is forked while the file is open for writing would hold it until it executes its own program,
-// and a file that is held so cannot be executed ("text file busy"): no child is forked meanwhile.
-// It may be called concurrently for different files.
+// WriteProgram writes an executable file that can be executed at once. A child that is forked
+// while the file is open for writing keeps it open until its own exec. A file that is open for
+// writing cannot be executed ("text file busy"), so WriteProgram prevents forks meanwhile. It
+// may be called concurrently for different files.
 func WriteProgram(file string, text []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
