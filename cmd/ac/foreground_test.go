@@ -174,6 +174,8 @@ func TestAttach(t *testing.T) {
 	s.shows("/detach    leave it running")
 	s.presses("/nonsense", "Enter")
 	s.shows("ERROR: there is no /nonsense; /help")
+	s.presses("/allow everything", "Enter")
+	s.shows("ERROR: /allow takes nothing")
 	s.presses("/allow", "Enter")
 	s.shows("« done")
 	s.presses("/allow", "Enter")

@@ -157,7 +157,7 @@ func (f *Folder) secret(ctx context.Context, name string, environ []string) (str
 			return "", err
 		}
 		defer file.Close()
-		if text, err = io.ReadAll(io.LimitReader(file, maxSecret)); err != nil {
+		if text, err = io.ReadAll(io.LimitReader(file, maxSecret+1)); err != nil {
 			return "", err
 		}
 	default:
@@ -169,6 +169,9 @@ func (f *Folder) secret(ctx context.Context, name string, environ []string) (str
 		if text, err = cmd.Output(); err != nil {
 			return "", fmt.Errorf("the command of secret %s failed: %w", name, err)
 		}
+	}
+	if len(text) > maxSecret {
+		return "", fault.New(fault.TooLarge, "secret %s has more than %d bytes", name, maxSecret)
 	}
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if value == "" {

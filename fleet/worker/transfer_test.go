@@ -26,8 +26,12 @@ func TestSecretsAreReadHereAndMasked(t *testing.T) {
 	if err := os.WriteFile(file, []byte("from-a-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	long := filepath.Join(t.TempDir(), "long")
+	if err := os.WriteFile(long, make([]byte, maxSecret+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s.configure(func(c *Config) {
-		c.Secrets = map[string]Secret{"one": {Env: "TOKEN_OF_WORKER"}, "two": {File: file}, "three": {Command: []string{"/bin/echo", "from-a-command"}}}
+		c.Secrets = map[string]Secret{"long": {File: long}, "one": {Env: "TOKEN_OF_WORKER"}, "two": {File: file}, "three": {Command: []string{"/bin/echo", "from-a-command"}}}
 	})
 	s.begin()
 	o := s.order(`[ "$A$B$C" = sesame-openfrom-a-filefrom-a-command ] || exit 9; echo $A $B $C; echo $B > outputs.txt`)
@@ -46,14 +50,16 @@ func TestSecretsAreReadHereAndMasked(t *testing.T) {
 			t.Errorf("%s was shipped", secret)
 		}
 	}
-	missing := s.order("true")
-	missing.SecretRefs = map[string]string{"A": "none"}
-	s.hub.order(missing)
-	s.hub.until("it is given up", func() bool { return len(s.hub.attempts[missing.Attempt].gaveUp) > 0 })
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	if give := s.hub.attempts[missing.Attempt].gaveUp[0]; !give.NeverStarted || !strings.Contains(give.Why, "none") {
-		t.Errorf("it was given up as %+v", give)
+	for name, why := range map[string]string{"none": "the worker has no secret none", "long": "secret long has more than 65536 bytes"} {
+		refused := s.order("true")
+		refused.SecretRefs = map[string]string{"A": name}
+		s.hub.order(refused)
+		s.hub.until("it is given up", func() bool { return len(s.hub.attempts[refused.Attempt].gaveUp) > 0 })
+		s.hub.mu.Lock()
+		if give := s.hub.attempts[refused.Attempt].gaveUp[0]; !give.NeverStarted || !strings.Contains(give.Why, why) {
+			t.Errorf("with secret %s it was given up as %+v", name, give)
+		}
+		s.hub.mu.Unlock()
 	}
 }
 

@@ -105,7 +105,7 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 // health returns the worst finding of the cheap checks, "ok" if there is none. It caches the
 // result.
 func (t *topSource) health(c *cli.Call) string {
-	if now := c.All.Now(); t.healthy == "" || now.Sub(t.lookAt) > glanced {
+	if now := c.All.Now(); t.lookAt.IsZero() || now.Sub(t.lookAt) > glanced {
 		t.lookAt, t.healthy = now, ""
 		health, err := company.Do(c.Ctx, c.All, maintenance.Folder.Glance, c.DirParam())
 		if err != nil {

@@ -111,6 +111,11 @@ func (q *asker) choices(i *interaction.Record) string {
 	return "[a]llow, [d]eny, allow for this [s]ession › "
 }
 
+// takesText reports whether any text answers a request, as opposed to a permission.
+func takesText(i *interaction.Record) bool {
+	return i.Kind == interaction.Question || i.Kind == interaction.Input
+}
+
 // answerOf converts a line to an answer.
 func answerOf(i *interaction.Record, line string) (p orchestration.RespondParams) {
 	p.InteractionID = i.InteractionID
@@ -118,7 +123,7 @@ func answerOf(i *interaction.Record, line string) (p orchestration.RespondParams
 		p.OptionID = i.Options[n-1].OptionID
 		return p
 	}
-	if i.Kind == interaction.Question || i.Kind == interaction.Input {
+	if takesText(i) {
 		p.Text = &line
 		return p
 	}

@@ -245,7 +245,7 @@ func (t *attachment) asked() *interaction.Record {
 // attachHelp is the output of /help.
 const attachHelp = `text       say it to the agent, or answer its question
 !text      interrupt the agent and say it
-/allow     allow what it asks; /deny [why]
+/allow     allow what it asks; /allow session: for the rest of the session; /deny [why]
 /stop      stop the run
 /detach    leave it running (Ctrl-D); Ctrl-C interrupts the turn`
 
@@ -262,27 +262,46 @@ func (t *attachment) typed(ctx context.Context, line string) (string, error) {
 		_, err := company.Do(ctx, t.All, (*company.Host).StopSession, p)
 		return "stopping " + cli.ShortID(t.row.RunID) + " …", err
 	case word == "/allow" || word == "/deny":
-		asked := t.asked()
-		if asked == nil {
-			return "", errors.New("nothing is asked")
+		p, err := decide(t.asked(), word, strings.TrimSpace(rest))
+		if err != nil {
+			return "", err
 		}
-		return "", t.answer(ctx, asked, strings.TrimSpace(strings.TrimPrefix(word, "/")+" "+rest))
+		return "", t.respond(ctx, p)
 	case strings.HasPrefix(line, "/"):
 		return "", fmt.Errorf("there is no %s; /help", word)
 	}
-	if asked := t.asked(); asked != nil && (asked.Kind == interaction.Question || asked.Kind == interaction.Input) {
-		return "", t.answer(ctx, asked, line)
+	if asked := t.asked(); asked != nil && takesText(asked) {
+		return "", t.respond(ctx, answerOf(asked, line))
 	}
 	text, interrupts := strings.CutPrefix(line, "!")
 	return steer(ctx, t.Call, t.row, text, interrupts)
 }
 
-// answer answers a request with a line.
-func (t *attachment) answer(ctx context.Context, asked *interaction.Record, line string) error {
-	if why, denied := strings.CutPrefix(line, "deny "); denied {
-		line = why
+// decide returns the answer that /allow or /deny gives to a request, which is nil if none is open.
+func decide(asked *interaction.Record, word, rest string) (p orchestration.RespondParams, err error) {
+	switch {
+	case asked == nil:
+		return p, errors.New("nothing is asked")
+	case takesText(asked):
+		return p, fmt.Errorf("%s answers permissions; this is a question: type the answer", word)
 	}
-	p := answerOf(asked, line)
+	p.InteractionID = asked.InteractionID
+	switch {
+	case word == "/deny":
+		p.Decision = "deny"
+		if rest != "" {
+			p.Text = &rest
+		}
+	case rest == "" || rest == "session":
+		p.Decision, p.Scope = "allow", rest
+	default:
+		return p, errors.New("/allow takes nothing, or session for the rest of the session")
+	}
+	return p, nil
+}
+
+// respond answers a request.
+func (t *attachment) respond(ctx context.Context, p orchestration.RespondParams) error {
 	p.Act(t.Dir, t.row.ProjectID, t.row.RunID, t.Actor, t.Role, t.Team)
 	_, err := company.Do(ctx, t.All, orchestration.Operations.Respond, p)
 	return err
