@@ -235,17 +235,18 @@ func (a *attempt) secrets(ctx context.Context) (map[string]string, error) {
 // to values.
 func (f *Folder) resolve(ctx context.Context, refs map[string]string, environ []string) (map[string]string, error) {
 	values, missing := map[string]string{}, []string{}
+	var causes error
 	for _, variable := range slices.Sorted(maps.Keys(refs)) {
 		name := refs[variable]
 		value, err := f.secret(ctx, name, environ)
 		if err != nil {
-			missing = append(missing, name)
+			missing, causes = append(missing, name), errors.Join(causes, err)
 			continue
 		}
 		values[variable] = value
 	}
 	if len(missing) > 0 {
-		return nil, fault.New(fleet.SecretMissing, "the worker cannot read the secrets %s", strings.Join(missing, ", "))
+		return nil, fault.New(fleet.SecretMissing, "the worker cannot read the secrets %s: %w", strings.Join(missing, ", "), causes)
 	}
 	return values, nil
 }
