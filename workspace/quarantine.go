@@ -75,8 +75,14 @@ func (op *operation) String() string {
 	switch op.Kind {
 	case opWrite:
 		return fmt.Sprintf("write %s, %d bytes", op.Name, len(op.Content))
+	case opRemove:
+		return "remove " + op.Name
 	case opRename:
 		return "put " + op.Name + " in place"
+	case opExchange:
+		return "replace " + op.Name + " with its staged tree"
+	case opFiles:
+		return "apply the files of checkpoint " + op.Name
 	}
 	return fmt.Sprintf("append %d events to %s", len(op.Drafts), op.Name)
 }
