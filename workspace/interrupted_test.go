@@ -2,7 +2,24 @@ package workspace
 
 // Units that a crash interrupted: how they are described, finished, rolled back and quarantined.
 
-import "testing"
+import (
+	"testing"
+
+	"ac/events"
+)
+
+// interruptedUnit writes the intent of a unit without applying it.
+func interruptedUnit(t *testing.T, w *Workspace, fill func(u *Unit) error) *Unit {
+	t.Helper()
+	u := &Unit{w: w, pending: map[string][]byte{}}
+	if err := fill(u); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.writeIntent(); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
 
 // TestStepsOfInterruptedUnit pins the description of each kind of operation.
 func TestStepsOfInterruptedUnit(t *testing.T) {
@@ -18,5 +35,37 @@ func TestStepsOfInterruptedUnit(t *testing.T) {
 		if got := op.String(); got != want {
 			t.Errorf("%s: %q, want %q", op.Kind, got, want)
 		}
+	}
+}
+
+// TestBestEffortNeverDropsUnit recovers a unit of which nothing was applied, where a log of
+// best effort cannot take its events: the unit loses those and nothing else. Meanwhile the
+// doctor does not call it one that can never be finished.
+func TestBestEffortNeverDropsUnit(t *testing.T) {
+	t.Parallel()
+	for name, log := range map[string]string{
+		"a directory":       "company",
+		"no folder":         "company/none/events.jsonl",
+		"below a file":      CompanyFile + "/events.jsonl",
+		"a log that exists": "company/log.jsonl",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkspaceDir(t, SystemEnv())
+			write(t, w, "company/log.jsonl", "")
+			interruptedUnit(t, w, func(u *Unit) error {
+				u.AppendBestEffort(log, events.Draft{ID: "evt_1", Type: "test.note", Payload: []byte("{}")})
+				return u.Write("company/note.txt", []byte("x"), 0o644)
+			})
+			if units, err := w.InterruptedUnits(); err != nil || len(units) != 1 || units[0].Reason != "" {
+				t.Errorf("before: %+v (%v)", units, err)
+			}
+			if err := w.Recover(t.Context()); err != nil || w.NeedsRecovery() {
+				t.Fatalf("it was not finished: %v", err)
+			}
+			if !w.Exists("company/note.txt") {
+				t.Error("the whole unit was dropped")
+			}
+		})
 	}
 }

@@ -58,7 +58,7 @@ func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "another program changed it since"}[state]
 		if err != nil {
 			progress = "impossible: " + durable.Cause(err)
-			if neverBetter(err) && reason == "" {
+			if neverBetter(err) && reason == "" && !ops[i].Spare {
 				reason = ops[i].Name + ": " + durable.Cause(err)
 			}
 		}
