@@ -218,14 +218,15 @@ func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) error {
 			return err
 		}
 		placed, err := o.replaceAt(ctx, site, target)
-		again := !placed && target.Replaced()
+		again := !placed && (err == nil || target.Replaced())
 		if closeErr := target.Close(); !again || closeErr != nil {
 			return errors.Join(err, closeErr)
 		}
 	}
 }
 
-// replaceAt replaces the opened target, unless another one has taken its place.
+// replaceAt replaces the opened target. It places nothing and returns no error if another
+// directory has taken the target's place.
 func (o Order) replaceAt(ctx context.Context, site *workspace.TreeSwap, target *workspace.Workspace) (placed bool, err error) {
 	if !durable.Exists(target.FS, workspace.LocksDir) {
 		if target.Replaced() {
