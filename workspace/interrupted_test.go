@@ -3,9 +3,12 @@ package workspace
 // Units that a crash interrupted: how they are described, finished, rolled back and quarantined.
 
 import (
+	"io/fs"
 	"testing"
 
 	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/proc"
 )
 
 // interruptedUnit writes the intent of a unit without applying it.
@@ -67,5 +70,46 @@ func TestBestEffortNeverDropsUnit(t *testing.T) {
 				t.Error("the whole unit was dropped")
 			}
 		})
+	}
+}
+
+// TestRemovedDocumentKeepsItsMode rolls removals back: the documents have the mode that they
+// had, on disk or as the unit wrote them.
+func TestRemovedDocumentKeepsItsMode(t *testing.T) {
+	t.Parallel()
+	if !proc.HasModes {
+		t.Skip("this system has no modes")
+	}
+	w := newWorkspaceDir(t, SystemEnv())
+	for name, perm := range map[string]fs.FileMode{"company/private": 0o600, "company/public": 0o644} {
+		if err := durable.WriteNew(w.FS, name, []byte("x"), perm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := w.Update(t.Context(), func(u *Unit) error {
+		for _, name := range []string{"company/private", "company/public"} {
+			if err := u.Remove(name); err != nil {
+				return err
+			}
+		}
+		if err := u.Write("company/fresh", []byte("x"), 0o600); err != nil {
+			return err
+		}
+		if err := u.Remove("company/fresh"); err != nil {
+			return err
+		}
+		u.Append("company/none/events.jsonl", events.Draft{ID: "evt_1", Type: "test.note", Payload: []byte("{}")})
+		return nil
+	})
+	if err == nil || w.NeedsRecovery() {
+		t.Fatalf("the unit was not rolled back: %v", err)
+	}
+	if w.Exists("company/fresh") {
+		t.Error("a document that the unit wrote and removed is there")
+	}
+	for name, want := range map[string]fs.FileMode{"company/private": 0o600, "company/public": 0o644} {
+		if st, err := w.FS.Stat(name); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s: %v, want the mode %v (%v)", name, st, want, err)
+		}
 	}
 }
