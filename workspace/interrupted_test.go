@@ -3,7 +3,11 @@ package workspace
 // Units that a crash interrupted: how they are described, finished, rolled back and quarantined.
 
 import (
+	"errors"
 	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"testing"
 
 	"ac/events"
@@ -111,5 +115,39 @@ func TestRemovedDocumentKeepsItsMode(t *testing.T) {
 		if st, err := w.FS.Stat(name); err != nil || st.Mode().Perm() != want {
 			t.Errorf("%s: %v, want the mode %v (%v)", name, st, want, err)
 		}
+	}
+}
+
+// TestQuarantineKeepsExchangedTrees quarantines a replacement of two directories that was
+// interrupted after the first and cannot go on, since a person removed the second: the replaced
+// tree of the one and the staged tree of the other are with the intent.
+func TestQuarantineKeepsExchangedTrees(t *testing.T) {
+	t.Parallel()
+	w := newWorkspaceDir(t, SystemEnv())
+	const stage = ".workspace.tmp-1-2-aa"
+	for _, name := range []string{"work/old", stage + "/work/new", stage + "/inbox/new"} {
+		if err := durable.MkdirAll(w.FS, path.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, w, name, "x")
+	}
+	u := interruptedUnit(t, w, func(u *Unit) error {
+		return errors.Join(u.exchangeFor("work", stage+"/work"), u.exchangeFor("inbox", stage+"/inbox"))
+	})
+	if err := errors.Join(w.apply(t.Context(), &u.ops[0]), os.RemoveAll(filepath.Join(w.Dir(), "inbox"))); err != nil {
+		t.Fatal(err)
+	}
+	moved, err := w.QuarantineUnfinished(t.Context())
+	if err != nil || len(moved) != 1 || moved[0].Reason == "" || w.NeedsRecovery() {
+		t.Fatalf("%+v (%v)", moved, err)
+	}
+	quarantined := path.Join(QuarantineDir, path.Base(moved[0].Name))
+	for _, name := range []string{"", ".reason", ".0.tree/old", ".1.tree/new"} {
+		if !w.Exists(quarantined + name) {
+			t.Errorf("not in the quarantine: %s", name)
+		}
+	}
+	if entries, err := w.FS.ReadDir(stage); err != nil || len(entries) > 0 {
+		t.Errorf("left in the stage, for the next one to remove: %v (%v)", entries, err)
 	}
 }
