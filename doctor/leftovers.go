@@ -36,9 +36,6 @@ type leftover struct {
 // tempName matches names of temporary files and captures the writer's pid.
 var tempName = lazyregexp.New(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
 
-// everywhere returns the top-level folders of a workspace.
-func everywhere() []string { return []string{"company", "org", "work", "inbox", workspace.LocalDir} }
-
 // temporaries finds old temporary files in folders, recursively. It skips worktrees, which
 // belong to the agents, and the quarantine.
 func temporaries(ctx context.Context, w *workspace.Workspace, below ...string) (found []leftover, err error) {
@@ -186,7 +183,7 @@ func (p Patient) journal(context.Context) Check {
 }
 
 func (p Patient) leftovers(ctx context.Context) Check {
-	found, err := temporaries(ctx, p.Workspace, everywhere()...)
+	found, err := temporaries(ctx, p.Workspace, workspace.Roots()...)
 	if err != nil {
 		return unknown("leftovers", err)
 	}

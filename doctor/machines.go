@@ -6,7 +6,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"time"
 
@@ -116,16 +115,19 @@ func (p Patient) hubDurability(ctx context.Context) Check {
 	case fault.Is(err, fault.HubNotRunning):
 		return pass(id, session.HubNotRunningNote)
 	case errors.Is(err, context.DeadlineExceeded):
-		return Check{ID: id, Status: Warn, Message: "the hub does not answer", Hint: "Stop it and start it again; sessions go on: ac hub:stop " + p.Given}
+		return Check{ID: id, Status: Warn, Message: "the hub does not answer",
+			Hint: "Restart it; sessions keep running: ac hub:stop " + p.Given + ", then ac hub:start " + p.Given}
 	case err != nil:
 		return unknown(id, err)
 	case status.Error != "":
-		return Check{ID: id, Status: Warn, Message: "the hub keeps nothing of what workers say: " + status.Error, Hint: "What is not kept stays with the workers. Mend what the message says."}
+		return Check{ID: id, Status: Warn, Message: "the hub cannot record events of workers: " + status.Error,
+			Hint: "The workers keep these events and send them again. Fix the cause named in the message."}
 	case status.Connected != nil && !*status.Connected:
-		return Check{ID: id, Status: Warn, Message: "the hub is not connected to what carries its words", Hint: "Workers keep what they have to say. Look at the servers of hub.yaml."}
+		return Check{ID: id, Status: Warn, Message: "the hub is not connected to its message carrier",
+			Hint: "Workers keep their events until the hub is connected again. Check the NATS servers in " + path.Join(p.Given, fleet.ConfigFile)}
 	case status.Durability == "weak":
-		return Check{ID: id, Status: Warn, Message: "what carries the words of the hub may lose some after a power cut",
-			Hint: "Nothing is lost for good: it is said again. Set sync_interval: always on every server, with three replicas."}
+		return Check{ID: id, Status: Warn, Message: "the message carrier stores each message on one server only",
+			Hint: "Lost messages are sent again, but sessions wait while that server is down. Use three replicas, and sync_interval: always on every server."}
 	}
-	return pass(id, "%s", fmt.Sprintf("%d events wait to be kept", status.Lag.Drafts))
+	return pass(id, "%d events wait to be written to the logs", status.Lag.Drafts)
 }

@@ -271,7 +271,7 @@ func (m *mender) sessionLocks() {
 }
 
 func (m *mender) temporaries() {
-	found, err := temporaries(m.ctx, m.w, everywhere()...)
+	found, err := temporaries(m.ctx, m.w, workspace.Roots()...)
 	if err != nil {
 		m.tell("temporary_file", ".", Failed, err.Error())
 	}

@@ -189,12 +189,8 @@ func (h *Hub) CloseTerminal(dir, id string) (Info, error) {
 // Close ends all terminals and waits up to a second for that. The guards end any remaining
 // ones when the process exits.
 func (h *Hub) Close() {
-	h.mu.Lock()
-	h.closed = true
-	list := h.list
-	h.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, t := range list {
+	for _, t := range h.shut() {
 		wg.Go(func() {
 			t.end()
 			t.forget()
@@ -209,6 +205,15 @@ func (h *Hub) Close() {
 	case <-done:
 	case <-time.After(time.Second):
 	}
+}
+
+// shut rejects new terminals from now on and returns the present ones. The list is a copy,
+// since a concurrent CloseTerminal shifts the elements of the hub's own.
+func (h *Hub) shut() []*Terminal {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	return slices.Clone(h.list)
 }
 
 // Title normalizes a title to one line of at most 200 bytes. A blank title becomes "".

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -279,6 +280,24 @@ func TestLimit(t *testing.T) {
 	open(t, h)
 	if _, err := h.Find("/ws", all[5].Info().ID); !fault.Is(err, fault.TerminalNotFound) {
 		t.Errorf("the exited one is still there: %v", err)
+	}
+}
+
+// TestClosedDuringClose: closing a terminal while the hub closes does not change which terminals
+// the hub ends.
+func TestClosedDuringClose(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	all := []*terminal.Terminal{open(t, h), open(t, h)}
+	closing := h.Shut()
+	if _, err := h.CloseTerminal("/ws", all[0].Info().ID); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(closing, all) {
+		t.Errorf("the close of one changed which terminals Close ends: %d of %d are left", len(slices.DeleteFunc(closing, func(t *terminal.Terminal) bool { return t == nil })), len(all))
+	}
+	if _, err := h.Create(spec(t.TempDir())); !fault.Is(err, fault.ShuttingDown) {
+		t.Errorf("a terminal was opened in a closed hub: %v", err)
 	}
 }
 

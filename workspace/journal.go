@@ -199,7 +199,7 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 		if durable.Exists(w.FS, op.Name) {
 			return nil
 		}
-		return w.namer.Write(w.FS, op.Name, op.before, 0o644)
+		return w.namer.Write(w.FS, op.Name, op.before, op.Perm)
 	case opFiles:
 		return w.takeBackFiles(op)
 	case opRename:

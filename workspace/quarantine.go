@@ -58,7 +58,7 @@ func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "another program changed it since"}[state]
 		if err != nil {
 			progress = "impossible: " + durable.Cause(err)
-			if neverBetter(err) && reason == "" {
+			if neverBetter(err) && reason == "" && !ops[i].Spare {
 				reason = ops[i].Name + ": " + durable.Cause(err)
 			}
 		}
@@ -75,8 +75,14 @@ func (op *operation) String() string {
 	switch op.Kind {
 	case opWrite:
 		return fmt.Sprintf("write %s, %d bytes", op.Name, len(op.Content))
+	case opRemove:
+		return "remove " + op.Name
 	case opRename:
 		return "put " + op.Name + " in place"
+	case opExchange:
+		return "replace " + op.Name + " with its staged tree"
+	case opFiles:
+		return "apply the files of checkpoint " + op.Name
 	}
 	return fmt.Sprintf("append %d events to %s", len(op.Drafts), op.Name)
 }
@@ -97,8 +103,8 @@ func neverBetter(err error) bool {
 
 // QuarantineUnfinished finishes interrupted units, as the next writer would. Units that can
 // never be finished would block every writer. It moves those into QuarantineDir, each with
-// its reason and its staged trees. A unit that cannot be finished now but may be later stays,
-// and is an error.
+// its reason, its staged trees and the trees that it replaced. A unit that cannot be finished
+// now but may be later stays, and is an error.
 func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -164,7 +170,8 @@ func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
 		return err
 	}
 	for i, op := range ops {
-		if op.Kind == opRename && durable.Exists(w.FS, op.From) {
+		// After an exchange, From is the tree that was replaced.
+		if (op.Kind == opRename || op.Kind == opExchange) && durable.Exists(w.FS, op.From) {
 			if err := w.FS.Rename(op.From, fmt.Sprintf("%s.%d.tree", quarantined, i)); err != nil {
 				return err
 			}

@@ -88,15 +88,19 @@ func (w *Workspace) readIntent(name string) ([]operation, error) {
 
 // finish applies the remaining operations of a unit. If another program changed a document
 // before any operation was applied, finish drops the unit. Otherwise it applies the rest and
-// leaves foreign changes alone.
+// leaves foreign changes alone. A best-effort append that cannot be done is skipped and never
+// drops or fails the unit.
 func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string, err error) {
 	states := make([]opState, len(ops))
+	applied, changed := false, false
 	for i := range ops {
 		if states[i], err = w.state(&ops[i]); err != nil && !ops[i].Spare {
 			return nil, err
 		}
+		applied = applied || states[i] == done || states[i] == begun
+		changed = changed || states[i] == foreign && !ops[i].Spare
 	}
-	if !slices.Contains(states, done) && !slices.Contains(states, begun) && slices.Contains(states, foreign) {
+	if changed && !applied {
 		return nil, nil
 	}
 	for i := range ops {
@@ -106,12 +110,7 @@ func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string,
 			}
 			continue
 		}
-		if ops[i].Kind == opAppend {
-			if ops[i].Drafts, err = w.missing(&ops[i]); err != nil {
-				return logs, err
-			}
-		}
-		if err := w.apply(ctx, &ops[i]); err != nil {
+		if err := w.applyRest(ctx, &ops[i]); err != nil {
 			if ops[i].Spare {
 				continue
 			}
@@ -125,6 +124,16 @@ func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string,
 		}
 	}
 	return logs, nil
+}
+
+// applyRest applies an operation, of an append only what its log lacks.
+func (w *Workspace) applyRest(ctx context.Context, op *operation) (err error) {
+	if op.Kind == opAppend {
+		if op.Drafts, err = w.missing(op); err != nil {
+			return err
+		}
+	}
+	return w.apply(ctx, op)
 }
 
 type opState int

@@ -38,8 +38,8 @@ type operation struct {
 	Kind string `json:"kind"` // write, remove, rename, exchange, append or files
 	Name string `json:"name"`
 
-	// For a write: the content, and the hashes before and after, "" for absent. For a
-	// removal: the hash before.
+	// For a write: the content, its permissions, and the hashes before and after, "" for
+	// absent. For a removal: the hash and the permissions before.
 	Content []byte      `json:"content,omitempty"`
 	Perm    fs.FileMode `json:"perm,omitempty"`
 	Before  string      `json:"before,omitempty"`
@@ -215,16 +215,34 @@ func (u *Unit) Write(name string, content []byte, perm fs.FileMode) error {
 
 // Remove queues the removal of a document. It is idempotent.
 func (u *Unit) Remove(name string) error {
-	before, err := u.Read(name)
+	before, perm, err := u.readMode(name)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	u.ops = append(u.ops, operation{Kind: opRemove, Name: name, Before: hashOf(before), before: before})
+	u.ops = append(u.ops, operation{Kind: opRemove, Name: name, Perm: perm, Before: hashOf(before), before: before})
 	u.pending[name] = nil
 	return nil
+}
+
+// readMode is Read with the permissions of the document.
+func (u *Unit) readMode(name string) (text []byte, perm fs.FileMode, err error) {
+	if _, queued := u.pending[name]; !queued {
+		text, st, err := readDocumentInfo(u.w.FS, name)
+		if err != nil {
+			return nil, 0, err
+		}
+		return text, st.Mode().Perm(), nil
+	}
+	for i := range u.ops {
+		if u.ops[i].Kind == opWrite && u.ops[i].Name == name {
+			perm = u.ops[i].Perm
+		}
+	}
+	text, err = u.Read(name)
+	return text, perm, err
 }
 
 // Put queues the writing of a document. If the document exists, Put rewrites its text, so

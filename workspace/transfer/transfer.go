@@ -160,7 +160,7 @@ func isEmpty(dir string) (empty bool, err error) {
 
 // fill copies the source into the new tree and creates what an import may lack.
 func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *workspace.TreeSwap) (report Report, err error) {
-	into, err := durableAt(o.Env, site.Dir())
+	into, err := o.Env.FS(site.Dir())
 	if err != nil {
 		return report, err
 	}
@@ -179,13 +179,6 @@ func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *worksp
 	}
 	report = Report{Entries: c.entries, Skipped: c.skipped, Found: validate.Folder(o.Env, site.Dir())}
 	return report, nil
-}
-
-func durableAt(env workspace.Env, dir string) (durable.FS, error) {
-	if env.OpenFS != nil {
-		return env.OpenFS(dir)
-	}
-	return durable.OpenRoot(dir)
 }
 
 // complete creates what an import may lack.
@@ -218,14 +211,15 @@ func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) error {
 			return err
 		}
 		placed, err := o.replaceAt(ctx, site, target)
-		again := !placed && target.Replaced()
+		again := !placed && (err == nil || target.Replaced())
 		if closeErr := target.Close(); !again || closeErr != nil {
 			return errors.Join(err, closeErr)
 		}
 	}
 }
 
-// replaceAt replaces the opened target, unless another one has taken its place.
+// replaceAt replaces the opened target. It places nothing and returns no error if another
+// directory has taken the target's place.
 func (o Order) replaceAt(ctx context.Context, site *workspace.TreeSwap, target *workspace.Workspace) (placed bool, err error) {
 	if !durable.Exists(target.FS, workspace.LocksDir) {
 		if target.Replaced() {
