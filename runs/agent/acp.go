@@ -279,6 +279,7 @@ func (a *acp) Interrupt() error {
 // ended handles the response to a prompt.
 func (a *acp) ended(result json.RawMessage, failed *failure) {
 	a.active = false
+	clear(a.asked)
 	if failed != nil {
 		a.host.TurnEnded(Outcome{Status: Failed, Error: failed.words()})
 		return
