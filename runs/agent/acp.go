@@ -20,7 +20,7 @@ type acp struct {
 	talk    Conversation
 	thread  string
 	modes   []string
-	mode    string // the current one
+	mode    string // the current one, as the agent confirmed it
 	config  []acpOption
 	loading bool // the agent is replaying an earlier conversation
 	load    bool // the agent can load conversations, which replays them
@@ -28,6 +28,9 @@ type acp struct {
 	login   []string
 	command bool // the agent has a compact command
 	takes   acpTransports
+
+	requested string // the mode last requested, until the agent responds
+	requests  int    // for a mode
 
 	active bool
 	turns  int
@@ -38,16 +41,6 @@ type acp struct {
 	cost  *float64 // of the whole conversation
 	told  bool     // usage was reported
 	model string   // the model in use, "" if unknown
-}
-
-// acpOption is a setting of a session.
-type acpOption struct {
-	ID       string `json:"id"`
-	Category string `json:"category"`
-	Current  string `json:"currentValue"`
-	Options  []struct {
-		Value string `json:"value"`
-	} `json:"options"`
 }
 
 // ACP returns a driver for an agent that implements the Agent Client Protocol.
@@ -214,7 +207,7 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 		a.host.Broke(Broken{Reason: ReasonProtocol, Error: method + ": the answer names no session"})
 		return
 	}
-	a.mode, a.config = known.Modes.Current, known.Config
+	a.mode = known.Modes.Current
 	a.works(known.Models.Current)
 	a.settings(known.Config)
 	for _, mode := range known.Modes.Modes {
@@ -229,106 +222,15 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 	if err == nil {
 		err = a.Mode(a.start.Mode)
 	}
-	if a.talk.Mode, a.talk.Model = a.mode, a.model; err != nil {
+	a.talk.Mode, a.talk.Model = a.mode, a.model
+	if slices.Contains(a.modes, a.requested) {
+		a.talk.Mode = a.requested
+	}
+	if err != nil {
 		a.cannotSend(err)
 		return
 	}
 	a.host.Conversation(a.talk)
-}
-
-// choose requests the model, if the agent offers it.
-func (a *acp) choose(models []string) error {
-	model := a.start.Model
-	if option, ok := a.option("model", model); ok && model != "" {
-		return a.set(option, model, func() { a.works(model) })
-	}
-	if model == "" || !slices.Contains(models, model) {
-		if model != "" && !a.start.Named {
-			a.host.Notice("The agent does not offer the model " + model + ": it works with its own.")
-		}
-		return nil
-	}
-	return a.rpc.call("session/set_model", struct {
-		ID    string `json:"sessionId"`
-		Model string `json:"modelId"`
-	}{a.thread, model}, a.wish("the model "+model, func() { a.works(model) }))
-}
-
-// wish returns a handler for the response to a setting. It calls granted on success. A refusal
-// causes a notice only.
-func (a *acp) wish(what string, granted func()) func(json.RawMessage, *failure) {
-	return func(_ json.RawMessage, failed *failure) {
-		if failed == nil {
-			granted()
-			return
-		}
-		a.host.Notice("The agent does not take " + what + ": " + failed.words())
-	}
-}
-
-// option returns the setting of a category that offers a value.
-func (a *acp) option(category, value string) (acpOption, bool) {
-	for _, o := range a.config {
-		for _, offered := range o.Options {
-			if o.Category == category && offered.Value == value {
-				return o, true
-			}
-		}
-	}
-	return acpOption{}, false
-}
-
-func (a *acp) set(o acpOption, value string, granted func()) error {
-	return a.rpc.call("session/set_config_option", struct {
-		ID     string `json:"sessionId"`
-		Option string `json:"configId"`
-		Value  string `json:"value"`
-	}{a.thread, o.ID, value}, a.wish("the "+o.Category+" "+value, granted))
-}
-
-func (a *acp) Mode(mode string) error {
-	wanted := "default"
-	if mode == "plan" {
-		wanted = mode
-	}
-	if slices.Contains(a.modes, wanted) {
-		if a.mode == wanted {
-			return nil
-		}
-		a.mode = wanted
-		return a.rpc.call("session/set_mode", struct {
-			ID   string `json:"sessionId"`
-			Mode string `json:"modeId"`
-		}{a.thread, wanted}, a.wish("the mode "+wanted, func() {}))
-	}
-	for i := range a.config {
-		o := &a.config[i]
-		if o.Category != "mode" {
-			continue
-		}
-		value := a.usual(o)
-		if wanted == "plan" {
-			value = wanted
-		}
-		if _, offered := a.option("mode", value); offered && o.Current != value {
-			o.Current = value
-			return a.set(*o, value, func() {})
-		}
-	}
-	return nil
-}
-
-// usual returns a value of a mode setting other than plan.
-func (a *acp) usual(o *acpOption) string {
-	if o.Current != "plan" {
-		return o.Current
-	}
-	for _, offered := range o.Options {
-		if offered.Value != "plan" {
-			return offered.Value
-		}
-	}
-	return o.Current
 }
 
 func (a *acp) Prompt(p Prompt) error {
@@ -377,6 +279,7 @@ func (a *acp) Interrupt() error {
 // ended handles the response to a prompt.
 func (a *acp) ended(result json.RawMessage, failed *failure) {
 	a.active = false
+	clear(a.asked)
 	if failed != nil {
 		a.host.TurnEnded(Outcome{Status: Failed, Error: failed.words()})
 		return

@@ -88,7 +88,9 @@ func (a *acp) update(params json.RawMessage) {
 	case "current_mode_update":
 		a.mode = u.Mode
 	case "config_option_update":
-		a.settings(u.Config)
+		if u.Config != nil {
+			a.settings(u.Config)
+		}
 	case "usage_update":
 		if u.Cost != nil && (u.Cost.Currency == "" || u.Cost.Currency == "USD") && !a.loading {
 			if a.cost = &u.Cost.Amount; a.told && !a.active {

@@ -69,15 +69,6 @@ func (a *acp) works(model string) {
 	}
 }
 
-// settings records the session's settings, of which only the model matters.
-func (a *acp) settings(options []acpOption) {
-	for _, o := range options {
-		if o.Category == "model" {
-			a.works(o.Current)
-		}
-	}
-}
-
 func (a *acp) used(turn usage.Counters) {
 	a.sum, a.told = a.sum.Plus(turn), true
 	a.report()

@@ -29,7 +29,7 @@ type Driver interface {
 	// calls Host.Withdrawn for each request that needs no answer any more.
 	Interrupt() error
 	// Answer answers a request reported by Host.Asked. It is a no-op for a request already
-	// answered or withdrawn.
+	// answered or withdrawn, and for one of a turn that has ended.
 	Answer(request string, a Answer) error
 	// Mode sends a changed mode to the agent, if the agent has a mode of its own for it.
 	Mode(mode string) error
@@ -70,7 +70,8 @@ type Host interface {
 	// Notice reports an informational message for people, such as a setting that the agent
 	// refused.
 	Notice(text string)
-	// TurnEnded reports the end of the turn.
+	// TurnEnded reports the end of the turn. The agent no longer waits for any answer, and may use
+	// the ids of its requests again.
 	TurnEnded(o Outcome)
 }
 

@@ -206,3 +206,58 @@ func (h *stage) last() string {
 	}
 	return h.sent[len(h.sent)-1]
 }
+
+// TestAsksAnewInNextTurn: an agent abandons its requests at the end of its turn. In the next turn it
+// may use their ids again, and answers to the old ones are not sent.
+func TestAsksAnewInNextTurn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		begun    func(t *testing.T) *stage
+		key, ask string
+		end      string
+	}{
+		"codex": {
+			inTurn, "0", `{"method":"item/commandExecution/requestApproval","id":0,"params":{"command":"ls"}}`,
+			`{"method":"turn/completed","params":{"threadId":"th","turn":{"id":"tu","status":"completed"}}}`,
+		},
+		"claude": {
+			func(t *testing.T) *stage {
+				h := greeted(t, Start{})
+				h.prompted()
+				return h
+			}, "r", `{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"}}}`,
+			`{"type":"result","subtype":"success","is_error":false}`,
+		},
+		"acp": {
+			func(t *testing.T) *stage {
+				h := acpOpened(t, Start{}, "", "")
+				h.prompted()
+				return h
+			}, "0", `{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"kind":"execute","title":"ls"}}}`,
+			`{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := c.begun(t)
+			h.line(c.ask, c.end)
+			sent := len(h.sent)
+			if err := h.d.Answer(c.key, Answer{State: Allowed}); err != nil || len(h.sent) != sent {
+				t.Errorf("an answer was sent after the turn: %v", err)
+			}
+			h.prompted()
+			h.line(c.ask)
+			if len(h.asked) != 2 {
+				t.Errorf("%d requests, %q", len(h.asked), h.calls)
+			}
+		})
+	}
+}
+
+// prompted has a turn begin.
+func (h *stage) prompted() {
+	h.t.Helper()
+	if err := h.d.Prompt(Prompt{ID: "q", Text: "go"}); err != nil {
+		h.t.Error(err)
+	}
+}

@@ -331,6 +331,7 @@ func (c *claude) result(m *claudeLine) {
 		o.Error = claudeError(m)
 	}
 	c.interrupt = false
+	clear(c.asked)
 	c.host.TurnEnded(o)
 }
 

@@ -393,6 +393,7 @@ func (c *codex) ended(o Outcome) {
 		return
 	}
 	c.active, c.turn, c.interrupt = false, "", false
+	clear(c.asked)
 	early := c.early
 	c.early = nil
 	for _, p := range early {

@@ -382,3 +382,16 @@ func TestCodexHandshakes(t *testing.T) {
 		h.told(want)
 	}
 }
+
+// TestCodexUsageWithoutThread: a report that names no thread is of the conversation's own, which is
+// counted once.
+func TestCodexUsageWithoutThread(t *testing.T) {
+	t.Parallel()
+	h := inTurn(t)
+	for _, thread := range []string{``, `"threadId":"th",`, `"threadId":"sub",`, ``} {
+		h.line(`{"method":"thread/tokenUsage/updated","params":{` + thread + `"tokenUsage":{"total":{"totalTokens":110,"inputTokens":100,"outputTokens":10}}}}`)
+	}
+	if h.used.Total != 220 {
+		t.Errorf("%d tokens, %q", h.used.Total, h.calls)
+	}
+}

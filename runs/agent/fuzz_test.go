@@ -46,6 +46,7 @@ func (s *supervisor) TurnEnded(o Outcome) {
 		s.t.Fatalf("a turn ended as %q", o.Status)
 	}
 	s.turn = false
+	clear(s.open)
 }
 
 func (s *supervisor) Asked(q Request) {

@@ -129,6 +129,9 @@ func (c *Client) Ask(ctx context.Context, p Ask) (record interaction.Record, err
 	if err := c.do(ctx, VerbAsk, p, q, &record); err != nil {
 		return record, err
 	}
+	if record.InteractionID == "" {
+		return record, fault.New(fault.Unsupported, "the supervisor's answer to a question has no interaction_id")
+	}
 	return record, nil
 }
 
@@ -184,6 +187,9 @@ func (c *Client) do(ctx context.Context, verb string, params any, q *asked, into
 		return r.decode(into)
 	case <-c.gone:
 	case <-ctx.Done():
+		if q == nil { // the answer to an ask still tells the id and the outcome of the question
+			c.forget(id)
+		}
 		return context.Cause(ctx)
 	}
 	select {
@@ -232,6 +238,25 @@ func (c *Client) listen() {
 	}
 }
 
+// learn records an answer to an ask. It reports whether the question is open, so that a further
+// answer follows. After an answer that is no record of a question, the next ask goes to the
+// supervisor again. The caller holds c.mu.
+func (c *Client) learn(q *asked, r reply) (open bool) {
+	var record interaction.Record
+	if r.Error != "" || json.Unmarshal(r.Result, &record) != nil || record.InteractionID == "" {
+		if id := q.record.InteractionID; c.asked[id] == q {
+			delete(c.asked, id)
+		}
+		return false
+	}
+	q.record = record
+	if len(c.asked) >= keptAnswers { // the supervisor has the dropped ones as well
+		maps.DeleteFunc(c.asked, func(_ string, q *asked) bool { return q.record.State != interaction.Open })
+	}
+	c.asked[record.InteractionID] = q
+	return record.State == interaction.Open
+}
+
 // take delivers an answer to the request that waits for it.
 func (c *Client) take(id int, r reply) {
 	c.mu.Lock()
@@ -240,17 +265,11 @@ func (c *Client) take(id int, r reply) {
 	if x == nil {
 		return
 	}
-	if q := x.asked; q == nil || r.Error != "" || json.Unmarshal(r.Result, &q.record) != nil || q.record.State != interaction.Open {
+	if q := x.asked; q == nil {
 		delete(c.waiting, id)
-		if q != nil {
-			close(q.over)
-		}
-	}
-	if x.asked != nil && r.Error == "" {
-		if len(c.asked) >= keptAnswers { // the supervisor has the dropped ones as well
-			maps.DeleteFunc(c.asked, func(_ string, q *asked) bool { return q.record.State != interaction.Open })
-		}
-		c.asked[x.asked.record.InteractionID] = x.asked
+	} else if !c.learn(q, r) {
+		delete(c.waiting, id)
+		close(q.over)
 	}
 	if !x.begun {
 		x.begun = true

@@ -44,7 +44,7 @@ type Order struct {
 	ModelProfile  string            `json:"model_profile,omitempty"`
 	Environ       []string          `json:"environ,omitempty"`  // the provider's base environment
 	MonotonicMS   int64             `json:"monotonic_ms"`       // monotonic clock of the launching process
-	LimitMS       int64             `json:"limit_ms,omitempty"` // how long it may run, 0 for no limit
+	LimitMS       int64             `json:"limit_ms,omitempty"` // how long the session may run, 0 for no limit
 	Limits        *LimitsRequest    `json:"limits,omitempty"`   // what it may spend while the hub is unreachable
 }
 
@@ -76,7 +76,7 @@ func (o Order) Continues() bool { return o.Live != nil && o.Live.Continue }
 // PerTurn reports whether the agent runs one process for each turn.
 func (o Order) PerTurn() bool { return o.Live != nil && o.Live.Driver == DriverCommand }
 
-// Limit returns how long the provider may run, 0 for no limit.
+// Limit returns how long the session may run, over all of its processes, 0 for no limit.
 func (o Order) Limit() time.Duration { return time.Duration(o.LimitMS) * time.Millisecond }
 
 // Mode returns the kind of execution.

@@ -16,7 +16,8 @@ import (
 const maxCompared = 256 << 10
 
 // unifiedDiff returns the diff of a file between two texts, "" if they are equal. An empty text
-// means that the file does not exist.
+// means that the file does not exist. The last hunk of a diff that was cut at maxDiff has fewer
+// lines than its header says: the header counts the lines of the change.
 func unifiedDiff(path, before, after string) string {
 	switch {
 	case before == after:
@@ -86,16 +87,50 @@ func endLine(text string) string {
 	return text
 }
 
-// Changed counts the lines that a unified diff adds and removes.
+// Changed counts the lines that a unified diff adds and removes. The hunk headers tell lines of a
+// hunk from those that name a file: a removed line may begin with "-- ".
 func Changed(diff string) (added, removed int) {
+	var before, after int // lines of the hunk that are still to come
 	for line := range strings.Lines(diff) {
 		switch {
-		case strings.HasPrefix(line, "+++ ") || strings.HasPrefix(line, "--- "):
+		case strings.HasPrefix(line, "@@ "):
+			before, after = hunkLines(line)
+		case before <= 0 && strings.HasPrefix(line, "--- "):
+			before, after = 0, 0 // another file, though the hunk may lack lines
+		case after <= 0 && strings.HasPrefix(line, "+++ "):
 		case line[0] == '+':
 			added++
+			after--
 		case line[0] == '-':
 			removed++
+			before--
+		case line[0] == ' ' || line == "\n": // some agents leave out the space of an empty line
+			before--
+			after--
 		}
 	}
 	return added, removed
+}
+
+// hunkLines returns how many lines of the two texts a hunk covers, by its header.
+func hunkLines(head string) (before, after int) {
+	words := strings.Fields(head)
+	if len(words) < 3 {
+		return 0, 0
+	}
+	return spanLines(words[1], "-"), spanLines(words[2], "+")
+}
+
+// spanLines returns the number of lines of a span: 1 if it names none.
+func spanLines(text, mark string) int {
+	text, ok := strings.CutPrefix(text, mark)
+	_, n, counted := strings.Cut(text, ",")
+	if ok && !counted {
+		return 1
+	}
+	count, err := strconv.Atoi(n)
+	if err != nil {
+		return 0
+	}
+	return count
 }

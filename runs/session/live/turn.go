@@ -232,13 +232,13 @@ func (c *Conversation) TurnEnded(o agent.Outcome) {
 	if c.turn == nil {
 		return
 	}
+	c.cancelOpen(interaction.TurnEnded, false)
 	if c.turn.compacting {
 		c.endTurn(o, "")
 		c.next()
 		return
 	}
 	steered := len(c.waiting) > 0 && (c.waiting[0].Mode == session.ModeInterrupt || c.s.Order.PerTurn())
-	c.cancelOpen(interaction.TurnEnded, false)
 	c.endTurn(o, "")
 	if c.closing {
 		return

@@ -98,18 +98,22 @@ func (b *budgetWatch) compare() {
 	over := len(budget.Over(limits.Decide(*b.spent, others))) > 0 || b.may.exceeded()
 	switch {
 	case over && b.timer == nil:
-		b.timer = time.AfterFunc(b.patience, b.expire)
+		var timer *time.Timer
+		timer = time.AfterFunc(b.patience, func() { b.expire(&timer) })
+		b.timer = timer
 	case !over && b.timer != nil:
 		b.timer.Stop()
 		b.timer = nil
 	}
 }
 
-// expire stops the provider, unless the run has just ended or dropped below its limits.
-func (b *budgetWatch) expire() {
+// expire stops the provider, unless the run has just ended or dropped below its limits. Since then
+// another grace period may have begun, with another timer. It reads the timer under the lock that
+// compare holds while creating it.
+func (b *budgetWatch) expire(timer **time.Timer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.closed && b.timer != nil {
+	if !b.closed && b.timer == *timer {
 		b.stopped = true
 		b.stop()
 	}

@@ -134,3 +134,20 @@ func TestBudgetWatch(t *testing.T) {
 		})
 	}
 }
+
+// TestBudgetWatchFiredTimer: a timer that fired, and waits for the lock while the usage drops and
+// rises again, does not end the grace period that began since.
+func TestBudgetWatchFiredTimer(t *testing.T) {
+	t.Parallel()
+	b, stops := watchOf(budget.Limits{Run: &doc.Budget{HardTokens: new(int64(100))}}, nil)
+	b.patience = time.Hour
+	b.reported(tokens(100), nil)
+	fired := b.timer
+	b.reported(tokens(50), nil)
+	b.reported(tokens(100), nil)
+	b.expire(&fired) // as it does once it gets the lock
+	b.close()
+	if b.stopped || stops.Load() != 0 {
+		t.Errorf("stopped %d times", stops.Load())
+	}
+}

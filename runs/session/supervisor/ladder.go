@@ -36,8 +36,9 @@ func (r *rungs) close() {
 	}
 }
 
-// awaitExit waits for the provider to exit. It ends the provider if a stop is requested, the time
-// limit passes, or the turn is over. guardDied reports that the guard exited first.
+// awaitExit waits for the provider to exit. It ends the provider if a stop is requested, the
+// session exceeds its time limit, or the turn is over. guardDied reports that the guard exited
+// first.
 func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *guard.Exit, guardDied bool) {
 	stop, interrupt := s.stop, s.host.Interrupt
 	var over, halt <-chan struct{}
@@ -49,9 +50,8 @@ func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *g
 	}
 	var r rungs
 	defer r.close()
-	var limit <-chan time.Time
-	if s.order.LimitMS > 0 {
-		limit = r.after(s.order.Limit())
+	if s.order.LimitMS > 0 && s.timeUp == nil {
+		s.timeUp = time.After(s.order.Limit())
 	}
 	for {
 		select {
@@ -65,8 +65,7 @@ func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *g
 		case <-interrupt:
 			interrupt = nil
 			s.requestStop(true)
-		case <-limit:
-			limit = nil
+		case <-s.timeUp:
 			s.overdue = true
 			s.requestStop(false)
 		case <-stop:

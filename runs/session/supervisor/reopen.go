@@ -43,7 +43,7 @@ func (s *supervisor) reopen(ctx context.Context) error {
 			return err
 		}
 		if !doc.Terminal(run.Status) {
-			return fault.New(fault.RunBusy, "run %s is being gone on with already", s.order.RunID)
+			return fault.New(fault.RunBusy, "run %s is being continued already", s.order.RunID)
 		}
 		live := s.order.Live
 		p := continuedPayload{SessionRef: s.order.SessionRef, FromStatus: run.Status, ThreadID: live.Thread, WorktreeRel: live.WorktreeRel}

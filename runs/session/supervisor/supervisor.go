@@ -107,7 +107,10 @@ type supervisor struct {
 	config string     // path of the MCP configuration file, "" for none
 	spec   *doc.Spec  // of the execution
 
-	overdue bool // ran over its time limit; owned by the supervisor's goroutine
+	// timeUp fires once, when the session exceeds its time limit. It starts with the session's
+	// first process; nil before that, and without a limit.
+	timeUp  <-chan time.Time
+	overdue bool // exceeded its time limit; owned by the supervisor's goroutine
 
 	remote *Remote        // set for a session on another machine
 	placed []events.Draft // placement events, written together with the record
