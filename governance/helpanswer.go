@@ -31,11 +31,15 @@ type HelpText struct {
 	Answered bool // the response is not blank
 }
 
-// Help reads a help request. A missing one is fault.NotFound.
+// Help reads a help request. A missing one is fault.NotFound, and so is an id that is no safe id.
 func Help(r Reader, id string) (HelpText, error) {
+	missing := fault.New(fault.NotFound, "help request %s does not exist", id)
+	if !workspace.SafeID(id) { // an id becomes a path
+		return HelpText{}, missing
+	}
 	text, err := r.Read(HelpRequestFile(id))
 	if fault.Is(err, fault.NotFound) {
-		return HelpText{}, fault.New(fault.NotFound, "help request %s does not exist", id)
+		return HelpText{}, missing
 	}
 	if err != nil {
 		return HelpText{}, err
