@@ -4,8 +4,6 @@ package governance
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"ac/governance/policy"
@@ -58,9 +56,8 @@ func helpText(id string, text []byte) (h HelpText, err error) {
 	}
 	question, _ := frontmatter.Section(body, questionHeading)
 	response, _ := frontmatter.Section(body, responseHeading)
-	sum := sha256.Sum256(text)
 	h = HelpText{
-		Head: valid.HelpRequest, Question: strings.TrimSpace(string(question)), Response: strings.TrimSpace(string(response)), Hash: hex.EncodeToString(sum[:]),
+		Head: valid.HelpRequest, Question: strings.TrimSpace(string(question)), Response: strings.TrimSpace(string(response)), Hash: hashOf(text),
 	}
 	h.Answered = h.Response != ""
 	return h, nil
