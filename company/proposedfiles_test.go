@@ -74,10 +74,22 @@ func TestFilesWaitInTheInbox(t *testing.T) {
 	if len(inbox.Pending) != 1 || inbox.Pending[0].ArtifactType != "proposal" {
 		t.Fatalf("%+v", inbox)
 	}
+	// Both decisions invalidate the cached changes of runs: an approval applies files or lands work.
+	forgotten := func(method, params string, into any) {
+		t.Helper()
+		now := all.Now()
+		_, keep := all.RecentChanges().Answer("a run", now)
+		keep("its changes", now)
+		must(method, params, into)
+		if known, _ := all.RecentChanges().Answer("a run", now); known != nil {
+			t.Errorf("%s leaves what it changed in the cache", method)
+		}
+	}
 	var resolved struct {
 		CheckpointID string `json:"checkpoint_id"`
 	}
-	must("inbox.resolve", `{"workspace_dir":"DIR","project_id":"`+made.ID+`","artifact_id":"`+inbox.Pending[0].ArtifactID+`","decision":"approved","actor_id":"human","actor_role":"human"}`, &resolved)
+	forgotten("inbox.resolve", `{"workspace_dir":"DIR","project_id":"`+made.ID+`","artifact_id":"`+inbox.Pending[0].ArtifactID+`","decision":"approved","actor_id":"human","actor_role":"human"}`, &resolved)
+	forgotten("inbox.resolve_many", `{"workspace_dir":"DIR","items":[{"project_id":"`+made.ID+`","artifact_id":"`+inbox.Pending[0].ArtifactID+`","decision":"denied"}],"actor_id":"human","actor_role":"human"}`, nil)
 	if text, err := os.ReadFile(filepath.Join(repo, "a.txt")); err != nil || string(text) != "x\n" || resolved.CheckpointID == "" {
 		t.Errorf("%q, %+v, %v", text, resolved, err)
 	}

@@ -13,8 +13,9 @@ const answerLife = 2 * time.Second
 // Recent caches the results of an operation by request, for answerLife. The zero value is empty.
 // It is safe for concurrent use.
 type Recent struct {
-	mu    sync.Mutex
-	known map[string]timedAnswer
+	mu      sync.Mutex
+	known   map[string]timedAnswer
+	forgets int // how often everything was invalidated
 }
 
 type timedAnswer struct {
@@ -22,21 +23,27 @@ type timedAnswer struct {
 	answer any
 }
 
-// Answer returns the cached result of a request, nil if there is none or it has expired.
-func (r *Recent) Answer(asked string, now time.Time) any {
+// Answer returns the cached result of a request, nil if there is none or it has expired. Then the
+// caller computes the result and passes it to keep, which caches it and drops expired ones. keep
+// is a no-op if the cache was invalidated since Answer: the result may be from before the change.
+func (r *Recent) Answer(asked string, now time.Time) (answer any, keep func(answer any, now time.Time)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	forgets := r.forgets
+	keep = func(answer any, now time.Time) { r.keep(asked, answer, now, forgets) }
 	known, ok := r.known[asked]
 	if !ok || now.Sub(known.at) >= answerLife {
-		return nil
+		return nil, keep
 	}
-	return known.answer
+	return known.answer, keep
 }
 
-// Keep caches a result and drops expired ones.
-func (r *Recent) Keep(asked string, answer any, now time.Time) {
+func (r *Recent) keep(asked string, answer any, now time.Time, forgets int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.forgets != forgets {
+		return
+	}
 	if r.known == nil {
 		r.known = map[string]timedAnswer{}
 	}
@@ -53,4 +60,5 @@ func (r *Recent) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known = nil
+	r.forgets++
 }

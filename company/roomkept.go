@@ -310,43 +310,55 @@ func (k *keptRoom) end(cause error) bool {
 	return true
 }
 
-// keep keeps the room up to date until it has had no readers for some time. It reads the first
-// change after a silence at once, and later ones at most once per roomPace. If a read fails, keep
-// leaves the rows and retries until the workspace is gone.
+// keep reads the room and keeps it up to date until it has had no readers for some time. Whatever
+// else ends it, its readers learn why.
 func (k *keptRoom) keep(ctx context.Context) {
-	err := k.update(ctx, roomNews{whole: true})
-	if err != nil {
+	if err := k.update(ctx, roomNews{whole: true}); err != nil {
 		k.end(err)
+		close(k.ready)
+		return
 	}
 	close(k.ready)
+	if err := k.tend(ctx); err != nil {
+		k.end(err)
+	}
+}
+
+// tend keeps the room up to date. It reads the first change after a silence at once, and later
+// ones at most once per roomPace. If a read fails, tend leaves the rows and retries until the
+// workspace is gone. It returns nil once the room has been removed for lack of readers, otherwise
+// why the room cannot be kept.
+func (k *keptRoom) tend(ctx context.Context) error {
 	life, silence := time.NewTicker(roomLife), time.NewTimer(k.c.all.quiet)
 	defer life.Stop()
 	defer silence.Stop()
-	for alone := false; err == nil; {
+	for alone := false; ; {
 		select {
 		case <-k.news.wake:
 		case <-life.C:
 			if alone && k.end(nil) {
-				return
+				return nil
 			}
 			alone = k.unread()
 			continue
 		case <-silence.C:
-			err = k.listen(silence)
+			if err := k.listen(silence); err != nil {
+				return err
+			}
 			continue
 		case <-ctx.Done():
-			k.end(context.Cause(ctx))
-			return
+			return context.Cause(ctx)
 		}
 		if !Pause(ctx, roomSettles) {
 			continue
 		}
 		if news := k.news.take(); !news.none() {
-			if err = k.renew(ctx, news); err != nil {
-				k.end(err)
-				return
+			if err := k.renew(ctx, news); err != nil {
+				return err
 			}
-			err = k.listen(silence)
+			if err := k.listen(silence); err != nil {
+				return err
+			}
 			Pause(ctx, roomPace)
 		}
 	}

@@ -5,8 +5,6 @@ package governance
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -228,8 +226,7 @@ func (r *evidenceReader) read(item *EvidenceItem) bool {
 		item.Truncated = true // the file exists but is too large or unreadable
 		return true
 	}
-	sum := sha256.Sum256(content)
-	item.Bytes, item.SHA256 = int64(len(content)), hex.EncodeToString(sum[:])
+	item.Bytes, item.SHA256 = int64(len(content)), hashOf(content)
 	if item.Binary = isBinary(content); item.Binary {
 		return true
 	}

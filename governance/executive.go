@@ -4,8 +4,6 @@ package governance
 // its current state.
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"strings"
 
@@ -30,7 +28,7 @@ func PlanProposal(env workspace.Env, project, projectName, producer, plan string
 	}.Head(env)
 	key, rationale := "approval:executive-plan:"+project+":"+plan, planMark+plan
 	proposal := doc.HeartbeatProposal{
-		Artifact: head, ProjectID: project, Rationale: rationale + " " + hashMark + hashText(text),
+		Artifact: head, ProjectID: project, Rationale: rationale + " " + hashMark + hashOf(text),
 		ProposedAction: doc.Action{
 			ActionBody: doc.ActionBody{
 				Kind: doc.ActionCreateApproval, IdempotencyKey: key, Risk: "medium", NeedsApproval: true, ProjectID: project,
@@ -45,11 +43,6 @@ func PlanProposal(env workspace.Env, project, projectName, producer, plan string
 		"## Proposed Action\n\nApprove the executive plan `" + plan + "` as it is now.\n\n## Policy\n\nA human or a CEO decides.\n"
 	record, err = WriteRecord(doc.HeartbeatProposalCodec, proposal, []byte(body))
 	return head.ID, record, err
-}
-
-func hashText(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }
 
 // gated adds the rule of executive plans to a question if one of the proposal's rationales names
@@ -86,7 +79,7 @@ func ApprovedPlan(w *workspace.Workspace, project, plan string) error {
 			continue
 		}
 		hash, names := approvalOf(w, project, about.ArtifactID, plan)
-		if names && (hash == "" || hash == hashText(record.Text)) {
+		if names && (hash == "" || hash == hashOf(record.Text)) {
 			return nil
 		}
 		changed = changed || names

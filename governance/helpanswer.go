@@ -4,8 +4,6 @@ package governance
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"ac/governance/policy"
@@ -31,11 +29,15 @@ type HelpText struct {
 	Answered bool // the response is not blank
 }
 
-// Help reads a help request. A missing one is fault.NotFound.
+// Help reads a help request. A missing one is fault.NotFound, and so is an id that is no safe id.
 func Help(r Reader, id string) (HelpText, error) {
+	missing := fault.New(fault.NotFound, "help request %s does not exist", id)
+	if !workspace.SafeID(id) { // an id becomes a path
+		return HelpText{}, missing
+	}
 	text, err := r.Read(HelpRequestFile(id))
 	if fault.Is(err, fault.NotFound) {
-		return HelpText{}, fault.New(fault.NotFound, "help request %s does not exist", id)
+		return HelpText{}, missing
 	}
 	if err != nil {
 		return HelpText{}, err
@@ -54,9 +56,8 @@ func helpText(id string, text []byte) (h HelpText, err error) {
 	}
 	question, _ := frontmatter.Section(body, questionHeading)
 	response, _ := frontmatter.Section(body, responseHeading)
-	sum := sha256.Sum256(text)
 	h = HelpText{
-		Head: valid.HelpRequest, Question: strings.TrimSpace(string(question)), Response: strings.TrimSpace(string(response)), Hash: hex.EncodeToString(sum[:]),
+		Head: valid.HelpRequest, Question: strings.TrimSpace(string(question)), Response: strings.TrimSpace(string(response)), Hash: hashOf(text),
 	}
 	h.Answered = h.Response != ""
 	return h, nil

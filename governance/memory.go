@@ -115,6 +115,7 @@ func (c change) hash() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// hashOf returns the SHA-256 of a text, in hexadecimal.
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -23,6 +23,9 @@ type pendingJob struct {
 	ActionsDone int `json:"actions_done,omitempty"`
 }
 
+// is reports whether p is a job of a project. Only the two ids together name a job.
+func (p pendingJob) is(project, job string) bool { return p.ProjectID == project && p.JobID == job }
+
 // reader reads documents: a workspace or a unit.
 type reader interface {
 	Read(name string) ([]byte, error)
@@ -65,7 +68,7 @@ func changePending(u *workspace.Unit, fn func([]pendingJob) []pendingJob) error 
 func arbitrated(u *workspace.Unit, p pendingJob, actions int) error {
 	return changePending(u, func(list []pendingJob) []pendingJob {
 		for i := range list {
-			if list[i].JobID == p.JobID && list[i].ProjectID == p.ProjectID {
+			if list[i].is(p.ProjectID, p.JobID) {
 				list[i].ActionsDone = actions
 			}
 		}
@@ -76,6 +79,6 @@ func arbitrated(u *workspace.Unit, p pendingJob, actions int) error {
 // removePending removes a job from the list in a unit.
 func removePending(u *workspace.Unit, p pendingJob) error {
 	return changePending(u, func(list []pendingJob) []pendingJob {
-		return slices.DeleteFunc(list, func(q pendingJob) bool { return q.JobID == p.JobID && q.ProjectID == p.ProjectID })
+		return slices.DeleteFunc(list, func(q pendingJob) bool { return q.is(p.ProjectID, p.JobID) })
 	})
 }

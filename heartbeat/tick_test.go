@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -315,5 +316,40 @@ func TestNoActiveProject(t *testing.T) {
 	}
 	if got := s.tick(t); len(got.WokenWorkers) != 1 || len(got.JobsSubmitted) != 0 || s.state(t).Stats.WorkersWokenTotal != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestJobsOfTheirProjects: a pending job of another project with the same id is another job.
+func TestJobsOfTheirProjects(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 1)
+	config, err := Config(s.w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := &tick{Summary: newSummary(s.w, Order{}, config), w: s.w, ix: s.ix, jobs: s.jobs, seen: &s.loop.seen}
+	var ours, other pendingJob
+	err = s.w.Update(t.Context(), func(u *workspace.Unit) error {
+		id, _, err := s.jobs.Enter(u, doc.JobSpec{
+			SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobHeartbeat, WorkerKind: "codex", WorkspaceDir: s.dir, ProjectID: s.project, Goal: "g",
+			Constraints: []string{}, Deliverables: []string{}, PermissionLevel: "read-only", ContextRefs: []doc.ContextRef{}, WorkerAgentID: s.agents[0],
+		})
+		if err != nil {
+			return err
+		}
+		ours = pendingJob{JobID: id, ProjectID: s.project, WorkerAgentID: s.agents[0], TickID: tick.TickID}
+		other = ours
+		other.ProjectID = "proj_gone"
+		return changePending(u, func([]pendingJob) []pendingJob { return []pendingJob{other, ours} })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick.JobsSubmitted = []SubmittedJob{{WorkerAgentID: s.agents[0], ProjectID: s.project, JobID: ours.JobID}}
+	if err := tick.answers(t.Context()); err != nil || tick.ReportsOK != 1 {
+		t.Errorf("%+v, %v", tick.Summary, err)
+	}
+	if left, err := pending(s.w); err != nil || !slices.Equal(left, []pendingJob{other}) {
+		t.Errorf("%+v, %v", left, err)
 	}
 }

@@ -205,7 +205,7 @@ func (t *tick) answers(ctx context.Context) error {
 		return err
 	}
 	for _, s := range t.JobsSubmitted {
-		i := slices.IndexFunc(list, func(p pendingJob) bool { return p.JobID == s.JobID })
+		i := slices.IndexFunc(list, func(p pendingJob) bool { return p.is(s.ProjectID, s.JobID) })
 		if i < 0 {
 			continue
 		}

@@ -98,12 +98,13 @@ type ChangeRow struct {
 // seconds: many clients view a run at once, and git reads all of its files.
 func (c Operations) Changes(ctx context.Context, p ChangesParams) (RunChanges, error) {
 	key := fmt.Sprintf("%p %+v", c.Workspace(), p)
-	if known, ok := c.Host().RecentChanges().Answer(key, c.Workspace().Env.Clock.Now()).(RunChanges); ok {
+	known, keep := c.Host().RecentChanges().Answer(key, c.Workspace().Env.Clock.Now())
+	if known, ok := known.(RunChanges); ok {
 		return known, nil
 	}
 	result, err := c.readChanges(ctx, p)
 	if err == nil && result.Patch == nil { // a patch may be large
-		c.Host().RecentChanges().Keep(key, result, c.Workspace().Env.Clock.Now())
+		keep(result, c.Workspace().Env.Clock.Now())
 	}
 	return result, err
 }

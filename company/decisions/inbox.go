@@ -35,6 +35,7 @@ func (c Operations) Resolve(ctx context.Context, p ResolveParams) (governance.Re
 	if err := company.CheckIDs(company.NamedText{Name: "project_id", Value: p.ProjectID}, company.NamedText{Name: "artifact_id", Value: p.ArtifactID}); err != nil {
 		return governance.Resolution{}, err
 	}
+	defer c.Host().ForgetChanges() // an approval may apply files or land work
 	return inbox.Resolve(ctx, c.Workspace(), governance.Ruling{
 		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.Actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
 	}, c.Host().Jobs())
@@ -95,6 +96,7 @@ func (c Operations) ResolveMany(ctx context.Context, p ResolveManyParams) (Resol
 			Item: governance.Item{ProjectID: one.ProjectID, ArtifactID: one.ArtifactID}, Decision: one.Decision, Actor: p.Actor(), Notes: p.Notes, ExpectHash: one.ExpectHash,
 		}
 	}
+	defer c.Host().ForgetChanges()
 	result := ResolveManyResult{Results: make([]ResolveOutcome, len(rulings))}
 	for i, done := range inbox.ResolveMany(ctx, c.Workspace(), rulings, c.Host().Jobs()) {
 		outcome := ResolveOutcome{ArtifactID: rulings[i].ArtifactID, OK: done.Err == nil, ReviewID: done.Resolution.ReviewID}

@@ -262,7 +262,7 @@ func (c Operations) howSettled(m *snapshot.View, id string) error {
 			}
 		}
 	case kind == needs.Help:
-		if h, err := governance.Help(c.Workspace(), ref); workspace.SafeID(ref) && err == nil && h.Answered {
+		if h, err := governance.Help(c.Workspace(), ref); err == nil && h.Answered {
 			return settled(id, Settled{How: "answered"})
 		}
 	case !needs.Dismissible(id):

@@ -4,6 +4,7 @@ package acecode
 // the log is not read again for a client that reconnects.
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -106,7 +107,7 @@ func (h *history) since(seq int64) (list []frames.Frame, gap bool) {
 	if seq < h.floor {
 		return nil, true
 	}
-	i, found := slices.BinarySearchFunc(h.recent, seq, func(f frames.Frame, seq int64) int { return int(f.Seq - seq) })
+	i, found := slices.BinarySearchFunc(h.recent, seq, func(f frames.Frame, seq int64) int { return cmp.Compare(f.Seq, seq) })
 	if found {
 		i++
 	}

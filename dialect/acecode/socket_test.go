@@ -310,8 +310,10 @@ func TestGap(t *testing.T) {
 	if list, gap := h.since(h.head() - 1); gap || len(list) != 1 {
 		t.Errorf("%d events, gap %v", len(list), gap)
 	}
-	if list, _ := h.since(h.head() + 5); len(list) != 0 {
-		t.Errorf("%d events above the head", len(list))
+	for _, beyond := range []int64{5, 1<<31 + 5, 1 << 40} { // more than 32 bits as well
+		if list, _ := h.since(h.head() + beyond); len(list) != 0 {
+			t.Errorf("%d events above the head, %d beyond it", len(list), beyond)
+		}
 	}
 	if n := len(h.newest(frames.PerLine)); n != frames.PerLine {
 		t.Errorf("%d newest", n)

@@ -23,12 +23,12 @@ import (
 
 // Exit statuses of a server and of the commands that control one.
 const (
-	ExitFailed      = 1 // any other failure; nothing runs
+	ExitFailed      = 1 // any other failure, or no server runs
 	ExitRefused     = 2 // the address or the token file is not allowed
 	ExitListen      = 3 // the address is in use, or serving failed
 	ExitRuntime     = 4 // a runtime file could not be written
-	ExitOptions     = 5 // the runtime files could not be written
-	ExitRunning     = 6 // an option or a setting of the machine is invalid
+	ExitOptions     = 5 // an option or a setting of the machine is invalid
+	ExitRunning     = 6 // another server runs on the data directory
 	ExitSpawn       = 7 // the server could not be started
 	ExitNotStarted  = 8 // it did not come up in time
 	ExitNotStopping = 9 // it did not stop in time

@@ -280,8 +280,7 @@ func (s *Service) Resolve(ctx context.Context, r governance.Ruling) (resolved go
 	}
 	a := &application{s: s, o: Order{ProjectID: r.ProjectID, Skip: waits.Skip, Actor: r.Actor}, b: waits.batch(r.ProjectID), merges: map[mergeKey]mergeResult{}, ruling: &r}
 	if r.Decision == governance.Denied {
-		err = a.deny(ctx)
-		resolved.ReviewID = a.review
+		resolved.ReviewID, err = s.deny(ctx, r, a.question())
 		return resolved, err
 	}
 	if a.b.place, err = s.target(r.ProjectID, waits.Target, ""); err != nil {
@@ -312,15 +311,18 @@ func (a *application) decide(g *governance.PolicyUnit, verdict policy.Verdict) (
 	return err
 }
 
-func (a *application) deny(ctx context.Context) error {
-	return governance.Govern(ctx, a.s.Workspace, func(g *governance.PolicyUnit) error {
-		verdict, err := g.Enforce(a.o.ProjectID, a.question())
+// deny denies a waiting proposal, once. q is the same question that approving it asks.
+func (s *Service) deny(ctx context.Context, r governance.Ruling, q policy.Question) (review string, err error) {
+	err = governance.Govern(ctx, s.Workspace, func(g *governance.PolicyUnit) error {
+		verdict, err := g.Enforce(r.ProjectID, q)
 		if err != nil {
 			return err
 		}
-		if a.review, err = g.CheckUndecided(*a.ruling, governance.KindFiles); err != nil || a.review != "" {
+		if review, err = g.CheckUndecided(r, governance.KindFiles); err != nil || review != "" {
 			return err
 		}
-		return a.decide(g, verdict)
+		review, err = g.Review(r, verdict, governance.DecisionResult{SubjectKind: governance.KindFiles, ArtifactID: r.ArtifactID})
+		return err
 	})
+	return review, err
 }

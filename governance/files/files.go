@@ -145,7 +145,7 @@ func (s *Service) batch(ctx context.Context, project string, wanted Wanted) (b b
 		}
 	}
 	var found map[string]Artifact
-	madeFor := ""
+	var madeFor []string
 	if len(ids) > 0 {
 		if found, madeFor, err = s.find(ctx, project, ids); err != nil {
 			return b, err
@@ -176,7 +176,7 @@ func (s *Service) batch(ctx context.Context, project string, wanted Wanted) (b b
 		}
 		return b, fault.Invalid(fault.Issue{Path: []any{field}, Code: "too_big", Message: "the contents have more than 16 MiB together"})
 	}
-	b.place, err = s.target(project, wanted.Target, madeFor)
+	b.place, err = s.commonTarget(project, wanted.Target, madeFor)
 	return b, err
 }
 

@@ -3,9 +3,12 @@ package files
 // Who may apply, and what a target must be.
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +110,71 @@ func TestTargets(t *testing.T) {
 	}
 	if tree(t, s.repo)["a.txt"] != "into the worktree\n" {
 		t.Error("it went elsewhere")
+	}
+}
+
+// answered is a job that answered with a new file, made for a repository, "" for an unknown one.
+func (s *stage) answered(t *testing.T, job, repo, name string) (id string) {
+	t.Helper()
+	dir := filepath.Join(s.dir, workspace.JobDir(s.project, job))
+	put(t, dir, "job.yaml", jobRecord(s.dir, s.project))
+	if repo != "" {
+		put(t, dir, "order.json", `{"place":{"repo_id":"`+repo+`","isolation":"none"}}`)
+	}
+	id = ID(job, name)
+	text, err := json.Marshal(map[string]any{
+		"schema_version": 1, "type": "job_answer", "job_id": job, "attempt_run_id": "run_none", "kind": "files",
+		"answer": map[string]any{"summary": "s", "files": []any{map[string]any{"path": name, "content": "n\n"}}},
+		"files":  []any{map[string]any{"id": id, "path": name, "from_sha256": nil}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "answer.json", string(text))
+	return id
+}
+
+// TestTargetOfSeveral: files that were made for several repositories have no default target,
+// whichever of them is found first.
+func TestTargetOfSeveral(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	unknown, second := s.answered(t, "job_1", "", "x.txt"), resolved(t)
+	here := s.answered(t, "job_2", "repo", "y.txt")
+	o := s.order()
+	o.Wanted = Wanted{IDs: []string{unknown, here}}
+	if preview, err := s.Preview(t.Context(), s.project, o.Wanted); err != nil || preview.Target.RepoID != "repo" {
+		t.Errorf("the only repository is the default of both: %+v, %v", preview, err)
+	}
+	if _, err := s.Workspace.SetRepoRoot(t.Context(), "other", second, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Workspace.LinkRepo(t.Context(), s.project, "other", ""); err != nil {
+		t.Fatal(err)
+	}
+	s.Service = s.service(t, s.Workspace)
+	there := s.answered(t, "job_3", "other", "z.txt")
+	for _, ids := range [][]string{{here, there}, {there, here}, {unknown, here}, {unknown, there}, {unknown}} {
+		o.Wanted = Wanted{IDs: ids}
+		_, err := s.Apply(t.Context(), o)
+		told, _ := errors.AsType[*fault.Error](err)
+		if told == nil || told.Reason != fault.TargetAmbiguous {
+			t.Errorf("%v: %v", ids, err)
+			continue
+		}
+		if data, _ := told.Data.(Candidates); !slices.Equal(slices.Sorted(slices.Values(data.RepoIDs)), []string{"other", "repo"}) {
+			t.Errorf("%v: %+v", ids, told.Data)
+		}
+	}
+	if len(tree(t, second)) != 0 || !maps.Equal(tree(t, s.repo), base()) {
+		t.Errorf("%q, %q", tree(t, second), tree(t, s.repo))
+	}
+	o.Wanted = Wanted{IDs: []string{here, there}, Target: checkpoint.Target{RepoID: "other"}}
+	if done, err := s.Apply(t.Context(), o); err != nil || done.Applied != 2 || len(tree(t, second)) != 2 {
+		t.Errorf("a named target: %+v, %v", done, err)
+	}
+	o.Wanted = Wanted{IDs: []string{there}}
+	if preview, err := s.Preview(t.Context(), s.project, o.Wanted); err != nil || preview.Target.RepoID != "other" {
+		t.Errorf("the one it was made for: %+v, %v", preview, err)
 	}
 }

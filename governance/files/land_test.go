@@ -3,7 +3,9 @@ package files
 // Landing runs in real repositories.
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -362,6 +364,16 @@ func TestLandApproval(t *testing.T) {
 	ruling.ArtifactID, ruling.Decision = waiting(t, err), governance.Denied
 	if done, err := s.Resolve(t.Context(), ruling); err != nil || done.ReviewID == "" || s.landings(t, other) != 0 {
 		t.Errorf("%+v, %v", done, err)
+	}
+	// A denial is recorded where an approval is: in the log of the run, about the run.
+	for log, want := range map[string]int{workspace.LogFile(s.project, other): 1, workspace.AuditLog: 0} {
+		text, err := os.ReadFile(filepath.Join(s.dir, log))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if strings.Count(string(text), `"decision":"denied"`) != want || strings.Contains(string(text), `"resource_id":"caller"`) {
+			t.Errorf("%s: %s", log, text)
+		}
 	}
 	o.Actor = human()
 	if done, err := s.Land(t.Context(), o); err != nil || done.Commit == nil {

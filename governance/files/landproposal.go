@@ -98,9 +98,7 @@ func (s *Service) resolveLanding(ctx context.Context, r governance.Ruling, waits
 		o: LandOrder{ProjectID: r.ProjectID, RunID: waits.RunID, Message: waits.Message, Into: waits.Into, Keep: waits.Keep, Actor: r.Actor},
 	}
 	if r.Decision == governance.Denied {
-		a := &application{s: s, o: Order{ProjectID: r.ProjectID, Actor: r.Actor}, ruling: &r}
-		err := a.deny(ctx)
-		return a.review, err
+		return s.deny(ctx, r, l.question())
 	}
 	if err := l.load(); err != nil {
 		return "", err

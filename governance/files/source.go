@@ -241,21 +241,25 @@ func (s *Service) from(dir string, hash *string) (*Version, error) {
 }
 
 // find finds artifacts by their ids. It first searches the sources where this process met them,
-// and then the answers of jobs and the worktrees of runs, newest first.
-func (s *Service) find(ctx context.Context, project string, ids []string) (found map[string]Artifact, repo string, err error) {
+// and then the answers of jobs and the worktrees of runs, newest first. madeFor is the
+// repositories that they were made for, each once, "" for an unknown one.
+func (s *Service) find(ctx context.Context, project string, ids []string) (found map[string]Artifact, madeFor []string, err error) {
 	found = map[string]Artifact{}
 	missing := func(id string) bool { _, ok := found[id]; return !ok && slices.Contains(ids, id) }
 	take := func(o origin) {
 		for _, a := range o.artifacts {
-			if missing(a.ID) {
-				found[a.ID], repo = a, o.repo
+			if !missing(a.ID) {
+				continue
+			}
+			if found[a.ID] = a; !slices.Contains(madeFor, o.repo) {
+				madeFor = append(madeFor, o.repo)
 			}
 		}
 	}
 	sources := s.Memory.sources(s.Workspace, ids)
 	rest, err := s.sources(project)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	for _, source := range append(sources, rest...) {
 		if len(found) == len(ids) {
@@ -268,13 +272,13 @@ func (s *Service) find(ctx context.Context, project string, ids []string) (found
 			o, err = s.ofRun(ctx, project, source.RunID, missing)
 		}
 		if ctx.Err() != nil {
-			return nil, "", context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 		if err == nil { // skip unreadable sources
 			take(o)
 		}
 	}
-	return found, repo, nil
+	return found, madeFor, nil
 }
 
 // sources returns the jobs with an answer and the runs with a worktree or a branch, each newest

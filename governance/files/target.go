@@ -59,6 +59,28 @@ func (s *Service) target(project string, asked checkpoint.Target, madeFor string
 	return Place{}, fault.New(fault.TargetAmbiguous, "project %s has several repositories on this machine; name a target", project).With(Candidates{here})
 }
 
+// commonTarget returns the requested target, or the default of files that were made for several
+// repositories. Unless these files all have the same default, the error is
+// fault.TargetAmbiguous.
+func (s *Service) commonTarget(project string, asked checkpoint.Target, madeFor []string) (place Place, err error) {
+	if asked != (checkpoint.Target{}) || len(madeFor) == 0 {
+		return s.target(project, asked, "")
+	}
+	var defaults []string
+	for _, repo := range slices.Sorted(slices.Values(madeFor)) {
+		if place, err = s.target(project, asked, repo); err != nil {
+			return Place{}, err
+		}
+		if !slices.Contains(defaults, place.RepoID) {
+			defaults = append(defaults, place.RepoID)
+		}
+	}
+	if slices.Sort(defaults); len(defaults) > 1 {
+		return Place{}, fault.New(fault.TargetAmbiguous, "the files were made for several repositories; name a target").With(Candidates{defaults})
+	}
+	return place, nil
+}
+
 func (s *Service) repoTarget(repo string) (Place, error) {
 	root, err := worktree.Root(s.Machine, repo)
 	if err != nil {

@@ -6,10 +6,8 @@ package job
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -116,7 +114,7 @@ func readProposed(root *os.Root, name string) (text string, there bool) {
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxProposed+1))
-	if err != nil || len(content) > maxProposed || errors.Is(err, fs.ErrNotExist) {
+	if err != nil || len(content) > maxProposed {
 		return "", false
 	}
 	return string(content), true

@@ -277,7 +277,7 @@ func (f Flows) Continue(ctx context.Context, again Again) (record doc.WorkflowRu
 		if !r.Over() {
 			return nil, fault.New(fault.RunBusy, "run %s goes on: it is %s", run, r.Status)
 		}
-		told, err := f.mayLaunch(u, project, run, actor)
+		told, err := f.mayLaunch(run, actor)
 		if err != nil {
 			return told, err
 		}
@@ -322,7 +322,7 @@ type continuedPayload struct {
 
 // mayLaunch asks the policy whether an actor may continue a run. It returns the events of the
 // decision.
-func (f Flows) mayLaunch(_ *workspace.Unit, _, run string, actor policy.Actor) ([]Event, error) {
+func (f Flows) mayLaunch(run string, actor policy.Actor) ([]Event, error) {
 	verdict := policy.Ask(f.Workspace, policy.Question{Action: policy.Launch, RunID: run, Actor: actor, Resource: policy.Resource{
 		ID: run, Kind: "run", Visibility: events.VisibilityOrg,
 	}})

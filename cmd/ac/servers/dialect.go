@@ -300,8 +300,8 @@ func serveDialects(ctx context.Context, a *cli.App, o dialectOptions, places []d
 	if o.heartbeat {
 		host.Observe(dir)
 	}
-	// Terminals end concurrently with requests: either may be slow, and both must end within two
-	// seconds.
+	// Terminals end concurrently with requests. The server exits within two seconds, and
+	// CloseTerminals alone may take one.
 	ended := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
 		defer close(ended)

@@ -4,6 +4,7 @@ package frames
 // both agree.
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -292,6 +293,6 @@ func (v *View) Events() []Frame {
 	if v.draft != nil {
 		list = append(list, v.draft.event())
 	}
-	slices.SortStableFunc(list, func(a, b Frame) int { return int(a.Seq - b.Seq) })
+	slices.SortStableFunc(list, func(a, b Frame) int { return cmp.Compare(a.Seq, b.Seq) })
 	return list
 }
