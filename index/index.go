@@ -164,16 +164,23 @@ func (ix *Index) SyncOnly(ctx context.Context, scope source.Scope) (SyncResult, 
 			}
 			return turn.synced, turn.err
 		}
-		turn.err = ix.locked(ctx, func(ctx context.Context) error {
-			ix.leave(turn) // a change from here on may be missed, so later callers wait for the next pass
-			var err error
-			turn.synced, err = ix.sync(ctx, scope)
-			return err
-		})
-		ix.leave(turn)
-		close(turn.done)
+		ix.lead(ctx, turn)
 		return turn.synced, turn.err
 	}
+}
+
+// lead runs the pass that a caller leads. If the pass panics, those who wait for it get an
+// error.
+func (ix *Index) lead(ctx context.Context, turn *shared) {
+	defer close(turn.done)
+	defer ix.leave(turn)
+	turn.err = fault.New(fault.Internal, "the sync of the index that this one waited for failed with an internal error; try again")
+	turn.err = ix.locked(ctx, func(ctx context.Context) error {
+		ix.leave(turn) // a change from here on may be missed, so later callers wait for the next pass
+		var err error
+		turn.synced, err = ix.sync(ctx, turn.scope)
+		return err
+	})
 }
 
 // join returns the pass that has not begun yet, or a new one that the caller leads.
@@ -198,8 +205,8 @@ func (ix *Index) leave(turn *shared) {
 	}
 }
 
-// locked runs fn as the only writer of the index.
-func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) error {
+// locked runs fn as the only writer of the index. It gives up the lock even if fn panics.
+func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) (err error) {
 	if ix.private {
 		ix.turn.Lock()
 		defer ix.turn.Unlock()
@@ -211,7 +218,8 @@ func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(ctx), unlock())
+	defer func() { err = errors.Join(err, unlock()) }()
+	return fn(ctx)
 }
 
 // Freshness is the required state of the index before it is read.
