@@ -45,7 +45,7 @@ type Index struct {
 
 	known   *known        // guarded by writer
 	glanced bool          // guarded by writer: a sync has tried the digest shortcut; a long-lived process tries it once
-	seen    *source.Cache // guarded by writer; nil in a short-lived process
+	seen    *source.Cache // guarded by writer, except for its Close; nil in a short-lived process
 
 	// private: the index is not a file of the workspace but a database of this process, used by
 	// one caller at a time.
@@ -72,8 +72,8 @@ func For(w *workspace.Workspace) *Index {
 // what changed. It is for long-lived processes and must be called before the first use.
 func (ix *Index) Stay() { ix.seen = source.NewCache(ix.w.Env.Clock, ix.w.FS) }
 
-// Close closes the database. A connection that an open view uses closes when that view ends. No
-// method may be called afterwards.
+// Close closes the database. A connection that an open view or a running sync uses closes when
+// that ends. No method may be called afterwards.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
