@@ -271,7 +271,8 @@ func (ix *Index) isBroken() bool {
 	return ix.broken
 }
 
-// connected runs fn with exclusive use of a connection.
+// connected runs fn with exclusive use of a connection. If fn panics, the connection is closed,
+// since a transaction may be open in it: that of a writer would keep all others from writing.
 func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) error) error {
 	if ix.private {
 		ix.alone.Lock()
@@ -285,5 +286,13 @@ func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(l), ix.give(l))
+	returned := false
+	defer func() {
+		if !returned {
+			l.discard()
+		}
+	}()
+	err = fn(l)
+	returned = true
+	return errors.Join(err, ix.give(l))
 }

@@ -45,7 +45,7 @@ type Index struct {
 
 	known   *known        // guarded by writer
 	glanced bool          // guarded by writer: a sync has tried the digest shortcut; a long-lived process tries it once
-	seen    *source.Cache // guarded by writer; nil in a short-lived process
+	seen    *source.Cache // guarded by writer, except for its Close; nil in a short-lived process
 
 	// private: the index is not a file of the workspace but a database of this process, used by
 	// one caller at a time.
@@ -72,8 +72,8 @@ func For(w *workspace.Workspace) *Index {
 // what changed. It is for long-lived processes and must be called before the first use.
 func (ix *Index) Stay() { ix.seen = source.NewCache(ix.w.Env.Clock, ix.w.FS) }
 
-// Close closes the database. A connection that an open view uses closes when that view ends. No
-// method may be called afterwards.
+// Close closes the database. A connection that an open view or a running sync uses closes when
+// that ends. No method may be called afterwards.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -164,16 +164,23 @@ func (ix *Index) SyncOnly(ctx context.Context, scope source.Scope) (SyncResult, 
 			}
 			return turn.synced, turn.err
 		}
-		turn.err = ix.locked(ctx, func(ctx context.Context) error {
-			ix.leave(turn) // a change from here on may be missed, so later callers wait for the next pass
-			var err error
-			turn.synced, err = ix.sync(ctx, scope)
-			return err
-		})
-		ix.leave(turn)
-		close(turn.done)
+		ix.lead(ctx, turn)
 		return turn.synced, turn.err
 	}
+}
+
+// lead runs the pass that a caller leads. If the pass panics, those who wait for it get an
+// error.
+func (ix *Index) lead(ctx context.Context, turn *shared) {
+	defer close(turn.done)
+	defer ix.leave(turn)
+	turn.err = fault.New(fault.Internal, "the sync of the index that this one waited for failed with an internal error; try again")
+	turn.err = ix.locked(ctx, func(ctx context.Context) error {
+		ix.leave(turn) // a change from here on may be missed, so later callers wait for the next pass
+		var err error
+		turn.synced, err = ix.sync(ctx, turn.scope)
+		return err
+	})
 }
 
 // join returns the pass that has not begun yet, or a new one that the caller leads.
@@ -198,8 +205,8 @@ func (ix *Index) leave(turn *shared) {
 	}
 }
 
-// locked runs fn as the only writer of the index.
-func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) error {
+// locked runs fn as the only writer of the index. It gives up the lock even if fn panics.
+func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) (err error) {
 	if ix.private {
 		ix.turn.Lock()
 		defer ix.turn.Unlock()
@@ -211,7 +218,8 @@ func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(ctx), unlock())
+	defer func() { err = errors.Join(err, unlock()) }()
+	return fn(ctx)
 }
 
 // Freshness is the required state of the index before it is read.

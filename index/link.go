@@ -6,6 +6,7 @@ package index
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 )
 
@@ -79,6 +80,13 @@ func (l *link) do(ctx context.Context, text string, args ...any) error {
 
 func (l *link) close() error {
 	return errors.Join(l.Raw(func(any) error { return l.events.close() }), l.forget(), l.Close())
+}
+
+// discard closes the connection itself, where close returns it to the pool of database/sql. That
+// rolls back its transaction.
+func (l *link) discard() {
+	_ = l.forget()                                                                         // the connection goes with all it has
+	_ = l.Raw(func(any) error { return errors.Join(l.events.close(), driver.ErrBadConn) }) // the error closes it
 }
 
 // take returns an idle connection, or opens one.

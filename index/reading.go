@@ -30,6 +30,12 @@ func (p *pass) readLogs() error {
 		feed(ctx, queue, jobs)
 		wg.Wait()
 	}()
+	defer func() { // no goroutine outlives the pass, even if it panics
+		cancel()
+		for range batches {
+			continue // it is closed when all have ended
+		}
+	}()
 	for b := range batches {
 		if err == nil {
 			if err = p.batch(b); err != nil {

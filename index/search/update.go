@@ -100,8 +100,8 @@ func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err e
 	}
 	defer func() { _ = unlock() }() // nothing to lose
 	u := updater{db: db, redactor: redact.NewRedactor(nil)}
-	for _, k := range gone {
-		if err := u.drop(ctx, k); err != nil {
+	for name, k := range gone {
+		if err := u.drop(ctx, name, k.id); err != nil {
 			return len(stale), ended(ctx, s.broken(err))
 		}
 	}
@@ -156,13 +156,18 @@ type updater struct {
 	redactor *redact.Redactor
 }
 
-func (u *updater) drop(ctx context.Context, k known) error {
+// drop deletes a source and its rows. It is a no-op if another process has deleted the source
+// since its ID was read: by now the ID may be that of another source (freeID).
+func (u *updater) drop(ctx context.Context, name string, id int64) error {
 	return u.unit(ctx, func(tx *sql.Tx) error {
-		if err := dropRows(ctx, tx, k.id); err != nil {
+		done, err := tx.ExecContext(ctx, "DELETE FROM sources WHERE id=? AND name=?", id, name)
+		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "DELETE FROM sources WHERE id=?", k.id)
-		return err
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return dropRows(ctx, tx, id)
 	})
 }
 
@@ -262,13 +267,15 @@ func (u *updater) text(text string, limit int) string {
 	}, text)
 }
 
+// unit runs do in a transaction, which ends even if do panics.
 func (u *updater) unit(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := u.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = tx.Rollback() }() // a no-op after the commit
 	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+		return err
 	}
 	return tx.Commit()
 }

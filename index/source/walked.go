@@ -6,6 +6,7 @@ package source
 import (
 	"context"
 	"path"
+	"sync"
 	"time"
 
 	"ac/internal/clock"
@@ -17,12 +18,16 @@ import (
 // walkedLife is the age after which everything is walked again, watched or not.
 const walkedLife = 30 * time.Second
 
-// Cache caches what walks found. It belongs to the holder of the index's lock. A nil cache
-// caches nothing.
+// Cache caches what walks found. It belongs to the holder of the index's lock, except for Close.
+// A nil cache caches nothing.
 type Cache struct {
 	clock *clock.Clock
 	fsys  durable.FS
-	heard *watch.Listener // nil until the second walk, or if nothing can be watched
+
+	mu     sync.Mutex
+	heard  *watch.Listener // nil until the second walk, after Close, or if nothing can be watched
+	closed bool
+
 	walks int
 	began time.Time // when the last full walk began
 
@@ -41,12 +46,17 @@ func (l *Cache) Refresh(ctx context.Context, w *workspace.Workspace) {
 	}
 	l.walks++
 	if l.walks == 2 {
-		l.heard, _ = w.Watched().Listen() // without a listener nothing is cached
+		l.listen(w)
 	}
-	if l.heard == nil {
+	heard := l.listener()
+	if heard == nil {
+		l.names, l.files = nil, nil
 		return
 	}
-	changes, lost := l.heard.Drain(ctx)
+	changes, lost := heard.Drain(ctx)
+	if l.listener() == nil {
+		lost = true // it was closed before everything was heard
+	}
 	if lost || l.clock.Since(l.began) > walkedLife {
 		l.began, l.names, l.files = l.clock.Now(), map[string][]string{}, map[string][]File{}
 		return
@@ -54,6 +64,20 @@ func (l *Cache) Refresh(ctx context.Context, w *workspace.Workspace) {
 	for _, change := range changes {
 		l.forget(change.Name)
 	}
+}
+
+func (l *Cache) listen(w *workspace.Workspace) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.heard, _ = w.Watched().Listen() // without a listener nothing is cached
+	}
+}
+
+func (l *Cache) listener() *watch.Listener {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.heard
 }
 
 // forget drops an entry and its directory from the cache.
@@ -85,16 +109,26 @@ func (l *Cache) sources(dir string) (list []File, ok bool) {
 // watched reports whether what is found in a directory from now on may be cached. It may not on
 // a file system of unknown type, where a change by another machine may raise no event.
 func (l *Cache) watched(dir string) bool {
-	if l == nil || l.heard == nil {
+	if l == nil {
 		return false
 	}
-	st, err := l.heard.Add(dir)
+	heard := l.listener()
+	if heard == nil {
+		return false
+	}
+	st, err := heard.Add(dir)
 	return err == nil && l.fsys.Tick(durable.IdentityOf(st).Device) < durable.Coarse
 }
 
-// Close ends the watch.
+// Close ends the watch. It may be called while a walk is running. After it nothing is cached.
 func (l *Cache) Close() {
-	if l != nil && l.heard != nil {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.heard != nil {
 		l.heard.Close()
 	}
+	l.heard, l.closed = nil, true
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -83,6 +84,37 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 		}
 		for range 2 {
 			runs()
+		}
+	}
+}
+
+// TestCacheClosed closes a cache before, while and after it begins to watch: no watch outlives
+// it, and nothing that was cached is used any more.
+func TestCacheClosed(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "w")
+	must(workspace.Init(t.Context(), workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "C"}))
+	w, err := workspace.Open(workspace.SystemEnv(), dir)
+	must(err)
+	defer w.Close()
+	for _, before := range []int{0, 1, 2, 3} {
+		seen := NewCache(w.Env.Clock, w.FS)
+		walk := func() {
+			seen.Refresh(t.Context(), w)
+			list := Walk{FS: w.FS, Before: seen, Found: func(File) {}}
+			must(list.Run())
+		}
+		for range before {
+			walk()
+		}
+		var closing sync.WaitGroup
+		closing.Go(seen.Close) // which the race detector watches
+		walk()
+		closing.Wait()
+		walk()
+		walk()
+		if seen.heard != nil || len(seen.names)+len(seen.files) > 0 {
+			t.Errorf("closed after %d walks: it watches %v, and caches %d folders", before, seen.heard != nil, len(seen.names)+len(seen.files))
 		}
 	}
 }

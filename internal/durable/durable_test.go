@@ -214,3 +214,15 @@ func TestTick(t *testing.T) {
 		}
 	}
 }
+
+// TestExchangeFails pins the error of an exchange that the system refuses.
+func TestExchangeFails(t *testing.T) {
+	t.Parallel()
+	err := root(t).Exchange("a", "b")
+	if errors.Is(err, ErrNoExchange) {
+		t.Skip("SKIPPED: names cannot be exchanged here")
+	}
+	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "exchange a b: ") || strings.Contains(err.Error(), "sync") {
+		t.Errorf("%v", err)
+	}
+}

@@ -10,7 +10,7 @@ import (
 const nonblock = unix.O_NONBLOCK
 
 func syncData(f *os.File) error {
-	return control(f, unix.Fdatasync)
+	return os.NewSyscallError("sync", control(f, unix.Fdatasync))
 }
 
 // Forget drops the page cache of a file from an offset on. After a failed sync the cache may
@@ -23,7 +23,7 @@ func Forget(f File, from int64) {
 }
 
 func syncDir(d *os.File) error {
-	return kindly(control(d, unix.Fsync))
+	return kindly(os.NewSyscallError("sync", control(d, unix.Fsync)))
 }
 
 // kindly ignores the errors of file systems that cannot sync a directory.
@@ -34,6 +34,7 @@ func kindly(err error) error {
 	return err
 }
 
+// control makes a system call on the descriptor of a file, again if a signal interrupts it.
 func control(f *os.File, call func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -49,5 +50,5 @@ func control(f *os.File, call func(fd int) error) error {
 	}); err != nil {
 		return err
 	}
-	return os.NewSyscallError("sync", failed)
+	return failed
 }

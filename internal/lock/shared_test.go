@@ -232,3 +232,65 @@ func TestSharedLostAnswer(t *testing.T) {
 		t.Error("the lock file stayed")
 	}
 }
+
+// raced is a file system without hard links, or whose links are reported as failed, in which
+// others change the lock file around the first rename.
+type raced struct {
+	durable.FS
+	before, after func()
+	link          func(from, to string) error
+}
+
+func (r *raced) Rename(from, to string) error {
+	before, after := r.before, r.after
+	r.before, r.after = func() {}, func() {}
+	before()
+	err := r.FS.Rename(from, to)
+	after()
+	return err
+}
+
+func (r *raced) Link(from, to string) error { return r.link(from, to) }
+
+// TestSharedPutBack takes a fresh lock away instead of a stale one, as another program may
+// have cleared that: it is put back, but not over a newer one.
+func TestSharedPutBack(t *testing.T) {
+	t.Parallel()
+	const fresh, newer = `{"pid":100,"nonce":"fresh"}`, `{"pid":100,"nonce":"newer"}`
+	for name, link := range map[string]func(durable.FS) func(from, to string) error{
+		"hard links": func(fsys durable.FS) func(from, to string) error { return fsys.Link },
+		"no hard links": func(durable.FS) func(from, to string) error {
+			return func(string, string) error { return errors.ErrUnsupported }
+		},
+		"lost answers": func(fsys durable.FS) func(from, to string) error { return lateLinks{fsys}.Link },
+	} {
+		for _, want := range []string{fresh, newer} {
+			r := newRoot(t)
+			lay(t, r, `{"pid":200}`, time.Hour)
+			s := shared(&raced{
+				FS: r, link: link(r),
+				before: func() {
+					// A new file beside the stale one: the inode of a removed one might come again.
+					if err := r.Rename("locks/w.lock", "locks/cleared"); err != nil {
+						t.Error(err)
+					}
+					lay(t, r, fresh, 0)
+				},
+				after: func() {
+					if want == newer {
+						lay(t, r, newer, 0)
+					}
+				},
+			})
+			if err := s.clearStale(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if text, err := durable.ReadFile(r, s.Name, 1000); err != nil || string(text) != want {
+				t.Errorf("%s: %q instead of %q (%v)", name, text, want, err)
+			}
+			if left, err := filepath.Glob(filepath.Join(r.Path(), "locks/*.stale-*")); err != nil || len(left) > 0 {
+				t.Errorf("%s: left behind: %v (%v)", name, left, err)
+			}
+		}
+	}
+}

@@ -149,12 +149,15 @@ func (s *SharedFile) remove(name string) (err error) {
 	return err
 }
 
+// maxLock bounds the size of a lock file, in bytes.
+const maxLock = 1 << 16
+
 func (s *SharedFile) read() (Owner, fs.FileInfo, error) {
 	st, err := s.FS.Lstat(s.Name)
 	if err != nil {
 		return Owner{}, nil, err
 	}
-	text, err := durable.ReadFile(s.FS, s.Name, 1<<16)
+	text, err := durable.ReadFile(s.FS, s.Name, maxLock)
 	if err != nil {
 		return Owner{}, st, err
 	}
@@ -229,13 +232,30 @@ func (s *SharedFile) clear() error {
 		return err
 	}
 	if !durable.SameFile(j.file, moved) {
-		// A fresh lock replaced the one judged: put it back, unless there is a
-		// newer one by now.
-		if err := s.FS.Link(stale, s.Name); err != nil && !errors.Is(err, fs.ErrExist) {
-			return s.FS.Rename(stale, s.Name)
+		// A fresh lock replaced the one judged.
+		if err := s.putBack(stale); err != nil {
+			return err
 		}
 	}
 	return s.FS.Remove(stale)
+}
+
+// putBack gives a lock file that was moved away its name again, unless there is a newer one by
+// now. Without hard links it makes a copy: a rename would replace the newer one, and an owner
+// recognizes its lock by the content.
+func (s *SharedFile) putBack(moved string) error {
+	err := s.FS.Link(moved, s.Name)
+	if err == nil || errors.Is(err, fs.ErrExist) || s.sameFile(moved, s.Name) {
+		return nil
+	}
+	text, err := durable.ReadFile(s.FS, moved, maxLock)
+	if err != nil {
+		return err
+	}
+	if err := s.fill(s.Name, text); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 func (s *SharedFile) release(nonce string) (err error) {

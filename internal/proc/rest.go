@@ -2,7 +2,10 @@ package proc
 
 // Memory that an idle process returns to the system.
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // restAfter is the idle time after which a process rests. Most sessions end sooner.
 const restAfter = time.Second
@@ -12,13 +15,28 @@ const restAfter = time.Second
 // the page cache, and the next use maps them again. That reduces the memory of servers,
 // supervisors and guards, of which a busy machine has hundreds waiting, to a third. Rest is
 // safe for concurrent use.
-type Rest struct{ timer *time.Timer }
+type Rest struct {
+	mu     sync.Mutex
+	timer  *time.Timer
+	closed bool
+}
 
 // NewRest starts the idle timer. Close stops it.
 func NewRest() *Rest { return &Rest{timer: time.AfterFunc(restAfter, unmapProgram)} }
 
-// Worked restarts the idle timer, because there was something to do.
-func (r *Rest) Worked() { r.timer.Reset(restAfter) }
+// Worked restarts the idle timer, because there was something to do. After Close it is a no-op.
+func (r *Rest) Worked() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.timer.Reset(restAfter)
+	}
+}
 
 // Close stops the idle timer.
-func (r *Rest) Close() { r.timer.Stop() }
+func (r *Rest) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.timer.Stop()
+}

@@ -14,40 +14,40 @@ import (
 // changes is in flight. The zero value is ready.
 type mark struct {
 	mu    sync.Mutex
-	file  *os.File      // nil before the first change
-	name  string        // the name that it had
-	heard chan struct{} // closed when the change in flight is reported; nil if there is none
+	file  *os.File  // nil before the first change
+	name  string    // the name that it had
+	heard chan bool // receives true when the change in flight is reported, false if the mark ends first; nil if there is none
 	odd   bool
 	over  bool
 }
 
 // await waits until every change made before the call was reported, and reports whether that is
-// so. It returns false if the context ends first, or if nothing can be watched. watch watches a
-// file. Another goroutine must pass the names of the changes that the system reports to hears.
-// await must not be called concurrently.
+// so. It returns false if the context or the mark ends first, or if nothing can be watched. watch
+// watches a file. Another goroutine must pass the names of the changes that the system reports to
+// hears. await must not be called concurrently.
 func (m *mark) await(ctx context.Context, watch func(name string) error) bool {
 	heard, err := m.change(watch)
 	if err != nil {
 		return false
 	}
 	select {
-	case <-heard:
-		return true
+	case reported := <-heard:
+		return reported
 	case <-ctx.Done():
 	}
 	m.giveUp()
 	return false
 }
 
-// change changes the file and returns a channel that is closed when the change is reported. The
-// first change removes the file's name.
-func (m *mark) change(watch func(name string) error) (<-chan struct{}, error) {
+// change changes the file and returns a channel that receives true when the change is reported,
+// or false if the mark ends first. The first change removes the file's name.
+func (m *mark) change(watch func(name string) error) (<-chan bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.over {
 		return nil, os.ErrClosed
 	}
-	heard := make(chan struct{})
+	heard := make(chan bool, 1)
 	if m.file != nil {
 		m.heard, m.odd = heard, !m.odd
 		mode := os.FileMode(0o600)
@@ -76,7 +76,7 @@ func (m *mark) hears(name string) bool {
 		return false
 	}
 	if m.heard != nil {
-		close(m.heard)
+		m.heard <- true
 		m.heard = nil
 	}
 	return true
@@ -95,7 +95,7 @@ func (m *mark) drop() {
 		_ = m.file.Close() // the file is empty
 	}
 	if m.heard != nil {
-		close(m.heard)
+		m.heard <- false
 	}
 	m.file, m.name, m.heard = nil, "", nil
 }

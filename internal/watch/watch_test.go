@@ -244,3 +244,23 @@ func moveAndRemove(tree *Tree, dir string, times int) error {
 	}
 	return nil
 }
+
+// TestClosedWhileAwaited ends a mark whose change is not reported yet: who waits learns that
+// changes may be missing.
+func TestClosedWhileAwaited(t *testing.T) {
+	t.Parallel()
+	var m mark
+	inFlight := make(chan struct{}, 1)
+	reported := make(chan bool, 1)
+	go func() {
+		reported <- m.await(t.Context(), func(string) error { inFlight <- struct{}{}; return nil })
+	}()
+	<-inFlight
+	m.close()
+	if <-reported {
+		t.Error("it was reported")
+	}
+	if m.await(t.Context(), func(string) error { return nil }) {
+		t.Error("it was reported after the end")
+	}
+}

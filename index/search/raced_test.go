@@ -1,0 +1,101 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"ac/internal/lock"
+	"ac/internal/redact"
+	"ac/workspace"
+)
+
+// TestDroppedByTwo drops a source that another process drops, too, and whose ID goes to a new
+// source meanwhile: the rows of the new one stay.
+func TestDroppedByTwo(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	s := newStore(t)
+	other := For(s.w)
+	t.Cleanup(func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	old := source("old", "", Row{Kind: KindTask, Ref: "task_old", Title: "old"})
+	kept := source("kept", "", Row{Kind: KindTask, Ref: "task_kept", Title: "kept", At: time.Hour.Milliseconds()})
+	fresh := source("fresh", "", Row{Kind: KindTask, Ref: "task_fresh", Title: "fresh"})
+	if behind, err := s.Update(ctx, []Source{old, kept}); err != nil || behind != 0 {
+		t.Fatal(behind, err)
+	}
+	db, err := other.open(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := loadKnown(ctx, db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := other.writer.Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Update(ctx, []Source{kept})
+		ended <- err
+	}()
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		if waits, err = lock.Busy(s.w.FS, workspace.LockFile("search")+".turn"); err != nil || ctx.Err() != nil {
+			t.Fatal("it does not wait for the lock", err)
+		}
+	}
+	u := updater{db: db, redactor: redact.NewRedactor(nil)}
+	if err := u.drop(ctx, "old", before["old"].id); err != nil {
+		t.Error(err)
+	}
+	if err := u.write(ctx, &fresh); err != nil {
+		t.Error(err)
+	}
+	if err := unlock(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	after, err := loadKnown(ctx, db)
+	if err != nil || len(after) != 2 || after["fresh"].id != before["old"].id {
+		t.Errorf("%+v, %v", after, err)
+	}
+	for text, want := range map[string]string{"old": "", "fresh": "task_fresh", "kept": "task_kept"} {
+		if got := refs(s.query(t, text, everybody)); got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+// TestUnitPanics panics in a transaction of an update, as a request may whose caller recovers:
+// the next update can write.
+func TestUnitPanics(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	db, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := updater{db: db, redactor: redact.NewRedactor(nil)}
+	func() {
+		defer func() { _ = recover() }() // as planned
+		_ = u.unit(t.Context(), func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(t.Context(), "DELETE FROM sources"); err != nil {
+				t.Error(err)
+			}
+			panic("as planned")
+		})
+	}()
+	if behind, err := s.Update(t.Context(), []Source{source("a", "", Row{Kind: KindTask, Ref: "task_a", Title: "one"})}); err != nil || behind != 0 {
+		t.Error(behind, err)
+	}
+}
