@@ -123,7 +123,6 @@ func (h *Hub) lookAt(l *launch) {
 	case again:
 		h.beside(l, func() { h.send(l) })
 	case unclaimed:
-		h.used(l.at.worker, false)
 		h.withdraw(h.ctx, l, attempt, withdrawnNotClaimed)
 	case unstarted:
 		h.beside(l, func() { h.askToGiveUp(l) })

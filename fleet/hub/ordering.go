@@ -143,7 +143,7 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 		Version: version, HubID: h.config.HubID, Attempt: at.attempt, Epoch: at.epoch, ProjectID: o.ProjectID, RunID: o.RunID,
 		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Made: o.Made, Stdin: o.Stdin, Live: o.Live,
 		Env: o.Env, SecretRefs: l.placement.SecretRefs, TaskID: o.TaskID, MilestoneID: o.MilestoneID, Outputs: l.placement.Outputs, Budget: o.Budget,
-		LimitMS: o.LimitMS, LeaseS: l.record.LeaseS, OnCutOff: l.record.OnCutOff, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),
+		LimitMS: o.LimitMS, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),
 		ExpiresInMS: settings.ClaimWithinMS,
 	}
 	if o.Made {
@@ -164,6 +164,7 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 		return nil, err
 	}
 	l.mu.Lock()
+	order.LeaseS, order.OnCutOff = l.record.LeaseS, l.record.OnCutOff
 	if l.remote != nil {
 		order.Allowance = l.remote.Allowance(h.sharing(l))
 	}
@@ -409,11 +410,11 @@ func (h *Hub) used(worker string, succeeded bool) {
 }
 
 // waitsAgain describes a withdrawn launch for placement. The caller must hold the hub's lock.
-func (h *Hub) waitsAgain(l *launch) placement.Launch {
+func (h *Hub) waitsAgain(l *launch, tried []string) placement.Launch {
 	wanted, err := h.wanted(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority, Only: l.only})
 	if err != nil {
 		wanted.Named = "" // the named worker no longer exists
 	}
-	wanted.Last = l.tried
+	wanted.Last = tried
 	return wanted
 }
