@@ -224,3 +224,19 @@ func TestAPlacementThatCannotBeRecorded(t *testing.T) {
 		})
 	}
 }
+
+// TestFencedAfterItWasPlacedAgain: a fence that was decided for the attempt before leaves the new
+// one alone.
+func TestFencedAfterItWasPlacedAgain(t *testing.T) {
+	t.Parallel()
+	s := newWithdrawal(t)
+	s.h.withdraw(t.Context(), s.l, s.attempt, withdrawnNotClaimed)
+	if err := s.h.fence(t.Context(), s.l, fence{attempt: s.attempt, reason: fencedLease}); err != nil {
+		t.Fatal(err)
+	}
+	s.placedOnce()
+	record, err := session.Read(s.h.w, s.l.order.SessionRef)
+	if err != nil || record.Status != doc.StatusRunning || record.Epoch != 2 {
+		t.Errorf("%+v %v", record, err)
+	}
+}

@@ -127,7 +127,7 @@ func (h *Hub) lookAt(l *launch) {
 	case unstarted:
 		h.beside(l, func() { h.askToGiveUp(l) })
 	case lost:
-		if err := h.fence(h.ctx, l, fence{reason: fencedLease}); err != nil {
+		if err := h.fence(h.ctx, l, fence{attempt: attempt, reason: fencedLease}); err != nil {
 			h.o.Log.Error("an attempt could not be fenced", "attempt", attempt, "error", err)
 		}
 	}
