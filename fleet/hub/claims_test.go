@@ -4,9 +4,12 @@ package hub
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +23,12 @@ import (
 type standInRoad struct {
 	road
 	delete    func(attempt string) // called by DeleteOrder
-	published chan string          // the attempts
+	put       func(worker string) error
+	published chan string // the attempts
+}
+
+func (r *standInRoad) Put(_ context.Context, worker, _ string, _ io.Reader) error {
+	return r.put(worker)
 }
 
 func (r *standInRoad) DeleteOrder(_ context.Context, _, attempt string) error {
@@ -238,5 +246,30 @@ func TestFencedAfterItWasPlacedAgain(t *testing.T) {
 	record, err := session.Read(s.h.w, s.l.order.SessionRef)
 	if err != nil || record.Status != doc.StatusRunning || record.Epoch != 2 {
 		t.Errorf("%+v %v", record, err)
+	}
+}
+
+// TestWithdrawnWhileItsOrderIsMade: the order fails, but only on the worker that the session has
+// left.
+func TestWithdrawnWhileItsOrderIsMade(t *testing.T) {
+	t.Parallel()
+	s := newWithdrawal(t)
+	s.l.order.Stdin = new(strings.Repeat("x", fleet.MaxOrder)) // sent as an object
+	s.road.put = func(worker string) error {
+		if worker != s.first {
+			return nil
+		}
+		s.h.withdraw(t.Context(), s.l, s.attempt, withdrawnNotClaimed)
+		return errors.New("the store is full")
+	}
+	s.h.send(s.l)
+	s.placedOnce()
+	select {
+	case attempt := <-s.road.published:
+		if attempt == s.attempt {
+			t.Error("the old order was published")
+		}
+	default:
+		t.Error("the new order was not published")
 	}
 }

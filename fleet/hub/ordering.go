@@ -90,10 +90,7 @@ func (h *Hub) send(l *launch) {
 	if !made {
 		body, err := h.orderOf(h.ctx, l)
 		if err != nil {
-			if h.ctx.Err() == nil {
-				h.o.Log.Warn("the order cannot be made", "run", l.order.RunID, "error", err)
-				h.endUnstarted(l, err)
-			}
+			h.unordered(l, attempt, err)
 			return
 		}
 		l.mu.Lock()
@@ -120,6 +117,21 @@ func (h *Hub) send(l *launch) {
 		l.sent, l.since = true, h.o.Elapsed()
 	}
 	l.mu.Unlock()
+}
+
+// unordered ends a session whose order cannot be built, unless the attempt was withdrawn: another
+// worker's order may succeed.
+func (h *Hub) unordered(l *launch, attempt string, err error) {
+	if h.ctx.Err() != nil {
+		return
+	}
+	h.o.Log.Warn("the order cannot be made", "run", l.order.RunID, "error", err)
+	l.mu.Lock()
+	current := l.id() == attempt && !l.withdrawn
+	l.mu.Unlock()
+	if current {
+		h.endUnstarted(l, err)
+	}
 }
 
 // orderOf returns a launch's order, encoded for its worker. It first stores sources and files in
