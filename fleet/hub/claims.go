@@ -5,6 +5,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ac/events"
@@ -46,6 +47,8 @@ func (h *Hub) claim(ctx context.Context, id string, p fleet.GiveUp) (reply fleet
 	switch {
 	case l.id() != p.Attempt || l.at.epoch != p.Epoch || l.record.FencedFor != "":
 		return refusedClaim(fleet.WhyFenced), nil
+	case l.withdrawn && l.record.State == fleet.AttemptPlaced:
+		return refusedClaim(fleet.WhyFenced), nil // the session goes to another worker
 	case !l.live() || l.record.State == fleet.AttemptOver:
 		return refusedClaim(fleet.WhyOver), nil
 	case l.record.State != fleet.AttemptPlaced:
@@ -113,7 +116,6 @@ func (h *Hub) giveUp(ctx context.Context, id, attempt, reason string) {
 		h.endUnstarted(l, nil)
 		return
 	}
-	h.used(id, false)
 	h.withdraw(ctx, l, attempt, reason)
 }
 
@@ -132,135 +134,160 @@ func (h *Hub) waits(id, attempt string) bool {
 // replaceRetry is the pause between searches for a worker for a withdrawn session.
 const replaceRetry = 50 * time.Millisecond
 
-// replaceLater waits for a worker for a session that was claimed and never started. The worker
-// that gave it up does not count as back until its hello was answered. Others may be away just as
-// briefly. If none is available within ClaimWithinMS, replaceLater ends the session.
-func (h *Hub) replaceLater(l *launch, attempt, reason string) {
+// replaceLater places a withdrawn session once a worker is available and the placement can be
+// recorded. A worker that gave the session up does not count as back until its hello was
+// answered. Others may be away just as briefly. If none is available within ClaimWithinMS,
+// replaceLater ends the session.
+func (h *Hub) replaceLater(l *launch, tried []string, reason string, pause time.Duration) {
 	elapsed := clock.Stopwatch()
 	patience := time.Duration(h.settingsNow().ClaimWithinMS) * time.Millisecond
 	for {
 		select {
 		case <-h.ctx.Done():
 			return // the worker repeats it to the next hub
-		case <-time.After(replaceRetry):
+		case <-time.After(pause):
 		}
 		l.mu.Lock()
-		due, stopped := l.id() == attempt && l.live(), l.record.Stop
+		live, stopped := l.live(), l.record.Stop
 		l.mu.Unlock()
-		if !due {
+		if !live {
 			return
 		}
 		if stopped {
 			h.endUnstarted(l, nil)
 			return
 		}
-		next := h.pickAgain(l)
-		if next == nil && elapsed() < patience {
-			continue
-		}
-		if next == nil {
+		next := h.pickAgain(l, tried)
+		switch {
+		case next.worker == nil && elapsed() >= patience:
 			h.endUnstarted(l, fault.New(fleet.NoWorker, "no worker started the session"))
 			return
-		}
-		l.mu.Lock()
-		l.replacing = false
-		l.mu.Unlock()
-		if err := h.placeAgain(h.ctx, l, next, reason); err != nil {
-			h.o.Log.Error("the session could not be placed anew", "run", l.order.RunID, "error", err)
+		case next.worker == nil:
+			pause = replaceRetry
+		case h.move(h.ctx, l, next, tried, reason):
 			return
+		default:
+			pause = retryEnd
 		}
-		h.send(l)
-		return
 	}
 }
 
 // maxAttempts is how many times a session may be placed.
 const maxAttempts = 3
 
-// withdraw revokes an attempt of a launch and places the session again with the next epoch.
+// withdraw revokes an attempt of a launch and places the session again with the next epoch. Only
+// the first withdrawal of an attempt has an effect. It lasts until the session is placed again or
+// ends, and claims of the attempt are refused from then on.
 func (h *Hub) withdraw(ctx context.Context, l *launch, attempt, reason string) {
 	l.mu.Lock()
-	if l.id() != attempt || !l.live() || l.replacing {
+	claimed := reason == withdrawnNotClaimed && l.record.State != fleet.AttemptPlaced // meanwhile
+	if l.id() != attempt || !l.live() || l.withdrawn || claimed {
 		l.mu.Unlock()
 		return
 	}
-	l.tried = append(l.tried, l.at.worker)
-	worker, tried := l.at.worker, len(l.tried)
+	l.withdrawn = true
+	worker := l.at.worker
+	tried := append(slices.Clone(l.tried), worker)
 	l.mu.Unlock()
+	h.used(worker, false)
 	if err := h.road.DeleteOrder(ctx, worker, attempt); err != nil {
 		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // a claim would be refused
 	}
-	var next *nextWorker
-	if tried < maxAttempts {
-		next = h.pickAgain(l)
+	var next outcome
+	if len(tried) < maxAttempts {
+		next = h.pickAgain(l, tried)
 	}
-	if next == nil && tried < maxAttempts && reason == withdrawnNeverStarted {
-		l.mu.Lock()
-		l.replacing = true
-		l.mu.Unlock()
-		h.wg.Go(func() { h.replaceLater(l, attempt, reason) })
-		return
-	}
-	if next == nil {
+	switch {
+	case next.worker != nil:
+		if !h.move(ctx, l, next, tried, reason) {
+			h.wg.Go(func() { h.replaceLater(l, tried, reason, retryEnd) })
+		}
+	case len(tried) < maxAttempts && reason == withdrawnNeverStarted:
+		h.wg.Go(func() { h.replaceLater(l, tried, reason, replaceRetry) })
+	default:
 		h.endUnstarted(l, fault.New(fleet.NoWorker, "no worker started the session"))
-		return
 	}
-	if err := h.placeAgain(ctx, l, next, reason); err != nil {
-		h.o.Log.Error("the session could not be placed anew", "run", l.order.RunID, "error", err)
-		return
-	}
-	h.wg.Go(func() { h.send(l) })
 }
 
 // pickAgain picks a worker for a withdrawn launch and reserves a slot there. It frees the
-// launch's previous slot first. It returns nil if no worker fits.
-func (h *Hub) pickAgain(l *launch) *nextWorker {
+// launch's previous slot first. The outcome has no worker if none fits.
+func (h *Hub) pickAgain(l *launch, tried []string) (next outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w := h.workers[l.at.worker]; w != nil {
 		delete(w.launches, l)
 	}
-	wanted := h.waitsAgain(l)
-	picked, ok := placement.Pick(h.views(), wanted, h.now())
+	picked, ok := placement.Pick(h.views(), h.waitsAgain(l, tried), h.now())
 	if !ok {
-		return nil
+		return next
 	}
-	w := h.workers[picked.ID]
-	w.launches[l], w.placedMS = true, h.now()
-	return &nextWorker{id: picked.ID, name: picked.Name}
+	next = outcome{worker: h.workers[picked.ID], slot: &launch{}}
+	next.worker.launches[next.slot], next.worker.placedMS = true, h.now()
+	return next
 }
 
-// nextWorker identifies a picked worker without the hub's lock.
-type nextWorker struct{ id, name string }
+// move places a withdrawn session on a picked worker and sends the order. It returns false if the
+// placement could not be recorded. The caller must then try again.
+func (h *Hub) move(ctx context.Context, l *launch, next outcome, tried []string, reason string) (done bool) {
+	placed, err := h.placeAgain(ctx, l, next, tried, reason)
+	if err != nil {
+		h.o.Log.Error("the session could not be placed anew", "run", l.order.RunID, "recorded", placed, "error", err)
+	}
+	switch {
+	case placed:
+		h.wg.Go(func() { h.send(l) })
+	case err == nil:
+		h.endUnstarted(l, nil) // it was stopped meanwhile
+	default:
+		return false
+	}
+	return true
+}
 
 // placeAgain places the session on another worker with the next epoch. The record of the new
-// attempt is durable first; then the previous attempt is fenced.
-func (h *Hub) placeAgain(ctx context.Context, l *launch, next *nextWorker, reason string) error {
+// attempt is durable first; then the previous attempt is fenced. The reserved slot becomes the
+// launch's, or is released if placed is false: after an error, or if the session was stopped or
+// is ending.
+func (h *Hub) placeAgain(ctx context.Context, l *launch, next outcome, tried []string, reason string) (placed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.record
-	before.State, before.DoneAtMS, before.FencedFor, before.Order = fleet.AttemptFenced, h.now(), reason, nil
-	old := l.at
-	at := place{fleet.Attempt(l.order.ProjectID, l.order.RunID, l.order.SessionRef, old.epoch+1), next.id, next.name, old.epoch + 1}
+	if !l.live() || l.record.Stop {
+		h.free(next)
+		return false, nil
+	}
+	old, before, triedBefore := l.at, l.record, l.tried
+	at := h.placeOn(l, next.worker, old.epoch+1)
 	l.record = fleet.AttemptRecord{
 		Attempt: at.attempt, ProjectID: before.ProjectID, RunID: before.RunID, SessionRef: before.SessionRef, Epoch: at.epoch, WorkerID: at.worker,
 		State: fleet.AttemptPlaced, LeaseS: before.LeaseS, OnCutOff: before.OnCutOff, PlacedAtMS: h.now(), Checkpoint: before.Checkpoint,
 	}
 	l.record.Checkpoint.N = 0
+	l.tried = tried
 	if err := l.save(); err != nil {
-		l.record = before
-		return err
+		l.record, l.tried = before, triedBefore
+		h.free(next)
+		return false, err
 	}
+	before.State, before.DoneAtMS, before.FencedFor, before.Order = fleet.AttemptFenced, h.now(), reason, nil
 	_ = fleet.WriteAttempt(h.w, before) // best effort: the next hub fences it because a newer attempt exists
 	h.mu.Lock()
 	delete(h.launches, old.attempt)
 	h.past[old.attempt], h.lateOf[old.attempt] = &before, l.late
 	l.at = at
 	h.launches[at.attempt] = l
+	delete(next.worker.launches, next.slot)
+	next.worker.launches[l] = true
 	h.mu.Unlock()
 	l.body, l.sent, l.since, l.reach, l.sealing = nil, false, h.o.Elapsed(), doc.ReachPlacing, sealing{}
-	l.late = &lateness{}
-	return l.tellAgain(ctx, old, reason)
+	l.late, l.withdrawn = &lateness{}, false
+	return true, l.tellAgain(ctx, old, reason)
+}
+
+// placeOn returns the place of a launch's attempt on a worker.
+func (h *Hub) placeOn(l *launch, w *worker, epoch int) place {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return place{fleet.Attempt(l.order.ProjectID, l.order.RunID, l.order.SessionRef, epoch), w.record.ID, w.record.Name, epoch}
 }
 
 // tellAgain records the new placement in the log. The caller must hold the launch's lock.

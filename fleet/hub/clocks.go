@@ -123,12 +123,11 @@ func (h *Hub) lookAt(l *launch) {
 	case again:
 		h.beside(l, func() { h.send(l) })
 	case unclaimed:
-		h.used(l.at.worker, false)
 		h.withdraw(h.ctx, l, attempt, withdrawnNotClaimed)
 	case unstarted:
 		h.beside(l, func() { h.askToGiveUp(l) })
 	case lost:
-		if err := h.fence(h.ctx, l, fence{reason: fencedLease}); err != nil {
+		if err := h.fence(h.ctx, l, fence{attempt: attempt, reason: fencedLease}); err != nil {
 			h.o.Log.Error("an attempt could not be fenced", "attempt", attempt, "error", err)
 		}
 	}

@@ -139,8 +139,8 @@ func (h *Hub) conclude(l *launch, end supervisor.RemoteEnd, state string) {
 	h.look()
 }
 
-// fence is the reason for fencing an attempt, and who asked for it.
-type fence struct{ reason, by string }
+// fence says which attempt is fenced, why, and who asked for it.
+type fence struct{ attempt, reason, by string }
 
 type fencedPayload struct {
 	WorkerID string `json:"worker_id"`
@@ -159,10 +159,11 @@ const (
 // workerLost is the reason of a session whose worker was given up.
 const workerLost = "worker_lost"
 
-// fence invalidates an attempt for good, durably. On return the session has ended.
+// fence invalidates an attempt for good, durably. On return its session has ended. It is a no-op
+// if the session has another attempt by now.
 func (h *Hub) fence(ctx context.Context, l *launch, why fence) error {
 	l.mu.Lock()
-	if !l.live() {
+	if !l.live() || l.id() != why.attempt {
 		l.mu.Unlock()
 		return nil
 	}
@@ -201,12 +202,12 @@ func (h *Hub) abandon(ctx context.Context, p fleet.AbandonRequest) error {
 			continue
 		}
 		l.mu.Lock()
-		reach, live := l.reach, l.live()
+		reach, live, attempt := l.reach, l.live(), l.id()
 		l.mu.Unlock()
 		if live && reach != doc.ReachUnreachable {
 			return fault.New(fault.Conflict, "the worker of session %s can be reached; stop the session instead", p.SessionRef)
 		}
-		return h.fence(ctx, l, fence{fencedAbandoned, p.By})
+		return h.fence(ctx, l, fence{attempt, fencedAbandoned, p.By})
 	}
 	return fault.New(fault.Conflict, "session %s is none that a worker executes now", p.SessionRef)
 }

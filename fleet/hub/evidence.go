@@ -3,6 +3,7 @@ package hub
 // Evidence: messages that arrive too late or must not enter a log are stored beside the run.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,7 +98,7 @@ func (h *Hub) late(ctx context.Context, message carrier.Draft) {
 		h.lateOf[message.Attempt] = kept
 	}
 	h.mu.Unlock()
-	h.keepLate(ctx, record, or(record.FencedFor, "fenced"), message, kept)
+	h.keepLate(ctx, record, cmp.Or(record.FencedFor, "fenced"), message, kept)
 }
 
 // keepLate stores a message as evidence. It records an event for the first message and for the

@@ -5,6 +5,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -269,21 +270,14 @@ func (l *launch) begun(ctx context.Context, batch fleet.Batch) error {
 			if r.PID != nil && *r.PID > 0 {
 				record.PID = r.PID
 			}
-			record.ThreadID, record.TurnID = or(r.ThreadID, record.ThreadID), or(r.TurnID, record.TurnID)
-			record.Activity, record.Turn = or(r.Activity, record.Activity), max(r.Turn, record.Turn)
+			record.ThreadID, record.TurnID = cmp.Or(r.ThreadID, record.ThreadID), cmp.Or(r.TurnID, record.TurnID)
+			record.Activity, record.Turn = cmp.Or(r.Activity, record.Activity), max(r.Turn, record.Turn)
 		})
 	}
 	if pid {
 		l.settle()
 	}
 	return nil
-}
-
-func or(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
 }
 
 // specOf returns the executed spec for the run's record. The worker reports the command and the

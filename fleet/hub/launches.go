@@ -42,7 +42,7 @@ type launch struct {
 	record    fleet.AttemptRecord
 	body      []byte // the encoded order; nil until it is built
 	sent      bool   // body was published
-	replacing bool   // waiting for a worker after an attempt that never started
+	withdrawn bool   // the attempt was withdrawn; the session has no other one yet
 	tried     []string
 	base      string        // the commit that it starts from, "" if unknown or without a repository
 	ready     chan struct{} // closed when the provider runs or the session is over

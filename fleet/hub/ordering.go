@@ -90,10 +90,7 @@ func (h *Hub) send(l *launch) {
 	if !made {
 		body, err := h.orderOf(h.ctx, l)
 		if err != nil {
-			if h.ctx.Err() == nil {
-				h.o.Log.Warn("the order cannot be made", "run", l.order.RunID, "error", err)
-				h.endUnstarted(l, err)
-			}
+			h.unordered(l, attempt, err)
 			return
 		}
 		l.mu.Lock()
@@ -122,6 +119,21 @@ func (h *Hub) send(l *launch) {
 	l.mu.Unlock()
 }
 
+// unordered ends a session whose order cannot be built, unless the attempt was withdrawn: another
+// worker's order may succeed.
+func (h *Hub) unordered(l *launch, attempt string, err error) {
+	if h.ctx.Err() != nil {
+		return
+	}
+	h.o.Log.Warn("the order cannot be made", "run", l.order.RunID, "error", err)
+	l.mu.Lock()
+	current := l.id() == attempt && !l.withdrawn
+	l.mu.Unlock()
+	if current {
+		h.endUnstarted(l, err)
+	}
+}
+
 // orderOf returns a launch's order, encoded for its worker. It first stores sources and files in
 // the carrier.
 func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
@@ -143,7 +155,7 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 		Version: version, HubID: h.config.HubID, Attempt: at.attempt, Epoch: at.epoch, ProjectID: o.ProjectID, RunID: o.RunID,
 		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Made: o.Made, Stdin: o.Stdin, Live: o.Live,
 		Env: o.Env, SecretRefs: l.placement.SecretRefs, TaskID: o.TaskID, MilestoneID: o.MilestoneID, Outputs: l.placement.Outputs, Budget: o.Budget,
-		LimitMS: o.LimitMS, LeaseS: l.record.LeaseS, OnCutOff: l.record.OnCutOff, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),
+		LimitMS: o.LimitMS, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),
 		ExpiresInMS: settings.ClaimWithinMS,
 	}
 	if o.Made {
@@ -164,6 +176,7 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 		return nil, err
 	}
 	l.mu.Lock()
+	order.LeaseS, order.OnCutOff = l.record.LeaseS, l.record.OnCutOff
 	if l.remote != nil {
 		order.Allowance = l.remote.Allowance(h.sharing(l))
 	}
@@ -409,11 +422,11 @@ func (h *Hub) used(worker string, succeeded bool) {
 }
 
 // waitsAgain describes a withdrawn launch for placement. The caller must hold the hub's lock.
-func (h *Hub) waitsAgain(l *launch) placement.Launch {
+func (h *Hub) waitsAgain(l *launch, tried []string) placement.Launch {
 	wanted, err := h.wanted(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority, Only: l.only})
 	if err != nil {
 		wanted.Named = "" // the named worker no longer exists
 	}
-	wanted.Last = l.tried
+	wanted.Last = tried
 	return wanted
 }

@@ -246,12 +246,11 @@ func (h *Hub) assign() {
 	}
 	views := h.views()
 	h.waiting = slices.DeleteFunc(h.waiting, func(one *waiter) bool {
-		refusals := placement.Refusals(views, one.launch, h.now())
-		later := len(refusals) < len(views) || slices.ContainsFunc(refusals, func(r placement.Refusal) bool { return r.Why.Passes() })
-		if !later {
-			one.outcome <- outcome{refusals: refusals}
+		hopeless := placement.Hopeless(views, one.launch, h.now())
+		if hopeless {
+			one.outcome <- outcome{refusals: placement.Refusals(views, one.launch, h.now())}
 		}
-		return !later
+		return hopeless
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -273,16 +272,20 @@ func (h *Hub) revoke(ctx context.Context, p fleet.RevokeRequest) (result fleet.R
 		h.mu.Unlock()
 		return result, err
 	}
-	launches := slices.DeleteFunc(slices.Collect(maps.Keys(w.launches)), func(l *launch) bool { return l.h == nil }) // drop reserved slots
-	for _, l := range launches {                                                                                     // notify it before it loses the connection
-		h.notify(w.record.ID, fleet.TellFence, fleet.Fence{Attempt: l.id(), Reason: fleet.WhyRevoked})
+	launches := map[*launch]string{} // to their attempts
+	for l := range w.launches {
+		if l.h == nil {
+			continue // a reserved slot
+		}
+		launches[l] = l.id()
+		h.notify(w.record.ID, fleet.TellFence, fleet.Fence{Attempt: l.id(), Reason: fleet.WhyRevoked}) // before it loses the connection
 	}
 	admitErr := h.admit()
 	h.mu.Unlock()
 	result.Fenced = []string{}
-	for _, l := range launches {
+	for l, attempt := range launches {
 		ref := l.order.SessionRef
-		if err := h.fence(ctx, l, fence{reason: fleet.WhyRevoked, by: p.Reason}); err != nil {
+		if err := h.fence(ctx, l, fence{attempt: attempt, reason: fleet.WhyRevoked, by: p.Reason}); err != nil {
 			return result, err
 		}
 		result.Fenced = append(result.Fenced, ref)

@@ -38,7 +38,7 @@ func (w *Worker) told(ctx context.Context, attempt, verb string, body []byte) []
 	if json.Unmarshal(body, &tell) != nil {
 		return nil
 	}
-	if tell.Seq == 0 { // a notification, which has no reply
+	if tell.Seq == 0 { // a notification, which has no reply and no stamp
 		_, _, err := w.carryOut(ctx, attempt, verb, body)
 		if err != nil {
 			w.host.Log.Warn("what the hub said is not understood", "verb", verb, "error", err)
@@ -169,8 +169,11 @@ type heardStamps struct {
 	heard   map[int64]bool
 }
 
-// fresh reports whether a message is new, and remembers it. This prevents replays: an operator of
-// the carrier could repeat messages that the hub signed.
+// fresh reports whether a request of the hub is new, and remembers it. This prevents replays: an
+// operator of the carrier could repeat requests that the hub signed. Notifications have no stamp
+// and are not checked: a fence is final, the hub asks for drafts again that a sealed number skips,
+// a resend costs traffic, and the next beat corrects a drain. A recorded end is final as well,
+// unless the hub's workspace was restored from an older copy.
 func (w *Worker) fresh(ctx context.Context, stamp fleet.Stamp) bool {
 	w.awaitHello(ctx, stamp.Boot)
 	w.mu.Lock()
