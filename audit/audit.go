@@ -171,7 +171,7 @@ func logsOf(w *workspace.Workspace, found []logFile, project string) ([]logFile,
 	defer dir.Close()
 	for _, run := range runs {
 		name := workspace.LogFile(project, run)
-		version, kind, err := dir.Look(run + "/" + path.Base(name))
+		version, kind, err := dir.Lstat(run + "/" + path.Base(name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			_, err = w.FS.Lstat(name) // the run's directory may be a symlink
 		}
@@ -211,8 +211,8 @@ func open(w *workspace.Workspace, name string) (*reading, error) {
 
 func (r *reading) Close() error { return r.file.Close() }
 
-// to reads up to an offset and returns the hash of all bytes before that offset.
-func (r *reading) to(ctx context.Context, end int64) (sum string, err error) {
+// hashTo reads up to an offset and returns the hash of all bytes before that offset.
+func (r *reading) hashTo(ctx context.Context, end int64) (sum string, err error) {
 	block := make([]byte, 256<<10)
 	for r.bytes < end {
 		if err := ctx.Err(); err != nil {

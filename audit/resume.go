@@ -128,8 +128,8 @@ func (l sealedLog) unchanged(v durable.Version) bool {
 	return l.Place != durable.Identity{} && l.Place == v.ID && l.Seen == v.Size
 }
 
-// goOn records what is new in a log. It returns nil if the cached state does not allow resuming.
-func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *reading) (*sealedLog, error) {
+// resume records what is new in a log. It returns nil if the cached state does not allow resuming.
+func (l sealedLog) resume(ctx context.Context, w *workspace.Workspace, log *reading) (*sealedLog, error) {
 	if l.Hash == nil || l.Record.Bytes == 0 || log.id != l.ID || log.size < l.Record.Bytes {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func (r *reading) record(ctx context.Context, w *workspace.Workspace, name strin
 		return nil, err
 	}
 	l := &sealedLog{Record: Record{Log: name, Bytes: max(end, r.bytes), SealedAt: clock.Stamp(w.Env.Clock.Now())}, ID: r.id, Seen: r.size}
-	if l.Record.SHA256, err = r.to(ctx, l.Record.Bytes); err != nil {
+	if l.Record.SHA256, err = r.hashTo(ctx, l.Record.Bytes); err != nil {
 		return nil, err
 	}
 	l.Record.Lines = r.lines

@@ -252,7 +252,7 @@ func loadSealed(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 		return nil, nil, err
 	}
 	if len(names) == 0 {
-		return &tree{}, nil, untouched(w, t)
+		return &tree{}, nil, checkNeverSealed(w, t)
 	}
 	file := names[len(names)-1]
 	text, err := w.Read(file)
@@ -265,7 +265,7 @@ func loadSealed(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if problem := t.fits(newest); problem != "" {
+	if problem := t.mismatch(newest); problem != "" {
 		return nil, nil, restartable(fmt.Sprintf("the sealed history does not match %s: %s", file, problem))
 	}
 	if err := checkNewest(w, newest); err != nil {
@@ -275,8 +275,8 @@ func loadSealed(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	return cut, &newest, err
 }
 
-// untouched refuses to start a history where there was one before.
-func untouched(w *workspace.Workspace, t *tree) error {
+// checkNeverSealed refuses to start a history where there was one before.
+func checkNeverSealed(w *workspace.Workspace, t *tree) error {
 	switch {
 	case w.Exists(standbyFile):
 		return restartable("this workspace was sealed on this machine, but its checkpoints are missing")
@@ -307,8 +307,8 @@ func restartable(why string) error {
 	return fault.New(fault.Conflict, "%s (see: ac audit:verify; to start a new history, which is recorded: ac audit:seal --restart)", why)
 }
 
-// fits returns why a tree does not match a checkpoint, "" if it does.
-func (t *tree) fits(c Checkpoint) string {
+// mismatch returns why a tree does not match a checkpoint, "" if it does.
+func (t *tree) mismatch(c Checkpoint) string {
 	if c.Size > t.size() {
 		return fmt.Sprintf("it covers %d records, but there are %d", c.Size, t.size())
 	}
@@ -403,11 +403,11 @@ func recordOf(ctx context.Context, w *workspace.Workspace, name string, old seal
 	if log.size < sealed {
 		return nil, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed, but it has %d", sealed, log.size)}, nil
 	}
-	if l, err := old.goOn(ctx, w, log); l != nil || err != nil {
+	if l, err := old.resume(ctx, w, log); l != nil || err != nil {
 		return l, nil, err
 	}
 	if sealed > 0 {
-		sum, err := log.to(ctx, sealed)
+		sum, err := log.hashTo(ctx, sealed)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -91,14 +91,14 @@ func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, 
 	if err := v.checkpoints(keys); err != nil {
 		return v.report, err
 	}
-	if err := v.kept(opts.Kept, keys); err != nil {
+	if err := v.checkKept(opts.Kept, keys); err != nil {
 		return v.report, err
 	}
 	if err := v.standby(keys); err != nil {
 		return v.report, err
 	}
 	if v.report.Newest == nil && (opts.Key != "" || len(opts.Kept) > 0) {
-		v.found(Finding{File: checkpointsDir, Code: Unsealed, Message: "nothing is sealed here, but a key or a checkpoint was given"})
+		v.addFinding(Finding{File: checkpointsDir, Code: Unsealed, Message: "nothing is sealed here, but a key or a checkpoint was given"})
 	}
 	v.restarts()
 	if err := v.logs(ctx); err != nil {
@@ -114,7 +114,7 @@ type verification struct {
 	report Report
 }
 
-func (v *verification) found(f Finding) { v.report.Findings = append(v.report.Findings, f) }
+func (v *verification) addFinding(f Finding) { v.report.Findings = append(v.report.Findings, f) }
 
 // keys returns the accepted keys.
 func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
@@ -128,7 +128,7 @@ func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
 	}
 	text, err := v.w.Read(KeyFile)
 	if fault.Is(err, fault.NotFound) && (len(opts.Kept) > 0 || v.w.Exists(standbyFile)) {
-		v.found(Finding{File: KeyFile, Code: Removed, Message: "the workspace was sealed, but its public key is missing"})
+		v.addFinding(Finding{File: KeyFile, Code: Removed, Message: "the workspace was sealed, but its public key is missing"})
 		return nil, nil
 	}
 	if fault.Is(err, fault.NotFound) {
@@ -167,15 +167,15 @@ func (v *verification) checkpoints(keys []note.Verifier) error {
 			err = fault.New(fault.InvalidFile, "%s is the checkpoint of %d records", name, c.Size)
 		}
 		if err != nil {
-			v.found(Finding{File: name, Code: BadSignature, Message: err.Error()})
+			v.addFinding(Finding{File: name, Code: BadSignature, Message: err.Error()})
 			continue
 		}
-		if problem := v.tree.fits(c); problem != "" {
-			v.found(Finding{File: name, Code: BadHistory, Message: problem})
+		if problem := v.tree.mismatch(c); problem != "" {
+			v.addFinding(Finding{File: name, Code: BadHistory, Message: problem})
 			continue
 		}
 		if err := v.consistent(before, c); err != nil {
-			v.found(Finding{File: name, Code: BadHistory, Message: err.Error()})
+			v.addFinding(Finding{File: name, Code: BadHistory, Message: err.Error()})
 		}
 		before = &c
 	}
@@ -198,8 +198,8 @@ func (v *verification) consistent(before *Checkpoint, c Checkpoint) error {
 	return tlog.CheckTree(proof, c.Size, c.Root, before.Size, before.Root)
 }
 
-// kept verifies the history against checkpoints kept elsewhere.
-func (v *verification) kept(files []string, keys []note.Verifier) error {
+// checkKept verifies the history against checkpoints kept elsewhere.
+func (v *verification) checkKept(files []string, keys []note.Verifier) error {
 	origin, err := originOf(v.w)
 	if err != nil {
 		return err
@@ -212,21 +212,21 @@ func (v *verification) kept(files []string, keys []note.Verifier) error {
 		c, err := readCheckpoint(file, text, keys...)
 		switch {
 		case err != nil:
-			v.found(Finding{File: file, Code: BadSignature, Message: err.Error()})
+			v.addFinding(Finding{File: file, Code: BadSignature, Message: err.Error()})
 		case c.Origin != origin:
-			v.found(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is for %s, but this is %s", c.Origin, origin)})
+			v.addFinding(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is for %s, but this is %s", c.Origin, origin)})
 		default:
-			v.hold(file, c)
+			v.checkTrusted(file, c)
 		}
 	}
 	return nil
 }
 
-// hold verifies the history against a trusted checkpoint from elsewhere. Everything that this
+// checkTrusted verifies the history against a trusted checkpoint from elsewhere. Everything that this
 // checkpoint covers must exist.
-func (v *verification) hold(file string, c Checkpoint) {
-	if problem := v.tree.fits(c); problem != "" {
-		v.found(Finding{File: file, Code: RolledBack, Message: problem})
+func (v *verification) checkTrusted(file string, c Checkpoint) {
+	if problem := v.tree.mismatch(c); problem != "" {
+		v.addFinding(Finding{File: file, Code: RolledBack, Message: problem})
 		return
 	}
 	if v.report.Newest == nil || v.report.Newest.Size < c.Size {
@@ -248,7 +248,7 @@ func (v *verification) standby(keys []note.Verifier) error {
 		return nil //nolint:nilerr // signed by another key than the given one: it proves nothing
 	}
 	if v.report.Newest == nil || v.report.Newest.Size < c.Size {
-		v.hold(standbyFile, c)
+		v.checkTrusted(standbyFile, c)
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func (v *verification) logs(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			v.found(Finding{Log: name, Code: Unreadable, Message: err.Error()})
+			v.addFinding(Finding{Log: name, Code: Unreadable, Message: err.Error()})
 		}
 	}
 	return nil
@@ -311,7 +311,7 @@ func (v *verification) log(ctx context.Context, name string, records []Record) (
 	log, err := open(v.w, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		report.OK = false
-		v.found(Finding{Log: name, Code: Removed, Message: "it was sealed and is missing"})
+		v.addFinding(Finding{Log: name, Code: Removed, Message: "it was sealed and is missing"})
 		v.report.Logs = append(v.report.Logs, report)
 		return nil
 	}
@@ -325,7 +325,7 @@ func (v *verification) log(ctx context.Context, name string, records []Record) (
 	f, err := log.against(ctx, name, records)
 	if f != nil {
 		report.OK = false
-		v.found(*f)
+		v.addFinding(*f)
 	}
 	v.report.Logs = append(v.report.Logs, report)
 	return err
@@ -339,7 +339,7 @@ func (r *reading) against(ctx context.Context, name string, records []Record) (*
 		if record.Bytes > r.size {
 			return &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed at %s, but it has %d", record.Bytes, record.SealedAt, r.size)}, nil
 		}
-		sum, err := r.to(ctx, record.Bytes)
+		sum, err := r.hashTo(ctx, record.Bytes)
 		if err != nil {
 			return nil, err
 		}

@@ -101,7 +101,7 @@ func measureIndex(ctx context.Context, b *bench) (found []figure, err error) {
 // heard of a change.
 func (x *indexed) staying(ctx context.Context, target float64) (found []figure, err error) {
 	ix := index.For(x.w)
-	ix.Stay()
+	ix.EnableWatch()
 	defer func() { err = errors.Join(err, ix.Close()) }()
 	sync := func() error { _, err := ix.Sync(ctx); return err }
 	if _, err := repeat(2, sync); err != nil { // from then on it hears

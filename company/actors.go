@@ -58,9 +58,9 @@ type AsAgent struct {
 // AgentBrief is an agent as its colleagues know it.
 type AgentBrief = grant.Brief
 
-// Acting returns the agent and its actor from the records. An agent without a record gets the
+// ActingAgent returns the agent and its actor from the records. An agent without a record gets the
 // role worker, which has the fewest rights.
-func (c *Company) Acting(p AsAgent) (AgentBrief, policy.Actor, error) {
+func (c *Company) ActingAgent(p AsAgent) (AgentBrief, policy.Actor, error) {
 	agent, err := c.w.Agent(p.AgentID)
 	if fault.Is(err, fault.NotFound) {
 		agent, err = doc.Agent{ID: p.AgentID, Name: p.AgentID, Role: "worker"}, nil

@@ -63,13 +63,13 @@ type Host struct {
 	background sync.WaitGroup
 
 	mu       sync.Mutex
-	open     map[string]*opened
-	retired  []*opened // replaced directories; requests may still use them
-	launched []launched
+	open     map[string]*workspaceEntry
+	retired  []*workspaceEntry // replaced directories; requests may still use them
+	launched []sessionKey
 	// submitted are the jobs whose runners this process started.
-	submitted []submitted
+	submitted []jobKey
 	// rooms have readers, or had one recently.
-	rooms map[*workspace.Workspace]*keptRoom
+	rooms map[*workspace.Workspace]*liveRoom
 	// diagnoses are the latest ones of folders, by path.
 	diagnoses map[string]room.Doctor
 	// loops are the heartbeats of the observed workspaces; sightings records,
@@ -77,10 +77,10 @@ type Host struct {
 	loops     map[string]*heartbeat.Loop
 	sightings map[string]*sighting
 	// launching are the launches in progress, which may wait in the lane.
-	launching map[launched][]*launching
+	launching map[sessionKey][]*pendingLaunch
 }
 
-type opened struct {
+type workspaceEntry struct {
 	ws        *workspace.Workspace
 	id        durable.Identity
 	index     *index.Index
@@ -90,10 +90,12 @@ type opened struct {
 	searched  atomic.Int64 // last update of the search index, in Unix milliseconds
 }
 
-func (o *opened) close() error { return errors.Join(o.index.Close(), o.search.Close(), o.ws.Close()) }
+func (o *workspaceEntry) close() error {
+	return errors.Join(o.index.Close(), o.search.Close(), o.ws.Close())
+}
 
-// launched is a session that this process started.
-type launched struct{ dir, ref string }
+// sessionKey is a session that this process started.
+type sessionKey struct{ dir, ref string }
 
 // Options are the options of a Host.
 type Options struct {
@@ -126,7 +128,7 @@ func New(opts Options) *Host {
 	cs := &Host{
 		ctx: ctx, cancel: cancel,
 		serves: opts.Serves, from: opts.StartedFrom, quiet: cmp.Or(opts.QuietAfter, quietAfter), patience: cmp.Or(opts.SearchPatience, searchPatience), diagnoses: map[string]room.Doctor{},
-		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*workspaceEntry{}, launching: map[sessionKey][]*pendingLaunch{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits: lane.LimitsFrom(os.LookupEnv), files: files.NewMemory(),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
@@ -138,7 +140,7 @@ func New(opts Options) *Host {
 	}
 	if opts.Terminals && ptysHere {
 		cs.serves.Terminals = true
-		cs.terminals = terminal.New(terminal.Options{Executable: opts.Executable, Draw: drawLetters(opts.Env.IDs.Hex), Ended: cs.consoleEnded})
+		cs.terminals = terminal.New(terminal.Options{Executable: opts.Executable, RandomText: drawLetters(opts.Env.IDs.Hex), OnEnd: cs.consoleEnded})
 	}
 	if cs.logs = feed.NewLogs(); cs.hub != nil {
 		cs.logs = cs.hub.Logs()
@@ -176,8 +178,8 @@ func (cs *Host) NewID(prefix string) string { return cs.env.IDs.New(prefix) }
 // Now returns the time of the host's clock.
 func (cs *Host) Now() time.Time { return cs.env.Clock.Now() }
 
-// openedAs returns the open entry of a workspace.
-func (cs *Host) openedAs(w *workspace.Workspace) *opened {
+// entryOf returns the open entry of a workspace.
+func (cs *Host) entryOf(w *workspace.Workspace) *workspaceEntry {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, o := range cs.retired {
@@ -189,11 +191,11 @@ func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 }
 
 // indexOf returns the index of an open workspace.
-func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.openedAs(w).index }
+func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.entryOf(w).index }
 
 // location is the directory that a request names, both as spelled and canonical.
 type location struct {
-	all   *Host
+	host  *Host
 	given string
 	dir   string
 }
@@ -217,7 +219,7 @@ func (cs *Host) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(d
 
 // At is In for a caller that already knows the canonical path.
 func (cs *Host) At(dir, at string) *Folder {
-	return &Folder{location{all: cs, given: dir, dir: at}}
+	return &Folder{location{host: cs, given: dir, dir: at}}
 }
 
 // Enter opens the workspace in the folder. It returns fault.NotAWorkspace for any other folder.
@@ -229,7 +231,7 @@ func (c *Folder) Enter(ctx context.Context) (*Company, error) {
 // workspace opens the workspace. It returns the one already open if the directory at its path is
 // still the same.
 func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
-	cs := c.all
+	cs := c.host
 	id, err := workspace.Identity(c.dir)
 	if err != nil {
 		why := err
@@ -248,8 +250,8 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 		// Best effort: restart jobs whose runners died. The next reader of a job reports what
 		// failed.
 		cs.background.Go(func() {
-			_ = job.TakeUp(cs.ctx, w, cs.runners)
-			_ = workflow.Flows{Workspace: w, Starter: cs.runners}.TakeUp(cs.ctx)
+			_ = job.ReconcileOwned(cs.ctx, w, cs.runners)
+			_ = workflow.Flows{Workspace: w, Starter: cs.runners}.AdvanceAll(cs.ctx)
 		})
 	}
 	return w, err
@@ -268,11 +270,11 @@ func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace
 	if w, err = workspace.Open(cs.env, dir); err != nil {
 		return nil, false, err
 	}
-	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), search: search.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
+	cs.open[dir] = &workspaceEntry{ws: w, id: id, index: index.For(w), search: search.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
-		cs.open[dir].index.Stay()
+		cs.open[dir].index.EnableWatch()
 		w.OnAppend(func(log string) { cs.hub.LogAppended(w.Dir(), log) })
-		cs.hub.Know(w)
+		cs.hub.Register(w)
 	}
 	return w, true, nil
 }
@@ -293,6 +295,6 @@ type MaybeDir struct {
 // InWorkspace returns the workspace that a request names, "" for none.
 func (d MaybeDir) InWorkspace() string { return d.WorkspaceDir }
 
-// none reports whether an error means that there is no workspace. List operations then return
+// isNotAWorkspace reports whether an error means that there is no workspace. List operations then return
 // empty lists.
-func none(err error) bool { return fault.Is(err, fault.NotAWorkspace) }
+func isNotAWorkspace(err error) bool { return fault.Is(err, fault.NotAWorkspace) }

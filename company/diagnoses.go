@@ -9,8 +9,8 @@ import (
 	"ac/snapshot/room"
 )
 
-// Diagnosed records the latest diagnosis of a folder and notifies its room.
-func (cs *Host) Diagnosed(dir string, found doctor.Summary) {
+// RecordDiagnosis records the latest diagnosis of a folder and notifies its room.
+func (cs *Host) RecordDiagnosis(dir string, found doctor.Summary) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.diagnoses[dir] = room.Doctor{Pass: found.Pass, Warn: found.Warn, Fail: found.Fail, At: clock.Stamp(cs.env.Clock.Now())}
@@ -32,8 +32,8 @@ func (cs *Host) facts(dir string) (room.Serves, *room.Doctor) {
 	return cs.serves, nil
 }
 
-// ServesDialects records which protocols of other programs the process serves.
-func (cs *Host) ServesDialects(names []string) {
+// SetDialects records which protocols of other programs the process serves.
+func (cs *Host) SetDialects(names []string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.serves.Dialects = names

@@ -16,7 +16,7 @@ import (
 func (c *Folder) KeepFresh(ctx context.Context) error {
 	w, err := c.workspace(ctx)
 	if err == nil {
-		c.all.notify(w.Dir())
+		c.host.notify(w.Dir())
 	}
 	return err
 }
@@ -88,17 +88,17 @@ func (c *Company) FollowTranscript(_ context.Context, s TranscriptStream) (stop 
 // anyHub returns the hub of this process. A process without one gets a temporary hub, which
 // release closes.
 func (c *Company) anyHub() (hub *feed.Hub, release func()) {
-	if c.all.hub != nil {
-		return c.all.hub, func() {}
+	if c.host.hub != nil {
+		return c.host.hub, func() {}
 	}
-	hub = feed.NewHub(nil, c.all.env.Clock, c.all.env.IDs.New)
+	hub = feed.NewHub(nil, c.host.env.Clock, c.host.env.IDs.New)
 	return hub, hub.Close
 }
 
 // Watch calls changed after every change, by any process, to what a screen shows of a project,
 // until stop is called. changed must not block.
 func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
-	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
+	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, OnGrowth: func(_, _ string) { changed() }})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (c *Company) WatchJobs(ctx context.Context, project string, changed func())
 	if err := CheckIDs(NamedText{Name: "project_id", Value: project}); err != nil {
 		return nil, err
 	}
-	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, Grown: func(_, _ string) { changed() }})
+	unfollow, err := c.Subscribe(ctx, feed.Spec{Project: project, OnGrowth: func(_, _ string) { changed() }})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (
 // Subscribe starts a subscription to the workspace.
 func (c *Company) Subscribe(_ context.Context, spec feed.Spec) (stop func(), err error) {
 	w := c.w
-	spec.Workspace, spec.Index = w, c.all.indexOf(w)
+	spec.Workspace, spec.Index = w, c.host.indexOf(w)
 	hub, release := c.anyHub()
 	answer, start, err := hub.Subscribe(spec)
 	if err != nil {

@@ -81,9 +81,9 @@ type listener struct {
 	clients          func() int
 }
 
-// Listening reports an address in server.health until done is called. clients returns how many
+// AddListener reports an address in server.health until done is called. clients returns how many
 // clients are connected.
-func (cs *Host) Listening(dialect, address string, clients func() int) (done func()) {
+func (cs *Host) AddListener(dialect, address string, clients func() int) (done func()) {
 	l := &listener{dialect, address, clients}
 	cs.listeners.mu.Lock()
 	defer cs.listeners.mu.Unlock()
@@ -120,7 +120,7 @@ func (cs *Host) Health(context.Context, NoParams) (Health, error) {
 	if cs.terminals != nil {
 		h.Terminals = HealthTerminals{true, cs.terminals.Running(), terminal.Limit}
 	}
-	found := map[string]bool{ReasonIndexBehind: behind(cs.WorkerStatus(), now)}
+	found := map[string]bool{ReasonIndexBehind: isIndexBehind(cs.WorkerStatus(), now)}
 	cs.mu.Lock()
 	open := maps.Clone(cs.open)
 	cs.mu.Unlock()
@@ -152,9 +152,9 @@ func (cs *Host) Health(context.Context, NoParams) (Health, error) {
 	return h, nil
 }
 
-// behind reports whether the latest sync of an index failed, or changes have waited too long for
+// isIndexBehind reports whether the latest sync of an index failed, or changes have waited too long for
 // a sync.
-func behind(s worker.Status, now time.Time) bool {
+func isIndexBehind(s worker.Status, now time.Time) bool {
 	failed := s.LastErrorAt != nil && s.BatchStartedAt != nil && *s.LastErrorAt >= *s.BatchStartedAt
 	waits := s.PendingWorkspaces > 0 && s.LastRunAt != nil && now.UnixMilli()-*s.LastRunAt > behindAfter.Milliseconds() &&
 		s.LastNotifyAt != nil && now.UnixMilli()-*s.LastNotifyAt > behindAfter.Milliseconds()

@@ -50,7 +50,7 @@ func TestHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := all.Listening("acecode", "127.0.0.1:28080", func() int { return 3 })
+	done := all.AddListener("acecode", "127.0.0.1:28080", func() int { return 3 })
 	h := health()
 	if h.Status != "ok" || !slices.Equal(h.Workspaces, []company.HealthWorkspace{{WorkspaceDir: dir, ActiveSessions: 1}}) ||
 		!slices.Equal(h.Listeners, []company.HealthListener{{Dialect: "acecode", Address: "127.0.0.1:28080", Clients: 3}}) {

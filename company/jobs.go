@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// submitted is a job whose runner this process started.
-type submitted struct{ dir, project, id string }
+// jobKey is a job whose runner this process started.
+type jobKey struct{ dir, project, id string }
 
 // SubmitJobParams are the params of job.submit.
 type SubmitJobParams struct {
@@ -42,11 +42,11 @@ type SubmittedJob struct {
 
 // SubmitJob creates a job and starts its runner.
 func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJob, error) {
-	record, err := job.Submit(ctx, c.w, c.all.runners, p.Job, p.Order)
+	record, err := job.Submit(ctx, c.w, c.host.runners, p.Job, p.Order)
 	if err != nil {
 		return SubmittedJob{}, err
 	}
-	c.all.remember(c.dir, p.Job.ProjectID, record.Job.JobID)
+	c.host.remember(c.dir, p.Job.ProjectID, record.Job.JobID)
 	return SubmittedJob{p.Job.WorkspaceDir, p.Job.ProjectID, record.Job.JobID, record.Status}, nil
 }
 
@@ -54,7 +54,7 @@ func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJo
 func (cs *Host) remember(dir, project, id string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	mine := submitted{dir, project, id}
+	mine := jobKey{dir, project, id}
 	if !slices.Contains(cs.submitted, mine) {
 		cs.submitted = append(cs.submitted, mine)
 	}
@@ -96,7 +96,7 @@ func jobRow(dir, project string, record doc.Job) JobRow {
 
 // PollJob returns the current state of a job.
 func (c *Company) PollJob(ctx context.Context, p JobParams) (JobRow, error) {
-	record, err := job.Poll(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
+	record, err := job.Poll(ctx, c.w, c.host.runners, p.ProjectID, p.JobID)
 	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
 }
 
@@ -113,7 +113,7 @@ type CollectedJob struct {
 // wait.
 func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, error) {
 	w := c.w
-	record, err := job.Poll(ctx, w, c.all.runners, p.ProjectID, p.JobID)
+	record, err := job.Poll(ctx, w, c.host.runners, p.ProjectID, p.JobID)
 	if err != nil {
 		return CollectedJob{}, err
 	}
@@ -128,7 +128,7 @@ func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, er
 
 // CancelJob cancels a job and stops its session.
 func (c *Company) CancelJob(ctx context.Context, p JobParams) (JobRow, error) {
-	record, err := job.Cancel(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
+	record, err := job.Cancel(ctx, c.w, c.host.runners, p.ProjectID, p.JobID)
 	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
 }
 
@@ -148,7 +148,7 @@ type ListJobsParams struct {
 func (c *Folder) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, error) {
 	rows := []JobRow{}
 	opened, err := c.Enter(ctx)
-	if none(err) {
+	if isNotAWorkspace(err) {
 		return rows, nil
 	}
 	if err != nil {
@@ -164,19 +164,19 @@ func (c *Folder) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, erro
 // JobRecords returns the full records of the jobs that ListJobs would list. It is for code of
 // this binary, not for requests.
 func (c *Company) JobRecords(ctx context.Context, p ListJobsParams) ([]doc.Job, error) {
-	return job.List(ctx, c.w, c.all.runners, p.ProjectID, job.Filter{
+	return job.List(ctx, c.w, c.host.runners, p.ProjectID, job.Filter{
 		Status: p.Status, Kind: p.Kind, Newest: p.Newest, Limit: p.Limit, Skip: p.Skip,
 	})
 }
 
 // JobRecord returns the full record of a job; see JobRecords.
 func (c *Company) JobRecord(ctx context.Context, p JobParams) (doc.Job, error) {
-	return job.Poll(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
+	return job.Poll(ctx, c.w, c.host.runners, p.ProjectID, p.JobID)
 }
 
 // AwaitJob waits for the end of a job and returns its results. Only commands use it.
 func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, error) {
-	if _, err := job.Await(ctx, c.w, c.all.runners, p.ProjectID, p.JobID); err != nil {
+	if _, err := job.Await(ctx, c.w, c.host.runners, p.ProjectID, p.JobID); err != nil {
 		return CollectedJob{}, err
 	}
 	return c.CollectJob(ctx, p)
@@ -191,7 +191,7 @@ func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 	for _, j := range jobs {
 		p := JobParams{Dir{j.dir}, j.project, j.id}
 		row, pollErr := Do(ctx, cs, (*Company).PollJob, p)
-		if none(pollErr) || fault.Is(pollErr, fault.NotFound) || row.FinalResultRelpath != "" {
+		if isNotAWorkspace(pollErr) || fault.Is(pollErr, fault.NotFound) || row.FinalResultRelpath != "" {
 			continue // missing or finished
 		}
 		_, cancelErr := Do(ctx, cs, (*Company).CancelJob, p)

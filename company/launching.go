@@ -13,15 +13,15 @@ import (
 	"ac/workspace"
 )
 
-// launching is a launch in progress.
-type launching struct {
+// pendingLaunch is a launch in progress.
+type pendingLaunch struct {
 	answered chan struct{} // closed once err is set
 	err      error         // result of the launch; read it after answered is closed
 }
 
 // begin records a launch until end is called with its result.
-func (cs *Host) begin(l launched) (end func(error)) {
-	mine := &launching{answered: make(chan struct{})}
+func (cs *Host) begin(l sessionKey) (end func(error)) {
+	mine := &pendingLaunch{answered: make(chan struct{})}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.launching[l] = append(cs.launching[l], mine)
@@ -30,7 +30,7 @@ func (cs *Host) begin(l launched) (end func(error)) {
 		close(mine.answered)
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
-		others := slices.DeleteFunc(slices.Clone(cs.launching[l]), func(other *launching) bool { return other == mine })
+		others := slices.DeleteFunc(slices.Clone(cs.launching[l]), func(other *pendingLaunch) bool { return other == mine })
 		if cs.launching[l] = others; len(others) == 0 {
 			delete(cs.launching, l)
 		}
@@ -43,7 +43,7 @@ func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 	if p.WorkspaceDir != "" {
 		dir = workspace.Canonical(p.WorkspaceDir)
 	}
-	var pending []*launching
+	var pending []*pendingLaunch
 	cs.mu.Lock()
 	for l, launches := range cs.launching {
 		if l.ref == p.SessionRef && (dir == "" || l.dir == dir) {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// named replaces the message of an error.
-type named struct {
+// messageError replaces the message of an error.
+type messageError struct {
 	cause error
 	text  string
 }
 
-func (n *named) Error() string { return n.text }
-func (n *named) Unwrap() error { return n.cause }
+func (n *messageError) Error() string { return n.text }
+func (n *messageError) Unwrap() error { return n.cause }
 
-// Named returns the error of an operation with paths spelled as its caller spelled them. A nil
+// WithCallerPaths returns the error of an operation with paths spelled as its caller spelled them. A nil
 // folder changes nothing.
-func (c *Folder) Named(err error) error {
+func (c *Folder) WithCallerPaths(err error) error {
 	if err == nil || c == nil || c.given == "" || c.dir == "" || c.dir == string(filepath.Separator) {
 		return err
 	}
@@ -33,16 +33,16 @@ func (c *Folder) Named(err error) error {
 		}
 	}
 	if c.given != c.dir {
-		text = renamed(text, c.dir, c.given)
+		text = replacePath(text, c.dir, c.given)
 	}
 	if text == err.Error() {
 		return err
 	}
-	return &named{err, text}
+	return &messageError{err, text}
 }
 
-// renamed replaces the path of a directory in a text, but not inside a longer name.
-func renamed(text, dir, name string) string {
+// replacePath replaces the path of a directory in a text, but not inside a longer name.
+func replacePath(text, dir, name string) string {
 	var out strings.Builder
 	for {
 		at := strings.Index(text, dir)

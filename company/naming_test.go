@@ -27,12 +27,12 @@ func TestNamed(t *testing.T) {
 		{link, errors.New("/host/a/b beside (/host/a)"), "named/b beside (named)"},
 		{nil, inside, inside.Error()},
 	} {
-		got := c.folder.Named(c.err)
+		got := c.folder.WithCallerPaths(c.err)
 		if got.Error() != c.want || !errors.Is(got, c.err) || fault.ReasonOf(got) != fault.ReasonOf(c.err) {
 			t.Errorf("%q: %q", c.err, got)
 		}
 	}
-	if err := link.Named(nil); err != nil {
+	if err := link.WithCallerPaths(nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -61,5 +61,5 @@ func Do[S Target, P, R any](ctx context.Context, cs *Host, op func(S, context.Co
 	if err == nil {
 		result, err = op(on, ctx, p)
 	}
-	return result, folder.Named(err)
+	return result, folder.WithCallerPaths(err)
 }

@@ -43,13 +43,13 @@ func (in *InFolder) enter(f *Folder) { in.Folder = f }
 func (c *Company) Workspace() *workspace.Workspace { return c.w }
 
 // Index returns the index of the workspace.
-func (c *Company) Index() *index.Index { return c.all.indexOf(c.w) }
+func (c *Company) Index() *index.Index { return c.host.indexOf(c.w) }
 
 // Validator returns the validator of the workspace.
-func (c *Company) Validator() *validate.Validator { return c.all.openedAs(c.w).validator }
+func (c *Company) Validator() *validate.Validator { return c.host.entryOf(c.w).validator }
 
 // Admission returns the admission control of the workspace's launches.
-func (c *Company) Admission() *runs.Admission { return c.all.Admission(c.w) }
+func (c *Company) Admission() *runs.Admission { return c.host.Admission(c.w) }
 
 // Env returns the environment that workspaces are opened with.
 func (cs *Host) Env() workspace.Env { return cs.env }
@@ -66,7 +66,7 @@ func (cs *Host) Opened() (all []*workspace.Workspace) {
 }
 
 // Host returns the process in which the folder was named.
-func (p location) Host() *Host { return p.all }
+func (p location) Host() *Host { return p.host }
 
 // Given returns the path as the caller spelled it.
 func (p location) Given() string { return p.given }
@@ -125,16 +125,16 @@ func (cs *Host) Background(work func(ctx context.Context)) {
 
 // RememberSession records that this process launched a session.
 func (c *Company) RememberSession(ref string) {
-	cs := c.all
+	cs := c.host
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	cs.launched = append(cs.launched, launched{c.dir, ref})
+	cs.launched = append(cs.launched, sessionKey{c.dir, ref})
 }
 
 // BeginLaunch records a launch until end is called with its result. Later requests for
 // the session wait for it.
 func (c *Company) BeginLaunch(ref string) (end func(error)) {
-	return c.all.begin(launched{c.dir, ref})
+	return c.host.begin(sessionKey{c.dir, ref})
 }
 
 // AbsoluteName returns the path of a file of the workspace, with the workspace spelled as the

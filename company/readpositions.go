@@ -36,8 +36,8 @@ func (c *Company) ReadPositions(agent string) (map[string]string, error) {
 	return p.Read, err
 }
 
-// KeepRead records that an agent has read messages, which must be in order.
-func (c *Company) KeepRead(ctx context.Context, agent string, list []doc.Message) error {
+// RecordRead records that an agent has read messages, which must be in order.
+func (c *Company) RecordRead(ctx context.Context, agent string, list []doc.Message) error {
 	return c.w.Update(ctx, func(u *workspace.Unit) error {
 		read, err := c.ReadPositions(agent)
 		if err != nil {

@@ -46,8 +46,8 @@ func (c *Company) ReadRoom(ctx context.Context, p ReadRoomParams) (result ReadRo
 	if p.Before != "" {
 		return c.olderRuns(ctx, p)
 	}
-	k := newKeptRoom(c, p.RunsLimit)
-	if c.all.hub != nil { // other readers will follow
+	k := newLiveRoom(c, p.RunsLimit)
+	if c.host.hub != nil { // other readers will follow
 		leave, err := c.joinRoom(&k, p.RunsLimit)
 		if err != nil {
 			return result, err
@@ -118,7 +118,7 @@ type RoomStream struct {
 // FollowRoom delivers the whole room and then its changes, until ctx ends or Deliver fails.
 // It returns the error of Deliver, nil if ctx ended.
 func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
-	var k *keptRoom
+	var k *liveRoom
 	leave, err := c.joinRoom(&k, s.RunsLimit)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (s *RoomStream) rest(took time.Duration) time.Duration {
 
 // frames returns the frames for a reader at revision rev, -1 for a new reader. next is closed on
 // the next change. err is why the room is no longer kept.
-func (k *keptRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch string, next <-chan struct{}, err error) {
+func (k *liveRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch string, next <-chan struct{}, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.c.w.Env.Clock.Now()
@@ -195,7 +195,7 @@ func (k *keptRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch s
 // FirstRows returns the full frame that a reader of the room begins with, and its epoch. If the
 // room has not been read yet, FirstRows waits for it. If ctx ends first, it reports false.
 func (c *Company) FirstRows(ctx context.Context, f room.Filter, runsLimit int) (epoch string, first room.Frame, ok bool) {
-	var k *keptRoom
+	var k *liveRoom
 	leave, err := c.joinRoom(&k, runsLimit)
 	if err != nil {
 		return "", first, false // a subscription reports the error

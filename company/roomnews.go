@@ -39,7 +39,7 @@ func (n *pendingNews) add(change func(*roomNews)) {
 	}
 }
 
-func (n *pendingNews) take() roomNews {
+func (n *pendingNews) drain() roomNews {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	news := n.roomNews
@@ -47,12 +47,12 @@ func (n *pendingNews) take() roomNews {
 	return news
 }
 
-// none reports whether there is no news.
-func (n roomNews) none() bool { return len(n.dirty) == 0 && !n.tables && !n.whole }
+// isEmpty reports whether there is no news.
+func (n roomNews) isEmpty() bool { return len(n.dirty) == 0 && !n.tables && !n.whole }
 
-// heedLogs extends the news by what new events of the dirty runs may have changed. It reads the
+// addLogNews extends the news by what new events of the dirty runs may have changed. It reads the
 // events from the index, which this update has brought up to date.
-func (k *keptRoom) heedLogs(m *snapshot.View, news *roomNews) error {
+func (k *liveRoom) addLogNews(m *snapshot.View, news *roomNews) error {
 	for key := range news.dirty {
 		if news.whole {
 			return nil
@@ -91,8 +91,8 @@ func readLogOf(row *snapshot.MonitorRow) readLog {
 }
 
 // follow subscribes to the logs and the documents of the workspace, until stop is called.
-func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
-	unfollow, err := k.c.Subscribe(ctx, feed.Spec{Grown: func(project, run string) {
+func (k *liveRoom) follow(ctx context.Context) (stop func(), err error) {
+	unfollow, err := k.c.Subscribe(ctx, feed.Spec{OnGrowth: func(project, run string) {
 		k.news.add(func(n *roomNews) { n.dirty[index.RunKey{ProjectID: project, RunID: run}] = true })
 	}})
 	if err != nil {
@@ -107,7 +107,7 @@ func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
 
 // watch watches the current document folders, unless it already does. The next update reads what
 // changed in a folder before it was watched.
-func (k *keptRoom) watch() {
+func (k *liveRoom) watch() {
 	folders := k.folders()
 	if slices.Equal(folders, k.watched) {
 		return
@@ -120,7 +120,7 @@ func (k *keptRoom) watch() {
 }
 
 // folders returns the folders of the documents that rows are built from.
-func (k *keptRoom) folders() []string {
+func (k *liveRoom) folders() []string {
 	projects, _ := workspace.Dirs(k.c.w.FS, workspace.ProjectsDir) // none if they cannot be listed
 	folders := append(make([]string, 0, 11+4*len(projects)),
 		workspace.ReviewsDir, workspace.HelpRequestsDir, workspace.AgentsDir+"/*", workspace.TeamsDir, workspace.SessionsDir,

@@ -14,20 +14,20 @@ import (
 // process can override it.
 const quietAfter = time.Minute
 
-// lastWord is when a live run last printed something.
-type lastWord struct {
+// lastOutput is when a live run last printed something.
+type lastOutput struct {
 	project string
 	at      time.Time
 }
 
-// heard records when the live runs among changed rows last printed something. The caller holds
+// recordOutput records when the live runs among changed rows last printed something. The caller holds
 // mu.
-func (k *keptRoom) heard(changes []room.Change) {
+func (k *liveRoom) recordOutput(changes []room.Change) {
 	for _, c := range changes {
 		if c.Table != room.TableRuns {
 			continue
 		}
-		delete(k.spoke, c.ID)
+		delete(k.lastOutputs, c.ID)
 		row, ok := c.Row.(room.Run)
 		if !ok || row.Status != doc.StatusRunning || row.Started == "" || row.Ended != "" || row.Open > 0 {
 			continue
@@ -36,19 +36,19 @@ func (k *keptRoom) heard(changes []room.Change) {
 		if said, ok := clock.Parse(row.SaidAt); ok && said.After(at) {
 			at = said
 		}
-		k.spoke[c.ID] = lastWord{row.Project, at}
+		k.lastOutputs[c.ID] = lastOutput{row.Project, at}
 	}
 }
 
 // quiet adds the number of quiet runs to the counts. A non-nil tables replaces the saved counts.
 // next is when the next run becomes quiet, zero for never. The caller holds mu.
-func (k *keptRoom) quiet(tables []room.Change) (changes []room.Change, next time.Time) {
+func (k *liveRoom) quiet(tables []room.Change) (changes []room.Change, next time.Time) {
 	if tables != nil {
 		k.counts = tables
 	}
 	now, quiet := k.c.w.Env.Clock.Now(), map[string]int{}
-	for _, last := range k.spoke {
-		if due := last.at.Add(k.c.all.quiet); due.After(now) {
+	for _, last := range k.lastOutputs {
+		if due := last.at.Add(k.c.host.quiet); due.After(now) {
 			if next.IsZero() || due.Before(next) {
 				next = due
 			}
@@ -68,7 +68,7 @@ func (k *keptRoom) quiet(tables []room.Change) (changes []room.Change, next time
 }
 
 // recount counts the quiet runs again, and returns when the next run becomes quiet.
-func (k *keptRoom) recount() (next time.Time, err error) {
+func (k *liveRoom) recount() (next time.Time, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	changes, next := k.quiet(nil)

@@ -17,14 +17,14 @@ func TestQuietRuns(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	env := workspace.SystemEnv()
 	env.Clock = clock.New(func() time.Time { return now }, 0)
-	k := newKeptRoom(&Company{location: location{all: &Host{quiet: quietAfter}}, w: &workspace.Workspace{Env: env}}, 10)
+	k := newLiveRoom(&Company{location: location{host: &Host{quiet: quietAfter}}, w: &workspace.Workspace{Env: env}}, 10)
 	stamp := func(ago time.Duration) string { return clock.Stamp(now.Add(-ago)) }
 	run := func(id, project string, change func(*room.Run)) room.Change {
 		row := room.Run{Project: project, Status: doc.StatusRunning, Started: stamp(time.Hour)}
 		change(&row)
 		return room.Change{Key: room.Key{Table: room.TableRuns, ID: id}, Project: project, Row: row}
 	}
-	k.heard([]room.Change{
+	k.recordOutput([]room.Change{
 		run("r1", "p", func(r *room.Run) { r.SaidAt = stamp(2 * time.Minute) }),
 		run("r2", "p", func(r *room.Run) { r.SaidAt = stamp(50 * time.Second) }),
 		run("r3", "q", func(*room.Run) {}),                   // has never spoken
@@ -55,7 +55,7 @@ func TestQuietRuns(t *testing.T) {
 	if n, next := quiet(); n != [3]int{3, 2, 1} || !next.IsZero() {
 		t.Errorf("later: %v, next %s", n, next)
 	}
-	k.heard([]room.Change{{Key: room.Key{Table: room.TableRuns, ID: "r1"}}, run("r2", "p", func(r *room.Run) { r.SaidAt = stamp(0) })})
+	k.recordOutput([]room.Change{{Key: room.Key{Table: room.TableRuns, ID: "r1"}}, run("r2", "p", func(r *room.Run) { r.SaidAt = stamp(0) })})
 	if n, _ := quiet(); n != [3]int{1, 0, 1} {
 		t.Errorf("after one spoke and one went: %v", n)
 	}

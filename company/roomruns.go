@@ -96,9 +96,9 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 		row.Line = needs.Line(c.lastMessage(run))
 		return
 	}
-	_ = c.all.logs.Brief(ctx, c.w, run.ProjectID, run.ID, func(f *transcript.Fold) {
+	_ = c.host.logs.RunState(ctx, c.w, run.ProjectID, run.ID, func(f *transcript.Fold) {
 		state := f.State()
-		row.Activity, row.Turn, row.Changed = state.Activity, state.Turn, f.Changed()
+		row.Activity, row.Turn, row.Changed = state.Activity, state.Turn, f.ChangedFiles()
 		if used, ok := f.Used(); ok && (row.Tokens == nil || used.Tokens > *row.Tokens) { // of all sessions
 			row.Tokens, row.Tk = &used.Tokens, "reported"
 			if row.Cost = used.Cost; used.Cost != nil {

@@ -96,7 +96,7 @@ type RoomNotification struct {
 // SubscribeRoom subscribes to the room. The frames follow the reply: first the changes since the
 // client's revision, or everything, and then each change.
 func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (result SubscribeRoomResult, err error) {
-	var k *keptRoom
+	var k *liveRoom
 	leave, err := c.joinRoom(&k, p.RunsLimit)
 	if err != nil {
 		return result, err
@@ -112,7 +112,7 @@ func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (res
 	if err != nil {
 		return result, err
 	}
-	answer, start, err := c.all.hub.SubscribeSender(p.SubscriptionID, func(ctx context.Context, id string, notify func(context.Context, string, any) error) error {
+	answer, start, err := c.host.hub.SubscribeSender(p.SubscriptionID, func(ctx context.Context, id string, notify func(context.Context, string, any) error) error {
 		stream.Deliver = func(ctx context.Context, _ string, f room.Frame) error {
 			return notify(ctx, "room.notification", RoomNotification{id, f})
 		}
@@ -126,7 +126,7 @@ func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (res
 }
 
 // at returns the epoch and revision of the room, or why it is no longer kept.
-func (k *keptRoom) at() (epoch string, rev int64, err error) {
+func (k *liveRoom) at() (epoch string, rev int64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.room.Epoch, k.room.Rev(), k.failed

@@ -62,9 +62,9 @@ type RunRow struct {
 	Landed          *string  `json:"landed"`
 	Waiting         int      `json:"waiting"` // open interactions
 
-	SessionRef string `json:"-"` // of its latest session, "" for none
-	Spoken     bool   `json:"-"` // the run has a transcript, because people talk with its agent
-	Flow       bool   `json:"-"` // it is a workflow run
+	SessionRef     string `json:"-"` // of its latest session, "" for none
+	IsConversation bool   `json:"-"` // the run has a transcript, because people talk with its agent
+	Flow           bool   `json:"-"` // it is a workflow run
 }
 
 // Live reports whether the run has a live session.
@@ -304,9 +304,9 @@ func failureWord(overBudget bool, kind string, signal *string, exit *int, messag
 	return StateFailed
 }
 
-// begins reports whether a conversation with the agent of a run is starting. The run's record
+// isConversationStarting reports whether a conversation with the agent of a run is starting. The run's record
 // shows the conversation only once its worktree exists, which may take long.
-func (c *Company) begins(row *RunRow) bool {
+func (c *Company) isConversationStarting(row *RunRow) bool {
 	if row.State != StateRunning {
 		return false
 	}
@@ -327,9 +327,9 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	if run.Landed != nil {
 		row.Landed = &run.Landed.Commit
 	}
-	row.Spoken = run.Live != nil && run.Live.Driver != "" || c.begins(row)
-	if row.State == StateRunning && row.Spoken {
-		if idles, err := c.all.logs.Idles(ctx, c.w, row.ProjectID, row.RunID); idles && err == nil { // an unreadable log leaves it running
+	row.IsConversation = run.Live != nil && run.Live.Driver != "" || c.isConversationStarting(row)
+	if row.State == StateRunning && row.IsConversation {
+		if idles, err := c.host.logs.Idles(ctx, c.w, row.ProjectID, row.RunID); idles && err == nil { // an unreadable log leaves it running
 			row.State = StateIdle
 		}
 	}

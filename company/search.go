@@ -85,11 +85,11 @@ func (c *Company) Search(ctx context.Context, p SearchParams) (result SearchResu
 		}
 		return ""
 	})
-	if result.Behind, err = c.refreshSearch(ctx, cmp.Or(p.Patience, c.all.patience)); err != nil {
+	if result.Behind, err = c.refreshSearch(ctx, cmp.Or(p.Patience, c.host.patience)); err != nil {
 		return result, err
 	}
 	from, _ := strconv.Atoi(p.Cursor) // 0 for none
-	hits, more, err := c.all.openedAs(c.w).search.Find(ctx, q, began, from, p.Limit, c.mayFind(p.Actor()))
+	hits, more, err := c.host.entryOf(c.w).search.Find(ctx, q, began, from, p.Limit, c.mayFind(p.Actor()))
 	if err != nil {
 		return result, err
 	}
@@ -109,14 +109,14 @@ func (c *Company) refreshSearch(ctx context.Context, patience time.Duration) (be
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if behind, err = c.all.openedAs(c.w).search.Update(limited, sources); err == nil {
+	if behind, err = c.host.entryOf(c.w).search.Update(limited, sources); err == nil {
 		err = ctx.Err()
 	}
 	return behind, err
 }
 
 // mayFind returns a filter of hits: an actor may find what it may open.
-func (c *Company) mayFind(actor policy.Actor) search.Seen {
+func (c *Company) mayFind(actor policy.Actor) search.CanSee {
 	return func(kind, ref, project, guard string) bool {
 		visibility, producer, _ := strings.Cut(guard, guardCut)
 		switch kind {
@@ -137,5 +137,5 @@ func (c *Company) mayFind(actor policy.Actor) search.Seen {
 // guardCut separates the visibility of a source from its author.
 const guardCut = "\n"
 
-// never is a limit that no list reaches.
-const never = math.MaxInt32
+// noLimit is a limit that no list reaches.
+const noLimit = math.MaxInt32

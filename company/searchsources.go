@@ -105,9 +105,9 @@ func wholeRows(read func() ([]search.Row, error)) func(context.Context, int64, i
 	return func(context.Context, int64, int) (search.Rows, error) {
 		list, err := read()
 		if err != nil {
-			return search.Rows{Whole: true}, nil //nolint:nilerr // what cannot be read is not found
+			return search.Rows{ReplaceAll: true}, nil //nolint:nilerr // what cannot be read is not found
 		}
-		return search.Rows{List: list, Whole: true}, nil
+		return search.Rows{List: list, ReplaceAll: true}, nil
 	}
 }
 
@@ -122,7 +122,7 @@ func millis(stamp string) int64 {
 func (s searchSources) people(agents []doc.Agent) (list []search.Source) {
 	for _, a := range agents {
 		list = append(list, search.Source{
-			Name: "person/" + a.ID, Version: digestText(a.Name, a.Role, a.TeamID, a.Provider), Kind: search.KindPerson, Ref: a.ID, Agent: a.ID + " " + a.Name, At: millis(a.CreatedAt),
+			Name: "person/" + a.ID, Version: encodeTexts(a.Name, a.Role, a.TeamID, a.Provider), Kind: search.KindPerson, Ref: a.ID, Agent: a.ID + " " + a.Name, At: millis(a.CreatedAt),
 			Rows: wholeRows(func() ([]search.Row, error) {
 				return []search.Row{{
 					Kind: search.KindPerson, Ref: a.ID, Title: a.Name, Body: strings.Join([]string{a.ID, a.Role, a.TeamID, a.Provider, a.DisplayTitle}, " "), At: millis(a.CreatedAt),
@@ -133,9 +133,9 @@ func (s searchSources) people(agents []doc.Agent) (list []search.Source) {
 	return list
 }
 
-// digestText encodes several texts as one printable text. Different texts get different
+// encodeTexts encodes several texts as one printable text. Different texts get different
 // encodings.
-func digestText(parts ...string) string {
+func encodeTexts(parts ...string) string {
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(strings.Join(parts, "\x00")))
 }
 
@@ -167,7 +167,7 @@ func (s searchSources) tasks(project string) (list []search.Source, err error) {
 
 // decisions returns the newest decision on each artifact.
 func (s searchSources) decisions() (map[governance.Item]doc.Review, error) {
-	reviews, err := governance.Reviews(s.c.w, never)
+	reviews, err := governance.Reviews(s.c.w, noLimit)
 	newest := map[governance.Item]doc.Review{}
 	for _, r := range reviews {
 		item := governance.Item{ProjectID: r.Subject.ProjectID, ArtifactID: r.Subject.ArtifactID}
@@ -204,7 +204,7 @@ func (s searchSources) artifacts(project string, decided map[governance.Item]doc
 
 func (s searchSources) help() (list []search.Source, err error) {
 	w := s.c.w
-	requests, err := governance.HelpRequests(w, never)
+	requests, err := governance.HelpRequests(w, noLimit)
 	for _, h := range requests {
 		list = append(list, search.Source{
 			Name: "help/" + h.ID, Version: s.version(governance.HelpRequestFile(h.ID)), Kind: search.KindHelp, Ref: h.ID, Project: h.ProjectID,
@@ -219,7 +219,7 @@ func (s searchSources) help() (list []search.Source, err error) {
 }
 
 func (s searchSources) comments(project string) (list []search.Source, err error) {
-	comments, err := governance.ReadComments(s.c.w, governance.CommentFilter{CommentTarget: doc.CommentTarget{ProjectID: project}, Limit: never})
+	comments, err := governance.ReadComments(s.c.w, governance.CommentFilter{CommentTarget: doc.CommentTarget{ProjectID: project}, Limit: noLimit})
 	for _, c := range comments {
 		on := cmp.Or(c.Target.RunID, c.Target.ArtifactID, c.Target.AgentID)
 		list = append(list, search.Source{
@@ -288,7 +288,7 @@ func (s searchSources) runs(project string, names map[string]string) (list []sea
 // transcript returns the rows of a run: one for the run itself, and one for each transcript item
 // that closed after position since. It does not cache the transcripts of finished runs.
 func (s searchSources) transcript(ctx context.Context, run doc.Run, agent string, since int64, limit int) (rows search.Rows, err error) {
-	logs := s.c.all.logs
+	logs := s.c.host.logs
 	if doc.Terminal(run.Status) {
 		logs = feed.NewLogs()
 	}
@@ -302,7 +302,7 @@ func (s searchSources) transcript(ctx context.Context, run doc.Run, agent string
 	oldest := s.c.w.Env.Clock.Now().Add(-searchAge).UnixMilli()
 	err = logs.Transcript(ctx, s.c.w, run.ProjectID, run.ID, nil, func(f *transcript.Fold) {
 		if since > f.Seq() {
-			since, rows.Whole = 0, true // the log was replaced
+			since, rows.ReplaceAll = 0, true // the log was replaced
 		}
 		rows.Seq = f.Seq()
 		found := closedItems(f, since, oldest)

@@ -191,7 +191,7 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 	var dirs []string
 	if p.WorkspaceDir != "" {
 		w, err := cs.In(p.WorkspaceDir).workspace(ctx)
-		if none(err) {
+		if isNotAWorkspace(err) {
 			return []SessionRow{}, nil
 		}
 		if err != nil {
@@ -202,7 +202,7 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 			return nil, err
 		}
 		for _, record := range found {
-			now, err := Listed(ctx, w, record)
+			now, err := ReconcileForList(ctx, w, record)
 			if fault.Is(err, fault.NotFound) {
 				continue
 			}
@@ -213,7 +213,7 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 		}
 	} else {
 		var err error
-		if records, dirs, err = cs.own(ctx); err != nil {
+		if records, dirs, err = cs.launchedRecords(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -235,9 +235,9 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 	return rows, nil
 }
 
-// Listed reconciles a session's record for a list and returns it. If that fails, it returns the
+// ReconcileForList reconciles a session's record for a list and returns it. If that fails, it returns the
 // stored record with the reason. If the session no longer exists, the error is fault.NotFound.
-func Listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
+func ReconcileForList(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
 	now, err := session.Current(ctx, w, record.Ref)
 	switch {
 	case err == nil || fault.Is(err, fault.NotFound):
@@ -249,14 +249,14 @@ func Listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (do
 	return record, nil
 }
 
-// own reads the records of the sessions that this process launched, reconciled as by Listed.
-func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, err error) {
+// launchedRecords reads the records of the sessions that this process launched, reconciled as by Listed.
+func (cs *Host) launchedRecords(ctx context.Context) (records []doc.Session, dirs []string, err error) {
 	cs.mu.Lock()
 	all := slices.Clone(cs.launched)
 	cs.mu.Unlock()
 	for _, l := range all {
 		w, err := cs.In(l.dir).workspace(ctx)
-		if none(err) {
+		if isNotAWorkspace(err) {
 			continue // the workspace and its sessions no longer exist
 		}
 		if err != nil {
@@ -264,7 +264,7 @@ func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, 
 		}
 		record, err := session.Read(w, l.ref)
 		if err == nil {
-			record, err = Listed(ctx, w, record)
+			record, err = ReconcileForList(ctx, w, record)
 		}
 		if fault.Is(err, fault.NotFound) {
 			continue
@@ -281,7 +281,7 @@ func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, 
 // session that it launched, and waits until all have ended.
 func (cs *Host) StopLaunched(ctx context.Context) error {
 	err := cs.cancelSubmitted(ctx)
-	records, dirs, ownErr := cs.own(ctx)
+	records, dirs, ownErr := cs.launchedRecords(ctx)
 	err = errors.Join(err, ownErr)
 	for i, r := range records {
 		if doc.Terminal(r.Status) {

@@ -127,9 +127,9 @@ type UIParams struct {
 // UI returns a manager's screen, as one snapshot.
 func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
 	w := c.w
-	return snapshot.TakeUI(ctx, w, c.all.indexOf(w), snapshot.UIRequest{
+	return snapshot.TakeUI(ctx, w, c.host.indexOf(w), snapshot.UIRequest{
 		Request: c.SnapshotRequest(p.Freshness()), Project: p.ProjectID,
-		Runs: p.MonitorLimit, Pending: p.PendingLimit, Decisions: p.DecisionsLimit, SyncWorker: c.all.WorkerStatus(),
+		Runs: p.MonitorLimit, Pending: p.PendingLimit, Decisions: p.DecisionsLimit, SyncWorker: c.host.WorkerStatus(),
 	})
 }
 

@@ -22,7 +22,7 @@ func (cs *Host) newWorker() *worker.Worker {
 		Clock: cs.env.Clock,
 		Sync: func(ctx context.Context, dir string) error {
 			w, err := cs.In(dir).workspace(ctx)
-			if none(err) {
+			if isNotAWorkspace(err) {
 				return nil // the workspace and its index no longer exist
 			}
 			if err != nil {
@@ -53,7 +53,7 @@ const (
 // searchBehind updates the search index of a workspace after its main index. It never creates a
 // search index: the first search does.
 func (cs *Host) searchBehind(ctx context.Context, dir string, w *workspace.Workspace) error {
-	now, o := cs.env.Clock.Now().UnixMilli(), cs.openedAs(w)
+	now, o := cs.env.Clock.Now().UnixMilli(), cs.entryOf(w)
 	if o == nil || now-o.searched.Load() < searchEvery.Milliseconds() || !w.Exists(workspace.SearchFile) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (cs *Host) CloseWorker(ctx context.Context) error {
 // WorkerStatus returns the status of the worker that keeps the indexes up to date.
 func (cs *Host) WorkerStatus() worker.Status {
 	if cs.worker == nil {
-		return worker.None()
+		return worker.NoWorker()
 	}
 	return cs.worker.Status()
 }
@@ -97,7 +97,7 @@ func (cs *Host) SyncWorkerStatus(context.Context, NoParams) (worker.Status, erro
 // workspaces whose sessions may have made changes that nobody noticed.
 func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status, error) {
 	if cs.worker == nil {
-		return worker.None(), nil
+		return worker.NoWorker(), nil
 	}
 	cs.mu.Lock()
 	seen := maps.Clone(cs.open)
@@ -113,12 +113,12 @@ func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status,
 	return cs.WorkerStatus(), nil
 }
 
-// noticed bounds how late the operating system reports a change.
-const noticed = 5 * time.Second
+// maxNoticeDelay bounds how late the operating system reports a change.
+const maxNoticeDelay = 5 * time.Second
 
 // recentlyAlive reports whether a session is live, or ended only a moment ago.
 func recentlyAlive(records []doc.Session, c *clock.Clock) bool {
-	since := c.Now().Add(-noticed).UnixMilli()
+	since := c.Now().Add(-maxNoticeDelay).UnixMilli()
 	for _, r := range records {
 		if !doc.Terminal(r.Status) || (r.EndedAtMS != nil && *r.EndedAtMS > since) {
 			return true

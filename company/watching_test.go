@@ -20,7 +20,7 @@ func TestWatchTellsTheEnd(t *testing.T) {
 	watched := func(run string, settled func()) (told []int64) {
 		p := orchestration.WatchRunParams{
 			NamedRunParams: orchestration.NamedRunParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run}, Settled: settled,
-			Told: func(n feed.TranscriptNotification) error {
+			Deliver: func(n feed.TranscriptNotification) error {
 				told = append(told, n.Seq)
 				return nil
 			},

@@ -61,5 +61,5 @@ func (cs *Host) stopWorkflow(ctx context.Context, w *workspace.Workspace, ref st
 
 // Flows returns the workflows of the workspace.
 func (c *Company) Flows() workflow.Flows {
-	return workflow.Flows{Workspace: c.w, Starter: c.all.runners, Launched: func(project, id string) { c.all.remember(c.dir, project, id) }}
+	return workflow.Flows{Workspace: c.w, Starter: c.host.runners, Launched: func(project, id string) { c.host.remember(c.dir, project, id) }}
 }

@@ -23,7 +23,7 @@ type ProjectsResult struct {
 func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 	result := ProjectsResult{WorkspaceDir: c.given, Projects: []snapshot.ProjectRow{}}
 	in, err := c.Enter(ctx)
-	if none(err) {
+	if isNotAWorkspace(err) {
 		return result, nil
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ type AgentRow struct {
 func (c *Folder) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error) {
 	rows := []AgentRow{}
 	w, err := c.workspace(ctx)
-	if none(err) {
+	if isNotAWorkspace(err) {
 		return rows, nil
 	}
 	if err != nil {
@@ -96,7 +96,7 @@ type TeamRow struct {
 func (c *Folder) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
 	rows := []TeamRow{}
 	w, err := c.workspace(ctx)
-	if none(err) {
+	if isNotAWorkspace(err) {
 		return rows, nil
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ type ListRunsParams struct {
 // ListRuns lists runs, newest first.
 func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.ListRow, error) {
 	w, err := c.workspace(ctx)
-	if none(err) {
+	if isNotAWorkspace(err) {
 		return []runs.ListRow{}, nil
 	}
 	if err != nil {

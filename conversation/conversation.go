@@ -155,7 +155,7 @@ func CreateChannel(ctx context.Context, w *workspace.Workspace, p Space, ch Chan
 	err := w.Update(ctx, func(u *workspace.Unit) (err error) {
 		made, err = create(u, p, doc.Conversation{
 			Kind: "channel", Name: ch.Name, Slug: ch.Slug, Visibility: ch.Visibility, CreatedBy: ch.CreatedBy,
-			Participants: doc.Participants{AgentIDs: once(ch.AgentIDs), TeamIDs: once(ch.TeamIDs)},
+			Participants: doc.Participants{AgentIDs: unique(ch.AgentIDs), TeamIDs: unique(ch.TeamIDs)},
 		})
 		return err
 	})
@@ -179,7 +179,7 @@ func CreateDM(ctx context.Context, w *workspace.Workspace, p Space, createdBy, p
 		}
 		made, err = create(u, p, doc.Conversation{
 			Kind: "dm", Name: "DM: " + peer, Slug: "dm-" + peer, Visibility: visibility, CreatedBy: createdBy, DMPeerAgentID: peer,
-			Participants: doc.Participants{AgentIDs: once([]string{createdBy, peer}), TeamIDs: []string{}},
+			Participants: doc.Participants{AgentIDs: unique([]string{createdBy, peer}), TeamIDs: []string{}},
 		})
 		return err
 	})
@@ -202,8 +202,8 @@ func create(u *workspace.Unit, p Space, c doc.Conversation) (doc.Conversation, e
 	}})
 }
 
-// once removes duplicates and preserves the order.
-func once(ids []string) []string {
+// unique removes duplicates and preserves the order.
+func unique(ids []string) []string {
 	kept := []string{}
 	for _, id := range ids {
 		if !slices.Contains(kept, id) {

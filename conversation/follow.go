@@ -18,9 +18,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookAgain is the polling interval if changes cannot be watched: a watch may be refused, and
+// pollInterval is the polling interval if changes cannot be watched: a watch may be refused, and
 // watches do not work on network file systems.
-const lookAgain = 2 * time.Second
+const pollInterval = 2 * time.Second
 
 // Follow calls told with the newest messages of a conversation, and then with each new one in log
 // order, until ctx ends or told fails. For an unknown conversation the error is fault.NotFound.
@@ -28,11 +28,11 @@ func Follow(ctx context.Context, w *workspace.Workspace, p Space, id string, new
 	if _, err := Get(w, p, id); err != nil {
 		return err
 	}
-	f := follower{w: w, space: p, id: id, told: told}
+	f := follower{w: w, space: p, id: id, deliver: told}
 	if err := f.begin(newest); err != nil {
 		return err
 	}
-	folder := watch.Folder{Dir: filepath.Join(w.Dir(), filepath.FromSlash(p.Dir(id))), Often: lookAgain, Seldom: lookAgain}
+	folder := watch.Folder{Dir: filepath.Join(w.Dir(), filepath.FromSlash(p.Dir(id))), PollUnwatched: pollInterval, PollWatched: pollInterval}
 	var err error
 	folder.Until(ctx, func() bool {
 		err = f.read()
@@ -43,10 +43,10 @@ func Follow(ctx context.Context, w *workspace.Workspace, p Space, id string, new
 
 // follower is a cursor in a log.
 type follower struct {
-	w     *workspace.Workspace
-	space Space
-	id    string
-	told  func(doc.Message) error
+	w       *workspace.Workspace
+	space   Space
+	id      string
+	deliver func(doc.Message) error
 
 	at   int64       // offset after the last complete line read
 	file os.FileInfo // log file of the cursor; nil before the first read
@@ -85,7 +85,7 @@ func (f *follower) begin(newest int) (err error) {
 	}
 	messages, err := f.space.newest(file, f.at, f.id, newest)
 	for _, m := range messages {
-		if err := f.told(m); err != nil {
+		if err := f.deliver(m); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (f *follower) read() (err error) {
 		}
 		f.at += int64(len(line))
 		if m, ok := f.space.message(f.id, line[:len(line)-1]); ok {
-			if err := f.told(m); err != nil {
+			if err := f.deliver(m); err != nil {
 				return err
 			}
 		}

@@ -60,7 +60,7 @@ func Send(ctx context.Context, w *workspace.Workspace, p Space, id string, d Dra
 	m := doc.Message{
 		SchemaVersion: doc.Version, Type: "message", ID: w.Env.IDs.New("msg"), ConversationID: c.ID, ProjectID: p.Project,
 		CreatedAt: clock.Stamp(w.Env.Clock.Now()), AuthorID: d.AuthorID, AuthorRole: d.AuthorRole, Kind: d.Kind,
-		Visibility: cmp.Or(d.Visibility, c.Visibility), Body: body, Mentions: once(d.Mentions),
+		Visibility: cmp.Or(d.Visibility, c.Visibility), Body: body, Mentions: unique(d.Mentions),
 	}
 	line, err := m.Line()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"ac/company"
 )
 
-// Named finds an agent by its id or name. An exact match takes precedence over one that ignores
+// FindAgent finds an agent by its id or name. An exact match takes precedence over one that ignores
 // case.
-func Named(rows []company.AgentRow, name string) (company.AgentRow, bool) {
+func FindAgent(rows []company.AgentRow, name string) (company.AgentRow, bool) {
 	for _, means := range []func(company.AgentRow) bool{
 		func(a company.AgentRow) bool { return a.AgentID == name },
 		func(a company.AgentRow) bool { return a.Name == name },

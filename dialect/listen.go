@@ -37,13 +37,13 @@ type Socket struct {
 	host      string
 	listeners []net.Listener
 	guard     *httpguard.Guard
-	place     Place
+	place     ListenOptions
 	log       *slog.Logger
 	open      atomic.Int64 // connections
 }
 
-// Place defines where and how a dialect listens.
-type Place struct {
+// ListenOptions defines where and how a dialect listens.
+type ListenOptions struct {
 	Dialect, Address string
 	// Origins are the web origins that may connect.
 	Origins []string
@@ -71,7 +71,7 @@ type Place struct {
 // Listen listens for a dialect. It returns fault.Denied for an address that is not loopback, unless
 // Anywhere is set, and fault.InvalidParams for an invalid address. The error for a port in use
 // names the option that changes it.
-func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
+func Listen(ctx context.Context, p ListenOptions, log *slog.Logger) (*Socket, error) {
 	p.Option = cmp.Or(p.Option, "--listen")
 	host, port, err := net.SplitHostPort(p.Address)
 	if err != nil {
@@ -110,7 +110,7 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 
 // loopback resolves a host name or address. It refuses one that is not loopback, unless Anywhere is
 // set.
-func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
+func (p ListenOptions) loopback(ctx context.Context, host string) (netip.Addr, error) {
 	refused := fault.New(fault.Denied, "%s has no authentication: it listens on loopback only", p.Dialect)
 	if at, err := netip.ParseAddr(host); err == nil {
 		if !at.IsLoopback() && !p.Anywhere {
@@ -168,7 +168,9 @@ func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 		Handler: s.bounded(handler), ReadHeaderTimeout: cmp.Or(s.place.HeaderPatience, headerPatience), IdleTimeout: idlePatience,
 		MaxHeaderBytes: cmp.Or(s.place.MaxHeader, maxHeader), ConnState: s.count,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return ws.Wired(httpguard.WithPeer(ctx, c), c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return ws.ConnContext(httpguard.WithPeer(ctx, c), c)
+		},
 	}
 	failed := make(chan error, len(s.listeners))
 	var wg sync.WaitGroup

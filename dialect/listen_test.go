@@ -20,14 +20,14 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", "[::]:0", "192.0.2.1:0", ":0"} {
-		if s, err := Listen(t.Context(), Place{Dialect: "x", Address: address}, quiet()); err == nil {
+		if s, err := Listen(t.Context(), ListenOptions{Dialect: "x", Address: address}, quiet()); err == nil {
 			s.Close()
 			t.Errorf("%s is listened on", address)
 		} else if address != ":0" && !fault.Is(err, fault.Denied) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	s, err := Listen(t.Context(), Place{Dialect: "x", Address: "localhost:0"}, quiet())
+	s, err := Listen(t.Context(), ListenOptions{Dialect: "x", Address: "localhost:0"}, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestListen(t *testing.T) {
 		t.Error(s.Addr())
 	}
 	taken := "127.0.0.1:" + s.Guard().Port()
-	if _, err := Listen(t.Context(), Place{Dialect: "x", Address: taken}, quiet()); err == nil || err.Error() != taken+" is in use; give another with --listen" {
+	if _, err := Listen(t.Context(), ListenOptions{Dialect: "x", Address: taken}, quiet()); err == nil || err.Error() != taken+" is in use; give another with --listen" {
 		t.Errorf("a port in use: %v", err)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -77,8 +77,8 @@ func (h *Programs) refresh() {
 // Wait waits until no probe is running.
 func (h *Programs) Wait() { h.looks.Wait() }
 
-// Unable returns why an agent cannot work, "" if it can, and the version of its program.
-func Unable(a company.AgentRow, adapters []provider.Adapter) (why, version string) {
+// UnavailableReason returns why an agent cannot work, "" if it can, and the version of its program.
+func UnavailableReason(a company.AgentRow, adapters []provider.Adapter) (why, version string) {
 	if !decisions.MayDoJobs(a.Role) {
 		return "an agent of role " + a.Role + " does no tasks", ""
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // builds returns no check if every live supervisor that can be inspected runs this build.
-func (p Patient) builds(context.Context) []Check {
+func (p Target) builds(context.Context) []Check {
 	const id = "sessions.build"
 	records, err := session.LivingRecords(p.Workspace)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 // leastFree is the free space on the workspace's disk below which the check warns, in bytes.
 const leastFree = 1 << 30
 
-// Glance runs the cheap checks: machine.yaml, locks, the journal, leftovers of killed
+// RunCheapChecks runs the cheap checks: machine.yaml, locks, the journal, leftovers of killed
 // processes in the most used directories, free space, and supervisors of other builds. It
 // starts no program and reads no log.
-func Glance(ctx context.Context, p Patient) []Check {
+func RunCheapChecks(ctx context.Context, p Target) []Check {
 	if p.Workspace == nil {
 		p.findings = sync.OnceValue(p.validate)
 		return []Check{p.schema(ctx)}
@@ -26,7 +26,7 @@ func Glance(ctx context.Context, p Patient) []Check {
 }
 
 // space warns if little disk space is left.
-func (p Patient) space(context.Context) Check {
+func (p Target) space(context.Context) Check {
 	const id = "disk.free"
 	free, err := durable.Free(p.Dir)
 	switch {

@@ -20,14 +20,14 @@ import (
 	"ac/workspace/validate"
 )
 
-func (p Patient) validate() validate.Findings {
+func (p Target) validate() validate.Findings {
 	if p.Validator != nil {
 		return p.Validator.Validate()
 	}
 	return validate.Folder(p.Env, p.Dir)
 }
 
-func (p Patient) schema(context.Context) Check {
+func (p Target) schema(context.Context) Check {
 	const id = "workspace.schema"
 	issues := p.findings().Issues
 	if len(issues) == 0 {
@@ -40,17 +40,17 @@ func (p Patient) schema(context.Context) Check {
 	switch {
 	case p.Workspace == nil:
 		c.Message = "this is not a workspace: it has no " + workspace.CompanyFile
-		c.Hint = "Check the path, or create a workspace here: ac workspace:init " + p.Given
+		c.Hint = "Check the path, or create a workspace here: ac workspace:init " + p.RequestedDir
 	case len(p.Workspace.MissingDirs()) > 0:
-		c.Hint = "Create the missing directories with: ac workspace:doctor " + p.Given + " --fix. Repair the documents by hand; each line names the file and the field."
+		c.Hint = "Create the missing directories with: ac workspace:doctor " + p.RequestedDir + " --fix. Repair the documents by hand; each line names the file and the field."
 	default:
-		c.Hint = "Repair the documents by hand; each line names the file and the field. List all of them with: ac workspace:validate " + p.Given
+		c.Hint = "Repair the documents by hand; each line names the file and the field. List all of them with: ac workspace:validate " + p.RequestedDir
 	}
 	return c
 }
 
 // machine reads this machine's settings, even if there is no workspace around them.
-func (p Patient) machine() (machine doc.Machine, text []byte, err error) {
+func (p Target) machine() (machine doc.Machine, text []byte, err error) {
 	var fsys durable.FS
 	if p.Workspace != nil {
 		fsys = p.Workspace.FS
@@ -69,21 +69,21 @@ func (p Patient) machine() (machine doc.Machine, text []byte, err error) {
 	return machine, text, err
 }
 
-func (p Patient) machineConfig(context.Context) Check {
+func (p Target) machineConfig(context.Context) Check {
 	const id = "machine.config"
 	_, _, err := p.machine()
 	if err == nil {
 		return pass(id, "%s can be read", workspace.MachineFile)
 	}
 	c := Check{ID: id, Status: Fail, Message: workspace.MachineFile + " cannot be read", Details: strings.Split(err.Error(), "; ")}
-	c.Hint = "Repair the file by hand, or create a new one (the old one is kept next to it): ac workspace:init " + p.Given + " --force --name NAME"
+	c.Hint = "Repair the file by hand, or create a new one (the old one is kept next to it): ac workspace:init " + p.RequestedDir + " --force --name NAME"
 	if p.Workspace == nil {
 		c.Hint = "There is no workspace here."
 	}
 	return c
 }
 
-func (p Patient) providers(ctx context.Context) []Check {
+func (p Target) providers(ctx context.Context) []Check {
 	machine, _, err := p.machine()
 	if err != nil {
 		machine = doc.Machine{} // fall back to the providers' default names
@@ -123,12 +123,12 @@ func (p Patient) providers(ctx context.Context) []Check {
 const probePatience = 20 * time.Second
 
 // programs returns the cache of program probes, frozen so that nothing is written to it.
-func (p Patient) programs() provider.Cache {
+func (p Target) programs() provider.Cache {
 	return provider.Cache{Workspace: p.Workspace, Environ: os.Environ(), Frozen: true}
 }
 
 // repositories returns no check if the machine settings cannot be read.
-func (p Patient) repositories(context.Context) []Check {
+func (p Target) repositories(context.Context) []Check {
 	const id = "repos.mappings"
 	machine, text, err := p.machine()
 	if err != nil {

@@ -107,22 +107,22 @@ type doctorFigures struct {
 	Checks  int     `json:"checks"`
 }
 
-// Order holds the parameters of a bundle.
-type Order struct {
+// BundleOptions holds the parameters of a bundle.
+type BundleOptions struct {
 	OutDir  string
 	Version string   // the version of this program
 	Environ []string // secrets in these variables are masked
 	Parts   Parts
 }
 
-// Diagnose creates a bundle in a new directory under OutDir, which it creates if necessary.
+// WriteBundle creates a bundle in a new directory under OutDir, which it creates if necessary.
 // It removes secrets from every file. A bundle with a manifest is complete.
-func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
+func WriteBundle(ctx context.Context, p Target, o BundleOptions) (Bundle, error) {
 	if p.Workspace == nil {
-		return Bundle{}, fault.New(fault.NotAWorkspace, "%s is not a workspace", p.Given)
+		return Bundle{}, fault.New(fault.NotAWorkspace, "%s is not a workspace", p.RequestedDir)
 	}
 	now := p.Env.Clock.Now().UTC()
-	b := Bundle{WorkspaceDir: p.Given, OutDir: o.OutDir, GeneratedAt: clock.Stamp(now), Files: BundleFiles{
+	b := Bundle{WorkspaceDir: p.RequestedDir, OutDir: o.OutDir, GeneratedAt: clock.Stamp(now), Files: BundleFiles{
 		Manifest: "manifest.json", Doctor: "doctor.json", Adapters: "adapters.json", Sessions: "sessions.json",
 	}}
 	name := fmt.Sprintf("agentcompany-diagnostics-%s-%d", now.Format("20060102T150405"), p.Env.PID)
@@ -170,8 +170,8 @@ type bundler struct {
 	redactor *redact.Redactor
 }
 
-func (w *bundler) parts(ctx context.Context, p Patient, o Order, b *Bundle) (m manifest, err error) {
-	report := Examine(ctx, p)
+func (w *bundler) parts(ctx context.Context, p Target, o BundleOptions, b *Bundle) (m manifest, err error) {
+	report := RunChecks(ctx, p)
 	m.Doctor = doctorFigures{report.OK, report.Summary, len(report.Checks)}
 	if err := w.write(b.Files.Doctor, report); err != nil {
 		return m, err

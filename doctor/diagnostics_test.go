@@ -51,13 +51,13 @@ func TestFiftyCanaries(t *testing.T) {
 	ix := index.For(p.Workspace)
 	defer ix.Close()
 	p.Index = IndexCheck(p.Workspace, ix, index.UpToDate, f.dir)
-	order := Order{OutDir: filepath.Join(t.TempDir(), "out"), Version: "test", Environ: environ, Parts: Parts{
+	order := BundleOptions{OutDir: filepath.Join(t.TempDir(), "out"), Version: "test", Environ: environ, Parts: Parts{
 		Sessions: func(context.Context) (any, SessionFigures, error) { return []string{known}, SessionFigures{}, nil },
 		Monitor:  func(context.Context) (any, MonitorFigures, error) { return []string{known}, MonitorFigures{}, nil },
 		Inbox:    func(context.Context) (any, InboxFigures, error) { return []string{known}, InboxFigures{}, nil },
 		Stats:    func(context.Context) (any, error) { return nil, errors.New("no index: " + known) },
 	}}
-	bundle, err := Diagnose(context.Background(), p, order)
+	bundle, err := WriteBundle(context.Background(), p, order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestFiftyCanaries(t *testing.T) {
 	if report, err := os.ReadFile(filepath.Join(bundle.BundleDir, "doctor.json")); err != nil || bytes.Count(report, []byte("REDACTED")) < 20 {
 		t.Errorf("the canaries never came near the report (%v): %s", err, report)
 	}
-	again, err := Diagnose(context.Background(), p, order)
+	again, err := WriteBundle(context.Background(), p, order)
 	if err != nil || again.BundleDir == bundle.BundleDir {
 		t.Errorf("the second bundle is %s (%v)", again.BundleDir, err)
 	}
@@ -98,19 +98,19 @@ func TestIndexRepair(t *testing.T) {
 	defer ix.Close()
 	ctx := context.Background()
 	look := func(how index.Freshness) Check { return IndexCheck(p.Workspace, ix, how, f.dir)(ctx) }
-	if c := look(index.AsItIs); c.Status != Warn || f.exists(indexFile) {
+	if c := look(index.NoSync); c.Status != Warn || f.exists(indexFile) {
 		t.Errorf("missing: %+v", c)
 	}
 	if c := look(index.UpToDate); c.Status != Pass || len(c.Details) != 14 || c.ID != "index.sync" {
 		t.Errorf("synced: %+v", c)
 	}
-	if c := look(index.AsItIs); c.Status != Pass || len(c.Details) != 8 {
+	if c := look(index.NoSync); c.Status != Pass || len(c.Details) != 8 {
 		t.Errorf("up to date: %+v", c)
 	}
-	if c := look(index.Anew); c.Status != Pass || len(c.Details) != 6 || c.ID != "index.rebuild" {
+	if c := look(index.FullRebuild); c.Status != Pass || len(c.Details) != 6 || c.ID != "index.rebuild" {
 		t.Errorf("rebuilt: %+v", c)
 	}
-	if mends := MendIndex(p.Workspace, ix)(ctx, false); len(mends) > 0 {
+	if mends := RepairIndex(p.Workspace, ix)(ctx, false); len(mends) > 0 {
 		t.Errorf("a sound index is mended: %+v", mends)
 	}
 	if err := ix.Close(); err != nil {
@@ -124,16 +124,16 @@ func TestIndexRepair(t *testing.T) {
 	}
 	ix = index.For(p.Workspace)
 	defer ix.Close()
-	if c := look(index.AsItIs); c.Status != Warn || !strings.Contains(c.Message, "cannot be read") {
+	if c := look(index.NoSync); c.Status != Warn || !strings.Contains(c.Message, "cannot be read") {
 		t.Errorf("spoilt: %+v", c)
 	}
-	if mends := MendIndex(p.Workspace, ix)(ctx, true); len(mends) != 1 || mends[0].Outcome != Would {
+	if mends := RepairIndex(p.Workspace, ix)(ctx, true); len(mends) != 1 || mends[0].Outcome != Planned {
 		t.Errorf("dry: %+v", mends)
 	}
-	if mends := MendIndex(p.Workspace, ix)(ctx, false); len(mends) != 1 || mends[0].Outcome != Done {
+	if mends := RepairIndex(p.Workspace, ix)(ctx, false); len(mends) != 1 || mends[0].Outcome != Done {
 		t.Errorf("mended: %+v", mends)
 	}
-	if c := look(index.AsItIs); c.Status != Pass {
+	if c := look(index.NoSync); c.Status != Pass {
 		t.Errorf("after mending: %+v", c)
 	}
 }

@@ -53,11 +53,11 @@ type Report struct {
 	Summary      Summary `json:"summary"`
 }
 
-// Patient is the folder to diagnose.
-type Patient struct {
+// Target is the folder to diagnose.
+type Target struct {
 	Env workspace.Env
 	// Dir is the directory. Given is its path as spelled in the request.
-	Dir, Given string
+	Dir, RequestedDir string
 	// Workspace is the open workspace, nil if the directory is not one.
 	Workspace *workspace.Workspace
 	// Validator is the validator of Workspace, with its cache. It is nil if Workspace is nil.
@@ -72,13 +72,13 @@ type Patient struct {
 // examination is a part of the report: a function that runs the checks with these ids. All
 // examinations run concurrently.
 type examination struct {
-	ids  []string
-	look func(ctx context.Context) []Check
+	ids []string
+	run func(ctx context.Context) []Check
 }
 
 // Checks lists the ids of all checks of a workspace.
 func Checks() (ids []string) {
-	p := Patient{Workspace: &workspace.Workspace{}, Index: func(context.Context) Check { return Check{} }}
+	p := Target{Workspace: &workspace.Workspace{}, Index: func(context.Context) Check { return Check{} }}
 	for _, e := range p.examinations() {
 		ids = append(ids, e.ids...)
 	}
@@ -87,7 +87,7 @@ func Checks() (ids []string) {
 
 // examinations returns the examinations that apply to the patient. A folder that is not a
 // workspace has fewer.
-func (p Patient) examinations() []examination {
+func (p Target) examinations() []examination {
 	list := []examination{
 		one(p.schema, "workspace.schema"), one(p.machineConfig, "machine.config"), {[]string{"providers.cli", "providers.protocol"}, p.providers}, {[]string{"repos.mappings"}, p.repositories},
 	}
@@ -105,14 +105,14 @@ func (p Patient) examinations() []examination {
 	return list
 }
 
-// Examine runs all checks. If ids are given, it runs only the examinations that contain them.
-func Examine(ctx context.Context, p Patient, ids ...string) Report {
+// RunChecks runs all checks. If ids are given, it runs only the examinations that contain them.
+func RunChecks(ctx context.Context, p Target, ids ...string) Report {
 	p.findings = sync.OnceValue(p.validate)
 	examinations := slices.DeleteFunc(p.examinations(), func(e examination) bool {
 		return len(ids) > 0 && !slices.ContainsFunc(e.ids, func(id string) bool { return slices.Contains(ids, id) })
 	})
-	report := Report{WorkspaceDir: p.Given, OK: true, Checks: []Check{}}
-	for _, checks := range p.sideBySide(ctx, examinations) {
+	report := Report{WorkspaceDir: p.RequestedDir, OK: true, Checks: []Check{}}
+	for _, checks := range p.runConcurrently(ctx, examinations) {
 		report.Checks = append(report.Checks, checks...)
 	}
 	for _, check := range report.Checks {
@@ -129,15 +129,15 @@ func Examine(ctx context.Context, p Patient, ids ...string) Report {
 	return report
 }
 
-// sideBySide runs all examinations concurrently. It returns their checks in order, each with
+// runConcurrently runs all examinations concurrently. It returns their checks in order, each with
 // its duration.
-func (p Patient) sideBySide(ctx context.Context, examinations []examination) [][]Check {
+func (p Target) runConcurrently(ctx context.Context, examinations []examination) [][]Check {
 	results := make([][]Check, len(examinations))
 	done := make(chan struct{})
 	for i, examine := range examinations {
 		go func() {
 			began := p.Env.Clock.Now()
-			results[i] = examine.look(ctx)
+			results[i] = examine.run(ctx)
 			took := (p.Env.Clock.Since(began).Microseconds() + 999) / 1000
 			for j := range results[i] {
 				results[i][j].DurationMS = took

@@ -26,9 +26,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(runtimetest.With(m)) }
 
-func mendOf(t *testing.T, p Patient, dry bool) MendResult {
+func mendOf(t *testing.T, p Target, dry bool) RepairResult {
 	t.Helper()
-	mended, err := p.Mend(context.Background(), Repairs{DryRun: dry})
+	mended, err := p.Repair(context.Background(), RepairOptions{DryRun: dry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,23 +62,23 @@ func TestMend(t *testing.T) {
 	torn := f.read(f.log())
 	did := mendOf(t, p, false)
 	if !did.OK {
-		t.Errorf("failed: %+v", did.Mends)
+		t.Errorf("failed: %+v", did.Repairs)
 	}
-	if len(did.Mends) != due {
-		t.Errorf("%d repairs instead of %d: %+v", len(did.Mends), due, did.Mends)
+	if len(did.Repairs) != due {
+		t.Errorf("%d repairs instead of %d: %+v", len(did.Repairs), due, did.Repairs)
 	}
-	for i := range did.Mends {
-		if did.Mends[i].Outcome != Done || i >= len(would.Mends) || would.Mends[i].Outcome != Would || would.Mends[i].Path != did.Mends[i].Path {
-			t.Errorf("did %+v, was to %+v", did.Mends[i], would.Mends[min(i, len(would.Mends)-1)])
+	for i := range did.Repairs {
+		if did.Repairs[i].Outcome != Done || i >= len(would.Repairs) || would.Repairs[i].Outcome != Planned || would.Repairs[i].Path != did.Repairs[i].Path {
+			t.Errorf("did %+v, was to %+v", did.Repairs[i], would.Repairs[min(i, len(would.Repairs)-1)])
 		}
 	}
-	if again := mendOf(t, p, false); len(again.Mends) > 0 {
-		t.Errorf("a second run mends %+v", again.Mends)
+	if again := mendOf(t, p, false); len(again.Repairs) > 0 {
+		t.Errorf("a second run mends %+v", again.Repairs)
 	}
 	if err := p.Workspace.Recover(context.Background()); err != nil {
 		t.Errorf("nobody can write: %v", err)
 	}
-	report := Examine(context.Background(), p)
+	report := RunChecks(context.Background(), p)
 	for _, id := range []string{"workspace.schema", "locks", "journal", "leftovers", "sessions", "events.chain"} {
 		if c := checkOf(report, id); c.Status != Pass {
 			t.Errorf("after mending: %+v", c)
@@ -99,8 +99,8 @@ func TestMend(t *testing.T) {
 	if f.read(aside+".1.tree/memory.md") != "built\n" {
 		t.Error("what the intent had built is lost")
 	}
-	if !strings.Contains(strings.Join(did.Mends[2].Details, "\n"), "write company/aside/b.yaml, 5 bytes") {
-		t.Errorf("what the intent would have done: %+v", did.Mends[2])
+	if !strings.Contains(strings.Join(did.Repairs[2].Details, "\n"), "write company/aside/b.yaml, 5 bytes") {
+		t.Errorf("what the intent would have done: %+v", did.Repairs[2])
 	}
 }
 
@@ -118,9 +118,9 @@ func TestMendKilled(t *testing.T) {
 		if err != nil {
 			continue // killed before it began
 		}
-		_, _ = Patient{Env: env, Dir: f.dir, Given: f.dir, Workspace: w}.Mend(context.Background(), Repairs{})
+		_, _ = Target{Env: env, Dir: f.dir, RequestedDir: f.dir, Workspace: w}.Repair(context.Background(), RepairOptions{})
 		hit := plan.Hit()
-		if err := errors.Join(plan.Bury(), w.Close()); err != nil {
+		if err := errors.Join(plan.CloseAll(), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		// Somebody looks again a minute later.
@@ -131,12 +131,12 @@ func TestMendKilled(t *testing.T) {
 			t.Fatalf("killed at call %d (%s): the torn line is lost", at, hit)
 		}
 		if mended := mendOf(t, f.patient(), false); !mended.OK {
-			t.Fatalf("killed at call %d (%s): then %+v", at, hit, mended.Mends)
+			t.Fatalf("killed at call %d (%s): then %+v", at, hit, mended.Repairs)
 		}
-		if again := mendOf(t, f.patient(), false); len(again.Mends) > 0 {
-			t.Fatalf("killed at call %d (%s): a third run mends %+v", at, hit, again.Mends)
+		if again := mendOf(t, f.patient(), false); len(again.Repairs) > 0 {
+			t.Fatalf("killed at call %d (%s): a third run mends %+v", at, hit, again.Repairs)
 		}
-		if report := Examine(context.Background(), f.patient()); checkOf(report, "journal").Status != Pass || checkOf(report, "workspace.schema").Status != Pass {
+		if report := RunChecks(context.Background(), f.patient()); checkOf(report, "journal").Status != Pass || checkOf(report, "workspace.schema").Status != Pass {
 			t.Fatalf("killed at call %d (%s): %+v", at, hit, report)
 		}
 		if hit == "" {
@@ -178,7 +178,7 @@ func TestMendLeavesTheLiving(t *testing.T) {
 	})
 	before := snapshotOf(t, f.dir)
 	mended := mendOf(t, p, false)
-	for _, mend := range mended.Mends {
+	for _, mend := range mended.Repairs {
 		if mend.Outcome != Kept {
 			t.Errorf("touched: %+v", mend)
 		}
@@ -186,7 +186,7 @@ func TestMendLeavesTheLiving(t *testing.T) {
 	if after := snapshotOf(t, f.dir); after != before {
 		t.Errorf("changed:\n%s\nwas\n%s", after, before)
 	}
-	if c := checkOf(Examine(context.Background(), p), "locks"); c.Status != Pass {
+	if c := checkOf(RunChecks(context.Background(), p), "locks"); c.Status != Pass {
 		t.Errorf("a live lock is reported as dead: %+v", c)
 	}
 }
@@ -220,10 +220,10 @@ func TestMendWhileWriting(t *testing.T) {
 	}()
 	p := f.patient()
 	for range 5 {
-		if mended := mendOf(t, p, false); !mended.OK || len(mended.Mends) > 0 {
-			t.Errorf("mended beside writers: %+v", mended.Mends)
+		if mended := mendOf(t, p, false); !mended.OK || len(mended.Repairs) > 0 {
+			t.Errorf("mended beside writers: %+v", mended.Repairs)
 		}
-		if c := checkOf(Examine(ctx, p), "events.chain"); c.Status != Pass {
+		if c := checkOf(RunChecks(ctx, p), "events.chain"); c.Status != Pass {
 			t.Errorf("beside writers: %+v", c)
 		}
 	}
@@ -234,7 +234,7 @@ func TestMendWhileWriting(t *testing.T) {
 	if err != nil || len(teams) != writes {
 		t.Errorf("%d teams (%v)", len(teams), err)
 	}
-	if c := checkOf(Examine(ctx, p), "events.chain"); c.Status != Pass {
+	if c := checkOf(RunChecks(ctx, p), "events.chain"); c.Status != Pass {
 		t.Errorf("after all: %+v", c)
 	}
 }
@@ -248,10 +248,10 @@ func TestMendTwiceAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Mend(context.Background(), Repairs{}); !fault.Is(err, fault.Locked) {
+	if _, err := p.Repair(context.Background(), RepairOptions{}); !fault.Is(err, fault.Locked) {
 		t.Errorf("beside another repair: %v", err)
 	}
-	if _, err := p.Mend(context.Background(), Repairs{DryRun: true}); err != nil {
+	if _, err := p.Repair(context.Background(), RepairOptions{DryRun: true}); err != nil {
 		t.Errorf("a dry run beside another repair: %v", err)
 	}
 	if err := held.Release(); err != nil {
@@ -271,11 +271,11 @@ func TestOddFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, fifo, empty, filepath.Join(base, "none"), filepath.Join(file, "below"), filepath.Join(base, strings.Repeat("x", 300))} {
-		r := Examine(context.Background(), Patient{Env: workspace.SystemEnv(), Dir: dir, Given: dir})
+		r := RunChecks(context.Background(), Target{Env: workspace.SystemEnv(), Dir: dir, RequestedDir: dir})
 		if r.OK || checkOf(r, "workspace.schema").Status != Fail || checkOf(r, "machine.config").Status != Fail {
 			t.Errorf("%s: %+v", dir, r)
 		}
-		if _, err := (Patient{Env: workspace.SystemEnv(), Dir: dir, Given: dir}).Mend(context.Background(), Repairs{}); !fault.Is(err, fault.NotAWorkspace) {
+		if _, err := (Target{Env: workspace.SystemEnv(), Dir: dir, RequestedDir: dir}).Repair(context.Background(), RepairOptions{}); !fault.Is(err, fault.NotAWorkspace) {
 			t.Errorf("%s: mending: %v", dir, err)
 		}
 	}
@@ -307,7 +307,7 @@ func TestOddThings(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := f.patient()
-	report := Examine(context.Background(), p)
+	report := RunChecks(context.Background(), p)
 	if c := checkOf(report, "events.chain"); c.Status != Warn || len(c.Details) != 2 {
 		t.Errorf("chains: %+v", c)
 	}
@@ -320,13 +320,13 @@ func TestOddThings(t *testing.T) {
 func TestExamineMakesTheChecksAskedFor(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t).patient()
-	whole := Examine(t.Context(), p)
+	whole := RunChecks(t.Context(), p)
 	for _, check := range whole.Checks {
 		if !slices.Contains(Checks(), check.ID) {
 			t.Errorf("%s is made, and Checks lacks it", check.ID)
 		}
 	}
-	some := Examine(t.Context(), p, "locks", "providers.cli")
+	some := RunChecks(t.Context(), p, "locks", "providers.cli")
 	var ids []string
 	for _, check := range some.Checks {
 		ids = append(ids, check.ID)

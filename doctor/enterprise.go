@@ -10,7 +10,7 @@ import (
 )
 
 // statements checks the recorded bills, if there are any.
-func (p Patient) statements(context.Context) []Check {
+func (p Target) statements(context.Context) []Check {
 	const id = "usage.statements"
 	if !p.Workspace.Exists(workspace.StatementsFile) {
 		return nil
@@ -27,7 +27,7 @@ func (p Patient) statements(context.Context) []Check {
 }
 
 // hierarchy checks the heartbeat's executive manager, if one is set.
-func (p Patient) hierarchy(context.Context) []Check {
+func (p Target) hierarchy(context.Context) []Check {
 	const id = "heartbeat.hierarchy"
 	config, err := heartbeat.Config(p.Workspace)
 	if err != nil || config.ExecutiveManagerAgentID == "" {

@@ -24,7 +24,7 @@ func TestEnterpriseChecks(t *testing.T) {
 		}
 		defer w.Close()
 		found := map[string]string{}
-		for _, check := range doctor.Examine(t.Context(), doctor.Patient{Env: w.Env, Dir: dir, Given: dir, Workspace: w}).Checks {
+		for _, check := range doctor.RunChecks(t.Context(), doctor.Target{Env: w.Env, Dir: dir, RequestedDir: dir, Workspace: w}).Checks {
 			found[check.ID] = check.Status
 		}
 		return found

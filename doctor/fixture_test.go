@@ -63,9 +63,9 @@ func (f *fixture) open(env workspace.Env) *workspace.Workspace {
 	return w
 }
 
-func (f *fixture) patient() Patient {
+func (f *fixture) patient() Target {
 	f.t.Helper()
-	return Patient{Env: f.env, Dir: f.dir, Given: f.dir, Workspace: f.open(f.env)}
+	return Target{Env: f.env, Dir: f.dir, RequestedDir: f.dir, Workspace: f.open(f.env)}
 }
 
 func (f *fixture) log() string { return workspace.LogFile(f.project, f.run) }

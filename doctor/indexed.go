@@ -17,7 +17,7 @@ import (
 // indexState is the state of an index, determined without changing the index.
 type indexState struct {
 	missing bool  // there is none
-	spoilt  error // why it is unreadable, nil if it is readable
+	readErr error // why it is unreadable, nil if it is readable
 	holds   index.Stats
 	// syncedMS is the time of the last sync, 0 if unknown. newestMS is the newest change
 	// among the indexed files. Both are in Unix ms.
@@ -26,12 +26,12 @@ type indexState struct {
 
 const indexFile = workspace.IndexFile
 
-func lookAtIndex(ctx context.Context, w *workspace.Workspace, ix *index.Index) (state indexState) {
+func inspectIndex(ctx context.Context, w *workspace.Workspace, ix *index.Index) (state indexState) {
 	if _, err := w.FS.Lstat(indexFile); errors.Is(err, fs.ErrNotExist) {
 		state.missing = true
 		return state
 	}
-	state.spoilt = ix.View(ctx, func(v *index.View) (err error) {
+	state.readErr = ix.View(ctx, func(v *index.View) (err error) {
 		state.holds, err = v.Stats()
 		return err
 	})
@@ -66,7 +66,7 @@ func newest(fsys durable.FS, dir string) (at int64) {
 func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, given string) func(context.Context) Check {
 	return func(ctx context.Context) Check {
 		switch asked {
-		case index.Anew:
+		case index.FullRebuild:
 			r, err := ix.Rebuild(ctx)
 			return passed("index.rebuild", "rebuilt", given, err, r.EventParseErrors, []string{
 				detail("db_path", index.Path(given)), detail("runs_indexed", r.RunsIndexed), detail("events_indexed", r.EventsIndexed),
@@ -74,7 +74,7 @@ func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, 
 			})
 		case index.UpToDate:
 			s, err := ix.Sync(ctx)
-			now := lookAtIndex(ctx, w, ix)
+			now := inspectIndex(ctx, w, ix)
 			return passed("index.sync", "brought up to date", given, err, now.holds.EventParseErrors, []string{
 				detail("db_path", index.Path(given)), detail("db_created", s.DBCreated),
 				detail("runs_upserted", s.RunsUpserted), detail("runs_deleted", s.RunsDeleted),
@@ -84,9 +84,9 @@ func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, 
 				detail("reviews_upserted", s.ReviewsUpserted), detail("reviews_deleted", s.ReviewsDeleted),
 				detail("help_requests_upserted", s.HelpRequestsUpserted), detail("help_requests_deleted", s.HelpRequestsDeleted),
 			})
-		case index.AsItIs, index.Records:
+		case index.NoSync, index.Records:
 		}
-		return lookAtIndex(ctx, w, ix).check(given)
+		return inspectIndex(ctx, w, ix).check(given)
 	}
 }
 
@@ -115,9 +115,9 @@ func (s indexState) check(given string) Check {
 	switch {
 	case s.missing:
 		return Check{ID: id, Status: Warn, Message: "there is no index yet", Hint: mend}
-	case s.spoilt != nil:
+	case s.readErr != nil:
 		return Check{
-			ID: id, Status: Warn, Message: "the index cannot be read: " + s.spoilt.Error(),
+			ID: id, Status: Warn, Message: "the index cannot be read: " + s.readErr.Error(),
 			Hint: "Nothing is lost: it is derived from the files. Rebuild it with: ac workspace:doctor " + given + " --rebuild-index",
 		}
 	}
@@ -138,21 +138,21 @@ func (s indexState) check(given string) Check {
 	return c
 }
 
-// MendIndex returns the repair of an index: it rebuilds an unreadable one.
-func MendIndex(w *workspace.Workspace, ix *index.Index) func(ctx context.Context, dryRun bool) []Mend {
-	return func(ctx context.Context, dryRun bool) []Mend {
-		state := lookAtIndex(ctx, w, ix)
-		if state.missing || state.spoilt == nil {
+// RepairIndex returns the repair of an index: it rebuilds an unreadable one.
+func RepairIndex(w *workspace.Workspace, ix *index.Index) func(ctx context.Context, dryRun bool) []Repair {
+	return func(ctx context.Context, dryRun bool) []Repair {
+		state := inspectIndex(ctx, w, ix)
+		if state.missing || state.readErr == nil {
 			return nil
 		}
-		m := Mend{Kind: "index", Path: indexFile, Outcome: Would, What: "rebuild it from the files, since it cannot be read: " + state.spoilt.Error()}
+		m := Repair{Kind: "index", Path: indexFile, Outcome: Planned, What: "rebuild it from the files, since it cannot be read: " + state.readErr.Error()}
 		if dryRun {
-			return []Mend{m}
+			return []Repair{m}
 		}
-		m.Outcome, m.What = Done, "rebuilt from the files, since it could not be read: "+state.spoilt.Error()
+		m.Outcome, m.What = Done, "rebuilt from the files, since it could not be read: "+state.readErr.Error()
 		if _, err := ix.Rebuild(ctx); err != nil {
 			m.Outcome, m.What = Failed, err.Error()
 		}
-		return []Mend{m}
+		return []Repair{m}
 	}
 }

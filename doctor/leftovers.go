@@ -115,8 +115,8 @@ func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
 // end.
 var sessionLock = lazyregexp.New(`^(run|session)-[0-9a-f]+\.lock$`)
 
-// deadLocks returns the lock files of runs and sessions that no process holds.
-func deadLocks(w *workspace.Workspace) (names []string) {
+// staleLocks returns the lock files of runs and sessions that no process holds.
+func staleLocks(w *workspace.Workspace) (names []string) {
 	entries, err := w.FS.ReadDir(workspace.LocksDir)
 	if err != nil {
 		return nil
@@ -133,20 +133,20 @@ func deadLocks(w *workspace.Workspace) (names []string) {
 	return names
 }
 
-func (p Patient) locks(context.Context) Check {
+func (p Target) locks(context.Context) Check {
 	const id = "locks"
 	name, found := p.Workspace.WriteLock()
 	var details []string
 	if found.Dead {
 		details = append(details, fmt.Sprintf("%s: held by process %d since %s, which is dead", name, found.Owner.PID, found.Owner.AcquiredAt))
 	}
-	for _, dead := range deadLocks(p.Workspace) {
+	for _, dead := range staleLocks(p.Workspace) {
 		details = append(details, dead+": of a session without a live owner")
 	}
 	if len(details) > 0 {
 		return Check{
 			ID: id, Status: Warn, Message: plural(len(details), "lock") + " left by dead processes", Details: shortened(details),
-			Hint: "They expire by themselves. Remove them now with: ac workspace:doctor " + p.Given + " --fix",
+			Hint: "They expire by themselves. Remove them now with: ac workspace:doctor " + p.RequestedDir + " --fix",
 		}
 	}
 	if found.Present {
@@ -155,7 +155,7 @@ func (p Patient) locks(context.Context) Check {
 	return pass(id, "no lock of a dead process")
 }
 
-func (p Patient) journal(context.Context) Check {
+func (p Target) journal(context.Context) Check {
 	const id = "journal"
 	units, err := p.Workspace.InterruptedUnits()
 	if err != nil {
@@ -166,15 +166,15 @@ func (p Patient) journal(context.Context) Check {
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: plural(len(units), "interrupted write") + " for the next writer to finish",
-		Hint: "The next command that changes the workspace finishes it; to finish it now: ac workspace:doctor " + p.Given + " --fix",
+		Hint: "The next command that changes the workspace finishes it; to finish it now: ac workspace:doctor " + p.RequestedDir + " --fix",
 	}
 	for _, unit := range units {
 		if unit.Reason != "" {
 			c.Status, c.Message = Fail, "an interrupted write can never be finished and blocks every writer"
-			c.Hint = "Set it aside, with the reason, by: ac workspace:doctor " + p.Given + " --fix"
+			c.Hint = "Set it aside, with the reason, by: ac workspace:doctor " + p.RequestedDir + " --fix"
 			c.Details = append(c.Details, unit.Name+": can never be finished: "+unit.Reason)
 		}
-		for _, step := range unit.Would {
+		for _, step := range unit.Steps {
 			c.Details = append(c.Details, unit.Name+": "+step)
 		}
 	}
@@ -182,7 +182,7 @@ func (p Patient) journal(context.Context) Check {
 	return c
 }
 
-func (p Patient) leftovers(ctx context.Context) Check {
+func (p Target) leftovers(ctx context.Context) Check {
 	found, err := temporaries(ctx, p.Workspace, workspace.Roots()...)
 	if err != nil {
 		return unknown("leftovers", err)
@@ -191,7 +191,7 @@ func (p Patient) leftovers(ctx context.Context) Check {
 }
 
 // nearLeftovers is leftovers for the few folders that are quick to scan.
-func (p Patient) nearLeftovers(ctx context.Context) Check {
+func (p Target) nearLeftovers(ctx context.Context) Check {
 	found, err := temporaries(ctx, p.Workspace, workspace.TempDir, workspace.LocksDir, workspace.SessionsDir)
 	if err != nil {
 		return unknown("leftovers", err)
@@ -200,7 +200,7 @@ func (p Patient) nearLeftovers(ctx context.Context) Check {
 }
 
 // left returns the check of the given leftovers and of those beside the write lock.
-func (p Patient) left(found []leftover) Check {
+func (p Target) left(found []leftover) Check {
 	const id = "leftovers"
 	found = append(found, besideLock(p.Workspace)...)
 	var details []string
@@ -216,6 +216,6 @@ func (p Patient) left(found []leftover) Check {
 	}
 	return Check{
 		ID: id, Status: Warn, Message: plural(len(details), "orphaned temporary file") + " of killed processes", Details: shortened(details),
-		Hint: "Readers ignore them. Remove them with: ac workspace:doctor " + p.Given + " --fix",
+		Hint: "Readers ignore them. Remove them with: ac workspace:doctor " + p.RequestedDir + " --fix",
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // machines checks the hub's files, the sessions that it follows, and its message carrier.
-func (p Patient) machines(ctx context.Context) []Check {
+func (p Target) machines(ctx context.Context) []Check {
 	if !p.Workspace.Exists(fleet.HubDir) {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (p Patient) machines(ctx context.Context) []Check {
 }
 
 // hubFiles checks that the hub's files are private and readable.
-func (p Patient) hubFiles() Check {
+func (p Target) hubFiles() Check {
 	const id = "hub.files"
 	w := p.Workspace
 	wide, broken := wideHubFiles(w), []string{}
@@ -49,7 +49,7 @@ func (p Patient) hubFiles() Check {
 	switch {
 	case len(wide) > 0:
 		return Check{ID: id, Status: Warn, Message: plural(len(wide), "file") + " of the hub can be read by other users", Details: shortened(wide),
-			Hint: "Take their rights away: chmod -R go-rwx " + path.Join(p.Given, fleet.HubDir)}
+			Hint: "Take their rights away: chmod -R go-rwx " + path.Join(p.RequestedDir, fleet.HubDir)}
 	case len(broken) > 0:
 		return Check{ID: id, Status: Warn, Message: plural(len(broken), "file") + " of the hub cannot be read", Details: shortened(broken),
 			Hint: "Restore them from a backup while the hub is down. A worker without a record is not known any more: invite it again."}
@@ -81,7 +81,7 @@ func wideHubFiles(w *workspace.Workspace) (wide []string) {
 }
 
 // hubAttempts checks that a hub follows the sessions on other machines.
-func (p Patient) hubAttempts() Check {
+func (p Target) hubAttempts() Check {
 	const id = "hub.attempts"
 	attempts, _, err := fleet.ReadAttempts(p.Workspace.FS)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p Patient) hubAttempts() Check {
 		return pass(id, "%s on other machines, and a hub for them", plural(len(live), "session"))
 	}
 	return Check{ID: id, Status: Warn, Message: plural(len(live), "session") + " on other machines without a hub", Details: shortened(live),
-		Hint: "Start it: ac hub:start " + p.Given + ". To give one up: ac session:abandon " + p.Given + " REF --reason TEXT"}
+		Hint: "Start it: ac hub:start " + p.RequestedDir + ". To give one up: ac session:abandon " + p.RequestedDir + " REF --reason TEXT"}
 }
 
 // hubWithin bounds the wait for the hub's status.
@@ -105,7 +105,7 @@ const hubWithin = 2 * time.Second
 
 // hubDurability checks the message carrier of a running hub, and reports how many events are
 // not in the logs yet.
-func (p Patient) hubDurability(ctx context.Context) Check {
+func (p Target) hubDurability(ctx context.Context) Check {
 	const id = "hub.durability"
 	ctx, cancel := context.WithTimeout(ctx, hubWithin)
 	defer cancel()
@@ -116,7 +116,7 @@ func (p Patient) hubDurability(ctx context.Context) Check {
 		return pass(id, session.HubNotRunningNote)
 	case errors.Is(err, context.DeadlineExceeded):
 		return Check{ID: id, Status: Warn, Message: "the hub does not answer",
-			Hint: "Restart it; sessions keep running: ac hub:stop " + p.Given + ", then ac hub:start " + p.Given}
+			Hint: "Restart it; sessions keep running: ac hub:stop " + p.RequestedDir + ", then ac hub:start " + p.RequestedDir}
 	case err != nil:
 		return unknown(id, err)
 	case status.Error != "":
@@ -124,7 +124,7 @@ func (p Patient) hubDurability(ctx context.Context) Check {
 			Hint: "The workers keep these events and send them again. Fix the cause named in the message."}
 	case status.Connected != nil && !*status.Connected:
 		return Check{ID: id, Status: Warn, Message: "the hub is not connected to its message carrier",
-			Hint: "Workers keep their events until the hub is connected again. Check the NATS servers in " + path.Join(p.Given, fleet.ConfigFile)}
+			Hint: "Workers keep their events until the hub is connected again. Check the NATS servers in " + path.Join(p.RequestedDir, fleet.ConfigFile)}
 	case status.Durability == "weak":
 		return Check{ID: id, Status: Warn, Message: "the message carrier stores each message on one server only",
 			Hint: "Lost messages are sent again, but sessions wait while that server is down. Use three replicas, and sync_interval: always on every server."}

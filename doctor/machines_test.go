@@ -21,7 +21,7 @@ func TestMachinesChecks(t *testing.T) {
 	w := workspacetest.New(t, workspace.SystemEnv())
 	look := func() map[string]doctor.Check {
 		found := map[string]doctor.Check{}
-		for _, c := range doctor.Examine(t.Context(), doctor.Patient{Env: w.Env, Dir: w.Dir(), Given: w.Dir(), Workspace: w}).Checks {
+		for _, c := range doctor.RunChecks(t.Context(), doctor.Target{Env: w.Env, Dir: w.Dir(), RequestedDir: w.Dir(), Workspace: w}).Checks {
 			if strings.HasPrefix(c.ID, "hub.") {
 				found[c.ID] = c
 			}

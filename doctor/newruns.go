@@ -15,9 +15,9 @@ import (
 const newAfter = 24 * time.Hour
 
 // newRuns returns no check if there are no such runs.
-func (p Patient) newRuns(context.Context) []Check {
+func (p Target) newRuns(context.Context) []Check {
 	const id = "runs.new"
-	list, err := runs.New(p.Workspace, p.Env.Clock.Now().Add(-newAfter))
+	list, err := runs.ListNew(p.Workspace, p.Env.Clock.Now().Add(-newAfter))
 	if err != nil {
 		return []Check{unknown(id, err)}
 	}
@@ -30,15 +30,15 @@ func (p Patient) newRuns(context.Context) []Check {
 	}
 	return []Check{{
 		ID: id, Status: Warn, Message: plural(len(list), "run") + " created over a day ago and never launched", Details: shortened(details),
-		Hint: "Launch them, or discard them all with: ac workspace:doctor " + p.Given + " --fix",
+		Hint: "Launch them, or discard them all with: ac workspace:doctor " + p.RequestedDir + " --fix",
 	}}
 }
 
 // discardNew discards runs that were never launched.
-func (m *mender) discardNew() {
-	list, err := runs.New(m.w, m.w.Env.Clock.Now().Add(-newAfter))
+func (m *repairer) discardNew() {
+	list, err := runs.ListNew(m.w, m.w.Env.Clock.Now().Add(-newAfter))
 	if err != nil {
-		m.tell("run", "work/projects", Failed, err.Error())
+		m.record("run", "work/projects", Failed, err.Error())
 		return
 	}
 	for _, r := range list {

@@ -25,11 +25,11 @@ func TestNewRuns(t *testing.T) {
 	put("run_old", old)
 	put("run_launched", old+"spec:\n  kind: command\n  argv: [x]\n")
 	put("run_over", strings.Replace(old, "status: running", "status: ended", 1))
-	check := checkOf(Examine(context.Background(), f.patient()), "runs.new")
+	check := checkOf(RunChecks(context.Background(), f.patient()), "runs.new")
 	if check.Status != Warn || len(check.Details) != 1 || !strings.Contains(check.Details[0], "run_old") {
 		t.Fatalf("%+v", check)
 	}
-	mended, err := f.patient().Mend(context.Background(), Repairs{})
+	mended, err := f.patient().Repair(context.Background(), RepairOptions{})
 	if err != nil || !mended.OK {
 		t.Fatalf("%+v %v", mended, err)
 	}
@@ -38,7 +38,7 @@ func TestNewRuns(t *testing.T) {
 			t.Errorf("%s is not %s:\n%s", id, want, text)
 		}
 	}
-	if check := checkOf(Examine(context.Background(), f.patient()), "runs.new"); check.ID != "" {
+	if check := checkOf(RunChecks(context.Background(), f.patient()), "runs.new"); check.ID != "" {
 		t.Errorf("%+v", check)
 	}
 }

@@ -43,7 +43,7 @@ func allRuns(w *workspace.Workspace) (list []runOf, err error) {
 
 // worktrees compares the worktrees that runs name with the existing directories. Orphaned
 // worktrees get a separate check, if there are any.
-func (p Patient) worktrees(context.Context) []Check {
+func (p Target) worktrees(context.Context) []Check {
 	const id = "worktrees.references"
 	w := p.Workspace
 	if w == nil {
@@ -96,7 +96,7 @@ func referenced(id string, there, missing []string) Check {
 
 // orphanedWorktrees returns the directories three levels below the area that no run names,
 // except those inside a worktree that a run names.
-func (p Patient) orphanedWorktrees(named map[string]bool) []string {
+func (p Target) orphanedWorktrees(named map[string]bool) []string {
 	level := []string{worktree.Area}
 	for range 3 {
 		var next []string
@@ -116,7 +116,7 @@ func (p Patient) orphanedWorktrees(named map[string]bool) []string {
 	return level
 }
 
-func (p Patient) references(context.Context) Check {
+func (p Target) references(context.Context) Check {
 	const id = "references"
 	warnings := p.findings().Warnings
 	if len(warnings) == 0 {
@@ -146,7 +146,7 @@ func orphanedSessions(w *workspace.Workspace) ([]doc.Session, error) {
 	return slices.DeleteFunc(records, func(r doc.Session) bool { return doc.Terminal(r.Status) || session.Live(w, r) }), err
 }
 
-func (p Patient) sessions(context.Context) Check {
+func (p Target) sessions(context.Context) Check {
 	const id = "sessions"
 	orphans, err := orphanedSessions(p.Workspace)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p Patient) sessions(context.Context) Check {
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: plural(len(orphans), "session") + " recorded as running without a live owner",
-		Hint: "Record their end with: ac workspace:doctor " + p.Given + " --fix",
+		Hint: "Record their end with: ac workspace:doctor " + p.RequestedDir + " --fix",
 	}
 	for _, r := range orphans {
 		c.Details = append(c.Details, fmt.Sprintf("%s: run %s of %s", r.Ref, r.RunID, r.ProjectID))
@@ -168,7 +168,7 @@ func (p Patient) sessions(context.Context) Check {
 
 // chains verifies every log. It ignores the torn tail of a live run, whose last line may be
 // in the middle of a write.
-func (p Patient) chains(ctx context.Context) Check {
+func (p Target) chains(ctx context.Context) Check {
 	const id = "events.chain"
 	w := p.Workspace
 	list, err := allRuns(w)
@@ -196,10 +196,10 @@ func (p Patient) chains(ctx context.Context) Check {
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: fmt.Sprintf("faults in %d of %s", len(faults), plural(len(list), "log")), Details: shortened(faults),
-		Hint: "What a log lost cannot be recovered. See all faults with: ac log:verify " + p.Given,
+		Hint: "What a log lost cannot be recovered. See all faults with: ac log:verify " + p.RequestedDir,
 	}
 	if slices.Contains(torn, true) {
-		c.Hint += ". To cut off unfinished last lines, which keeps a copy: ac workspace:doctor " + p.Given + " --fix"
+		c.Hint += ". To cut off unfinished last lines, which keeps a copy: ac workspace:doctor " + p.RequestedDir + " --fix"
 	}
 	return c
 }
@@ -229,7 +229,7 @@ func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 	return where + issue.Code + ": " + strings.TrimSpace(issue.Message), false
 }
 
-func (p Patient) heartbeat(context.Context) Check {
+func (p Target) heartbeat(context.Context) Check {
 	const id, dir = "heartbeat.config", workspace.HeartbeatDir
 	var details []string
 	for _, warning := range p.findings().Warnings {

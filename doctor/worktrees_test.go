@@ -24,7 +24,7 @@ func TestWorktrees(t *testing.T) {
 	f.put(".local/worktrees/flat/a/b/file", "")
 	f.put(".local/worktrees/p/t/run_deep/file", "")
 	look := func() (references, orphans Check) {
-		report := Examine(context.Background(), f.patient())
+		report := RunChecks(context.Background(), f.patient())
 		return checkOf(report, "worktrees.references"), checkOf(report, "worktrees.orphans")
 	}
 	if references, orphans := look(); references.Status != Pass || len(references.Details) != 2 || orphans.ID != "" {

@@ -26,15 +26,15 @@ type Plan struct {
 
 // Company is the company of a plan after Build.
 type Company struct {
-	ProjectID   string         `json:"project_id"`
-	Mode        string         `json:"org_mode"`
-	Departments []Built        `json:"departments"`
-	Leaders     Leaders        `json:"agents"`
-	Session     DefaultSession `json:"default_session"`
+	ProjectID   string          `json:"project_id"`
+	Mode        string          `json:"org_mode"`
+	Departments []DepartmentIDs `json:"departments"`
+	Leaders     Leaders         `json:"agents"`
+	Session     DefaultSession  `json:"default_session"`
 }
 
-// Built holds the ids of a department.
-type Built struct {
+// DepartmentIDs holds the ids of a department.
+type DepartmentIDs struct {
 	Key       string   `json:"department_key"`
 	Label     string   `json:"department_label"`
 	TeamID    string   `json:"team_id"`
@@ -133,8 +133,8 @@ func (b *builder) agent(spec workspace.AgentSpec) (id string) {
 
 // department returns the team with a key, its director and at least the desired number of
 // workers. It creates whatever is missing.
-func (b *builder) department(d Department) Built {
-	built := Built{Key: d.Key, Label: d.Label, WorkerIDs: []string{}}
+func (b *builder) department(d Department) DepartmentIDs {
+	built := DepartmentIDs{Key: d.Key, Label: d.Label, WorkerIDs: []string{}}
 	if at := slices.IndexFunc(b.teams, func(t doc.Team) bool { return strings.EqualFold(t.DepartmentKey, d.Key) }); at >= 0 {
 		built.TeamID, built.Label = b.teams[at].ID, cmp.Or(b.teams[at].DepartmentLabel, b.teams[at].Name)
 	} else if b.err == nil {

@@ -41,8 +41,8 @@ type ReadyLeaders struct {
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty"`
 }
 
-// Look determines the readiness of a workspace. It is read-only.
-func Look(w *workspace.Workspace) (r Readiness, err error) {
+// CheckReadiness determines the readiness of a workspace. It is read-only.
+func CheckReadiness(w *workspace.Workspace) (r Readiness, err error) {
 	r.Departments = []DepartmentStaff{}
 	projects, err := w.Projects()
 	if err != nil {

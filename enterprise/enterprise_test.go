@@ -43,7 +43,7 @@ func TestAllOrNothing(t *testing.T) {
 		if err := w.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		r, err := enterprise.Look(w)
+		r, err := enterprise.CheckReadiness(w)
 		if err != nil || r.Ready == r.Empty {
 			t.Errorf("call %d: %+v (%v)", n, r, err)
 		}

@@ -29,14 +29,14 @@ type Log struct {
 	fsys durable.FS
 	name string
 
-	mu      sync.Mutex // one append of this process at a time
-	open    *handle
-	doubt   int64    // offset from which the next append must re-read the file from disk; -1 for none
-	witness *Witness // nil if tampering is not detected
+	mu         sync.Mutex // one append of this process at a time
+	open       *handle
+	rereadFrom int64    // offset from which the next append must re-read the file from disk; -1 for none
+	witness    *Witness // nil if tampering is not detected
 }
 
 // OpenLog returns the appender of a log. It does not touch the file yet.
-func OpenLog(fsys durable.FS, name string) *Log { return &Log{fsys: fsys, name: name, doubt: -1} }
+func OpenLog(fsys durable.FS, name string) *Log { return &Log{fsys: fsys, name: name, rereadFrom: -1} }
 
 // handle is an open file of the log, and the known state of its tail.
 type handle struct {
@@ -163,12 +163,12 @@ func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) 
 		_, end, err = h.append(drafts)
 		return end, err
 	}
-	all := l.witness.look(h, drafts)
+	all := l.witness.checkLines(h, drafts)
 	if len(all) == 0 {
 		return 0, nil // nothing to sync
 	}
 	lines, end, err := h.append(all)
-	l.witness.wrote(h, lines, err)
+	l.witness.recordLines(h, lines, err)
 	if partial, ok := errors.AsType[*PartialError](err); ok {
 		partial.Written = max(0, partial.Written-(len(all)-len(drafts)))
 	}
@@ -181,7 +181,7 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 	defer cancel()
 	if l.open != nil {
 		if synced, broken := l.open.broken(); broken {
-			l.doubt = synced
+			l.rereadFrom = synced
 			_ = l.open.retire() // it has already failed
 			l.open = nil
 		}
@@ -209,13 +209,13 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 			if mine.Size() == 0 {
 				err = l.fsys.SyncDir(path.Dir(l.name)) // the file may be new
 			}
-			if l.doubt >= 0 {
-				durable.Forget(h.file, l.doubt) // the page cache may contain data that never reached the disk
+			if l.rereadFrom >= 0 {
+				durable.DropPageCache(h.file, l.rereadFrom) // the page cache may contain data that never reached the disk
 			}
 			if err = errors.Join(err, h.readTail(mine.Size())); err != nil {
 				return nil, errors.Join(err, lock.Unlock(h.file))
 			}
-			l.doubt = -1
+			l.rereadFrom = -1
 			return h, nil
 		}
 		// Replaced (by a migration) or removed: reopen by name.

@@ -27,14 +27,14 @@ type Witness struct {
 	total  int64 // lines that must still exist, from this process and before
 	end    int64 // end offset of the last line that must exist
 	hash   string
-	kept   []witnessed // newest lines of this process
+	kept   []witnessedLine // newest lines of this process
 	size   int
-	lost   []witnessed // removed lines of this process, as far as they were kept
+	lost   []witnessedLine // removed lines of this process, as far as they were kept
 	broken *Integrity
 }
 
-// witnessed is a line of this process and its end offset.
-type witnessed struct {
+// witnessedLine is a line of this process and its end offset.
+type witnessedLine struct {
 	line []byte
 	end  int64
 	hash string
@@ -50,7 +50,7 @@ func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
 		return fmt.Errorf("watch %s: %w", l.name, err)
 	}
 	w.before, w.total, w.end, w.hash = lines, lines, h.size, h.head
-	there, err := w.there(h, w.end, w.hash)
+	there, err := w.hasLine(h, w.end, w.hash)
 	if err != nil {
 		return errors.Join(fmt.Errorf("watch %s: %w", l.name, err), lock.Unlock(h.file))
 	}
@@ -67,9 +67,9 @@ func (l *Log) Check(ctx context.Context) error {
 	return l.Append(ctx)
 }
 
-// Broken returns what was lost, nil if nothing was, and the lost lines as far as they were kept.
+// Loss returns what was lost, nil if nothing was, and the lost lines as far as they were kept.
 // Call it after the last append: then both are final.
-func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
+func (w *Witness) Loss() (i *Integrity, lost [][]byte) {
 	if w.broken == nil {
 		return nil, nil
 	}
@@ -79,20 +79,20 @@ func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
 	return w.broken, lost
 }
 
-// look compares the log with what it must contain. If lines are missing, it prepends the event
+// checkLines compares the log with what it must contain. If lines are missing, it prepends the event
 // that records the loss to the drafts. A read error does not count as a loss, and the next append
 // checks again. The caller must hold the log's lock.
-func (w *Witness) look(h *handle, drafts []Draft) []Draft {
+func (w *Witness) checkLines(h *handle, drafts []Draft) []Draft {
 	if w.hash == "" {
 		return drafts
 	}
-	if there, err := w.there(h, w.end, w.hash); there || err != nil {
+	if there, err := w.hasLine(h, w.end, w.hash); there || err != nil {
 		return drafts
 	}
 	// The last remaining line of this process precedes the loss.
 	at := len(w.kept)
 	for ; at > 0; at-- {
-		there, err := w.there(h, w.kept[at-1].end, w.kept[at-1].hash)
+		there, err := w.hasLine(h, w.kept[at-1].end, w.kept[at-1].hash)
 		if err != nil {
 			return drafts
 		}
@@ -121,8 +121,8 @@ func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 	return append([]Draft{draft}, drafts...)
 }
 
-// there reports whether a line with this hash ends at this offset.
-func (w *Witness) there(h *handle, end int64, hash string) (bool, error) {
+// hasLine reports whether a line with this hash ends at this offset.
+func (w *Witness) hasLine(h *handle, end int64, hash string) (bool, error) {
 	due := []byte(hashMember + hash + "\"}\n")
 	if end > h.size || end < int64(len(due)) {
 		return false, nil
@@ -134,8 +134,8 @@ func (w *Witness) there(h *handle, end int64, hash string) (bool, error) {
 	return bytes.Equal(found, due), nil
 }
 
-// wrote keeps the appended lines.
-func (w *Witness) wrote(h *handle, lines []byte, err error) {
+// recordLines keeps the appended lines.
+func (w *Witness) recordLines(h *handle, lines []byte, err error) {
 	if _, partial := errors.AsType[*PartialError](err); err != nil && !partial {
 		return
 	}
@@ -149,7 +149,7 @@ func (w *Witness) wrote(h *handle, lines []byte, err error) {
 			continue
 		}
 		hash := sealOf(line)
-		w.kept = append(w.kept, witnessed{line: line, end: end, hash: hash})
+		w.kept = append(w.kept, witnessedLine{line: line, end: end, hash: hash})
 		w.size += len(line)
 		w.total, w.end, w.hash = w.total+1, end, hash
 	}

@@ -76,7 +76,7 @@ func TestWitness(t *testing.T) {
 			if err := log.Append(t.Context(), note(4)); err != nil {
 				t.Fatal(err)
 			}
-			broken, lost := w.Broken()
+			broken, lost := w.Loss()
 			switch {
 			case c.lost == 0 && broken != nil:
 				t.Errorf("%+v", broken)
@@ -90,7 +90,7 @@ func TestWitness(t *testing.T) {
 			if err := log.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if again, _ := w.Broken(); again != nil && again.LostEvents != c.lost {
+			if again, _ := w.Loss(); again != nil && again.LostEvents != c.lost {
 				t.Errorf("told twice: %+v", again)
 			}
 		})
@@ -124,7 +124,7 @@ func TestOthersAppendBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if broken, _ := w.Broken(); broken != nil {
+	if broken, _ := w.Loss(); broken != nil {
 		t.Errorf("%+v", broken)
 	}
 }

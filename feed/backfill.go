@@ -87,7 +87,7 @@ func (s *subscription) lastOf(p logRef) []past {
 		return nil
 	}
 	defer l.close()
-	if err := c.enter(l); err != nil {
+	if err := c.attach(l); err != nil {
 		return nil
 	}
 	found, err := s.lastBefore(p, l, c.offset)

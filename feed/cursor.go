@@ -91,14 +91,14 @@ func (l *runLog) block(at, n int64) ([]byte, error) {
 	return block[:read], err
 }
 
-// enter moves the cursor to its position in the current file, at the beginning of a line.
-func (c *cursor) enter(l *runLog) error {
+// attach moves the cursor to its position in the current file, at the beginning of a line.
+func (c *cursor) attach(l *runLog) error {
 	if c.id == (durable.Identity{}) && c.seq < 0 {
 		*c = cursor{id: l.id, offset: l.size, seq: -1}
 	}
-	stands, err := c.stands(l)
+	stands, err := c.matches(l)
 	if err == nil && !stands {
-		err = c.find(l)
+		err = c.relocate(l)
 	}
 	if err != nil {
 		return err
@@ -107,8 +107,8 @@ func (c *cursor) enter(l *runLog) error {
 	return c.align(l)
 }
 
-// stands reports whether the cursor's offset is also its position in this file.
-func (c *cursor) stands(l *runLog) (bool, error) {
+// matches reports whether the cursor's offset is also its position in this file.
+func (c *cursor) matches(l *runLog) (bool, error) {
 	if l.size < c.offset {
 		return false, nil
 	}
@@ -123,10 +123,10 @@ func (c *cursor) stands(l *runLog) (bool, error) {
 	return bytes.Equal(got, want), err
 }
 
-// find moves the cursor to its position in a file that replaced another: after the same number of
+// relocate moves the cursor to its position in a file that replaced another: after the same number of
 // lines, or to the start if the log has other events. If the position was never counted, find skips
 // what is there.
-func (c *cursor) find(l *runLog) error {
+func (c *cursor) relocate(l *runLog) error {
 	if c.first != "" {
 		first, err := l.first()
 		if err != nil {

@@ -31,7 +31,7 @@ func (s *subscription) take() []logRef {
 // gone.
 func (s *subscription) deliver(p logRef) (rest time.Duration, gone error) {
 	w := s.source(p)
-	_, c := s.own(p)
+	_, c := s.ownCursor(p)
 	st := w.streamOf(p.key)
 	lines, more, shared, err := st.linesAfter(s.ctx, w.ws, p.key, c)
 	switch {
@@ -63,7 +63,7 @@ func (s *subscription) readAlone(w *watcher, st *stream, p logRef, c *cursor) (r
 		return retryAfter, s.ctx.Err()
 	}
 	defer l.close()
-	if err = c.enter(l); err == nil {
+	if err = c.attach(l); err == nil {
 		err = c.count(l)
 	}
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *subscription) at(p logRef) (*workspace.Workspace, *cursor) {
 	return w.ws, front
 }
 
-// own is at, but the subscription keeps the cursor.
-func (s *subscription) own(p logRef) (*workspace.Workspace, *cursor) {
+// ownCursor is at, but the subscription keeps the cursor.
+func (s *subscription) ownCursor(p logRef) (*workspace.Workspace, *cursor) {
 	ws, c := s.at(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()

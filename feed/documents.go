@@ -20,8 +20,8 @@ import (
 	"ac/workspace"
 )
 
-// each is a suffix that stands for all subfolders of a folder.
-const each = "/*"
+// allSubfolders is a suffix that stands for all subfolders of a folder.
+const allSubfolders = "/*"
 
 // WatchDocuments reports changes of the files in some folders of a workspace, until stop is called.
 // stop waits for the watcher's goroutine. Folders need not exist yet. A name that ends in "/*"
@@ -30,18 +30,18 @@ const each = "/*"
 func WatchDocuments(w *workspace.Workspace, folders []string, changed func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &documents{ws: w, folders: folders, changed: changed}
-	d.heard, _ = w.Watched().Listen() // nil: fall back to polling
-	if d.heard != nil && !d.watch() {
-		d.heard.Close()
-		d.heard = nil
+	d.listener, _ = w.Watched().Listen() // nil: fall back to polling
+	if d.listener != nil && !d.watch() {
+		d.listener.Close()
+		d.listener = nil
 	}
 	seen := d.state()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if d.heard != nil {
+		if d.listener != nil {
 			d.follow(ctx)
 		} else {
-			d.look(ctx, seen)
+			d.poll(ctx, seen)
 		}
 	})
 	return func() {
@@ -52,10 +52,10 @@ func WatchDocuments(w *workspace.Workspace, folders []string, changed func()) (s
 
 // documents is one watch of folders.
 type documents struct {
-	ws      *workspace.Workspace
-	folders []string
-	changed func()
-	heard   *watch.Listener // nil if folders cannot be watched
+	ws       *workspace.Workspace
+	folders  []string
+	changed  func()
+	listener *watch.Listener // nil if folders cannot be watched
 }
 
 func (d *documents) name(folder string) string {
@@ -65,7 +65,7 @@ func (d *documents) name(folder string) string {
 // places returns the current folders. The parent of a "/*" precedes its subfolders.
 func (d *documents) places() (all []string) {
 	for _, folder := range d.folders {
-		above, isEach := strings.CutSuffix(folder, each)
+		above, isEach := strings.CutSuffix(folder, allSubfolders)
 		all = append(all, above)
 		if !isEach {
 			continue
@@ -86,7 +86,7 @@ func (d *documents) places() (all []string) {
 func (d *documents) watch() bool {
 	for places := d.places(); ; {
 		for _, folder := range places {
-			if _, err := d.heard.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if _, err := d.listener.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return false // the target of a link may change at any time
 			}
 		}
@@ -100,20 +100,20 @@ func (d *documents) watch() bool {
 
 // follow handles file events until ctx is done.
 func (d *documents) follow(ctx context.Context) {
-	defer d.heard.Close()
+	defer d.listener.Close()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.heard.Changed():
-			d.heed()
+		case <-d.listener.Changed():
+			d.handleEvents()
 		}
 	}
 }
 
-// heed reports changes of files in a folder, and rewatches when folders are created or removed.
-func (d *documents) heed() {
-	changes, lost := d.heard.Take()
+// handleEvents reports changes of files in a folder, and rewatches when folders are created or removed.
+func (d *documents) handleEvents() {
+	changes, lost := d.listener.Take()
 	anew, concerned := lost, lost
 	for _, change := range changes {
 		ways, own := d.concerns(change)
@@ -135,15 +135,15 @@ func (d *documents) concerns(change watch.Change) (ways, file bool) {
 	}
 	onTheWay := func(folder string) bool { return folder == change.Name || strings.HasPrefix(folder, change.Name+"/") }
 	above := path.Dir(change.Name)
-	if slices.ContainsFunc(d.folders, onTheWay) || slices.Contains(d.folders, above+each) {
+	if slices.ContainsFunc(d.folders, onTheWay) || slices.Contains(d.folders, above+allSubfolders) {
 		return change.Made || change.Gone, false
 	}
 	return false, (change.Made || change.Written || change.Gone) &&
-		(slices.Contains(d.folders, above) || slices.Contains(d.folders, path.Dir(above)+each))
+		(slices.Contains(d.folders, above) || slices.Contains(d.folders, path.Dir(above)+allSubfolders))
 }
 
-// look polls until ctx is done.
-func (d *documents) look(ctx context.Context, seen uint64) {
+// poll polls until ctx is done.
+func (d *documents) poll(ctx context.Context, seen uint64) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
@@ -161,7 +161,7 @@ func (d *documents) look(ctx context.Context, seen uint64) {
 
 // state returns a hash of the names, sizes and times of the files.
 func (d *documents) state() uint64 {
-	if d.heard != nil {
+	if d.listener != nil {
 		return 0 // only polling compares it
 	}
 	sum := fnv.New64a()

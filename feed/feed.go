@@ -50,13 +50,13 @@ type Spec struct {
 	// Deliver, if set, receives the events instead of the hub's sink. Like the sink, it blocks
 	// while its reader is slow, and fails when the reader is gone or ctx ends.
 	Deliver func(ctx context.Context, e Event) error
-	// Grown, if set, is called whenever a watched log grew, whoever wrote it. The subscription then
+	// OnGrowth, if set, is called whenever a watched log grew, whoever wrote it. The subscription then
 	// sends no events from logs. Grown must not block.
-	Grown func(project, run string)
+	OnGrowth func(project, run string)
 
-	// beside, if set, runs from the start of the subscription. The subscription ends when it
+	// background, if set, runs from the start of the subscription. The subscription ends when it
 	// returns.
-	beside func(ctx context.Context) error
+	background func(ctx context.Context) error
 }
 
 // Event is a line of a run's log with its position. Raw is the unchanged line.
@@ -124,10 +124,10 @@ func (h *Hub) Close() {
 	h.wg.Wait()
 }
 
-// Know registers a workspace that some request named. From now on, subscriptions without a
+// Register registers a workspace that some request named. From now on, subscriptions without a
 // workspace receive its events too.
-func (h *Hub) Know(w *workspace.Workspace) {
-	if h.knows(w) {
+func (h *Hub) Register(w *workspace.Workspace) {
+	if h.isRegistered(w) {
 		return
 	}
 	h.knowing.Lock()
@@ -144,7 +144,7 @@ func (h *Hub) Know(w *workspace.Workspace) {
 			waiting = append(waiting, s)
 		}
 	}
-	listened := len(waiting) > 0 || old != nil && old.listened()
+	listened := len(waiting) > 0 || old != nil && old.hasSubscriptions()
 	var fresh *watcher
 	if listened || old != nil || h.grown != nil {
 		fresh = h.watch(w)
@@ -162,7 +162,7 @@ func (h *Hub) Know(w *workspace.Workspace) {
 	if old != nil {
 		// Another tree replaced the one at this name. The subscriptions continue in the new one,
 		// after as many lines as they have read.
-		for _, s := range old.listeners() {
+		for _, s := range old.subscriptions() {
 			if h.subs[s.spec.ID] == s {
 				s.rebase(old, fresh)
 			}
@@ -175,7 +175,7 @@ func (h *Hub) Know(w *workspace.Workspace) {
 	}
 }
 
-func (h *Hub) knows(w *workspace.Workspace) bool {
+func (h *Hub) isRegistered(w *workspace.Workspace) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.known[w.Dir()] == w || h.ctx.Err() != nil

@@ -211,7 +211,7 @@ func openWorkspace(t testing.TB, dir string) *workspace.Workspace {
 func (f *fixture) newHub(sink Sink) *Hub {
 	h := NewHub(sink, f.ws.Env.Clock, f.ws.Env.IDs.New)
 	f.t.Cleanup(h.Close)
-	h.Know(f.ws)
+	h.Register(f.ws)
 	return h
 }
 

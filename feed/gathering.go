@@ -6,24 +6,24 @@ package feed
 import "time"
 
 const (
-	// gather is how long changes are collected into one batch.
-	gather = 20 * time.Millisecond
-	// within is the window in which changes are counted, and the minimum time that batching stays
+	// batchDelay is how long changes are collected into one batch.
+	batchDelay = 20 * time.Millisecond
+	// batchWindow is the window in which changes are counted, and the minimum time that batching stays
 	// on.
-	within = 100 * time.Millisecond
-	// much is the weight of changes in one window above which batching starts: about ten runs in
+	batchWindow = 100 * time.Millisecond
+	// batchThreshold is the weight of changes in one window above which batching starts: about ten runs in
 	// turn, or two hundred changes of one. A launch makes dozens, and somebody waits for each of
 	// them.
-	much       = 200
-	anotherOne = 20
-	theSame    = 1
-	// few is the batch size at which batching stops: a timer for so few changes costs as much as
+	batchThreshold = 200
+	otherRunWeight = 20
+	sameRunWeight  = 1
+	// batchStop is the batch size at which batching stops: a timer for so few changes costs as much as
 	// handling each of them.
-	few = 2
+	batchStop = 2
 )
 
-// gathering tracks whether changes are batched.
-type gathering struct {
+// batcher tracks whether changes are batched.
+type batcher struct {
 	on    bool
 	since time.Time // start of the window, or of batching
 	count int       // weight of the changes handled in the window
@@ -31,19 +31,19 @@ type gathering struct {
 }
 
 // wait returns how long to collect changes before handling them.
-func (g *gathering) wait() time.Duration {
+func (g *batcher) wait() time.Duration {
 	if g.on {
-		return gather
+		return batchDelay
 	}
 	return 0
 }
 
-// heeded records that n changes were handled together. run is that of the last one, "" for none.
-func (g *gathering) heeded(now time.Time, n int, run string) {
-	over := now.Sub(g.since) > within
+// observe records that n changes were handled together. run is that of the last one, "" for none.
+func (g *batcher) observe(now time.Time, n int, run string) {
+	over := now.Sub(g.since) > batchWindow
 	if g.on {
-		if over && n <= few {
-			*g = gathering{since: now, run: run}
+		if over && n <= batchStop {
+			*g = batcher{since: now, run: run}
 		}
 		return
 	}
@@ -53,11 +53,11 @@ func (g *gathering) heeded(now time.Time, n int, run string) {
 	switch run {
 	case "":
 	case g.run:
-		g.count += theSame
+		g.count += sameRunWeight
 	default:
-		g.run, g.count = run, g.count+anotherOne
+		g.run, g.count = run, g.count+otherRunWeight
 	}
-	if g.count > much {
+	if g.count > batchThreshold {
 		g.on, g.since = true, now
 	}
 }

@@ -23,7 +23,7 @@ func TestGathering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var g gathering
+			var g batcher
 			heeded, changed := 0, 0
 			var due time.Time
 			began := time.UnixMilli(1_000_000)
@@ -35,7 +35,7 @@ func TestGathering(t *testing.T) {
 				if now.Before(due) {
 					continue
 				}
-				g.heeded(now, changed, fmt.Sprintf("work/projects/p/runs/run_%d", n%c.logs))
+				g.observe(now, changed, fmt.Sprintf("work/projects/p/runs/run_%d", n%c.logs))
 				heeded, changed, due = heeded+1, 0, time.Time{}
 			}
 			if heeded < c.atLeast || heeded > c.atMost {
@@ -48,14 +48,14 @@ func TestGathering(t *testing.T) {
 // TestGatheringOfALaunch: what one launch after the other changes is heeded at once.
 func TestGatheringOfALaunch(t *testing.T) {
 	t.Parallel()
-	var g gathering
+	var g batcher
 	now := time.UnixMilli(1_000_000)
 	for launch := range 20 {
 		for change := range 40 {
 			if wait := g.wait(); wait != 0 {
 				t.Fatalf("change %d of launch %d waits %s", change, launch, wait)
 			}
-			g.heeded(now, 1, fmt.Sprintf("work/projects/p/runs/run_%d", launch))
+			g.observe(now, 1, fmt.Sprintf("work/projects/p/runs/run_%d", launch))
 			now = now.Add(time.Millisecond)
 		}
 		now = now.Add(10 * time.Millisecond)

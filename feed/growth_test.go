@@ -39,7 +39,7 @@ func (f *fixture) watching(t *testing.T) (*Hub, *watcher, told) {
 	h := NewHub(f.recorder, f.ws.Env.Clock, f.ws.Env.IDs.New)
 	h.OnGrowth(c.note)
 	t.Cleanup(h.Close)
-	h.Know(f.ws)
+	h.Register(f.ws)
 	h.mu.Lock()
 	w := h.watchers[f.ws.Dir()]
 	h.mu.Unlock()
@@ -61,10 +61,10 @@ func until(t *testing.T, reached func() bool) {
 func (w *watcher) deafen() {
 	w.each(func(key logKey, _ bool) {
 		for _, dir := range []string{workspace.RunDir(key.project, key.run), workspace.RunsDir(key.project), workspace.ProjectDir(key.project)} {
-			w.heard.Forget(dir)
+			w.listener.Forget(dir)
 		}
 	})
-	w.heard.Forget(workspace.ProjectsDir)
+	w.listener.Forget(workspace.ProjectsDir)
 }
 
 // TestGrowthWithoutListeners pins that all logs are watched although nobody subscribed:
@@ -132,7 +132,7 @@ func TestGrowthAfterLoss(t *testing.T) {
 	_, w, c := f.watching(t)
 	w.deafen()
 	f.write("p", "run_1", lines("run_1", 2, 2))
-	f.ws.Watched().Lose()
+	f.ws.Watched().MarkLost()
 	c.wait(t, f.ws.Dir())
 }
 
@@ -144,7 +144,7 @@ func TestNoLookingWithoutListeners(t *testing.T) {
 	f.write("p", "run_1", lines("run_1", 1, 1))
 	h, w, c := f.watching(t)
 	w.deafen()
-	w.look()
+	w.startPolling()
 	f.write("p", "run_1", lines("run_1", 2, 2))
 	select {
 	case <-c:

@@ -60,7 +60,7 @@ func TestWorkspacesNamedLater(t *testing.T) {
 	}
 	start()
 	later.write("p", "run_1", lines("run_1", 1, 2))
-	f.hub.Know(later.ws)
+	f.hub.Register(later.ws)
 	later.write("p", "run_1", lines("run_1", 3, 3))
 	later.write("q", "run_2", lines("run_2", 1, 1))
 	f.seqs(t, "all", "run_2", 1)
@@ -258,10 +258,10 @@ func TestLostEvents(t *testing.T) {
 			f.write("p", "run_1", lines("run_1", 2, 2))
 			f.write("q", "run_2", lines("run_2", 1, 1))
 			if name == "overflow" {
-				f.ws.Watched().Lose()
+				f.ws.Watched().MarkLost()
 			} else {
 				f.hub.mu.Lock()
-				w.look()
+				w.startPolling()
 				f.hub.mu.Unlock()
 			}
 			f.seqs(t, "sub", "run_1", 2)
@@ -327,7 +327,7 @@ func TestIdle(t *testing.T) {
 	}
 	f.hub.Close()
 	start() // too late
-	f.hub.Know(makeWorkspace(t, filepath.Join(t.TempDir(), "ws")))
+	f.hub.Register(makeWorkspace(t, filepath.Join(t.TempDir(), "ws")))
 	if _, _, err := f.hub.Subscribe(Spec{ID: "d", Workspace: f.ws}); err == nil {
 		t.Error("a closed hub took a subscription")
 	}

@@ -19,9 +19,9 @@ import (
 const (
 	// keptLogs is how many transcripts are cached, and how many page positions.
 	keptLogs = 8
-	// keptBriefs is how many run states are cached. A client that shows a company reads all running
+	// maxCachedStates is how many run states are cached. A client that shows a company reads all running
 	// runs in turn. Up to this number, none is read from its start again.
-	keptBriefs = 256
+	maxCachedStates = 256
 	// keptFoldBytes bounds the total size of the cached transcripts, and that of the states. The
 	// last one requested is always kept.
 	keptFoldBytes = 96 << 20
@@ -34,7 +34,7 @@ const (
 // for concurrent use.
 type Logs struct {
 	folds  keptFolds
-	briefs keptFolds
+	states keptFolds
 	pages  recent[keptPages]
 }
 
@@ -42,7 +42,7 @@ type Logs struct {
 func NewLogs() *Logs {
 	return &Logs{
 		folds:  keptFolds{fresh: transcript.NewFold, recent: recent[keptFold]{most: keptLogs}},
-		briefs: keptFolds{fresh: transcript.NewBrief, recent: recent[keptFold]{most: keptBriefs}},
+		states: keptFolds{fresh: transcript.NewBrief, recent: recent[keptFold]{most: maxCachedStates}},
 		pages:  recent[keptPages]{most: keptLogs},
 	}
 }
@@ -62,11 +62,11 @@ type keptFold struct {
 	held atomic.Int64 // bytes, when last lent
 }
 
-// Brief brings the state of a run up to the end of its log and calls look with a fold that drops
+// RunState brings the state of a run up to the end of its log and calls look with a fold that drops
 // closed items (see transcript.NewBrief). look must not keep the fold, nor call Logs. For a run
 // without a log the error is fault.NotFound.
-func (g *Logs) Brief(ctx context.Context, ws *workspace.Workspace, project, run string, look func(*transcript.Fold)) error {
-	return g.briefs.lend(ctx, ws, logKey{project, run}, nil, look)
+func (g *Logs) RunState(ctx context.Context, ws *workspace.Workspace, project, run string, look func(*transcript.Fold)) error {
+	return g.states.withFold(ctx, ws, logKey{project, run}, nil, look)
 }
 
 // Idles reports whether the agent of a run waits for its next turn. If the state is cached, it
@@ -74,8 +74,8 @@ func (g *Logs) Brief(ctx context.Context, ws *workspace.Workspace, project, run 
 // fault.NotFound.
 func (g *Logs) Idles(ctx context.Context, ws *workspace.Workspace, project, run string) (idles bool, err error) {
 	key := logKey{project, run}
-	if g.briefs.has(ws, key) {
-		err = g.Brief(ctx, ws, project, run, func(f *transcript.Fold) { idles = f.State().Activity == transcript.ActivityIdle })
+	if g.states.has(ws, key) {
+		err = g.RunState(ctx, ws, project, run, func(f *transcript.Fold) { idles = f.State().Activity == transcript.ActivityIdle })
 		return idles, err
 	}
 	l, err := openNamed(ctx, ws, key)
@@ -83,7 +83,7 @@ func (g *Logs) Idles(ctx context.Context, ws *workspace.Workspace, project, run 
 		return false, err
 	}
 	defer l.close()
-	if idles, err = transcript.Idles(l, l.size); err != nil {
+	if idles, err = transcript.IsIdle(l, l.size); err != nil {
 		return false, fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
 	}
 	return idles, nil
@@ -93,11 +93,11 @@ func (g *Logs) Idles(ctx context.Context, ws *workspace.Workspace, project, run 
 // calls look with it. look must not keep the fold, nor call Logs. For a run without a log the error
 // is fault.NotFound.
 func (g *Logs) Transcript(ctx context.Context, ws *workspace.Workspace, project, run string, until *int64, look func(*transcript.Fold)) error {
-	return g.folds.lend(ctx, ws, logKey{project, run}, until, look)
+	return g.folds.withFold(ctx, ws, logKey{project, run}, until, look)
 }
 
-// lend brings the fold of a log up to its end, or builds one as of a seq, and calls look with it.
-func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKey, until *int64, look func(*transcript.Fold)) error {
+// withFold brings the fold of a log up to its end, or builds one as of a seq, and calls look with it.
+func (g *keptFolds) withFold(ctx context.Context, ws *workspace.Workspace, key logKey, until *int64, look func(*transcript.Fold)) error {
 	l, err := openNamed(ctx, ws, key)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (g *keptFolds) lend(ctx context.Context, ws *workspace.Workspace, key logKe
 	if err != nil {
 		return fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
 	}
-	k.held.Store(int64(k.fold.Held()))
+	k.held.Store(int64(k.fold.MemorySize()))
 	look(k.fold)
 	return nil
 }

@@ -46,7 +46,7 @@ func TestCostOfMany(t *testing.T) { //nolint:paralleltest // its memory is that 
 	before := heap()
 	opened := time.Now()
 	hub.OnGrowth(func(string) {})
-	hub.Know(f.ws)
+	hub.Register(f.ws)
 	until(t, func() bool { return hub.watchers[f.ws.Dir()].scanned() })
 	known := time.Since(opened)
 	var heard sync.WaitGroup

@@ -88,7 +88,7 @@ func TestGrown(t *testing.T) {
 	f.write("p", "run_a", lines("run_a", 1, 1))
 	f.write("q", "run_q", lines("run_q", 1, 1))
 	w := &watched{make(chan struct{}, 1)}
-	f.subscribe(Spec{ID: "grown", Project: "p", Grown: func(_, _ string) { w.changed() }})
+	f.subscribe(Spec{ID: "grown", Project: "p", OnGrowth: func(_, _ string) { w.changed() }})
 	f.subscribe(Spec{ID: "q", Project: "q"})
 	f.write("q", "run_q", lines("run_q", 2, 2))
 	f.seqs(t, "q", "run_q", 2)

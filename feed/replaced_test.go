@@ -129,7 +129,7 @@ func TestSwappedTree(t *testing.T) {
 	f.write("p", "run_1", lines("run_1", 5, 5))
 	f.write("p", "run_2", lines("run_2", 1, 2))
 	f.ws = openWorkspace(t, dir)
-	f.hub.Know(f.ws)
+	f.hub.Register(f.ws)
 	f.write("p", "run_1", lines("run_1", 6, 6))
 	for sub, from := range map[string]int64{"one": 1, "all": 4} {
 		if diff := cmp.Diff(counted(from, 6), f.seqs(t, sub, "run_1", 6)); diff != "" {

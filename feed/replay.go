@@ -128,7 +128,7 @@ func (k *keptPages) read(l *runLog, spec PageSpec, end int64) (found []PageEvent
 // begin moves the cursor to its position in the current file, or to the start of a log that it does
 // not know.
 func (c *cursor) begin(l *runLog) error {
-	stands, err := c.stands(l)
+	stands, err := c.matches(l)
 	if err == nil && !stands {
 		*c = cursor{}
 	}

@@ -20,7 +20,7 @@ func (h *Hub) SubscribeSender(id string, send Sender) (answer SubscribeResult, s
 	if id == "" {
 		id = h.newID("sub")
 	}
-	s, replaced, err := h.add(Spec{ID: id, beside: func(ctx context.Context) error { return send(ctx, id, h.notify) }})
+	s, replaced, err := h.add(Spec{ID: id, background: func(ctx context.Context) error { return send(ctx, id, h.notify) }})
 	replaced.wait()
 	if err != nil {
 		return answer, nil, err

@@ -99,14 +99,14 @@ func (s *stream) read(ctx context.Context, ws *workspace.Workspace, key logKey, 
 	}
 	defer l.close()
 	if s.at != nil {
-		if stands, err := s.at.stands(l); err != nil || !stands || s.at.id != l.id {
+		if stands, err := s.at.matches(l); err != nil || !stands || s.at.id != l.id {
 			s.at, s.lines, s.bytes = nil, nil, 0 // readers of the old file read for themselves
 		}
 	}
 	if s.at == nil {
 		at := *c
 		at.tail = slices.Clone(c.tail)
-		if err := at.enter(l); err != nil {
+		if err := at.attach(l); err != nil {
 			return err
 		}
 		if err := at.count(l); err != nil {

@@ -67,7 +67,7 @@ func (s *subscription) listen(w *watcher) {
 func (s *subscription) rebase(old, fresh *watcher) {
 	dir := fresh.ws.Dir()
 	for _, key := range old.keys(s.wants) {
-		s.own(logRef{dir, key})
+		s.ownCursor(logRef{dir, key})
 	}
 	fresh.attach(s)
 	s.mu.Lock()
@@ -80,7 +80,7 @@ func (s *subscription) rebase(old, fresh *watcher) {
 	for _, key := range fresh.keys(s.wants) {
 		s.mark(fresh.ws, key, front{})
 	}
-	s.rouse()
+	s.signalWake()
 }
 
 func (s *subscription) wants(key logKey) bool {
@@ -105,18 +105,18 @@ func (s *subscription) resume() (reset map[string]int64, err error) {
 		if !known {
 			continue
 		}
-		ws, c := s.own(p)
+		ws, c := s.ownCursor(p)
 		if err := c.resume(s.ctx, ws, p.key, seq); err != nil {
 			return nil, err
 		}
 		if c.seq == seq {
 			delete(short, p.key.run)
 		}
-		s.leave(p)
+		s.markUnread(p)
 	}
 	for _, p := range s.places() {
 		if _, reset := short[p.key.run]; reset {
-			_, c := s.own(p)
+			_, c := s.ownCursor(p)
 			*c = cursor{id: c.id}
 		}
 	}
@@ -136,11 +136,11 @@ func (s *subscription) resumeByTime() error {
 		if _, known := s.spec.Since[p.key.run]; known {
 			continue
 		}
-		ws, c := s.own(p)
+		ws, c := s.ownCursor(p)
 		if err := c.resumeAfter(s.ctx, ws, p.key, s.spec.After); err != nil {
 			return err
 		}
-		s.leave(p)
+		s.markUnread(p)
 	}
 	return nil
 }
@@ -186,8 +186,8 @@ func (s *subscription) mark(ws *workspace.Workspace, key logKey, before front) {
 	if !s.wants(key) {
 		return
 	}
-	if s.spec.Grown != nil {
-		s.spec.Grown(key.project, key.run)
+	if s.spec.OnGrowth != nil {
+		s.spec.OnGrowth(key.project, key.run)
 		return
 	}
 	p := logRef{ws.Dir(), key}
@@ -197,18 +197,18 @@ func (s *subscription) mark(ws *workspace.Workspace, key logKey, before front) {
 	}
 	s.dirty[p] = struct{}{}
 	s.mu.Unlock()
-	s.rouse()
+	s.signalWake()
 }
 
-func (s *subscription) rouse() {
+func (s *subscription) signalWake() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// leave marks a log as unread without waking the reader.
-func (s *subscription) leave(p logRef) {
+// markUnread marks a log as unread without waking the reader.
+func (s *subscription) markUnread(p logRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dirty[p] = struct{}{}
@@ -224,11 +224,11 @@ func (s *subscription) wait() {
 // run sends the backfill and then new events.
 func (s *subscription) run() {
 	defer close(s.gone)
-	if s.spec.beside != nil {
+	if s.spec.background != nil {
 		done := make(chan struct{})
 		go func() { // ends with the subscription
 			defer close(done)
-			_ = s.spec.beside(s.ctx) // it ended, or the client is gone
+			_ = s.spec.background(s.ctx) // it ended, or the client is gone
 			s.cancel()
 		}()
 		defer func() {
@@ -248,7 +248,7 @@ func (s *subscription) run() {
 				return
 			}
 			if rest > 0 {
-				s.leave(p)
+				s.markUnread(p)
 			}
 			if rest == minReadGap || (rest > 0 && soon == nil) {
 				soon = time.After(rest)

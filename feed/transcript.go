@@ -70,7 +70,7 @@ func (h *Hub) SubscribeTranscript(spec TranscriptSpec) (answer SubscribeResult, 
 	}
 	answer, start, err = h.Subscribe(Spec{
 		ID: spec.ID, Workspace: spec.Workspace, Given: spec.Given, Project: spec.Project, Run: spec.Run,
-		Since: map[string]int64{spec.Run: head}, Deliver: v.take, beside: v.send,
+		Since: map[string]int64{spec.Run: head}, Deliver: v.take, background: v.send,
 	})
 	v.spec.ID = answer.ID
 	answer.Head, answer.Reset = &head, reset

@@ -365,7 +365,7 @@ func TestManyStatesAreKept(t *testing.T) { //nolint:paralleltest // it counts wh
 	name := func(i int) string { return fmt.Sprint("run_", i) }
 	look := func(i int, want string) {
 		t.Helper()
-		err := f.hub.Logs().Brief(t.Context(), f.ws, "p", name(i), func(f *transcript.Fold) {
+		err := f.hub.Logs().RunState(t.Context(), f.ws, "p", name(i), func(f *transcript.Fold) {
 			if line, _ := f.LastLine(); line != want {
 				t.Errorf("%s: %.40q, want %.40q", name(i), line, want)
 			}
@@ -392,8 +392,8 @@ func TestManyStatesAreKept(t *testing.T) { //nolint:paralleltest // it counts wh
 	if got := after.TotalAlloc - before.TotalAlloc; got > runs*messages*4<<10/4 {
 		t.Errorf("%d bytes were allocated for a message each: logs were read again", got)
 	}
-	if len(f.hub.Logs().briefs.kept) != runs || len(f.hub.Logs().folds.kept) != 0 {
-		t.Errorf("%d states and %d transcripts are kept", len(f.hub.Logs().briefs.kept), len(f.hub.Logs().folds.kept))
+	if len(f.hub.Logs().states.kept) != runs || len(f.hub.Logs().folds.kept) != 0 {
+		t.Errorf("%d states and %d transcripts are kept", len(f.hub.Logs().states.kept), len(f.hub.Logs().folds.kept))
 	}
 }
 
@@ -413,7 +413,7 @@ func TestIdles(t *testing.T) {
 	} {
 		text += next
 		f.replace("p", "run_1", text)
-		if err := kept.Brief(t.Context(), f.ws, "p", "run_1", func(*transcript.Fold) {}); err != nil {
+		if err := kept.RunState(t.Context(), f.ws, "p", "run_1", func(*transcript.Fold) {}); err != nil {
 			t.Fatal(err)
 		}
 		want := i == 1 || i == 4

@@ -58,17 +58,17 @@ type watcher struct {
 	cancel context.CancelFunc
 
 	scanning sync.Mutex      // held while scanning all logs
-	heeding  sync.Mutex      // held while handling changes
-	heard    *watch.Listener // nil if files cannot be watched
+	handling sync.Mutex      // held while handling changes
+	listener *watch.Listener // nil if files cannot be watched
 	wake     chan struct{}   // notifies run that polling has begun
 
-	mu      sync.Mutex
-	subs    map[*subscription]struct{}
-	fronts  map[logKey]front
-	streams map[logKey]*stream
-	recent  []logKey // keys of streams, oldest first
-	looking bool     // polling, because some log is not watched
-	whole   bool     // all logs are known
+	mu       sync.Mutex
+	subs     map[*subscription]struct{}
+	fronts   map[logKey]front
+	streams  map[logKey]*stream
+	recent   []logKey // keys of streams, oldest first
+	polling  bool     // polling, because some log is not watched
+	allKnown bool     // all logs are known
 }
 
 func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
@@ -78,17 +78,17 @@ func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
 		subs: map[*subscription]struct{}{}, fronts: map[logKey]front{}, streams: map[logKey]*stream{},
 	}
 	if heard, err := ws.Watched().Listen(); err == nil {
-		w.heard = heard
+		w.listener = heard
 	} else {
-		w.look()
+		w.startPolling()
 	}
 	return w
 }
 
-// look starts polling, because some logs cannot be watched.
-func (w *watcher) look() {
+// startPolling starts polling, because some logs cannot be watched.
+func (w *watcher) startPolling() {
 	w.mu.Lock()
-	w.looking = true
+	w.polling = true
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -101,12 +101,12 @@ func (w *watcher) look() {
 func (w *watcher) ready(ctx context.Context) {
 	w.scanning.Lock()
 	defer w.scanning.Unlock()
-	if w.scanned() && w.heard != nil {
+	if w.scanned() && w.listener != nil {
 		ctx, cancel := context.WithCancel(ctx)
 		defer context.AfterFunc(w.ctx, cancel)()
 		defer cancel()
-		if w.heard.Await(ctx) {
-			w.heed()
+		if w.listener.Await(ctx) {
+			w.handleEvents()
 			return
 		}
 	}
@@ -117,7 +117,7 @@ func (w *watcher) ready(ctx context.Context) {
 func (w *watcher) scanned() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.whole && !w.looking
+	return w.allKnown && !w.polling
 }
 
 // begin scans all logs before the first subscription, so that a subscription does not wait for the
@@ -125,7 +125,7 @@ func (w *watcher) scanned() bool {
 func (w *watcher) begin() {
 	w.scanning.Lock()
 	defer w.scanning.Unlock()
-	if w.heard != nil && !w.scanned() {
+	if w.listener != nil && !w.scanned() {
 		w.scan()
 	}
 }
@@ -133,10 +133,10 @@ func (w *watcher) begin() {
 // scan watches all projects and runs, and checks every log.
 func (w *watcher) scan() {
 	w.mu.Lock()
-	looking := w.looking
+	looking := w.polling
 	w.mu.Unlock()
 	if looking {
-		w.look() // polling pauses while there are no subscriptions
+		w.startPolling() // polling pauses while there are no subscriptions
 	}
 	w.each(func(key logKey, known bool) {
 		if !known {
@@ -145,7 +145,7 @@ func (w *watcher) scan() {
 		w.mark(key, false)
 	})
 	w.mu.Lock()
-	w.whole = true
+	w.allKnown = true
 	w.mu.Unlock()
 }
 
@@ -176,11 +176,11 @@ func (w *watcher) stop() { w.cancel() }
 // add watches one directory of the workspace. Directories that lead outside the workspace are not
 // watched.
 func (w *watcher) add(dir string) {
-	if w.heard == nil {
+	if w.listener == nil {
 		return
 	}
-	if _, err := w.heard.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.look() // the target of a link may change at any time
+	if _, err := w.listener.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.startPolling() // the target of a link may change at any time
 	}
 }
 
@@ -211,46 +211,46 @@ func (w *watcher) frontOf(key logKey) front {
 // run serves until the watcher is stopped.
 func (w *watcher) run() {
 	var changed <-chan struct{}
-	if w.heard != nil {
-		defer w.heard.Close()
-		changed = w.heard.Changed()
+	if w.listener != nil {
+		defer w.listener.Close()
+		changed = w.listener.Changed()
 	}
 	var ticker *time.Ticker
 	var look <-chan time.Time
 	w.begin()
-	var changes gathering
+	var changes batcher
 	for {
 		select {
 		case <-w.ctx.Done():
 			return
 		case <-w.wake:
-			if ticker == nil && w.listened() {
+			if ticker == nil && w.hasSubscriptions() {
 				ticker = time.NewTicker(lookEvery)
 				look = ticker.C
 			}
 		case <-changed:
 			w.pause(changes.wait())
-			n, run := w.heed()
-			changes.heeded(w.hub.clock.Now(), n, run)
+			n, run := w.handleEvents()
+			changes.observe(w.hub.clock.Now(), n, run)
 		case <-look:
-			if !w.listened() {
+			if !w.hasSubscriptions() {
 				ticker.Stop()
 				ticker, look = nil, nil
 				continue
 			}
-			w.lookAtAll()
+			w.checkAll()
 		}
 	}
 }
 
-// heed handles the pending changes. It returns how many there were, and the folder of the last
+// handleEvents handles the pending changes. It returns how many there were, and the folder of the last
 // change's run, "" for none.
-func (w *watcher) heed() (n int, run string) {
-	w.heeding.Lock()
-	defer w.heeding.Unlock()
-	changes, lost := w.heard.Take()
+func (w *watcher) handleEvents() (n int, run string) {
+	w.handling.Lock()
+	defer w.handling.Unlock()
+	changes, lost := w.listener.Take()
 	if lost {
-		w.lost()
+		w.rescan()
 	}
 	for _, change := range changes {
 		w.changed(change)
@@ -261,8 +261,8 @@ func (w *watcher) heed() (n int, run string) {
 	return len(changes), run
 }
 
-// listened reports whether a subscription is attached.
-func (w *watcher) listened() bool {
+// hasSubscriptions reports whether a subscription is attached.
+func (w *watcher) hasSubscriptions() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.subs) > 0
@@ -271,7 +271,7 @@ func (w *watcher) listened() bool {
 // changed handles one change.
 func (w *watcher) changed(change watch.Change) {
 	if _, below := strings.CutPrefix(workspace.ProjectsDir+"/", change.Name+"/"); change.Made && below {
-		w.lost() // everything in it appeared with it
+		w.rescan() // everything in it appeared with it
 		return
 	}
 	parts := strings.Split(change.Name, "/")
@@ -329,7 +329,7 @@ func (w *watcher) mark(key logKey, newer bool) {
 	before, known := w.fronts[key]
 	now := w.frontOf(key)
 	w.fronts[key] = now
-	if known && before == now && now.size != unseen || !known && !newer && !w.whole {
+	if known && before == now && now.size != unseen || !known && !newer && !w.allKnown {
 		return
 	}
 	if st := w.streams[key]; st != nil {
@@ -375,7 +375,7 @@ func (w *watcher) attach(s *subscription) {
 	}
 	w.subs[s] = struct{}{}
 	s.listen(w)
-	if w.looking { // polling may have paused for lack of subscriptions
+	if w.polling { // polling may have paused for lack of subscriptions
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -383,8 +383,8 @@ func (w *watcher) attach(s *subscription) {
 	}
 }
 
-// listeners returns the attached subscriptions.
-func (w *watcher) listeners() []*subscription {
+// subscriptions returns the attached subscriptions.
+func (w *watcher) subscriptions() []*subscription {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Keys(w.subs))
@@ -414,19 +414,19 @@ func (w *watcher) keys(wanted func(logKey) bool) (keys []logKey) {
 	return keys
 }
 
-// lost recovers from missed file events: it watches everything again, and checks which logs grew or
+// rescan recovers from missed file events: it watches everything again, and checks which logs grew or
 // are new.
-func (w *watcher) lost() {
+func (w *watcher) rescan() {
 	w.each(func(key logKey, known bool) {
 		w.add(workspace.RunDir(key.project, key.run))
-		w.find(key, known)
+		w.checkLog(key, known)
 	})
 }
 
-// lookAtAll checks all logs and handles those that grew or are new.
-func (w *watcher) lookAtAll() { w.each(w.find) }
+// checkAll checks all logs and handles those that grew or are new.
+func (w *watcher) checkAll() { w.each(w.checkLog) }
 
-func (w *watcher) find(key logKey, known bool) {
+func (w *watcher) checkLog(key logKey, known bool) {
 	w.mu.Lock()
 	before := w.fronts[key]
 	w.mu.Unlock()

@@ -47,8 +47,8 @@ type Reply struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 }
 
-// Stamped sets Seq to the sequence number of the request.
-func (r *Reply) Stamped(seq int64) { r.Seq = seq }
+// SetSeq sets Seq to the sequence number of the request.
+func (r *Reply) SetSeq(seq int64) { r.Seq = seq }
 
 // Err returns the refusal as an error, or nil if the reply is not a refusal.
 func (r Reply) Err() error {

@@ -285,7 +285,7 @@ func HintAttempt(w *workspace.Workspace, r AttemptRecord) error {
 	if err != nil {
 		return err
 	}
-	return w.Hint(AttemptFile(r.Attempt), text, 0o600)
+	return w.ReplaceUnsynced(AttemptFile(r.Attempt), text, 0o600)
 }
 
 // ReadWorkers reads the records of all workers, ordered by name. broken names unreadable ones.

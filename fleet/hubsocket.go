@@ -133,9 +133,9 @@ type Starter struct {
 	Placement Placement
 	Priority  string
 	// Only is the worker that was picked and Hold its reserved slot; "" for none.
-	Only string
-	Hold string
-	Here func(ctx context.Context, order session.Order) error
+	Only        string
+	Hold        string
+	LaunchLocal func(ctx context.Context, order session.Order) error
 }
 
 // Launch asks the hub to place the order's session. It returns when the provider runs on the
@@ -144,13 +144,13 @@ func (s Starter) Launch(ctx context.Context, order session.Order) error {
 	order.Version = session.OrderVersion
 	var placed PlaceResult
 	if err := CallHub(ctx, s.Workspace, HubPlace, PlaceRequest{Order: order, Placement: s.Placement, Priority: s.Priority, Only: s.Only, Hold: s.Hold}, &placed); err != nil {
-		if s.Placement.Where == WhereAny && s.Here != nil && fault.Is(err, fault.HubNotRunning) {
-			return s.Here(ctx, order)
+		if s.Placement.Where == WhereAny && s.LaunchLocal != nil && fault.Is(err, fault.HubNotRunning) {
+			return s.LaunchLocal(ctx, order)
 		}
 		return err
 	}
 	if placed.Local {
-		return s.Here(ctx, order)
+		return s.LaunchLocal(ctx, order)
 	}
 	return nil
 }

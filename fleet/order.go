@@ -77,8 +77,8 @@ func (o Order) Known(offered [2]int) bool {
 		})
 }
 
-// Own copies the texts of an order, so that changing them leaves the original intact.
-func (o *Order) Own() {
+// CopyTexts copies the texts of an order, so that changing them leaves the original intact.
+func (o *Order) CopyTexts() {
 	if o.Stdin != nil {
 		o.Stdin = new(*o.Stdin)
 	}
@@ -95,7 +95,7 @@ func (o *Order) TextsByName() map[string]*string {
 		texts["stdin"] = o.Stdin
 	}
 	if o.Live != nil {
-		texts["prompt"], texts["lead"] = &o.Live.Prompt, &o.Live.Lead
+		texts["prompt"], texts["lead"] = &o.Live.Prompt, &o.Live.Preamble
 	}
 	return texts
 }

@@ -53,14 +53,14 @@ func PlacementOf(w *workspace.Workspace, agent string, given *Placement) (*Place
 
 // StarterOf returns the starter for a placement: here for sessions on this machine, otherwise one
 // that asks the workspace's hub.
-func StarterOf(w *workspace.Workspace, p *Placement, priority string, here Here) Here {
+func StarterOf(w *workspace.Workspace, p *Placement, priority string, here Launcher) Launcher {
 	if p.Local() {
 		return here
 	}
-	return Starter{Workspace: w, Placement: *p, Priority: priority, Here: here.Launch}
+	return Starter{Workspace: w, Placement: *p, Priority: priority, LaunchLocal: here.Launch}
 }
 
-// Here starts sessions on this machine.
-type Here interface {
+// Launcher starts sessions on this machine.
+type Launcher interface {
 	Launch(ctx context.Context, order session.Order) error
 }

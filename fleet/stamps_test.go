@@ -17,7 +17,7 @@ func TestNoRequestCountsTwice(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"ask": func(t *rapid.T) {
 				stamp := Stamp{Boot: fmt.Sprint(rapid.IntRange(1, boot).Draw(t, "boot")), Seq: rapid.Int64Range(0, 3*stampWindow).Draw(t, "seq")}
-				if s.Fresh(stamp) {
+				if s.Accept(stamp) {
 					if heard[stamp] || stamp.Boot != fmt.Sprint(boot) && s.earlier[stamp.Boot] || stamp.Seq == 0 {
 						t.Fatalf("%+v counts", stamp)
 					}

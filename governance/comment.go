@@ -72,7 +72,7 @@ func (g *PolicyUnit) Comment(c NewComment) (doc.Comment, error) {
 		return comment, err
 	}
 	return comment, writeComment(g.Unit, comment, func(log string, draft events.Draft) {
-		g.told = append(g.told, told{log, draft, false})
+		g.pendingEvents = append(g.pendingEvents, pendingEvent{log, draft, false})
 	})
 }
 

@@ -268,7 +268,7 @@ func TestApprovalFaults(t *testing.T) {
 						t.Errorf("%s: %v", hit, err)
 					}
 				}
-				if err := plan.Bury(); err != nil {
+				if err := plan.CloseAll(); err != nil {
 					t.Error(err)
 				}
 				if hit == "" {

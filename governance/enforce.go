@@ -21,20 +21,20 @@ import (
 func Enforce(ctx context.Context, w *workspace.Workspace, project string, q policy.Question) (policy.Verdict, error) {
 	verdict := policy.Ask(w, q)
 	if told, err := verdict.Events(w.Events); err == nil {
-		keep(ctx, w, auditLog(w, project, q.RunID), told)
+		appendBestEffort(ctx, w, auditLog(w, project, q.RunID), told)
 	}
 	return verdict, verdict.Refusal()
 }
 
-// keep appends events, best effort. If it cannot append to the log of a run, it uses the audit
+// appendBestEffort appends events, best effort. If it cannot append to the log of a run, it uses the audit
 // log.
-func keep(ctx context.Context, w *workspace.Workspace, log string, told []events.Draft) {
+func appendBestEffort(ctx context.Context, w *workspace.Workspace, log string, told []events.Draft) {
 	err := durable.MkdirAll(w.FS, path.Dir(log), 0o755)
 	if err == nil {
 		err = w.Append(context.WithoutCancel(ctx), log, told...)
 	}
 	if err != nil && log != workspace.AuditLog {
-		keep(ctx, w, workspace.AuditLog, told)
+		appendBestEffort(ctx, w, workspace.AuditLog, told)
 	}
 }
 
@@ -59,16 +59,16 @@ func auditLog(w *workspace.Workspace, project, run string) string {
 type PolicyUnit struct {
 	*workspace.Unit
 
-	told    []told
-	flushed bool // the events are part of the unit, which may have failed since
+	pendingEvents []pendingEvent
+	flushed       bool // the events are part of the unit, which may have failed since
 }
 
-// told is an event with its log. answer marks decisions of the policy, which are recorded even if
+// pendingEvent is an event with its log. answer marks decisions of the policy, which are recorded even if
 // the unit fails.
-type told struct {
-	log    string
-	draft  events.Draft
-	answer bool
+type pendingEvent struct {
+	log        string
+	draft      events.Draft
+	isDecision bool
 }
 
 // Govern runs fn as one unit of the workspace, like workspace.Update. The decisions of the policy
@@ -80,14 +80,14 @@ func Govern(ctx context.Context, w *workspace.Workspace, fn func(*PolicyUnit) er
 		if err := fn(g); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(g.told, func(t told) bool { return !t.answer }) {
+		if slices.ContainsFunc(g.pendingEvents, func(t pendingEvent) bool { return !t.isDecision }) {
 			g.flushed = true
 			g.flush()
 		}
 		return nil
 	})
 	if !g.flushed || err != nil && !w.NeedsRecovery() { // recovery writes the events of an interrupted unit
-		g.keepAnswers(ctx, w)
+		g.recordDecisions(ctx, w)
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func (g *PolicyUnit) Enforce(project string, q policy.Question) (policy.Verdict,
 	}
 	log := auditLog(w, project, q.RunID)
 	for _, draft := range drafts {
-		g.told = append(g.told, told{log, draft, true})
+		g.pendingEvents = append(g.pendingEvents, pendingEvent{log, draft, true})
 	}
 	return verdict, verdict.Refusal()
 }
@@ -120,19 +120,19 @@ func (g *PolicyUnit) Emit(project, run string, draft events.Draft, payload any) 
 	if err != nil {
 		return err
 	}
-	g.told = append(g.told, told{auditLog(w, project, run), draft, false})
+	g.pendingEvents = append(g.pendingEvents, pendingEvent{auditLog(w, project, run), draft, false})
 	return nil
 }
 
 // flush adds the events to the unit, after its documents. Consecutive events of one log are one
 // write. A write is best effort if it goes to the audit log or has only decisions of the policy.
 func (g *PolicyUnit) flush() {
-	for at := 0; at < len(g.told); {
-		log, spare := g.told[at].log, true
+	for at := 0; at < len(g.pendingEvents); {
+		log, spare := g.pendingEvents[at].log, true
 		var drafts []events.Draft
-		for ; at < len(g.told) && g.told[at].log == log; at++ {
-			drafts = append(drafts, g.told[at].draft)
-			spare = spare && (g.told[at].answer || log == workspace.AuditLog)
+		for ; at < len(g.pendingEvents) && g.pendingEvents[at].log == log; at++ {
+			drafts = append(drafts, g.pendingEvents[at].draft)
+			spare = spare && (g.pendingEvents[at].isDecision || log == workspace.AuditLog)
 		}
 		if !spare {
 			g.Append(log, drafts...)
@@ -142,17 +142,17 @@ func (g *PolicyUnit) flush() {
 	}
 }
 
-func (g *PolicyUnit) keepAnswers(ctx context.Context, w *workspace.Workspace) {
-	for at := 0; at < len(g.told); {
-		log := g.told[at].log
+func (g *PolicyUnit) recordDecisions(ctx context.Context, w *workspace.Workspace) {
+	for at := 0; at < len(g.pendingEvents); {
+		log := g.pendingEvents[at].log
 		var drafts []events.Draft
-		for ; at < len(g.told) && g.told[at].log == log; at++ {
-			if g.told[at].answer {
-				drafts = append(drafts, g.told[at].draft)
+		for ; at < len(g.pendingEvents) && g.pendingEvents[at].log == log; at++ {
+			if g.pendingEvents[at].isDecision {
+				drafts = append(drafts, g.pendingEvents[at].draft)
 			}
 		}
 		if len(drafts) > 0 {
-			keep(ctx, w, log, drafts)
+			appendBestEffort(ctx, w, log, drafts)
 		}
 	}
 }

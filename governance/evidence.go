@@ -164,7 +164,7 @@ func approvable(w *workspace.Workspace, item Item, record Record) error {
 	}
 	milestone, err := pm.MilestoneOf(&task, report.MilestoneID)
 	if err == nil {
-		err = undone(*milestone)
+		err = checkNotDone(*milestone)
 	}
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func approvable(w *workspace.Workspace, item Item, record Record) error {
 	if state.Approval != nil {
 		return fault.New(fault.Conflict, "%s was approved already (%s)", item.ArtifactID, state.Approval.ID)
 	}
-	return proven(w, item.ProjectID, *milestone, report)
+	return checkEvidence(w, item.ProjectID, *milestone, report)
 }
 
 // texts returns the strings of a list in front matter.

@@ -45,9 +45,9 @@ func PlanProposal(env workspace.Env, project, projectName, producer, plan string
 	return head.ID, record, err
 }
 
-// gated adds the rule of executive plans to a question if one of the proposal's rationales names
+// withPlanRule adds the rule of executive plans to a question if one of the proposal's rationales names
 // a plan.
-func gated(q policy.Question, rationales ...string) policy.Question {
+func withPlanRule(q policy.Question, rationales ...string) policy.Question {
 	if strings.Contains(strings.Join(rationales, "\n"), planMark) {
 		q.Resource.Approvers = policy.ExecutivesApprove
 	}

@@ -101,7 +101,7 @@ func AnswerHelp(ctx context.Context, w *workspace.Workspace, a HelpAnswer) (answ
 		if err != nil {
 			return err
 		}
-		changed, err := withResponse(text, "**"+a.Actor.ID+"**, "+clock.Stamp(w.Env.Clock.Now())+"\n\n"+frontmatter.Lowered(a.Body))
+		changed, err := withResponse(text, "**"+a.Actor.ID+"**, "+clock.Stamp(w.Env.Clock.Now())+"\n\n"+frontmatter.LowerHeadings(a.Body))
 		if err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if _, err := w.Project(r.ProjectID); err != nil {
 			return err
 		}
-		if err := g.named(&r); err != nil {
+		if err := g.fillFromReport(&r); err != nil {
 			return err
 		}
 		task, err := g.Task(r.ProjectID, r.TaskID)
@@ -123,7 +123,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if err != nil {
 			return err
 		}
-		if err := undone(*milestone); err != nil {
+		if err := checkNotDone(*milestone); err != nil {
 			return err
 		}
 		report, err := g.report(r)
@@ -137,7 +137,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if _, err := g.CheckUndecided(r.Ruling, KindMilestone); err != nil {
 			return err
 		}
-		if err := proven(w, r.ProjectID, *milestone, report); err != nil {
+		if err := checkEvidence(w, r.ProjectID, *milestone, report); err != nil {
 			return err
 		}
 		if err := pm.SetMilestoneStatus(&task, milestone.ID, pm.StatusDone); err != nil {
@@ -155,8 +155,8 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 	return resolved, err
 }
 
-// named sets the task and milestone of a ruling from the report if the ruling has none.
-func (g *PolicyUnit) named(r *MilestoneRuling) error {
+// fillFromReport sets the task and milestone of a ruling from the report if the ruling has none.
+func (g *PolicyUnit) fillFromReport(r *MilestoneRuling) error {
 	if r.TaskID != "" {
 		return nil
 	}
@@ -206,8 +206,8 @@ func reportQuestion(r Ruling, visibility, team, run string) policy.Question {
 	return policy.Question{Action: policy.Approve, Resource: resource, Actor: r.Actor, RunID: run}
 }
 
-// undone returns an error for a milestone that is done.
-func undone(milestone doc.Milestone) error {
+// checkNotDone returns an error for a milestone that is done.
+func checkNotDone(milestone doc.Milestone) error {
 	if milestone.Status == pm.StatusDone {
 		return fault.New(fault.Conflict, "milestone %s is done already", milestone.ID)
 	}
@@ -222,8 +222,8 @@ func requiredOf(milestone doc.Milestone) doc.EvidenceRequired {
 	return *pm.EvidenceOf(milestone.Kind)
 }
 
-// proven checks that the report has the evidence that a milestone requires.
-func proven(w *workspace.Workspace, project string, milestone doc.Milestone, report doc.MilestoneReport) error {
+// checkEvidence checks that the report has the evidence that a milestone requires.
+func checkEvidence(w *workspace.Workspace, project string, milestone doc.Milestone, report doc.MilestoneReport) error {
 	required := requiredOf(milestone)
 	if required.RequiresPatch && !anyEvidence(w, project, report.EvidenceArtifacts, ".patch") {
 		return fault.New(fault.Conflict, "milestone %s requires a patch: none of the evidence_artifacts of %s has a .patch file that is not empty", milestone.ID, report.ID)

@@ -13,7 +13,7 @@ import (
 
 // ProposalQuestion returns the question whether an actor may decide on a proposal.
 func ProposalQuestion(r Ruling, proposal doc.HeartbeatProposal) policy.Question {
-	return gated(proposalQuestion(r, proposal.Visibility, proposal.RunID), proposal.Rationale, proposal.ProposedAction.Rationale)
+	return withPlanRule(proposalQuestion(r, proposal.Visibility, proposal.RunID), proposal.Rationale, proposal.ProposedAction.Rationale)
 }
 
 func proposalQuestion(r Ruling, visibility, run string) policy.Question {
@@ -45,7 +45,7 @@ func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolv
 			return err
 		}
 		action := record.Fields.Get("proposed_action")
-		question := gated(proposalQuestion(r, base.Visibility, base.RunID), record.String("rationale"), action.Get("rationale").Text)
+		question := withPlanRule(proposalQuestion(r, base.Visibility, base.RunID), record.String("rationale"), action.Get("rationale").Text)
 		verdict, err := g.Enforce(r.ProjectID, question)
 		if err != nil {
 			return err

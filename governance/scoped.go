@@ -68,7 +68,7 @@ func checkSecrets(spec DeltaSpec) error {
 		{"memory_delta.insert_lines", strings.Join(spec.Lines, "\n")},
 		{"memory_delta.evidence", strings.Join(spec.Evidence, "\n")}, {"memory_delta.under_heading", spec.Under},
 	} {
-		if err := redact.Refuse(part.label, part.text); err != nil {
+		if err := redact.CheckNoSecret(part.label, part.text); err != nil {
 			return err
 		}
 	}

@@ -25,12 +25,12 @@ const (
 
 // circumstances are the other inputs of a decision.
 type circumstances struct {
-	now      time.Time // in the time zone of quiet hours
-	config   doc.HeartbeatConfig
-	careful  bool   // a quarantined state exists: earlier executions are unknown
-	executed int    // actions executed in this tick, over all reports
-	misfit   bool   // the action cannot be carried out, or contains a secret
-	stop     string // hard stop: why only a person may allow it, "" for none
+	now         time.Time // in the time zone of quiet hours
+	config      doc.HeartbeatConfig
+	quarantined bool   // a quarantined state exists: earlier executions are unknown
+	executed    int    // actions executed in this tick, over all reports
+	misfit      bool   // the action cannot be carried out, or contains a secret
+	stop        string // hard stop: why only a person may allow it, "" for none
 }
 
 // Reasons why an action waits for a person.
@@ -41,21 +41,21 @@ const (
 	riskGate   = "Risk above low"
 )
 
-// ruled is a decision. note reports whether the state records the action's key. why is the
+// decision is a decision. note reports whether the state records the action's key. why is the
 // rationale of the proposal.
-type ruled struct {
+type decision struct {
 	outcome outcome
 	note    bool
 	why     string
 }
 
-// rule decides about an action. The caller has already removed expired keys from the state.
-func rule(state doc.HeartbeatState, action doc.Action, c circumstances) ruled {
+// decide decides about an action. The caller has already removed expired keys from the state.
+func decide(state doc.HeartbeatState, action doc.Action, c circumstances) decision {
 	if _, known := state.Idempotency[action.IdempotencyKey]; known {
-		return ruled{outcome: deduped}
+		return decision{outcome: deduped}
 	}
 	if c.misfit {
-		return ruled{outcome: skipped}
+		return decision{outcome: skipped}
 	}
 	why, gated := gate(state, action, c)
 	if c.stop != "" {
@@ -63,11 +63,11 @@ func rule(state doc.HeartbeatState, action doc.Action, c circumstances) ruled {
 	}
 	switch {
 	case !gated:
-		return ruled{outcome: executed, note: true}
+		return decision{outcome: executed, note: true}
 	case action.ProjectID == "":
-		return ruled{outcome: skipped, note: true}
+		return decision{outcome: skipped, note: true}
 	}
-	return ruled{outcome: queued, note: true, why: why}
+	return decision{outcome: queued, note: true, why: why}
 }
 
 // gate reports whether a person must decide, and why.
@@ -82,7 +82,7 @@ func gate(state doc.HeartbeatState, action doc.Action, c circumstances) (why str
 		return hourCap, true
 	case action.Kind == doc.ActionAddComment && Quiet(c.config, c.now):
 		return quietHours, true
-	case action.Kind == doc.ActionCreateApproval, action.NeedsApproval, action.Risk != "low", rights, c.careful:
+	case action.Kind == doc.ActionCreateApproval, action.NeedsApproval, action.Risk != "low", rights, c.quarantined:
 		return riskGate, true
 	}
 	return "", false
@@ -94,10 +94,10 @@ const (
 	maxCommentBytes = 64 << 10
 )
 
-// misfit returns why an action cannot be carried out, nil if it can. Reasons are an unsafe id, a
+// checkAction returns why an action cannot be carried out, nil if it can. Reasons are an unsafe id, a
 // reference to something missing, a text that is too long or empty, or a proposed action of another
 // project.
-func misfit(w *workspace.Workspace, action doc.Action) error {
+func checkAction(w *workspace.Workspace, action doc.Action) error {
 	if len(action.IdempotencyKey) > maxKeyBytes {
 		return fault.New(fault.Unsupported, "its key has more than %d bytes", maxKeyBytes)
 	}
@@ -113,7 +113,7 @@ func misfit(w *workspace.Workspace, action doc.Action) error {
 	case doc.ActionLaunchJob:
 		return unroutable(w, action.ActionBody)
 	case doc.ActionAddComment:
-		return wordless(action.ActionBody)
+		return checkComment(action.ActionBody)
 	case doc.ActionCreateApproval:
 		if err := doc.CheckTitle(action.Title); err != nil || action.ProposedAction == nil {
 			return err
@@ -122,7 +122,7 @@ func misfit(w *workspace.Workspace, action doc.Action) error {
 		if inner.ProjectID != "" && inner.ProjectID != action.ProjectID {
 			return fault.New(fault.Conflict, "its proposed action belongs to project %s, not to %s", inner.ProjectID, action.ProjectID)
 		}
-		return misfit(w, doc.Action{ActionBody: inner})
+		return checkAction(w, doc.Action{ActionBody: inner})
 	}
 	return nil
 }
@@ -142,14 +142,14 @@ func CheckIDs(action doc.ActionBody) error {
 
 // unroutable returns why no worker can run the job of an action, nil if one can.
 func unroutable(w *workspace.Workspace, action doc.ActionBody) error {
-	why, err := job.Routable(w, JobOf(w, action))
+	why, err := job.UnroutableReason(w, JobOf(w, action))
 	if err == nil && why != "" {
 		err = fault.New(fault.NotFound, "%s", why)
 	}
 	return err
 }
 
-func wordless(action doc.ActionBody) error {
+func checkComment(action doc.ActionBody) error {
 	switch {
 	case strings.TrimSpace(action.Body) == "":
 		return fault.New(fault.Incomplete, "a comment needs a body")

@@ -34,31 +34,31 @@ func TestRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		action func(*doc.Action)
 		in     circumstances
-		want   ruled
+		want   decision
 	}{
-		"low risk":              {same, calm, ruled{executed, true, ""}},
-		"medium risk":           {func(a *doc.Action) { a.Risk = "medium" }, calm, ruled{queued, true, riskGate}},
-		"asks for approval":     {func(a *doc.Action) { a.NeedsApproval = true }, calm, ruled{queued, true, riskGate}},
-		"approval item":         {func(a *doc.Action) { a.Kind = doc.ActionCreateApproval }, calm, ruled{queued, true, riskGate}},
-		"comment at night":      {same, at22, ruled{queued, true, quietHours}},
-		"reading job at night":  {job("read-only"), at22, ruled{executed, true, ""}},
-		"writing job":           {job("patch"), calm, ruled{queued, true, riskGate}},
-		"commanding job":        {job("run-commands"), calm, ruled{queued, true, riskGate}},
-		"tick cap":              {same, with(func(c *circumstances) { c.executed = 10 }), ruled{queued, true, tickCap}},
-		"careful":               {same, with(func(c *circumstances) { c.careful = true }), ruled{queued, true, riskGate}},
-		"misfit":                {same, with(func(c *circumstances) { c.misfit = true }), ruled{outcome: skipped}},
-		"noop with risk":        {noop, calm, ruled{skipped, true, ""}},
-		"noop without":          {func(a *doc.Action) { noop(a); a.Risk = "low" }, calm, ruled{executed, true, ""}},
-		"known":                 {func(a *doc.Action) { a.IdempotencyKey = "old" }, calm, ruled{outcome: deduped}},
-		"known and misfit":      {func(a *doc.Action) { a.IdempotencyKey = "old" }, with(func(c *circumstances) { c.misfit = true }), ruled{outcome: deduped}},
-		"hour cap":              {same, with(func(c *circumstances) { c.config.MaxAutoActionsPerHour = 3 }), ruled{queued, true, hourCap}},
-		"both caps":             {same, with(func(c *circumstances) { c.config.MaxAutoActionsPerHour = 3; c.executed = 10 }), ruled{queued, true, tickCap}},
-		"hour cap before night": {same, with(func(c *circumstances) { c.config.MaxAutoActionsPerHour = 3; c.config.QuietHoursStartHour = 1 }), ruled{queued, true, hourCap}},
+		"low risk":              {same, calm, decision{executed, true, ""}},
+		"medium risk":           {func(a *doc.Action) { a.Risk = "medium" }, calm, decision{queued, true, riskGate}},
+		"asks for approval":     {func(a *doc.Action) { a.NeedsApproval = true }, calm, decision{queued, true, riskGate}},
+		"approval item":         {func(a *doc.Action) { a.Kind = doc.ActionCreateApproval }, calm, decision{queued, true, riskGate}},
+		"comment at night":      {same, at22, decision{queued, true, quietHours}},
+		"reading job at night":  {job("read-only"), at22, decision{executed, true, ""}},
+		"writing job":           {job("patch"), calm, decision{queued, true, riskGate}},
+		"commanding job":        {job("run-commands"), calm, decision{queued, true, riskGate}},
+		"tick cap":              {same, with(func(c *circumstances) { c.executed = 10 }), decision{queued, true, tickCap}},
+		"careful":               {same, with(func(c *circumstances) { c.quarantined = true }), decision{queued, true, riskGate}},
+		"misfit":                {same, with(func(c *circumstances) { c.misfit = true }), decision{outcome: skipped}},
+		"noop with risk":        {noop, calm, decision{skipped, true, ""}},
+		"noop without":          {func(a *doc.Action) { noop(a); a.Risk = "low" }, calm, decision{executed, true, ""}},
+		"known":                 {func(a *doc.Action) { a.IdempotencyKey = "old" }, calm, decision{outcome: deduped}},
+		"known and misfit":      {func(a *doc.Action) { a.IdempotencyKey = "old" }, with(func(c *circumstances) { c.misfit = true }), decision{outcome: deduped}},
+		"hour cap":              {same, with(func(c *circumstances) { c.config.MaxAutoActionsPerHour = 3 }), decision{queued, true, hourCap}},
+		"both caps":             {same, with(func(c *circumstances) { c.config.MaxAutoActionsPerHour = 3; c.executed = 10 }), decision{queued, true, tickCap}},
+		"hour cap before night": {same, with(func(c *circumstances) { c.config.MaxAutoActionsPerHour = 3; c.config.QuietHoursStartHour = 1 }), decision{queued, true, hourCap}},
 	} {
 		state := doc.EmptyHeartbeatState()
 		state.Idempotency["old"] = doc.IdempotencyEntry{Status: doc.IdempotencyQueued}
 		state.HourlyActionCounters[hourKey(noon())] = 3
-		if got := rule(state, act(c.action), c.in); got != c.want {
+		if got := decide(state, act(c.action), c.in); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestCaps(t *testing.T) {
 					}
 				})
 				Forget(&state, now)
-				r := rule(state, action, c)
+				r := decide(state, action, c)
 				if want := model.decide(action, tick, now); r.outcome != want {
 					t.Fatalf("tick %d, %s: %v, want %v", tick, action.IdempotencyKey, r.outcome, want)
 				}

@@ -88,7 +88,7 @@ func (m *moment) read(v *index.View, cursors map[string]int64, ours map[string]b
 		return err
 	}
 	ends, runs := map[string]int64{}, make(map[string]bool, len(all))
-	var behind []index.Behind
+	var behind []index.LogCursor
 	var quiet []index.LogEnd
 	for _, end := range all {
 		key := cursorKey(end.RunKey)
@@ -104,10 +104,10 @@ func (m *moment) read(v *index.View, cursors map[string]int64, ours map[string]b
 		m.Ever[end.AgentID] += end.Events
 		if news {
 			m.News[end.AgentID]++
-			behind = append(behind, index.Behind{LogEnd: end, Since: cursors[key]})
+			behind = append(behind, index.LogCursor{LogEnd: end, Since: cursors[key]})
 		}
 	}
-	fresh, err := v.SignalsBehind(behind)
+	fresh, err := v.SignalsAfter(behind)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func text(s *string) string {
 	return *s
 }
 
-// workplace returns the project for heartbeat jobs: the newest active one, "" if there is none.
-func workplace(projects []doc.Project) string {
+// defaultProject returns the project for heartbeat jobs: the newest active one, "" if there is none.
+func defaultProject(projects []doc.Project) string {
 	newest := doc.Project{}
 	for _, p := range projects {
 		if p.Status == "active" && (newest.ID == "" || later(p.CreatedAt, newest.CreatedAt)) {

@@ -57,7 +57,7 @@ type localNews struct {
 
 // localize counts new events by project: those in an agent's own runs, and those in other agents'
 // runs with the agent as actor.
-func (m *moment) localize(v *index.View, behind []index.Behind) error {
+func (m *moment) localize(v *index.View, behind []index.LogCursor) error {
 	m.local = localNews{map[string]map[string]int64{}, map[string]string{}}
 	add := func(agent, project string, n int64) {
 		if m.local.signals[agent] == nil {
@@ -66,14 +66,14 @@ func (m *moment) localize(v *index.View, behind []index.Behind) error {
 		m.local.signals[agent][project] += n
 	}
 	type owner struct{ agent, project string }
-	groups := map[owner][]index.Behind{}
+	groups := map[owner][]index.LogCursor{}
 	for _, b := range behind {
 		add(b.AgentID, b.ProjectID, b.Last-b.Since)
 		key := owner{b.AgentID, b.ProjectID}
 		groups[key] = append(groups[key], b)
 	}
 	for key, places := range groups {
-		fresh, err := v.SignalsBehind(places)
+		fresh, err := v.SignalsAfter(places)
 		if err != nil {
 			return err
 		}
@@ -98,9 +98,9 @@ func (m *moment) localize(v *index.View, behind []index.Behind) error {
 	return nil
 }
 
-// workplaceOf returns the project in which to wake an agent: the active one with the most points,
+// projectFor returns the project in which to wake an agent: the active one with the most points,
 // else that of its newest run if active, else the default one.
-func (m *moment) workplaceOf(c Candidate) string {
+func (m *moment) projectFor(c Candidate) string {
 	points := map[string]int64{}
 	for project, n := range m.local.signals[c.WorkerAgentID] {
 		points[project] += newSignalPoints * n
@@ -130,7 +130,7 @@ func (m *moment) workplaceOf(c Candidate) string {
 	if slices.ContainsFunc(m.projects, func(p doc.Project) bool { return p.ID == newest && p.Status == "active" }) {
 		return newest
 	}
-	return workplace(m.projects)
+	return defaultProject(m.projects)
 }
 
 // executive is the actor for jobs and actions that no director owns.
@@ -204,9 +204,9 @@ func CheckBudget(w *workspace.Workspace, action doc.ActionBody) error {
 	return err
 }
 
-// secretive refuses an enterprise action with a secret in its texts. The action is skipped rather
+// refuseSecrets refuses an enterprise action with a secret in its texts. The action is skipped rather
 // than queued, so that no proposal repeats the secret.
-func secretive(config doc.HeartbeatConfig, action doc.Action) error {
+func refuseSecrets(config doc.HeartbeatConfig, action doc.Action) error {
 	if !config.Enterprise() {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 
 // Jobs submits jobs to workers. It is safe for concurrent use.
 type Jobs interface {
-	// Enter queues a new job in a unit, see job.Enter.
-	Enter(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error)
+	// Enqueue queues a new job in a unit, see job.Enqueue.
+	Enqueue(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error)
 	// Poll returns the current record of a job, see job.Poll.
 	Poll(ctx context.Context, w *workspace.Workspace, project, id string) (doc.Job, error)
 	// Await waits until a job has ended, see job.Await.
@@ -29,10 +29,10 @@ type Launcher struct {
 	Launched func(w *workspace.Workspace, project, id string)
 }
 
-// Enter implements Jobs.
-func (l Launcher) Enter(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
+// Enqueue implements Jobs.
+func (l Launcher) Enqueue(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
-	id, begin, err := job.Enter(u, l.Starter, spec, nil)
+	id, begin, err := job.Enqueue(u, l.Starter, spec, nil)
 	if err != nil {
 		return "", nil, err
 	}
@@ -55,7 +55,7 @@ func (l Launcher) Await(ctx context.Context, w *workspace.Workspace, project, id
 }
 
 // Launch queues, in a unit, a new job for an action of kind launch_job, and returns its id. start
-// starts it, see job.Enter. The error is fault.NotFound if the action names a missing worker.
+// starts it, see job.Enqueue. The error is fault.NotFound if the action names a missing worker.
 func (l Launcher) Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error) {
 	return launches{l}.Launch(u, action)
 }
@@ -76,7 +76,7 @@ func (l launches) Launch(u *workspace.Unit, action doc.ActionBody) (id string, s
 			return "", nil, fault.New(fault.ReasonOf(err), "the worker of the job: %w", err)
 		}
 	}
-	return l.Enter(u, JobOf(u.Workspace(), action))
+	return l.Enqueue(u, JobOf(u.Workspace(), action))
 }
 
 // JobOf returns the job of an action, without an id.

@@ -52,7 +52,7 @@ type Loop struct {
 	failure error    // of the last tick
 	last    *Summary // of the last tick
 
-	seen memory // cache of the state
+	seen stateCache // cache of the state
 }
 
 // NewLoop makes an idle loop: it schedules nothing before the first Observe.

@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// memory is the last state read or written, with its text. It is safe for concurrent use.
-type memory struct {
+// stateCache is the last state read or written, with its text. It is safe for concurrent use.
+type stateCache struct {
 	mu      sync.Mutex
 	text    []byte
 	state   doc.HeartbeatState
@@ -21,7 +21,7 @@ type memory struct {
 }
 
 // cached returns the cached state if it was parsed from text. The caller owns the copy.
-func (m *memory) cached(text []byte) (state doc.HeartbeatState, ok bool) {
+func (m *stateCache) cached(text []byte) (state doc.HeartbeatState, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.text) == 0 || !bytes.Equal(text, m.text) {
@@ -31,7 +31,7 @@ func (m *memory) cached(text []byte) (state doc.HeartbeatState, ok bool) {
 }
 
 // keep caches a state and its text.
-func (m *memory) keep(text []byte, state doc.HeartbeatState) {
+func (m *stateCache) keep(text []byte, state doc.HeartbeatState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !maps.Equal(m.state.RunEventCursors, state.RunEventCursors) {
@@ -41,7 +41,7 @@ func (m *memory) keep(text []byte, state doc.HeartbeatState) {
 }
 
 // stateIn is the package's stateIn with the cache. The caller owns the copy.
-func (m *memory) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
+func (m *stateCache) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	text, err := u.Read(workspace.HeartbeatStateFile)
 	if err == nil {
 		if state, ok := m.cached(text); ok {
@@ -56,7 +56,7 @@ func (m *memory) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, 
 }
 
 // put is PutState with the cache.
-func (m *memory) put(u *workspace.Unit, state doc.HeartbeatState) error {
+func (m *stateCache) put(u *workspace.Unit, state doc.HeartbeatState) error {
 	text, err := m.encode(state)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (m *memory) put(u *workspace.Unit, state doc.HeartbeatState) error {
 }
 
 // change reads the state in a unit, changes it and writes it back.
-func (m *memory) change(u *workspace.Unit, fn func(*doc.HeartbeatState)) (damaged, err error) {
+func (m *stateCache) change(u *workspace.Unit, fn func(*doc.HeartbeatState)) (damaged, err error) {
 	state, damaged, err := m.stateIn(u)
 	if err != nil {
 		return damaged, err
@@ -76,7 +76,7 @@ func (m *memory) change(u *workspace.Unit, fn func(*doc.HeartbeatState)) (damage
 }
 
 // read is ReadState with the cache.
-func (m *memory) read(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
+func (m *stateCache) read(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
 	text, err := w.Read(workspace.HeartbeatStateFile)
 	if err != nil {
 		return ReadState(w)
@@ -96,7 +96,7 @@ func (m *memory) read(w *workspace.Workspace) (state doc.HeartbeatState, problem
 const noCursors = "\nrun_event_cursors: {}\n"
 
 // encode encodes a state as its codec does, but inserts the cached text of the cursors.
-func (m *memory) encode(state doc.HeartbeatState) ([]byte, error) {
+func (m *stateCache) encode(state doc.HeartbeatState) ([]byte, error) {
 	if len(state.RunEventCursors) == 0 {
 		return doc.HeartbeatStateCodec.Encode(state)
 	}
@@ -113,7 +113,7 @@ func (m *memory) encode(state doc.HeartbeatState) ([]byte, error) {
 	return bytes.Join([][]byte{before, []byte("\n"), cursors, behind}, nil), nil
 }
 
-func (m *memory) encodeCursors(cursors map[string]int64) ([]byte, error) {
+func (m *stateCache) encodeCursors(cursors map[string]int64) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cursors != nil && maps.Equal(cursors, m.state.RunEventCursors) {

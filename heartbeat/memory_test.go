@@ -20,7 +20,7 @@ func BenchmarkState(b *testing.B) {
 	for i := range 200 {
 		state.WorkerState[fmt.Sprintf("agent_%026d", i)] = doc.HeartbeatWorker{LastOKAt: at(0), LastContextHash: "x", SuppressedUntil: at(0)}
 	}
-	step := func(b *testing.B, m *memory) {
+	step := func(b *testing.B, m *stateCache) {
 		text, err := m.encode(state)
 		if err != nil {
 			b.Fatal(err)
@@ -36,11 +36,11 @@ func BenchmarkState(b *testing.B) {
 	}
 	b.Run("unknown", func(b *testing.B) {
 		for b.Loop() {
-			step(b, &memory{})
+			step(b, &stateCache{})
 		}
 	})
 	b.Run("known", func(b *testing.B) {
-		m := &memory{}
+		m := &stateCache{}
 		for b.Loop() {
 			state.Stats.TicksTotal++
 			text, err := m.encode(state)
@@ -57,7 +57,7 @@ func BenchmarkState(b *testing.B) {
 func TestMemoryWritesAsTheCodec(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m, state := &memory{}, doc.EmptyHeartbeatState()
+		m, state := &stateCache{}, doc.EmptyHeartbeatState()
 		word := rapid.OneOf(rapid.StringMatching(`[a-z0-9_:]{1,12}`), rapid.SampledFrom([]string{"run_event_cursors: {}", "a\nrun_event_cursors: {}\nb", "", "x: y", "012", "'"}))
 		for range rapid.IntRange(1, 8).Draw(t, "changes") {
 			switch rapid.IntRange(0, 4).Draw(t, "what") {

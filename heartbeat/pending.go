@@ -64,8 +64,8 @@ func changePending(u *workspace.Unit, fn func([]pendingJob) []pendingJob) error 
 	return u.Write(pendingFile(), append(text, '\n'), 0o644)
 }
 
-// arbitrated records in a unit how many actions of a job have been arbitrated.
-func arbitrated(u *workspace.Unit, p pendingJob, actions int) error {
+// recordArbitrated records in a unit how many actions of a job have been arbitrated.
+func recordArbitrated(u *workspace.Unit, p pendingJob, actions int) error {
 	return changePending(u, func(list []pendingJob) []pendingJob {
 		for i := range list {
 			if list[i].is(p.ProjectID, p.JobID) {

@@ -53,11 +53,11 @@ func meantBy(action doc.Action) doc.Action {
 	case action.ProposedAction != nil:
 		return doc.Action{ActionBody: action.ProposedAction.WithDefaults()}
 	}
-	return doc.Action{ActionBody: Nothing(action)}
+	return doc.Action{ActionBody: NoopFor(action)}
 }
 
-// Nothing returns the no-op that an approval carries out if no action was proposed.
-func Nothing(action doc.Action) doc.ActionBody {
+// NoopFor returns the no-op that an approval carries out if no action was proposed.
+func NoopFor(action doc.Action) doc.ActionBody {
 	return doc.ActionBody{
 		Kind: doc.ActionNoop, IdempotencyKey: action.IdempotencyKey + ":noop", Risk: "low",
 		Reason: cmp.Or(action.Rationale, "Approved; there was nothing to do."),

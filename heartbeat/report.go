@@ -37,10 +37,10 @@ func (t *tick) evaluate(ctx context.Context, p pendingJob) error {
 	case report == nil:
 		return t.close(ctx, p, func(*doc.HeartbeatState, time.Time) {})
 	case report.Status == doc.ReportOK:
-		err = t.close(ctx, p, func(state *doc.HeartbeatState, now time.Time) { t.allWell(state, p.WorkerAgentID, now) })
+		err = t.close(ctx, p, func(state *doc.HeartbeatState, now time.Time) { t.recordOK(state, p.WorkerAgentID, now) })
 	default:
 		if err = t.arbitrate(ctx, p, record, report.Actions); err == nil {
-			err = t.close(ctx, p, func(state *doc.HeartbeatState, _ time.Time) { active(state, p.WorkerAgentID) })
+			err = t.close(ctx, p, func(state *doc.HeartbeatState, _ time.Time) { recordActions(state, p.WorkerAgentID) })
 		}
 	}
 	if err != nil {
@@ -67,8 +67,8 @@ func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatSt
 	})
 }
 
-// allWell records that a worker has nothing to do, and suppresses it for a while.
-func (t *tick) allWell(state *doc.HeartbeatState, worker string, now time.Time) {
+// recordOK records that a worker has nothing to do, and suppresses it for a while.
+func (t *tick) recordOK(state *doc.HeartbeatState, worker string, now time.Time) {
 	known := state.WorkerState[worker]
 	known.LastOKAt, known.LastReportStatus = clock.Stamp(now), doc.ReportOK
 	known.SuppressedUntil = clock.Stamp(now.Add(time.Duration(t.Config.OKSuppressionMinutes) * time.Minute))
@@ -76,8 +76,8 @@ func (t *tick) allWell(state *doc.HeartbeatState, worker string, now time.Time) 
 	state.Stats.ReportsOKTotal++
 }
 
-// active records that a worker proposed actions.
-func active(state *doc.HeartbeatState, worker string) {
+// recordActions records that a worker proposed actions.
+func recordActions(state *doc.HeartbeatState, worker string) {
 	known := state.WorkerState[worker]
 	known.LastReportStatus, known.SuppressedUntil = doc.ReportActions, ""
 	state.WorkerState[worker] = known
@@ -123,15 +123,15 @@ func (t *tick) act(ctx context.Context, p pendingJob, position int, source doc.J
 		t.notice(damaged)
 		now := t.w.Env.Clock.Now()
 		Forget(&state, now)
-		unfit := cmp.Or(secretive(t.Config, action), misfit(t.w, action))
+		unfit := cmp.Or(refuseSecrets(t.Config, action), checkAction(t.w, action))
 		stop := ""
 		if unfit == nil {
 			if stop, err = hardStop(t.w, t.Config, actorFor(t.w, t.Config, p.WorkerAgentID), source.RunID, action.ActionBody); err != nil {
 				return err
 			}
 		}
-		r := rule(state, action, circumstances{
-			now: now, config: t.Config, careful: damaged != nil || Careful(t.w), executed: t.ActionsExecuted, misfit: unfit != nil, stop: stop,
+		r := decide(state, action, circumstances{
+			now: now, config: t.Config, quarantined: damaged != nil || HasQuarantinedState(t.w), executed: t.ActionsExecuted, misfit: unfit != nil, stop: stop,
 		})
 		became = r.outcome
 		if became == skipped {
@@ -141,7 +141,7 @@ func (t *tick) act(ctx context.Context, p pendingJob, position int, source doc.J
 			return err
 		}
 		t.keep(&state, action, r, now)
-		if err := arbitrated(g.Unit, p, position); err != nil {
+		if err := recordArbitrated(g.Unit, p, position); err != nil {
 			return err
 		}
 		return t.seen.put(g.Unit, state)
@@ -159,11 +159,11 @@ func (t *tick) act(ctx context.Context, p pendingJob, position int, source doc.J
 		return skipped, err
 	}
 	t.notice(fault.New(fault.ReasonOf(err), "action %s of %s: %w", action.IdempotencyKey, p.WorkerAgentID, err))
-	return skipped, t.w.Update(ctx, func(u *workspace.Unit) error { return arbitrated(u, p, position) })
+	return skipped, t.w.Update(ctx, func(u *workspace.Unit) error { return recordArbitrated(u, p, position) })
 }
 
 // keep records the outcome of an action in the state.
-func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r ruled, now time.Time) {
+func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r decision, now time.Time) {
 	switch r.outcome {
 	case executed:
 		Remember(state, action.ActionBody, now, t.Config.IdempotencyTTLDays)
@@ -180,7 +180,7 @@ func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r ruled, now t
 }
 
 // effect queues what a decision does. start, if not nil, starts the action's job.
-func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAttempt, action doc.Action, r ruled) (start func(context.Context) error, err error) {
+func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAttempt, action doc.Action, r decision) (start func(context.Context) error, err error) {
 	switch r.outcome {
 	case queued:
 		return nil, propose(g.Unit, p.WorkerAgentID, source, action, r.why)

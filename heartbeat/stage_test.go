@@ -193,7 +193,7 @@ func actions(list ...string) string {
 	return text + "]}"
 }
 
-func (f *fakeJobs) Enter(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
+func (f *fakeJobs) Enqueue(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w := u.Workspace()

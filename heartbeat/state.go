@@ -55,9 +55,9 @@ func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 // brokenMark is part of the name of a quarantined state.
 const brokenMark = ".broken-"
 
-// Careful reports whether a quarantined state exists. Nobody knows then which actions ran, so a
+// HasQuarantinedState reports whether a quarantined state exists. Nobody knows then which actions ran, so a
 // person decides about each new one.
-func Careful(w *workspace.Workspace) bool {
+func HasQuarantinedState(w *workspace.Workspace) bool {
 	entries, err := w.FS.ReadDir(workspace.HeartbeatDir)
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), path.Base(workspace.HeartbeatStateFile)+brokenMark) {

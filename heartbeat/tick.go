@@ -115,7 +115,7 @@ type tick struct {
 	w    *workspace.Workspace
 	ix   *index.Index
 	jobs Jobs
-	seen *memory // cache of the state
+	seen *stateCache // cache of the state
 }
 
 // notice records a fault that does not fail the tick.
@@ -176,7 +176,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 	for i, c := range chosen {
 		woken := WakeDecision{WorkerAgentID: c.WorkerAgentID, TeamID: c.TeamID, Score: c.Score, JitterSeconds: jitters[i], ContextHash: c.ContextHash}
 		if t.Config.Enterprise() {
-			woken.ProjectID = m.workplaceOf(c)
+			woken.ProjectID = m.projectFor(c)
 		}
 		t.WokenWorkers = append(t.WokenWorkers, woken)
 	}
@@ -187,7 +187,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 	if err := t.reconcile(ctx, m); err != nil {
 		return nil, err
 	}
-	if project := workplace(m.projects); project != "" && len(chosen) > 0 {
+	if project := defaultProject(m.projects); project != "" && len(chosen) > 0 {
 		return t.wake(ctx, m, project, chosen, consume)
 	}
 	return consume, nil

@@ -236,7 +236,7 @@ func TestApprovalDuringTick(t *testing.T) {
 	s.happen(t, s.agents[0])
 	s.jobs.waits = func(ctx context.Context) error {
 		return s.w.Update(ctx, func(u *workspace.Unit) error {
-			_, err := (&memory{}).change(u, func(state *doc.HeartbeatState) {
+			_, err := (&stateCache{}).change(u, func(state *doc.HeartbeatState) {
 				Remember(state, doc.ActionBody{IdempotencyKey: "approved", Kind: doc.ActionNoop}, s.hand.Now(), 1)
 			})
 			return err
@@ -330,7 +330,7 @@ func TestJobsOfTheirProjects(t *testing.T) {
 	tick := &tick{Summary: newSummary(s.w, Order{}, config), w: s.w, ix: s.ix, jobs: s.jobs, seen: &s.loop.seen}
 	var ours, other pendingJob
 	err = s.w.Update(t.Context(), func(u *workspace.Unit) error {
-		id, _, err := s.jobs.Enter(u, doc.JobSpec{
+		id, _, err := s.jobs.Enqueue(u, doc.JobSpec{
 			SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobHeartbeat, WorkerKind: "codex", WorkspaceDir: s.dir, ProjectID: s.project, Goal: "g",
 			Constraints: []string{}, Deliverables: []string{}, PermissionLevel: "read-only", ContextRefs: []doc.ContextRef{}, WorkerAgentID: s.agents[0],
 		})

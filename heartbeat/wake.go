@@ -134,7 +134,7 @@ func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wa
 		made, starts = nil, nil
 		for _, c := range chosen {
 			target := cmp.Or(c.project, project)
-			id, start, err := t.jobs.Enter(u, t.spec(m, target, c.Candidate))
+			id, start, err := t.jobs.Enqueue(u, t.spec(m, target, c.Candidate))
 			if err != nil {
 				return err
 			}

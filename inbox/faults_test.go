@@ -137,7 +137,7 @@ func (s stage) faultAt(t *testing.T, i item, decision string, kind faultfs.Kind,
 			t.Errorf("%s: cannot be settled: %v (the decision gave: %v)", hit, err, failure)
 		}
 	}
-	if err := plan.Bury(); err != nil {
+	if err := plan.CloseAll(); err != nil {
 		t.Errorf("%s: %v", hit, err)
 	}
 	return true, s.after(t, kind.String()+" "+hit, i, decision, failure)

@@ -27,7 +27,7 @@ func ResolveMany(ctx context.Context, w *workspace.Workspace, rulings []governan
 	outcomes := make([]Outcome, len(rulings))
 	moved := movedDeltas{w: w, seen: make([]governance.Preview, len(rulings)), after: map[string]string{}}
 	for i, r := range rulings {
-		moved.look(i, r)
+		moved.storePreview(i, r)
 	}
 	for i, r := range rulings {
 		if err := context.Cause(ctx); err != nil {
@@ -36,7 +36,7 @@ func ResolveMany(ctx context.Context, w *workspace.Workspace, rulings []governan
 		}
 		now := moved.adjust(i, &r)
 		if outcomes[i].Resolution, outcomes[i].Err = Resolve(ctx, w, r, launcher); outcomes[i].Err == nil {
-			moved.decided(r, now)
+			moved.recordApproval(r, now)
 		}
 	}
 	return outcomes
@@ -49,8 +49,8 @@ type movedDeltas struct {
 	after map[string]string    // by memory: the hash after an approval of this call
 }
 
-// look stores the preview of a ruling, if it is the one that the user saw.
-func (m *movedDeltas) look(i int, r governance.Ruling) {
+// storePreview stores the preview of a ruling, if it is the one that the user saw.
+func (m *movedDeltas) storePreview(i int, r governance.Ruling) {
 	if r.Decision != governance.Approved || r.ExpectHash == "" {
 		return
 	}
@@ -76,8 +76,8 @@ func (m *movedDeltas) adjust(i int, r *governance.Ruling) governance.Preview {
 	return now
 }
 
-// decided records the memory's hash after an approval.
-func (m *movedDeltas) decided(r governance.Ruling, now governance.Preview) {
+// recordApproval records the memory's hash after an approval.
+func (m *movedDeltas) recordApproval(r governance.Ruling, now governance.Preview) {
 	if now.Hash != "" && now.Hash == r.ExpectHash {
 		m.after[now.TargetFile] = now.After
 	}

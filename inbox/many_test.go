@@ -104,7 +104,7 @@ func TestManyKilled(t *testing.T) {
 		outcomes := ResolveMany(t.Context(), w, rulings, jobs{s.project})
 		more = plan.Hit() != ""
 		plan.Arm(0, faultfs.Death)
-		if err := plan.Bury(); err != nil {
+		if err := plan.CloseAll(); err != nil {
 			t.Error(err)
 		}
 		aged(t, s.dir)

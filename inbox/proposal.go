@@ -70,7 +70,7 @@ func (a *approval) decide(r governance.Ruling) (review string, err error) {
 	if _, err := a.CheckUndecided(r, governance.KindHeartbeatAction); err != nil {
 		return "", err
 	}
-	if err := a.once(r.ProjectID, action); err != nil {
+	if err := a.executeOnce(r.ProjectID, action); err != nil {
 		return "", err
 	}
 	return a.Review(r, verdict, governance.DecisionResult{
@@ -85,7 +85,7 @@ func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody,
 	action := outer.ActionBody
 	if outer.Kind == doc.ActionCreateApproval {
 		if outer.ProposedAction == nil {
-			action = heartbeat.Nothing(outer)
+			action = heartbeat.NoopFor(outer)
 		} else {
 			action = *outer.ProposedAction
 		}
@@ -110,9 +110,9 @@ func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody,
 // maxCommentBytes is the maximum length of a comment's body, in bytes.
 const maxCommentBytes = 64 << 10
 
-// once executes an action and records that, unless an action with the same idempotency key was
+// executeOnce executes an action and records that, unless an action with the same idempotency key was
 // executed before.
-func (a *approval) once(project string, action doc.ActionBody) error {
+func (a *approval) executeOnce(project string, action doc.ActionBody) error {
 	state, err := heartbeat.State(a.Unit)
 	if err != nil {
 		return err

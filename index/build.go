@@ -18,14 +18,14 @@ import (
 // rebuild builds the whole index in one transaction: on the existing file if it is ours, else
 // on a new one.
 func (ix *Index) rebuild(ctx context.Context) (built RebuildResult, err error) {
-	err = ix.patient(func() (err error) {
-		if built, err = ix.rebuildHere(ctx); err != nil && spoilt(err) {
+	err = ix.retryTransient(func() (err error) {
+		if built, err = ix.rebuildOnce(ctx); err != nil && isUnusable(err) {
 			if err := ix.discard(); err != nil {
 				return err
 			}
-			built, err = ix.rebuildHere(ctx)
+			built, err = ix.rebuildOnce(ctx)
 		}
-		if errors.Is(err, fs.ErrNotExist) && ix.missing() {
+		if errors.Is(err, fs.ErrNotExist) && ix.isMissing() {
 			err = errors.Join(errGone, err)
 		}
 		return err
@@ -33,14 +33,14 @@ func (ix *Index) rebuild(ctx context.Context) (built RebuildResult, err error) {
 	return built, err
 }
 
-func (ix *Index) rebuildHere(ctx context.Context) (built RebuildResult, err error) {
+func (ix *Index) rebuildOnce(ctx context.Context) (built RebuildResult, err error) {
 	if ix.isBroken() {
 		return built, errUnusable
 	}
-	k, began := newKnown(), ix.w.Env.Clock.Now()
+	k, began := newFileStates(), ix.w.Env.Clock.Now()
 	ix.known = nil
-	err = ix.connected(ctx, true, func(conn *link) error {
-		if err := ix.acceptable(ctx, conn); err != nil {
+	err = ix.withConn(ctx, true, func(conn *dbConn) error {
+		if err := ix.prepareDB(ctx, conn); err != nil {
 			return err
 		}
 		w := newWriter(ctx, conn, k)
@@ -50,7 +50,7 @@ func (ix *Index) rebuildHere(ctx context.Context) (built RebuildResult, err erro
 		var s Stats
 		s, err = readStats(context.WithoutCancel(ctx), conn)
 		k.stats = &s
-		built = s.rebuilt(Path(ix.w.Dir()))
+		built = s.rebuildResult(Path(ix.w.Dir()))
 		return err
 	})
 	if err == nil {
@@ -90,8 +90,8 @@ func (ix *Index) LastSync() (at time.Time, ok bool) {
 	return st.ModTime(), true
 }
 
-// acceptable rejects the database of another program, and prepares one that is empty or ours.
-func (ix *Index) acceptable(ctx context.Context, conn *link) error {
+// prepareDB rejects the database of another program, and prepares one that is empty or ours.
+func (ix *Index) prepareDB(ctx context.Context, conn *dbConn) error {
 	var application, tables int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
 		return err
@@ -117,13 +117,13 @@ func (ix *Index) acceptable(ctx context.Context, conn *link) error {
 }
 
 // fill writes a complete new index in the writer's transaction.
-func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
+func (ix *Index) fill(ctx context.Context, w *writer, k *fileStates) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
 	// Generations never repeat, so no process mistakes an old index for this one.
 	var last sql.NullInt64
-	if err := w.conn.QueryRowContext(w.ctx, "SELECT max(generation) FROM ac_state").Scan(&last); err != nil && !spoilt(err) {
+	if err := w.conn.QueryRowContext(w.ctx, "SELECT max(generation) FROM ac_state").Scan(&last); err != nil && !isUnusable(err) {
 		return err
 	}
 	k.generation = max(last.Int64, ix.w.Env.Clock.Now().UnixNano())
@@ -135,7 +135,7 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 	if _, err := w.conn.ExecContext(w.ctx, script.String()); err != nil {
 		return err
 	}
-	if err := newPass(ctx, ix.w, k, ix.seen, w, source.Scope{}).run(); err != nil {
+	if err := newPass(ctx, ix.w, k, ix.walkCache, w, source.Scope{}).run(); err != nil {
 		return err
 	}
 	_, err := w.conn.ExecContext(w.ctx, indexes)
@@ -145,59 +145,59 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 // sync brings the index up to date.
 func (ix *Index) sync(ctx context.Context, scope source.Scope) (SyncResult, error) {
 	var synced SyncResult
-	err := ix.patient(func() (err error) {
-		synced, err = ix.syncHere(ctx, scope)
+	err := ix.retryTransient(func() (err error) {
+		synced, err = ix.syncOnce(ctx, scope)
 		return err
 	})
-	if err == nil || !spoilt(err) && (!errors.Is(err, fs.ErrNotExist) || !ix.missing()) {
+	if err == nil || !isUnusable(err) && (!errors.Is(err, fs.ErrNotExist) || !ix.isMissing()) {
 		return synced, err
 	}
 	built, err := ix.rebuild(ctx)
-	return built.synced(), err
+	return built.syncResult(), err
 }
 
-func (ix *Index) missing() bool {
+func (ix *Index) isMissing() bool {
 	_, err := ix.identity()
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-func (ix *Index) syncHere(ctx context.Context, scope source.Scope) (synced SyncResult, err error) {
+func (ix *Index) syncOnce(ctx context.Context, scope source.Scope) (synced SyncResult, err error) {
 	if ix.isBroken() {
 		return synced, errUnusable
 	}
 	began := ix.w.Env.Clock.Now()
-	err = ix.connected(ctx, false, func(conn *link) error {
+	err = ix.withConn(ctx, false, func(conn *dbConn) error {
 		quiet := context.WithoutCancel(ctx)
-		generation, err := ix.ours(quiet, conn)
+		generation, err := ix.readGeneration(quiet, conn)
 		if err != nil {
 			return err
 		}
 		k, all := ix.known, scope == (source.Scope{})
 		var sources []source.File // all of them, if the digest shortcut listed them; else nil
-		if k == nil && all && !ix.private && (ix.seen == nil || !ix.glanced) {
-			ix.glanced = true
-			if sources, err = ix.listed(ctx); err != nil {
+		if k == nil && all && !ix.private && (ix.walkCache == nil || !ix.triedDigest) {
+			ix.triedDigest = true
+			if sources, err = ix.listSources(ctx); err != nil {
 				return err
 			}
 			if ix.unchanged(generation, sources) {
-				s, err := readSeen(quiet, conn)
-				s.seen(&synced)
+				s, err := readTotals(quiet, conn)
+				s.fillTotals(&synced)
 				synced.DBPath = Path(ix.w.Dir())
 				ix.noteSync(began)
 				return err
 			}
 		}
 		if k == nil || k.generation != generation {
-			if k, err = loadKnown(quiet, conn, generation); err != nil {
+			if k, err = loadFileStates(quiet, conn, generation); err != nil {
 				return err
 			}
 		}
 		ix.known = nil
 		w := newWriter(ctx, conn, k)
-		p := newPass(ctx, ix.w, k, ix.seen, w, scope)
+		p := newPass(ctx, ix.w, k, ix.walkCache, w, scope)
 		p.sources = sources
 		if k.stats == nil {
-			s, err := readSeen(quiet, conn)
+			s, err := readTotals(quiet, conn)
 			if err != nil {
 				return err
 			}
@@ -209,7 +209,7 @@ func (ix *Index) syncHere(ctx context.Context, scope source.Scope) (synced SyncR
 		}
 		ix.known = k
 		if w.began {
-			s, err := readSeen(quiet, conn)
+			s, err := readTotals(quiet, conn)
 			if err != nil {
 				return err
 			}
@@ -217,7 +217,7 @@ func (ix *Index) syncHere(ctx context.Context, scope source.Scope) (synced SyncR
 		}
 		s := *k.stats
 		synced = p.synced
-		s.seen(&synced)
+		s.fillTotals(&synced)
 		synced.DBPath = Path(ix.w.Dir())
 		synced.AgentCountersDeleted = max(0, before-s.AgentCounters)
 		if all {
@@ -229,9 +229,9 @@ func (ix *Index) syncHere(ctx context.Context, scope source.Scope) (synced SyncR
 	return synced, err
 }
 
-// loadKnown reads the file states that the index holds.
-func loadKnown(ctx context.Context, conn *link, generation int64) (*known, error) {
-	k := newKnown()
+// loadFileStates reads the file states that the index holds.
+func loadFileStates(ctx context.Context, conn *dbConn, generation int64) (*fileStates, error) {
+	k := newFileStates()
 	k.generation = generation
 	rows, err := conn.QueryContext(ctx, "SELECT id, path, state, problem, what FROM ac_files")
 	if err != nil {

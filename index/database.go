@@ -49,8 +49,8 @@ const (
 	codeShortRead = 10 | 2<<8
 )
 
-// spoilt reports whether an error means that the file is not a valid index of ours.
-func spoilt(err error) bool {
+// isUnusable reports whether an error means that the file is not a valid index of ours.
+func isUnusable(err error) bool {
 	if errors.Is(err, errUnusable) || errors.Is(err, errState) {
 		return true
 	}
@@ -74,10 +74,10 @@ func spoilt(err error) bool {
 // errGone is returned if the file was deleted while a rebuild wrote it.
 var errGone = errors.New("the index file was deleted")
 
-// passing reports whether an error is transient: the file was deleted or
+// isTransient reports whether an error is transient: the file was deleted or
 // replaced while in use, or another process is rebuilding it. A retry on the
 // current file may succeed.
-func (ix *Index) passing(err error) bool {
+func (ix *Index) isTransient(err error) bool {
 	if errors.Is(err, errGone) {
 		return true
 	}
@@ -101,19 +101,19 @@ func (ix *Index) reopen() {
 	_ = ix.closeDB() // no unsaved changes
 }
 
-// patient retries fn a few times while its errors are transient.
-func (ix *Index) patient(fn func() error) error {
+// retryTransient retries fn a few times while its errors are transient.
+func (ix *Index) retryTransient(fn func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := fn()
-		if err == nil || attempt == attempts || !ix.passing(err) {
+		if err == nil || attempt == maxAttempts || !ix.isTransient(err) {
 			return err
 		}
 		ix.reopen()
 	}
 }
 
-// attempts bounds the tries while the file keeps disappearing.
-const attempts = 5
+// maxAttempts bounds the tries while the file keeps disappearing.
+const maxAttempts = 5
 
 // identity stats the file without opening it: closing a descriptor of ours would release
 // SQLite's POSIX locks on the file.
@@ -219,21 +219,21 @@ func (ix *Index) inode() int64 {
 	return int64(ix.id.Inode)
 }
 
-// ours checks that a connection's database is an index of this version, and returns its
+// readGeneration checks that a connection's database is an index of this version, and returns its
 // generation.
-func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err error) {
+func (ix *Index) readGeneration(ctx context.Context, conn *dbConn) (generation int64, err error) {
 	var application, version int64
-	if err := conn.askOne(ctx, "PRAGMA application_id", nil, &application); err != nil {
+	if err := conn.queryRow(ctx, "PRAGMA application_id", nil, &application); err != nil {
 		return 0, err
 	}
-	if err := conn.askOne(ctx, "PRAGMA user_version", nil, &version); err != nil {
+	if err := conn.queryRow(ctx, "PRAGMA user_version", nil, &version); err != nil {
 		return 0, err
 	}
 	if application != applicationID || version != schemaVersion {
 		return 0, errUnusable
 	}
 	var inode int64
-	err = conn.askOne(ctx, "SELECT generation, inode FROM ac_state", nil, &generation, &inode)
+	err = conn.queryRow(ctx, "SELECT generation, inode FROM ac_state", nil, &generation, &inode)
 	if errors.Is(err, sql.ErrNoRows) || (err == nil && inode != ix.inode()) {
 		err = errUnusable
 	}
@@ -271,18 +271,18 @@ func (ix *Index) isBroken() bool {
 	return ix.broken
 }
 
-// connected runs fn with exclusive use of a connection. If fn panics, the connection is closed,
+// withConn runs fn with exclusive use of a connection. If fn panics, the connection is closed,
 // since a transaction may be open in it: that of a writer would keep all others from writing.
-func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) error) error {
+func (ix *Index) withConn(ctx context.Context, create bool, fn func(*dbConn) error) error {
 	if ix.private {
-		ix.alone.Lock()
-		defer ix.alone.Unlock()
+		ix.privateMu.Lock()
+		defer ix.privateMu.Unlock()
 	}
 	db, err := ix.open(create)
 	if err != nil {
 		return err
 	}
-	l, err := ix.take(ctx, db)
+	l, err := ix.acquireConn(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -294,5 +294,5 @@ func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) erro
 	}()
 	err = fn(l)
 	returned = true
-	return errors.Join(err, ix.give(l))
+	return errors.Join(err, ix.releaseConn(l))
 }

@@ -117,7 +117,7 @@ func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
 		for i, t := range f.Types {
 			args[i] = t
 		}
-		c.add("e.type IN (SELECT id FROM ac_words WHERE word IN "+marks(len(args))+")", args...)
+		c.add("e.type IN (SELECT id FROM ac_words WHERE word IN "+placeholders(len(args))+")", args...)
 	}
 	var of conditions
 	of.equal("run_id", f.RunID)
@@ -126,10 +126,10 @@ func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := " ORDER BY e.id" + atMost
+	order := " ORDER BY e.id" + limitClause
 	if !f.Ascending {
 		slices.Reverse(runs)
-		order = " ORDER BY e.id DESC" + atMost
+		order = " ORDER BY e.id DESC" + limitClause
 	}
 	found := []Place{}
 	for _, run := range runs {
@@ -178,7 +178,7 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.run_id", f.RunID)
 	places, err := query(v, "SELECT r.project_id, r.run_id, r.dir, e.seq, e.offset, e.length, e.sum, e.error FROM ac_runs r JOIN ac_event_parse_errors e ON e.id>(r.id<<36) AND e.id<((r.id+1)<<36)"+
-		c.text+" ORDER BY r.run_id DESC, e.seq DESC, r.project_id"+atMost, append(c.args, limit(f.Limit)),
+		c.text+" ORDER BY r.run_id DESC, e.seq DESC, r.project_id"+limitClause, append(c.args, limit(f.Limit)),
 		func(rows *sql.Rows, p *faultPlace) error {
 			var sum int32
 			err := rows.Scan(&p.ProjectID, &p.RunID, &p.Dir, &p.Seq, &p.Offset, &p.Length, &sum, &p.fault)

@@ -36,10 +36,10 @@ func (v *View) Places(f EventFilter) ([]Place, error) {
 	found := []Place{}
 	for _, s := range sequences {
 		full := f.Limit > 0 && len(found) >= f.Limit
-		if full && beyond(s.edge, found[len(found)-1].at, f.Ascending) {
+		if full && isAfter(s.edge, found[len(found)-1].at, f.Ascending) {
 			break // the remaining sequences start even later
 		}
-		some, err := v.inOrder(s, f, full, found)
+		some, err := v.orderedPlaces(s, f, full, found)
 		if err != nil {
 			return nil, err
 		}
@@ -57,17 +57,17 @@ func (v *View) Places(f EventFilter) ([]Place, error) {
 	return found, nil
 }
 
-// beyond reports whether at comes after last in the given order.
-func beyond(at, last int64, ascending bool) bool {
+// isAfter reports whether at comes after last in the given order.
+func isAfter(at, last int64, ascending bool) bool {
 	if ascending {
 		return at > last
 	}
 	return at < last
 }
 
-// inOrder lists the first events of a sequence. If found is full, it lists only those that may
+// orderedPlaces lists the first events of a sequence. If found is full, it lists only those that may
 // sort before its last event.
-func (v *View) inOrder(s sequence, f EventFilter, full bool, found []Place) ([]Place, error) {
+func (v *View) orderedPlaces(s sequence, f EventFilter, full bool, found []Place) ([]Place, error) {
 	var c conditions
 	c.add("e.project=?", s.project)
 	if s.kind != 0 {
@@ -76,9 +76,9 @@ func (v *View) inOrder(s sequence, f EventFilter, full bool, found []Place) ([]P
 	if f.SinceSeq > 0 {
 		c.add("e.seq>?", f.SinceSeq)
 	}
-	order, until := " ORDER BY e.at DESC, e.seq DESC, r.run_id DESC"+atMost, "e.at>=?"
+	order, until := " ORDER BY e.at DESC, e.seq DESC, r.run_id DESC"+limitClause, "e.at>=?"
 	if f.Ascending {
-		order, until = " ORDER BY e.at, e.seq, r.run_id"+atMost, "e.at<=?"
+		order, until = " ORDER BY e.at, e.seq, r.run_id"+limitClause, "e.at<=?"
 	}
 	if full {
 		c.add(until, found[len(found)-1].at)
@@ -117,7 +117,7 @@ func (v *View) sequences(f EventFilter) ([]sequence, error) {
 				text, args = text+" AND type=?", append(args, kind)
 			}
 			var at sql.NullInt64
-			if err := v.conn.askOne(v.ctx, text, args, &at); err != nil {
+			if err := v.conn.queryRow(v.ctx, text, args, &at); err != nil {
 				return nil, err
 			}
 			if at.Valid {

@@ -39,7 +39,7 @@ func (r *eventRows) statement(w *writer, conn any, n int) (driver.StmtExecContex
 		if !ok {
 			return nil, fmt.Errorf("the driver %T prepares no statements", conn)
 		}
-		one := marks(eventColumns)
+		one := placeholders(eventColumns)
 		var err error
 		if st, err = preparer.PrepareContext(w.ctx, "INSERT OR REPLACE INTO ac_events VALUES "+strings.Repeat(one+",", n-1)+one); err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func (r *eventRows) write(w *writer, project, run int64, events []source.EventRo
 	}
 	for i := range events {
 		for _, of := range [...]*source.Word{events[i].Kind, events[i].Actor} {
-			if err := w.number(of); err != nil {
+			if err := w.assignID(of); err != nil {
 				return err
 			}
 		}

@@ -70,7 +70,7 @@ func TestDiskFull(t *testing.T) {
 				t.Errorf("a read without a sync says %v", err)
 			}
 		}
-		if done, err := look(ctx, ix, Anew, whole); err != nil || !done.Rebuilt {
+		if done, err := look(ctx, ix, FullRebuild, whole); err != nil || !done.Rebuilt {
 			t.Errorf("%+v, %v", done, err)
 		}
 		must(ix.Close())

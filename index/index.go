@@ -27,8 +27,8 @@ import (
 	"ac/workspace"
 )
 
-// patience bounds the wait for other writers.
-const patience = 30 * time.Second
+// lockTimeout bounds the wait for other writers.
+const lockTimeout = 30 * time.Second
 
 // Index is the index of one workspace. It is safe for concurrent use.
 type Index struct {
@@ -37,26 +37,26 @@ type Index struct {
 
 	mu     sync.Mutex
 	db     *sql.DB
-	idle   []*link          // of db
+	idle   []*dbConn        // of db
 	id     durable.Identity // of the file that db has open
 	broken bool             // a read met a corrupt page
-	next   *shared          // the pass that later callers may share
+	next   *sharedPass      // the pass that later callers may share
 	closed bool
 
-	known   *known        // guarded by writer
-	glanced bool          // guarded by writer: a sync has tried the digest shortcut; a long-lived process tries it once
-	seen    *source.Cache // guarded by writer, except for its Close; nil in a short-lived process
+	known       *fileStates   // guarded by writer
+	triedDigest bool          // guarded by writer: a sync has tried the digest shortcut; a long-lived process tries it once
+	walkCache   *source.Cache // guarded by writer, except for its Close; nil in a short-lived process
 
 	// private: the index is not a file of the workspace but a database of this process, used by
 	// one caller at a time.
-	private  bool
-	alone    sync.Mutex // held by the user of a private index
-	turn     sync.Mutex // held by its writer
-	fallback *Index     // answers if the file cannot be written; nil until then
+	private        bool
+	privateMu      sync.Mutex // held by the user of a private index
+	privateWriteMu sync.Mutex // held by its writer
+	fallback       *Index     // answers if the file cannot be written; nil until then
 }
 
-// shared is a pass that several callers wait for.
-type shared struct {
+// sharedPass is a pass that several callers wait for.
+type sharedPass struct {
 	scope  source.Scope
 	done   chan struct{}
 	synced SyncResult
@@ -68,9 +68,9 @@ func For(w *workspace.Workspace) *Index {
 	return &Index{w: w, writer: lock.NewMutex(w.FS, workspace.LockFile("index"))}
 }
 
-// Stay makes the index watch the workspace from the second sync on, so that a sync checks only
+// EnableWatch makes the index watch the workspace from the second sync on, so that a sync checks only
 // what changed. It is for long-lived processes and must be called before the first use.
-func (ix *Index) Stay() { ix.seen = source.NewCache(ix.w.Env.Clock, ix.w.FS) }
+func (ix *Index) EnableWatch() { ix.walkCache = source.NewCache(ix.w.Env.Clock, ix.w.FS) }
 
 // Close closes the database. A connection that an open view or a running sync uses closes when
 // that ends. No method may be called afterwards.
@@ -78,7 +78,7 @@ func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.closed = true
-	ix.seen.Close()
+	ix.walkCache.Close()
 	failed := ix.closeDB()
 	if ix.fallback != nil {
 		failed = errors.Join(failed, ix.fallback.Close())
@@ -135,7 +135,7 @@ type SyncResult struct {
 // Rebuild rebuilds the whole index. When it returns, all readers see the new one.
 func (ix *Index) Rebuild(ctx context.Context) (RebuildResult, error) {
 	var built RebuildResult
-	err := ix.locked(ctx, func(ctx context.Context) error {
+	err := ix.withLock(ctx, func(ctx context.Context) error {
 		var err error
 		built, err = ix.rebuild(ctx)
 		return err
@@ -171,11 +171,11 @@ func (ix *Index) SyncOnly(ctx context.Context, scope source.Scope) (SyncResult, 
 
 // lead runs the pass that a caller leads. If the pass panics, those who wait for it get an
 // error.
-func (ix *Index) lead(ctx context.Context, turn *shared) {
+func (ix *Index) lead(ctx context.Context, turn *sharedPass) {
 	defer close(turn.done)
 	defer ix.leave(turn)
 	turn.err = fault.New(fault.Internal, "the sync of the index that this one waited for failed with an internal error; try again")
-	turn.err = ix.locked(ctx, func(ctx context.Context) error {
+	turn.err = ix.withLock(ctx, func(ctx context.Context) error {
 		ix.leave(turn) // a change from here on may be missed, so later callers wait for the next pass
 		var err error
 		turn.synced, err = ix.sync(ctx, turn.scope)
@@ -184,20 +184,20 @@ func (ix *Index) lead(ctx context.Context, turn *shared) {
 }
 
 // join returns the pass that has not begun yet, or a new one that the caller leads.
-func (ix *Index) join(scope source.Scope) (turn *shared, leads bool) {
+func (ix *Index) join(scope source.Scope) (turn *sharedPass, leads bool) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	if ix.next != nil && ix.next.scope == scope {
 		return ix.next, false
 	}
-	turn = &shared{scope: scope, done: make(chan struct{})}
+	turn = &sharedPass{scope: scope, done: make(chan struct{})}
 	if ix.next == nil {
 		ix.next = turn
 	}
 	return turn, true
 }
 
-func (ix *Index) leave(turn *shared) {
+func (ix *Index) leave(turn *sharedPass) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	if ix.next == turn {
@@ -205,14 +205,14 @@ func (ix *Index) leave(turn *shared) {
 	}
 }
 
-// locked runs fn as the only writer of the index. It gives up the lock even if fn panics.
-func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) (err error) {
+// withLock runs fn as the only writer of the index. It gives up the lock even if fn panics.
+func (ix *Index) withLock(ctx context.Context, fn func(context.Context) error) (err error) {
 	if ix.private {
-		ix.turn.Lock()
-		defer ix.turn.Unlock()
+		ix.privateWriteMu.Lock()
+		defer ix.privateWriteMu.Unlock()
 		return fn(ctx)
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.Locked, "another process has been writing the index for more than %s", patience))
+	waiting, cancel := context.WithTimeoutCause(ctx, lockTimeout, fault.New(fault.Locked, "another process has been writing the index for more than %s", lockTimeout))
 	unlock, err := ix.writer.Lock(waiting)
 	cancel()
 	if err != nil {
@@ -227,32 +227,32 @@ type Freshness int
 
 // The kinds of freshness.
 const (
-	AsItIs   Freshness = iota
-	Records            // run records as in UpToDate; logs unchecked, except by View.CheckLogs
-	UpToDate           // in step with the files; built if there is no usable one
-	Anew               // rebuilt from the files
+	NoSync      Freshness = iota
+	Records               // run records as in UpToDate; logs unchecked, except by View.CheckLogs
+	UpToDate              // in step with the files; built if there is no usable one
+	FullRebuild           // rebuilt from the files
 )
 
 // FreshnessOf returns the freshness for two flags; rebuild wins.
 func FreshnessOf(rebuild, sync bool) Freshness {
 	switch {
 	case rebuild:
-		return Anew
+		return FullRebuild
 	case sync:
 		return UpToDate
 	}
-	return AsItIs
+	return NoSync
 }
 
 // EnsureResult reports what Ensure did. Rebuilt and Synced are never both set.
 type EnsureResult struct {
-	Rebuilt bool
-	Synced  bool
-	Partly  bool   // only run records were compared; logs may have changed
-	in      *Index // the index to read, nil for the index itself
+	Rebuilt     bool
+	Synced      bool
+	RecordsOnly bool   // only run records were compared; logs may have changed
+	fallback    *Index // the index to read, nil for the index itself
 }
 
-// Ensure brings the index to the requested freshness. With AsItIs, only the view reports a
+// Ensure brings the index to the requested freshness. With NoSync, only the view reports a
 // missing index. A missing or corrupt file is never an error, nor is a failure to write it, as
 // on a full disk. In that case Ensure brings a private index of this process up to date, and
 // ViewOf reads that (fallback).
@@ -261,7 +261,7 @@ func (ix *Index) Ensure(ctx context.Context, asked Freshness) (EnsureResult, err
 	if err == nil || ctx.Err() != nil || ix.private {
 		return done, err
 	}
-	fallback, fallbackErr := ix.substitute()
+	fallback, fallbackErr := ix.fallbackIndex()
 	if fallbackErr != nil {
 		return done, err
 	}
@@ -269,12 +269,12 @@ func (ix *Index) Ensure(ctx context.Context, asked Freshness) (EnsureResult, err
 	if fallbackErr != nil {
 		return EnsureResult{}, err
 	}
-	done.in = fallback
+	done.fallback = fallback
 	return done, nil
 }
 
-// substitute returns the private index that serves as the fallback. It creates it once.
-func (ix *Index) substitute() (*Index, error) {
+// fallbackIndex returns the private index that serves as the fallback. It creates it once.
+func (ix *Index) fallbackIndex() (*Index, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	if ix.closed {
@@ -288,26 +288,26 @@ func (ix *Index) substitute() (*Index, error) {
 
 // ViewOf runs View on the index that Ensure prepared.
 func (ix *Index) ViewOf(ctx context.Context, done EnsureResult, fn func(*View) error) error {
-	if done.in != nil {
-		return done.in.View(ctx, fn)
+	if done.fallback != nil {
+		return done.fallback.View(ctx, fn)
 	}
 	return ix.View(ctx, fn)
 }
 
 func (ix *Index) ensure(ctx context.Context, asked Freshness) (EnsureResult, error) {
 	switch asked {
-	case Anew:
+	case FullRebuild:
 		_, err := ix.Rebuild(ctx)
 		return EnsureResult{Rebuilt: err == nil}, err
 	case Records:
 		if ix.recordsUnchanged(ctx) {
-			return EnsureResult{Synced: true, Partly: true}, nil
+			return EnsureResult{Synced: true, RecordsOnly: true}, nil
 		}
 		return ix.ensure(ctx, UpToDate)
 	case UpToDate:
 		synced, err := ix.Sync(ctx)
 		return EnsureResult{Rebuilt: err == nil && synced.DBCreated, Synced: err == nil && !synced.DBCreated}, err
-	case AsItIs:
+	case NoSync:
 	}
 	return EnsureResult{}, nil
 }

@@ -56,7 +56,7 @@ func TestInstants(t *testing.T) {
 		must(err)
 		help, err := v.HelpRequests(HelpRequestFilter{})
 		must(err)
-		pending, err := v.Pending("p", 0)
+		pending, err := v.PendingArtifacts("p", 0)
 		must(err)
 		comments, err := v.Comments(CommentFilter{ProjectID: "p"})
 		must(err)

@@ -78,7 +78,7 @@ func (v *View) Interactions(f InteractionFilter) ([]Interaction, error) {
 		}
 	}
 	return query(v, "SELECT "+interactionColumns+` FROM ac_interactions i CROSS JOIN ac_runs r ON r.id=i.id>>36 CROSS JOIN ac_events e ON e.id=i.id
- LEFT JOIN ac_events d ON d.id=((i.id>>36)<<36)|i.resolved`+c.text+order+atMost, append(c.args, limit(f.Limit)), scanInteraction)
+ LEFT JOIN ac_events d ON d.id=((i.id>>36)<<36)|i.resolved`+c.text+order+limitClause, append(c.args, limit(f.Limit)), scanInteraction)
 }
 
 // ofRun restricts a query to the interactions of a run, or of the steps of the workflow with

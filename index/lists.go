@@ -80,11 +80,11 @@ func (f RunFilter) conditions() (c conditions) {
 	return c
 }
 
-const newestRuns = " ORDER BY r.at DESC, r.project_id, r.run_id" + atMost
+const newestRuns = " ORDER BY r.at DESC, r.project_id, r.run_id" + limitClause
 
-// atMost ends a query with a limit. With a bare parameter SQLite would adapt the plan to its
+// limitClause ends a query with a limit. With a bare parameter SQLite would adapt the plan to its
 // value, and so recompile the statement at each run.
-const atMost = " LIMIT ?+0"
+const limitClause = " LIMIT ?+0"
 
 func limit(n int) int {
 	if n <= 0 {
@@ -126,7 +126,7 @@ type ReviewFilter struct {
 	Limit     int
 }
 
-const newestReviews = " ORDER BY r.at DESC, r.review_id DESC" + atMost
+const newestReviews = " ORDER BY r.at DESC, r.review_id DESC" + limitClause
 
 // Reviews lists reviews, newest first.
 func (v *View) Reviews(f ReviewFilter) ([]Review, error) {
@@ -162,7 +162,7 @@ func (v *View) HelpRequests(f HelpRequestFilter) ([]HelpRequest, error) {
 	c.equal("target_manager", f.TargetManager)
 	c.equal("project_id", f.ProjectID)
 	return query(v, "SELECT "+helpColumns+" FROM ac_help_requests"+c.text+
-		" ORDER BY at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC"+atMost, append(c.args, limit(f.Limit)), scanHelp)
+		" ORDER BY at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC"+limitClause, append(c.args, limit(f.Limit)), scanHelp)
 }
 
 const helpColumns = "help_request_id, created_at, title, visibility, requester, target_manager, project_id, share_pack_id"

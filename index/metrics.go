@@ -21,7 +21,7 @@ func (v *View) AgentMetrics(agent, project string) (m AgentMetrics, err error) {
 	var c conditions
 	c.equal("agent_id", agent)
 	c.equal("project_id", project)
-	err = v.conn.askOne(v.ctx, `SELECT count(*), COALESCE(sum(status='running'),0), COALESCE(sum(status='ended'),0),
+	err = v.conn.queryRow(v.ctx, `SELECT count(*), COALESCE(sum(status='running'),0), COALESCE(sum(status='ended'),0),
  COALESCE(sum(status='failed'),0), COALESCE(sum(status='stopped'),0), COALESCE(sum(usage_total_tokens),0),
  COALESCE(sum(CASE WHEN usage_cost_usd>=0 THEN usage_cost_usd END),0.0),
  sum(CASE WHEN context_cycles_source='provider_signal' THEN context_cycles_count END) FROM ac_runs`+c.text, c.args,
@@ -50,7 +50,7 @@ func (v *View) MonitoredRuns(runs ...RunKey) (list []MonitoredRun, err error) {
 			continue
 		}
 		asked[key] = true
-		one, err := query(v, monitored+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanMonitored)
+		one, err := query(v, monitoredRunQuery+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanMonitored)
 		if err != nil {
 			return nil, err
 		}

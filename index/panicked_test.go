@@ -10,18 +10,18 @@ import (
 	"ac/internal/durable"
 )
 
-// panicky is a file system whose Tick panics at the call that left counts down to. A pass asks
+// panicky is a file system whose Granularity panics at the call that left counts down to. A pass asks
 // for the tick before it stores a document, and after it wrote the events of a log.
 type panicky struct {
 	durable.FS
 	left atomic.Int64
 }
 
-func (p *panicky) Tick(device uint64) time.Duration {
+func (p *panicky) Granularity(device uint64) time.Duration {
 	if p.left.Add(-1) == 0 {
 		panic("as planned")
 	}
-	return p.FS.Tick(device)
+	return p.FS.Granularity(device)
 }
 
 // panics calls fn and reports whether it panicked.
@@ -90,7 +90,7 @@ func TestSyncPanics(t *testing.T) {
 }
 
 // upcoming returns the pass that has not begun yet.
-func (ix *Index) upcoming() *shared {
+func (ix *Index) upcoming() *sharedPass {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	return ix.next
@@ -120,7 +120,7 @@ func TestViewPanics(t *testing.T) {
 		if err := ix.View(ctx, whole); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if ix.mu.Lock(); ix.db.Stats().OpenConnections > idleLinks {
+		if ix.mu.Lock(); ix.db.Stats().OpenConnections > maxIdleConns {
 			t.Errorf("%s: %d connections are open", name, ix.db.Stats().OpenConnections)
 		}
 		ix.mu.Unlock()

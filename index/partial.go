@@ -18,17 +18,17 @@ import (
 // reader is called again after a sync.
 var ErrStale = errors.New("the index does not know the newest lines of a log")
 
-// mostChecked bounds how many logs CheckLogs compares one by one.
-const mostChecked = 200
+// maxCheckedLogs bounds how many logs CheckLogs compares one by one.
+const maxCheckedLogs = 200
 
 // recordsUnchanged reports whether the index reflects the current records of all runs. It
 // returns false in a process that watches the workspace: for that, a sync is cheaper.
 func (ix *Index) recordsUnchanged(ctx context.Context) (same bool) {
-	if ix.private || ix.seen != nil || ix.isBroken() {
+	if ix.private || ix.walkCache != nil || ix.isBroken() {
 		return false
 	}
-	_ = ix.connected(ctx, false, func(conn *link) error { // a failure here also fails the sync that follows
-		generation, err := ix.ours(context.WithoutCancel(ctx), conn)
+	_ = ix.withConn(ctx, false, func(conn *dbConn) error { // a failure here also fails the sync that follows
+		generation, err := ix.readGeneration(context.WithoutCancel(ctx), conn)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (ix *Index) recordsUnchanged(ctx context.Context) (same bool) {
 		if err := list.Run(); err != nil {
 			return err
 		}
-		same = ix.noted().records == digestOf(generation, records)
+		same = ix.readDigests().records == digestOf(generation, records)
 		return nil
 	})
 	return same && ctx.Err() == nil
@@ -48,7 +48,7 @@ func (v *View) CheckLogs(keys []RunKey) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	if len(keys) > mostChecked {
+	if len(keys) > maxCheckedLogs {
 		return ErrStale
 	}
 	paths := make([]any, len(keys))
@@ -74,10 +74,10 @@ func (v *View) CheckLogs(keys []RunKey) error {
 	defer dir.Close()
 	for _, name := range paths {
 		name := name.(string)
-		version, kind, err := dir.Look(strings.TrimPrefix(name, workspace.ProjectsDir+"/"))
+		version, kind, err := dir.Lstat(strings.TrimPrefix(name, workspace.ProjectsDir+"/"))
 		f := known[name]
 		switch {
-		case f == nil && durable.Absent(err):
+		case f == nil && durable.IsAbsent(err):
 		case f == nil || err != nil || !kind.IsRegular() || f.maybeStale || f.version != version:
 			return ErrStale
 		}

@@ -25,8 +25,8 @@ func TestRecordsOnly(t *testing.T) {
 	look := func(what string, partly bool, stale ...string) {
 		t.Helper()
 		done, checked := ensured(t, w, "r1", "r2", "r3")
-		if done.Partly != partly {
-			t.Errorf("%s: partly %v, want %v", what, done.Partly, partly)
+		if done.RecordsOnly != partly {
+			t.Errorf("%s: partly %v, want %v", what, done.RecordsOnly, partly)
 		}
 		for _, id := range []string{"r1", "r2", "r3"} {
 			want := false

@@ -20,42 +20,42 @@ import (
 
 // pass is one comparison. It belongs to the holder of the index's lock.
 type pass struct {
-	ctx     context.Context //nolint:containedctx // a pass is one call
-	w       *workspace.Workspace
-	scope   source.Scope
-	known   *known
-	before  *source.Cache // cached by earlier passes; may be nil
-	now     time.Time
-	write   *writer
-	synced  SyncResult
-	sources []source.File // those in scope if already listed; nil if the pass must walk
-	changed []source.File // documents to read
-	logs    []source.File // logs that exist, in order
-	agents  map[string]bool
-	orphans map[string]bool // keys whose file no longer holds them
+	ctx       context.Context //nolint:containedctx // a pass is one call
+	w         *workspace.Workspace
+	scope     source.Scope
+	known     *fileStates
+	walkCache *source.Cache // cached by earlier passes; may be nil
+	now       time.Time
+	write     *writer
+	synced    SyncResult
+	sources   []source.File // those in scope if already listed; nil if the pass must walk
+	changed   []source.File // documents to read
+	logs      []source.File // logs that exist, in order
+	agents    map[string]bool
+	orphans   map[string]bool // keys whose file no longer holds them
 }
 
-func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *source.Cache, write *writer, scope source.Scope) *pass {
+func newPass(ctx context.Context, w *workspace.Workspace, k *fileStates, before *source.Cache, write *writer, scope source.Scope) *pass {
 	k.passes++
 	return &pass{
-		ctx: ctx, w: w, scope: scope, known: k, before: before, now: w.Env.Clock.Now(), write: write,
+		ctx: ctx, w: w, scope: scope, known: k, walkCache: before, now: w.Env.Clock.Now(), write: write,
 		agents: map[string]bool{}, orphans: map[string]bool{},
 	}
 }
 
 // run compares and writes everything. The caller ends the transaction.
 func (p *pass) run() error {
-	p.before.Refresh(p.ctx, p.w)
+	p.walkCache.Refresh(p.ctx, p.w)
 	for _, s := range p.sources {
-		p.look(s)
+		p.addSource(s)
 	}
-	list := source.Walk{FS: p.w.FS, Scope: p.scope, Before: p.before, Found: p.look}
+	list := source.Walk{FS: p.w.FS, Scope: p.scope, Cache: p.walkCache, Found: p.addSource}
 	if p.sources == nil {
 		if err := list.Run(); err != nil {
 			return err
 		}
 	}
-	for _, step := range []func() error{p.removed, p.documents, p.heirs, p.readLogs, p.counters} {
+	for _, step := range []func() error{p.dropRemoved, p.syncDocuments, p.reassignOrphans, p.readLogs, p.updateCounters} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -63,8 +63,8 @@ func (p *pass) run() error {
 	return nil
 }
 
-// look records a source file that exists.
-func (p *pass) look(s source.File) {
+// addSource records a source file that exists.
+func (p *pass) addSource(s source.File) {
 	f := p.known.byPath[s.Path]
 	if s.Kind == source.KindLog || s.Kind == source.KindMessages {
 		p.logs = append(p.logs, s)
@@ -78,8 +78,8 @@ func (p *pass) look(s source.File) {
 	}
 }
 
-// removed drops the documents whose files are gone.
-func (p *pass) removed() error {
+// dropRemoved drops the documents whose files are gone.
+func (p *pass) dropRemoved() error {
 	var gone []*file
 	for _, f := range p.known.byPath {
 		if f.kind != source.KindLog && f.kind != source.KindMessages && f.seen != p.known.passes && p.scope.Holds(f.kind, f.project) {
@@ -87,7 +87,7 @@ func (p *pass) removed() error {
 		}
 	}
 	for _, f := range gone {
-		if err := p.hide(f); err != nil {
+		if err := p.deleteRows(f); err != nil {
 			return err
 		}
 		p.known.forget(f)
@@ -98,12 +98,12 @@ func (p *pass) removed() error {
 	return nil
 }
 
-// hide deletes the rows of a document.
-func (p *pass) hide(f *file) error {
-	if !f.shown {
+// deleteRows deletes the rows of a document.
+func (p *pass) deleteRows(f *file) error {
+	if !f.hasRows {
 		return nil
 	}
-	f.shown = false
+	f.hasRows = false
 	p.orphans[f.claim] = true
 	return p.write.remove(p, f)
 }
@@ -111,7 +111,7 @@ func (p *pass) hide(f *file) error {
 // chunk is the number of documents that are read before their rows are written.
 const chunk = 256
 
-func (p *pass) documents() error {
+func (p *pass) syncDocuments() error {
 	for some := range slices.Chunk(p.changed, chunk) {
 		if err := p.ctx.Err(); err != nil {
 			return context.Cause(p.ctx)
@@ -123,8 +123,8 @@ func (p *pass) documents() error {
 	return nil
 }
 
-// reading is the result of reading one document.
-type reading struct {
+// readResult is the result of reading one document.
+type readResult struct {
 	source source.File
 	doc    source.Document
 	sum    uint64
@@ -137,7 +137,7 @@ func (p *pass) readDocuments(some []source.File) error {
 	for i, s := range some {
 		paths[i], places[s.Path] = s.Path, s
 	}
-	for _, r := range workspace.ReadEach(paths, func(name string) (reading, error) { return p.read(places[name]), nil }) {
+	for _, r := range workspace.ReadEach(paths, func(name string) (readResult, error) { return p.read(places[name]), nil }) {
 		if err := p.store(r); err != nil {
 			return err
 		}
@@ -147,28 +147,28 @@ func (p *pass) readDocuments(some []source.File) error {
 
 // read reads and decodes one document. If the index already has this version and the text is
 // the same, it does not decode it again.
-func (p *pass) read(s source.File) reading {
+func (p *pass) read(s source.File) readResult {
 	text, st, err := durable.ReadFileInfo(p.w.FS, s.Path, yamldoc.MaxBytes)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return reading{source: s, gone: true}
+		return readResult{source: s, gone: true}
 	case err != nil:
-		return reading{source: s, doc: source.Unread(err)}
+		return readResult{source: s, doc: source.UnreadableDocument(err)}
 	case durable.IdentityOf(st) != s.Version.ID:
 		s.Version = durable.VersionOf(st) // it was replaced since the walk
 	}
 	sum := source.Sum(text)
 	if f := p.known.byPath[s.Path]; f != nil && f.version == s.Version && f.sum == sum {
-		return reading{source: s, sum: sum, doc: source.Document{Claim: f.claim, Problem: sameText}}
+		return readResult{source: s, sum: sum, doc: source.Document{Claim: f.claim, Problem: sameText}}
 	}
-	return reading{source: s, sum: sum, doc: source.Decode(s, text)}
+	return readResult{source: s, sum: sum, doc: source.Decode(s, text)}
 }
 
 // sameText marks a document whose text is unchanged, in its Problem.
 const sameText = "\x00same"
 
 // store updates the index with a document that was read.
-func (p *pass) store(r reading) error {
+func (p *pass) store(r readResult) error {
 	f := p.known.byPath[r.source.Path]
 	maybeStale := !r.source.Version.Cacheable(p.w.FS, p.now)
 	if r.doc.Problem == sameText && !r.gone {
@@ -183,7 +183,7 @@ func (p *pass) store(r reading) error {
 		if f == nil {
 			return nil
 		}
-		if err := p.hide(f); err != nil {
+		if err := p.deleteRows(f); err != nil {
 			return err
 		}
 		p.known.forget(f)
@@ -200,9 +200,9 @@ func (p *pass) store(r reading) error {
 // assign gives a document the key that it claims, if no file that comes before it claims the
 // key.
 func (p *pass) assign(f *file, d source.Document) error {
-	kept := f.shown && f.claim == d.Claim
-	if f.shown && !kept {
-		if err := p.hide(f); err != nil {
+	kept := f.hasRows && f.claim == d.Claim
+	if f.hasRows && !kept {
+		if err := p.deleteRows(f); err != nil {
 			return err
 		}
 	}
@@ -212,15 +212,15 @@ func (p *pass) assign(f *file, d source.Document) error {
 		return p.write.saveFile(f)
 	}
 	if holder := p.known.holder(d.Claim); holder != nil && holder != f {
-		if !before(f, holder) {
-			p.duplicate(f, holder)
+		if !comesBefore(f, holder) {
+			p.markDuplicate(f, holder)
 			return p.write.saveFile(f)
 		}
 		if err := p.write.remove(p, holder); err != nil {
 			return err
 		}
-		holder.shown = false
-		p.duplicate(holder, f)
+		holder.hasRows = false
+		p.markDuplicate(holder, f)
 		if err := p.write.saveFile(holder); err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func (p *pass) assign(f *file, d source.Document) error {
 			return err
 		}
 	}
-	f.shown = true
+	f.hasRows = true
 	if d.Agent != "" {
 		p.agents[d.Agent] = true
 	}
@@ -251,7 +251,7 @@ func (p *pass) relabel(holder *file) error {
 			continue
 		}
 		was := f.what
-		if p.duplicate(f, holder); f.what == was {
+		if p.markDuplicate(f, holder); f.what == was {
 			continue
 		}
 		if err := p.write.saveFile(f); err != nil {
@@ -261,38 +261,38 @@ func (p *pass) relabel(holder *file) error {
 	return nil
 }
 
-func (p *pass) duplicate(f, of *file) {
+func (p *pass) markDuplicate(f, of *file) {
 	f.problem, f.what = source.ProblemDuplicate, "its id is taken by "+of.path
 }
 
-// before reports which of two files that claim the same key comes first: the
+// comesBefore reports which of two files that claim the same key comes first: the
 // one whose directory is named like the id, otherwise the first in the listing.
-func before(a, b *file) bool {
+func comesBefore(a, b *file) bool {
 	if a.kind == source.KindRun {
 		id := a.claim[strings.LastIndexByte(a.claim, 0)+1:]
 		if own := path.Base(path.Dir(a.path)) == id; own != (path.Base(path.Dir(b.path)) == id) {
 			return own
 		}
 	}
-	return listing(a.path) < listing(b.path)
+	return sortKey(a.path) < sortKey(b.path)
 }
 
-// listing returns a sort key for directories: home first, then other conversations of the
+// sortKey returns a sort key for directories: home first, then other conversations of the
 // workspace, then projects.
-func listing(name string) string {
+func sortKey(name string) string {
 	if strings.HasPrefix(name, workspace.HomeDir+"/") {
 		return " " + name
 	}
 	return name
 }
 
-// heirs reassigns each orphaned key to the first file that claims it. Reassigning may orphan
+// reassignOrphans reassigns each orphaned key to the first file that claims it. Reassigning may orphan
 // further keys, so it repeats until none is left.
-func (p *pass) heirs() error {
+func (p *pass) reassignOrphans() error {
 	for len(p.orphans) > 0 {
 		for claim := range p.orphans {
 			delete(p.orphans, claim)
-			if err := p.inherit(claim); err != nil {
+			if err := p.reassign(claim); err != nil {
 				return err
 			}
 		}
@@ -300,17 +300,17 @@ func (p *pass) heirs() error {
 	return nil
 }
 
-// inherit assigns a key to its first claimant. It reads that file again first. A claimant that
+// reassign assigns a key to its first claimant. It reads that file again first. A claimant that
 // is gone by now, or claims another key, no longer counts, and inherit tries the next.
-func (p *pass) inherit(claim string) error {
+func (p *pass) reassign(claim string) error {
 	for {
 		var heir *file
 		for _, f := range p.known.claims[claim] {
-			if heir == nil || before(f, heir) {
+			if heir == nil || comesBefore(f, heir) {
 				heir = f
 			}
 		}
-		if heir == nil || heir.shown {
+		if heir == nil || heir.hasRows {
 			return nil
 		}
 		s := source.File{Kind: heir.kind, Project: heir.project, Path: heir.path, Version: heir.version}
@@ -321,8 +321,8 @@ func (p *pass) inherit(claim string) error {
 	}
 }
 
-// counters updates the counters of the agents whose documents or runs changed.
-func (p *pass) counters() error {
+// updateCounters updates the counters of the agents whose documents or runs changed.
+func (p *pass) updateCounters() error {
 	for agent := range p.agents {
 		if err := p.write.count(agent); err != nil {
 			return err
@@ -338,7 +338,7 @@ func (p *pass) parentOf(s source.File) *file {
 		name = "/conversation.yaml"
 	}
 	at := strings.LastIndexByte(s.Path, '/')
-	if f := p.known.byPath[s.Path[:at]+name]; f != nil && f.shown {
+	if f := p.known.byPath[s.Path[:at]+name]; f != nil && f.hasRows {
 		return f
 	}
 	return nil
@@ -360,7 +360,7 @@ func (p *pass) jobs() (jobs []*source.Job, err error) {
 		}
 		job := &source.Job{Source: s, Run: parent.id, Known: f != nil}
 		if f != nil {
-			job.Read, job.Sum, job.Was, job.Unchanged = f.version, f.sum, f.log, f.version == s.Version
+			job.LastVersion, job.Sum, job.LastState, job.Unchanged = f.version, f.sum, f.log, f.version == s.Version
 			if s.Kind == source.KindLog {
 				if job.Stats, err = p.write.stats(parent.id); err != nil {
 					return nil, err

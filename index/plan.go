@@ -61,7 +61,7 @@ func (v *View) RunningRuns() ([]RunningRun, error) {
 
 // AgentOf returns the agent of a run, "" for an unknown run.
 func (v *View) AgentOf(run RunKey) (agent string, err error) {
-	err = v.conn.askOne(v.ctx, "SELECT agent_id FROM ac_runs WHERE project_id=? AND run_id=?", []any{run.ProjectID, run.RunID}, &agent)
+	err = v.conn.queryRow(v.ctx, "SELECT agent_id FROM ac_runs WHERE project_id=? AND run_id=?", []any{run.ProjectID, run.RunID}, &agent)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

@@ -119,7 +119,7 @@ func TestKilled(t *testing.T) {
 		}
 		must(cmd.Process.Kill())
 		_ = cmd.Wait() // killed
-		if _, err := look(ctx, ix, AsItIs, whole); err != nil {
+		if _, err := look(ctx, ix, NoSync, whole); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}

@@ -285,12 +285,12 @@ func dump(tb fataler, ix *Index) map[string][]string {
 			sort.Strings(lines)
 			tables[name] = lines
 		}
-		k, err := loadKnown(context.Background(), v.conn, 0)
+		k, err := loadFileStates(context.Background(), v.conn, 0)
 		if err != nil {
 			return err
 		}
 		for _, f := range k.byPath {
-			tables["files"] = append(tables["files"], fmt.Sprintf("%s %d %s %q shown=%v %s %s %+v", f.path, f.kind, f.project, f.claim, f.shown, f.problem, f.what, f.log))
+			tables["files"] = append(tables["files"], fmt.Sprintf("%s %d %s %q shown=%v %s %s %+v", f.path, f.kind, f.project, f.claim, f.hasRows, f.problem, f.what, f.log))
 		}
 		sort.Strings(tables["files"])
 		return nil
@@ -368,7 +368,7 @@ func TestSyncEqualsRebuild(t *testing.T) {
 		defer w.Close()
 		ix := For(w)
 		if rapid.Bool().Draw(t, "stays") {
-			ix.Stay()
+			ix.EnableWatch()
 		}
 		defer ix.Close()
 		c.put("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "running"))

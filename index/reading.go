@@ -38,7 +38,7 @@ func (p *pass) readLogs() error {
 	}()
 	for b := range batches {
 		if err == nil {
-			if err = p.batch(b); err != nil {
+			if err = p.writeBatch(b); err != nil {
 				cancel()
 			}
 		}
@@ -84,15 +84,15 @@ func readQueue(ctx context.Context, r *source.Reader, queue <-chan *source.Job, 
 	return failed
 }
 
-// batch writes one batch of a log.
-func (p *pass) batch(b source.Batch) error {
+// writeBatch writes one batch of a log.
+func (p *pass) writeBatch(b source.Batch) error {
 	job := b.Job
 	f := p.known.byPath[job.Source.Path]
 	if b.End != nil && b.End.Same {
-		return p.sameLog(job, f)
+		return p.markLogUnchanged(job, f)
 	}
 	if b.First {
-		if err := p.write.before(p, job, b.Whole); err != nil {
+		if err := p.write.deleteReplaced(p, job, b.Whole); err != nil {
 			return err
 		}
 	}
@@ -119,8 +119,8 @@ func (p *pass) batch(b source.Batch) error {
 	return p.write.saveFile(f)
 }
 
-// sameLog records that a log with an inconclusive version is unchanged.
-func (p *pass) sameLog(job *source.Job, f *file) error {
+// markLogUnchanged records that a log with an inconclusive version is unchanged.
+func (p *pass) markLogUnchanged(job *source.Job, f *file) error {
 	if !job.Source.Version.Cacheable(p.w.FS, p.now) {
 		return nil
 	}

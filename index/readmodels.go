@@ -34,30 +34,30 @@ func (m *MonitoredRun) size() int {
 type RunKey struct{ ProjectID, RunID string }
 
 func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
-	var s scanned
+	var s statsRow
 	if err := rows.Scan(append(m.targets(), s.targets()...)...); err != nil {
 		return err
 	}
-	m.take(s.stats())
+	m.setStats(s.stats())
 	return nil
 }
 
-// take copies the stats of a log into the run.
-func (m *MonitoredRun) take(st source.Stats) {
+// setStats copies the stats of a log into the run.
+func (m *MonitoredRun) setStats(st source.Stats) {
 	m.LastEvent, m.Events, m.ParseErrors = st.Last, st.Events, st.ParseErrors
 	m.PolicyDecisions, m.PolicyDenied, m.BudgetDecisions = st.PolicyDecided, st.PolicyDenied, st.BudgetDecided
 	m.BudgetAlerts, m.BudgetExceeded = st.BudgetAlerts, st.BudgetExceeded
 	m.LatestPolicyDecision, m.LatestPolicyDenied, m.LatestBudgetDecision = st.PolicyDecision, st.PolicyDenial, st.BudgetDecision
 }
 
-const monitored = "SELECT " + runColumns + ", " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
+const monitoredRunQuery = "SELECT " + runColumns + ", " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
 // Monitored lists runs with their stats, newest first. It appends the runs named in also,
 // whatever their age, without duplicates. The list is shared and must not be changed.
 func (v *View) Monitored(f RunFilter, also ...RunKey) ([]MonitoredRun, error) {
-	list, err := remembered(v, question{"monitored runs", f}, (*MonitoredRun).size, func() ([]MonitoredRun, error) {
+	list, err := cachedQuery(v, queryKey{"monitored runs", f}, (*MonitoredRun).size, func() ([]MonitoredRun, error) {
 		c := f.conditions()
-		return query(v, monitored+c.text+newestRuns, append(c.args, limit(f.Limit)), scanMonitored)
+		return query(v, monitoredRunQuery+c.text+newestRuns, append(c.args, limit(f.Limit)), scanMonitored)
 	})
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (v *View) Monitored(f RunFilter, also ...RunKey) ([]MonitoredRun, error) {
 			continue
 		}
 		there[key] = true
-		one, err := query(v, monitored+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanMonitored)
+		one, err := query(v, monitoredRunQuery+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanMonitored)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ type Totals struct {
 	PricedTokens      int64 // of runs with a known cost
 }
 
-const sums = `count(*), COALESCE(sum(r.status='running'),0), COALESCE(sum(r.usage_total_tokens),0),
+const totalsColumns = `count(*), COALESCE(sum(r.status='running'),0), COALESCE(sum(r.usage_total_tokens),0),
  COALESCE(sum(CASE WHEN r.usage_cost_usd>=0 THEN r.usage_cost_usd END),0.0), COALESCE(sum(r.usage_cost_usd>=0),0),
  COALESCE(sum(r.usage_source='provider_reported'),0), COALESCE(sum(r.usage_source='estimated_chars'),0), COALESCE(sum(s.parse_errors>0),0),
  COALESCE(sum(CASE WHEN r.context_cycles_source='provider_signal' THEN r.context_cycles_count END),0),
@@ -114,7 +114,7 @@ func (t *Totals) targets() []any {
 // Totals sums up all runs that a filter selects, ignoring its limit.
 func (v *View) Totals(f RunFilter) (t Totals, err error) {
 	c := f.conditions()
-	err = v.conn.askOne(v.ctx, "SELECT "+sums+c.text, c.args, t.targets()...)
+	err = v.conn.queryRow(v.ctx, "SELECT "+totalsColumns+c.text, c.args, t.targets()...)
 	return t, err
 }
 
@@ -127,9 +127,9 @@ type ProviderTotals struct {
 // ByProvider is Totals per provider, sorted by name. The list is shared and must not be
 // changed.
 func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
-	return remembered(v, question{"providers", f}, func(p *ProviderTotals) int { return 256 + len(p.Provider) }, func() ([]ProviderTotals, error) {
+	return cachedQuery(v, queryKey{"providers", f}, func(p *ProviderTotals) int { return 256 + len(p.Provider) }, func() ([]ProviderTotals, error) {
 		c := f.conditions()
-		return query(v, "SELECT r.provider, "+sums+c.text+" GROUP BY r.provider ORDER BY r.provider", c.args,
+		return query(v, "SELECT r.provider, "+totalsColumns+c.text+" GROUP BY r.provider ORDER BY r.provider", c.args,
 			func(rows *sql.Rows, p *ProviderTotals) error {
 				return rows.Scan(append([]any{&p.Provider}, p.targets()...)...)
 			})
@@ -147,7 +147,7 @@ type RunUse struct {
 // RecentUse lists the token usage of the newest runs that have one. The list is shared and must
 // not be changed.
 func (v *View) RecentUse(newest int) ([]RunUse, error) {
-	return remembered(v, question{"use", newest}, func(u *RunUse) int { return 96 + len(u.Provider) }, func() ([]RunUse, error) {
+	return cachedQuery(v, queryKey{"use", newest}, func(u *RunUse) int { return 96 + len(u.Provider) }, func() ([]RunUse, error) {
 		return query(v, "SELECT r.project_id, r.run_id, r.provider, r.usage_total_tokens FROM ac_runs r WHERE r.usage_total_tokens IS NOT NULL"+newestRuns,
 			[]any{limit(newest)}, func(rows *sql.Rows, u *RunUse) error {
 				return rows.Scan(&u.ProjectID, &u.RunID, &u.Provider, &u.Tokens)
@@ -179,7 +179,7 @@ type AgentCounter struct {
 // AgentCounters lists the counters of all agents, sorted by ID. The list is shared and must not
 // be changed.
 func (v *View) AgentCounters() ([]AgentCounter, error) {
-	return remembered(v, question{"agents", nil}, func(a *AgentCounter) int { return 512 + len(a.Name) }, func() ([]AgentCounter, error) {
+	return cachedQuery(v, queryKey{"agents", nil}, func(a *AgentCounter) int { return 512 + len(a.Name) }, func() ([]AgentCounter, error) {
 		return query(v, "SELECT * FROM ac_agent_counters ORDER BY agent_id", nil, scanAgentCounter)
 	})
 }
@@ -215,7 +215,7 @@ type Artifact struct {
 const artifactColumns = `a.project_id, a.artifact_id, a.type, a.title, a.visibility, a.produced_by, a.run_id, a.context_pack_id, a.created_at, a.relpath,
  COALESCE((SELECT s.parse_errors FROM ac_runs r JOIN ac_run_stats s ON s.id=r.id WHERE r.run_id=a.run_id AND r.project_id=a.project_id),0)`
 
-const newestArtifacts = " ORDER BY a.at DESC, CASE WHEN a.at IS NULL THEN a.created_at END DESC, a.artifact_id DESC, a.project_id" + atMost
+const newestArtifacts = " ORDER BY a.at DESC, CASE WHEN a.at IS NULL THEN a.created_at END DESC, a.artifact_id DESC, a.project_id" + limitClause
 
 // size estimates the memory of an artifact, in bytes.
 func (a *Artifact) size() int {
@@ -229,16 +229,16 @@ func scanArtifact(rows *sql.Rows, a *Artifact) error {
 	return rows.Scan(&a.ProjectID, &a.ArtifactID, &a.Type, &a.Title, &a.Visibility, &a.ProducedBy, &a.RunID, &a.ContextPackID, &a.CreatedAt, &a.Relpath, &a.ParseErrors)
 }
 
-const undecided = `a.subject_kind IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ac_reviews r
+const undecidedCondition = `a.subject_kind IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ac_reviews r
  WHERE r.project_id=a.project_id AND r.subject_artifact_id=a.artifact_id AND r.subject_kind=a.subject_kind)`
 
-// Pending lists the artifacts that await a decision, newest first, of all projects if project
+// PendingArtifacts lists the artifacts that await a decision, newest first, of all projects if project
 // is "". The list is shared and must not be changed.
-func (v *View) Pending(project string, most int) ([]Artifact, error) {
-	return remembered(v, question{"pending", ReviewFilter{ProjectID: project, Limit: most}}, (*Artifact).size, func() ([]Artifact, error) {
+func (v *View) PendingArtifacts(project string, most int) ([]Artifact, error) {
+	return cachedQuery(v, queryKey{"pending", ReviewFilter{ProjectID: project, Limit: most}}, (*Artifact).size, func() ([]Artifact, error) {
 		var c conditions
 		c.equal("a.project_id", project)
-		c.add(undecided)
+		c.add(undecidedCondition)
 		return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+newestArtifacts, append(c.args, limit(most)), scanArtifact)
 	})
 }
@@ -249,7 +249,7 @@ func (v *View) PendingCounts() (map[string]int, error) {
 		project string
 		n       int
 	}
-	list, err := query(v, "SELECT a.project_id, count(*) FROM ac_artifacts a WHERE "+undecided+" GROUP BY a.project_id", nil,
+	list, err := query(v, "SELECT a.project_id, count(*) FROM ac_artifacts a WHERE "+undecidedCondition+" GROUP BY a.project_id", nil,
 		func(rows *sql.Rows, c *count) error { return rows.Scan(&c.project, &c.n) })
 	counts := make(map[string]int, len(list))
 	for _, c := range list {
@@ -284,7 +284,7 @@ func (d *Decision) size() int {
 // Decisions lists reviews with their artifacts, newest first. The list is
 // shared and must not be changed.
 func (v *View) Decisions(f ReviewFilter) ([]Decision, error) {
-	return remembered(v, question{"decisions", f}, (*Decision).size, func() ([]Decision, error) { return v.decisions(f) })
+	return cachedQuery(v, queryKey{"decisions", f}, (*Decision).size, func() ([]Decision, error) { return v.decisions(f) })
 }
 
 func (v *View) decisions(f ReviewFilter) ([]Decision, error) {

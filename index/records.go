@@ -17,7 +17,7 @@ func (v *View) Comments(f CommentFilter) ([]doc.Comment, error) {
 	c.equal("artifact_id", f.ArtifactID)
 	c.equal("run_id", f.RunID)
 	return query(v, "SELECT comment_id, schema_version, created_at, author_id, author_role, visibility, project_id, COALESCE(agent_id,''), COALESCE(artifact_id,''), COALESCE(run_id,''), body FROM ac_comments"+
-		c.text+" ORDER BY at DESC, comment_id DESC"+atMost, append(c.args, limit(f.Limit)),
+		c.text+" ORDER BY at DESC, comment_id DESC"+limitClause, append(c.args, limit(f.Limit)),
 		func(rows *sql.Rows, m *doc.Comment) error {
 			m.Type = "comment"
 			return rows.Scan(&m.ID, &m.SchemaVersion, &m.CreatedAt, &m.AuthorID, &m.AuthorRole, &m.Visibility, &m.Target.ProjectID, &m.Target.AgentID, &m.Target.ArtifactID, &m.Target.RunID, &m.Body)
@@ -175,7 +175,7 @@ type Message struct {
 // Messages lists the last messages of a conversation, oldest first.
 func (v *View) Messages(conversation string, last int) ([]Message, error) {
 	return query(v, `SELECT * FROM (SELECT m.seq, m.message_id, COALESCE(m.project_id,''), m.created_at, m.author_id, m.author_role, m.kind, m.visibility, m.body, m.mentions_json
- FROM ac_messages m WHERE m.conversation=(SELECT id FROM ac_conversations WHERE conversation_id=?) ORDER BY m.seq DESC `+atMost+`) ORDER BY seq`,
+ FROM ac_messages m WHERE m.conversation=(SELECT id FROM ac_conversations WHERE conversation_id=?) ORDER BY m.seq DESC `+limitClause+`) ORDER BY seq`,
 		[]any{conversation, limit(last)}, func(rows *sql.Rows, m *Message) error {
 			var mentions string
 			m.SchemaVersion, m.Type, m.ConversationID = doc.Version, "message", conversation

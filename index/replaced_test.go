@@ -22,7 +22,7 @@ func TestReplacedWhileRead(t *testing.T) {
 	}}
 	must(list.Run())
 	c.replace(name, runYAML("r0", "a1", "failed"))
-	p := &pass{w: w, known: newKnown(), now: time.Now()}
+	p := &pass{w: w, known: newFileStates(), now: time.Now()}
 	r := p.read(walked)
 	st, err := w.FS.Stat(name)
 	if err != nil || r.gone || r.doc.Claim == "" || r.source.Version != durable.VersionOf(st) {

@@ -18,15 +18,15 @@ type ListedRun struct {
 // Key identifies the run.
 func (l *ListedRun) Key() RunKey { return RunKey{l.ProjectID, l.RunID} }
 
-// Listed lists runs, newest first.
-func (v *View) Listed(f RunFilter) ([]ListedRun, error) {
+// ListedRuns lists runs, newest first.
+func (v *View) ListedRuns(f RunFilter) ([]ListedRun, error) {
 	c := f.conditions()
-	return query(v, listed+c.text+newestRuns, append(c.args, limit(f.Limit)), scanListed)
+	return query(v, listedRunQuery+c.text+newestRuns, append(c.args, limit(f.Limit)), scanListed)
 }
 
 // ListedRun returns one run, nil if it is not in the index.
 func (v *View) ListedRun(key RunKey) (*ListedRun, error) {
-	list, err := query(v, listed+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanListed)
+	list, err := query(v, listedRunQuery+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanListed)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -48,32 +48,32 @@ func (v *View) TypesAfter(key RunKey, seq int64, except ...string) ([]string, er
  AND type NOT IN (SELECT id FROM ac_words WHERE word IN (`+none+`)))`, args, func(rows *sql.Rows, word *string) error { return rows.Scan(word) })
 }
 
-const listed = "SELECT " + runColumns + ", " + statsColumns + ", COALESCE(s.session_ref,''), COALESCE(s.retry_of,'') FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
+const listedRunQuery = "SELECT " + runColumns + ", " + statsColumns + ", COALESCE(s.session_ref,''), COALESCE(s.retry_of,'') FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
 func scanListed(rows *sql.Rows, l *ListedRun) error {
-	var s scanned
+	var s statsRow
 	if err := rows.Scan(append(append(l.targets(), s.targets()...), &l.SessionRef, &l.RetryOf)...); err != nil {
 		return err
 	}
-	l.take(s.stats())
+	l.setStats(s.stats())
 	return nil
 }
 
 // CountRuns counts the runs that a filter selects, ignoring its limit.
 func (v *View) CountRuns(f RunFilter) (n int, err error) {
 	c := f.conditions()
-	err = v.conn.askOne(v.ctx, "SELECT count(*) FROM ac_runs r"+c.text, c.args, &n)
+	err = v.conn.queryRow(v.ctx, "SELECT count(*) FROM ac_runs r"+c.text, c.args, &n)
 	return n, err
 }
 
 // RunIDsLike lists the IDs of all runs that share their last letters with one of ids. With more
-// than mostEndings ids it does not filter, and lists all.
+// than maxEndings ids it does not filter, and lists all.
 func (v *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	text, args := "SELECT run_id FROM ac_runs", []any(nil)
-	if len(ids) <= mostEndings {
+	if len(ids) <= maxEndings {
 		text += " WHERE substr(run_id,?) IN (?" + strings.Repeat(",?", len(ids)-1) + ")"
 		args = append(args, -letters)
 		for _, id := range ids {
@@ -83,8 +83,8 @@ func (v *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 	return query(v, text, args, func(rows *sql.Rows, id *string) error { return rows.Scan(id) })
 }
 
-// mostEndings is the largest number of ids that RunIDsLike filters by.
-const mostEndings = 200
+// maxEndings is the largest number of ids that RunIDsLike filters by.
+const maxEndings = 200
 
 // LastRuns returns when the newest run of each agent was created.
 func (v *View) LastRuns() (map[string]string, error) {
@@ -135,7 +135,7 @@ const newestMessages = 200
 // Unread counts the messages after last among the newest ones of a conversation, without the
 // reader's own. last is the ID of the last message read, "" for none.
 func (v *View) Unread(conversation int64, reader, last string) (n int, err error) {
-	err = v.conn.askOne(v.ctx, `SELECT count(*) FROM (SELECT seq, author_id FROM ac_messages WHERE conversation=?1 ORDER BY seq DESC LIMIT ?2)
+	err = v.conn.queryRow(v.ctx, `SELECT count(*) FROM (SELECT seq, author_id FROM ac_messages WHERE conversation=?1 ORDER BY seq DESC LIMIT ?2)
  WHERE author_id<>?3 AND seq>COALESCE((SELECT seq FROM ac_messages WHERE conversation=?1 AND message_id=?4),-1)`,
 		[]any{conversation, newestMessages, reader, last}, &n)
 	return n, err

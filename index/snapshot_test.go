@@ -16,7 +16,7 @@ func look(ctx context.Context, ix *Index, asked Freshness, fn func(*View) error)
 	if err = ix.ViewOf(ctx, done, fn); !fault.Is(err, fault.NoIndex) {
 		return done, err
 	}
-	if done, err = ix.Ensure(ctx, Anew); err != nil {
+	if done, err = ix.Ensure(ctx, FullRebuild); err != nil {
 		return done, err
 	}
 	return done, ix.ViewOf(ctx, done, fn)

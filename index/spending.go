@@ -55,8 +55,8 @@ func (v *View) Spending(project string) (map[string]RunUsage, error) {
 			return nil, err
 		}
 		name := path.Base(path.Dir(r.file))
-		version, _, err := dir.Look(name + "/run.yaml")
-		if err == nil && !known.maybeStale && known.shown && version == known.version && path.Dir(path.Dir(r.file)) == dir.Name() {
+		version, _, err := dir.Lstat(name + "/run.yaml")
+		if err == nil && !known.maybeStale && known.hasRows && version == known.version && path.Dir(path.Dir(r.file)) == dir.Name() {
 			found[name] = r.spent
 		}
 	}

@@ -24,8 +24,8 @@ type file struct {
 	maybeStale bool
 	// claim is the key that the document claims, "" if the document is invalid.
 	claim string
-	// shown: the rows of the claimed key come from this file.
-	shown   bool
+	// hasRows: the rows of the claimed key come from this file.
+	hasRows bool
 	sum     uint64 // hash of the text, compared when the version is inconclusive
 	problem string
 	what    string
@@ -35,7 +35,7 @@ type file struct {
 
 const (
 	flagMaybeStale = 1 << iota
-	flagShown
+	flagHasRows
 	flagTailEvent
 )
 
@@ -44,7 +44,7 @@ var errState = errors.New("the index holds a file state that cannot be read")
 func (f *file) encode() []byte {
 	b := make([]byte, 0, 96+len(f.claim))
 	flags := uint64(0)
-	for flag, set := range map[uint64]bool{flagMaybeStale: f.maybeStale, flagShown: f.shown, flagTailEvent: f.log.TailEvent} {
+	for flag, set := range map[uint64]bool{flagMaybeStale: f.maybeStale, flagHasRows: f.hasRows, flagTailEvent: f.log.TailEvent} {
 		if set {
 			flags |= flag
 		}
@@ -76,7 +76,7 @@ func (f *file) decode(b []byte) error {
 	}
 	f.kind, f.version.Size, f.version.Modified, f.version.Changed = source.Kind(kindOf), int64(size), int64(modified), int64(changed)
 	f.log.Offset, f.log.Seq, f.log.Sum = int64(offset), int64(seq), uint32(sum)
-	f.maybeStale, f.shown, f.log.TailEvent = flags&flagMaybeStale != 0, flags&flagShown != 0, flags&flagTailEvent != 0
+	f.maybeStale, f.hasRows, f.log.TailEvent = flags&flagMaybeStale != 0, flags&flagHasRows != 0, flags&flagTailEvent != 0
 	var settled string
 	for _, text := range []*string{&f.project, &f.claim, &settled} {
 		n, width := binary.Uvarint(b)
@@ -91,9 +91,9 @@ func (f *file) decode(b []byte) error {
 	return nil
 }
 
-// known has the file states of one generation of the index. The holder of the index lock owns
+// fileStates has the file states of one generation of the index. The holder of the index lock owns
 // it.
-type known struct {
+type fileStates struct {
 	generation int64
 	byPath     map[string]*file
 	claims     map[string][]*file // all files that claim each key
@@ -102,11 +102,11 @@ type known struct {
 	stats      *Stats // cached, without the sums over runs
 }
 
-func newKnown() *known {
-	return &known{byPath: map[string]*file{}, claims: map[string][]*file{}, nextFile: 1}
+func newFileStates() *fileStates {
+	return &fileStates{byPath: map[string]*file{}, claims: map[string][]*file{}, nextFile: 1}
 }
 
-func (k *known) add(f *file) {
+func (k *fileStates) add(f *file) {
 	k.byPath[f.path] = f
 	k.nextFile = max(k.nextFile, f.id+1)
 	if f.claim != "" {
@@ -115,7 +115,7 @@ func (k *known) add(f *file) {
 }
 
 // claim changes the key that a file claims.
-func (k *known) claim(f *file, claim string) {
+func (k *fileStates) claim(f *file, claim string) {
 	if f.claim == claim {
 		return
 	}
@@ -136,16 +136,16 @@ func (k *known) claim(f *file, claim string) {
 }
 
 // holder returns the file whose rows represent a key, nil if there is none.
-func (k *known) holder(claim string) *file {
+func (k *fileStates) holder(claim string) *file {
 	for _, f := range k.claims[claim] {
-		if f.shown {
+		if f.hasRows {
 			return f
 		}
 	}
 	return nil
 }
 
-func (k *known) forget(f *file) {
+func (k *fileStates) forget(f *file) {
 	k.claim(f, "")
 	delete(k.byPath, f.path)
 }

@@ -20,7 +20,7 @@ func (w *writer) saveStats(run int64, s *source.Stats) error {
 		values = append(values, nil, nil, nil, nil, nil)
 	}
 	values = append(values, source.Nullable(string(s.PolicyDecision)), source.Nullable(string(s.PolicyDenial)), source.Nullable(string(s.BudgetDecision)), source.Nullable(s.RetryOf), source.Nullable(s.SessionRef), s.UsageJSON())
-	if err := w.exec("INSERT OR REPLACE INTO ac_run_stats VALUES "+marks(len(values)), values...); err != nil {
+	if err := w.exec("INSERT OR REPLACE INTO ac_run_stats VALUES "+placeholders(len(values)), values...); err != nil {
 		return err
 	}
 	return w.saveUsage(run, s.Usage)
@@ -29,8 +29,8 @@ func (w *writer) saveStats(run int64, s *source.Stats) error {
 const statsColumns = `events, parse_errors, policy_decisions, policy_denied, budget_decisions, budget_alerts, budget_exceeded,
  last_seq, last_type, last_ts, last_actor, last_visibility, latest_policy_decision, latest_policy_denied, latest_budget_decision`
 
-// scanned receives the columns of stats.
-type scanned struct {
+// statsRow receives the columns of stats.
+type statsRow struct {
 	numbers    [7]sql.NullInt64
 	seq        sql.NullInt64
 	kind       sql.NullString
@@ -40,7 +40,7 @@ type scanned struct {
 	latest     [3]sql.NullString
 }
 
-func (s *scanned) targets() []any {
+func (s *statsRow) targets() []any {
 	list := make([]any, 0, 15)
 	for i := range s.numbers {
 		list = append(list, &s.numbers[i])
@@ -52,7 +52,7 @@ func (s *scanned) targets() []any {
 	return list
 }
 
-func (s *scanned) stats() source.Stats {
+func (s *statsRow) stats() source.Stats {
 	st := source.Stats{
 		Events: s.numbers[0].Int64, ParseErrors: s.numbers[1].Int64, PolicyDecided: s.numbers[2].Int64, PolicyDenied: s.numbers[3].Int64,
 		BudgetDecided: s.numbers[4].Int64, BudgetAlerts: s.numbers[5].Int64, BudgetExceeded: s.numbers[6].Int64,
@@ -74,7 +74,7 @@ func (w *writer) stats(run int64) (source.Stats, error) {
 	if err != nil {
 		return source.Stats{}, err
 	}
-	var s scanned
+	var s statsRow
 	var retry, ref, usage sql.NullString
 	err = st.QueryRowContext(w.ctx, run).Scan(append(s.targets(), &retry, &ref, &usage)...)
 	if errors.Is(err, sql.ErrNoRows) {

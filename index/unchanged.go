@@ -40,8 +40,8 @@ func digestOf(generation int64, sources []source.File) string {
 // hashedAtOnce is the number of bytes that are hashed per call.
 const hashedAtOnce = 16 << 10
 
-// listed walks the whole workspace and returns its sources.
-func (ix *Index) listed(ctx context.Context) (sources []source.File, err error) {
+// listSources walks the whole workspace and returns its sources.
+func (ix *Index) listSources(ctx context.Context) (sources []source.File, err error) {
 	list := source.Walk{FS: ix.w.FS, Found: func(s source.File) { sources = append(sources, s) }}
 	if err := list.Run(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (ix *Index) listed(ctx context.Context) (sources []source.File, err error) 
 // unchanged reports whether the last sync of any process saw exactly these sources, and none of
 // them could have changed unnoticed.
 func (ix *Index) unchanged(generation int64, sources []source.File) bool {
-	return ix.noted().all == digestOf(generation, sources)
+	return ix.readDigests().all == digestOf(generation, sources)
 }
 
 // digests are the hashes of what a sync saw: of all sources, and of the run records only. An
@@ -62,9 +62,9 @@ type digests struct{ all, records string }
 // digestSize is the length of a hash in the file, in bytes.
 const digestSize = 2 * sha256.Size
 
-// noted returns the digests that the last sync of any process stored. A torn file yields empty
+// readDigests returns the digests that the last sync of any process stored. A torn file yields empty
 // ones.
-func (ix *Index) noted() (d digests) {
+func (ix *Index) readDigests() (d digests) {
 	text, err := durable.ReadFile(ix.w.FS, syncedFile, 2*digestSize+1)
 	if all, records, whole := strings.Cut(string(text), "\n"); err == nil && whole {
 		d = digests{all, records}
@@ -74,7 +74,7 @@ func (ix *Index) noted() (d digests) {
 
 // noteSources stores the digests of what a pass saw, in the file that has the time of the sync.
 // Like noteSync it is best effort.
-func (ix *Index) noteSources(k *known, sources []source.File) {
+func (ix *Index) noteSources(k *fileStates, sources []source.File) {
 	var seen digests
 	if sources != nil {
 		seen = digestsOf(k, sources)
@@ -93,7 +93,7 @@ func (ix *Index) noteSources(k *known, sources []source.File) {
 	}
 }
 
-func digestsOf(k *known, sources []source.File) digests {
+func digestsOf(k *fileStates, sources []source.File) digests {
 	seen := digests{all: digestOf(k.generation, sources)}
 	records := slices.DeleteFunc(slices.Clone(sources), func(s source.File) bool { return s.Kind != source.KindRun })
 	seen.records = digestOf(k.generation, records)

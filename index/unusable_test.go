@@ -100,7 +100,7 @@ func TestDeletedUnderUs(t *testing.T) {
 			t.Errorf("a read says %v", err)
 		}
 	}
-	if done, err := look(ctx, ix, AsItIs, whole); err != nil || !done.Rebuilt {
+	if done, err := look(ctx, ix, NoSync, whole); err != nil || !done.Rebuilt {
 		t.Errorf("%+v, %v", done, err)
 	}
 }

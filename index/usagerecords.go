@@ -55,7 +55,7 @@ func (v *View) UsageRecords(f UsageFilter, visit func(*UsageRecord)) error {
 	c.add("u.at>=? AND u.at<=?", f.From, f.To)
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.agent_id", f.AgentID)
-	rows, err := v.conn.ask(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(u.model,r.spec_model,''), COALESCE(r.model_profile,''), COALESCE(r.spec_task_id,''), u.at, u.estimated,
+	rows, err := v.conn.query(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(u.model,r.spec_model,''), COALESCE(r.model_profile,''), COALESCE(r.spec_task_id,''), u.at, u.estimated,
  u.input, u.cached, u.cache_write, u.output, u.reasoning, u.total, u.cost_usd, COALESCE(u.cost_by,'') FROM ac_usage_records u JOIN ac_runs r ON r.id=u.id>>36`+c.text, c.args...)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // and valid only until the function that received it returns.
 type View struct {
 	ctx  context.Context //nolint:containedctx // a view lives for one call of a function
-	conn *link
+	conn *dbConn
 	w    *workspace.Workspace
 }
 
@@ -25,20 +25,20 @@ type View struct {
 // fault.NoIndex, and nothing is created.
 func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 	var own error // the error of fn itself
-	err := ix.patient(func() error {
-		err := ix.connected(ctx, false, func(conn *link) error {
+	err := ix.retryTransient(func() error {
+		err := ix.withConn(ctx, false, func(conn *dbConn) error {
 			quiet := context.WithoutCancel(ctx)
-			if err := conn.do(quiet, "BEGIN"); err != nil {
+			if err := conn.exec(quiet, "BEGIN"); err != nil {
 				return err
 			}
-			generation, err := ix.ours(quiet, conn)
+			generation, err := ix.readGeneration(quiet, conn)
 			if err == nil {
-				err = conn.seen(quiet, generation)
+				err = conn.invalidateStale(quiet, generation)
 			}
 			if own = nil; err == nil {
 				own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
 			}
-			ended := conn.do(quiet, "ROLLBACK")
+			ended := conn.exec(quiet, "ROLLBACK")
 			return errors.Join(err, ended)
 		})
 		if own != nil {
@@ -47,12 +47,12 @@ func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 		return err
 	})
 	switch {
-	case own != nil && spoilt(own):
+	case own != nil && isUnusable(own):
 		ix.markBroken()
 		return noIndex(own)
 	case own != nil:
 		return own
-	case err != nil && (errors.Is(err, fs.ErrNotExist) || spoilt(err)):
+	case err != nil && (errors.Is(err, fs.ErrNotExist) || isUnusable(err)):
 		return noIndex(err)
 	}
 	return err
@@ -78,19 +78,19 @@ const countRows = `SELECT (SELECT count(*) FROM ac_runs), (SELECT COALESCE(sum(e
  (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
  (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
 
-func readStats(ctx context.Context, conn *link) (s Stats, err error) {
-	err = conn.askOne(ctx, countRows, nil, &s.Runs, &s.Events, &s.EventParseErrors, &s.Artifacts, &s.Reviews,
+func readStats(ctx context.Context, conn *dbConn) (s Stats, err error) {
+	err = conn.queryRow(ctx, countRows, nil, &s.Runs, &s.Events, &s.EventParseErrors, &s.Artifacts, &s.Reviews,
 		&s.HelpRequests, &s.Conversations, &s.Messages, &s.Tasks, &s.TaskMilestones, &s.AgentCounters)
 	return s, err
 }
 
-// countSeen is countRows without the sums over runs. It covers the totals of a sync.
-const countSeen = `SELECT (SELECT count(*) FROM ac_runs), (SELECT count(*) FROM ac_artifacts), (SELECT count(*) FROM ac_reviews),
+// countTotals is countRows without the sums over runs. It covers the totals of a sync.
+const countTotals = `SELECT (SELECT count(*) FROM ac_runs), (SELECT count(*) FROM ac_artifacts), (SELECT count(*) FROM ac_reviews),
  (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
  (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
 
-func readSeen(ctx context.Context, conn *link) (s Stats, err error) {
-	err = conn.askOne(ctx, countSeen, nil, &s.Runs, &s.Artifacts, &s.Reviews, &s.HelpRequests, &s.Conversations, &s.Messages,
+func readTotals(ctx context.Context, conn *dbConn) (s Stats, err error) {
+	err = conn.queryRow(ctx, countTotals, nil, &s.Runs, &s.Artifacts, &s.Reviews, &s.HelpRequests, &s.Conversations, &s.Messages,
 		&s.Tasks, &s.TaskMilestones, &s.AgentCounters)
 	return s, err
 }
@@ -98,7 +98,7 @@ func readSeen(ctx context.Context, conn *link) (s Stats, err error) {
 // Stats counts the rows.
 func (v *View) Stats() (Stats, error) { return readStats(v.ctx, v.conn) }
 
-func (s Stats) rebuilt(path string) RebuildResult {
+func (s Stats) rebuildResult(path string) RebuildResult {
 	return RebuildResult{
 		DBPath: path, RunsIndexed: s.Runs, EventsIndexed: s.Events, EventParseErrors: s.EventParseErrors, ArtifactsIndexed: s.Artifacts,
 		ReviewsIndexed: s.Reviews, HelpRequestsIndexed: s.HelpRequests, ConversationsIndexed: s.Conversations, MessagesIndexed: s.Messages,
@@ -106,8 +106,8 @@ func (s Stats) rebuilt(path string) RebuildResult {
 	}
 }
 
-// synced converts the result of a rebuild to that of the sync that needed it.
-func (b RebuildResult) synced() SyncResult {
+// syncResult converts the result of a rebuild to that of the sync that needed it.
+func (b RebuildResult) syncResult() SyncResult {
 	return SyncResult{
 		DBPath: b.DBPath, DBCreated: true, RunsUpserted: b.RunsIndexed, EventsIndexed: b.EventsIndexed, EventParseErrorsIndexed: b.EventParseErrors,
 		ArtifactsUpserted: b.ArtifactsIndexed, ReviewsUpserted: b.ReviewsIndexed, HelpRequestsUpserted: b.HelpRequestsIndexed,
@@ -116,8 +116,8 @@ func (b RebuildResult) synced() SyncResult {
 	}
 }
 
-// seen writes the current totals of the workspace into a sync result.
-func (s Stats) seen(into *SyncResult) {
+// fillTotals writes the current totals of the workspace into a sync result.
+func (s Stats) fillTotals(into *SyncResult) {
 	into.RunsUpserted, into.ArtifactsUpserted, into.ReviewsUpserted, into.HelpRequestsUpserted = s.Runs, s.Artifacts, s.Reviews, s.HelpRequests
 	into.ConversationsUpserted, into.MessagesIndexed = s.Conversations, s.Messages
 	into.TasksUpserted, into.TaskMilestonesIndexed, into.AgentCountersUpserted = s.Tasks, s.TaskMilestones, s.AgentCounters
@@ -125,7 +125,7 @@ func (s Stats) seen(into *SyncResult) {
 
 // query collects the rows of a query. The result is never nil.
 func query[R any](v *View, text string, args []any, scan func(*sql.Rows, *R) error) ([]R, error) {
-	rows, err := v.conn.ask(v.ctx, text, args...)
+	rows, err := v.conn.query(v.ctx, text, args...)
 	if err != nil {
 		return nil, err
 	}

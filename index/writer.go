@@ -17,14 +17,14 @@ const maxWords = 10_000
 // writer writes on the connection of one pass.
 type writer struct {
 	ctx      context.Context //nolint:containedctx // of one pass; it never ends, so that no statement is interrupted
-	conn     *link
+	conn     *dbConn
 	began    bool
 	words    map[string]int64
-	known    *known
+	known    *fileStates
 	messages int // change in the number of messages
 }
 
-func newWriter(ctx context.Context, conn *link, k *known) *writer {
+func newWriter(ctx context.Context, conn *dbConn, k *fileStates) *writer {
 	return &writer{ctx: context.WithoutCancel(ctx), conn: conn, words: map[string]int64{}, known: k}
 }
 
@@ -33,7 +33,7 @@ func (w *writer) begin() error {
 	if w.began {
 		return nil
 	}
-	if err := w.conn.do(w.ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := w.conn.exec(w.ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	w.began = true
@@ -47,13 +47,13 @@ func (w *writer) end(failed error) error {
 	}
 	if failed == nil {
 		w.known.generation++
-		failed = w.conn.do(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
+		failed = w.conn.exec(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
 	}
 	if failed == nil {
-		failed = w.conn.do(w.ctx, "COMMIT")
+		failed = w.conn.exec(w.ctx, "COMMIT")
 	}
 	if failed != nil {
-		err := w.conn.do(w.ctx, "ROLLBACK")
+		err := w.conn.exec(w.ctx, "ROLLBACK")
 		if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 			return errors.Join(failed, err)
 		}
@@ -85,12 +85,12 @@ func (w *writer) change(text string, args ...any) (int, error) {
 	return int(n), err
 }
 
-func marks(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?,", n), ",") + ")" }
+func placeholders(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?,", n), ",") + ")" }
 
 // insert writes the rows of a document.
 func (w *writer) insert(f *file, rows []source.Row) error {
 	for _, row := range rows {
-		text := "INSERT OR REPLACE INTO " + row.Table + " VALUES " + marks(len(row.Values)+1)
+		text := "INSERT OR REPLACE INTO " + row.Table + " VALUES " + placeholders(len(row.Values)+1)
 		if err := w.exec(text, append([]any{f.id}, row.Values...)...); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (w *writer) saveFile(f *file) error {
 
 // replace deletes the old rows of a document, before new ones are inserted.
 func (w *writer) replace(p *pass, f *file) error {
-	if err := w.formerAgent(p, f); err != nil {
+	if err := w.markFormerAgent(p, f); err != nil {
 		return err
 	}
 	for _, text := range ownRows(f.kind) {
@@ -141,8 +141,8 @@ func ownRows(of source.Kind) []string {
 	}
 }
 
-// formerAgent marks the agent whose counters a document affected until now.
-func (w *writer) formerAgent(p *pass, f *file) error {
+// markFormerAgent marks the agent whose counters a document affected until now.
+func (w *writer) markFormerAgent(p *pass, f *file) error {
 	text := map[source.Kind]string{source.KindRun: "SELECT agent_id FROM ac_runs WHERE id=?", source.KindAgent: "SELECT agent_id FROM ac_agents WHERE id=?"}[f.kind]
 	if text == "" {
 		return nil
@@ -164,7 +164,7 @@ func (w *writer) formerAgent(p *pass, f *file) error {
 
 // remove deletes all rows that came from a document, including those of its log.
 func (w *writer) remove(p *pass, f *file) error {
-	if err := w.formerAgent(p, f); err != nil {
+	if err := w.markFormerAgent(p, f); err != nil {
 		return err
 	}
 	s := &p.synced
@@ -231,8 +231,8 @@ func (w *writer) removeEvents(p *pass, run, seq int64) error {
 	return w.removeInteractions(run, seq)
 }
 
-// before deletes the rows that reading a log will insert again.
-func (w *writer) before(p *pass, job *source.Job, whole bool) error {
+// deleteReplaced deletes the rows that reading a log will insert again.
+func (w *writer) deleteReplaced(p *pass, job *source.Job, whole bool) error {
 	switch {
 	case !job.Known:
 		return nil
@@ -242,18 +242,18 @@ func (w *writer) before(p *pass, job *source.Job, whole bool) error {
 		w.messages -= n
 		return err
 	case job.Source.Kind == source.KindMessages:
-		n, err := w.change("DELETE FROM ac_messages WHERE conversation=? AND seq>?", job.Run, job.Was.Seq)
+		n, err := w.change("DELETE FROM ac_messages WHERE conversation=? AND seq>?", job.Run, job.LastState.Seq)
 		p.synced.MessagesDeleted += n
 		w.messages -= n
 		return err
 	case whole:
 		return w.removeLog(p, &file{kind: source.KindRun, id: job.Run})
-	case job.Was.TailEvent:
+	case job.LastState.TailEvent:
 		// The last line had no LF and is read again, changed or not.
-		if _, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.Run, job.Was.Seq), eventKey(job.Run+1, 0)); err != nil {
+		if _, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.Run, job.LastState.Seq), eventKey(job.Run+1, 0)); err != nil {
 			return err
 		}
-		return w.removeInteractions(job.Run, job.Was.Seq)
+		return w.removeInteractions(job.Run, job.LastState.Seq)
 	}
 	return nil
 }
@@ -293,8 +293,8 @@ func (w *writer) wordID(text string) (int64, error) {
 	return id, nil
 }
 
-// number sets the ID of a word that has none yet.
-func (w *writer) number(of *source.Word) error {
+// assignID sets the ID of a word that has none yet.
+func (w *writer) assignID(of *source.Word) error {
 	if of == nil || of.ID != 0 {
 		return nil
 	}
@@ -316,7 +316,7 @@ func (w *writer) rows(p *pass, b source.Batch) error {
 			return err
 		}
 	}
-	for _, i := range b.Asked {
+	for _, i := range b.Interactions {
 		if err := w.interaction(b.Job.Run, i); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func drawn() map[string]Plan {
 	hostile[0].Title = "</text><script>alert(1)</script>\x1b[2J\x07\u202e\x00 & \"quoted\""
 	hostile[1].Title = strings.Repeat("endless ", 400)
 	return map[string]Plan{
-		"release": Lay(release, today), "circle": Lay(circle, today), "hostile": Lay(hostile, today), "empty": Lay(nil, today),
+		"release": Schedule(release, today), "circle": Schedule(circle, today), "hostile": Schedule(hostile, today), "empty": Schedule(nil, today),
 	}
 }
 
@@ -102,6 +102,6 @@ func BenchmarkLay(b *testing.B) {
 		tasks[i] = task(fmt.Sprintf("task_%04d", i), "", i%7+1, fmt.Sprintf("task_%04d", i/2), fmt.Sprintf("task_%04d", i/3))
 	}
 	for b.Loop() {
-		Lay(tasks, today)
+		Schedule(tasks, today)
 	}
 }

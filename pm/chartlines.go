@@ -72,7 +72,7 @@ func (p *Plan) ChartLines(o ChartOptions) []string {
 		if bar.Critical {
 			mark = "!"
 		}
-		add(line + fmt.Sprintf(" %3.0f%% %s", math.Floor(bar.Task.Done()*100), mark))
+		add(line + fmt.Sprintf(" %3.0f%% %s", math.Floor(bar.Task.Progress()*100), mark))
 	}
 	add("")
 	for _, line := range []string{

@@ -27,7 +27,7 @@ type Summary struct {
 func Summarize(tasks []doc.Task) (s Summary) {
 	done := 0.0
 	for i := range tasks {
-		done += tasks[i].Done()
+		done += tasks[i].Progress()
 		switch tasks[i].Status {
 		case "done":
 			s.DoneTasks++

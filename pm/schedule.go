@@ -53,12 +53,12 @@ type Bar struct {
 	Critical     bool
 }
 
-// Lay schedules tasks. Dependencies are finish-to-start, and a planned start means
+// Schedule schedules tasks. Dependencies are finish-to-start, and a planned start means
 // start-not-before. A cycle is a state of the plan, never an error. If no task has a planned
 // start, the plan starts at today's midnight, UTC.
 //
 // The passes are those of the critical path method (Kelley and Walker, 1959).
-func Lay(tasks []doc.Task, today time.Time) Plan {
+func Schedule(tasks []doc.Task, today time.Time) Plan {
 	n := network{tasks: tasks, nodes: make([]node, len(tasks))}
 	n.measure(today)
 	n.connect()

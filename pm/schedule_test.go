@@ -83,7 +83,7 @@ func TestLay(t *testing.T) {
 		},
 		"nothing": {nil, []string{"span 0 ok []"}},
 	} {
-		if diff := cmp.Diff(c.want, told(Lay(c.tasks, today))); diff != "" {
+		if diff := cmp.Diff(c.want, told(Schedule(c.tasks, today))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -120,7 +120,7 @@ func TestAbsurd(t *testing.T) {
 	for i := range 300 {
 		tasks = append(tasks, task(fmt.Sprintf("task_%03d", i+1), "", MaxDurationDays, fmt.Sprintf("task_%03d", i)))
 	}
-	for _, b := range Lay(tasks, today).Bars {
+	for _, b := range Schedule(tasks, today).Bars {
 		for _, at := range []time.Time{b.Start, b.End} {
 			if _, ok := clock.Parse(clock.Stamp(at)); !ok || at.Year() < 0 || at.Year() > 9999 {
 				t.Errorf("%s: %s", b.Task.ID, clock.Stamp(at))
@@ -137,7 +137,7 @@ func TestLongChain(t *testing.T) {
 	for i := range tasks {
 		tasks[i] = task(fmt.Sprintf("t%06d", i), "", 1, fmt.Sprintf("t%06d", (i+1)%long))
 	}
-	p := Lay(tasks, today)
+	p := Schedule(tasks, today)
 	if p.Status != StatusCycle || len(p.CycleIDs) != long {
 		t.Errorf("%s with %d tasks", p.Status, len(p.CycleIDs))
 	}
@@ -149,7 +149,7 @@ func TestAgainstEveryPath(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		tasks := randomTasks(t, true)
-		p := Lay(tasks, today)
+		p := Schedule(tasks, today)
 		m := model{tasks: tasks, base: today.Truncate(wholeDay)}
 		for _, task := range tasks {
 			if at, ok := clock.ParseDate(task.Schedule.PlannedStart); ok && (!m.based || at.Before(m.base)) {
@@ -181,7 +181,7 @@ func TestCycles(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		tasks := randomTasks(t, false)
-		p := Lay(tasks, today)
+		p := Schedule(tasks, today)
 		var want []string
 		for _, from := range tasks {
 			if reaches(tasks, from.ID, from.ID, map[string]bool{}) {

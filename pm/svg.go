@@ -132,7 +132,7 @@ func (d *drawing) bar(row int) {
 		d.printf(`<path class="slack" d="M%.1f %.1fH%.1f"/>`, x+long, d.y(row), end)
 	}
 	d.printf(`<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`, x, y, long, svgBar)
-	if done := b.Task.Done(); done > 0 {
+	if done := b.Task.Progress(); done > 0 {
 		d.printf(`<rect class="done" x="%.1f" y="%.1f" width="%.1f" height="%d" rx="3"/>`, x, y, long*done, svgBar)
 	}
 	d.printf("</g>\n")
@@ -140,7 +140,7 @@ func (d *drawing) bar(row int) {
 
 // describe returns the tooltip of a bar.
 func (b *Bar) describe() string {
-	text := fmt.Sprintf("%s (%s, %.0f%%)\n%s to %s, %s", b.Task.Title, strings.ReplaceAll(b.Task.Status, "_", " "), math.Floor(b.Task.Done()*100),
+	text := fmt.Sprintf("%s (%s, %.0f%%)\n%s to %s, %s", b.Task.Title, strings.ReplaceAll(b.Task.Status, "_", " "), math.Floor(b.Task.Progress()*100),
 		b.Start.Format(time.DateOnly), b.End.Format(time.DateOnly), plural(b.DurationDays, "day"))
 	if b.Critical {
 		return text + ", critical"

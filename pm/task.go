@@ -72,7 +72,7 @@ func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []do
 	}
 	body := "\n# " + spec.Title + "\n\n## Contract\n"
 	if contract := strings.TrimSpace(spec.Contract); contract != "" {
-		body += "\n" + frontmatter.Lowered(contract) + "\n"
+		body += "\n" + frontmatter.LowerHeadings(contract) + "\n"
 	}
 	body += "\n## Milestones\n"
 	if notes != "" {

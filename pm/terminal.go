@@ -44,7 +44,7 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 		if bar.Critical {
 			mark = "  !"
 		}
-		fmt.Fprintf(&b, "%s %s %3.0f%%%s\n", terminal.Fit(bar.Task.Title, titleColumns), f.line(bar, chart, now), math.Floor(bar.Task.Done()*100), mark)
+		fmt.Fprintf(&b, "%s %s %3.0f%%%s\n", terminal.Fit(bar.Task.Title, titleColumns), f.line(bar, chart, now), math.Floor(bar.Task.Progress()*100), mark)
 	}
 	fmt.Fprintf(&b, "\n%s in %s. █ done  ▒ to do  │ today  ! critical: a delay here delays the end\n",
 		plural(len(p.Bars), "task"), plural(int(math.Ceil(p.SpanDays)), "day"))
@@ -85,7 +85,7 @@ func (f frame) draw(b *Bar, columns, now int, m marks) string {
 		from = min(columns-1, from)
 	}
 	to := max(from+1, int(math.Round(f.at(b.End)*scale)))
-	filled := from + int(math.Round(b.Task.Done()*float64(to-from)))
+	filled := from + int(math.Round(b.Task.Progress()*float64(to-from)))
 	var line strings.Builder
 	for at := range columns {
 		switch {

@@ -26,21 +26,21 @@ type agentConn struct {
 	cancel   context.CancelFunc
 	messages chan agentMessage
 
-	mu      sync.Mutex
-	out     io.Writer
-	failed  error // of the output
-	met     bool  // initialize was received
-	ready   bool  // notifications/initialized was received
-	last    int64
-	pending map[int64]agentRequest // by our id
-	over    bool                   // the agent's input has ended
-	quiet   chan struct{}          // closed when over is set and every request is answered
+	mu                 sync.Mutex
+	out                io.Writer
+	failed             error // of the output
+	initializeReceived bool  // initialize was received
+	ready              bool  // notifications/initialized was received
+	last               int64
+	pending            map[int64]agentRequest // by our id
+	inputEnded         bool                   // the agent's input has ended
+	quiet              chan struct{}          // closed when over is set and every request is answered
 }
 
 // agentRequest is a request in flight.
 type agentRequest struct {
-	id  []byte // the agent's
-	off bool   // the agent canceled it and waits for no answer
+	id       []byte // the agent's
+	canceled bool   // the agent canceled it and waits for no answer
 }
 
 // agentMessage is one line from the agent: a request, or the error to answer with.
@@ -111,7 +111,7 @@ func (c *agentConn) answerAll() {
 	late := time.AfterFunc(toolGrace, c.cancel)
 	defer late.Stop()
 	c.mu.Lock()
-	c.over = true
+	c.inputEnded = true
 	quiet := len(c.pending) == 0
 	c.mu.Unlock()
 	if quiet {
@@ -133,22 +133,22 @@ func (c *agentConn) take(m agentMessage) *jsonrpc.Request {
 		c.write(appendAnswer(nil, m.id, nil, m.wrong))
 		return nil
 	case m.id == nil:
-		return c.notified(m.request)
-	case m.method == "initialize" && c.met:
+		return c.convertNotification(m.request)
+	case m.method == "initialize" && c.initializeReceived:
 		c.write(appendAnswer(nil, m.id, nil, errRequest))
 		return nil
-	case m.method != "initialize" && m.method != "ping" && (!c.met || m.method != "tools/list" && m.method != "tools/call"):
+	case m.method != "initialize" && m.method != "ping" && (!c.initializeReceived || m.method != "tools/list" && m.method != "tools/call"):
 		c.write(appendAnswer(nil, m.id, nil, unknownMethod(m.method)))
 		return nil
 	}
-	c.met = c.met || m.method == "initialize"
+	c.initializeReceived = c.initializeReceived || m.method == "initialize"
 	full := len(c.pending) >= maxToolCalls
 	for _, p := range c.pending {
 		full = full || bytes.Equal(p.id, m.id)
 	}
 	if full && m.method == "tools/call" {
 		refusal := fault.New(fault.RateLimited, "at most %d calls may be under way, each with an id of its own", maxToolCalls)
-		c.write(appendAnswer(nil, m.id, refused(refusal), nil))
+		c.write(appendAnswer(nil, m.id, errorResult(refusal), nil))
 		return nil
 	}
 	c.last++
@@ -157,11 +157,11 @@ func (c *agentConn) take(m agentMessage) *jsonrpc.Request {
 	return &jsonrpc.Request{ID: id, Method: m.method, Params: m.params}
 }
 
-// notified converts a notification for the SDK: the first notifications/initialized, or the
+// convertNotification converts a notification for the SDK: the first notifications/initialized, or the
 // cancellation of a pending request. It returns nil for any other, which is ignored.
-func (c *agentConn) notified(r request) *jsonrpc.Request {
+func (c *agentConn) convertNotification(r request) *jsonrpc.Request {
 	switch {
-	case r.method == "notifications/initialized" && c.met && !c.ready:
+	case r.method == "notifications/initialized" && c.initializeReceived && !c.ready:
 		c.ready = true
 		return &jsonrpc.Request{Method: r.method}
 	case r.method != "notifications/cancelled":
@@ -173,7 +173,7 @@ func (c *agentConn) notified(r request) *jsonrpc.Request {
 	_ = json.Unmarshal(r.params, &p) // params that do not decode match no request
 	for ours, pending := range c.pending {
 		if bytes.Equal(pending.id, p.RequestID) {
-			pending.off = true
+			pending.canceled = true
 			c.pending[ours] = pending
 			params, _ := json.Marshal(sdk.CancelledParams{RequestID: ours}) // it encodes
 			return &jsonrpc.Request{Method: r.method, Params: params}
@@ -197,11 +197,11 @@ func (c *agentConn) Write(_ context.Context, m jsonrpc.Message) error {
 	ours, _ := response.ID.Raw().(int64)
 	pending := c.pending[ours]
 	delete(c.pending, ours)
-	if c.over && len(c.pending) == 0 {
+	if c.inputEnded && len(c.pending) == 0 {
 		defer close(c.quiet)
 	}
 	switch {
-	case pending.id == nil || pending.off || c.ctx.Err() != nil: // the agent expects no answer
+	case pending.id == nil || pending.canceled || c.ctx.Err() != nil: // the agent expects no answer
 	case response.Error != nil:
 		c.write(appendAnswer(nil, pending.id, nil, wireOf(response.Error)))
 	default:

@@ -75,7 +75,7 @@ func (t Toolbox) carryOut(ctx context.Context, tool Tool, r *sdk.CallToolRequest
 	if t.Admit != nil {
 		var err error
 		if ctx, arguments, err = t.Admit(ctx, arguments); err != nil {
-			return refused(err)
+			return errorResult(err)
 		}
 	}
 	return tool.result(ctx, arguments)

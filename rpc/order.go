@@ -38,7 +38,7 @@ func (o *order) admit(access Access, keys, behind []string) (before []<-chan str
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for tailKey, tail := range o.tails {
-		concerns := func(key string) bool { return meet(key, tailKey) }
+		concerns := func(key string) bool { return keysConflict(key, tailKey) }
 		if slices.ContainsFunc(keys, concerns) || slices.ContainsFunc(behind, concerns) {
 			before = append(before, tail.done)
 		}
@@ -62,8 +62,8 @@ func (o *order) admit(access Access, keys, behind []string) (before []<-chan str
 	})
 }
 
-// meet reports whether two keys conflict.
-func meet(a, b string) bool {
+// keysConflict reports whether two keys conflict.
+func keysConflict(a, b string) bool {
 	if isOwn(a) || isOwn(b) {
 		return a == b
 	}

@@ -34,19 +34,19 @@ type output struct {
 	w    io.Writer
 	file *os.File // the writer, if it supports a check whether it is writable
 
-	mu      sync.Mutex
-	asks    bool // without a write that never blocks: check that the file is writable first
-	pending []byte
-	spare   []byte
-	writing bool
-	err     error
-	room    chan struct{} // closed by the next write; nil if nobody waits
-	wake    chan struct{}
-	closed  bool
-	lines   sync.Pool     // of *[]byte, for answers being encoded
-	moved   time.Time     // when the client last accepted output
-	failed  chan struct{} // closed by the first error
-	done    chan struct{} // closed when the writer has ended
+	mu             sync.Mutex
+	checksWritable bool // without a write that never blocks: check that the file is writable first
+	pending        []byte
+	spare          []byte
+	writing        bool
+	err            error
+	room           chan struct{} // closed by the next write; nil if nobody waits
+	wake           chan struct{}
+	closed         bool
+	lines          sync.Pool     // of *[]byte, for answers being encoded
+	moved          time.Time     // when the client last accepted output
+	failed         chan struct{} // closed by the first error
+	done           chan struct{} // closed when the writer has ended
 }
 
 func newOutput(w io.Writer) *output {
@@ -120,7 +120,7 @@ func (o *output) flush() {
 		o.mu.Unlock()
 		return
 	}
-	if o.writeNow() || len(o.pending) <= directBytes && o.asks && pipe.Writable(o.file) && o.write() {
+	if o.writeNow() || len(o.pending) <= directBytes && o.checksWritable && pipe.Writable(o.file) && o.write() {
 		o.mu.Unlock()
 		return
 	}
@@ -134,13 +134,13 @@ func (o *output) flush() {
 // writeNow writes what is queued as far as possible without blocking, and
 // reports whether that was everything. The caller holds the lock.
 func (o *output) writeNow() (all bool) {
-	if o.file == nil || o.asks || o.err != nil || len(o.pending) > pieceBytes {
+	if o.file == nil || o.checksWritable || o.err != nil || len(o.pending) > pieceBytes {
 		return false
 	}
 	n, err := pipe.WriteNow(o.file, o.pending)
 	switch {
 	case errors.Is(err, pipe.ErrUnsupported):
-		o.asks = true
+		o.checksWritable = true
 		return false
 	case err != nil:
 		return false // full, or an error that the next write hits again
@@ -149,7 +149,7 @@ func (o *output) writeNow() (all bool) {
 	if o.pending = append(o.pending[:0], o.pending[n:]...); cap(o.pending) > answerBacklog {
 		o.pending = slices.Clone(o.pending)
 	}
-	o.tellRoom()
+	o.signalRoom()
 	return len(o.pending) == 0
 }
 
@@ -162,7 +162,7 @@ func (o *output) waitForRoom() <-chan struct{} {
 	return o.room
 }
 
-func (o *output) tellRoom() {
+func (o *output) signalRoom() {
 	if o.room != nil {
 		close(o.room)
 		o.room = nil
@@ -191,7 +191,7 @@ func (o *output) write() (tried bool) {
 		o.err = err
 		close(o.failed)
 	}
-	o.tellRoom()
+	o.signalRoom()
 	if len(o.pending) > 0 {
 		select {
 		case o.wake <- struct{}{}:

@@ -64,9 +64,9 @@ type Options struct {
 	// named. The private key is in SealKeyFile. 0 means never.
 	SealEvery   time.Duration
 	SealKeyFile string
-	// Received is called by the reader whenever it has received every complete line that the client
+	// OnInputDrained is called by the reader whenever it has received every complete line that the client
 	// has sent so far. It may be nil.
-	Received func()
+	OnInputDrained func()
 }
 
 // Server serves one client.
@@ -108,8 +108,8 @@ func newServer(opts Options) *Server {
 	if s.opts.Stderr == nil {
 		s.opts.Stderr = io.Discard
 	}
-	if s.opts.Received == nil {
-		s.opts.Received = func() {}
+	if s.opts.OnInputDrained == nil {
+		s.opts.OnInputDrained = func() {}
 	}
 	s.hub = feed.NewHub(s.out, opts.Env.Clock, opts.Env.IDs.New)
 	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version, Serves: room.Serves{Launch: true}, Terminals: opts.Terminals, SearchPatience: opts.SearchPatience})
@@ -179,7 +179,7 @@ func (s *Server) read() error {
 		}
 		if !s.in.ready() {
 			s.out.flush()
-			s.opts.Received()
+			s.opts.OnInputDrained()
 		}
 	}
 	return nil
@@ -329,15 +329,15 @@ func (s *Server) answer(c call) {
 	var after []func()
 	hooks := &inflight.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, ArrivedAt: c.arrived}
 	hooks.Wait = func(ctx context.Context) (context.Context, func(), error) { return s.wait(ctx, c, hooks) }
-	result, err := s.guarded(inflight.With(c.ctx, hooks), c.method, c.run)
+	result, err := s.runWithRecover(inflight.With(c.ctx, hooks), c.method, c.run)
 	s.out.answer(c.id, result, err)
 	for _, fn := range after {
 		fn()
 	}
 }
 
-// guarded turns a panic into an error of this request.
-func (s *Server) guarded(ctx context.Context, m *Method, run runner) (result any, err error) {
+// runWithRecover turns a panic into an error of this request.
+func (s *Server) runWithRecover(ctx context.Context, m *Method, run runner) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.opts.Log.Error("a request panicked", "method", m.Name, "panic", r, "stack", string(debug.Stack()))

@@ -125,7 +125,7 @@ func entry(name string, access Access, summary string, params, result reflect.Ty
 			return scope, func(ctx context.Context, all *company.Host) (any, error) {
 				folder := all.At(scope.dir, scope.canonical)
 				result, err := call(ctx, all, folder, p)
-				return result, folder.Named(err)
+				return result, folder.WithCallerPaths(err)
 			}, nil
 		},
 	}

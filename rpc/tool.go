@@ -51,25 +51,25 @@ func Acting(t Tool) Tool {
 func (t Tool) result(ctx context.Context, raw []byte) (result *sdk.CallToolResult) {
 	defer func() {
 		if r := recover(); r != nil {
-			result = refused(fault.New(fault.Internal, "%s met an internal fault: %v", t.Name, r))
+			result = errorResult(fault.New(fault.Internal, "%s met an internal fault: %v", t.Name, r))
 		}
 	}()
 	answer, err := t.call(ctx, raw)
 	if err != nil {
-		return refused(err)
+		return errorResult(err)
 	}
 	if text, ok := answer.(string); ok {
 		return &sdk.CallToolResult{Content: inWords(text)}
 	}
 	text, err := Encode(answer)
 	if err != nil {
-		return refused(err)
+		return errorResult(err)
 	}
 	return &sdk.CallToolResult{Content: inWords(string(text)), StructuredContent: json.RawMessage(text)}
 }
 
-// refused returns an error result: the reason's code, then the sentence.
-func refused(err error) *sdk.CallToolResult {
+// errorResult returns an error result: the reason's code, then the sentence.
+func errorResult(err error) *sdk.CallToolResult {
 	sentence := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		sentence = e.InFull()

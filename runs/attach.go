@@ -56,7 +56,7 @@ func Attach(ctx context.Context, w *workspace.Workspace, a Act, name, mediaType 
 	file := made.ID + "-" + safeName(name)
 	made.Relpath = path.Join("runs", run.ID, "outputs/attachments", file)
 	dir := path.Join(workspace.RunDir(run.ProjectID, run.ID), "outputs/attachments")
-	told, err := said(w, run, a, events.RunAttached, made)
+	told, err := actEvent(w, run, a, events.RunAttached, made)
 	if err != nil {
 		return none, err
 	}
@@ -141,15 +141,15 @@ func ClearPlan(ctx context.Context, w *workspace.Workspace, a Act) error {
 	if err != nil {
 		return err
 	}
-	told, err := said(w, run, a, events.PlanCleared, struct{}{})
+	told, err := actEvent(w, run, a, events.PlanCleared, struct{}{})
 	if err != nil {
 		return err
 	}
 	return w.Append(ctx, workspace.LogFile(run.ProjectID, run.ID), told)
 }
 
-// said builds the event for an action on a run.
-func said(w *workspace.Workspace, run doc.Run, a Act, kind string, payload any) (events.Draft, error) {
+// actEvent builds the event for an action on a run.
+func actEvent(w *workspace.Workspace, run doc.Run, a Act, kind string, payload any) (events.Draft, error) {
 	return w.Events.Draft(events.Draft{
 		RunID: run.ID, SessionRef: session.LocalRef(run.ID), Actor: a.Actor.ID, Visibility: events.VisibilityTeam, Type: kind,
 	}, payload)

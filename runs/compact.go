@@ -15,7 +15,7 @@ import (
 // from the log. The request is durable on return.
 func Compact(ctx context.Context, w *workspace.Workspace, a Act) (session.CompactResult, error) {
 	var none session.CompactResult
-	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
+	run, record, live, err := LiveSession(ctx, w, a.ProjectID, a.RunID)
 	if err != nil {
 		return none, err
 	}
@@ -28,7 +28,7 @@ func Compact(ctx context.Context, w *workspace.Workspace, a Act) (session.Compac
 	if live && record.Driver != "" {
 		return session.Compact(ctx, w, record, session.CompactRequest{Actor: a.Actor.ID})
 	}
-	told, err := session.CompactedLater(w.Events, run.ID, a.Actor.ID)
+	told, err := session.CompactionEvents(w.Events, run.ID, a.Actor.ID)
 	if err != nil {
 		return none, err
 	}

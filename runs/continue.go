@@ -53,11 +53,11 @@ const establishWithin = 30 * time.Second
 // Continue continues a run. It prompts the run's live session if that is idle, else it starts
 // another session. A refusal leaves the run as it ended.
 func Continue(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec ContinueSpec) (none ContinueResult, err error) {
-	run, record, live, err := Living(ctx, w, spec.ProjectID, spec.RunID)
+	run, record, live, err := LiveSession(ctx, w, spec.ProjectID, spec.RunID)
 	if err != nil {
 		return none, err
 	}
-	if before, ok, err := saidBefore(w, run, spec.ClientMessageID); ok || err != nil {
+	if before, ok, err := findSentMessage(w, run, spec.ClientMessageID); ok || err != nil {
 		return before.continued, err
 	}
 	if live {
@@ -81,7 +81,7 @@ func Continue(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 	if err := spec.launch(ctx, starter, place, order); err != nil {
 		return none, err
 	}
-	return established(ctx, w, order)
+	return awaitEstablished(ctx, w, order)
 }
 
 // promptLive sends a prompt to a live, idle session.
@@ -112,7 +112,7 @@ func promptLive(ctx context.Context, w *workspace.Workspace, run doc.Run, record
 
 // forSessions returns the issues for parameters that only a new session accepts, not a live one.
 func (s ContinueSpec) forSessions() (issues []fault.Issue) {
-	given := s.Live.given()
+	given := s.Live.liveOnlyNames()
 	for name, set := range map[string]bool{
 		"driver": s.Live.Driver != "", "env": len(s.Env) > 0, "budget": s.Budget != nil, "session_ref": s.SessionRef != "",
 		"resume": s.Resume != "" && s.Resume != ResumeAuto,
@@ -155,7 +155,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	if err != nil {
 		return order, err
 	}
-	driver, err := spec.take(w, run)
+	driver, err := spec.inherit(w, run)
 	if err != nil {
 		return order, err
 	}
@@ -175,7 +175,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	}
 	var tree *session.Worktree
 	if run.Spec != nil { // else nothing was executed that a session could resume
-		tree, err = spec.resumed(ctx, w, run)
+		tree, err = spec.resumeWorktree(ctx, w, run)
 	}
 	if err != nil {
 		return order, err
@@ -194,7 +194,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 		was = &doc.Spec{RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID}
 	}
 	live.WorktreeRel, live.WorktreeBranch = was.WorktreeRel, was.WorktreeBranch
-	if err := takeUp(ctx, w, run, spec, driver, live); err != nil {
+	if err := prepareResume(ctx, w, run, spec, driver, live); err != nil {
 		return order, err
 	}
 	return session.Order{
@@ -204,9 +204,9 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	}, nil
 }
 
-// take fills in unset fields of the spec from the run's newest session. driver is that session's
+// inherit fills in unset fields of the spec from the run's newest session. driver is that session's
 // driver.
-func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string, err error) {
+func (s *ContinueSpec) inherit(w *workspace.Workspace, run doc.Run) (driver string, err error) {
 	known := doc.ProviderNamed(run.Provider)
 	before := run.Live
 	if before == nil {
@@ -229,7 +229,7 @@ func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string,
 		s.Live.Driver = session.DriverCommand
 		return before.Driver, nil
 	}
-	if err := s.takeNewest(w, run); err != nil {
+	if err := s.inheritNewest(w, run); err != nil {
 		return "", err
 	}
 	if s.Live.Interactive == nil {
@@ -247,9 +247,9 @@ func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string,
 	return before.Driver, nil
 }
 
-// takeNewest fills in unset fields from the record of the newest session: whether its agent had
+// inheritNewest fills in unset fields from the record of the newest session: whether its agent had
 // ac's own tools, and its timeouts for permissions and questions.
-func (s *ContinueSpec) takeNewest(w *workspace.Workspace, run doc.Run) error {
+func (s *ContinueSpec) inheritNewest(w *workspace.Workspace, run doc.Run) error {
 	records, err := session.NamedAfter(w, "")
 	var newest doc.Session
 	for _, r := range records {
@@ -274,9 +274,9 @@ func above(a, b doc.Level) bool {
 	return order[a] > order[b]
 }
 
-// takeUp decides what the agent will remember: its own conversation, and a digest as the
+// prepareResume decides what the agent will remember: its own conversation, and a digest as the
 // fallback if the agent cannot find that conversation.
-func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec, before string, live *session.LiveOrder) error {
+func prepareResume(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec, before string, live *session.LiveOrder) error {
 	fold := transcript.NewBrief(spec.ProjectID)
 	seq, compacted := int64(0), false // compacted to a digest, with no turn since
 	err := session.EachEvent(w, workspace.LogFile(spec.ProjectID, spec.RunID), func(kind string, line []byte) {
@@ -302,7 +302,7 @@ func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *Cont
 		live.Thread, live.MustResume = thread, spec.Resume == ResumeProvider
 		live.Baseline = baseline(run)
 	}
-	if live.Lead = fold.Digest(spec.RunID); live.Lead != "" {
+	if live.Preamble = fold.Digest(spec.RunID); live.Preamble != "" {
 		live.Digest = path.Join("runs", spec.RunID, "outputs", fmt.Sprintf("digest-%d.md", sessionsOf(run)+1))
 	}
 	return context.Cause(ctx)
@@ -343,19 +343,19 @@ func baseline(run doc.Run) *doc.ThreadBaseline {
 		spent = &doc.ThreadBaseline{}
 	}
 	return &doc.ThreadBaseline{
-		InputTokens:           grown(before.InputTokens, now.InputTokens, prior.InputTokens, spent.InputTokens),
-		CachedInputTokens:     grown(before.CachedInputTokens, now.CachedInputTokens, prior.CachedInputTokens, spent.CachedInputTokens),
-		OutputTokens:          grown(before.OutputTokens, now.OutputTokens, prior.OutputTokens, spent.OutputTokens),
-		ReasoningOutputTokens: grown(before.ReasoningOutputTokens, now.ReasoningOutputTokens, prior.ReasoningOutputTokens, spent.ReasoningOutputTokens),
-		TotalTokens:           grown(before.TotalTokens, &now.TotalTokens, &prior.TotalTokens, spent.TotalTokens),
-		CostUSD:               grown(before.CostUSD, now.CostUSD, prior.CostUSD, spent.CostUSD),
+		InputTokens:           addGrowth(before.InputTokens, now.InputTokens, prior.InputTokens, spent.InputTokens),
+		CachedInputTokens:     addGrowth(before.CachedInputTokens, now.CachedInputTokens, prior.CachedInputTokens, spent.CachedInputTokens),
+		OutputTokens:          addGrowth(before.OutputTokens, now.OutputTokens, prior.OutputTokens, spent.OutputTokens),
+		ReasoningOutputTokens: addGrowth(before.ReasoningOutputTokens, now.ReasoningOutputTokens, prior.ReasoningOutputTokens, spent.ReasoningOutputTokens),
+		TotalTokens:           addGrowth(before.TotalTokens, &now.TotalTokens, &prior.TotalTokens, spent.TotalTokens),
+		CostUSD:               addGrowth(before.CostUSD, now.CostUSD, prior.CostUSD, spent.CostUSD),
 	}
 }
 
-// grown returns before plus what the last session added to the conversation. That is the current
+// addGrowth returns before plus what the last session added to the conversation. That is the current
 // total minus the usage of earlier sessions and minus what the last session spent on another
 // conversation.
-func grown[N int64 | float64](before, now, prior, spent *N) *N {
+func addGrowth[N int64 | float64](before, now, prior, spent *N) *N {
 	if now == nil {
 		return before
 	}
@@ -371,9 +371,9 @@ func grown[N int64 | float64](before, now, prior, spent *N) *N {
 	return &sum
 }
 
-// established waits until the conversation of a session is established, for at most
+// awaitEstablished waits until the conversation of a session is established, for at most
 // establishWithin.
-func established(ctx context.Context, w *workspace.Workspace, order session.Order) (ContinueResult, error) {
+func awaitEstablished(ctx context.Context, w *workspace.Workspace, order session.Order) (ContinueResult, error) {
 	result := ContinueResult{SessionRef: order.SessionRef, Resumed: "pending"}
 	ctx, cancel := context.WithTimeout(ctx, establishWithin)
 	defer cancel()

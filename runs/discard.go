@@ -90,8 +90,8 @@ type NewRun struct {
 	CreatedAt string
 }
 
-// New lists the runs that were created before an instant and never launched.
-func New(w *workspace.Workspace, before time.Time) (list []NewRun, err error) {
+// ListNew lists the runs that were created before an instant and never launched.
+func ListNew(w *workspace.Workspace, before time.Time) (list []NewRun, err error) {
 	listed, err := List(w, "")
 	if err != nil {
 		return nil, err

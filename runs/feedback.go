@@ -30,7 +30,7 @@ func RecordFeedback(ctx context.Context, w *workspace.Workspace, a Act, signal, 
 	if reason != "" {
 		payload.Reason = &reason
 	}
-	told, err := said(w, run, a, events.FeedbackRecorded, payload)
+	told, err := actEvent(w, run, a, events.FeedbackRecorded, payload)
 	if err != nil {
 		return "", err
 	}

@@ -107,7 +107,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err := a.preflight(ctx, w, spec); err != nil {
 		return err
 	}
-	if spec.Worktree, err = spec.sourced(ctx, w); err != nil {
+	if spec.Worktree, err = spec.launchWorktree(ctx, w); err != nil {
 		return err
 	}
 	return spec.launch(ctx, starter, ticket, spec.order(w, run, live))
@@ -132,7 +132,7 @@ func (s LaunchSpec) launch(ctx context.Context, starter Starter, ticket *lane.Ti
 func (s LaunchSpec) order(w *workspace.Workspace, run doc.Run, live *session.LiveOrder) session.Order {
 	return session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: s.ProjectID, RunID: s.RunID, SessionRef: s.SessionRef,
-		AgentID: run.AgentID, Provider: run.Provider, Argv: s.Argv, Made: s.Made, Bring: s.Bring, RepoID: s.RepoID, WorkdirRel: s.WorkdirRel,
+		AgentID: run.AgentID, Provider: run.Provider, Argv: s.Argv, ArgvHasMarks: s.Made, Bring: s.Bring, RepoID: s.RepoID, WorkdirRel: s.WorkdirRel,
 		Worktree: s.Worktree, InPlace: s.InPlace, TaskID: s.TaskID, WorkflowRunID: s.WorkflowRunID, MilestoneID: s.MilestoneID, Budget: s.Budget, Stdin: s.Stdin, Live: live, Env: s.Env,
 		ModelProfile: s.ModelProfile, MonotonicMS: w.Env.Clock.MonotonicMS(),
 	}
@@ -156,7 +156,7 @@ func (s *LaunchSpec) adopt(w *workspace.Workspace, provider string) error {
 	if err != nil {
 		return err
 	}
-	if kind := modelprofile.FamilyOf(provider, driver); !slices.Contains(modelprofile.Shown(name, profile).Applies, kind) {
+	if kind := modelprofile.FamilyOf(provider, driver); !slices.Contains(modelprofile.ProfileOf(name, profile).Applies, kind) {
 		return fault.InvalidField("model_profile", "%s does not apply to agents of provider %s", name, provider)
 	}
 	s.ModelProfile, s.Model = name, cmp.Or(s.Model, profile.Model)

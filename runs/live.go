@@ -72,9 +72,9 @@ func MayAct(ctx context.Context, w *workspace.Workspace, a Act) error {
 	return mayAct(ctx, w, run, a.Actor)
 }
 
-// Living returns the record of a run's live session. ok is false if there is none. Living first
+// LiveSession returns the record of a run's live session. ok is false if there is none. Living first
 // reconciles sessions whose owner died.
-func Living(ctx context.Context, w *workspace.Workspace, project, runID string) (run doc.Run, record doc.Session, ok bool, err error) {
+func LiveSession(ctx context.Context, w *workspace.Workspace, project, runID string) (run doc.Run, record doc.Session, ok bool, err error) {
 	if run, err = Load(w, project, runID); err != nil {
 		return run, record, false, err
 	}
@@ -108,10 +108,10 @@ func Launching(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Q
 	return policy.Question{Action: policy.Launch, Resource: resource(w, run), Actor: actor, RunID: run.ID}
 }
 
-// living is Living for callers that need a live session: without one, the error is
+// requireLiveSession is Living for callers that need a live session: without one, the error is
 // fault.RunNotLive.
-func living(ctx context.Context, w *workspace.Workspace, project, runID string) (doc.Run, doc.Session, error) {
-	run, record, ok, err := Living(ctx, w, project, runID)
+func requireLiveSession(ctx context.Context, w *workspace.Workspace, project, runID string) (doc.Run, doc.Session, error) {
+	run, record, ok, err := LiveSession(ctx, w, project, runID)
 	if err == nil && !ok {
 		err = notLive(runID)
 	}
@@ -135,7 +135,7 @@ type Act struct {
 // Respond answers an interaction of a run's agent. The answer is durable on return.
 func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.AnswerRequest) (session.AnswerResult, error) {
 	var none session.AnswerResult
-	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
+	run, record, live, err := LiveSession(ctx, w, a.ProjectID, a.RunID)
 	if err != nil {
 		return none, err
 	}
@@ -169,7 +169,7 @@ func MayDecide(ctx context.Context, w *workspace.Workspace, a Act) (policy.Verdi
 
 // Interrupt stops the current turn of a run. expected is the number of that turn, 0 for any.
 func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int) (session.InterruptResult, error) {
-	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
+	run, record, err := requireLiveSession(ctx, w, a.ProjectID, a.RunID)
 	if err == nil {
 		err = mayAct(ctx, w, run, a.Actor)
 	}
@@ -181,7 +181,7 @@ func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int)
 
 // PolicyOf returns the policy of a run, and whether a live session with an agent runs under it.
 func PolicyOf(ctx context.Context, w *workspace.Workspace, project, runID string) (p doc.RunPolicy, live bool, err error) {
-	run, record, live, err := Living(ctx, w, project, runID)
+	run, record, live, err := LiveSession(ctx, w, project, runID)
 	if err != nil {
 		return p, false, err
 	}
@@ -196,7 +196,7 @@ func PolicyOf(ctx context.Context, w *workspace.Workspace, project, runID string
 // SetPolicy changes the policy of a run's live session. On return, the change is durable and has
 // been applied to open interactions.
 func SetPolicy(ctx context.Context, w *workspace.Workspace, a Act, change runpolicy.Change) (session.PolicyResult, error) {
-	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
+	run, record, err := requireLiveSession(ctx, w, a.ProjectID, a.RunID)
 	if err != nil {
 		return session.PolicyResult{}, err
 	}

@@ -48,8 +48,8 @@ const (
 // MaxPrompt is the size limit of a prompt, in bytes.
 const MaxPrompt = 1 << 20
 
-// given returns the names of the set parameters that only live sessions accept.
-func (l LiveSpec) given() (names []string) {
+// liveOnlyNames returns the names of the set parameters that only live sessions accept.
+func (l LiveSpec) liveOnlyNames() (names []string) {
 	for name, set := range map[string]bool{
 		"interactive": l.Interactive != nil, "mode": l.Mode != "", "rules": l.Rules != nil, "permission_level": l.Level != "",
 		"keep_open": l.KeepOpen != nil, "idle_timeout_ms": l.IdleMS > 0, "permission_timeout_ms": l.PermissionMS > 0, "question_timeout_ms": l.QuestionMS > 0,
@@ -69,7 +69,7 @@ func isTrue(b *bool) bool { return b != nil && *b }
 func (s LaunchSpec) driver(name string) (string, error) {
 	known := doc.ProviderNamed(name)
 	switch {
-	case s.Live.Driver == "" && (known.Spoken || known.Live != "" && (isTrue(s.Live.Interactive) || isTrue(s.Live.KeepOpen))):
+	case s.Live.Driver == "" && (known.AlwaysLive || known.Live != "" && (isTrue(s.Live.Interactive) || isTrue(s.Live.KeepOpen))):
 		return known.Live, nil
 	case s.Live.Driver == "" || s.Live.Driver == session.DriverCommand:
 		return session.DriverCommand, nil
@@ -133,8 +133,8 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	live := &session.LiveOrder{
 		Driver: driver, Prompt: *prompt, Model: s.Model, Files: s.Files, Version: s.Version, ActorID: s.Actor.ID, Cause: session.CauseLaunch, Policy: rules,
 		Interactive: isTrue(s.Live.Interactive), KeepOpen: keep, PermissionMS: cmp.Or(s.Live.PermissionMS, answerMS), QuestionMS: cmp.Or(s.Live.QuestionMS, answerMS),
-		Waits: s.Waits,
-		MCP:   isTrue(s.Live.MCP), LaunchJobs: isTrue(s.Live.LaunchJobs),
+		HasWaitingTexts: s.Waits,
+		MCP:             isTrue(s.Live.MCP), LaunchJobs: isTrue(s.Live.LaunchJobs),
 	}
 	if keep {
 		live.IdleMS = cmp.Or(s.Live.IdleMS, idleMS)
@@ -215,7 +215,7 @@ func (s LaunchSpec) commandAgent(w *workspace.Workspace, run doc.Run) (*session.
 	}
 	live := &session.LiveOrder{
 		Driver: session.DriverCommand, Template: words, Prompt: prompt, Model: s.Model, Version: s.Version, ActorID: s.Actor.ID,
-		Cause: session.CauseLaunch, Waits: s.Waits, Workflow: s.Live.Workflow,
+		Cause: session.CauseLaunch, HasWaitingTexts: s.Waits, Workflow: s.Live.Workflow,
 		Policy: doc.RunPolicy{PermissionLevel: level, Mode: runpolicy.MostMode(level, false), Rules: []doc.PolicyRule{}},
 	}
 	live.DisplayText, live.DisplayMeta = s.Live.DisplayText, s.Live.DisplayMeta
@@ -235,7 +235,7 @@ func (s LaunchSpec) command(name string) error {
 
 // liveOnly returns the issues for parameters that a command does not accept.
 func (s LaunchSpec) liveOnly() []fault.Issue {
-	given := s.Live.given()
+	given := s.Live.liveOnlyNames()
 	issues := make([]fault.Issue, len(given))
 	for i, field := range given {
 		issues[i] = fault.Issue{Path: []any{field}, Code: "custom", Message: "is for agents that are spoken with"}
@@ -257,10 +257,10 @@ func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy
 	switch {
 	case s.Live.Mode != "":
 		p.Mode = s.Live.Mode
-	case run.Live == nil || !runpolicy.Bears(p.PermissionLevel, p.Mode):
+	case run.Live == nil || !runpolicy.Permits(p.PermissionLevel, p.Mode):
 		p.Mode = runpolicy.MostMode(p.PermissionLevel, interactive)
 	}
-	if !runpolicy.Bears(p.PermissionLevel, p.Mode) {
+	if !runpolicy.Permits(p.PermissionLevel, p.Mode) {
 		return p, fault.InvalidField("mode", "is above what permission level %s bears", p.PermissionLevel)
 	}
 	if s.Live.Rules != nil {
@@ -268,7 +268,7 @@ func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy
 			return p, err
 		}
 	}
-	if p.Rules, err = runpolicy.Before(s.Live.First, p.Rules); err != nil {
+	if p.Rules, err = runpolicy.PrependRules(s.Live.First, p.Rules); err != nil {
 		return p, err
 	}
 	if p.PermissionLevel == doc.LevelFull && s.Live.Level != "" {

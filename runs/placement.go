@@ -68,10 +68,10 @@ func (s LaunchSpec) placeable(ctx context.Context, w *workspace.Workspace, inPla
 	return nil
 }
 
-// sourced returns the worktree of a launch on another machine, with its base commit. Uncommitted
+// launchWorktree returns the worktree of a launch on another machine, with its base commit. Uncommitted
 // changes stay on this machine. For a launch on this machine or without a repository, it returns
 // the requested worktree.
-func (s LaunchSpec) sourced(ctx context.Context, w *workspace.Workspace) (*session.Worktree, error) {
+func (s LaunchSpec) launchWorktree(ctx context.Context, w *workspace.Workspace) (*session.Worktree, error) {
 	if s.Placement.Local() || s.RepoID == "" {
 		return s.Worktree, nil
 	}
@@ -111,10 +111,10 @@ func (s LaunchSpec) commit(ctx context.Context, root, settled string) (string, e
 	return commit, nil
 }
 
-// resumed returns the worktree for continuing a run that has none on this machine. It starts
+// resumeWorktree returns the worktree for continuing a run that has none on this machine. It starts
 // from the work that the run left on another machine, or is created on another machine. resumed
 // returns nil if the run continues in its existing place.
-func (s LaunchSpec) resumed(ctx context.Context, w *workspace.Workspace, run doc.Run) (*session.Worktree, error) {
+func (s LaunchSpec) resumeWorktree(ctx context.Context, w *workspace.Workspace, run doc.Run) (*session.Worktree, error) {
 	repo, rel, branch := run.Tree()
 	away := branch != "" && rel == ""
 	if repo == "" || s.Placement.Local() && !away {
@@ -132,7 +132,7 @@ func (s LaunchSpec) resumed(ctx context.Context, w *workspace.Workspace, run doc
 	if branch == "" {
 		tree.From, err = s.commit(ctx, root, "")
 	} else {
-		tree.From, err = worktree.Left(ctx, s.Environ, root, run.ID, branch)
+		tree.From, err = worktree.WorkCommit(ctx, s.Environ, root, run.ID, branch)
 	}
 	if err != nil {
 		return nil, fault.New(fault.NoWorktree, "what run %s left is not in repository %s yet: %w", run.ID, repo, err)

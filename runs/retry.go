@@ -14,13 +14,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// Again returns the spec for retrying a finished run. It copies the run's agent, command line or
+// RetrySpec returns the spec for retrying a finished run. It copies the run's agent, command line or
 // prompt, task, place, machine, model, policy, title and budget. A run in a worktree gets a
 // fresh one. The environment and stdin were not recorded. If prompt is not nil, it replaces the
 // recorded one. The error is fault.PromptMasked if the prompt or the command line contains a
 // mask: an agent must never get a mask in place of a secret.
-func Again(ctx context.Context, w *workspace.Workspace, project, runID string, prompt *string) (spec StartSpec, err error) {
-	run, _, live, err := Living(ctx, w, project, runID)
+func RetrySpec(ctx context.Context, w *workspace.Workspace, project, runID string, prompt *string) (spec StartSpec, err error) {
+	run, _, live, err := LiveSession(ctx, w, project, runID)
 	switch {
 	case err != nil:
 		return spec, err

@@ -81,7 +81,7 @@ type trees struct{ run, pack workspace.Tree }
 // CreateWith is CreateIn for a run with initial content.
 func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning) (CreateResult, error) {
 	w := u.Workspace()
-	made, begun, err := lay(w, project, agent, provider, b)
+	made, begun, err := newRunTrees(w, project, agent, provider, b)
 	if err != nil {
 		return made, err
 	}
@@ -94,8 +94,8 @@ func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning)
 	return made, u.Create(workspace.RunDir(project, made.RunID), begun.run)
 }
 
-// lay builds the content of a new run. It writes nothing.
-func lay(w *workspace.Workspace, project, agent, provider string, b Beginning) (made CreateResult, begun trees, err error) {
+// newRunTrees builds the content of a new run. It writes nothing.
+func newRunTrees(w *workspace.Workspace, project, agent, provider string, b Beginning) (made CreateResult, begun trees, err error) {
 	made = CreateResult{RunID: b.RunID, ContextPackID: w.Env.IDs.New("ctx")}
 	if made.RunID == "" {
 		made.RunID = w.Env.IDs.New("run")

@@ -51,8 +51,8 @@ type StartSpec struct {
 	ExpectPlan   string // hash of the expected plan, "" for any
 }
 
-// Started identifies a new run. With DryRun, it holds only the plan.
-type Started struct {
+// StartResult identifies a new run. With DryRun, it holds only the plan.
+type StartResult struct {
 	RunID      string
 	SessionRef string
 	Plan       *Plan
@@ -61,26 +61,26 @@ type Started struct {
 
 // start is the state of one call of Start.
 type start struct {
-	w       *workspace.Workspace
-	spec    StartSpec
-	run     doc.Run
-	agent   doc.Agent
-	machine doc.Machine
-	live    *session.LiveOrder
-	argv    []string // as far as known before the session is prepared
-	program string
-	root    string // root of the repository, "" for none
-	dir     string // working directory; for a worktree, the directory it is created from
-	tree    *session.Worktree
-	told    []events.Draft // initial events of the run's log
+	w             *workspace.Workspace
+	spec          StartSpec
+	run           doc.Run
+	agent         doc.Agent
+	machine       doc.Machine
+	live          *session.LiveOrder
+	argv          []string // as far as known before the session is prepared
+	program       string
+	root          string // root of the repository, "" for none
+	dir           string // working directory; for a worktree, the directory it is created from
+	tree          *session.Worktree
+	initialEvents []events.Draft // initial events of the run's log
 }
 
 // Start creates a run and launches its session, or does neither. The run, its context pack and
 // the record of its session become durable atomically, before Start returns. A refusal leaves no
 // run behind; the audit log records a refusal by the policy. Within a day, a project has at most
 // one run per Key. If the plan differs from ExpectPlan, the error data contains the plan.
-func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec StartSpec) (none Started, err error) {
-	if first, ok, err := startedBefore(w, spec); ok || err != nil {
+func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec StartSpec) (none StartResult, err error) {
+	if first, ok, err := findStarted(w, spec); ok || err != nil {
 		return first, err
 	}
 	s := &start{w: w, spec: spec}
@@ -93,7 +93,7 @@ func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter St
 		case err != nil:
 			return none, err
 		case spec.DryRun:
-			return Started{Plan: plan, PlanHash: hash}, nil
+			return StartResult{Plan: plan, PlanHash: hash}, nil
 		case hash != spec.ExpectPlan:
 			return none, fault.New(fault.PlanChanged, "what would be started is not what was shown").With(planData{plan, hash})
 		}
@@ -111,7 +111,7 @@ func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter St
 		return none, err
 	}
 	if err := s.spec.launch(ctx, starter, ticket, order); err != nil {
-		if first, ok, _ := startedBefore(w, spec); ok {
+		if first, ok, _ := findStarted(w, spec); ok {
 			return first, nil // a concurrent request with the same key won the race
 		}
 		return none, err
@@ -120,19 +120,19 @@ func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter St
 	if spec.Key != "" {
 		session.ForgetStarts(w)
 	}
-	return Started{RunID: order.RunID, SessionRef: order.SessionRef}, nil
+	return StartResult{RunID: order.RunID, SessionRef: order.SessionRef}, nil
 }
 
-// startedBefore returns the run that an earlier request with the same key created.
-func startedBefore(w *workspace.Workspace, spec StartSpec) (Started, bool, error) {
+// findStarted returns the run that an earlier request with the same key created.
+func findStarted(w *workspace.Workspace, spec StartSpec) (StartResult, bool, error) {
 	if spec.Key == "" || spec.DryRun {
-		return Started{}, false, nil
+		return StartResult{}, false, nil
 	}
 	first, ok := session.StartedBy(w, spec.ProjectID, spec.Key)
 	if ok && first.Content != spec.Content {
-		return Started{}, true, fault.New(fault.Conflict, "client_message_id %s stands for another request, which made run %s", spec.Key, first.RunID)
+		return StartResult{}, true, fault.New(fault.Conflict, "client_message_id %s stands for another request, which made run %s", spec.Key, first.RunID)
 	}
-	return Started{RunID: first.RunID, SessionRef: first.Ref}, ok, nil
+	return StartResult{RunID: first.RunID, SessionRef: first.Ref}, ok, nil
 }
 
 // check performs all checks that write nothing: names, the agent's program, and the place of
@@ -160,7 +160,7 @@ func (s *start) check(ctx context.Context) (err error) {
 	if s.machine, err = s.w.Machine(); err != nil {
 		return err
 	}
-	s.speak()
+	s.chooseDriver()
 	if err := spec.adopt(s.w, s.run.Provider); err != nil {
 		return err
 	}
@@ -176,9 +176,9 @@ func (s *start) check(ctx context.Context) (err error) {
 	return s.findProgram()
 }
 
-// speak chooses the driver if the caller named none. A prompt uses the driver of the provider,
+// chooseDriver chooses the driver if the caller named none. A prompt uses the driver of the provider,
 // interactively, so that permission level and mode apply.
-func (s *start) speak() {
+func (s *start) chooseDriver() {
 	live, known := &s.spec.Live, doc.ProviderNamed(s.run.Provider)
 	if live.Driver == "" && s.spec.Prompt != nil && known.Live != "" {
 		live.Driver = known.Live
@@ -242,7 +242,7 @@ func (s *start) tipOf(ctx context.Context, run string) (string, error) {
 	case repo != s.spec.RepoID || rel == "" && branch == "":
 		return "", fault.New(fault.PlaceUnavailable, "run %s has no worktree of repository %s", run, s.spec.RepoID)
 	case rel == "":
-		tip, err := worktree.Left(ctx, s.spec.Environ, s.root, run, branch)
+		tip, err := worktree.WorkCommit(ctx, s.spec.Environ, s.root, run, branch)
 		return tip, unavailable(err)
 	}
 	dir, err := worktree.Find(s.w, base)
@@ -324,7 +324,7 @@ func (s *start) admit(ctx context.Context, a *Admission) error {
 		return errors.Join(refusal, err)
 	}
 	spent, err := s.afford(a)
-	s.told = slices.Concat(told, spent)
+	s.initialEvents = slices.Concat(told, spent)
 	return err
 }
 
@@ -344,8 +344,8 @@ func (s *start) afford(a *Admission) ([]events.Draft, error) {
 // order returns the order of the session, including the new run.
 func (s *start) order() (session.Order, error) {
 	spec := s.spec
-	made, begun, err := lay(s.w, spec.ProjectID, spec.AgentID, s.run.Provider, Beginning{
-		RunID: spec.RunID, Events: s.told, Title: spec.Title, StartKey: spec.Key, RetryOf: spec.RetryOf, From: spec.From,
+	made, begun, err := newRunTrees(s.w, spec.ProjectID, spec.AgentID, s.run.Provider, Beginning{
+		RunID: spec.RunID, Events: s.initialEvents, Title: spec.Title, StartKey: spec.Key, RetryOf: spec.RetryOf, From: spec.From,
 		ProgramVersion: s.version(), Placement: spec.Placement,
 	})
 	if err != nil {

@@ -30,12 +30,12 @@ func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, sta
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
-		run, record, live, err := Living(ctx, w, spec.ProjectID, spec.RunID)
+		run, record, live, err := LiveSession(ctx, w, spec.ProjectID, spec.RunID)
 		switch {
 		case err != nil:
 			return err
 		case live && record.Driver != "":
-			err = session.TakeMore(ctx, w, record)
+			err = session.LoadMoreTexts(ctx, w, record)
 			if fault.Is(err, fault.RunNotLive) { // the session is ending: wait for it, however long that takes
 				if _, notOver := session.Collect(ctx, w, record.Ref); notOver == nil {
 					continue
@@ -53,7 +53,7 @@ func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, sta
 			return err
 		}
 		switch {
-		case elsewhere(w, run, err):
+		case lostRace(w, run, err):
 		case slices.Contains([]fault.Reason{fault.Internal, fault.IO, fault.ShuttingDown, fault.HubNotRunning}, fault.ReasonOf(err)):
 			return err // not a refusal
 		default:
@@ -87,9 +87,9 @@ func startFor(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 	return Launch(ctx, w, a, starter, spec.LaunchSpec)
 }
 
-// elsewhere reports whether err means that another process is starting or ending a session of
+// lostRace reports whether err means that another process is starting or ending a session of
 // the run, or has done so since before was read. A retry may then succeed.
-func elsewhere(w *workspace.Workspace, before doc.Run, err error) bool {
+func lostRace(w *workspace.Workspace, before doc.Run, err error) bool {
 	reason := fault.ReasonOf(err)
 	if slices.Contains([]fault.Reason{fault.RunBusy, fault.RunNotLive, fault.SupervisorUnreachable}, reason) {
 		return true
@@ -119,7 +119,7 @@ func discardWaiting(ctx context.Context, w *workspace.Workspace, spec ContinueSp
 		case alone:
 			return refusal
 		}
-		if _, _, live, err := Living(ctx, w, spec.ProjectID, spec.RunID); live || err != nil {
+		if _, _, live, err := LiveSession(ctx, w, spec.ProjectID, spec.RunID); live || err != nil {
 			return cmp.Or(err, refusal)
 		}
 		select {
@@ -141,7 +141,7 @@ func discardAlone(ctx context.Context, w *workspace.Workspace, spec ContinueSpec
 		waiting, err := waitingTurns(w, spec.ProjectID, spec.RunID)
 		left = len(waiting)
 		for _, text := range waiting {
-			d, err := session.Refused(w.Events, spec.RunID, text.ID, refusal)
+			d, err := session.RefusedTextEvent(w.Events, spec.RunID, text.ID, refusal)
 			if err != nil {
 				return err
 			}

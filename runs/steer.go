@@ -18,12 +18,12 @@ import (
 // session, and the caller must start one.
 func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRequest, starts bool) (session.SteerResult, error) {
 	var none session.SteerResult
-	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
+	run, record, live, err := LiveSession(ctx, w, a.ProjectID, a.RunID)
 	if err != nil {
 		return none, err
 	}
 	if !live || record.Driver == "" {
-		if known, ok, err := SaidBefore(w, run, p.ClientMessageID); ok || err != nil {
+		if known, ok, err := FindSentMessage(w, run, p.ClientMessageID); ok || err != nil {
 			return known, err
 		}
 	}
@@ -34,7 +34,7 @@ func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRe
 	if live && record.Driver != "" && starts {
 		// The process that recorded the message may have died before it notified the session.
 		// mayAct has settled the journal, so such a message is now in the log.
-		if known, ok, err := SaidBefore(w, run, p.ClientMessageID); ok || err != nil {
+		if known, ok, err := FindSentMessage(w, run, p.ClientMessageID); ok || err != nil {
 			return known, err
 		}
 	}
@@ -55,22 +55,22 @@ func isCommand(run doc.Run) bool {
 	return run.Spec != nil && run.Spec.Kind == doc.KindCommand && (run.Live == nil || run.Live.Driver == "" || run.Live.Driver == session.DriverCommand)
 }
 
-// SaidBefore returns the result of a message that its client already sent, by any method.
-func SaidBefore(w *workspace.Workspace, run doc.Run, client string) (session.SteerResult, bool, error) {
-	before, ok, err := saidBefore(w, run, client)
+// FindSentMessage returns the result of a message that its client already sent, by any method.
+func FindSentMessage(w *workspace.Workspace, run doc.Run, client string) (session.SteerResult, bool, error) {
+	before, ok, err := findSentMessage(w, run, client)
 	return before.steer, ok, err
 }
 
-// saidOnce is the result of a message that was already sent, in the form of each method that
+// sentMessage is the result of a message that was already sent, in the form of each method that
 // sends one.
-type saidOnce struct {
+type sentMessage struct {
 	steer     session.SteerResult
 	continued ContinueResult
 }
 
-// saidBefore searches the whole log of a run for a client's message id, in steered messages,
+// findSentMessage searches the whole log of a run for a client's message id, in steered messages,
 // prompts and continuations. Such an id never expires.
-func saidBefore(w *workspace.Workspace, run doc.Run, client string) (before saidOnce, ok bool, err error) {
+func findSentMessage(w *workspace.Workspace, run doc.Run, client string) (before sentMessage, ok bool, err error) {
 	if client == "" {
 		return before, false, nil
 	}
@@ -107,7 +107,7 @@ func saidBefore(w *workspace.Workspace, run doc.Run, client string) (before said
 				before.continued.Resumed, before.continued.ResumeError = "live", ""
 			}
 			if before.steer = p.Result(); kind == events.TurnStarted {
-				before.steer = session.SaidAsPrompt(p.Turn)
+				before.steer = session.SteerResultForPrompt(p.Turn)
 			}
 		}
 	})
@@ -118,7 +118,7 @@ func saidBefore(w *workspace.Workspace, run doc.Run, client string) (before said
 func queueForLaunch(ctx context.Context, w *workspace.Workspace, run doc.Run, p session.SteerRequest) (session.SteerResult, error) {
 	var result session.SteerResult
 	err := w.Update(ctx, func(u *workspace.Unit) error {
-		known, ok, err := SaidBefore(w, run, p.ClientMessageID) // a concurrent request may have sent it
+		known, ok, err := FindSentMessage(w, run, p.ClientMessageID) // a concurrent request may have sent it
 		if ok || err != nil {
 			result = known
 			return err

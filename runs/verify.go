@@ -64,18 +64,18 @@ func verifyOnce(w *workspace.Workspace, project, run string) (*events.Report, er
 	log, err := openLog(w, project, run)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return found("log_missing", err), nil
+		return issueReport("log_missing", err), nil
 	case err != nil:
-		return found("log_unreadable", err), nil
+		return issueReport("log_unreadable", err), nil
 	}
 	defer log.Close()
 	record, err := Load(w, project, run)
 	report, verifyErr := events.Verify(log, record.Log, err == nil && doc.Terminal(record.Status), nil)
 	if verifyErr != nil {
-		return found("log_unreadable", verifyErr), nil
+		return issueReport("log_unreadable", verifyErr), nil
 	}
 	if err != nil {
-		report.RecordIssues = append(report.RecordIssues, found("record_unreadable", err).RecordIssues...)
+		report.RecordIssues = append(report.RecordIssues, issueReport("record_unreadable", err).RecordIssues...)
 	}
 	if i := record.LogIntegrity; i != nil && !report.Tampered {
 		report.RecordIssues = append(report.RecordIssues, events.VerifyIssue{Code: events.LogTampered, Message: i.String()})
@@ -83,6 +83,6 @@ func verifyOnce(w *workspace.Workspace, project, run string) (*events.Report, er
 	return report, nil
 }
 
-func found(code string, err error) *events.Report {
+func issueReport(code string, err error) *events.Report {
 	return &events.Report{FirstFault: -1, RecordIssues: []events.VerifyIssue{{Code: code, Message: err.Error()}}}
 }

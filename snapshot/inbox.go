@@ -47,7 +47,7 @@ type ItemErrors struct {
 func (m *View) Inbox(project string, pending, decisions int) (Inbox, error) {
 	result := Inbox{Header: m.taken, IndexState: m.indexed, Pending: []PendingItem{}, Decisions: []Decision{}}
 	e := &result.ParseErrors
-	waiting, err := m.view.Pending(project, pending)
+	waiting, err := m.view.PendingArtifacts(project, pending)
 	if err != nil {
 		return result, err
 	}

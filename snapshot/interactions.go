@@ -107,7 +107,7 @@ func (m *View) records(list, lost []index.Interaction) []interaction.Record {
 	}
 	records := make([]interaction.Record, 0, len(list))
 	m.view.InteractionLines(list, func(i index.Interaction, requested, resolved []byte) {
-		record, ok := interaction.OfLines(i.ProjectID, i.RunID, requested, resolved)
+		record, ok := interaction.RecordFromLines(i.ProjectID, i.RunID, requested, resolved)
 		if !ok {
 			return
 		}

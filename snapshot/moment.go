@@ -78,7 +78,7 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 			did.Synced = (did.Synced || done.Synced) && !did.Rebuilt
 			err = ix.ViewOf(ctx, done, func(v *index.View) error {
 				return take(&View{
-					w: w, view: v, partly: done.Partly, watched: map[page][]index.MonitoredRun{}, indexed: did,
+					w: w, view: v, partly: done.RecordsOnly, watched: map[page][]index.MonitoredRun{}, indexed: did,
 					taken: Header{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())},
 				})
 			})

@@ -35,7 +35,7 @@ func (m *View) Needs(project string) (result Needs, err error) {
 		return result, err
 	}
 	var all []needs.Need
-	for _, part := range []func(string) ([]needs.Need, error){m.asked, m.helpNeeds, m.undecided, m.unreachable, m.troubles} {
+	for _, part := range []func(string) ([]needs.Need, error){m.requestNeeds, m.helpNeeds, m.artifactNeeds, m.unreachableNeeds, m.problemNeeds} {
 		list, err := part(project)
 		if err != nil {
 			return result, err
@@ -53,8 +53,8 @@ func (m *View) Needs(project string) (result Needs, err error) {
 	return result, nil
 }
 
-// asked returns the open requests of agents and workflows.
-func (m *View) asked(project string) (list []needs.Need, err error) {
+// requestNeeds returns the open requests of agents and workflows.
+func (m *View) requestNeeds(project string) (list []needs.Need, err error) {
 	open, _, err := m.unresolved(index.InteractionFilter{ProjectID: project})
 	for _, r := range m.records(open, nil) {
 		list = append(list, needOf(r))
@@ -73,7 +73,7 @@ func needOf(r interaction.Record) needs.Need {
 
 // helpNeeds returns the unanswered help requests.
 func (m *View) helpNeeds(project string) (list []needs.Need, err error) {
-	requests, err := m.view.Unanswered(project)
+	requests, err := m.view.UnansweredHelpRequests(project)
 	for _, h := range requests {
 		n := needs.New(needs.Help, h.HelpRequestID, h.Title)
 		n.Who, n.At = h.Requester, h.CreatedAt
@@ -85,9 +85,9 @@ func (m *View) helpNeeds(project string) (list []needs.Need, err error) {
 	return list, err
 }
 
-// undecided returns the artifacts that wait for a decision.
-func (m *View) undecided(project string) (list []needs.Need, err error) {
-	pending, err := m.view.Pending(project, 0)
+// artifactNeeds returns the artifacts that wait for a decision.
+func (m *View) artifactNeeds(project string) (list []needs.Need, err error) {
+	pending, err := m.view.PendingArtifacts(project, 0)
 	for _, a := range pending {
 		kind, ok := map[string]string{
 			"memory_delta": needs.Memory, "milestone_report": needs.Milestone, "heartbeat_action_proposal": needs.Action, "proposal": needs.Files,
@@ -109,9 +109,9 @@ func orEmpty(text *string) string {
 	return *text
 }
 
-// unreachable returns the sessions whose machine has been silent for more than half of their lease,
+// unreachableNeeds returns the sessions whose machine has been silent for more than half of their lease,
 // according to their records.
-func (m *View) unreachable(project string) (list []needs.Need, err error) {
+func (m *View) unreachableNeeds(project string) (list []needs.Need, err error) {
 	if !m.w.Exists(workspace.HubDir) {
 		return nil, nil
 	}
@@ -147,16 +147,16 @@ func (m *View) unreachable(project string) (list []needs.Need, err error) {
 	return list, err
 }
 
-// troubles returns the runs that failed, went over a budget, or have a damaged log.
-func (m *View) troubles(project string) (list []needs.Need, err error) {
+// problemNeeds returns the runs that failed, went over a budget, or have a damaged log.
+func (m *View) problemNeeds(project string) (list []needs.Need, err error) {
 	since := clock.Nanos(m.w.Env.Clock.Now().Add(-failuresLast))
-	found, err := m.view.Troubled(project, since)
+	found, err := m.view.TroubledRuns(project, since)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	attempts := attemptsOf{m: m, known: map[string]map[string]bool{}}
 	for i := range found {
-		t := trouble{&found[i]}
+		t := problemRun{&found[i]}
 		if recent := t.ended() >= since; recent && t.BudgetExceeded > 0 {
 			list = append(list, t.need(needs.OverBudget, t.RunID, overBudget(budgetDecision(t.LatestBudgetDecision))))
 		} else if recent && t.Status == doc.StatusFailed && !t.Retried {
@@ -177,11 +177,11 @@ func (m *View) troubles(project string) (list []needs.Need, err error) {
 	return list, nil
 }
 
-// trouble makes the needs of a run with problems.
-type trouble struct{ *index.TroubledRun }
+// problemRun makes the needs of a run with problems.
+type problemRun struct{ *index.TroubledRun }
 
 // ended returns when the run ended, or if unknown when it was created, in Unix nanoseconds.
-func (t trouble) ended() int64 {
+func (t problemRun) ended() int64 {
 	if t.EndedAt != 0 {
 		return t.EndedAt
 	}
@@ -189,7 +189,7 @@ func (t trouble) ended() int64 {
 	return clock.Nanos(at)
 }
 
-func (t trouble) need(kind, ref, title string) needs.Need {
+func (t problemRun) need(kind, ref, title string) needs.Need {
 	n := needs.New(kind, ref, title)
 	n.ProjectID, n.RunID, n.Who = t.ProjectID, t.RunID, t.AgentID
 	n.At = clock.Stamp(time.Unix(0, t.ended()))
@@ -197,7 +197,7 @@ func (t trouble) need(kind, ref, title string) needs.Need {
 }
 
 // failure returns why the run failed: the agent's error message if there is one.
-func (t trouble) failure() string {
+func (t problemRun) failure() string {
 	switch {
 	case t.Error != nil && *t.Error != "":
 		return *t.Error
@@ -216,7 +216,7 @@ func overBudget(d *BudgetDecision) string {
 }
 
 // broken describes what is wrong with the log.
-func (t trouble) broken() string {
+func (t problemRun) broken() string {
 	switch t.ParseErrors {
 	case 0:
 		return "the log was changed"

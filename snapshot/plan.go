@@ -120,17 +120,17 @@ func (m *View) Plan(scope, project string) (Plan, error) {
 	if err != nil {
 		return result, err
 	}
-	laid := m.lay(tasks)
+	laid := m.planTasks(tasks)
 	result.Project = &ProjectPlan{ProjectID: project, Summary: pm.Summarize(tasks), Gantt: ganttOf(laid)}
 	return result, nil
 }
 
-func (m *View) lay(tasks []doc.Task) pm.Plan { return pm.Lay(tasks, m.w.Env.Clock.Now()) }
+func (m *View) planTasks(tasks []doc.Task) pm.Plan { return pm.Schedule(tasks, m.w.Env.Clock.Now()) }
 
 // Schedule computes the schedule of a project.
 func (m *View) Schedule(project string) (pm.Plan, error) {
 	tasks, err := m.Tasks(project)
-	return m.lay(tasks), err
+	return m.planTasks(tasks), err
 }
 
 func ganttOf(p pm.Plan) Gantt {
@@ -139,7 +139,7 @@ func ganttOf(p pm.Plan) Gantt {
 		b := &p.Bars[i]
 		g.Tasks[i] = GanttTask{
 			TaskID: b.Task.ID, Title: b.Task.Title, Status: b.Task.Status, TeamID: b.Task.TeamID, AssigneeAgentID: b.Task.AssigneeAgentID,
-			ProgressPct: pm.Percent(b.Task.Done()), StartAt: clock.Stamp(b.Start), EndAt: clock.Stamp(b.End),
+			ProgressPct: pm.Percent(b.Task.Progress()), StartAt: clock.Stamp(b.Start), EndAt: clock.Stamp(b.End),
 			DurationDays: b.DurationDays, SlackDays: b.SlackDays, Critical: b.Critical, DependsOnTaskIDs: []string{},
 		}
 		if b.Task.Schedule != nil && b.Task.Schedule.DependsOnTaskIDs != nil {

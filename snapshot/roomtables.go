@@ -29,7 +29,7 @@ type RoomReader struct {
 // RoomTables returns all tables of the room except the runs. version is the program's version.
 func (m *View) RoomTables(reader RoomReader, version string) (RoomTables, error) {
 	t := roomTables{View: m, reader: reader, tables: RoomTables{}, liveOf: map[string]int{}, waitingOf: map[string]int{}, counts: map[string]*room.Counts{}, projects: map[string]*room.Project{}}
-	for _, part := range []func() error{t.live, t.needs, t.people, t.ofProjects, t.jobs, t.talk} {
+	for _, part := range []func() error{t.live, t.needs, t.people, t.ofProjects, t.jobs, t.conversations} {
 		if err := part(); err != nil {
 			return nil, err
 		}
@@ -214,8 +214,8 @@ func (t *roomTables) jobs() error {
 	return nil
 }
 
-// talk adds the conversations with their newest messages.
-func (t *roomTables) talk() error {
+// conversations adds the conversations with their newest messages.
+func (t *roomTables) conversations() error {
 	list, err := t.view.LastMessages()
 	for _, c := range list {
 		if !workspace.SafeID(c.ConversationID) {
@@ -225,7 +225,7 @@ func (t *roomTables) talk() error {
 		if err != nil {
 			return err
 		}
-		t.add(room.TableTalk, c.ConversationID, c.ProjectID, room.Talk{Project: c.ProjectID, Name: needs.Line(c.Name), LastAt: c.At, LastBy: c.By, Unread: unread})
+		t.add(room.TableTalk, c.ConversationID, c.ProjectID, room.Conversation{Project: c.ProjectID, Name: needs.Line(c.Name), LastAt: c.At, LastBy: c.By, Unread: unread})
 	}
 	return err
 }

@@ -41,7 +41,7 @@ type RunList struct {
 // RunList lists the newest runs. Unless q prevents it, it adds all runs that are running by their
 // records, whatever their age.
 func (m *View) RunList(q RunQuery) (list RunList, err error) {
-	found, err := m.view.Listed(q.filter())
+	found, err := m.view.ListedRuns(q.filter())
 	if err != nil {
 		return list, err
 	}
@@ -53,7 +53,7 @@ func (m *View) RunList(q RunQuery) (list RunList, err error) {
 	if q.Status == "" && !q.Newest && list.Total > len(found) {
 		running := q
 		running.Status, running.Most = doc.StatusRunning, 0
-		live, err := m.view.Listed(running.filter())
+		live, err := m.view.ListedRuns(running.filter())
 		if err != nil {
 			return list, err
 		}

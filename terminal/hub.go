@@ -58,11 +58,11 @@ type Info struct {
 type Options struct {
 	// Executable is the program with the guard command.
 	Executable string
-	// Draw returns n random letters and digits of base 32.
-	Draw func(n int) string
-	// Ended is called for each terminal whose shell has ended. It may block, and must not
+	// RandomText returns n random letters and digits of base 32.
+	RandomText func(n int) string
+	// OnEnd is called for each terminal whose shell has ended. It may block, and must not
 	// call the hub.
-	Ended func(dir string, t Info)
+	OnEnd func(dir string, t Info)
 }
 
 // Hub manages the terminals of a process. It is safe for concurrent use.

@@ -63,11 +63,11 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 		return nil, errors.Join(err, tty.Close(), master.Close())
 	}
 	t := &Terminal{
-		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
+		id: "pty-" + h.opts.RandomText(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
 		ring: newRing(memory), drained: make(chan struct{}), ended: make(chan struct{}),
 	}
 	runtime.AddCleanup(t, func(release func()) { release() }, release) // nobody can read it any more
-	t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
+	t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.RandomText(4*idLetters))
 	if err = errors.Join(err, tty.Close()); err != nil {
 		if t.console != nil {
 			t.console.Sweep()
@@ -144,8 +144,8 @@ func (t *Terminal) await(h *Hub) {
 	t.wake()
 	t.mu.Unlock()
 	_ = t.master.Close() // all output has been read
-	if h.opts.Ended != nil {
-		h.opts.Ended(t.spec.Dir, t.Info())
+	if h.opts.OnEnd != nil {
+		h.opts.OnEnd(t.spec.Dir, t.Info())
 	}
 	close(t.ended)
 }

@@ -41,7 +41,7 @@ func newHub(t *testing.T) *terminal.Hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := terminal.New(terminal.Options{Executable: executable, Draw: draw})
+	h := terminal.New(terminal.Options{Executable: executable, RandomText: draw})
 	t.Cleanup(h.Close)
 	return h
 }
@@ -346,7 +346,7 @@ func TestFlood(t *testing.T) { //nolint:paralleltest // it measures memory
 // behind, and writes their ids.
 func serve() {
 	executable, _ := os.Executable()
-	h := terminal.New(terminal.Options{Executable: executable, Draw: draw})
+	h := terminal.New(terminal.Options{Executable: executable, RandomText: draw})
 	dir := os.Getenv("TERMINAL_TEST_SERVER")
 	info, err := h.Create(spec(dir))
 	if err == nil {

@@ -30,7 +30,7 @@ func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err
 			held()
 		}
 	})
-	typed := t.turn(waits)
+	typed := t.awaitEarlierInput(waits)
 	defer typed()
 	cut := make(chan struct{})
 	uncut := context.AfterFunc(ctx, func() {
@@ -68,9 +68,9 @@ func (t *Terminal) Write(ctx context.Context, p []byte, held func()) (n int, err
 	return n, nil
 }
 
-// turn waits until earlier texts are typed. The caller calls typed to let the next text
+// awaitEarlierInput waits until earlier texts are typed. The caller calls typed to let the next text
 // proceed.
-func (t *Terminal) turn(waits func()) (typed func()) {
+func (t *Terminal) awaitEarlierInput(waits func()) (typed func()) {
 	mine := make(chan struct{})
 	t.mu.Lock()
 	before := t.typing

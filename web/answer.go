@@ -101,13 +101,13 @@ func answer(w http.ResponseWriter, r *http.Request, status int, v any) {
 	send(w, r, status, append(body, '\n'))
 }
 
-// worthwhile is the size in bytes from which a body is compressed.
-const worthwhile = 1 << 10
+// minCompressBytes is the size in bytes from which a body is compressed.
+const minCompressBytes = 1 << 10
 
 // send sends a body, compressed if the client accepts that. The caller has set the headers.
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
-	if len(body) < worthwhile {
+	if len(body) < minCompressBytes {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(status)
 		_, _ = w.Write(body) // the client may have disconnected

@@ -15,9 +15,9 @@ import (
 	"ac/snapshot"
 )
 
-// lookAgain is the retry interval for a screen that could not be read, or whose index is being
+// retryInterval is the retry interval for a screen that could not be read, or whose index is being
 // synced.
-const lookAgain = 2 * time.Second
+const retryInterval = 2 * time.Second
 
 // screenSource reads screens and watches for changes.
 type screenSource struct {
@@ -34,7 +34,7 @@ type screen struct {
 	ctx    context.Context //nolint:containedctx // of the server
 
 	taking sync.Mutex    // serializes take
-	doubt  chan struct{} // requests another frame without a change
+	retry  chan struct{} // requests another frame without a change
 
 	mu      sync.Mutex
 	readers int
@@ -71,7 +71,7 @@ type frame struct {
 }
 
 func newScreen(ctx context.Context, source screenSource) *screen {
-	return &screen{source: source, delay: coalesce, ctx: ctx, doubt: make(chan struct{}, 1), latest: &frame{next: make(chan struct{})}}
+	return &screen{source: source, delay: coalesce, ctx: ctx, retry: make(chan struct{}, 1), latest: &frame{next: make(chan struct{})}}
 }
 
 // join adds a client. leave removes it. For the last client, leave waits until watching has
@@ -128,8 +128,8 @@ func (s *screen) retake(ctx context.Context, changed <-chan struct{}) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.doubt:
-			again = time.After(lookAgain)
+		case <-s.retry:
+			again = time.After(retryInterval)
 			continue
 		case <-again:
 			again = nil
@@ -174,7 +174,7 @@ func (s *screen) take(ctx context.Context) *frame {
 	fresh := frameOf(taken, err)
 	if err != nil || taken.SyncWorker.PendingWorkspaces > 0 || taken.SyncWorker.Running {
 		select {
-		case s.doubt <- struct{}{}:
+		case s.retry <- struct{}{}:
 		default:
 		}
 	}

@@ -37,10 +37,10 @@ const (
 	readPatience = 2 * time.Minute
 	idlePatience = 2 * time.Minute
 	maxHeader    = 64 << 10
-	// finish is the grace period of running requests at shutdown. abandon is how long the server
+	// shutdownGrace is the grace period of running requests at shutdown. abandon is how long the server
 	// waits after canceling them.
-	finish  = 900 * time.Millisecond
-	abandon = 500 * time.Millisecond
+	shutdownGrace = 900 * time.Millisecond
+	cancelGrace   = 500 * time.Millisecond
 	// flush is how long the index worker may run at shutdown.
 	flush = 300 * time.Millisecond
 	// keepaliveEvery is the interval of keepalives on an open stream.
@@ -164,7 +164,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	for i, l := range s.dialects {
 		names[i] = l.Name
 	}
-	s.all.ServesDialects(names)
+	s.all.SetDialects(names)
 	token := ""
 	if !at.Addr().IsLoopback() || opts.Token || opts.AllowLaunch && !httpguard.ChecksPeers() {
 		token = newToken()
@@ -230,9 +230,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.head, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		BaseContext: func(net.Listener) context.Context { return s.work }, ConnContext: httpguard.WithPeer, ConnState: s.counted,
+		BaseContext: func(net.Listener) context.Context { return s.work }, ConnContext: httpguard.WithPeer, ConnState: s.trackConn,
 	}
-	defer s.all.Listening("web", s.listener.Addr().String(), func() int { return int(s.clients.Load()) })()
+	defer s.all.AddListener("web", s.listener.Addr().String(), func() int { return int(s.clients.Load()) })()
 	ctx, endDialects := context.WithCancel(ctx)
 	defer endDialects()
 	var own sync.WaitGroup
@@ -261,8 +261,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(err, s.release())
 }
 
-// counted tracks the number of open connections.
-func (s *Server) counted(_ net.Conn, state http.ConnState) {
+// trackConn tracks the number of open connections.
+func (s *Server) trackConn(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		s.clients.Add(1)
@@ -298,7 +298,7 @@ func (s *Server) shutdown(server *http.Server) {
 	s.closing = true
 	s.mu.Unlock()
 	s.cancelLive()
-	limit, cancel := context.WithTimeout(context.Background(), finish)
+	limit, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 	_ = server.Shutdown(limit) // server.Close closes the rest
 	cancel()
 	s.cancelWork()
@@ -310,7 +310,7 @@ func (s *Server) shutdown(server *http.Server) {
 	}()
 	select {
 	case <-answered:
-	case <-time.After(abandon):
+	case <-time.After(cancelGrace):
 		s.log.Warn("a request did not end in time")
 	}
 }

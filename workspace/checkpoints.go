@@ -45,7 +45,7 @@ func (u *Unit) Checkpoint(plan checkpoint.Plan, before, after [][]byte, root *ch
 // writeFiles applies a checkpoint, or finishes one whose writer died.
 func (w *Workspace) writeFiles(ctx context.Context, op *operation) error {
 	if op.root != nil {
-		return w.working(op, op.root, (*checkpoint.Work).Apply)
+		return w.runCheckpoint(op, op.root, (*checkpoint.Work).Apply)
 	}
 	op.outcome = &checkpoint.Outcome{}
 	plan, err := checkpoint.Load(w.FS, op.Name)
@@ -63,11 +63,11 @@ func (w *Workspace) writeFiles(ctx context.Context, op *operation) error {
 		*op.outcome, err = checkpoint.Abandon(w.FS, op.Name, w.namer, err)
 		return err
 	}
-	err = w.working(op, root, (*checkpoint.Work).Recover)
+	err = w.runCheckpoint(op, root, (*checkpoint.Work).Recover)
 	return errors.Join(err, release([]operation{*op}), root.Close())
 }
 
-func (w *Workspace) working(op *operation, root *checkpoint.Root, do func(*checkpoint.Work) (checkpoint.Outcome, error)) error {
+func (w *Workspace) runCheckpoint(op *operation, root *checkpoint.Root, do func(*checkpoint.Work) (checkpoint.Outcome, error)) error {
 	work := &checkpoint.Work{FS: w.FS, Dir: op.Name, Namer: w.namer, Root: root}
 	if err := work.Begin(); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (w *Workspace) working(op *operation, root *checkpoint.Root, do func(*check
 	return err
 }
 
-// takeBackFiles rolls back what was applied of a checkpoint.
-func (w *Workspace) takeBackFiles(op *operation) error {
+// rollBackFiles rolls back what was applied of a checkpoint.
+func (w *Workspace) rollBackFiles(op *operation) error {
 	if op.work == nil {
 		return nil // Begin failed: nothing was applied
 	}
@@ -100,21 +100,21 @@ func release(ops []operation) (err error) {
 
 // filesState reports how far a checkpoint got.
 func (w *Workspace) filesState(op *operation) (opState, error) {
-	outcome, ended, err := checkpoint.Ended(w.FS, op.Name)
+	outcome, ended, err := checkpoint.LoadOutcome(w.FS, op.Name)
 	switch {
 	case err != nil:
-		return foreign, err
+		return stateForeign, err
 	case ended:
 		outcome.Recovered = true
 		op.outcome = &outcome
-		return done, nil
+		return stateDone, nil
 	}
 	for _, dir := range []string{op.Name, op.From} {
 		if _, err := checkpoint.Load(w.FS, dir); err == nil {
-			return begun, nil
+			return statePartial, nil
 		}
 	}
-	return foreign, nil
+	return stateForeign, nil
 }
 
 // amend adds the outcome of a checkpoint to the events that follow it.
@@ -158,7 +158,7 @@ func (w *Workspace) LockTarget(ctx context.Context, dir string) (*checkpoint.Roo
 // Checkpoints lists the ids of a project's checkpoints, oldest first.
 func (w *Workspace) Checkpoints(project string) ([]string, error) {
 	names, err := Dirs(w.FS, path.Join(CheckpointsDir, project))
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		return nil, nil
 	}
 	return names, err

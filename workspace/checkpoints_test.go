@@ -173,7 +173,7 @@ func checkpointFaultAt(t *testing.T, base string, s stage, kind faultfs.Kind, n 
 	if failure != nil && kind != faultfs.Death && !interrupted && !maps.Equal(content(t, repo), before()) {
 		t.Errorf("%s: it failed with %v, and the tree has %v", hit, failure, content(t, repo))
 	}
-	if err := plan.Bury(); err != nil {
+	if err := plan.CloseAll(); err != nil {
 		t.Errorf("%s: %v", hit, err)
 	}
 	aged(t, dir)
@@ -252,7 +252,7 @@ func TestAChangeBeforeRecovery(t *testing.T) {
 		w := opened(t, env, dir)
 		plan.Arm(n, faultfs.Death)
 		_ = applied(t.Context(), t, w, s, repo)
-		if err := plan.Bury(); err != nil {
+		if err := plan.CloseAll(); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := os.ReadFile(filepath.Join(repo, "sub/b.txt")); err != nil || string(text) != "two\n" {
@@ -294,7 +294,7 @@ func TestDisplacedTwice(t *testing.T) {
 		w := opened(t, env, dir)
 		plan.Arm(n, faultfs.Death)
 		_ = applied(t.Context(), t, w, s, repo)
-		if err := plan.Bury(); err != nil {
+		if err := plan.CloseAll(); err != nil {
 			t.Fatal(err)
 		}
 		staged, err := filepath.Glob(filepath.Join(repo, "sub", ".ac-*"))
@@ -343,7 +343,7 @@ func TestAGoneTarget(t *testing.T) {
 		if err := applied(t.Context(), t, w, s, repo); err == nil {
 			t.Fatal("it was applied")
 		}
-		if err := plan.Bury(); err != nil {
+		if err := plan.CloseAll(); err != nil {
 			t.Fatal(err)
 		}
 		plan = faultfs.NewPlan(0, faultfs.Death)

@@ -22,8 +22,8 @@ type coarse struct{ durable.FS }
 func (c coarse) Stat(name string) (fs.FileInfo, error)  { return rounded(c.FS.Stat(name)) }
 func (c coarse) Lstat(name string) (fs.FileInfo, error) { return rounded(c.FS.Lstat(name)) }
 
-// Tick is what such a file system is known to need.
-func (c coarse) Tick(uint64) time.Duration { return 2 * longTick }
+// Granularity is what such a file system is known to need.
+func (c coarse) Granularity(uint64) time.Duration { return 2 * longTick }
 
 func (c coarse) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
 	f, err := c.FS.OpenFile(name, flag, perm)

@@ -23,19 +23,19 @@ const (
 
 // Leader names the actors who lead the conversations of a project. If Given is set, only that
 // actor leads. Otherwise each conversation keeps its leaders, and a new one gets the leaders
-// of the project's home, else StandIn, else DefaultCEO.
+// of the project's home, else FallbackID, else DefaultCEO.
 type Leader struct {
-	Given, StandIn string
+	ActorID, FallbackID string
 	// ExecutiveManager is the agent who leads alongside them. If empty, it is the company's
 	// Executive Manager.
 	ExecutiveManager string
-	// Enrols adds the due members to the home of the workspace. Reads do not set it.
-	Enrols bool
+	// EnrolMembers adds the due members to the home of the workspace. Reads do not set it.
+	EnrolMembers bool
 }
 
 // due returns the members that the home of the workspace should have.
 func (l Leader) due() []string {
-	if given := strings.TrimSpace(l.Given); given != "" {
+	if given := strings.TrimSpace(l.ActorID); given != "" {
 		return []string{given, GlobalManagerID}
 	}
 	return []string{GlobalManagerID}
@@ -57,7 +57,7 @@ func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, lea
 	if err != nil {
 		return nil, err
 	}
-	if w.Exists(AgentFile(GlobalManagerID)) && w.Exists(AgentFile(SecretaryID(project))) && w.homeSuits(staff, leader) && w.officeSuits(staff, leader) && !slices.ContainsFunc(found, standing.differs) {
+	if w.Exists(AgentFile(GlobalManagerID)) && w.Exists(AgentFile(SecretaryID(project))) && w.homeIsCurrent(staff, leader) && w.officeIsCurrent(staff, leader) && !slices.ContainsFunc(found, defaultConversation.differs) {
 		return idsOf(found), nil
 	}
 	err = w.Update(ctx, func(u *Unit) error {
@@ -77,10 +77,10 @@ func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, lea
 	return idsOf(found), err
 }
 
-// homeSuits reports whether the home of the workspace has its due members.
-func (w *Workspace) homeSuits(s staff, leader Leader) bool {
+// homeIsCurrent reports whether the home of the workspace has its due members.
+func (w *Workspace) homeIsCurrent(s staff, leader Leader) bool {
 	home, err := w.Home()
-	if err != nil || !leader.Enrols {
+	if err != nil || !leader.EnrolMembers {
 		return err == nil
 	}
 	missing := func(id string) bool { return !slices.Contains(home.Participants.AgentIDs, id) }
@@ -88,27 +88,29 @@ func (w *Workspace) homeSuits(s staff, leader Leader) bool {
 	return !slices.ContainsFunc(leader.due(), missing) && (executive == "" || !missing(executive))
 }
 
-// standing is a default conversation: as it should be (want) and as it is on disk (found).
+// defaultConversation is a default conversation: as it should be (want) and as it is on disk (found).
 // found is nil if there is no valid one.
-type standing struct {
+type defaultConversation struct {
 	want  doc.Conversation
 	found *doc.Conversation
 }
 
-func (s standing) differs() bool { return s.found == nil || !reflect.DeepEqual(*s.found, s.want) }
+func (s defaultConversation) differs() bool {
+	return s.found == nil || !reflect.DeepEqual(*s.found, s.want)
+}
 
-func idsOf(all []standing) (ids []string) {
+func idsOf(all []defaultConversation) (ids []string) {
 	for _, s := range all {
 		ids = append(ids, s.want.ID)
 	}
 	return ids
 }
 
-func (u *Unit) putDefault(s standing) error {
+func (u *Unit) putDefault(s defaultConversation) error {
 	dir := ProjectConversationDir(s.want.ProjectID, s.want.ID)
 	switch {
 	case s.found == nil:
-		return u.placeConversation(dir, u.stamped(s.want))
+		return u.placeConversation(dir, u.stampConversation(s.want))
 	case s.differs():
 		return Put(u, doc.ConversationCodec, path.Join(dir, ConversationFile), s.want, 0o644)
 	}
@@ -117,7 +119,7 @@ func (u *Unit) putDefault(s standing) error {
 
 // projectDefaults creates the agents that a project needs and returns its
 // conversations, which are not written yet.
-func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error) {
+func (u *Unit) projectDefaults(project string, leader Leader) ([]defaultConversation, error) {
 	if err := u.workspaceDefaults(leader); err != nil {
 		return nil, err
 	}
@@ -189,7 +191,7 @@ func (s staff) leaders(c *doc.Conversation) (ids []string) {
 }
 
 // defaultsOf computes the default conversations of a project.
-func defaultsOf(s staff, project string, leader Leader, read func(name string) (doc.Conversation, error)) ([]standing, error) {
+func defaultsOf(s staff, project string, leader Leader, read func(name string) (doc.Conversation, error)) ([]defaultConversation, error) {
 	d := defaults{staff: s, project: project, leader: leader, read: read}
 	d.executive = d.executiveManager()
 	d.add("home", "home", "Home", "home", nil)
@@ -208,7 +210,7 @@ type defaults struct {
 	project string
 	leader  Leader
 	read    func(name string) (doc.Conversation, error)
-	all     []standing
+	all     []defaultConversation
 	err     error
 	// executive is the id of the Executive Manager, "" if the company has none.
 	executive string
@@ -242,7 +244,7 @@ func (d *defaults) add(name, kind, title, slug string, members []string, teams .
 		stay = append(stay, d.executive)
 	}
 	want.Participants = doc.Participants{AgentIDs: distinct(top, members, stay), TeamIDs: distinct(teams)}
-	d.all = append(d.all, standing{want, found})
+	d.all = append(d.all, defaultConversation{want, found})
 }
 
 // find reads a conversation of the project. It returns fault.InvalidFile for one that belongs
@@ -261,7 +263,7 @@ func (d *defaults) find(id string) (*doc.Conversation, error) {
 
 // leads returns the actors who lead a conversation.
 func (d *defaults) leads(found *doc.Conversation) []string {
-	if given := strings.TrimSpace(d.leader.Given); given != "" {
+	if given := strings.TrimSpace(d.leader.ActorID); given != "" {
 		return []string{given}
 	}
 	if found != nil {
@@ -270,5 +272,5 @@ func (d *defaults) leads(found *doc.Conversation) []string {
 	if len(d.all) > 0 && d.all[0].found != nil { // the home comes first
 		return d.leaders(&d.all[0].want)
 	}
-	return []string{ceoOrDefault(d.leader.StandIn)}
+	return []string{ceoOrDefault(d.leader.FallbackID)}
 }

@@ -93,7 +93,7 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 	}
 
 	// Somebody else leads, when that is said.
-	synced(t, w, p, Leader{Given: " boss ", Enrols: true})
+	synced(t, w, p, Leader{ActorID: " boss ", EnrolMembers: true})
 	if diff := cmp.Diff([]string{"boss", ids["ceo"], GlobalManagerID, SecretaryID(p)}, membersOf(t, w, p, "home")); diff != "" {
 		t.Error(diff)
 	}
@@ -169,7 +169,7 @@ func TestDefaultsGiveWay(t *testing.T) {
 		if err := w.EnsureDefaults(ctx); err != nil {
 			t.Fatal(err)
 		}
-		synced(t, w, made.ID, Leader{StandIn: "actor"})
+		synced(t, w, made.ID, Leader{FallbackID: "actor"})
 		if _, err := Load(w, doc.ConversationCodec, dir+"/"+ConversationFile); err != nil {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -200,7 +200,7 @@ func TestStandInLeadsWhatIsNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	synced(t, w, p, Leader{StandIn: id})
+	synced(t, w, p, Leader{FallbackID: id})
 	top := []string{id, GlobalManagerID, SecretaryID(p)}
 	for _, name := range []string{"home", "executive_meeting"} {
 		if diff := cmp.Diff(top, membersOf(t, w, p, name)); diff != "" {
@@ -235,12 +235,12 @@ func TestHomeEnrols(t *testing.T) {
 			t.Error(diff, err)
 		}
 	}
-	synced(t, w, made.ID, Leader{StandIn: "actor"})
+	synced(t, w, made.ID, Leader{FallbackID: "actor"})
 	if err := w.EnsureDefaults(ctx); err != nil {
 		t.Error(err)
 	}
 	expect("guest")
-	synced(t, w, made.ID, Leader{Enrols: true})
+	synced(t, w, made.ID, Leader{EnrolMembers: true})
 	expect("guest", GlobalManagerID)
 	if _, err := w.CreateProjectWithDefaults(ctx, "Q", " boss ", nil); err != nil {
 		t.Error(err)

@@ -330,7 +330,7 @@ func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind,
 			t.Errorf("%s: %d files are left open", hit, left)
 		}
 	}
-	if err := plan.Bury(); err != nil {
+	if err := plan.CloseAll(); err != nil {
 		t.Errorf("%s: %v", hit, err)
 	}
 	aged(t, dir)

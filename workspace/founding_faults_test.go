@@ -44,7 +44,7 @@ func initAt(t *testing.T, kind faultfs.Kind, n int) bool {
 	env.PID = deadPID
 	failure := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"})
 	hit := plan.Hit()
-	if err := plan.Bury(); err != nil {
+	if err := plan.CloseAll(); err != nil {
 		t.Error(err)
 	}
 	calm := workspace.SystemEnv()
@@ -105,7 +105,7 @@ func TestInitDeath(t *testing.T) {
 		env.PID = deadPID
 		force := workspace.InitOptions{CompanyName: "Acme", Force: true}
 		failure := workspace.Init(ctx, env, dir, force)
-		if err := plan.Bury(); err != nil {
+		if err := plan.CloseAll(); err != nil {
 			t.Error(err)
 		}
 		if plan.Hit() == "" {
@@ -160,9 +160,9 @@ func TestRefoundUnderFaults(t *testing.T) {
 	}
 }
 
-func founding(t *testing.T, name string) workspace.Founding {
+func founding(t *testing.T, name string) workspace.CreateOptions {
 	t.Helper()
-	return workspace.Founding{
+	return workspace.CreateOptions{
 		CompanyName: name, Busy: func(*workspace.Workspace) error { return nil },
 		Build: func(w *workspace.Workspace) error {
 			_, err := w.NewProject(context.Background(), name)
@@ -177,14 +177,14 @@ func refoundAt(t *testing.T, kind faultfs.Kind, n int) bool {
 	dir := filepath.Join(t.TempDir(), "ws")
 	calm := workspace.SystemEnv()
 	calm.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
-	if err := errors.Join(workspace.Found(ctx, calm, dir, founding(t, "Old")), os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600)); err != nil {
+	if err := errors.Join(workspace.Create(ctx, calm, dir, founding(t, "Old")), os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	plan := faultfs.NewPlan(n, kind)
 	env := workspace.SystemEnv()
 	env.OpenFS, env.PID = plan.Open, deadPID
-	failure := workspace.Refound(ctx, env, dir, founding(t, "New"))
-	if err := plan.Bury(); err != nil {
+	failure := workspace.Recreate(ctx, env, dir, founding(t, "New"))
+	if err := plan.CloseAll(); err != nil {
 		t.Error(err)
 	}
 	if plan.Hit() == "" && failure != nil {
@@ -198,7 +198,7 @@ func refoundAt(t *testing.T, kind faultfs.Kind, n int) bool {
 	if failure == nil && company != "New" {
 		t.Errorf("%s: no error, and %s is there", plan.Hit(), company)
 	}
-	if err := workspace.Refound(ctx, calm, dir, founding(t, "Newest")); err != nil {
+	if err := workspace.Recreate(ctx, calm, dir, founding(t, "Newest")); err != nil {
 		t.Errorf("%s: %v", plan.Hit(), err)
 	}
 	if company := wholeCompany(t, calm, dir, plan.Hit()); company != "Newest" {

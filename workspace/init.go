@@ -32,7 +32,7 @@ func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) == 0 || !opts.Force {
-		return Found(ctx, env, dir, Founding{CompanyName: opts.CompanyName})
+		return Create(ctx, env, dir, CreateOptions{CompanyName: opts.CompanyName})
 	}
 	fsys, err := env.FS(dir)
 	if err != nil {

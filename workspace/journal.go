@@ -76,7 +76,7 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	}
 	for i := range u.ops {
 		if err := u.w.apply(ctx, &u.ops[i]); err != nil {
-			if u.ops[i].Spare {
+			if u.ops[i].BestEffort {
 				continue
 			}
 			return logs, u.undo(i, name, err)
@@ -165,7 +165,7 @@ func (w *Workspace) apply(ctx context.Context, op *operation) error {
 // unit.
 func (u *Unit) undo(i int, intentName string, cause error) error {
 	for j := i; j >= 0; j-- {
-		if err := u.w.takeBack(&u.ops[j], j < i); err != nil {
+		if err := u.w.rollBack(&u.ops[j], j < i); err != nil {
 			if intentName == "" {
 				return cause
 			}
@@ -181,7 +181,7 @@ func (u *Unit) undo(i int, intentName string, cause error) error {
 
 var errAppended = errors.New("events were appended")
 
-func (w *Workspace) takeBack(op *operation, applied bool) error {
+func (w *Workspace) rollBack(op *operation, applied bool) error {
 	switch op.Kind {
 	case opWrite:
 		now, err := readDocument(w.FS, op.Name)
@@ -201,7 +201,7 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 		}
 		return w.namer.Write(w.FS, op.Name, op.before, op.Perm)
 	case opFiles:
-		return w.takeBackFiles(op)
+		return w.rollBackFiles(op)
 	case opRename:
 		if op.Keep || !durable.Exists(w.FS, op.Name) || durable.Exists(w.FS, op.From) {
 			return nil
@@ -213,7 +213,7 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 		}
 		return w.exchange(op)
 	}
-	if op.Spare {
+	if op.BestEffort {
 		return nil
 	}
 	if applied {
@@ -227,8 +227,8 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 }
 
 const (
-	due   opState = iota
-	begun         // some events of an append are in the log
-	done
-	foreign
+	statePending opState = iota
+	statePartial         // some events of an append are in the log
+	stateDone
+	stateForeign
 )

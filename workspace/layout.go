@@ -87,9 +87,9 @@ func JobOwnerFile(project, job string) string {
 	return path.Join(JobOwnersDir, project, job+ownerSuffix)
 }
 
-// Movable reports whether a file or folder belongs in an export. It excludes secrets, files
+// IsExportable reports whether a file or folder belongs in an export. It excludes secrets, files
 // bound to this path or to processes, and files that can be rebuilt.
-func Movable(name string) bool {
+func IsExportable(name string) bool {
 	if !strings.HasPrefix(name, LocalDir+"/") {
 		return true
 	}
@@ -262,9 +262,9 @@ func SharePackFile(project, id string) string {
 // MemoryFile is the curated memory of a project.
 func MemoryFile(project string) string { return path.Join(ProjectsDir, project, "memory.md") }
 
-// Own reports whether a path belongs to the company. Files that people keep beside it do not,
+// IsCompanyPath reports whether a path belongs to the company. Files that people keep beside it do not,
 // nor do the worktrees of runs.
-func Own(name string) bool {
+func IsCompanyPath(name string) bool {
 	if name == WorktreesDir || strings.HasPrefix(name, WorktreesDir+"/") {
 		return false
 	}

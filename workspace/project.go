@@ -211,8 +211,8 @@ func DefaultMachine() doc.Machine {
 	}
 }
 
-// CreatedProject is the result of CreateProjectWithDefaults.
-type CreatedProject struct {
+// ProjectResult is the result of CreateProjectWithDefaults.
+type ProjectResult struct {
 	ID              string
 	SecretaryID     string
 	ConversationIDs []string
@@ -232,12 +232,12 @@ type ProjectSpec struct {
 
 // CreateProjectWithDefaults atomically creates a project with its secretary, conversations
 // and repository links.
-func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActor string, repos []string) (CreatedProject, error) {
+func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActor string, repos []string) (ProjectResult, error) {
 	return w.MakeProject(ctx, ProjectSpec{Name: name, CEOActor: ceoActor, RepoIDs: repos})
 }
 
 // MakeProject is CreateProjectWithDefaults with every option.
-func (w *Workspace) MakeProject(ctx context.Context, spec ProjectSpec) (made CreatedProject, err error) {
+func (w *Workspace) MakeProject(ctx context.Context, spec ProjectSpec) (made ProjectResult, err error) {
 	err = w.Update(ctx, func(u *Unit) error {
 		made, err = u.CreateProject(spec)
 		return err
@@ -246,9 +246,9 @@ func (w *Workspace) MakeProject(ctx context.Context, spec ProjectSpec) (made Cre
 }
 
 // CreateProject is MakeProject within a unit.
-func (u *Unit) CreateProject(spec ProjectSpec) (CreatedProject, error) {
+func (u *Unit) CreateProject(spec ProjectSpec) (ProjectResult, error) {
 	w := u.w
-	made := CreatedProject{ID: w.Env.IDs.New("proj"), RepoLinks: []doc.RepoLink{}}
+	made := ProjectResult{ID: w.Env.IDs.New("proj"), RepoLinks: []doc.RepoLink{}}
 	made.SecretaryID = SecretaryID(made.ID)
 	for _, repo := range spec.RepoIDs {
 		repo = strings.TrimSpace(repo)
@@ -267,14 +267,14 @@ func (u *Unit) CreateProject(spec ProjectSpec) (CreatedProject, error) {
 		}
 		tree.Files = append(tree.Files, TreeFile{path.Base(ReposFile(made.ID)), text})
 	}
-	conversations, err := u.projectDefaults(made.ID, Leader{Given: spec.CEOActor, ExecutiveManager: spec.ExecutiveManager, Enrols: true})
+	conversations, err := u.projectDefaults(made.ID, Leader{ActorID: spec.CEOActor, ExecutiveManager: spec.ExecutiveManager, EnrolMembers: true})
 	if err != nil {
 		return made, err
 	}
 	made.ConversationIDs = idsOf(conversations)
 	tree.Dirs = append(tree.Dirs, "conversations")
 	for _, c := range conversations {
-		text, err := doc.ConversationCodec.Encode(u.stamped(c.want))
+		text, err := doc.ConversationCodec.Encode(u.stampConversation(c.want))
 		if err != nil {
 			return made, err
 		}

@@ -21,8 +21,8 @@ import (
 // InterruptedUnit is a unit whose intent is still in the journal.
 type InterruptedUnit struct {
 	Name string
-	// Would lists the unit's steps, one a line, each with its progress.
-	Would []string
+	// Steps lists the unit's steps, one a line, each with its progress.
+	Steps []string
 	// Reason explains why the unit can never be finished, "" if it can.
 	Reason string
 }
@@ -43,22 +43,22 @@ func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 		if err != nil {
 			unit.Reason = durable.Cause(err)
 		} else {
-			unit.Would, unit.Reason = w.outlook(ops)
+			unit.Steps, unit.Reason = w.describeSteps(ops)
 		}
 		units = append(units, unit)
 	}
 	return units, nil
 }
 
-// outlook returns the steps of a unit with their progress, and the reason if one of them can
+// describeSteps returns the steps of a unit with their progress, and the reason if one of them can
 // never be done.
-func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
+func (w *Workspace) describeSteps(ops []operation) (would []string, reason string) {
 	for i := range ops {
 		state, err := w.state(&ops[i])
-		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "another program changed it since"}[state]
+		progress := map[opState]string{statePending: "not done", statePartial: "begun", stateDone: "done", stateForeign: "another program changed it since"}[state]
 		if err != nil {
 			progress = "impossible: " + durable.Cause(err)
-			if neverBetter(err) && reason == "" && !ops[i].Spare {
+			if isPermanent(err) && reason == "" && !ops[i].BestEffort {
 				reason = ops[i].Name + ": " + durable.Cause(err)
 			}
 		}
@@ -87,9 +87,9 @@ func (op *operation) String() string {
 	return fmt.Sprintf("append %d events to %s", len(op.Drafts), op.Name)
 }
 
-// neverBetter reports whether an error is permanent: more disk space, other permissions or
+// isPermanent reports whether an error is permanent: more disk space, other permissions or
 // the end of another process cannot cure it.
-func neverBetter(err error) bool {
+func isPermanent(err error) bool {
 	for _, passing := range []error{
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE,
 		syscall.EINTR, syscall.EAGAIN, syscall.ETIMEDOUT, syscall.ESTALE, context.Canceled, context.DeadlineExceeded, fs.ErrPermission, fs.ErrClosed,
@@ -134,11 +134,11 @@ func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []Interrupt
 			}
 			continue
 		}
-		if !neverBetter(err) {
+		if !isPermanent(err) {
 			return moved, fmt.Errorf("finish the interrupted write %s: %w", name, err)
 		}
 		unit := InterruptedUnit{Name: name, Reason: durable.Cause(err)}
-		unit.Would, _ = w.outlook(ops)
+		unit.Steps, _ = w.describeSteps(ops)
 		if err := w.quarantine(unit, ops); err != nil {
 			return moved, err
 		}
@@ -152,13 +152,13 @@ type reason struct {
 	SetAsideAt string   `json:"set_aside_at"`
 	From       string   `json:"from"`
 	Reason     string   `json:"reason"`
-	Would      []string `json:"would"`
+	Steps      []string `json:"would"`
 }
 
 // quarantine moves the intent itself last, so that the next repair finds it again if this one
 // is killed.
 func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
-	text, err := json.MarshalIndent(reason{clock.Stamp(w.Env.Clock.Now()), unit.Name, unit.Reason, unit.Would}, "", "  ")
+	text, err := json.MarshalIndent(reason{clock.Stamp(w.Env.Clock.Now()), unit.Name, unit.Reason, unit.Steps}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (w *Workspace) AbandonedStages() (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if busy, err := lock.Busy(w.FS, writeKernelLock); !busy && err == nil && !w.shared.Judge().Present {
+	if busy, err := lock.Busy(w.FS, writeKernelLock); !busy && err == nil && !w.shared.Inspect().Present {
 		names = append(names, stages...)
 	}
 	held, err := w.listed(TempDir, heldStage+"_")
@@ -226,14 +226,14 @@ func (w *Workspace) HeldLock() (name string, err error) {
 }
 
 // WriteLock inspects the lock file of the protocol shared with other programs.
-func (w *Workspace) WriteLock() (name string, found lock.Judgement) {
-	return writeLockFile, w.shared.Judge()
+func (w *Workspace) WriteLock() (name string, found lock.Inspection) {
+	return writeLockFile, w.shared.Inspect()
 }
 
 // MissingDirs lists the required directories that this workspace lacks.
 func (w *Workspace) MissingDirs() (names []string) {
 	for _, name := range RequiredDirs() {
-		if _, err := w.FS.Lstat(name); durable.Absent(err) {
+		if _, err := w.FS.Lstat(name); durable.IsAbsent(err) {
 			names = append(names, name)
 		}
 	}

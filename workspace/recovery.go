@@ -94,24 +94,24 @@ func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string,
 	states := make([]opState, len(ops))
 	applied, changed := false, false
 	for i := range ops {
-		if states[i], err = w.state(&ops[i]); err != nil && !ops[i].Spare {
+		if states[i], err = w.state(&ops[i]); err != nil && !ops[i].BestEffort {
 			return nil, err
 		}
-		applied = applied || states[i] == done || states[i] == begun
-		changed = changed || states[i] == foreign && !ops[i].Spare
+		applied = applied || states[i] == stateDone || states[i] == statePartial
+		changed = changed || states[i] == stateForeign && !ops[i].BestEffort
 	}
 	if changed && !applied {
 		return nil, nil
 	}
 	for i := range ops {
-		if states[i] != due && states[i] != begun {
+		if states[i] != statePending && states[i] != statePartial {
 			if err := amend(&ops[i], ops[i+1:]); err != nil {
 				return logs, err
 			}
 			continue
 		}
 		if err := w.applyRest(ctx, &ops[i]); err != nil {
-			if ops[i].Spare {
+			if ops[i].BestEffort {
 				continue
 			}
 			return logs, err
@@ -146,61 +146,61 @@ func (w *Workspace) state(op *operation) (opState, error) {
 		if fault.Is(err, fault.NotFound) {
 			hash = ""
 		} else if err != nil {
-			return foreign, err
+			return stateForeign, err
 		}
 		switch hash {
 		case op.After:
-			return done, nil
+			return stateDone, nil
 		case op.Before:
-			return due, nil
+			return statePending, nil
 		}
-		return foreign, nil
+		return stateForeign, nil
 	case opRemove:
 		now, err := readDocument(w.FS, op.Name)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			return done, nil
+			return stateDone, nil
 		case err != nil:
-			return foreign, err
+			return stateForeign, err
 		case hashOf(now) == op.Before:
-			return due, nil
+			return statePending, nil
 		}
-		return foreign, nil
+		return stateForeign, nil
 	case opRename:
 		switch {
 		case !durable.Exists(w.FS, op.From):
 			if durable.Exists(w.FS, op.Name) {
-				return done, nil
+				return stateDone, nil
 			}
-			return foreign, nil
+			return stateForeign, nil
 		case durable.Exists(w.FS, op.Name):
-			return foreign, nil
+			return stateForeign, nil
 		}
-		return due, nil
+		return statePending, nil
 	case opExchange:
 		switch op.Identity {
 		case w.identity(op.Name):
-			return done, nil
+			return stateDone, nil
 		case w.identity(op.From):
-			return due, nil
+			return statePending, nil
 		}
-		return foreign, nil
+		return stateForeign, nil
 	case opFiles:
 		return w.filesState(op)
 	}
 	left, err := w.missing(op)
 	if err != nil {
-		return foreign, err
+		return stateForeign, err
 	}
 	switch {
 	case len(left) == 0:
-		return done, nil
+		return stateDone, nil
 	case !durable.Exists(w.FS, path.Dir(op.Name)) || w.irregular(op.Name):
-		return foreign, nil
+		return stateForeign, nil
 	case len(left) < len(op.Drafts):
-		return begun, nil
+		return statePartial, nil
 	}
-	return due, nil
+	return statePending, nil
 }
 
 // irregular reports whether a name exists but is not a regular file.

@@ -32,7 +32,7 @@ func (w *Workspace) NewStaging() (*Staging, error) {
 		return nil, err
 	}
 	if err := w.FS.Mkdir(s.dir, 0o755); err != nil {
-		return nil, errors.Join(err, s.held.Retire())
+		return nil, errors.Join(err, s.held.RemoveAndRelease())
 	}
 	return s, nil
 }
@@ -54,7 +54,7 @@ func (w *Workspace) clearStages() error {
 			continue
 		}
 		if tryErr == nil {
-			tryErr = errors.Join(w.FS.RemoveAll(dir), held.Retire())
+			tryErr = errors.Join(w.FS.RemoveAll(dir), held.RemoveAndRelease())
 		}
 		err = errors.Join(err, tryErr)
 	}
@@ -94,7 +94,9 @@ func (s *Staging) Seal() error {
 }
 
 // Discard removes whatever was not put in place.
-func (s *Staging) Discard() error { return errors.Join(s.w.FS.RemoveAll(s.dir), s.held.Retire()) }
+func (s *Staging) Discard() error {
+	return errors.Join(s.w.FS.RemoveAll(s.dir), s.held.RemoveAndRelease())
+}
 
 // Place queues moving a sealed stage to dir, which must not exist. Place creates the parent
 // of dir if needed. The grandparent must exist.

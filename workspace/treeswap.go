@@ -101,7 +101,7 @@ func (s *TreeSwap) clearAbandoned(prefix string) error {
 			continue
 		}
 		if tryErr == nil {
-			tryErr = errors.Join(s.parent.RemoveAll(strings.TrimSuffix(name, lockSuffix)), held.Retire())
+			tryErr = errors.Join(s.parent.RemoveAll(strings.TrimSuffix(name, lockSuffix)), held.RemoveAndRelease())
 		}
 		err = errors.Join(err, tryErr)
 	}

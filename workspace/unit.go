@@ -55,7 +55,7 @@ type operation struct {
 	Drafts []draftRecord `json:"drafts,omitempty"`
 	Size   int64         `json:"size,omitempty"`
 	// For an append: best effort; its failure does not fail the unit.
-	Spare bool `json:"spare,omitempty"`
+	BestEffort bool `json:"spare,omitempty"`
 
 	before []byte // content before a write or removal, for undo; nil if absent
 
@@ -270,7 +270,7 @@ func (u *Unit) Append(log string, drafts ...events.Draft) { u.append(log, false,
 func (u *Unit) AppendBestEffort(log string, drafts ...events.Draft) { u.append(log, true, drafts) }
 
 func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
-	op := operation{Kind: opAppend, Name: log, Spare: spare}
+	op := operation{Kind: opAppend, Name: log, BestEffort: spare}
 	if st, err := u.w.FS.Stat(log); err == nil {
 		op.Size = st.Size()
 	}

@@ -32,7 +32,7 @@ var foreignChanges = flag.Int("foreign-changes", 40, "how many changes are made 
 func told(v *validate.Validator, w *workspace.Workspace, ids []string) string {
 	var text strings.Builder
 	say := func(what string, got any, err error) { fmt.Fprintf(&text, "%s: %+v, %v\n", what, got, err) }
-	say("open", v.Glance(), nil)
+	say("open", v.ValidateQuickly(), nil)
 	say("validate", v.Validate(), nil)
 	agents, err := w.Agents()
 	say("agents", agents, err)

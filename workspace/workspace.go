@@ -207,9 +207,9 @@ func (w *Workspace) Replace(name string, content []byte, perm fs.FileMode) error
 	return w.namer.Write(w.FS, name, content, perm)
 }
 
-// Hint is Replace without the sync to disk: after a crash the document may have its earlier
+// ReplaceUnsynced is Replace without the sync to disk: after a crash the document may have its earlier
 // content.
-func (w *Workspace) Hint(name string, content []byte, perm fs.FileMode) error {
+func (w *Workspace) ReplaceUnsynced(name string, content []byte, perm fs.FileMode) error {
 	return w.namer.WriteUnsynced(w.FS, name, content, perm)
 }
 

@@ -118,7 +118,7 @@ func (c *campaign) run(kills int) {
 	}
 	c.wg.Wait()
 	c.until("no process of a session is left", func() bool {
-		left, err := runtimetest.Lives("STARTS=" + c.dir)
+		left, err := runtimetest.HasProcess("STARTS=" + c.dir)
 		return err == nil && !left
 	})
 	c.t.Logf("killed %v; of %d sessions %v", c.kills, c.sent, c.done)

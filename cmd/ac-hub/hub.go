@@ -36,7 +36,7 @@ func (a *app) hubStart() *cobra.Command {
 	var f hubFlags
 	cmd := &cobra.Command{
 		Use: "hub:start DIR", Short: "Run the hub of a workspace, until SIGTERM or SIGINT; sessions go on",
-		Args: takes(1, 1),
+		Args: rangeArgs(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runHub(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
@@ -76,8 +76,8 @@ func (f hubFlags) settings() (fleet.Settings, error) {
 	}, nil
 }
 
-// own returns the configuration of the user's own NATS, nil if no option sets it.
-func (f hubFlags) own() (*fleet.NATSConfig, error) {
+// natsConfig returns the configuration of the user's own NATS, nil if no option sets it.
+func (f hubFlags) natsConfig() (*fleet.NATSConfig, error) {
 	switch {
 	case len(f.nats) == 0 && (f.creds != "" || f.natsCA != ""):
 		return nil, usageError{errors.New("--creds and --nats-ca go with --nats")}
@@ -115,7 +115,7 @@ func (a *app) hubPermissions() *cobra.Command {
 	worker := ""
 	cmd := &cobra.Command{
 		Use: "hub:permissions DIR --worker W", Short: "Print what a worker may do on NATS servers of yours, as JSON",
-		Args: takes(1, 1),
+		Args: rangeArgs(1, 1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			if worker == "" {
 				return usageError{errors.New("--worker NAME is missing: the worker's id or name")}
@@ -156,7 +156,7 @@ func (a *app) runHub(ctx context.Context, dir string, f hubFlags) (err error) {
 	o := hub.Options{
 		Version: a.version, Speaks: a.speaks, Environ: a.environ, Log: a.log(), Listen: f.listen, Advertise: f.advertise, Settings: settings, Elapsed: clock.Stopwatch(),
 	}
-	if o.NATS, err = f.own(); err != nil {
+	if o.NATS, err = f.natsConfig(); err != nil {
 		return err
 	}
 	if (f.cert == "") != (f.certKey == "") {

@@ -215,7 +215,7 @@ func TestAnAttemptGoesOnFromTheOneBefore(t *testing.T) {
 		t.Fatalf("%+v: %v", run, err)
 	}
 	_, _, branch := run.Tree()
-	commit, err := worktree.Left(t.Context(), os.Environ(), r.root, run.ID, branch)
+	commit, err := worktree.WorkCommit(t.Context(), os.Environ(), r.root, run.ID, branch)
 	if err != nil {
 		t.Fatal(err)
 	}

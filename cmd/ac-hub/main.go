@@ -110,8 +110,8 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// takes requires between least and most arguments.
-func takes(least, most int) cobra.PositionalArgs {
+// rangeArgs requires between least and most arguments.
+func rangeArgs(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := cobra.RangeArgs(least, most)(cmd, args); err != nil {
 			return usageError{err}

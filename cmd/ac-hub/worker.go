@@ -35,7 +35,7 @@ func (a *app) workerJoin() *cobra.Command {
 	var slots int
 	var labels []string
 	cmd := &cobra.Command{
-		Use: "worker:join TOKEN", Short: "Make this machine a worker of a hub, by an invitation", Args: takes(1, 1),
+		Use: "worker:join TOKEN", Short: "Make this machine a worker of a hub, by an invitation", Args: rangeArgs(1, 1),
 		Long: `Makes this machine a worker of a hub. TOKEN is what ac worker:invite printed; - reads it
 from stdin, so that it stays out of the list of processes. The worker's folder is made
 below $XDG_STATE_HOME/ac/workers, or where --dir says.`,
@@ -68,7 +68,7 @@ below $XDG_STATE_HOME/ac/workers, or where --dir says.`,
 			if dir, err = filepath.Abs(dir); err != nil {
 				return err
 			}
-			config, err := worker.Join(cmd.Context(), a.env, worker.Joining{
+			config, err := worker.Join(cmd.Context(), a.env, worker.JoinOptions{
 				Token: token, Dir: dir, Slots: slots, Labels: labels, Version: a.version, Connect: carrier.ConnectWorker,
 			})
 			if err != nil {
@@ -136,7 +136,7 @@ func (a *app) workerStart() *cobra.Command {
 	var dir, onExit string
 	var minFree int64
 	cmd := &cobra.Command{
-		Use: "worker:start", Short: "Execute sessions for the hub that this machine joined", Args: takes(0, 0),
+		Use: "worker:start", Short: "Execute sessions for the hub that this machine joined", Args: rangeArgs(0, 0),
 		Long: `Executes sessions for the hub that this machine joined, in the foreground. It prints one
 line of JSON when the hub has answered. SIGTERM and SIGINT end it; its sessions go on
 and are found again by the next start, unless --on-exit stop is given.`,
@@ -190,7 +190,7 @@ func (a *app) workerStatus() *cobra.Command {
 	var dir string
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "worker:status", Short: "Show the worker of this machine and what it executes", Args: takes(0, 0),
+		Use: "worker:status", Short: "Show the worker of this machine and what it executes", Args: rangeArgs(0, 0),
 		Long:    `Shows the worker of this machine, from its folder. The exit code is 3 when it does not run.`,
 		Example: "  ac worker:status\n  ac worker:status --json | jq .attempts",
 		RunE: func(*cobra.Command, []string) error {

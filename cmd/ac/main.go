@@ -49,7 +49,7 @@ func Main(args []string) int {
 // job.
 func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error) int {
 	cli.SurviveReaders()
-	defer proc.NewRest().Close()
+	defer proc.NewIdleUnmapper().Close()
 	executable, err := os.Executable()
 	if err != nil {
 		return cli.ExitFailure

@@ -37,7 +37,7 @@ type AgentJob struct {
 // it launched or works on. It starts no runner and reconciles no job.
 func (c Operations) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob, error) {
 	list := []AgentJob{}
-	_, actor, err := c.Acting(p.AsAgent)
+	_, actor, err := c.ActingAgent(p.AsAgent)
 	if err != nil {
 		return list, err
 	}
@@ -74,7 +74,7 @@ const maxOpenJobs = 5
 // runner yet: a runner started by the agent's own process would end with the agent (job.Start).
 // The error is fault.Denied with the rule that denies it, or fault.BudgetExceeded.
 func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id string, err error) {
-	brief, actor, err := c.Acting(p.AsAgent)
+	brief, actor, err := c.ActingAgent(p.AsAgent)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id st
 		ContextRefs:    []doc.ContextRef{{Kind: "note", Value: p.RunID, Description: company.OriginNote}},
 		ManagerActorID: p.AgentID, ManagerRole: brief.Role, ManagerTeamID: brief.TeamID,
 	}
-	if !job.Usable(worker) {
+	if !job.CanRunJobs(worker) {
 		return "", fault.New(fault.Conflict, "agent %s has the provider %s and no command line: it can do no jobs", worker.ID, worker.Provider)
 	}
 	if err := c.Admission().Afford(c.Workspace(), p.ProjectID); err != nil {
@@ -103,7 +103,7 @@ func (c Operations) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id st
 		if err := c.launchable(p); err != nil {
 			return err
 		}
-		if id, _, err = job.Enter(g.Unit, nil, spec, nil); err != nil { // its runner starts elsewhere
+		if id, _, err = job.Enqueue(g.Unit, nil, spec, nil); err != nil { // its runner starts elsewhere
 			return err
 		}
 		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: p.AgentID, Visibility: events.VisibilityTeam, Type: events.JobLaunched}, company.LaunchedPayload{JobID: id, Goal: p.Goal})

@@ -30,9 +30,9 @@ type ChangeComment struct {
 	Text    string `json:"text"`
 }
 
-// placed parses the location of a comment from its body. The body begins with a line that names
+// parseLineComment parses the location of a comment from its body. The body begins with a line that names
 // the location, followed by quoted lines. It reports false for a comment on the run as a whole.
-func placed(comment doc.Comment) (c ChangeComment, ok bool) {
+func parseLineComment(comment doc.Comment) (c ChangeComment, ok bool) {
 	head, rest, _ := strings.Cut(strings.ReplaceAll(comment.Body, "\r\n", "\n"), "\n")
 	c = ChangeComment{CommentID: comment.ID, At: comment.CreatedAt, AuthorID: comment.AuthorID, AuthorRole: comment.AuthorRole}
 	if !c.at(head) {
@@ -77,7 +77,7 @@ func (c Operations) changeComments(ctx context.Context, p ChangesParams) ([]Chan
 	all, err := c.commentsAbout(ctx, doc.CommentTarget{ProjectID: p.ProjectID, RunID: p.RunID}, changesComments)
 	found, redactor := []ChangeComment{}, redact.NewRedactor(nil)
 	for i := len(all) - 1; i >= 0; i-- {
-		comment, ok := placed(all[i])
+		comment, ok := parseLineComment(all[i])
 		if !ok {
 			continue
 		}

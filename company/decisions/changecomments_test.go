@@ -29,7 +29,7 @@ func TestPlaced(t *testing.T) {
 		"a:9999999999 (new)":  {},
 		"x\na.go:1 (new)\nxy": {},
 	} {
-		got, ok := placed(doc.Comment{Body: body})
+		got, ok := parseLineComment(doc.Comment{Body: body})
 		if ok != (want.Path != "") || ok && got != want {
 			t.Errorf("%q: %v %+v", body, ok, got)
 		}

@@ -24,17 +24,17 @@ type ListFilesParams struct {
 
 // Check requires exactly one source.
 func (p *ListFilesParams) Check() []fault.Issue {
-	return oneOf(given{"run_id", p.RunID != ""}, given{"job_id", p.JobID != ""})
+	return oneOf(paramPresence{"run_id", p.RunID != ""}, paramPresence{"job_id", p.JobID != ""})
 }
 
-// given is whether a param is present.
-type given struct {
+// paramPresence is whether a param is present.
+type paramPresence struct {
 	name  string
 	there bool
 }
 
 // oneOf requires exactly one of several params.
-func oneOf(params ...given) (issues []fault.Issue) {
+func oneOf(params ...paramPresence) (issues []fault.Issue) {
 	n := 0
 	names := make([]string, len(params))
 	for i, p := range params {
@@ -110,7 +110,7 @@ type FilesTarget struct {
 
 // Check requires exactly one target.
 func (t *FilesTarget) Check() []fault.Issue {
-	return oneOf(given{"repo_id", t.RepoID != ""}, given{"run_id", t.RunID != ""})
+	return oneOf(paramPresence{"repo_id", t.RepoID != ""}, paramPresence{"run_id", t.RunID != ""})
 }
 
 // WantedFiles are the params that select files and their target.
@@ -160,7 +160,7 @@ func (p *PreviewFilesParams) CheckFields() []fault.Issue { return p.tooMany() }
 
 // Check requires exactly one list of files.
 func (p *PreviewFilesParams) Check() []fault.Issue {
-	return oneOf(given{"artifact_ids", p.ArtifactIDs != nil}, given{"artifacts", p.Artifacts != nil})
+	return oneOf(paramPresence{"artifact_ids", p.ArtifactIDs != nil}, paramPresence{"artifacts", p.Artifacts != nil})
 }
 
 // PreviewFiles returns what applying files would change.
@@ -200,7 +200,7 @@ func (p *ApplyFilesParams) CheckFields() []fault.Issue {
 
 // Check requires exactly one way to name the files.
 func (p *ApplyFilesParams) Check() []fault.Issue {
-	return oneOf(given{"preview_id", p.PreviewID != ""}, given{"artifact_ids", p.ArtifactIDs != nil}, given{"artifacts", p.Artifacts != nil})
+	return oneOf(paramPresence{"preview_id", p.PreviewID != ""}, paramPresence{"artifact_ids", p.ArtifactIDs != nil}, paramPresence{"artifacts", p.Artifacts != nil})
 }
 
 // ApplyFiles applies proposed files, all or nothing.

@@ -21,7 +21,7 @@ type MCPServers struct {
 func mcpServers(machine doc.Machine) MCPServers {
 	list := MCPServers{[]mcpserver.Server{}}
 	for _, id := range slices.Sorted(maps.Keys(machine.MCPServers)) {
-		list.Servers = append(list.Servers, mcpserver.Shown(id, machine.MCPServers[id]))
+		list.Servers = append(list.Servers, mcpserver.ServerOf(id, machine.MCPServers[id]))
 	}
 	return list
 }
@@ -52,7 +52,7 @@ func (c Operations) PutMCPServer(ctx context.Context, p PutMCPServerParams) (res
 		server, err := p.apply(m, s)
 		if err == nil {
 			mcpserver.Put(m, s, p.ID, server)
-			result = mcpserver.Shown(p.ID, server)
+			result = mcpserver.ServerOf(p.ID, server)
 		}
 		return err
 	})

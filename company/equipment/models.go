@@ -32,7 +32,7 @@ func (c Operations) ListModelProfiles(_ context.Context, _ company.Dir) (ModelPr
 	}
 	list := ModelProfiles{Profiles: []modelprofile.Profile{}}
 	for name, p := range machine.ModelProfiles {
-		list.Profiles = append(list.Profiles, modelprofile.Shown(name, p))
+		list.Profiles = append(list.Profiles, modelprofile.ProfileOf(name, p))
 	}
 	name := func(p modelprofile.Profile) string { return p.Name }
 	collation.SortBy(list.Profiles, name, name)
@@ -98,7 +98,7 @@ func (c Operations) PutModelProfile(ctx context.Context, p PutModelProfileParams
 		if known && m.DefaultModelProfile == kept {
 			m.DefaultModelProfile = name
 		}
-		result = modelprofile.Shown(name, profile)
+		result = modelprofile.ProfileOf(name, profile)
 		return nil
 	})
 	return result, err

@@ -40,10 +40,10 @@ func (p *DoctorParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// patient describes the folder to the doctor, whatever its state. in is nil if the workspace
+// target describes the folder to the doctor, whatever its state. in is nil if the workspace
 // cannot be opened.
-func (c Folder) patient(ctx context.Context, asked index.Freshness) (p doctor.Patient, in *company.Company) {
-	p = doctor.Patient{Env: c.Host().Env(), Dir: c.Path(), Given: c.Given()}
+func (c Folder) target(ctx context.Context, asked index.Freshness) (p doctor.Target, in *company.Company) {
+	p = doctor.Target{Env: c.Host().Env(), Dir: c.Path(), RequestedDir: c.Given()}
 	in, err := c.Enter(ctx)
 	if err != nil {
 		return p, nil
@@ -55,11 +55,11 @@ func (c Folder) patient(ctx context.Context, asked index.Freshness) (p doctor.Pa
 
 // Doctor diagnoses a folder. It starts short probes and does not block other requests.
 func (c Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
-	patient, _ := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
+	patient, _ := c.target(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
-	report := doctor.Examine(ctx, patient, p.Checks...)
+	report := doctor.RunChecks(ctx, patient, p.Checks...)
 	if len(p.Checks) == 0 {
-		c.Host().Diagnosed(c.Path(), report.Summary)
+		c.Host().RecordDiagnosis(c.Path(), report.Summary)
 	}
 	return report, nil
 }
@@ -74,9 +74,9 @@ type GlanceResult struct {
 
 // Glance runs the cheap checks. It writes nothing and starts no process.
 func (c Folder) Glance(ctx context.Context, _ company.Dir) (GlanceResult, error) {
-	p, _ := c.patient(ctx, index.AsItIs)
+	p, _ := c.target(ctx, index.NoSync)
 	found := GlanceResult{Status: "ok", Findings: []doctor.Check{}}
-	for _, check := range doctor.Glance(ctx, p) {
+	for _, check := range doctor.RunCheapChecks(ctx, p) {
 		if check.Status == doctor.Pass {
 			continue
 		}
@@ -100,8 +100,8 @@ type MendParams struct {
 }
 
 // Mend makes all repairs that lose nothing. In a dry run, it only reports what it would repair.
-func (c Folder) Mend(ctx context.Context, params MendParams) (doctor.MendResult, error) {
-	return c.mend(ctx, doctor.Repairs{DryRun: params.DryRun})
+func (c Folder) Mend(ctx context.Context, params MendParams) (doctor.RepairResult, error) {
+	return c.mend(ctx, doctor.RepairOptions{DryRun: params.DryRun})
 }
 
 // MendAsParams are the params of workspace.mend.
@@ -114,32 +114,32 @@ type MendAsParams struct {
 
 // CheckFields rejects checks without a repair.
 func (p *MendAsParams) CheckFields() []fault.Issue {
-	return company.UnknownWords("checks", p.Checks, doctor.Mendable(), "is no check whose findings can be repaired")
+	return company.UnknownWords("checks", p.Checks, doctor.RepairableChecks(), "is no check whose findings can be repaired")
 }
 
 // MendAs repairs the findings of some checks, for an actor who may decide on the whole workspace.
 // Any actor may do a dry run.
-func (c Folder) MendAs(ctx context.Context, p MendAsParams) (doctor.MendResult, error) {
+func (c Folder) MendAs(ctx context.Context, p MendAsParams) (doctor.RepairResult, error) {
 	in, err := c.Enter(ctx)
 	if err != nil {
-		return doctor.MendResult{}, err
+		return doctor.RepairResult{}, err
 	}
 	if !p.DryRun {
 		if _, err := governance.Enforce(ctx, in.Workspace(), "", policy.Question{
 			Action: policy.Approve, Actor: p.Actor(), Resource: policy.Resource{ID: "workspace", Kind: "workspace", Visibility: events.VisibilityManagers},
 		}); err != nil {
-			return doctor.MendResult{}, err
+			return doctor.RepairResult{}, err
 		}
 	}
-	return c.mend(ctx, doctor.Repairs{DryRun: p.DryRun, Checks: p.Checks})
+	return c.mend(ctx, doctor.RepairOptions{DryRun: p.DryRun, Checks: p.Checks})
 }
 
-func (c Folder) mend(ctx context.Context, repairs doctor.Repairs) (doctor.MendResult, error) {
-	p, in := c.patient(ctx, index.AsItIs)
+func (c Folder) mend(ctx context.Context, repairs doctor.RepairOptions) (doctor.RepairResult, error) {
+	p, in := c.target(ctx, index.NoSync)
 	if in != nil {
-		repairs.Index = doctor.MendIndex(p.Workspace, in.Index())
+		repairs.Index = doctor.RepairIndex(p.Workspace, in.Index())
 	}
-	return p.Mend(ctx, repairs)
+	return p.Repair(ctx, repairs)
 }
 
 // DiagnosticsParams are the params of workspace.diagnostics.
@@ -153,9 +153,9 @@ type DiagnosticsParams struct {
 
 // Diagnostics creates a diagnostics bundle that is safe to share.
 func (c Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
-	patient, _ := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
+	patient, _ := c.target(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
-	return doctor.Diagnose(ctx, patient, doctor.Order{
+	return doctor.WriteBundle(ctx, patient, doctor.BundleOptions{
 		OutDir: p.OutDir, Version: c.Host().Version(), Environ: os.Environ(), Parts: c.parts(p),
 	})
 }

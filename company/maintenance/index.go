@@ -23,8 +23,8 @@ func (c Operations) SyncIndex(ctx context.Context, _ company.Dir) (index.SyncRes
 	return synced, err
 }
 
-// viewed runs a query on the index.
-func viewed[R any](ctx context.Context, c Operations, ask func(*index.View) (R, error)) (result R, err error) {
+// queryIndex runs a query on the index.
+func queryIndex[R any](ctx context.Context, c Operations, ask func(*index.View) (R, error)) (result R, err error) {
 	err = c.Index().View(ctx, func(v *index.View) error {
 		result, err = ask(v)
 		return err
@@ -34,12 +34,12 @@ func viewed[R any](ctx context.Context, c Operations, ask func(*index.View) (R, 
 
 // rows lists rows of the index that match a filter.
 func rows[F, R any](ctx context.Context, c Operations, list func(*index.View, F) ([]R, error), f F) ([]R, error) {
-	return viewed(ctx, c, func(v *index.View) ([]R, error) { return list(v, f) })
+	return queryIndex(ctx, c, func(v *index.View) ([]R, error) { return list(v, f) })
 }
 
 // IndexStats counts the rows of the index.
 func (c Operations) IndexStats(ctx context.Context, _ company.Dir) (index.Stats, error) {
-	return viewed(ctx, c, (*index.View).Stats)
+	return queryIndex(ctx, c, (*index.View).Stats)
 }
 
 // IndexRunsParams are the params of index.list_runs.

@@ -25,7 +25,7 @@ type OpenResult struct {
 
 // Open reports the state of any folder.
 func (c Folder) Open(ctx context.Context, _ company.Dir) (OpenResult, error) {
-	found := c.validate(ctx, (*validate.Validator).Glance)
+	found := c.validate(ctx, (*validate.Validator).ValidateQuickly)
 	if found.Issues == nil {
 		found.Issues = []validate.Issue{}
 	}

@@ -97,12 +97,12 @@ func (c Operations) Continue(ctx context.Context, p ContinueParams) (runs.Contin
 		return c.continueWorkflow(ctx, p)
 	}
 	inflight.Leave(ctx)
-	if err := job.Continuable(c.Workspace(), p.ProjectID, p.RunID); err != nil {
+	if err := job.CheckContinuable(c.Workspace(), p.ProjectID, p.RunID); err != nil {
 		return runs.ContinueResult{}, err
 	}
 	spec := p.resumeParams.spec(c.Company, p.actParams)
 	spec.Prompt, spec.Live, spec.ClientMessageID = p.PromptText, p.liveParams.spec(p.displayParams), p.ClientMessageID
-	starter, err := c.placedOf(&spec.LaunchSpec)
+	starter, err := c.starterForRun(&spec.LaunchSpec)
 	if err != nil {
 		return runs.ContinueResult{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// beat returns the workspace and its heartbeat loop.
-func (c Operations) beat(_ context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
+// heartbeatLoop returns the workspace and its heartbeat loop.
+func (c Operations) heartbeatLoop(_ context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
 	l := c.Host().Loop(c.Path())
 	if l == nil {
 		return nil, nil, fault.New(fault.ShuttingDown, "the process is shutting down")
@@ -25,7 +25,7 @@ func (c Operations) beat(_ context.Context) (*workspace.Workspace, *heartbeat.Lo
 // HeartbeatStatus returns the status of the heartbeat. It also observes the
 // workspace.
 func (c Operations) HeartbeatStatus(ctx context.Context, p company.Dir) (heartbeat.Status, error) {
-	w, l, err := c.beat(ctx)
+	w, l, err := c.heartbeatLoop(ctx)
 	if err != nil {
 		return heartbeat.Status{}, err
 	}
@@ -41,7 +41,7 @@ type TickParams struct {
 
 // Tick runs a tick and returns when it has ended.
 func (c Operations) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, error) {
-	_, l, err := c.beat(ctx)
+	_, l, err := c.heartbeatLoop(ctx)
 	if err != nil {
 		return heartbeat.Summary{}, err
 	}
@@ -50,7 +50,7 @@ func (c Operations) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, 
 
 // HeartbeatConfig returns the effective config.
 func (c Operations) HeartbeatConfig(ctx context.Context, _ company.Dir) (doc.HeartbeatConfig, error) {
-	w, l, err := c.beat(ctx)
+	w, l, err := c.heartbeatLoop(ctx)
 	if err != nil {
 		return doc.HeartbeatConfig{}, err
 	}
@@ -123,7 +123,7 @@ func (p *SetHeartbeatConfigParams) change(config *doc.HeartbeatConfig) {
 // SetHeartbeatConfig changes the config and reschedules the heartbeat. The
 // change is durable on return.
 func (c Operations) SetHeartbeatConfig(ctx context.Context, p SetHeartbeatConfigParams) (doc.HeartbeatConfig, error) {
-	w, l, err := c.beat(ctx)
+	w, l, err := c.heartbeatLoop(ctx)
 	if err != nil {
 		return doc.HeartbeatConfig{}, err
 	}

@@ -113,7 +113,7 @@ func (c Operations) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult,
 	defer func() { end(err) }()
 	spec := p.spec(c.Company, p.ProjectID, p.RunID, ref)
 	isolate(&spec, p.Isolation)
-	starter, err := c.placedOf(&spec)
+	starter, err := c.starterForRun(&spec)
 	if err != nil {
 		return LaunchResult{}, err
 	}

@@ -187,7 +187,7 @@ func (c Operations) Steer(ctx context.Context, p SteerParams) (session.SteerResu
 	if p.Start == nil {
 		return runs.Steer(ctx, c.Workspace(), p.act(), said, false)
 	}
-	if err := job.Continuable(c.Workspace(), p.ProjectID, p.RunID); err != nil {
+	if err := job.CheckContinuable(c.Workspace(), p.ProjectID, p.RunID); err != nil {
 		return session.SteerResult{}, err
 	}
 	result, err := runs.Steer(ctx, c.Workspace(), p.act(), said, true)

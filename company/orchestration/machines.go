@@ -157,13 +157,13 @@ func (c Operations) ConfigureHub(ctx context.Context, p HubConfigParams) (settin
 // StopHubParams are the params of the command hub:stop.
 type StopHubParams struct{ company.Dir }
 
-// stopWithin is how long a hub may take to end.
-const stopWithin = 10 * time.Second
+// stopHubTimeout is how long a hub may take to end.
+const stopHubTimeout = 10 * time.Second
 
 // StopHub stops the hub and waits until it has ended. Sessions on other machines continue. The
 // result is not OK if no hub is running.
 func (c Operations) StopHub(ctx context.Context, _ StopHubParams) (company.OK, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, stopWithin, fault.New(fault.Internal, "the hub did not end within %s", stopWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, stopHubTimeout, fault.New(fault.Internal, "the hub did not end within %s", stopHubTimeout))
 	defer cancel()
 	err := fleet.CallHub(ctx, c.Workspace(), fleet.HubStop, struct{}{}, nil)
 	if fault.Is(err, fault.HubNotRunning) && !fleet.HubAlive(c.Workspace()) {

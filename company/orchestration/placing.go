@@ -7,20 +7,20 @@ import (
 	"ac/runs"
 )
 
-// placed decides where an agent's session runs, and returns the starter for that place.
-func (c Operations) placed(spec *runs.LaunchSpec, agent string) (_ runs.Starter, err error) {
+// starterFor decides where an agent's session runs, and returns the starter for that place.
+func (c Operations) starterFor(spec *runs.LaunchSpec, agent string) (_ runs.Starter, err error) {
 	if spec.Placement, err = fleet.PlacementOf(c.Workspace(), agent, spec.Placement); err != nil {
 		return nil, err
 	}
 	return fleet.StarterOf(c.Workspace(), spec.Placement, spec.Priority, c.Host().Launcher()), nil
 }
 
-// placedOf is placed for a session of an existing run. By default, the session runs where the
+// starterForRun is placed for a session of an existing run. By default, the session runs where the
 // run's earlier sessions ran. The launch itself rejects an unreadable run.
-func (c Operations) placedOf(spec *runs.LaunchSpec) (runs.Starter, error) {
+func (c Operations) starterForRun(spec *runs.LaunchSpec) (runs.Starter, error) {
 	run, err := runs.Load(c.Workspace(), spec.ProjectID, spec.RunID)
 	if err == nil && spec.Placement == nil {
 		spec.Placement = run.Placement
 	}
-	return c.placed(spec, run.AgentID)
+	return c.starterFor(spec, run.AgentID)
 }

@@ -71,5 +71,5 @@ func (c Operations) RetryWorkflow(ctx context.Context, p RetryParams) (RunWorkfl
 		Priority: before.Priority, Place: before.Place, SourcePath: before.SourcePath, Budget: run.Budget,
 		Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID},
 	})
-	return RunWorkflowResult{record.RunID, record.Status}, workflow.Unfit(err, "template")
+	return RunWorkflowResult{record.RunID, record.Status}, workflow.ParamError(err, "template")
 }

@@ -107,7 +107,7 @@ func (c Operations) Review(ctx context.Context, p ReviewParams) (result ReviewRe
 	}
 	deliver := p.Deliver
 	if deliver == deliverAuto {
-		_, record, live, err := runs.Living(ctx, c.Workspace(), p.ProjectID, p.RunID)
+		_, record, live, err := runs.LiveSession(ctx, c.Workspace(), p.ProjectID, p.RunID)
 		if err != nil {
 			return result, err
 		}

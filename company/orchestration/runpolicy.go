@@ -110,7 +110,7 @@ func (c Operations) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (Set
 			return fault.New(fault.Conflict, "a session of run %s began meanwhile; try again", p.RunID)
 		}
 		before := runpolicy.Of(run)
-		if result.Policy, err = runpolicy.Changed(before, p.change(), true); err != nil {
+		if result.Policy, err = runpolicy.ApplyChange(before, p.change(), true); err != nil {
 			return err
 		}
 		same := runpolicy.Equal(before, result.Policy)

@@ -121,7 +121,7 @@ func (c Operations) live(ctx context.Context, w *workspace.Workspace, project, r
 	}
 	for _, r := range records {
 		if r.ProjectID == project && r.RunID == run {
-			now, err := company.Listed(ctx, w, r)
+			now, err := company.ReconcileForList(ctx, w, r)
 			return Live{Available: true, SessionRef: now.Ref, Status: now.Status, Error: now.Error}, err
 		}
 	}

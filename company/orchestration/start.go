@@ -109,7 +109,7 @@ func (c Operations) startRun(ctx context.Context, spec runs.StartSpec, how start
 	inflight.Leave(ctx)
 	spec.From = cmp.Or(spec.From, c.Host().StartedFrom())
 	spec.DryRun, spec.ExpectPlan, spec.Key, spec.Environ = how.DryRun, how.ExpectPlan, how.ClientMessageID, c.Host().Launcher().Environ
-	starter, err := c.placed(&spec.LaunchSpec, spec.AgentID)
+	starter, err := c.starterFor(&spec.LaunchSpec, spec.AgentID)
 	if err != nil {
 		return StartRunResult{}, err
 	}
@@ -147,7 +147,7 @@ func (c Operations) RetryRun(ctx context.Context, p RetryRunParams) (StartRunRes
 	if err != nil {
 		return StartRunResult{}, err
 	}
-	spec, err := runs.Again(ctx, c.Workspace(), p.ProjectID, p.RunID, p.PromptText)
+	spec, err := runs.RetrySpec(ctx, c.Workspace(), p.ProjectID, p.RunID, p.PromptText)
 	if err != nil {
 		return StartRunResult{}, err
 	}

@@ -50,7 +50,7 @@ func (c Operations) start(p SteerParams) error {
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
 	spec.Live = p.Start.liveParams.spec(displayParams{})
 	isolate(&spec.LaunchSpec, p.Start.Isolation)
-	starter, err := c.placedOf(&spec.LaunchSpec)
+	starter, err := c.starterForRun(&spec.LaunchSpec)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (c Operations) Transcript(ctx context.Context, p TranscriptParams) (result 
 	var state transcript.State
 	var forgets bool
 	err = c.Host().Logs().Transcript(ctx, c.Workspace(), p.ProjectID, p.RunID, p.UntilSeq, func(f *transcript.Fold) {
-		state, forgets = f.State(), f.Forgets()
+		state, forgets = f.State(), f.CannotResume()
 		result.Page = f.Page(transcript.Query{Since: p.SinceSeq, Tail: p.Tail, Limit: p.Limit, Kinds: p.Kinds})
 	})
 	if err != nil {

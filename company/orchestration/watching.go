@@ -58,7 +58,7 @@ func (c Operations) LogEnd(ctx context.Context, p NamedRunParams) (end int64, er
 	if err != nil {
 		return 0, err
 	}
-	err = c.Host().Logs().Brief(ctx, c.Workspace(), run.ProjectID, run.RunID, func(f *transcript.Fold) { end = f.Seq() })
+	err = c.Host().Logs().RunState(ctx, c.Workspace(), run.ProjectID, run.RunID, func(f *transcript.Fold) { end = f.Seq() })
 	return end, err
 }
 
@@ -82,8 +82,8 @@ type WatchRunParams struct {
 	NoFollow bool   `json:"-"` // end after the items so far
 	// Settled, if not nil, is called once everything recorded so far has been delivered.
 	Settled func() `json:"-"`
-	// Told receives the transcript as it changes. Its error ends the watch.
-	Told func(feed.TranscriptNotification) error `json:"-"`
+	// Deliver receives the transcript as it changes. Its error ends the watch.
+	Deliver func(feed.TranscriptNotification) error `json:"-"`
 }
 
 // WatchRunResult is the state of the run at the end of the watch.
@@ -103,7 +103,7 @@ func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result Watc
 	if err := c.reconcile(ctx, run); err != nil {
 		return result, err
 	}
-	w := &watch{over: make(chan struct{}), told: p.Told, keepFollowing: !p.NoFollow}
+	w := &watch{over: make(chan struct{}), deliver: p.Deliver, keepFollowing: !p.NoFollow}
 	status, over := c.overByRecord(run) // must precede reading the log
 	stop, err := c.FollowTranscript(ctx, company.TranscriptStream{
 		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
@@ -153,7 +153,7 @@ func (c Operations) reconcile(ctx context.Context, run NamedRun) error {
 	}
 	for _, r := range records {
 		if r.ProjectID == run.ProjectID && r.RunID == run.RunID && !doc.Terminal(r.Status) {
-			if _, err := company.Listed(ctx, c.Workspace(), r); err != nil {
+			if _, err := company.ReconcileForList(ctx, c.Workspace(), r); err != nil {
 				return err
 			}
 		}
@@ -163,7 +163,7 @@ func (c Operations) reconcile(ctx context.Context, run NamedRun) error {
 
 // watch is the state of one watch. Deliveries own its fields until over is closed.
 type watch struct {
-	told          func(feed.TranscriptNotification) error
+	deliver       func(feed.TranscriptNotification) error
 	keepFollowing bool
 	once          sync.Once
 	over          chan struct{}
@@ -181,7 +181,7 @@ func (w *watch) take(_ context.Context, n feed.TranscriptNotification) error {
 	if n.Op == transcript.Status {
 		w.status = n.State.Status
 	}
-	if w.failed = w.told(n); w.failed != nil {
+	if w.failed = w.deliver(n); w.failed != nil {
 		w.end()
 		return w.failed
 	}
@@ -214,9 +214,9 @@ type RawRunParams struct {
 	NoFollow bool  `json:"-"` // end after the output so far
 	// Settled, if not nil, is called once everything recorded so far has been delivered.
 	Settled func() `json:"-"`
-	// Told receives what the agent printed, in order per stream. A chunk is valid until Told
+	// Deliver receives what the agent printed, in order per stream. A chunk is valid until Told
 	// returns. Its error ends the watch.
-	Told func(stream string, chunk []byte) error `json:"-"`
+	Deliver func(stream string, chunk []byte) error `json:"-"`
 	// Pace is how long new output is collected before each read, 0 for not at all.
 	Pace time.Duration `json:"-"`
 }
@@ -229,7 +229,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 		return result, err
 	}
 	grown := make(chan struct{}, 1)
-	stop, err := c.Subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, Grown: func(_, _ string) {
+	stop, err := c.Subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, OnGrowth: func(_, _ string) {
 		select {
 		case grown <- struct{}{}:
 		default: // a read is already pending
@@ -244,7 +244,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 	if err := c.reconcile(ctx, run); err != nil {
 		return result, err
 	}
-	r := rawReader{workspace: c.Workspace(), at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), told: p.Told, status: doc.StatusRunning}
+	r := rawReader{workspace: c.Workspace(), at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), deliver: p.Deliver, status: doc.StatusRunning}
 	for settled := false; ; settled = true {
 		status, over := c.overByRecord(run) // must precede reading the log
 		err := r.read(ctx)
@@ -277,7 +277,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 type rawReader struct {
 	workspace *workspace.Workspace
 	at        *feed.Place
-	told      func(stream string, chunk []byte) error
+	deliver   func(stream string, chunk []byte) error
 	status    string
 	chunk     []byte // buffer for the next chunk
 }
@@ -289,7 +289,7 @@ func (r *rawReader) read(ctx context.Context) error {
 		switch {
 		case ok:
 			r.chunk = chunk[:0]
-			return r.told(stream, chunk)
+			return r.deliver(stream, chunk)
 		case events.Terminal(kind):
 			r.status = strings.TrimPrefix(kind, "run.")
 		case kind == events.RunContinued || kind == events.RunExecuting:

@@ -28,7 +28,7 @@ func (c Operations) answerWorkflow(ctx context.Context, p RespondParams) (sessio
 		By: verdict.Actor.ID, ByRole: verdict.Actor.Role,
 	})
 	if err != nil {
-		return session.AnswerResult{}, workflow.Unfit(err, "text")
+		return session.AnswerResult{}, workflow.ParamError(err, "text")
 	}
 	return session.AnswerResult{
 		InteractionID: done.InteractionID, State: done.State, ResolvedAt: at, Scope: done.Scope, HandedOver: true,
@@ -57,7 +57,7 @@ func (c Operations) continueWorkflow(ctx context.Context, p ContinueParams) (run
 	if p.PromptText != nil {
 		input = *p.PromptText
 	}
-	record, err := c.Flows().Continue(ctx, workflow.Again{ProjectID: p.ProjectID, RunID: p.RunID, Input: input, Actor: p.act().Actor})
+	record, err := c.Flows().Continue(ctx, workflow.ContinueRequest{ProjectID: p.ProjectID, RunID: p.RunID, Input: input, Actor: p.act().Actor})
 	if err != nil {
 		return none, err
 	}
@@ -100,7 +100,7 @@ func (c Operations) asWorkflow(ctx context.Context, result *TranscriptResult, no
 	}
 	for _, run := range c.Flows().Attempts(record) {
 		activity := ""
-		err := c.Host().Logs().Brief(ctx, c.Workspace(), result.ProjectID, run, func(f *transcript.Fold) { activity = f.State().Activity })
+		err := c.Host().Logs().RunState(ctx, c.Workspace(), result.ProjectID, run, func(f *transcript.Fold) { activity = f.State().Activity })
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func (c Operations) WorkflowRecord(ctx context.Context, p WorkflowRecordParams) 
 	if p.AsWritten {
 		return workflow.Load(c.Workspace(), p.ProjectID, p.RunID)
 	}
-	return c.Flows().Look(ctx, p.ProjectID, p.RunID)
+	return c.Flows().Advance(ctx, p.ProjectID, p.RunID)
 }
 
 // WorkflowRecords returns the records of all workflow runs of a project, unordered. It leaves out
@@ -37,7 +37,7 @@ func (c Operations) WorkflowRecords(ctx context.Context, p company.ProjectParams
 	for _, id := range ids {
 		record, err := workflow.Load(c.Workspace(), p.ProjectID, id)
 		if err == nil && !record.Over() {
-			record, err = c.Flows().Look(ctx, p.ProjectID, id)
+			record, err = c.Flows().Advance(ctx, p.ProjectID, id)
 		}
 		if err == nil {
 			list = append(list, record)
@@ -61,7 +61,7 @@ type StepAttempt struct {
 
 // StepAttempts returns the runs of a job's attempts, in order. A deleted job has none.
 func (c Operations) StepAttempts(_ context.Context, p StepAttemptsParams) (list []StepAttempt, err error) {
-	record, err := job.Glance(c.Workspace(), p.ProjectID, p.JobID)
+	record, err := job.Load(c.Workspace(), p.ProjectID, p.JobID)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}

@@ -44,7 +44,7 @@ type ListWorkflowsResult struct {
 	Problems  []workflow.Problem `json:"problems"`
 }
 
-func workflowRow(f workflow.Found) WorkflowRow {
+func workflowRow(f workflow.StoredTemplate) WorkflowRow {
 	return WorkflowRow{
 		f.ID, f.Name, f.Domain, f.Description, f.Pattern(), f.StepCount(), f.Agents(), append([]doc.WorkflowInput{}, f.Inputs...),
 	}
@@ -126,7 +126,7 @@ func (c Operations) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Che
 	}
 	t, err := doc.BindWorkflow(&value)
 	result.Name = t.Name
-	if refused, ok := errors.AsType[*fault.Error](workflow.Unfit(err, "template")); ok && refused.Reason == fault.InvalidParams {
+	if refused, ok := errors.AsType[*fault.Error](workflow.ParamError(err, "template")); ok && refused.Reason == fault.InvalidParams {
 		for _, issue := range refused.Issues {
 			issue.Path = issue.Path[1:]
 			result.Issues = append(result.Issues, WorkflowIssue{issue.Field(), issue.Message})
@@ -136,7 +136,7 @@ func (c Operations) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Che
 	if err != nil {
 		return result, err
 	}
-	for _, issue := range workflow.Overreaching(&t) {
+	for _, issue := range workflow.ModeIssues(&t) {
 		issue.Path = issue.Path[1:]
 		result.Issues = append(result.Issues, WorkflowIssue{issue.Field(), issue.Message})
 	}
@@ -191,7 +191,7 @@ func (c Operations) PutWorkflow(ctx context.Context, p PutWorkflowParams) (PutWo
 		return PutWorkflowResult{}, fault.New(fault.Denied, "a workflow is written by a manager or a person, and %s is a worker", p.ActorID)
 	}
 	id, file, err := workflow.Put(ctx, c.Workspace(), p.Template)
-	return PutWorkflowResult{id, file}, workflow.Unfit(err, "template")
+	return PutWorkflowResult{id, file}, workflow.ParamError(err, "template")
 }
 
 // RunWorkflowParams are the params of workflow.run.
@@ -238,7 +238,7 @@ func (c Operations) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWo
 		Priority: p.Priority, Place: p.Place, Origin: p.Origin, SourcePath: p.SourcePath, Budget: p.Budget, Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
 		Said: p.Said, Notices: p.Notices,
 	})
-	return RunWorkflowResult{record.RunID, record.Status}, workflow.Unfit(err, "template")
+	return RunWorkflowResult{record.RunID, record.Status}, workflow.ParamError(err, "template")
 }
 
 // WorkflowRunParams are the params of workflow.cancel.
@@ -269,7 +269,7 @@ type WorkflowStatus struct {
 // StatusOfWorkflow returns the status of a workflow run. It first advances the run if a step is
 // due.
 func (c Operations) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
-	record, err := c.Flows().Look(ctx, p.ProjectID, p.RunID)
+	record, err := c.Flows().Advance(ctx, p.ProjectID, p.RunID)
 	if err != nil {
 		return WorkflowStatus{}, err
 	}
@@ -323,7 +323,7 @@ func (c Operations) fillPassage(project string, p *workflow.Passage) {
 	if p.JobID == "" {
 		return
 	}
-	record, err := job.Glance(c.Workspace(), project, p.JobID)
+	record, err := job.Load(c.Workspace(), project, p.JobID)
 	if err != nil || record.Last() == nil {
 		return // the passage stays as it is
 	}
@@ -373,7 +373,7 @@ func (c Operations) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsPara
 		if run.Provider != workflow.Provider {
 			continue
 		}
-		record, err := c.Flows().Look(ctx, p.ProjectID, run.RunID)
+		record, err := c.Flows().Advance(ctx, p.ProjectID, run.RunID)
 		if err != nil || (p.Status != "" && p.Status != record.Status) || (p.WorkflowID != "" && p.WorkflowID != record.WorkflowID) {
 			continue
 		}
@@ -413,12 +413,12 @@ func (c Operations) ContinueWorkflow(ctx context.Context, p ContinueWorkflowPara
 	if p.Template.Kind != shape.Absent {
 		with = &p.Template
 	}
-	record, err := c.Flows().Continue(ctx, workflow.Again{
+	record, err := c.Flows().Continue(ctx, workflow.ContinueRequest{
 		ProjectID: p.ProjectID, RunID: p.RunID, Input: p.Input, Template: with, Notices: p.Notices, Place: p.Place, Moves: p.Moves,
 		Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
 	})
 	if err != nil {
-		return ContinueWorkflowResult{}, workflow.Unfit(err, "template")
+		return ContinueWorkflowResult{}, workflow.ParamError(err, "template")
 	}
 	return ContinueWorkflowResult{p.RunID, record.Round().Round, record.Status}, nil
 }

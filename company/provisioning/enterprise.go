@@ -73,7 +73,7 @@ func (c Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterprisePa
 	plan.IncludeCEO, plan.IncludeDirector, result.Ignored = p.IncludeCEO, p.IncludeDirector, ignored
 	f := c.founding(ctx, result.CompanyName, plan, &result.Company)
 	if p.Force {
-		return result, workspace.Refound(ctx, c.Host().Env(), c.Path(), f)
+		return result, workspace.Recreate(ctx, c.Host().Env(), c.Path(), f)
 	}
 	w, founded, err := c.enterOrFound(ctx, f)
 	if founded || err != nil {
@@ -91,7 +91,7 @@ func (c Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterprisePa
 
 // enterOrFound opens the workspace in the folder or creates one. It also opens a workspace that
 // another process creates meanwhile. A directory with other content is fault.Conflict.
-func (c Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *workspace.Workspace, founded bool, err error) {
+func (c Folder) enterOrFound(ctx context.Context, f workspace.CreateOptions) (w *workspace.Workspace, founded bool, err error) {
 	in, err := c.Enter(ctx)
 	if !fault.Is(err, fault.NotAWorkspace) {
 		return in.Workspace(), false, err
@@ -106,9 +106,9 @@ func (c Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *work
 }
 
 // founding returns a plan as the initial content of a new workspace.
-func (c Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
-	return workspace.Founding{
-		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the existing workspace",
+func (c Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.CreateOptions {
+	return workspace.CreateOptions{
+		CompanyName: name, Busy: idleCheckWithGrace(ctx), ForceHint: "replace the existing workspace",
 		Build: func(w *workspace.Workspace) error {
 			return w.Update(ctx, func(u *workspace.Unit) (err error) {
 				*made, err = plan.Build(u)
@@ -120,22 +120,22 @@ func (c Folder) founding(ctx context.Context, name string, plan enterprise.Plan,
 
 // How long a call waits for another process that is creating the workspace.
 const (
-	madeWithin = 5 * time.Second
-	madeEvery  = 20 * time.Millisecond
+	createTimeout      = 5 * time.Second
+	createPollInterval = 20 * time.Millisecond
 )
 
-// found calls workspace.Found. If another process is creating the workspace, found waits and
+// found calls workspace.Create. If another process is creating the workspace, found waits and
 // retries.
-func (c Folder) found(ctx context.Context, f workspace.Founding) error {
-	for left := madeWithin; ; left -= madeEvery {
-		err := workspace.Found(ctx, c.Host().Env(), c.Path(), f)
+func (c Folder) found(ctx context.Context, f workspace.CreateOptions) error {
+	for left := createTimeout; ; left -= createPollInterval {
+		err := workspace.Create(ctx, c.Host().Env(), c.Path(), f)
 		if !errors.Is(err, workspace.ErrBeingMade) || left <= 0 {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(madeEvery):
+		case <-time.After(createPollInterval):
 		}
 	}
 }
@@ -177,12 +177,12 @@ func (c Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (Ensur
 	if founded {
 		return result.built(made, ignored), nil
 	}
-	result.Readiness, err = enterprise.Look(w)
+	result.Readiness, err = enterprise.CheckReadiness(w)
 	if err != nil || !result.Empty {
 		return result.kept(), err
 	}
 	err = w.Update(ctx, func(u *workspace.Unit) error {
-		if result.Readiness, err = enterprise.Look(w); err != nil || !result.Empty {
+		if result.Readiness, err = enterprise.CheckReadiness(w); err != nil || !result.Empty {
 			return err
 		}
 		made, err = plan.Build(u)

@@ -43,15 +43,15 @@ func (c Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result Bootst
 		Departments: chosen, NoCEO: o.NoCEO, NoDirector: o.NoDirector,
 	}
 	result = BootstrapResult{WorkspaceDir: c.Given(), CompanyName: plan.CompanyName, Unknown: unknown}
-	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the existing workspace"}
+	f := workspace.CreateOptions{CompanyName: plan.CompanyName, Busy: idleCheckWithGrace(ctx), ForceHint: "replace the existing workspace"}
 	f.Build = func(w *workspace.Workspace) (err error) {
 		result.Company, err = plan.Bootstrap(ctx, w)
 		return err
 	}
 	if o.Force {
-		err = workspace.Refound(ctx, c.Host().Env(), c.Path(), f)
+		err = workspace.Recreate(ctx, c.Host().Env(), c.Path(), f)
 	} else {
-		err = workspace.Found(ctx, c.Host().Env(), c.Path(), f)
+		err = workspace.Create(ctx, c.Host().Env(), c.Path(), f)
 	}
 	return result, err
 }
@@ -63,7 +63,7 @@ func (c Folder) Demo(ctx context.Context, p InitParams) (made founding.DemoCompa
 		made, err = founding.Demo(ctx, w)
 		return err
 	}
-	err = workspace.Found(ctx, c.Host().Env(), c.Path(), workspace.Founding{CompanyName: p.CompanyName, Build: build})
+	err = workspace.Create(ctx, c.Host().Env(), c.Path(), workspace.CreateOptions{CompanyName: p.CompanyName, Build: build})
 	if !p.Force || !fault.Is(err, fault.NotEmpty) {
 		return made, err
 	}

@@ -44,7 +44,7 @@ func (c Folder) Export(ctx context.Context, p ExportParams) (ExportResult, error
 	result := ExportResult{WorkspaceDir: p.WorkspaceDir, OutDir: p.OutDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
 		Env: c.Host().Env(), From: workspace.Canonical(p.WorkspaceDir), To: workspace.Canonical(p.OutDir),
-		Local: p.IncludeLocal, Force: p.Force, Busy: atRestSoon(ctx),
+		Local: p.IncludeLocal, Force: p.Force, Busy: idleCheckWithGrace(ctx),
 	}.Run(ctx)
 	result.ExportedEntries, result.SkippedEntries = report.Entries, report.Skipped
 	return result, err
@@ -77,7 +77,7 @@ func (c Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error
 	result := ImportResult{SrcDir: p.SrcDir, WorkspaceDir: p.WorkspaceDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
 		Env: c.Host().Env(), From: workspace.Canonical(p.SrcDir), To: c.Path(),
-		Local: p.IncludeLocal, Force: p.Force, Import: true, Busy: atRestSoon(ctx),
+		Local: p.IncludeLocal, Force: p.Force, Import: true, Busy: idleCheckWithGrace(ctx),
 	}.Run(ctx)
 	result.ImportedEntries, result.SkippedEntries = report.Entries, report.Skipped
 	result.ValidationIssues = len(report.Found.Issues)
@@ -85,23 +85,23 @@ func (c Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error
 	return result, err
 }
 
-// lettingGo is how long a session may hold its locks after its end was
+// lockReleaseGrace is how long a session may hold its locks after its end was
 // recorded.
-const lettingGo = time.Second
+const lockReleaseGrace = time.Second
 
-// atRestSoon returns atRest with a grace period: its first call waits for processes that are
+// idleCheckWithGrace returns checkIdle with a grace period: its first call waits for processes that are
 // about to end.
-func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
+func idleCheckWithGrace(ctx context.Context) func(*workspace.Workspace) error {
 	patient := true
 	return func(w *workspace.Workspace) error {
-		err := atRest(w)
-		for left := lettingGo; patient && errors.Is(err, errHeld) && left > 0; left -= lettingGo / 100 {
+		err := checkIdle(w)
+		for left := lockReleaseGrace; patient && errors.Is(err, errHeld) && left > 0; left -= lockReleaseGrace / 100 {
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-time.After(lettingGo / 100):
+			case <-time.After(lockReleaseGrace / 100):
 			}
-			err = atRest(w)
+			err = checkIdle(w)
 		}
 		patient = false
 		return err
@@ -111,9 +111,9 @@ func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
 // errHeld marks a workspace whose only sign of activity is a held lock.
 var errHeld = errors.New("the workspace is locked")
 
-// atRest returns an error if a session, a job's runner or a heartbeat tick is active in the
+// checkIdle returns an error if a session, a job's runner or a heartbeat tick is active in the
 // workspace, which must then not be replaced.
-func atRest(w *workspace.Workspace) error {
+func checkIdle(w *workspace.Workspace) error {
 	live, err := session.AnyLive(w)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ type AgentMessage struct {
 // MarkRead, they are recorded as read when it returns.
 func (c Operations) AgentMessages(ctx context.Context, p AgentMessagesParams) (AgentMessages, error) {
 	result := AgentMessages{Messages: []AgentMessage{}}
-	_, actor, err := c.Acting(p.AsAgent)
+	_, actor, err := c.ActingAgent(p.AsAgent)
 	if err != nil {
 		return result, err
 	}
@@ -64,7 +64,7 @@ func (c Operations) AgentMessages(ctx context.Context, p AgentMessagesParams) (A
 		result.Messages = append(result.Messages, AgentMessage{m.ID, m.ConversationID, m.AuthorID, m.CreatedAt, m.Body})
 	}
 	if p.MarkRead && len(list) > 0 {
-		err = c.KeepRead(ctx, p.AgentID, list)
+		err = c.RecordRead(ctx, p.AgentID, list)
 	}
 	return result, err
 }
@@ -92,7 +92,7 @@ func (c Operations) messagesFor(reader conversation.Actor, p AgentMessagesParams
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, concerning(messages, reader, takesPart(conv, reader), p.UnreadOnly, read[conv.ID])...)
+			list = append(list, filterMessages(messages, reader, takesPart(conv, reader), p.UnreadOnly, read[conv.ID])...)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b doc.Message) int {
@@ -108,9 +108,9 @@ func takesPart(c doc.Conversation, reader conversation.Actor) bool {
 	return slices.Contains(c.Participants.AgentIDs, reader.ID) || reader.Team != "" && slices.Contains(c.Participants.TeamIDs, reader.Team)
 }
 
-// concerning returns the messages of one conversation that a reader receives: all of them if it
+// filterMessages returns the messages of one conversation that a reader receives: all of them if it
 // takes part, otherwise those that mention it. The reader's own messages are never unread.
-func concerning(messages []doc.Message, reader conversation.Actor, takesPart, unread bool, last string) (list []doc.Message) {
+func filterMessages(messages []doc.Message, reader conversation.Actor, takesPart, unread bool, last string) (list []doc.Message) {
 	if unread {
 		at := slices.IndexFunc(messages, func(m doc.Message) bool { return m.ID == last })
 		messages = messages[at+1:]

@@ -54,7 +54,7 @@ const maxAssigned = 50
 // AgentTask returns the task of a run, or lists the open tasks assigned to its agent. A task that
 // the agent may not read is fault.Denied.
 func (c Operations) AgentTask(_ context.Context, p AgentTaskParams) (result AgentTask, err error) {
-	_, actor, err := c.Acting(p.AsAgent)
+	_, actor, err := c.ActingAgent(p.AsAgent)
 	if err != nil {
 		return result, err
 	}

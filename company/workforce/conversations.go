@@ -152,13 +152,13 @@ func (c Operations) Messages(_ context.Context, p MessagesParams) ([]doc.Message
 // FollowMessagesParams are the params of the command conversation:follow.
 type FollowMessagesParams struct {
 	MessagesParams
-	Told func(doc.Message) error `json:"-"`
+	Deliver func(doc.Message) error `json:"-"`
 }
 
 // FollowMessages calls Told with each message sent to a conversation from now on, until ctx ends
 // or Told fails.
 func (c Operations) FollowMessages(ctx context.Context, p FollowMessagesParams) (company.OK, error) {
-	return company.OK{OK: true}, conversation.Follow(ctx, c.Workspace(), p.space(), p.ConversationID, p.Limit, p.Told)
+	return company.OK{OK: true}, conversation.Follow(ctx, c.Workspace(), p.space(), p.ConversationID, p.Limit, p.Deliver)
 }
 
 // SendParams are the params of conversation.message.send.
@@ -213,6 +213,6 @@ func (c Operations) SyncMembers(ctx context.Context, p SyncMembersParams) (resul
 	if err != nil {
 		return result, err
 	}
-	result.ConversationIDs, err = c.Workspace().SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, ExecutiveManager: executive, Enrols: true})
+	result.ConversationIDs, err = c.Workspace().SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{ActorID: p.CEOActorID, ExecutiveManager: executive, EnrolMembers: true})
 	return result, err
 }

@@ -201,7 +201,7 @@ func (c Operations) Desktop(ctx context.Context, p DesktopParams) (result Deskto
 	}
 	w := c.Workspace()
 	space := p.space()
-	if result.Conversations, err = conversations(ctx, w, space, workspace.Leader{StandIn: p.ActorID}); err != nil {
+	if result.Conversations, err = conversations(ctx, w, space, workspace.Leader{FallbackID: p.ActorID}); err != nil {
 		return result, err
 	}
 	inflight.Leave(ctx) // the rest only reads

@@ -114,20 +114,20 @@ func cannotStart(machine doc.Machine, name string) string {
 	if len(machine.AgentCommands[name]) > 0 {
 		return ""
 	}
-	if p.Spoken && p.Live == doc.LiveACP {
+	if p.AlwaysLive && p.Live == doc.LiveACP {
 		return "no command (ac machine:set-agent-command)"
 	}
-	if p.Driver == "" && len(p.LiveWords) == 0 {
+	if p.Driver == "" && len(p.LiveArgs) == 0 {
 		return "" // any command, or none
 	}
-	if program := provider.Binary(machine, name); !found(program) {
+	if program := provider.Binary(machine, name); !isInstalled(program) {
 		return program + " is not installed"
 	}
 	return ""
 }
 
-// found reports whether a program is installed.
-func found(program string) bool {
+// isInstalled reports whether a program is installed.
+func isInstalled(program string) bool {
 	_, err := provider.Find(program, os.Getenv("PATH"))
 	return err == nil
 }

@@ -87,5 +87,5 @@ type MarkReadParams struct {
 // MarkRead records that an actor has read a conversation up to a message. The record is durable
 // on return.
 func (c Operations) MarkRead(ctx context.Context, p MarkReadParams) (company.OK, error) {
-	return company.OK{OK: true}, c.KeepRead(ctx, p.ActorID, []doc.Message{p.Message})
+	return company.OK{OK: true}, c.RecordRead(ctx, p.ActorID, []doc.Message{p.Message})
 }

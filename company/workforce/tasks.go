@@ -48,7 +48,7 @@ func (c Operations) ListTasks(_ context.Context, p ListTasksParams) (ListTasksRe
 	for _, t := range tasks {
 		result.Tasks = append(result.Tasks, TaskRow{
 			TaskID: t.ID, ProjectID: p.ProjectID, Relpath: workspace.TaskFile(p.ProjectID, t.ID), AbsPath: c.AbsoluteName(workspace.TaskFile(p.ProjectID, t.ID)),
-			Frontmatter: t, ProgressRatio: t.Done(), MilestoneCounts: pm.CountMilestones(t),
+			Frontmatter: t, ProgressRatio: t.Progress(), MilestoneCounts: pm.CountMilestones(t),
 		})
 	}
 	return result, err

@@ -45,7 +45,7 @@ const (
 
 // Options are the options of the dialect.
 type Options struct {
-	Place dialect.Place
+	Place dialect.ListenOptions
 	// Level is the permission level of new sessions. Isolation defines where they work: none or
 	// worktree.
 	Level     doc.Level
@@ -75,7 +75,7 @@ type server struct {
 	onLoopback bool
 	port       int
 	kept       histories
-	facts      facts
+	facts      summaryCache
 	state      memory
 
 	work       context.Context //nolint:containedctx // of all requests
@@ -162,7 +162,7 @@ func (s *server) choosePartner(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	partner, ok := dialect.Named(rows, s.AgentID)
+	partner, ok := dialect.FindAgent(rows, s.AgentID)
 	if !ok {
 		return fault.New(fault.NoTarget, "agent %s does not exist in %s", s.AgentID, s.Dir)
 	}
@@ -183,7 +183,7 @@ func (s *server) placeOf(id string) frames.Place {
 
 // serve serves until ctx is done.
 func (s *server) serve(ctx context.Context) error {
-	defer s.Host.Listening(Name, s.socket.Addr(), s.open.Count)()
+	defer s.Host.AddListener(Name, s.socket.Addr(), s.open.Count)()
 	stop := s.takeUp()
 	err := s.socket.Serve(ctx, s)
 	s.socket.Close()

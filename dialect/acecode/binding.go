@@ -83,7 +83,7 @@ func (c *socket) acknowledge(ack string, at frames.Place, head int64, gap bool) 
 // acknowledgeAgain answers a request to bind a session that is already bound.
 func (c *socket) acknowledgeAgain(ack string, at frames.Place) {
 	head := int64(0)
-	err := c.server.look(c.work, at.SessionID, func(h *history) error {
+	err := c.server.withHistory(c.work, at.SessionID, func(h *history) error {
 		head = h.head()
 		return nil
 	})
@@ -101,7 +101,7 @@ func (c *socket) follow(ctx context.Context, ack string, at frames.Place, since 
 		head          int64
 		m             *frames.Mapper
 	)
-	err := c.server.look(ctx, at.SessionID, func(h *history) error {
+	err := c.server.withHistory(ctx, at.SessionID, func(h *history) error {
 		switch {
 		case since > 0:
 			missed, gap = h.since(since)
@@ -230,7 +230,7 @@ func (s *server) tell(id, text string) {
 	said := frames.Message{Role: "system", Content: text, ID: "x" + s.Host.NewID("note"), Timestamp: frames.StampOf(now.UnixMilli()), TimestampMS: now.UnixMilli()}
 	for _, l := range s.open.All() {
 		if c, ok := l.(*socket); ok && c.session(id) == id {
-			c.send(ownFrame{frames.TypeMessage, id, s.hash, frames.Said(said, at)})
+			c.send(ownFrame{frames.TypeMessage, id, s.hash, frames.NewMessagePayload(said, at)})
 		}
 	}
 }

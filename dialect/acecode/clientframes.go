@@ -252,7 +252,7 @@ func (c *socket) answer(payload json.RawMessage) {
 
 // questions returns the questions of an open request, none if it is not open.
 func (c *socket) questions(id, request string) (list []frames.Question) {
-	err := c.server.look(c.work, id, func(h *history) error {
+	err := c.server.withHistory(c.work, id, func(h *history) error {
 		for _, f := range h.mapper.View.Asked() {
 			if p, is := f.Payload.(frames.QuestionPayload); is && p.RequestID == request {
 				list = p.Questions

@@ -83,7 +83,7 @@ func runCommand(s *server, r *request) (any, error) {
 
 // initialize makes the agent describe the repository. If the agent's program is not on this
 // machine, it writes a skeleton of the file instead.
-func (s *server) initialize(r *request, row workforce.SpokenRun, p commandBody) error {
+func (s *server) initialize(r *request, row workforce.RunWithLog, p commandBody) error {
 	missing, err := s.programMissing(r, row)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *server) initialize(r *request, row workforce.SpokenRun, p commandBody) 
 }
 
 // programMissing reports whether the program of a session's agent is known to be missing.
-func (s *server) programMissing(r *request, row workforce.SpokenRun) (bool, error) {
+func (s *server) programMissing(r *request, row workforce.RunWithLog) (bool, error) {
 	driver := provider.DriverOf(row.Provider)
 	if driver == "" {
 		return false, nil // the agent is a command

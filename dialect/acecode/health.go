@@ -168,7 +168,7 @@ func typedTexts(s *server, r *request) (any, error) {
 		if len(texts) >= most {
 			break
 		}
-		err := s.look(r.Context(), row.ID, func(h *history) error {
+		err := s.withHistory(r.Context(), row.ID, func(h *history) error {
 			for i := len(h.mapper.View.Messages) - 1; i >= 0 && len(texts) < most; i-- {
 				if m := h.mapper.View.Messages[i]; m.Role == "user" {
 					texts = append(texts, m.Content)

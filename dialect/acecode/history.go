@@ -58,8 +58,8 @@ func (h *histories) of(id string) *history {
 	return h.byID[id]
 }
 
-// look brings the history of a session up to date with its log, and calls use with it locked.
-func (s *server) look(ctx context.Context, id string, use func(h *history) error) error {
+// withHistory brings the history of a session up to date with its log, and calls use with it locked.
+func (s *server) withHistory(ctx context.Context, id string, use func(h *history) error) error {
 	h := s.kept.of(id)
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -58,7 +58,7 @@ func readMessages(s *server, r *request) (any, error) {
 		return eventList{events}, nil
 	}
 	answer := snapshotAnswer{Mode: modeOf(modeOfRun(&row)).Mode, SessionID: row.ID}
-	err = s.look(r.Context(), row.ID, func(h *history) error {
+	err = s.withHistory(r.Context(), row.ID, func(h *history) error {
 		answer.from(h, at, r.shape)
 		return nil
 	})
@@ -86,7 +86,7 @@ func envelopes(list []frames.Frame, at frames.Place, naming frames.Shape) []fram
 
 // eventsSince returns the events after a number, none if there are too many.
 func (s *server) eventsSince(ctx context.Context, id string, since int64) (list []frames.Frame, err error) {
-	err = s.look(ctx, id, func(h *history) error {
+	err = s.withHistory(ctx, id, func(h *history) error {
 		list, _ = h.since(since)
 		return nil
 	})

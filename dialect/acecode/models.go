@@ -270,7 +270,7 @@ type sessionModel struct {
 	Deleted  bool   `json:"deleted"`
 }
 
-func (s *server) sessionModel(ctx context.Context, row workforce.SpokenRun) (sessionModel, error) {
+func (s *server) sessionModel(ctx context.Context, row workforce.RunWithLog) (sessionModel, error) {
 	now := s.modelOf(&row)
 	answer := sessionModel{Name: cmp.Or(now.profile, now.model), Provider: row.Provider, Model: now.model}
 	if now.profile == "" {
@@ -320,7 +320,7 @@ func setSessionModel(s *server, r *request) (any, error) {
 		return nil, err
 	}
 	busy := false
-	err = s.look(r.Context(), row.ID, func(h *history) error {
+	err = s.withHistory(r.Context(), row.ID, func(h *history) error {
 		busy = row.Alive && h.mapper.Turn > 0
 		return nil
 	})

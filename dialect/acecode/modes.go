@@ -140,7 +140,7 @@ func (s *server) setMode(ctx context.Context, id string, mode doc.Mode, level do
 }
 
 // permissionsOf returns the mode of a session as clients see it.
-func (s *server) permissionsOf(row workforce.SpokenRun, mode doc.Mode) modeAnswer {
+func (s *server) permissionsOf(row workforce.RunWithLog, mode doc.Mode) modeAnswer {
 	answer := modeOf(mode)
 	if isCommand(row) {
 		answer.Enforced = new(false)

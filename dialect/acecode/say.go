@@ -79,7 +79,7 @@ func postMessage(s *server, r *request) (any, error) {
 }
 
 // saidIn reads a text that is sent to a session.
-func (s *server) saidIn(r *request) (row workforce.SpokenRun, p saidBody, err error) {
+func (s *server) saidIn(r *request) (row workforce.RunWithLog, p saidBody, err error) {
 	if row, err = s.conversation(r.Context(), r.PathValue("id")); err == nil {
 		err = r.decodeUpTo(4*maxText, &p)
 	}
@@ -97,7 +97,7 @@ func (p *saidBody) client() string {
 }
 
 // say sends a text to a session, as its own turn. The text is durable on return.
-func (s *server) say(ctx context.Context, row workforce.SpokenRun, p saidBody) error {
+func (s *server) say(ctx context.Context, row workforce.RunWithLog, p saidBody) error {
 	steer, err := s.steer(ctx, row, p)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *server) say(ctx context.Context, row workforce.SpokenRun, p saidBody) e
 }
 
 // start returns how to start a session for a text. It keeps what the run already has.
-func (s *server) start(row workforce.SpokenRun) *orchestration.StartParams {
+func (s *server) start(row workforce.RunWithLog) *orchestration.StartParams {
 	p := &orchestration.StartParams{RepoID: s.repo}
 	if s.repo != "" {
 		p.Isolation = cmp.Or(s.opts.Isolation, doc.IsolationNone)
@@ -135,7 +135,7 @@ func (s *server) start(row workforce.SpokenRun) *orchestration.StartParams {
 }
 
 // steer returns a text for a session, with its contexts and attachments.
-func (s *server) steer(ctx context.Context, row workforce.SpokenRun, p saidBody) (orchestration.SteerParams, error) {
+func (s *server) steer(ctx context.Context, row workforce.RunWithLog, p saidBody) (orchestration.SteerParams, error) {
 	var steer orchestration.SteerParams
 	s.act(&steer, row.ID)
 	switch {
@@ -244,7 +244,7 @@ func (s *server) intoTurn(r *request, mode string) (any, error) {
 		return nil, refuse(http.StatusBadRequest, "EXPECTED_TURN_ID_REQUIRED")
 	}
 	running := 0
-	err = s.look(r.Context(), row.ID, func(h *history) error {
+	err = s.withHistory(r.Context(), row.ID, func(h *history) error {
 		running = h.mapper.Turn
 		return nil
 	})

@@ -54,15 +54,15 @@ type sessionRow struct {
 	Usage          *frames.TurnTokens `json:"token_usage"`
 }
 
-// facts caches the facts of logs.
-type facts struct {
+// summaryCache caches the facts of logs.
+type summaryCache struct {
 	mu   sync.Mutex
-	byID map[string]fact
+	byID map[string]logSummary
 }
 
-// fact is what a list shows of a session's log. It is valid while the log's size and time are
+// logSummary is what a list shows of a session's log. It is valid while the log's size and time are
 // unchanged.
-type fact struct {
+type logSummary struct {
 	size    int64
 	changed time.Time
 
@@ -76,15 +76,15 @@ type fact struct {
 	used         *frames.TurnTokens
 }
 
-// factOf returns the fact of a session, from the cache if the log has not changed.
-func (s *server) factOf(ctx context.Context, row *workforce.SpokenRun) (fact, error) {
+// summaryOf returns the fact of a session, from the cache if the log has not changed.
+func (s *server) summaryOf(ctx context.Context, row *workforce.RunWithLog) (logSummary, error) {
 	s.facts.mu.Lock()
 	known, ok := s.facts.byID[row.ID]
 	s.facts.mu.Unlock()
 	if ok && known.size == row.Size && known.changed.Equal(row.Changed) {
 		return known, nil
 	}
-	found := fact{size: row.Size, changed: row.Changed}
+	found := logSummary{size: row.Size, changed: row.Changed}
 	m := frames.NewMapper(s.placeOf(row.ID), s.ProjectID)
 	err := s.lines(ctx, row.ID, 0, func(line int64, text []byte) {
 		if frames := m.Take(line, text); len(frames) > 0 {
@@ -100,16 +100,16 @@ func (s *server) factOf(ctx context.Context, row *workforce.SpokenRun) (fact, er
 	s.facts.mu.Lock()
 	defer s.facts.mu.Unlock()
 	if s.facts.byID == nil {
-		s.facts.byID = map[string]fact{}
+		s.facts.byID = map[string]logSummary{}
 	}
 	s.facts.byID[row.ID] = found
 	return found, nil
 }
 
 // sessions returns the listed sessions, latest activity first.
-func (s *server) sessions(ctx context.Context) ([]workforce.SpokenRun, error) {
-	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.SpokenRuns, workforce.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, All: s.opts.AllRuns})
-	slices.SortStableFunc(rows, func(a, b workforce.SpokenRun) int {
+func (s *server) sessions(ctx context.Context) ([]workforce.RunWithLog, error) {
+	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.ConversationRuns, workforce.ConversationRunsParams{Dir: s.In(), ProjectID: s.ProjectID, All: s.opts.AllRuns})
+	slices.SortStableFunc(rows, func(a, b workforce.RunWithLog) int {
 		return cmp.Or(b.Changed.Compare(a.Changed), strings.Compare(b.ID, a.ID))
 	})
 	return rows[:min(len(rows), maxListed)], err
@@ -117,38 +117,38 @@ func (s *server) sessions(ctx context.Context) ([]workforce.SpokenRun, error) {
 
 // anySession finds a session, even a deleted one. A run that is not a conversation is unknown,
 // unless AllRuns is set.
-func (s *server) anySession(ctx context.Context, id string) (workforce.SpokenRun, error) {
-	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.SpokenRuns, workforce.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
+func (s *server) anySession(ctx context.Context, id string) (workforce.RunWithLog, error) {
+	rows, err := dialect.Do(ctx, s.Company, workforce.Operations.ConversationRuns, workforce.ConversationRunsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidParams), err == nil && len(rows) == 0:
-		return workforce.SpokenRun{}, unknownSession()
+		return workforce.RunWithLog{}, unknownSession()
 	case err != nil:
-		return workforce.SpokenRun{}, err
-	case !rows[0].Spoken && !s.opts.AllRuns:
-		return workforce.SpokenRun{}, unknownSession()
+		return workforce.RunWithLog{}, err
+	case !rows[0].IsConversation && !s.opts.AllRuns:
+		return workforce.RunWithLog{}, unknownSession()
 	}
 	return rows[0], nil
 }
 
 // session finds a session that is not deleted.
-func (s *server) session(ctx context.Context, id string) (workforce.SpokenRun, error) {
+func (s *server) session(ctx context.Context, id string) (workforce.RunWithLog, error) {
 	if _, deleted := s.state.is(id); deleted {
-		return workforce.SpokenRun{}, unknownSession()
+		return workforce.RunWithLog{}, unknownSession()
 	}
 	return s.anySession(ctx, id)
 }
 
 // conversation finds a session that accepts texts.
-func (s *server) conversation(ctx context.Context, id string) (workforce.SpokenRun, error) {
+func (s *server) conversation(ctx context.Context, id string) (workforce.RunWithLog, error) {
 	row, err := s.session(ctx, id)
-	if err == nil && !row.Spoken {
+	if err == nil && !row.IsConversation {
 		err = explain(http.StatusConflict, "NOT_A_CONVERSATION", "run "+id+" is no conversation: it can be read only")
 	}
 	return row, err
 }
 
 // isCommand reports whether the agent of a session is a command, which has no live protocol.
-func isCommand(row workforce.SpokenRun) bool {
+func isCommand(row workforce.RunWithLog) bool {
 	if row.Live != nil && row.Live.Driver != "" {
 		return row.Live.Driver == doc.LiveCommand
 	}
@@ -156,8 +156,8 @@ func isCommand(row workforce.SpokenRun) bool {
 }
 
 // row returns a session as a list shows it.
-func (s *server) row(ctx context.Context, run *workforce.SpokenRun) (sessionRow, error) {
-	known, err := s.factOf(ctx, run)
+func (s *server) row(ctx context.Context, run *workforce.RunWithLog) (sessionRow, error) {
+	known, err := s.summaryOf(ctx, run)
 	if err != nil {
 		return sessionRow{}, err
 	}
@@ -193,7 +193,7 @@ func (s *server) isLeftOut(ctx context.Context, id string, err error) bool {
 }
 
 // modeOfRun returns the permission mode in a run's record.
-func modeOfRun(run *workforce.SpokenRun) doc.Mode {
+func modeOfRun(run *workforce.RunWithLog) doc.Mode {
 	if run.Live != nil && run.Live.Policy.Mode != "" {
 		return run.Live.Policy.Mode
 	}
@@ -201,7 +201,7 @@ func modeOfRun(run *workforce.SpokenRun) doc.Mode {
 }
 
 // modelOf returns the model of a session, empty if the agent's own choice applies.
-func (s *server) modelOf(run *workforce.SpokenRun) chosenModel {
+func (s *server) modelOf(run *workforce.RunWithLog) chosenModel {
 	if model, ok := s.state.chosen(run.ID); ok {
 		return model
 	}

@@ -75,7 +75,7 @@ func (s *stage) stopAll() {
 // open starts a daemon over the company.
 func (s *stage) open(change ...func(*Options)) {
 	s.T.Helper()
-	o := Options{Place: dialect.Place{Address: "127.0.0.1:0", Token: testToken}, Terminals: true}
+	o := Options{Place: dialect.ListenOptions{Address: "127.0.0.1:0", Token: testToken}, Terminals: true}
 	for _, fn := range change {
 		fn(&o)
 	}

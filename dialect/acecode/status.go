@@ -61,12 +61,12 @@ func (s *server) statuses(ctx context.Context) ([]sessionStatus, error) {
 }
 
 // statusOf returns the state of one session.
-func (s *server) statusOf(ctx context.Context, run *workforce.SpokenRun) (sessionStatus, error) {
+func (s *server) statusOf(ctx context.Context, run *workforce.RunWithLog) (sessionStatus, error) {
 	row, err := s.row(ctx, run)
 	if err != nil {
 		return sessionStatus{}, err
 	}
-	known, err := s.factOf(ctx, run)
+	known, err := s.summaryOf(ctx, run)
 	if err != nil {
 		return sessionStatus{}, err
 	}
@@ -202,7 +202,7 @@ func (c *socket) mark(ack, id string, change func(head int64)) {
 		c.complain(id, "unknown session", "unknown_session", "unknown session: "+id)
 		return
 	}
-	known, err := s.factOf(c.work, &row)
+	known, err := s.summaryOf(c.work, &row)
 	if err != nil {
 		c.refused(id, err)
 		return

@@ -81,7 +81,7 @@ func (s *server) agents(ctx context.Context) ([]seenAgent, error) {
 	list := make([]seenAgent, len(rows))
 	for i, row := range rows {
 		a := seenAgent{AgentRow: row, team: names[row.TeamID], active: active[row.AgentID], status: available}
-		a.why, a.version = dialect.Unable(row, adapters)
+		a.why, a.version = dialect.UnavailableReason(row, adapters)
 		switch {
 		case a.why != "":
 			a.status = offline
@@ -113,9 +113,9 @@ func (s *server) attemptsByAgent(ctx context.Context) (map[string]int, error) {
 	return count, err
 }
 
-// whom finds the agent that a client names. It tries the id, the name, and then the name in another
+// findAgent finds the agent that a client names. It tries the id, the name, and then the name in another
 // spelling. It refuses a name that fits several agents.
-func (s *server) whom(ctx context.Context, name string) (seenAgent, error) {
+func (s *server) findAgent(ctx context.Context, name string) (seenAgent, error) {
 	all, err := s.agents(ctx)
 	if err != nil {
 		return seenAgent{}, err
@@ -146,9 +146,9 @@ func (s *server) whom(ctx context.Context, name string) (seenAgent, error) {
 	return seenAgent{}, protocolError(fmt.Sprintf("unknown agent: %s; known: %s", name, strings.Join(known, ", ")))
 }
 
-// able is whom for an agent that must be able to work: it refuses an offline one.
-func (s *server) able(ctx context.Context, name string) (seenAgent, error) {
-	a, err := s.whom(ctx, name)
+// findUsableAgent is whom for an agent that must be able to work: it refuses an offline one.
+func (s *server) findUsableAgent(ctx context.Context, name string) (seenAgent, error) {
+	a, err := s.findAgent(ctx, name)
 	if err == nil && a.status == offline {
 		err = protocolError(fmt.Sprintf("agent %s is offline: %s", a.Name, a.why))
 	}

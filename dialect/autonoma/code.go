@@ -23,14 +23,14 @@ type codeMemory struct {
 	since   time.Time  // process start: no earlier process delivered an answer after this
 	submits sync.Mutex // serializes submissions, so that concurrent equal requests become one job
 
-	mu           sync.Mutex
-	met          map[string]bool // jobs that this process waited for; true if the answer was delivered
-	waiting      map[string]int
-	disappointed map[string][]*connection
+	mu       sync.Mutex
+	met      map[string]bool // jobs that this process waited for; true if the answer was delivered
+	waiting  map[string]int
+	timedOut map[string][]*connection
 }
 
 func newCodeMemory(since time.Time) *codeMemory {
-	return &codeMemory{since: since, met: map[string]bool{}, waiting: map[string]int{}, disappointed: map[string][]*connection{}}
+	return &codeMemory{since: since, met: map[string]bool{}, waiting: map[string]int{}, timedOut: map[string][]*connection{}}
 }
 
 // serves reports whether a finished job has an answer that was not delivered yet.
@@ -67,15 +67,15 @@ func (m *codeMemory) done(id string, c *connection, delivered bool) {
 		m.met[id] = true
 		return
 	}
-	m.disappointed[id] = append(m.disappointed[id], c)
+	m.timedOut[id] = append(m.timedOut[id], c)
 }
 
 // late notifies the connections that gave up waiting for a job that the job has ended. It does
 // nothing if the answer was or will be delivered to another connection.
 func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
 	m.mu.Lock()
-	clients := m.disappointed[e.id]
-	delete(m.disappointed, e.id)
+	clients := m.timedOut[e.id]
+	delete(m.timedOut, e.id)
 	answered := m.waiting[e.id] > 0 || m.met[e.id]
 	m.mu.Unlock()
 	if len(clients) == 0 || answered {
@@ -91,16 +91,16 @@ func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
 	}
 }
 
-// ask is a request to an agent: how to submit it, and how to format its answer.
-type ask struct {
+// codeRequest is a request to an agent: how to submit it, and how to format its answer.
+type codeRequest struct {
 	submit func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error)
 	tell   func(decisions.CodeResult) (any, error)
 	// writes means that the answer contains files, so a repository is required.
 	writes bool
 }
 
-// slowly submits a request, or joins an equal one, and waits for its answer up to AnswerWithin.
-func (c *call) slowly(ctx context.Context, a ask) (any, error) {
+// submitAndWait submits a request, or joins an equal one, and waits for its answer up to AnswerWithin.
+func (c *call) submitAndWait(ctx context.Context, a codeRequest) (any, error) {
 	s := c.server
 	leave, err := c.slow(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *call) slowly(ctx context.Context, a ask) (any, error) {
 	return nil, protocolError(fmt.Sprintf("still working: task %s; ask again in a moment to get its answer, or see background.output", id))
 }
 
-func (c *call) submitAsk(ctx context.Context, a ask) (id string, err error) {
+func (c *call) submitAsk(ctx context.Context, a codeRequest) (id string, err error) {
 	s := c.server
 	repo, err := s.repository(ctx)
 	if err != nil && (a.writes || !noRepository(err)) {
@@ -154,7 +154,7 @@ func (c *call) submitAsk(ctx context.Context, a ask) (id string, err error) {
 // helper returns the id of the agent for requests that name none.
 func (s *server) helper(ctx context.Context) (string, error) {
 	if s.AgentID != "" {
-		a, err := s.able(ctx, s.AgentID)
+		a, err := s.findUsableAgent(ctx, s.AgentID)
 		return a.AgentID, err
 	}
 	all, err := s.agents(ctx)
@@ -174,7 +174,7 @@ func (s *server) helper(ctx context.Context) (string, error) {
 }
 
 // codeAnswer returns the answer of a finished job.
-func (c *call) codeAnswer(ctx context.Context, id string, a ask) (any, error) {
+func (c *call) codeAnswer(ctx context.Context, id string, a codeRequest) (any, error) {
 	s := c.server
 	result, err := dialect.Do(ctx, s.Company, decisions.Operations.CodeAnswer, s.named(id))
 	if err != nil {
@@ -193,7 +193,7 @@ func (c *call) codeAnswer(ctx context.Context, id string, a ask) (any, error) {
 }
 
 func explainCode(ctx context.Context, c *call, p codeParams) (any, error) {
-	return c.slowly(ctx, ask{
+	return c.submitAndWait(ctx, codeRequest{
 		submit: func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error) {
 			return submitCode(ctx, c.server, decisions.Operations.ExplainCode, p, "", r)
 		},
@@ -215,7 +215,7 @@ type reviewedIssue struct {
 }
 
 func reviewCode(ctx context.Context, c *call, p reviewParams) (any, error) {
-	return c.slowly(ctx, ask{
+	return c.submitAndWait(ctx, codeRequest{
 		submit: func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error) {
 			asked := decisions.ReviewCodeParams{CodeParams: codeOf(p.codeParams, "", r), ReviewType: p.ReviewType}
 			return dialect.Do(ctx, c.server.Company, decisions.Operations.ReviewCode, asked)
@@ -249,7 +249,7 @@ func (c *call) propose(ctx context.Context, op codeOperation, p codeParams, inst
 	if _, inside := dialect.Within(repo.Root, p.FilePath); !inside {
 		return nil, protocolError(p.FilePath + " is outside the repository")
 	}
-	return c.slowly(ctx, ask{
+	return c.submitAndWait(ctx, codeRequest{
 		writes: true,
 		submit: func(ctx context.Context, r decisions.CodeRequest) (decisions.CodeResult, error) {
 			return submitCode(ctx, c.server, op, p, instructions, r)

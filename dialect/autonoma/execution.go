@@ -126,7 +126,7 @@ func (s *server) conclude(ctx context.Context, e *execution) error {
 	}
 	e.answer = found.Answer
 	if e.answer != nil {
-		e.text = e.answer.Answer.Said()
+		e.text = e.answer.Answer.PlainText()
 	}
 	if e.succeeded = found.Result.Status == doc.ResultSucceeded; e.succeeded {
 		return nil

@@ -74,7 +74,7 @@ type fleetSummary struct {
 func fleetStatus(ctx context.Context, c *call, p fleetStatusParams) (any, error) {
 	s := c.server
 	if p.AgentID != "" {
-		a, err := s.whom(ctx, p.AgentID)
+		a, err := s.findAgent(ctx, p.AgentID)
 		uptime := int64(s.Clock.Now().Sub(s.began) / time.Second)
 		return fleetAgent{a.AgentID, a.AgentID, a.Name, a.status, uptime, cmp.Or(a.version, "unknown"), a.active}, err
 	}

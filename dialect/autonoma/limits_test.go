@@ -37,7 +37,7 @@ func bare(t *testing.T, change func(*server)) (s *server, url string, pass func(
 	s = newServer(&dialect.Company{Clock: at, Log: slog.New(slog.DiscardHandler)}, Options{AnswerWithin: time.Second}, nil)
 	change(s)
 	listener := dialecttest.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0"))
-	server := &http.Server{ConnContext: ws.Wired, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(s.connect)}
+	server := &http.Server{ConnContext: ws.ConnContext, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(s.connect)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

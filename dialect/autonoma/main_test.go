@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	dialecttest.Main(m, dialecttest.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, map[string]func() error{"answerer": work}, func(ctx context.Context, c *dialect.Company) (dialect.Listener, error) {
-		return Listen(ctx, c, Options{Place: dialect.Place{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin})
+		return Listen(ctx, c, Options{ListenOptions: dialect.ListenOptions{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin})
 	})
 }
 

@@ -38,7 +38,7 @@ const (
 
 // Options are the options of the dialect.
 type Options struct {
-	dialect.Place
+	dialect.ListenOptions
 	// Level is the permission level of tasks, "" for patch in a git repository and
 	// read-only elsewhere.
 	Level string
@@ -74,7 +74,7 @@ func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.List
 	if _, _, err := c.Repository(ctx); err != nil {
 		c.Log.Warn("methods that work in a repository are refused", "why", err)
 	}
-	socket, err := dialect.Listen(ctx, opts.Place, c.Log)
+	socket, err := dialect.Listen(ctx, opts.ListenOptions, c.Log)
 	if err != nil {
 		return dialect.Listener{}, err
 	}
@@ -94,7 +94,7 @@ func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server
 
 // serve serves until ctx is done.
 func (s *server) serve(ctx context.Context) error {
-	defer s.Host.Listening(Name, s.socket.Addr(), s.connections.Count)()
+	defer s.Host.AddListener(Name, s.socket.Addr(), s.connections.Count)()
 	stop, err := s.watch.start()
 	if err == nil {
 		err = s.socket.Serve(ctx, s)

@@ -36,12 +36,12 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 // open starts a daemon over the company.
 func (s *stage) open(change ...func(*Options)) {
 	s.T.Helper()
-	o := Options{Place: dialect.Place{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin}
+	o := Options{ListenOptions: dialect.ListenOptions{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin}
 	for _, fn := range change {
 		fn(&o)
 	}
 	s.Serve(func(c *dialect.Company) func(context.Context) error {
-		socket := dialecttest.Must(dialect.Listen(s.T.Context(), o.Place, c.Log))
+		socket := dialecttest.Must(dialect.Listen(s.T.Context(), o.ListenOptions, c.Log))
 		s.server = newServer(c, o, socket)
 		s.url = "ws://" + socket.Addr() + "/ws"
 		return s.server.serve

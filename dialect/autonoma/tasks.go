@@ -70,7 +70,7 @@ type task struct {
 
 // submit creates the job of a task. The job is durable on return.
 func (s *server) submit(ctx context.Context, t task) (id string, err error) {
-	who, err := s.able(ctx, t.agent)
+	who, err := s.findUsableAgent(ctx, t.agent)
 	if err != nil {
 		return "", err
 	}

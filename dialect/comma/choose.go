@@ -29,7 +29,7 @@ func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model 
 	}
 	byDefault := ""
 	if s.AgentID != "" {
-		a, ok := dialect.Named(rows, s.AgentID)
+		a, ok := dialect.FindAgent(rows, s.AgentID)
 		if !ok {
 			return nil, fail(codePrepare, "agent %s does not exist", s.AgentID)
 		}
@@ -37,12 +37,12 @@ func (s *server) chooser(ctx context.Context, overridden bool) (func(key, model 
 	}
 	return func(key, model string) (agent, chosen string, err error) {
 		if id, direct := strings.CutPrefix(model, "ac/"); direct {
-			if a, ok := dialect.Named(rows, id); ok {
+			if a, ok := dialect.FindAgent(rows, id); ok {
 				return a.AgentID, "", nil
 			}
 			return "", "", fail(codePrepare, "Agent %q: there is no agent %q in this workspace", key, id)
 		}
-		if a, ok := dialect.Named(rows, key); ok && !overridden {
+		if a, ok := dialect.FindAgent(rows, key); ok && !overridden {
 			return a.AgentID, "", nil
 		}
 		if byDefault != "" {
@@ -76,7 +76,7 @@ func (s *server) ofFamily(ctx context.Context, rows []company.AgentRow, family s
 			if (a.Role == "worker") != workers || familyOf(a.Provider) != family {
 				continue
 			}
-			if why, _ := dialect.Unable(a, adapters); why == "" {
+			if why, _ := dialect.UnavailableReason(a, adapters); why == "" {
 				return a, true
 			}
 		}
@@ -145,7 +145,7 @@ func (s *server) model(ctx context.Context, agent string, task *doc.TaskNode) st
 	if err != nil {
 		return ""
 	}
-	a, ok := dialect.Named(rows, agent)
+	a, ok := dialect.FindAgent(rows, agent)
 	if !ok {
 		return ""
 	}

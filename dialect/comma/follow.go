@@ -44,8 +44,8 @@ type subscription struct {
 	seq    int64 // cursor in the log of the run
 	head   int64 // end of the log when the subscription began; nothing up to it is sent
 	quiet  bool
-	record doc.WorkflowRun // as last read
-	views  map[int]shown   // by template
+	record doc.WorkflowRun      // as last read
+	views  map[int]strategyView // by template
 
 	begun bool // workflow.started was read
 	round int
@@ -71,7 +71,7 @@ func (c *connection) follow(ctx context.Context, run string) error {
 		return nil
 	}
 	f := &subscription{
-		connection: c, run: run, wake: make(chan struct{}, 1), views: map[int]shown{}, steps: map[string]bool{},
+		connection: c, run: run, wake: make(chan struct{}, 1), views: map[int]strategyView{}, steps: map[string]bool{},
 		calls: map[string]*agentCall{}, told: map[passage]bool{}, asked: interaction.Fold{Project: c.server.ProjectID, Run: run},
 	}
 	page, err := f.read(ctx, run, 0, 1)
@@ -235,9 +235,9 @@ func (f *subscription) load() error {
 }
 
 // view returns the template of a round as clients see it.
-func (f *subscription) view(round int) (shown, error) {
+func (f *subscription) view(round int) (strategyView, error) {
 	if round < 1 || round > len(f.record.Rounds) {
-		return shown{}, errNotYet
+		return strategyView{}, errNotYet
 	}
 	at := f.record.Rounds[round-1].Template
 	if v, ok := f.views[at]; ok {

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	dialecttest.Main(m, dialecttest.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, map[string]func() error{
 		"printer": printBack, "speaker": func() error { return dialecttest.Speak(os.Stdin, os.Stdout) }, "claude": func() error { return dialecttest.Claude(os.Stdin, os.Stdout) },
 	}, func(ctx context.Context, c *dialect.Company) (dialect.Listener, error) {
-		return Listen(ctx, c, Options{Place: dialect.Place{Dialect: Name, Address: "127.0.0.1:0"}})
+		return Listen(ctx, c, Options{ListenOptions: dialect.ListenOptions{Dialect: Name, Address: "127.0.0.1:0"}})
 	})
 }
 

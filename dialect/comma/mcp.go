@@ -36,7 +36,7 @@ func (s *server) workspaceServers(ctx context.Context) ([]mcpserver.Server, erro
 
 // mcpServers returns the servers of the workspace and of a strategy, by id. If both define an id,
 // the workspace's server is listed.
-func (s *server) mcpServers(ctx context.Context, v shown) ([]mcpServer, error) {
+func (s *server) mcpServers(ctx context.Context, v strategyView) ([]mcpServer, error) {
 	found, err := s.workspaceServers(ctx)
 	list := []mcpServer{}
 	for _, m := range found {
@@ -75,11 +75,11 @@ func failedAs(err error, code string) error { return fail(code, "%s", err.Error(
 
 // strategyOf returns the strategy that a request names by its file or its run. It is empty if the
 // request names none.
-func (s *server) strategyOf(ctx context.Context, r *request) (shown, error) {
+func (s *server) strategyOf(ctx context.Context, r *request) (strategyView, error) {
 	if r.StrategyPath != "" {
 		p, err := s.fresh(ctx, r)
 		if err != nil {
-			return shown{}, err
+			return strategyView{}, err
 		}
 		return p.shown, nil
 	}
@@ -87,14 +87,14 @@ func (s *server) strategyOf(ctx context.Context, r *request) (shown, error) {
 		return p.shown, nil
 	}
 	if r.RunID == "" {
-		return shown{}, nil
+		return strategyView{}, nil
 	}
 	record, err := s.record(ctx, r.RunID)
 	if unknown(err) {
-		return shown{}, nil
+		return strategyView{}, nil
 	}
 	if err != nil {
-		return shown{}, err
+		return strategyView{}, err
 	}
 	return show(record.Templates[record.Round().Template])
 }

@@ -22,7 +22,7 @@ type prepared struct {
 	run      string
 	again    bool // a finished run is to be continued
 	template shape.Value
-	shown    shown
+	shown    strategyView
 	notices  []string
 	source   string
 	place    *doc.JobPlace

@@ -97,7 +97,7 @@ func (s *server) providers(ctx context.Context) (k knownProviders, err error) {
 
 // missing returns why no program of a provider works, "" if one does or nothing is known about it.
 func missing(id string, adapters []provider.Adapter) string {
-	why, _ := dialect.Unable(company.AgentRow{Role: "worker", Provider: id}, adapters)
+	why, _ := dialect.UnavailableReason(company.AgentRow{Role: "worker", Provider: id}, adapters)
 	return why
 }
 

@@ -41,7 +41,7 @@ const (
 
 // Options are the options of the dialect.
 type Options struct {
-	dialect.Place
+	dialect.ListenOptions
 	// Folders are further folders with strategies, besides the workspace and the linked
 	// repositories.
 	Folders []string
@@ -82,7 +82,7 @@ func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.List
 		return dialect.Listener{}, err
 	}
 	opts.MaxHeader, opts.Patience = maxHeader, pongWithin
-	socket, err := dialect.Listen(ctx, opts.Place, c.Log)
+	socket, err := dialect.Listen(ctx, opts.ListenOptions, c.Log)
 	if err != nil {
 		return dialect.Listener{}, err
 	}
@@ -104,7 +104,7 @@ func check(ctx context.Context, c *dialect.Company) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := dialect.Named(rows, c.AgentID); !ok {
+	if _, ok := dialect.FindAgent(rows, c.AgentID); !ok {
 		return fail(codePrepare, "agent %s does not exist in %s", c.AgentID, c.Dir)
 	}
 	return nil

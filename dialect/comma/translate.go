@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// ours is the member of a template that holds what clients see of its strategy.
-const ours = "comma"
+// strategyMember is the member of a template that holds what clients see of its strategy.
+const strategyMember = "comma"
 
 // maxDepth bounds the nesting of flows that are read. Workflows have their own limit.
 const maxDepth = 32
@@ -66,7 +66,7 @@ func (t *translator) translate(value *shape.Value) (translated, error) {
 	}
 	put(&template, "max_jobs", num(1000))
 	put(&template, "flow", root)
-	put(&template, ours, t.remembered(&file))
+	put(&template, strategyMember, t.remembered(&file))
 	return translated{file.Name, template, t.notices()}, nil
 }
 

@@ -315,8 +315,8 @@ func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
 
 type wireKey struct{}
 
-// Wired is the ConnContext of an http.Server that passes requests to Accept.
-func Wired(ctx context.Context, c net.Conn) context.Context {
+// ConnContext is the ConnContext of an http.Server that passes requests to Accept.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, wireKey{}, c)
 }
 

@@ -26,7 +26,7 @@ func serve(t *testing.T, limits Limits, each func(ctx context.Context, c *Conn))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var handlers sync.WaitGroup
-	server := &http.Server{ConnContext: Wired, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ConnContext: ConnContext, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handlers.Add(1)
 		defer handlers.Done()
 		c, err := Accept(w, r, limits)

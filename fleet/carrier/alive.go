@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// seldom is the ping interval of the client library.
-	seldom = 2 * time.Minute
+	// clientPingInterval is the ping interval of the client library.
+	clientPingInterval = 2 * time.Minute
 	// pongWithin is the timeout of one ping.
 	pongWithin = pingEvery / pingsOut
 )

@@ -23,15 +23,15 @@ func brokenStream(text string) string {
 	return m[1] + m[2]
 }
 
-// broken is the set of streams whose stores failed.
-type broken struct {
+// failedStores is the set of streams whose stores failed.
+type failedStores struct {
 	news chan struct{} // capacity 1; holds a value while streams were added
 
 	mu      sync.Mutex
 	streams map[string]bool
 }
 
-func (b *broken) add(stream string) {
+func (b *failedStores) add(stream string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.streams[stream] = true
@@ -41,8 +41,8 @@ func (b *broken) add(stream string) {
 	}
 }
 
-// take returns the streams added since the last call.
-func (b *broken) take() (streams []string) {
+// drain returns the streams added since the last call.
+func (b *failedStores) drain() (streams []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for stream := range b.streams {
@@ -55,7 +55,7 @@ func (b *broken) take() (streams []string) {
 // warnings logs the server's warnings and errors, and records which stores failed.
 type warnings struct {
 	log    *slog.Logger
-	broken *broken
+	broken *failedStores
 }
 
 func (w warnings) Warnf(format string, v ...any)  { w.log.Warn(fmt.Sprintf(format, v...)) }

@@ -35,7 +35,7 @@ const (
 	maxDrafts    = 1 << 30
 	maxStore     = 12 << 30
 	maxMemory    = 64 << 20
-	chunk        = 512 << 10
+	chunkSize    = 512 << 10
 	objectsFor   = 7 * 24 * time.Hour
 	ordersFor    = time.Hour
 	duplicateFor = 2 * time.Minute

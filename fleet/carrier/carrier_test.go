@@ -49,7 +49,7 @@ type world struct {
 	listen string
 
 	mu    sync.Mutex
-	asked []carrier.Asked
+	asked []carrier.Request
 }
 
 func newKey(t *testing.T) fleet.Key {
@@ -89,7 +89,7 @@ func (w *world) start() {
 	w.listen = w.server.Addresses()[0]
 	if w.hub, err = carrier.ConnectHub(w.t.Context(), carrier.HubOptions{
 		HubID: hubID, Key: w.hubKey, Server: w.server, Log: log, Workers: func() []string { return []string{alice, bob} },
-		Answer: func(_ context.Context, a carrier.Asked) []byte {
+		Answer: func(_ context.Context, a carrier.Request) []byte {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.asked = append(w.asked, a)

@@ -18,8 +18,8 @@ import (
 	"ac/internal/fault"
 )
 
-// Asked is a request received from a worker.
-type Asked struct {
+// Request is a request received from a worker.
+type Request struct {
 	Worker    string
 	Verb      string
 	Subject   string
@@ -36,24 +36,24 @@ type HubOptions struct {
 	Log     *slog.Logger
 	// Answer answers a request of a worker; it returns nil to send no reply. It must verify the
 	// signature, since only it knows the workers' keys. Several goroutines call it.
-	Answer func(ctx context.Context, a Asked) []byte
+	Answer func(ctx context.Context, a Request) []byte
 	// Workers returns the workers that need a consumer and a bucket.
 	Workers func() []string
 }
 
 // Hub is a hub's connection. It is safe for concurrent use.
 type Hub struct {
-	options  HubOptions
-	subjects fleet.Subjects
-	conn     *nats.Conn
-	js       jetstream.JetStream
-	objects  objects
-	drafts   chan Draft
-	cancel   context.CancelFunc
-	ctx      context.Context //nolint:containedctx // of the goroutines below
-	wg       sync.WaitGroup
-	slots    chan struct{} // one for each request being answered
-	making   sync.Mutex    // of streams: the server corrupts one that is deleted and created concurrently
+	options   HubOptions
+	subjects  fleet.Subjects
+	conn      *nats.Conn
+	js        jetstream.JetStream
+	objects   objects
+	drafts    chan Draft
+	cancel    context.CancelFunc
+	ctx       context.Context //nolint:containedctx // of the goroutines below
+	wg        sync.WaitGroup
+	slots     chan struct{} // one for each request being answered
+	streamsMu sync.Mutex    // of streams: the server corrupts one that is deleted and created concurrently
 }
 
 // Draft is a received batch or end.
@@ -94,7 +94,7 @@ func ConnectHub(ctx context.Context, o HubOptions) (*Hub, error) {
 		err = h.ensureFirst(ctx)
 	}
 	if err == nil {
-		_, err = h.conn.Subscribe(h.subjects.All("ask"), h.asked)
+		_, err = h.conn.Subscribe(h.subjects.All("ask"), h.handleRequest)
 	}
 	if err != nil {
 		h.Close()
@@ -154,8 +154,8 @@ func (h *Hub) ensureFirst(ctx context.Context) error {
 
 // Ensure creates missing streams and consumers.
 func (h *Hub) Ensure(ctx context.Context) error {
-	h.making.Lock()
-	defer h.making.Unlock()
+	h.streamsMu.Lock()
+	defer h.streamsMu.Unlock()
 	return h.ensure(ctx)
 }
 
@@ -190,8 +190,8 @@ func (h *Hub) ensure(ctx context.Context) error {
 
 // EnsureWorker creates the consumers and the object store of a worker. It is idempotent.
 func (h *Hub) EnsureWorker(ctx context.Context, worker string) error {
-	h.making.Lock()
-	defer h.making.Unlock()
+	h.streamsMu.Lock()
+	defer h.streamsMu.Unlock()
 	return h.ensureWorker(ctx, worker)
 }
 
@@ -319,9 +319,9 @@ func (h *Hub) consumeOnce(came func()) error {
 	}
 }
 
-// asked answers a request in its own goroutine. It replies only to the inbox of the worker that
+// handleRequest answers a request in its own goroutine. It replies only to the inbox of the worker that
 // asked.
-func (h *Hub) asked(m *nats.Msg) {
+func (h *Hub) handleRequest(m *nats.Msg) {
 	kind, worker, verb, err := h.subjects.Parse(m.Subject)
 	if err != nil || kind != "ask" || !strings.HasPrefix(m.Reply, fleet.Inbox(worker)+".") {
 		return
@@ -333,7 +333,7 @@ func (h *Hub) asked(m *nats.Msg) {
 	}
 	h.wg.Go(func() {
 		defer func() { <-h.slots }()
-		answer := h.options.Answer(h.ctx, Asked{Worker: worker, Verb: verb, Subject: m.Subject, Body: m.Data, Signature: m.Header.Get(fleet.SignatureHeader)})
+		answer := h.options.Answer(h.ctx, Request{Worker: worker, Verb: verb, Subject: m.Subject, Body: m.Data, Signature: m.Header.Get(fleet.SignatureHeader)})
 		if answer != nil {
 			_ = h.conn.PublishMsg(message(h.options.Key, m.Reply, answer)) // best effort: the worker asks again
 		}

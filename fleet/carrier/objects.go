@@ -27,25 +27,25 @@ const (
 
 // Reasons why a transfer ended early.
 var (
-	errChanged = errors.New("it was replaced while it was read")
-	errStalled = fmt.Errorf("nothing of it came for %s", pieceWithin)
-	errCut     = errors.New("the connection was lost meanwhile")
+	errChanged  = errors.New("it was replaced while it was read")
+	errStalled  = fmt.Errorf("nothing of it came for %s", pieceWithin)
+	errConnLost = errors.New("the connection was lost meanwhile")
 )
 
-// moving is the context of one object's transfer. The library uses a context's deadline as the
+// transferContext is the context of one object's transfer. The library uses a context's deadline as the
 // timeout of a single read, so the deadline is always near. Cancellation ends the transfer.
-type moving struct{ context.Context } //nolint:containedctx // it is one
+type transferContext struct{ context.Context } //nolint:containedctx // it is one
 
 // Deadline returns lookAfter from now.
-func (moving) Deadline() (time.Time, bool) { return time.Now().Add(lookAfter), true }
+func (transferContext) Deadline() (time.Time, bool) { return time.Now().Add(lookAfter), true }
 
-// move returns the context of a transfer. It ends with ctx, when done is called, or when progress
+// newTransferContext returns the context of a transfer. It ends with ctx, when done is called, or when progress
 // was not called for pieceWithin.
-func move(ctx context.Context) (m moving, progress, done func()) {
+func newTransferContext(ctx context.Context) (m transferContext, progress, done func()) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	timer := time.AfterFunc(pieceWithin, func() { cancel(errStalled) })
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	return moving{inner}, func() { timer.Reset(pieceWithin) }, func() {
+	return transferContext{inner}, func() { timer.Reset(pieceWithin) }, func() {
 		stop()
 		timer.Stop()
 		cancel(context.Canceled)
@@ -53,7 +53,7 @@ func move(ctx context.Context) (m moving, progress, done func()) {
 }
 
 // why returns the cause of the cancellation if the transfer was canceled, otherwise err.
-func (m moving) why(err error) error {
+func (m transferContext) why(err error) error {
 	if err != nil && m.Err() != nil {
 		return context.Cause(m)
 	}
@@ -64,11 +64,11 @@ func (m moving) why(err error) error {
 type objects struct {
 	js jetstream.JetStream
 
-	mu       sync.Mutex
-	putting  map[[2]string]chan struct{} // by store and name; closed when the put ends
-	doubtful map[[2]string]bool          // by store and name: a put failed and may have left a partial object
-	kept     context.Context             //nolint:containedctx // ends with the connection as it is now
-	lose     context.CancelCauseFunc
+	mu         sync.Mutex
+	putting    map[[2]string]chan struct{} // by store and name; closed when the put ends
+	doubtful   map[[2]string]bool          // by store and name: a put failed and may have left a partial object
+	connCtx    context.Context             //nolint:containedctx // ends with the connection as it is now
+	cancelConn context.CancelCauseFunc
 }
 
 // reconnected cancels the operations on the previous connection. They would wait for replies and
@@ -76,19 +76,19 @@ type objects struct {
 func (o *objects) reconnected() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.lose != nil {
-		o.lose(errCut)
+	if o.cancelConn != nil {
+		o.cancelConn(errConnLost)
 	}
-	o.kept, o.lose = context.WithCancelCause(context.Background())
+	o.connCtx, o.cancelConn = context.WithCancelCause(context.Background())
 }
 
-// whileKept returns a context that ends with ctx or with the current connection.
-func (o *objects) whileKept(ctx context.Context) (inner context.Context, done func()) {
+// whileConnected returns a context that ends with ctx or with the current connection.
+func (o *objects) whileConnected(ctx context.Context) (inner context.Context, done func()) {
 	o.mu.Lock()
-	if o.kept == nil {
-		o.kept, o.lose = context.WithCancelCause(context.Background())
+	if o.connCtx == nil {
+		o.connCtx, o.cancelConn = context.WithCancelCause(context.Background())
 	}
-	kept := o.kept
+	kept := o.connCtx
 	o.mu.Unlock()
 	inner, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(kept, func() { cancel(context.Cause(kept)) })
@@ -107,16 +107,16 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 		return unavailable("store the object "+name, err)
 	}
 	defer done()
-	ctx, over := o.whileKept(ctx)
+	ctx, over := o.whileConnected(ctx)
 	defer over()
 	_, there, err := o.find(ctx, bucket, name)
-	if err == nil && !o.doubts(key) && time.Since(there.ModTime) < objectsFor/2 {
+	if err == nil && !o.isDoubtful(key) && time.Since(there.ModTime) < objectsFor/2 {
 		return nil
 	}
 	if err == nil || errors.Is(err, jetstream.ErrObjectNotFound) {
-		o.doubt(key, true)
+		o.setDoubtful(key, true)
 		err = o.write(ctx, bucket, name, there, from)
-		o.doubt(key, err != nil)
+		o.setDoubtful(key, err != nil)
 	}
 	if err != nil {
 		return unavailable("store the object "+name, err)
@@ -127,17 +127,17 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 // write stores an object. If the connection was lost meanwhile, chunks without a reply may be
 // missing. So an object is complete only if one connection carried all of it.
 func (o *objects) write(ctx context.Context, bucket, name string, there *jetstream.ObjectInfo, from io.Reader) error {
-	m, progress, done := move(ctx)
+	m, progress, done := newTransferContext(ctx)
 	defer done()
 	connection := o.js.Conn().Stats().Reconnects
 	err := put(m.Context, o.js.Conn(), bucket, name, there, from, progress)
 	if err == nil && o.js.Conn().Stats().Reconnects != connection {
-		return errCut
+		return errConnLost
 	}
 	return m.why(err)
 }
 
-func (o *objects) doubt(key [2]string, doubtful bool) {
+func (o *objects) setDoubtful(key [2]string, doubtful bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !doubtful {
@@ -150,7 +150,7 @@ func (o *objects) doubt(key [2]string, doubtful bool) {
 	o.doubtful[key] = true
 }
 
-func (o *objects) doubts(key [2]string) bool {
+func (o *objects) isDoubtful(key [2]string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.doubtful[key]
@@ -208,7 +208,7 @@ func (o *objects) find(ctx context.Context, bucket, name string) (store jetstrea
 
 func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
 	_, _, err := o.find(ctx, bucket, name)
-	if errors.Is(err, jetstream.ErrObjectNotFound) || err == nil && o.doubts([2]string{bucket, name}) {
+	if errors.Is(err, jetstream.ErrObjectNotFound) || err == nil && o.isDoubtful([2]string{bucket, name}) {
 		return false, nil
 	}
 	if err != nil {
@@ -229,7 +229,7 @@ func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) er
 			return fault.New(fault.NotFound, "the object %s does not exist", name)
 		case fault.Is(err, fault.Denied):
 			return err
-		case written == 0 && (errors.Is(err, errChanged) || errors.Is(err, errCut)):
+		case written == 0 && (errors.Is(err, errChanged) || errors.Is(err, errConnLost)):
 		default:
 			return unavailable("read the object "+name, err)
 		}
@@ -237,7 +237,7 @@ func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) er
 }
 
 func (o *objects) getOnce(ctx context.Context, bucket, name string, to io.Writer) (written int64, err error) {
-	ctx, over := o.whileKept(ctx)
+	ctx, over := o.whileConnected(ctx)
 	defer over()
 	store, there, err := o.find(ctx, bucket, name)
 	if err != nil {
@@ -246,7 +246,7 @@ func (o *objects) getOnce(ctx context.Context, bucket, name string, to io.Writer
 	if there.Opts != nil && there.Opts.Link != nil { // the library would follow it to its target
 		return 0, fault.New(fault.Denied, "the object %s is a link", name)
 	}
-	m, progress, done := move(ctx)
+	m, progress, done := newTransferContext(ctx)
 	defer done()
 	written, err = read(m, store, there.NUID, name, to, progress)
 	if errors.Is(err, jetstream.ErrDigestMismatch) { // chunks of it are missing
@@ -262,7 +262,7 @@ func read(ctx context.Context, store jetstream.ObjectStore, id, name string, to 
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, object.Close()) }()
-	buffer := make([]byte, chunk)
+	buffer := make([]byte, chunkSize)
 	for {
 		n, readErr := object.Read(buffer)
 		if n > 0 {

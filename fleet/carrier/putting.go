@@ -42,7 +42,7 @@ func put(ctx context.Context, conn *nats.Conn, bucket, name string, there *jetst
 	defer js.CleanupPublisher()
 	u := &upload{js: js, progress: progress}
 	u.info.Name, u.info.Bucket, u.info.NUID = name, bucket, rand.Text()
-	u.info.Opts = &jetstream.ObjectMetaOptions{ChunkSize: chunk}
+	u.info.Opts = &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}
 	asking, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
 	if u.stream, err = js.Stream(asking, "OBJ_"+bucket); err != nil {
@@ -66,7 +66,7 @@ func (u *upload) pieces(ctx context.Context, from io.Reader) error {
 	digest := sha256.New()
 	subject := fmt.Sprintf("$O.%s.C.%s", u.info.Bucket, u.info.NUID)
 	for {
-		piece := make([]byte, chunk)
+		piece := make([]byte, chunkSize)
 		n, err := io.ReadFull(from, piece)
 		if n > 0 {
 			_, _ = digest.Write(piece[:n]) // never fails

@@ -32,11 +32,11 @@ type ServerOptions struct {
 
 // Server is a running embedded server. It is safe for concurrent use.
 type Server struct {
-	options ServerOptions
-	nats    *server.Server
-	doors   []net.Listener // listeners of the further addresses; the server owns the first
-	broken  broken
-	wg      sync.WaitGroup
+	options        ServerOptions
+	nats           *server.Server
+	extraListeners []net.Listener // listeners of the further addresses; the server owns the first
+	broken         failedStores
+	wg             sync.WaitGroup
 
 	mu    sync.Mutex // serializes reloads
 	users []User
@@ -53,7 +53,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err := free(ctx, o.Listen[0]); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, users: o.Users, broken: broken{news: make(chan struct{}, 1), streams: map[string]bool{}}}
+	s := &Server{options: o, users: o.Users, broken: failedStores{news: make(chan struct{}, 1), streams: map[string]bool{}}}
 	config, err := s.config(o.Users)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		s.Close()
 		return nil, fmt.Errorf("the hub cannot listen at %s, or keep %s", o.Listen[0], o.StoreDir)
 	}
-	if err := s.openDoors(ctx); err != nil {
+	if err := s.listenExtra(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *Server) Addresses() []string {
 		return nil
 	}
 	list := []string{net.JoinHostPort(host, strconv.Itoa(s.port()))}
-	for _, door := range s.doors {
+	for _, door := range s.extraListeners {
 		list = append(list, door.Addr().String())
 	}
 	return list
@@ -169,7 +169,7 @@ func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn
 
 // Close shuts the server down and waits for it.
 func (s *Server) Close() {
-	for _, door := range s.doors {
+	for _, door := range s.extraListeners {
 		_ = door.Close() // it is not used again
 	}
 	s.nats.Shutdown()
@@ -177,16 +177,16 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// openDoors listens on the further addresses. It forwards connections unchanged, including TLS,
+// listenExtra listens on the further addresses. It forwards connections unchanged, including TLS,
 // to the server's own listener.
-func (s *Server) openDoors(ctx context.Context) error {
+func (s *Server) listenExtra(ctx context.Context) error {
 	var config net.ListenConfig
 	for _, address := range s.options.Listen[1:] {
 		door, err := config.Listen(ctx, "tcp", address)
 		if err != nil {
 			return fmt.Errorf("--listen %s: %w", address, err)
 		}
-		s.doors = append(s.doors, door)
+		s.extraListeners = append(s.extraListeners, door)
 		s.wg.Go(func() { s.admit(door) })
 	}
 	return nil

@@ -42,7 +42,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	w := &worker{link: link, subjects: fleet.Subjects{Hub: link.HubID}, connections: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	turned := &refusals{log: cmp.Or(link.Log, slog.New(slog.DiscardHandler))}
-	o := append(options("ac-worker"), byKey(link.Key), nats.PingInterval(seldom), nats.CustomReconnectDelay(turned.delay), nats.ErrorHandler(turned.failed), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
+	o := append(options("ac-worker"), byKey(link.Key), nats.PingInterval(clientPingInterval), nats.CustomReconnectDelay(turned.delay), nats.ErrorHandler(turned.failed), nats.CustomInboxPrefix(fleet.Inbox(link.WorkerID)), nats.Secure(clientTLS(link.Fingerprint)),
 		nats.ConnectHandler(func(*nats.Conn) { w.connected() }), nats.ReconnectHandler(func(*nats.Conn) {
 			turned.over()
 			w.objects.reconnected()
@@ -58,7 +58,7 @@ func ConnectWorker(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarr
 	}
 	w.conn = conn
 	if w.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(publishWithin), jetstream.WithPublishAsyncTimeout(publishWithin)); err == nil && link.Tell != nil {
-		_, err = conn.Subscribe(w.subjects.Of("tell", link.WorkerID), w.told)
+		_, err = conn.Subscribe(w.subjects.Of("tell", link.WorkerID), w.handleTell)
 	}
 	if err == nil {
 		err = conn.FlushWithContext(flushContext(ctx))
@@ -131,8 +131,8 @@ func (w *worker) Publish(_ context.Context, attempt, id string, body []byte) (st
 	}, nil
 }
 
-// told passes on a message after verifying that the hub signed it.
-func (w *worker) told(m *nats.Msg) {
+// handleTell passes on a message after verifying that the hub signed it.
+func (w *worker) handleTell(m *nats.Msg) {
 	_, _, rest, err := w.subjects.Parse(m.Subject)
 	if err != nil || !fleet.Verify(w.link.HubKey, m.Subject, m.Data, m.Header.Get(fleet.SignatureHeader)) {
 		return

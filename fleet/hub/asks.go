@@ -18,14 +18,14 @@ import (
 
 // answer answers a request of a worker. It returns nil if the request is not authentic or is a
 // repeat.
-func (h *Hub) answer(ctx context.Context, a carrier.Asked) []byte {
+func (h *Hub) answer(ctx context.Context, a carrier.Request) []byte {
 	select {
 	case <-h.loaded: // until then, known attempts would seem unknown
 	case <-ctx.Done():
 		return nil
 	}
 	var stamp fleet.Stamp
-	if json.Unmarshal(a.Body, &stamp) != nil || !h.authentic(a, stamp) {
+	if json.Unmarshal(a.Body, &stamp) != nil || !h.isAuthentic(a, stamp) {
 		h.refused.Add(1)
 		return nil
 	}
@@ -40,9 +40,9 @@ func (h *Hub) answer(ctx context.Context, a carrier.Asked) []byte {
 	return text
 }
 
-// authentic reports whether a request is new and signed with its worker's current key. After a
+// isAuthentic reports whether a request is new and signed with its worker's current key. After a
 // join, the invitation's key stays valid for further joins during joinGrace.
-func (h *Hub) authentic(a carrier.Asked, stamp fleet.Stamp) bool {
+func (h *Hub) isAuthentic(a carrier.Request, stamp fleet.Stamp) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.workers[a.Worker]
@@ -58,33 +58,33 @@ func (h *Hub) authentic(a carrier.Asked, stamp fleet.Stamp) bool {
 			return false
 		}
 	}
-	return key != "" && fleet.Verify(key, a.Subject, a.Body, a.Signature) && w.stamps.Fresh(stamp)
+	return key != "" && fleet.Verify(key, a.Subject, a.Body, a.Signature) && w.stamps.Accept(stamp)
 }
 
 // serve decodes a request and calls its handler.
-func (h *Hub) serve(ctx context.Context, a carrier.Asked, stamp fleet.Stamp) (any, error) {
+func (h *Hub) serve(ctx context.Context, a carrier.Request, stamp fleet.Stamp) (any, error) {
 	switch a.Verb {
 	case fleet.AskJoin:
-		return asking(a, stamp, h.join)
+		return handleAsk(a, stamp, h.join)
 	case fleet.AskHello:
-		return asking(a, stamp, func(id string, p fleet.Hello) (fleet.HelloReply, error) { return h.greet(ctx, id, p) })
+		return handleAsk(a, stamp, func(id string, p fleet.Hello) (fleet.HelloReply, error) { return h.handleHello(ctx, id, p) })
 	case fleet.AskBeat:
-		return asking(a, stamp, h.heard)
+		return handleAsk(a, stamp, h.handleBeat)
 	case fleet.AskClaim:
-		return asking(a, stamp, func(id string, p fleet.GiveUp) (fleet.ClaimReply, error) { return h.claim(ctx, id, p) })
+		return handleAsk(a, stamp, func(id string, p fleet.GiveUp) (fleet.ClaimReply, error) { return h.claim(ctx, id, p) })
 	case fleet.AskObject:
-		return asking(a, stamp, func(id string, p fleet.ObjectAsk) (fleet.ObjectReply, error) { return h.objectTaken(id, p) })
+		return handleAsk(a, stamp, func(id string, p fleet.ObjectAsk) (fleet.ObjectReply, error) { return h.objectTaken(id, p) })
 	}
 	return nil, fault.New(fault.Unsupported, "this hub does not know %s", a.Verb)
 }
 
-// answered is a reply that can be stamped with a sequence number.
-type answered[R any] interface {
+// stampedReply is a reply that can be stamped with a sequence number.
+type stampedReply[R any] interface {
 	*R
-	Stamped(seq int64)
+	SetSeq(seq int64)
 }
 
-func asking[P, R any, A answered[R]](a carrier.Asked, stamp fleet.Stamp, do func(worker string, p P) (R, error)) (any, error) {
+func handleAsk[P, R any, A stampedReply[R]](a carrier.Request, stamp fleet.Stamp, do func(worker string, p P) (R, error)) (any, error) {
 	var p P
 	if err := json.Unmarshal(a.Body, &p); err != nil {
 		return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
@@ -93,7 +93,7 @@ func asking[P, R any, A answered[R]](a carrier.Asked, stamp fleet.Stamp, do func
 	if err != nil {
 		return nil, err
 	}
-	A(&reply).Stamped(stamp.Seq)
+	A(&reply).SetSeq(stamp.Seq)
 	return reply, nil
 }
 
@@ -104,7 +104,7 @@ func (h *Hub) join(id string, p fleet.Join) (reply fleet.JoinReply, err error) {
 	w, now := h.workers[id], h.w.Env.Clock.Now()
 	switch {
 	case w.record.Invite == nil && p.PublicKey != "" && p.PublicKey == w.record.PublicKey:
-		return h.joined(w), nil // the worker repeats the request: it lost the reply
+		return h.joinReply(w), nil // the worker repeats the request: it lost the reply
 	case w.record.Invite == nil || expired(w.record.Invite, now):
 		return reply, fault.New(fleet.InviteSpent, "the invitation was used or has expired; ac worker:invite makes another one")
 	case p.Nonce == "":
@@ -127,31 +127,31 @@ func (h *Hub) join(id string, p fleet.Join) (reply fleet.JoinReply, err error) {
 	if err := h.admit(); err != nil {
 		return reply, err
 	}
-	return h.joined(w), nil
+	return h.joinReply(w), nil
 }
 
-func (h *Hub) joined(w *worker) fleet.JoinReply {
+func (h *Hub) joinReply(w *worker) fleet.JoinReply {
 	return fleet.JoinReply{
 		HubID: h.config.HubID, WorkerID: w.record.ID, Name: w.record.Name, Labels: w.record.Labels, Slots: w.record.Slots, Settings: h.settings,
 	}
 }
 
-// greet handles the hello that a worker sends after connecting.
-func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.HelloReply, err error) {
+// handleHello handles the hello that a worker sends after connecting.
+func (h *Hub) handleHello(ctx context.Context, id string, p fleet.Hello) (reply fleet.HelloReply, err error) {
 	protocol, ok := versions(p.Protocol).Common(versions(h.o.Speaks.Protocol))
 	h.mu.Lock()
 	w := h.workers[id]
 	if !ok {
 		err := h.incompatible(w, p)
 		h.mu.Unlock()
-		h.look() // reconsider the queue without this worker
+		h.wakeTick() // reconsider the queue without this worker
 		return reply, err
 	}
 	if w.instance != "" && w.instance != p.Instance && h.online(w) {
 		h.mu.Unlock()
 		return reply, fault.New(fleet.DuplicateWorker, "worker %s runs on another machine; each machine needs an invitation of its own", w.record.Name)
 	}
-	w.instance, w.hello, w.misfit, w.seen = p.Instance, &p, nil, h.o.Elapsed()
+	w.instance, w.hello, w.versionErr, w.seen = p.Instance, &p, nil, h.o.Elapsed()
 	w.beat.DiskFree = -1
 	w.introduce(p, h.now())
 	err = h.amend(w, func(r *fleet.WorkerRecord) {
@@ -170,21 +170,21 @@ func (h *Hub) greet(ctx context.Context, id string, p fleet.Hello) (reply fleet.
 		if a.NeverStarted {
 			h.giveUp(ctx, id, a.Attempt, withdrawnNeverStarted)
 		}
-		h.reaches(id, a)
+		h.recordLastDraft(id, a)
 		reply.Attempts[a.Attempt] = h.stateOf(id, a.Attempt)
 	}
-	h.heardOf(ctx, id)
-	h.look()
+	h.markReachable(ctx, id)
+	h.wakeTick()
 	return reply, nil
 }
 
-// reaches records how many drafts of an attempt a worker has. A worker that cannot read its spool
+// recordLastDraft records how many drafts of an attempt a worker has. A worker that cannot read its spool
 // reports 0.
-func (h *Hub) reaches(id string, a fleet.HelloAttempt) {
+func (h *Hub) recordLastDraft(id string, a fleet.HelloAttempt) {
 	if l := h.byAttempt(id, a.Attempt); l != nil && a.LastN > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.sealing.has(a.LastN)
+		l.sealing.setMaxFound(a.LastN)
 	}
 }
 
@@ -214,13 +214,13 @@ const (
 	seenEvery   = 10 * time.Minute
 )
 
-// heard handles a beat.
-func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) {
+// handleBeat handles a beat.
+func (h *Hub) handleBeat(id string, p fleet.Beat) (reply fleet.BeatReply, err error) {
 	now := h.now()
 	h.mu.Lock()
 	w := h.workers[id]
-	if w.misfit != nil {
-		err := w.misfit
+	if w.versionErr != nil {
+		err := w.versionErr
 		h.mu.Unlock()
 		return reply, err
 	}
@@ -249,8 +249,8 @@ func (h *Hub) heard(id string, p fleet.Beat) (reply fleet.BeatReply, err error) 
 	for attempt := range p.Attempts {
 		h.beatOf(id, attempt, p.Attempts[attempt], &reply)
 	}
-	h.heardOf(h.ctx, id)
-	h.look()
+	h.markReachable(h.ctx, id)
+	h.wakeTick()
 	return reply, nil
 }
 

@@ -33,7 +33,7 @@ func (h *Hub) claim(ctx context.Context, id string, p fleet.GiveUp) (reply fleet
 		if p.Refused != "" {
 			reason = withdrawnRefused
 		}
-		if h.giveUp(ctx, id, p.Attempt, reason); h.waits(id, p.Attempt) {
+		if h.giveUp(ctx, id, p.Attempt, reason); h.isCurrent(id, p.Attempt) {
 			return reply, fault.New(fleet.NoWorker, "no worker takes the session yet") // the worker asks again
 		}
 		return fleet.ClaimReply{Answer: fleet.Refused}, nil
@@ -97,12 +97,12 @@ func (l *launch) grant(ctx context.Context, p fleet.GiveUp) error {
 	h.mu.Unlock()
 	l.reach = doc.ReachOK
 	l.remote.Amend(true, func(r *doc.Session) { r.Reach = doc.ReachOK })
-	return l.tell(ctx, events.WorkerClaimed, payload)
+	return l.appendEvent(ctx, events.WorkerClaimed, payload)
 }
 
 // giveUp withdraws an attempt that never started, and places the session again.
 func (h *Hub) giveUp(ctx context.Context, id, attempt, reason string) {
-	if !h.waits(id, attempt) {
+	if !h.isCurrent(id, attempt) {
 		return
 	}
 	l := h.byAttempt(id, attempt)
@@ -119,9 +119,9 @@ func (h *Hub) giveUp(ctx context.Context, id, attempt, reason string) {
 	h.withdraw(ctx, l, attempt, reason)
 }
 
-// waits reports whether an attempt that was given up is still the session's current one. Its
+// isCurrent reports whether an attempt that was given up is still the session's current one. Its
 // worker forgets it only once the next placement is durable.
-func (h *Hub) waits(id, attempt string) bool {
+func (h *Hub) isCurrent(id, attempt string) bool {
 	l := h.byAttempt(id, attempt)
 	if l == nil {
 		return false
@@ -189,8 +189,8 @@ func (h *Hub) withdraw(ctx context.Context, l *launch, attempt, reason string) {
 	worker := l.at.worker
 	tried := append(slices.Clone(l.tried), worker)
 	l.mu.Unlock()
-	h.used(worker, false)
-	if err := h.road.DeleteOrder(ctx, worker, attempt); err != nil {
+	h.countStart(worker, false)
+	if err := h.carrier.DeleteOrder(ctx, worker, attempt); err != nil {
 		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // a claim would be refused
 	}
 	var next outcome
@@ -217,7 +217,7 @@ func (h *Hub) pickAgain(l *launch, tried []string) (next outcome) {
 	if w := h.workers[l.at.worker]; w != nil {
 		delete(w.launches, l)
 	}
-	picked, ok := placement.Pick(h.views(), h.waitsAgain(l, tried), h.now())
+	picked, ok := placement.Pick(h.views(), h.replacementLaunch(l, tried), h.now())
 	if !ok {
 		return next
 	}
@@ -252,7 +252,7 @@ func (h *Hub) placeAgain(ctx context.Context, l *launch, next outcome, tried []s
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.live() || l.record.Stop {
-		h.free(next)
+		h.releaseSlot(next)
 		return false, nil
 	}
 	old, before, triedBefore := l.at, l.record, l.tried
@@ -265,22 +265,22 @@ func (h *Hub) placeAgain(ctx context.Context, l *launch, next outcome, tried []s
 	l.tried = tried
 	if err := l.save(); err != nil {
 		l.record, l.tried = before, triedBefore
-		h.free(next)
+		h.releaseSlot(next)
 		return false, err
 	}
 	before.State, before.DoneAtMS, before.FencedFor, before.Order = fleet.AttemptFenced, h.now(), reason, nil
 	_ = fleet.WriteAttempt(h.w, before) // best effort: the next hub fences it because a newer attempt exists
 	h.mu.Lock()
 	delete(h.launches, old.attempt)
-	h.past[old.attempt], h.lateOf[old.attempt] = &before, l.late
+	h.past[old.attempt], h.evidenceOf[old.attempt] = &before, l.evidence
 	l.at = at
 	h.launches[at.attempt] = l
 	delete(next.worker.launches, next.slot)
 	next.worker.launches[l] = true
 	h.mu.Unlock()
 	l.body, l.sent, l.since, l.reach, l.sealing = nil, false, h.o.Elapsed(), doc.ReachPlacing, sealing{}
-	l.late, l.withdrawn = &lateness{}, false
-	return true, l.tellAgain(ctx, old, reason)
+	l.evidence, l.withdrawn = &evidenceCounts{}, false
+	return true, l.recordReplacement(ctx, old, reason)
 }
 
 // placeOn returns the place of a launch's attempt on a worker.
@@ -290,8 +290,8 @@ func (h *Hub) placeOn(l *launch, w *worker, epoch int) place {
 	return place{fleet.Attempt(l.order.ProjectID, l.order.RunID, l.order.SessionRef, epoch), w.record.ID, w.record.Name, epoch}
 }
 
-// tellAgain records the new placement in the log. The caller must hold the launch's lock.
-func (l *launch) tellAgain(ctx context.Context, old place, reason string) error {
+// recordReplacement records the new placement in the log. The caller must hold the launch's lock.
+func (l *launch) recordReplacement(ctx context.Context, old place, reason string) error {
 	return l.remote.PlaceAgain(ctx, l.at.worker, l.at.epoch, func(source events.Source) ([]events.Draft, error) {
 		gone, err := l.draft(source, events.WorkerWithdrawn, withdrawnPayload{old.worker, old.epoch, reason})
 		if err != nil {
@@ -313,7 +313,7 @@ func (h *Hub) endUnstarted(l *launch, cause error) {
 	l.ending = true
 	attempt, worker := l.id(), l.at.worker
 	l.mu.Unlock()
-	if err := h.road.DeleteOrder(h.ctx, worker, attempt); err != nil && h.ctx.Err() == nil {
+	if err := h.carrier.DeleteOrder(h.ctx, worker, attempt); err != nil && h.ctx.Err() == nil {
 		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // a claim would be refused
 	}
 	end := supervisor.RemoteEnd{Status: doc.StatusStopped, Stopped: true}

@@ -21,7 +21,7 @@ import (
 
 // standInRoad is a carrier that takes every order.
 type standInRoad struct {
-	road
+	carrierClient
 	delete    func(attempt string) // called by DeleteOrder
 	put       func(worker string) error
 	published chan string // the attempts
@@ -60,8 +60,8 @@ func newWithdrawal(t *testing.T) *withdrawal {
 	r := &standInRoad{delete: func(string) {}, published: make(chan string, 16)}
 	h := &Hub{
 		o: Options{Workspace: w, Speaks: fleet.Speaks(), Log: slog.New(slog.DiscardHandler), Environ: os.Environ(), Elapsed: func() time.Duration { return time.Hour }},
-		w: w, road: r, wake: make(chan struct{}, 1), settings: fleet.Defaults(), workers: map[string]*worker{}, launches: map[string]*launch{},
-		past: map[string]*fleet.AttemptRecord{}, lateOf: map[string]*lateness{}, holds: map[string]outcome{},
+		w: w, carrier: r, wake: make(chan struct{}, 1), settings: fleet.Defaults(), workers: map[string]*worker{}, launches: map[string]*launch{},
+		past: map[string]*fleet.AttemptRecord{}, evidenceOf: map[string]*evidenceCounts{}, holds: map[string]outcome{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(func() {
@@ -149,7 +149,7 @@ func TestWithdrawnTwiceAtOnce(t *testing.T) {
 	withdrawn := make(chan struct{})
 	go func() {
 		defer close(withdrawn)
-		s.h.lookAt(s.l)
+		s.h.actOnTimeouts(s.l)
 	}()
 	<-begun
 	if reply := s.claim(); reply.Answer != fleet.Refused || reply.Reason != fleet.WhyFenced {

@@ -38,43 +38,43 @@ func (h *Hub) tick() {
 		}
 		h.mu.Unlock()
 		for _, l := range h.all() {
-			h.lookAt(l)
+			h.actOnTimeouts(l)
 		}
 	}
 }
 
-// due is the action that an attempt's timeouts require.
-type due int
+// timeoutAction is the action that an attempt's timeouts require.
+type timeoutAction int
 
 const (
-	nothing due = iota
-	again       // publish the order, which is not in the carrier yet
-	unclaimed
-	unstarted
-	silent
-	lost
+	actionNone    timeoutAction = iota
+	actionPublish               // publish the order, which is not in the carrier yet
+	actionWithdraw
+	actionAskBack
+	actionMarkUnreachable
+	actionFence
 )
 
-// judge decides what is due for an attempt. quiet is the time since its worker was last heard
+// timeoutActionOf decides what is due for an attempt. quiet is the time since its worker was last heard
 // from. since is the time since the attempt was placed, sent or claimed.
-func judge(r fleet.AttemptRecord, s fleet.Settings, reach string, sent bool, quiet, since time.Duration) due {
+func timeoutActionOf(r fleet.AttemptRecord, s fleet.Settings, reach string, sent bool, quiet, since time.Duration) timeoutAction {
 	switch {
 	case r.State == fleet.AttemptPlaced && since > s.ClaimWithin():
-		return unclaimed
+		return actionWithdraw
 	case r.State == fleet.AttemptPlaced && !sent:
-		return again
+		return actionPublish
 	case r.State == fleet.AttemptPlaced:
-		return nothing
+		return actionNone
 	case r.OnCutOff == fleet.CutOffStop && quiet >= s.FenceAfter(r.LeaseS):
-		return lost
+		return actionFence
 	case r.State == fleet.AttemptOver:
-		return nothing
+		return actionNone
 	case reach == doc.ReachOK && quiet >= s.UnreachableAfter():
-		return silent
+		return actionMarkUnreachable
 	case r.State == fleet.AttemptClaimed && since > s.StartWithin() && quiet < s.UnreachableAfter():
-		return unstarted
+		return actionAskBack
 	}
-	return nothing
+	return actionNone
 }
 
 type unreachablePayload struct {
@@ -101,8 +101,8 @@ func (h *Hub) quietFor(worker string) time.Duration {
 	return h.o.Elapsed() - h.began
 }
 
-// lookAt does what is due for a launch.
-func (h *Hub) lookAt(l *launch) {
+// actOnTimeouts does what is due for a launch.
+func (h *Hub) actOnTimeouts(l *launch) {
 	h.mu.Lock()
 	quiet := h.quietFor(l.at.worker)
 	settings := h.settings
@@ -113,28 +113,28 @@ func (h *Hub) lookAt(l *launch) {
 		return
 	}
 	attempt := l.id()
-	what := judge(l.record, settings, l.reach, l.sent, quiet, h.o.Elapsed()-l.since)
-	if what == silent {
-		l.goneQuiet(quiet, settings)
+	what := timeoutActionOf(l.record, settings, l.reach, l.sent, quiet, h.o.Elapsed()-l.since)
+	if what == actionMarkUnreachable {
+		l.markUnreachable(quiet, settings)
 	}
 	l.mu.Unlock()
 	switch what {
-	case nothing, silent:
-	case again:
-		h.beside(l, func() { h.send(l) })
-	case unclaimed:
+	case actionNone, actionMarkUnreachable:
+	case actionPublish:
+		h.runInBackground(l, func() { h.send(l) })
+	case actionWithdraw:
 		h.withdraw(h.ctx, l, attempt, withdrawnNotClaimed)
-	case unstarted:
-		h.beside(l, func() { h.askToGiveUp(l) })
-	case lost:
+	case actionAskBack:
+		h.runInBackground(l, func() { h.askToGiveUp(l) })
+	case actionFence:
 		if err := h.fence(h.ctx, l, fence{attempt: attempt, reason: fencedLease}); err != nil {
 			h.o.Log.Error("an attempt could not be fenced", "attempt", attempt, "error", err)
 		}
 	}
 }
 
-// goneQuiet records that the worker is unreachable. The caller must hold the launch's lock.
-func (l *launch) goneQuiet(quiet time.Duration, s fleet.Settings) {
+// markUnreachable records that the worker is unreachable. The caller must hold the launch's lock.
+func (l *launch) markUnreachable(quiet time.Duration, s fleet.Settings) {
 	l.reach = doc.ReachUnreachable
 	since := l.h.now() - quiet.Milliseconds()
 	l.remote.Amend(true, func(r *doc.Session) { r.Reach, r.UnreachableSinceMS = doc.ReachUnreachable, &since })
@@ -143,20 +143,20 @@ func (l *launch) goneQuiet(quiet time.Duration, s fleet.Settings) {
 		left := (s.FenceAfter(l.record.LeaseS) - quiet).Milliseconds()
 		payload.LeaseLeftMS = &left
 	}
-	if err := l.tell(l.h.ctx, events.WorkerUnreachable, payload); err != nil {
-		l.h.faulty(err)
+	if err := l.appendEvent(l.h.ctx, events.WorkerUnreachable, payload); err != nil {
+		l.h.setFault(err)
 	}
 }
 
-// heardOf marks the sessions of a worker as reachable again.
-func (h *Hub) heardOf(ctx context.Context, worker string) {
+// markReachable marks the sessions of a worker as reachable again.
+func (h *Hub) markReachable(ctx context.Context, worker string) {
 	for _, l := range h.all() {
 		if l.workerNow() != worker {
 			continue
 		}
 		l.mu.Lock()
 		if l.reach == doc.ReachUnreachable && l.live() {
-			l.back(ctx)
+			l.markReachable(ctx)
 		}
 		l.mu.Unlock()
 	}
@@ -169,8 +169,8 @@ func (l *launch) workerNow() string {
 	return l.at.worker
 }
 
-// back records that the worker is reachable again. The caller must hold the launch's lock.
-func (l *launch) back(ctx context.Context) {
+// markReachable records that the worker is reachable again. The caller must hold the launch's lock.
+func (l *launch) markReachable(ctx context.Context) {
 	var away int64
 	if since := l.remote.Snapshot().UnreachableSinceMS; since != nil {
 		away = l.h.now() - *since
@@ -178,13 +178,13 @@ func (l *launch) back(ctx context.Context) {
 	l.reach = doc.ReachOK
 	l.remote.Amend(true, func(r *doc.Session) { r.Reach, r.UnreachableSinceMS = doc.ReachOK, nil })
 	payload := reachedPayload{l.at.worker, l.at.epoch, away, max(0, l.lag.Newest-l.sealing.sealed)}
-	if err := l.tell(ctx, events.WorkerReached, payload); err != nil {
-		l.h.faulty(err)
+	if err := l.appendEvent(ctx, events.WorkerReached, payload); err != nil {
+		l.h.setFault(err)
 	}
 }
 
-// beside runs do in a goroutine, unless one of the launch's earlier calls still runs.
-func (h *Hub) beside(l *launch, do func()) {
+// runInBackground runs do in a goroutine, unless one of the launch's earlier calls still runs.
+func (h *Hub) runInBackground(l *launch, do func()) {
 	if !l.busy.CompareAndSwap(false, true) {
 		return
 	}
@@ -261,5 +261,5 @@ func (h *Hub) stateOf(id, attempt string) fleet.AttemptReply {
 	if r == nil || r.WorkerID != id {
 		return fleet.AttemptReply{State: fleet.AttemptFenced, Fenced: true}
 	}
-	return fleet.AttemptReply{State: r.State, Sealed: r.Checkpoint.N, Fenced: r.State == fleet.AttemptFenced, Settled: settled(r)}
+	return fleet.AttemptReply{State: r.State, Sealed: r.Checkpoint.N, Fenced: r.State == fleet.AttemptFenced, Settled: isSettled(r)}
 }

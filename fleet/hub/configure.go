@@ -152,7 +152,7 @@ func (h *Hub) writeConfig(config fleet.Config) error {
 
 func (h *Hub) loadKey() error {
 	text, err := durable.ReadFile(h.w.FS, fleet.KeyFile, 1<<10)
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		if h.key, err = fleet.NewKey(rand.Reader); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (h *Hub) certificate() (cert, key []byte, fingerprint string, err error) {
 	}
 	cert, certErr := durable.ReadFile(h.w.FS, fleet.CertFile, 1<<20)
 	key, keyErr := durable.ReadFile(h.w.FS, fleet.CertKeyFile, 1<<20)
-	if durable.Absent(certErr) || durable.Absent(keyErr) {
+	if durable.IsAbsent(certErr) || durable.IsAbsent(keyErr) {
 		if cert, key, err = carrier.NewCertificate(h.w.Env.Clock.Now()); err != nil {
 			return nil, nil, "", err
 		}
@@ -205,7 +205,7 @@ func (h *Hub) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.road = connected
+	h.carrier = connected
 	if h.server == nil {
 		if err := h.writeConfig(h.config); err != nil { // keep the options only once they are known to work
 			return err
@@ -288,7 +288,7 @@ func (h *Hub) change(with fleet.Settings) (fleet.Settings, error) {
 		h.config, h.settings = was, before
 		return before, fmt.Errorf("change the settings: %w", err)
 	}
-	h.look()
+	h.wakeTick()
 	return h.settings, nil
 }
 

@@ -17,9 +17,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// ended accepts the end that a worker reports, once all its drafts are sealed. The end is durable
+// acceptEnd accepts the end that a worker reports, once all its drafts are sealed. The end is durable
 // on return. The caller must hold the launch's lock.
-func (l *launch) ended(body []byte) error {
+func (l *launch) acceptEnd(body []byte) error {
 	if l.ending || l.over {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (l *launch) ended(body []byte) error {
 	}
 	if err := l.save(); err != nil {
 		l.record = before
-		l.h.faulty(err)
+		l.h.setFault(err)
 		return err
 	}
 	l.ending = true
@@ -80,12 +80,12 @@ func (l *launch) endOf(end fleet.End) supervisor.RemoteEnd {
 	if !doc.Terminal(out.Status) {
 		out.Status, out.Error = doc.StatusFailed, "the worker reported an end of status "+clip(end.Status)
 	}
-	out.Completed(end.Last)
+	out.SetCompletion(end.Last)
 	for _, d := range end.Closing {
-		if !closingKind(d.Type) || l.sealing.known(d.ID) {
+		if !closingKind(d.Type) || l.sealing.consumeFound(d.ID) {
 			continue
 		}
-		if draft, why := l.sealable(d, offset); why == "" {
+		if draft, why := l.convertDraft(d, offset); why == "" {
 			out.Before = append(out.Before, draft)
 		}
 	}
@@ -122,21 +122,21 @@ func (h *Hub) conclude(l *launch, end supervisor.RemoteEnd, state string) {
 	if err := l.save(); err != nil {
 		h.o.Log.Warn("the attempt could not be closed", "attempt", l.id(), "error", err) // best effort: the next hub finds the end recorded
 	}
-	l.settle()
+	l.markReady()
 	for n := range l.waiters {
 		close(n)
 		delete(l.waiters, n)
 	}
 	attempt, worker := l.id(), l.at.worker
 	l.mu.Unlock()
-	h.leave(l)
+	h.unregister(l)
 	if err := l.close(); err != nil {
 		h.o.Log.Warn("a session could not be let go", "run", l.order.RunID, "error", err)
 	}
 	if state == fleet.AttemptDone {
 		h.notify(worker, fleet.TellSealed, fleet.Sealed{Settled: []string{attempt}})
 	}
-	h.look()
+	h.wakeTick()
 }
 
 // fence says which attempt is fenced, why, and who asked for it.
@@ -174,12 +174,12 @@ func (h *Hub) fence(ctx context.Context, l *launch, why fence) error {
 	l.ending = true
 	attempt, worker := l.id(), l.at.worker
 	payload := fencedPayload{worker, l.at.epoch, why.reason, why.by, l.sealing.sealed}
-	err := l.tell(ctx, events.WorkerFenced, payload)
+	err := l.appendEvent(ctx, events.WorkerFenced, payload)
 	l.mu.Unlock()
 	if err != nil {
 		h.o.Log.Warn("a fence could not be told", "attempt", attempt, "error", err)
 	}
-	if err := h.road.DeleteOrder(ctx, worker, attempt); err != nil {
+	if err := h.carrier.DeleteOrder(ctx, worker, attempt); err != nil {
 		h.o.Log.Warn("the order could not be taken back", "attempt", attempt, "error", err) // a claim would be refused
 	}
 	h.conclude(l, l.lostEnd(), fleet.AttemptFenced)
@@ -212,5 +212,5 @@ func (h *Hub) abandon(ctx context.Context, p fleet.AbandonRequest) error {
 	return fault.New(fault.Conflict, "session %s is none that a worker executes now", p.SessionRef)
 }
 
-// settled reports whether the end of an attempt is recorded.
-func settled(r *fleet.AttemptRecord) bool { return r != nil && r.State == fleet.AttemptDone }
+// isSettled reports whether the end of an attempt is recorded.
+func isSettled(r *fleet.AttemptRecord) bool { return r != nil && r.State == fleet.AttemptDone }

@@ -69,10 +69,10 @@ func servers(machine doc.Machine, driver string) (going map[string]doc.MCPServer
 	return going, staying
 }
 
-// absent returns a notice about what a launch's agent lacks on the worker, or nothing if it lacks
+// equipmentNotice returns a notice about what a launch's agent lacks on the worker, or nothing if it lacks
 // nothing.
-func (l *launch) absent(source events.Source) ([]events.Draft, error) {
-	lacks, err := l.lacks()
+func (l *launch) equipmentNotice(source events.Source) ([]events.Draft, error) {
+	lacks, err := l.missingEquipment()
 	if err != nil || len(lacks) == 0 {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (l *launch) absent(source events.Source) ([]events.Draft, error) {
 	return []events.Draft{d}, err
 }
 
-func (l *launch) lacks() (list []string, err error) {
+func (l *launch) missingEquipment() (list []string, err error) {
 	o := l.order
 	if o.Live == nil {
 		return nil, nil

@@ -23,11 +23,11 @@ import (
 // maxEvidence is the maximum size of the evidence of one attempt, in bytes.
 const maxEvidence = 64 << 20
 
-// lateness counts the evidence of one attempt.
-type lateness struct {
-	told   bool
-	bytes  int64
-	drafts int64
+// evidenceCounts counts the evidence of one attempt.
+type evidenceCounts struct {
+	reported bool
+	bytes    int64
+	drafts   int64
 }
 
 type refusedPayload struct {
@@ -64,11 +64,11 @@ func lateDir(r fleet.AttemptRecord) string {
 func (l *launch) refuse(ctx context.Context, n int64, d fleet.Draft, why string) {
 	text, err := json.Marshal(d)
 	if err == nil {
-		err = l.h.keep(l.record, evidenceLine{WorkerID: l.at.worker, Attempt: l.id(), Reason: why, Batch: text}, l.late)
+		err = l.h.appendEvidence(l.record, evidenceLine{WorkerID: l.at.worker, Attempt: l.id(), Reason: why, Batch: text}, l.evidence)
 	}
 	if !l.refused {
 		l.refused = true
-		err = errors.Join(err, l.tell(ctx, events.WorkerDraftRefused, refusedPayload{l.at.worker, l.at.epoch, n, clip(d.Type), why}))
+		err = errors.Join(err, l.appendEvent(ctx, events.WorkerDraftRefused, refusedPayload{l.at.worker, l.at.epoch, n, clip(d.Type), why}))
 	}
 	if err != nil {
 		l.h.o.Log.Warn("a refused draft could not be kept", "run", l.order.RunID, "error", err)
@@ -77,9 +77,9 @@ func (l *launch) refuse(ctx context.Context, n int64, d fleet.Draft, why string)
 
 func clip(kind string) string { return kind[:min(len(kind), maxKind)] }
 
-// late handles a message of an attempt that is unknown, fenced or not the newest. It stores the
+// handleLate handles a message of an attempt that is unknown, fenced or not the newest. It stores the
 // message as evidence if the attempt is known. It drops repeats of a finished attempt.
-func (h *Hub) late(ctx context.Context, message carrier.Draft) {
+func (h *Hub) handleLate(ctx context.Context, message carrier.Draft) {
 	h.mu.Lock()
 	r := h.past[message.Attempt]
 	if r == nil || r.WorkerID != message.Worker {
@@ -92,18 +92,18 @@ func (h *Hub) late(ctx context.Context, message carrier.Draft) {
 		return
 	}
 	record := *r
-	kept := h.lateOf[message.Attempt]
+	kept := h.evidenceOf[message.Attempt]
 	if kept == nil {
-		kept = &lateness{}
-		h.lateOf[message.Attempt] = kept
+		kept = &evidenceCounts{}
+		h.evidenceOf[message.Attempt] = kept
 	}
 	h.mu.Unlock()
-	h.keepLate(ctx, record, cmp.Or(record.FencedFor, "fenced"), message, kept)
+	h.storeLate(ctx, record, cmp.Or(record.FencedFor, "fenced"), message, kept)
 }
 
-// keepLate stores a message as evidence. It records an event for the first message and for the
+// storeLate stores a message as evidence. It records an event for the first message and for the
 // end.
-func (h *Hub) keepLate(ctx context.Context, r fleet.AttemptRecord, reason string, message carrier.Draft, late *lateness) {
+func (h *Hub) storeLate(ctx context.Context, r fleet.AttemptRecord, reason string, message carrier.Draft, late *evidenceCounts) {
 	var head struct {
 		End    bool              `json:"end"`
 		Drafts []json.RawMessage `json:"drafts"`
@@ -112,25 +112,25 @@ func (h *Hub) keepLate(ctx context.Context, r fleet.AttemptRecord, reason string
 		return
 	}
 	late.drafts += int64(len(head.Drafts))
-	if err := h.keep(r, evidenceLine{WorkerID: message.Worker, Attempt: message.Attempt, Reason: reason, Batch: message.Body}, late); err != nil {
+	if err := h.appendEvidence(r, evidenceLine{WorkerID: message.Worker, Attempt: message.Attempt, Reason: reason, Batch: message.Body}, late); err != nil {
 		h.o.Log.Warn("late drafts could not be kept", "run", r.RunID, "error", err)
 		return
 	}
-	if late.told && !head.End {
+	if late.reported && !head.End {
 		return
 	}
-	late.told = true
+	late.reported = true
 	l := &launch{h: h, name: workspace.LogFile(r.ProjectID, r.RunID), order: session.Order{RunID: r.RunID, SessionRef: r.SessionRef}}
 	payload := latePayload{r.WorkerID, r.Epoch, late.drafts, path.Join("runs", r.RunID, "outputs", "late", lateName(r))}
-	if err := l.tell(ctx, events.WorkerLateEvidence, payload); err != nil {
+	if err := l.appendEvent(ctx, events.WorkerLateEvidence, payload); err != nil {
 		h.o.Log.Warn("late drafts could not be told", "run", r.RunID, "error", err)
 	}
 }
 
 func lateName(r fleet.AttemptRecord) string { return fmt.Sprintf("%s-%d.jsonl", r.WorkerID, r.Epoch) }
 
-// keep appends a line to the evidence of an attempt. It is durable on return.
-func (h *Hub) keep(r fleet.AttemptRecord, line evidenceLine, late *lateness) (err error) {
+// appendEvidence appends a line to the evidence of an attempt. It is durable on return.
+func (h *Hub) appendEvidence(r fleet.AttemptRecord, line evidenceLine, late *evidenceCounts) (err error) {
 	line.ReceivedAt = clock.Stamp(h.w.Env.Clock.Now())
 	text, err := json.Marshal(line)
 	if err != nil {

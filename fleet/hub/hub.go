@@ -53,8 +53,8 @@ type Options struct {
 	Elapsed func() time.Duration
 }
 
-// road is the hub's side of the carrier.
-type road interface {
+// carrierClient is the hub's side of the carrier.
+type carrierClient interface {
 	EnsureWorker(ctx context.Context, worker string) error
 	RemoveWorker(ctx context.Context, worker string) error
 	PublishOrder(ctx context.Context, worker, attempt string, body []byte) error
@@ -79,7 +79,7 @@ type Hub struct {
 	owner   fleet.Owner
 	hold    *lock.Hold
 	server  *carrier.Server
-	road    road
+	carrier carrierClient
 	sockets net.Listener
 
 	ctx    context.Context //nolint:containedctx // of the hub's own goroutines
@@ -95,19 +95,19 @@ type Hub struct {
 	refused atomic.Int64 // messages without a valid signature
 
 	// mu guards the fields below. Lock order: a launch's lock first, then mu.
-	mu       sync.Mutex
-	config   fleet.Config
-	settings fleet.Settings
-	workers  map[string]*worker
-	launches map[string]*launch              // by their newest attempt
-	past     map[string]*fleet.AttemptRecord // attempts that are done or fenced
-	lateOf   map[string]*lateness            // of past attempts
-	taking   map[string]bool                 // past attempts whose late results are being collected
-	waiting  []*waiter
-	holds    map[string]outcome // picked slots, by hold id
-	arrivals int64
-	broken   []string // unreadable files
-	fault    error    // why the hub cannot seal
+	mu         sync.Mutex
+	config     fleet.Config
+	settings   fleet.Settings
+	workers    map[string]*worker
+	launches   map[string]*launch              // by their newest attempt
+	past       map[string]*fleet.AttemptRecord // attempts that are done or fenced
+	evidenceOf map[string]*evidenceCounts      // of past attempts
+	taking     map[string]bool                 // past attempts whose late results are being collected
+	waiting    []*waiter
+	holds      map[string]outcome // picked slots, by hold id
+	arrivals   int64
+	broken     []string // unreadable files
+	fault      error    // why the hub cannot seal
 }
 
 // Start takes the workspace's hub lock and recovers the state of the previous hub. It returns
@@ -126,7 +126,7 @@ func Start(ctx context.Context, o Options) (started *Hub, err error) {
 	h := &Hub{
 		o: o, w: o.Workspace, boot: o.Workspace.Env.IDs.Hex(8), hold: hold, wake: make(chan struct{}, 1), stop: make(chan struct{}), loaded: make(chan struct{}),
 		workers: map[string]*worker{}, launches: map[string]*launch{}, past: map[string]*fleet.AttemptRecord{},
-		lateOf: map[string]*lateness{}, taking: map[string]bool{}, holds: map[string]outcome{},
+		evidenceOf: map[string]*evidenceCounts{}, taking: map[string]bool{}, holds: map[string]outcome{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	defer func() {
@@ -173,8 +173,8 @@ func (h *Hub) Close() error {
 	if h.sockets != nil {
 		errs = append(errs, h.sockets.Close())
 	}
-	if h.road != nil {
-		h.road.Close()
+	if h.carrier != nil {
+		h.carrier.Close()
 	}
 	h.mu.Lock()
 	launches := make([]*launch, 0, len(h.launches))
@@ -193,8 +193,8 @@ func (h *Hub) Close() error {
 	return errors.Join(append(errs, h.hold.Release())...)
 }
 
-// look requests a check of the queue and the timeouts.
-func (h *Hub) look() {
+// wakeTick requests a check of the queue and the timeouts.
+func (h *Hub) wakeTick() {
 	select {
 	case h.wake <- struct{}{}:
 	default: // one is already pending

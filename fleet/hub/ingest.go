@@ -26,7 +26,7 @@ const maxRound = 256
 
 // ingest handles drafts until the carrier is closed.
 func (h *Hub) ingest() {
-	drafts := h.road.Drafts()
+	drafts := h.carrier.Drafts()
 	for d := range drafts {
 		round := []carrier.Draft{d}
 		for full := false; !full && len(round) < maxRound; {
@@ -43,33 +43,33 @@ func (h *Hub) ingest() {
 	}
 }
 
-// taken is a message whose drafts are written but not durable yet.
-type taken struct {
+// pendingMessage is a message whose drafts are written but not durable yet.
+type pendingMessage struct {
 	message carrier.Draft
 	end     *fleet.End
 }
 
 // seal writes a round of messages, and then syncs each log once.
 func (h *Hub) seal(ctx context.Context, round []carrier.Draft) {
-	touched, order := map[*launch][]taken{}, []*launch{}
+	touched, order := map[*launch][]pendingMessage{}, []*launch{}
 	for _, message := range round {
-		l, end, verdict := h.take(ctx, message)
+		l, end, verdict := h.acceptMessage(ctx, message)
 		switch verdict {
-		case drop:
+		case verdictDrop:
 			message.Ack()
-		case later:
+		case verdictRedeliver:
 			message.Later()
-		case wait:
+		case verdictAwaitSync:
 			if touched[l] == nil {
 				order = append(order, l)
 			}
-			touched[l] = append(touched[l], taken{message, end})
+			touched[l] = append(touched[l], pendingMessage{message, end})
 		}
 	}
 	errs := durable.Parallel(len(order), func(i int) error { return order[i].log.Sync() })
 	sealed := map[string]map[string]int64{}
 	for i, l := range order {
-		h.durable(l, touched[l], errs[i], sealed)
+		h.ackSynced(l, touched[l], errs[i], sealed)
 	}
 	for worker, numbers := range sealed {
 		h.notify(worker, fleet.TellSealed, fleet.Sealed{Sealed: numbers})
@@ -80,79 +80,79 @@ func (h *Hub) seal(ctx context.Context, round []carrier.Draft) {
 type verdict int
 
 const (
-	drop  verdict = iota // acknowledge it; it is not needed
-	later                // have it redelivered
-	wait                 // acknowledge it once it is durable
+	verdictDrop      verdict = iota // acknowledge it; it is not needed
+	verdictRedeliver                // have it redelivered
+	verdictAwaitSync                // acknowledge it once it is durable
 )
 
-// take checks a message and writes its new drafts.
-func (h *Hub) take(ctx context.Context, message carrier.Draft) (*launch, *fleet.End, verdict) {
+// acceptMessage checks a message and writes its new drafts.
+func (h *Hub) acceptMessage(ctx context.Context, message carrier.Draft) (*launch, *fleet.End, verdict) {
 	h.mu.Lock()
 	var key string
 	var offset int64
 	var foreign bool
 	if w := h.workers[message.Worker]; w != nil && w.record.State != fleet.WorkerRevoked {
-		key, offset, foreign = w.record.PublicKey, w.offset, w.misfit != nil
+		key, offset, foreign = w.record.PublicKey, w.offset, w.versionErr != nil
 	}
 	h.mu.Unlock()
 	genuine := fleet.Verify(key, message.Subject, message.Body, message.Signature) // an empty key verifies nothing
 	if genuine && foreign {                                                        // another version; the worker resends it to a hub that knows it
-		return nil, nil, drop
+		return nil, nil, verdictDrop
 	}
 	if !genuine {
 		h.refused.Add(1)
-		return nil, nil, drop
+		return nil, nil, verdictDrop
 	}
 	batch, ended, err := fleet.ParseBatch(message.Body)
 	if err != nil || batch.Attempt != message.Attempt {
 		h.refused.Add(1)
-		return nil, nil, drop
+		return nil, nil, verdictDrop
 	}
 	l := h.byAttempt(message.Worker, message.Attempt)
 	if l == nil {
-		h.late(ctx, message)
-		return nil, nil, drop
+		h.handleLate(ctx, message)
+		return nil, nil, verdictDrop
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.record.FencedFor != "":
-		h.keepLate(ctx, l.record, l.record.FencedFor, message, l.late)
-		return nil, nil, drop
+		h.storeLate(ctx, l.record, l.record.FencedFor, message, l.evidence)
+		return nil, nil, verdictDrop
 	case l.over || l.ending && l.record.State == fleet.AttemptOver:
-		return nil, nil, drop // the end has arrived, and so has everything before it
+		return nil, nil, verdictDrop // the end has arrived, and so has everything before it
 	case l.id() != message.Attempt || l.ending:
-		h.late(ctx, message)
-		return nil, nil, drop
+		h.handleLate(ctx, message)
+		return nil, nil, verdictDrop
 	case l.record.State == fleet.AttemptPlaced:
-		h.keepLate(ctx, l.record, "not_claimed", message, l.late)
-		return nil, nil, drop
+		h.storeLate(ctx, l.record, "not_claimed", message, l.evidence)
+		return nil, nil, verdictDrop
 	}
 	if ended {
 		end := &fleet.End{}
 		if json.Unmarshal(message.Body, end) != nil {
 			h.refused.Add(1)
-			return nil, nil, drop
+			return nil, nil, verdictDrop
 		}
-		return l, end, wait
+		return l, end, verdictAwaitSync
 	}
 	if batch.First < 1 || len(batch.Drafts) > fleet.MaxBatchDrafts {
 		h.refused.Add(1)
-		return nil, nil, drop
+		return nil, nil, verdictDrop
 	}
-	return l, nil, l.takeBatch(ctx, batch, offset)
+	return l, nil, l.writeBatch(ctx, batch, offset)
 }
 
-// takeBatch writes the new drafts of a batch. The caller must hold the launch's lock.
-func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64) verdict {
-	from, gap := l.sealing.news(batch.First, len(batch.Drafts))
+// writeBatch writes the new drafts of a batch. The caller must hold the launch's lock.
+func (l *launch) writeBatch(ctx context.Context, batch fleet.Batch, offset int64) verdict {
+	from, gap := l.sealing.firstNew(batch.First, len(batch.Drafts))
 	if gap {
 		l.h.notify(l.at.worker, fleet.TellResend, fleet.Resend{Attempt: l.id(), From: l.sealing.written + 1})
-		return later
+		return verdictRedeliver
 	}
-	if err := l.begun(ctx, batch); err != nil {
-		l.h.faulty(err)
-		return later
+	if err := l.applyUpdate(ctx, batch); err != nil {
+		l.h.setFault(err)
+		return verdictRedeliver
 	}
 	var drafts []events.Draft
 	numbers := []int64{} // of the drafts
@@ -160,21 +160,21 @@ func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64)
 	next := l.sealing.written
 	for _, d := range batch.Drafts[from:] {
 		next++
-		if l.sealing.known(d.ID) {
+		if l.sealing.consumeFound(d.ID) {
 			found = append(found, d.ID)
 			continue
 		}
 		if d.Object != "" {
 			payload, err := l.h.payloadOf(ctx, l.at.worker, d.Object)
 			if err != nil {
-				l.h.faulty(err)
-				l.unknow(drafts)
+				l.h.setFault(err)
+				l.forgetIDs(drafts)
 				l.sealing.remember(found)
-				return later
+				return verdictRedeliver
 			}
 			d.Payload = payload
 		}
-		draft, why := l.sealable(d, offset)
+		draft, why := l.convertDraft(d, offset)
 		if why != "" {
 			l.refuse(ctx, next, d, why)
 			continue
@@ -182,15 +182,15 @@ func (l *launch) takeBatch(ctx context.Context, batch fleet.Batch, offset int64)
 		drafts, numbers = append(drafts, draft), append(numbers, next)
 	}
 	if err := l.write(ctx, drafts, numbers); err != nil {
-		l.h.faulty(err)
+		l.h.setFault(err)
 		l.sealing.remember(found)
-		return later
+		return verdictRedeliver
 	}
 	l.sealing.written = next
 	for _, draft := range drafts {
-		l.remote.Saw(draft.Type, draft.Payload)
+		l.remote.HandleEvent(draft.Type, draft.Payload)
 	}
-	return wait
+	return verdictAwaitSync
 }
 
 // write appends drafts to the log. After a failure, the drafts written before it count.
@@ -209,12 +209,12 @@ func (l *launch) write(ctx context.Context, drafts []events.Draft, numbers []int
 	if written > 0 {
 		l.sealing.written = numbers[written-1]
 	}
-	l.unknow(drafts[written:])
+	l.forgetIDs(drafts[written:])
 	return err
 }
 
-// unknow forgets the ids of drafts that will be redelivered.
-func (l *launch) unknow(drafts []events.Draft) {
+// forgetIDs forgets the ids of drafts that will be redelivered.
+func (l *launch) forgetIDs(drafts []events.Draft) {
 	for _, d := range drafts {
 		delete(l.sealing.newest.ids, d.ID)
 	}
@@ -226,7 +226,7 @@ func (h *Hub) payloadOf(ctx context.Context, worker, name string) (json.RawMessa
 		return nil, nil // the draft is refused for its missing payload
 	}
 	var text bounded
-	if err := h.road.Get(ctx, worker, name, &text); err != nil {
+	if err := h.carrier.Get(ctx, worker, name, &text); err != nil {
 		if errors.Is(err, errTooLong) {
 			return nil, nil
 		}
@@ -250,15 +250,15 @@ func (b *bounded) Write(text []byte) (int, error) {
 	return b.Buffer.Write(text)
 }
 
-// begun applies the spec and the record update of a batch. The caller must hold the launch's
+// applyUpdate applies the spec and the record update of a batch. The caller must hold the launch's
 // lock.
-func (l *launch) begun(ctx context.Context, batch fleet.Batch) error {
+func (l *launch) applyUpdate(ctx context.Context, batch fleet.Batch) error {
 	pid := batch.Record != nil && batch.Record.PID != nil
 	if l.record.State == fleet.AttemptClaimed && (batch.Spec != nil || pid) {
 		if err := l.set(func(r *fleet.AttemptRecord) { r.State = fleet.AttemptStarted }); err != nil {
 			return err
 		}
-		l.h.used(l.at.worker, true)
+		l.h.countStart(l.at.worker, true)
 	}
 	if batch.Spec != nil {
 		if err := l.remote.Begin(ctx, l.specOf(*batch.Spec), l.base); err != nil {
@@ -275,7 +275,7 @@ func (l *launch) begun(ctx context.Context, batch fleet.Batch) error {
 		})
 	}
 	if pid {
-		l.settle()
+		l.markReady()
 	}
 	return nil
 }
@@ -299,16 +299,16 @@ func (l *launch) specOf(said doc.Spec) *doc.Spec {
 // checkpointEvery is the minimum time between two checkpoints of an attempt.
 const checkpointEvery = time.Second
 
-// durable acknowledges the messages of a launch after its log was synced, or requests redelivery
+// ackSynced acknowledges the messages of a launch after its log was synced, or requests redelivery
 // if that failed.
-func (h *Hub) durable(l *launch, messages []taken, syncErr error, sealed map[string]map[string]int64) {
+func (h *Hub) ackSynced(l *launch, messages []pendingMessage, syncErr error, sealed map[string]map[string]int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if syncErr != nil {
-		h.faulty(syncErr)
+		h.setFault(syncErr)
 		// Read the log back from disk before reporting anything as sealed.
 		if err := l.recover(); err != nil {
-			h.faulty(err)
+			h.setFault(err)
 		}
 		for _, m := range messages {
 			m.message.Later()
@@ -322,8 +322,8 @@ func (h *Hub) durable(l *launch, messages []taken, syncErr error, sealed map[str
 			delete(l.waiters, n)
 		}
 	}
-	if now := h.o.Elapsed(); now-l.rate >= checkpointEvery {
-		l.rate = now
+	if now := h.o.Elapsed(); now-l.checkpointedAt >= checkpointEvery {
+		l.checkpointedAt = now
 		l.checkpoint()
 	}
 	if sealed[l.at.worker] == nil {
@@ -337,13 +337,13 @@ func (h *Hub) durable(l *launch, messages []taken, syncErr error, sealed map[str
 		case m.end.N > l.sealing.sealed:
 			h.notify(l.at.worker, fleet.TellResend, fleet.Resend{Attempt: l.id(), From: l.sealing.sealed + 1})
 			m.message.Later()
-		case l.ended(m.message.Body) == nil:
+		case l.acceptEnd(m.message.Body) == nil:
 			m.message.Ack()
 		default:
 			m.message.Later()
 		}
 	}
-	h.faulty(nil)
+	h.setFault(nil)
 }
 
 // checkpoint records the current position in the log, best effort. The caller must hold the
@@ -370,8 +370,8 @@ func (h *Hub) sizeOf(name string) (int64, error) {
 	return st.Size(), nil
 }
 
-// faulty records why the hub cannot seal. nil clears it.
-func (h *Hub) faulty(err error) {
+// setFault records why the hub cannot seal. nil clears it.
+func (h *Hub) setFault(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && h.fault == nil {
@@ -383,6 +383,6 @@ func (h *Hub) faulty(err error) {
 // notify sends a worker a message that has no reply.
 func (h *Hub) notify(worker, verb string, body any) {
 	if text, err := json.Marshal(body); err == nil {
-		h.road.Notify(worker, verb, text)
+		h.carrier.Notify(worker, verb, text)
 	}
 }

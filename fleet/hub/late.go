@@ -32,7 +32,7 @@ func (l *launch) keepAwaited(missing fleet.Results) error {
 		}
 		return l.set(func(r *fleet.AttemptRecord) { r.Awaited = nil }) // they arrived after all
 	}
-	order, err := json.Marshal(kept{l.order, l.placement, l.priority, l.only, l.tried, l.base, l.actors})
+	order, err := json.Marshal(launchState{l.order, l.placement, l.priority, l.only, l.tried, l.base, l.actors})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (h *Hub) takeLate(record fleet.AttemptRecord) {
 
 // lateLaunch returns a launch for a finished attempt, to collect its late results.
 func (h *Hub) lateLaunch(record fleet.AttemptRecord) (*launch, error) {
-	var k kept
+	var k launchState
 	if err := json.Unmarshal(record.Awaited.Order, &k); err != nil {
 		return nil, fault.New(fault.InvalidFile, "the order of attempt %s: %w", record.Attempt, err)
 	}
@@ -112,7 +112,7 @@ func (h *Hub) takeAwaited(ctx context.Context, l *launch) {
 			err = l.takenObject(h.ctx, o.Name, events.WorkerResultsFailed, resultsFailedPayload{l.at.worker, l.at.epoch, what, err.Error()})
 		}
 		if err != nil && h.ctx.Err() == nil {
-			h.faulty(err)
+			h.setFault(err)
 		}
 	}
 	if missing.Outputs != nil {
@@ -132,7 +132,7 @@ func (l *launch) takenObject(ctx context.Context, name, kind string, payload any
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	record, err := l.whole()
+	record, err := l.fullRecord()
 	if err != nil {
 		return err
 	}

@@ -36,30 +36,30 @@ type launch struct {
 
 	sending sync.Mutex // held while its order is built and published; locked before mu
 
-	mu        sync.Mutex
-	remote    *supervisor.Remote
-	log       *events.Log
-	record    fleet.AttemptRecord
-	body      []byte // the encoded order; nil until it is built
-	sent      bool   // body was published
-	withdrawn bool   // the attempt was withdrawn; the session has no other one yet
-	tried     []string
-	base      string        // the commit that it starts from, "" if unknown or without a repository
-	ready     chan struct{} // closed when the provider runs or the session is over
-	ending    bool          // the end is being recorded
-	over      bool          // it is recorded
-	reach     string
-	since     time.Duration // when it was placed, sent or claimed, by Options.Elapsed
-	lag       lag.Lag
-	spooled   int64
-	last      int64 // newest time of a draft, Unix milliseconds
-	sealing   sealing
-	waiters   map[chan struct{}]int64 // to the draft number that each waits for
-	busy      atomic.Bool             // a call of Hub.beside runs
-	refused   bool                    // an event about a refused draft was recorded
-	late      *lateness               // only for the ingester
-	actors    []string                // actors of requests that the hub relayed
-	rate      time.Duration           // when the checkpoint was last written
+	mu             sync.Mutex
+	remote         *supervisor.Remote
+	log            *events.Log
+	record         fleet.AttemptRecord
+	body           []byte // the encoded order; nil until it is built
+	sent           bool   // body was published
+	withdrawn      bool   // the attempt was withdrawn; the session has no other one yet
+	tried          []string
+	base           string        // the commit that it starts from, "" if unknown or without a repository
+	ready          chan struct{} // closed when the provider runs or the session is over
+	ending         bool          // the end is being recorded
+	over           bool          // it is recorded
+	reach          string
+	since          time.Duration // when it was placed, sent or claimed, by Options.Elapsed
+	lag            lag.Lag
+	spooled        int64
+	last           int64 // newest time of a draft, Unix milliseconds
+	sealing        sealing
+	waiters        map[chan struct{}]int64 // to the draft number that each waits for
+	busy           atomic.Bool             // a call of Hub.runInBackground runs
+	refused        bool                    // an event about a refused draft was recorded
+	evidence       *evidenceCounts         // only for the ingester
+	actors         []string                // actors of requests that the hub relayed
+	checkpointedAt time.Duration           // when the checkpoint was last written
 }
 
 // place is where a session is placed.
@@ -73,8 +73,8 @@ type place struct {
 // id returns the newest attempt. The caller must hold either lock.
 func (l *launch) id() string { return l.at.attempt }
 
-// kept is the part of a launch that the attempt's file stores.
-type kept struct {
+// launchState is the part of a launch that the attempt's file stores.
+type launchState struct {
 	Order     session.Order   `json:"order"`
 	Placement fleet.Placement `json:"placement"`
 	Priority  string          `json:"priority,omitempty"`
@@ -88,7 +88,7 @@ type kept struct {
 func (h *Hub) newLaunch(order session.Order, placed fleet.Placement, priority string, at place) *launch {
 	l := &launch{
 		h: h, order: order, placement: placed, priority: priority, name: workspace.LogFile(order.ProjectID, order.RunID), at: at,
-		ready: make(chan struct{}), reach: doc.ReachPlacing, since: h.o.Elapsed(), waiters: map[chan struct{}]int64{}, late: &lateness{},
+		ready: make(chan struct{}), reach: doc.ReachPlacing, since: h.o.Elapsed(), waiters: map[chan struct{}]int64{}, evidence: &evidenceCounts{},
 	}
 	l.log = events.OpenLog(h.w.FS, l.name)
 	l.record = fleet.AttemptRecord{
@@ -121,7 +121,7 @@ func (h *Hub) settingsNow() fleet.Settings {
 // save writes the record of the attempt. It is durable on return. The caller must hold the
 // launch's lock.
 func (l *launch) save() error {
-	record, err := l.whole()
+	record, err := l.fullRecord()
 	if err != nil {
 		return err
 	}
@@ -130,18 +130,18 @@ func (l *launch) save() error {
 
 // saveHint is save without waiting for the disk.
 func (l *launch) saveHint() {
-	if record, err := l.whole(); err == nil {
+	if record, err := l.fullRecord(); err == nil {
 		_ = fleet.HintAttempt(l.h.w, record) // best effort: an older record makes the next hub read more
 	}
 }
 
-// whole returns the record with everything that the next hub needs.
-func (l *launch) whole() (record fleet.AttemptRecord, err error) {
+// fullRecord returns the record with everything that the next hub needs.
+func (l *launch) fullRecord() (record fleet.AttemptRecord, err error) {
 	record = l.record
 	if record.State == fleet.AttemptDone || record.State == fleet.AttemptFenced {
 		return record, nil
 	}
-	record.Order, err = json.Marshal(kept{l.order, l.placement, l.priority, l.only, l.tried, l.base, l.actors})
+	record.Order, err = json.Marshal(launchState{l.order, l.placement, l.priority, l.only, l.tried, l.base, l.actors})
 	return record, err
 }
 
@@ -161,8 +161,8 @@ func (l *launch) set(change func(*fleet.AttemptRecord)) error {
 // launch's lock.
 func (l *launch) live() bool { return !l.over && !l.ending }
 
-// enter registers the launch.
-func (h *Hub) enter(l *launch) {
+// register registers the launch.
+func (h *Hub) register(l *launch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.launches[l.at.attempt] = l
@@ -172,8 +172,8 @@ func (h *Hub) enter(l *launch) {
 	}
 }
 
-// leave unregisters the launch and keeps the record of its attempt.
-func (h *Hub) leave(l *launch) {
+// unregister unregisters the launch and keeps the record of its attempt.
+func (h *Hub) unregister(l *launch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.launches, l.at.attempt)
@@ -182,8 +182,8 @@ func (h *Hub) leave(l *launch) {
 	}
 	record := l.record
 	record.Order, record.End = nil, nil
-	h.past[l.at.attempt], h.lateOf[l.at.attempt] = &record, l.late
-	h.look()
+	h.past[l.at.attempt], h.evidenceOf[l.at.attempt] = &record, l.evidence
+	h.wakeTick()
 }
 
 // byAttempt returns the launch whose newest attempt this is, if the worker matches, else nil.
@@ -220,8 +220,8 @@ func (l *launch) close() error {
 	return errors.Join(err, l.log.Close())
 }
 
-// settle closes ready, once. The caller must hold the launch's lock.
-func (l *launch) settle() {
+// markReady closes ready, once. The caller must hold the launch's lock.
+func (l *launch) markReady() {
 	select {
 	case <-l.ready:
 	default:
@@ -267,7 +267,7 @@ const attemptsKept = 7 * 24 * time.Hour
 
 // resume takes over an attempt of the previous hub.
 func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
-	var k kept
+	var k launchState
 	if err := json.Unmarshal(r.Order, &k); err != nil {
 		return fault.New(fault.InvalidFile, "the order of attempt %s: %w", r.Attempt, err)
 	}
@@ -298,14 +298,14 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 	}
 	if r.State != fleet.AttemptPlaced {
 		l.reach = doc.ReachOK
-		l.settle()
+		l.markReady()
 	}
 	if remote.StopMarked() && !r.Stop {
 		if err := l.set(func(r *fleet.AttemptRecord) { r.Stop = true }); err != nil {
 			return errors.Join(err, l.close())
 		}
 	}
-	h.enter(l)
+	h.register(l)
 	if r.FencedFor != "" {
 		l.ending = true
 		h.wg.Go(func() { h.conclude(l, l.lostEnd(), fleet.AttemptFenced) })
@@ -320,7 +320,7 @@ func (h *Hub) resume(ctx context.Context, r fleet.AttemptRecord) error {
 // placedAgain repairs a placement that the previous hub did not finish. That hub had placed the
 // session on another worker and died before the session's record said so.
 func (h *Hub) placedAgain(ctx context.Context, l *launch) error {
-	worker, epoch, due := l.remote.Before()
+	worker, epoch, due := l.remote.RecordedAttempt()
 	if !due {
 		return nil
 	}
@@ -330,5 +330,5 @@ func (h *Hub) placedAgain(ctx context.Context, l *launch) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tellAgain(ctx, place{worker: worker, epoch: epoch}, reason)
+	return l.recordReplacement(ctx, place{worker: worker, epoch: epoch}, reason)
 }

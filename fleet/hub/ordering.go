@@ -56,8 +56,8 @@ func (l *launch) draft(source events.Source, kind string, payload any) (events.D
 	}, payload)
 }
 
-// tell appends an event of the hub about a launch. It is durable on return.
-func (l *launch) tell(ctx context.Context, kind string, payload any) error {
+// appendEvent appends an event of the hub about a launch. It is durable on return.
+func (l *launch) appendEvent(ctx context.Context, kind string, payload any) error {
 	draft, err := l.draft(l.h.w.Events, kind, payload)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (h *Hub) send(l *launch) {
 	if !due {
 		return
 	}
-	if err := h.road.PublishOrder(h.ctx, worker, attempt, body); err != nil {
+	if err := h.carrier.PublishOrder(h.ctx, worker, attempt, body); err != nil {
 		if h.ctx.Err() == nil {
 			h.o.Log.Warn("the order cannot be published", "run", l.order.RunID, "error", err)
 		}
@@ -153,12 +153,12 @@ func (h *Hub) orderOf(ctx context.Context, l *launch) ([]byte, error) {
 	h.mu.Unlock()
 	order := fleet.Order{
 		Version: version, HubID: h.config.HubID, Attempt: at.attempt, Epoch: at.epoch, ProjectID: o.ProjectID, RunID: o.RunID,
-		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Made: o.Made, Stdin: o.Stdin, Live: o.Live,
+		SessionRef: o.SessionRef, AgentID: o.AgentID, Provider: o.Provider, Mode: doc.KindCommand, Argv: o.Argv, Made: o.ArgvHasMarks, Stdin: o.Stdin, Live: o.Live,
 		Env: o.Env, SecretRefs: l.placement.SecretRefs, TaskID: o.TaskID, MilestoneID: o.MilestoneID, Outputs: l.placement.Outputs, Budget: o.Budget,
 		LimitMS: o.LimitMS, MonotonicMS: o.MonotonicMS, ClockMS: h.now(),
 		ExpiresInMS: settings.ClaimWithinMS,
 	}
-	if o.Made {
+	if o.ArgvHasMarks {
 		order.Critical = append(order.Critical, fleet.CriticalMade)
 	}
 	if o.Live != nil {
@@ -212,7 +212,7 @@ func (h *Hub) encode(ctx context.Context, worker string, order fleet.Order) ([]b
 
 // storeTexts moves the texts of an order into objects.
 func (h *Hub) storeTexts(ctx context.Context, worker string, order *fleet.Order) error {
-	order.Own()
+	order.CopyTexts()
 	order.Critical = append(order.Critical, fleet.CriticalTexts)
 	texts := order.TextsByName()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -316,7 +316,7 @@ func (h *Hub) store(ctx context.Context, worker, kind string, file io.ReadSeeker
 		return "", err
 	}
 	name := fleet.ObjectName(kind, digest.SHA256)
-	return name, h.road.Put(ctx, worker, name, file)
+	return name, h.carrier.Put(ctx, worker, name, file)
 }
 
 // scratch creates a temporary file. The caller removes it.
@@ -389,7 +389,7 @@ func (h *Hub) storeFile(ctx context.Context, worker, from, name string) (f fleet
 // tree lists the regular files below a directory, or none if the directory is missing.
 func tree(fsys durable.FS, dir string) (names []string, err error) {
 	entries, err := fsys.ReadDir(dir)
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		return nil, nil
 	}
 	for _, e := range entries {
@@ -412,8 +412,8 @@ func (l *launch) location() (worktree.Location, error) {
 	return worktree.LocationOf(l.order.ProjectID, cmp.Or(l.order.TaskID, l.order.RunID), l.order.RunID)
 }
 
-// used counts a successful or failed start on a worker.
-func (h *Hub) used(worker string, succeeded bool) {
+// countStart counts a successful or failed start on a worker.
+func (h *Hub) countStart(worker string, succeeded bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if w := h.workers[worker]; w != nil {
@@ -421,9 +421,9 @@ func (h *Hub) used(worker string, succeeded bool) {
 	}
 }
 
-// waitsAgain describes a withdrawn launch for placement. The caller must hold the hub's lock.
-func (h *Hub) waitsAgain(l *launch, tried []string) placement.Launch {
-	wanted, err := h.wanted(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority, Only: l.only})
+// replacementLaunch describes a withdrawn launch for placement. The caller must hold the hub's lock.
+func (h *Hub) replacementLaunch(l *launch, tried []string) placement.Launch {
+	wanted, err := h.placementLaunch(fleet.PlaceRequest{Order: l.order, Placement: l.placement, Priority: l.priority, Only: l.only})
 	if err != nil {
 		wanted.Named = "" // the named worker no longer exists
 	}

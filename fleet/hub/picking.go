@@ -38,15 +38,15 @@ func (h *Hub) pick(ctx context.Context, p fleet.PickRequest) (result fleet.PickR
 	for {
 		placed := p.Placement
 		placed.WaitS = new(int64(max(wait-waited(), 0) / time.Second))
-		out, err := h.await(ctx, fleet.PlaceRequest{Order: p.Order, Placement: placed, Priority: p.Priority})
+		out, err := h.awaitWorker(ctx, fleet.PlaceRequest{Order: p.Order, Placement: placed, Priority: p.Priority})
 		if err != nil || out.worker == nil {
 			return fleet.PickResult{Local: err == nil}, err
 		}
-		result, err = h.judged(ctx, out, probe)
+		result, err = h.judgeProgram(ctx, out, probe)
 		if err == nil {
 			return result, nil
 		}
-		h.free(out)
+		h.releaseSlot(out)
 		if ctx.Err() != nil || waited() > wait || (!fault.Is(err, fleet.WorkerUnreachable) && !fault.Is(err, fleet.CarrierUnavailable)) {
 			return result, err
 		}
@@ -58,12 +58,12 @@ func (h *Hub) pick(ctx context.Context, p fleet.PickRequest) (result fleet.PickR
 	}
 }
 
-// judged asks the picked worker to judge the program, and holds its slot.
-func (h *Hub) judged(ctx context.Context, out outcome, probe fleet.Probe) (result fleet.PickResult, err error) {
+// judgeProgram asks the picked worker to judge the program, and holds its slot.
+func (h *Hub) judgeProgram(ctx context.Context, out outcome, probe fleet.Probe) (result fleet.PickResult, err error) {
 	h.mu.Lock()
 	result.WorkerID, result.WorkerName = out.worker.record.ID, out.worker.record.Name
 	h.mu.Unlock()
-	text, err := h.probed(ctx, result.WorkerID, probe, judgeWithin)
+	text, err := h.probeWorker(ctx, result.WorkerID, probe, judgeWithin)
 	if err != nil {
 		return result, err
 	}
@@ -80,9 +80,9 @@ func (h *Hub) judged(ctx context.Context, out outcome, probe fleet.Probe) (resul
 	return result, nil
 }
 
-// held consumes a hold and returns its slot. ok is false if the hold is unknown. It is also
+// consumeHold consumes a hold and returns its slot. ok is false if the hold is unknown. It is also
 // false, and the hold remains, if the worker is offline or not active.
-func (h *Hub) held(id string) (out outcome, ok bool) {
+func (h *Hub) consumeHold(id string) (out outcome, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if out, ok = h.holds[id]; ok && (!h.online(out.worker) || out.worker.record.State != fleet.WorkerActive) {
@@ -92,13 +92,13 @@ func (h *Hub) held(id string) (out outcome, ok bool) {
 	return out, ok
 }
 
-// unhold releases a slot that was not used.
-func (h *Hub) unhold(id string) {
+// releaseHold releases a slot that was not used.
+func (h *Hub) releaseHold(id string) {
 	h.mu.Lock()
 	out, ok := h.holds[id]
 	delete(h.holds, id)
 	h.mu.Unlock()
 	if ok {
-		h.free(out)
+		h.releaseSlot(out)
 	}
 }

@@ -86,8 +86,8 @@ func (h *Hub) views() []placement.Worker {
 	return list
 }
 
-// wanted describes an order for placement. The caller must hold the hub's lock.
-func (h *Hub) wanted(p fleet.PlaceRequest) (placement.Launch, error) {
+// placementLaunch describes an order for placement. The caller must hold the hub's lock.
+func (h *Hub) placementLaunch(p fleet.PlaceRequest) (placement.Launch, error) {
 	h.arrivals++
 	l := placement.Launch{
 		ID: strconv.FormatInt(h.arrivals, 10), Arrival: h.arrivals, Provider: p.Order.Provider, Labels: p.Placement.Labels, RepoID: p.Order.RepoID, Orders: versions(h.o.Speaks.Orders),
@@ -126,15 +126,15 @@ func (h *Hub) place(ctx context.Context, p fleet.PlaceRequest) (result fleet.Pla
 	if issues := p.Placement.CheckFields(); len(issues) > 0 {
 		return result, fault.Invalid(issues...)
 	}
-	out, held := h.held(p.Hold)
+	out, held := h.consumeHold(p.Hold)
 	if !held {
-		out, err = h.await(ctx, p)
+		out, err = h.awaitWorker(ctx, p)
 	}
 	if err != nil || out.worker == nil {
 		return fleet.PlaceResult{Local: err == nil}, err
 	}
 	l, err := h.accept(context.WithoutCancel(ctx), p, out.worker)
-	h.free(out)
+	h.releaseSlot(out)
 	if err != nil {
 		return result, err
 	}
@@ -151,11 +151,11 @@ func (h *Hub) place(ctx context.Context, p fleet.PlaceRequest) (result fleet.Pla
 	return fleet.PlaceResult{WorkerID: l.at.worker, WorkerName: l.at.name, Epoch: l.at.epoch}, nil
 }
 
-// await waits for a worker and reserves a slot there. With placement "any" it does not wait: if
+// awaitWorker waits for a worker and reserves a slot there. With placement "any" it does not wait: if
 // no slot is free now, the outcome has no worker.
-func (h *Hub) await(ctx context.Context, p fleet.PlaceRequest) (out outcome, err error) {
+func (h *Hub) awaitWorker(ctx context.Context, p fleet.PlaceRequest) (out outcome, err error) {
 	h.mu.Lock()
-	wanted, err := h.wanted(p)
+	wanted, err := h.placementLaunch(p)
 	if err != nil {
 		h.mu.Unlock()
 		return out, err
@@ -178,7 +178,7 @@ func (h *Hub) await(ctx context.Context, p fleet.PlaceRequest) (out outcome, err
 		out = h.stopWaiting(me)
 	case <-ctx.Done():
 		if out = h.stopWaiting(me); out.worker != nil {
-			h.free(out)
+			h.releaseSlot(out)
 		}
 		return outcome{}, context.Cause(ctx)
 	case <-h.ctx.Done():
@@ -190,12 +190,12 @@ func (h *Hub) await(ctx context.Context, p fleet.PlaceRequest) (out outcome, err
 	return out, nil
 }
 
-// free releases a reserved slot.
-func (h *Hub) free(out outcome) {
+// releaseSlot releases a reserved slot.
+func (h *Hub) releaseSlot(out outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(out.worker.launches, out.slot)
-	h.look()
+	h.wakeTick()
 }
 
 // stopWaiting removes a launch from the queue. It returns the outcome if there is one by now,
@@ -246,7 +246,7 @@ func (h *Hub) assign() {
 	}
 	views := h.views()
 	h.waiting = slices.DeleteFunc(h.waiting, func(one *waiter) bool {
-		hopeless := placement.Hopeless(views, one.launch, h.now())
+		hopeless := placement.CannotFit(views, one.launch, h.now())
 		if hopeless {
 			one.outcome <- outcome{refusals: placement.Refusals(views, one.launch, h.now())}
 		}
@@ -275,7 +275,7 @@ func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*lau
 		if err != nil {
 			return nil, err
 		}
-		notice, err := l.absent(source)
+		notice, err := l.equipmentNotice(source)
 		return append(drafts, notice...), err
 	}
 	remote, err := supervisor.AcceptRemote(ctx, h.w, l.host(), p.Order, placed)
@@ -287,7 +287,7 @@ func (h *Hub) accept(ctx context.Context, p fleet.PlaceRequest, w *worker) (*lau
 		h.o.Log.Warn("the state of the repository was not recorded", "run", p.Order.RunID, "error", err)
 	}
 	l.remote = remote
-	h.enter(l)
+	h.register(l)
 	return l, nil
 }
 

@@ -22,21 +22,21 @@ import (
 
 // worker is the hub's state of a worker. Hub.mu guards it.
 type worker struct {
-	record   fleet.WorkerRecord
-	hello    *fleet.Hello // the last one since this hub started; nil for none
-	misfit   error        // why the newest hello was refused, nil if it was not
-	beat     fleet.Beat
-	seen     time.Duration // time of the last beat or hello, by Options.Elapsed; -1 for never
-	written  time.Duration // when its record was last written
-	boot     string        // of the process that last said hello
-	offsets  []int64       // last measurements, in milliseconds
-	offset   int64         // clock offset; from the record until one is measured
-	rtt      float64
-	starts   placement.Starts
-	placedMS int64
-	launches map[*launch]bool // those that occupy a slot
-	stamps   fleet.Stamps
-	instance string // of the last accepted hello since this hub started
+	record     fleet.WorkerRecord
+	hello      *fleet.Hello // the last one since this hub started; nil for none
+	versionErr error        // why the newest hello was refused, nil if it was not
+	beat       fleet.Beat
+	seen       time.Duration // time of the last beat or hello, by Options.Elapsed; -1 for never
+	written    time.Duration // when its record was last written
+	boot       string        // of the process that last said hello
+	offsets    []int64       // last measurements, in milliseconds
+	offset     int64         // clock offset; from the record until one is measured
+	rtt        float64
+	starts     placement.Starts
+	placedMS   int64
+	launches   map[*launch]bool // those that occupy a slot
+	stamps     fleet.Stamps
+	instance   string // of the last accepted hello since this hub started
 
 	nonce    string    // of a join in progress
 	joinedBy string    // public key of the invitation that it joined with
@@ -123,9 +123,9 @@ func (h *Hub) find(name string) (*worker, error) {
 	return nil, fault.New(fleet.UnknownWorker, "there is no worker %s; ac worker:list has them", name)
 }
 
-// taken reports whether another worker than but has the name. The caller must hold the hub's
+// isNameTaken reports whether another worker than but has the name. The caller must hold the hub's
 // lock.
-func (h *Hub) taken(name, but string) bool {
+func (h *Hub) isNameTaken(name, but string) bool {
 	for id, w := range h.workers {
 		if id != but && w.record.Name == name && w.record.State != fleet.WorkerRevoked {
 			return true
@@ -171,7 +171,7 @@ func (h *Hub) invite(ctx context.Context, p fleet.InviteRequest) (result fleet.I
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	record.Slots = cmp.Or(p.Slots, h.settings.Slots, max(1, runtime.NumCPU()/2))
-	if h.taken(p.Name, "") {
+	if h.isNameTaken(p.Name, "") {
 		return result, fault.New(fault.Conflict, "a worker is named %s already", p.Name)
 	}
 	if err := fleet.WriteWorker(h.w, record); err != nil {
@@ -181,7 +181,7 @@ func (h *Hub) invite(ctx context.Context, p fleet.InviteRequest) (result fleet.I
 	if err := h.admit(); err != nil {
 		return result, err
 	}
-	if err := h.road.EnsureWorker(ctx, record.ID); err != nil {
+	if err := h.carrier.EnsureWorker(ctx, record.ID); err != nil {
 		return result, err
 	}
 	urls := []string{}
@@ -216,7 +216,7 @@ func (h *Hub) update(p fleet.UpdateRequest) (row fleet.WorkerRow, err error) {
 	if p.Name != "" && !fleet.IsName(p.Name) {
 		return row, fault.InvalidField("name", "must begin with a letter or digit, and have letters, digits, dots, dashes and underscores only")
 	}
-	if p.Name != "" && h.taken(p.Name, w.record.ID) {
+	if p.Name != "" && h.isNameTaken(p.Name, w.record.ID) {
 		return row, fault.New(fault.Conflict, "a worker is named %s already", p.Name)
 	}
 	if p.Labels != nil {
@@ -232,7 +232,7 @@ func (h *Hub) update(p fleet.UpdateRequest) (row fleet.WorkerRow, err error) {
 	}); err != nil {
 		return row, err
 	}
-	h.look()
+	h.wakeTick()
 	return h.row(w), nil
 }
 
@@ -255,7 +255,7 @@ func (h *Hub) drain(p fleet.DrainRequest) (row fleet.WorkerRow, err error) {
 		return row, err
 	}
 	h.notify(w.record.ID, fleet.TellDrain, fleet.Drain{On: p.On})
-	h.look()
+	h.wakeTick()
 	return h.row(w), nil
 }
 

@@ -31,13 +31,13 @@ func (l *launch) host() supervisor.RemoteHost {
 func (l *launch) verb(ctx context.Context, verb string, params json.RawMessage) (json.RawMessage, error) {
 	l.mu.Lock()
 	at, reach := l.at, l.reach
-	err := l.heardFrom(params)
+	err := l.recordActor(params)
 	l.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
 	if reach != doc.ReachOK {
-		return nil, l.h.unreachable(at)
+		return nil, l.h.unreachableError(at)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, tellWithin, fault.New(fault.SupervisorUnreachable, "worker %s has not answered in time; try again", at.name))
 	defer cancel()
@@ -45,29 +45,29 @@ func (l *launch) verb(ctx context.Context, verb string, params json.RawMessage) 
 	if err != nil {
 		return nil, err
 	}
-	if err := l.await(ctx, at.attempt, reply.N); err != nil {
+	if err := l.awaitSealed(ctx, at.attempt, reply.N); err != nil {
 		return nil, err
 	}
 	return reply.Result, nil
 }
 
-// heardFrom durably records the actor of a request, since later events on the worker may have
+// recordActor durably records the actor of a request, since later events on the worker may have
 // that actor. The caller must hold the launch's lock.
-func (l *launch) heardFrom(params json.RawMessage) error {
+func (l *launch) recordActor(params json.RawMessage) error {
 	var said struct {
 		Actor string `json:"actor_id"`
 	}
 	_ = json.Unmarshal(params, &said) // params that do not parse name no actor
-	if said.Actor == "" || l.speaks(said.Actor) || l.over {
+	if said.Actor == "" || l.isKnownActor(said.Actor) || l.over {
 		return nil
 	}
 	l.actors = append(slices.Clone(l.actors), said.Actor)
 	return l.save()
 }
 
-// await waits until draft n of the attempt is sealed. It also returns once the session is over or
+// awaitSealed waits until draft n of the attempt is sealed. It also returns once the session is over or
 // has another attempt.
-func (l *launch) await(ctx context.Context, attempt string, n int64) error {
+func (l *launch) awaitSealed(ctx context.Context, attempt string, n int64) error {
 	l.mu.Lock()
 	if l.sealing.sealed >= n || l.over || l.id() != attempt {
 		l.mu.Unlock()
@@ -104,7 +104,7 @@ func (h *Hub) tell(ctx context.Context, worker, attempt, verb string, params jso
 	if err != nil {
 		return reply, err
 	}
-	text, err := h.road.Tell(ctx, worker, key, attempt, verb, body)
+	text, err := h.carrier.Tell(ctx, worker, key, attempt, verb, body)
 	if err != nil {
 		if ctx.Err() != nil {
 			return reply, context.Cause(ctx)
@@ -114,7 +114,7 @@ func (h *Hub) tell(ctx context.Context, worker, attempt, verb string, params jso
 	if err := json.Unmarshal(text, &reply); err != nil || reply.Seq != seq {
 		return reply, fault.New(fleet.WorkerUnreachable, "the worker's answer is not understood")
 	}
-	reply.Result, reply.Data = clock.Shifted(reply.Result, offset, timeResolved), clock.Shifted(reply.Data, offset, timeResolved)
+	reply.Result, reply.Data = clock.ShiftTimes(reply.Result, offset, timeResolved), clock.ShiftTimes(reply.Data, offset, timeResolved)
 	return reply, reply.Err()
 }
 
@@ -124,8 +124,8 @@ type unreachableData struct {
 	Since    string `json:"since,omitempty"`
 }
 
-// unreachable returns the refusal of a request whose worker is unreachable.
-func (h *Hub) unreachable(at place) error {
+// unreachableError returns the refusal of a request whose worker is unreachable.
+func (h *Hub) unreachableError(at place) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	data := unreachableData{WorkerID: at.worker}
@@ -153,22 +153,22 @@ func (l *launch) stop(bool) (note string) {
 		}
 	}
 	h.mu.Unlock()
-	h.wg.Go(func() { h.stopOver(l) })
+	h.wg.Go(func() { h.sendStop(l) })
 	if away {
 		return "worker " + name + " cannot be reached" + since + "; it is told when it is back"
 	}
 	return ""
 }
 
-// stopOver records the stop and sends it to the worker.
-func (h *Hub) stopOver(l *launch) {
+// sendStop records the stop and sends it to the worker.
+func (h *Hub) sendStop(l *launch) {
 	l.mu.Lock()
 	if !l.live() {
 		l.mu.Unlock()
 		return
 	}
 	if err := l.set(func(r *fleet.AttemptRecord) { r.Stop = true }); err != nil {
-		h.faulty(err) // the stop marker also records it
+		h.setFault(err) // the stop marker also records it
 	}
 	at, placed := l.at, l.record.State == fleet.AttemptPlaced
 	l.mu.Unlock()

@@ -54,7 +54,7 @@ func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) (told
 	tell := func(kind string, payload any) {
 		draft, err := l.draft(h.w.Events, kind, payload)
 		if err != nil {
-			h.faulty(err)
+			h.setFault(err)
 			return
 		}
 		told = append(told, draft)
@@ -92,7 +92,7 @@ func (h *Hub) takeResults(ctx context.Context, l *launch, r fleet.Results) (told
 		return nil // the next hub collects them
 	}
 	if err := l.keepAwaited(missing); err != nil {
-		h.faulty(err)
+		h.setFault(err)
 	}
 	return told
 }
@@ -134,7 +134,7 @@ func (h *Hub) receive(ctx context.Context, worker, name string, want parcel.Dige
 		return err
 	}
 	meter := parcel.NewMeter(file)
-	if err := h.road.Get(ctx, worker, name, meter); err != nil {
+	if err := h.carrier.Get(ctx, worker, name, meter); err != nil {
 		return err
 	}
 	if meter.Digest() != want {
@@ -168,7 +168,7 @@ func (h *Hub) fetch(ctx context.Context, l *launch, file *os.File, payload *resu
 		return err
 	}
 	branch, wip := "refs/heads/"+location.Branch, "refs/ac/wip/"+l.order.RunID
-	taken, err := parcel.TakeBundle(ctx, h.o.Environ, root, file, []parcel.Want{
+	taken, err := parcel.ImportBundle(ctx, h.o.Environ, root, file, []parcel.Want{
 		{Ref: branch, To: []string{branch, fmt.Sprintf("%s-%d", branch, l.at.epoch)}},
 		{Ref: wip, To: []string{wip}, Force: true},
 	})

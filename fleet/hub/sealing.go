@@ -25,23 +25,23 @@ type sealing struct {
 	// found contains the ids of the log's lines after the last checkpoint, as read when the hub
 	// started or a sync failed. Drafts with these ids are already in the log.
 	found map[string]bool
-	// reach is an upper bound of the draft numbers in the log when found was read; 0 if unknown.
-	reach int64
+	// maxFound is an upper bound of the draft numbers in the log when found was read; 0 if unknown.
+	maxFound int64
 	// newest contains the ids of recently written drafts.
 	newest recent
 }
 
-// news returns the index of a batch's first draft that is not in the log. gap reports that drafts
+// firstNew returns the index of a batch's first draft that is not in the log. gap reports that drafts
 // before the batch are missing.
-func (s *sealing) news(first int64, count int) (from int, gap bool) {
+func (s *sealing) firstNew(first int64, count int) (from int, gap bool) {
 	if first > s.written+1 {
 		return 0, true
 	}
 	return int(min(s.written+1-first, int64(count))), false
 }
 
-// known reports whether a draft is already in the log, and removes its id from found.
-func (s *sealing) known(id string) bool {
+// consumeFound reports whether a draft is already in the log, and removes its id from found.
+func (s *sealing) consumeFound(id string) bool {
 	if s.found[id] {
 		delete(s.found, id)
 		return true
@@ -51,17 +51,17 @@ func (s *sealing) known(id string) bool {
 
 // begin restarts at draft n, the one of a checkpoint. The caller then fills found from the log.
 func (s *sealing) begin(n int64) {
-	reach := max(s.reach, s.written)
-	if len(s.found) > 0 && s.reach == 0 {
+	reach := max(s.maxFound, s.written)
+	if len(s.found) > 0 && s.maxFound == 0 {
 		reach = 0 // the log may contain drafts beyond written
 	}
-	*s = sealing{written: n, sealed: n, found: map[string]bool{}, reach: reach}
+	*s = sealing{written: n, sealed: n, found: map[string]bool{}, maxFound: reach}
 }
 
-// has sets the unknown reach to the number of the worker's newest draft.
-func (s *sealing) has(newest int64) {
-	if s.reach == 0 {
-		s.reach = newest
+// setMaxFound sets the unknown reach to the number of the worker's newest draft.
+func (s *sealing) setMaxFound(newest int64) {
+	if s.maxFound == 0 {
+		s.maxFound = newest
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *sealing) has(newest int64) {
 // are sealed never match. Their lines are the hub's own or another writer's, or precede the
 // checkpoint.
 func (s *sealing) checkpoint(was fleet.LogCheckpoint, size int64) fleet.LogCheckpoint {
-	if len(s.found) > 0 && (s.reach == 0 || s.sealed < s.reach) {
+	if len(s.found) > 0 && (s.maxFound == 0 || s.sealed < s.maxFound) {
 		size = was.Offset
 	}
 	return fleet.LogCheckpoint{N: s.sealed, Offset: size}
@@ -140,7 +140,7 @@ func (l *launch) recover() error {
 		if err != nil {
 			return err
 		}
-		if id, kind, at, ok := idOf(line.Raw); ok && !forbidden(kind) {
+		if id, kind, at, ok := idOf(line.Raw); ok && !isHubOnly(kind) {
 			l.sealing.found[id] = true
 			l.last = max(l.last, at)
 		}
@@ -169,8 +169,8 @@ func idOf(line []byte) (id, kind string, at int64, ok bool) {
 
 var eventID = lazyregexp.New(`^evt_[0-9A-HJKMNP-TV-Z]{26}$`)
 
-// forbidden reports whether only the hub may write events of a type.
-func forbidden(kind string) bool {
+// isHubOnly reports whether only the hub may write events of a type.
+func isHubOnly(kind string) bool {
 	switch kind {
 	case "run.created", events.RunStarted, events.RunContinued, events.RunEnded, events.RunFailed, events.RunStopped:
 		return true
@@ -181,26 +181,26 @@ func forbidden(kind string) bool {
 // maxKind is the maximum length of an event type, in bytes.
 const maxKind = 200
 
-// sealable converts a draft for the log, or returns why it may not enter. The caller must hold
+// convertDraft converts a draft for the log, or returns why it may not enter. The caller must hold
 // the launch's lock.
-func (l *launch) sealable(d fleet.Draft, offsetMS int64) (draft events.Draft, why string) {
+func (l *launch) convertDraft(d fleet.Draft, offsetMS int64) (draft events.Draft, why string) {
 	switch {
 	case !eventID().MatchString(d.ID):
 		return draft, "its id is none of an event"
 	case l.sealing.newest.add(d.ID):
 		return draft, "its id was there already"
-	case d.Actor != events.ActorSystem && d.Actor != l.order.AgentID && !l.speaks(d.Actor):
+	case d.Actor != events.ActorSystem && d.Actor != l.order.AgentID && !l.isKnownActor(d.Actor):
 		return draft, "its actor has no part in the session"
 	case !slices.Contains([]string{events.VisibilityPrivate, events.VisibilityTeam, events.VisibilityManagers, events.VisibilityOrg}, d.Vis):
 		return draft, "its visibility is unknown"
-	case d.Type == "" || len(d.Type) > maxKind || forbidden(d.Type):
+	case d.Type == "" || len(d.Type) > maxKind || isHubOnly(d.Type):
 		return draft, "its type is the hub's own"
 	case len(d.Payload) > fleet.MaxPayload || len(d.Payload) == 0:
 		return draft, "its payload is too long or missing"
 	case d.Cause != "" && !eventID().MatchString(d.Cause):
 		return draft, "its cause is none of an event"
 	}
-	payload, err := canonjson.Canonical(nil, clock.Shifted(d.Payload, offsetMS, timesIn(d.Type)...))
+	payload, err := canonjson.Canonical(nil, clock.ShiftTimes(d.Payload, offsetMS, timesIn(d.Type)...))
 	if err != nil {
 		return draft, "its payload is no JSON"
 	}
@@ -210,8 +210,8 @@ func (l *launch) sealable(d fleet.Draft, offsetMS int64) (draft events.Draft, wh
 	}, ""
 }
 
-// speaks reports whether an actor started the session or sent it a request through the hub. The
+// isKnownActor reports whether an actor started the session or sent it a request through the hub. The
 // caller must hold the launch's lock.
-func (l *launch) speaks(actor string) bool {
+func (l *launch) isKnownActor(actor string) bool {
 	return actor != "" && (l.order.Live != nil && l.order.Live.ActorID == actor || slices.Contains(l.actors, actor))
 }

@@ -58,14 +58,14 @@ func TestSealingIsAList(t *testing.T) {
 		id := func(n int64) string { return fmt.Sprintf("evt_%d", n) }
 		log, s, told, sent, others := &modelLog{}, &sealing{}, int64(0), int64(0), 0
 		take := func(first int64, count int) {
-			from, gap := s.news(first, count)
+			from, gap := s.firstNew(first, count)
 			if gap {
 				return
 			}
 			n := s.written
 			for range count - from {
 				n++
-				if !s.known(id(n)) {
+				if !s.consumeFound(id(n)) {
 					log.lines = append(log.lines, id(n))
 				}
 			}
@@ -86,7 +86,7 @@ func TestSealingIsAList(t *testing.T) {
 			"sync":      func(t *rapid.T) { sync(rapid.Bool().Draw(t, "checkpoint")) },
 			"crash":     func(t *rapid.T) { log.crash(t, s) },
 			"lost sync": func(*rapid.T) { log.recover(s) },
-			"hello":     func(t *rapid.T) { s.has(rapid.Int64Range(sent, int64(drafts)).Draw(t, "has")) },
+			"hello":     func(t *rapid.T) { s.setMaxFound(rapid.Int64Range(sent, int64(drafts)).Draw(t, "has")) },
 			"other": func(*rapid.T) { // such as the answer to a question
 				others++
 				log.lines = append(log.lines, fmt.Sprintf("other_%d", others))
@@ -103,7 +103,7 @@ func TestSealingIsAList(t *testing.T) {
 				}
 			},
 		})
-		s.has(int64(drafts))
+		s.setMaxFound(int64(drafts))
 		take(1, drafts)
 		sync(true)
 		if len(log.own()) != drafts {
@@ -165,7 +165,7 @@ func TestNoFenceBeforeTheWorkerStopped(t *testing.T) {
 		stopped := time.Duration(float64(time.Duration(record.LeaseS)*time.Second) / drift)
 		var quiet time.Duration
 		for step := time.Duration(record.LeaseS) * time.Second; step > time.Millisecond; {
-			if judge(record, settings, doc.ReachUnreachable, true, quiet+step, 0) == lost {
+			if timeoutActionOf(record, settings, doc.ReachUnreachable, true, quiet+step, 0) == actionFence {
 				step /= 2
 			} else {
 				quiet += step
@@ -175,7 +175,7 @@ func TestNoFenceBeforeTheWorkerStopped(t *testing.T) {
 			t.Fatalf("the hub fences after %s, the worker stops after %s", fenced, stopped)
 		}
 		record.OnCutOff = fleet.CutOffContinue
-		if judge(record, settings, doc.ReachUnreachable, true, 1000*time.Hour*24, 0) == lost {
+		if timeoutActionOf(record, settings, doc.ReachUnreachable, true, 1000*time.Hour*24, 0) == actionFence {
 			t.Fatal("a session that goes on for ever is given up")
 		}
 	})

@@ -62,7 +62,7 @@ func (h *Hub) converse(conn net.Conn) {
 	reply := fleet.HubReply{}
 	result, err := h.ask(ctx, line)
 	if picked, ok := result.(fleet.PickResult); ok && picked.Hold != "" {
-		defer h.unhold(picked.Hold)
+		defer h.releaseHold(picked.Hold)
 		defer func() { <-ctx.Done() }()
 	}
 	if err == nil {
@@ -95,23 +95,23 @@ func (h *Hub) ask(ctx context.Context, line []byte) (any, error) {
 	}
 	switch request.Verb {
 	case fleet.HubPlace:
-		return asked(request, func(p fleet.PlaceRequest) (any, error) { return h.place(ctx, p) })
+		return handleVerb(request, func(p fleet.PlaceRequest) (any, error) { return h.place(ctx, p) })
 	case fleet.HubPick:
-		return asked(request, func(p fleet.PickRequest) (any, error) { return h.pick(ctx, p) })
+		return handleVerb(request, func(p fleet.PickRequest) (any, error) { return h.pick(ctx, p) })
 	case fleet.HubInvite:
-		return asked(request, func(p fleet.InviteRequest) (any, error) { return h.invite(ctx, p) })
+		return handleVerb(request, func(p fleet.InviteRequest) (any, error) { return h.invite(ctx, p) })
 	case fleet.HubUpdate:
-		return asked(request, func(p fleet.UpdateRequest) (any, error) { return h.update(p) })
+		return handleVerb(request, func(p fleet.UpdateRequest) (any, error) { return h.update(p) })
 	case fleet.HubDrain:
-		return asked(request, func(p fleet.DrainRequest) (any, error) { return h.drain(p) })
+		return handleVerb(request, func(p fleet.DrainRequest) (any, error) { return h.drain(p) })
 	case fleet.HubRevoke:
-		return asked(request, func(p fleet.RevokeRequest) (any, error) { return h.revoke(ctx, p) })
+		return handleVerb(request, func(p fleet.RevokeRequest) (any, error) { return h.revoke(ctx, p) })
 	case fleet.HubConfig:
-		return asked(request, func(p fleet.ConfigRequest) (any, error) { return h.change(p.Settings) })
+		return handleVerb(request, func(p fleet.ConfigRequest) (any, error) { return h.change(p.Settings) })
 	case fleet.HubAbandon:
-		return asked(request, func(p fleet.AbandonRequest) (any, error) { return struct{}{}, h.abandon(ctx, p) })
+		return handleVerb(request, func(p fleet.AbandonRequest) (any, error) { return struct{}{}, h.abandon(ctx, p) })
 	case fleet.HubProbe:
-		return asked(request, func(p fleet.ProbeRequest) (any, error) { return h.probe(ctx, p) })
+		return handleVerb(request, func(p fleet.ProbeRequest) (any, error) { return h.probe(ctx, p) })
 	case fleet.HubStatus:
 		return h.status(ctx), nil
 	case fleet.HubWorkers:
@@ -123,7 +123,7 @@ func (h *Hub) ask(ctx context.Context, line []byte) (any, error) {
 	return nil, fault.New(fault.Unsupported, "the hub does not know %s", request.Verb)
 }
 
-func asked[P any](request fleet.HubRequest, do func(P) (any, error)) (any, error) {
+func handleVerb[P any](request fleet.HubRequest, do func(P) (any, error)) (any, error) {
 	var p P
 	if err := json.Unmarshal(request.Params, &p); err != nil {
 		return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
@@ -141,11 +141,11 @@ func (h *Hub) probe(ctx context.Context, p fleet.ProbeRequest) (json.RawMessage,
 	}
 	id := w.record.ID
 	h.mu.Unlock()
-	return h.probed(ctx, id, fleet.Probe{Provider: p.Provider}, tellWithin)
+	return h.probeWorker(ctx, id, fleet.Probe{Provider: p.Provider}, tellWithin)
 }
 
-// probed returns a worker's reply to a probe.
-func (h *Hub) probed(ctx context.Context, worker string, probe fleet.Probe, within time.Duration) (json.RawMessage, error) {
+// probeWorker returns a worker's reply to a probe.
+func (h *Hub) probeWorker(ctx context.Context, worker string, probe fleet.Probe, within time.Duration) (json.RawMessage, error) {
 	params, err := json.Marshal(probe)
 	if err != nil {
 		return nil, err

@@ -16,14 +16,14 @@ import (
 
 // status returns the result of hub.status.
 func (h *Hub) status(ctx context.Context) fleet.StatusResult {
-	connected := h.road.Connected()
+	connected := h.carrier.Connected()
 	s := fleet.StatusResult{
 		Running: true, HubID: h.config.HubID, PID: h.owner.PID, Version: h.owner.Version, Carrier: h.config.Carrier, Listen: h.owner.Listen,
 		Connected: &connected, Durability: h.durability(), StartedAt: h.owner.StartedAt, Refused: h.refused.Load(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if counts, err := h.road.Counts(ctx); err == nil {
+	if counts, err := h.carrier.Counts(ctx); err == nil {
 		s.Streams = counts
 	}
 	for _, l := range h.all() {

@@ -19,7 +19,7 @@ var noOrders = placement.Versions{Min: -1, Max: -1}
 // hello. The caller must hold the hub's lock.
 func (w *worker) orders() placement.Versions {
 	switch {
-	case w.misfit != nil:
+	case w.versionErr != nil:
 		return noOrders
 	case w.hello == nil:
 		return placement.Versions{}
@@ -58,12 +58,12 @@ type versionsData struct {
 // incompatible records that a worker supports no protocol version of the hub, and returns the
 // refusal. The worker gets no orders until its next hello. The caller must hold the hub's lock.
 func (h *Hub) incompatible(w *worker, p fleet.Hello) error {
-	known, first := h.o.Speaks.Protocol, w.misfit == nil
-	w.misfit = fault.New(fleet.Incompatible, "%s; install the same release of ac on both machines",
+	known, first := h.o.Speaks.Protocol, w.versionErr == nil
+	w.versionErr = fault.New(fleet.Incompatible, "%s; install the same release of ac on both machines",
 		fmt.Sprintf("the hub (%s) speaks versions %d to %d with workers, worker %s (%s) %d to %d", h.o.Version, known[0], known[1], w.record.Name, p.Version, p.Protocol[0], p.Protocol[1])).
 		With(versionsData{p.Protocol, known})
 	if first {
 		_ = h.amend(w, func(r *fleet.WorkerRecord) { r.Last = lastSeen(p, w.offset, h.w.Env.Clock.Now()) }) // best effort: it says hello again
 	}
-	return w.misfit
+	return w.versionErr
 }

@@ -87,13 +87,13 @@ func TestPackThenUnpack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Packed{Files: 6, Bytes: 4 + 2 + 12 + 1 + 1 + 1, Skipped: 2}); packed != want {
+	if want := (PackResult{Files: 6, Bytes: 4 + 2 + 12 + 1 + 1 + 1, Skipped: 2}); packed != want {
 		t.Errorf("packed %+v, want %+v", packed, want)
 	}
 	root := openRoot(t, here)
 	for range 2 { // a second time changes nothing
 		done, err := Unpack(root, "outputs", bytes.NewReader(archive.Bytes()), DefaultLimits(), func(name string) bool { return name == "sub/a" })
-		if want := (Unpacked{Files: 5, Bytes: 9, Skipped: 1}); err != nil || done != want {
+		if want := (UnpackResult{Files: 5, Bytes: 9, Skipped: 1}); err != nil || done != want {
 			t.Errorf("unpacked %+v, %v, want %+v", done, err, want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestPackMasksSecretsAndKeepsTheLimits(t *testing.T) {
 	if err != nil || packed.Files != 2 || packed.Skipped != 2 {
 		t.Errorf("packed %+v, %v, want two of four", packed, err)
 	}
-	if packed, err = Pack(t.Context(), &archive, []Source{{FS: openRoot(t, dir), Dir: "missing"}}, DefaultLimits(), nil); err != nil || packed != (Packed{}) {
+	if packed, err = Pack(t.Context(), &archive, []Source{{FS: openRoot(t, dir), Dir: "missing"}}, DefaultLimits(), nil); err != nil || packed != (PackResult{}) {
 		t.Errorf("a directory that is missing: %+v, %v", packed, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestUnpackRefusesHostileArchives(t *testing.T) {
 			t.Parallel()
 			here := t.TempDir()
 			done, err := Unpack(openRoot(t, here), "outputs", archive, Limits{Entries: 10, Bytes: 1000}, nothing)
-			if !errors.Is(err, ErrRefused) || done != (Unpacked{}) {
+			if !errors.Is(err, ErrRefused) || done != (UnpackResult{}) {
 				t.Errorf("unpacked %+v, %v", done, err)
 			}
 			if found := lying(t, here); len(found) > 0 {

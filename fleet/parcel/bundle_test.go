@@ -120,8 +120,8 @@ func TestCommitsTravelBothWays(t *testing.T) {
 			head := commitAll(t, work, "two")
 			back := bundled(t, m.Path("repo"), []Head{{branch, head}}, tips...)
 			for range 2 { // the second time changes nothing
-				taken, err := TakeBundle(t.Context(), environ(), hub, rewound(t, back), wanted())
-				if diff := cmp.Diff([]Taken{{branch, branch, head}}, taken); err != nil || diff != "" {
+				taken, err := ImportBundle(t.Context(), environ(), hub, rewound(t, back), wanted())
+				if diff := cmp.Diff([]ImportedRef{{branch, branch, head}}, taken); err != nil || diff != "" {
 					t.Fatalf("%v %s", err, diff)
 				}
 			}
@@ -155,7 +155,7 @@ func TestTakenBranchesReplaceNothing(t *testing.T) {
 	lay(t, source, map[string]string{"a": "theirs"})
 	other := commitAll(t, source, "other")
 	take := func(t *testing.T, hub, ref, commit string) (string, error) {
-		taken, err := TakeBundle(t.Context(), environ(), hub, bundled(t, source, []Head{{ref, commit}}, base), wanted())
+		taken, err := ImportBundle(t.Context(), environ(), hub, bundled(t, source, []Head{{ref, commit}}, base), wanted())
 		if len(taken) != 1 {
 			return "", err
 		}
@@ -303,7 +303,7 @@ func TestHostileBundles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer open.Close()
-			if taken, err := TakeBundle(t.Context(), environ(), hub, open, wanted()); !errors.Is(err, ErrRefused) || len(taken) > 0 {
+			if taken, err := ImportBundle(t.Context(), environ(), hub, open, wanted()); !errors.Is(err, ErrRefused) || len(taken) > 0 {
 				t.Errorf("taken %v, %v", taken, err)
 			}
 			if after := git(t, hub, "for-each-ref"); after != before {

@@ -74,17 +74,17 @@ type Want struct {
 	Force bool
 }
 
-// Taken is a ref that TakeBundle set.
-type Taken struct {
+// ImportedRef is a ref that ImportBundle set.
+type ImportedRef struct {
 	Want   string // its name in the bundle
 	Ref    string
 	Commit string
 }
 
-// TakeBundle imports commits and refs from a bundle into a repository. For a bundle with an
+// ImportBundle imports commits and refs from a bundle into a repository. For a bundle with an
 // unwanted ref, or with an object that git rejects, it returns ErrRefused and sets no ref. If it
 // returns nil, commits and refs are durable.
-func TakeBundle(ctx context.Context, environ []string, repo string, file *os.File, want []Want) ([]Taken, error) {
+func ImportBundle(ctx context.Context, environ []string, repo string, file *os.File, want []Want) ([]ImportedRef, error) {
 	b, err := readBundle(file)
 	if err != nil {
 		return nil, err
@@ -106,14 +106,14 @@ func TakeBundle(ctx context.Context, environ []string, repo string, file *os.Fil
 	if err := unpackObjects(ctx, store, file, b, true); err != nil {
 		return nil, err
 	}
-	var taken []Taken
+	var taken []ImportedRef
 	for _, head := range b.heads {
 		at := slices.IndexFunc(want, func(w Want) bool { return w.Ref == head.Ref })
 		ref, err := setRef(ctx, store, want[at], head.Commit)
 		if err != nil {
 			return taken, err
 		}
-		taken = append(taken, Taken{head.Ref, ref, head.Commit})
+		taken = append(taken, ImportedRef{head.Ref, ref, head.Commit})
 	}
 	return taken, nil
 }

@@ -32,8 +32,8 @@ type Source struct {
 	Skip func(name string) bool
 }
 
-// Packed describes a written archive.
-type Packed struct {
+// PackResult describes a written archive.
+type PackResult struct {
 	Files   int
 	Bytes   int64
 	Skipped int // entries left out: neither file nor directory, unreadable, or beyond the limits
@@ -42,7 +42,7 @@ type Packed struct {
 // Pack writes an archive of files and directories to w. If two sources have the same name, the
 // first one wins. It masks secrets in the contents; nil masks nothing. Files must not change
 // meanwhile: Pack fails if it notices a change.
-func Pack(ctx context.Context, w io.Writer, sources []Source, limits Limits, secrets *redact.Values) (Packed, error) {
+func Pack(ctx context.Context, w io.Writer, sources []Source, limits Limits, secrets *redact.Values) (PackResult, error) {
 	p := &packer{ctx: ctx, out: tar.NewWriter(w), limits: limits, secrets: secrets, seen: map[string]kind{}}
 	for _, source := range sources {
 		p.source = source
@@ -61,7 +61,7 @@ type packer struct {
 	secrets *redact.Values
 	source  Source
 	seen    map[string]kind
-	packed  Packed
+	packed  PackResult
 	entries int
 }
 
@@ -81,7 +81,7 @@ func (p *packer) dir(name string, all bool) error {
 		return err
 	}
 	entries, err := p.source.FS.ReadDir(path.Join(p.source.Dir, name))
-	if name == "" && durable.Absent(err) {
+	if name == "" && durable.IsAbsent(err) {
 		return nil
 	}
 	if err != nil {
@@ -209,7 +209,7 @@ func (m *maskedReader) Read(b []byte) (int, error) {
 		n, err := m.from.Read(m.piece)
 		m.ready, m.err = m.stream.Next(m.piece[:n]), err
 		if errors.Is(err, io.EOF) {
-			m.ready = slices.Concat(m.ready, m.stream.Rest())
+			m.ready = slices.Concat(m.ready, m.stream.Flush())
 		}
 	}
 	n := copy(b, m.ready)

@@ -43,8 +43,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// Unpacked describes what was written from an archive.
-type Unpacked struct {
+// UnpackResult describes what was written from an archive.
+type UnpackResult struct {
 	Files   int
 	Bytes   int64
 	Skipped int
@@ -60,14 +60,14 @@ type Unpacked struct {
 // An existing file is replaced. A symlink in place of an entry or of a directory above it is an
 // error. Files and names are durable when Unpack returns nil. After any other failure some files
 // are written, each completely.
-func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, skip func(name string) bool) (Unpacked, error) {
-	if err := judge(archive, limits); err != nil {
-		return Unpacked{}, err
+func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, skip func(name string) bool) (UnpackResult, error) {
+	if err := checkArchive(archive, limits); err != nil {
+		return UnpackResult{}, err
 	}
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
-		return Unpacked{}, err
+		return UnpackResult{}, err
 	}
-	u := &unpacker{fs: fsys, dir: dir, skip: skip, made: map[string]bool{}, stand: map[string]bool{}}
+	u := &unpacker{fs: fsys, dir: dir, skip: skip, dirsToSync: map[string]bool{}, dirsKnown: map[string]bool{}}
 	if err := u.mkdir(dir); err != nil {
 		return u.done, err
 	}
@@ -81,7 +81,7 @@ func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, s
 		}
 		return u.file(name, h, content)
 	})
-	for changed := range u.made {
+	for changed := range u.dirsToSync {
 		if err == nil {
 			err = fsys.SyncDir(changed)
 		}
@@ -89,8 +89,8 @@ func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, s
 	return u.done, err
 }
 
-// judge reads and checks a whole archive.
-func judge(archive io.Reader, limits Limits) error {
+// checkArchive reads and checks a whole archive.
+func checkArchive(archive io.Reader, limits Limits) error {
 	seen, entries, size := map[string]byte{}, 0, int64(0)
 	return each(archive, func(h *tar.Header, name string, content io.Reader) error {
 		if entries++; entries > limits.Entries {
@@ -149,13 +149,13 @@ type unpacker struct {
 	dir  string
 	skip func(string) bool
 	// made are the directories with new entries, stand the ones that exist for sure.
-	made, stand map[string]bool
-	done        Unpacked
+	dirsToSync, dirsKnown map[string]bool
+	done                  UnpackResult
 }
 
 // mkdir creates a directory. A symlink or file in its path is an error.
 func (u *unpacker) mkdir(dir string) error {
-	if u.stand[dir] {
+	if u.dirsKnown[dir] {
 		return nil
 	}
 	at := ""
@@ -163,18 +163,18 @@ func (u *unpacker) mkdir(dir string) error {
 		at = path.Join(at, step)
 		if st, err := u.fs.Lstat(at); err == nil && !st.IsDir() {
 			return fmt.Errorf("unpack: %s is not a directory", at)
-		} else if err != nil && !durable.Absent(err) {
+		} else if err != nil && !durable.IsAbsent(err) {
 			return err
 		}
 	}
 	err := durable.MkdirAll(u.fs, dir, 0o755)
-	u.stand[dir] = err == nil
+	u.dirsKnown[dir] = err == nil
 	return err
 }
 
-// partSuffix is the name of the incomplete file in its directory. A leftover of an interrupted
+// partName is the name of the incomplete file in its directory. A leftover of an interrupted
 // Unpack is replaced.
-const partSuffix = ".ac-part"
+const partName = ".ac-part"
 
 func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 	target := path.Join(u.dir, name)
@@ -188,8 +188,8 @@ func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 	if h.Mode&0o100 != 0 {
 		mode = 0o755
 	}
-	part := path.Join(path.Dir(target), partSuffix)
-	if err := u.fs.Remove(part); err != nil && !durable.Absent(err) {
+	part := path.Join(path.Dir(target), partName)
+	if err := u.fs.Remove(part); err != nil && !durable.IsAbsent(err) {
 		return err
 	}
 	f, err := u.fs.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -207,7 +207,7 @@ func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 		_ = u.fs.Remove(part) // best effort: the next Unpack removes it
 		return fmt.Errorf("unpack %s: %w", target, err)
 	}
-	u.made[path.Dir(target)] = true
+	u.dirsToSync[path.Dir(target)] = true
 	u.done.Files++
 	u.done.Bytes += n
 	return nil

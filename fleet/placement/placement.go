@@ -93,9 +93,9 @@ const (
 	WhySlots    Why = "slots"
 )
 
-// Passes reports whether the reason is temporary: the launch may fit later without a change to
+// IsTemporary reports whether the reason is temporary: the launch may fit later without a change to
 // the worker's record or configuration.
-func (w Why) Passes() bool {
+func (w Why) IsTemporary() bool {
 	return w == WhyOffline || w == WhyFailing || w == WhyDisk || w == WhySlots
 }
 
@@ -160,11 +160,11 @@ func Refusals(workers []Worker, l Launch, nowMS int64) []Refusal {
 	return refused
 }
 
-// Hopeless reports whether waiting is useless: no worker fits, and no reason is temporary.
-func Hopeless(workers []Worker, l Launch, nowMS int64) bool {
+// CannotFit reports whether waiting is useless: no worker fits, and no reason is temporary.
+func CannotFit(workers []Worker, l Launch, nowMS int64) bool {
 	return !slices.ContainsFunc(workers, func(w Worker) bool {
 		why := Check(w, l, nowMS)
-		return why == Fits || why.Passes()
+		return why == Fits || why.IsTemporary()
 	})
 }
 
@@ -187,7 +187,7 @@ func Pick(workers []Worker, l Launch, nowMS int64) (picked Worker, ok bool) {
 func canReturn(workers []Worker, l Launch, nowMS int64) bool {
 	return slices.ContainsFunc(workers, func(w Worker) bool {
 		why := Check(w, l, nowMS)
-		return w.ID == l.Earlier && (why == Fits || why.Passes())
+		return w.ID == l.Earlier && (why == Fits || why.IsTemporary())
 	})
 }
 

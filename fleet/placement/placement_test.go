@@ -100,10 +100,10 @@ func TestHopelessOnlyWithoutReasonsThatPass(t *testing.T) {
 	t.Parallel()
 	full, away, other := fine("a"), fine("b"), fine("c")
 	full.Used, away.Online, other.Labels = 2, false, nil
-	if Hopeless([]Worker{full}, asked(), 0) || Hopeless([]Worker{other, away}, asked(), 0) || Hopeless([]Worker{fine("d")}, asked(), 0) {
+	if CannotFit([]Worker{full}, asked(), 0) || CannotFit([]Worker{other, away}, asked(), 0) || CannotFit([]Worker{fine("d")}, asked(), 0) {
 		t.Error("a launch that may be served later is hopeless")
 	}
-	if !Hopeless([]Worker{other}, asked(), 0) || !Hopeless(nil, asked(), 0) {
+	if !CannotFit([]Worker{other}, asked(), 0) || !CannotFit(nil, asked(), 0) {
 		t.Error("a launch that no worker can ever take has hope")
 	}
 	want := []Refusal{{"a", "a", WhySlots}, {"b", "b", WhyOffline}, {"c", "c", WhyLabels}}
@@ -215,7 +215,7 @@ func TestAssignModel(t *testing.T) {
 		}
 		for _, l := range waiting {
 			_, ok := Pick(workers, l, now)
-			if ok && Hopeless(workers, l, now) {
+			if ok && CannotFit(workers, l, now) {
 				t.Fatalf("a launch is placed that is hopeless: %+v", l)
 			}
 		}

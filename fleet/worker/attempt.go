@@ -27,25 +27,25 @@ type attempt struct {
 	// session, this one gives it up.
 	recovered bool
 
-	mu       sync.Mutex
-	record   record
-	message  *fleet.OrderMessage // the order, acknowledged once the claim is durable
-	answered bool                // acknowledge the order at once if it is redelivered
-	gone     bool                // the record was removed and must not be written again
-	drop     context.CancelCauseFunc
-	dropped  error // why the attempt ends before it started
-	due      bool  // stopped because its lease expired
-	stopped  bool  // the hub asked for a stop
-	wake     chan struct{}
-	hinted   time.Duration // when the record was last written as a hint
-	settled  chan struct{} // closed when the hub has recorded the end
+	mu           sync.Mutex
+	record       record
+	message      *fleet.OrderMessage // the order, acknowledged once the claim is durable
+	answered     bool                // acknowledge the order at once if it is redelivered
+	gone         bool                // the record was removed and must not be written again
+	cancelStart  context.CancelCauseFunc
+	abandonErr   error // why the attempt ends before it started
+	leaseExpired bool  // stopped because its lease expired
+	stopped      bool  // the hub asked for a stop
+	wake         chan struct{}
+	hinted       time.Duration // when the record was last written as a hint
+	settled      chan struct{} // closed when the hub has recorded the end
 }
 
 func newAttempt(w *Worker, r record) *attempt {
 	a := &attempt{w: w, id: r.Attempt, ordered: r.Order, taken: w.host.Elapsed(), record: r, wake: make(chan struct{}, 1), settled: make(chan struct{})}
 	order := r.Order
 	log := workspace.LogFile(order.ProjectID, order.RunID)
-	a.shipper = newShipper(outlet{
+	a.shipper = newShipper(shipperConfig{
 		attempt: a.id, session: order.SessionRef, elapsed: w.host.Elapsed,
 		log:     func() (durable.File, error) { return readLog(w.spool.FS, log) },
 		publish: a.publish, put: a.putPayload, news: a.news, spec: a.spec,
@@ -80,7 +80,7 @@ func (a *attempt) change(change func(*record)) error {
 	next := a.record
 	change(&next)
 	next.Sent, next.Sealed, next.Generation = a.shipper.state()
-	err := a.w.folder.keep(next, false)
+	err := a.w.folder.writeRecord(next, false)
 	if err == nil {
 		a.record = next
 	}
@@ -98,14 +98,14 @@ func (a *attempt) hint() {
 	a.hinted = now
 	r := a.record
 	r.Sent, r.Sealed, r.Generation = a.shipper.state()
-	_ = a.w.folder.keep(r, true) // best effort: the hub repeats these numbers
+	_ = a.w.folder.writeRecord(r, true) // best effort: the hub repeats these numbers
 }
 
 // unrecord removes the record, durably on return. Later hints do not write it again.
 func (a *attempt) unrecord() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err := a.w.folder.drop(a.id)
+	err := a.w.folder.removeRecord(a.id)
 	a.gone = a.gone || err == nil
 	return err
 }
@@ -166,8 +166,8 @@ func (a *attempt) follow(ctx context.Context) error {
 		a.ship(ctx)
 		a.hint()
 		wait := a.shipper.overdue()
-		if wait == 0 || wait > seldom {
-			wait = seldom
+		if wait == 0 || wait > watchedPollInterval {
+			wait = watchedPollInterval
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -182,7 +182,7 @@ func (a *attempt) follow(ctx context.Context) error {
 			return a.change(func(r *record) { r.State = stateOver })
 		case <-a.wake:
 			timer.Stop()
-			if !sleep(ctx, gather) {
+			if !sleep(ctx, batchDelay) {
 				return context.Cause(ctx)
 			}
 		case <-timer.C:
@@ -191,12 +191,12 @@ func (a *attempt) follow(ctx context.Context) error {
 }
 
 const (
-	// gather is how long to collect more lines for a batch after the first line.
-	gather = 20 * time.Millisecond
-	// often is the polling interval for a log that cannot be watched.
-	often = 200 * time.Millisecond
-	// seldom is the polling interval for a watched log, since notifications can be lost.
-	seldom = 5 * time.Second
+	// batchDelay is how long to collect more lines for a batch after the first line.
+	batchDelay = 20 * time.Millisecond
+	// unwatchedPollInterval is the polling interval for a log that cannot be watched.
+	unwatchedPollInterval = 200 * time.Millisecond
+	// watchedPollInterval is the polling interval for a watched log, since notifications can be lost.
+	watchedPollInterval = 5 * time.Second
 )
 
 // ship publishes all pending batches. After a failure it returns. Its caller's next round or the
@@ -253,7 +253,7 @@ func (a *attempt) awaitSealed(ctx context.Context) {
 			return
 		}
 		a.poke()
-		sleep(ctx, gather)
+		sleep(ctx, batchDelay)
 	}
 }
 
@@ -280,11 +280,11 @@ func (a *attempt) stop(ctx context.Context) (doc.Session, error) {
 func (a *attempt) abandon(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.dropped == nil {
-		a.dropped = why
+	if a.abandonErr == nil {
+		a.abandonErr = why
 	}
-	if a.drop != nil {
-		a.drop(why)
+	if a.cancelStart != nil {
+		a.cancelStart(why)
 	}
 }
 

@@ -33,7 +33,7 @@ func (w *Worker) takeOrders(ctx context.Context) {
 			sleep(ctx, firstPause)
 			continue
 		}
-		w.take(ctx, message)
+		w.acceptOrder(ctx, message)
 	}
 }
 
@@ -55,8 +55,8 @@ func (w *Worker) freeSlots() int {
 	return max(free, 0)
 }
 
-// take creates an attempt for an order, or answers for an existing one.
-func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
+// acceptOrder creates an attempt for an order, or answers for an existing one.
+func (w *Worker) acceptOrder(ctx context.Context, message fleet.OrderMessage) {
 	if known := w.find(message.Attempt); known != nil {
 		known.redelivered(ctx, message)
 		return
@@ -74,7 +74,7 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 		w.refuse(ctx, message, err)
 		return
 	}
-	if w.holds(order) {
+	if w.hasLiveAttempt(order) {
 		_ = message.Later() // best effort: it is redelivered anyway
 		return
 	}
@@ -82,7 +82,7 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 		Attempt: message.Attempt, State: stateTaken, Order: order, Taken: w.spool.Env.Clock.Now().UnixMilli(),
 		LeaseS: order.LeaseS, OnCutOff: order.OnCutOff, HeardAt: w.host.Elapsed().Milliseconds(),
 	}
-	if err := w.folder.keep(r, false); err != nil {
+	if err := w.folder.writeRecord(r, false); err != nil {
 		w.host.Log.Warn("an order cannot be recorded", "attempt", r.Attempt, "error", err)
 		_ = message.Later() // best effort: it is redelivered anyway
 		return
@@ -95,10 +95,10 @@ func (w *Worker) take(ctx context.Context, message fleet.OrderMessage) {
 	w.work.Go(func() { a.run(ctx) })
 }
 
-// holds reports whether another attempt of the same session is still live here, such as one that
+// hasLiveAttempt reports whether another attempt of the same session is still live here, such as one that
 // waits for the reply to its GiveUp. Two attempts would mistake each other's session for their
 // own.
-func (w *Worker) holds(order fleet.Order) bool {
+func (w *Worker) hasLiveAttempt(order fleet.Order) bool {
 	return slices.ContainsFunc(w.all(), func(a *attempt) bool { return a.ordered.SessionRef == order.SessionRef && a.live() })
 }
 
@@ -177,7 +177,7 @@ func (a *attempt) claim(ctx context.Context) error {
 	err := a.w.ask(ctx, fleet.AskClaim, &claim.Stamp, &claim, &reply)
 	switch {
 	case reply.Answer == fleet.Refused:
-		return a.leave(ctx)
+		return a.discard(ctx)
 	case err != nil:
 		return err
 	case reply.Answer != fleet.Granted:
@@ -209,10 +209,10 @@ func (a *attempt) acknowledge(ctx context.Context) {
 	}
 }
 
-// leave deletes an attempt that never started.
-func (a *attempt) leave(ctx context.Context) error {
+// discard deletes an attempt that never started.
+func (a *attempt) discard(ctx context.Context) error {
 	a.acknowledge(ctx)
-	if err := a.clear(); err != nil {
+	if err := a.removePrepared(); err != nil {
 		return err
 	}
 	if err := a.unrecord(); err != nil {
@@ -240,28 +240,28 @@ func (a *attempt) giveUp(ctx context.Context, why error) error {
 	if err := a.w.ask(ctx, fleet.AskClaim, &give.Stamp, &give, &reply); err != nil && reply.Answer != fleet.Refused {
 		return err
 	}
-	return a.leave(ctx)
+	return a.discard(ctx)
 }
 
 // revoke removes the permit of the session. started reports that the session has already started,
 // so that it cannot be given up.
 func (a *attempt) revoke(ctx context.Context) (started bool, err error) {
 	order := a.ordered
-	if a.begun() {
+	if a.hasStarted() {
 		return true, nil
 	}
 	within, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	hold, err := session.Reserve(within, a.w.spool, order.ProjectID, order.RunID)
 	if err != nil {
-		if a.begun() {
+		if a.hasStarted() {
 			return true, nil
 		}
 		return false, err
 	}
-	started = a.begun()
+	started = a.hasStarted()
 	if !started {
-		if err = a.w.spool.FS.Remove(permit(a.id)); durable.Absent(err) {
+		if err = a.w.spool.FS.Remove(permit(a.id)); durable.IsAbsent(err) {
 			err = nil
 		}
 		if err == nil && a.w.spool.Exists(workspace.TempDir) {
@@ -271,9 +271,9 @@ func (a *attempt) revoke(ctx context.Context) (started bool, err error) {
 	return started, errors.Join(err, hold.Release())
 }
 
-// begun reports whether the session has started, that is, whether it has a record. Preparation
+// hasStarted reports whether the session has started, that is, whether it has a record. Preparation
 // refuses a record that is older than the attempt.
-func (a *attempt) begun() bool {
+func (a *attempt) hasStarted() bool {
 	if a.state().State != stateStarting {
 		return false
 	}

@@ -131,7 +131,7 @@ const (
 	lockRetry    = 5 * time.Millisecond
 )
 
-func lockSoon(ctx context.Context, fsys durable.FS) (*lock.Hold, error) {
+func lockWithRetry(ctx context.Context, fsys durable.FS) (*lock.Hold, error) {
 	elapsed := clock.Stopwatch()
 	for {
 		hold, err := lock.Try(fsys, lockFile)
@@ -159,7 +159,7 @@ func OpenFolder(ctx context.Context, env workspace.Env, dir string) (folder *Fol
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	if f.hold, err = lockSoon(ctx, fsys); errors.Is(err, lock.ErrBusy) {
+	if f.hold, err = lockWithRetry(ctx, fsys); errors.Is(err, lock.ErrBusy) {
 		return nil, fault.New(fleet.WorkerRunning, "the worker of %s runs already", dir)
 	} else if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func OpenFolder(ctx context.Context, env workspace.Env, dir string) (folder *Fol
 
 func readConfig(fsys durable.FS) (Config, error) {
 	text, err := durable.ReadFile(fsys, configFile, 1<<20)
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		return Config{}, fault.New(fault.NotFound, "there is no %s; join a hub first with ac worker:join", configFile)
 	}
 	if err != nil {
@@ -221,7 +221,7 @@ func (f *Folder) instance() (string, error) {
 		if drawn != "" && on == machine {
 			return drawn, nil
 		}
-	} else if !durable.Absent(err) {
+	} else if !durable.IsAbsent(err) {
 		return "", err
 	}
 	raw := make([]byte, 16)
@@ -296,7 +296,7 @@ func (f *Folder) Close() error {
 // running reports whether a process of the worker is running.
 func running(fsys durable.FS) (bool, error) {
 	busy, err := lock.Busy(fsys, lockFile)
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		return false, nil
 	}
 	return busy, err

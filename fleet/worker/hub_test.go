@@ -66,7 +66,7 @@ func newCompany(t *testing.T) *company {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), workspace.SystemEnv(), Joining{Token: token, Dir: c.dir, Version: "test", Connect: carrier.ConnectWorker}); err != nil {
+	if _, err := Join(t.Context(), workspace.SystemEnv(), JoinOptions{Token: token, Dir: c.dir, Version: "test", Connect: carrier.ConnectWorker}); err != nil {
 		t.Fatal(err)
 	}
 	c.startWorker()

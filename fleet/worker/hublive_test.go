@@ -74,7 +74,7 @@ func TestHubPassesOnWhatIsSaid(t *testing.T) {
 		WorkspaceDir: o.WorkspaceDir, ProjectID: o.ProjectID, RunID: o.RunID, SessionRef: o.SessionRef + "_2", AgentID: o.AgentID, Provider: o.Provider,
 	}
 	spoken("")(nil, &next)
-	next.Live.Continue, next.Live.Waits, next.Live.Turns, next.Live.KeepOpen = true, true, 1, false
+	next.Live.Continue, next.Live.HasWaitingTexts, next.Live.Turns, next.Live.KeepOpen = true, true, 1, false
 	if err := (fleet.Starter{Workspace: c.w, Placement: fleet.Placement{Where: fleet.WhereRemote}}).Launch(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 	"ac/workspace"
 )
 
-// Joining are the parameters of Join.
-type Joining struct {
+// JoinOptions are the parameters of Join.
+type JoinOptions struct {
 	Token   fleet.Token
 	Dir     string // the worker's folder, absolute
 	Slots   int    // 0 for the hub's choice
@@ -31,7 +31,7 @@ type Joining struct {
 // Join turns a folder into that of a new worker. The new key is durable before the hub learns of
 // it. So a lost reply does not use up the invitation: Join with the same token and folder
 // succeeds again. If the folder already belongs to a worker, the error is fault.Conflict.
-func Join(ctx context.Context, env workspace.Env, j Joining) (config Config, err error) {
+func Join(ctx context.Context, env workspace.Env, j JoinOptions) (config Config, err error) {
 	if err := os.MkdirAll(j.Dir, 0o700); err != nil {
 		return config, err
 	}
@@ -83,7 +83,7 @@ const refusedFor = time.Second
 
 // connect connects with the invitation's key. It retries refusals with backoff, because a server
 // refuses new connections while its hub admits another worker.
-func (j Joining) connect(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
+func (j JoinOptions) connect(ctx context.Context, link fleet.WorkerLink) (fleet.WorkerCarrier, error) {
 	for pause := firstPause; ; pause *= 2 {
 		carrier, err := j.Connect(ctx, link)
 		if err == nil || !errors.Is(err, fleet.ErrKeyRefused) || pause > refusedFor || !sleep(ctx, pause) {
@@ -147,7 +147,7 @@ func trimmed(line []byte) []byte {
 }
 
 // introduce joins the hub by signing the hub's nonce with the new key.
-func (f *Folder) introduce(ctx context.Context, carrier fleet.WorkerCarrier, j Joining) (reply fleet.JoinReply, err error) {
+func (f *Folder) introduce(ctx context.Context, carrier fleet.WorkerCarrier, j JoinOptions) (reply fleet.JoinReply, err error) {
 	w := &Worker{folder: f, boot: f.env.IDs.Hex(8), carrier: carrier}
 	join := fleet.Join{PublicKey: f.key.Public(), Instance: f.Instance, Version: j.Version, OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if err := w.ask(ctx, fleet.AskJoin, &join.Stamp, &join, &reply); err != nil || reply.WorkerID != "" {

@@ -27,7 +27,7 @@ func TestARefusedInvitationIsTriedAgain(t *testing.T) {
 		"once": {1, 2, errOther}, "three times": {3, 4, errOther}, "for good": {100, 4, fleet.ErrKeyRefused},
 	} {
 		tries := 0
-		_, err = Join(t.Context(), workspace.SystemEnv(), Joining{
+		_, err = Join(t.Context(), workspace.SystemEnv(), JoinOptions{
 			Token: fleet.Token{Seed: key.Seed()}, Dir: filepath.Join(t.TempDir(), "w"),
 			Connect: func(context.Context, fleet.WorkerLink) (fleet.WorkerCarrier, error) {
 				if tries++; tries <= of.refusals {

@@ -13,13 +13,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookAtLeases is how often leases are checked. If a lease expired while the machine slept, the
+// leaseCheckInterval is how often leases are checked. If a lease expired while the machine slept, the
 // provider stops that soon after the machine wakes up.
-const lookAtLeases = time.Second
+const leaseCheckInterval = time.Second
 
 // watchLeases stops sessions whose lease has expired.
 func (w *Worker) watchLeases(ctx context.Context) {
-	ticker := time.NewTicker(lookAtLeases)
+	ticker := time.NewTicker(leaseCheckInterval)
 	defer ticker.Stop()
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
@@ -37,8 +37,8 @@ func (w *Worker) watchLeases(ctx context.Context) {
 	}
 }
 
-// heard records that the hub answered a request. sent is when the worker sent it.
-func (a *attempt) heard(sent time.Duration) {
+// recordContact records that the hub answered a request. sent is when the worker sent it.
+func (a *attempt) recordContact(sent time.Duration) {
 	a.mu.Lock()
 	a.record.HeardAt = max(a.record.HeardAt, sent.Milliseconds())
 	a.mu.Unlock()
@@ -60,7 +60,7 @@ func (a *attempt) renew(sent, left time.Duration) {
 func (a *attempt) leaseOver() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.due || a.record.OnCutOff != fleet.CutOffStop || a.record.LeaseS <= 0 {
+	if a.leaseExpired || a.record.OnCutOff != fleet.CutOffStop || a.record.LeaseS <= 0 {
 		return false
 	}
 	switch a.record.State {
@@ -73,8 +73,8 @@ func (a *attempt) leaseOver() bool {
 	if heard > now {
 		heard = 0
 	}
-	a.due = now-heard >= time.Duration(a.record.LeaseS)*time.Second
-	return a.due
+	a.leaseExpired = now-heard >= time.Duration(a.record.LeaseS)*time.Second
+	return a.leaseExpired
 }
 
 // expire stops the session of an attempt whose lease has expired.

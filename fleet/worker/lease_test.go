@@ -42,7 +42,7 @@ func TestLeaseModel(t *testing.T) {
 		}
 		fence := received + fleet.Defaults().FenceAfter(lease)
 		for !a.leaseOver() {
-			passed += lookAtLeases
+			passed += leaseCheckInterval
 		}
 		if over := byHub(passed + ladder); over > fence {
 			t.Fatalf("a provider runs for %s after the hub gave it up", over-fence)

@@ -15,9 +15,9 @@ import (
 	"ac/internal/durable"
 )
 
-// numbered reports whether events of this type in the spool are drafts. The hub itself writes the
+// isDraft reports whether events of this type in the spool are drafts. The hub itself writes the
 // others.
-func numbered(kind string) bool {
+func isDraft(kind string) bool {
 	for _, prefix := range []string{"policy.", "approval.", "budget.", "audit.", "worker."} {
 		if strings.HasPrefix(kind, prefix) {
 			return false
@@ -133,7 +133,7 @@ func (s *shipper) lines(file io.Reader, from mark, limit int64, show func(n int6
 			return from, err
 		}
 		line, ok := readLine(raw.Raw)
-		if !ok || line.Session != s.session || !numbered(line.Type) {
+		if !ok || line.Session != s.session || !isDraft(line.Type) {
 			from.offset = raw.Next
 			continue
 		}

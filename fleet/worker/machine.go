@@ -22,8 +22,8 @@ import (
 // full, so that the ends of sessions can be written.
 const reserveBytes = 64 << 20
 
-// look checks the free disk space, and creates or removes the reserve.
-func (w *Worker) look() (free int64, low bool) {
+// checkDisk checks the free disk space, and creates or removes the reserve.
+func (w *Worker) checkDisk() (free int64, low bool) {
 	bytes, err := w.host.Free(w.folder.dir)
 	if err != nil {
 		return 0, false // the system does not report it
@@ -147,6 +147,6 @@ func (w *Worker) judged(ctx context.Context, ask fleet.Probe) (json.RawMessage, 
 // its goroutine, not the attempt: the kernel takes about 20 ms to release a watched folder.
 func (a *attempt) watchLog(ctx context.Context) {
 	dir := path.Join(a.w.spool.Dir(), workspace.RunDir(a.ordered.ProjectID, a.ordered.RunID))
-	folder := watch.Folder{Dir: dir, Name: path.Base(workspace.LogFile("p", "r")), Often: often, Seldom: seldom}
+	folder := watch.Folder{Dir: dir, Name: path.Base(workspace.LogFile("p", "r")), PollUnwatched: unwatchedPollInterval, PollWatched: watchedPollInterval}
 	a.w.work.Go(func() { folder.Until(ctx, func() bool { a.poke(); return false }) })
 }

@@ -88,8 +88,8 @@ func (f *Folder) attempts() ([]record, error) {
 	return list, nil
 }
 
-// keep writes the record of an attempt. It is durable on return, unless it is a hint.
-func (f *Folder) keep(r record, hint bool) error {
+// writeRecord writes the record of an attempt. It is durable on return, unless it is a hint.
+func (f *Folder) writeRecord(r record, hint bool) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -100,9 +100,9 @@ func (f *Folder) keep(r record, hint bool) error {
 	return f.write(recordFile(r.Attempt), text)
 }
 
-// drop removes the record of an attempt. The removal is durable on return.
-func (f *Folder) drop(attempt string) error {
-	if err := f.fs.Remove(recordFile(attempt)); err != nil && !durable.Absent(err) {
+// removeRecord removes the record of an attempt. The removal is durable on return.
+func (f *Folder) removeRecord(attempt string) error {
+	if err := f.fs.Remove(recordFile(attempt)); err != nil && !durable.IsAbsent(err) {
 		return err
 	}
 	return f.fs.SyncDir(attemptsDir)

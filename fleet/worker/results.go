@@ -38,7 +38,7 @@ func (a *attempt) close(ctx context.Context) error {
 		return err
 	}
 	if !a.state().Delivered {
-		if err := a.offer(ctx); err != nil {
+		if err := a.uploadResults(ctx); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (a *attempt) close(ctx context.Context) error {
 			pause = firstResend / 2
 		case <-timer.C:
 			if !a.state().Delivered {
-				_ = a.offer(ctx) // the carrier may have lost them; the next round retries
+				_ = a.uploadResults(ctx) // the carrier may have lost them; the next round retries
 			}
 		}
 	}
@@ -124,12 +124,12 @@ func (a *attempt) end(newest int64) (fleet.End, error) {
 	if r.Reason != "" {
 		end.Reason = r.Reason
 	}
-	return end, a.last(&end)
+	return end, a.addTerminalEvent(&end)
 }
 
-// last adds the payload of the session's terminal event to its end. Without that event, the end
+// addTerminalEvent adds the payload of the session's terminal event to its end. Without that event, the end
 // has only what the record says.
-func (a *attempt) last(end *fleet.End) error {
+func (a *attempt) addTerminalEvent(end *fleet.End) error {
 	file, err := a.shipper.log()
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (a *attempt) packOutputs(ctx context.Context, results *fleet.Results) (err 
 // write writes a parcel with fill and names it by the digest that fill returns.
 func (a *attempt) write(kind string, fill func(to *os.File) (parcel.Digest, error)) (o fleet.Object, err error) {
 	name := a.parcelFile(kind)
-	if err := a.w.folder.fs.Remove(name); err != nil && !durable.Absent(err) {
+	if err := a.w.folder.fs.Remove(name); err != nil && !durable.IsAbsent(err) {
 		return o, err
 	}
 	file, err := os.OpenFile(a.w.folder.path(filepath.FromSlash(name)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -276,7 +276,7 @@ func (a *attempt) packWorktree(ctx context.Context, results *fleet.Results) erro
 		return fmt.Errorf("the branch %s is gone: %w", branch, err)
 	}
 	heads := []parcel.Head{{Ref: "refs/heads/" + branch, Commit: left.HeadSHA}}
-	state, err := worktree.Look(ctx, a.w.host.Environ, tree)
+	state, err := worktree.ReadState(ctx, a.w.host.Environ, tree)
 	if err != nil && !errors.Is(err, worktree.ErrTooLong) {
 		return err
 	}
@@ -317,8 +317,8 @@ func (a *attempt) objects() map[string]fleet.Object {
 	return found
 }
 
-// offer stores the results in the carrier for the hub.
-func (a *attempt) offer(ctx context.Context) error {
+// uploadResults stores the results in the carrier for the hub.
+func (a *attempt) uploadResults(ctx context.Context) error {
 	carrier := a.w.connection()
 	if carrier == nil {
 		return errUnconnected
@@ -345,13 +345,13 @@ func (a *attempt) offer(ctx context.Context) error {
 // After the retention time it removes everything of the attempt, even uncollected results.
 func (a *attempt) deliver(ctx context.Context) error {
 	for pause := firstResend; !a.state().Delivered; pause = min(2*pause, maxResend) {
-		taken, err := a.delivered(ctx)
+		taken, err := a.deleteCollected(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
 		case taken:
 			for kind := range a.objects() {
-				if err := a.w.folder.fs.Remove(a.parcelFile(kind)); err != nil && !durable.Absent(err) {
+				if err := a.w.folder.fs.Remove(a.parcelFile(kind)); err != nil && !durable.IsAbsent(err) {
 					return err
 				}
 			}
@@ -361,7 +361,7 @@ func (a *attempt) deliver(ctx context.Context) error {
 		case a.expired():
 			return a.remove(ctx)
 		case err == nil && pause > maxResend/2:
-			_ = a.offer(ctx) // the carrier may have lost them
+			_ = a.uploadResults(ctx) // the carrier may have lost them
 		}
 		if !taken && !sleep(ctx, pause) {
 			return context.Cause(ctx)
@@ -375,9 +375,9 @@ func (a *attempt) deliver(ctx context.Context) error {
 	return a.remove(ctx)
 }
 
-// delivered reports whether the hub has stored all objects. It deletes those that the hub has
+// deleteCollected reports whether the hub has stored all objects. It deletes those that the hub has
 // stored.
-func (a *attempt) delivered(ctx context.Context) (bool, error) {
+func (a *attempt) deleteCollected(ctx context.Context) (bool, error) {
 	all := true
 	for _, object := range a.objects() {
 		ask := fleet.ObjectAsk{Attempt: a.id, Name: object.Name}
@@ -412,7 +412,7 @@ func (a *attempt) expired() bool {
 func (a *attempt) remove(ctx context.Context) error {
 	order := a.ordered
 	for kind := range a.objects() {
-		if err := a.w.folder.fs.Remove(a.parcelFile(kind)); err != nil && !durable.Absent(err) {
+		if err := a.w.folder.fs.Remove(a.parcelFile(kind)); err != nil && !durable.IsAbsent(err) {
 			return err
 		}
 	}
@@ -420,7 +420,7 @@ func (a *attempt) remove(ctx context.Context) error {
 		return err
 	}
 	for _, name := range []string{workspace.SessionFile(order.SessionRef), permit(a.id)} {
-		if err := a.w.spool.FS.Remove(name); err != nil && !durable.Absent(err) {
+		if err := a.w.spool.FS.Remove(name); err != nil && !durable.IsAbsent(err) {
 			return err
 		}
 	}

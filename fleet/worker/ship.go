@@ -25,8 +25,8 @@ const (
 	maxResend   = 30 * time.Second
 )
 
-// outlet is where a shipper reads and how it publishes.
-type outlet struct {
+// shipperConfig is where a shipper reads and how it publishes.
+type shipperConfig struct {
 	attempt, session string
 	log              func() (durable.File, error) // opens the log for reading
 	publish          func(ctx context.Context, id string, body []byte) (stored func(context.Context) error, err error)
@@ -44,27 +44,27 @@ type outlet struct {
 // nothing unsealed. Only one goroutine may call step; the other methods are safe for concurrent
 // use.
 type shipper struct {
-	outlet
+	shipperConfig
 
 	// Only for step: sending are the messages that the carrier has not acknowledged. synced is
 	// the offset up to which the log is known to be durable.
-	sending []sent
+	sending []pendingMessage
 	synced  int64
 
-	mu         sync.Mutex
-	marks      []mark // positions of batches; the first is the start of the session
-	at         mark   // position of the next line
-	skip       int64  // drafts up to this number are counted but not sent
-	sealed     int64
-	generation int64
-	underWay   []int64 // last draft numbers of published, unsealed batches
-	told       *fleet.Record
-	pause      time.Duration
-	quiet      time.Duration // when drafts were last sealed
+	mu           sync.Mutex
+	marks        []mark // positions of batches; the first is the start of the session
+	at           mark   // position of the next line
+	skip         int64  // drafts up to this number are counted but not sent
+	sealed       int64
+	generation   int64
+	underWay     []int64 // last draft numbers of published, unsealed batches
+	sentRecord   *fleet.Record
+	pause        time.Duration
+	lastProgress time.Duration // when drafts were last sealed
 }
 
-// sent is a message that the carrier has not acknowledged yet.
-type sent struct {
+// pendingMessage is a message that the carrier has not acknowledged yet.
+type pendingMessage struct {
 	stored     func(context.Context) error
 	generation int64
 }
@@ -74,10 +74,10 @@ type mark struct{ n, offset int64 }
 
 // newShipper returns a shipper for a session that starts at offset base. Drafts up to sealed are
 // already sealed.
-func newShipper(to outlet, base, sealed, generation int64) *shipper {
+func newShipper(to shipperConfig, base, sealed, generation int64) *shipper {
 	return &shipper{
-		outlet: to, marks: []mark{{1, base}}, at: mark{1, base}, sealed: sealed, skip: sealed, generation: generation,
-		pause: firstResend, quiet: to.elapsed(),
+		shipperConfig: to, marks: []mark{{1, base}}, at: mark{1, base}, sealed: sealed, skip: sealed, generation: generation,
+		pause: firstResend, lastProgress: to.elapsed(),
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *shipper) stored(ctx context.Context, most int) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.generation == first.generation { // otherwise it has restarted meanwhile
-				s.again(s.sealed + 1)
+				s.restartAt(s.sealed + 1)
 			}
 			return err
 		}
@@ -123,7 +123,7 @@ func (s *shipper) stored(ctx context.Context, most int) error {
 // next publishes the next batch. more reports that the log continues.
 func (s *shipper) next(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
-	from, skip, generation, told := s.at, s.skip, s.generation, s.told
+	from, skip, generation, told := s.at, s.skip, s.generation, s.sentRecord
 	full := len(s.underWay) >= fleet.MaxUnderWay
 	s.mu.Unlock()
 	if full {
@@ -180,7 +180,7 @@ func (s *shipper) next(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	s.sending = append(s.sending, sent{stored, batch.Generation})
+	s.sending = append(s.sending, pendingMessage{stored, batch.Generation})
 	return more, s.advance(generation, to, batch)
 }
 
@@ -196,13 +196,13 @@ func (s *shipper) advance(generation int64, to mark, batch fleet.Batch) error {
 	}
 	if len(batch.Drafts) > 0 {
 		if len(s.underWay) == 0 {
-			s.quiet = s.elapsed()
+			s.lastProgress = s.elapsed()
 		}
 		s.marks = append(s.marks, s.at)
 		s.underWay = append(s.underWay, batch.First+int64(len(batch.Drafts))-1)
 	}
 	if batch.Record != nil {
-		s.told = batch.Record
+		s.sentRecord = batch.Record
 	}
 	s.at = to
 	return nil
@@ -238,7 +238,7 @@ func (s *shipper) seal(n int64) bool {
 	}
 	s.sealed = n
 	s.skip = max(s.skip, n)
-	s.pause, s.quiet = firstResend, s.elapsed()
+	s.pause, s.lastProgress = firstResend, s.elapsed()
 	for len(s.underWay) > 0 && s.underWay[0] <= n {
 		s.underWay = s.underWay[1:]
 	}
@@ -253,7 +253,7 @@ func (s *shipper) seal(n int64) bool {
 func (s *shipper) from(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.again(max(n, 1))
+	s.restartAt(max(n, 1))
 }
 
 // reset applies the number of sealed drafts from a hello. It may be lower than before: then the
@@ -262,7 +262,7 @@ func (s *shipper) reset(sealed int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sealed = sealed
-	s.again(sealed + 1)
+	s.restartAt(sealed + 1)
 }
 
 // near returns the last known position at or before a draft. The caller must hold the shipper's
@@ -277,13 +277,13 @@ func (s *shipper) near(n int64) mark {
 	return place
 }
 
-// again restarts at draft n with a new generation. The caller must hold the shipper's lock.
-func (s *shipper) again(n int64) {
+// restartAt restarts at draft n with a new generation. The caller must hold the shipper's lock.
+func (s *shipper) restartAt(n int64) {
 	place := s.near(n)
 	s.marks = slices.DeleteFunc(s.marks, func(m mark) bool { return m.n > place.n })
-	s.at, s.skip, s.underWay, s.told = place, n-1, nil, nil
+	s.at, s.skip, s.underWay, s.sentRecord = place, n-1, nil, nil
 	s.generation++
-	s.quiet = s.elapsed()
+	s.lastProgress = s.elapsed()
 }
 
 // overdue restarts at the first unsealed draft if no draft was sealed for a while. It returns how
@@ -294,11 +294,11 @@ func (s *shipper) overdue() time.Duration {
 	if len(s.underWay) == 0 {
 		return 0
 	}
-	if left := s.quiet + s.pause - s.elapsed(); left > 0 {
+	if left := s.lastProgress + s.pause - s.elapsed(); left > 0 {
 		return left
 	}
 	s.pause = min(2*s.pause, maxResend)
-	s.again(s.sealed + 1)
+	s.restartAt(s.sealed + 1)
 	return s.pause
 }
 

@@ -66,7 +66,7 @@ func newRoad(t failing, dir string) *road {
 
 // begin makes the shipper of a process.
 func (r *road) begin(sealed, generation int64) {
-	r.shipper = newShipper(outlet{
+	r.shipper = newShipper(shipperConfig{
 		attempt: "a", session: "s", publish: r.publish, news: func() fleet.Record { return fleet.Record{} }, spec: func() *doc.Spec { return nil },
 		log:     r.open,
 		elapsed: func() time.Duration { return r.now },
@@ -278,7 +278,7 @@ func TestShipperPutsLongPayloadsAside(t *testing.T) {
 	}
 	var stored []byte
 	var batches []fleet.Batch
-	s := newShipper(outlet{
+	s := newShipper(shipperConfig{
 		attempt: "a", session: "s", news: func() fleet.Record { return fleet.Record{Turn: 3} }, spec: func() *doc.Spec { return &doc.Spec{Kind: doc.KindCommand} },
 		log:     func() (durable.File, error) { return readLog(root, "log") },
 		elapsed: func() time.Duration { return 0 },

@@ -49,8 +49,8 @@ func (a *attempt) start(ctx context.Context) error {
 	preparing, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.mu.Lock()
-	a.drop = cancel
-	dropped := a.dropped
+	a.cancelStart = cancel
+	dropped := a.abandonErr
 	a.mu.Unlock()
 	if dropped != nil {
 		return a.giveUp(ctx, dropped)
@@ -102,7 +102,7 @@ func (a *attempt) prepare(ctx context.Context) (o session.Order, base int64, err
 			return o, 0, fault.New(fleet.SourceUnavailable, "%w", err)
 		}
 	}
-	if err := a.context(ctx); err != nil {
+	if err := a.receiveFiles(ctx); err != nil {
 		return o, 0, err
 	}
 	if err := a.makeRun(ctx); err != nil {
@@ -126,8 +126,8 @@ func checkFile(f fleet.File) error {
 	return nil
 }
 
-// context receives the files that came with the order.
-func (a *attempt) context(ctx context.Context) error {
+// receiveFiles receives the files that came with the order.
+func (a *attempt) receiveFiles(ctx context.Context) error {
 	for _, file := range a.ordered.Files {
 		name := path.Join(workDir, a.id, "context", file.Path)
 		if err := a.receive(ctx, name, file.Object, parcel.Digest{SHA256: file.SHA256, Size: file.Size}); err != nil {
@@ -274,15 +274,15 @@ func (a *attempt) masks(secrets map[string]string) *redact.Values {
 	for _, value := range secrets {
 		known.Learn(value)
 	}
-	for _, value := range a.lent(session.Environ(a.w.environ(secrets), a.ordered.Env)) {
+	for _, value := range a.equipmentSecrets(session.Environ(a.w.environ(secrets), a.ordered.Env)) {
 		known.Learn(value)
 	}
 	return known
 }
 
-// lent returns the secret values that the agent receives through the workspace's MCP servers and
+// equipmentSecrets returns the secret values that the agent receives through the workspace's MCP servers and
 // model profile.
-func (a *attempt) lent(environ []string) (values []string) {
+func (a *attempt) equipmentSecrets(environ []string) (values []string) {
 	get := func(name string) (value string) {
 		for _, entry := range environ {
 			if v, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -319,16 +319,16 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 	}
 	o := session.Order{
 		WorkspaceDir: w.spool.Dir(), ProjectID: order.ProjectID, RunID: order.RunID, SessionRef: order.SessionRef, AgentID: order.AgentID,
-		Provider: order.Provider, Argv: order.Argv, Made: order.Made, TaskID: order.TaskID, MilestoneID: order.MilestoneID, Stdin: order.Stdin, Env: env,
+		Provider: order.Provider, Argv: order.Argv, ArgvHasMarks: order.Made, TaskID: order.TaskID, MilestoneID: order.MilestoneID, Stdin: order.Stdin, Env: env,
 		Environ: a.w.environ(secrets), LimitMS: order.LimitMS, MonotonicMS: (w.host.Elapsed() - a.taken).Milliseconds(),
-		Away: &session.Away{
+		Worker: &session.WorkerOrder{
 			WorkerID: w.folder.Config.ID, Permit: permit(a.id), Dir: w.folder.path(workDir, a.id, "files"),
 			Context: w.folder.path(workDir, a.id, "context"), Secrets: slices.Sorted(maps.Keys(secrets)),
 		},
 	}
 	o.MonotonicMS = max(o.MonotonicMS, 0)
 	if order.Allowance != nil {
-		o.Limits = &session.LimitsRequest{Allowance: order.Allowance, HoldsAfterMS: w.currentSettings().UnreachableAfterMS}
+		o.Limits = &session.LimitsRequest{Allowance: order.Allowance, InForceAfterMS: w.currentSettings().UnreachableAfterMS}
 	}
 	if order.Live != nil {
 		live := *order.Live
@@ -336,19 +336,19 @@ func (a *attempt) order(ctx context.Context, secrets map[string]string) (session
 		// Most of ac's own tools act on the run's workspace, which is not on this machine. In the
 		// spool they would act on the wrong one.
 		live.MCP, live.LaunchJobs = live.MCP && order.Self != nil, false
-		o.Live, o.Away.Self = &live, order.Self
+		o.Live, o.Worker.Self = &live, order.Self
 	}
-	o.ModelProfile, o.Away.Servers, o.Away.Profile = order.ModelProfile, order.Servers, order.Profile
+	o.ModelProfile, o.Worker.Servers, o.Worker.Profile = order.ModelProfile, order.Servers, order.Profile
 	if order.Repo == nil {
 		return o, nil
 	}
 	o.RepoID, o.WorkdirRel = order.Repo.ID, order.Repo.WorkdirRel
-	return o, a.place(ctx, &o)
+	return o, a.chooseWorktree(ctx, &o)
 }
 
-// place determines the session's worktree. For a new run, the supervisor creates it. A continued
+// chooseWorktree determines the session's worktree. For a new run, the supervisor creates it. A continued
 // run reuses its worktree, or gets a new one at the order's commit.
-func (a *attempt) place(ctx context.Context, o *session.Order) error {
+func (a *attempt) chooseWorktree(ctx context.Context, o *session.Order) error {
 	order := a.ordered
 	owner := cmp.Or(order.TaskID, order.RunID)
 	if o.Live == nil || !o.Live.Continue {
@@ -359,7 +359,7 @@ func (a *attempt) place(ctx context.Context, o *session.Order) error {
 	if err != nil {
 		return err
 	}
-	stands, err := worktree.Stands(a.w.spool, location.Rel)
+	stands, err := worktree.Exists(a.w.spool, location.Rel)
 	if err == nil && !stands {
 		root := a.w.mirrors.Path(order.Repo.ID)
 		if err = worktree.Forget(ctx, a.w.spool, a.w.host.Environ, root, location); err == nil {
@@ -390,8 +390,8 @@ func (a *attempt) news() fleet.Record {
 	return fleet.Record{PID: record.PID, ThreadID: record.ThreadID, TurnID: record.TurnID, Activity: record.Activity, Turn: record.Turn}
 }
 
-// clear removes what was prepared for an attempt that never started.
-func (a *attempt) clear() error {
+// removePrepared removes what was prepared for an attempt that never started.
+func (a *attempt) removePrepared() error {
 	order := a.ordered
 	err := a.w.folder.fs.RemoveAll(path.Join(workDir, a.id))
 	run, loadErr := runs.Load(a.w.spool, order.ProjectID, order.RunID)

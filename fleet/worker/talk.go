@@ -55,7 +55,7 @@ func (w *Worker) greet(ctx context.Context) {
 			return
 		}
 		w.host.Log.Warn("the hub did not welcome the worker", "error", err)
-		if sentAway(err) {
+		if isDismissal(err) {
 			w.end(err)
 			return
 		}
@@ -93,9 +93,9 @@ func (w *Worker) hello(ctx context.Context) error {
 		if a == nil {
 			continue
 		}
-		a.heard(sent)
+		a.recordContact(sent)
 		a.shipper.reset(told.Sealed)
-		a.obey(ctx, told.Stop, told.Fenced, told.Settled)
+		a.applyReply(ctx, told.Stop, told.Fenced, told.Settled)
 		a.poke()
 	}
 	w.wake()
@@ -158,7 +158,7 @@ func (w *Worker) beat(ctx context.Context) {
 			wait = next
 		} else {
 			w.host.Log.Warn("a beat was not answered", "error", err)
-			if sentAway(err) {
+			if isDismissal(err) {
 				w.end(err)
 			} else if refused(err) {
 				w.greet(ctx) // the hub does not know this process
@@ -187,7 +187,7 @@ func (w *Worker) beatOnce(ctx context.Context) (next time.Duration, err error) {
 	}
 	for id := range b.Attempts {
 		if a := w.find(id); a != nil {
-			a.heard(sent)
+			a.recordContact(sent)
 		}
 	}
 	for id, n := range reply.Sealed {
@@ -197,14 +197,14 @@ func (w *Worker) beatOnce(ctx context.Context) (next time.Duration, err error) {
 	}
 	w.limit(ctx, reply.Limits)
 	for _, a := range w.all() {
-		a.obey(ctx, slices.Contains(reply.Stop, a.id), slices.Contains(reply.Fenced, a.id), slices.Contains(reply.Settled, a.id))
+		a.applyReply(ctx, slices.Contains(reply.Stop, a.id), slices.Contains(reply.Fenced, a.id), slices.Contains(reply.Settled, a.id))
 	}
 	w.wake()
 	return w.currentSettings().Wait(time.Duration(reply.NextMS) * time.Millisecond), nil
 }
 
-// obey applies what a reply of the hub says about an attempt.
-func (a *attempt) obey(ctx context.Context, stop, fenced, settled bool) {
+// applyReply applies what a reply of the hub says about an attempt.
+func (a *attempt) applyReply(ctx context.Context, stop, fenced, settled bool) {
 	if settled {
 		a.settle()
 		a.poke()
@@ -229,7 +229,7 @@ func (a *attempt) isStopped() bool {
 // pulse returns the current beat.
 func (w *Worker) pulse() fleet.Beat {
 	b := fleet.Beat{Load1: load1(), MemFree: memFree(), Attempts: map[string]fleet.BeatAttempt{}}
-	free, low := w.look()
+	free, low := w.checkDisk()
 	b.DiskFree = free
 	for _, a := range w.all() {
 		r := a.state()
@@ -262,7 +262,7 @@ func (w *Worker) limit(ctx context.Context, limits map[string]fleet.Allowance) {
 			continue
 		}
 		if record, err := a.session(); err == nil && !doc.Terminal(record.Status) {
-			request := session.LimitsRequest{Allowance: &may, HoldsAfterMS: w.currentSettings().UnreachableAfterMS}
+			request := session.LimitsRequest{Allowance: &may, InForceAfterMS: w.currentSettings().UnreachableAfterMS}
 			if _, err := session.Limit(ctx, w.spool, record, request); err != nil && !fault.Is(err, fault.RunNotLive) {
 				w.host.Log.Warn("an allowance was not taken", "attempt", id, "error", err)
 			}

@@ -32,7 +32,7 @@ func (a *attempt) receive(ctx context.Context, name, object string, want parcel.
 	if err := durable.MkdirAll(fsys, path.Dir(name), 0o700); err != nil {
 		return err
 	}
-	if err := fsys.Remove(name); err != nil && !durable.Absent(err) {
+	if err := fsys.Remove(name); err != nil && !durable.IsAbsent(err) {
 		return err
 	}
 	file, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -74,7 +74,7 @@ func (a *attempt) receive(ctx context.Context, name, object string, want parcel.
 // withTexts returns the order with the texts that were sent as objects.
 func (a *attempt) withTexts(ctx context.Context) (fleet.Order, error) {
 	order := a.ordered
-	order.Own()
+	order.CopyTexts()
 	texts := order.TextsByName()
 	for _, file := range order.Texts {
 		text, known := texts[file.Path]

@@ -135,7 +135,7 @@ func TestRepositoryTravelsThereAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		wip := "refs/ac/wip/" + o.RunID
-		taken, err := parcel.TakeBundle(t.Context(), os.Environ(), hub, file, []parcel.Want{{Ref: "refs/heads/" + left.Branch, To: []string{"refs/heads/" + left.Branch}}, {Ref: wip, To: []string{wip}, Force: true}})
+		taken, err := parcel.ImportBundle(t.Context(), os.Environ(), hub, file, []parcel.Want{{Ref: "refs/heads/" + left.Branch, To: []string{"refs/heads/" + left.Branch}}, {Ref: wip, To: []string{wip}, Force: true}})
 		if err := errors.Join(err, file.Close()); err != nil {
 			t.Fatal(err)
 		}

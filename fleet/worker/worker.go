@@ -76,7 +76,7 @@ type Worker struct {
 	carrier fleet.WorkerCarrier
 	boot    string // of this process
 	seq     sequence
-	stays   context.Context //nolint:containedctx // outlives the one of Run by the time for shipping
+	shipCtx context.Context //nolint:containedctx // outlives the one of Run by the time for shipping
 	work    sync.WaitGroup  // attempts
 
 	mu        sync.Mutex
@@ -90,7 +90,7 @@ type Worker struct {
 	lowDisk   bool
 	slots     int
 	rtt       time.Duration
-	heard     heardStamps
+	replays   replayFilter
 	helloOver chan struct{} // closed at the end of the hello in progress, nil if there is none
 	changed   chan struct{} // holds a value when a slot, the disk or the connection changed
 	fatal     chan error    // holds the error that ends the worker
@@ -126,7 +126,7 @@ func (w *Worker) load() error {
 func (w *Worker) Run(ctx context.Context) error {
 	stays, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
-	w.stays = stays
+	w.shipCtx = stays
 	var serving sync.WaitGroup
 	w.mu.Lock()
 	for _, a := range w.attempts {
@@ -162,7 +162,7 @@ const stopAtExit = 15 * time.Second
 // finish stops the sessions if Host.StopAtExit is set, and ships what remains.
 func (w *Worker) finish() {
 	if w.host.StopAtExit {
-		ctx, cancel := context.WithTimeout(w.stays, stopAtExit)
+		ctx, cancel := context.WithTimeout(w.shipCtx, stopAtExit)
 		var stopping sync.WaitGroup
 		for _, a := range w.all() {
 			stopping.Go(func() { a.stopAndWait(ctx) })
@@ -170,7 +170,7 @@ func (w *Worker) finish() {
 		stopping.Wait()
 		cancel()
 	}
-	ctx, cancel := context.WithTimeout(w.stays, shipAtExit)
+	ctx, cancel := context.WithTimeout(w.shipCtx, shipAtExit)
 	defer cancel()
 	for _, a := range w.all() {
 		a.awaitSealed(ctx)
@@ -256,7 +256,7 @@ const (
 
 // connect connects to the hub. It retries until ctx ends, and reports whether it succeeded.
 func (w *Worker) connect(ctx context.Context) bool {
-	link, was := w.folder.link(w.told), false
+	link, was := w.folder.link(w.handleTell), false
 	link.Log = w.host.Log
 	for pause := firstPause; ; {
 		within, cancel := context.WithTimeout(ctx, joinWithin)
@@ -308,8 +308,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // errUnconnected reports a request before the first connection.
 var errUnconnected = errors.New("there is no connection to the hub yet")
 
-// sentAway reports whether a refusal by the hub ends the worker.
-func sentAway(err error) bool {
+// isDismissal reports whether a refusal by the hub ends the worker.
+func isDismissal(err error) bool {
 	for _, reason := range []fault.Reason{fleet.DuplicateWorker, fleet.UnknownWorker} {
 		if fault.Is(err, reason) {
 			return true

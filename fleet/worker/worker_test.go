@@ -88,7 +88,7 @@ func TestSessionFromOrderToEnd(t *testing.T) {
 		t.Errorf("acknowledged %d times, claimed %d times, %d specs, record %+v", s.hub.acked[o.Attempt], a.claims, a.specs, a.record)
 	}
 	for _, d := range a.drafts {
-		if !numbered(d.Type) {
+		if !isDraft(d.Type) {
 			t.Errorf("a draft is of type %s", d.Type)
 		}
 	}
@@ -246,7 +246,7 @@ func TestLeaseEndsTheSessionOfAWorkerThatIsCutOff(t *testing.T) {
 	for _, r := range a { // one of them may go on for ever
 		if r.Attempt == goesOn.Attempt {
 			r.OnCutOff = fleet.CutOffContinue
-			if err := s.folder.keep(r, false); err != nil {
+			if err := s.folder.writeRecord(r, false); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -93,7 +93,7 @@ func (a *application) run(ctx context.Context) (Result, error) {
 		if _, err := governance.Enforce(ctx, s.Workspace, o.ProjectID, a.question()); err != nil {
 			return Result{}, err
 		}
-		decisions, err := s.look(ctx, a.b)
+		decisions, err := s.judgeUnlocked(ctx, a.b)
 		return a.result(decisions), err
 	}
 	for range maxJudgements {
@@ -105,7 +105,7 @@ func (a *application) run(ctx context.Context) (Result, error) {
 			return Result{}, fault.New(fault.GitFailed, "%w", err)
 		}
 	}
-	return Result{}, restless(a.b.place)
+	return Result{}, keepsChangingError(a.b.place)
 }
 
 // errMergeDue reports that files changed and must be merged first, outside of the locks.
@@ -176,7 +176,7 @@ func (a *application) try(ctx context.Context) (result Result, err error) {
 		if root, err = w.LockTarget(ctx, a.b.place.dir); err != nil {
 			return a.unreachable(err)
 		}
-		a.decisions = newGround(root.FS, a.b.place.dir).judge(a.b.artifacts, a.b.seen, a.merges)
+		a.decisions = newTargetRoot(root.FS, a.b.place.dir).judge(a.b.artifacts, a.b.seen, a.merges)
 		if slices.ContainsFunc(a.decisions, func(d decision) bool { return d.due != nil }) {
 			return errMergeDue
 		}
@@ -353,7 +353,7 @@ func (a *application) before() (result Result, ok bool, err error) {
 		if at, ok := clock.Parse(plan.At); !ok || w.Env.Clock.Now().Sub(at) > refLife {
 			break
 		}
-		outcome, ended, err := checkpoint.Ended(w.FS, dir)
+		outcome, ended, err := checkpoint.LoadOutcome(w.FS, dir)
 		if err != nil || !ended || outcome.State == checkpoint.RolledBack || plan.ClientRef != a.o.ClientRef || plan.ContentHash != hash {
 			continue
 		}

@@ -84,7 +84,7 @@ func (s *Service) needsHuman(project string, actor policy.Actor) (bool, error) {
 // already, it stores nothing. Once they wait, it returns fault.ApprovalRequired.
 func (a *application) propose(ctx context.Context) error {
 	w := a.s.Workspace
-	decisions, err := a.s.look(ctx, a.b)
+	decisions, err := a.s.judgeUnlocked(ctx, a.b)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (s *Service) PreviewPending(ctx context.Context, item governance.Item) (Lis
 	if b.place, err = s.target(item.ProjectID, waits.Target, ""); err != nil {
 		return Listing{}, err
 	}
-	decisions, err := s.look(ctx, b)
+	decisions, err := s.judgeUnlocked(ctx, b)
 	withDiffs(decisions, func(*decision) {})
 	return Listing{b.place.Target, rows(decisions)}, err
 }

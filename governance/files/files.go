@@ -57,7 +57,7 @@ func (s *Service) listing(ctx context.Context, project string, o origin) (Listin
 	if err != nil {
 		return Listing{}, err
 	}
-	decisions, err := s.look(ctx, batch{project: project, place: place, artifacts: o.artifacts})
+	decisions, err := s.judgeUnlocked(ctx, batch{project: project, place: place, artifacts: o.artifacts})
 	return Listing{place.Target, rows(decisions)}, err
 }
 
@@ -90,7 +90,7 @@ func (s *Service) Preview(ctx context.Context, project string, wanted Wanted) (P
 	if err != nil {
 		return Previewed{}, err
 	}
-	decisions, err := s.look(ctx, b)
+	decisions, err := s.judgeUnlocked(ctx, b)
 	if err != nil {
 		return Previewed{}, err
 	}
@@ -211,8 +211,8 @@ func (p Proposal) artifact(found map[string]Artifact) (Artifact, error) {
 // maxJudgements bounds how often files are judged again because they changed meanwhile.
 const maxJudgements = 5
 
-// look judges files without holding any lock.
-func (s *Service) look(ctx context.Context, b batch) (decisions []decision, err error) {
+// judgeUnlocked judges files without holding any lock.
+func (s *Service) judgeUnlocked(ctx context.Context, b batch) (decisions []decision, err error) {
 	fsys, err := s.Workspace.Env.FS(b.place.dir)
 	if err != nil {
 		return nil, fault.New(fault.NoTarget, "%w", err)
@@ -220,7 +220,7 @@ func (s *Service) look(ctx context.Context, b batch) (decisions []decision, err 
 	defer func() { err = errors.Join(err, fsys.Close()) }()
 	merges := map[mergeKey]mergeResult{}
 	for range maxJudgements {
-		decisions = newGround(fsys, b.place.dir).judge(b.artifacts, b.seen, merges)
+		decisions = newTargetRoot(fsys, b.place.dir).judge(b.artifacts, b.seen, merges)
 		if !slices.ContainsFunc(decisions, func(d decision) bool { return d.due != nil }) {
 			return decisions, nil
 		}
@@ -228,9 +228,9 @@ func (s *Service) look(ctx context.Context, b batch) (decisions []decision, err 
 			return nil, fault.New(fault.GitFailed, "%w", err)
 		}
 	}
-	return nil, restless(b.place)
+	return nil, keepsChangingError(b.place)
 }
 
-func restless(place Place) error {
+func keepsChangingError(place Place) error {
 	return fault.New(fault.TargetBusy, "the files in %s keep changing", place.dir)
 }

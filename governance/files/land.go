@@ -134,7 +134,7 @@ func (l *landing) land(ctx context.Context) (result Landing, err error) {
 			result.Already = true
 			return nil
 		}
-		result, err = l.bring(ctx)
+		result, err = l.landLocked(ctx)
 		return err
 	})
 	if err != nil || l.o.DryRun || result.Commit == nil {
@@ -147,7 +147,7 @@ func (l *landing) land(ctx context.Context) (result Landing, err error) {
 func (l *landing) again(ctx context.Context) (result Landing, err error) {
 	result = landed(*l.run.Landed)
 	result.Already, result.DryRun = true, l.o.DryRun
-	unfinished := l.s.Workspace.Exists(begunName(l.o.RunID))
+	unfinished := l.s.Workspace.Exists(intentName(l.o.RunID))
 	if l.o.DryRun || !unfinished && l.ruling == nil {
 		return result, nil
 	}
@@ -202,8 +202,8 @@ func gitFailed(err error) error {
 	return fault.New(fault.GitFailed, "%w", err)
 }
 
-// bring creates the commit and moves the branch.
-func (l *landing) bring(ctx context.Context) (result Landing, err error) {
+// landLocked creates the commit and moves the branch.
+func (l *landing) landLocked(ctx context.Context) (result Landing, err error) {
 	begun, err := l.settle(ctx)
 	if err != nil {
 		return result, gitFailed(err)
@@ -300,7 +300,7 @@ func (l *landing) problems(target worktree.Target, change worktree.Change) (list
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, fsys.Close()) }()
-	g := newGround(fsys, l.repo.Top())
+	g := newTargetRoot(fsys, l.repo.Top())
 	for _, name := range change.Paths {
 		if _, refused := g.locate(name); refused != nil && refused.code == Protected {
 			list = append(list, checkpoint.Problem{Path: name, Reason: Protected, Message: refused.message})
@@ -330,13 +330,13 @@ func (l *landing) move(ctx context.Context, target worktree.Target, tree string,
 	if err != nil {
 		return result, err
 	}
-	if err := l.begin(begun{RunID: l.o.RunID, ProjectID: l.o.ProjectID, RepoID: l.repoID, Root: l.root, Branch: target.Branch, Old: target.Tip, New: commit}); err != nil {
+	if err := l.writeIntent(landingIntent{RunID: l.o.RunID, ProjectID: l.o.ProjectID, RepoID: l.repoID, Root: l.root, Branch: target.Branch, Old: target.Tip, New: commit}); err != nil {
 		return result, err
 	}
 	if err := l.repo.Move(ctx, target, commit, l.o.RunID); err != nil {
 		settleErr := l.repo.Settle(context.WithoutCancel(ctx), target.Branch, target.Tip, commit)
 		if refused := worktree.ExitCode(err) > 0; refused || settleErr == nil { // git was not killed
-			err = errors.Join(err, l.end())
+			err = errors.Join(err, l.removeIntent())
 		}
 		return Landing{}, err
 	}

@@ -140,7 +140,7 @@ func (d *dying) landAgain(t *testing.T, what string) {
 		t.Error(err)
 	}
 	for _, name := range left {
-		if strings.HasPrefix(name, begunPrefix) {
+		if strings.HasPrefix(name, intentPrefix) {
 			t.Errorf("%s: left %s", what, name)
 		}
 	}
@@ -278,7 +278,7 @@ func (d *dying) interrupted(t *testing.T, leave func(*testing.T, *dying, string)
 	}
 	commit, err := l.repo.Commit(t.Context(), target, rel, l.message())
 	if err == nil {
-		err = l.begin(begun{RunID: d.run, ProjectID: d.project, RepoID: "repo", Root: l.root, Branch: "main", Old: d.old, New: commit})
+		err = l.writeIntent(landingIntent{RunID: d.run, ProjectID: d.project, RepoID: "repo", Root: l.root, Branch: "main", Old: d.old, New: commit})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -24,9 +24,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// begun is the write-ahead record of a landing whose branch may have moved. It is kept until the
+// landingIntent is the write-ahead record of a landing whose branch may have moved. It is kept until the
 // run's record says that the branch has moved.
-type begun struct {
+type landingIntent struct {
 	RunID     string `json:"run_id"`
 	ProjectID string `json:"project_id"`
 	RepoID    string `json:"repo_id"`
@@ -37,29 +37,29 @@ type begun struct {
 }
 
 const (
-	begunPrefix = "landing_"
-	maxBegun    = 64 << 10
+	intentPrefix = "landing_"
+	maxIntent    = 64 << 10
 )
 
-func begunName(run string) string { return path.Join(workspace.TempDir, begunPrefix+run+".json") }
+func intentName(run string) string { return path.Join(workspace.TempDir, intentPrefix+run+".json") }
 
-// begin writes the write-ahead record. It is durable on return.
-func (l *landing) begin(b begun) error {
+// writeIntent writes the write-ahead record. It is durable on return.
+func (l *landing) writeIntent(b landingIntent) error {
 	w := l.s.Workspace
 	text, err := json.Marshal(b)
 	if err == nil {
 		err = durable.MkdirAll(w.FS, workspace.TempDir, 0o755)
 	}
 	if err == nil {
-		err = w.Replace(begunName(b.RunID), append(text, '\n'), 0o600)
+		err = w.Replace(intentName(b.RunID), append(text, '\n'), 0o600)
 	}
 	return err
 }
 
-// end removes the write-ahead record.
-func (l *landing) end() error {
-	err := l.s.Workspace.FS.Remove(begunName(l.o.RunID))
-	if durable.Absent(err) {
+// removeIntent removes the write-ahead record.
+func (l *landing) removeIntent() error {
+	err := l.s.Workspace.FS.Remove(intentName(l.o.RunID))
+	if durable.IsAbsent(err) {
 		return nil
 	}
 	return err
@@ -67,21 +67,21 @@ func (l *landing) end() error {
 
 // settle repairs the working tree of the repository if git was killed in it during a landing. It
 // returns the unfinished landing of this run, nil for none.
-func (l *landing) settle(ctx context.Context) (own *begun, err error) {
+func (l *landing) settle(ctx context.Context) (own *landingIntent, err error) {
 	w := l.s.Workspace
 	names, err := workspace.Files(w.FS, workspace.TempDir, ".json")
-	if err != nil && !durable.Absent(err) {
+	if err != nil && !durable.IsAbsent(err) {
 		return nil, err
 	}
 	for _, name := range names {
-		if !strings.HasPrefix(name, begunPrefix) {
+		if !strings.HasPrefix(name, intentPrefix) {
 			continue
 		}
-		text, err := durable.ReadFile(w.FS, path.Join(workspace.TempDir, name), maxBegun)
+		text, err := durable.ReadFile(w.FS, path.Join(workspace.TempDir, name), maxIntent)
 		if err != nil {
 			return nil, err
 		}
-		var b begun
+		var b landingIntent
 		if json.Unmarshal(text, &b) != nil || b.Root != l.root {
 			continue // not about this repository
 		}
@@ -131,7 +131,7 @@ func (l *landing) conclude(ctx context.Context, result Landing) (Landing, error)
 	if why := l.tidy(ctx); why != "" {
 		result.Notes = append(result.Notes, why)
 	}
-	return result, l.end()
+	return result, l.removeIntent()
 }
 
 // tell writes the run's record and the event, once.
@@ -185,8 +185,8 @@ func (l *landing) tidy(ctx context.Context) string {
 	return ""
 }
 
-// supervisorsEnd is how long the supervisor of a finished session may take to exit.
-const supervisorsEnd = 5 * time.Second
+// supervisorExitTimeout is how long the supervisor of a finished session may take to exit.
+const supervisorExitTimeout = 5 * time.Second
 
 // reserve prevents the runs that use the worktree from continuing. It fails if one of them
 // continues, or may.
@@ -201,10 +201,10 @@ func (l *landing) reserve(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return release, err
 	}
-	if who, err := l.goesOn(users, true); err != nil || who != "" {
+	if who, err := l.activeRun(users, true); err != nil || who != "" {
 		return release, errors.Join(err, fmt.Errorf("run %s goes on", who))
 	}
-	ctx, cancel := context.WithTimeout(ctx, supervisorsEnd)
+	ctx, cancel := context.WithTimeout(ctx, supervisorExitTimeout)
 	defer cancel()
 	for _, user := range users {
 		h, err := session.Reserve(ctx, l.s.Workspace, user.ProjectID, user.RunID)

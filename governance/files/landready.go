@@ -25,7 +25,7 @@ func (l *landing) checkReady() error {
 	if err != nil {
 		return err
 	}
-	who, err := l.goesOn(users, false)
+	who, err := l.activeRun(users, false)
 	if err == nil && who != "" {
 		err = fault.New(fault.RunBusy, "run %s still works; stop it, or wait", who)
 	}
@@ -41,10 +41,10 @@ func (l *landing) users() ([]worktree.Run, error) {
 	return users, err
 }
 
-// goesOn returns a run that may still change the worktree, "" for none. These are runs with a
+// activeRun returns a run that may still change the worktree, "" for none. These are runs with a
 // live session, workflow runs, whose next task may follow, and runs of a job, whose next attempt
 // may follow. An idle session counts only with idleToo.
-func (l *landing) goesOn(users []worktree.Run, idleToo bool) (string, error) {
+func (l *landing) activeRun(users []worktree.Run, idleToo bool) (string, error) {
 	for _, user := range users {
 		record, err := workspace.Load(l.s.Workspace, doc.RunCodec, workspace.RunFile(user.ProjectID, user.RunID))
 		switch {

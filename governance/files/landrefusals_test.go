@@ -155,7 +155,7 @@ func TestLandRefused(t *testing.T) {
 			if got := tree(t, dir); len(got) != len(there) || got["a.txt"] != there["a.txt"] {
 				t.Errorf("the worktree: %q", got)
 			}
-			if s.landings(t, run) != 0 || s.record(t, run).Landed != nil || s.Workspace.Exists(begunName(run)) {
+			if s.landings(t, run) != 0 || s.record(t, run).Landed != nil || s.Workspace.Exists(intentName(run)) {
 				t.Error("it is recorded")
 			}
 		})

@@ -36,8 +36,8 @@ type location struct {
 	parent durable.Identity
 }
 
-// ground is the root of a target, in which paths are checked.
-type ground struct {
+// targetRoot is the root of a target, in which paths are checked.
+type targetRoot struct {
 	fsys durable.FS
 	dir  string // canonical
 	// owned reports that the root itself is part of a workspace.
@@ -48,9 +48,9 @@ type ground struct {
 	folded  *bool
 }
 
-// newGround prepares the checks in a root. dir is the path of the root.
-func newGround(fsys durable.FS, dir string) *ground {
-	g := &ground{fsys: fsys, dir: workspace.Canonical(dir), guarded: map[string]bool{}}
+// newTargetRoot prepares the checks in a root. dir is the path of the root.
+func newTargetRoot(fsys durable.FS, dir string) *targetRoot {
+	g := &targetRoot{fsys: fsys, dir: workspace.Canonical(dir), guarded: map[string]bool{}}
 	g.owned = partOfWorkspace(g.dir)
 	return g
 }
@@ -62,7 +62,7 @@ func partOfWorkspace(dir string) bool {
 		if fsys, err := durable.OpenRoot(above); err == nil {
 			found := workspace.IsWorkspace(fsys)
 			_ = fsys.Close() // nothing was written
-			if rel, err := filepath.Rel(above, dir); found && err == nil && workspace.Own(filepath.ToSlash(rel)) {
+			if rel, err := filepath.Rel(above, dir); found && err == nil && workspace.IsCompanyPath(filepath.ToSlash(rel)) {
 				return true
 			}
 		}
@@ -73,7 +73,7 @@ func partOfWorkspace(dir string) bool {
 }
 
 // locate returns where a path leads, or why it is refused.
-func (g *ground) locate(name string) (at location, refused *problem) {
+func (g *targetRoot) locate(name string) (at location, refused *problem) {
 	if refused = invalid(name); refused != nil {
 		return at, refused
 	}
@@ -148,7 +148,7 @@ var errOutside = errors.New("leads out of the root")
 
 // resolve follows the symlinks of a directory's path as far as it exists. file reports that a
 // part of the path exists but is not a directory.
-func (g *ground) resolve(dir string) (place string, file bool, err error) {
+func (g *targetRoot) resolve(dir string) (place string, file bool, err error) {
 	var found []string
 	left := split(dir)
 	for links := 0; len(left) > 0; {
@@ -206,7 +206,7 @@ func split(name string) (parts []string) {
 }
 
 // protected rejects git's own files, workspaces, and files inside other repositories.
-func (g *ground) protected(at location) *problem {
+func (g *targetRoot) protected(at location) *problem {
 	refused := func(why string) *problem { return &problem{Protected, why} }
 	if g.owned {
 		return refused("the target is a part of a workspace")
@@ -239,7 +239,7 @@ func (g *ground) protected(at location) *problem {
 }
 
 // guards reports whether nothing below a directory may be touched.
-func (g *ground) guards(dir string) bool {
+func (g *targetRoot) guards(dir string) bool {
 	if st, err := g.fsys.Stat(path.Join(dir, workspace.CompanyFile)); err == nil && st.Mode().IsRegular() {
 		return true
 	}
@@ -251,7 +251,7 @@ func (g *ground) guards(dir string) bool {
 }
 
 // isGit reports whether a name is another spelling of the .git next to it.
-func (g *ground) isGit(name string) bool {
+func (g *targetRoot) isGit(name string) bool {
 	st, err := g.fsys.Lstat(name)
 	if err != nil {
 		return false
@@ -276,7 +276,7 @@ func gitName(part string) bool {
 
 // key returns a text that is equal for two names of the same file: the name itself, in lower case
 // if the file system ignores case.
-func (g *ground) key(place string) string {
+func (g *targetRoot) key(place string) string {
 	if g.folded == nil {
 		ignores := g.ignoresCase()
 		g.folded = &ignores
@@ -289,7 +289,7 @@ func (g *ground) key(place string) string {
 
 // ignoresCase checks whether the file system ignores case, by looking up an entry of the root in
 // another case.
-func (g *ground) ignoresCase() bool {
+func (g *targetRoot) ignoresCase() bool {
 	names, err := g.fsys.ReadNames(".")
 	if err != nil {
 		return false
@@ -316,7 +316,7 @@ type state struct {
 }
 
 // read reads the file at a place. Otherwise it returns why the file cannot be changed.
-func (g *ground) read(place string) (now state, refused *problem) {
+func (g *targetRoot) read(place string) (now state, refused *problem) {
 	st, err := g.fsys.Lstat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):

@@ -86,7 +86,7 @@ func TestHostilePaths(t *testing.T) {
 	defer fsys.Close()
 	for name, problems := range list {
 		for _, a := range []Artifact{{Path: name, Content: []byte("x")}, {Path: name, Delete: true}} {
-			d := newGround(fsys, root).judge([]Artifact{a}, nil, nil)[0]
+			d := newTargetRoot(fsys, root).judge([]Artifact{a}, nil, nil)[0]
 			if !slices.Contains(problems, d.row.Problem) {
 				t.Errorf("%q: %q (%s), want %q", name, d.row.Problem, d.row.Message, problems)
 			}
@@ -102,7 +102,7 @@ func TestHostilePaths(t *testing.T) {
 		"x": "x", "inside/x": "sub/x", "insideabs/x": "sub/x", root + "/x": "x", "sub/../x": "x", "new/deep/x": "new/deep/x", ".gitignore": ".gitignore", ".github/x": ".github/x",
 		"a b": "a b", "a.txt/": "a.txt", "ü": "ü", "...": "...", "..x": "..x", "-rf": "-rf", "git": "git", "a:b": "a:b", strings.Repeat("x", 255): strings.Repeat("x", 255), root + "/inside/x": "sub/x",
 	} {
-		d := newGround(fsys, root).judge([]Artifact{{Path: name, Content: []byte("x")}}, nil, nil)[0]
+		d := newTargetRoot(fsys, root).judge([]Artifact{{Path: name, Content: []byte("x")}}, nil, nil)[0]
 		if d.row.Problem != "" || d.at.place != place {
 			t.Errorf("%q: %q at %q", name, d.row.Problem, d.at.place)
 		}
@@ -152,7 +152,7 @@ func TestContents(t *testing.T) {
 		list = append(list, Artifact{Path: fmt.Sprint("f", i), Content: []byte("x")})
 	}
 	want := []string{Binary, Binary, TooLarge, Binary, Binary, TooLarge, "", Duplicate, "", ""}
-	decisions := newGround(fsys, root).judge(list, nil, nil)
+	decisions := newTargetRoot(fsys, root).judge(list, nil, nil)
 	for i, problem := range want {
 		if got := decisions[i].row.Problem; got != problem {
 			t.Errorf("%s: %q, want %q", list[i].Path, got, problem)
@@ -176,7 +176,7 @@ func TestAPartOfAWorkspace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := newGround(fsys, root).judge([]Artifact{{Path: "x", Content: []byte("x")}}, nil, nil)[0].row; got.Problem != want {
+		if got := newTargetRoot(fsys, root).judge([]Artifact{{Path: "x", Content: []byte("x")}}, nil, nil)[0].row; got.Problem != want {
 			t.Errorf("%s: %+v", dir, got)
 		}
 		_ = fsys.Close()

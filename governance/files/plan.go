@@ -35,7 +35,7 @@ type expectation struct {
 
 // judge decides on all artifacts, in order. expect holds the versions that the caller saw of some
 // of the files, by path. merges holds the finished merges.
-func (g *ground) judge(artifacts []Artifact, expect map[string]expectation, merges map[mergeKey]mergeResult) []decision {
+func (g *targetRoot) judge(artifacts []Artifact, expect map[string]expectation, merges map[mergeKey]mergeResult) []decision {
 	decisions := make([]decision, len(artifacts))
 	taken := map[string]bool{}
 	for i, a := range artifacts {

@@ -54,7 +54,7 @@ func Checkpoints(w *workspace.Workspace, project string, limit int, keep func(ch
 			break
 		}
 		dir := workspace.CheckpointDir(project, id)
-		outcome, ended, err := checkpoint.Ended(w.FS, dir)
+		outcome, ended, err := checkpoint.LoadOutcome(w.FS, dir)
 		if err != nil || !ended || outcome.State == checkpoint.RolledBack {
 			continue
 		}
@@ -96,11 +96,11 @@ type UndoResult struct {
 func (s *Service) Revert(ctx context.Context, u Undo) (UndoResult, error) {
 	w := s.Workspace
 	dir := workspace.CheckpointDir(u.ProjectID, u.CheckpointID)
-	outcome, ended, err := checkpoint.Ended(w.FS, dir)
+	outcome, ended, err := checkpoint.LoadOutcome(w.FS, dir)
 	if err == nil && !ended {
 		// First finish a checkpoint whose writer died.
 		if err = w.Recover(ctx); err == nil {
-			outcome, ended, err = checkpoint.Ended(w.FS, dir)
+			outcome, ended, err = checkpoint.LoadOutcome(w.FS, dir)
 		}
 	}
 	switch {
@@ -208,7 +208,7 @@ func CleanUp(ctx context.Context, w *workspace.Workspace, project string, dryRun
 // outlived, but one with an unreadable plan does not.
 func outlived(w *workspace.Workspace, dir string) bool {
 	plan, err := checkpoint.Load(w.FS, dir)
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		return true
 	}
 	at, ok := clock.Parse(plan.At)

@@ -286,7 +286,7 @@ func (s *Service) find(ctx context.Context, project string, ids []string) (found
 func (s *Service) sources(project string) (list []checkpoint.Source, err error) {
 	w := s.Workspace
 	jobs, err := workspace.Dirs(w.FS, path.Dir(workspace.JobDir(project, "job")))
-	if err != nil && !durable.Absent(err) {
+	if err != nil && !durable.IsAbsent(err) {
 		return nil, err
 	}
 	for _, id := range slices.Backward(jobs) {
@@ -295,7 +295,7 @@ func (s *Service) sources(project string) (list []checkpoint.Source, err error) 
 		}
 	}
 	runs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
-	if err != nil && !durable.Absent(err) {
+	if err != nil && !durable.IsAbsent(err) {
 		return nil, err
 	}
 	for _, id := range slices.Backward(runs) {

@@ -259,7 +259,7 @@ func ruleDeltaIn(w *workspace.Workspace, project, name string, m Mistake) (none 
 		return none, err
 	}
 	for line := range strings.Lines(string(patch)) {
-		if strings.HasPrefix(line, "+") && guides([]byte(line), m.Key) {
+		if strings.HasPrefix(line, "+") && hasRule([]byte(line), m.Key) {
 			return delta, nil
 		}
 	}

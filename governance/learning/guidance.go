@@ -33,9 +33,9 @@ func ruleLine(key, rule string, count int64) string {
 	return fmt.Sprintf("- %s [%s] %s (seen %d %s)", ruleMarker(key), shown(key), shown(strings.TrimSpace(doc.OneLine(rule))), count, times)
 }
 
-// guides reports whether guidance contains the rule of a mistake. It ignores a match at the end
+// hasRule reports whether guidance contains the rule of a mistake. It ignores a match at the end
 // of another marker, whose key happens to end like this marker.
-func guides(guidance []byte, key string) bool {
+func hasRule(guidance []byte, key string) bool {
 	marker := []byte(ruleMarker(key))
 	for line := range bytes.Lines(guidance) {
 		for from := 0; ; {

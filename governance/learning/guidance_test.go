@@ -28,7 +28,7 @@ func TestGuides(t *testing.T) {
 		{"open <!--\n<!-- mistake:a -->\r\n", "a", true},
 		{"", "a", false},
 	} {
-		if got := guides([]byte(c.text), c.key); got != c.want {
+		if got := hasRule([]byte(c.text), c.key); got != c.want {
 			t.Errorf("%q guides %q: %v", c.text, c.key, got)
 		}
 	}
@@ -40,7 +40,7 @@ func TestRuleLine(t *testing.T) {
 	if want := "- <!-- mistake:k --> [k] one two three &lt;!-- mistake:other --> (seen 3 times)"; got != want {
 		t.Errorf("%q", got)
 	}
-	if guides([]byte(got), "other") {
+	if hasRule([]byte(got), "other") {
 		t.Error("a rule passes for the marker of another")
 	}
 }
@@ -102,7 +102,7 @@ func TestGuidanceKeepsTheRest(t *testing.T) {
 		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
 		text := strings.Join(rapid.SliceOfN(line, 0, 12).Draw(t, "lines"), end) + rapid.SampledFrom([]string{"", end}).Draw(t, "last")
 		guided := withRule([]byte(text), ruleLine("key", "R", 3))
-		if !guides(guided, "key") || guides([]byte(text), "key") {
+		if !hasRule(guided, "key") || hasRule([]byte(text), "key") {
 			t.Fatalf("%q: %q", text, guided)
 		}
 		for line := range strings.Lines(text) {

@@ -161,7 +161,7 @@ func existingCycle(u *workspace.Unit, m Mistake, result CycleResult) (CycleResul
 	if err != nil {
 		return result, err
 	}
-	if guides(guidance, m.Key) {
+	if hasRule(guidance, m.Key) {
 		result.Status = AlreadyGuided
 		return result, nil
 	}

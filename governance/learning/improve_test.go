@@ -180,7 +180,7 @@ func TestProposalsForOddGuidance(t *testing.T) {
 			continue
 		}
 		now, err := c.Read(file)
-		if err != nil || !guides(now, "k") || strings.Count(string(now), doc.MistakesHeading) != 1 {
+		if err != nil || !hasRule(now, "k") || strings.Count(string(now), doc.MistakesHeading) != 1 {
 			t.Errorf("%q became %q (%v)", text, now, err)
 		}
 		if strings.Contains(text, "\r\n") && strings.Count(string(now), "\n") != strings.Count(string(now), "\r\n") {

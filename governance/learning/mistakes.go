@@ -113,7 +113,7 @@ func recordIn(u *workspace.Unit, m Mistake) (MistakeResult, error) {
 		return result, err
 	}
 	text := guidance
-	if m.PromoteThreshold > 0 && result.Count >= m.PromoteThreshold && !guides(guidance, m.Key) {
+	if m.PromoteThreshold > 0 && result.Count >= m.PromoteThreshold && !hasRule(guidance, m.Key) {
 		text = withRule(guidance, ruleLine(m.Key, m.PreventionRule, result.Count))
 		result.Promoted = true
 	}

@@ -34,12 +34,12 @@ const (
 
 // Kinds lists all kinds of needs.
 func Kinds() []string {
-	return append(Words(), RunFailed, OverBudget, Unreachable, BrokenLog)
+	return append(DecisionKinds(), RunFailed, OverBudget, Unreachable, BrokenLog)
 }
 
-// Words lists the kinds that wait for a person's decision or answer. Of the others, all except
+// DecisionKinds lists the kinds that wait for a person's decision or answer. Of the others, all except
 // Unreachable can be dismissed.
-func Words() []string {
+func DecisionKinds() []string {
 	return []string{Permission, Question, Plan, Input, Help, Milestone, Memory, Action, Files}
 }
 
@@ -51,29 +51,29 @@ const (
 	GroupRun      = "run"
 )
 
-// of is how needs of a kind are named, ordered and grouped.
-type of struct {
+// kindInfo is how needs of a kind are named, ordered and grouped.
+type kindInfo struct {
 	prefix   string // of their ids
 	severity int
 	group    string
 }
 
-func ofKind(kind string) of {
+func infoOf(kind string) kindInfo {
 	switch kind {
 	case Permission, Question, Plan, Input:
-		return of{"interaction", 0, GroupAsks}
+		return kindInfo{"interaction", 0, GroupAsks}
 	case Help:
-		return of{Help, 1, GroupHelp}
+		return kindInfo{Help, 1, GroupHelp}
 	case Milestone:
-		return of{Milestone, 1, GroupArtifact}
+		return kindInfo{Milestone, 1, GroupArtifact}
 	case Unreachable:
-		return of{kind, 1, GroupRun}
+		return kindInfo{kind, 1, GroupRun}
 	case RunFailed, OverBudget:
-		return of{kind, 2, GroupRun}
+		return kindInfo{kind, 2, GroupRun}
 	case BrokenLog:
-		return of{kind, 4, GroupRun}
+		return kindInfo{kind, 4, GroupRun}
 	}
-	return of{kind, 3, GroupArtifact}
+	return kindInfo{kind, 3, GroupArtifact}
 }
 
 // Need is one thing that waits. Severity is 0 for an agent that asks and waits, 1 for blocked
@@ -97,7 +97,7 @@ type Need struct {
 // New creates a need of a kind. ref is the id of its subject, followed by the session's number
 // for a failure. The title becomes one line.
 func New(kind, ref, title string) Need {
-	o := ofKind(kind)
+	o := infoOf(kind)
 	return Need{NeedID: o.prefix + ":" + ref, Kind: kind, Title: Line(title), Severity: o.severity, Group: o.group}
 }
 
@@ -113,7 +113,7 @@ func RefOf(needID string) string {
 // CheckID returns an error for texts that cannot be the id of a need.
 func CheckID(field, needID string) error {
 	prefix, ref, ok := strings.Cut(needID, ":")
-	known := slices.ContainsFunc(Kinds(), func(kind string) bool { return ofKind(kind).prefix == prefix })
+	known := slices.ContainsFunc(Kinds(), func(kind string) bool { return infoOf(kind).prefix == prefix })
 	if !ok || !known || ref == "" || len(needID) > maxID {
 		return fault.InvalidField(field, "must be the id of a need, such as memory:art_… or run_failed:run_…:1")
 	}

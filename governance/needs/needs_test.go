@@ -99,7 +99,7 @@ func TestDismissals(t *testing.T) {
 	if err != nil || strings.Count(string(text), "\n") != 2 {
 		t.Errorf("%v: %q", err, text)
 	}
-	if workspace.Movable(workspace.NeedsDir) {
+	if workspace.IsExportable(workspace.NeedsDir) {
 		t.Error("dismissals are exported")
 	}
 }

@@ -24,12 +24,12 @@ func answerKind(order *doc.JobOrder) string {
 
 // checkAnswers returns the first value that is an answer of the job's kind. If there is none, it
 // returns the issues of the first value tried. A value in which the worker declines is accepted.
-func (job asked) checkAnswers(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
+func (job promptRequest) checkAnswers(values []shape.Value, id, run string) (*acceptedAnswer, []doc.JobError) {
 	kind := answerKind(job.order)
-	return firstValid(objectsOf(values), values, "answer", func(v shape.Value) (*accepted, []doc.JobError) {
+	return firstValid(objectsOf(values), values, "answer", func(v shape.Value) (*acceptedAnswer, []doc.JobError) {
 		v = withoutNulls(v)
 		if why := strings.TrimSpace(v.Get("cannot").Text); why != "" {
-			return declined(why, id, run), nil
+			return acceptDecline(why, id, run), nil
 		}
 		answer, err := doc.BindAnswer(kind, new(without(v, "cannot")))
 		if err != nil {
@@ -38,7 +38,7 @@ func (job asked) checkAnswers(values []shape.Value, id, run string) (*accepted, 
 		if issues := job.misplaced(answer); len(issues) > 0 {
 			return nil, issues
 		}
-		return answered(kind, answer, id, run), nil
+		return acceptAnswer(kind, answer, id, run), nil
 	})
 }
 
@@ -54,20 +54,20 @@ func without(v shape.Value, name string) shape.Value {
 	return fresh
 }
 
-// declined returns the end for a worker that declined. There is no further attempt.
-func declined(why, id, run string) *accepted {
+// acceptDecline returns the end for a worker that declined. There is no further attempt.
+func acceptDecline(why, id, run string) *acceptedAnswer {
 	result := withError(blank(doc.ResultBlocked, cut("The worker declined: "+why, digestSummary)), CodeDeclined, why,
 		"Change the goal, or give the job to another worker.")
 	result.JobID, result.AttemptRunID = id, run
-	return &accepted{result: result}
+	return &acceptedAnswer{result: result}
 }
 
-// answered returns an accepted answer, with the result that represents it.
-func answered(kind string, answer doc.Answer, id, run string) *accepted {
+// acceptAnswer returns an accepted answer, with the result that represents it.
+func acceptAnswer(kind string, answer doc.Answer, id, run string) *acceptedAnswer {
 	result := blank(doc.ResultSucceeded, summaryOf(answer))
 	result.JobID, result.AttemptRunID = id, run
 	result.Artifacts = []doc.JobArtifact{{Relpath: "jobs/" + id + "/answer.json", Kind: "job_answer"}}
-	return &accepted{result: result, answer: &doc.JobAnswer{
+	return &acceptedAnswer{result: result, answer: &doc.JobAnswer{
 		SchemaVersion: doc.Version, Type: "job_answer", JobID: id, AttemptRunID: run, Kind: kind, Answer: answer,
 	}}
 }
@@ -84,7 +84,7 @@ func summaryOf(a doc.Answer) string {
 		summary = a.Review.Summary
 	}
 	if strings.TrimSpace(summary) == "" {
-		runes := []rune(a.Said())
+		runes := []rune(a.PlainText())
 		summary = string(runes[:min(len(runes), digestSummary)])
 	}
 	if strings.TrimSpace(summary) == "" {
@@ -95,9 +95,9 @@ func summaryOf(a doc.Answer) string {
 
 // judgeProse accepts an agent's last message as the answer. Nothing shows whether such a text is
 // complete, so the attempt's session must have ended normally.
-func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
+func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) answerVerdict {
 	if a.Status != doc.AttemptEnded {
-		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
+		return answerVerdict{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
 	}
 	text := ""
 	names := []string{"last_message.md", "stdout.txt"}
@@ -119,12 +119,12 @@ func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
 		text = printed
 	}
 	text = strings.TrimSuffix(text, "\n")
-	return judged{accepted: answered(doc.AnswerProse, doc.ProseAnswer(text), p.id, a.RunID), text: text}
+	return answerVerdict{accepted: acceptAnswer(doc.AnswerProse, doc.ProseAnswer(text), p.id, a.RunID), text: text}
 }
 
 // bareText accepts an output without any JSON object as the answer itself. It is the last resort
 // for a job that asks for a text: only its last attempt uses it.
-func bareText(values []shape.Value, text, id, run string) *accepted {
+func bareText(values []shape.Value, text, id, run string) *acceptedAnswer {
 	if len(objectsOf(values)) > 0 || strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -134,5 +134,5 @@ func bareText(values []shape.Value, text, id, run string) *accepted {
 	if err != nil {
 		return nil
 	}
-	return answered(doc.AnswerText, answer, id, run)
+	return acceptAnswer(doc.AnswerText, answer, id, run)
 }

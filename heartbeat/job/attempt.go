@@ -24,7 +24,7 @@ import (
 // attempt makes one attempt and returns its final record. blocked ends the job because the worker
 // may not be used. An error also ends the job, and the attempt is then recorded as failed or
 // stopped. Only an interrupt leaves both open.
-func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *previous) (a doc.JobAttempt, blocked *ending, err error) {
+func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *previous) (a doc.JobAttempt, blocked *jobEnd, err error) {
 	if ctx.Err() != nil {
 		return a, nil, context.Cause(ctx)
 	}
@@ -45,14 +45,14 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	if err != nil {
 		return a, nil, r.unlaunched(ctx, a, about, hosted, err)
 	}
-	a, err = r.seeThrough(ctx, a, hosted, about)
+	a, err = r.followToEnd(ctx, a, hosted, about)
 	return a, nil, err
 }
 
-// seeThrough follows the session of an attempt to its end and records that end. An interrupt leaves
+// followToEnd follows the session of an attempt to its end and records that end. An interrupt leaves
 // the attempt's record unchanged. The next process that reads the job then reconciles it, or keeps
 // waiting for a session that outlives this process.
-func (r *runner) seeThrough(ctx context.Context, a doc.JobAttempt, hosted execution, about func(*doc.JobAttempt)) (doc.JobAttempt, error) {
+func (r *runner) followToEnd(ctx context.Context, a doc.JobAttempt, hosted execution, about func(*doc.JobAttempt)) (doc.JobAttempt, error) {
 	failed := r.follow(ctx, hosted)
 	interrupted := func() bool { return ctx.Err() != nil && errors.Is(context.Cause(ctx), errInterrupted) }
 	if interrupted() && hosted.outlives() {
@@ -112,11 +112,11 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 // launch starts the session of an attempt: in this process, or on the worker that the hub picks. If
 // the hub or the worker goes away meanwhile, launch retries until the placement's wait is over.
 // about completes the attempt's record.
-func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *ending, err error) {
+func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *jobEnd, err error) {
 	for elapsed := clock.Stopwatch(); ; {
 		hosted, about, blocked, err = r.launchOnce(ctx, a, agent, before)
 		gone := fault.Is(err, fault.HubNotRunning) || fault.Is(err, fleet.NoWorker)
-		if !gone || ctx.Err() != nil || r.away == nil || (hosted != nil && hosted.launched()) || elapsed() > time.Duration(r.placement.Wait())*time.Second {
+		if !gone || ctx.Err() != nil || r.remote == nil || (hosted != nil && hosted.launched()) || elapsed() > time.Duration(r.placement.Wait())*time.Second {
 			return hosted, about, blocked, err
 		}
 	}
@@ -124,20 +124,20 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 
 // launchOnce picks the worker, runs the guard, and launches the session through lane, policy and
 // budget.
-func (r *runner) launchOnce(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *ending, err error) {
+func (r *runner) launchOnce(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted execution, about func(*doc.JobAttempt), blocked *jobEnd, err error) {
 	about = func(*doc.JobAttempt) {}
 	machine, err := r.w.Machine()
 	if err != nil {
 		return nil, about, nil, err
 	}
-	live := r.spoken(agent, before)
-	if err := r.sayable(agent, live); err != nil {
+	live := r.liveSpec(agent, before)
+	if err := r.checkCommandLine(agent, live); err != nil {
 		return nil, about, nil, err
 	}
 	if blocked, err = r.pickWorker(ctx, *a, machine, agent, live); err != nil || blocked != nil {
 		return nil, about, blocked, err
 	}
-	defer r.letGo()
+	defer r.releaseWorker()
 	verdict := r.guard(ctx, machine, agent, live)
 	if ctx.Err() != nil {
 		return nil, about, nil, context.Cause(ctx)
@@ -169,8 +169,8 @@ func (r *runner) launchOnce(ctx context.Context, a *doc.JobAttempt, agent doc.Ag
 	return hosted, about, nil, runs.Launch(ctx, r.w, r.admission, hosted, r.launchSpec(*a, c))
 }
 
-// sayable refuses an agent whose command line is missing or accepts no text.
-func (r *runner) sayable(agent doc.Agent, live *runs.LiveSpec) error {
+// checkCommandLine refuses an agent whose command line is missing or accepts no text.
+func (r *runner) checkCommandLine(agent doc.Agent, live *runs.LiveSpec) error {
 	own := doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd
 	if own && len(template(agent)) == 0 {
 		return fault.New(fault.Unsupported, "agent %s has provider %s and no launcher.command_argv_template: nothing says what to execute", agent.ID, agent.Provider)
@@ -184,9 +184,9 @@ func (r *runner) sayable(agent doc.Agent, live *runs.LiveSpec) error {
 // provenance describes an attempt's program on the machine where it runs.
 func (r *runner) provenance(ctx context.Context, name, program string) provider.Provenance {
 	switch {
-	case r.away != nil && r.away.Program.About != nil:
-		return *r.away.Program.About
-	case r.away == nil && provider.DriverOf(name) != "": // a program without a driver may not know --version
+	case r.remote != nil && r.remote.Program.About != nil:
+		return *r.remote.Program.About
+	case r.remote == nil && provider.DriverOf(name) != "": // a program without a driver may not know --version
 		return r.known.About(ctx, name, program)
 	}
 	return provider.Provenance{Provider: name, ProviderBin: program}
@@ -234,8 +234,8 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 		RepoID: r.at.repo, WorkdirRel: r.at.workdir, Worktree: r.at.treeFor(a.RunID),
 		Level: c.level, Files: c.files, Version: r.order.Program, Actor: managerOf(r.spec), Priority: r.priority(), Environ: r.order.Environ,
 	}
-	if r.away != nil {
-		spec.Placement, spec.Made, spec.Bring = &r.away.placement, c.argv != nil && c.live.Driver == "", c.bring
+	if r.remote != nil {
+		spec.Placement, spec.Made, spec.Bring = &r.remote.placement, c.argv != nil && c.live.Driver == "", c.bring
 	}
 	return spec
 }
@@ -331,7 +331,7 @@ func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*d
 	})
 	if errors.Is(err, errOwned) { // the hub accepted it after all
 		late := r.adopt(a)
-		time.Sleep(unsureEvery)
+		time.Sleep(launchPollInterval)
 		return r.unlaunched(ctx, a, about, late, reason)
 	}
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// pickedWorker is the worker of an attempt, and a description of its program.
-type pickedWorker struct {
+// remoteWorker is the worker of an attempt, and a description of its program.
+type remoteWorker struct {
 	fleet.PickResult
 	placement doc.Placement
 	release   func() // releases the slot unless the session uses it
@@ -30,8 +30,8 @@ const returnWait = 5 * time.Second
 
 // pickWorker has the hub choose the worker of an attempt and sets r.away, nil for this machine. If
 // no worker accepts the job, it closes the attempt, and blocked is the job's end.
-func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) (blocked *ending, err error) {
-	if r.away = nil; r.placement.Local() {
+func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) (blocked *jobEnd, err error) {
+	if r.remote = nil; r.placement.Local() {
 		return nil, nil //nolint:nilnil // it runs here
 	}
 	machine.AgentCommands = nil // these hold on this machine only
@@ -39,7 +39,7 @@ func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.M
 		Order: session.Order{
 			Version: session.OrderVersion, ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, AgentID: agent.ID, Provider: agent.Provider, RepoID: r.at.repo,
 		},
-		Placement: *r.placement, Priority: r.priority(), Words: words(machine, agent, live),
+		Placement: *r.placement, Priority: r.priority(), Words: guardedCommand(machine, agent, live),
 	}
 	for elapsed := clock.Stopwatch(); ; {
 		found, release, err := fleet.HoldWorker(ctx, r.w, request)
@@ -53,8 +53,8 @@ func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.M
 			release()
 			return nil, nil //nolint:nilnil // no slot is free, and it may run here
 		case err == nil:
-			r.away = &pickedWorker{found, *r.placement, release}
-			r.away.placement.Where, r.away.placement.WaitS = doc.WhereRemote, new(int64(returnWait/time.Second))
+			r.remote = &remoteWorker{found, *r.placement, release}
+			r.remote.placement.Where, r.remote.placement.WaitS = doc.WhereRemote, new(int64(returnWait/time.Second))
 			return nil, nil //nolint:nilnil // it was found
 		case fault.Is(err, fault.HubNotRunning) && r.placement.Where == doc.WhereAny:
 			return nil, nil //nolint:nilnil // it runs here
@@ -74,34 +74,34 @@ func (r *runner) pickWorker(ctx context.Context, a doc.JobAttempt, machine doc.M
 	}
 }
 
-// letGo releases the slot of the picked worker unless the session uses it.
-func (r *runner) letGo() {
-	if r.away != nil {
-		r.away.release()
+// releaseWorker releases the slot of the picked worker unless the session uses it.
+func (r *runner) releaseWorker() {
+	if r.remote != nil {
+		r.remote.release()
 	}
 }
 
 // newExecution returns the session of an attempt, for the machine that was chosen.
 func (r *runner) newExecution() execution {
-	if r.away == nil {
+	if r.remote == nil {
 		return r.newHosting()
 	}
-	return &awaySession{w: r.w, starter: fleet.Starter{
-		Workspace: r.w, Placement: r.away.placement, Priority: r.priority(), Only: r.away.WorkerID, Hold: r.away.Hold,
+	return &remoteSession{w: r.w, starter: fleet.Starter{
+		Workspace: r.w, Placement: r.remote.placement, Priority: r.priority(), Only: r.remote.WorkerID, Hold: r.remote.Hold,
 	}}
 }
 
 // adopt follows a remote session that is already launched, for example by an earlier runner.
-func (r *runner) adopt(a doc.JobAttempt) *awaySession {
-	s := &awaySession{w: r.w, order: session.Order{ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef}}
+func (r *runner) adopt(a doc.JobAttempt) *remoteSession {
+	s := &remoteSession{w: r.w, order: session.Order{ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef}}
 	s.follow()
 	return s
 }
 
 // unplacedEnd is the end of a job that no worker accepts.
-func unplacedEnd(why error) ending {
+func unplacedEnd(why error) jobEnd {
 	next := "Start the hub, or a worker that fits (ac worker:list), then submit the job again."
-	return ending{
+	return jobEnd{
 		result:  withError(blank(doc.ResultBlocked, "No machine takes the job: "+why.Error()), string(fault.ReasonOf(why)), why.Error(), next),
 		signals: Signals{BlockedReason: string(fault.ReasonOf(why))},
 	}

@@ -31,7 +31,7 @@ func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, proje
 		return record, err
 	}
 	if alive, _ := p.owned(w); !alive {
-		if p.attended(w, record) {
+		if p.mayBeExecuting(w, record) {
 			return record, nil // another program runs it, and will find the request
 		}
 		return current(ctx, w, starter, p)
@@ -55,7 +55,7 @@ const (
 // awaitCancel calls canceled once cancellation is requested, and returns then
 // or when the context ends.
 func (r *runner) awaitCancel(ctx context.Context, canceled func()) {
-	folder := watch.Folder{Dir: filepath.Join(r.w.Dir(), filepath.FromSlash(r.dir())), Often: lookEvery, Seldom: lookSeldom}
+	folder := watch.Folder{Dir: filepath.Join(r.w.Dir(), filepath.FromSlash(r.dir())), PollUnwatched: lookEvery, PollWatched: lookSeldom}
 	if folder.Until(ctx, func() bool {
 		record, err := r.load(r.w)
 		return err == nil && record.CancellationRequested

@@ -15,34 +15,34 @@ import (
 	"ac/workspace/doc"
 )
 
-// accepted is a valid answer of a worker.
-type accepted struct {
+// acceptedAnswer is a valid answer of a worker.
+type acceptedAnswer struct {
 	result doc.JobResult
 	report *doc.HeartbeatReport // of a heartbeat job
 	answer *doc.JobAnswer       // of a job that asks for one
 }
 
-// judged is the verdict on an attempt: an accepted answer, or the issues.
-type judged struct {
-	accepted *accepted
+// answerVerdict is the verdict on an attempt: an accepted answer, or the issues.
+type answerVerdict struct {
+	accepted *acceptedAnswer
 	issues   []doc.JobError
 	text     string // of the answer, for a repair; "" if nothing can be repaired
 }
 
 // judge checks the output of an attempt. Only an attempt that ended normally can have an answer.
-func judge(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
+func judge(w *workspace.Workspace, p jobRef, job promptRequest, a doc.JobAttempt) answerVerdict {
 	if a.Status != doc.AttemptEnded {
 		issue := doc.JobError{Code: CodeAttemptFailed, Message: a.Error}
 		if s, err := session.Read(w, a.SessionRef); err == nil && s.ErrorKind != "" {
 			issue.Details = "error_kind: " + s.ErrorKind
 		}
-		return judged{issues: []doc.JobError{issue}}
+		return answerVerdict{issues: []doc.JobError{issue}}
 	}
 	return judgeOutput(w, p, job, a)
 }
 
 // judgeOutput checks the output of an attempt, however it ended.
-func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
+func judgeOutput(w *workspace.Workspace, p jobRef, job promptRequest, a doc.JobAttempt) answerVerdict {
 	kind := answerKind(job.order)
 	if kind == doc.AnswerProse {
 		return judgeProse(w, p, a)
@@ -50,7 +50,7 @@ func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) 
 	file, raw := output(w, p.project, a.RunID)
 	text := textOf(file, a.Provider, raw)
 	check := job.check()
-	j := judged{text: text}
+	j := answerVerdict{text: text}
 	values := answer.Values(text)
 	j.accepted, j.issues = check(values, job.spec.JobID, a.RunID)
 	if j.accepted != nil {
@@ -66,19 +66,19 @@ func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) 
 			beside = answer.Values(provider.WithoutEchoes(raw))
 		}
 		if good, _ := check(beside, job.spec.JobID, a.RunID); good != nil {
-			return judged{accepted: good, text: text}
+			return answerVerdict{accepted: good, text: text}
 		}
 	}
 	if kind == doc.AnswerText && a.Attempt >= job.last {
 		if bare := bareText(values, text, job.spec.JobID, a.RunID); bare != nil {
-			return judged{accepted: bare, text: text}
+			return answerVerdict{accepted: bare, text: text}
 		}
 	}
 	return j
 }
 
 // check returns the function that checks the values in an output.
-func (job asked) check() func(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
+func (job promptRequest) check() func(values []shape.Value, id, run string) (*acceptedAnswer, []doc.JobError) {
 	switch {
 	case answerKind(job.order) != "":
 		return job.checkAnswers
@@ -90,25 +90,25 @@ func (job asked) check() func(values []shape.Value, id, run string) (*accepted, 
 
 // checkResults returns the first value that is a result of this job. If there is none, it returns
 // the issues of the first value tried.
-func checkResults(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
+func checkResults(values []shape.Value, id, run string) (*acceptedAnswer, []doc.JobError) {
 	objects := objectsOf(values)
 	ordered := slices.Concat(
 		slices.DeleteFunc(slices.Clone(objects), func(v shape.Value) bool { return !looksLikeResult(&v) }),
 		slices.DeleteFunc(slices.Clone(objects), func(v shape.Value) bool { return looksLikeResult(&v) }),
 	)
-	return firstValid(ordered, values, "result", func(v shape.Value) (*accepted, []doc.JobError) {
+	return firstValid(ordered, values, "result", func(v shape.Value) (*acceptedAnswer, []doc.JobError) {
 		result, issues := checkResult(v, id, run)
-		return &accepted{result: result}, issues
+		return &acceptedAnswer{result: result}, issues
 	})
 }
 
-func checkReports(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
-	return firstValid(objectsOf(values), values, "heartbeat_report", func(v shape.Value) (*accepted, []doc.JobError) {
+func checkReports(values []shape.Value, id, run string) (*acceptedAnswer, []doc.JobError) {
+	return firstValid(objectsOf(values), values, "heartbeat_report", func(v shape.Value) (*acceptedAnswer, []doc.JobError) {
 		report, err := doc.BindHeartbeatReport(new(withoutNulls(v)))
 		if err != nil {
 			return nil, issuesOf(err, "heartbeat_report")
 		}
-		return &accepted{report: &report, result: resultOf(report, id, run)}, nil
+		return &acceptedAnswer{report: &report, result: resultOf(report, id, run)}, nil
 	})
 }
 
@@ -116,7 +116,7 @@ func objectsOf(values []shape.Value) []shape.Value {
 	return slices.DeleteFunc(slices.Clone(values), func(v shape.Value) bool { return v.Kind != shape.Map })
 }
 
-func firstValid(ordered, values []shape.Value, what string, try func(shape.Value) (*accepted, []doc.JobError)) (*accepted, []doc.JobError) {
+func firstValid(ordered, values []shape.Value, what string, try func(shape.Value) (*acceptedAnswer, []doc.JobError)) (*acceptedAnswer, []doc.JobError) {
 	var first []doc.JobError
 	for _, v := range ordered {
 		answer, issues := try(v)

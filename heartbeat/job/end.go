@@ -22,8 +22,8 @@ const (
 	CodeInterrupted       = "job_interrupted"
 )
 
-// ending is how a job ends.
-type ending struct {
+// jobEnd is how a job ends.
+type jobEnd struct {
 	result  doc.JobResult
 	report  *doc.HeartbeatReport
 	answer  *doc.JobAnswer
@@ -51,48 +51,48 @@ func withError(r doc.JobResult, code, message, next string) doc.JobResult {
 	return r
 }
 
-func runnerFailed(cause error) ending {
-	return ending{
+func runnerFailed(cause error) jobEnd {
+	return jobEnd{
 		result:  withError(blank(doc.ResultFailed, "The job could not be run: "+cause.Error()), CodeRunnerError, cause.Error(), ""),
 		signals: Signals{UnhandledError: true}, failure: true,
 	}
 }
 
 // proseFailed is the end of a job that asks for prose and whose agent's session failed.
-func proseFailed(issues []doc.JobError) ending {
+func proseFailed(issues []doc.JobError) jobEnd {
 	result := blank(doc.ResultFailed, "The worker's session failed.")
 	result.Errors = issues
 	if len(issues) > 0 {
 		result.Summary = cut("The worker's session failed: "+issues[0].Message, digestSummary)
 	}
-	return ending{result: result, signals: Signals{RetriesUsed: new(0), Normalization: "session_failed"}}
+	return jobEnd{result: result, signals: Signals{RetriesUsed: new(0), Normalization: "session_failed"}}
 }
 
-func canceledEnd() ending {
-	return ending{
+func canceledEnd() jobEnd {
+	return jobEnd{
 		result:  blank(doc.ResultCanceled, "The job was canceled."),
 		signals: Signals{Canceled: true},
 	}
 }
 
-func interruptedEnd() ending {
-	return ending{
+func interruptedEnd() jobEnd {
+	return jobEnd{
 		result: withError(blank(doc.ResultFailed, "The job's runner died, and its last attempt left no usable output."), CodeInterrupted,
 			"the runner of the job died before it ended", "Submit the job again."),
 		signals: Signals{Interrupted: true},
 	}
 }
 
-func unavailableEnd(why string) ending {
-	return ending{
+func unavailableEnd(why string) jobEnd {
+	return jobEnd{
 		result: withError(blank(doc.ResultBlocked, "No worker is available: "+why), CodeWorkerUnavailable, why,
 			"Add an agent whose provider fits the job, or name another worker."),
 		signals: Signals{Reason: CodeWorkerUnavailable},
 	}
 }
 
-func blockedEnd(provider, message string) ending {
-	return ending{
+func blockedEnd(provider, message string) jobEnd {
+	return jobEnd{
 		result: withError(blank(doc.ResultBlocked, "The worker may not be used: "+message), CodeUnverified, message,
 			"Log the worker's CLI in, or change the execution policy of this machine."),
 		signals: Signals{BlockedReason: CodeUnverified, Provider: provider},
@@ -100,14 +100,14 @@ func blockedEnd(provider, message string) ending {
 }
 
 // refusedEnd is the end of a job whose worker reported why no attempt can succeed.
-func refusedEnd(provider, kind, words, mend string) ending {
+func refusedEnd(provider, kind, words, mend string) jobEnd {
 	result := withError(blank(doc.ResultBlocked, "The worker failed ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
 	result.Errors[0].Details = "error_kind: " + kind
-	return ending{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
+	return jobEnd{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
 }
 
-// inVain is the end after the last attempt gave no valid answer.
-func inVain(issues []doc.JobError, attempts int) ending {
+// exhaustedEnd is the end after the last attempt gave no valid answer.
+func exhaustedEnd(issues []doc.JobError, attempts int) jobEnd {
 	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")
 	result.Errors = issues
 	result.NextActions = []doc.NextAction{{Action: "Check the output of the attempts, then submit the job again with a clearer goal."}}
@@ -115,16 +115,16 @@ func inVain(issues []doc.JobError, attempts int) ending {
 	if len(issues) > 0 {
 		last = issues[0].Code + ": " + issues[0].Message
 	}
-	return ending{result: result, signals: Signals{RetriesUsed: new(attempts - 1), Normalization: "fallback_needs_input", LastValidationError: last}}
+	return jobEnd{result: result, signals: Signals{RetriesUsed: new(attempts - 1), Normalization: "fallback_needs_input", LastValidationError: last}}
 }
 
-// valid is the end with the worker's accepted answer. It completes proposed files from the job's
+// acceptedEnd is the end with the worker's accepted answer. It completes proposed files from the job's
 // repository, see propose.
-func valid(w *workspace.Workspace, job asked, a accepted, attempt int) ending {
+func acceptedEnd(w *workspace.Workspace, job promptRequest, a acceptedAnswer, attempt int) jobEnd {
 	if a.answer != nil && a.answer.Answer.Files != nil {
-		a.answer = propose(w, job, *a.answer)
+		a.answer = completeFiles(w, job, *a.answer)
 	}
-	e := ending{result: a.result, report: a.report, answer: a.answer, signals: Signals{RetriesUsed: new(attempt - 1), Normalization: "schema_valid"}}
+	e := jobEnd{result: a.result, report: a.report, answer: a.answer, signals: Signals{RetriesUsed: new(attempt - 1), Normalization: "schema_valid"}}
 	switch {
 	case a.answer != nil:
 		e.signals.Normalization = "answer_valid"
@@ -136,7 +136,7 @@ func valid(w *workspace.Workspace, job asked, a accepted, attempt int) ending {
 
 // finish ends a job and writes all its files in one unit. It leaves a finished job unchanged. A job
 // with a cancellation request ends as canceled.
-func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e ending) (record doc.Job, err error) {
+func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e jobEnd) (record doc.Job, err error) {
 	ended := false
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, err = p.loadIn(u)
@@ -188,7 +188,7 @@ func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 }
 
 // write queues the files of an end and the removal of the owner file.
-func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
+func (p jobRef) write(u *workspace.Unit, record doc.Job, e jobEnd) error {
 	type document struct {
 		name  string
 		value any

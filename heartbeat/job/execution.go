@@ -31,32 +31,32 @@ type execution interface {
 	outlives() bool
 }
 
-// hosting is a session in this process.
-type hosting struct {
+// localSession is a session in this process.
+type localSession struct {
 	supervisor.HostedSession
 	interrupt chan struct{}
 	stopped   bool
 }
 
-func (r *runner) newHosting() *hosting {
-	h := &hosting{interrupt: make(chan struct{})}
+func (r *runner) newHosting() *localSession {
+	h := &localSession{interrupt: make(chan struct{})}
 	h.Workspace, h.Host, h.Environ = r.w, r.host, r.order.Environ
 	h.Host.Interrupt = h.interrupt
 	return h
 }
 
-func (h *hosting) launched() bool { return h.Done() != nil }
-func (*hosting) outlives() bool   { return false }
+func (h *localSession) launched() bool { return h.Done() != nil }
+func (*localSession) outlives() bool   { return false }
 
-func (h *hosting) stop() {
+func (h *localSession) stop() {
 	if !h.stopped {
 		h.stopped = true
 		close(h.interrupt)
 	}
 }
 
-// awaySession is a session on another machine.
-type awaySession struct {
+// remoteSession is a session on another machine.
+type remoteSession struct {
 	w       *workspace.Workspace
 	starter fleet.Starter
 	order   session.Order
@@ -68,16 +68,16 @@ type awaySession struct {
 }
 
 const (
-	// unsureFor bounds the wait for the fate of a launch whose answer was lost.
-	unsureFor = 10 * time.Second
-	// unsureEvery is the polling interval during such a wait.
-	unsureEvery = 50 * time.Millisecond
+	// launchFateTimeout bounds the wait for the fate of a launch whose answer was lost.
+	launchFateTimeout = 10 * time.Second
+	// launchPollInterval is the polling interval during such a wait.
+	launchPollInterval = 50 * time.Millisecond
 	// stopEvery is the retry interval of a stop that reached no hub.
 	stopEvery = time.Second
 )
 
 // Launch has the hub start the session. An error means that the hub did not accept it.
-func (s *awaySession) Launch(ctx context.Context, order session.Order) error {
+func (s *remoteSession) Launch(ctx context.Context, order session.Order) error {
 	s.order = order
 	if err := s.starter.Launch(ctx, order); err != nil && !s.placed() {
 		return err
@@ -88,20 +88,20 @@ func (s *awaySession) Launch(ctx context.Context, order session.Order) error {
 
 // placed reports whether the hub accepted the session although its answer was lost. While a process
 // holds the run's locks, the record may still be about to be written.
-func (s *awaySession) placed() bool {
-	for elapsed := clock.Stopwatch(); ; time.Sleep(unsureEvery) {
+func (s *remoteSession) placed() bool {
+	for elapsed := clock.Stopwatch(); ; time.Sleep(launchPollInterval) {
 		alive := session.RunAlive(s.w, s.order.ProjectID, s.order.RunID)
 		if _, err := session.Read(s.w, s.order.SessionRef); err == nil {
 			return true
 		}
-		if !alive || elapsed() > unsureFor {
+		if !alive || elapsed() > launchFateTimeout {
 			return false
 		}
 	}
 }
 
 // follow waits in the background for the end of the session, even if the hub restarts.
-func (s *awaySession) follow() {
+func (s *remoteSession) follow() {
 	s.done = make(chan struct{})
 	go func() { // ends with the session, or this process
 		defer close(s.done)
@@ -110,16 +110,16 @@ func (s *awaySession) follow() {
 			if s.err != nil || doc.Terminal(s.record.Status) {
 				return
 			}
-			time.Sleep(unsureEvery)
+			time.Sleep(launchPollInterval)
 		}
 	}()
 }
 
-func (s *awaySession) launched() bool        { return s.done != nil }
-func (s *awaySession) Done() <-chan struct{} { return s.done }
-func (*awaySession) outlives() bool          { return true }
+func (s *remoteSession) launched() bool        { return s.done != nil }
+func (s *remoteSession) Done() <-chan struct{} { return s.done }
+func (*remoteSession) outlives() bool          { return true }
 
-func (s *awaySession) Wait() (doc.Session, error) {
+func (s *remoteSession) Wait() (doc.Session, error) {
 	if s.done == nil {
 		return doc.Session{}, nil
 	}
@@ -128,7 +128,7 @@ func (s *awaySession) Wait() (doc.Session, error) {
 }
 
 // stop asks the hub to stop the session, and retries until a hub answers.
-func (s *awaySession) stop() {
+func (s *remoteSession) stop() {
 	if s.stopped {
 		return
 	}

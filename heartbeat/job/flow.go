@@ -63,27 +63,27 @@ func (r *runner) tellFlow(u *workspace.Unit, record doc.Job, attempt string) err
 	return nil
 }
 
-// Peek reads a job as the unit will leave it. Unlike Poll, it changes nothing.
-func Peek(u *workspace.Unit, project, id string) (doc.Job, error) {
+// LoadIn reads a job as the unit will leave it. Unlike Poll, it changes nothing.
+func LoadIn(u *workspace.Unit, project, id string) (doc.Job, error) {
 	return jobRef{project, id}.loadIn(u)
 }
 
-// Glance reads a job as stored. Unlike Poll, it changes nothing.
-func Glance(w *workspace.Workspace, project, id string) (doc.Job, error) {
+// Load reads a job as stored. Unlike Poll, it changes nothing.
+func Load(w *workspace.Workspace, project, id string) (doc.Job, error) {
 	return jobRef{project, id}.load(w)
 }
 
-// Usable reports whether an agent can do jobs at all. A command needs a command line.
-func Usable(agent doc.Agent) bool {
+// CanRunJobs reports whether an agent can do jobs at all. A command needs a command line.
+func CanRunJobs(agent doc.Agent) bool {
 	return doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd || len(template(agent)) > 0
 }
 
-// EnterStep is Enter for a workflow step, whose job id is derived from the step. If that job
-// already exists, the error is fault.Conflict. EnterStep does not check whether the order's place
+// EnqueueStep is Enter for a workflow step, whose job id is derived from the step. If that job
+// already exists, the error is fault.Conflict. EnqueueStep does not check whether the order's place
 // is available: the job itself ends as blocked if not.
-func EnterStep(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (string, func(context.Context) error, error) {
+func EnqueueStep(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (string, func(context.Context) error, error) {
 	if u.Exists(jobRef{spec.ProjectID, spec.JobID}.record()) {
 		return "", nil, fault.New(fault.Conflict, "job %s exists already", spec.JobID)
 	}
-	return enter(u, starter, spec, order)
+	return enqueue(u, starter, spec, order)
 }

@@ -86,24 +86,24 @@ func CheckID(id string) string {
 // load reads a record with its order. The record may be shared: callers must not modify it.
 func (p jobRef) load(w *workspace.Workspace) (doc.Job, error) {
 	record, err := workspace.Load(w, doc.JobCodec, p.record())
-	if err := p.known(record, err); err != nil {
+	if err := p.checkLoaded(record, err); err != nil {
 		return record, err
 	}
 	text, err := p.readOrder(w)
-	return p.truthful(record, text, err)
+	return p.withOrder(record, text, err)
 }
 
 // loadIn reads a record with its order in a unit, to change it.
 func (p jobRef) loadIn(u *workspace.Unit) (doc.Job, error) {
 	record, err := workspace.LoadIn(u, doc.JobCodec, p.record())
-	if err := p.known(record, err); err != nil {
+	if err := p.checkLoaded(record, err); err != nil {
 		return record, err
 	}
 	text, err := u.Read(p.order())
-	return p.truthful(record, text, err)
+	return p.withOrder(record, text, err)
 }
 
-func (p jobRef) known(record doc.Job, err error) error {
+func (p jobRef) checkLoaded(record doc.Job, err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "job %s does not exist in project %s", p.id, p.project)
 	}
@@ -116,7 +116,7 @@ func (p jobRef) known(record doc.Job, err error) error {
 // put queues writing a record.
 func (p jobRef) put(u *workspace.Unit, record doc.Job) error {
 	record.UpdatedAt = clock.Stamp(u.Workspace().Env.Clock.Now())
-	text, err := doc.JobCodec.Encode(presentable(record))
+	text, err := doc.JobCodec.Encode(compatibleRecord(record))
 	if err != nil {
 		return err
 	}

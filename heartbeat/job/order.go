@@ -25,9 +25,9 @@ import (
 
 func (p jobRef) order() string { return p.file("order.json") }
 
-// truthful returns a stored record with its order and the true kinds of its workers. It does not
+// withOrder returns a stored record with its order and the true kinds of its workers. It does not
 // modify the record that was passed in, which may be shared.
-func (p jobRef) truthful(record doc.Job, text []byte, err error) (doc.Job, error) {
+func (p jobRef) withOrder(record doc.Job, text []byte, err error) (doc.Job, error) {
 	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, fault.NotFound) {
 		return record, nil
 	}
@@ -55,18 +55,18 @@ func (p jobRef) truthful(record doc.Job, text []byte, err error) (doc.Job, error
 	return record, nil
 }
 
-// presentable returns a record as other programs can read it. They know only worker kinds with a
+// compatibleRecord returns a record as other programs can read it. They know only worker kinds with a
 // driver, so it presents the others as codex.
-func presentable(record doc.Job) doc.Job {
-	record.Job.WorkerKind = presentableKind(record.Job.WorkerKind)
+func compatibleRecord(record doc.Job) doc.Job {
+	record.Job.WorkerKind = compatibleKind(record.Job.WorkerKind)
 	record.Attempts = slices.Clone(record.Attempts)
 	for i := range record.Attempts {
-		record.Attempts[i].WorkerKind = presentableKind(record.Attempts[i].WorkerKind)
+		record.Attempts[i].WorkerKind = compatibleKind(record.Attempts[i].WorkerKind)
 	}
 	return record
 }
 
-func presentableKind(kind string) string {
+func compatibleKind(kind string) string {
 	if kind == doc.WorkerACP || kind == doc.WorkerCmd {
 		return string(doc.Codex)
 	}
@@ -82,7 +82,7 @@ func (p jobRef) readOrder(w *workspace.Workspace) ([]byte, error) {
 // cannot express it. It returns nil if there is nothing to store.
 func orderFor(spec doc.JobSpec, given *doc.JobOrder) *doc.JobOrder {
 	kind := ""
-	if presentableKind(spec.WorkerKind) != spec.WorkerKind {
+	if compatibleKind(spec.WorkerKind) != spec.WorkerKind {
 		kind = spec.WorkerKind
 	}
 	if given == nil {
@@ -119,7 +119,7 @@ func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) e
 	if order == nil {
 		return nil
 	}
-	if order.Mode != "" && !runpolicy.Bears(doc.Level(spec.PermissionLevel), order.Mode) {
+	if order.Mode != "" && !runpolicy.Permits(doc.Level(spec.PermissionLevel), order.Mode) {
 		return refuseOrder("mode", "is above what permission level "+spec.PermissionLevel+" bears")
 	}
 	if order.Answer != "" && spec.JobKind == doc.JobHeartbeat {
@@ -132,14 +132,14 @@ func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) e
 	case doc.IsolationNone:
 		return mayWorkIn(w, spec)
 	case doc.IsolationShared:
-		return Sharable(w, spec.ProjectID, order.Place.BaseRunID)
+		return CheckSharable(w, spec.ProjectID, order.Place.BaseRunID)
 	}
 	return nil
 }
 
-// placeable refuses an order whose attempts could not run on another machine, because it depends on
+// checkPlacement refuses an order whose attempts could not run on another machine, because it depends on
 // a place or a stored key of this machine. Placement any must meet the same conditions.
-func placeable(ctx context.Context, w *workspace.Workspace, environ []string, order *doc.JobOrder) error {
+func checkPlacement(ctx context.Context, w *workspace.Workspace, environ []string, order *doc.JobOrder) error {
 	if order == nil || order.Placement.Local() {
 		return nil
 	}
@@ -197,10 +197,10 @@ func mayWorkIn(w *workspace.Workspace, spec doc.JobSpec) error {
 	return nil
 }
 
-// Sharable refuses to share the worktree of a run that has none or whose session is still live.
+// CheckSharable refuses to share the worktree of a run that has none or whose session is still live.
 // Steps of workflows bypass this check: they share the worktree of their workflow's run, and the
 // first step that needs it makes it.
-func Sharable(w *workspace.Workspace, project, run string) error {
+func CheckSharable(w *workspace.Workspace, project, run string) error {
 	none := func(why string) error {
 		return fault.New(fault.PlaceNotFound, "run %s has no worktree to share: %s", run, why)
 	}

@@ -62,8 +62,8 @@ func TestAnswers(t *testing.T) {
 		if left.Result.Status != doc.ResultSucceeded || left.Answer == nil || left.Answer.Kind != kind || len(record.Attempts) != 1 {
 			t.Fatalf("%s: %+v %+v", kind, left.Result, left.Answer)
 		}
-		if left.Answer.Answer.Said() != texts[kind] || left.Digest.Signals.Normalization != "answer_valid" || left.Answer.AttemptRunID != record.Attempts[0].RunID {
-			t.Errorf("%s: %q %+v", kind, left.Answer.Answer.Said(), left.Digest.Signals)
+		if left.Answer.Answer.PlainText() != texts[kind] || left.Digest.Signals.Normalization != "answer_valid" || left.Answer.AttemptRunID != record.Attempts[0].RunID {
+			t.Errorf("%s: %q %+v", kind, left.Answer.Answer.PlainText(), left.Digest.Signals)
 		}
 		if a := left.Result.Artifacts; len(a) != 1 || a[0].Relpath != "jobs/job_"+kind+"/answer.json" || a[0].Kind != "job_answer" {
 			t.Errorf("%s: artifacts %+v", kind, a)
@@ -101,7 +101,7 @@ func TestAnswerIsRepaired(t *testing.T) {
 	}
 	// What is no JSON is the text itself, once nothing else is left to try.
 	record, left = s.ordered(s.spec("job_x", "codex", "tell plain words"), doc.JobOrder{Answer: doc.AnswerText, Attempts: 2})
-	if len(record.Attempts) != 2 || left.Answer == nil || left.Answer.Answer.Said() != "plain words" {
+	if len(record.Attempts) != 2 || left.Answer == nil || left.Answer.Answer.PlainText() != "plain words" {
 		t.Errorf("%+v %+v", record.Attempts, left.Result)
 	}
 }
@@ -123,7 +123,7 @@ func TestProse(t *testing.T) {
 	s := newStage(t)
 	for _, kind := range []string{"codex", "claude", "gemini"} {
 		record, left := s.ordered(s.spec("job_"+kind, kind, "hello"), doc.JobOrder{Answer: doc.AnswerProse, Instructions: "Be brief.\n"})
-		if left.Answer == nil || left.Answer.Answer.Said() != "heard: Be brief.\n\nhello" || left.Answer.Kind != doc.AnswerProse {
+		if left.Answer == nil || left.Answer.Answer.PlainText() != "heard: Be brief.\n\nhello" || left.Answer.Kind != doc.AnswerProse {
 			t.Errorf("%s: %+v %+v", kind, left.Result, left.Answer)
 		}
 		if run := s.file(workspace.RunFile(s.project, record.Attempts[0].RunID)); strings.Contains(run, "schema") && !strings.Contains(run, "schema_version") {
@@ -134,7 +134,7 @@ func TestProse(t *testing.T) {
 	spec := s.spec("job_none", "cmd", " ")
 	spec.WorkerAgentID = agent
 	record, left := s.ordered(spec, doc.JobOrder{Answer: doc.AnswerProse})
-	if left.Result.Status != doc.ResultSucceeded || left.Answer == nil || left.Answer.Answer.Said() != "" || len(record.Attempts) != 1 {
+	if left.Result.Status != doc.ResultSucceeded || left.Answer == nil || left.Answer.Answer.PlainText() != "" || len(record.Attempts) != 1 {
 		t.Errorf("nothing said: %+v", left.Result)
 	}
 	if prompt := s.file(filepath.Join(workspace.RunDir(s.project, record.Attempts[0].RunID), "outputs/prompt.txt")); prompt != "(no input)" {
@@ -168,7 +168,7 @@ func TestCommandWorkerIsSpoken(t *testing.T) {
 		t.Fatalf("%+v: %v", said, err)
 	}
 	record, left := s.end("job_t")
-	if left.Answer == nil || left.Answer.Answer.Said() != "went" || len(record.Attempts) != 1 {
+	if left.Answer == nil || left.Answer.Answer.PlainText() != "went" || len(record.Attempts) != 1 {
 		t.Fatalf("%+v %+v", record.Attempts, left.Result)
 	}
 	types := s.events(run)
@@ -193,7 +193,7 @@ func TestCommandWorker(t *testing.T) {
 	s := newStage(t)
 	agent := s.commandAgent("Printer", "answerer", "print", `{"type":"progress","message":"thinking hard about it"}`, `{"text":"done"}`)
 	record, left := s.ordered(s.spec("job_p", "cmd", "x"), doc.JobOrder{Answer: doc.AnswerText, Rules: []doc.PolicyRule{{Operation: doc.OpExec, Effect: doc.Deny, Glob: "**"}}})
-	if left.Answer == nil || left.Answer.Answer.Said() != "done" || record.Attempts[0].WorkerAgentID != agent {
+	if left.Answer == nil || left.Answer.Answer.PlainText() != "done" || record.Attempts[0].WorkerAgentID != agent {
 		t.Fatalf("%+v %+v", record.Attempts, left.Result)
 	}
 	if record.Job.WorkerKind != "cmd" || record.Attempts[0].WorkerKind != "cmd" {
@@ -213,7 +213,7 @@ func TestCommandWorker(t *testing.T) {
 	agent = s.commandAgent("Echo", "answerer", "echo", "--", "{PERMISSION_LEVEL}", "{PROMPT}")
 	spec := s.spec("job_e", "cmd", "-x")
 	spec.WorkerAgentID = agent
-	if _, left = s.ordered(spec, doc.JobOrder{Answer: doc.AnswerProse}); left.Answer == nil || left.Answer.Answer.Said() != "--|read-only|-x" {
+	if _, left = s.ordered(spec, doc.JobOrder{Answer: doc.AnswerProse}); left.Answer == nil || left.Answer.Answer.PlainText() != "--|read-only|-x" {
 		t.Errorf("%+v %+v", left.Result, left.Answer)
 	}
 	for name, words := range map[string][]string{"swallowed": {"answerer", "echo", "--list", "{PROMPT}"}, "shell": {"/bin/sh", "-c", "{PROMPT}"}} {

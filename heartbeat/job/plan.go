@@ -17,32 +17,32 @@ import (
 	"ac/workspace/doc"
 )
 
-// request returns the plan request of a job.
-func request(spec doc.JobSpec, seeds []doc.ContextRef) contextplan.Request {
+// planRequest returns the plan request of a job.
+func planRequest(spec doc.JobSpec, seeds []doc.ContextRef) contextplan.Request {
 	return contextplan.Request{
 		ProjectID: spec.ProjectID, Manager: policy.Actor{ID: spec.ManagerActorID, Role: spec.ManagerRole, Team: spec.ManagerTeamID},
 		WorkerID: spec.WorkerAgentID, JobKind: spec.JobKind, Goal: spec.Goal, Seeds: seeds, MaxRefs: spec.MaxContextRefs,
 	}
 }
 
-// planned adds the planned context to the spec of a job that asks for one: first the seeds that the
+// addPlannedContext adds the planned context to the spec of a job that asks for one: first the seeds that the
 // plan kept, then the rest of the plan.
-func planned(w *workspace.Workspace, spec doc.JobSpec) (doc.JobSpec, error) {
+func addPlannedContext(w *workspace.Workspace, spec doc.JobSpec) (doc.JobSpec, error) {
 	if spec.ContextMode != doc.ContextAuto {
 		return spec, nil
 	}
-	plan, err := contextplan.For(w, request(spec, spec.ContextRefs))
+	plan, err := contextplan.For(w, planRequest(spec, spec.ContextRefs))
 	if err != nil {
 		return spec, err
 	}
 	refs := []doc.ContextRef{}
 	for _, seed := range spec.ContextRefs {
-		if names(plan.Refs, seed) && !names(refs, seed) {
+		if containsRef(plan.Refs, seed) && !containsRef(refs, seed) {
 			refs = append(refs, seed)
 		}
 	}
 	for _, ref := range plan.Refs {
-		if !names(refs, ref) {
+		if !containsRef(refs, ref) {
 			refs = append(refs, ref)
 		}
 	}
@@ -50,8 +50,8 @@ func planned(w *workspace.Workspace, spec doc.JobSpec) (doc.JobSpec, error) {
 	return spec, nil
 }
 
-// names reports whether a list contains the same reference.
-func names(refs []doc.ContextRef, ref doc.ContextRef) bool {
+// containsRef reports whether a list contains the same reference.
+func containsRef(refs []doc.ContextRef, ref doc.ContextRef) bool {
 	return slices.ContainsFunc(refs, func(r doc.ContextRef) bool { return r.Kind == ref.Kind && r.Value == ref.Value })
 }
 
@@ -144,12 +144,12 @@ func (r *runner) keepPlan(ctx context.Context, a *doc.JobAttempt) error {
 // replan plans the job's context again. Its seeds are the job's references that the plan does not
 // suggest by itself.
 func (r *runner) replan() (contextplan.Plan, error) {
-	offered := request(r.spec, nil)
+	offered := planRequest(r.spec, nil)
 	offered.MaxRefs = contextplan.MaxRefs
 	plan, err := contextplan.For(r.w, offered)
 	if err != nil {
 		return plan, err
 	}
-	seeds := slices.DeleteFunc(slices.Clone(r.spec.ContextRefs), func(ref doc.ContextRef) bool { return names(plan.Refs, ref) })
-	return contextplan.For(r.w, request(r.spec, seeds))
+	seeds := slices.DeleteFunc(slices.Clone(r.spec.ContextRefs), func(ref doc.ContextRef) bool { return containsRef(plan.Refs, ref) })
+	return contextplan.For(r.w, planRequest(r.spec, seeds))
 }

@@ -10,25 +10,25 @@ import (
 	"ac/workspace/doc"
 )
 
-// asked is the request behind a prompt: a job and its order, if it has one. mark is a new
+// promptRequest is the request behind a prompt: a job and its order, if it has one. mark is a new
 // id, so that no attachment can contain it.
-type asked struct {
+type promptRequest struct {
 	spec  doc.JobSpec
 	order *doc.JobOrder
 	last  int // the number of its last attempt
 	mark  string
 }
 
-// askedOf returns the request in a record.
-func askedOf(record doc.Job) asked {
-	return asked{spec: record.Job, order: record.Order, last: attemptsOf(record)}
+// promptRequestOf returns the request in a record.
+func promptRequestOf(record doc.Job) promptRequest {
+	return promptRequest{spec: record.Job, order: record.Order, last: attemptsOf(record)}
 }
 
 // previous describes the previous attempt for a prompt.
 type previous struct {
 	run    string
 	failed string // why it did not end normally, "" if it did
-	judged judged
+	judged answerVerdict
 }
 
 // repairable reports whether the previous attempt left something to repair.
@@ -40,7 +40,7 @@ func (p *previous) repairable() bool {
 const maxPrevious = 8000
 
 // prompt returns the prompt of an attempt.
-func prompt(job asked, attempt int, run string, before *previous) string {
+func prompt(job promptRequest, attempt int, run string, before *previous) string {
 	var b strings.Builder
 	kind := answerKind(job.order)
 	if job.order != nil && strings.TrimSpace(job.order.Instructions) != "" {
@@ -69,7 +69,7 @@ func prompt(job asked, attempt int, run string, before *previous) string {
 }
 
 // writeRepairPrompt asks for the answer of the previous attempt in the right format.
-func writeRepairPrompt(b *strings.Builder, job asked, attempt int, run string, before *previous) {
+func writeRepairPrompt(b *strings.Builder, job promptRequest, attempt int, run string, before *previous) {
 	kind := answerKind(job.order)
 	if job.spec.JobKind == doc.JobHeartbeat {
 		b.WriteString("Your answer to a heartbeat was not a valid report. Repair it.\n")
@@ -95,7 +95,7 @@ func writeRepairPrompt(b *strings.Builder, job asked, attempt int, run string, b
 }
 
 // writeAnswerPrompt asks for an answer of the order's kind.
-func writeAnswerPrompt(b *strings.Builder, job asked, run string) {
+func writeAnswerPrompt(b *strings.Builder, job promptRequest, run string) {
 	kind := answerKind(job.order)
 	b.WriteString("You are a worker. Do the job below, then answer it.\n")
 	b.WriteString(demand("one answer of kind " + kind))
@@ -104,7 +104,7 @@ func writeAnswerPrompt(b *strings.Builder, job asked, run string) {
 }
 
 // writeAttachments writes the attachments of an order, each between two lines that name it.
-func writeAttachments(b *strings.Builder, job asked) {
+func writeAttachments(b *strings.Builder, job promptRequest) {
 	for _, a := range job.order.Attachments {
 		name := a.Name
 		if a.Path != "" {
@@ -125,7 +125,7 @@ func demand(what string) string {
 	return "Answer with nothing but " + what + " as a single JSON object: no code fences, no prose before or after it.\n\n"
 }
 
-func writeInitial(b *strings.Builder, job asked, run string) {
+func writeInitial(b *strings.Builder, job promptRequest, run string) {
 	spec := job.spec
 	if spec.JobKind == doc.JobHeartbeat {
 		b.WriteString("You answer a heartbeat of the company you work for. Look at what is due and propose actions only for concrete work.\n")
@@ -143,7 +143,7 @@ func writeInitial(b *strings.Builder, job asked, run string) {
 }
 
 // writeJob writes the job's task, under the labels of the interface.
-func writeJob(b *strings.Builder, job asked, run string) {
+func writeJob(b *strings.Builder, job promptRequest, run string) {
 	spec := job.spec
 	fmt.Fprintf(b, "job_id: %s\nattempt_run_id: %s\ngoal: %s\npermission_level: %s\n", spec.JobID, run, spec.Goal, spec.PermissionLevel)
 	writeList(b, "constraints", spec.Constraints)

@@ -27,7 +27,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, p jobRef) (record do
 		return record, false, err
 	}
 	if result, err := stored(w, p.result(), bindResult); err == nil && result != nil && result.JobID == p.id {
-		record, err = finish(ctx, w, p, ending{result: *result, signals: Signals{Normalization: "schema_valid"}})
+		record, err = finish(ctx, w, p, jobEnd{result: *result, signals: Signals{Normalization: "schema_valid"}})
 		return record, false, err
 	}
 	if record.CancellationRequested {
@@ -115,11 +115,11 @@ func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, reco
 			look = judgeOutput
 		}
 	}
-	found := look(w, p, askedOf(record), last)
-	var end ending
+	found := look(w, p, promptRequestOf(record), last)
+	var end jobEnd
 	switch {
 	case found.accepted != nil:
-		end = valid(w, askedOf(record), *found.accepted, last.Attempt)
+		end = acceptedEnd(w, promptRequestOf(record), *found.accepted, last.Attempt)
 	case !recorded && neverActed(w, p.project, last.RunID):
 		record, err := p.recordEnd(ctx, w, last.Attempt, attemptEnd{})
 		if err != nil {
@@ -131,7 +131,7 @@ func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, reco
 	case recorded && ours && answerKind(record.Order) == doc.AnswerProse:
 		end = proseFailed(found.issues)
 	case recorded && ours:
-		end = inVain(found.issues, attemptsOf(record))
+		end = exhaustedEnd(found.issues, attemptsOf(record))
 	default:
 		end = interruptedEnd()
 	}

@@ -155,7 +155,7 @@ func TestTakeUpFindsWhatNobodyLookedAt(t *testing.T) {
 	s.run(s.spec("job_o", "codex", "good"))
 	s.kill("job_n")
 	s.until("the job is taken up", func() bool { // the kernel may hold the lock of the dead for a moment
-		if err := job.TakeUp(t.Context(), s.w, s.starter); err != nil {
+		if err := job.ReconcileOwned(t.Context(), s.w, s.starter); err != nil {
 			t.Fatal(err)
 		}
 		return s.record("job_n").Status == doc.JobCompleted
@@ -224,7 +224,7 @@ func TestLookerDies(t *testing.T) {
 			_ = w.Close()
 		}
 		hit := plan.Hit()
-		if err := plan.Bury(); err != nil {
+		if err := plan.CloseAll(); err != nil {
 			t.Error(err)
 		}
 		s.torn = 0

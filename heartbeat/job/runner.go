@@ -41,14 +41,14 @@ const (
 // timeoutVariable sets the time limit of one attempt, in milliseconds.
 const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
-// Ended is the callback of a runner for a job that is over. The runner calls it when no process of
+// EndHandler is the callback of a runner for a job that is over. The runner calls it when no process of
 // the job runs any more. starter starts runners with the settings of this one.
-type Ended func(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error
+type EndHandler func(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error
 
 // RunMain is the main function of a runner process. It reads the order from in and writes one phase
 // to out. Closing interrupt ends the process and its local attempt; the next process that reads the
 // job reconciles it. ended may be nil.
-func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}, ended Ended) error {
+func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}, ended EndHandler) error {
 	var order Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
 		return errors.Join(fmt.Errorf("the order is incomplete: %w", err), out.Close())
@@ -97,10 +97,10 @@ type runner struct {
 	w         *workspace.Workspace
 	order     Order
 	spec      doc.JobSpec
-	job       asked
+	job       promptRequest
 	placement *doc.Placement   // of the current attempt, nil for this machine
 	at        workplace        // where that attempt works
-	away      *pickedWorker    // the worker that runs it, nil for this machine
+	remote    *remoteWorker    // the worker that runs it, nil for this machine
 	flow      *doc.WorkflowRun // the workflow run that the job is a step of, nil if none
 	host      supervisor.Host
 	admission *runs.Admission
@@ -122,7 +122,7 @@ func Run(w *workspace.Workspace, executable string, order Order, interrupt <-cha
 		say(phaseRefused, err)
 		return err
 	}
-	defer func() { err = errors.Join(err, held.Retire()) }()
+	defer func() { err = errors.Join(err, held.RemoveAndRelease()) }()
 	owner, err := ownerText(w, false)
 	if err == nil && p.active(w) {
 		err = w.Replace(p.owner(), owner, 0o600)
@@ -191,7 +191,7 @@ func (r *runner) run(interrupt <-chan struct{}) error {
 var errOver = errors.New("the job is over")
 
 // guardedWork calls work and turns a panic into an error.
-func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
+func (r *runner) guardedWork(ctx context.Context) (end jobEnd, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("internal fault: %v", fault)
@@ -201,12 +201,12 @@ func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
 }
 
 // work reconciles what an earlier runner left, then makes attempts until the job has a result.
-func (r *runner) work(ctx context.Context) (end ending, err error) {
+func (r *runner) work(ctx context.Context) (end jobEnd, err error) {
 	record, err := r.takeUp(ctx)
 	if err != nil {
 		return end, err
 	}
-	r.job = askedOf(record)
+	r.job = promptRequestOf(record)
 	r.job.mark, r.spec = r.w.Env.IDs.New("mark"), record.Job
 	worker, why, err := chooseWorker(r.w, r.spec)
 	if err != nil {
@@ -217,7 +217,7 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 	}
 	var before *previous
 	if last := record.Last(); last != nil {
-		if end := r.hopeless(*last); end != nil {
+		if end := r.permanentFailure(*last); end != nil {
 			return *end, nil
 		}
 		before = r.previousOf(*last)
@@ -241,22 +241,22 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 		made = append(made, a)
 		before = r.previousOf(a)
 		if before.judged.accepted != nil {
-			return valid(r.w, r.job, *before.judged.accepted, n), nil
+			return acceptedEnd(r.w, r.job, *before.judged.accepted, n), nil
 		}
-		if end := r.hopeless(a); end != nil {
+		if end := r.permanentFailure(a); end != nil {
 			return *end, nil
 		}
-		r.pressure(ctx, a)
+		r.startCooldown(ctx, a)
 	}
 	if answerKind(r.job.order) == doc.AnswerProse {
 		return proseFailed(before.judged.issues), nil
 	}
-	return inVain(before.judged.issues, r.job.last), nil
+	return exhaustedEnd(before.judged.issues, r.job.last), nil
 }
 
-func orZero(e *ending) ending {
+func orZero(e *jobEnd) jobEnd {
 	if e == nil {
-		return ending{}
+		return jobEnd{}
 	}
 	return *e
 }
@@ -277,12 +277,12 @@ func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
 		}
 		s, err := session.Read(r.w, last.SessionRef)
 		if fault.Is(err, fault.NotFound) && last.Status == doc.AttemptRunning {
-			time.Sleep(unsureEvery) // the hub is about to write it
+			time.Sleep(launchPollInterval) // the hub is about to write it
 			continue
 		}
 		if err == nil && s.Remote() && last.Status == doc.AttemptRunning {
-			r.job = askedOf(record)
-			if _, err := r.seeThrough(ctx, *last, r.adopt(*last), func(*doc.JobAttempt) {}); err != nil {
+			r.job = promptRequestOf(record)
+			if _, err := r.followToEnd(ctx, *last, r.adopt(*last), func(*doc.JobAttempt) {}); err != nil {
 				return record, err
 			}
 			continue
@@ -316,9 +316,9 @@ func (r *runner) previousOf(a doc.JobAttempt) *previous {
 	return before
 }
 
-// hopeless returns the end of a job whose failure would repeat until a person intervenes, nil for
+// permanentFailure returns the end of a job whose failure would repeat until a person intervenes, nil for
 // other failures.
-func (r *runner) hopeless(a doc.JobAttempt) *ending {
+func (r *runner) permanentFailure(a doc.JobAttempt) *jobEnd {
 	s, err := session.Read(r.w, a.SessionRef)
 	if err != nil || a.Status == doc.AttemptStopped {
 		return nil
@@ -338,10 +338,10 @@ func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	return &end
 }
 
-// pressure puts the provider of a failed attempt into cooldown if the failure indicates overload or
+// startCooldown puts the provider of a failed attempt into cooldown if the failure indicates overload or
 // an exceeded limit. The cooldown lasts as long as the provider asked, if it named a time. The next
 // launch waits for it in the lane. A failure on a worker starts a cooldown for that worker only.
-func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
+func (r *runner) startCooldown(ctx context.Context, a doc.JobAttempt) {
 	if a.Status != doc.AttemptFailed {
 		return
 	}

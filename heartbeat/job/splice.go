@@ -29,9 +29,9 @@ const problemNotFound = "the selection is not in the saved file, or not only onc
 // the request.
 const CodeElsewhere = "selection_elsewhere"
 
-// propose completes an answer with files. It turns selections into whole files where possible, and
+// completeFiles completes an answer with files. It turns selections into whole files where possible, and
 // records the version that each file is based on. It does not modify the answer that was passed in.
-func propose(w *workspace.Workspace, job asked, answer doc.JobAnswer) *doc.JobAnswer {
+func completeFiles(w *workspace.Workspace, job promptRequest, answer doc.JobAnswer) *doc.JobAnswer {
 	root := openPlace(w, job)
 	if root != nil {
 		defer root.Close()
@@ -40,14 +40,14 @@ func propose(w *workspace.Workspace, job asked, answer doc.JobAnswer) *doc.JobAn
 	files.Files = slices.Clone(files.Files)
 	answer.Files = nil
 	for i := range files.Files {
-		answer.Files = append(answer.Files, proposed(root, job, &files.Files[i]))
+		answer.Files = append(answer.Files, completeFile(root, job, &files.Files[i]))
 	}
 	answer.Answer.Files = &files
 	return &answer
 }
 
 // openPlace opens the repository of a job's place, nil if there is none on this machine.
-func openPlace(w *workspace.Workspace, job asked) *os.Root {
+func openPlace(w *workspace.Workspace, job promptRequest) *os.Root {
 	if job.order == nil || job.order.Place == nil {
 		return nil
 	}
@@ -66,9 +66,9 @@ func openPlace(w *workspace.Workspace, job asked) *os.Root {
 	return root
 }
 
-// proposed completes one file of an answer in place: it inserts the selection's new text. It
+// completeFile completes one file of an answer in place: it inserts the selection's new text. It
 // returns the file's row.
-func proposed(root *os.Root, job asked, f *doc.AnswerFile) doc.ProposedFile {
+func completeFile(root *os.Root, job promptRequest, f *doc.AnswerFile) doc.ProposedFile {
 	name := path.Clean(f.Path)
 	row := doc.ProposedFile{ID: proposalID(job.spec.JobID, name), Path: name}
 	now, there := readProposed(root, name)
@@ -121,7 +121,7 @@ func readProposed(root *os.Root, name string) (text string, there bool) {
 }
 
 // selection returns the attachment with the part of a file that the request is about.
-func (job asked) selection() (doc.Attachment, bool) {
+func (job promptRequest) selection() (doc.Attachment, bool) {
 	i := slices.IndexFunc(job.order.Attachments, func(a doc.Attachment) bool { return a.Name == doc.SelectionName && a.Path != "" })
 	if i < 0 {
 		return doc.Attachment{}, false
@@ -131,7 +131,7 @@ func (job asked) selection() (doc.Attachment, bool) {
 
 // misplaced returns issues for the selections of an answer that are in other files than that of the
 // request.
-func (job asked) misplaced(a doc.Answer) (issues []doc.JobError) {
+func (job promptRequest) misplaced(a doc.Answer) (issues []doc.JobError) {
 	if a.Files == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (job asked) misplaced(a doc.Answer) (issues []doc.JobError) {
 }
 
 // splice returns a file in which text replaces the selection of the request.
-func splice(job asked, text, now string, there bool) (content, problem string) {
+func splice(job promptRequest, text, now string, there bool) (content, problem string) {
 	if !there {
 		return text, ""
 	}

@@ -264,7 +264,7 @@ func (s *stage) kill(id string) {
 func (s *stage) gone() {
 	s.t.Helper()
 	s.until("no worker lives", func() bool {
-		lives, err := runtimetest.Lives(s.token)
+		lives, err := runtimetest.HasProcess(s.token)
 		if err != nil {
 			s.t.Skip(err)
 		}

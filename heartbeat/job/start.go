@@ -91,7 +91,7 @@ func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p jobRe
 		return err
 	}
 	cmd := exec.Command(s.Executable, RunCommand) //nolint:noctx // a runner outlives the request, and the server
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", session.KeeperEnv(), proc.NewSession()
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", session.SupervisorEnv(), proc.NewSession()
 	if s.Attached {
 		cmd.SysProcAttr = proc.NewGroup()
 	}

@@ -37,14 +37,14 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 	if spec.ContextRefs == nil {
 		spec.ContextRefs = []doc.ContextRef{}
 	}
-	spec, err := planned(w, spec)
+	spec, err := addPlannedContext(w, spec)
 	if err != nil {
 		return doc.Job{}, err
 	}
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
 		return doc.Job{}, errors.Join(refuseField("goal", "the job exceeds 1 MiB"), err)
 	}
-	if err := errors.Join(checkOrder(w, spec, order), placeable(ctx, w, starter.Environ, order)); err != nil {
+	if err := errors.Join(checkOrder(w, spec, order), checkPlacement(ctx, w, starter.Environ, order)); err != nil {
 		return doc.Job{}, err
 	}
 	order = orderFor(spec, order)
@@ -74,18 +74,18 @@ func refuseField(field, why string) error {
 // errOwnerless means that an active job has lost its owner.
 var errOwnerless = errors.New("the job lost its owner")
 
-// Enter queues a new job in a unit and returns its id. start starts its runner: call it when the
+// Enqueue queues a new job in a unit and returns its id. start starts its runner: call it when the
 // unit is durable and the workspace is unlocked. If it is never called, the job is later taken up
 // like one whose runner died. Enter checks the spec by the rules of its type, and replaces an empty
 // id by a new one. order may be nil.
-func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
+func Enqueue(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
 	if err := checkOrder(u.Workspace(), spec, order); err != nil {
 		return "", nil, err
 	}
-	return enter(u, starter, spec, order)
+	return enqueue(u, starter, spec, order)
 }
 
-func enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
+func enqueue(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
 	if spec.JobID == "" {
 		spec.JobID = w.Env.IDs.New("job")
@@ -101,7 +101,7 @@ func enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.Job
 		return "", nil, err
 	}
 	p := jobRef{spec.ProjectID, spec.JobID}
-	if _, _, err := p.enter(u, spec, orderFor(spec, order)); err != nil {
+	if _, _, err := p.enqueue(u, spec, orderFor(spec, order)); err != nil {
 		return "", nil, err
 	}
 	return p.id, func(ctx context.Context) error {
@@ -130,15 +130,15 @@ func Start(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 // submit runs enter in a unit of its own.
 func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
-		record, made, err = p.enter(u, spec, order)
+		record, made, err = p.enqueue(u, spec, order)
 		return err
 	})
 	return record, made, err
 }
 
-// enter queues the record, its order and the owner file. made is false if the job is already
+// enqueue queues the record, its order and the owner file. made is false if the job is already
 // active.
-func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
+func (p jobRef) enqueue(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	w := u.Workspace()
 	project, err := w.Project(p.project)
 	if err != nil {

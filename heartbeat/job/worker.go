@@ -100,7 +100,7 @@ type call struct {
 // files returns read-only file tools for codex, if the level allows no commands. The tools cover
 // the workspace and the repositories linked to the project.
 func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, error) {
-	if r.away != nil {
+	if r.remote != nil {
 		return provider.FilesFor(level, session.ProgramMark, session.WorkdirMark), nil
 	}
 	links, err := r.w.RepoLinks(r.project)
@@ -164,10 +164,10 @@ func (r *runner) profileName() string {
 // headers does not count as a subscription.
 func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) provider.Verdict {
 	var verdict provider.Verdict
-	if r.away == nil {
-		verdict = provider.Guard(ctx, machine, agent.Provider, words(machine, agent, live), r.order.Environ)
+	if r.remote == nil {
+		verdict = provider.Guard(ctx, machine, agent.Provider, guardedCommand(machine, agent, live), r.order.Environ)
 	} else {
-		v := r.away.Program.Verdict
+		v := r.remote.Program.Verdict
 		verdict = provider.Verdict{Policy: v.Policy, Bin: v.Bin, Proof: v.Proof, Reason: v.Reason, Message: v.Message}
 	}
 	profile, ok := r.profile(machine)
@@ -240,7 +240,7 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 	if err := r.w.Replace(name, append(text, '\n'), 0o644); err != nil {
 		return nil, err
 	}
-	if r.away != nil {
+	if r.remote != nil {
 		work.SchemaFile = session.InContext(file)
 		return []string{file}, nil
 	}
@@ -251,16 +251,16 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 // abilities returns the abilities of an attempt's program on the machine where it runs.
 func (r *runner) abilities(ctx context.Context, cli provider.CLI, program string) provider.Abilities {
 	switch {
-	case r.away == nil:
+	case r.remote == nil:
 		return r.known.Abilities(ctx, cli, program)
-	case r.away.Program.Abilities == nil:
+	case r.remote.Program.Abilities == nil:
 		return provider.Abilities{}
 	}
-	return *r.away.Program.Abilities
+	return *r.remote.Program.Abilities
 }
 
-// Routable returns why no worker can run a job, "" if one can.
-func Routable(w *workspace.Workspace, spec doc.JobSpec) (why string, err error) {
+// UnroutableReason returns why no worker can run a job, "" if one can.
+func UnroutableReason(w *workspace.Workspace, spec doc.JobSpec) (why string, err error) {
 	_, why, err = chooseWorker(w, spec)
 	return why, err
 }

@@ -45,8 +45,8 @@ func (at workplace) treeFor(run string) *session.Worktree {
 	return &tree
 }
 
-func placeUnavailableEnd(why string) *ending {
-	return &ending{
+func placeUnavailableEnd(why string) *jobEnd {
+	return &jobEnd{
 		result: withError(blank(doc.ResultBlocked, "The place of the job is not available: "+why), CodePlaceUnavailable, why,
 			"Map the repository on this machine, then submit the job again."),
 		signals: Signals{BlockedReason: CodePlaceUnavailable},
@@ -55,7 +55,7 @@ func placeUnavailableEnd(why string) *ending {
 
 // settlePlace decides on which machine an attempt runs, and where it works there. An attempt that
 // may run anywhere stays here if its place exists only on this machine.
-func (r *runner) settlePlace(ctx context.Context, agent doc.Agent, attempts []doc.JobAttempt) (blocked *ending, err error) {
+func (r *runner) settlePlace(ctx context.Context, agent doc.Agent, attempts []doc.JobAttempt) (blocked *jobEnd, err error) {
 	var given *doc.Placement
 	if r.job.order != nil {
 		given = r.job.order.Placement
@@ -78,7 +78,7 @@ func (r *runner) settlePlace(ctx context.Context, agent doc.Agent, attempts []do
 
 // findWorkplace decides where an attempt works. If that is impossible, blocked is the end of the
 // job. Attempts of one job share a worktree, which the first one makes.
-func (r *runner) findWorkplace(ctx context.Context, attempts []doc.JobAttempt) (at workplace, blocked *ending, err error) {
+func (r *runner) findWorkplace(ctx context.Context, attempts []doc.JobAttempt) (at workplace, blocked *jobEnd, err error) {
 	if r.job.order == nil || r.job.order.Place == nil {
 		return at, nil, nil
 	}
@@ -138,7 +138,7 @@ func (r *runner) continuedTree(ctx context.Context, root string, attempts []doc.
 		if branch == "" || rel != "" {
 			continue
 		}
-		if left, err := worktree.Left(ctx, r.order.Environ, root, a.RunID, branch); err == nil {
+		if left, err := worktree.WorkCommit(ctx, r.order.Environ, root, a.RunID, branch); err == nil {
 			return &session.Worktree{Owner: r.id, Base: run.WorktreeBase, Snapshot: run.WorktreeSnapshot, From: left}, nil
 		}
 	}
@@ -197,7 +197,7 @@ func (r *runner) workflowTree(ctx context.Context, root string, want *doc.JobPla
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	defer func() { err = errors.Join(err, held.Retire()) }()
+	defer func() { err = errors.Join(err, held.RemoveAndRelease()) }()
 	if tree, err = r.sharedTree(&doc.JobPlace{BaseRunID: run}, nil); tree != nil || err != nil {
 		return tree, err // another task made it first
 	}

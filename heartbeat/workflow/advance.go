@@ -19,8 +19,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// aftermath is what to do once a unit is durable.
-type aftermath struct {
+// afterCommit is what to do once a unit is durable.
+type afterCommit struct {
 	starts []func(context.Context) error
 	jobs   []string // ids of the jobs to start, parallel to starts
 	cancel []string
@@ -32,7 +32,7 @@ var errUnchanged = errors.New("nothing changes")
 // change makes one change to a record, decides what follows from it, and writes both in one unit.
 // fn returns the events of its change.
 func (f Flows) change(ctx context.Context, project, run string, fn func(*workspace.Unit, *doc.WorkflowRun) ([]Event, error)) (record doc.WorkflowRun, err error) {
-	var after aftermath
+	var after afterCommit
 	err = f.Workspace.Update(ctx, func(u *workspace.Unit) error {
 		if record, err = loadIn(u, project, run); err != nil {
 			return err
@@ -74,11 +74,11 @@ func (f Flows) decide(u *workspace.Unit, record doc.WorkflowRun, templates []*do
 	}
 	w := f.Workspace
 	now := clock.Stamp(w.Env.Clock.Now())
-	peek := func(project, id string) (doc.Job, error) { return job.Peek(u, project, id) }
-	record, ended := settle(w, record, now, peek)
+	peek := func(project, id string) (doc.Job, error) { return job.LoadIn(u, project, id) }
+	record, ended := recordJobResults(w, record, now, peek)
 	d := Next(templates, record, World{Now: now, Agents: agents})
 	d.Events = append(ended, d.Events...)
-	for _, q := range d.Asked {
+	for _, q := range d.Questions {
 		d.Record.Steps[q.Step].InteractionID = w.Env.IDs.New("int")
 	}
 	d.Events = f.withQuestions(d)
@@ -90,7 +90,7 @@ func (f Flows) decide(u *workspace.Unit, record doc.WorkflowRun, templates []*do
 // step.
 func (f Flows) withQuestions(d Decision) (list []Event) {
 	asked := map[string]Question{}
-	for _, q := range d.Asked {
+	for _, q := range d.Questions {
 		asked[d.Record.Steps[q.Step].Step] = q
 	}
 	for _, e := range d.Events {
@@ -132,8 +132,8 @@ func stepNamed(record doc.WorkflowRun, step string) doc.FlowStep {
 	return doc.FlowStep{}
 }
 
-// settle records the results of the live steps' jobs in a copy of the record.
-func settle(w *workspace.Workspace, record doc.WorkflowRun, now string, read func(project, id string) (doc.Job, error)) (doc.WorkflowRun, []Event) {
+// recordJobResults records the results of the live steps' jobs in a copy of the record.
+func recordJobResults(w *workspace.Workspace, record doc.WorkflowRun, now string, read func(project, id string) (doc.Job, error)) (doc.WorkflowRun, []Event) {
 	e := &engine{world: World{Now: now}, d: Decision{Record: record}}
 	e.d.Record.Steps = append([]doc.FlowStep{}, record.Steps...)
 	for i := range e.d.Record.Steps {
@@ -175,7 +175,7 @@ func (e *engine) take(w *workspace.Workspace, i int, found doc.Job) {
 		case a.Plan != nil:
 			s.Done, s.Tasks = &a.Plan.Done, a.Plan.Tasks
 		}
-		e.endStep(i, doc.StepSucceeded, left.Answer.Answer.Said(), nil)
+		e.endStep(i, doc.StepSucceeded, left.Answer.Answer.PlainText(), nil)
 		return
 	}
 	if found.Status == doc.JobCanceled && (e.d.Record.CancellationRequested || e.d.Record.Error != nil) {
@@ -190,30 +190,30 @@ func (e *engine) take(w *workspace.Workspace, i int, found doc.Job) {
 }
 
 // commit queues everything that a decision changes.
-func (f Flows) commit(u *workspace.Unit, before doc.WorkflowRun, d Decision) (aftermath, error) {
+func (f Flows) commit(u *workspace.Unit, before doc.WorkflowRun, d Decision) (afterCommit, error) {
 	r := d.Record
 	text, err := doc.WorkflowRunCodec.Encode(r)
 	if err != nil {
-		return aftermath{}, err
+		return afterCommit{}, err
 	}
 	file := workspace.WorkflowRunFile(r.ProjectID, r.RunID)
 	if old, err := doc.WorkflowRunCodec.Encode(before); err == nil && string(old) == string(text) && len(d.Events) == 0 {
-		return aftermath{cancel: d.Cancel}, nil
+		return afterCommit{cancel: d.Cancel}, nil
 	}
 	drafts, end, err := f.drafts(r, d.Events)
 	if err != nil {
-		return aftermath{}, err
+		return afterCommit{}, err
 	}
 	log := workspace.LogFile(r.ProjectID, r.RunID)
 	if end != "" {
 		u.Append(log, drafts[:len(drafts)-1]...)
 		if err := runs.EndIn(u, r.ProjectID, r.RunID, end, drafts[len(drafts)-1]); err != nil {
-			return aftermath{}, err
+			return afterCommit{}, err
 		}
 	} else if len(drafts) > 0 {
 		u.Append(log, drafts...)
 	}
-	after, err := f.enter(u, d)
+	after, err := f.enqueueJobs(u, d)
 	if err != nil {
 		return after, err
 	}
@@ -280,12 +280,12 @@ func (f Flows) drafts(record doc.WorkflowRun, told []Event) (list []events.Draft
 	return list, end, draft("run."+end, closing)
 }
 
-// enter queues the jobs of a decision.
-func (f Flows) enter(u *workspace.Unit, d Decision) (after aftermath, err error) {
+// enqueueJobs queues the jobs of a decision.
+func (f Flows) enqueueJobs(u *workspace.Unit, d Decision) (after afterCommit, err error) {
 	after.cancel = d.Cancel
-	for _, a := range d.Enter {
+	for _, a := range d.Assignments {
 		spec, order := f.jobOf(d.Record, a)
-		id, start, err := job.EnterStep(u, f.Starter, spec, &order)
+		id, start, err := job.EnqueueStep(u, f.Starter, spec, &order)
 		if err != nil {
 			return after, err
 		}
@@ -328,7 +328,7 @@ func (f Flows) jobOf(record doc.WorkflowRun, a Assignment) (doc.JobSpec, doc.Job
 
 // carryOut starts the jobs of a decision and cancels those that are no longer needed. A start that
 // fails ends its job; the next Look records that.
-func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after aftermath) (err error) {
+func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after afterCommit) (err error) {
 	for i, start := range after.starts {
 		if f.Launched != nil {
 			f.Launched(record.ProjectID, after.jobs[i])
@@ -344,10 +344,10 @@ func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after after
 	return err
 }
 
-// Look returns the current record of a run. As far as this is due, it records the results of the
+// Advance returns the current record of a run. As far as this is due, it records the results of the
 // run's jobs, begins the next steps, and takes over jobs whose runners died. If nothing is due, it
 // writes nothing.
-func (f Flows) Look(ctx context.Context, project, run string) (doc.WorkflowRun, error) {
+func (f Flows) Advance(ctx context.Context, project, run string) (doc.WorkflowRun, error) {
 	record, err := Load(f.Workspace, project, run)
 	if err != nil || record.Over() {
 		return record, err
@@ -383,8 +383,8 @@ func (f Flows) due(project, run string) (bool, doc.WorkflowRun) {
 	if err != nil || record.Over() {
 		return false, record
 	}
-	glance := func(project, id string) (doc.Job, error) { return job.Glance(f.Workspace, project, id) }
-	view, ended := settle(f.Workspace, record, "", glance)
+	glance := func(project, id string) (doc.Job, error) { return job.Load(f.Workspace, project, id) }
+	view, ended := recordJobResults(f.Workspace, record, "", glance)
 	if len(ended) > 0 || record.CancellationRequested || record.Error != nil {
 		return true, record
 	}
@@ -398,7 +398,7 @@ func (f Flows) due(project, run string) (bool, doc.WorkflowRun) {
 // AfterJob advances the workflow run that a finished job is a step of. A runner calls it last, so a
 // workflow continues without any server.
 func AfterJob(ctx context.Context, w *workspace.Workspace, starter *job.Starter, project, id string) error {
-	found, err := job.Glance(w, project, id)
+	found, err := job.Load(w, project, id)
 	if err != nil {
 		return err
 	}
@@ -406,16 +406,16 @@ func AfterJob(ctx context.Context, w *workspace.Workspace, starter *job.Starter,
 	if !ok {
 		return nil
 	}
-	_, err = Flows{Workspace: w, Starter: starter}.Look(ctx, project, run)
+	_, err = Flows{Workspace: w, Starter: starter}.Advance(ctx, project, run)
 	if fault.Is(err, fault.NotFound) {
 		return nil // the job claims a workflow that does not exist
 	}
 	return err
 }
 
-// TakeUp calls Look for every unfinished workflow run, as a server does when it first opens a
+// AdvanceAll calls Look for every unfinished workflow run, as a server does when it first opens a
 // workspace. A failure with one run does not affect the others.
-func (f Flows) TakeUp(ctx context.Context) (err error) {
+func (f Flows) AdvanceAll(ctx context.Context) (err error) {
 	projects, err := workspace.Dirs(f.Workspace.FS, workspace.ProjectsDir)
 	for _, project := range projects {
 		ids, listErr := All(f.Workspace, project)
@@ -424,7 +424,7 @@ func (f Flows) TakeUp(ctx context.Context) (err error) {
 			if ctx.Err() != nil {
 				return err
 			}
-			_, lookErr := f.Look(ctx, project, run)
+			_, lookErr := f.Advance(ctx, project, run)
 			err = errors.Join(err, lookErr)
 		}
 	}

@@ -60,6 +60,6 @@ func TestBudgetOfARun(t *testing.T) {
 // attemptOf is the run of the last attempt of a step.
 func attemptOf(s *stage, record doc.WorkflowRun, step int) string {
 	s.t.Helper()
-	found := must(job.Glance(s.w, s.project, record.Steps[step].JobID))
+	found := must(job.Load(s.w, s.project, record.Steps[step].JobID))
 	return found.Last().RunID
 }

@@ -39,7 +39,7 @@ func (s *stage) dies(n int, act func(workflow.Flows) error) (done bool, hit stri
 	err = act(workflow.Flows{Workspace: w, Starter: s.flows.Starter})
 	hit = plan.Hit()
 	_ = w.Close() // the dead close nothing
-	if buried := plan.Bury(); buried != nil {
+	if buried := plan.CloseAll(); buried != nil {
 		s.t.Error(buried)
 	}
 	if err != nil && hit == "" {
@@ -144,7 +144,7 @@ func TestContinuerDies(t *testing.T) {
 		run := s.start(task, func(w *workflow.Start) { w.Input = "x" }).RunID
 		s.looked(run, "it is over", over)
 		done, hit := s.dies(n, func(f workflow.Flows) error {
-			_, err := f.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: run, Input: "y", Actor: policy.Actor{ID: "human", Role: "human"}})
+			_, err := f.Continue(t.Context(), workflow.ContinueRequest{ProjectID: s.project, RunID: run, Input: "y", Actor: policy.Actor{ID: "human", Role: "human"}})
 			return err
 		})
 		if err := s.w.Update(t.Context(), func(*workspace.Unit) error { return nil }); err != nil { // settles the journal

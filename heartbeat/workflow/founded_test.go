@@ -83,7 +83,7 @@ func TestWorkflowsOfANewCompany(t *testing.T) {
 }
 
 // runs runs a template of a company, answers what it asks, and looks at what came of it.
-func (s *stage) runs(f workflow.Found, text string, steps int) {
+func (s *stage) runs(f workflow.StoredTemplate, text string, steps int) {
 	s.t.Helper()
 	for _, choice := range must(s.flows.Choices(&f.WorkflowTemplate)) {
 		if !choice.Available {

@@ -27,11 +27,11 @@ type World struct {
 
 // Decision is what comes next in a run.
 type Decision struct {
-	Record doc.WorkflowRun
-	Enter  []Assignment // jobs
-	Cancel []string     // jobs that a failure or a cancellation makes obsolete
-	Asked  []Question
-	Events []Event
+	Record      doc.WorkflowRun
+	Assignments []Assignment // jobs
+	Cancel      []string     // jobs that a failure or a cancellation makes obsolete
+	Questions   []Question
+	Events      []Event
 }
 
 // Assignment is a job to enter for a new step of the record.
@@ -216,10 +216,10 @@ func (e *engine) begin(n *doc.Node, call call, iteration int) {
 		step.Status = doc.StepWaiting
 		r.Steps = append(r.Steps, step)
 		e.tell(eventStepStarted, startedOf(step))
-		e.d.Asked = append(e.d.Asked, Question{len(r.Steps) - 1, n, n.Ask.Prompt})
+		e.d.Questions = append(e.d.Questions, Question{len(r.Steps) - 1, n, n.Ask.Prompt})
 		return
 	}
-	agent, ok := chosen(e.world.Agents, n.Task.Agent)
+	agent, ok := chooseAgent(e.world.Agents, n.Task.Agent)
 	jobs := 0
 	for _, s := range r.Steps {
 		if s.JobID != "" {
@@ -248,12 +248,12 @@ func (e *engine) begin(n *doc.Node, call call, iteration int) {
 	a.Step, a.Node, a.Template, a.Agent = len(r.Steps)-1, n, e.w.template, agent
 	a.Writes = slices.ContainsFunc(r.Steps, func(s doc.FlowStep) bool { return s.JobID != "" && e.w.writes(s) })
 	e.useSteers(step.Step)
-	e.d.Enter = append(e.d.Enter, a)
+	e.d.Assignments = append(e.d.Assignments, a)
 }
 
-// chosen returns the first agent that fits a task and can do jobs.
-func chosen(agents []doc.Agent, by doc.AgentChoice) (doc.Agent, bool) {
-	i := slices.IndexFunc(agents, func(a doc.Agent) bool { return by.Fits(a) && job.Usable(a) })
+// chooseAgent returns the first agent that fits a task and can do jobs.
+func chooseAgent(agents []doc.Agent, by doc.AgentChoice) (doc.Agent, bool) {
+	i := slices.IndexFunc(agents, func(a doc.Agent) bool { return by.Fits(a) && job.CanRunJobs(a) })
 	if i < 0 {
 		return doc.Agent{}, false
 	}

@@ -308,11 +308,11 @@ func play(t *rapid.T, tmpl *doc.WorkflowTemplate, input string, behave func(stri
 	for range 10000 {
 		d := workflow.Next([]*doc.WorkflowTemplate{tmpl}, record, world)
 		again := workflow.Next([]*doc.WorkflowTemplate{tmpl}, d.Record, world)
-		if len(again.Enter)+len(again.Asked)+len(again.Events) > 0 || cmp.Diff(again.Record, d.Record) != "" {
+		if len(again.Assignments)+len(again.Questions)+len(again.Events) > 0 || cmp.Diff(again.Record, d.Record) != "" {
 			t.Fatalf("a second look decides more: %+v", again)
 		}
 		record = d.Record
-		for _, a := range d.Enter {
+		for _, a := range d.Assignments {
 			s := record.Steps[a.Step]
 			at := key(s.Path, s.Iteration)
 			if _, twice := goals[at]; twice {
@@ -320,7 +320,7 @@ func play(t *rapid.T, tmpl *doc.WorkflowTemplate, input string, behave func(stri
 			}
 			goals[at] = a.Goal
 		}
-		for _, q := range d.Asked {
+		for _, q := range d.Questions {
 			goals[key(record.Steps[q.Step].Path, record.Steps[q.Step].Iteration)] = "?"
 		}
 		if record.Over() {

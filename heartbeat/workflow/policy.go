@@ -18,11 +18,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// Overreaching returns the issues of tasks whose mode exceeds their permission level. Paths begin
+// ModeIssues returns the issues of tasks whose mode exceeds their permission level. Paths begin
 // with "template".
-func Overreaching(t *doc.WorkflowTemplate) (issues []fault.Issue) {
+func ModeIssues(t *doc.WorkflowTemplate) (issues []fault.Issue) {
 	for _, n := range t.Nodes {
-		if n.Task != nil && n.Task.Mode != "" && !runpolicy.Bears(doc.Level(t.Level(n.Task)), n.Task.Mode) {
+		if n.Task != nil && n.Task.Mode != "" && !runpolicy.Permits(doc.Level(t.Level(n.Task)), n.Task.Mode) {
 			issues = append(issues, fault.Issue{Path: []any{"template", n.Key(), "mode"}, Code: "custom",
 				Message: "is above what permission level " + t.Level(n.Task) + " bears"})
 		}
@@ -40,7 +40,7 @@ func (f Flows) unmet(t *doc.WorkflowTemplate) (list []Event, err error) {
 		if n.Task == nil || (!n.Task.Interactive && n.Task.Mode == "" && len(n.Task.Rules) == 0) {
 			continue
 		}
-		agent, ok := chosen(agents, n.Task.Agent)
+		agent, ok := chooseAgent(agents, n.Task.Agent)
 		spoken := ok && doc.ProviderNamed(agent.Provider).Live != ""
 		message := "mode and rules of task " + n.Key() + " are not enforced: it is not interactive. Its permission level holds."
 		switch {
@@ -141,7 +141,7 @@ func (f Flows) pushPolicy(ctx context.Context, a runs.Act, record doc.WorkflowRu
 	for _, at := range f.attempts(ctx, record) {
 		p, _, readErr := runs.PolicyOf(ctx, f.Workspace, a.ProjectID, at.run)
 		change := runpolicy.Change{First: &record.Rules}
-		if runpolicy.Bears(p.PermissionLevel, mode) {
+		if runpolicy.Permits(p.PermissionLevel, mode) {
 			change.Mode = mode
 		}
 		done, setErr := runs.SetPolicy(ctx, f.Workspace, runs.Act{ProjectID: a.ProjectID, RunID: at.run, Actor: a.Actor}, change)

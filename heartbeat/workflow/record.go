@@ -110,7 +110,7 @@ func (f Flows) Run(ctx context.Context, s Start) (doc.WorkflowRun, error) {
 	if err != nil {
 		return doc.WorkflowRun{}, err
 	}
-	if issues := Overreaching(&template); len(issues) > 0 {
+	if issues := ModeIssues(&template); len(issues) > 0 {
 		return doc.WorkflowRun{}, fault.Invalid(issues...)
 	}
 	for _, in := range template.Inputs {
@@ -119,7 +119,7 @@ func (f Flows) Run(ctx context.Context, s Start) (doc.WorkflowRun, error) {
 		}
 	}
 	var record doc.WorkflowRun
-	var after aftermath
+	var after afterCommit
 	err = f.Workspace.Update(ctx, func(u *workspace.Unit) (err error) {
 		record, after, err = f.begin(u, s, &template)
 		return err
@@ -149,7 +149,7 @@ func (f Flows) keepRefusal(ctx context.Context, r *refused) error {
 }
 
 // begin queues a run, its record, its log and its first jobs.
-func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate) (record doc.WorkflowRun, after aftermath, err error) {
+func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate) (record doc.WorkflowRun, after afterCommit, err error) {
 	w := f.Workspace
 	project, err := w.Project(s.ProjectID)
 	if err != nil {
@@ -179,7 +179,7 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 		record.Inputs = map[string]string{}
 	}
 	if place := placeOf(record, template); place != nil && place.Isolation == doc.IsolationShared {
-		if err := job.Sharable(w, project.ID, place.BaseRunID); err != nil {
+		if err := job.CheckSharable(w, project.ID, place.BaseRunID); err != nil {
 			return record, after, err
 		}
 	}
@@ -215,7 +215,7 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 	if err != nil {
 		return record, after, err
 	}
-	after, err = f.enter(u, d)
+	after, err = f.enqueueJobs(u, d)
 	return record, after, err
 }
 
@@ -257,7 +257,7 @@ func placeOf(record doc.WorkflowRun, t *doc.WorkflowTemplate) *doc.JobPlace {
 
 // Continue runs the flow of a finished run again, as another round of the same record. It accepts a
 // new input and optionally another template. An unfinished run is fault.RunBusy.
-func (f Flows) Continue(ctx context.Context, again Again) (record doc.WorkflowRun, err error) {
+func (f Flows) Continue(ctx context.Context, again ContinueRequest) (record doc.WorkflowRun, err error) {
 	project, run, with, actor := again.ProjectID, again.RunID, again.Template, again.Actor
 	var given *doc.WorkflowTemplate
 	if with != nil {
@@ -265,12 +265,12 @@ func (f Flows) Continue(ctx context.Context, again Again) (record doc.WorkflowRu
 		if err != nil {
 			return record, err
 		}
-		if issues := Overreaching(&template); len(issues) > 0 {
+		if issues := ModeIssues(&template); len(issues) > 0 {
 			return record, fault.Invalid(issues...)
 		}
 		given = &template
 	}
-	if _, err := f.Look(ctx, project, run); err != nil {
+	if _, err := f.Advance(ctx, project, run); err != nil {
 		return record, err
 	}
 	return f.change(ctx, project, run, func(u *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
@@ -371,7 +371,7 @@ func (f Flows) Cancel(ctx context.Context, project, run string) (doc.WorkflowRun
 	if err != nil || record.Over() {
 		return record, err
 	}
-	return f.Look(ctx, project, run)
+	return f.Advance(ctx, project, run)
 }
 
 // hasTree reports whether the tasks of a run have a worktree to share.

@@ -128,7 +128,7 @@ func (s *stage) inTurn(run, step string) (attempt string) {
 	s.t.Helper()
 	s.written(run, "step "+step+" is in its turn", func(r doc.WorkflowRun) bool {
 		for _, one := range r.Steps {
-			if found, err := job.Glance(s.w, s.project, one.JobID); one.Step == step && err == nil && found.Last() != nil {
+			if found, err := job.Load(s.w, s.project, one.JobID); one.Step == step && err == nil && found.Last() != nil {
 				attempt = found.Last().RunID
 			}
 		}

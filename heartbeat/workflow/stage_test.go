@@ -68,7 +68,7 @@ func newStage(t *testing.T, environ ...string) *stage {
 func (s *stage) gone(token string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if lives, err := runtimetest.Lives(token); err != nil || !lives {
+		if lives, err := runtimetest.HasProcess(token); err != nil || !lives {
 			return
 		}
 	}
@@ -104,7 +104,7 @@ func (s *stage) written(run string, what string, reached func(doc.WorkflowRun) b
 // looked is written with looks that bring the run on.
 func (s *stage) looked(run string, what string, reached func(doc.WorkflowRun) bool) doc.WorkflowRun {
 	s.t.Helper()
-	return s.await(run, what, func() (doc.WorkflowRun, error) { return s.flows.Look(s.t.Context(), s.project, run) }, reached)
+	return s.await(run, what, func() (doc.WorkflowRun, error) { return s.flows.Advance(s.t.Context(), s.project, run) }, reached)
 }
 
 func (s *stage) await(run, what string, read func() (doc.WorkflowRun, error), reached func(doc.WorkflowRun) bool) doc.WorkflowRun {

@@ -34,7 +34,7 @@ func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (r
 	if err != nil {
 		return result, err
 	}
-	if known, ok, err := runs.SaidBefore(f.Workspace, run, p.ClientMessageID); ok || err != nil {
+	if known, ok, err := runs.FindSentMessage(f.Workspace, run, p.ClientMessageID); ok || err != nil {
 		return known, err
 	}
 	if err := runs.MayAct(ctx, f.Workspace, a); err != nil {
@@ -70,7 +70,7 @@ func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (r
 func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerRequest, result *session.SteerResult, at attempt) error {
 	step := at.step
 	_, err := f.change(ctx, run.ProjectID, run.ID, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
-		known, ok, err := runs.SaidBefore(f.Workspace, run, p.ClientMessageID)
+		known, ok, err := runs.FindSentMessage(f.Workspace, run, p.ClientMessageID)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ type attempt struct{ step, run string }
 // attempts returns the running attempts of a run's live steps whose agents accept texts now.
 func (f Flows) attempts(ctx context.Context, record doc.WorkflowRun) (list []attempt) {
 	for _, at := range f.atWork(record) {
-		if _, session, live, err := runs.Living(ctx, f.Workspace, record.ProjectID, at.run); err == nil && live && session.Driver != "" && session.Driver != doc.LiveCommand {
+		if _, session, live, err := runs.LiveSession(ctx, f.Workspace, record.ProjectID, at.run); err == nil && live && session.Driver != "" && session.Driver != doc.LiveCommand {
 			list = append(list, at)
 		}
 	}
@@ -140,7 +140,7 @@ func (f Flows) atWork(record doc.WorkflowRun) (list []attempt) {
 		if s.Over() || s.JobID == "" {
 			continue
 		}
-		if found, err := job.Glance(f.Workspace, record.ProjectID, s.JobID); err == nil && found.Last() != nil {
+		if found, err := job.Load(f.Workspace, record.ProjectID, s.JobID); err == nil && found.Last() != nil {
 			list = append(list, attempt{s.Step, found.Last().RunID})
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Found is a template, with its document as stored.
-type Found struct {
+// StoredTemplate is a template, with its document as stored.
+type StoredTemplate struct {
 	doc.WorkflowTemplate
 	Domain string
 	Whole  shape.Value
@@ -29,9 +29,9 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-func read(w *workspace.Workspace, domain, slug string) (Found, error) {
+func read(w *workspace.Workspace, domain, slug string) (StoredTemplate, error) {
 	file := workspace.WorkflowFile(domain, slug)
-	found, err := workspace.LoadWith(w, file, func(text []byte) (found Found, err error) {
+	found, err := workspace.LoadWith(w, file, func(text []byte) (found StoredTemplate, err error) {
 		if found.Whole, err = yamldoc.Parse(text); err != nil {
 			return found, fault.New(fault.InvalidFile, "%s: %w", file, err)
 		}
@@ -50,12 +50,12 @@ func read(w *workspace.Workspace, domain, slug string) (Found, error) {
 
 // List returns the templates by id, of one domain or of all, and the files that are not valid
 // templates.
-func List(w *workspace.Workspace, domain string) (list []Found, problems []Problem, err error) {
+func List(w *workspace.Workspace, domain string) (list []StoredTemplate, problems []Problem, err error) {
 	domains, err := workspace.Dirs(w.FS, workspace.WorkflowsDir)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, problems = []Found{}, []Problem{}
+	list, problems = []StoredTemplate{}, []Problem{}
 	for _, d := range domains {
 		if domain != "" && d != domain {
 			continue
@@ -78,10 +78,10 @@ func List(w *workspace.Workspace, domain string) (list []Found, problems []Probl
 
 // Get reads a template by its id. It returns fault.NotFound if there is none, and fault.InvalidFile
 // if it is invalid.
-func Get(w *workspace.Workspace, id string) (Found, error) {
+func Get(w *workspace.Workspace, id string) (StoredTemplate, error) {
 	domain, slug, ok := doc.SplitWorkflowID(id)
 	if !ok || !w.Exists(workspace.WorkflowFile(domain, slug)) {
-		return Found{}, fault.New(fault.NotFound, "workflow %s does not exist", id)
+		return StoredTemplate{}, fault.New(fault.NotFound, "workflow %s does not exist", id)
 	}
 	return read(w, domain, slug)
 }
@@ -123,7 +123,7 @@ func (f Flows) Choices(t *doc.WorkflowTemplate) ([]Choice, error) {
 			continue
 		}
 		c := Choice{Name: n.Task.Agent.Name, AgentID: n.Task.Agent.AgentID, Provider: n.Task.Agent.Provider, Model: n.Task.Model}
-		if agent, ok := chosen(agents, n.Task.Agent); ok {
+		if agent, ok := chooseAgent(agents, n.Task.Agent); ok {
 			c = Choice{agent.Name, agent.ID, agent.Provider, n.Task.Model, true}
 			if c.Model == "" {
 				c.Model = agent.ModelHint
@@ -134,9 +134,9 @@ func (f Flows) Choices(t *doc.WorkflowTemplate) ([]Choice, error) {
 	return list, nil
 }
 
-// Unfit returns the error for a template that a caller sent, with the path of each issue prefixed
+// ParamError returns the error for a template that a caller sent, with the path of each issue prefixed
 // by the param's name.
-func Unfit(err error, param string) error {
+func ParamError(err error, param string) error {
 	schema, ok := errors.AsType[*yamldoc.SchemaError](err)
 	if !ok {
 		return err

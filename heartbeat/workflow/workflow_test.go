@@ -196,7 +196,7 @@ func TestContinue(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	record := s.start(`{kind: task, agent: {role: worker}, goal: "say {{input}}", remember: true}`, func(w *workflow.Start) { w.Input = "one" })
-	if _, err := s.flows.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: record.RunID, Input: "x", Actor: policy.Actor{ID: "human", Role: "human"}}); err != nil && !fault.Is(err, fault.RunBusy) {
+	if _, err := s.flows.Continue(t.Context(), workflow.ContinueRequest{ProjectID: s.project, RunID: record.RunID, Input: "x", Actor: policy.Actor{ID: "human", Role: "human"}}); err != nil && !fault.Is(err, fault.RunBusy) {
 		t.Error(err)
 	}
 	record = s.written(record.RunID, "its first round is over", over)
@@ -204,14 +204,14 @@ func TestContinue(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(record.Rounds)
-	if _, err := s.flows.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: record.RunID, Input: "two", Actor: policy.Actor{ID: "human", Role: "human"}}); err != nil {
+	if _, err := s.flows.Continue(t.Context(), workflow.ContinueRequest{ProjectID: s.project, RunID: record.RunID, Input: "two", Actor: policy.Actor{ID: "human", Role: "human"}}); err != nil {
 		t.Fatal(err)
 	}
 	record = s.written(record.RunID, "its next round is over", func(r doc.WorkflowRun) bool { return len(r.Rounds) == before+1 && r.Over() })
 	if record.Text != "[say two]" || record.Steer[0].UsedBy != record.Steps[len(record.Steps)-1].Step {
 		t.Errorf("%q %+v", record.Text, record.Steer)
 	}
-	spec := must(job.Glance(s.w, s.project, record.Steps[len(record.Steps)-1].JobID)).Job
+	spec := must(job.Load(s.w, s.project, record.Steps[len(record.Steps)-1].JobID)).Job
 	for _, part := range []string{"say two\n\n<earlier_calls>\n<call>\n<message>\nsay one\n</message>\n<answer>\n[say one]\n</answer>", "<user_steering>\nmind the gap\n</user_steering>"} {
 		if !strings.Contains(spec.Goal, part) {
 			t.Errorf("the goal lacks %q:\n%s", part, spec.Goal)
@@ -243,7 +243,7 @@ func TestWhoLetsWorkInTheRepository(t *testing.T) {
 	record := must(s.flows.Run(t.Context(), start))
 	s.written(record.RunID, "it is over", over)
 	for _, with := range []*shape.Value{nil, &start.Template} {
-		if _, err := s.flows.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: record.RunID, Input: "x", Template: with, Actor: worker}); !fault.Is(err, fault.Denied) {
+		if _, err := s.flows.Continue(t.Context(), workflow.ContinueRequest{ProjectID: s.project, RunID: record.RunID, Input: "x", Template: with, Actor: worker}); !fault.Is(err, fault.Denied) {
 			t.Errorf("a worker continues it: %v", err)
 		}
 	}
@@ -285,7 +285,7 @@ func TestRunnerDiesBeforeTheNextStep(t *testing.T) {
 	s.flows.Starter.Executable = s.dyingRunner()
 	record := s.start(`{kind: sequence, steps: [`+task+`, `+task+`, `+task+`]}`, func(w *workflow.Start) { w.Input = "x" })
 	s.written(record.RunID, "its first job is over", func(r doc.WorkflowRun) bool {
-		found, err := job.Glance(s.w, s.project, r.Steps[0].JobID)
+		found, err := job.Load(s.w, s.project, r.Steps[0].JobID)
 		return err == nil && found.Over()
 	})
 	record = s.looked(record.RunID, "it is over", over)
@@ -339,7 +339,7 @@ func (s *stage) killSome(run string, most int) (killed int) {
 	for range 2 {
 		lookers.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := s.flows.Look(ctx, s.project, run); err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) && !fault.Is(err, fault.Locked) {
+				if _, err := s.flows.Advance(ctx, s.project, run); err != nil && ctx.Err() == nil && !errors.Is(err, context.Canceled) && !fault.Is(err, fault.Locked) {
 					s.t.Log(err) // a runner was killed while it was waited for
 				}
 				time.Sleep(20 * time.Millisecond)

@@ -34,41 +34,41 @@ type Hit struct {
 	row int64
 }
 
-// Seen reports whether a reader may see a source, given its kind, ID, project and guard.
-type Seen func(kind, ref, project, guard string) bool
+// CanSee reports whether a reader may see a source, given its kind, ID, project and guard.
+type CanSee func(kind, ref, project, guard string) bool
 
 const (
-	// candidates bounds the hits that are ranked by age, broad the rows that are ranked at all.
-	candidates = 1000
-	broad      = 4000
+	// maxCandidates bounds the hits that are ranked by age, broad the rows that are ranked at all.
+	maxCandidates = 1000
+	maxRanked     = 4000
 	// snippetWords is the length of a snippet, in tokens.
 	snippetWords = 24
-	// sixLetters is the length of the ID suffix that may stand for the ID.
-	sixLetters = 6
+	// idSuffixLen is the length of the ID suffix that may stand for the ID.
+	idSuffixLen = 6
 )
 
 // Find returns at most limit hits, starting at position from, and whether there are more. Hits
 // by ID come first, then the best by rank and age. Positions count only what the reader may
 // see.
-func (s *Store) Find(ctx context.Context, q Query, now time.Time, from, limit int, may Seen) (hits []Hit, more bool, err error) {
+func (s *Store) Find(ctx context.Context, q Query, now time.Time, from, limit int, may CanSee) (hits []Hit, more bool, err error) {
 	db, err := s.open(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	all, err := s.candidates(ctx, db, q, now, may)
 	if err != nil {
-		return nil, false, s.broken(err)
+		return nil, false, s.removeIfUnusable(err)
 	}
 	if from >= len(all) {
 		return nil, false, nil
 	}
 	hits = all[from:min(len(all), from+limit)]
 	more = from+limit < len(all)
-	return hits, more, s.broken(snippets(ctx, db, q, hits))
+	return hits, more, s.removeIfUnusable(snippets(ctx, db, q, hits))
 }
 
-func (s *Store) candidates(ctx context.Context, db *sql.DB, q Query, now time.Time, may Seen) ([]Hit, error) {
-	known, err := allowed(ctx, db, q, may)
+func (s *Store) candidates(ctx context.Context, db *sql.DB, q Query, now time.Time, may CanSee) ([]Hit, error) {
+	known, err := visibleSources(ctx, db, q, may)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Store) candidates(ctx context.Context, db *sql.DB, q Query, now time.Ti
 	if q.match == "" && !q.filters() {
 		return named, nil
 	}
-	found, err := ranked(ctx, db, q, known)
+	found, err := rankedHits(ctx, db, q, known)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (q *Query) filters() bool {
 	return len(q.kinds)+len(q.projects)+len(q.agents)+len(q.statuses) > 0 || q.after > 0
 }
 
-// allowed returns the sources that match the filters and that the reader may see.
-func allowed(ctx context.Context, db *sql.DB, q Query, may Seen) (map[int64]bool, error) {
+// visibleSources returns the sources that match the filters and that the reader may see.
+func visibleSources(ctx context.Context, db *sql.DB, q Query, may CanSee) (map[int64]bool, error) {
 	where, args := "1", []any{}
 	for _, agent := range q.agents {
 		where, args = where+" AND instr(agent, ?)>0", append(args, strings.ToLower(agent))
@@ -146,19 +146,19 @@ const hitColumns = "h.rowid, h.kind, h.ref, h.project, h.run, h.seq, h.title, h.
 // byID returns the rows of the sources that the query's only word names, by their full ID or
 // its suffix.
 func byID(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]Hit, error) {
-	if len(q.id) < sixLetters {
+	if len(q.id) < idSuffixLen {
 		return nil, nil
 	}
 	text, arg := "SELECT id FROM sources WHERE ref=?", q.id
-	if len(q.id) == sixLetters {
+	if len(q.id) == idSuffixLen {
 		text, arg = "SELECT id FROM sources WHERE lower(substr(ref,-6))=?", strings.ToLower(q.id)
 	}
 	return collect(ctx, db, known, q, "SELECT "+hitColumns+", 0.0 FROM hits h WHERE h.rowid IN (SELECT id<<"+shift+" FROM ("+text+"))", arg)
 }
 
-// ranked returns the best rows for the query's words, or the newest rows if it has none. It
+// rankedHits returns the best rows for the query's words, or the newest rows if it has none. It
 // ranks all rows first, and then reads only the best.
-func ranked(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]Hit, error) {
+func rankedHits(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]Hit, error) {
 	where, args := "1", []any{}
 	if q.match != "" {
 		where, args = "hits MATCH ?", append(args, q.match)
@@ -186,14 +186,14 @@ func ranked(ctx context.Context, db *sql.DB, q Query, known map[int64]bool) ([]H
 	if err != nil {
 		return nil, err
 	}
-	return described(ctx, db, best)
+	return readHits(ctx, db, best)
 }
 
 // newestMatches returns the lowest row ID to rank, 0 for all. It excludes all but the newest
 // broad matches: ranking a query that matches nearly everything is slow, and its oldest rows
 // are worthless.
 func newestMatches(ctx context.Context, db *sql.DB, q Query) (from int64, err error) {
-	err = db.QueryRowContext(ctx, "SELECT rowid FROM hits WHERE hits MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?", q.match, broad).Scan(&from)
+	err = db.QueryRowContext(ctx, "SELECT rowid FROM hits WHERE hits MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?", q.match, maxRanked).Scan(&from)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -223,11 +223,11 @@ func ranks(ctx context.Context, db *sql.DB, known map[int64]bool, text string, a
 		}
 	}
 	slices.SortFunc(best, func(a, b rank) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.row, a.row)) })
-	return best[:min(len(best), candidates)], rows.Err()
+	return best[:min(len(best), maxCandidates)], rows.Err()
 }
 
-// described reads the columns of a hit for each row.
-func described(ctx context.Context, db *sql.DB, best []rank) ([]Hit, error) {
+// readHits reads the columns of a hit for each row.
+func readHits(ctx context.Context, db *sql.DB, best []rank) ([]Hit, error) {
 	read, err := db.PrepareContext(ctx, "SELECT "+hitColumns+" FROM hits h WHERE h.rowid=?")
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func collect(ctx context.Context, db *sql.DB, known map[int64]bool, q Query, tex
 		return nil, err
 	}
 	defer rows.Close()
-	for rows.Next() && len(hits) < candidates {
+	for rows.Next() && len(hits) < maxCandidates {
 		var h Hit
 		if err := rows.Scan(&h.row, &h.Kind, &h.Ref, &h.ProjectID, &h.RunID, &h.Seq, &h.Title, &h.At, &h.Score); err != nil {
 			return nil, err

@@ -34,7 +34,7 @@ func TestDroppedByTwo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := loadKnown(ctx, db)
+	before, err := loadSourceStates(ctx, db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestDroppedByTwo(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	after, err := loadKnown(ctx, db)
+	after, err := loadSourceStates(ctx, db)
 	if err != nil || len(after) != 2 || after["fresh"].id != before["old"].id {
 		t.Errorf("%+v, %v", after, err)
 	}
@@ -88,7 +88,7 @@ func TestUnitPanics(t *testing.T) {
 	u := updater{db: db, redactor: redact.NewRedactor(nil)}
 	func() {
 		defer func() { _ = recover() }() // as planned
-		_ = u.unit(t.Context(), func(tx *sql.Tx) error {
+		_ = u.inTx(t.Context(), func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(t.Context(), "DELETE FROM sources"); err != nil {
 				t.Error(err)
 			}

@@ -47,13 +47,13 @@ func source(name, guard string, rows ...Row) Source {
 	}
 	return Source{
 		Name: name, Version: fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprint(rows)))), Kind: rows[0].Kind, Ref: rows[0].Ref, Project: "p", Agent: "agent_kei Kei", Status: "failed", Guard: guard,
-		At: rows[0].At, Rows: func(context.Context, int64, int) (Rows, error) { return Rows{List: rows, Whole: true}, nil },
+		At: rows[0].At, Rows: func(context.Context, int64, int) (Rows, error) { return Rows{List: rows, ReplaceAll: true}, nil },
 	}
 }
 
 func everybody(string, string, string, string) bool { return true }
 
-func (s *Store) query(t testing.TB, text string, may Seen) []Hit {
+func (s *Store) query(t testing.TB, text string, may CanSee) []Hit {
 	t.Helper()
 	q, err := Parse(text)
 	if err != nil {

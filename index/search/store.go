@@ -91,7 +91,7 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 		if s.db, err = s.begin(ctx); err == nil {
 			return s.db, nil
 		}
-		if attempt > 0 || !spoilt(err) {
+		if attempt > 0 || !isUnusable(err) {
 			return nil, err
 		}
 		if err := s.remove(); err != nil {
@@ -118,8 +118,8 @@ func (s *Store) identity() (id durable.Identity, err error) {
 // errNotOurs is the error for a database of another application or version.
 var errNotOurs = errors.New("the search index is of another version")
 
-// spoilt reports whether an error means that the file is unusable and must be recreated.
-func spoilt(err error) bool {
+// isUnusable reports whether an error means that the file is unusable and must be recreated.
+func isUnusable(err error) bool {
 	if errors.Is(err, errNotOurs) {
 		return true
 	}

@@ -34,9 +34,9 @@ type Rows struct {
 	List []Row
 	Seq  int64 // position of the last row
 	More bool  // more rows follow
-	// Whole: the list replaces all rows of the source. Otherwise it replaces those with the
+	// ReplaceAll: the list replaces all rows of the source. Otherwise it replaces those with the
 	// same number.
-	Whole bool
+	ReplaceAll bool
 }
 
 // Row is a searchable text. At is in Unix milliseconds.
@@ -59,8 +59,8 @@ const (
 	maxBody  = 256 << 10
 )
 
-// known is the state of a source in the index.
-type known struct {
+// sourceState is the state of a source in the index.
+type sourceState struct {
 	id      int64
 	version string
 	seq     int64
@@ -72,11 +72,11 @@ type known struct {
 func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err error) {
 	db, err := s.open(ctx)
 	if err != nil {
-		return len(sources), ended(ctx, err)
+		return len(sources), ignoreCanceled(ctx, err)
 	}
-	before, err := loadKnown(ctx, db)
+	before, err := loadSourceStates(ctx, db)
 	if err != nil {
-		return len(sources), ended(ctx, s.broken(err))
+		return len(sources), ignoreCanceled(ctx, s.removeIfUnusable(err))
 	}
 	stale := make([]*Source, 0, len(sources))
 	for i := range sources {
@@ -84,7 +84,7 @@ func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err e
 			stale = append(stale, &sources[i])
 		}
 	}
-	gone := map[string]known{}
+	gone := map[string]sourceState{}
 	for name, k := range before {
 		gone[name] = k
 	}
@@ -96,34 +96,34 @@ func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err e
 	}
 	unlock, err := s.writer.Lock(ctx)
 	if err != nil {
-		return len(stale), ended(ctx, err)
+		return len(stale), ignoreCanceled(ctx, err)
 	}
 	defer func() { _ = unlock() }() // nothing to lose
 	u := updater{db: db, redactor: redact.NewRedactor(nil)}
 	for name, k := range gone {
 		if err := u.drop(ctx, name, k.id); err != nil {
-			return len(stale), ended(ctx, s.broken(err))
+			return len(stale), ignoreCanceled(ctx, s.removeIfUnusable(err))
 		}
 	}
 	for i, source := range stale {
 		if err := u.write(ctx, source); err != nil {
-			return len(stale) - i, ended(ctx, s.broken(err))
+			return len(stale) - i, ignoreCanceled(ctx, s.removeIfUnusable(err))
 		}
 	}
 	return 0, nil
 }
 
-// ended returns nil instead of an error that the end of ctx caused.
-func ended(ctx context.Context, err error) error {
+// ignoreCanceled returns nil instead of an error that the end of ctx caused.
+func ignoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the rest is behind
 	}
 	return err
 }
 
-// broken removes a damaged file, so that the next use recreates it.
-func (s *Store) broken(err error) error {
-	if err == nil || !spoilt(err) {
+// removeIfUnusable removes a damaged file, so that the next use recreates it.
+func (s *Store) removeIfUnusable(err error) error {
+	if err == nil || !isUnusable(err) {
 		return err
 	}
 	s.mu.Lock()
@@ -132,16 +132,16 @@ func (s *Store) broken(err error) error {
 	return errors.Join(err, s.remove())
 }
 
-func loadKnown(ctx context.Context, db *sql.DB) (map[string]known, error) {
+func loadSourceStates(ctx context.Context, db *sql.DB) (map[string]sourceState, error) {
 	rows, err := db.QueryContext(ctx, "SELECT name, id, version, seq FROM sources")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	all := map[string]known{}
+	all := map[string]sourceState{}
 	for rows.Next() {
 		var name string
-		var k known
+		var k sourceState
 		if err := rows.Scan(&name, &k.id, &k.version, &k.seq); err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ type updater struct {
 // drop deletes a source and its rows. It is a no-op if another process has deleted the source
 // since its ID was read: by now the ID may be that of another source (freeID).
 func (u *updater) drop(ctx context.Context, name string, id int64) error {
-	return u.unit(ctx, func(tx *sql.Tx) error {
+	return u.inTx(ctx, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, "DELETE FROM sources WHERE id=? AND name=?", id, name)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func dropRows(ctx context.Context, tx *sql.Tx, id int64) error {
 // until the last one.
 func (u *updater) write(ctx context.Context, source *Source) error {
 	for {
-		var now known
+		var now sourceState
 		err := u.db.QueryRowContext(ctx, "SELECT id, seq FROM sources WHERE name=?", source.Name).Scan(&now.id, &now.seq)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
@@ -189,13 +189,13 @@ func (u *updater) write(ctx context.Context, source *Source) error {
 		if err != nil {
 			return err
 		}
-		if err := u.unit(ctx, func(tx *sql.Tx) error { return u.put(ctx, tx, source, now, rows) }); err != nil || !rows.More {
+		if err := u.inTx(ctx, func(tx *sql.Tx) error { return u.writeRows(ctx, tx, source, now, rows) }); err != nil || !rows.More {
 			return err
 		}
 	}
 }
 
-func (u *updater) put(ctx context.Context, tx *sql.Tx, source *Source, now known, rows Rows) error {
+func (u *updater) writeRows(ctx context.Context, tx *sql.Tx, source *Source, now sourceState, rows Rows) error {
 	reached := source.Version
 	if rows.More {
 		reached = "" // matches no version, because more rows follow
@@ -212,7 +212,7 @@ func (u *updater) put(ctx context.Context, tx *sql.Tx, source *Source, now known
 	if err != nil {
 		return err
 	}
-	if rows.Whole {
+	if rows.ReplaceAll {
 		if err := dropRows(ctx, tx, now.id); err != nil {
 			return err
 		}
@@ -237,14 +237,14 @@ func (u *updater) put(ctx context.Context, tx *sql.Tx, source *Source, now known
 // freeID finds a free ID for a source. IDs follow the time of the source, so that newer rows
 // have larger IDs.
 func freeID(ctx context.Context, tx *sql.Tx, at int64, id *int64) error {
-	second := min(max(at/1000, 1), mostSeconds)
+	second := min(max(at/1000, 1), maxSourceSeconds)
 	err := tx.QueryRowContext(ctx, `SELECT CASE WHEN EXISTS(SELECT 1 FROM sources WHERE id=?1) THEN
  (SELECT min(id)+1 FROM sources s WHERE id>=?1 AND NOT EXISTS(SELECT 1 FROM sources WHERE id=s.id+1)) ELSE ?1 END`, second).Scan(id)
 	return err
 }
 
-// mostSeconds bounds the IDs of sources, because row IDs have 63 bits.
-const mostSeconds = 1<<31 - 1<<20
+// maxSourceSeconds bounds the IDs of sources, because row IDs have 63 bits.
+const maxSourceSeconds = 1<<31 - 1<<20
 
 // text prepares a text for the file: redacted, and without control characters, two of which
 // mark matches.
@@ -267,8 +267,8 @@ func (u *updater) text(text string, limit int) string {
 	}, text)
 }
 
-// unit runs do in a transaction, which ends even if do panics.
-func (u *updater) unit(ctx context.Context, do func(*sql.Tx) error) error {
+// inTx runs do in a transaction, which ends even if do panics.
+func (u *updater) inTx(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := u.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

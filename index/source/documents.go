@@ -41,12 +41,12 @@ type Document struct {
 	What    string
 }
 
-func misfit(problem, what string) Document { return Document{Problem: problem, What: what} }
+func problemDocument(problem, what string) Document { return Document{Problem: problem, What: what} }
 
-// Unread returns the document for a file that could not be read.
-func Unread(err error) Document { return misfit(ProblemUnread, oneLine(err)) }
+// UnreadableDocument returns the document for a file that could not be read.
+func UnreadableDocument(err error) Document { return problemDocument(ProblemUnread, oneLine(err)) }
 
-func malformed(err error) Document { return misfit(ProblemMalformed, oneLine(err)) }
+func malformedDocument(err error) Document { return problemDocument(ProblemMalformed, oneLine(err)) }
 
 func oneLine(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
@@ -80,8 +80,8 @@ func Decode(s File, text []byte) Document {
 func stem(name string) string       { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 func parentName(name string) string { return path.Base(path.Dir(name)) }
 
-// stray returns why a document is in the wrong place, "" if it is not.
-func stray(id, want string) string {
+// strayReason returns why a document is in the wrong place, "" if it is not.
+func strayReason(id, want string) string {
 	if why := shape.CheckID(id); why != "" {
 		return "its id " + why
 	}
@@ -158,14 +158,14 @@ var (
 func decodeRun(s File, text []byte) Document {
 	value, err := yamldoc.Parse(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
 	run, err := runCoreCodec.Bind(&value)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
 	if why := shape.CheckID(run.ID); why != "" {
-		return misfit(ProblemMalformed, "id: "+why)
+		return problemDocument(ProblemMalformed, "id: "+why)
 	}
 	at, _ := parseTime(run.CreatedAt)
 	values := []any{
@@ -210,11 +210,11 @@ func finite(n *float64) any {
 func decodeArtifact(s File, text []byte) Document {
 	head, _, err := frontmatter.Split(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
 	value, err := yamldoc.Parse(head)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
 	field := func(name string) any {
 		v := value.Get(name)
@@ -225,10 +225,10 @@ func decodeArtifact(s File, text []byte) Document {
 	}
 	id, kindOf := value.Get("id"), value.Get("type")
 	if value.Kind != shape.Map || id.Kind != shape.String || kindOf.Kind != shape.String || strings.TrimSpace(id.Text) == "" || strings.TrimSpace(kindOf.Text) == "" {
-		return misfit(ProblemMalformed, "the front matter needs id and type")
+		return problemDocument(ProblemMalformed, "the front matter needs id and type")
 	}
-	if why := stray(id.Text, stem(s.Path)); why != "" {
-		return misfit(ProblemStray, why)
+	if why := strayReason(id.Text, stem(s.Path)); why != "" {
+		return problemDocument(ProblemStray, why)
 	}
 	var at any
 	if created, ok := field("created_at").(string); ok {
@@ -261,10 +261,10 @@ func subjectKind(artifactType string, proposes any) string {
 func decodeReview(s File, text []byte) Document {
 	r, err := doc.ReviewCodec.Decode(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
-	if why := stray(r.ID, stem(s.Path)); why != "" {
-		return misfit(ProblemStray, why)
+	if why := strayReason(r.ID, stem(s.Path)); why != "" {
+		return problemDocument(ProblemStray, why)
 	}
 	at, _ := parseTime(r.CreatedAt)
 	var notes any
@@ -279,18 +279,18 @@ func decodeReview(s File, text []byte) Document {
 func decodeHelpRequest(s File, text []byte) Document {
 	head, body, err := frontmatter.Split(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
 	h, err := doc.HelpRequestCodec.Decode(head)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
-	if why := stray(h.ID, stem(s.Path)); why != "" {
-		return misfit(ProblemStray, why)
+	if why := strayReason(h.ID, stem(s.Path)); why != "" {
+		return problemDocument(ProblemStray, why)
 	}
 	for _, heading := range []string{"## Question", "## Response"} {
 		if !frontmatter.HasHeading(body, heading) {
-			return misfit(ProblemMalformed, "the heading "+heading+" is missing")
+			return problemDocument(ProblemMalformed, "the heading "+heading+" is missing")
 		}
 	}
 	return Document{Claim: s.Path, Rows: []Row{{"ac_help_requests", []any{
@@ -302,18 +302,18 @@ func decodeHelpRequest(s File, text []byte) Document {
 func decodeConversation(s File, text []byte) Document {
 	c, err := doc.ConversationCodec.Decode(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
 	want := parentName(s.Path)
 	if path.Dir(s.Path) == workspace.HomeDir {
 		want = workspace.HomeID
 	}
-	why := stray(c.ID, want)
+	why := strayReason(c.ID, want)
 	if why == "" && c.ProjectID != s.Project {
 		why = "it belongs to another place"
 	}
 	if why != "" {
-		return misfit(ProblemStray, why)
+		return problemDocument(ProblemStray, why)
 	}
 	at, _ := parseTime(c.CreatedAt)
 	d := Document{Claim: "conversation\x00" + c.ID, Rows: []Row{{"ac_conversations", []any{
@@ -331,14 +331,14 @@ func decodeConversation(s File, text []byte) Document {
 func decodeTask(s File, text []byte) Document {
 	head, _, err := frontmatter.Split(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
 	t, err := doc.TaskCodec.Decode(head)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
-	if why := stray(t.ID, stem(s.Path)); why != "" {
-		return misfit(ProblemStray, why)
+	if why := strayReason(t.ID, stem(s.Path)); why != "" {
+		return problemDocument(ProblemStray, why)
 	}
 	values := []any{
 		s.Project, t.ID, t.Title, t.Status, t.Visibility, Nullable(t.TeamID), Nullable(t.AssigneeAgentID), t.CreatedAt, instant(t.CreatedAt),
@@ -353,7 +353,7 @@ func decodeTask(s File, text []byte) Document {
 	} else {
 		values = append(values, nil, nil, nil, nil, nil, nil)
 	}
-	d := Document{Claim: s.Path, Rows: []Row{{"ac_tasks", append(values, t.Done(), s.Path)}}}
+	d := Document{Claim: s.Path, Rows: []Row{{"ac_tasks", append(values, t.Progress(), s.Path)}}}
 	for i, m := range t.Milestones {
 		var patch, tests bool
 		if m.Evidence != nil {
@@ -367,10 +367,10 @@ func decodeTask(s File, text []byte) Document {
 func decodeAgent(s File, text []byte) Document {
 	a, err := doc.AgentCodec.Decode(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
-	if why := stray(a.ID, parentName(s.Path)); why != "" {
-		return misfit(ProblemStray, why)
+	if why := strayReason(a.ID, parentName(s.Path)); why != "" {
+		return problemDocument(ProblemStray, why)
 	}
 	return Document{Claim: s.Path, Agent: a.ID, Rows: []Row{{"ac_agents", []any{
 		a.ID, a.Name, a.Role, a.Provider, Nullable(a.ModelHint), Nullable(a.TeamID),
@@ -380,10 +380,10 @@ func decodeAgent(s File, text []byte) Document {
 func decodeComment(s File, text []byte) Document {
 	c, err := doc.CommentCodec.Decode(text)
 	if err != nil {
-		return malformed(err)
+		return malformedDocument(err)
 	}
-	if why := stray(c.ID, stem(s.Path)); why != "" {
-		return misfit(ProblemStray, why)
+	if why := strayReason(c.ID, stem(s.Path)); why != "" {
+		return problemDocument(ProblemStray, why)
 	}
 	at, _ := parseTime(c.CreatedAt)
 	return Document{Claim: s.Path, Rows: []Row{{"ac_comments", []any{

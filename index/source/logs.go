@@ -78,14 +78,14 @@ type LogState struct {
 // Job is a log to be read.
 type Job struct {
 	Source File
-	// Read is the version at the last read. Sum is the hash of what followed the last complete
+	// LastVersion is the version at the last read. Sum is the hash of what followed the last complete
 	// line.
-	Read  durable.Version
-	Sum   uint64
-	Run   int64 // the file ID of the run or conversation that it belongs to
-	Stats Stats
-	Was   LogState
-	Known bool // it was read before
+	LastVersion durable.Version
+	Sum         uint64
+	Run         int64 // the file ID of the run or conversation that it belongs to
+	Stats       Stats
+	LastState   LogState
+	Known       bool // it was read before
 	// Unchanged: its version equals that of the last read, which is inconclusive.
 	Unchanged bool
 }
@@ -93,14 +93,14 @@ type Job struct {
 // Batch is a piece of a log. The first batch of a job states what to delete, the last one has
 // the End.
 type Batch struct {
-	Job    *Job
-	First  bool
-	Whole  bool // everything is read again
-	Events []EventRow
-	Faults []FaultRow
-	Asked  []InteractionRow
-	Lines  []MessageLine
-	End    *End
+	Job          *Job
+	First        bool
+	Whole        bool // everything is read again
+	Events       []EventRow
+	Faults       []FaultRow
+	Interactions []InteractionRow
+	Lines        []MessageLine
+	End          *End
 }
 
 // End is the state of a log after reading. If the log is unchanged, only Same is set.
@@ -164,42 +164,42 @@ func (r *Reader) Read(ctx context.Context, job *Job, give func(Batch) error) err
 		return give(Batch{Job: job, First: true, Whole: true, End: &End{Gone: true}})
 	}
 	size := st.Size()
-	continues := job.Known && job.Was.Offset <= size && r.continues(f, job, size)
+	continues := job.Known && job.LastState.Offset <= size && r.canContinue(f, job, size)
 	if continues && job.Unchanged {
-		if sum, err := tailSum(f, job.Was.Offset, size); err == nil && sum == job.Sum {
+		if sum, err := tailSum(f, job.LastState.Offset, size); err == nil && sum == job.Sum {
 			return give(Batch{Job: job, First: true, End: &End{Same: true}})
 		}
 	}
 	if !continues {
-		job.Was, job.Stats = LogState{}, Stats{}
-	} else if job.Was.TailEvent {
+		job.LastState, job.Stats = LogState{}, Stats{}
+	} else if job.LastState.TailEvent {
 		job.Stats = Stats{}
-		if err := json.Unmarshal(job.Was.Settled, &job.Stats); err != nil {
-			continues, job.Was = false, LogState{}
+		if err := json.Unmarshal(job.LastState.Settled, &job.Stats); err != nil {
+			continues, job.LastState = false, LogState{}
 		}
 	}
 	return r.lines(ctx, f, job, size, !continues, give)
 }
 
-// continues reports whether the part of a log that was read before is unchanged. For a large
+// canContinue reports whether the part of a log that was read before is unchanged. For a large
 // log it checks only both ends of that part.
-func (r *Reader) continues(f durable.File, job *Job, size int64) bool {
-	grown := size > job.Read.Size || job.Source.Version.Size > job.Read.Size
+func (r *Reader) canContinue(f durable.File, job *Job, size int64) bool {
+	grown := size > job.LastVersion.Size || job.Source.Version.Size > job.LastVersion.Size
 	if !grown && !job.Unchanged {
 		return false
 	}
-	if job.Source.Version.ID != job.Read.ID {
+	if job.Source.Version.ID != job.LastVersion.ID {
 		return false
 	}
-	head, tail, err := edges(f, job.Was.Offset)
-	if err != nil || head != job.Was.Head || tail != job.Was.Tail {
+	head, tail, err := edges(f, job.LastState.Offset)
+	if err != nil || head != job.LastState.Head || tail != job.LastState.Tail {
 		return false
 	}
-	if job.Was.Offset > fullCheck {
+	if job.LastState.Offset > fullCheck {
 		return true
 	}
-	sum, seq, err := r.sumTo(f, job.Was.Offset)
-	return err == nil && sum == job.Was.Sum && seq == job.Was.Seq
+	sum, seq, err := r.sumTo(f, job.LastState.Offset)
+	return err == nil && sum == job.LastState.Sum && seq == job.LastState.Seq
 }
 
 func (r *Reader) sumTo(f durable.File, offset int64) (sum uint32, seq int64, err error) {
@@ -246,11 +246,11 @@ func tailSum(f durable.File, offset, size int64) (uint64, error) {
 
 // lines reads from where the last read ended up to size.
 func (r *Reader) lines(ctx context.Context, f durable.File, job *Job, size int64, whole bool, give func(Batch) error) error {
-	state := LogState{Offset: job.Was.Offset, Seq: job.Was.Seq, Sum: job.Was.Sum}
+	state := LogState{Offset: job.LastState.Offset, Seq: job.LastState.Seq, Sum: job.LastState.Sum}
 	r.scanner.Reset(io.NewSectionReader(f, state.Offset, size-state.Offset), state.Offset, state.Seq)
 	batch := Batch{Job: job, First: true, Whole: whole}
 	stats := job.Stats
-	r.newest.some = false
+	r.newest.hasEvent = false
 	for {
 		line, err := r.next()
 		if errors.Is(err, io.EOF) {
@@ -284,7 +284,7 @@ func (r *Reader) lines(ctx context.Context, f durable.File, job *Job, size int64
 			}
 		}
 	}
-	r.newest.into(&stats)
+	r.newest.saveTo(&stats)
 	sum, err := r.finish(f, size, &state)
 	if err != nil {
 		return err
@@ -314,17 +314,17 @@ func (r *Reader) line(line events.Line, sum uint32, batch *Batch, stats *Stats) 
 		batch.Faults = append(batch.Faults, FaultRow{line.Seq, fault, line.Offset, length, sum})
 		return
 	}
-	r.take(line, sum, &e, batch, stats)
+	r.addEvent(line, sum, &e, batch, stats)
 }
 
-func (r *Reader) take(line events.Line, sum uint32, e *Event, batch *Batch, stats *Stats) {
+func (r *Reader) addEvent(line events.Line, sum uint32, e *Event, batch *Batch, stats *Stats) {
 	stats.count(e)
 	row := r.row(line, sum, e)
 	r.newest.set(row, r.word(e.Visibility), e.TS)
 	batch.Events = append(batch.Events, row)
 	if i, ok := interactionOf(e); ok {
 		i.Seq, i.At = row.Seq, row.At
-		batch.Asked = append(batch.Asked, i)
+		batch.Interactions = append(batch.Interactions, i)
 	}
 }
 
@@ -346,13 +346,13 @@ func (r *Reader) provisional(line events.Line, sum uint32, batch *Batch, state *
 	if e.Parse(line.Raw) != 0 {
 		return
 	}
-	r.newest.into(stats)
+	r.newest.saveTo(stats)
 	settled, err := json.Marshal(stats)
 	if err != nil {
 		return // the next sync reads it
 	}
 	state.TailEvent, state.Settled = true, settled
-	r.take(line, sum, &e, batch, stats)
+	r.addEvent(line, sum, &e, batch, stats)
 }
 
 // CompactPayload returns the payload of an event as lists show it: canonical JSON, "null" if it

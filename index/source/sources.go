@@ -93,10 +93,10 @@ type File struct {
 // Walk lists the sources of a scope in a fixed order: by directory, then by
 // name.
 type Walk struct {
-	FS     durable.FS
-	Scope  Scope
-	Before *Cache // nil if nothing is cached
-	Found  func(File)
+	FS    durable.FS
+	Scope Scope
+	Cache *Cache // nil if nothing is cached
+	Found func(File)
 
 	RecordsOnly bool // the records of runs, without their logs
 }
@@ -169,7 +169,7 @@ func (w *Walk) project(projects *folder, id string) error {
 		if !w.Scope.has(part.kinds) {
 			continue
 		}
-		f := &folder{walk: w, name: projects.name + "/" + id + "/" + part.name, above: projects, below: id + "/" + part.name}
+		f := &folder{walk: w, name: projects.name + "/" + id + "/" + part.name, parent: projects, pathInParent: id + "/" + part.name}
 		if err := visit(f, part.visit); err != nil {
 			return err
 		}
@@ -195,10 +195,10 @@ func conversationFiles() []fileKind {
 // folder is a directory on a walk. It is opened only when something in it must be stat'ed. A
 // missing directory and a symlink count as empty.
 type folder struct {
-	walk  *Walk
-	name  string
-	above *folder // the folder that it is opened relative to; nil for the workspace
-	below string
+	walk         *Walk
+	name         string
+	parent       *folder // the folder that it is opened relative to; nil for the workspace
+	pathInParent string
 
 	dir    *durable.Dir
 	opened bool
@@ -210,12 +210,12 @@ func (f *folder) open() (d *durable.Dir, err error) {
 		return f.dir, nil
 	}
 	f.opened = true
-	if f.above == nil {
+	if f.parent == nil {
 		d, err = durable.OpenDir(f.walk.FS, f.name)
-	} else if above, failed := f.above.open(); above == nil {
+	} else if above, failed := f.parent.open(); above == nil {
 		return nil, failed
 	} else {
-		d, err = above.Sub(f.below)
+		d, err = above.Sub(f.pathInParent)
 	}
 	if err != nil {
 		return nil, absentDirectory(err)
@@ -240,10 +240,10 @@ func absentDirectory(err error) error {
 
 // subfolders lists the directories, without symlinks, whose names can be IDs.
 func (f *folder) subfolders() ([]string, error) {
-	if names, ok := f.walk.Before.subfolders(f.name); ok {
+	if names, ok := f.walk.Cache.subfolders(f.name); ok {
 		return names, nil
 	}
-	watched := f.walk.Before.watched(f.name)
+	watched := f.walk.Cache.startWatch(f.name)
 	d, err := f.open()
 	if d == nil {
 		return nil, err
@@ -260,7 +260,7 @@ func (f *folder) subfolders() ([]string, error) {
 		}
 	}
 	if watched {
-		f.walk.Before.names[f.name] = names
+		f.walk.Cache.names[f.name] = names
 	}
 	return names, nil
 }
@@ -290,9 +290,9 @@ func (f *folder) files(project string, of Kind, extension string) error {
 
 // report reports the files directly in the folder that list returns, each with its kind.
 func (f *folder) report(project string, list func(*durable.Dir) ([]string, error), of func(i int) Kind) error {
-	sources, known := f.walk.Before.sources(f.name)
+	sources, known := f.walk.Cache.sources(f.name)
 	if !known {
-		watched := f.walk.Before.watched(f.name)
+		watched := f.walk.Cache.startWatch(f.name)
 		d, err := f.open()
 		if d == nil {
 			return err
@@ -301,14 +301,14 @@ func (f *folder) report(project string, list func(*durable.Dir) ([]string, error
 		if err != nil {
 			return err
 		}
-		for i, s := range lookEach(d, names) {
+		for i, s := range statEach(d, names) {
 			if s.Path != "" {
 				s.Kind, s.Project = of(i), project
 				sources = append(sources, s)
 			}
 		}
 		if watched {
-			f.walk.Before.files[f.name] = sources
+			f.walk.Cache.files[f.name] = sources
 		}
 	}
 	for _, s := range sources {
@@ -327,12 +327,12 @@ func (f *folder) each(project string, kinds ...fileKind) error {
 	var missing []int // subdirectories to read
 	for i, name := range names {
 		var known bool
-		if sources[i], known = f.walk.Before.sources(f.name + "/" + name); !known {
+		if sources[i], known = f.walk.Cache.sources(f.name + "/" + name); !known {
 			missing = append(missing, i)
 		}
 	}
 	if len(missing) > 0 {
-		if err := f.lookInto(names, missing, kinds, sources, project); err != nil {
+		if err := f.statMissing(names, missing, kinds, sources, project); err != nil {
 			return err
 		}
 	}
@@ -344,12 +344,12 @@ func (f *folder) each(project string, kinds ...fileKind) error {
 	return nil
 }
 
-// lookInto stats the sources of the subdirectories that are not cached.
-func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sources [][]File, project string) error {
+// statMissing stats the sources of the subdirectories that are not cached.
+func (f *folder) statMissing(names []string, missing []int, kinds []fileKind, sources [][]File, project string) error {
 	watched := make([]bool, len(missing))
 	files := make([]string, 0, len(kinds)*len(missing))
 	for at, i := range missing {
-		watched[at] = f.walk.Before.watched(f.name + "/" + names[i])
+		watched[at] = f.walk.Cache.startWatch(f.name + "/" + names[i])
 		for _, k := range kinds {
 			files = append(files, names[i]+"/"+k.name)
 		}
@@ -358,7 +358,7 @@ func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sourc
 	if d == nil {
 		return err
 	}
-	seen := lookEach(d, files)
+	seen := statEach(d, files)
 	for at, i := range missing {
 		for k, s := range seen[at*len(kinds) : (at+1)*len(kinds)] {
 			if s.Path != "" {
@@ -367,27 +367,27 @@ func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sourc
 			}
 		}
 		if watched[at] {
-			f.walk.Before.files[f.name+"/"+names[i]] = sources[i]
+			f.walk.Cache.files[f.name+"/"+names[i]] = sources[i]
 		}
 	}
 	return nil
 }
 
-// together is the number of files that justifies one more goroutine for stats.
-const together = 256
+// statsPerWorker is the number of files that justifies one more goroutine for stats.
+const statsPerWorker = 256
 
-// lookEach stats many files of a directory, concurrently if there are enough of them. A result
+// statEach stats many files of a directory, concurrently if there are enough of them. A result
 // for what is not a regular file has no path.
-func lookEach(d *durable.Dir, names []string) []File {
+func statEach(d *durable.Dir, names []string) []File {
 	found := make([]File, len(names))
 	part := func(from, to int) {
-		d.LookEach(names[from:to], func(i int, v durable.Version, kind fs.FileMode) {
+		d.LstatEach(names[from:to], func(i int, v durable.Version, kind fs.FileMode) {
 			if kind.IsRegular() {
 				found[from+i] = File{Path: d.Name() + "/" + names[from+i], Version: v}
 			}
 		})
 	}
-	workers := min(runtime.GOMAXPROCS(0), len(names)/together)
+	workers := min(runtime.GOMAXPROCS(0), len(names)/statsPerWorker)
 	if workers < 2 {
 		part(0, len(names))
 		return found

@@ -38,7 +38,7 @@ type LastEvent struct {
 
 func (s *Stats) count(e *Event) {
 	s.Events++
-	s.usage(e)
+	s.foldUsage(e)
 	switch string(e.Kind.Text) {
 	case events.RunStarted:
 		s.RetryOf, s.SessionRef = events.Text(e.Payload, "retry_of"), string(e.Session.Text)
@@ -80,16 +80,16 @@ type newest struct {
 	visibility *Word
 	TS         []byte
 	hasTS      bool
-	some       bool
+	hasEvent   bool
 }
 
 func (n *newest) set(row EventRow, visibility *Word, ts Member) {
 	n.seq, n.kind, n.actor, n.visibility = row.Seq, row.Kind, row.Actor, visibility
-	n.TS, n.hasTS, n.some = append(n.TS[:0], ts.Text...), !ts.absent, true
+	n.TS, n.hasTS, n.hasEvent = append(n.TS[:0], ts.Text...), !ts.absent, true
 }
 
-func (n *newest) into(s *Stats) {
-	if !n.some {
+func (n *newest) saveTo(s *Stats) {
+	if !n.hasEvent {
 		return
 	}
 	s.Last = &LastEvent{Seq: n.seq, Type: n.kind.Text, Actor: n.actor.pointer(), Visibility: n.visibility.pointer()}

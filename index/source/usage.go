@@ -128,8 +128,8 @@ func (p usagePayload) counters() counters {
 	return c
 }
 
-// usage folds an event. Only events about usage, turns and sessions change anything.
-func (s *Stats) usage(e *Event) {
+// foldUsage folds an event. Only events about usage, turns and sessions change anything.
+func (s *Stats) foldUsage(e *Event) {
 	kind := string(e.Kind.Text)
 	switch kind {
 	case events.UsageReported, events.UsageEstimated, events.UsageCost, events.TurnEnded, events.RunContinued:
@@ -150,7 +150,7 @@ func (s *Stats) usage(e *Event) {
 	_ = json.Unmarshal(e.Payload, &p) // members of another type count as unknown
 	switch kind {
 	case events.UsageReported:
-		u.reported(p)
+		u.addReport(p)
 	case events.UsageEstimated:
 		c := p.counters()
 		u.Whole, u.WholeOf, u.Estimated = &c, p.Model, true
@@ -165,7 +165,7 @@ func (s *Stats) usage(e *Event) {
 	}
 }
 
-func (u *UsageFold) reported(p usagePayload) {
+func (u *UsageFold) addReport(p usagePayload) {
 	c := p.counters()
 	if p.Turn <= 0 {
 		if u.Whole == nil || u.Estimated || c.Total > u.Whole.Total {
@@ -179,12 +179,12 @@ func (u *UsageFold) reported(p usagePayload) {
 	u.Latest, u.Model = c, p.Model
 	if last := len(u.Closed) - 1; last >= u.First && u.Closed[last].Turn == p.Turn { // a late report for a closed turn
 		u.Closed[last].counters, u.Closed[last].Model = c.less(u.Before), p.Model
-		u.changed(last)
+		u.markChanged(last)
 	}
 }
 
-// changed marks the records from an index on to be saved again.
-func (u *UsageFold) changed(from int) { u.saved = min(u.saved, from) }
+// markChanged marks the records from an index on to be saved again.
+func (u *UsageFold) markChanged(from int) { u.saved = min(u.saved, from) }
 
 // closeTurn makes the record of the newest turn, unless it has one.
 func (u *UsageFold) closeTurn(at int64) {
@@ -234,7 +234,7 @@ func (u *UsageFold) closeWhole(at int64) {
 		rest.Cost = nil
 	}
 	u.Closed[last].add(rest)
-	u.changed(last)
+	u.markChanged(last)
 }
 
 // share divides a computed cost among the records of the session that have none.
@@ -255,7 +255,7 @@ func (u *UsageFold) share(cost float64) {
 			part = float64(r.Total) / float64(tokens)
 		}
 		r.Cost, r.CostBy = new(cost*part), CostRate
-		u.changed(i)
+		u.markChanged(i)
 	}
 }
 

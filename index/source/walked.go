@@ -15,8 +15,8 @@ import (
 	"ac/workspace"
 )
 
-// walkedLife is the age after which everything is walked again, watched or not.
-const walkedLife = 30 * time.Second
+// maxCacheAge is the age after which everything is walked again, watched or not.
+const maxCacheAge = 30 * time.Second
 
 // Cache caches what walks found. It belongs to the holder of the index's lock, except for Close.
 // A nil cache caches nothing.
@@ -24,9 +24,9 @@ type Cache struct {
 	clock *clock.Clock
 	fsys  durable.FS
 
-	mu     sync.Mutex
-	heard  *watch.Listener // nil until the second walk, after Close, or if nothing can be watched
-	closed bool
+	mu            sync.Mutex
+	watchListener *watch.Listener // nil until the second walk, after Close, or if nothing can be watched
+	closed        bool
 
 	walks int
 	began time.Time // when the last full walk began
@@ -57,7 +57,7 @@ func (l *Cache) Refresh(ctx context.Context, w *workspace.Workspace) {
 	if l.listener() == nil {
 		lost = true // it was closed before everything was heard
 	}
-	if lost || l.clock.Since(l.began) > walkedLife {
+	if lost || l.clock.Since(l.began) > maxCacheAge {
 		l.began, l.names, l.files = l.clock.Now(), map[string][]string{}, map[string][]File{}
 		return
 	}
@@ -70,14 +70,14 @@ func (l *Cache) listen(w *workspace.Workspace) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
-		l.heard, _ = w.Watched().Listen() // without a listener nothing is cached
+		l.watchListener, _ = w.Watched().Listen() // without a listener nothing is cached
 	}
 }
 
 func (l *Cache) listener() *watch.Listener {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.heard
+	return l.watchListener
 }
 
 // forget drops an entry and its directory from the cache.
@@ -106,9 +106,9 @@ func (l *Cache) sources(dir string) (list []File, ok bool) {
 	return list, ok
 }
 
-// watched reports whether what is found in a directory from now on may be cached. It may not on
+// startWatch reports whether what is found in a directory from now on may be cached. It may not on
 // a file system of unknown type, where a change by another machine may raise no event.
-func (l *Cache) watched(dir string) bool {
+func (l *Cache) startWatch(dir string) bool {
 	if l == nil {
 		return false
 	}
@@ -117,7 +117,7 @@ func (l *Cache) watched(dir string) bool {
 		return false
 	}
 	st, err := heard.Add(dir)
-	return err == nil && l.fsys.Tick(durable.IdentityOf(st).Device) < durable.Coarse
+	return err == nil && l.fsys.Granularity(durable.IdentityOf(st).Device) < durable.Coarse
 }
 
 // Close ends the watch. It may be called while a walk is running. After it nothing is cached.
@@ -127,8 +127,8 @@ func (l *Cache) Close() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.heard != nil {
-		l.heard.Close()
+	if l.watchListener != nil {
+		l.watchListener.Close()
 	}
-	l.heard, l.closed = nil, true
+	l.watchListener, l.closed = nil, true
 }

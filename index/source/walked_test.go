@@ -41,7 +41,7 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 	runs := func() (total int) {
 		t.Helper()
 		seen.Refresh(t.Context(), w)
-		list := Walk{FS: w.FS, Before: seen, Found: func(f File) {
+		list := Walk{FS: w.FS, Cache: seen, Found: func(f File) {
 			if f.Kind == KindRun {
 				total++
 			}
@@ -72,8 +72,8 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 	for name, change := range map[string]func(){
 		"a change in it":           func() { c.put("work/projects/p/runs/r1/run.yaml", "status: ended\n") },
 		"a document replaced":      func() { c.replace("work/projects/p/runs/r1/run.yaml", "status: failed\n") },
-		"something not heard":      func() { w.Watched().Lose() },
-		"half a minute":            func() { ahead.Add(int64(walkedLife + time.Second)) },
+		"something not heard":      func() { w.Watched().MarkLost() },
+		"half a minute":            func() { ahead.Add(int64(maxCacheAge + time.Second)) },
 		"folders moved":            func() { c.move("work/projects/p", "work/projects/q"); c.move("work/projects/q", "work/projects/p") },
 		"a folder above that went": func() { c.move("work", "aside2"); c.move("aside2", "work") },
 	} {
@@ -101,7 +101,7 @@ func TestCacheClosed(t *testing.T) {
 		seen := NewCache(w.Env.Clock, w.FS)
 		walk := func() {
 			seen.Refresh(t.Context(), w)
-			list := Walk{FS: w.FS, Before: seen, Found: func(File) {}}
+			list := Walk{FS: w.FS, Cache: seen, Found: func(File) {}}
 			must(list.Run())
 		}
 		for range before {
@@ -113,8 +113,8 @@ func TestCacheClosed(t *testing.T) {
 		closing.Wait()
 		walk()
 		walk()
-		if seen.heard != nil || len(seen.names)+len(seen.files) > 0 {
-			t.Errorf("closed after %d walks: it watches %v, and caches %d folders", before, seen.heard != nil, len(seen.names)+len(seen.files))
+		if seen.watchListener != nil || len(seen.names)+len(seen.files) > 0 {
+			t.Errorf("closed after %d walks: it watches %v, and caches %d folders", before, seen.watchListener != nil, len(seen.names)+len(seen.files))
 		}
 	}
 }

@@ -50,8 +50,8 @@ type Status struct {
 	LastErrorAt       *int64  `json:"last_error_at_ms"`
 }
 
-// None returns the status of a process without a worker.
-func None() Status { return Status{Closed: true} }
+// NoWorker returns the status of a process without a worker.
+func NoWorker() Status { return Status{Closed: true} }
 
 // Options are the options of a worker.
 type Options struct {
@@ -154,7 +154,7 @@ func (w *Worker) begin() (work func()) {
 }
 
 func (w *Worker) sync(dir string) {
-	err := w.guarded(dir)
+	err := w.syncRecovered(dir)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.status.SyncAttempts++
@@ -167,8 +167,8 @@ func (w *Worker) sync(dir string) {
 	w.opts.Failed(dir, err)
 }
 
-// guarded turns a panic into an error of this workspace.
-func (w *Worker) guarded(dir string) (err error) {
+// syncRecovered turns a panic into an error of this workspace.
+func (w *Worker) syncRecovered(dir string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)

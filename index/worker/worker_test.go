@@ -81,7 +81,7 @@ func TestFresh(t *testing.T) {
 		if diff := cmp.Diff(Status{Enabled: true, DebounceMS: 250, MinIntervalMS: 1000}, w.Status()); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(Status{Closed: true}, None()); diff != "" {
+		if diff := cmp.Diff(Status{Closed: true}, NoWorker()); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// lookEvery bounds how late an alarm may be noticed after the machine was suspended.
-const lookEvery = 15 * time.Second
+// checkInterval bounds how late an alarm may be noticed after the machine was suspended.
+const checkInterval = 15 * time.Second
 
 // Alarm calls a function once, after a duration.
 type Alarm struct {
@@ -26,13 +26,13 @@ type Alarm struct {
 // After returns an alarm that calls do, in its own goroutine, after d. Time in which the
 // machine is suspended counts: an alarm that became due meanwhile rings within seconds after
 // the machine wakes. Changes of the wall clock do not matter.
-func After(d time.Duration, do func()) *Alarm { return after(stopwatch(), lookEvery, d, do) }
+func After(d time.Duration, do func()) *Alarm { return after(stopwatch(), checkInterval, d, do) }
 
 func after(elapsed func() time.Duration, every, d time.Duration, do func()) *Alarm {
 	a := &Alarm{elapsed: elapsed, deadline: elapsed() + d, every: every, do: do}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.timer = time.AfterFunc(min(d, every), a.look)
+	a.timer = time.AfterFunc(min(d, every), a.check)
 	return a
 }
 
@@ -42,8 +42,8 @@ func waking() func() time.Duration {
 	return func() time.Duration { return time.Since(start) }
 }
 
-// look rings if the alarm is due, and otherwise checks again later.
-func (a *Alarm) look() {
+// check rings if the alarm is due, and otherwise checks again later.
+func (a *Alarm) check() {
 	a.mu.Lock()
 	left := a.deadline - a.elapsed()
 	if a.stopped || left > 0 {

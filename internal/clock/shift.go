@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Shifted returns a JSON object in which the named members, times of a wrong clock, are moved
+// ShiftTimes returns a JSON object in which the named members, times of a wrong clock, are moved
 // by offsetMS milliseconds. Text that is not an object, and a member that is not a time, stay
 // unchanged.
-func Shifted(object json.RawMessage, offsetMS int64, names ...string) json.RawMessage {
+func ShiftTimes(object json.RawMessage, offsetMS int64, names ...string) json.RawMessage {
 	if offsetMS == 0 || len(names) == 0 || len(object) == 0 {
 		return object
 	}

@@ -18,11 +18,11 @@ func TestShifted(t *testing.T) {
 		`["requested_at"]`:                       `["requested_at"]`,
 		`nonsense`:                               `nonsense`,
 	} {
-		if got := string(clock.Shifted(json.RawMessage(given), hour, "requested_at", "expires_at")); got != want {
+		if got := string(clock.ShiftTimes(json.RawMessage(given), hour, "requested_at", "expires_at")); got != want {
 			t.Errorf("%s became %s", given, got)
 		}
 	}
-	if got := string(clock.Shifted(json.RawMessage(`{"requested_at":"2026-01-02T03:04:05.678Z"}`), hour)); got != `{"requested_at":"2026-01-02T03:04:05.678Z"}` {
+	if got := string(clock.ShiftTimes(json.RawMessage(`{"requested_at":"2026-01-02T03:04:05.678Z"}`), hour)); got != `{"requested_at":"2026-01-02T03:04:05.678Z"}` {
 		t.Errorf("without names: %s", got)
 	}
 }

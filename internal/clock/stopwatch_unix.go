@@ -12,7 +12,7 @@ import (
 // the wall clock do not affect it. It returns 0 if the system refuses the clock.
 func SinceBoot() time.Duration {
 	var now unix.Timespec
-	if err := unix.ClockGettime(sleepless, &now); err != nil {
+	if err := unix.ClockGettime(bootClock, &now); err != nil {
 		return 0
 	}
 	return time.Duration(now.Nano())
@@ -21,12 +21,12 @@ func SinceBoot() time.Duration {
 // stopwatch measures time from now on, suspended time included.
 func stopwatch() func() time.Duration {
 	var start unix.Timespec
-	if err := unix.ClockGettime(sleepless, &start); err != nil {
+	if err := unix.ClockGettime(bootClock, &start); err != nil {
 		return waking() // the system refuses the clock
 	}
 	return func() time.Duration {
 		var now unix.Timespec
-		_ = unix.ClockGettime(sleepless, &now) // cannot fail: the first reading succeeded
+		_ = unix.ClockGettime(bootClock, &now) // cannot fail: the first reading succeeded
 		return time.Duration(now.Nano() - start.Nano())
 	}
 }

@@ -69,7 +69,7 @@ func (g *repository) edit(r *rand.Rand, w *workspace.Workspace) {
 	g.must(err)
 	for _, id := range ids {
 		dir := workspace.CheckpointDir(g.own[0], id)
-		_, ended, err := checkpoint.Ended(w.FS, dir)
+		_, ended, err := checkpoint.LoadOutcome(w.FS, dir)
 		g.must(err)
 		if ended {
 			continue
@@ -171,7 +171,7 @@ func (g *repository) plans(w *workspace.Workspace) map[string]checkpoint.Plan {
 		dir := workspace.CheckpointDir(g.own[0], id)
 		plan, err := checkpoint.Load(w.FS, dir)
 		g.must(err)
-		outcome, ended, err := checkpoint.Ended(w.FS, dir)
+		outcome, ended, err := checkpoint.LoadOutcome(w.FS, dir)
 		g.must(err)
 		alone := len(outcome.Conflicts) == 0
 		if name := g.edited[id]; name != "" {

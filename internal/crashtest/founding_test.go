@@ -192,7 +192,7 @@ func (f foundings) whole(n int, dir string) bool {
 			f.Error(err)
 		}
 	}()
-	ready, err := enterprise.Look(w)
+	ready, err := enterprise.CheckReadiness(w)
 	agents, agentsErr := w.Agents()
 	conversations, listErr := workspace.Dirs(w.FS, workspace.ConversationsDir)
 	if err = errors.Join(err, agentsErr, listErr); err != nil || !ready.Ready || ready.ProjectCount != 1 || len(agents) != 6 || len(conversations) != 1 {

@@ -166,7 +166,7 @@ func (p *places) must(err error) {
 
 func (p *places) company(dir, name string) {
 	p.t.Helper()
-	p.must(workspace.Found(p.t.Context(), workspace.SystemEnv(), dir, workspace.Founding{CompanyName: name, Build: func(w *workspace.Workspace) error {
+	p.must(workspace.Create(p.t.Context(), workspace.SystemEnv(), dir, workspace.CreateOptions{CompanyName: name, Build: func(w *workspace.Workspace) error {
 		_, err := w.CreateProjectWithDefaults(p.t.Context(), name, "", nil)
 		return err
 	}}))

@@ -31,7 +31,7 @@ func OpenDir(fsys FS, name string) (*Dir, error) {
 		return subByName(fsys, name)
 	}
 	openat2, err := root.openat2.openDir(name)
-	if ok, err := asked("openat", name, err); ok {
+	if ok, err := fastPathResult("openat", name, err); ok {
 		if err != nil {
 			return nil, err
 		}
@@ -124,9 +124,9 @@ func entries(list []fs.DirEntry) []Entry {
 	return found
 }
 
-// Look returns the version and the type of an entry, without following
+// Lstat returns the version and the type of an entry, without following
 // symlinks.
-func (d *Dir) Look(name string) (Version, fs.FileMode, error) {
+func (d *Dir) Lstat(name string) (Version, fs.FileMode, error) {
 	if d.file == nil {
 		st, err := d.fsys.Lstat(path.Join(d.name, name))
 		if err != nil {
@@ -134,18 +134,18 @@ func (d *Dir) Look(name string) (Version, fs.FileMode, error) {
 		}
 		return VersionOf(st), st.Mode().Type(), nil
 	}
-	return d.lookAt(name)
+	return d.lstatAt(name)
 }
 
-// LookEach is Look for many entries. It calls seen for each entry that exists, with its index
+// LstatEach is Look for many entries. It calls seen for each entry that exists, with its index
 // in names. One descriptor serves all of them, so that each costs only one system call.
-func (d *Dir) LookEach(names []string, seen func(i int, v Version, kind fs.FileMode)) {
+func (d *Dir) LstatEach(names []string, seen func(i int, v Version, kind fs.FileMode)) {
 	if d.file != nil {
-		d.lookAtEach(names, seen)
+		d.lstatEachAt(names, seen)
 		return
 	}
 	for i, name := range names {
-		if v, kind, err := d.Look(name); err == nil {
+		if v, kind, err := d.Lstat(name); err == nil {
 			seen(i, v, kind)
 		}
 	}

@@ -30,16 +30,16 @@ func (d *Dir) control(call func(fd int) error) (err error) {
 	return err
 }
 
-func (d *Dir) lookAt(name string) (v Version, kind fs.FileMode, err error) {
+func (d *Dir) lstatAt(name string) (v Version, kind fs.FileMode, err error) {
 	var st unix.Stat_t
 	if err := d.control(func(fd int) error { return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
 		return v, 0, &fs.PathError{Op: "fstatat", Path: path.Join(d.name, name), Err: err}
 	}
-	v, kind = seenAs(&st)
+	v, kind = versionOfStat(&st)
 	return v, kind, nil
 }
 
-func (d *Dir) lookAtEach(names []string, seen func(i int, v Version, kind fs.FileMode)) {
+func (d *Dir) lstatEachAt(names []string, seen func(i int, v Version, kind fs.FileMode)) {
 	var st unix.Stat_t
 	_ = d.control(func(fd int) error { // a closed directory has no entries
 		for i, name := range names {
@@ -48,7 +48,7 @@ func (d *Dir) lookAtEach(names []string, seen func(i int, v Version, kind fs.Fil
 				err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 			}
 			if err == nil {
-				v, kind := seenAs(&st)
+				v, kind := versionOfStat(&st)
 				seen(i, v, kind)
 			}
 		}
@@ -56,8 +56,8 @@ func (d *Dir) lookAtEach(names []string, seen func(i int, v Version, kind fs.Fil
 	})
 }
 
-// seenAs converts the result of a stat to a version and a type.
-func seenAs(st *unix.Stat_t) (v Version, kind fs.FileMode) {
+// versionOfStat converts the result of a stat to a version and a type.
+func versionOfStat(st *unix.Stat_t) (v Version, kind fs.FileMode) {
 	v = Version{
 		ID:   Identity{Device: uint64(st.Dev), Inode: uint64(st.Ino)}, //nolint:unconvert // the widths differ between systems
 		Size: st.Size, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano(),

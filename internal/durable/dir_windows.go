@@ -4,7 +4,7 @@ import "io/fs"
 
 const relativeCalls = false
 
-func (d *Dir) lookAt(string) (Version, fs.FileMode, error)          { return Version{}, 0, fs.ErrInvalid }
-func (d *Dir) lookAtEach([]string, func(int, Version, fs.FileMode)) {}
-func (d *Dir) subAt(string) (*Dir, error)                           { return nil, fs.ErrInvalid }
-func (d *Dir) openAt(string) (File, error)                          { return nil, fs.ErrInvalid }
+func (d *Dir) lstatAt(string) (Version, fs.FileMode, error)          { return Version{}, 0, fs.ErrInvalid }
+func (d *Dir) lstatEachAt([]string, func(int, Version, fs.FileMode)) {}
+func (d *Dir) subAt(string) (*Dir, error)                            { return nil, fs.ErrInvalid }
+func (d *Dir) openAt(string) (File, error)                           { return nil, fs.ErrInvalid }

@@ -187,7 +187,7 @@ func TestTick(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := VersionOf(st)
-	tick := r.Tick(v.ID.Device)
+	tick := r.Granularity(v.ID.Device)
 	if tick != Coarse && tick != fine {
 		t.Errorf("%s", tick)
 	}

@@ -56,9 +56,9 @@ type FS interface {
 	ReadNames(name string) ([]string, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
-	// Tick returns the timestamp granularity of a device: two writes of a file that are at
+	// Granularity returns the timestamp granularity of a device: two writes of a file that are at
 	// least this far apart have different times.
-	Tick(device uint64) time.Duration
+	Granularity(device uint64) time.Duration
 	// Sub opens a directory of the tree as a tree of its own. It is bound to the inode, so that
 	// it stays the same if the name is reused. A symlink at the name is followed if it stays in
 	// the tree. The caller must close it.
@@ -74,8 +74,8 @@ type Root struct {
 	path    string
 	// device is the device of the directory, tick the timestamp granularity of
 	// its file system.
-	device uint64
-	tick   time.Duration
+	device      uint64
+	granularity time.Duration
 }
 
 // OpenRoot opens a directory. The root is bound to the inode: renaming the
@@ -93,10 +93,10 @@ func OpenRoot(dir string) (*Root, error) {
 }
 
 func newRoot(root *os.Root, dir string) *Root {
-	r := &Root{root: root, openat2: openOpenat2(root), path: dir, tick: Coarse}
+	r := &Root{root: root, openat2: openOpenat2(root), path: dir, granularity: Coarse}
 	if self, err := root.Open("."); err == nil {
 		if st, err := self.Stat(); err == nil {
-			r.device, r.tick = IdentityOf(st).Device, tickOf(self)
+			r.device, r.granularity = IdentityOf(st).Device, granularityOf(self)
 		}
 		_ = self.Close() // opened for reading only
 	}
@@ -116,13 +116,13 @@ func (r *Root) Sub(name string) (FS, error) {
 	return newRoot(root, path.Join(r.path, name)), nil
 }
 
-// Tick returns the granularity of the directory's own file system. Other devices count as
+// Granularity returns the granularity of the directory's own file system. Other devices count as
 // Coarse.
-func (r *Root) Tick(device uint64) time.Duration {
+func (r *Root) Granularity(device uint64) time.Duration {
 	if device != r.device {
 		return Coarse
 	}
-	return r.tick
+	return r.granularity
 }
 
 // Path returns the name by which the root was opened.
@@ -131,10 +131,10 @@ func (r *Root) Path() string { return r.path }
 // Close releases the directory.
 func (r *Root) Close() error { return errors.Join(r.openat2.close(), r.root.Close()) }
 
-// asked reports whether the fast path answered, and returns its error as a
+// fastPathResult reports whether the fast path answered, and returns its error as a
 // *fs.PathError.
-func asked(op, name string, err error) (bool, error) {
-	if err == errWalk { //nolint:errorlint // told apart by identity
+func fastPathResult(op, name string, err error) (bool, error) {
+	if err == errFallback { //nolint:errorlint // told apart by identity
 		return false, nil
 	}
 	if err != nil {
@@ -147,7 +147,7 @@ func asked(op, name string, err error) (bool, error) {
 // exist.
 func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	openat2, err := r.openat2.openFile(name, flag, perm)
-	if ok, err := asked("openat", name, err); ok {
+	if ok, err := fastPathResult("openat", name, err); ok {
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ var ErrIrregular = errors.New("not a regular file")
 
 // Mkdir makes one directory.
 func (r *Root) Mkdir(name string, perm fs.FileMode) error {
-	if ok, err := asked("mkdirat", name, r.openat2.mkdir(name, perm)); ok {
+	if ok, err := fastPathResult("mkdirat", name, r.openat2.mkdir(name, perm)); ok {
 		return err
 	}
 	return r.root.Mkdir(filepath.FromSlash(name), perm)
@@ -180,7 +180,7 @@ func (r *Root) Mkdir(name string, perm fs.FileMode) error {
 
 // Rename renames within the root and replaces a file at the new name.
 func (r *Root) Rename(from, to string) error {
-	if err := r.openat2.rename(from, to); err != errWalk { //nolint:errorlint // told apart by identity
+	if err := r.openat2.rename(from, to); err != errFallback { //nolint:errorlint // told apart by identity
 		return linkError("renameat", from, to, err)
 	}
 	return r.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to))
@@ -188,7 +188,7 @@ func (r *Root) Rename(from, to string) error {
 
 // Link adds a second name to a file within the root.
 func (r *Root) Link(from, to string) error {
-	if err := r.openat2.link(from, to); err != errWalk { //nolint:errorlint // told apart by identity
+	if err := r.openat2.link(from, to); err != errFallback { //nolint:errorlint // told apart by identity
 		return linkError("linkat", from, to, err)
 	}
 	return r.root.Link(filepath.FromSlash(from), filepath.FromSlash(to))
@@ -203,7 +203,7 @@ func linkError(op, from, to string, err error) error {
 
 // Remove removes a file or an empty directory.
 func (r *Root) Remove(name string) error {
-	if ok, err := asked("unlinkat", name, r.openat2.unlink(name)); ok {
+	if ok, err := fastPathResult("unlinkat", name, r.openat2.unlink(name)); ok {
 		return err
 	}
 	return r.root.Remove(filepath.FromSlash(name))
@@ -263,7 +263,7 @@ func (r *Root) Readlink(name string) (string, error) {
 // Lstat describes a name. It does not follow a symlink.
 func (r *Root) Lstat(name string) (fs.FileInfo, error) {
 	st, err := r.openat2.stat(name, false)
-	if ok, err := asked("statat", name, err); ok {
+	if ok, err := fastPathResult("statat", name, err); ok {
 		return st, err
 	}
 	return r.root.Lstat(filepath.FromSlash(name))
@@ -272,7 +272,7 @@ func (r *Root) Lstat(name string) (fs.FileInfo, error) {
 // Stat describes what a name resolves to.
 func (r *Root) Stat(name string) (fs.FileInfo, error) {
 	st, err := r.openat2.stat(name, true)
-	if ok, err := asked("statat", name, err); ok {
+	if ok, err := fastPathResult("statat", name, err); ok {
 		return st, err
 	}
 	return r.root.Stat(filepath.FromSlash(name))
@@ -284,7 +284,7 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) {
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	name = path.Clean(name)
 	d, err := r.openat2.openDir(name)
-	if ok, err := asked("openat", name, err); !ok {
+	if ok, err := fastPathResult("openat", name, err); !ok {
 		if d, err = r.openDir(name); err != nil {
 			return nil, err
 		}
@@ -320,7 +320,7 @@ func (r *Root) openDir(name string) (*os.File, error) {
 // entries. It is several times cheaper than ReadDir.
 func (r *Root) ReadNames(name string) ([]string, error) {
 	names, err := r.openat2.names(path.Clean(name))
-	if ok, err := asked("openat", name, err); ok {
+	if ok, err := fastPathResult("openat", name, err); ok {
 		slices.Sort(names)
 		return names, err
 	}
@@ -336,7 +336,7 @@ func (r *Root) ReadNames(name string) ([]string, error) {
 // SyncDir makes the names in a directory durable. If the file system cannot sync a directory,
 // it returns nil and trusts the file system.
 func (r *Root) SyncDir(name string) error {
-	if ok, err := asked("sync", name, r.openat2.syncDir(name)); ok {
+	if ok, err := fastPathResult("sync", name, r.openat2.syncDir(name)); ok {
 		return err
 	}
 	d, err := r.openDir(name)
@@ -351,9 +351,9 @@ type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
 
-// Inherited returns the *os.File behind a file of a Root, for a child process to inherit. It
+// OSFile returns the *os.File behind a file of a Root, for a child process to inherit. It
 // returns nil for a file of another tree.
-func Inherited(f File) *os.File {
+func OSFile(f File) *os.File {
 	if of, ok := f.(osFile); ok {
 		return of.File
 	}

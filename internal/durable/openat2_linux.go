@@ -21,9 +21,9 @@ import (
 
 // openat2Root is the fast path into a root. It is safe for concurrent use.
 type openat2Root struct {
-	dir    *os.File
-	conn   syscall.RawConn
-	absent atomic.Bool // the kernel, or a seccomp filter, refuses the call
+	dir         *os.File
+	conn        syscall.RawConn
+	unsupported atomic.Bool // the kernel, or a seccomp filter, refuses the call
 }
 
 // openOpenat2 prepares the fast path into a root. It returns nil if it cannot.
@@ -47,14 +47,14 @@ func (b *openat2Root) close() error {
 	return b.dir.Close()
 }
 
-// errWalk means that os.Root must resolve the name.
-var errWalk = errors.New("not supported by the kernel")
+// errFallback means that os.Root must resolve the name.
+var errFallback = errors.New("not supported by the kernel")
 
 // open opens a name. A missing name returns ENOENT; every other failure is
-// errWalk.
+// errFallback.
 func (b *openat2Root) open(name string, flag int, perm fs.FileMode) (fd int, err error) {
-	if b == nil || b.absent.Load() || !fs.ValidPath(name) || perm&^fs.ModePerm != 0 {
-		return -1, errWalk
+	if b == nil || b.unsupported.Load() || !fs.ValidPath(name) || perm&^fs.ModePerm != 0 {
+		return -1, errFallback
 	}
 	how := unix.OpenHow{Flags: uint64(flag | unix.O_CLOEXEC), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS} //nolint:gosec // flags are no negative number
 	if flag&os.O_CREATE != 0 {
@@ -67,7 +67,7 @@ func (b *openat2Root) open(name string, flag int, perm fs.FileMode) (fd int, err
 			}
 		}
 	}); failed != nil {
-		return -1, errWalk // closed: os.Root reports it
+		return -1, errFallback // closed: os.Root reports it
 	}
 	switch err { // a bare errno
 	case nil:
@@ -75,13 +75,13 @@ func (b *openat2Root) open(name string, flag int, perm fs.FileMode) (fd int, err
 	case unix.ENOENT:
 		return -1, err
 	case unix.ENOSYS:
-		b.absent.Store(true)
+		b.unsupported.Store(true)
 	}
-	return -1, errWalk
+	return -1, errFallback
 }
 
-// looked opens a name, passes the descriptor to one call, and closes it.
-func (b *openat2Root) looked(name string, flag int, use func(fd int) error) error {
+// withOpen opens a name, passes the descriptor to one call, and closes it.
+func (b *openat2Root) withOpen(name string, flag int, use func(fd int) error) error {
 	fd, err := b.open(name, flag, 0)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (b *openat2Root) stat(name string, follow bool) (fs.FileInfo, error) {
 		flag |= unix.O_NOFOLLOW
 	}
 	st := &fileStat{name: path.Base(name)}
-	if err := b.looked(name, flag, func(fd int) error { return syscall.Fstat(fd, &st.sys) }); err != nil {
+	if err := b.withOpen(name, flag, func(fd int) error { return syscall.Fstat(fd, &st.sys) }); err != nil {
 		return nil, err
 	}
 	return st, nil
@@ -186,18 +186,18 @@ func (b *openat2Root) openDir(name string) (*os.File, error) {
 
 // syncDir makes the names in a directory durable.
 func (b *openat2Root) syncDir(name string) error {
-	return b.looked(name, unix.O_DIRECTORY, func(fd int) error { return kindly(unix.Fsync(fd)) })
+	return b.withOpen(name, unix.O_DIRECTORY, func(fd int) error { return ignoreSyncUnsupported(unix.Fsync(fd)) })
 }
 
-// above opens the parent directory of a name for one call on the last component. If it cannot
-// open it, the error is errWalk.
-func (b *openat2Root) above(name string, call func(dir int, base string) error) error {
+// withParent opens the parent directory of a name for one call on the last component. If it cannot
+// open it, the error is errFallback.
+func (b *openat2Root) withParent(name string, call func(dir int, base string) error) error {
 	if name == "." || !fs.ValidPath(name) {
-		return errWalk
+		return errFallback
 	}
 	dir, err := b.open(path.Dir(name), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
-		return errWalk
+		return errFallback
 	}
 	for {
 		if err = call(dir, path.Base(name)); err != unix.EINTR { //nolint:errorlint // a bare errno
@@ -210,17 +210,17 @@ func (b *openat2Root) above(name string, call func(dir int, base string) error) 
 
 func (b *openat2Root) mkdir(name string, perm fs.FileMode) error {
 	if perm&^fs.ModePerm != 0 {
-		return errWalk
+		return errFallback
 	}
-	return b.above(name, func(dir int, base string) error { return unix.Mkdirat(dir, base, uint32(perm)) })
+	return b.withParent(name, func(dir int, base string) error { return unix.Mkdirat(dir, base, uint32(perm)) })
 }
 
 // unlink removes a name that is not a directory. Every failure but ENOENT is
-// errWalk.
+// errFallback.
 func (b *openat2Root) unlink(name string) error {
-	err := b.above(name, func(dir int, base string) error { return unix.Unlinkat(dir, base, 0) })
+	err := b.withParent(name, func(dir int, base string) error { return unix.Unlinkat(dir, base, 0) })
 	if err != nil && err != unix.ENOENT { //nolint:errorlint // a bare errno
-		return errWalk
+		return errFallback
 	}
 	return err
 }
@@ -228,31 +228,31 @@ func (b *openat2Root) unlink(name string) error {
 // rename replaces a file at the new name. It leaves the case that the new name is a directory
 // to os.Root, which refuses to replace it.
 func (b *openat2Root) rename(from, to string) error {
-	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
+	return b.withParents(from, to, func(fromDir int, from string, toDir int, to string) error {
 		var st unix.Stat_t
 		if err := unix.Fstatat(toDir, to, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			return errWalk
+			return errFallback
 		}
 		return unix.Renameat(fromDir, from, toDir, to)
 	})
 }
 
 func (b *openat2Root) link(from, to string) error {
-	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
+	return b.withParents(from, to, func(fromDir int, from string, toDir int, to string) error {
 		return unix.Linkat(fromDir, from, toDir, to, 0)
 	})
 }
 
-// both opens the parent directories of two names for one call on the last
+// withParents opens the parent directories of two names for one call on the last
 // components.
-func (b *openat2Root) both(from, to string, call func(fromDir int, from string, toDir int, to string) error) error {
+func (b *openat2Root) withParents(from, to string, call func(fromDir int, from string, toDir int, to string) error) error {
 	if to == "." || !fs.ValidPath(to) {
-		return errWalk
+		return errFallback
 	}
-	return b.above(from, func(fromDir int, fromBase string) error {
+	return b.withParent(from, func(fromDir int, fromBase string) error {
 		if path.Dir(from) == path.Dir(to) {
 			return call(fromDir, fromBase, fromDir, path.Base(to))
 		}
-		return b.above(to, func(toDir int, toBase string) error { return call(fromDir, fromBase, toDir, toBase) })
+		return b.withParent(to, func(toDir int, toBase string) error { return call(fromDir, fromBase, toDir, toBase) })
 	})
 }

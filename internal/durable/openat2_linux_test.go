@@ -31,7 +31,7 @@ func openPair(tb interface {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	slow.openat2.absent.Store(true)
+	slow.openat2.unsupported.Store(true)
 	tb.Cleanup(func() {
 		if err := errors.Join(openat2.Close(), slow.Close()); err != nil {
 			tb.Fatal(err)

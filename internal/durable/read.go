@@ -21,7 +21,7 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 func ReadFileInfo(fsys FS, name string, limit int64) ([]byte, fs.FileInfo, error) {
 	if root, ok := fsys.(*Root); ok {
 		content, st, err := root.openat2.readFile(name, limit)
-		if ok, told := asked("open", name, err); ok {
+		if ok, told := fastPathResult("open", name, err); ok {
 			if st != nil { // read errors carry the file name already
 				told = err
 			}
@@ -65,8 +65,8 @@ func readAll(name string, size, limit int64, from io.Reader) ([]byte, error) {
 	}
 }
 
-// Absent reports whether an error means that the file does not exist.
-func Absent(err error) bool {
+// IsAbsent reports whether an error means that the file does not exist.
+func IsAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 

@@ -13,21 +13,21 @@ func syncData(f *os.File) error {
 	return os.NewSyscallError("sync", control(f, unix.Fdatasync))
 }
 
-// Forget drops the page cache of a file from an offset on. After a failed sync the cache may
+// DropPageCache drops the page cache of a file from an offset on. After a failed sync the cache may
 // hold data that never reached the disk. This is best effort: where the system ignores it,
 // reads still return the cached data.
-func Forget(f File, from int64) {
+func DropPageCache(f File, from int64) {
 	if raw, err := f.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = unix.Fadvise(int(fd), from, 0, unix.FADV_DONTNEED) })
 	}
 }
 
 func syncDir(d *os.File) error {
-	return kindly(os.NewSyscallError("sync", control(d, unix.Fsync)))
+	return ignoreSyncUnsupported(os.NewSyscallError("sync", control(d, unix.Fsync)))
 }
 
-// kindly ignores the errors of file systems that cannot sync a directory.
-func kindly(err error) error {
+// ignoreSyncUnsupported ignores the errors of file systems that cannot sync a directory.
+func ignoreSyncUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) {
 		return nil
 	}

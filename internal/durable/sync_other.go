@@ -10,8 +10,8 @@ import (
 // On macOS os.File.Sync issues F_FULLFSYNC.
 func syncData(f *os.File) error { return f.Sync() }
 
-// Forget is a no-op: this system has no call to drop the page cache.
-func Forget(File, int64) {}
+// DropPageCache is a no-op: this system has no call to drop the page cache.
+func DropPageCache(File, int64) {}
 
 func syncDir(d *os.File) error {
 	if runtime.GOOS == "windows" {

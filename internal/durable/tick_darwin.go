@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tickOf returns the timestamp granularity of a file system, by its type.
-func tickOf(dir *os.File) time.Duration {
+// granularityOf returns the timestamp granularity of a file system, by its type.
+func granularityOf(dir *os.File) time.Duration {
 	raw, err := dir.SyscallConn()
 	if err != nil {
 		return Coarse

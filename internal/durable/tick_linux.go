@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tickOf returns the timestamp granularity of a file system, by its type. The kernel stamps
+// granularityOf returns the timestamp granularity of a file system, by its type. The kernel stamps
 // local file systems with its own ticks, of 10 ms at most. Network, legacy and unknown file
 // systems count as Coarse.
-func tickOf(dir *os.File) time.Duration {
+func granularityOf(dir *os.File) time.Duration {
 	raw, err := dir.SyscallConn()
 	if err != nil {
 		return Coarse

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// tickOf returns Coarse: the timestamp granularity of file systems is not known here.
-func tickOf(*os.File) time.Duration { return Coarse }
+// granularityOf returns Coarse: the timestamp granularity of file systems is not known here.
+func granularityOf(*os.File) time.Duration { return Coarse }

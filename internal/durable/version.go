@@ -29,5 +29,5 @@ const (
 // Cacheable reports whether a version that was read at now may be cached: a later write is
 // certain to change it.
 func (v Version) Cacheable(fsys FS, now time.Time) bool {
-	return now.UnixNano()-max(v.Modified, v.Changed) > int64(fsys.Tick(v.ID.Device))
+	return now.UnixNano()-max(v.Modified, v.Changed) > int64(fsys.Granularity(v.ID.Device))
 }

@@ -32,8 +32,8 @@ func statIn(d *durable.Dir, entry durable.Entry, otherwise StatFunc) StatFunc {
 	at := d.Name() + "/" + entry.Name
 	return func(name string) (durable.Version, fs.FileMode, error) {
 		if name == at || entry.Type.IsDir() && name[:max(0, strings.LastIndexByte(name, '/'))] == at {
-			version, mode, err := d.Look(name[len(d.Name())+1:])
-			if mode&fs.ModeSymlink == 0 && (err == nil || durable.Absent(err)) {
+			version, mode, err := d.Lstat(name[len(d.Name())+1:])
+			if mode&fs.ModeSymlink == 0 && (err == nil || durable.IsAbsent(err)) {
 				return version, mode, err
 			}
 		}

@@ -155,9 +155,9 @@ func levelOf(line []byte) int {
 	return n
 }
 
-// Lowered returns Markdown whose headings of level one and two are lowered to level three, so
+// LowerHeadings returns Markdown whose headings of level one and two are lowered to level three, so
 // that it stays within a section of level two.
-func Lowered(body string) string {
+func LowerHeadings(body string) string {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(body), "\r\n", "\n"), "\n")
 	fenced := false
 	for i, line := range lines {

@@ -38,7 +38,7 @@ type Starter func(path string, argv, env []string, dir string, files [3]*os.File
 // Run is the main function of a guard process. It returns at the end of the session, after the
 // sweep of the provider's processes.
 func Run() error {
-	defer proc.NewRest().Close()
+	defer proc.NewIdleUnmapper().Close()
 	return RunWith(proc.BecomeSubreaper, proc.Start)
 }
 

@@ -117,7 +117,7 @@ func (g *Guard) CheckPeer(r *http.Request) *Refusal {
 // IsHost reports whether the Host of a request is one of this server's names.
 func (g *Guard) IsHost(r *http.Request) bool {
 	name, port, ok := splitHost(r.Host)
-	return ok && (port == g.port || port == "" && !g.needPort) && g.goesBy(r, name)
+	return ok && (port == g.port || port == "" && !g.needPort) && g.isOwnName(r, name)
 }
 
 // isOwn reports whether an origin is that of this server.
@@ -127,10 +127,10 @@ func (g *Guard) isOwn(r *http.Request, origin string) bool {
 	if port == "" {
 		port = "80"
 	}
-	return http && ok && port == g.port && g.goesBy(r, name)
+	return http && ok && port == g.port && g.isOwnName(r, name)
 }
 
-func (g *Guard) goesBy(r *http.Request, name string) bool {
+func (g *Guard) isOwnName(r *http.Request, name string) bool {
 	if g.names[name] {
 		return true
 	}

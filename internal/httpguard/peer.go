@@ -43,9 +43,9 @@ func PeerOf(ctx context.Context) Peer {
 // false if the system does not know it.
 func peerBetween(local, remote netip.AddrPort, user func(end, other netip.AddrPort) (uid int, found bool)) Peer {
 	if !local.Addr().Unmap().IsLoopback() || !remote.Addr().Unmap().IsLoopback() {
-		return Peer{Checked: tellsUsers}
+		return Peer{Checked: canTellUsers}
 	}
-	if !tellsUsers {
+	if !canTellUsers {
 		return Peer{Trusted: true}
 	}
 	uid, found := user(remote, local)
@@ -53,4 +53,4 @@ func peerBetween(local, remote netip.AddrPort, user func(end, other netip.AddrPo
 }
 
 // ChecksPeers reports whether this system can tell the owner of a connection.
-func ChecksPeers() bool { return tellsUsers }
+func ChecksPeers() bool { return canTellUsers }

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// tellsUsers: this system can tell the owner of a connection.
-const tellsUsers = true
+// canTellUsers: this system can tell the owner of a connection.
+const canTellUsers = true
 
 // userOf returns the user who owns the socket with these ends.
 func userOf(local, remote netip.AddrPort) (uid int, found bool) {

@@ -4,7 +4,7 @@ package httpguard
 
 import "net/netip"
 
-// tellsUsers: this system cannot tell the owner of a connection.
-const tellsUsers = false
+// canTellUsers: this system cannot tell the owner of a connection.
+const canTellUsers = false
 
 func userOf(_, _ netip.AddrPort) (uid int, found bool) { return 0, false }

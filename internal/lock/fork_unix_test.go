@@ -12,7 +12,7 @@ import (
 // child that was forked meanwhile still has the descriptor.
 func TestForkHoldsNothing(t *testing.T) {
 	t.Parallel()
-	for name, giveUp := range map[string]func(*Hold) error{"release": (*Hold).Release, "retire": (*Hold).Retire} {
+	for name, giveUp := range map[string]func(*Hold) error{"release": (*Hold).Release, "retire": (*Hold).RemoveAndRelease} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRoot(t)

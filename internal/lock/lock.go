@@ -34,9 +34,9 @@ type Hold struct {
 // Release releases the lock; the lock file stays.
 func (h *Hold) Release() error { return Close(h.file) }
 
-// Retire removes the lock file and then releases the lock, for a lock whose object ceases to
+// RemoveAndRelease removes the lock file and then releases the lock, for a lock whose object ceases to
 // exist. A process that waits on the removed file notices and opens the new one.
-func (h *Hold) Retire() error {
+func (h *Hold) RemoveAndRelease() error {
 	return errors.Join(h.fsys.Remove(h.name), Close(h.file))
 }
 
@@ -45,9 +45,9 @@ func (h *Hold) Retire() error {
 // the lock until it does.
 func Close(file durable.File) error { return errors.Join(funlock(file), file.Close()) }
 
-// looks bounds, to about a second, how often Try retries while other processes merely probe the
+// maxProbeRetries bounds, to about a second, how often Try retries while other processes merely probe the
 // lock. A probe holds a shared lock for a moment, and longer only on a busy machine.
-const looks = 1000
+const maxProbeRetries = 1000
 
 // Try takes the lock, or returns ErrBusy if it is held. A concurrent Busy does
 // not make it fail. It creates the file and its directory.
@@ -61,16 +61,16 @@ func Try(fsys durable.FS, name string) (*Hold, error) {
 		if lookErr != nil {
 			return nil, lookErr
 		}
-		if busy && attempt >= probes || attempt >= looks {
+		if busy && attempt >= maxHeldRetries || attempt >= maxProbeRetries {
 			return nil, err
 		}
-		time.Sleep(time.Duration(min(attempt, probes)) * 200 * time.Microsecond)
+		time.Sleep(time.Duration(min(attempt, maxHeldRetries)) * 200 * time.Microsecond)
 	}
 }
 
-// probes is how often Try retries a lock that is held, because another Try may hold it only for
+// maxHeldRetries is how often Try retries a lock that is held, because another Try may hold it only for
 // a moment.
-const probes = 5
+const maxHeldRetries = 5
 
 func tryOnce(fsys durable.FS, name string) (*Hold, error) {
 	for {
@@ -81,7 +81,7 @@ func tryOnce(fsys durable.FS, name string) (*Hold, error) {
 		if err := flock(file, false, true); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
-		mine, err := current(fsys, name, file)
+		mine, err := isCurrent(fsys, name, file)
 		if mine {
 			return &Hold{fsys: fsys, name: name, file: file}, nil
 		}
@@ -101,7 +101,7 @@ func Wait(ctx context.Context, fsys durable.FS, name string) (*Hold, error) {
 		if err := File(ctx, file); err != nil {
 			return nil, err
 		}
-		mine, err := current(fsys, name, file)
+		mine, err := isCurrent(fsys, name, file)
 		if mine {
 			return &Hold{fsys: fsys, name: name, file: file}, nil
 		}
@@ -185,8 +185,8 @@ func open(fsys durable.FS, name string) (durable.File, error) {
 	return fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 }
 
-// current reports whether the locked file is still the one at its name.
-func current(fsys durable.FS, name string, file durable.File) (bool, error) {
+// isCurrent reports whether the locked file is still the one at its name.
+func isCurrent(fsys durable.FS, name string, file durable.File) (bool, error) {
 	mine, err := file.Stat()
 	if err != nil {
 		return false, err
@@ -220,7 +220,7 @@ func (m *Mutex) Lock(ctx context.Context) (unlock func() error, err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	held, err := m.pass(ctx)
+	held, err := m.acquire(ctx)
 	if err != nil {
 		<-m.queue
 		return nil, err
@@ -232,7 +232,7 @@ func (m *Mutex) Lock(ctx context.Context) (unlock func() error, err error) {
 	}, nil
 }
 
-func (m *Mutex) pass(ctx context.Context) (*Hold, error) {
+func (m *Mutex) acquire(ctx context.Context) (*Hold, error) {
 	turnstile, err := Wait(ctx, m.fsys, m.name+".turn")
 	if err != nil {
 		return nil, fmt.Errorf("wait for a turn at %s: %w", m.name, err)

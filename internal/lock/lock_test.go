@@ -92,7 +92,7 @@ func TestTry(t *testing.T) {
 	if held, err = Try(r, "locks/a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := held.Retire(); err != nil || durable.Exists(r, "locks/a") {
+	if err := held.RemoveAndRelease(); err != nil || durable.Exists(r, "locks/a") {
 		t.Errorf("retired: %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestRetireRace(t *testing.T) {
 				}
 				enter(1)
 				enter(-1)
-				if err := held.Retire(); err != nil {
+				if err := held.RemoveAndRelease(); err != nil {
 					t.Error(err)
 				}
 			}

@@ -39,9 +39,9 @@ type SharedFile struct {
 	// signal counts as alive.
 	Alive func(pid int) bool
 
-	// left is the nonce of our own lock file that could not be removed. Since
+	// leftoverNonce is the nonce of our own lock file that could not be removed. Since
 	// our process lives, no other process may treat the file as stale.
-	left string
+	leftoverNonce string
 }
 
 // Owner is the content of a lock file. Other programs write only the first two
@@ -137,11 +137,11 @@ func (s *SharedFile) fill(name string, line []byte) error {
 	return err
 }
 
-// removals is how often the removal of our lock file is tried: a leftover blocks every writer.
-const removals = 3
+// maxRemoveTries is how often the removal of our lock file is tried: a leftover blocks every writer.
+const maxRemoveTries = 3
 
 func (s *SharedFile) remove(name string) (err error) {
-	for range removals {
+	for range maxRemoveTries {
 		if err = s.FS.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -168,8 +168,8 @@ func (s *SharedFile) read() (Owner, fs.FileInfo, error) {
 	return owner, st, nil
 }
 
-// Judgement is what Judge found out about a lock file.
-type Judgement struct {
+// Inspection is what Judge found out about a lock file.
+type Inspection struct {
 	Owner Owner
 	// Present reports that there is a lock file.
 	Present bool
@@ -180,13 +180,13 @@ type Judgement struct {
 	file fs.FileInfo
 }
 
-// Judge inspects the lock file.
-func (s *SharedFile) Judge() Judgement {
+// Inspect inspects the lock file.
+func (s *SharedFile) Inspect() Inspection {
 	owner, st, err := s.read()
 	if st == nil {
-		return Judgement{} // removed meanwhile, or never there
+		return Inspection{} // removed meanwhile, or never there
 	}
-	j := Judgement{Owner: owner, Present: true, file: st}
+	j := Inspection{Owner: owner, Present: true, file: st}
 	j.Dead = err != nil || owner.PID <= 0 || !s.Alive(owner.PID)
 	age := s.Clock.Now().Sub(st.ModTime())
 	ours := owner.PID > 0 && (owner.Host == "" || owner.Host == s.Host)
@@ -197,7 +197,7 @@ func (s *SharedFile) Judge() Judgement {
 // clearStale removes a lock file whose owner is gone. Only one of our processes
 // does so at a time, so that it removes the file it judged.
 func (s *SharedFile) clearStale() error {
-	if j := s.Judge(); !j.Present || !j.Stale && (s.left == "" || j.Owner.Nonce != s.left) {
+	if j := s.Inspect(); !j.Present || !j.Stale && (s.leftoverNonce == "" || j.Owner.Nonce != s.leftoverNonce) {
 		return nil // the next attempt decides
 	}
 	clearing, err := Try(s.FS, s.Name+".clearing")
@@ -207,17 +207,17 @@ func (s *SharedFile) clearStale() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.clear(), clearing.Retire())
+	return errors.Join(s.clear(), clearing.RemoveAndRelease())
 }
 
 // clear judges the lock file again and removes it. It renames the file first
 // and then checks it again, since other programs may clear it, too.
 func (s *SharedFile) clear() error {
-	j := s.Judge()
+	j := s.Inspect()
 	if !j.Present {
 		return nil
 	}
-	if j.Owner.Nonce != "" && j.Owner.Nonce == s.left {
+	if j.Owner.Nonce != "" && j.Owner.Nonce == s.leftoverNonce {
 		return s.remove(s.Name)
 	}
 	if !j.Stale {
@@ -259,7 +259,7 @@ func (s *SharedFile) putBack(moved string) error {
 }
 
 func (s *SharedFile) release(nonce string) (err error) {
-	for range removals {
+	for range maxRemoveTries {
 		var owner Owner
 		owner, _, err = s.read()
 		if errors.Is(err, fs.ErrNotExist) || (err == nil && owner.Nonce != nonce) {
@@ -271,7 +271,7 @@ func (s *SharedFile) release(nonce string) (err error) {
 		}
 	}
 	if err != nil {
-		s.left = nonce // the next Acquire removes it
+		s.leftoverNonce = nonce // the next Acquire removes it
 	}
 	return err
 }

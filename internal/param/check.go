@@ -22,9 +22,9 @@ func Check(params any) error {
 	return NewDecoder(filled.Type()).Decode(text, params)
 }
 
-// nothing reports whether a value is a nil list or map, which a client would not have sent. It
+// isNilCollection reports whether a value is a nil list or map, which a client would not have sent. It
 // applies to structs within params.
-func nothing(v reflect.Value) bool {
+func isNilCollection(v reflect.Value) bool {
 	return (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.IsNil()
 }
 
@@ -61,7 +61,7 @@ func valueOf(value reflect.Value) ([]byte, error) {
 	switch value.Kind() {
 	case reflect.Pointer:
 		if !value.IsNil() && isPlain(value.Type().Elem()) {
-			return objectOf(value.Elem(), nothing)
+			return objectOf(value.Elem(), isNilCollection)
 		}
 	case reflect.Slice:
 		if !value.IsNil() && isPlain(value.Type().Elem()) {
@@ -80,7 +80,7 @@ func isPlain(t reflect.Type) bool {
 func listOf(values reflect.Value) ([]byte, error) {
 	raw := []byte{'['}
 	for i := range values.Len() {
-		text, err := objectOf(values.Index(i), nothing)
+		text, err := objectOf(values.Index(i), isNilCollection)
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,7 @@ func (d *Decoder) Decode(raw []byte, target any) error {
 	var issues, tooLarge []fault.Issue
 	switch {
 	case raw != nil && string(raw) != "null":
-		*value, tooLarge = d.known(raw)
+		*value, tooLarge = d.buildKnown(raw)
 	case d.plan.Needed():
 		value.Kind = shape.Absent
 	}
@@ -54,9 +54,9 @@ func (d *Decoder) Decode(raw []byte, target any) error {
 	return nil
 }
 
-// known builds the tree of those params that the struct has. Of a duplicate param the last one
+// buildKnown builds the tree of those params that the struct has. Of a duplicate param the last one
 // counts. Params with too many values are issues.
-func (d *Decoder) known(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
+func (d *Decoder) buildKnown(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
 	if raw[0] != '{' {
 		p := parser{text: raw, left: 1}
 		return p.value(), nil // only its kind matters

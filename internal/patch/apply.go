@@ -26,7 +26,7 @@ type Result struct {
 // Apply returns the text with the changes of the patch, or ErrConflict. If all line ends of one
 // are CRLF and all of the other are LF, it converts the patch first.
 func (p Patch) Apply(text string) (Result, error) {
-	p = p.convertedFor(text)
+	p = p.convertFor(text)
 	t := newTarget(text)
 	edits, err := p.fit(t)
 	reanchored := false
@@ -60,8 +60,8 @@ func newTarget(text string) target {
 	return t
 }
 
-// convertedFor returns the patch with the line ends of the text.
-func (p Patch) convertedFor(text string) Patch {
+// convertFor returns the patch with the line ends of the text.
+func (p Patch) convertFor(text string) Patch {
 	var all strings.Builder
 	for _, h := range p.hunks {
 		for _, l := range h.lines {

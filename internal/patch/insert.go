@@ -27,7 +27,7 @@ func Insert(name, text, under string, lines []string) (result, patch string, err
 	if err != nil {
 		return "", "", err
 	}
-	return proven(name, text, edit)
+	return applyEdit(name, text, edit)
 }
 
 // Append appends lines to the text, separated by one empty line. It returns
@@ -48,11 +48,11 @@ func Append(name, text string, lines []string) (result, patch string, err error)
 			edit.New = end + edit.New
 		}
 	}
-	return proven(name, text, edit)
+	return applyEdit(name, text, edit)
 }
 
-// proven returns the new text and its patch. It verifies that the patch produces the text.
-func proven(name, text string, edit udiff.Edit) (result, patch string, err error) {
+// applyEdit returns the new text and its patch. It verifies that the patch produces the text.
+func applyEdit(name, text string, edit udiff.Edit) (result, patch string, err error) {
 	if result, err = udiff.Apply(text, []udiff.Edit{edit}); err != nil {
 		return "", "", err
 	}

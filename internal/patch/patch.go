@@ -64,7 +64,7 @@ func Read(text string) (Patch, error) {
 		case startsSection(now):
 			return p, r.errorf("more than one file is patched")
 		default:
-			return p, r.errorf("%q is not part of a hunk", shortened(now))
+			return p, r.errorf("%q is not part of a hunk", shorten(now))
 		}
 	}
 	if len(p.hunks) == 0 {
@@ -114,7 +114,7 @@ func startsSection(now string) bool {
 func (r *reader) hunk() (h hunk, err error) {
 	start, olds, news, ok := hunkHeader(trimEnd(r.lines[r.at]))
 	if !ok {
-		return h, r.errorf("malformed hunk header %q", shortened(trimEnd(r.lines[r.at])))
+		return h, r.errorf("malformed hunk header %q", shorten(trimEnd(r.lines[r.at])))
 	}
 	if h.start = start; olds > 0 {
 		h.start--
@@ -132,7 +132,7 @@ func (r *reader) hunk() (h hunk, err error) {
 		}
 		inOld, inNew := l.op != '+', l.op != '-'
 		if !strings.ContainsRune(" -+", rune(l.op)) {
-			return h, r.errorf("%q is not a line of a hunk", shortened(trimEnd(r.lines[r.at])))
+			return h, r.errorf("%q is not a line of a hunk", shorten(trimEnd(r.lines[r.at])))
 		}
 		if inOld {
 			olds--
@@ -143,7 +143,7 @@ func (r *reader) hunk() (h hunk, err error) {
 		if olds < 0 || news < 0 || inOld && oldEnded || inNew && newEnded {
 			return h, r.errorf("the lines of the hunk do not match its header")
 		}
-		if r.endless() {
+		if r.lacksLineEnd() {
 			l.text = r.withoutEnd(l.text)
 			oldEnded, newEnded = oldEnded || inOld, newEnded || inNew
 			r.at++
@@ -166,8 +166,8 @@ func (r *reader) end() string {
 	return "\n"
 }
 
-// endless reports whether the next line states that this one has no line end.
-func (r *reader) endless() bool {
+// lacksLineEnd reports whether the next line states that this one has no line end.
+func (r *reader) lacksLineEnd() bool {
 	return r.at+1 < len(r.lines) && strings.HasPrefix(r.lines[r.at+1], `\`)
 }
 
@@ -227,7 +227,7 @@ func onlyCRLF(text string) bool {
 	return ends > 0 && ends == strings.Count(text, "\r\n")
 }
 
-func shortened(text string) string {
+func shorten(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"

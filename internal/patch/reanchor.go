@@ -29,7 +29,7 @@ func (p Patch) reanchor(t target) []udiff.Edit {
 	if len(before) == 0 {
 		return nil
 	}
-	found := only(t.lines, before[len(before)-1])
+	found := uniqueIndex(t.lines, before[len(before)-1])
 	if found < 0 || !strings.HasSuffix(t.lines[found], "\n") {
 		return nil
 	}
@@ -44,9 +44,9 @@ func (p Patch) reanchor(t target) []udiff.Edit {
 	return []udiff.Edit{{Start: t.offsets[at], End: t.offsets[at], New: a.block}}
 }
 
-// only returns the index of the only line that equals another, ignoring line ends; -1 for none
+// uniqueIndex returns the index of the only line that equals another, ignoring line ends; -1 for none
 // or several.
-func only(lines []string, line string) int {
+func uniqueIndex(lines []string, line string) int {
 	found := -1
 	for i, l := range lines {
 		if trimEnd(l) != trimEnd(line) {

@@ -35,7 +35,7 @@ func Remove(name, text, under string, lines []string) (result, patch string, err
 	if apart && end < len(trimmed) && trimmed[end] == "" {
 		end++
 	}
-	return proven(name, text, udiff.Edit{Start: t.offsets[at], End: t.offsets[end]})
+	return applyEdit(name, text, udiff.Edit{Start: t.offsets[at], End: t.offsets[end]})
 }
 
 // sectionEnd returns where the section of the heading above a line ends: before the next

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	patience  = 10 * time.Second
-	maxAnswer = 1 << 20
-	maxModels = 2000
+	requestTimeout = 10 * time.Second
+	maxAnswer      = 1 << 20
+	maxModels      = 2000
 )
 
 // Request describes the server to ask.
@@ -48,13 +48,13 @@ type HTTPStatus struct {
 
 // Models requests BASE_URL/models. It waits ten seconds at most.
 func Models(ctx context.Context, r Request) (Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	at, err := url.Parse(r.BaseURL)
 	if err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Hostname() == "" || at.User != nil {
 		return Result{}, fault.New(fault.InvalidURL, "base_url must be an http or https address")
 	}
-	dial, err := r.pinned(ctx, at)
+	dial, err := r.pinnedDialer(ctx, at)
 	if err != nil {
 		return Result{}, err
 	}
@@ -69,7 +69,7 @@ func Models(ctx context.Context, r Request) (Result, error) {
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return Result{}, failed(err)
+		return Result{}, probeError(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
@@ -77,23 +77,23 @@ func Models(ctx context.Context, r Request) (Result, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
-		return Result{}, failed(err)
+		return Result{}, probeError(err)
 	}
 	return read(text)
 }
 
-// failed returns the error for a missing answer, without the URL, which may hold more than a
+// probeError returns the error for a missing answer, without the URL, which may hold more than a
 // host.
-func failed(err error) error {
+func probeError(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	return fault.New(fault.ProbeFailed, "no answer: %w", err)
 }
 
-// pinned resolves and checks the host. The function that it returns dials that host only at the
+// pinnedDialer resolves and checks the host. The function that it returns dials that host only at the
 // addresses that were checked.
-func (r Request) pinned(ctx context.Context, at *url.URL) (func(context.Context, string, string) (net.Conn, error), error) {
+func (r Request) pinnedDialer(ctx context.Context, at *url.URL) (func(context.Context, string, string) (net.Conn, error), error) {
 	host, port := at.Hostname(), at.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[at.Scheme]
@@ -106,7 +106,7 @@ func (r Request) pinned(ctx context.Context, at *url.URL) (func(context.Context,
 		return nil, fault.New(fault.HostNotAllowed, "host %s is not allowed; allow it with ac machine:allow-model-host", host)
 	}
 	if err != nil {
-		return nil, failed(err)
+		return nil, probeError(err)
 	}
 	dialer := &net.Dialer{}
 	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {

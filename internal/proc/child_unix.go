@@ -29,7 +29,7 @@ func Start(path string, argv, env []string, dir string, files [3]*os.File) (pid 
 	for i, f := range files {
 		fds[i] = f.Fd()
 	}
-	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: fds, Sys: attended()})
+	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: fds, Sys: childAttr()})
 	if err != nil {
 		return 0, &os.PathError{Op: "exec", Path: path, Err: err}
 	}
@@ -39,7 +39,7 @@ func Start(path string, argv, env []string, dir string, files [3]*os.File) (pid 
 // StartInTerminal is Start for a program that leads a session of its own, whose
 // controlling terminal is its stdin.
 func StartInTerminal(path string, argv, env []string, dir string, files [3]*os.File) (pid int, err error) {
-	sys := attended()
+	sys := childAttr()
 	sys.Setpgid, sys.Setsid, sys.Setctty, sys.Ctty = false, true, true, 0
 	fds := []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()}
 	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: fds, Sys: sys})
@@ -80,7 +80,7 @@ func Sweep(pgid int, patience time.Duration) (left []int) {
 // returns the processes that are left.
 func SweepAdopted(known func(pid int) bool, patience time.Duration) (left []int) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(sweepPause) {
-		adopted, err := adopted(known)
+		adopted, err := adoptedChildren(known)
 		// The process list can miss a process whose parent dies meanwhile. That parent, dead or
 		// dying, is then in the list.
 		if len(adopted) == 0 || err != nil {
@@ -96,14 +96,14 @@ func SweepAdopted(known func(pid int) bool, patience time.Duration) (left []int)
 	}
 }
 
-// adopted lists the children of this process, zombies included, that are in
+// adoptedChildren lists the children of this process, zombies included, that are in
 // other sessions and not known.
-func adopted(known func(pid int) bool) ([]int, error) {
+func adoptedChildren(known func(pid int) bool) ([]int, error) {
 	own, err := sessionOf(0)
 	if err != nil {
 		return nil, err
 	}
-	children, err := kin(os.Getpid(), true)
+	children, err := childrenOf(os.Getpid(), true)
 	return slices.DeleteFunc(children, func(pid int) bool {
 		sid, err := sessionOf(pid)
 		return err != nil || sid == own || known(pid)
@@ -116,7 +116,7 @@ func reap(pid int) {
 }
 
 // Children lists the processes whose parent is pid, without zombies.
-func Children(pid int) ([]int, error) { return kin(pid, false) }
+func Children(pid int) ([]int, error) { return childrenOf(pid, false) }
 
 // reapAll reaps every child that has ended and reports whether none is left.
 func reapAll() bool {

@@ -4,4 +4,4 @@ package proc
 
 import "syscall"
 
-func attended() *syscall.SysProcAttr { return NewGroup() }
+func childAttr() *syscall.SysProcAttr { return NewGroup() }

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// looksWithout is how many scans in a row must find nothing, because a scan can miss a process
+// requiredEmptyScans is how many scans in a row must find nothing, because a scan can miss a process
 // whose parent dies meanwhile.
-const looksWithout = 2
+const requiredEmptyScans = 2
 
 // KillMarked kills every process whose environment has the entry NAME=VALUE and waits until
 // they have ended. It gives up after patience and returns the processes that are left. It does
 // not find processes that cleared their environment or belong to another user.
 func KillMarked(entry string, patience time.Duration) (left []int) {
 	deadline := time.Now().Add(patience)
-	for without := 0; without < looksWithout; {
+	for without := 0; without < requiredEmptyScans; {
 		if left = killMarked(entry); len(left) == 0 {
 			without++
 			continue

@@ -33,8 +33,8 @@ func StartedAt(pid int) (time.Time, bool) {
 // and start time.
 func BecomeSubreaper() error { return nil }
 
-// kin lists the processes whose parent is pid, with or without zombies.
-func kin(pid int, zombies bool) ([]int, error) {
+// childrenOf lists the processes whose parent is pid, with or without zombies.
+func childrenOf(pid int, zombies bool) ([]int, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil, err

@@ -68,8 +68,8 @@ func StartedAt(pid int) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// kin lists the processes whose parent is pid, with or without zombies.
-func kin(pid int, zombies bool) ([]int, error) {
+// childrenOf lists the processes whose parent is pid, with or without zombies.
+func childrenOf(pid int, zombies bool) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err

@@ -5,11 +5,11 @@ package redact
 
 import "strings"
 
-// assignments redacts the values of secret names in a text.
-func assignments(text string) string { return assigned(text, plain) }
+// redactAssignments redacts the values of secret names in a text.
+func redactAssignments(text string) string { return redactAssigned(text, isHarmless) }
 
-// assigned redacts the values of secret names, except unquoted ones that harmless accepts.
-func assigned(text string, harmless func(value string, name naming, quoted bool) bool) string {
+// redactAssigned redacts the values of secret names, except unquoted ones that harmless accepts.
+func redactAssigned(text string, harmless func(value string, name naming, quoted bool) bool) string {
 	w := rewrite{text: text}
 	for at := 0; ; {
 		i := strings.IndexAny(text[at:], ":=")
@@ -95,9 +95,9 @@ func nameBefore(text string, from, sign int) (name naming, quoted bool) {
 	return nameOf(text[start:end]), quoted
 }
 
-// plain reports whether an unquoted value need not be hidden: a number that counts, or what
+// isHarmless reports whether an unquoted value need not be hidden: a number that counts, or what
 // JSON has besides strings.
-func plain(value string, name naming, quoted bool) bool {
+func isHarmless(value string, name naming, quoted bool) bool {
 	if quoted {
 		switch value[0] {
 		case '{', '[':
@@ -115,9 +115,9 @@ func plain(value string, name naming, quoted bool) bool {
 // longestCount is the length of the longest number that counts something.
 const longestCount = 12
 
-// plainOrCount is plain, but takes any short number for a count, whatever its name.
-func plainOrCount(value string, name naming, quoted bool) bool {
-	if plain(value, name, quoted) {
+// isHarmlessOrCount is plain, but takes any short number for a count, whatever its name.
+func isHarmlessOrCount(value string, name naming, quoted bool) bool {
+	if isHarmless(value, name, quoted) {
 		return true
 	}
 	value = strings.TrimRight(value, ",;.)}]")
@@ -252,7 +252,7 @@ func inQuotes(text string, at, quote int) value {
 			slashes++
 			continue
 		case text[quote]:
-			if ends(slashes, levels) {
+			if closesQuote(slashes, levels) {
 				v.end -= slashes
 				if levels == 0 {
 					v.end += slashes // the backslashes escape each other
@@ -265,9 +265,9 @@ func inQuotes(text string, at, quote int) value {
 	return v
 }
 
-// ends reports whether a quote after so many backslashes closes a text that is quoted within so
+// closesQuote reports whether a quote after so many backslashes closes a text that is quoted within so
 // many levels, or closes one of those levels.
-func ends(slashes, levels int) bool {
+func closesQuote(slashes, levels int) bool {
 	for range levels {
 		if slashes%2 == 0 {
 			return true

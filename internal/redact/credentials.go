@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// behindScheme finds the next "<scheme><blanks>" at or after an offset and returns where the
+// credentialAfter finds the next "<scheme><blanks>" at or after an offset and returns where the
 // credential after it begins, or -1.
-func behindScheme(text, scheme string, at int) int {
+func credentialAfter(text, scheme string, at int) int {
 	for {
 		start := foldIndex(text, scheme, at)
 		if start < 0 {
@@ -26,12 +26,12 @@ func behindScheme(text, scheme string, at int) int {
 	}
 }
 
-// bearers redacts what follows the word Bearer.
-func bearers(text string) string {
+// redactBearers redacts what follows the word Bearer.
+func redactBearers(text string) string {
 	const least, leastLoose = 12, 16
 	w := rewrite{text: text}
 	for at := 0; ; {
-		start := behindScheme(text, "bearer", at)
+		start := credentialAfter(text, "bearer", at)
 		if start < 0 {
 			return w.result()
 		}
@@ -50,13 +50,13 @@ func bearers(text string) string {
 	}
 }
 
-// basics redacts what follows the word Basic in two cases: it is a name and a password in
+// redactBasics redacts what follows the word Basic in two cases: it is a name and a password in
 // base64, or it follows the name of an Authorization header. The word is also plain English.
-func basics(text string) string {
+func redactBasics(text string) string {
 	const leastInHeader = 6
 	w := rewrite{text: text}
 	for at := 0; ; {
-		start := behindScheme(text, "basic", at)
+		start := credentialAfter(text, "basic", at)
 		if start < 0 {
 			return w.result()
 		}
@@ -89,8 +89,8 @@ func inHeader(text string, at int) bool {
 	return strings.Contains(strings.ToLower(text[max(0, at-40):at]), "authorization")
 }
 
-// addresses redacts passwords in URLs: scheme://user:password@host.
-func addresses(text string) string {
+// redactURLPasswords redacts passwords in URLs: scheme://user:password@host.
+func redactURLPasswords(text string) string {
 	w := rewrite{text: text}
 	for at := 0; ; {
 		i := strings.IndexByte(text[at:], ':')
@@ -144,9 +144,9 @@ func password(address string) (from, to int) {
 	return from, strings.LastIndexByte(address, '@')
 }
 
-// privateKeys redacts private keys with their fences, including keys that are truncated before
+// redactPrivateKeys redacts private keys with their fences, including keys that are truncated before
 // the second fence.
-func privateKeys(text string) string {
+func redactPrivateKeys(text string) string {
 	const begin, end, fence = "-----BEGIN ", "-----END ", "-----"
 	w := rewrite{text: text}
 	label := func(at int) int { // the end of the fence with a label that begins there, or 0

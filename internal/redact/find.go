@@ -43,13 +43,13 @@ func (m Matches) Add(other Matches) {
 
 // Find counts the secrets in a text.
 func Find(text string) Matches {
-	_, found := TakeOut(text)
+	_, found := RedactAndCount(text)
 	return found
 }
 
-// TakeOut redacts a text and counts the secrets in it. Unlike Redactor.Text it keeps short
+// RedactAndCount redacts a text and counts the secrets in it. Unlike Redactor.Text it keeps short
 // numbers, whatever their name.
-func TakeOut(text string) (string, Matches) {
+func RedactAndCount(text string) (string, Matches) {
 	found := NoMatches()
 	take := func(kind string, replace func(string) string) {
 		after := replace(text)
@@ -64,11 +64,11 @@ func TakeOut(text string) (string, Matches) {
 	for i := range kinds {
 		take(kinds[i].kind(), kinds[i].redact)
 	}
-	take(KindBearer, bearers)
-	take(KindCredential, privateKeys)
-	take(KindCredential, webTokens)
-	take(KindBearer, basics)
-	for _, replace := range []func(string) string{addresses, surroundings, countless} {
+	take(KindBearer, redactBearers)
+	take(KindCredential, redactPrivateKeys)
+	take(KindCredential, redactWebTokens)
+	take(KindBearer, redactBasics)
+	for _, replace := range []func(string) string{redactURLPasswords, redactSurrounded, redactKeepingCounts} {
 		take(KindCredential, replace)
 	}
 	return text, found
@@ -77,8 +77,8 @@ func TakeOut(text string) (string, Matches) {
 // marks counts the marks of redaction in a text.
 func marks(text string) int { return strings.Count(text, "[REDACTED") }
 
-// countless is assignments, but keeps numbers that may be counts.
-func countless(text string) string { return assigned(text, plainOrCount) }
+// redactKeepingCounts is assignments, but keeps numbers that may be counts.
+func redactKeepingCounts(text string) string { return redactAssigned(text, isHarmlessOrCount) }
 
 // sameWords reports whether two texts are equal except for marks and punctuation.
 func sameWords(a, b string) bool {
@@ -109,9 +109,9 @@ func (k *token) kind() string {
 	return KindCredential
 }
 
-// Refuse returns the error for a text with a secret, nil if it has none. The error has the
+// CheckNoSecret returns the error for a text with a secret, nil if it has none. The error has the
 // label and the count, never the text.
-func Refuse(label, text string) error {
+func CheckNoSecret(label, text string) error {
 	found := Find(text)
 	n := found.Total()
 	if n == 0 {

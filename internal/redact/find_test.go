@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 				t.Errorf("%q: %s: %d instead of %d", text, kind, n, want[kind])
 			}
 		}
-		err := Refuse("note", text)
+		err := CheckNoSecret("note", text)
 		if (err == nil) != (want.Total() == 0) {
 			t.Errorf("%q: %v", text, err)
 		}

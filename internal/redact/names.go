@@ -18,10 +18,10 @@ func nameOf(name string) naming {
 	if !mayBeSecret(name) {
 		return naming{}
 	}
-	if found := judge(separate(name, false)); found.secret {
+	if found := classifyParts(separate(name, false)); found.secret {
 		return found
 	}
-	return judge(separate(name, true))
+	return classifyParts(separate(name, true))
 }
 
 // mayBeSecret excludes most names quickly.
@@ -41,7 +41,7 @@ func mayBeSecret(name string) bool {
 	return false
 }
 
-func judge(parts []string) naming {
+func classifyParts(parts []string) naming {
 	found := naming{}
 	for i, part := range parts {
 		size := 0

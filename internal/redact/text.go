@@ -30,7 +30,7 @@ func NewRedactor(known *Values) *Redactor {
 // and leaves the rest. Then it applies the patterns, the most specific ones first.
 func (r *Redactor) Text(text string) string {
 	text = r.known.String(text)
-	for _, replace := range []func(string) string{tokens, bearers, privateKeys, webTokens, basics, addresses, surroundings, assignments} {
+	for _, replace := range []func(string) string{redactTokens, redactBearers, redactPrivateKeys, redactWebTokens, redactBasics, redactURLPasswords, redactSurrounded, redactAssignments} {
 		text = replace(text)
 	}
 	return text

@@ -78,7 +78,7 @@ var kinds = []token{
 	{prefix: "key-", set: hexDigits, least: 32, only: true, mark: markSecret}, // Mailgun
 }
 
-func tokens(text string) string {
+func redactTokens(text string) string {
 	for i := range kinds {
 		text = kinds[i].redact(text)
 	}
@@ -119,9 +119,9 @@ func (k *token) end(text string, at int) int {
 	return wordDash.run(text, enough)
 }
 
-// webTokens redacts JSON Web Tokens: parts in base64url that dots separate, the first one an
+// redactWebTokens redacts JSON Web Tokens: parts in base64url that dots separate, the first one an
 // object.
-func webTokens(text string) string {
+func redactWebTokens(text string) string {
 	const prefix, leastHead, leastBody = "eyJ", 8, 4
 	w := rewrite{text: text}
 	for at := 0; ; {

@@ -50,7 +50,7 @@ func (v *Values) Learn(value string) {
 	if len(value) < minSecret {
 		return
 	}
-	more := append([]string{value}, written(value)...)
+	more := append([]string{value}, jsonForms(value)...)
 	more = append(more, encodings(value)...)
 	for {
 		before := v.known.Load()
@@ -84,7 +84,7 @@ func FromEnviron(environ []string) *Values {
 			continue
 		}
 		all = with(all, []byte(value))
-		for _, form := range written(value) {
+		for _, form := range jsonForms(value) {
 			all = with(all, []byte(form))
 		}
 		for _, form := range encodings(value) {
@@ -130,7 +130,7 @@ func (s *Stream) Next(piece []byte) []byte {
 		s.held = nil
 	}
 	var out []byte
-	f, from, keep := s.values.in(text), 0, s.values.beginning(text)
+	f, from, keep := s.values.newFinder(text), 0, s.values.partialSecretLen(text)
 	for {
 		at, length := f.find(from)
 		if at < 0 || at >= len(text)-keep { // what is held back may be a longer secret
@@ -139,7 +139,7 @@ func (s *Stream) Next(piece []byte) []byte {
 		s.found = true
 		out = append(append(out, text[from:at]...), Mask...)
 		if from = at + length; keep > len(text)-from {
-			keep = s.values.beginning(text[from:])
+			keep = s.values.partialSecretLen(text[from:])
 		}
 	}
 	s.held = bytes.Clone(text[len(text)-keep:])
@@ -149,8 +149,8 @@ func (s *Stream) Next(piece []byte) []byte {
 	return append(out, text[from:len(text)-keep]...)
 }
 
-// Rest returns what is still held back, masked, at the end of the stream.
-func (s *Stream) Rest() []byte {
+// Flush returns what is still held back, masked, at the end of the stream.
+func (s *Stream) Flush() []byte {
 	rest := s.values.mask(s.held)
 	s.found = s.found || !bytes.Equal(rest, s.held)
 	s.held = nil
@@ -160,7 +160,7 @@ func (s *Stream) Rest() []byte {
 // mask masks a whole text.
 func (v *Values) mask(text []byte) []byte {
 	var out []byte
-	f, from := v.in(text), 0
+	f, from := v.newFinder(text), 0
 	for {
 		at, length := f.find(from)
 		if at < 0 {
@@ -180,7 +180,7 @@ type finder struct {
 	next    []int // the next match of each secret, or -1
 }
 
-func (v *Values) in(text []byte) finder {
+func (v *Values) newFinder(text []byte) finder {
 	secrets := v.secrets()
 	f := finder{secrets, text, make([]int, len(secrets))}
 	for i, secret := range secrets {
@@ -206,8 +206,8 @@ func (f finder) find(from int) (at, length int) {
 	return at, length
 }
 
-// beginning returns how many bytes at the end of a text could be the beginning of a secret.
-func (v *Values) beginning(text []byte) (keep int) {
+// partialSecretLen returns how many bytes at the end of a text could be the beginning of a secret.
+func (v *Values) partialSecretLen(text []byte) (keep int) {
 	for _, secret := range v.secrets() {
 		for n := min(len(secret)-1, len(text)); n > keep; n-- {
 			if bytes.HasSuffix(text, secret[:n]) {

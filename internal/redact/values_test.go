@@ -33,7 +33,7 @@ func TestStreamModel(t *testing.T) {
 			got.Write(stream.Next([]byte(rest[:n])))
 			rest = rest[n:]
 		}
-		got.Write(stream.Rest())
+		got.Write(stream.Flush())
 		if got.String() != whole {
 			t.Fatalf("in pieces %q, at once %q", got.String(), whole)
 		}
@@ -59,7 +59,7 @@ func TestStreamIsLinear(t *testing.T) {
 	}
 	const repeated = 100_000
 	stream := FromEnviron(environ).Stream()
-	got := string(stream.Next([]byte(strings.Repeat("abcd.", repeated)))) + string(stream.Rest())
+	got := string(stream.Next([]byte(strings.Repeat("abcd.", repeated)))) + string(stream.Flush())
 	if got != strings.Repeat(Mask+".", repeated) || !stream.Found() {
 		t.Errorf("%d bytes", len(got))
 	}

@@ -12,24 +12,24 @@ import (
 	"ac/internal/canonjson"
 )
 
-// written returns the forms of a value within JSON, and within JSON text that is itself a
+// jsonForms returns the forms of a value within JSON, and within JSON text that is itself a
 // string in JSON. The encoders are this program, Go (<, > and & escaped), Python (ASCII only),
 // and PHP (slashes escaped too). Of two nested encoders the outer one is the same as the inner
 // one, or this program.
-func written(value string) (forms []string) {
-	for _, write := range []func(string) string{asWe, asGo, asPython, asPHP} {
+func jsonForms(value string) (forms []string) {
+	for _, write := range []func(string) string{escapeCanonical, escapeGo, escapePython, escapePHP} {
 		once := write(value)
-		forms = append(forms, once, asWe(once), write(once))
+		forms = append(forms, once, escapeCanonical(once), write(once))
 	}
 	return forms
 }
 
-func asWe(text string) string {
+func escapeCanonical(text string) string {
 	quoted := canonjson.AppendString(nil, text)
 	return string(quoted[1 : len(quoted)-1])
 }
 
-func asGo(text string) string {
+func escapeGo(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
 		return text
@@ -37,8 +37,8 @@ func asGo(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-func asPython(text string) string {
-	text = asWe(text)
+func escapePython(text string) string {
+	text = escapeCanonical(text)
 	var out strings.Builder
 	for _, c := range text {
 		if c < utf8.RuneSelf {
@@ -52,4 +52,4 @@ func asPython(text string) string {
 	return out.String()
 }
 
-func asPHP(text string) string { return strings.ReplaceAll(asPython(text), "/", `\/`) }
+func escapePHP(text string) string { return strings.ReplaceAll(escapePython(text), "/", `\/`) }

@@ -19,7 +19,7 @@ const (
 // start, in memory. It does nothing if TMPDIR is set, if memory lacks room, or if programs
 // there cannot be executed. Call it in TestMain.
 func InMemory() {
-	if os.Getenv("TMPDIR") != "" || !roomy(memory) {
+	if os.Getenv("TMPDIR") != "" || !hasRoom(memory) {
 		return
 	}
 	if err := os.Setenv("TMPDIR", memory); err != nil {
@@ -27,9 +27,9 @@ func InMemory() {
 	}
 }
 
-// roomy reports whether dir is in memory, has room, and lets this process write and execute
+// hasRoom reports whether dir is in memory, has room, and lets this process write and execute
 // programs.
-func roomy(dir string) bool {
+func hasRoom(dir string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
 		return false

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Unwrapped returns a command line without the shell that an agent runs it in: the script of
+// Unwrap returns a command line without the shell that an agent runs it in: the script of
 // bash -lc '...', sh -c "..." and the like, also if several are nested. A line that is anything
 // but a shell, one option and one script stays unchanged. So does a line whose script the outer
 // shell would expand first.
-func Unwrapped(line string) string {
+func Unwrap(line string) string {
 	for {
 		script, ok := script(line)
 		if !ok {
@@ -118,15 +118,15 @@ func doubleQuoted(b *strings.Builder, text string) (n int, ok bool) {
 func Join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		if quoted[i] = word; word == "" || strings.ContainsFunc(word, interpreted) {
+		if quoted[i] = word; word == "" || strings.ContainsFunc(word, needsQuoting) {
 			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
 }
 
-// interpreted reports whether a shell may interpret a character.
-func interpreted(r rune) bool {
+// needsQuoting reports whether a shell may interpret a character.
+func needsQuoting(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r >= 0x80:
 		return false

@@ -34,7 +34,7 @@ func TestUnwrapped(t *testing.T) {
 		{"notbash -c ls", "notbash -c ls"},
 		{"FOO=1 bash -c ls", "FOO=1 bash -c ls"},
 	} {
-		if got := Unwrapped(c.line); got != c.want {
+		if got := Unwrap(c.line); got != c.want {
 			t.Errorf("Unwrapped(%q) = %q, want %q", c.line, got, c.want)
 		}
 	}
@@ -46,11 +46,11 @@ func FuzzUnwrapped(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		got := Unwrapped(line)
+		got := Unwrap(line)
 		if len(got) > len(line) {
 			t.Fatalf("%q grew to %q", line, got)
 		}
-		if again := Unwrapped(got); again != got {
+		if again := Unwrap(got); again != got {
 			t.Fatalf("%q is %q, and %q when unwrapped again", line, got, again)
 		}
 		// A shell would have taken the script from the line, so its bytes are there.

@@ -16,9 +16,9 @@ const (
 	week = 7 * day
 )
 
-// Age formats how long ago something was: now, 42s, 5m, 3h, 9d, 6w, and the month if it is
+// FormatAge formats how long ago something was: now, 42s, 5m, 3h, 9d, 6w, and the month if it is
 // older than ten weeks. An unknown time is Unknown, a time in the future is now.
-func Age(at, now time.Time) string {
+func FormatAge(at, now time.Time) string {
 	if at.IsZero() {
 		return Unknown
 	}
@@ -26,30 +26,30 @@ func Age(at, now time.Time) string {
 	case d < time.Second:
 		return "now"
 	case d < time.Minute:
-		return whole(d, time.Second) + "s"
+		return wholeUnits(d, time.Second) + "s"
 	case d < time.Hour:
-		return whole(d, time.Minute) + "m"
+		return wholeUnits(d, time.Minute) + "m"
 	case d < day:
-		return whole(d, time.Hour) + "h"
+		return wholeUnits(d, time.Hour) + "h"
 	case d < 2*week:
-		return whole(d, day) + "d"
+		return wholeUnits(d, day) + "d"
 	case d < 10*week:
-		return whole(d, week) + "w"
+		return wholeUnits(d, week) + "w"
 	}
 	return at.Format("2006-01")
 }
 
-func whole(d, unit time.Duration) string { return strconv.FormatInt(int64(d/unit), 10) }
+func wholeUnits(d, unit time.Duration) string { return strconv.FormatInt(int64(d/unit), 10) }
 
-// Took formats how long something took: 0.1s, 42s, 5m12s, 2h05m, 3d04h.
-func Took(d time.Duration) string {
+// FormatDuration formats how long something took: 0.1s, 42s, 5m12s, 2h05m, 3d04h.
+func FormatDuration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return Unknown
 	case d < 9950*time.Millisecond:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
 	case d < time.Minute:
-		return whole(d, time.Second) + "s"
+		return wholeUnits(d, time.Second) + "s"
 	case d < time.Hour:
 		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
 	case d < day:
@@ -58,8 +58,8 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
-// Tokens formats a number of tokens: 812, 14.2k, 310k, 1.3M.
-func Tokens(n int64) string {
+// FormatTokens formats a number of tokens: 812, 14.2k, 310k, 1.3M.
+func FormatTokens(n int64) string {
 	switch {
 	case n < 1000:
 		return strconv.FormatInt(n, 10)
@@ -71,8 +71,8 @@ func Tokens(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
 }
 
-// Cost formats an amount of dollars: $0.11, <$0.01 for less than a cent, Unknown for nil.
-func Cost(usd *float64) string {
+// FormatCost formats an amount of dollars: $0.11, <$0.01 for less than a cent, Unknown for nil.
+func FormatCost(usd *float64) string {
 	switch {
 	case usd == nil:
 		return Unknown
@@ -82,8 +82,8 @@ func Cost(usd *float64) string {
 	return "$" + strconv.FormatFloat(*usd, 'f', 2, 64)
 }
 
-// Grouped formats a number with commas between its thousands.
-func Grouped(n int) string {
+// FormatGrouped formats a number with commas between its thousands.
+func FormatGrouped(n int) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
 		text = text[:at] + "," + text[at:]

@@ -100,14 +100,14 @@ func (p *Progress) text(took time.Duration) string {
 	case p.unit == "":
 		parts = append(parts, strconv.Itoa(int(took/time.Second))+" s")
 	case p.total <= 0:
-		parts = append(parts, Grouped(p.done)+" "+p.unit)
+		parts = append(parts, FormatGrouped(p.done)+" "+p.unit)
 	default:
 		filled := min(barColumns, p.done*barColumns/p.total)
 		full, empty := "#", "."
 		if p.unicode {
 			full, empty = "█", "░"
 		}
-		parts = append(parts, fmt.Sprintf("%s / %s %s", Grouped(p.done), Grouped(p.total), p.unit), strings.Repeat(full, filled)+strings.Repeat(empty, barColumns-filled))
+		parts = append(parts, fmt.Sprintf("%s / %s %s", FormatGrouped(p.done), FormatGrouped(p.total), p.unit), strings.Repeat(full, filled)+strings.Repeat(empty, barColumns-filled))
 		if p.done > 0 && p.done <= p.total {
 			left := time.Duration(float64(took) / float64(p.done) * float64(p.total-p.done))
 			parts = append(parts, strconv.Itoa(int(left/time.Second))+" s left")

@@ -31,11 +31,11 @@ func (c Colour) Paint(text string) string {
 
 // Column is a column of a table.
 type Column struct {
-	Title string
-	Right bool // aligned to the right
-	Most  int  // maximum width, 0 for none
-	Text  bool // it gets the width that the others leave; one column of a table has it
-	Drop  int  // order in which columns are omitted on narrow terminals, 0 for never
+	Title    string
+	Right    bool // aligned to the right
+	MaxWidth int  // maximum width, 0 for none
+	Text     bool // it gets the width that the others leave; one column of a table has it
+	Drop     int  // order in which columns are omitted on narrow terminals, 0 for never
 }
 
 // Cell is one value of a row.
@@ -79,8 +79,8 @@ func (t Table) layout(width int) (shown, widths []int) {
 		for _, row := range t.Rows {
 			widths[i] = max(widths[i], Columns(Printable(row[i].Text)))
 		}
-		if c.Most > 0 {
-			widths[i] = min(widths[i], max(c.Most, Columns(c.Title)))
+		if c.MaxWidth > 0 {
+			widths[i] = min(widths[i], max(c.MaxWidth, Columns(c.Title)))
 		}
 		shown = append(shown, i)
 	}

@@ -19,24 +19,24 @@ func TestFigures(t *testing.T) {
 		{9999 * time.Millisecond, "9s", "9s"}, {42 * time.Second, "42s", "42s"}, {312 * time.Second, "5m", "5m12s"},
 		{2*time.Hour + 5*time.Minute, "2h", "2h05m"}, {76 * time.Hour, "3d", "3d04h"}, {42 * day, "6w", "42d00h"}, {250 * day, "2026-03", "250d00h"},
 	} {
-		if age, took := Age(now.Add(-c.ago), now), Took(c.ago); age != c.age || took != c.took {
+		if age, took := FormatAge(now.Add(-c.ago), now), FormatDuration(c.ago); age != c.age || took != c.took {
 			t.Errorf("%s: age %q, want %q; took %q, want %q", c.ago, age, c.age, took, c.took)
 		}
 	}
-	if got := Age(time.Time{}, now); got != Unknown {
+	if got := FormatAge(time.Time{}, now); got != Unknown {
 		t.Errorf("the age of an unknown time is %q", got)
 	}
 	for n, want := range map[int64]string{0: "0", 812: "812", 999: "999", 1000: "1.0k", 14_200: "14.2k", 99_949: "99.9k", 99_950: "100k", 310_400: "310k", 999_499: "999k", 999_500: "1.0M", 1_340_000: "1.3M"} {
-		if got := Tokens(n); got != want {
+		if got := FormatTokens(n); got != want {
 			t.Errorf("%d tokens are %q, want %q", n, got, want)
 		}
 	}
 	for usd, want := range map[float64]string{0: "$0.00", 0.004: "<$0.01", 0.11: "$0.11", 9.02: "$9.02"} {
-		if got := Cost(&usd); got != want {
+		if got := FormatCost(&usd); got != want {
 			t.Errorf("%v dollars are %q, want %q", usd, got, want)
 		}
 	}
-	if got := Cost(nil); got != Unknown {
+	if got := FormatCost(nil); got != Unknown {
 		t.Errorf("an unknown cost is %q", got)
 	}
 }
@@ -44,7 +44,7 @@ func TestFigures(t *testing.T) {
 func TestGrouped(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 999: "999", 1974: "1,974", -1974: "-1,974", -974: "-974", 61204123: "61,204,123"} {
-		if got := Grouped(n); got != want {
+		if got := FormatGrouped(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestGrouped(t *testing.T) {
 
 func exampleTable(what string) Table {
 	return Table{
-		Columns: []Column{{Title: "RUN"}, {Title: "AGENT", Most: 14, Drop: 3}, {Title: "WHAT", Text: true}, {Title: "AGE", Right: true, Drop: 2}, {Title: "TOKENS", Right: true, Drop: 1}},
+		Columns: []Column{{Title: "RUN"}, {Title: "AGENT", MaxWidth: 14, Drop: 3}, {Title: "WHAT", Text: true}, {Title: "AGE", Right: true, Drop: 2}, {Title: "TOKENS", Right: true, Drop: 1}},
 		Rows:    [][]Cell{{{Text: "4WKKE6"}, {Text: "Ann", Colour: Cyan}, {Text: what}, {Text: "2m"}, {Text: "14.2k"}}},
 	}
 }

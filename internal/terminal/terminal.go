@@ -23,12 +23,12 @@ func Printable(text string) string {
 // Quote escapes control characters and those that change the direction of text, so that a name
 // stays on one line and cannot disguise itself.
 func Quote(text string) string {
-	if !strings.ContainsFunc(text, steers) {
+	if !strings.ContainsFunc(text, isControlOrBidi) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if steers(r) {
+		if isControlOrBidi(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.WriteRune(r)
@@ -41,7 +41,9 @@ func Quote(text string) string {
 // characters become \x1b and the like.
 func QuoteLines(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	acts := func(r rune) bool { return r != '\n' && r != '\t' && (steers(r) || r == '\u2028' || r == '\u2029') }
+	acts := func(r rune) bool {
+		return r != '\n' && r != '\t' && (isControlOrBidi(r) || r == '\u2028' || r == '\u2029')
+	}
 	if !strings.ContainsFunc(text, acts) {
 		return strings.ToValidUTF8(text, "\uFFFD")
 	}
@@ -59,7 +61,7 @@ func QuoteLines(text string) string {
 	return b.String()
 }
 
-func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+func isControlOrBidi(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Fit makes a text printable and exactly columns wide: it truncates it with an ellipsis, or
 // pads it.

@@ -14,30 +14,30 @@ type Folder struct {
 	Dir string
 	// Name is the only entry that matters; "" for all.
 	Name string
-	// Made: only new entries matter, not later changes to them.
-	Made bool
+	// OnlyNew: only new entries matter, not later changes to them.
+	OnlyNew bool
 	// Often is the polling interval if changes cannot be watched. Seldom is the interval if
 	// they can, since a notification may be lost.
-	Often, Seldom time.Duration
+	PollUnwatched, PollWatched time.Duration
 }
 
 // Until calls look at once, after changes in the folder, and periodically, until look returns
 // true. Then it returns true. It returns false if the context ends first.
 func (f Folder) Until(ctx context.Context, look func() bool) bool {
-	if f.Made {
-		if changed, end, err := made(f.Dir); err == nil {
+	if f.OnlyNew {
+		if changed, end, err := watchCreated(f.Dir); err == nil {
 			defer end()
 			return f.untilMade(ctx, look, changed)
 		}
 	}
 	tree := NewSmallTree(f.Dir)
 	defer func() { _ = tree.Close() }() // nothing in it is persistent
-	every := f.Often
+	every := f.PollUnwatched
 	var changed <-chan struct{}
 	l, err := tree.Listen()
 	if err == nil {
 		if _, err := l.Add("."); err == nil {
-			changed, every = l.Changed(), f.Seldom
+			changed, every = l.Changed(), f.PollWatched
 		}
 	}
 	ticker := time.NewTicker(every)
@@ -54,7 +54,7 @@ func (f Folder) Until(ctx context.Context, look func() bool) bool {
 				if lost {
 					if _, err := l.Add("."); err != nil { // the folder was replaced or removed
 						changed = nil
-						ticker.Reset(f.Often)
+						ticker.Reset(f.PollUnwatched)
 					}
 				}
 				due = lost || slices.ContainsFunc(changes, f.concerns)
@@ -66,7 +66,7 @@ func (f Folder) Until(ctx context.Context, look func() bool) bool {
 
 // untilMade is Until with a channel that reports new entries.
 func (f Folder) untilMade(ctx context.Context, look func() bool, changed <-chan struct{}) bool {
-	ticker := time.NewTicker(f.Seldom)
+	ticker := time.NewTicker(f.PollWatched)
 	defer ticker.Stop()
 	for !look() {
 		select {
@@ -76,7 +76,7 @@ func (f Folder) untilMade(ctx context.Context, look func() bool, changed <-chan 
 		case _, watched := <-changed:
 			if !watched { // the folder was replaced or removed
 				changed = nil
-				ticker.Reset(f.Often)
+				ticker.Reset(f.PollUnwatched)
 			}
 		}
 	}

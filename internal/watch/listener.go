@@ -135,17 +135,17 @@ func (l *Listener) Take() (changes []Change, lost bool) {
 // slow.
 func (l *Listener) Await(ctx context.Context) bool {
 	t := l.tree
-	t.awaiting.Lock()
-	defer t.awaiting.Unlock()
+	t.barrierMu.Lock()
+	defer t.barrierMu.Unlock()
 	t.mu.Lock()
 	s := t.system
 	t.mu.Unlock()
 	if s == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.patience)
+	ctx, cancel := context.WithTimeout(ctx, t.barrierTimeout)
 	defer cancel()
-	return s.own.await(ctx, s.watcher.Add)
+	return s.barrier.await(ctx, s.watcher.Add)
 }
 
 // Drain is Take of everything that changed before the call. lost is also set if it is not known
@@ -167,7 +167,7 @@ func (l *Listener) Close() {
 // note stores a change. The caller holds the tree's lock.
 func (l *Listener) note(c Change) {
 	if len(l.changes) >= maxChanges {
-		l.lose()
+		l.markLost()
 		return
 	}
 	was := l.changes[c.Name]
@@ -175,8 +175,8 @@ func (l *Listener) note(c Change) {
 	l.signal()
 }
 
-// lose makes the next Take report that changes were lost. The caller holds the tree's lock.
-func (l *Listener) lose() {
+// markLost makes the next Take report that changes were lost. The caller holds the tree's lock.
+func (l *Listener) markLost() {
 	l.lost = true
 	clear(l.changes)
 	l.signal()

@@ -18,12 +18,12 @@ import (
 // Tree watches a folder and folders below it, for any number of listeners. It costs nothing
 // before the first of them. It is safe for concurrent use.
 type Tree struct {
-	dir        string
-	everywhere bool          // also where every file of a watched folder must be opened
-	patience   time.Duration // how long to wait for the report of a change of our own
+	dir            string
+	everywhere     bool          // also where every file of a watched folder must be opened
+	barrierTimeout time.Duration // how long to wait for the report of a change of our own
 
-	awaiting sync.Mutex // held while a change of our own is in flight
-	wg       sync.WaitGroup
+	barrierMu sync.Mutex // held while a change of our own is in flight
+	wg        sync.WaitGroup
 
 	mu        sync.Mutex
 	system    *system // nil before the first listener, and if nothing can be watched
@@ -34,14 +34,14 @@ type Tree struct {
 // system is one watcher of the operating system.
 type system struct {
 	watcher *fsnotify.Watcher
-	own     mark
+	barrier barrier
 	lost    chan struct{} // holds a value after changes were lost
 }
 
 // NewTree returns a Tree for a folder that may hold many files. Its Listen fails on systems
 // that would open every file of a folder to watch it.
 func NewTree(dir string) *Tree {
-	return &Tree{dir: dir, patience: time.Second, listeners: map[*Listener]struct{}{}}
+	return &Tree{dir: dir, barrierTimeout: time.Second, listeners: map[*Listener]struct{}{}}
 }
 
 // NewSmallTree returns a Tree for a folder with few files, which works on every system.
@@ -85,7 +85,7 @@ func (t *Tree) begin() error {
 	s := &system{watcher: watcher, lost: make(chan struct{}, 1)}
 	t.system = s
 	t.wg.Go(s.drain)
-	t.wg.Go(func() { t.hear(s) })
+	t.wg.Go(func() { t.dispatchEvents(s) })
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (t *Tree) Close() error {
 }
 
 func (s *system) close() error {
-	s.own.close()
+	s.barrier.close()
 	return s.watcher.Close()
 }
 
@@ -121,27 +121,27 @@ func (s *system) drain() {
 	}
 }
 
-// hear dispatches the events of the system until its watcher is closed.
-func (t *Tree) hear(s *system) {
+// dispatchEvents dispatches the events of the system until its watcher is closed.
+func (t *Tree) dispatchEvents(s *system) {
 	for {
 		select {
 		case event, ok := <-s.watcher.Events:
 			if !ok {
 				return
 			}
-			if !s.own.hears(event.Name) && t.pass(s, event) {
+			if !s.barrier.observe(event.Name) && t.dispatch(s, event) {
 				return
 			}
 		case <-s.lost:
-			t.Lose()
+			t.MarkLost()
 		}
 	}
 }
 
-// pass notes a change for all listeners that it concerns. It reports whether it gave up the
+// dispatch notes a change for all listeners that it concerns. It reports whether it gave up the
 // watcher. It does that if a watched folder is removed or renamed: the system would go on
 // watching it wherever it is, under its old name, with everything below it.
-func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
+func (t *Tree) dispatch(s *system, event fsnotify.Event) (over bool) {
 	name, err := filepath.Rel(t.dir, event.Name)
 	if err != nil {
 		return false
@@ -175,16 +175,16 @@ func (t *Tree) replaceSystem() {
 	_ = t.begin() // if it fails, every later Add fails
 	for l := range t.listeners {
 		clear(l.watched)
-		l.lose()
+		l.markLost()
 	}
 }
 
-// Lose notifies all listeners that changes were lost, so that anything may have changed.
-func (t *Tree) Lose() {
+// MarkLost notifies all listeners that changes were lost, so that anything may have changed.
+func (t *Tree) MarkLost() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for l := range t.listeners {
-		l.lose()
+		l.markLost()
 	}
 }
 

@@ -30,7 +30,7 @@ func TestUntil(t *testing.T) {
 				<-looked
 				made <- errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "other"), nil, 0o600), os.WriteFile(filepath.Join(dir, "marker"), nil, 0o600))
 			}()
-			f := Folder{Dir: dir, Name: "marker", Made: c.made, Often: time.Millisecond, Seldom: time.Hour}
+			f := Folder{Dir: dir, Name: "marker", OnlyNew: c.made, PollUnwatched: time.Millisecond, PollWatched: time.Hour}
 			if !f.Until(t.Context(), func() bool {
 				_, err := os.Lstat(filepath.Join(dir, "marker"))
 				select {
@@ -48,7 +48,7 @@ func TestUntil(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if (Folder{Dir: t.TempDir(), Often: time.Hour, Seldom: time.Hour}).Until(ctx, func() bool { return false }) {
+	if (Folder{Dir: t.TempDir(), PollUnwatched: time.Hour, PollWatched: time.Hour}).Until(ctx, func() bool { return false }) {
 		t.Error("it went on after the end of its context")
 	}
 }
@@ -57,7 +57,7 @@ func TestUntil(t *testing.T) {
 // does one of a folder that came into its place.
 func TestUntilMade(t *testing.T) {
 	t.Parallel()
-	if _, end, err := made(t.TempDir()); err != nil {
+	if _, end, err := watchCreated(t.TempDir()); err != nil {
 		t.Skipf("SKIPPED: entries alone cannot be watched here: %v", err)
 	} else {
 		end()
@@ -68,7 +68,7 @@ func TestUntilMade(t *testing.T) {
 	}
 	looks := make(chan struct{}, 1000)
 	over := make(chan bool, 1)
-	f := Folder{Dir: dir, Name: "marker", Made: true, Often: time.Millisecond, Seldom: time.Hour}
+	f := Folder{Dir: dir, Name: "marker", OnlyNew: true, PollUnwatched: time.Millisecond, PollWatched: time.Hour}
 	go func() {
 		over <- f.Until(t.Context(), func() bool {
 			looks <- struct{}{}
@@ -103,7 +103,7 @@ func TestTree(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tree := NewTree(dir)
-	tree.patience = time.Minute
+	tree.barrierTimeout = time.Minute
 	defer func() { _ = tree.Close() }()
 	both := [2]*Listener{}
 	for i := range both {
@@ -168,7 +168,7 @@ func TestTree(t *testing.T) {
 	add("z/b", true)
 	do(os.Remove(at("z/b/y")))
 	drained("z/b/y", false)
-	tree.Lose()
+	tree.MarkLost()
 	drained("", true)
 	do(tree.Close())
 	drained("", true)
@@ -180,7 +180,7 @@ func TestTreeFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tree := NewSmallTree(dir)
-	tree.patience = time.Minute
+	tree.barrierTimeout = time.Minute
 	defer func() { _ = tree.Close() }()
 	l, err := tree.Listen()
 	if err != nil {
@@ -249,7 +249,7 @@ func moveAndRemove(tree *Tree, dir string, times int) error {
 // changes may be missing.
 func TestClosedWhileAwaited(t *testing.T) {
 	t.Parallel()
-	var m mark
+	var m barrier
 	inFlight := make(chan struct{}, 1)
 	reported := make(chan bool, 1)
 	go func() {

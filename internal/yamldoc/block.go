@@ -16,7 +16,7 @@ import (
 // lines, and scalars whose style it cannot determine quickly.
 func blockText(root *yaml.Node) (text []byte, ok bool) {
 	b := block{text: make([]byte, 0, 1024)}
-	if root == nil || !bare(root) || !b.mapping(root, 0) {
+	if root == nil || !isUndecorated(root) || !b.mapping(root, 0) {
 		return nil, false
 	}
 	return append(b.text, '\n'), true
@@ -24,8 +24,8 @@ func blockText(root *yaml.Node) (text []byte, ok bool) {
 
 type block struct{ text []byte }
 
-// bare reports whether a node has neither an anchor, an alias nor comments.
-func bare(n *yaml.Node) bool {
+// isUndecorated reports whether a node has neither an anchor, an alias nor comments.
+func isUndecorated(n *yaml.Node) bool {
 	return n.Anchor == "" && n.Alias == nil && n.HeadComment == "" && n.LineComment == "" && n.FootComment == ""
 }
 
@@ -49,7 +49,7 @@ func (b *block) mapping(n *yaml.Node, indent int) bool {
 			b.line(indent)
 		}
 		// Longer and quoted keys may be written with a question mark.
-		if !bare(key) || key.Style != 0 || len(key.Value) > 100 || !b.scalar(key) {
+		if !isUndecorated(key) || key.Style != 0 || len(key.Value) > 100 || !b.scalar(key) {
 			return false
 		}
 		b.text = append(b.text, ':')
@@ -63,7 +63,7 @@ func (b *block) mapping(n *yaml.Node, indent int) bool {
 // value writes the value after a key.
 func (b *block) value(n *yaml.Node, indent int) bool {
 	switch {
-	case !bare(n):
+	case !isUndecorated(n):
 		return false
 	case n.Kind == yaml.ScalarNode:
 		b.text = append(b.text, ' ')
@@ -86,7 +86,7 @@ func (b *block) value(n *yaml.Node, indent int) bool {
 		b.line(indent + 2)
 		b.text = append(b.text, '-', ' ')
 		switch {
-		case !bare(item):
+		case !isUndecorated(item):
 			return false
 		case item.Kind == yaml.ScalarNode:
 			if !b.scalar(item) {

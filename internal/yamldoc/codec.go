@@ -107,7 +107,7 @@ func (c Codec[T]) merge(p *shape.Plan, into *yaml.Node, v reflect.Value) {
 // keepStyle prefers existing nodes whose meaning is unchanged, to keep their style, order and
 // comments.
 func keepStyle(old, fresh *yaml.Node) *yaml.Node {
-	if means(old, fresh) {
+	if sameValue(old, fresh) {
 		return old
 	}
 	fresh.HeadComment, fresh.LineComment, fresh.FootComment = old.HeadComment, old.LineComment, old.FootComment
@@ -120,7 +120,7 @@ func keepStyle(old, fresh *yaml.Node) *yaml.Node {
 	return fresh
 }
 
-func means(old, fresh *yaml.Node) bool {
+func sameValue(old, fresh *yaml.Node) bool {
 	r := resolver{}
 	was, errOld := r.value(old, 0)
 	is, errNew := r.value(fresh, 0)
@@ -158,7 +158,7 @@ func keepItems(old, fresh *yaml.Node) {
 	}
 	left := slices.Clone(old.Content)
 	for i, item := range fresh.Content {
-		if at := slices.IndexFunc(left, func(was *yaml.Node) bool { return means(was, item) }); at >= 0 {
+		if at := slices.IndexFunc(left, func(was *yaml.Node) bool { return sameValue(was, item) }); at >= 0 {
 			fresh.Content[i] = left[at]
 			left = slices.Delete(left, at, at+1)
 		}

@@ -210,7 +210,7 @@ func literalSafe(s string) bool {
 // ambiguous reports whether a YAML 1.1 or 1.2 parser could read a plain scalar as anything but
 // this text.
 func ambiguous(s string) bool {
-	switch lowered(s) {
+	switch lowerWord(s) {
 	case "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", "<<", "=", "---", "...":
 		return true
 	}
@@ -224,7 +224,7 @@ func ambiguous(s string) bool {
 		}
 		return strings.Trim(s, digits) == ""
 	}
-	switch lowered(strings.TrimLeft(s, "+-")) {
+	switch lowerWord(strings.TrimLeft(s, "+-")) {
 	case ".inf", ".nan":
 		return true
 	}
@@ -246,9 +246,9 @@ func isHour(s string) bool {
 	return true
 }
 
-// lowered returns a text in lower case, or unchanged if it is longer than any word with a
+// lowerWord returns a text in lower case, or unchanged if it is longer than any word with a
 // meaning. The lower case of a non-ASCII letter may be ASCII.
-func lowered(s string) string {
+func lowerWord(s string) string {
 	if len(s) > 3*len("false") {
 		return s
 	}

@@ -70,19 +70,19 @@ func libraryTree(text []byte) (root *yaml.Node, err error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, readable(err)
+		return nil, trimLibraryPrefix(err)
 	}
 	if err := dec.Decode(&second); err == nil {
 		return nil, errors.New("more than one document in the file")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, readable(err)
+		return nil, trimLibraryPrefix(err)
 	}
 	root = doc.Content[0]
 	shield.reveal(root)
 	return root, nil
 }
 
-func readable(err error) error {
+func trimLibraryPrefix(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 }
 

@@ -15,7 +15,7 @@ import (
 type acp struct {
 	host  Host
 	start Start
-	rpc   lines
+	rpc   rpcConn
 
 	talk    Conversation
 	thread  string
@@ -37,10 +37,10 @@ type acp struct {
 	asked  map[string]acpRequest
 	tools  map[string]acpTool // tool calls as known so far
 
-	sum   usage.Counters
-	cost  *float64 // of the whole conversation
-	told  bool     // usage was reported
-	model string   // the model in use, "" if unknown
+	sum           usage.Counters
+	cost          *float64 // of the whole conversation
+	usageReported bool     // usage was reported
+	model         string   // the model in use, "" if unknown
 }
 
 // ACP returns a driver for an agent that implements the Agent Client Protocol.
@@ -88,7 +88,7 @@ func (a *acp) Start(h Host, s Start) error {
 const authRequired = -32000
 
 func (a *acp) broke(method string, failed *failure) {
-	b := Broken{Reason: ReasonProtocol, Error: method + ": " + failed.words()}
+	b := HandshakeFailure{Reason: ReasonProtocol, Error: method + ": " + failed.words()}
 	if failed.Code == authRequired || needsLogin(failed.words()) {
 		b.Reason = ReasonAuth
 		for i, way := range a.login {
@@ -99,7 +99,7 @@ func (a *acp) broke(method string, failed *failure) {
 			}
 		}
 	}
-	a.host.Broke(b)
+	a.host.HandshakeFailed(b)
 }
 
 func (a *acp) greeted(result json.RawMessage, failed *failure) {
@@ -129,7 +129,7 @@ func (a *acp) greeted(result json.RawMessage, failed *failure) {
 		a.login = append(a.login, way.Name)
 	}
 	if hello.Version != acpVersion {
-		a.host.Broke(Broken{Reason: ReasonProtocol, Error: "initialize: the agent speaks another version of the protocol"})
+		a.host.HandshakeFailed(HandshakeFailure{Reason: ReasonProtocol, Error: "initialize: the agent speaks another version of the protocol"})
 		return
 	}
 	a.load, a.resume = hello.Capabilities.Load, hello.Capabilities.Session.Resume != nil
@@ -143,7 +143,7 @@ func (a *acp) greeted(result json.RawMessage, failed *failure) {
 
 func (a *acp) cannotSend(err error) {
 	if err != nil {
-		a.host.Broke(Broken{Reason: ReasonStuck, Error: err.Error()})
+		a.host.HandshakeFailed(HandshakeFailure{Reason: ReasonStuck, Error: err.Error()})
 	}
 }
 
@@ -158,17 +158,17 @@ func (a *acp) open(thread string) error {
 	case a.load:
 		method, a.loading = "session/load", true
 	default:
-		return a.forgot("the agent does not go on with conversations", "session/load")
+		return a.openNew("the agent does not go on with conversations", "session/load")
 	}
 	return a.rpc.call(method, p, func(result json.RawMessage, failed *failure) { a.opened(method, thread, result, failed) })
 }
 
-// forgot starts a new conversation in place of one that the agent could not find. With
+// openNew starts a new conversation in place of one that the agent could not find. With
 // MustResume, the handshake fails instead.
-func (a *acp) forgot(why, method string) error {
+func (a *acp) openNew(why, method string) error {
 	a.loading = false
 	if a.start.MustResume {
-		a.host.Broke(Broken{Reason: ReasonResume, Error: method + ": " + why})
+		a.host.HandshakeFailed(HandshakeFailure{Reason: ReasonResume, Error: method + ": " + why})
 		return nil
 	}
 	a.talk.ResumeError = why
@@ -180,7 +180,7 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 	a.loading = false
 	switch {
 	case failed != nil && thread != "" && failed.Code != authRequired:
-		a.cannotSend(a.forgot(failed.words(), method))
+		a.cannotSend(a.openNew(failed.words(), method))
 		return
 	case failed != nil:
 		a.broke(method, failed)
@@ -204,11 +204,11 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 	}
 	decode(result, &known)
 	if a.thread = orElse(known.ID, thread); a.thread == "" {
-		a.host.Broke(Broken{Reason: ReasonProtocol, Error: method + ": the answer names no session"})
+		a.host.HandshakeFailed(HandshakeFailure{Reason: ReasonProtocol, Error: method + ": the answer names no session"})
 		return
 	}
 	a.mode = known.Modes.Current
-	a.works(known.Models.Current)
+	a.setModel(known.Models.Current)
 	a.settings(known.Config)
 	for _, mode := range known.Modes.Modes {
 		a.modes = append(a.modes, mode.ID)
@@ -230,7 +230,7 @@ func (a *acp) opened(method, thread string, result json.RawMessage, failed *fail
 		a.cannotSend(err)
 		return
 	}
-	a.host.Conversation(a.talk)
+	a.host.HandshakeSucceeded(a.talk)
 }
 
 func (a *acp) Prompt(p Prompt) error {

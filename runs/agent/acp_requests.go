@@ -79,7 +79,7 @@ func (a *acp) update(params json.RawMessage) {
 	case "tool_call", "tool_call_update":
 		var t acpTool
 		decode(p.Update, &t)
-		a.know(t)
+		a.mergeTool(t)
 	case "available_commands_update":
 		a.command = false
 		for _, c := range u.Commands {
@@ -93,15 +93,15 @@ func (a *acp) update(params json.RawMessage) {
 		}
 	case "usage_update":
 		if u.Cost != nil && (u.Cost.Currency == "" || u.Cost.Currency == "USD") && !a.loading {
-			if a.cost = &u.Cost.Amount; a.told && !a.active {
+			if a.cost = &u.Cost.Amount; a.usageReported && !a.active {
 				a.report()
 			}
 		}
 	}
 }
 
-// know merges an update of a tool call with its earlier reports.
-func (a *acp) know(t acpTool) acpTool {
+// mergeTool merges an update of a tool call with its earlier reports.
+func (a *acp) mergeTool(t acpTool) acpTool {
 	before := a.tools[t.ID]
 	t.Title, t.Kind, t.Name = orElse(t.Title, before.Title), orElse(t.Kind, before.Kind), orElse(t.Name, before.Name)
 	if len(t.Input) == 0 {
@@ -129,7 +129,7 @@ func (a *acp) request(m message) {
 		return // an answer would be ambiguous
 	}
 	decode(m.Params, &p)
-	t := a.know(p.Tool)
+	t := a.mergeTool(p.Tool)
 	q := Request{Key: string(m.ID), Kind: Permission, Tool: orElse(t.Name, orElse(t.Kind, "tool")), Title: t.Title, Args: t.Input, Item: t.ID}
 	q.Prompt = "The agent wants to use " + orElse(t.Title, q.Tool) + "."
 	q.Always = len(choicesOf(p.Options, "allow_once")) == 0 && len(choicesOf(p.Options, "allow_always")) > 0
@@ -169,21 +169,21 @@ func (a *acp) want(q *Request, t acpTool) {
 	switch t.Kind {
 	case "read", "search", "think":
 		for _, path := range t.paths() {
-			q.Wants = append(q.Wants, Want{Read, path})
+			q.Accesses = append(q.Accesses, Access{Read, path})
 		}
-		if q.Wants == nil {
-			q.Wants = []Want{{Read, "."}}
+		if q.Accesses == nil {
+			q.Accesses = []Access{{Read, "."}}
 		}
 	case "edit", "delete", "move":
-		q.Wants = writes(t.paths())
+		q.Accesses = writes(t.paths())
 	case "execute":
-		q.Wants = []Want{{Execute, orElse(commandText(in.Command), t.Title)}}
+		q.Accesses = []Access{{Execute, orElse(commandText(in.Command), t.Title)}}
 	case "fetch":
-		q.Wants = []Want{{Network, orElse(in.URL, t.Title)}}
+		q.Accesses = []Access{{Network, orElse(in.URL, t.Title)}}
 	case "switch_mode":
 		q.Kind = Plan
 	default:
-		q.Wants = []Want{{Tool, a.resource(t)}}
+		q.Accesses = []Access{{Tool, a.resource(t)}}
 	}
 }
 

@@ -33,12 +33,12 @@ func (a *acp) choose(models []string) error {
 	return a.rpc.call("session/set_model", struct {
 		ID    string `json:"sessionId"`
 		Model string `json:"modelId"`
-	}{a.thread, model}, a.wish("the model "+model, func() {}, func(json.RawMessage) { a.works(model) }))
+	}{a.thread, model}, a.settingHandler("the model "+model, func() {}, func(json.RawMessage) { a.setModel(model) }))
 }
 
-// wish returns a handler for the response to a setting. It calls answered, and then granted on
+// settingHandler returns a handler for the response to a setting. It calls answered, and then granted on
 // success. A refusal causes a notice only.
-func (a *acp) wish(what string, answered func(), granted func(result json.RawMessage)) func(json.RawMessage, *failure) {
+func (a *acp) settingHandler(what string, answered func(), granted func(result json.RawMessage)) func(json.RawMessage, *failure) {
 	return func(result json.RawMessage, failed *failure) {
 		answered()
 		if failed == nil {
@@ -66,14 +66,14 @@ func (a *acp) set(o acpOption, value string, answered func()) error {
 		ID     string `json:"sessionId"`
 		Option string `json:"configId"`
 		Value  string `json:"value"`
-	}{a.thread, o.ID, value}, a.wish("the "+o.Category+" "+value, answered, func(json.RawMessage) {
+	}{a.thread, o.ID, value}, a.settingHandler("the "+o.Category+" "+value, answered, func(json.RawMessage) {
 		for i := range a.config {
 			if a.config[i].ID == o.ID {
 				a.config[i].Current = value
 			}
 		}
 		if o.Category == "model" {
-			a.works(value)
+			a.setModel(value)
 		}
 	}))
 }
@@ -84,7 +84,7 @@ func (a *acp) settings(options []acpOption) {
 	for _, o := range options {
 		switch {
 		case o.Category == "model":
-			a.works(o.Current)
+			a.setModel(o.Current)
 		case o.Category == "mode" && slices.Contains(a.modes, o.Current):
 			a.mode = o.Current
 		}
@@ -103,7 +103,7 @@ func (a *acp) Mode(mode string) error {
 		return a.rpc.call("session/set_mode", struct {
 			ID   string `json:"sessionId"`
 			Mode string `json:"modeId"`
-		}{a.thread, wanted}, a.wish("the mode "+wanted, a.requestMode(wanted), func(json.RawMessage) { a.mode = wanted }))
+		}{a.thread, wanted}, a.settingHandler("the mode "+wanted, a.requestMode(wanted), func(json.RawMessage) { a.mode = wanted }))
 	}
 	for _, o := range a.config {
 		if o.Category != "mode" {

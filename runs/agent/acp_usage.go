@@ -62,15 +62,15 @@ func (a *acp) turnUsed(end *acpEnd) {
 // isModel reports whether a word names a model, rather than leaving the choice to the agent.
 func isModel(word string) bool { return word != "" && word != "auto" && word != "default" }
 
-// works records the model in use from now on.
-func (a *acp) works(model string) {
+// setModel records the model in use from now on.
+func (a *acp) setModel(model string) {
 	if isModel(model) {
 		a.model = model
 	}
 }
 
 func (a *acp) used(turn usage.Counters) {
-	a.sum, a.told = a.sum.Plus(turn), true
+	a.sum, a.usageReported = a.sum.Plus(turn), true
 	a.report()
 }
 

@@ -18,7 +18,7 @@ import (
 
 // Driver controls one agent process.
 type Driver interface {
-	// Start starts the handshake. Host.Conversation or Host.Broke ends it.
+	// Start starts the handshake. Host.HandshakeSucceeded or Host.HandshakeFailed ends it.
 	Start(h Host, s Start) error
 	// Prompt starts a turn. No other may be active. Host.TurnEnded ends it.
 	Prompt(p Prompt) error
@@ -46,10 +46,10 @@ type Driver interface {
 type Host interface {
 	// Send writes one frame and its LF to the agent.
 	Send(frame []byte) error
-	// Conversation reports a successful handshake. From then on, a prompt may be sent.
-	Conversation(c Conversation)
-	// Broke reports that the handshake failed.
-	Broke(b Broken)
+	// HandshakeSucceeded reports a successful handshake. From then on, a prompt may be sent.
+	HandshakeSucceeded(c Conversation)
+	// HandshakeFailed reports that the handshake failed.
+	HandshakeFailed(b HandshakeFailure)
 	// Accepted reports the agent's own id of the turn that the last prompt began.
 	Accepted(turn string)
 	// TurnBegan reports a turn that the agent began by itself, for a steer in its own queue.
@@ -80,13 +80,13 @@ var ErrQueue = errors.New("the agent does not take this during a turn")
 
 // Start holds the parameters of a conversation's start.
 type Start struct {
-	Version string // of ac
-	Dir     string // working directory
-	Model   string // "" for the agent's choice
-	Named   bool   // the agent's command line or environment already names the model
-	Sandbox string // by its name in codex's protocol
-	Asked   bool   // a person or a rule answers the agent's requests
-	Mode    string // of the run
+	Version     string // of ac
+	Dir         string // working directory
+	Model       string // "" for the agent's choice
+	Named       bool   // the agent's command line or environment already names the model
+	Sandbox     string // by its name in codex's protocol
+	HasApprover bool   // a person or a rule answers the agent's requests
+	Mode        string // of the run
 	// Thread is the conversation to resume, "" for a new one. With MustResume, a new conversation
 	// is no substitute.
 	Thread     string
@@ -148,13 +148,13 @@ const (
 	ReasonInterrupt = "interrupt_timeout"
 )
 
-// Broken describes a failed handshake.
-type Broken struct {
+// HandshakeFailure describes a failed handshake.
+type HandshakeFailure struct {
 	Reason string
 	Error  string
-	// Again means that the agent must be restarted without the conversation, which it could not
+	// Restart means that the agent must be restarted without the conversation, which it could not
 	// find.
-	Again bool
+	Restart bool
 }
 
 // Outcome describes how a turn ended.
@@ -188,28 +188,28 @@ const (
 	Tool    = "mcp_tool"
 )
 
-// Want is one access that a permission request asks for. A path is as the agent wrote it, "" if
+// Access is one access that a permission request asks for. A path is as the agent wrote it, "" if
 // unknown.
-type Want struct{ Operation, Resource string }
+type Access struct{ Operation, Resource string }
 
 // Request is a request of an agent that waits for an answer.
 type Request struct {
-	Key    string // the driver's key, for Answer
-	Kind   string
-	Title  string
-	Prompt string
-	Tool   string
-	Wants  []Want // for permission requests
-	Args   []byte // JSON of the tool's input, nil for none
-	Diff   string
-	Item   string // the agent's own id of the waiting item
+	Key      string // the driver's key, for Answer
+	Kind     string
+	Title    string
+	Prompt   string
+	Tool     string
+	Accesses []Access // for permission requests
+	Args     []byte   // JSON of the tool's input, nil for none
+	Diff     string
+	Item     string // the agent's own id of the waiting item
 	// Always means that the agent accepts only answers that hold for the whole conversation.
 	Always    bool
-	Questions []Asked
+	Questions []QuestionPart
 }
 
-// Asked is one question of a request.
-type Asked struct {
+// QuestionPart is one question of a request.
+type QuestionPart struct {
 	ID, Header, Question string
 	Multi, Free, Secret  bool
 	Choices              []Choice

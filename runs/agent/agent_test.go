@@ -55,11 +55,13 @@ func (h *stage) Send(frame []byte) error {
 	return h.fails
 }
 
-func (h *stage) Conversation(c Conversation) {
+func (h *stage) HandshakeSucceeded(c Conversation) {
 	h.talk = c
 	h.note("conversation resumed=%v %s", c.Resumed, c.ResumeError)
 }
-func (h *stage) Broke(b Broken)                { h.note("broke %s again=%v: %s", b.Reason, b.Again, b.Error) }
+func (h *stage) HandshakeFailed(b HandshakeFailure) {
+	h.note("broke %s again=%v: %s", b.Reason, b.Restart, b.Error)
+}
 func (h *stage) Accepted(string)               { h.note("accepted") }
 func (h *stage) TurnBegan(steer string)        { h.note("turn began for %s", steer) }
 func (h *stage) Withdrawn(request string)      { h.note("withdrawn %s", request) }
@@ -79,7 +81,7 @@ func (h *stage) Used(r usage.Report) {
 func (h *stage) Asked(q Request) {
 	h.asked = append(h.asked, q)
 	wants := []string{}
-	for _, w := range q.Wants {
+	for _, w := range q.Accesses {
 		wants = append(wants, w.Operation+" "+w.Resource)
 	}
 	h.note("asked %s: %s", q.Kind, strings.Join(wants, ", "))

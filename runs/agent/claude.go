@@ -226,11 +226,11 @@ func (c *claude) Line(line []byte) {
 		}
 	case "command_lifecycle":
 		if m.State == "started" {
-			c.begun(m.Command)
+			c.handleTextRead(m.Command)
 		}
 	case "user":
 		if m.IsReplay {
-			c.begun(m.UUID)
+			c.handleTextRead(m.UUID)
 		}
 	case "assistant":
 		if m.Parent == "" {
@@ -264,18 +264,18 @@ func (c *claude) answered(m *claudeLine) {
 		if needsLogin(m.Response.Error) {
 			reason = ReasonAuth
 		}
-		c.host.Broke(Broken{Reason: reason, Error: "initialize: " + m.Response.Error})
+		c.host.HandshakeFailed(HandshakeFailure{Reason: reason, Error: "initialize: " + m.Response.Error})
 		return
 	}
 	c.opened = true
-	c.host.Conversation(Conversation{
+	c.host.HandshakeSucceeded(Conversation{
 		Thread: c.start.Thread, Name: "claude", Resumed: c.start.Thread != "", Mode: ClaudeMode(c.start.Mode),
 		Capabilities: Capabilities{Steer: true, Interrupt: true, Resume: true, Modes: []string{"default", "plan"}, MCP: true},
 	})
 }
 
-// begun records that claude reads a text of ours.
-func (c *claude) begun(id string) {
+// handleTextRead records that claude reads a text of ours.
+func (c *claude) handleTextRead(id string) {
 	steer, ok := c.steers[id]
 	if !ok {
 		return
@@ -308,11 +308,11 @@ func (c *claude) keepLastText(content json.RawMessage) {
 // result handles the end of a turn, or of a process that could not find its conversation.
 func (c *claude) result(m *claudeLine) {
 	if !c.opened {
-		b := Broken{Reason: ReasonProtocol, Error: claudeError(m)}
+		b := HandshakeFailure{Reason: ReasonProtocol, Error: claudeError(m)}
 		if c.start.Thread != "" && m.IsError && m.NumTurns == 0 {
-			b.Reason, b.Again = ReasonResume, !c.start.MustResume
+			b.Reason, b.Restart = ReasonResume, !c.start.MustResume
 		}
-		c.host.Broke(b)
+		c.host.HandshakeFailed(b)
 		return
 	}
 	c.results++

@@ -54,7 +54,7 @@ func (c *claude) request(m *claudeLine) {
 	case "AskUserQuestion":
 		q.Kind, q.Prompt, q.Title = Question, "", ""
 		for _, one := range in.Questions {
-			asked := Asked{ID: one.Question, Header: one.Header, Question: one.Question, Multi: one.MultiSelect, Free: true}
+			asked := QuestionPart{ID: one.Question, Header: one.Header, Question: one.Question, Multi: one.MultiSelect, Free: true}
 			for _, o := range one.Options {
 				asked.Choices = append(asked.Choices, Choice(o))
 			}
@@ -76,10 +76,10 @@ func (in claudeInput) want(q *Request, p claudeAsk) {
 	switch p.Tool {
 	case "Read", "Glob", "Grep", "LS", "NotebookRead":
 		path := orElse(in.FilePath, orElse(in.Path, orElse(in.Notebook, ".")))
-		q.Wants, q.Title = []Want{{Read, path}}, p.Tool+" "+path
+		q.Accesses, q.Title = []Access{{Read, path}}, p.Tool+" "+path
 	case "Write", "Edit", "MultiEdit", "NotebookEdit":
 		path := orElse(in.FilePath, in.Notebook)
-		q.Wants, q.Title = []Want{{Write, path}}, p.Tool+" "+path
+		q.Accesses, q.Title = []Access{{Write, path}}, p.Tool+" "+path
 		switch {
 		case p.Tool == "Write":
 			q.Diff = fileDiff(path, "add", in.Content)
@@ -87,18 +87,18 @@ func (in claudeInput) want(q *Request, p claudeAsk) {
 			q.Diff = changeDiff(path, in.Old, in.New)
 		}
 	case "WebFetch":
-		q.Wants, q.Title = []Want{{Network, in.URL}}, in.URL
+		q.Accesses, q.Title = []Access{{Network, in.URL}}, in.URL
 	case "WebSearch":
-		q.Wants, q.Title = []Want{{Network, "search:" + in.Query}}, "Search: "+in.Query
+		q.Accesses, q.Title = []Access{{Network, "search:" + in.Query}}, "Search: "+in.Query
 	default:
 		switch {
 		case strings.HasPrefix(p.Tool, "Bash") || p.Tool == "KillShell":
-			q.Wants, q.Title = []Want{{Execute, in.Command}}, orElse(in.Command, p.Tool)
+			q.Accesses, q.Title = []Access{{Execute, in.Command}}, orElse(in.Command, p.Tool)
 		case strings.HasPrefix(p.Tool, "mcp__"):
-			q.Wants = []Want{{Tool, toolOfServer(p.Tool)}}
-			q.Title = q.Wants[0].Resource
+			q.Accesses = []Access{{Tool, toolOfServer(p.Tool)}}
+			q.Title = q.Accesses[0].Resource
 		default:
-			q.Wants = []Want{{Tool, "builtin/" + p.Tool}}
+			q.Accesses = []Access{{Tool, "builtin/" + p.Tool}}
 		}
 	}
 }

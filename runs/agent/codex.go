@@ -12,7 +12,7 @@ import (
 
 type codex struct {
 	host  Host
-	rpc   lines
+	rpc   rpcConn
 	start Start
 
 	thread   string
@@ -88,7 +88,7 @@ type codexText struct {
 	Elements []string `json:"text_elements"`
 }
 
-type codexPlace struct {
+type codexTurnRef struct {
 	ThreadID string `json:"threadId"`
 	TurnID   string `json:"turnId,omitempty"`
 }
@@ -118,7 +118,7 @@ func (c *codex) Start(h Host, s Start) error {
 // cannotSend fails the handshake if a frame could not be written.
 func (c *codex) cannotSend(err error) {
 	if err != nil {
-		c.host.Broke(Broken{Reason: ReasonStuck, Error: err.Error()})
+		c.host.HandshakeFailed(HandshakeFailure{Reason: ReasonStuck, Error: err.Error()})
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *codex) open(thread string) error {
 	if c.start.Model != "" {
 		p.Model = &c.start.Model
 	}
-	if c.start.Asked {
+	if c.start.HasApprover {
 		p.ApprovalPolicy, p.Reviewer = "untrusted", "user"
 	}
 	method := "thread/start"
@@ -153,14 +153,14 @@ func (c *codex) opened(method string, result json.RawMessage, failed *failure) {
 	decode(result, &known)
 	switch {
 	case failed != nil && c.resumed:
-		c.host.Broke(Broken{Reason: ReasonResume, Error: method + ": " + failed.words()})
+		c.host.HandshakeFailed(HandshakeFailure{Reason: ReasonResume, Error: method + ": " + failed.words()})
 	case failed != nil:
 		c.broke(method, failed)
 	case known.Thread.ID == "":
-		c.host.Broke(Broken{Reason: ReasonProtocol, Error: method + ": the answer names no thread"})
+		c.host.HandshakeFailed(HandshakeFailure{Reason: ReasonProtocol, Error: method + ": the answer names no thread"})
 	default:
 		c.thread, c.model = known.Thread.ID, known.Model
-		c.host.Conversation(Conversation{
+		c.host.HandshakeSucceeded(Conversation{
 			Thread: c.thread, Name: "codex", Version: c.version, Resumed: c.resumed, ResumeError: c.refused, Model: c.model,
 			Capabilities: Capabilities{Steer: true, Interrupt: true, Resume: true, Modes: []string{}, MCP: true},
 		})
@@ -173,7 +173,7 @@ func (c *codex) broke(method string, failed *failure) {
 	if needsLogin(failed.words()) {
 		reason = ReasonAuth
 	}
-	c.host.Broke(Broken{Reason: reason, Error: method + ": " + failed.words()})
+	c.host.HandshakeFailed(HandshakeFailure{Reason: reason, Error: method + ": " + failed.words()})
 }
 
 // needsLogin recognizes error messages that ask for a login.
@@ -231,12 +231,12 @@ func (c *codex) begun(method string) func(json.RawMessage, *failure) {
 			} `json:"turn"`
 		}
 		decode(result, &known)
-		c.named(known.Turn.ID)
+		c.setTurnID(known.Turn.ID)
 	}
 }
 
-// named records the id of the turn, and sends what waited for it.
-func (c *codex) named(turn string) {
+// setTurnID records the id of the turn, and sends what waited for it.
+func (c *codex) setTurnID(turn string) {
 	if !c.active || c.turn != "" || turn == "" {
 		return
 	}
@@ -290,7 +290,7 @@ func (c *codex) Interrupt() error {
 	if c.interrupt = c.turn == ""; c.interrupt {
 		return nil
 	}
-	return c.rpc.call("turn/interrupt", codexPlace{c.thread, c.turn}, func(json.RawMessage, *failure) {})
+	return c.rpc.call("turn/interrupt", codexTurnRef{c.thread, c.turn}, func(json.RawMessage, *failure) {})
 }
 
 func (c *codex) Mode(string) error { return nil } // the sandbox stays; permission requests are judged under the new mode
@@ -299,7 +299,7 @@ func (c *codex) Compacts() bool { return true }
 
 func (c *codex) Compact(Prompt) error {
 	c.begin()
-	return c.rpc.call("thread/compact/start", codexPlace{ThreadID: c.thread}, c.begun("thread/compact/start"))
+	return c.rpc.call("thread/compact/start", codexTurnRef{ThreadID: c.thread}, c.begun("thread/compact/start"))
 }
 
 // codexNotice is the part of notifications that we use.
@@ -360,7 +360,7 @@ func (c *codex) notice(method string, n *codexNotice) {
 	case "error":
 		c.failed = n.Error.Message
 	case "turn/started":
-		c.named(n.Turn.ID)
+		c.setTurnID(n.Turn.ID)
 	case "turn/completed":
 		c.completed(n)
 	}

@@ -10,8 +10,8 @@ import (
 	"ac/internal/canonjson"
 )
 
-// elicited is the response to an elicitation.
-type elicited struct {
+// elicitationResult is the response to an elicitation.
+type elicitationResult struct {
 	Action  string          `json:"action"`
 	Content json.RawMessage `json:"content"`
 	Meta    *struct{}       `json:"_meta"`
@@ -22,20 +22,20 @@ func (p codexAsk) elicitation(q *Request) func(Answer) any {
 	case p.Meta.Kind == "mcp_tool_call":
 		name := p.Server + "/" + p.Meta.Tool
 		q.Tool, q.Title, q.Prompt = name, name, orElse(p.Text, "The agent wants to use a tool.")
-		q.Wants, q.Args = []Want{{Tool, name}}, p.Meta.Params
+		q.Accesses, q.Args = []Access{{Tool, name}}, p.Meta.Params
 		return func(a Answer) any {
 			if a.State == Allowed {
-				return elicited{Action: "accept", Content: json.RawMessage("{}")}
+				return elicitationResult{Action: "accept", Content: json.RawMessage("{}")}
 			}
-			return elicited{Action: "decline", Content: json.RawMessage("{}")}
+			return elicitationResult{Action: "decline", Content: json.RawMessage("{}")}
 		}
 	case p.Mode == "url":
 		q.Kind, q.Tool, q.Title, q.Prompt = Input, p.Server, orElse(p.Text, "The agent asks to open an address."), p.URL
 		return func(a Answer) any {
 			if a.State == Answered {
-				return elicited{Action: "accept", Content: json.RawMessage("{}")}
+				return elicitationResult{Action: "accept", Content: json.RawMessage("{}")}
 			}
-			return elicited{Action: "cancel", Content: json.RawMessage("null")}
+			return elicitationResult{Action: "cancel", Content: json.RawMessage("null")}
 		}
 	}
 	return p.form(q)
@@ -63,7 +63,7 @@ func (p codexAsk) form(q *Request) func(Answer) any {
 		decode(m.Value, &property)
 		name := string(m.Key)
 		fields = append(fields, field{name, property.Type})
-		one := Asked{ID: name, Header: property.Title, Question: orElse(property.Description, orElse(property.Title, name)), Free: len(property.Enum) == 0}
+		one := QuestionPart{ID: name, Header: property.Title, Question: orElse(property.Description, orElse(property.Title, name)), Free: len(property.Enum) == 0}
 		if property.Type == "boolean" && one.Free {
 			property.Enum, one.Free = []string{"true", "false"}, false
 		}
@@ -79,14 +79,14 @@ func (p codexAsk) form(q *Request) func(Answer) any {
 	q.entitle()
 	return func(a Answer) any {
 		if a.State != Answered {
-			return elicited{Action: "cancel", Content: json.RawMessage("null")}
+			return elicitationResult{Action: "cancel", Content: json.RawMessage("null")}
 		}
-		return elicited{Action: "accept", Content: filled(fields, a.Answers)}
+		return elicitationResult{Action: "accept", Content: formContent(fields, a.Answers)}
 	}
 }
 
-// filled encodes a form's answers, each with its property's type.
-func filled(fields []field, answers map[string][]string) json.RawMessage {
+// formContent encodes a form's answers, each with its property's type.
+func formContent(fields []field, answers map[string][]string) json.RawMessage {
 	content := []byte{'{'}
 	for _, f := range fields {
 		texts := answers[f.name]

@@ -33,7 +33,7 @@ type codexDecision struct {
 	Decision string `json:"decision"`
 }
 
-func decided(a Answer) any {
+func approvalResult(a Answer) any {
 	switch {
 	case a.State == Allowed && a.Session:
 		return codexDecision{"acceptForSession"}
@@ -45,8 +45,8 @@ func decided(a Answer) any {
 	return codexDecision{"decline"}
 }
 
-// decidedBefore is decided for the requests of older releases.
-func decidedBefore(a Answer) any {
+// legacyApprovalResult is decided for the requests of older releases.
+func legacyApprovalResult(a Answer) any {
 	switch {
 	case a.State == Allowed && a.Session:
 		return codexDecision{"approved_for_session"}
@@ -141,7 +141,7 @@ func (c *codex) request(m message) {
 	var p codexAsk
 	decode(m.Params, &p)
 	q := Request{Key: string(m.ID), Kind: Permission, Item: p.ItemID}
-	result := decided
+	result := approvalResult
 	switch m.Method {
 	case "item/commandExecution/requestApproval":
 		p.execution(&q)
@@ -154,12 +154,12 @@ func (c *codex) request(m message) {
 	case "mcpServer/elicitation/request":
 		result = p.elicitation(&q)
 	case "execCommandApproval":
-		q.Item, result = p.CallID, decidedBefore
+		q.Item, result = p.CallID, legacyApprovalResult
 		p.execution(&q)
 	case "applyPatchApproval":
-		q.Item, result = p.CallID, decidedBefore
+		q.Item, result = p.CallID, legacyApprovalResult
 		q.Tool, q.Title, q.Prompt = "fileChange", "Change files", orElse(p.Reason, "The agent wants to change files.")
-		q.Wants = writes(slices.Sorted(maps.Keys(p.FileChanges)))
+		q.Accesses = writes(slices.Sorted(maps.Keys(p.FileChanges)))
 	default:
 		_ = c.rpc.refuse(m.ID, m.Method) // best effort: the turn exposes an agent that does not read
 		return
@@ -197,10 +197,10 @@ func (p codexAsk) execution(q *Request) {
 	command := commandText(p.Command)
 	q.Tool, q.Title = "commandExecution", command
 	q.Prompt = orElse(p.Reason, "The agent wants to run a command.")
-	q.Wants = []Want{{Execute, command}}
+	q.Accesses = []Access{{Execute, command}}
 	if p.Network != nil {
 		q.Title, q.Prompt = p.Network.Host, orElse(p.Reason, "The agent wants to reach a host.")
-		q.Wants = []Want{{Network, p.Network.Host}}
+		q.Accesses = []Access{{Network, p.Network.Host}}
 	}
 	q.Args = arguments(struct {
 		Command string `json:"command,omitempty"`
@@ -214,19 +214,19 @@ func (c *codex) fileChange(q *Request, p codexAsk) {
 	if len(change.paths) == 0 {
 		q.Title = "Change files"
 	}
-	q.Wants, q.Diff = writes(change.paths), change.diff
+	q.Accesses, q.Diff = writes(change.paths), change.diff
 	if p.GrantRoot != "" {
-		q.Wants = append(q.Wants, Want{Write, p.GrantRoot})
+		q.Accesses = append(q.Accesses, Access{Write, p.GrantRoot})
 	}
 }
 
 // writes returns the accesses for files to be written. Unknown files count as one with path "".
-func writes(paths []string) (wants []Want) {
+func writes(paths []string) (wants []Access) {
 	for _, path := range paths {
-		wants = append(wants, Want{Write, path})
+		wants = append(wants, Access{Write, path})
 	}
 	if wants == nil {
-		wants = []Want{{Write, ""}}
+		wants = []Access{{Write, ""}}
 	}
 	return wants
 }
@@ -245,10 +245,10 @@ func (p codexAsk) profile(q *Request) func(Answer) any {
 	}
 	decode(p.Permissions, &profile)
 	for _, path := range profile.FileSystem.Write {
-		q.Wants = append(q.Wants, Want{Write, path})
+		q.Accesses = append(q.Accesses, Access{Write, path})
 	}
 	for _, path := range profile.FileSystem.Read {
-		q.Wants = append(q.Wants, Want{Read, path})
+		q.Accesses = append(q.Accesses, Access{Read, path})
 	}
 	for _, entry := range profile.FileSystem.Entries {
 		path := ""
@@ -257,13 +257,13 @@ func (p codexAsk) profile(q *Request) func(Answer) any {
 		if strings.Contains(entry.Access, "write") {
 			operation = Write
 		}
-		q.Wants = append(q.Wants, Want{operation, path})
+		q.Accesses = append(q.Accesses, Access{operation, path})
 	}
 	if n := profile.Network; n != nil && (n.Enabled == nil || *n.Enabled) {
-		q.Wants = append(q.Wants, Want{Network, ""})
+		q.Accesses = append(q.Accesses, Access{Network, ""})
 	}
-	if q.Wants == nil {
-		q.Wants = []Want{{Write, ""}}
+	if q.Accesses == nil {
+		q.Accesses = []Access{{Write, ""}}
 	}
 	q.Tool, q.Title, q.Prompt, q.Args = "permissions", "More permissions", orElse(p.Reason, "The agent wants more permissions."), p.Permissions
 	type granted struct {
@@ -281,15 +281,15 @@ func (p codexAsk) profile(q *Request) func(Answer) any {
 	}
 }
 
-// given is the answer to one question.
-type given struct {
+// codexAnswer is the answer to one question.
+type codexAnswer struct {
 	Answers []string `json:"answers"`
 }
 
 func (p codexAsk) userInput(q *Request) func(Answer) any {
 	q.Kind, q.Tool = Question, "requestUserInput"
 	for _, asked := range p.Questions {
-		one := Asked{ID: asked.ID, Header: asked.Header, Question: asked.Question, Free: asked.IsOther || len(asked.Options) == 0, Secret: asked.IsSecret}
+		one := QuestionPart{ID: asked.ID, Header: asked.Header, Question: asked.Question, Free: asked.IsOther || len(asked.Options) == 0, Secret: asked.IsSecret}
 		for _, option := range asked.Options {
 			one.Choices = append(one.Choices, Choice(option))
 		}
@@ -297,12 +297,12 @@ func (p codexAsk) userInput(q *Request) func(Answer) any {
 	}
 	q.entitle()
 	return func(a Answer) any {
-		answers := map[string]given{}
+		answers := map[string]codexAnswer{}
 		for id, texts := range a.Answers {
-			answers[id] = given{texts}
+			answers[id] = codexAnswer{texts}
 		}
 		return struct {
-			Answers map[string]given `json:"answers"`
+			Answers map[string]codexAnswer `json:"answers"`
 		}{answers}
 	}
 }
@@ -322,7 +322,7 @@ func (q *Request) entitle() {
 func commandText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return shellwords.Unwrapped(text)
+		return shellwords.Unwrap(text)
 	}
 	var words []string
 	decode(raw, &words)

@@ -86,7 +86,7 @@ func TestCodexRecordings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newStage(t, Codex(), Start{Asked: true, Sandbox: "workspace-write"})
+			h := newStage(t, Codex(), Start{HasApprover: true, Sandbox: "workspace-write"})
 			h.play(recording(t, name), codexActs(h))
 			got := h.calls
 			if name == "codex-approve" { // the other turns of it stand in other recordings
@@ -153,7 +153,7 @@ func opened(t *testing.T, s Start) *stage {
 // inTurn is a codex whose turn tu goes on.
 func inTurn(t *testing.T) *stage {
 	t.Helper()
-	h := opened(t, Start{Asked: true})
+	h := opened(t, Start{HasApprover: true})
 	if err := h.d.Prompt(Prompt{ID: "p", Text: "go"}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestCodexWords(t *testing.T) {
 		t.Error(diff)
 	}
 	h = newStage(t, Codex(), Start{
-		Asked: true, Sandbox: "workspace-write", Model: "m", Without: []string{"shell_tool"},
+		HasApprover: true, Sandbox: "workspace-write", Model: "m", Without: []string{"shell_tool"},
 		Servers: []Server{{Name: "ac", Command: "/bin/ac", Args: []string{"mcp:files"}}},
 	})
 	h.line(`{"id":1,"result":{}}`)

@@ -24,18 +24,18 @@ func (s *supervisor) Send(frame []byte) error {
 	return nil
 }
 
-func (s *supervisor) Conversation(Conversation) {
+func (s *supervisor) HandshakeSucceeded(Conversation) {
 	if s.begun {
 		s.t.Fatal("the handshake ended twice")
 	}
 	s.begun = true
 }
 
-func (s *supervisor) Broke(b Broken) {
-	if b.Reason == "" && !b.Again {
+func (s *supervisor) HandshakeFailed(b HandshakeFailure) {
+	if b.Reason == "" && !b.Restart {
 		s.t.Fatal("a handshake broke for no reason")
 	}
-	s.Conversation(Conversation{})
+	s.HandshakeSucceeded(Conversation{})
 	s.begun = false
 }
 

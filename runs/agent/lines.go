@@ -11,8 +11,8 @@ import (
 	"ac/internal/canonjson"
 )
 
-// lines is our side of a JSON-RPC connection over lines.
-type lines struct {
+// rpcConn is our side of a JSON-RPC connection over lines.
+type rpcConn struct {
 	send    func(frame []byte) error
 	version string // value of the member jsonrpc, "" for none
 	next    int64
@@ -40,7 +40,7 @@ type frame struct{ id, method, params, result, failed []byte }
 
 // write sends a line with the members in the protocols' order. An id is written exactly as the
 // agent sent it.
-func (l *lines) write(f frame) error {
+func (l *rpcConn) write(f frame) error {
 	text := []byte{'{'}
 	member := func(name string, value []byte) {
 		if value == nil {
@@ -64,7 +64,7 @@ func (l *lines) write(f frame) error {
 
 // call sends a request. done is called with the response, before any later line is processed. It
 // is never called if the agent does not respond.
-func (l *lines) call(method string, params any, done func(result json.RawMessage, failed *failure)) error {
+func (l *rpcConn) call(method string, params any, done func(result json.RawMessage, failed *failure)) error {
 	text, err := canonjson.Marshal(params)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (l *lines) call(method string, params any, done func(result json.RawMessage
 }
 
 // notify sends a notification. nil params are omitted.
-func (l *lines) notify(method string, params any) error {
+func (l *rpcConn) notify(method string, params any) error {
 	f := frame{method: canonjson.AppendString(nil, method)}
 	if params != nil {
 		text, err := canonjson.Marshal(params)
@@ -92,7 +92,7 @@ func (l *lines) notify(method string, params any) error {
 }
 
 // reply responds to a request of the agent.
-func (l *lines) reply(id json.RawMessage, result any) error {
+func (l *rpcConn) reply(id json.RawMessage, result any) error {
 	text, err := canonjson.Marshal(result)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (l *lines) reply(id json.RawMessage, result any) error {
 }
 
 // refuse responds with an error to a request that we do not support.
-func (l *lines) refuse(id json.RawMessage, method string) error {
+func (l *rpcConn) refuse(id json.RawMessage, method string) error {
 	text, err := canonjson.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -114,7 +114,7 @@ func (l *lines) refuse(id json.RawMessage, method string) error {
 
 // take decodes a line. A response to one of our calls is passed to its done function. ok is false
 // for responses and for lines that are not messages.
-func (l *lines) take(line []byte) (m message, ok bool) {
+func (l *rpcConn) take(line []byte) (m message, ok bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil {
 		return m, false

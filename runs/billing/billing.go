@@ -73,7 +73,7 @@ func Record(ctx context.Context, w *workspace.Workspace, s doc.Statement) (doc.S
 	for _, text := range []struct{ label, text string }{
 		{"usage_reconciliation.notes", s.Notes}, {"usage_reconciliation.external_ref", s.ExternalRef},
 	} {
-		if err := redact.Refuse(text.label, text.text); err != nil {
+		if err := redact.CheckNoSecret(text.label, text.text); err != nil {
 			return s, err
 		}
 	}

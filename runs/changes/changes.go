@@ -168,7 +168,7 @@ func (r Reader) openTree(ctx context.Context, s *Set, dir string) (err error) {
 		f.NewMode = s.modeNow(f.Path)
 		known[f.Path] = f
 	}
-	s.keep(known)
+	s.addFiles(known)
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (s *Set) modeNow(name string) string {
 	return "120000"
 }
 
-func (s *Set) keep(known map[string]File) {
+func (s *Set) addFiles(known map[string]File) {
 	for _, f := range known {
 		s.Files = append(s.Files, f)
 	}
@@ -216,7 +216,7 @@ func (r Reader) openLanded(ctx context.Context, s *Set) error {
 		return err
 	}
 	s.State, s.RepoID, s.Base, s.Tip = Landed, landed.RepoID, landed.Base, landed.Commit
-	s.keep(known)
+	s.addFiles(known)
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (r Reader) openBranch(ctx context.Context, s *Set) error {
 		return err
 	}
 	// Commits saved from a worktree on another machine take precedence over the branch.
-	for _, ref := range worktree.LeftRefs(s.Run.ID, s.Branch) {
+	for _, ref := range worktree.WorkRefs(s.Run.ID, s.Branch) {
 		if s.Tip, err = s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}"); err == nil {
 			break
 		}
@@ -244,7 +244,7 @@ func (r Reader) openBranch(ctx context.Context, s *Set) error {
 	if err := s.diff(ctx, known, s.Base, s.Tip); err != nil {
 		return err
 	}
-	s.keep(known)
+	s.addFiles(known)
 	return nil
 }
 

@@ -21,13 +21,13 @@ const (
 // list of changes, so that each can be applied alone. Renames only adds the relation between
 // them. The zero value is empty. Renames is not safe for concurrent use.
 type Renames struct {
-	made, gone []trace
-	traced     int
-	seed       maphash.Seed
+	created, deleted []fingerprint
+	traced           int
+	seed             maphash.Seed
 }
 
-// trace is the fingerprint of a file.
-type trace struct {
+// fingerprint is the fingerprint of a file.
+type fingerprint struct {
 	path  string
 	size  int
 	whole uint64
@@ -36,12 +36,12 @@ type trace struct {
 
 // Note adds a file and its content. It ignores files that were neither created nor deleted.
 func (r *Renames) Note(f File, c Content) {
-	into, content := &r.made, c.New
+	into, content := &r.created, c.New
 	switch {
 	case !f.Regular() || c.TooLarge || f.OldMode != "" && f.NewMode != "":
 		return
 	case f.NewMode == "":
-		into, content = &r.gone, c.From
+		into, content = &r.deleted, c.From
 	}
 	if len(content) == 0 { // all empty files are identical
 		return
@@ -49,7 +49,7 @@ func (r *Renames) Note(f File, c Content) {
 	if r.seed == (maphash.Seed{}) {
 		r.seed = maphash.MakeSeed()
 	}
-	t := trace{path: f.Path, size: len(content), whole: maphash.Bytes(r.seed, content)}
+	t := fingerprint{path: f.Path, size: len(content), whole: maphash.Bytes(r.seed, content)}
 	if r.traced += len(content); r.traced <= maxTraced && bytes.IndexByte(content, 0) < 0 {
 		t.lines = map[uint64]int{}
 		for line := range bytes.Lines(content) {
@@ -61,8 +61,8 @@ func (r *Renames) Note(f File, c Content) {
 
 // pair is a created file and a deleted one, with their similarity from 0 to 1.
 type pair struct {
-	made, gone string
-	likeness   float64
+	created, deleted string
+	similarity       float64
 }
 
 // Pairs maps new paths to old ones. Two files form a pair if they are identical, or if the lines
@@ -71,28 +71,28 @@ type pair struct {
 func (r *Renames) Pairs() map[string]string {
 	var found []pair
 	compared := 0
-	for _, made := range r.made {
-		for _, gone := range r.gone {
+	for _, made := range r.created {
+		for _, gone := range r.deleted {
 			compared++
-			if likeness := made.like(gone, compared <= maxCompared); likeness >= 0.5 {
+			if likeness := made.similarity(gone, compared <= maxCompared); likeness >= 0.5 {
 				found = append(found, pair{made.path, gone.path, likeness})
 			}
 		}
 	}
 	slices.SortFunc(found, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.made, b.made), cmp.Compare(a.gone, b.gone))
+		return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.created, b.created), cmp.Compare(a.deleted, b.deleted))
 	})
 	old, taken := map[string]string{}, map[string]bool{}
 	for _, p := range found {
-		if _, ok := old[p.made]; !ok && !taken[p.gone] {
-			old[p.made], taken[p.gone] = p.gone, true
+		if _, ok := old[p.created]; !ok && !taken[p.deleted] {
+			old[p.created], taken[p.deleted] = p.deleted, true
 		}
 	}
 	return old
 }
 
-// like returns the share of the longer file that both files contain, from 0 to 1.
-func (t trace) like(other trace, byLine bool) float64 {
+// similarity returns the share of the longer file that both files contain, from 0 to 1.
+func (t fingerprint) similarity(other fingerprint, byLine bool) float64 {
 	longer := max(t.size, other.size)
 	switch {
 	case t.whole == other.whole && t.size == other.size:

@@ -27,18 +27,18 @@ type Client struct {
 	gone chan struct{} // closed when the supervisor becomes unreachable
 	read sync.WaitGroup
 
-	writing sync.Mutex
-	mu      sync.Mutex
-	last    int
-	waiting map[int]*exchange
-	asked   map[string]*asked // by interaction id
+	writing   sync.Mutex
+	mu        sync.Mutex
+	last      int
+	waiting   map[int]*exchange
+	questions map[string]*questionState // by interaction id
 }
 
 // exchange is a pending request. An ask may receive a second answer, with the outcome.
 type exchange struct {
-	first chan reply // buffers the first answer
-	asked *asked     // nil for all verbs but ask
-	begun bool       // the first answer arrived
+	first    chan reply     // buffers the first answer
+	question *questionState // nil for all verbs but ask
+	begun    bool           // the first answer arrived
 }
 
 // reply is an answer from the supervisor.
@@ -75,7 +75,7 @@ func Open(ctx context.Context, name string) (*Client, error) {
 	if err != nil {
 		return nil, fault.New(fault.Denied, "the session of the grant is over: %w", err)
 	}
-	c := &Client{conn: conn, gone: make(chan struct{}), waiting: map[int]*exchange{}, asked: map[string]*asked{}}
+	c := &Client{conn: conn, gone: make(chan struct{}), waiting: map[int]*exchange{}, questions: map[string]*questionState{}}
 	c.read.Go(c.listen)
 	if err := c.do(ctx, VerbGrant, struct {
 		Token string `json:"token"`
@@ -125,7 +125,7 @@ func (c *Client) Ask(ctx context.Context, p Ask) (record interaction.Record, err
 	if known := c.known(p.InteractionID); known != nil {
 		return c.recordOf(known), nil
 	}
-	q := &asked{over: make(chan struct{})}
+	q := &questionState{over: make(chan struct{})}
 	if err := c.do(ctx, VerbAsk, p, q, &record); err != nil {
 		return record, err
 	}
@@ -150,21 +150,21 @@ func (c *Client) Await(ctx context.Context, id string) (interaction.Record, erro
 	return c.recordOf(q), nil
 }
 
-func (c *Client) known(id string) *asked {
+func (c *Client) known(id string) *questionState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.asked[id]
+	return c.questions[id]
 }
 
-func (c *Client) recordOf(q *asked) interaction.Record {
+func (c *Client) recordOf(q *questionState) interaction.Record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return q.record
 }
 
 // do sends a request and decodes its first answer. For an ask, q receives every answer.
-func (c *Client) do(ctx context.Context, verb string, params any, q *asked, into any) error {
-	x := &exchange{first: make(chan reply, 1), asked: q}
+func (c *Client) do(ctx context.Context, verb string, params any, q *questionState, into any) error {
+	x := &exchange{first: make(chan reply, 1), question: q}
 	c.mu.Lock()
 	c.last++
 	id := c.last
@@ -233,7 +233,7 @@ func (c *Client) listen() {
 			return
 		}
 		if id, err := strconv.Atoi(string(r.ID)); err == nil {
-			c.take(id, r)
+			c.deliver(id, r)
 		}
 	}
 }
@@ -241,31 +241,31 @@ func (c *Client) listen() {
 // learn records an answer to an ask. It reports whether the question is open, so that a further
 // answer follows. After an answer that is no record of a question, the next ask goes to the
 // supervisor again. The caller holds c.mu.
-func (c *Client) learn(q *asked, r reply) (open bool) {
+func (c *Client) learn(q *questionState, r reply) (open bool) {
 	var record interaction.Record
 	if r.Error != "" || json.Unmarshal(r.Result, &record) != nil || record.InteractionID == "" {
-		if id := q.record.InteractionID; c.asked[id] == q {
-			delete(c.asked, id)
+		if id := q.record.InteractionID; c.questions[id] == q {
+			delete(c.questions, id)
 		}
 		return false
 	}
 	q.record = record
-	if len(c.asked) >= keptAnswers { // the supervisor has the dropped ones as well
-		maps.DeleteFunc(c.asked, func(_ string, q *asked) bool { return q.record.State != interaction.Open })
+	if len(c.questions) >= keptAnswers { // the supervisor has the dropped ones as well
+		maps.DeleteFunc(c.questions, func(_ string, q *questionState) bool { return q.record.State != interaction.Open })
 	}
-	c.asked[record.InteractionID] = q
+	c.questions[record.InteractionID] = q
 	return record.State == interaction.Open
 }
 
-// take delivers an answer to the request that waits for it.
-func (c *Client) take(id int, r reply) {
+// deliver delivers an answer to the request that waits for it.
+func (c *Client) deliver(id int, r reply) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x := c.waiting[id]
 	if x == nil {
 		return
 	}
-	if q := x.asked; q == nil {
+	if q := x.question; q == nil {
 		delete(c.waiting, id)
 	} else if !c.learn(q, r) {
 		delete(c.waiting, id)

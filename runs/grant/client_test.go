@@ -17,7 +17,7 @@ import (
 func broken(t *testing.T, results ...string) *Client {
 	t.Helper()
 	ours, theirs := net.Pipe()
-	c := &Client{conn: ours, gone: make(chan struct{}), waiting: map[int]*exchange{}, asked: map[string]*asked{}}
+	c := &Client{conn: ours, gone: make(chan struct{}), waiting: map[int]*exchange{}, questions: map[string]*questionState{}}
 	c.read.Go(c.listen)
 	served := make(chan struct{})
 	go func() {

@@ -45,14 +45,14 @@ type Server struct {
 	host  Host
 	now   func() time.Time
 
-	mu    sync.Mutex
-	calls []time.Time // of the last minute
-	open  int         // questions that are open or being asked
-	asked []*asked    // the oldest first
+	mu        sync.Mutex
+	calls     []time.Time      // of the last minute
+	open      int              // questions that are open or being asked
+	questions []*questionState // the oldest first
 }
 
-// asked is a question of this session. The owner's lock guards its record.
-type asked struct {
+// questionState is a question of this session. The owner's lock guards its record.
+type questionState struct {
 	record interaction.Record
 	over   chan struct{} // closed when the question is resolved
 }
@@ -223,7 +223,7 @@ func (c *Conn) ask(params json.RawMessage, again func(interaction.Record)) (inte
 }
 
 // wait calls again with the outcome of a question, once, unless the connection closes before.
-func (c *Conn) wait(q *asked, again func(interaction.Record)) {
+func (c *Conn) wait(q *questionState, again func(interaction.Record)) {
 	c.mu.Lock()
 	c.waits++
 	c.mu.Unlock()
@@ -239,28 +239,28 @@ func (c *Conn) wait(q *asked, again func(interaction.Record)) {
 	})
 }
 
-func (s *Server) recordOf(q *asked) interaction.Record {
+func (s *Server) recordOf(q *questionState) interaction.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return q.record
 }
 
 // find returns the question of an ask: an earlier one, or a new one.
-func (s *Server) find(p Ask) (*asked, error) {
+func (s *Server) find(p Ask) (*questionState, error) {
 	if p.InteractionID == "" {
 		return s.ask(p.Question)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.asked, func(q *asked) bool { return q.record.InteractionID == p.InteractionID })
+	i := slices.IndexFunc(s.questions, func(q *questionState) bool { return q.record.InteractionID == p.InteractionID })
 	if i < 0 {
 		return nil, fault.New(fault.InteractionNotFound, "this session asked no %s", p.InteractionID)
 	}
-	return s.asked[i], nil
+	return s.questions[i], nil
 }
 
 // ask asks people a new question.
-func (s *Server) ask(question Question) (*asked, error) {
+func (s *Server) ask(question Question) (*questionState, error) {
 	who, err := s.host.Identity()
 	if err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func (s *Server) ask(question Question) (*asked, error) {
 	}
 	s.open++
 	s.mu.Unlock()
-	q := &asked{over: make(chan struct{})}
+	q := &questionState{over: make(chan struct{})}
 	record, err := s.host.Ask(question.Request(), time.Duration(question.ExpiresMS)*time.Millisecond, func(r interaction.Record) { s.resolved(q, r) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,17 +286,17 @@ func (s *Server) ask(question Question) (*asked, error) {
 	if q.record.InteractionID == "" { // otherwise resolved has already set it
 		q.record = record
 	}
-	s.asked = append(s.asked, q)
-	if len(s.asked) > keptAnswers {
+	s.questions = append(s.questions, q)
+	if len(s.questions) > keptAnswers {
 		// At most MaxOpen are open, so a resolved one exists. Drop the oldest.
-		i := slices.IndexFunc(s.asked, func(q *asked) bool { return q.record.State != interaction.Open })
-		s.asked = slices.Delete(s.asked, i, i+1)
+		i := slices.IndexFunc(s.questions, func(q *questionState) bool { return q.record.State != interaction.Open })
+		s.questions = slices.Delete(s.questions, i, i+1)
 	}
 	return q, nil
 }
 
 // resolved records the outcome of a question and wakes those who wait for it.
-func (s *Server) resolved(q *asked, r interaction.Record) {
+func (s *Server) resolved(q *questionState, r interaction.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open--

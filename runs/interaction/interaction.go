@@ -146,9 +146,9 @@ type Envelope struct {
 	Payload            []byte
 }
 
-// Asked returns the record of the interaction that interaction.requested opens in a run. ok is
+// NewRecord returns the record of the interaction that interaction.requested opens in a run. ok is
 // false if the payload is invalid.
-func Asked(project, run string, e Envelope) (record Record, ok bool) {
+func NewRecord(project, run string, e Envelope) (record Record, ok bool) {
 	var asked Request
 	if !e.payloadInto(&asked) || !ValidID(asked.InteractionID) {
 		return record, false
@@ -169,8 +169,8 @@ func (r Record) Resolved(done Resolution, at string) Record {
 	return r
 }
 
-// Done parses the payload of interaction.resolved. ok is false if the payload is invalid.
-func Done(e Envelope) (done Resolution, ok bool) {
+// ParseResolution parses the payload of interaction.resolved. ok is false if the payload is invalid.
+func ParseResolution(e Envelope) (done Resolution, ok bool) {
 	return done, e.payloadInto(&done)
 }
 
@@ -183,9 +183,9 @@ func (r Record) Lost() Record {
 	return r
 }
 
-// OfLines builds the record of a run's interaction from its two event lines. resolved is nil
+// RecordFromLines builds the record of a run's interaction from its two event lines. resolved is nil
 // while the interaction is open.
-func OfLines(project, run string, requested, resolved []byte) (Record, bool) {
+func RecordFromLines(project, run string, requested, resolved []byte) (Record, bool) {
 	f := Fold{Project: project, Run: run}
 	record := f.Apply(requested)
 	if record == nil {
@@ -231,7 +231,7 @@ func (f *Fold) Open() []Record {
 }
 
 func (f *Fold) request(e Envelope) *Record {
-	r, ok := Asked(f.Project, f.Run, e)
+	r, ok := NewRecord(f.Project, f.Run, e)
 	if !ok || f.find(r.InteractionID) >= 0 || len(f.open) >= maxOpen {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (f *Fold) request(e Envelope) *Record {
 }
 
 func (f *Fold) resolve(e Envelope) *Record {
-	done, ok := Done(e)
+	done, ok := ParseResolution(e)
 	if !ok {
 		return nil
 	}

@@ -39,7 +39,7 @@ const (
 func TestRecordOfTwoEvents(t *testing.T) {
 	t.Parallel()
 	request := line(t, "interaction.requested", "agent_A", early, asked("int_1"))
-	open, ok := OfLines("p", "r", request, nil)
+	open, ok := RecordFromLines("p", "r", request, nil)
 	want := Record{RunID: "r", ProjectID: "p", SessionRef: "s", AgentID: "agent_A", Request: asked("int_1"), State: Open}
 	if diff := cmp.Diff(want, open); !ok || diff != "" {
 		t.Errorf("open: %s", diff)
@@ -49,7 +49,7 @@ func TestRecordOfTwoEvents(t *testing.T) {
 		t.Errorf("lost: %+v", lost)
 	}
 	done := Resolution{InteractionID: "int_1", Kind: Permission, State: Allowed, Outcome: Outcome{By: "human", ByRole: "human", Scope: Once, OptionID: "allow", Reason: Decision}}
-	resolved, ok := OfLines("p", "r", request, line(t, "interaction.resolved", "human", late, done))
+	resolved, ok := RecordFromLines("p", "r", request, line(t, "interaction.resolved", "human", late, done))
 	want.State, want.ResolvedAt, want.Outcome = Allowed, late, done.Outcome
 	if diff := cmp.Diff(want, resolved); !ok || diff != "" {
 		t.Errorf("resolved: %s", diff)

@@ -60,9 +60,9 @@ type cooldown struct {
 
 func (c cooldown) active(nowMS int64) bool { return c.UntilMS > nowMS && c.UntilMS-nowMS <= longest }
 
-// under returns the cooldowns after one more report of pressure. random is in [0, 1). It drops
+// backOff returns the cooldowns after one more report of pressure. random is in [0, 1). It drops
 // expired cooldowns and never shortens one.
-func under(cooldowns []cooldown, provider string, class Class, nowMS int64, random float64) []cooldown {
+func backOff(cooldowns []cooldown, provider string, class Class, nowMS int64, random float64) []cooldown {
 	next, others := following(cooldowns, provider, class, nowMS)
 	ms, levels := class.base()
 	next.Level = min(next.Level, levels)
@@ -72,8 +72,8 @@ func under(cooldowns []cooldown, provider string, class Class, nowMS int64, rand
 	return append(others, next)
 }
 
-// until is under for a provider that named the end of its cooldown.
-func until(cooldowns []cooldown, provider string, class Class, nowMS, untilMS int64) []cooldown {
+// coolUntil is under for a provider that named the end of its cooldown.
+func coolUntil(cooldowns []cooldown, provider string, class Class, nowMS, untilMS int64) []cooldown {
 	next, others := following(cooldowns, provider, class, nowMS)
 	next.Level, next.UntilMS = max(next.Level-1, 1), max(next.UntilMS, untilMS)
 	return append(others, next)
@@ -145,7 +145,7 @@ func (l *Lane) Report(ctx context.Context, provider, text, output string) (Class
 // maxCooldown. The cooldown is durable on return and applies to all processes.
 func (l *Lane) CoolFor(ctx context.Context, provider string, class Class, wait time.Duration) error {
 	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
-		return until(cooldowns, provider, class, now, now+min(max(wait.Milliseconds(), minCooldown), maxCooldown))
+		return coolUntil(cooldowns, provider, class, now, now+min(max(wait.Milliseconds(), minCooldown), maxCooldown))
 	})
 }
 
@@ -153,7 +153,7 @@ func (l *Lane) CoolFor(ctx context.Context, provider string, class Class, wait t
 // down. The cooldown is durable on return and applies to all processes.
 func (l *Lane) Cool(ctx context.Context, provider string, class Class) error {
 	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
-		return under(cooldowns, provider, class, now, l.random())
+		return backOff(cooldowns, provider, class, now, l.random())
 	})
 }
 

@@ -57,7 +57,7 @@ func TestCooldownModel(t *testing.T) {
 					now, rapid.Float64Range(0, 0.999).Draw(t, "random"),
 				}
 				reports = append(reports, r)
-				cooldowns = under(cooldowns, r.provider, r.class, r.at, r.random)
+				cooldowns = backOff(cooldowns, r.provider, r.class, r.at, r.random)
 				for _, provider := range []string{"", "a", "b"} {
 					for _, class := range classes {
 						until, level := told(reports, provider, class)
@@ -83,7 +83,7 @@ func TestCooldownModel(t *testing.T) {
 // TestClockSetBack: an end further away than any cooldown lasts is none.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
-	cooldowns := under(nil, "a", RateLimit, 10_000_000_000, 0.5)
+	cooldowns := backOff(nil, "a", RateLimit, 10_000_000_000, 0.5)
 	if !cooldowns[0].active(10_000_000_000) {
 		t.Error("a fresh cooldown is not active")
 	}

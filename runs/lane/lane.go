@@ -45,7 +45,7 @@ type Lane struct {
 
 	mu      sync.Mutex
 	waiters map[string]chan struct{} // waiters of this process, by ticket
-	waiting *waiting                 // nil without waiters
+	watcher *watcher                 // nil without waiters
 }
 
 // New returns the lane of a workspace. A process must create at most one per workspace.
@@ -89,7 +89,7 @@ func (l *Lane) Enter(ctx context.Context, r Request) (ticket *Ticket, err error)
 	if err := l.grant(append(tickets, t)); err != nil {
 		return nil, errors.Join(err, ticket.discard())
 	}
-	ticket.look()
+	ticket.checkGranted()
 	return ticket, nil
 }
 
@@ -124,8 +124,8 @@ func (p *Ticket) Await(ctx context.Context) error {
 	}
 	wake, stop := p.lane.join(p.name)
 	defer stop()
-	for !p.look() {
-		if !p.stands() {
+	for !p.checkGranted() {
+		if !p.exists() {
 			p.Leave()
 			return fault.New(fault.Conflict, "the launch lost its ticket in the lane: %s was removed", p.name)
 		}
@@ -139,14 +139,14 @@ func (p *Ticket) Await(ctx context.Context) error {
 	return nil
 }
 
-// look checks the ticket's file and reports whether the launch is granted.
-func (p *Ticket) look() bool {
+// checkGranted checks the ticket's file and reports whether the launch is granted.
+func (p *Ticket) checkGranted() bool {
 	p.granted = p.granted || p.lane.w.Exists(running(p.name))
 	return p.granted
 }
 
-// stands reports whether the ticket still exists.
-func (p *Ticket) stands() bool { return p.lane.w.Exists(p.name) || p.look() }
+// exists reports whether the ticket still exists.
+func (p *Ticket) exists() bool { return p.lane.w.Exists(p.name) || p.checkGranted() }
 
 // Leave releases the ticket and grants waiting launches. If Leave cannot get the lane's lock, it
 // still frees the slot, and other processes notice that by polling. It is idempotent.
@@ -168,7 +168,7 @@ func (p *Ticket) Leave() {
 // discard removes the ticket and releases its lock.
 func (p *Ticket) discard() error {
 	name := p.name
-	if p.look() {
+	if p.checkGranted() {
 		name = running(name)
 	}
 	return errors.Join(p.lane.w.FS.Remove(name), lock.Close(p.file))

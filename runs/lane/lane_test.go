@@ -88,7 +88,7 @@ func TestHandOver(t *testing.T) {
 			}
 			first.Leave()
 			await(t, second)
-			if third.look() {
+			if third.checkGranted() {
 				t.Fatal("two launches go on over a limit of one")
 			}
 			second.Leave()
@@ -251,7 +251,7 @@ func TestLaneModel(t *testing.T) {
 				model[i].running = true
 			}
 			for _, m := range model {
-				if got := places[m.name].look(); got != m.running {
+				if got := places[m.name].checkGranted(); got != m.running {
 					t.Fatalf("launch %s goes on: %v, want %v in %+v", m.name, got, m.running, model)
 				}
 			}

@@ -21,13 +21,13 @@ const (
 	unwatchedEvery = 20 * time.Millisecond
 )
 
-// waiting watches the tickets of this process's waiting launches.
-type waiting struct {
-	cancel  context.CancelFunc
-	done    sync.WaitGroup
-	tree    *watch.Tree
-	heard   *watch.Listener // nil if files cannot be watched
-	unheard chan struct{}   // closed when a ticket is not watched
+// watcher watches the tickets of this process's waiting launches.
+type watcher struct {
+	cancel    context.CancelFunc
+	done      sync.WaitGroup
+	tree      *watch.Tree
+	listener  *watch.Listener // nil if files cannot be watched
+	unwatched chan struct{}   // closed when a ticket is not watched
 }
 
 // join registers a waiting launch. wake fires when its ticket changed, and on any event that may
@@ -37,21 +37,21 @@ func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters[name] = woken
-	if l.waiting == nil {
-		l.waiting = l.wait()
+	if l.watcher == nil {
+		l.watcher = l.wait()
 	}
-	l.waiting.add(name)
+	l.watcher.add(name)
 	return woken, func() { l.part(name) }
 }
 
 func (l *Lane) part(name string) {
 	l.mu.Lock()
 	delete(l.waiters, name)
-	var last *waiting
+	var last *watcher
 	if len(l.waiters) == 0 {
-		last, l.waiting = l.waiting, nil
-	} else if l.waiting.heard != nil {
-		l.waiting.heard.Forget(path.Base(name))
+		last, l.watcher = l.watcher, nil
+	} else if l.watcher.listener != nil {
+		l.watcher.listener.Forget(path.Base(name))
 	}
 	l.mu.Unlock()
 	if last != nil {
@@ -82,31 +82,31 @@ func (l *Lane) wakeAll() {
 }
 
 // wait starts the watcher. The caller holds l.mu.
-func (l *Lane) wait() *waiting {
+func (l *Lane) wait() *watcher {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &waiting{
-		cancel: cancel, unheard: make(chan struct{}),
+	w := &watcher{
+		cancel: cancel, unwatched: make(chan struct{}),
 		tree: watch.NewSmallTree(filepath.Join(l.w.Dir(), filepath.FromSlash(dir))),
 	}
 	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // not a symlink
-		w.heard, _ = w.tree.Listen() // if nil, the watcher polls
+		w.listener, _ = w.tree.Listen() // if nil, the watcher polls
 	}
-	if w.heard == nil {
-		close(w.unheard)
+	if w.listener == nil {
+		close(w.unwatched)
 	}
-	heard := w.heard
+	heard := w.listener
 	w.done.Go(func() {
-		l.follow(ctx, heard, w.unheard)
+		l.follow(ctx, heard, w.unwatched)
 		_ = w.tree.Close() // no state is lost
 	})
 	return w
 }
 
 // add watches a ticket. If one ticket cannot be watched, the watcher polls for all.
-func (w *waiting) add(name string) {
-	if w.heard != nil && w.heard.AddFile(path.Base(name)) != nil {
-		close(w.unheard)
-		w.heard = nil
+func (w *watcher) add(name string) {
+	if w.listener != nil && w.listener.AddFile(path.Base(name)) != nil {
+		close(w.unwatched)
+		w.listener = nil
 	}
 }
 
@@ -118,7 +118,7 @@ func (l *Lane) follow(ctx context.Context, heard *watch.Listener, unheard <-chan
 		changed = heard.Changed()
 	}
 	looked := l.w.Env.Clock.Now()
-	timer := time.NewTimer(l.nextLook(every))
+	timer := time.NewTimer(l.nextPoll(every))
 	defer timer.Stop()
 	for {
 		select {
@@ -128,20 +128,20 @@ func (l *Lane) follow(ctx context.Context, heard *watch.Listener, unheard <-chan
 			changed, unheard, every = nil, nil, unwatchedEvery
 			timer.Reset(every)
 		case <-changed:
-			l.heed(heard)
+			l.handleChanges(heard)
 		case <-timer.C:
 			if l.w.Env.Clock.Since(looked) >= lookEvery || every == lookEvery {
-				l.lookAround(ctx)
+				l.poll(ctx)
 				looked = l.w.Env.Clock.Now()
 			}
 			l.wakeAll()
-			timer.Reset(l.nextLook(every))
+			timer.Reset(l.nextPoll(every))
 		}
 	}
 }
 
-// heed wakes the launches whose tickets changed.
-func (l *Lane) heed(heard *watch.Listener) {
+// handleChanges wakes the launches whose tickets changed.
+func (l *Lane) handleChanges(heard *watch.Listener) {
 	changes, lost := heard.Take()
 	if lost {
 		l.wakeAll()
@@ -151,8 +151,8 @@ func (l *Lane) heed(heard *watch.Listener) {
 	}
 }
 
-// nextLook returns the time until the next poll: every, or less if a cooldown ends sooner.
-func (l *Lane) nextLook(every time.Duration) time.Duration {
+// nextPoll returns the time until the next poll: every, or less if a cooldown ends sooner.
+func (l *Lane) nextPoll(every time.Duration) time.Duration {
 	cooldowns, _ := l.readCooldowns() // unreadable cooldowns count as none
 	now := l.w.Env.Clock.Now().UnixMilli()
 	for _, c := range cooldowns {
@@ -163,8 +163,8 @@ func (l *Lane) nextLook(every time.Duration) time.Duration {
 	return max(every, time.Millisecond)
 }
 
-// lookAround grants launches into slots freed by dead processes or expired cooldowns.
-func (l *Lane) lookAround(ctx context.Context) {
+// poll grants launches into slots freed by dead processes or expired cooldowns.
+func (l *Lane) poll(ctx context.Context) {
 	unlock, err := l.lock.Lock(ctx)
 	if err != nil {
 		return // the context has ended

@@ -62,8 +62,8 @@ var (
 	codexName  = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 )
 
-// Shown returns the server with its secret values hidden.
-func Shown(id string, s doc.MCPServer) Server {
+// ServerOf returns the server with its secret values hidden.
+func ServerOf(id string, s doc.MCPServer) Server {
 	s.Env, s.Headers = hide(s.Env), hide(s.Headers)
 	if s.AuthToken != "" && !doc.OnlyEnvReference(s.AuthToken) {
 		s.AuthToken = doc.Hidden

@@ -75,7 +75,7 @@ func TestNothingIsShown(t *testing.T) {
 	t.Parallel()
 	machine, secrets := kept(t, `{"server_id":"web","transport":"http","url":"https://h/mcp","auth_token":"tok-secret-1",
 		"headers":{"X-Plain":"plain-secret-2","X-Key":"{env:KEY}","X-Both":"Bearer {env:KEY}"}}`)
-	shown, err := json.Marshal([]any{mcpserver.Shown("web", machine.MCPServers["web"]), machine})
+	shown, err := json.Marshal([]any{mcpserver.ServerOf("web", machine.MCPServers["web"]), machine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestNothingIsShown(t *testing.T) {
 		t.Errorf("the variable is not named: %s", got)
 	}
 	// What somebody wrote into machine.yaml by hand is hidden too.
-	if s := mcpserver.Shown("x", doc.MCPServer{AuthToken: "by hand", Env: map[string]string{"A": "b"}}); s.AuthToken != doc.Hidden || s.Env["A"] != doc.Hidden {
+	if s := mcpserver.ServerOf("x", doc.MCPServer{AuthToken: "by hand", Env: map[string]string{"A": "b"}}); s.AuthToken != doc.Hidden || s.Env["A"] != doc.Hidden {
 		t.Errorf("%+v", s)
 	}
 }

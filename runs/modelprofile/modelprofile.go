@@ -95,8 +95,8 @@ func Find(machine doc.Machine, name string) (kept string, p doc.ModelProfile, er
 	return "", p, fault.New(fault.ProfileNotFound, "there is no model profile %s", name)
 }
 
-// Shown returns the profile with its secret values hidden.
-func Shown(name string, p doc.ModelProfile) Profile {
+// ProfileOf returns the profile with its secret values hidden.
+func ProfileOf(name string, p doc.ModelProfile) Profile {
 	shown := Profile{
 		Name: name, Provider: p.Provider, Model: p.Model, BaseURL: p.BaseURL, ContextWindow: p.ContextWindow, AgentID: p.AgentID,
 		RequestHeaders: maps.Clone(p.RequestHeaders), HasAPIKey: p.APIKey != "", KeySource: KeyNone, Applies: applies(p),

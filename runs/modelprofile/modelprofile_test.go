@@ -58,7 +58,7 @@ func TestNothingIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	modelprofile.Put(&machine, &secrets, "fast", p)
-	text, err := json.Marshal([]any{modelprofile.Shown("fast", machine.ModelProfiles["fast"]), machine})
+	text, err := json.Marshal([]any{modelprofile.ProfileOf("fast", machine.ModelProfiles["fast"]), machine})
 	if err != nil || strings.Contains(string(text), "never-shown") || !strings.Contains(string(text), `"X-Team":"blue"`) || !strings.Contains(string(text), `"{env:KEY}"`) {
 		t.Errorf("%s %v", text, err)
 	}
@@ -71,10 +71,10 @@ func TestNothingIsShown(t *testing.T) {
 		t.Errorf("%+v %v", next, err)
 	}
 	modelprofile.Put(&machine, &secrets, "fast", next)
-	if shown := modelprofile.Shown("fast", machine.ModelProfiles["fast"]); shown.HasAPIKey || shown.KeySource != modelprofile.KeyNone || len(secrets.ModelProfiles) != 0 {
+	if shown := modelprofile.ProfileOf("fast", machine.ModelProfiles["fast"]); shown.HasAPIKey || shown.KeySource != modelprofile.KeyNone || len(secrets.ModelProfiles) != 0 {
 		t.Errorf("%+v %+v", shown, secrets)
 	}
-	if shown := modelprofile.Shown("x", doc.ModelProfile{APIKey: "{env:K}"}); shown.KeySource != modelprofile.KeyEnv || !shown.HasAPIKey {
+	if shown := modelprofile.ProfileOf("x", doc.ModelProfile{APIKey: "{env:K}"}); shown.KeySource != modelprofile.KeyEnv || !shown.HasAPIKey {
 		t.Errorf("%+v", shown)
 	}
 }
@@ -93,7 +93,7 @@ func TestKeysStayAtTheirProvider(t *testing.T) {
 		{doc.ModelProfile{Provider: "gemini", Model: "m", RequestHeaders: map[string]string{"X": "a, b"}, BaseURL: "http://h"}, []string{"acp", "claude", "codex", "command", "gemini"}},
 		{doc.ModelProfile{Provider: "gemini", Model: "m", RequestHeaders: map[string]string{"X": "a, Y: b"}, BaseURL: "http://h"}, []string{"acp", "claude", "codex", "command"}},
 	} {
-		if got := modelprofile.Shown("p", c.p).Applies; !slices.Equal(got, c.want) {
+		if got := modelprofile.ProfileOf("p", c.p).Applies; !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %v, want %v", c.p, got, c.want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestLending(t *testing.T) {
 		"-c", `model_providers.ac_profile.wire_api="responses"`, "-c", `model_providers.ac_profile.env_key="AC_MODEL_API_KEY"`,
 		"-c", `model_providers.ac_profile.env_http_headers.X-Mode="AC_MODEL_HEADER_1"`, "-c", `model_providers.ac_profile.env_http_headers.X-Token="AC_MODEL_HEADER_2"`,
 	}
-	for kind, want := range map[string]modelprofile.Lent{
+	for kind, want := range map[string]modelprofile.AgentSettings{
 		modelprofile.FamilyClaude:  {Environ: []string{"ANTHROPIC_BASE_URL=https://h/v1", "ANTHROPIC_CUSTOM_HEADERS=" + headers, "ANTHROPIC_AUTH_TOKEN=key-of-own"}},
 		modelprofile.FamilyCodex:   {Environ: []string{"AC_MODEL_API_KEY=key-of-own", "AC_MODEL_HEADER_1=fast", "AC_MODEL_HEADER_2=token-of-team"}, Words: codex},
 		modelprofile.FamilyGemini:  {Environ: []string{"GEMINI_MODEL=m", "GOOGLE_GEMINI_BASE_URL=https://h/v1", "GEMINI_API_KEY=key-of-own", "GEMINI_CLI_CUSTOM_HEADERS=X-Mode: fast,X-Token: token-of-team"}},

@@ -59,10 +59,10 @@ func Equal(a, b doc.RunPolicy) bool {
 	return a.Mode == b.Mode && a.PermissionLevel == b.PermissionLevel && slices.Equal(a.Rules, b.Rules)
 }
 
-// Changed returns the policy after a change. raiser allows the requester, a person or a manager,
+// ApplyChange returns the policy after a change. raiser allows the requester, a person or a manager,
 // to raise the level. The error is exceeds_permission_level if the change raises the level
 // without raiser, or if the level does not permit the mode.
-func Changed(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) {
+func ApplyChange(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) {
 	if c.Level != "" {
 		if !AtLeast(p.PermissionLevel, c.Level) && !raiser {
 			return p, exceeds(p.PermissionLevel, "permission level %s is above %s, the level of the run", c.Level, p.PermissionLevel)
@@ -72,7 +72,7 @@ func Changed(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) {
 	if c.Mode != "" {
 		p.Mode = c.Mode
 	}
-	if !Bears(p.PermissionLevel, p.Mode) {
+	if !Permits(p.PermissionLevel, p.Mode) {
 		return p, exceeds(p.PermissionLevel, "mode %s is above what permission level %s bears", p.Mode, p.PermissionLevel)
 	}
 	if c.Rules != nil {
@@ -83,7 +83,7 @@ func Changed(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) {
 		p.Rules = rules
 	}
 	if c.First != nil {
-		rules, err := Before(*c.First, slices.DeleteFunc(slices.Clone(p.Rules), ofWorkflow))
+		rules, err := PrependRules(*c.First, slices.DeleteFunc(slices.Clone(p.Rules), ofWorkflow))
 		if err != nil {
 			return p, err
 		}

@@ -63,7 +63,7 @@ func Judge(p doc.RunPolicy, s Situation, accesses ...Access) Verdict {
 // JudgePlan decides whether an agent may carry out the plan that it presents.
 func JudgePlan(p doc.RunPolicy, s Situation) Verdict {
 	v := Verdict{Effect: doc.Ask, By: ByMode}
-	if borne(p) == doc.ModeFullAuto {
+	if effectiveMode(p) == doc.ModeFullAuto {
 		v.Effect = doc.Allow
 	}
 	return s.answerable(v)
@@ -107,7 +107,7 @@ func judgeOne(p doc.RunPolicy, s Situation, a Access) Verdict {
 		}
 		return Verdict{Effect: rule.Effect, By: ByRule, RuleID: rule.ID, Access: a}
 	}
-	if effect, known := ofMode(borne(p), a); known {
+	if effect, known := ofMode(effectiveMode(p), a); known {
 		return Verdict{Effect: effect, By: ByMode, Access: a}
 	}
 	return Verdict{Effect: doc.Ask, By: ByDefault, Access: a}

@@ -91,7 +91,7 @@ func TestJudgementIsItsSlowReading(t *testing.T) {
 	}), 0, 6)
 	rapid.Check(t, func(t *rapid.T) {
 		p := doc.RunPolicy{PermissionLevel: rapid.SampledFrom(levels()).Draw(t, "level"), Rules: rules.Draw(t, "rules")}
-		modes := slices.DeleteFunc([]doc.Mode{doc.ModeDefault, doc.ModePlan, doc.ModeAcceptEdits, doc.ModeFullAuto}, func(m doc.Mode) bool { return !Bears(p.PermissionLevel, m) })
+		modes := slices.DeleteFunc([]doc.Mode{doc.ModeDefault, doc.ModePlan, doc.ModeAcceptEdits, doc.ModeFullAuto}, func(m doc.Mode) bool { return !Permits(p.PermissionLevel, m) })
 		p.Mode = rapid.SampledFrom(modes).Draw(t, "mode")
 		var accesses []Access
 		want := "allow"

@@ -31,7 +31,7 @@ func ReadLink(path string) (target string, link bool, err error) {
 // Command returns the access for executing a command line. Its resource is "" if the command
 // line is unknown.
 func Command(line string) Access {
-	return Access{Operation: doc.OpExec, Resource: shellwords.Unwrapped(line)}
+	return Access{Operation: doc.OpExec, Resource: shellwords.Unwrap(line)}
 }
 
 // Root is the working directory of a session, against which its paths are resolved.

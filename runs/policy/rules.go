@@ -166,9 +166,9 @@ func AfterPlan(p doc.RunPolicy) (doc.RunPolicy, bool) {
 	return p, true
 }
 
-// Before puts the rules of a workflow before those of one of its tasks. The workflow's rules
+// PrependRules puts the rules of a workflow before those of one of its tasks. The workflow's rules
 // keep their ids, which cannot collide with other ids.
-func Before(first, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+func PrependRules(first, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
 	if len(first)+len(rules) > MaxRules {
 		return nil, fault.InvalidField("rules", "must have at most %d items, with those of the workflow", MaxRules)
 	}

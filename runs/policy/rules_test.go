@@ -138,7 +138,7 @@ func TestChanges(t *testing.T) {
 		{"a lower level by anybody", Change{Level: doc.LevelReadOnly}, false, false, doc.ModeDefault, doc.LevelReadOnly},
 		{"a lower level below the mode", Change{Mode: doc.ModeAcceptEdits, Level: doc.LevelReadOnly}, true, true, "", ""},
 	} {
-		got, err := Changed(p, c.change, c.raiser)
+		got, err := ApplyChange(p, c.change, c.raiser)
 		if fault.Is(err, fault.ExceedsPermissionLevel) != c.refused {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -147,11 +147,11 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	rules := []doc.PolicyRule{{Operation: doc.OpRead, Effect: doc.Deny, Glob: "x"}}
-	if got, err := Changed(p, Change{Rules: &rules}, false); err != nil || len(got.Rules) != 1 || got.Rules[0].ID != "rule_1" {
+	if got, err := ApplyChange(p, Change{Rules: &rules}, false); err != nil || len(got.Rules) != 1 || got.Rules[0].ID != "rule_1" {
 		t.Errorf("rules: %+v %v", got, err)
 	}
 	none := []doc.PolicyRule{}
-	if got, err := Changed(doc.RunPolicy{Mode: doc.ModeDefault, PermissionLevel: doc.LevelPatch, Rules: rules}, Change{Rules: &none}, false); err != nil || got.Rules == nil || len(got.Rules) != 0 {
+	if got, err := ApplyChange(doc.RunPolicy{Mode: doc.ModeDefault, PermissionLevel: doc.LevelPatch, Rules: rules}, Change{Rules: &none}, false); err != nil || got.Rules == nil || len(got.Rules) != 0 {
 		t.Errorf("no rules: %+v %v", got, err)
 	}
 }

@@ -68,8 +68,8 @@ func AtLeast(level, bound doc.Level) bool {
 	return slices.Index(levels(), level) >= slices.Index(levels(), bound)
 }
 
-// Bears reports whether a level permits a mode.
-func Bears(level doc.Level, mode doc.Mode) bool {
+// Permits reports whether a level permits a mode.
+func Permits(level doc.Level, mode doc.Mode) bool {
 	switch mode {
 	case doc.ModeDefault, doc.ModePlan:
 		return true
@@ -81,10 +81,10 @@ func Bears(level doc.Level, mode doc.Mode) bool {
 	return false
 }
 
-// borne returns the mode of a policy, or default if its level does not permit that mode. A
+// effectiveMode returns the mode of a policy, or default if its level does not permit that mode. A
 // manually edited record therefore grants nothing more.
-func borne(p doc.RunPolicy) doc.Mode {
-	if !Bears(p.PermissionLevel, p.Mode) {
+func effectiveMode(p doc.RunPolicy) doc.Mode {
+	if !Permits(p.PermissionLevel, p.Mode) {
 		return doc.ModeDefault
 	}
 	return p.Mode
@@ -95,9 +95,9 @@ func borne(p doc.RunPolicy) doc.Mode {
 func MostMode(level doc.Level, interactive bool) doc.Mode {
 	switch {
 	case interactive:
-	case Bears(level, doc.ModeFullAuto):
+	case Permits(level, doc.ModeFullAuto):
 		return doc.ModeFullAuto
-	case Bears(level, doc.ModeAcceptEdits):
+	case Permits(level, doc.ModeAcceptEdits):
 		return doc.ModeAcceptEdits
 	}
 	return doc.ModeDefault

@@ -74,7 +74,7 @@ func TestModesOfLevels(t *testing.T) {
 		for _, mode := range []doc.Mode{doc.ModeDefault, doc.ModePlan, doc.ModeAcceptEdits, doc.ModeFullAuto, "other"} {
 			t.Run(string(level)+"/"+string(mode), func(t *testing.T) {
 				want := strings.Contains(" "+modes+" ", " "+string(mode)+" ")
-				if got := Bears(level, mode); got != want {
+				if got := Permits(level, mode); got != want {
 					t.Errorf("bears it: %v, want %v", got, want)
 				}
 			})

@@ -76,9 +76,9 @@ func (a Adapter) Describe() string {
 	return text + "; it accepts the command line of a run"
 }
 
-// look finds the program of an adapter, checks its name, and sets whether the adapter is
+// findProgram finds the program of an adapter, checks its name, and sets whether the adapter is
 // available.
-func (a *Adapter) look(ctx context.Context, machine doc.Machine, environ []string) Program {
+func (a *Adapter) findProgram(ctx context.Context, machine doc.Machine, environ []string) Program {
 	key := a.Provider
 	if a.Mode == protocolMode {
 		key = doc.KindAppServer

@@ -19,7 +19,7 @@ const maxAnswerDepth = 8
 func WithoutEchoes(output string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(output) {
-		if v, ok := parseLine(line); ok && v.Kind == shape.Map && toldToAgent(&v) {
+		if v, ok := parseLine(line); ok && v.Kind == shape.Map && isEcho(&v) {
 			continue
 		}
 		kept.WriteString(line)
@@ -27,8 +27,8 @@ func WithoutEchoes(output string) string {
 	return kept.String()
 }
 
-// toldToAgent reports whether an event echoes input to the agent.
-func toldToAgent(v *shape.Value) bool {
+// isEcho reports whether an event echoes input to the agent.
+func isEcho(v *shape.Value) bool {
 	params := v.Get("params")
 	item := params.Get("item")
 	switch v.Get("type").Text {

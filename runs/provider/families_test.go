@@ -25,10 +25,10 @@ func TestEveryFamilyIsWhole(t *testing.T) {
 		if doc.WorkerKindOf(p.Name) != string(p.Driver) {
 			t.Errorf("%s: its name does not begin with that of its driver, %s, so that no job finds it", p.Name, p.Driver)
 		}
-		if policy := PolicyOf(doc.Machine{}, p.Name); p.Policy == nil && p.As == "" && policy.Channel == "" {
+		if policy := PolicyOf(doc.Machine{}, p.Name); p.Policy == nil && p.PolicyFrom == "" && policy.Channel == "" {
 			t.Errorf("%s: doc.Providers() has no policy for it, nor names whose counts", p.Name)
 		}
-		if u := (&doc.Usage{Provider: p.Name, TotalTokens: 1000}); p.As != "" && !usage.Price(u, map[string]doc.RateCard{string(p.Driver): {}}) {
+		if u := (&doc.Usage{Provider: p.Name, TotalTokens: 1000}); p.PolicyFrom != "" && !usage.Price(u, map[string]doc.RateCard{string(p.Driver): {}}) {
 			t.Errorf("%s: its rate card may not stand under %s", p.Name, p.Driver)
 		}
 	}

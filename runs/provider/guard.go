@@ -46,7 +46,7 @@ type Verdict struct {
 
 // aliases returns the names under which to look up a provider's policy, in order.
 func aliases(provider string) []string {
-	if as := doc.ProviderNamed(provider).As; as != "" {
+	if as := doc.ProviderNamed(provider).PolicyFrom; as != "" {
 		return []string{provider, as}
 	}
 	return []string{provider}
@@ -131,8 +131,8 @@ func (v Verdict) api(provider string, environ []string) Verdict {
 	if !isGemini(provider) {
 		return v
 	}
-	vertex := truthy(value(environ, "GOOGLE_GENAI_USE_VERTEXAI")) && set(environ, "GOOGLE_CLOUD_PROJECT") && set(environ, "GOOGLE_CLOUD_LOCATION")
-	if !set(environ, "GEMINI_API_KEY") && !set(environ, "GOOGLE_API_KEY") && !vertex {
+	vertex := truthy(value(environ, "GOOGLE_GENAI_USE_VERTEXAI")) && isSet(environ, "GOOGLE_CLOUD_PROJECT") && isSet(environ, "GOOGLE_CLOUD_LOCATION")
+	if !isSet(environ, "GEMINI_API_KEY") && !isSet(environ, "GOOGLE_API_KEY") && !vertex {
 		return v.refuse(ProbeFailed, "no API credentials: set GEMINI_API_KEY or GOOGLE_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI with GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION")
 	}
 	return v
@@ -153,7 +153,7 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 		return v.refuse(UnknownStrategy, fmt.Sprintf("unknown proof strategy %q", v.Policy.ProofStrategy))
 	}
 	for _, key := range keys {
-		if set(environ, key) {
+		if isSet(environ, key) {
 			return v.refuse(APIKeyPresent, key+" is set, but a subscription is required")
 		}
 	}
@@ -191,7 +191,7 @@ func value(environ []string, name string) (text string) {
 	return text
 }
 
-func set(environ []string, name string) bool { return strings.TrimSpace(value(environ, name)) != "" }
+func isSet(environ []string, name string) bool { return strings.TrimSpace(value(environ, name)) != "" }
 
 func truthy(text string) bool {
 	switch strings.ToLower(strings.TrimSpace(text)) {

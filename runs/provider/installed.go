@@ -36,8 +36,8 @@ type Installed struct {
 	Reason  string // why it does not work, "" if it does
 }
 
-// kind describes how to detect one agent program.
-type kind struct {
+// detector describes how to detect one agent program.
+type detector struct {
 	Installed
 	keys  []string // variables any of which signs it in
 	login []string // arguments that exit with 0 if it is signed in
@@ -45,8 +45,8 @@ type kind struct {
 	acp   []string // arguments that start the Agent Client Protocol
 }
 
-func kinds() []kind {
-	return []kind{
+func detectors() []detector {
+	return []detector{
 		{
 			Installed: Installed{Name: "Codex", Program: "codex", Provider: doc.ProviderCodex, Hint: "run codex login"},
 			keys:      []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, login: []string{"login", "status"}, needs: []string{"app-server", "--help"},
@@ -66,7 +66,7 @@ func kinds() []kind {
 
 // Programs returns the names, in PATH, of the agent programs that LookForAgents detects.
 func Programs() (names []string) {
-	for _, k := range kinds() {
+	for _, k := range detectors() {
 		names = append(names, k.Program)
 	}
 	return names
@@ -83,14 +83,14 @@ type patience struct{ about, acp time.Duration }
 // never overlap.
 func LookForAgents(ctx context.Context, environ []string, probe bool, looked func(looked, of int)) []Installed {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "AC_") })
-	known := kinds()
+	known := detectors()
 	found := make([]Installed, len(known))
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	n := 0
 	for i := range known {
 		group.Go(func() {
-			found[i] = known[i].look(ctx, environ, probe, patience{about: 4 * time.Second, acp: 8 * time.Second})
+			found[i] = known[i].detect(ctx, environ, probe, patience{about: 4 * time.Second, acp: 8 * time.Second})
 			mu.Lock()
 			defer mu.Unlock()
 			if n++; looked != nil {
@@ -102,7 +102,7 @@ func LookForAgents(ctx context.Context, environ []string, probe bool, looked fun
 	return found
 }
 
-func (k *kind) look(ctx context.Context, environ []string, probe bool, wait patience) Installed {
+func (k *detector) detect(ctx context.Context, environ []string, probe bool, wait patience) Installed {
 	program, err := Find(k.Program, value(environ, "PATH"))
 	if err != nil {
 		return k.Installed
@@ -151,8 +151,8 @@ func (k *kind) look(ctx context.Context, environ []string, probe bool, wait pati
 	return k.Installed
 }
 
-func (k *kind) signedInByKey(environ []string) bool {
-	return slices.ContainsFunc(k.keys, func(key string) bool { return set(environ, key) })
+func (k *detector) signedInByKey(environ []string) bool {
+	return slices.ContainsFunc(k.keys, func(key string) bool { return isSet(environ, key) })
 }
 
 // acpHello is the initialize request, the first message of the Agent Client Protocol.

@@ -50,12 +50,12 @@ func (c LiveCall) Words(machine doc.Machine) ([]string, error) {
 	if len(argv) == 0 {
 		argv = machine.AgentCommands[c.Provider]
 	}
-	if known := doc.ProviderNamed(c.Provider); len(argv) == 0 && len(known.LiveWords) > 0 {
+	if known := doc.ProviderNamed(c.Provider); len(argv) == 0 && len(known.LiveArgs) > 0 {
 		argv = []string{bin}
 		if known.Driver == Gemini && c.Trusted {
 			argv = append(argv, "--skip-trust")
 		}
-		argv = append(argv, known.LiveWords...)
+		argv = append(argv, known.LiveArgs...)
 	}
 	if len(argv) == 0 {
 		return nil, fault.New(fault.NoAgentCommand, "no command line is known of provider %s: set one by machine:set-agent-command, or launch it with one", c.Provider)

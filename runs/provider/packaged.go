@@ -47,11 +47,11 @@ func packagedVersion(program string) string {
 func KnownVersion(w *workspace.Workspace, program string) string {
 	said := packagedVersion(program)
 	c := Cache{Workspace: w}
-	if known, ok := c.recall(program, "about"); said == "" && ok && known.About != nil && known.About.Version != nil {
+	if known, ok := c.load(program, "about"); said == "" && ok && known.About != nil && known.About.Version != nil {
 		said = *known.About.Version
 	}
 	for _, a := range adapters() {
-		if known, ok := c.recall(program, "probe "+a.Name); said == "" && ok && known.Probe != nil {
+		if known, ok := c.load(program, "probe "+a.Name); said == "" && ok && known.Probe != nil {
 			said = known.Probe.Version
 		}
 	}

@@ -42,8 +42,8 @@ func TestSlowProgram(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k := kind{Installed: Installed{Program: "gemini"}}
-			got := k.look(t.Context(), []string{"PATH=" + bin + ":/usr/bin:/bin"}, true, patience{about: 50 * time.Millisecond})
+			k := detector{Installed: Installed{Program: "gemini"}}
+			got := k.detect(t.Context(), []string{"PATH=" + bin + ":/usr/bin:/bin"}, true, patience{about: 50 * time.Millisecond})
 			if got.Version != c.version || got.Reason != c.reason {
 				t.Errorf("version %q, reason %q", got.Version, got.Reason)
 			}

@@ -50,7 +50,7 @@ func (a *Adapter) try(ctx context.Context, program string, environ []string) Pro
 	group.Wait()
 	p := Probe{Resume: strings.Contains(help.stdout+help.stderr, "resume")}
 	p.Version, _, _ = strings.Cut(strings.TrimSpace(version.stdout+version.stderr), "\n")
-	p.OK, p.Detail = a.taken(run)
+	p.OK, p.Detail = a.evaluate(run)
 	return p
 }
 
@@ -83,10 +83,10 @@ func handshake() string {
 // wantsPrompt matches the error messages of programs that lack only a prompt.
 var wantsPrompt = lazyregexp.New(`(?i)no (prompt|input) provided|(input|prompt) must be provided`)
 
-// taken evaluates the answer to a command line without a prompt. A program that asks for a
+// evaluate evaluates the answer to a command line without a prompt. A program that asks for a
 // prompt has accepted everything else. For an app server, taken checks the answer to
 // thread/start.
-func (a *Adapter) taken(run answer) (ok bool, detail string) {
+func (a *Adapter) evaluate(run answer) (ok bool, detail string) {
 	if a.Mode == protocolMode {
 		for line := range strings.Lines(run.stdout) {
 			var m struct {
@@ -138,7 +138,7 @@ func (p Prober) Status(ctx context.Context, machine doc.Machine) []Adapter {
 	programs := make([]Program, len(all))
 	var looking sync.WaitGroup
 	for i := range all {
-		looking.Go(func() { programs[i] = all[i].look(ctx, machine, p.Cache.Environ) })
+		looking.Go(func() { programs[i] = all[i].findProgram(ctx, machine, p.Cache.Environ) })
 	}
 	looking.Wait()
 	type found struct {
@@ -187,14 +187,14 @@ func (a *Adapter) learn(p Probe) {
 
 // probe is try with a cache.
 func (c Cache) probe(ctx context.Context, a Adapter, program string) Probe {
-	known, ok := c.recall(program, "probe "+a.Name)
+	known, ok := c.load(program, "probe "+a.Name)
 	if ok && known.Probe != nil {
 		return *known.Probe
 	}
 	p := a.try(ctx, program, c.Environ)
 	if ok && p.OK && ctx.Err() == nil {
 		known.Probe = &p
-		c.keep(known, "probe "+a.Name)
+		c.store(known, "probe "+a.Name)
 	}
 	return p
 }

@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Away is the part of an order for a session executed on behalf of another machine.
-type Away struct {
+// WorkerOrder is the part of an order for a session executed on behalf of another machine.
+type WorkerOrder struct {
 	WorkerID string `json:"worker_id"`
 	// Permit is a file of the workspace. The session is refused unless the file exists after its
 	// locks are taken. Whoever removes it while holding the run's lock knows that the session

@@ -16,12 +16,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// supervisorWithin bounds how long a request waits for a supervisor.
-const supervisorWithin = 10 * time.Second
+// supervisorTimeout bounds how long a request waits for a supervisor.
+const supervisorTimeout = 10 * time.Second
 
 // call sends a request to the supervisor of a live session and decodes its result.
 func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session, verb string, params any) (result R, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, supervisorWithin, errNoSocket)
+	ctx, cancel := context.WithTimeoutCause(ctx, supervisorTimeout, errNoSocket)
 	defer cancel()
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -73,14 +73,14 @@ func Interrupt(ctx context.Context, w *workspace.Workspace, record doc.Session, 
 func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p AnswerRequest) (AnswerResult, error) {
 	result, err := call[AnswerResult](ctx, w, record, VerbAnswer, p)
 	if fault.Is(err, fault.RunNotLive) {
-		err = cmp.Or(closed(w, record, p.InteractionID), err)
+		err = cmp.Or(interactionClosedError(w, record, p.InteractionID), err)
 	}
 	return result, err
 }
 
-// closed returns the error for an interaction that an answer has closed. It returns nil for one
+// interactionClosedError returns the error for an interaction that an answer has closed. It returns nil for one
 // that is open or was canceled at its session's end, and for an unreadable log.
-func closed(w *workspace.Workspace, record doc.Session, id string) (err error) {
+func interactionClosedError(w *workspace.Workspace, record doc.Session, id string) (err error) {
 	fold := interaction.Fold{Project: record.ProjectID, Run: record.RunID}
 	_ = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
 		if kind != events.InteractionRequested && kind != events.InteractionResolved {
@@ -98,8 +98,8 @@ func SetPolicy(ctx context.Context, w *workspace.Workspace, record doc.Session, 
 	return call[PolicyResult](ctx, w, record, VerbPolicy, p)
 }
 
-// TakeMore has a live session read the texts that wait in its run's log.
-func TakeMore(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
+// LoadMoreTexts has a live session read the texts that wait in its run's log.
+func LoadMoreTexts(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
 	_, err := call[struct{}](ctx, w, record, VerbMore, struct{}{})
 	return err
 }

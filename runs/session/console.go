@@ -45,7 +45,7 @@ func StartConsole(executable string, guards *GuardSet, tty *os.File, path string
 	first, ok := <-g.Reports
 	if err != nil || !ok || first.Error != "" {
 		_ = g.socket.Close()
-		g.all.bury(g.cmd)
+		g.all.reap(g.cmd)
 		return nil, errors.New(cmp.Or(first.Error, "the guard ended before the start"))
 	}
 	c.PID = first.PID
@@ -64,7 +64,7 @@ func (c *Console) follow() {
 		}
 	}
 	_ = c.guard.socket.Close()
-	c.guard.all.bury(c.guard.cmd)
+	c.guard.all.reap(c.guard.cmd)
 }
 
 // Exited returns a channel that receives the shell's exit, and is closed when the guard has

@@ -59,7 +59,7 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 	if !ownerAlive(w, record) {
 		return stopDetached(ctx, w, record)
 	}
-	if err := stamp(w, record.ProjectID, record.RunID); err != nil {
+	if err := writeStopMarker(w, record.ProjectID, record.RunID); err != nil {
 		return record, err
 	}
 	if record.Socket == "" {
@@ -89,7 +89,7 @@ func Kill(ctx context.Context, w *workspace.Workspace, ref string) error {
 	if err != nil || doc.Terminal(record.Status) || record.PID == nil || record.PIDStart == "" {
 		return err
 	}
-	if err := stamp(w, record.ProjectID, record.RunID); err != nil {
+	if err := writeStopMarker(w, record.ProjectID, record.RunID); err != nil {
 		return err
 	}
 	_ = proc.Identity{PID: *record.PID, Start: record.PIDStart}.Signal(syscall.SIGKILL) // it may be gone already
@@ -113,11 +113,11 @@ func stopDetached(ctx context.Context, w *workspace.Workspace, record doc.Sessio
 		return record, nil
 	}
 	id := identity(record)
-	if alive, _ := providerOf(record); !alive || !certain(record, w.Env.Clock.Now()) {
+	if alive, _ := providerAlive(record); !alive || !canSignal(record, w.Env.Clock.Now()) {
 		record.Error = "detached, and it is not certain whose process it is: nothing was signalled"
 		return record, nil
 	}
-	if err := stamp(w, record.ProjectID, record.RunID); err != nil {
+	if err := writeStopMarker(w, record.ProjectID, record.RunID); err != nil {
 		return record, err
 	}
 	_ = id.Signal(syscall.SIGTERM) // it may be gone already

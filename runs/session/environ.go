@@ -46,9 +46,9 @@ func EnvironValue(environ []string, name string) string {
 	return ""
 }
 
-// KeeperEnv returns the environment of the supervisor and guard: the location of the socket, and
+// SupervisorEnv returns the environment of the supervisor and guard: the location of the socket, and
 // settings for coverage and race builds.
-func KeeperEnv() []string {
+func SupervisorEnv() []string {
 	env := []string{"GOTRACEBACK=single"}
 	for _, name := range []string{"XDG_RUNTIME_DIR", "TMPDIR", "GOCOVERDIR", "GORACE"} {
 		if value, ok := os.LookupEnv(name); ok {

@@ -59,8 +59,8 @@ func (g *GuardSet) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// bury reaps a guard and removes it from the set.
-func (g *GuardSet) bury(cmd *exec.Cmd) {
+// reap reaps a guard and removes it from the set.
+func (g *GuardSet) reap(cmd *exec.Cmd) {
 	_ = cmd.Wait() // its exit status does not matter
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,7 +82,7 @@ func StartGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File
 		return nil, err
 	}
 	cmd := exec.Command(executable, GuardCommand) //nolint:noctx // it outlives even the supervisor, to sweep
-	cmd.Env = append(KeeperEnv(), "GOMAXPROCS=1")
+	cmd.Env = append(SupervisorEnv(), "GOMAXPROCS=1")
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs, stdin, stdout, stderr}
 	cmd.SysProcAttr = proc.NewSession()
@@ -152,7 +152,7 @@ func (g *Guard) SweepDead(provider proc.Identity) (left []int) {
 // set.
 func (g *Guard) release() (left []int) {
 	_ = g.socket.Close()
-	g.all.bury(g.cmd)
+	g.all.reap(g.cmd)
 	return proc.SweepAdopted(g.all.has, guard.Patience)
 }
 

@@ -22,9 +22,9 @@ import (
 // any case.
 const answerAfter = 800 * time.Millisecond
 
-// acceptWithin bounds the wait for a session's record. Without the record, nobody can tell that
+// acceptTimeout bounds the wait for a session's record. Without the record, nobody can tell that
 // the launch ever happened.
-const acceptWithin = 30 * time.Second
+const acceptTimeout = 30 * time.Second
 
 // Launcher starts supervisors and reaps those that end during its lifetime.
 type Launcher struct {
@@ -48,7 +48,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	}
 	cmd := exec.Command(l.Executable, SuperviseCommand) //nolint:noctx // a supervisor outlives the request, and the server
 	cmd.Dir = "/"
-	cmd.Env = KeeperEnv()
+	cmd.Env = SupervisorEnv()
 	start := cmd.Start
 	if order.Live != nil {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // it mostly waits, and should use little memory
@@ -95,7 +95,7 @@ func readPhases(out io.ReadCloser, phases chan<- PhaseLine) {
 func AwaitPhase(ctx context.Context, phases <-chan PhaseLine) error {
 	timer := time.NewTimer(answerAfter)
 	defer timer.Stop()
-	limit := time.NewTimer(acceptWithin)
+	limit := time.NewTimer(acceptTimeout)
 	defer limit.Stop()
 	accepted, late := false, false
 	for {
@@ -117,7 +117,7 @@ func AwaitPhase(ctx context.Context, phases <-chan PhaseLine) error {
 				return nil
 			}
 		case <-limit.C:
-			return fault.New(fault.Internal, "the supervisor has not accepted the session after %s", acceptWithin)
+			return fault.New(fault.Internal, "the supervisor has not accepted the session after %s", acceptTimeout)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

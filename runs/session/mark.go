@@ -46,8 +46,8 @@ func cleanUpAfterSupervisor(record doc.Session) (left []int) {
 	return proc.KillMarked(markOf(record), guard.Patience)
 }
 
-// Marked returns the environment with a session's mark added.
-func Marked(environ []string, record doc.Session) []string {
+// WithMark returns the environment with a session's mark added.
+func WithMark(environ []string, record doc.Session) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, markName+"=") })
 	return append(environ, markOf(record))
 }

@@ -90,8 +90,8 @@ func (o *OpenEnds) Closings(source events.Source, base events.Draft) (drafts []e
 	return drafts, err
 }
 
-// LeftOpen reads what a session's log left open.
-func LeftOpen(w *workspace.Workspace, record doc.Session) (o OpenEnds, err error) {
+// ReadOpenEnds reads what a session's log left open.
+func ReadOpenEnds(w *workspace.Workspace, record doc.Session) (o OpenEnds, err error) {
 	err = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
 		switch kind {
 		case events.InteractionRequested, events.InteractionResolved, events.SteerQueued, events.SteerApplied, events.SteerDiscarded,

@@ -26,7 +26,7 @@ type Order struct {
 	AgentID       string            `json:"agent_id"`
 	Provider      string            `json:"provider"`
 	Argv          []string          `json:"argv"`
-	Made          bool              `json:"made,omitempty"`  // ac built Argv, with marks for folders of the executing machine
+	ArgvHasMarks  bool              `json:"made,omitempty"`  // ac built Argv, with marks for folders of the executing machine
 	Bring         []string          `json:"bring,omitempty"` // output files of the run that are copied to another machine for the agent
 	RepoID        string            `json:"repo_id,omitempty"`
 	WorkdirRel    string            `json:"workdir_rel,omitempty"`
@@ -35,7 +35,7 @@ type Order struct {
 	MilestoneID   string            `json:"milestone_id,omitempty"`
 	Worktree      *Worktree         `json:"worktree,omitempty"` // to use, overriding the task's setting
 	InPlace       bool              `json:"in_place,omitempty"` // use the repository itself, overriding the task's setting
-	Away          *Away             `json:"away,omitempty"`     // set for a session on behalf of another machine
+	Worker        *WorkerOrder      `json:"away,omitempty"`     // set for a session on behalf of another machine
 	New           *NewRun           `json:"new,omitempty"`      // the run is created with the session
 	Budget        *doc.Budget       `json:"budget,omitempty"`
 	Stdin         *string           `json:"stdin,omitempty"`
@@ -51,7 +51,7 @@ type Order struct {
 // Check rejects an order that the run's record could not hold.
 func (o Order) Check() error {
 	if o.Live != nil {
-		if strings.TrimSpace(o.Live.Prompt) == "" && !o.Live.KeepOpen && !o.Live.Waits {
+		if strings.TrimSpace(o.Live.Prompt) == "" && !o.Live.KeepOpen && !o.Live.HasWaitingTexts {
 			return fault.InvalidField("prompt_text", "must not be blank")
 		}
 		return nil // the command line is built later
@@ -132,15 +132,15 @@ type LiveOrder struct {
 	Thread     string              `json:"thread,omitempty"`
 	MustResume bool                `json:"must_resume,omitempty"`
 	Baseline   *doc.ThreadBaseline `json:"baseline,omitempty"`
-	// Lead precedes the first prompt of a new conversation. Digest is the file that holds it.
-	Lead   string `json:"lead,omitempty"`
-	Digest string `json:"digest,omitempty"`
-	// Waits means that texts wait for the session in its run's log.
-	Waits bool `json:"waits,omitempty"`
+	// Preamble precedes the first prompt of a new conversation. Digest is the file that holds it.
+	Preamble string `json:"lead,omitempty"`
+	Digest   string `json:"digest,omitempty"`
+	// HasWaitingTexts means that texts wait for the session in its run's log.
+	HasWaitingTexts bool `json:"waits,omitempty"`
 }
 
-// Asked reports whether a person or a rule answers the agent's requests.
-func (l *LiveOrder) Asked() bool { return l.Interactive || len(l.Policy.Rules) > 0 }
+// HasApprover reports whether a person or a rule answers the agent's requests.
+func (l *LiveOrder) HasApprover() bool { return l.Interactive || len(l.Policy.Rules) > 0 }
 
 // WaitingText is a text that waits for a session.
 type WaitingText struct {
@@ -169,9 +169,9 @@ func (o Order) Subject() budget.Subject {
 	return budget.Subject{Project: o.ProjectID, Task: o.TaskID, Workflow: o.WorkflowRunID, Run: o.RunID}
 }
 
-// Permitted returns an error if the worker has given up the session.
-func (o Order) Permitted(w *workspace.Workspace) error {
-	if o.Away == nil || w.Exists(o.Away.Permit) {
+// CheckPermit returns an error if the worker has given up the session.
+func (o Order) CheckPermit(w *workspace.Workspace) error {
+	if o.Worker == nil || w.Exists(o.Worker.Permit) {
 		return nil
 	}
 	return fault.New(fault.Conflict, "session %s was given up before it started", o.SessionRef)

@@ -74,7 +74,7 @@ func HubNotRunning(cause error) error {
 // session is not an orphan: its provider may still run, and the next hub follows it. Only a hub
 // ends it, or a caller that abandons it while no hub runs.
 func unattended(w *workspace.Workspace, record doc.Session) doc.Session {
-	if !toldEnd(w, &record) {
+	if !copyRecordedEnd(w, &record) {
 		record.Error = HubNotRunningNote
 	}
 	return record
@@ -115,12 +115,12 @@ func Reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 	detached := record
 	detached.Error = detachedNote
 	if record.Socket == "" { // a record of another program
-		switch alive, known := providerOf(record); {
+		switch alive, known := providerAlive(record); {
 		case !known && !ownerKnownDead(record, w.Env.Clock.Now()):
 			return detached, nil
 		case alive:
 			marked := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), StopMarker(record.RunID)))
-			if marked && certain(record, w.Env.Clock.Now()) {
+			if marked && canSignal(record, w.Env.Clock.Now()) {
 				_ = identity(record).Signal(syscall.SIGKILL) // it may be gone already
 			}
 			return detached, nil
@@ -139,17 +139,17 @@ func Reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 	return record, orphan(ctx, w, &record)
 }
 
-// adoptEnd persists the end found by toldEnd.
+// adoptEnd persists the end found by copyRecordedEnd.
 func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error) {
-	if !toldEnd(w, record) {
+	if !copyRecordedEnd(w, record) {
 		return false, nil
 	}
 	return true, WriteRecord(w, *record)
 }
 
-// toldEnd finds the end of a session whose record was read before its owner died. It copies
+// copyRecordedEnd finds the end of a session whose record was read before its owner died. It copies
 // the end recorded since, or else the end in the run's record. An unreadable run has no end.
-func toldEnd(w *workspace.Workspace, record *doc.Session) bool {
+func copyRecordedEnd(w *workspace.Workspace, record *doc.Session) bool {
 	if now, err := Read(w, record.Ref); err == nil && doc.Terminal(now.Status) {
 		*record = now
 		return true
@@ -173,7 +173,7 @@ func Observe(w *workspace.Workspace, record doc.Session) doc.Session {
 	case record.Remote():
 		return unattended(w, record)
 	default:
-		toldEnd(w, &record)
+		copyRecordedEnd(w, &record)
 	}
 	return record
 }
@@ -206,9 +206,9 @@ func identity(record doc.Session) proc.Identity {
 	return id
 }
 
-// providerOf reports whether the provider of another program's record is alive. known is false if
+// providerAlive reports whether the provider of another program's record is alive. known is false if
 // the record names no process.
-func providerOf(record doc.Session) (alive, known bool) {
+func providerAlive(record doc.Session) (alive, known bool) {
 	if record.PID == nil {
 		return false, false
 	}
@@ -226,8 +226,8 @@ func providerOf(record doc.Session) (alive, known bool) {
 // signaled.
 const claimLimit = 30 * time.Minute
 
-// certain reports whether a record's live process may be signaled.
-func certain(record doc.Session, now time.Time) bool {
+// canSignal reports whether a record's live process may be signaled.
+func canSignal(record doc.Session, now time.Time) bool {
 	if record.PIDStart != "" {
 		return true
 	}
@@ -263,7 +263,7 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 	if err != nil {
 		return err
 	}
-	open, err := LeftOpen(w, *record)
+	open, err := ReadOpenEnds(w, *record)
 	if err != nil {
 		return err
 	}

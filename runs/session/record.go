@@ -120,7 +120,9 @@ func TakeClaim(w *workspace.Workspace, project, run, ref string) (*Claim, error)
 }
 
 // Release releases both locks and removes their files.
-func (c *Claim) Release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
+func (c *Claim) Release() error {
+	return errors.Join(c.ref.RemoveAndRelease(), c.run.RemoveAndRelease())
+}
 
 // RunAlive reports whether a session of a run has a live owner, or runs on another machine while
 // its hub is down.
@@ -245,8 +247,8 @@ func AnyLive(w *workspace.Workspace) (ref string, err error) {
 	return "", err
 }
 
-// stamp writes the stop marker, which every later owner of the run finds.
-func stamp(w *workspace.Workspace, project, run string) error {
+// writeStopMarker writes the stop marker, which every later owner of the run finds.
+func writeStopMarker(w *workspace.Workspace, project, run string) error {
 	name := path.Join(workspace.ProjectDir(project), StopMarker(run))
 	return w.Replace(name, []byte(clock.Stamp(w.Env.Clock.Now())+"\n"), 0o644)
 }

@@ -45,37 +45,37 @@ type Request struct {
 // socketDir returns the directory of this user's sockets and creates it if missing. It fails if
 // anybody else may enter the directory.
 func socketDir() (string, error) {
-	dir := socketPlace()
+	dir := socketDirPath()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return dir, ourAlone(dir)
+	return dir, checkPrivate(dir)
 }
 
-// longestPlace is the longest directory path, in bytes. macOS allows 103 bytes for the path of a
+// maxSocketDir is the longest directory path, in bytes. macOS allows 103 bytes for the path of a
 // socket, Linux 107.
-const longestPlace = 103 - len("/0123456789abcdef.sock")
+const maxSocketDir = 103 - len("/0123456789abcdef.sock")
 
-// socketPlace returns the directory of this user's sockets.
-func socketPlace() string {
-	return placeWithin(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), os.Getuid())
+// socketDirPath returns the directory of this user's sockets.
+func socketDirPath() string {
+	return socketDirFor(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), os.Getuid())
 }
 
-// placeWithin returns the first candidate directory that is short enough. Some temporary
+// socketDirFor returns the first candidate directory that is short enough. Some temporary
 // directories have paths too long for a socket.
-func placeWithin(runtimeDir, tempDir string, user int) string {
+func socketDirFor(runtimeDir, tempDir string, user int) string {
 	own := "ac-" + strconv.Itoa(user)
-	if place := filepath.Join(runtimeDir, "ac"); filepath.IsAbs(runtimeDir) && len(place) <= longestPlace {
+	if place := filepath.Join(runtimeDir, "ac"); filepath.IsAbs(runtimeDir) && len(place) <= maxSocketDir {
 		return place
 	}
-	if place := filepath.Join(tempDir, own); len(place) <= longestPlace {
+	if place := filepath.Join(tempDir, own); len(place) <= maxSocketDir {
 		return place
 	}
 	return filepath.Join("/tmp", own)
 }
 
-// ourAlone returns an error if others may enter the directory.
-func ourAlone(dir string) error {
+// checkPrivate returns an error if others may enter the directory.
+func checkPrivate(dir string) error {
 	st, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -101,12 +101,12 @@ func socketPath(dir, name string) (string, error) {
 // created it, possibly under another login, or else in the current directory of sockets.
 func socketOf(record doc.Session) (string, error) {
 	if dir := record.SocketDir; filepath.IsAbs(dir) && filepath.Base(dir) != "" {
-		if err := ourAlone(dir); err == nil {
+		if err := checkPrivate(dir); err == nil {
 			return socketPath(dir, record.Socket)
 		}
 	}
-	dir := socketPlace()
-	if err := ourAlone(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	dir := socketDirPath()
+	if err := checkPrivate(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	return socketPath(dir, record.Socket)
@@ -156,8 +156,8 @@ func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, err
 	return *reply.Record, nil
 }
 
-// heard is a reply as its reader decodes it.
-type heard struct {
+// socketReply is a reply as its reader decodes it.
+type socketReply struct {
 	Error  string          `json:"error"`
 	Reason string          `json:"reason"`
 	Data   json.RawMessage `json:"data"`
@@ -166,7 +166,7 @@ type heard struct {
 }
 
 // exchange sends a request to the supervisor of a record and reads its reply.
-func exchange(ctx context.Context, record doc.Session, request Request) (reply heard, err error) {
+func exchange(ctx context.Context, record doc.Session, request Request) (reply socketReply, err error) {
 	file, err := socketOf(record)
 	if err != nil {
 		return reply, err

@@ -18,7 +18,7 @@ func TestPlaceOfSockets(t *testing.T) {
 		long[:75] + "/ac-7":    {"", long[:75]},
 		"/run/user/1000007/ac": {"/run/user/1000007", long},
 	} {
-		got := placeWithin(of[0], of[1], 7)
+		got := socketDirFor(of[0], of[1], 7)
 		if got != want || len(got)+len("/0123456789abcdef.sock") > 103 {
 			t.Errorf("%s, not %s", got, want)
 		}

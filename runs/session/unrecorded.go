@@ -20,8 +20,8 @@ func reasonFile(record doc.Session) (string, error) {
 	return strings.TrimSuffix(socket, ".sock") + ".why", err
 }
 
-// LeaveUnrecorded stores why a record's end could not be recorded, for its next reader.
-func LeaveUnrecorded(record doc.Session, reason string) error {
+// StoreUnrecordedReason stores why a record's end could not be recorded, for its next reader.
+func StoreUnrecordedReason(record doc.Session, reason string) error {
 	file, err := reasonFile(record)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func ReportedUsage(payload []byte) (u doc.Usage, ok bool) {
 	}
 	value := param.Parse(payload)
 	for i := len(value.Keys) - 1; i >= 0; i-- {
-		if slices.Contains(more(), value.Keys[i]) {
+		if slices.Contains(extraUsageMembers(), value.Keys[i]) {
 			value.Keys, value.Items = slices.Delete(value.Keys, i, i+1), slices.Delete(value.Items, i, i+1)
 		}
 	}
@@ -71,8 +71,8 @@ func ReportedUsage(payload []byte) (u doc.Usage, ok bool) {
 	return u, err == nil
 }
 
-// more returns the members of a usage payload that a run's record does not have.
-func more() []string { return []string{"turn", "model", "cache_write_tokens"} }
+// extraUsageMembers returns the members of a usage payload that a run's record does not have.
+func extraUsageMembers() []string { return []string{"turn", "model", "cache_write_tokens"} }
 
 // SumUsage adds the usage of a run's earlier sessions to that of the current one. A counter that
 // only one of them has is taken as the sum. The cost is known only if both have one.

@@ -132,14 +132,14 @@ type LiveState struct {
 // LimitsRequest sets what the session may still spend. Each request replaces the one before.
 type LimitsRequest struct {
 	Allowance *budget.Allowance `json:"allowance"` // nil for no limit
-	// HoldsAfterMS is the delay before the allowance applies, in milliseconds; 0 for none. The
+	// InForceAfterMS is the delay before the allowance applies, in milliseconds; 0 for none. The
 	// sender renews it in time while it counts the budgets itself.
-	HoldsAfterMS int64 `json:"holds_after_ms,omitempty"`
+	InForceAfterMS int64 `json:"holds_after_ms,omitempty"`
 }
 
 // LimitsResult reports whether the allowance already applies.
 type LimitsResult struct {
-	Holds bool `json:"holds"`
+	InForce bool `json:"holds"`
 }
 
 // Modes of a steer.

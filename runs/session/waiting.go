@@ -22,8 +22,8 @@ func (e SteerEvent) Result() SteerResult {
 	return SteerResult{Accepted: true, SteerID: e.ID, Turn: e.Turn, Delivery: e.Delivery, QueueLength: e.QueueLength}
 }
 
-// SaidAsPrompt returns the reply to a steer whose text had already begun a turn.
-func SaidAsPrompt(turn int) SteerResult {
+// SteerResultForPrompt returns the reply to a steer whose text had already begun a turn.
+func SteerResultForPrompt(turn int) SteerResult {
 	return SteerResult{Accepted: true, Turn: turn, Delivery: DeliveryNewTurn}
 }
 
@@ -103,16 +103,16 @@ const maxWaiting = 2 << 20
 // the agent refused.
 const DiscardRefused = "refused"
 
-// Refused returns the event that discards a waiting text for which no session could start.
-func Refused(source events.Source, run, steer string, why error) (events.Draft, error) {
+// RefusedTextEvent returns the event that discards a waiting text for which no session could start.
+func RefusedTextEvent(source events.Source, run, steer string, why error) (events.Draft, error) {
 	return source.Draft(events.Draft{
 		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
 	}, SteerDiscardedPayload{SteerID: steer, Reason: DiscardRefused, Error: clip.Head(why.Error(), MaxError)})
 }
 
-// CompactedLater returns the events by which a run without a live session begins its next one
+// CompactionEvents returns the events by which a run without a live session begins its next one
 // with a digest.
-func CompactedLater(source events.Source, run, actor string) (list []events.Draft, err error) {
+func CompactionEvents(source events.Source, run, actor string) (list []events.Draft, err error) {
 	base := events.Draft{RunID: run, SessionRef: LocalRef(run), Actor: actor, Visibility: events.VisibilityTeam, Type: events.CompactRequested}
 	asked, err := source.Draft(base, CompactRequestedPayload{CompactDigest})
 	base.Actor, base.Visibility, base.Type = events.ActorSystem, events.VisibilityOrg, events.Compacted

@@ -22,9 +22,9 @@ const (
 
 // seams finds the spans to remove from chunks because of neighboring chunks.
 type seams struct {
-	redactor *redact.Redactor
-	outputs  map[string]*output
-	losses   map[int64][]loss // by the sequence number of the line
+	redactor   *redact.Redactor
+	outputs    map[string]*output
+	redactions map[int64][]redaction // by the sequence number of the line
 }
 
 // output is the tail of one stream of one session, and the chunks that form it.
@@ -40,14 +40,14 @@ type piece struct {
 	kept    int
 }
 
-// loss is a span of a chunk to remove, and its replacement.
-type loss struct {
+// redaction is a span of a chunk to remove, and its replacement.
+type redaction struct {
 	from, to int
 	mark     string
 }
 
 func newSeams(redactor *redact.Redactor) *seams {
-	return &seams{redactor: redactor, outputs: map[string]*output{}, losses: map[int64][]loss{}}
+	return &seams{redactor: redactor, outputs: map[string]*output{}, redactions: map[int64][]redaction{}}
 }
 
 // chunk is the output text in an event, and its position in the line.
@@ -106,14 +106,14 @@ func (s *seams) add(line events.Line) {
 		s.outputs[c.stream] = out
 	}
 	if out.tail != "" {
-		s.look(out, line.Seq, c.text[:min(len(c.text), seamBytes)])
+		s.checkSeam(out, line.Seq, c.text[:min(len(c.text), seamBytes)])
 	}
 	out.add(line.Seq, c.text)
 }
 
-// look redacts both sides of a seam separately and together. If the results differ, it marks
+// checkSeam redacts both sides of a seam separately and together. If the results differ, it marks
 // everything from the first difference to the last for removal, in all affected lines.
-func (s *seams) look(out *output, seq int64, next string) {
+func (s *seams) checkSeam(out *output, seq int64, next string) {
 	before := out.tail[lastLines(out.tail):]
 	both := before + next
 	joined := s.redactor.Text(both)
@@ -129,7 +129,7 @@ func (s *seams) look(out *output, seq int64, next string) {
 	for _, p := range append(slices.Clone(out.pieces), piece{seq: seq, kept: len(next)}) {
 		from, to := max(start, at), min(end, at+p.kept)
 		if from < to {
-			s.losses[p.seq] = append(s.losses[p.seq], loss{from - at + p.dropped, to - at + p.dropped, mark})
+			s.redactions[p.seq] = append(s.redactions[p.seq], redaction{from - at + p.dropped, to - at + p.dropped, mark})
 			mark = ""
 		}
 		at += p.kept
@@ -195,12 +195,12 @@ func (o *output) add(seq int64, text string) {
 
 // apply returns the line with its losses applied. It does not modify line.Raw.
 func (s *seams) apply(line events.Line) []byte {
-	losses := s.losses[line.Seq]
+	losses := s.redactions[line.Seq]
 	if len(losses) == 0 {
 		return line.Raw
 	}
 	c, _ := chunkOf(line)
-	slices.SortStableFunc(losses, func(a, b loss) int { return a.from - b.from })
+	slices.SortStableFunc(losses, func(a, b redaction) int { return a.from - b.from })
 	var text strings.Builder
 	done := 0
 	for _, l := range losses {

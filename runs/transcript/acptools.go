@@ -34,7 +34,7 @@ type acpContent struct {
 // request for one, opens another item. A permission request does not change the status of a known
 // tool.
 func (a *acp) call(s *Session, c *acpCall, content json.RawMessage, from string) {
-	if c.ID == "" || from == "tool_call_update" && s.over(c.ID) {
+	if c.ID == "" || from == "tool_call_update" && s.isClosed(c.ID) {
 		return
 	}
 	item := s.find(c.ID)

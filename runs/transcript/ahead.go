@@ -16,9 +16,9 @@ const (
 
 // readLine is a parsed line of a log.
 type readLine struct {
-	seq   int64
-	event Event
-	sound bool // the line is an event
+	seq     int64
+	event   Event
+	isEvent bool // the line is an event
 	agentOutput
 }
 
@@ -71,13 +71,13 @@ func (f *Fold) AdvanceAll(read func(visit func(seq int64, line []byte)) error) e
 // add parses a line and adds it to the piece.
 func (p *piece) add(seq int64, line []byte) {
 	l := readLine{seq: seq}
-	l.event, l.sound = readEvent(line)
-	if l.sound && l.event.Type == events.ProviderRaw {
-		if l.agentOutput = readChunk(l.event.Payload, p.text[len(p.text):]); l.said {
+	l.event, l.isEvent = readEvent(line)
+	if l.isEvent && l.event.Type == events.ProviderRaw {
+		if l.agentOutput = readChunk(l.event.Payload, p.text[len(p.text):]); l.hasChunk {
 			p.took(len(l.chunk))
 		}
 		l.event.Payload = nil
-	} else if l.sound {
+	} else if l.isEvent {
 		l.event.Payload = append(p.text[len(p.text):], l.event.Payload...)
 		p.took(len(l.event.Payload))
 	}
@@ -92,7 +92,7 @@ func (p *piece) took(n int) {
 }
 
 func (f *Fold) advance(l *readLine) {
-	if !l.sound {
+	if !l.isEvent {
 		f.seq = l.seq // it counts as a line
 		return
 	}

@@ -202,7 +202,7 @@ func (c *claude) whole(s *Session, m *claudeMessage) {
 		c.blocks[m.id]++
 		item := s.find(id)
 		switch {
-		case item == nil && b.id == "" && s.over(id):
+		case item == nil && b.id == "" && s.isClosed(id):
 			return
 		case item == nil:
 			if item = c.begin(s, b, id, m.parent); item == nil {
@@ -311,7 +311,7 @@ func (c *claude) result(s *Session, m *claudeProgram) {
 		errors := slices.DeleteFunc(m.Errors, func(e string) bool { return strings.TrimSpace(e) == "" })
 		text = firstOf(strings.Join(errors, "; "), text, m.Subtype)
 		s.failure.Final(text, m.APIStatus, "")
-		if !s.told && text != s.facts.Answer {
+		if !s.hasTextEvents && text != s.facts.Answer {
 			s.notice(text)
 		}
 	default:

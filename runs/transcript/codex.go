@@ -127,7 +127,7 @@ func (i *codexItem) command() string {
 func (s *Session) codexItem(i *codexItem, begins, done bool) {
 	kind := i.kind()
 	switch {
-	case kind == "" || !begins && s.over(i.ID):
+	case kind == "" || !begins && s.isClosed(i.ID):
 	case kind == "userMessage":
 		if done {
 			s.echo(i.ID, resultText(i.Content))
@@ -283,7 +283,7 @@ func (i *codexItem) describe(item *Item) {
 
 func (i *codexItem) describeCommand(tool *Tool) {
 	command := i.command()
-	tool.Name, tool.Kind, tool.Title = "shell", "execute", shellwords.Unwrapped(command)
+	tool.Name, tool.Kind, tool.Title = "shell", "execute", shellwords.Unwrap(command)
 	tool.setInput(rawJSON(struct {
 		Command string `json:"command"`
 		Cwd     string `json:"cwd,omitempty"`

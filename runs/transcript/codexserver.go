@@ -89,7 +89,7 @@ func (a *appServer) item(s *Session, m rpcMessage) {
 	if begins, done := m.method == "item/started", m.method == "item/completed"; begins || done {
 		item := readCodexItem(p.item)
 		s.codexItem(&item, begins, done)
-	} else if !s.over(p.id) {
+	} else if !s.isClosed(p.id) {
 		s.codexPiece(m.method, p.id, p.delta)
 	}
 }
@@ -191,7 +191,7 @@ func (a *appServer) notification(s *Session, m rpcMessage) {
 
 // planned sets the steps of a plan.
 func (s *Session) planned(id string, steps []Step) {
-	if s.over(id) {
+	if s.isClosed(id) {
 		return
 	}
 	item := s.find(id)

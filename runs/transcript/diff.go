@@ -87,9 +87,9 @@ func endLine(text string) string {
 	return text
 }
 
-// Changed counts the lines that a unified diff adds and removes. The hunk headers tell lines of a
+// CountChangedLines counts the lines that a unified diff adds and removes. The hunk headers tell lines of a
 // hunk from those that name a file: a removed line may begin with "-- ".
-func Changed(diff string) (added, removed int) {
+func CountChangedLines(diff string) (added, removed int) {
 	var before, after int // lines of the hunk that are still to come
 	for line := range strings.Lines(diff) {
 		switch {

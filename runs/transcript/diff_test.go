@@ -23,7 +23,7 @@ func TestChanged(t *testing.T) {
 		"a head without numbers":       {"--- a/a\n+++ b/a\n@@\n-x\n+y\n--- a/b\n+++ b/b\n@@ ... @@\n+z\n", 2, 1},
 		"a large change":               {unifiedDiff("a", "-- x\n", strings.Repeat("++ y\n", maxCompared/4)), 1 + maxDiff/5, 1},
 	} {
-		if added, removed := Changed(c.diff); added != c.added || removed != c.removed {
+		if added, removed := CountChangedLines(c.diff); added != c.added || removed != c.removed {
 			t.Errorf("%s: +%d -%d\n%.400s", name, added, removed, c.diff)
 		}
 	}

@@ -115,8 +115,8 @@ func (d *digest) tool(item *Item) {
 	}
 }
 
-// Changed returns how many files the agent reports as changed, up to a limit.
-func (f *Fold) Changed() int { return len(f.digest.files) }
+// ChangedFiles returns how many files the agent reports as changed, up to a limit.
+func (f *Fold) ChangedFiles() int { return len(f.digest.files) }
 
 // Digest summarizes the run so far for an agent that continues it without its own memory. It has
 // at most MaxDigest bytes, and is "" if nobody has said anything. It depends only on the log.

@@ -65,16 +65,16 @@ func Output(line, into []byte) (kind, stream string, chunk []byte, ok bool) {
 	}
 	if e.Type == events.ProviderRaw {
 		o := readChunk(e.Payload, into)
-		return e.Type, o.stream, o.chunk, o.said
+		return e.Type, o.stream, o.chunk, o.hasChunk
 	}
 	return e.Type, "", nil, false
 }
 
 // agentOutput is a piece of one of the agent's streams.
 type agentOutput struct {
-	stream string
-	chunk  []byte
-	said   bool // there is a chunk
+	stream   string
+	chunk    []byte
+	hasChunk bool // there is a chunk
 }
 
 // readChunk decodes the payload of provider.raw into the memory of into, if it fits.
@@ -92,7 +92,7 @@ func readChunk(payload, into []byte) (o agentOutput) {
 	if !object || literal == nil {
 		return agentOutput{}
 	}
-	o.said, o.chunk = true, canonjson.AppendUnquoted(into[:0], literal)
+	o.hasChunk, o.chunk = true, canonjson.AppendUnquoted(into[:0], literal)
 	if !utf8.Valid(o.chunk) {
 		o.chunk = bytes.ToValidUTF8(o.chunk, []byte("\uFFFD"))
 	}

@@ -56,20 +56,20 @@ func (s *Session) sniff(line []byte) {
 	switch {
 	case p.JSONRPC != "":
 		if p.speaksACP() {
-			s.know(&acp{})
+			s.setDecoder(&acp{})
 		}
 	case p.Method != "" || (len(p.ID) > 0 && len(p.Result) > 0 && p.Type == ""):
-		s.know(&appServer{})
+		s.setDecoder(&appServer{})
 	case strings.HasPrefix(p.Type, "thread.") || strings.HasPrefix(p.Type, "item.") || strings.HasPrefix(p.Type, "turn."):
-		s.know(&codexExec{})
+		s.setDecoder(&codexExec{})
 	case p.SessionID != "" && (len(p.Part) > 0 || p.Type == "error"):
-		s.know(&openCode{})
+		s.setDecoder(&openCode{})
 	case p.Type == "init" || (p.Type == "message" && p.Role != "") || (p.Type == "result" && p.Subtype == "" && len(p.Stats) > 0):
-		s.know(&geminiStream{})
+		s.setDecoder(&geminiStream{})
 	case slices.Contains([]string{"system", "assistant", "user", "result", "stream_event", "control_request", "control_response", "command_lifecycle"}, p.Type):
-		s.know(&claude{})
+		s.setDecoder(&claude{})
 	case p.Type == "" && (bytes.HasPrefix(p.Response, []byte(`"`)) || p.Session != "" && len(p.Error) > 0):
-		s.know(&wholeOutput{})
+		s.setDecoder(&wholeOutput{})
 	}
 }
 
@@ -98,15 +98,15 @@ func (s *Session) text(line []byte) {
 
 // say adds a line to the plain-text message.
 func (s *Session) say(line []byte) {
-	if !s.saying() && len(bytes.TrimSpace(line)) == 0 {
+	if !s.isProseOpen() && len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
 	for rest := string(line) + "\n"; rest != ""; {
 		piece := clip.Head(rest, maxProse)
-		if s.saying() && len(s.prose.Text)+len(piece) > maxProse {
+		if s.isProseOpen() && len(s.prose.Text)+len(piece) > maxProse {
 			s.close(s.prose)
 		}
-		if !s.saying() {
+		if !s.isProseOpen() {
 			s.prose = s.open(Item{Kind: KindMessage, Role: RoleAssistant})
 		}
 		s.append(s.prose, piece)
@@ -114,8 +114,8 @@ func (s *Session) say(line []byte) {
 	}
 }
 
-// saying reports whether a plain-text message is open.
-func (s *Session) saying() bool { return s.prose != nil && s.prose.State == StateOpen }
+// isProseOpen reports whether a plain-text message is open.
+func (s *Session) isProseOpen() bool { return s.prose != nil && s.prose.State == StateOpen }
 
 // endProse closes the plain text before an agent's first message.
 func (s *Session) endProse() {

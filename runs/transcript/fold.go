@@ -45,22 +45,22 @@ type Fold struct {
 	at      string
 	unnamed int // items of this event without an id of the agent
 
-	turn    int     // the current turn, 0 for none
-	own     []*Item // open items that our own events created
-	ownSize int
-	plan    *Item // the newest plan
-	used    turnUsage
-	state   State
-	shown   State // as last reported
-	live    bool  // the session is live
-	begun   bool  // its agent responded
-	forgets bool  // the newest agent cannot resume conversations
+	turn         int     // the current turn, 0 for none
+	own          []*Item // open items that our own events created
+	ownSize      int
+	plan         *Item // the newest plan
+	used         turnUsage
+	state        State
+	shown        State // as last reported
+	live         bool  // the session is live
+	begun        bool  // its agent responded
+	cannotResume bool  // the newest agent cannot resume conversations
 
 	quiet    bool // no changes are wanted for this event
 	final    string
 	finalSeq int64 // seq where final began
 	digest   digest
-	spoken   spoken
+	lastLine lastLine
 	changes  []Change
 }
 
@@ -84,8 +84,8 @@ func (f *Fold) Items() []*Item { return f.items }
 // Dropped returns how many items were dropped, and the newest seq_last among them.
 func (f *Fold) Dropped() (n int, seq int64) { return f.dropped, f.last }
 
-// Held returns the approximate memory of the fold's items and incomplete lines, in bytes.
-func (f *Fold) Held() int {
+// MemorySize returns the approximate memory of the fold's items and incomplete lines, in bytes.
+func (f *Fold) MemorySize() int {
 	n := f.bytes + f.ownSize + len(f.out.kept) + len(f.errs.kept)
 	if f.session != nil {
 		n += f.session.size
@@ -99,8 +99,8 @@ func (f *Fold) Seq() int64 { return f.seq }
 // State returns the state of the run according to its log.
 func (f *Fold) State() State { return f.state }
 
-// Forgets reports whether the newest agent declared that it cannot resume conversations.
-func (f *Fold) Forgets() bool { return f.forgets }
+// CannotResume reports whether the newest agent declared that it cannot resume conversations.
+func (f *Fold) CannotResume() bool { return f.cannotResume }
 
 // Facts returns the facts of the newest execution, zero before the first.
 func (f *Fold) Facts() Facts {
@@ -137,7 +137,7 @@ func (f *Fold) Apply(seq int64, e Event) []Change {
 	if e.Type == events.ProviderRaw {
 		if said = readChunk(e.Payload, f.chunk); cap(said.chunk) > keptCap {
 			f.chunk = nil
-		} else if said.said {
+		} else if said.hasChunk {
 			f.chunk = said.chunk[:0]
 		}
 	}
@@ -159,14 +159,14 @@ func (f *Fold) apply(seq int64, e Event, said agentOutput) []Change {
 	}
 	f.trim()
 	if e.Type != events.ProviderRaw || f.state.SessionRef != f.shown.SessionRef {
-		f.judge()
+		f.reportState()
 	}
 	return f.changes
 }
 
 // raw handles output of the agent.
 func (f *Fold) raw(e Event, said agentOutput) {
-	if !said.said {
+	if !said.hasChunk {
 		return
 	}
 	if f.session == nil {
@@ -188,7 +188,7 @@ func (f *Fold) start(driver, ref string) {
 	f.state.SessionRef, f.named, f.ended = ref, false, false
 	f.session = NewSession(driver)
 	f.session.begins, f.session.changed = f.beginItem, f.add
-	f.session.told = f.live || f.state.Turn > 0
+	f.session.hasTextEvents = f.live || f.state.Turn > 0
 }
 
 // beginItem sets the id and the start of a session's item.
@@ -234,12 +234,12 @@ func (f *Fold) add(c Change) {
 			f.final, f.finalSeq = item.Text, item.SeqFirst
 		}
 		f.digest.add(item)
-		f.hear(item)
+		f.recordLastLine(item)
 	case Update:
 		if item.State == StateClosed {
 			f.measure(item, item.size)
 			f.digest.changed(item)
-			f.hear(item)
+			f.recordLastLine(item)
 		}
 	case Append, Status:
 	}

@@ -9,11 +9,11 @@ import (
 	"ac/internal/clip"
 )
 
-// growing is the buffer of a text that grows.
-type growing struct{ b *strings.Builder }
+// textBuffer is the buffer of a text that grows.
+type textBuffer struct{ b *strings.Builder }
 
 // size returns the allocated memory in bytes, 0 for a text that never grew.
-func (g *growing) size() int {
+func (g *textBuffer) size() int {
 	if g.b == nil {
 		return 0
 	}
@@ -22,7 +22,7 @@ func (g *growing) size() int {
 
 // add appends a piece to a text and returns the result, to be passed to the next call. Earlier
 // results stay valid. A text that is not the last result is copied first.
-func (g *growing) add(text, piece string) string {
+func (g *textBuffer) add(text, piece string) string {
 	// A copied item shares the builder with its original. The first one to append keeps it.
 	// Comparing a text with itself is free.
 	if g.b == nil || g.b.String() != text {
@@ -35,7 +35,7 @@ func (g *growing) add(text, piece string) string {
 }
 
 // addTail is add, limited to the last n bytes of the text.
-func (g *growing) addTail(text, piece string, n int) string {
+func (g *textBuffer) addTail(text, piece string, n int) string {
 	piece = clip.Tail(piece, n)
 	if g.b == nil || g.b.Len()+len(piece) > 4*n || !strings.HasSuffix(g.b.String(), text) {
 		text = clip.Tail(text, n)

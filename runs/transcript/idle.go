@@ -10,10 +10,10 @@ import (
 	"ac/events"
 )
 
-// Idles reports whether the agent of a live session waits for its next turn, as if a fold of the
+// IsIdle reports whether the agent of a live session waits for its next turn, as if a fold of the
 // whole log had ActivityIdle. size is the log's size in bytes. Idles reads the log backward, as
 // far as necessary, which is seldom more than the last turn.
-func Idles(log io.ReaderAt, size int64) (idles bool, err error) {
+func IsIdle(log io.ReaderAt, size int64) (idles bool, err error) {
 	resolved := map[string]bool{}
 	err = events.Backward(log, size, func(line []byte) bool {
 		if !tellsActivity(line) {

@@ -21,7 +21,7 @@ func TestIdlesAsTheFold(t *testing.T) {
 			}
 			text = append(append(text, line...), '\n')
 			f.Apply(int64(i+1), e)
-			got, err := Idles(bytes.NewReader(text), int64(len(text)))
+			got, err := IsIdle(bytes.NewReader(text), int64(len(text)))
 			want := f.State().Activity == ActivityIdle
 			if err != nil || got != want {
 				t.Fatalf("log %d, event %d (%s): %v (%v), the fold %q", n, i+1, e.Type, got, err, f.State().Activity)

@@ -70,7 +70,7 @@ type Item struct {
 	own    string // the agent's own id, "" for none
 	order  int    // position within its execution
 	number int    // position within the run
-	text   growing
+	text   textBuffer
 	size   int // size as last counted, in bytes
 }
 
@@ -88,7 +88,7 @@ type Tool struct {
 	Locations   []Location      `json:"locations,omitempty"`
 	Diff        string          `json:"diff,omitempty"`
 
-	output growing
+	output textBuffer
 }
 
 // Location is a file that a tool accessed.
@@ -141,10 +141,10 @@ const (
 // be used in another goroutine.
 func (i *Item) Snapshot() *Item {
 	c := *i
-	c.text = growing{}
+	c.text = textBuffer{}
 	if i.Tool != nil {
 		c.Tool = new(*i.Tool)
-		c.Tool.output = growing{}
+		c.Tool.output = textBuffer{}
 	}
 	return &c
 }
@@ -197,16 +197,16 @@ func (i *Item) answers() bool {
 // compact frees the spare memory of texts that no longer grow.
 func (i *Item) compact() {
 	if i.text.size() > 0 {
-		i.Text, i.text = strings.Clone(i.Text), growing{}
+		i.Text, i.text = strings.Clone(i.Text), textBuffer{}
 	}
 	if i.Tool != nil && i.Tool.output.size() > 0 {
-		i.Tool.OutputTail, i.Tool.output = strings.Clone(i.Tool.OutputTail), growing{}
+		i.Tool.OutputTail, i.Tool.output = strings.Clone(i.Tool.OutputTail), textBuffer{}
 	}
 }
 
 func (i *Item) setText(text string) {
 	i.Text, i.Truncated = cut(text, maxText)
-	i.text = growing{}
+	i.text = textBuffer{}
 }
 
 // appendText reports whether the whole text still fits.
@@ -223,7 +223,7 @@ func (i *Item) appendText(text string) bool {
 }
 
 func (t *Tool) setOutput(text string) {
-	t.OutputTail, t.OutputBytes, t.output = strings.Clone(clip.Tail(text, maxOutput)), int64(len(text)), growing{}
+	t.OutputTail, t.OutputBytes, t.output = strings.Clone(clip.Tail(text, maxOutput)), int64(len(text)), textBuffer{}
 }
 
 func (t *Tool) appendOutput(text string) {

@@ -8,8 +8,8 @@ import (
 	"ac/internal/clip"
 )
 
-// spoken is the last line of a run among its closed items.
-type spoken struct {
+// lastLine is the last line of a run among its closed items.
+type lastLine struct {
 	line, at string
 	number   int // of the item
 }
@@ -41,14 +41,14 @@ func LastLine(i *Item) string {
 // time. That is the start of an open item or the end of a closed one. Both are "" before the
 // first.
 func (f *Fold) LastLine() (line, at string) {
-	newest := f.spoken
+	newest := f.lastLine
 	look := func(items []*Item) {
 		for _, item := range items {
 			if item.number < newest.number {
 				continue
 			}
 			if line := LastLine(item); line != "" {
-				newest = spoken{line, item.StartedAt, item.number}
+				newest = lastLine{line, item.StartedAt, item.number}
 			}
 		}
 	}
@@ -59,12 +59,12 @@ func (f *Fold) LastLine() (line, at string) {
 	return newest.line, newest.at
 }
 
-// hear records the last line of a closed item.
-func (f *Fold) hear(item *Item) {
-	if item.number < f.spoken.number {
+// recordLastLine records the last line of a closed item.
+func (f *Fold) recordLastLine(item *Item) {
+	if item.number < f.lastLine.number {
 		return
 	}
 	if line := LastLine(item); line != "" {
-		f.spoken = spoken{line, item.EndedAt, item.number}
+		f.lastLine = lastLine{line, item.EndedAt, item.number}
 	}
 }

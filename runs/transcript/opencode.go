@@ -51,12 +51,12 @@ func (*openCode) message(s *Session, line []byte) {
 	p := &m.Part
 	switch m.Type {
 	case "text":
-		if s.over(p.ID) {
+		if s.isClosed(p.ID) {
 			return
 		}
 		s.close(s.open(Item{ID: p.ID, Kind: KindMessage, Role: RoleAssistant, Text: p.Text}))
 	case "reasoning":
-		if s.over(p.ID) {
+		if s.isClosed(p.ID) {
 			return
 		}
 		s.close(s.open(Item{ID: p.ID, Kind: KindReasoning, Role: RoleAssistant, Text: p.Text}))

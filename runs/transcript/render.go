@@ -115,7 +115,7 @@ func renderChange(t *Tool) string {
 		paths = append(paths, l.Path)
 	}
 	text := firstOf(strings.Join(paths, ", "), t.Title)
-	if added, removed := Changed(t.Diff); added+removed > 0 {
+	if added, removed := CountChangedLines(t.Diff); added+removed > 0 {
 		text += fmt.Sprintf(" +%d −%d", added, removed)
 	}
 	return indented("± ", text+outcome(t))

@@ -44,15 +44,15 @@ type Session struct {
 	facts    Facts
 	failure  failure.Collector
 	stderr   string
-	prose    *Item  // plain text of an agent of unknown family
-	value    held   // possible value over several lines
-	edited   *Item  // the newest file change of the turn
-	parent   string // parent of the current line's items, "" for none
-	brief    bool   // items of tools are not wanted
-	sniffed  int    // JSON lines checked for the family
-	// told means that people's texts have events of their own. Then the agent's echo of a text
+	prose    *Item        // plain text of an agent of unknown family
+	value    pendingValue // possible value over several lines
+	edited   *Item        // the newest file change of the turn
+	parent   string       // parent of the current line's items, "" for none
+	brief    bool         // items of tools are not wanted
+	sniffed  int          // JSON lines checked for the family
+	// hasTextEvents means that people's texts have events of their own. Then the agent's echo of a text
 	// makes no item, and the end of a turn makes no notice.
-	told bool
+	hasTextEvents bool
 	// begins completes a new item. changed receives each change as it happens. Both are nil if
 	// only the facts are wanted.
 	begins  func(*Item)
@@ -73,11 +73,11 @@ func NewSession(driver string) *Session {
 	s := &Session{}
 	switch driver {
 	case DriverCodex:
-		s.know(&appServer{})
+		s.setDecoder(&appServer{})
 	case DriverClaude:
-		s.know(&claude{})
+		s.setDecoder(&claude{})
 	case DriverACP:
-		s.know(&acp{history: true})
+		s.setDecoder(&acp{history: true})
 	}
 	return s
 }
@@ -90,7 +90,7 @@ func NewFacts(driver string) *Session {
 	return s
 }
 
-func (s *Session) know(d decoder) {
+func (s *Session) setDecoder(d decoder) {
 	s.decoder, s.facts.Known = d, true
 }
 
@@ -142,7 +142,7 @@ func (s *Session) End() {
 
 // BeginTurn starts a turn, whose prompt has an event of its own.
 func (s *Session) BeginTurn() {
-	s.told, s.edited, s.failure = true, nil, failure.Collector{}
+	s.hasTextEvents, s.edited, s.failure = true, nil, failure.Collector{}
 	if s.decoder != nil {
 		s.decoder.turn()
 	}
@@ -239,8 +239,8 @@ func (s *Session) newest(fits func(*Item) bool) *Item {
 	return nil
 }
 
-// over reports whether an item of this id was closed. Further messages about it change nothing.
-func (s *Session) over(id string) bool { return s.ids.has(id) && s.find(id) == nil }
+// isClosed reports whether an item of this id was closed. Further messages about it change nothing.
+func (s *Session) isClosed(id string) bool { return s.ids.has(id) && s.find(id) == nil }
 
 func (s *Session) append(item *Item, text string) {
 	if text == "" || item.Truncated {
@@ -299,7 +299,7 @@ func (s *Session) count(item *Item, n int64) {
 
 // echo adds the agent's echo of a person's text, unless an event of ours holds the text.
 func (s *Session) echo(id, text string) {
-	if s.told || strings.TrimSpace(text) == "" || s.over(id) {
+	if s.hasTextEvents || strings.TrimSpace(text) == "" || s.isClosed(id) {
 		return
 	}
 	s.close(s.open(Item{ID: id, Kind: KindMessage, Role: RoleUser, Text: text}))
@@ -310,7 +310,7 @@ func (s *Session) notice(text string) { s.noticeOf("", text) }
 
 // noticeOf is notice with the agent's own id of the item.
 func (s *Session) noticeOf(id, text string) {
-	if text = terminal.PlainLines(text); strings.TrimSpace(text) != "" && !s.over(id) {
+	if text = terminal.PlainLines(text); strings.TrimSpace(text) != "" && !s.isClosed(id) {
 		s.close(s.open(Item{ID: id, Kind: KindNotice, Role: RoleSystem, Text: text}))
 	}
 }

@@ -11,26 +11,26 @@ type turnUsage struct {
 	before Usage // the session's last report before this turn
 	latest Usage
 	item   *Item
-	done   Used // by earlier turns
+	done   UsageTotal // by earlier turns
 }
 
-// Used is the usage of a transcript's turns so far, as the agent reported it. Cost is in US
+// UsageTotal is the usage of a transcript's turns so far, as the agent reported it. Cost is in US
 // dollars, nil if none was reported.
-type Used struct {
+type UsageTotal struct {
 	Tokens int64
 	Cost   *float64
 }
 
 // Used returns the usage of all turns. ok is false if none was reported.
-func (f *Fold) Used() (sum Used, ok bool) {
+func (f *Fold) Used() (sum UsageTotal, ok bool) {
 	if f.used.item == nil {
-		return f.used.done, f.used.done != Used{}
+		return f.used.done, f.used.done != UsageTotal{}
 	}
 	return f.used.done.and(f.used.item.Usage), true
 }
 
-func (u Used) and(turn *Usage) Used {
-	sum := Used{u.Tokens + turn.TotalTokens, u.Cost}
+func (u UsageTotal) and(turn *Usage) UsageTotal {
+	sum := UsageTotal{u.Tokens + turn.TotalTokens, u.Cost}
 	if turn.CostUSD != nil {
 		cost := *turn.CostUSD
 		if u.Cost != nil {

@@ -11,7 +11,7 @@ import (
 // cardKeys returns the keys of a provider's rate card, in lookup order.
 func cardKeys(provider string) []string {
 	keys := []string{provider}
-	if p := doc.ProviderNamed(provider); p.As != "" {
+	if p := doc.ProviderNamed(provider); p.PolicyFrom != "" {
 		keys = append(keys, string(p.Driver))
 	}
 	return append(keys, "default")

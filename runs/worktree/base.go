@@ -18,7 +18,7 @@ import (
 
 // Head returns the commit of a repository's HEAD.
 func Head(ctx context.Context, environ []string, root string) (string, error) {
-	g, err := looking(ctx, environ, root)
+	g, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func Commit(ctx context.Context, environ []string, root, name string) (string, e
 	if name == "" {
 		name = "HEAD"
 	}
-	g, err := looking(ctx, environ, root)
+	g, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func Commit(ctx context.Context, environ []string, root, name string) (string, e
 
 // Distance returns the number of commits that are reachable from to but not from from.
 func Distance(ctx context.Context, environ []string, root, from, to string) (int, error) {
-	g, err := looking(ctx, environ, root)
+	g, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +63,7 @@ func Distance(ctx context.Context, environ []string, root, from, to string) (int
 
 // Origin returns the URL of a repository's remote origin, "" if there is none.
 func Origin(ctx context.Context, environ []string, root string) string {
-	g, err := looking(ctx, environ, root)
+	g, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return ""
 	}
@@ -74,10 +74,10 @@ func Origin(ctx context.Context, environ []string, root string) string {
 	return address
 }
 
-// Left returns the commit that holds the work of a run without a worktree in this repository:
+// WorkCommit returns the commit that holds the work of a run without a worktree in this repository:
 // its saved worktree, else its branch.
-func Left(ctx context.Context, environ []string, root, run, branch string) (commit string, err error) {
-	for _, ref := range LeftRefs(run, branch) {
+func WorkCommit(ctx context.Context, environ []string, root, run, branch string) (commit string, err error) {
+	for _, ref := range WorkRefs(run, branch) {
 		if commit, err = Commit(ctx, environ, root, ref); err == nil {
 			return commit, nil
 		}
@@ -85,14 +85,14 @@ func Left(ctx context.Context, environ []string, root, run, branch string) (comm
 	return "", err
 }
 
-// LeftRefs returns the refs that may hold the work of such a run. The first that exists wins.
-func LeftRefs(run, branch string) []string {
+// WorkRefs returns the refs that may hold the work of such a run. The first that exists wins.
+func WorkRefs(run, branch string) []string {
 	return []string{"refs/ac/wip/" + run, "refs/heads/" + branch}
 }
 
 // IsRepository reports whether a directory is inside the working tree of a git repository.
 func IsRepository(ctx context.Context, environ []string, dir string) bool {
-	g, err := looking(ctx, environ, dir)
+	g, err := newReadOnlyGit(ctx, environ, dir)
 	if err != nil {
 		return false
 	}
@@ -122,7 +122,7 @@ func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, roo
 		return "", err
 	}
 	defer func() { err = errors.Join(err, w.FS.RemoveAll(name)) }()
-	g, err := looking(ctx, environ, root)
+	g, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +163,7 @@ func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, roo
 // configuration defines such a filter, so Snapshot did not run it. The snapshot contains those
 // files as they are in the working tree.
 func Unfiltered(ctx context.Context, environ []string, dir, commit string) (names []string, err error) {
-	g, err := looking(ctx, environ, dir)
+	g, err := newReadOnlyGit(ctx, environ, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func TestNoCommitYet(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "branch trunk of "+repo+" has no commit yet") {
 		t.Errorf("head: %v", err)
 	}
-	if _, err = worktree.Look(t.Context(), os.Environ(), repo); err == nil || !strings.Contains(err.Error(), "has no commit yet") {
+	if _, err = worktree.ReadState(t.Context(), os.Environ(), repo); err == nil || !strings.Contains(err.Error(), "has no commit yet") {
 		t.Errorf("state: %v", err)
 	}
 }

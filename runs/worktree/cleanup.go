@@ -152,11 +152,11 @@ func hours(n float64) time.Duration {
 
 // judge decides about the worktree of a finished run. It removes the worktree if nothing
 // prevents that.
-func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, reason string) {
+func (c CleanUp) judge(ctx context.Context, known *ownerIndex, run owner) (action, reason string) {
 	if !run.inside {
 		return Failed, "outside the worktree area " + Area
 	}
-	found, err := stand(c.Workspace.FS, run.location)
+	found, err := dirExists(c.Workspace.FS, run.location)
 	switch {
 	case err != nil:
 		return Failed, "outside the worktree area " + Area + ": " + err.Error()
@@ -166,7 +166,7 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	if known.nested(run) {
 		return Kept, "shared: another run has its worktree in or around it"
 	}
-	for _, mate := range known.mates(run) {
+	for _, mate := range known.sharers(run) {
 		if why := c.active(mate); why != "" {
 			return Kept, "shared with run " + mate.id + ": " + why
 		}
@@ -187,7 +187,7 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 		return Kept, "would be removed"
 	}
 	if err := c.remove(ctx, run, dir, plain); err != nil {
-		if found, standErr := stand(c.Workspace.FS, run.location); standErr == nil && !found {
+		if found, standErr := dirExists(c.Workspace.FS, run.location); standErr == nil && !found {
 			return Missing, "removed by another process"
 		}
 		return Failed, err.Error()
@@ -213,7 +213,7 @@ func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) 
 	home := root
 	if !mapped {
 		home = ""
-		if g, err := looking(ctx, c.Environ, dir); err == nil && !plain {
+		if g, err := newReadOnlyGit(ctx, c.Environ, dir); err == nil && !plain {
 			home, _ = g.line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir") // "" if there is none
 		}
 	}
@@ -233,7 +233,7 @@ func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) 
 // nothing.
 func unsaved(ctx context.Context, environ []string, dir string) string {
 	unknown := func(err error) string { return "its state cannot be read: " + err.Error() }
-	g, err := looking(ctx, environ, dir)
+	g, err := newReadOnlyGit(ctx, environ, dir)
 	if err != nil {
 		return unknown(err)
 	}

@@ -47,7 +47,7 @@ type git struct {
 	// shared is an open file that the program inherits, nil for none. said is a file that
 	// receives stderr, while stdout is discarded. A command that must outlive this process needs
 	// it, because a pipe breaks when its reader dies. nil for pipes.
-	shared, said *os.File
+	shared, stderrFile *os.File
 }
 
 // newGit finds git in the PATH of environ. git inherits environ without the variables that
@@ -78,9 +78,9 @@ func newGit(environ []string, dir string) (*git, error) {
 	return g, nil
 }
 
-// looking returns a git for read-only commands. It allows no transport and runs no filter that
+// newReadOnlyGit returns a git for read-only commands. It allows no transport and runs no filter that
 // the repository's own configuration defines.
-func looking(ctx context.Context, environ []string, dir string) (*git, error) {
+func newReadOnlyGit(ctx context.Context, environ []string, dir string) (*git, error) {
 	g, err := newGit(environ, dir)
 	if err != nil {
 		return nil, err
@@ -144,28 +144,28 @@ var errTooLong = errors.New("the output is too long")
 func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
 	for tries := 1; ; tries++ {
 		out, err := g.once(ctx, limit, maxOut, args...)
-		if g.from != nil || g.into != nil || !metHalfMade(ctx, err, tries) {
+		if g.from != nil || g.into != nil || !retryIncompleteWorktree(ctx, err, tries) {
 			return out, err
 		}
 	}
 }
 
-// halfMade matches git's error for a worktree that another process is just creating. Git reads
+// incompleteWorktree matches git's error for a worktree that another process is just creating. Git reads
 // the files of all worktrees of a repository, and creates them in several steps.
-var halfMade = lazyregexp.New(`failed to read \S*worktrees/\S+/commondir`)
+var incompleteWorktree = lazyregexp.New(`failed to read \S*worktrees/\S+/commondir`)
 
 // The number of attempts for such a command, and the delay between them.
 const (
-	halfMadeTries = 40
-	halfMadePause = 50 * time.Millisecond
+	maxIncompleteTries      = 40
+	incompleteRetryInterval = 50 * time.Millisecond
 )
 
-// metHalfMade reports whether to retry after such an error. It waits for the delay first.
-func metHalfMade(ctx context.Context, err error, tries int) bool {
-	if err == nil || tries == halfMadeTries || !halfMade().MatchString(err.Error()) {
+// retryIncompleteWorktree reports whether to retry after such an error. It waits for the delay first.
+func retryIncompleteWorktree(ctx context.Context, err error, tries int) bool {
+	if err == nil || tries == maxIncompleteTries || !incompleteWorktree().MatchString(err.Error()) {
 		return false
 	}
-	timer := time.NewTimer(halfMadePause)
+	timer := time.NewTimer(incompleteRetryInterval)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -205,15 +205,15 @@ func (g *git) once(ctx context.Context, limit time.Duration, maxOut int, args ..
 	if g.into != nil {
 		cmd.Stdout = g.into
 	}
-	if g.said != nil {
-		cmd.Stdout, cmd.Stderr = nil, g.said
+	if g.stderrFile != nil {
+		cmd.Stdout, cmd.Stderr = nil, g.stderrFile
 	}
 	if g.shared != nil {
 		cmd.ExtraFiles = []*os.File{g.shared}
 	}
 	err := cmd.Run()
-	if g.said != nil {
-		g.hear(said)
+	if g.stderrFile != nil {
+		g.readStderr(said)
 	}
 	switch {
 	case out.over:
@@ -241,10 +241,10 @@ func plainLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// hear appends git's stderr from g.said to said.
-func (g *git) hear(said *bounded) {
+// readStderr appends git's stderr from g.said to said.
+func (g *git) readStderr(said *bounded) {
 	text := make([]byte, maxStderr)
-	n, _ := g.said.ReadAt(text, 0) // io.EOF is expected; without output there is no message
+	n, _ := g.stderrFile.ReadAt(text, 0) // io.EOF is expected; without output there is no message
 	said.text.Write(text[:n])
 }
 

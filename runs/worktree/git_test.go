@@ -51,7 +51,7 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	sprung := trap(t, repo)
 	put(t, filepath.Join(repo, "a.txt"), "ONE\n") // same size: only the content tells
 	put(t, filepath.Join(repo, "sub", "b.txt"), "TWO\n")
-	state, err := worktree.Look(t.Context(), os.Environ(), repo)
+	state, err := worktree.ReadState(t.Context(), os.Environ(), repo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestLookFetchesNothing(t *testing.T) {
 		git(t, repo, "config", key, value)
 	}
 	put(t, filepath.Join(repo, "a.txt"), "changed\n")
-	if state, err := worktree.Look(t.Context(), os.Environ(), repo); err == nil {
+	if state, err := worktree.ReadState(t.Context(), os.Environ(), repo); err == nil {
 		t.Errorf("a patch against what is not there: %+v", state)
 	}
 	if exists(sprung) {
@@ -107,7 +107,7 @@ func TestLook(t *testing.T) {
 	repo := repository(t)
 	look := func() worktree.State {
 		t.Helper()
-		state, err := worktree.Look(t.Context(), os.Environ(), repo)
+		state, err := worktree.ReadState(t.Context(), os.Environ(), repo)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,12 +133,12 @@ func TestLook(t *testing.T) {
 	}
 	// Beyond the bound there is an error, not a part.
 	put(t, filepath.Join(repo, "a.txt"), strings.Repeat("0123456789abcdef\n", 1<<20))
-	if _, err := worktree.Look(t.Context(), os.Environ(), repo); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := worktree.ReadState(t.Context(), os.Environ(), repo); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("a patch of 17 MB: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := worktree.Look(ctx, os.Environ(), repo); err == nil {
+	if _, err := worktree.ReadState(ctx, os.Environ(), repo); err == nil {
 		t.Error("a canceled look had an outcome")
 	}
 }
@@ -147,7 +147,7 @@ func TestLookWithoutCommits(t *testing.T) {
 	t.Parallel()
 	repo := t.TempDir()
 	git(t, repo, "init", "--quiet")
-	if _, err := worktree.Look(t.Context(), os.Environ(), repo); err == nil {
+	if _, err := worktree.ReadState(t.Context(), os.Environ(), repo); err == nil {
 		t.Error("a repository without commits has a HEAD")
 	}
 }
@@ -171,7 +171,7 @@ func TestEnvironmentDoesNotRedirect(t *testing.T) {
 	environ = append(environ, "GIT_DIR="+filepath.Join(other, ".git"), "GIT_WORK_TREE="+other, "GIT_INDEX_FILE=/nowhere",
 		"GIT_EXTERNAL_DIFF=touch "+sprung, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=touch "+sprung,
 		"GIT_CEILING_DIRECTORIES="+repo)
-	state, err := worktree.Look(t.Context(), environ, repo)
+	state, err := worktree.ReadState(t.Context(), environ, repo)
 	if err != nil || state.HeadSHA != git(t, repo, "rev-parse", "HEAD") || exists(sprung) {
 		t.Errorf("%+v, %v, sprung %v", state, err, exists(sprung))
 	}

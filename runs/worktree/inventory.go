@@ -20,8 +20,8 @@ type owner struct {
 	inside      bool   // location is below Area
 }
 
-// places is an index of all runs with worktrees.
-type places struct {
+// ownerIndex is an index of all runs with worktrees.
+type ownerIndex struct {
 	runs  []owner
 	taken map[string][]owner // runs by location
 	above map[string]bool    // parent directories of locations
@@ -29,8 +29,8 @@ type places struct {
 
 // inventory reads the runs of all projects, ordered by project and run. It skips runs that are
 // unreadable or have no worktree.
-func inventory(w *workspace.Workspace) (places, error) {
-	known := places{taken: map[string][]owner{}, above: map[string]bool{}}
+func inventory(w *workspace.Workspace) (ownerIndex, error) {
+	known := ownerIndex{taken: map[string][]owner{}, above: map[string]bool{}}
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
 		return known, err
@@ -57,7 +57,7 @@ func inventory(w *workspace.Workspace) (places, error) {
 	return known, nil
 }
 
-func (p *places) add(run owner) {
+func (p *ownerIndex) add(run owner) {
 	rel := run.record.Spec.WorktreeRel
 	run.location = path.Clean(filepath.ToSlash(rel))
 	run.inside = !strings.ContainsRune(rel, 0) && filepath.IsLocal(filepath.FromSlash(run.location)) && strings.HasPrefix(run.location, Area+"/")
@@ -72,7 +72,7 @@ func (p *places) add(run owner) {
 }
 
 // nested reports whether the worktree of another run lies inside or around that of this run.
-func (p *places) nested(run owner) bool {
+func (p *ownerIndex) nested(run owner) bool {
 	if p.above[run.location] {
 		return true
 	}
@@ -84,7 +84,7 @@ func (p *places) nested(run owner) bool {
 	return false
 }
 
-// mates returns the other runs that use the same worktree.
-func (p *places) mates(run owner) []owner {
+// sharers returns the other runs that use the same worktree.
+func (p *ownerIndex) sharers(run owner) []owner {
 	return slices.DeleteFunc(slices.Clone(p.taken[run.location]), func(o owner) bool { return o.project == run.project && o.id == run.id })
 }

@@ -42,7 +42,7 @@ type Repository struct {
 // OpenRepository opens a repository for landing. environ is the environment of git. held is the
 // repository's open lock file, which git inherits; nil where a lock cannot be inherited.
 func OpenRepository(ctx context.Context, w *workspace.Workspace, environ []string, root string, held *os.File) (*Repository, error) {
-	read, err := looking(ctx, environ, root)
+	read, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (r *Repository) Landed(ctx context.Context, since, tip, run string) (string
 
 // Unmerged lists the files with conflicts from an unfinished merge in a worktree.
 func Unmerged(ctx context.Context, environ []string, dir string) ([]string, error) {
-	g, err := looking(ctx, environ, dir)
+	g, err := newReadOnlyGit(ctx, environ, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (r *Repository) Move(ctx context.Context, t Target, commit, run string) err
 		return err
 	}
 	g := *r.g
-	g.said = durable.Inherited(said)
+	g.stderrFile = durable.OSFile(said)
 	g.env = append(slices.Clone(g.env), "GIT_REFLOG_ACTION=ac land "+run)
 	// Not cancelable: git would leave the working tree between the two commits.
 	_, err = g.run(context.WithoutCancel(ctx), writeLimit, maxText,

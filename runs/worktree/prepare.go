@@ -30,7 +30,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 // commit. The error is fault.Conflict, and the branch stays, if it has commits that are not in
 // commit.
 func PrepareAgain(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit string) (string, error) {
-	g, err := looking(ctx, environ, root)
+	g, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +48,7 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	if err := durable.MkdirAll(w.FS, parent, 0o755); err != nil {
 		return "", err
 	}
-	if found, err := stand(w.FS, location.Rel); err != nil || found {
+	if found, err := dirExists(w.FS, location.Rel); err != nil || found {
 		if err == nil {
 			err = fault.New(fault.Conflict, "%s already exists", location.Rel)
 		}
@@ -72,11 +72,11 @@ func prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	return dir, nil
 }
 
-// add adds a worktree, with retries. See metHalfMade.
+// add adds a worktree, with retries. See retryIncompleteWorktree.
 func (g *git) add(ctx context.Context, dir, branch, commit, branching string) error {
 	for tries := 1; ; tries++ {
 		_, err := g.once(ctx, writeLimit, maxText, "worktree", "add", "--no-track", branching, branch, "--end-of-options", dir, commit)
-		if !metHalfMade(ctx, err, tries) {
+		if !retryIncompleteWorktree(ctx, err, tries) {
 			return err
 		}
 		if at, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+branch); err == nil && at == commit {
@@ -142,12 +142,12 @@ func (g *git) remove(ctx context.Context, dir string) error {
 	return err
 }
 
-// Stands reports whether the directory of a worktree exists.
-func Stands(w *workspace.Workspace, rel string) (bool, error) { return stand(w.FS, rel) }
+// Exists reports whether the directory of a worktree exists.
+func Exists(w *workspace.Workspace, rel string) (bool, error) { return dirExists(w.FS, rel) }
 
-// stand reports whether a directory exists at a path in the workspace. It returns an error for
+// dirExists reports whether a directory exists at a path in the workspace. It returns an error for
 // anything but a directory, and for a symlink on the path, which could lead to other work.
-func stand(fsys durable.FS, name string) (bool, error) {
+func dirExists(fsys durable.FS, name string) (bool, error) {
 	at := ""
 	for step := range strings.SplitSeq(name, "/") {
 		at = path.Join(at, step)
@@ -180,10 +180,10 @@ type State struct {
 	Patch   []byte // changes to tracked files since HEAD; nil if there are none
 }
 
-// Look reads the state of a repository without changing it. environ is the environment of git.
-func Look(ctx context.Context, environ []string, root string) (State, error) {
+// ReadState reads the state of a repository without changing it. environ is the environment of git.
+func ReadState(ctx context.Context, environ []string, root string) (State, error) {
 	var state State
-	g, err := looking(ctx, environ, root)
+	g, err := newReadOnlyGit(ctx, environ, root)
 	if err != nil {
 		return state, err
 	}
@@ -207,7 +207,7 @@ func Look(ctx context.Context, environ []string, root string) (State, error) {
 // Forget removes what an interrupted Prepare left behind, including the branch. No run may refer
 // to the worktree. It is idempotent.
 func Forget(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
-	found, err := stand(w.FS, location.Rel)
+	found, err := dirExists(w.FS, location.Rel)
 	if err != nil {
 		return err
 	}

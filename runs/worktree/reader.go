@@ -25,7 +25,7 @@ type Reader struct{ g *git }
 
 // NewReader returns a Reader for a directory. environ is the environment of git.
 func NewReader(ctx context.Context, environ []string, dir string) (*Reader, error) {
-	g, err := looking(ctx, environ, dir)
+	g, err := newReadOnlyGit(ctx, environ, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Find(w *workspace.Workspace, record doc.Run) (string, error) {
 	if strings.ContainsRune(rel, 0) || !filepath.IsLocal(filepath.FromSlash(place)) || !strings.HasPrefix(place, Area+"/") {
 		return "", fault.New(fault.Denied, "the worktree of run %s is outside of %s", record.ID, Area)
 	}
-	found, err := stand(w.FS, place)
+	found, err := dirExists(w.FS, place)
 	if err != nil {
 		return "", fault.New(fault.Denied, "the worktree of run %s: %w", record.ID, err)
 	}

@@ -40,7 +40,7 @@ func (r *Repository) Settle(ctx context.Context, branch, old, fresh string) erro
 	if err != nil {
 		return err
 	}
-	unlike, err := r.unlike(ctx, old, fresh)
+	unlike, err := r.compare(ctx, old, fresh)
 	if err != nil {
 		return err
 	}
@@ -89,12 +89,12 @@ func (r *Repository) putBack(ctx context.Context, commit string, back []string, 
 
 // differences holds the files that differ from a commit: staged in the index, lying in the
 // working tree.
-type differences struct{ staged, lying map[string]bool }
+type differences struct{ staged, worktree map[string]bool }
 
 // comparison holds the differences from the old and from the new commit.
 type comparison struct{ old, fresh differences }
 
-func (r *Repository) unlike(ctx context.Context, old, fresh string) (c comparison, err error) {
+func (r *Repository) compare(ctx context.Context, old, fresh string) (c comparison, err error) {
 	if c.old, err = r.differences(ctx, old); err == nil {
 		c.fresh, err = r.differences(ctx, fresh)
 	}
@@ -144,7 +144,7 @@ func (r *Repository) torn(ctx context.Context, e entry, c comparison) (bool, err
 		if !exists {
 			return missing
 		}
-		return !d.lying[e.path]
+		return !d.worktree[e.path]
 	}
 	isOld, isFresh := like(c.old, e.oldMode != ""), like(c.fresh, e.mode != "")
 	stagedOld := !c.old.staged[e.path]

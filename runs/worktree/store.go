@@ -16,7 +16,7 @@ type Store struct{ g *git }
 // NewStore returns a Store for a repository, with or without a working tree. environ is the
 // environment of git. The Store uses no transport.
 func NewStore(ctx context.Context, environ []string, dir string) (*Store, error) {
-	g, err := looking(ctx, environ, dir)
+	g, err := newReadOnlyGit(ctx, environ, dir)
 	if err != nil {
 		return nil, err
 	}

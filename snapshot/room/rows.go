@@ -106,8 +106,8 @@ type Job struct {
 	At      string `json:"at"`
 }
 
-// Talk is a row of conversations.
-type Talk struct {
+// Conversation is a row of conversations.
+type Conversation struct {
 	Project string `json:"p,omitempty"`
 	Name    string `json:"name"`
 	LastAt  string `json:"last_at,omitempty"`

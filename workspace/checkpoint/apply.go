@@ -63,14 +63,14 @@ func (w *Work) End() error { return w.dirs.close() }
 // returns nil. If a file differs from what the plan expects, Apply fails if the plan has
 // Refuse set. Otherwise it leaves the file alone and lists it in the outcome. After a failure
 // the caller calls RollBack.
-func (w *Work) Apply() (Outcome, error) { return w.carry(Outcome{}, w.forward) }
+func (w *Work) Apply() (Outcome, error) { return w.applyChanges(Outcome{}, w.forward) }
 
 // Recover finishes a checkpoint whose writer died. Files with their new bytes stay, and files
 // with their old bytes are written. All others are left alone and listed in the outcome. So
 // are files that cannot be written: the workspace does not wait for another directory.
 func (w *Work) Recover() (Outcome, error) {
 	w.plan.Refuse, w.lenient = false, true
-	return w.carry(Outcome{Recovered: true}, w.forward)
+	return w.applyChanges(Outcome{Recovered: true}, w.forward)
 }
 
 // RollBack undoes what Apply did before it failed, and removes the directories that Apply
@@ -78,17 +78,17 @@ func (w *Work) Recover() (Outcome, error) {
 // outcome. After an I/O error, the files not yet restored can still be rolled forward.
 func (w *Work) RollBack() (Outcome, error) {
 	w.plan.Refuse = false
-	outcome, err := w.carry(Outcome{State: RolledBack}, w.backward)
+	outcome, err := w.applyChanges(Outcome{State: RolledBack}, w.backward)
 	if err == nil {
 		w.dirs.unmake()
 	}
 	return outcome, err
 }
 
-// carry performs the changes: it clears leftovers, writes all bytes to temporary files beside
+// applyChanges performs the changes: it clears leftovers, writes all bytes to temporary files beside
 // their places, puts everything in place, then makes the names durable. While files are put
 // in place, a mark in the checkpoint's folder tells a recovery what a leftover may be.
-func (w *Work) carry(outcome Outcome, changeOf func(n int) (*change, error)) (Outcome, error) {
+func (w *Work) applyChanges(outcome Outcome, changeOf func(n int) (*change, error)) (Outcome, error) {
 	changes := make([]*change, len(w.plan.Files))
 	mark := path.Join(w.Dir, stagedFile)
 	staged := durable.Exists(w.FS, mark)
@@ -123,7 +123,7 @@ func (w *Work) carry(outcome Outcome, changeOf func(n int) (*change, error)) (Ou
 	}
 	staging := durable.Parallel(len(changes), func(n int) error { return changes[n].begin() })
 	stagingOf := func(n int, c *change) error {
-		if errors.Is(staging[n], errSettled) {
+		if errors.Is(staging[n], errNoChange) {
 			changes[n] = nil
 			return nil
 		}
@@ -253,6 +253,6 @@ func (w *Work) backward(n int) (*change, error) {
 	before, err := w.plan.Old(w.FS, w.Dir, n)
 	return &change{
 		path: f.Path, dir: dir, name: path.Base(f.Place), temp: f.Temp,
-		base: f.New, want: f.Base, content: before, mode: f.OldMode, exact: true, spare: !w.placed[n],
+		base: f.New, want: f.Base, content: before, mode: f.OldMode, exact: true, skipForeign: !w.placed[n],
 	}, err
 }

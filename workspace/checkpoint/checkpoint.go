@@ -190,8 +190,8 @@ func Load(fsys durable.FS, dir string) (Plan, error) {
 	return p, nil
 }
 
-// Ended reads the outcome of a checkpoint. ok is false while there is none.
-func Ended(fsys durable.FS, dir string) (o Outcome, ok bool, err error) {
+// LoadOutcome reads the outcome of a checkpoint. ok is false while there is none.
+func LoadOutcome(fsys durable.FS, dir string) (o Outcome, ok bool, err error) {
 	text, err := durable.ReadFile(fsys, path.Join(dir, outcomeFile), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, false, nil

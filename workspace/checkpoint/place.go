@@ -27,42 +27,42 @@ type change struct {
 	// mode is the wanted mode, 0 for the default. exact sets it regardless of the umask.
 	mode  fs.FileMode
 	exact bool
-	// spare is set if the change may skip a file with neither the expected nor the wanted
+	// skipForeign is set if the change may skip a file with neither the expected nor the wanted
 	// content: this checkpoint never touched it.
-	spare bool
+	skipForeign bool
 }
 
 // irregular stands in for the hash of anything that is not a regular file.
 const irregular = "irregular"
 
-// found is the file found at a name.
-type found struct {
+// fileState is the file found at a name.
+type fileState struct {
 	hash string // "" if there is none
 	mode fs.FileMode
 }
 
-func look(fsys durable.FS, name string) (found, error) {
+func readFileState(fsys durable.FS, name string) (fileState, error) {
 	st, err := fsys.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return found{}, nil
+		return fileState{}, nil
 	}
 	if err != nil {
-		return found{}, err
+		return fileState{}, err
 	}
 	if !st.Mode().IsRegular() {
-		return found{hash: irregular}, nil
+		return fileState{hash: irregular}, nil
 	}
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
-		return found{}, err
+		return fileState{}, err
 	}
 	sum := sha256.New()
 	_, err = io.Copy(sum, f)
-	return found{hex.EncodeToString(sum.Sum(nil)), st.Mode().Perm()}, errors.Join(err, f.Close())
+	return fileState{hex.EncodeToString(sum.Sum(nil)), st.Mode().Perm()}, errors.Join(err, f.Close())
 }
 
 // is reports whether a file already has the wanted content and mode.
-func (c *change) is(f found) bool {
+func (c *change) is(f fileState) bool {
 	return f.hash == c.want && (c.want == "" || c.mode == 0 || !c.exact || f.mode == c.mode)
 }
 
@@ -84,22 +84,22 @@ func (e *conflictError) Error() string {
 	return fmt.Sprintf("the file changed: expected %s, found %s", name(e.base), name(e.found))
 }
 
-func (c *change) conflict(f found) error { return &conflictError{c.path, f.hash, c.base} }
+func (c *change) conflict(f fileState) error { return &conflictError{c.path, f.hash, c.base} }
 
-// errSettled reports that a file needs no change.
-var errSettled = errors.New("nothing is to be done")
+// errNoChange reports that a file needs no change.
+var errNoChange = errors.New("nothing is to be done")
 
 // begin checks the file and writes the wanted bytes beside it.
 func (c *change) begin() error {
 	if c == nil {
-		return errSettled
+		return errNoChange
 	}
-	now, err := look(c.dir, c.name)
+	now, err := readFileState(c.dir, c.name)
 	switch {
 	case err != nil:
 		return err
-	case c.is(now) || now.hash != c.base && c.spare:
-		return errSettled
+	case c.is(now) || now.hash != c.base && c.skipForeign:
+		return errNoChange
 	case now.hash != c.base:
 		return c.conflict(now)
 	}
@@ -142,9 +142,9 @@ func (c *change) put() error {
 	err := c.dir.Exchange(c.temp, c.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.Join(c.conflict(found{}), c.drop())
+		return errors.Join(c.conflict(fileState{}), c.drop())
 	case errors.Is(err, durable.ErrNoExchange):
-		now, err := look(c.dir, c.name)
+		now, err := readFileState(c.dir, c.name)
 		if err == nil && now.hash != c.base {
 			return errors.Join(c.conflict(now), c.drop())
 		}
@@ -160,7 +160,7 @@ func (c *change) put() error {
 
 // chmod changes the mode only.
 func (c *change) chmod() error {
-	now, err := look(c.dir, c.name)
+	now, err := readFileState(c.dir, c.name)
 	if err == nil && now.hash != c.base {
 		err = c.conflict(now)
 	}
@@ -180,7 +180,7 @@ func (c *change) create() error {
 		}
 	}
 	if errors.Is(err, fs.ErrExist) {
-		now, lookErr := look(c.dir, c.name)
+		now, lookErr := readFileState(c.dir, c.name)
 		if lookErr != nil {
 			return lookErr
 		}
@@ -218,7 +218,7 @@ func (c *change) putBack() error {
 // displaced checks the bytes that put or remove displaced. If they are not the expected ones,
 // it calls back to restore them.
 func (c *change) displaced(back func() error) error {
-	was, err := look(c.dir, c.temp)
+	was, err := readFileState(c.dir, c.temp)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c *change) displaced(back func() error) error {
 	if failed := back(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("what lay there is kept as %s: %w", c.temp, failed))
 	}
-	if now, lookErr := look(c.dir, c.temp); lookErr == nil && now.hash == c.want && c.want != "" {
+	if now, lookErr := readFileState(c.dir, c.temp); lookErr == nil && now.hash == c.want && c.want != "" {
 		err = errors.Join(err, c.drop())
 	}
 	return err
@@ -247,14 +247,14 @@ func (c *change) drop() error {
 // files, a leftover with neither the old nor the new bytes was displaced from the place, and
 // goes back there. Otherwise the leftover can only be a partially staged file.
 func (c *change) tidy(staged bool) error {
-	left, err := look(c.dir, c.temp)
+	left, err := readFileState(c.dir, c.temp)
 	if err != nil || left.hash == "" {
 		return err
 	}
 	if !staged || left.hash == c.base || left.hash == c.want {
 		return c.drop()
 	}
-	now, err := look(c.dir, c.name)
+	now, err := readFileState(c.dir, c.name)
 	if err != nil {
 		return err
 	}

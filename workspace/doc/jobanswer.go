@@ -177,9 +177,9 @@ func atMost(n, most int, field string) []fault.Issue {
 	return []fault.Issue{{Path: []any{field}, Code: "too_big", Maximum: new(float64(most)), Inclusive: new(true), Message: fmt.Sprintf("must have at most %d items", most)}}
 }
 
-// Said returns the text of an answer for the next reader. Files and findings become a list
+// PlainText returns the text of an answer for the next reader. Files and findings become a list
 // under their summary.
-func (a Answer) Said() string {
+func (a Answer) PlainText() string {
 	var b strings.Builder
 	switch {
 	case a.Text != nil:

@@ -32,16 +32,16 @@ type Provider struct {
 	// AppServer is set if the app-server protocol drives it.
 	AppServer bool
 	// Live is the driver of its live sessions, "" if it cannot have any. Spoken is set if all
-	// its sessions are live. LiveWords are its program's arguments in a live session. If nil,
+	// its sessions are live. LiveArgs are its program's arguments in a live session. If nil,
 	// the driver supplies them, or the configuration must.
-	Live      string
-	Spoken    bool
-	LiveWords []string
+	Live       string
+	AlwaysLive bool
+	LiveArgs   []string
 	// LiveEnv is added to the environment of live sessions, except variables that are already
 	// set. It makes an agent ask for permission that would otherwise act without asking.
 	LiveEnv []string
-	// As names the provider whose policy applies if this one has none, "" for none.
-	As string
+	// PolicyFrom names the provider whose policy applies if this one has none, "" for none.
+	PolicyFrom string
 	// Policy is the default execution policy, nil if it has none of its own.
 	Policy *ExecutionPolicy
 }
@@ -66,15 +66,15 @@ func Providers() []Provider {
 	}
 	return []Provider{
 		{Name: ProviderCodex, Driver: Codex, Live: LiveCodex, Policy: subscribed(Codex)},
-		{Name: KindAppServer, Driver: Codex, AppServer: true, Live: LiveCodex, Spoken: true, As: ProviderCodex, Policy: subscribed(Codex)},
-		{Name: "codex-app-server", Driver: Codex, AppServer: true, Live: LiveCodex, Spoken: true, As: KindAppServer},
+		{Name: KindAppServer, Driver: Codex, AppServer: true, Live: LiveCodex, AlwaysLive: true, PolicyFrom: ProviderCodex, Policy: subscribed(Codex)},
+		{Name: "codex-app-server", Driver: Codex, AppServer: true, Live: LiveCodex, AlwaysLive: true, PolicyFrom: KindAppServer},
 		{Name: "claude", Driver: Claude, Live: LiveClaude, Policy: subscribed(Claude)},
-		{Name: ProviderClaudeCode, Driver: Claude, Live: LiveClaude, As: "claude", Policy: subscribed(Claude)},
-		{Name: "claude-code", Driver: Claude, Live: LiveClaude, As: ProviderClaudeCode},
-		{Name: ProviderGemini, Driver: Gemini, Live: LiveACP, LiveWords: []string{"--acp"}, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{string(Gemini)}}},
-		{Name: "gemini_cli", Driver: Gemini, Live: LiveACP, LiveWords: []string{"--acp"}},
-		{Name: "opencode", Live: LiveACP, LiveWords: []string{"acp"}, LiveEnv: []string{`OPENCODE_PERMISSION={"edit":"ask","bash":"ask","webfetch":"ask"}`}},
-		{Name: "acp", Live: LiveACP, Spoken: true},
+		{Name: ProviderClaudeCode, Driver: Claude, Live: LiveClaude, PolicyFrom: "claude", Policy: subscribed(Claude)},
+		{Name: "claude-code", Driver: Claude, Live: LiveClaude, PolicyFrom: ProviderClaudeCode},
+		{Name: ProviderGemini, Driver: Gemini, Live: LiveACP, LiveArgs: []string{"--acp"}, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{string(Gemini)}}},
+		{Name: "gemini_cli", Driver: Gemini, Live: LiveACP, LiveArgs: []string{"--acp"}},
+		{Name: "opencode", Live: LiveACP, LiveArgs: []string{"acp"}, LiveEnv: []string{`OPENCODE_PERMISSION={"edit":"ask","bash":"ask","webfetch":"ask"}`}},
+		{Name: "acp", Live: LiveACP, AlwaysLive: true},
 		{Name: "manager", Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{}}},
 		{Name: "manual"},
 		{Name: "cmd"},
@@ -88,7 +88,7 @@ func ProviderNamed(name string) Provider {
 		return all[i]
 	}
 	if strings.HasPrefix(name, "acp_") || strings.HasPrefix(name, "acp-") {
-		return Provider{Name: name, Live: LiveACP, Spoken: true}
+		return Provider{Name: name, Live: LiveACP, AlwaysLive: true}
 	}
 	return Provider{Name: name}
 }

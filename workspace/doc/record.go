@@ -107,8 +107,8 @@ func (t *Task) Incomplete() (fields []string) {
 	return fields
 }
 
-// Done returns the completed fraction of a task, from 0 to 1.
-func (t *Task) Done() float64 {
+// Progress returns the completed fraction of a task, from 0 to 1.
+func (t *Task) Progress() float64 {
 	if len(t.Milestones) == 0 {
 		if t.Status == "done" {
 			return 1

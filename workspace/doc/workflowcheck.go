@@ -41,7 +41,7 @@ func DecodeWorkflow(text []byte) (WorkflowTemplate, error) {
 func BindWorkflow(v *shape.Value) (WorkflowTemplate, error) {
 	t, err := templateCodec.Bind(v)
 	r := flowReader{template: &t, ids: map[string]bool{}}
-	r.take(err)
+	r.addIssues(err)
 	if t.ID != "" {
 		r.checkID(t.ID)
 	}
@@ -62,12 +62,12 @@ func BindWorkflow(v *shape.Value) (WorkflowTemplate, error) {
 type flowReader struct {
 	template *WorkflowTemplate
 	ids      map[string]bool
-	at       []placed
+	at       []nodeWithPath
 	issues   []fault.Issue
 }
 
-// placed is a node with its path in the document.
-type placed struct {
+// nodeWithPath is a node with its path in the document.
+type nodeWithPath struct {
 	node *Node
 	path []any
 }
@@ -76,8 +76,8 @@ func (r *flowReader) refuse(path []any, why string, args ...any) {
 	r.issues = append(r.issues, fault.Issue{Path: path, Code: "custom", Message: fmt.Sprintf(why, args...)})
 }
 
-// take records the issues of err, with path as their prefix.
-func (r *flowReader) take(err error, path ...any) {
+// addIssues records the issues of err, with path as their prefix.
+func (r *flowReader) addIssues(err error, path ...any) {
 	schema, ok := errors.AsType[*yamldoc.SchemaError](err)
 	if !ok {
 		if err != nil {
@@ -129,7 +129,7 @@ func (r *flowReader) node(v *shape.Value, key string, path []any, depth int) *No
 		return nil
 	}
 	n := &Node{Kind: v.Get("kind").Text, Path: key}
-	r.at = append(r.at, placed{n, path})
+	r.at = append(r.at, nodeWithPath{n, path})
 	r.template.Nodes = append(r.template.Nodes, n)
 	read := map[string]func(*Node, *shape.Value, []any, int){
 		NodeTask: r.task, NodeInput: r.input, NodeSequence: r.sequence, NodeParallel: r.parallel, NodeCycle: r.cycle,
@@ -175,7 +175,7 @@ func (r *flowReader) child(n *Node, v *shape.Value, path []any, depth int) *Node
 
 func (r *flowReader) task(n *Node, v *shape.Value, path []any, _ int) {
 	f, err := taskCodec.Bind(v)
-	r.take(err, path...)
+	r.addIssues(err, path...)
 	n.ID, n.Name = f.ID, f.Name
 	n.Task = &TaskNode{
 		Agent: f.Agent, Goal: f.Goal, Answer: f.Answer, PermissionLevel: f.PermissionLevel, Model: f.Model, Instructions: f.Instructions,
@@ -202,21 +202,21 @@ func (r *flowReader) task(n *Node, v *shape.Value, path []any, _ int) {
 
 func (r *flowReader) input(n *Node, v *shape.Value, path []any, _ int) {
 	f, err := inputCodec.Bind(v)
-	r.take(err, path...)
+	r.addIssues(err, path...)
 	n.ID, n.Name = f.ID, f.Name
 	n.Ask = &InputNode{Prompt: f.Prompt, SkipIfGiven: f.SkipIfGiven, Ask: f.Ask, Text: f.Text}
 }
 
 func (r *flowReader) sequence(n *Node, v *shape.Value, path []any, depth int) {
 	f, err := sequenceCodec.Bind(v)
-	r.take(err, path...)
+	r.addIssues(err, path...)
 	n.ID, n.Name = f.ID, f.Name
 	r.children(n, f.Steps, "steps", maxSteps, path, depth)
 }
 
 func (r *flowReader) parallel(n *Node, v *shape.Value, path []any, depth int) {
 	f, err := parallelCodec.Bind(v)
-	r.take(err, path...)
+	r.addIssues(err, path...)
 	n.ID, n.Name, n.Separator, n.Concurrency = f.ID, f.Name, "\n\n", f.Concurrency
 	if f.Separator != nil {
 		n.Separator = *f.Separator
@@ -248,7 +248,7 @@ func (n *Node) Tasks() (list []*Node) {
 
 func (r *flowReader) cycle(n *Node, v *shape.Value, path []any, depth int) {
 	f, err := cycleCodec.Bind(v)
-	r.take(err, path...)
+	r.addIssues(err, path...)
 	n.ID, n.Name, n.Until, n.Cycles, n.BreakOn = f.ID, f.Name, f.Until, 1, f.BreakOn
 	switch c := f.Cycles; {
 	case c.Kind == shape.Number && c.Num == math.Trunc(c.Num) && c.Num >= 1 && c.Num <= maxCycles:
@@ -306,7 +306,7 @@ func (r *flowReader) mustBeTask(n *Node, path []any, answer string) {
 
 func (r *flowReader) makerChecker(n *Node, v *shape.Value, path []any, depth int) {
 	f, err := makerCheckerCodec.Bind(v)
-	r.take(err, path...)
+	r.addIssues(err, path...)
 	n.ID, n.Name, n.Rounds = f.ID, f.Name, f.Rounds
 	if f.Maker.Kind == shape.Absent || f.Checker.Kind == shape.Absent {
 		return
@@ -318,7 +318,7 @@ func (r *flowReader) makerChecker(n *Node, v *shape.Value, path []any, depth int
 
 func (r *flowReader) supervisor(n *Node, v *shape.Value, path []any, depth int) {
 	f, err := supervisorCodec.Bind(v)
-	r.take(err, path...)
+	r.addIssues(err, path...)
 	n.ID, n.Name, n.Rounds = f.ID, f.Name, f.Rounds
 	if f.Supervisor.Kind == shape.Absent {
 		return

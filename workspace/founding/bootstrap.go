@@ -67,14 +67,14 @@ type Plan struct {
 
 // Company is the result of Bootstrap.
 type Company struct {
-	ProjectID   string           `json:"project_id"`
-	Departments []MadeDepartment `json:"departments"`
-	Leaders     Leaders          `json:"agents"`
-	Session     DefaultSession   `json:"default_session"`
+	ProjectID   string          `json:"project_id"`
+	Departments []DepartmentIDs `json:"departments"`
+	Leaders     Leaders         `json:"agents"`
+	Session     DefaultSession  `json:"default_session"`
 }
 
-// MadeDepartment holds the ids of a new department.
-type MadeDepartment struct {
+// DepartmentIDs holds the ids of a new department.
+type DepartmentIDs struct {
 	Key            string `json:"key"`
 	TeamID         string `json:"team_id"`
 	ManagerAgentID string `json:"manager_agent_id"`
@@ -107,7 +107,7 @@ func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Compa
 	}
 	for _, d := range p.Departments {
 		team := m.team(d.Label)
-		made.Departments = append(made.Departments, MadeDepartment{
+		made.Departments = append(made.Departments, DepartmentIDs{
 			Key: d.Key, TeamID: team,
 			ManagerAgentID: m.agent(d.Label+" Manager", "manager", d.Provider, team),
 			WorkerAgentID:  m.agent(d.Label+" Worker", "worker", d.Provider, team),

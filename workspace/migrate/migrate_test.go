@@ -279,7 +279,7 @@ func faultAt(t *testing.T, n int, kind faultfs.Kind, mixed, head string) bool {
 		_, err = migrate.Run(t.Context(), faulty, migrate.Options{})
 		err = errors.Join(err, faulty.Close())
 	}
-	if buried := plan.Bury(); buried != nil {
+	if buried := plan.CloseAll(); buried != nil {
 		t.Error(buried)
 	}
 	if plan.Hit() == "" {

@@ -53,13 +53,13 @@ func (c *copying) tops() []string {
 	return workspace.Portable()
 }
 
-// leftOut reports whether a name is not copied. Unless local is set, nothing in .local but
-// billing is copied. Names that are not workspace.Movable are never copied.
-func (c *copying) leftOut(name string) bool {
+// excluded reports whether a name is not copied. Unless local is set, nothing in .local but
+// billing is copied. Names that are not workspace.IsExportable are never copied.
+func (c *copying) excluded(name string) bool {
 	if !c.local && strings.HasPrefix(name, workspace.LocalDir+"/") && name != billing && !strings.HasPrefix(name, billing+"/") {
 		return true
 	}
-	return !workspace.Movable(name)
+	return !workspace.IsExportable(name)
 }
 
 // all copies everything in two passes. The second has little to do, and runs while the source
@@ -127,7 +127,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 		return err
 	}
 	switch {
-	case c.leftOut(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
+	case c.excluded(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
 		return nil
 	case st.IsDir():
 		return c.directory(ctx, name, st)
@@ -326,7 +326,7 @@ func (c *copying) copied(name string) bool {
 		return false
 	}
 	for i := range parts {
-		if c.leftOut(strings.Join(parts[:i+1], "/")) {
+		if c.excluded(strings.Join(parts[:i+1], "/")) {
 			return false
 		}
 	}

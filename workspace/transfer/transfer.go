@@ -101,7 +101,7 @@ func missingOnArrival(issue validate.Issue) bool {
 // checkTarget rejects a target that must not be replaced. occupied reports whether the target
 // is a workspace to be replaced.
 func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
-	if err := o.apart(); err != nil {
+	if err := o.checkOverlap(); err != nil {
 		return false, err
 	}
 	empty, err := isEmpty(o.To)

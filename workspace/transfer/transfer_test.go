@@ -185,7 +185,7 @@ func TestUnderFaults(t *testing.T) {
 				o := order(from, target)
 				o.Env.OpenFS, o.Env.PID, o.Force, o.Local = plan.Open, deadPID, true, true
 				_, err := o.Run(t.Context())
-				if buried := plan.Bury(); buried != nil {
+				if buried := plan.CloseAll(); buried != nil {
 					t.Error(buried)
 				}
 				now := portable(t, target)

@@ -12,28 +12,28 @@ import (
 )
 
 func teamKind() kind {
-	return yamlKind(doc.TeamCodec, func(d *finding, file string, t doc.Team) { d.carries(file, path.Base(path.Dir(file)), t.ID) })
+	return yamlKind(doc.TeamCodec, func(d *finding, file string, t doc.Team) { d.checkID(file, path.Base(path.Dir(file)), t.ID) })
 }
 
 func agentKind() kind {
 	return yamlKind(doc.AgentCodec, func(d *finding, file string, a doc.Agent) {
-		d.carries(file, path.Base(path.Dir(file)), a.ID)
+		d.checkID(file, path.Base(path.Dir(file)), a.ID)
 		d.namesTeam("team_id", a.TeamID)
 	})
 }
 
 func projectKind() kind {
-	return yamlKind(doc.ProjectCodec, func(d *finding, file string, p doc.Project) { d.carries(file, path.Base(path.Dir(file)), p.ID) })
+	return yamlKind(doc.ProjectCodec, func(d *finding, file string, p doc.Project) { d.checkID(file, path.Base(path.Dir(file)), p.ID) })
 }
 
 func repoLinksKind() kind {
-	return lenient(yamlKind(doc.RepoLinksCodec, func(d *finding, file string, l doc.RepoLinks) { d.within(file, projectOf(file), l.ProjectID) }))
+	return lenient(yamlKind(doc.RepoLinksCodec, func(d *finding, file string, l doc.RepoLinks) { d.checkProject(file, projectOf(file), l.ProjectID) }))
 }
 
 func runKind() kind {
 	return yamlKind(doc.RunCodec, func(d *finding, file string, r doc.Run) {
-		d.carries(file, path.Base(path.Dir(file)), r.ID)
-		d.within(file, projectOf(file), r.ProjectID)
+		d.checkID(file, path.Base(path.Dir(file)), r.ID)
+		d.checkProject(file, projectOf(file), r.ProjectID)
 		d.namesAgent("agent_id", r.AgentID)
 		if r.LogIntegrity != nil {
 			d.warn(events.LogTampered, file, r.LogIntegrity.String())
@@ -42,20 +42,20 @@ func runKind() kind {
 }
 
 func contextPackKind() kind {
-	return yamlKind(doc.ContextPackCodec, func(d *finding, file string, p doc.ContextPack) { d.carries(file, path.Base(path.Dir(file)), p.ID) })
+	return yamlKind(doc.ContextPackCodec, func(d *finding, file string, p doc.ContextPack) { d.checkID(file, path.Base(path.Dir(file)), p.ID) })
 }
 
 func sharePackKind() kind {
 	return yamlKind(doc.SharePackCodec, func(d *finding, file string, p doc.SharePack) {
-		d.carries(file, path.Base(path.Dir(file)), p.ID)
+		d.checkID(file, path.Base(path.Dir(file)), p.ID)
 		d.needs = bundled(p)
 	})
 }
 
 func taskKind() kind {
 	return recordKind(doc.TaskCodec, func(d *finding, file string, t doc.Task) []string {
-		d.carries(file, stem(file), t.ID)
-		d.within(file, projectOf(file), t.ProjectID)
+		d.checkID(file, stem(file), t.ID)
+		d.checkProject(file, projectOf(file), t.ProjectID)
 		d.namesAgent("assignee_agent_id", t.AssigneeAgentID)
 		d.namesTeam("team_id", t.TeamID)
 		for _, field := range t.Incomplete() {
@@ -67,7 +67,7 @@ func taskKind() kind {
 
 func artifactKind() kind {
 	return typedKind(doc.ArtifactCodec, func(d *finding, file string, head []byte, a doc.Artifact) ([]string, func()) {
-		d.carries(file, stem(file), a.ID)
+		d.checkID(file, stem(file), a.ID)
 		return doc.Headings(a.Type), func() { d.ofType(a.Type, file, head) }
 	})
 }
@@ -95,29 +95,29 @@ func (d *finding) ofType(artifactType, file string, head []byte) {
 
 func helpRequestKind() kind {
 	return recordKind(doc.HelpRequestCodec, func(d *finding, file string, h doc.HelpRequest) []string {
-		d.carries(file, stem(file), h.ID)
+		d.checkID(file, stem(file), h.ID)
 		return []string{"## Question", "## Response"}
 	})
 }
 
 func reviewKind() kind {
-	return yamlKind(doc.ReviewCodec, func(d *finding, file string, r doc.Review) { d.carries(file, stem(file), r.ID) })
+	return yamlKind(doc.ReviewCodec, func(d *finding, file string, r doc.Review) { d.checkID(file, stem(file), r.ID) })
 }
 
 func sessionKind() kind {
-	return lenient(yamlKind(doc.SessionCodec, func(d *finding, file string, s doc.Session) { d.carries(file, stem(file), workspace.EncodeRef(s.Ref)) }))
+	return lenient(yamlKind(doc.SessionCodec, func(d *finding, file string, s doc.Session) { d.checkID(file, stem(file), workspace.EncodeRef(s.Ref)) }))
 }
 
 func conversationKind(id, project string) kind {
 	return lenient(yamlKind(doc.ConversationCodec, func(d *finding, file string, c doc.Conversation) {
-		d.carries(file, id, c.ID)
+		d.checkID(file, id, c.ID)
 		switch {
 		case project == "" && c.Scope != "workspace":
 			d.warn("id_mismatch", file, "has the scope "+c.Scope+" but lies in the workspace's inbox")
 		case project != "" && c.Scope != "project":
 			d.warn("id_mismatch", file, "has the scope "+c.Scope+" but lies in "+project)
 		case project != "":
-			d.within(file, project, c.ProjectID)
+			d.checkProject(file, project, c.ProjectID)
 		}
 	}))
 }
@@ -128,7 +128,7 @@ type mapping struct{}
 var mappingCodec = yamldoc.For[mapping]()
 
 func commentKind() kind {
-	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
+	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.checkID(file, stem(file), c.ID) }))
 }
 
 // workflowKind returns the kind of workflow templates. Their problems are only warnings.
@@ -139,7 +139,7 @@ func workflowKind() kind {
 			d.warn("workflow_invalid", file, err.Error())
 			return d
 		}
-		d.carries(file, path.Base(path.Dir(file))+":"+stem(file), t.ID)
+		d.checkID(file, path.Base(path.Dir(file))+":"+stem(file), t.ID)
 		for _, n := range t.Nodes {
 			if n.Task != nil && n.Task.Agent.AgentID != "" {
 				d.namesAgent("agent_id", n.Task.Agent.AgentID)
@@ -154,14 +154,14 @@ func workflowKind() kind {
 
 func workflowRunKind() kind {
 	return lenient(yamlKind(doc.WorkflowRunCodec, func(d *finding, file string, r doc.WorkflowRun) {
-		d.carries(file, path.Base(path.Dir(file)), r.RunID)
-		d.within(file, projectOf(file), r.ProjectID)
+		d.checkID(file, path.Base(path.Dir(file)), r.RunID)
+		d.checkProject(file, projectOf(file), r.ProjectID)
 	}))
 }
 
 func jobKind() kind {
 	return lenient(yamlKind(doc.JobCodec, func(d *finding, file string, j doc.Job) {
-		d.carries(file, path.Base(path.Dir(file)), j.Job.JobID)
-		d.within(file, projectOf(file), j.Job.ProjectID)
+		d.checkID(file, path.Base(path.Dir(file)), j.Job.JobID)
+		d.checkProject(file, projectOf(file), j.Job.ProjectID)
 	}))
 }

@@ -19,12 +19,12 @@ import (
 // finding holds the problems of one document, and the references to check around it.
 type finding struct {
 	issues, warnings []Issue
-	names            []naming
+	names            []reference
 	needs            []string // files that the document claims to exist
 }
 
-// naming is a field that refers to a team or an agent.
-type naming struct {
+// reference is a field that refers to a team or an agent.
+type reference struct {
 	field, id string
 	team      bool
 }
@@ -115,24 +115,26 @@ func (d *finding) misfits(code, file string, issues []fault.Issue) {
 	}
 }
 
-// carries warns if a document's id differs from the one that its path implies.
-func (d *finding) carries(file, want, got string) {
+// checkID warns if a document's id differs from the one that its path implies.
+func (d *finding) checkID(file, want, got string) {
 	if want != got {
 		d.warn("id_mismatch", file, "carries the id "+got+" instead of "+want)
 	}
 }
 
-// within warns if a document's project is not the one whose folder it is in.
-func (d *finding) within(file, want, got string) {
+// checkProject warns if a document's project is not the one whose folder it is in.
+func (d *finding) checkProject(file, want, got string) {
 	if want != got {
 		d.warn("id_mismatch", file, "carries the project_id "+got+" but lies in "+want)
 	}
 }
 
-func (d *finding) namesAgent(field, id string) { d.naming(naming{field: field, id: id}) }
-func (d *finding) namesTeam(field, id string)  { d.naming(naming{field: field, id: id, team: true}) }
+func (d *finding) namesAgent(field, id string) { d.addReference(reference{field: field, id: id}) }
+func (d *finding) namesTeam(field, id string) {
+	d.addReference(reference{field: field, id: id, team: true})
+}
 
-func (d *finding) naming(n naming) {
+func (d *finding) addReference(n reference) {
 	if n.id != "" {
 		d.names = append(d.names, n)
 	}
@@ -149,7 +151,7 @@ func projectOf(file string) string { return strings.SplitN(file, "/", 4)[2] }
 
 // document checks one file and reports whether it exists.
 func (v *inspection) document(file string, k kind) bool {
-	d, there := v.judged(file, k)
+	d, there := v.checkFile(file, k)
 	if !there {
 		return false
 	}
@@ -180,9 +182,9 @@ func (v *inspection) required(file string, k kind) bool {
 	return there
 }
 
-func (v *inspection) judged(file string, k kind) (d finding, there bool) {
+func (v *inspection) checkFile(file string, k kind) (d finding, there bool) {
 	version, _, err := v.see(file)
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		return d, false
 	}
 	if err == nil {
@@ -191,7 +193,7 @@ func (v *inspection) judged(file string, k kind) (d finding, there bool) {
 		}
 	}
 	text, st, err := durable.ReadFileInfo(v.fs, file, k.limit)
-	if durable.Absent(err) {
+	if durable.IsAbsent(err) {
 		return d, false
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ func TestWhatIsMadeIsValid(t *testing.T) {
 	made, err := w.CreateProjectWithDefaults(ctx, "日本", "founder", []string{" zeta ", "alpha", "alpha", " "})
 	must(err)
 	valid("a project")
-	_, err = w.SyncProjectDefaults(ctx, made.ID, workspace.Leader{Given: " boss ", Enrols: true})
+	_, err = w.SyncProjectDefaults(ctx, made.ID, workspace.Leader{ActorID: " boss ", EnrolMembers: true})
 	must(err)
 	valid("another leader")
 	must(os.WriteFile(filepath.Join(dir, workspace.PolicyFile), []byte("type: nonsense\n"), 0o600))

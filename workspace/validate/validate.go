@@ -55,9 +55,9 @@ func (v *Validator) Validate() Findings {
 	return validate(v.w.FS, v.memory(), thorough)
 }
 
-// Glance is Validate without the warnings that need the contents of logs and message files.
+// ValidateQuickly is Validate without the warnings that need the contents of logs and message files.
 // Opening a workspace reports its result.
-func (v *Validator) Glance() Findings {
+func (v *Validator) ValidateQuickly() Findings {
 	return validate(v.w.FS, v.memory(), glance)
 }
 

@@ -23,7 +23,7 @@ func (v *inspection) workspace() {
 		}
 	}
 	for _, file := range workspace.RequiredFiles() {
-		if _, _, err := v.see(file); durable.Absent(err) {
+		if _, _, err := v.see(file); durable.IsAbsent(err) {
 			v.missing("missing_file", file)
 		}
 	}
@@ -42,11 +42,11 @@ func (v *inspection) workspace() {
 	v.each(teams, func(part *inspection, id string) { part.required(workspace.TeamFile(id), teamKind()) })
 	v.each(agents, func(part *inspection, id string) { part.required(workspace.AgentFile(id), agentKind()) })
 	v.each(v.dirs(workspace.ProjectsDir), func(part *inspection, id string) { part.project(id) })
-	v.beside()
+	v.optionalDocuments()
 }
 
-// beside checks documents whose problems leave the workspace valid.
-func (v *inspection) beside() {
+// optionalDocuments checks documents whose problems leave the workspace valid.
+func (v *inspection) optionalDocuments() {
 	v.document("company/migrations/applied.yaml", lenient(yamlKind(mappingCodec, ignored[mapping])))
 	v.each(v.files(workspace.CommentsDir, ".yaml"), func(part *inspection, name string) {
 		part.document(path.Join(workspace.CommentsDir, name), commentKind())
@@ -124,7 +124,7 @@ func (v *inspection) evidence(dir, extension string) partOf {
 
 func (v *inspection) list(dir string, visit func(durable.Entry)) {
 	entries, err := v.memory.list(v.fs, v.see, dir)
-	if err != nil && !durable.Absent(err) {
+	if err != nil && !durable.IsAbsent(err) {
 		v.issue("read_error", dir, dir+": "+durable.Cause(err))
 	}
 	for _, e := range entries {
@@ -189,7 +189,7 @@ func (v *inspection) run(project, id string) {
 	}
 	v.document(workspace.WorkflowRunFile(project, id), workflowRunKind())
 	log := workspace.LogFile(project, id)
-	if _, _, err := v.see(log); durable.Absent(err) {
+	if _, _, err := v.see(log); durable.IsAbsent(err) {
 		v.missing("missing_file", log)
 	} else if v.depth == thorough {
 		v.seals(log)
@@ -220,7 +220,7 @@ func (v *inspection) conversations(dir, project string) {
 }
 
 func (v *inspection) conversation(dir, id, project string) {
-	if _, _, err := v.see(dir); durable.Absent(err) {
+	if _, _, err := v.see(dir); durable.IsAbsent(err) {
 		return
 	}
 	v.inFolder(dir, "conversation.yaml", conversationKind(id, project))

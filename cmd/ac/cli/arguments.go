@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// SaidText returns the first of the given arguments, or all of stdin if there are none.
-func (a *App) SaidText(given []string) (string, error) {
+// TextOrStdin returns the first of the given arguments, or all of stdin if there are none.
+func (a *App) TextOrStdin(given []string) (string, error) {
 	if len(given) > 0 {
 		return given[0], nil
 	}

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Asked asks a question and returns the answer in lower case, "" for none. It reads exactly one
+// AskLine asks a question and returns the answer in lower case, "" for none. It reads exactly one
 // line, so answers typed ahead wait for their questions.
-func (c *Call) Asked(question string) string {
+func (c *Call) AskLine(question string) string {
 	fmt.Fprint(c.Stderr, question)
 	return strings.ToLower(strings.TrimSpace(c.ReadLine()))
 }
@@ -36,15 +36,15 @@ func (c *Call) ReadLine() string {
 	}
 }
 
-// Asks reports whether the command can ask somebody: stdin and stderr are terminals, and Quiet is
+// CanAsk reports whether the command can ask somebody: stdin and stderr are terminals, and Quiet is
 // off.
-func (c *Call) Asks() bool {
+func (c *Call) CanAsk() bool {
 	in, isFile := c.Stdin.(*os.File)
 	errs, isFileToo := c.Stderr.(*os.File)
 	return isFile && isFileToo && !c.Quiet && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(errs.Fd()))
 }
 
-// Confirmed asks a question and reports whether the answer is yes.
-func (c *Call) Confirmed(question string) bool {
-	return slices.Contains([]string{"y", "yes"}, c.Asked(question))
+// Confirm asks a question and reports whether the answer is yes.
+func (c *Call) Confirm(question string) bool {
+	return slices.Contains([]string{"y", "yes"}, c.AskLine(question))
 }

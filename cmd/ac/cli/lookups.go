@@ -64,7 +64,7 @@ func (c *Call) Run(word string) (company.RunRow, error) {
 	for i := range newest.Rows {
 		r := &newest.Rows[i]
 		at, _ := clock.Parse(OrEmpty(r.CreatedAt))
-		there[i] = fmt.Sprintf("%s (%s, %s)", short[r.RunID], OrUnknown(r.Agent, r.AgentID), terminal.Age(at, c.Now))
+		there[i] = fmt.Sprintf("%s (%s, %s)", short[r.RunID], OrUnknown(r.Agent, r.AgentID), terminal.FormatAge(at, c.Now))
 	}
 	message := fmt.Sprintf("run %s does not exist in %s", word, c.Company)
 	if len(there) > 0 {
@@ -82,7 +82,7 @@ func (c *Call) severalRuns(word string, list company.RunRows, short map[string]s
 		r := &rows[i]
 		at, _ := clock.Parse(OrEmpty(r.CreatedAt))
 		e.Lines = append(e.Lines, strings.Join([]string{
-			short[r.RunID], table.Rows[i][1].Text, OrUnknown(r.Agent, r.AgentID), terminal.Fit(OrUnknown(r.What, ""), 30), terminal.Age(at, c.Now),
+			short[r.RunID], table.Rows[i][1].Text, OrUnknown(r.Agent, r.AgentID), terminal.Fit(OrUnknown(r.What, ""), 30), terminal.FormatAge(at, c.Now),
 		}, "  "))
 	}
 	if more := len(list.Rows) + list.More - len(rows); more > 0 {

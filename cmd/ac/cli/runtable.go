@@ -14,12 +14,12 @@ import (
 // RunTable returns the table of a list of runs. unicode allows characters beyond ASCII.
 func (c *Call) RunTable(list company.RunRows, unicode bool) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{Title: "RUN"}, {Title: "STATE"}, {Title: "AGENT", Most: 14, Drop: 6}, {Title: "WHAT", Text: true}, {Title: "AGE", Right: true, Drop: 4},
+		{Title: "RUN"}, {Title: "STATE"}, {Title: "AGENT", MaxWidth: 14, Drop: 6}, {Title: "WHAT", Text: true}, {Title: "AGE", Right: true, Drop: 4},
 		{Title: "TOOK", Right: true, Drop: 2}, {Title: "TOKENS", Right: true, Drop: 1}, {Title: "COST", Right: true, Drop: 3},
 	}}
 	severalProjects := c.Project == ""
 	if severalProjects {
-		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", Most: 14, Drop: 5})
+		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", MaxWidth: 14, Drop: 5})
 	}
 	short := Endings(list.IDs)
 	for i := range list.Rows {
@@ -28,7 +28,7 @@ func (c *Call) RunTable(list company.RunRows, unicode bool) terminal.Table {
 		created, _ := clock.Parse(OrEmpty(r.CreatedAt))
 		row := []terminal.Cell{
 			{Text: short[r.RunID], Link: c.RunLink(r.ProjectID, r.RunID)}, {Text: sign + " " + r.State, Colour: colour}, {Text: OrUnknown(r.Agent, r.AgentID)}, {Text: OrUnknown(r.What, "")},
-			{Text: terminal.Age(created, c.Now)}, {Text: Took(r)}, {Text: Tokens(r)}, {Text: terminal.Cost(r.CostUSD)},
+			{Text: terminal.FormatAge(created, c.Now)}, {Text: Took(r)}, {Text: Tokens(r)}, {Text: terminal.FormatCost(r.CostUSD)},
 		}
 		if severalProjects {
 			row = append(row, terminal.Cell{Text: c.ProjectNamed(r.ProjectID)})
@@ -43,7 +43,7 @@ func Took(r *company.RunRow) string {
 	if r.TookS == nil {
 		return terminal.Unknown
 	}
-	return terminal.Took(time.Duration(*r.TookS * float64(time.Second)))
+	return terminal.FormatDuration(time.Duration(*r.TookS * float64(time.Second)))
 }
 
 // Tokens returns the tokens of a run. A tilde marks an estimate.
@@ -52,9 +52,9 @@ func Tokens(r *company.RunRow) string {
 	case r.Tokens == nil:
 		return terminal.Unknown
 	case r.TokensEstimated:
-		return "~" + terminal.Tokens(*r.Tokens)
+		return "~" + terminal.FormatTokens(*r.Tokens)
 	}
-	return terminal.Tokens(*r.Tokens)
+	return terminal.FormatTokens(*r.Tokens)
 }
 
 // ProjectNamed returns the name of a project, or its id if the name is unknown.

@@ -72,7 +72,7 @@ func (t *topSource) Say(ctx context.Context, id, text string) (string, error) {
 		gone, err := company.Do(ctx, c.All, orchestration.Operations.Continue, p)
 		return "run " + cli.ShortID(row.RunID) + " goes on: " + gone.SessionRef, err
 	}
-	steered, err := work.Steered(ctx, c, &row, text, false)
+	steered, err := work.Steer(ctx, c, &row, text, false)
 	return "said (" + work.Arrival(steered) + ")", err
 }
 

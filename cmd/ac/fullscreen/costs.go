@@ -62,11 +62,11 @@ func budgetTable(budgets []workforce.BudgetUse, unicode bool) terminal.Table {
 		full, rest = "#", "-"
 	}
 	for _, b := range budgets {
-		used, limit := terminal.Tokens(int64(b.Used)), terminal.Tokens(int64(b.Limit))+" tokens"
+		used, limit := terminal.FormatTokens(int64(b.Used)), terminal.FormatTokens(int64(b.Limit))+" tokens"
 		if b.Metric == budget.MetricCost {
-			used, limit = terminal.Unknown, terminal.Cost(&b.Limit)
+			used, limit = terminal.Unknown, terminal.FormatCost(&b.Limit)
 			if b.Used > 0 { // tokens without a price have an unknown cost
-				used = terminal.Cost(&b.Used)
+				used = terminal.FormatCost(&b.Used)
 			}
 		}
 		share := 1.0

@@ -32,8 +32,8 @@ type roomTables struct {
 
 // topRow is a row: its raw fields, and their decoded form, nil until first read.
 type topRow struct {
-	fields map[string]json.RawMessage
-	is     any
+	fields  map[string]json.RawMessage
+	decoded any
 }
 
 // apply applies a frame.
@@ -51,7 +51,7 @@ func (t *roomTables) apply(f room.Frame) error {
 			row = &topRow{fields: map[string]json.RawMessage{}}
 			t.rows[c.Key] = row
 		}
-		row.is = nil
+		row.decoded = nil
 		t.talked = t.talked || c.Table == room.TableTalk
 		for name, value := range c.Fields {
 			if value == nil || bytes.Equal(value, []byte("null")) {
@@ -66,7 +66,7 @@ func (t *roomTables) apply(f room.Frame) error {
 
 // read decodes a row, once after each change.
 func read[R any](kept *topRow) (row R, err error) {
-	if row, ok := kept.is.(R); ok {
+	if row, ok := kept.decoded.(R); ok {
 		return row, nil
 	}
 	text, err := json.Marshal(kept.fields)
@@ -74,7 +74,7 @@ func read[R any](kept *topRow) (row R, err error) {
 		err = json.Unmarshal(text, &row)
 	}
 	if err == nil {
-		kept.is = row
+		kept.decoded = row
 	}
 	return row, err
 }
@@ -159,9 +159,9 @@ func (s *snapshotToday) add(p room.Project) {
 func (s *snapshotToday) text() string {
 	switch {
 	case s.cost != nil:
-		return terminal.Cost(s.cost)
+		return terminal.FormatCost(s.cost)
 	case s.tokens > 0:
-		return terminal.Tokens(s.tokens) + " tokens"
+		return terminal.FormatTokens(s.tokens) + " tokens"
 	}
 	return ""
 }
@@ -177,7 +177,7 @@ func (t *roomTables) needs(keys []room.Key, names, asks map[string]string) ([]to
 			return nil, err
 		}
 		n.NeedID = key.ID
-		if slices.Contains(needs.Words(), n.Kind) {
+		if slices.Contains(needs.DecisionKinds(), n.Kind) {
 			known, ids = append(known, n), append(ids, n.Ref())
 		}
 	}
@@ -222,7 +222,7 @@ func (t *roomTables) runs(keys []room.Key, names, asks map[string]string) ([]top
 		shown[i] = top.Run{
 			ID: key.ID, Short: short[key.ID], Sign: sign, State: row.State, Colour: colour, Agent: cmp.Or(names[r.Agent], r.Agent),
 			What: r.Title, Place: strings.Join(slices.DeleteFunc([]string{r.Provider, r.Model}, func(s string) bool { return s == "" }), " "),
-			At: at, Tokens: cli.Tokens(&row), Cost: terminal.Cost(row.CostUSD), Live: row.Live(), Need: asks[key.ID],
+			At: at, Tokens: cli.Tokens(&row), Cost: terminal.FormatCost(row.CostUSD), Live: row.Live(), Need: asks[key.ID],
 		}
 	}
 	slices.SortFunc(shown, func(a, b top.Run) int {

@@ -32,12 +32,12 @@ const (
 	mostTopRuns = 3000
 	// topCostDays is how many days the cost pane shows.
 	topCostDays = 14
-	// glanced is how long the result of a health check is cached.
-	glanced = time.Minute
-	// flooded is how long output is batched for a run that prints more than unreadable lines in the
+	// healthMaxAge is how long the result of a health check is cached.
+	healthMaxAge = time.Minute
+	// floodDelay is how long output is batched for a run that prints more than unreadable lines in the
 	// meantime. Nobody can read that much, so few frames are drawn.
-	flooded    = 250 * time.Millisecond
-	unreadable = 100
+	floodDelay = 250 * time.Millisecond
+	floodLines = 100
 	// keptLines is how many lines of a transcript the screen keeps.
 	keptLines = 2000
 )
@@ -105,7 +105,7 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 // health returns the worst finding of the cheap checks, "ok" if there is none. It caches the
 // result.
 func (t *topSource) health(c *cli.Call) string {
-	if now := c.All.Now(); t.lookAt.IsZero() || now.Sub(t.lookAt) > glanced {
+	if now := c.All.Now(); t.lookAt.IsZero() || now.Sub(t.lookAt) > healthMaxAge {
 		t.lookAt, t.healthy = now, ""
 		health, err := company.Do(c.Ctx, c.All, maintenance.Folder.Glance, c.DirParam())
 		if err != nil {
@@ -161,13 +161,13 @@ func (t *topSource) Watch(ctx context.Context, id string, send func([]top.Line))
 			}
 			send(tail.lines())
 			rest := gathered
-			if tail.cameSince() > unreadable {
-				rest = flooded
+			if tail.cameSince() > floodLines {
+				rest = floodDelay
 			}
 			_ = execution.PauseFor(ctx, rest)
 		}
 	})
-	_, err = work.Shown(ctx, c, &row, 0, keptLines, tail, tail)
+	_, err = work.Show(ctx, c, &row, 0, keptLines, tail, tail)
 	if ctx.Err() == nil {
 		send(tail.lines())
 	}

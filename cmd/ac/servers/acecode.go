@@ -48,7 +48,7 @@ func aceCodeDataDir(o *dialectOptions, dir, project string) string {
 
 // listenForACECode listens for clients of the ACECode daemon. Its runtime files exist when it
 // returns, and are removed when the listener ends.
-func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error) {
+func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.ListenOptions, o dialectOptions) (dialect.Listener, error) {
 	var none dialect.Listener
 	at.Token, at.Names = daemon.NewToken(), o.hosts
 	if o.tokenFile != "" {

@@ -118,15 +118,15 @@ func (o *dialectOptions) flags(cmd *cobra.Command) {
 type dialectKind struct {
 	name, address string   // default address to listen on
 	options       []string // besides those of every dialect
-	listen        func(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error)
+	listen        func(ctx context.Context, c *dialect.Company, at dialect.ListenOptions, o dialectOptions) (dialect.Listener, error)
 }
 
 // dialects returns all dialects.
 func dialects() []dialectKind {
 	return []dialectKind{
 		{autonoma.Name, autonoma.Address, []string{"answer-within", "allow-origin"},
-			func(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error) {
-				return autonoma.Listen(ctx, c, autonoma.Options{Place: at, Level: o.level, AnswerWithin: cmp.Or(o.answerWithin, autonoma.DefaultAnswerWithin)})
+			func(ctx context.Context, c *dialect.Company, at dialect.ListenOptions, o dialectOptions) (dialect.Listener, error) {
+				return autonoma.Listen(ctx, c, autonoma.Options{ListenOptions: at, Level: o.level, AnswerWithin: cmp.Or(o.answerWithin, autonoma.DefaultAnswerWithin)})
 			}},
 		{comma.Name, comma.Address, []string{"strategies", "isolation", "token-file", "allow-origin", "on-exit"}, listenForComma},
 		{acecode.Name, acecode.Address, []string{"isolation", "token-file", "allow-host", "no-terminals", "allow-open", "all-runs", "shape", "dangerous"}, listenForACECode},
@@ -134,7 +134,7 @@ func dialects() []dialectKind {
 }
 
 // listenForComma listens for clients of the comma daemon.
-func listenForComma(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error) {
+func listenForComma(ctx context.Context, c *dialect.Company, at dialect.ListenOptions, o dialectOptions) (dialect.Listener, error) {
 	folders := o.strategies
 	if home, err := os.UserHomeDir(); err == nil {
 		folders = append([]string{filepath.Join(home, ".comma")}, folders...)
@@ -147,7 +147,7 @@ func listenForComma(ctx context.Context, c *dialect.Company, at dialect.Place, o
 		at.Token = token
 	}
 	return comma.Listen(ctx, c, comma.Options{
-		Place: at, Folders: folders, Level: doc.Level(o.level), Isolation: o.isolation, StopRuns: o.onExit == onExitStop,
+		ListenOptions: at, Folders: folders, Level: doc.Level(o.level), Isolation: o.isolation, StopRuns: o.onExit == onExitStop,
 	})
 }
 
@@ -167,7 +167,7 @@ func dialectNames() (names []string) {
 // dialectPlace is a dialect and the address where it listens.
 type dialectPlace struct {
 	dialectKind
-	at dialect.Place
+	at dialect.ListenOptions
 }
 
 // dialectNamed finds a dialect. For an unknown one it returns a cli.UsageError.
@@ -196,7 +196,7 @@ func placesOf(names string) (places []dialectPlace, err error) {
 		if placeOf(places, name) >= 0 {
 			return nil, cli.UsageError{Message: "dialect " + name + " is named twice"}
 		}
-		places = append(places, dialectPlace{kind, dialect.Place{Dialect: name, Address: kind.address}})
+		places = append(places, dialectPlace{kind, dialect.ListenOptions{Dialect: name, Address: kind.address}})
 	}
 	return places, nil
 }
@@ -386,7 +386,7 @@ func dialectPlaces(given []string) (places []dialectPlace, err error) {
 		if placeOf(places, name) >= 0 {
 			return nil, cli.UsageError{Message: "--dialect " + name + " is given twice"}
 		}
-		places = append(places, dialectPlace{kind, dialect.Place{
+		places = append(places, dialectPlace{kind, dialect.ListenOptions{
 			Dialect: name, Address: cmp.Or(address, kind.address), Option: "--dialect " + name + "=ADDR",
 		}})
 	}

@@ -54,11 +54,11 @@ of stdin, 128+signal on SIGINT or SIGTERM.`,
 // serve runs a server with the options of a command.
 func serve(ctx context.Context, a *cli.App, opts rpc.Options) error {
 	cli.SurviveReaders()
-	rest := proc.NewRest()
+	rest := proc.NewIdleUnmapper()
 	defer rest.Close()
 	stderr := rpc.NewLossy(a.Stderr)
 	opts.In, opts.Out, opts.Log, opts.Env = a.Stdin, a.RawStdout(), slog.New(slog.NewTextHandler(stderr, nil)), workspace.SystemEnv()
-	opts.Executable, opts.Version, opts.Stderr, opts.Received = a.Executable, a.Version, stderr, rest.Worked
+	opts.Executable, opts.Version, opts.Stderr, opts.OnInputDrained = a.Executable, a.Version, stderr, rest.Touch
 	signaled, err := cli.UntilSignal(ctx, func(ctx context.Context) error { return rpc.Serve(ctx, opts) })
 	if err = errors.Join(err, stderr.Close()); signaled != nil {
 		return signaled

@@ -30,24 +30,24 @@ func (m *Model) rowLines(ids []string, width int) (lines []string) {
 // runTable returns the table of these runs, without column titles.
 func (m *Model) runTable(ids []string) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{}, {}, {Most: 14, Drop: 6}, {Text: true}, {Right: true, Drop: 4}, {Right: true, Drop: 1}, {Right: true, Drop: 3},
+		{}, {}, {MaxWidth: 14, Drop: 6}, {Text: true}, {Right: true, Drop: 4}, {Right: true, Drop: 1}, {Right: true, Drop: 3},
 	}}
 	for _, id := range ids {
 		r, _ := m.run(id)
 		t.Rows = append(t.Rows, []terminal.Cell{
-			{Text: r.Short}, {Text: r.Sign + " " + r.State}, {Text: r.Agent}, {Text: r.What}, {Text: terminal.Age(r.At, m.now)}, {Text: r.Tokens}, {Text: r.Cost},
+			{Text: r.Short}, {Text: r.Sign + " " + r.State}, {Text: r.Agent}, {Text: r.What}, {Text: terminal.FormatAge(r.At, m.now)}, {Text: r.Tokens}, {Text: r.Cost},
 		})
 	}
 	return t
 }
 
 func (m *Model) needTable(ids []string) terminal.Table {
-	t := terminal.Table{Columns: []terminal.Column{{}, {}, {Most: 14, Drop: 2}, {Text: true}, {Right: true, Drop: 1}}}
+	t := terminal.Table{Columns: []terminal.Column{{}, {}, {MaxWidth: 14, Drop: 2}, {Text: true}, {Right: true, Drop: 1}}}
 	for _, id := range ids {
 		n, _ := m.need(id)
-		age := terminal.Age(n.At, m.now)
+		age := terminal.FormatAge(n.At, m.now)
 		if !n.Expires.IsZero() {
-			age = terminal.Took(max(0, n.Expires.Sub(m.now))) + " left"
+			age = terminal.FormatDuration(max(0, n.Expires.Sub(m.now))) + " left"
 		}
 		t.Rows = append(t.Rows, []terminal.Cell{{Text: n.Short}, {Text: n.Kind}, {Text: n.From}, {Text: n.Title}, {Text: age}})
 	}
@@ -55,11 +55,11 @@ func (m *Model) needTable(ids []string) terminal.Table {
 }
 
 func (m *Model) talkTable(ids []string) terminal.Table {
-	t := terminal.Table{Columns: []terminal.Column{{Text: true}, {Most: 14, Drop: 2}, {Right: true, Drop: 1}}}
+	t := terminal.Table{Columns: []terminal.Column{{Text: true}, {MaxWidth: 14, Drop: 2}, {Right: true, Drop: 1}}}
 	for _, c := range m.room.Conversations {
 		for _, id := range ids {
 			if c.ID == id {
-				t.Rows = append(t.Rows, []terminal.Cell{{Text: c.Name}, {Text: c.LastBy}, {Text: terminal.Age(c.LastAt, m.now)}})
+				t.Rows = append(t.Rows, []terminal.Cell{{Text: c.Name}, {Text: c.LastBy}, {Text: terminal.FormatAge(c.LastAt, m.now)}})
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestLongFrames(t *testing.T) {
 	}
 	input := json.RawMessage(`{"command":` + string(dialecttest.Must(json.Marshal(text))) + `,"n":9007199254740993}`)
 	for _, f := range []Frame{
-		{TypeMessage, 1024, 5, Said(said, at)},
+		{TypeMessage, 1024, 5, NewMessagePayload(said, at)},
 		{typeReplace, 1025, 5, replacePayload{many, at}},
 		{typeToolStart, 1026, 5, toolStartPayload{Tool: "bash", Args: input, Place: at}},
 		{typeToolEnd, 1027, 5, toolEndPayload{Hunks: []hunk{{1, 0, 1, len(lines), lines}}, Attachments: []struct{}{}, Place: at}},

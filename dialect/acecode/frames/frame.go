@@ -139,8 +139,8 @@ type MessagePayload struct {
 	Place
 }
 
-// Said returns the payload of a message.
-func Said(m Message, at Place) MessagePayload { return MessagePayload{m, m, at} }
+// NewMessagePayload returns the payload of a message.
+func NewMessagePayload(m Message, at Place) MessagePayload { return MessagePayload{m, m, at} }
 
 type toolStartPayload struct {
 	Tool            string          `json:"tool"`

@@ -254,7 +254,7 @@ func (m *Mapper) message(role, text string, about *metadata) {
 	said := Message{
 		Role: role, Content: text, ID: m.messageID(), Timestamp: m.stamp, TimestampMS: m.at, Metadata: about,
 	}
-	m.send(TypeMessage, Said(said, m.place))
+	m.send(TypeMessage, NewMessagePayload(said, m.place))
 }
 
 // messageID returns the id of a message that is sent next.

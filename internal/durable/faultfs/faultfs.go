@@ -84,9 +84,9 @@ func (p *Plan) Hit() string {
 	return p.hit
 }
 
-// Bury closes every file that is still open and so releases its kernel locks, as the system
+// CloseAll closes every file that is still open and so releases its kernel locks, as the system
 // does when a process ends.
-func (p *Plan) Bury() error {
+func (p *Plan) CloseAll() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	errs := make([]error, 0, len(p.open))

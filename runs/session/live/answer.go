@@ -37,7 +37,7 @@ func (c *Conversation) answer(p session.AnswerRequest) (session.AnswerResult, er
 		c.s.Secrets.Learn(secret)
 	}
 	after, changed := c.afterAnswer(i, v)
-	drafts := []events.Draft{c.resolve(i, v.State, c.shown(v.Outcome))}
+	drafts := []events.Draft{c.resolve(i, v.State, c.maskOutcome(v.Outcome))}
 	if changed {
 		drafts = append(drafts, c.policyChanged(by, after, causeAnswer))
 	}
@@ -45,16 +45,16 @@ func (c *Conversation) answer(p session.AnswerRequest) (session.AnswerResult, er
 		return session.AnswerResult{}, fault.New(fault.IO, "the answer could not be recorded: %w", err) // the recorder stops the session
 	}
 	result := session.AnswerResult{InteractionID: i.InteractionID, State: v.State, ResolvedAt: i.ResolvedAt, Scope: v.Scope}
-	result.HandedOver = c.hand(i, told(v, p))
+	result.HandedOver = c.deliverAnswer(i, agentAnswer(v, p))
 	if changed {
-		c.adopt(after)
+		c.applyPolicy(after)
 		c.rejudge(by)
 	}
 	return result, nil
 }
 
-// shown returns an outcome with its secrets masked.
-func (c *Conversation) shown(o interaction.Outcome) interaction.Outcome {
+// maskOutcome returns an outcome with its secrets masked.
+func (c *Conversation) maskOutcome(o interaction.Outcome) interaction.Outcome {
 	o.Note = c.masked(o.Note)
 	if o.Text != nil {
 		o.Text = new(c.masked(*o.Text))
@@ -71,8 +71,8 @@ func (c *Conversation) shown(o interaction.Outcome) interaction.Outcome {
 	return o
 }
 
-// told returns the answer as sent to the agent.
-func told(v interaction.Verdict, p session.AnswerRequest) agent.Answer {
+// agentAnswer returns the answer as sent to the agent.
+func agentAnswer(v interaction.Verdict, p session.AnswerRequest) agent.Answer {
 	a := agent.Answer{State: v.State, Session: v.State == interaction.Allowed && v.Scope == interaction.Session, Answers: v.Plain}
 	switch {
 	case p.Text != nil && (v.State == interaction.Denied || v.Kind == interaction.Input) && *p.Text != "":

@@ -62,7 +62,7 @@ func (c *Conversation) situation() policy.Situation {
 
 // accesses returns what a request wants, in the form that rules match.
 func (c *Conversation) accesses(q agent.Request) (list []policy.Access) {
-	for _, want := range q.Wants {
+	for _, want := range q.Accesses {
 		switch op := doc.Operation(want.Operation); op {
 		case doc.OpRead, doc.OpWrite:
 			list = append(list, c.root.Accesses(op, want.Resource)...)
@@ -83,7 +83,7 @@ func (c *Conversation) Asked(q agent.Request) {
 		return
 	}
 	if q.Kind == agent.Question || q.Kind == agent.Input {
-		if !c.order.Interactive || c.full(q) {
+		if !c.order.Interactive || c.refusesExcess(q) {
 			_ = c.reply(i, agent.Answer{State: agent.Cancelled}) // reply fails the session itself
 			return
 		}
@@ -91,28 +91,28 @@ func (c *Conversation) Asked(q agent.Request) {
 		return
 	}
 	v := c.judge(i)
-	if v.Effect == doc.Ask && c.full(q) {
+	if v.Effect == doc.Ask && c.refusesExcess(q) {
 		v.Effect = doc.Deny
 	}
 	judged := c.judged(i, v)
 	switch {
 	case v.Effect == doc.Ask:
 		i.rule = v.RuleID
-		c.tell(judged)
+		c.queueEvent(judged)
 		c.ask(i)
 	case c.s.Recorder.Commit(judged) != nil:
 		// The recorder stops the session.
 	case v.Effect == doc.Allow:
 		_ = c.reply(i, agent.Answer{State: agent.Allowed}) // reply fails the session itself
-		c.planAllowed(i, "system")
+		c.endPlanMode(i, "system")
 	default:
 		denial := agent.Answer{State: agent.Denied, Text: "Denied by the policy of this run (" + string(v.By) + ")."}
 		_ = c.reply(i, denial) // reply fails the session itself
 	}
 }
 
-// full reports whether too many requests are open to accept another, and records a notice if so.
-func (c *Conversation) full(q agent.Request) bool {
+// refusesExcess reports whether too many requests are open to accept another, and records a notice if so.
+func (c *Conversation) refusesExcess(q agent.Request) bool {
 	if len(c.open) < interaction.MaxOpen {
 		return false
 	}
@@ -168,12 +168,12 @@ func (c *Conversation) ask(i *openRequest) {
 	}
 	if limit > 0 {
 		r.ExpiresAt = new(clock.Stamp(now.Add(limit)))
-		c.after(r.InteractionID, limit, func() { c.expire(i) })
+		c.startTimer(r.InteractionID, limit, func() { c.expire(i) })
 	}
 	i.Request, i.State = r.Bounded(), interaction.Open
 	d := c.draft(events.InteractionRequested, i.Request)
 	d.Actor, d.Visibility = c.s.Order.AgentID, events.VisibilityTeam
-	c.tell(d)
+	c.queueEvent(d)
 	c.open = append(c.open, i)
 }
 
@@ -210,8 +210,8 @@ func (c *Conversation) questions(q agent.Request) (list []interaction.QuestionPa
 // accepted.
 func (c *Conversation) reply(i *openRequest, a agent.Answer) error {
 	if i.resolved != nil {
-		i.hear(a)
-		c.rest()
+		i.answerTool(a)
+		c.startIdleTimer()
 		return nil
 	}
 	if c.driver == nil {
@@ -219,7 +219,7 @@ func (c *Conversation) reply(i *openRequest, a agent.Answer) error {
 	}
 	err := c.driver.Answer(i.request.Key, a)
 	if err != nil {
-		c.stuck(err)
+		c.handleSendError(err)
 	}
 	return err
 }
@@ -230,7 +230,7 @@ func (c *Conversation) resolve(i *openRequest, state string, o interaction.Outco
 	o.By = cmp.Or(o.By, events.ActorSystem)
 	d := c.draft(events.InteractionResolved, interaction.Resolution{InteractionID: i.InteractionID, Kind: i.Kind, State: state, Outcome: o})
 	d.Actor, d.Visibility = o.By, events.VisibilityTeam
-	c.callOff(i.InteractionID)
+	c.cancelTimer(i.InteractionID)
 	c.open = slices.DeleteFunc(c.open, func(other *openRequest) bool { return other == i })
 	i.State, i.ResolvedAt, i.Outcome = state, clock.Stamp(d.At), o
 	if len(c.closed) >= maxClosed {
@@ -248,14 +248,14 @@ func (c *Conversation) expire(i *openRequest) {
 	if c.s.Recorder.Commit(c.resolve(i, interaction.TimedOut, interaction.Outcome{Reason: interaction.Timeout})) != nil {
 		return // the recorder stops the session
 	}
-	c.hand(i, agent.Answer{State: agent.TimedOut})
+	c.deliverAnswer(i, agent.Answer{State: agent.TimedOut})
 }
 
-// hand sends an answer whose resolution is durable. It reports whether the agent accepted it.
-func (c *Conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
+// deliverAnswer sends an answer whose resolution is durable. It reports whether the agent accepted it.
+func (c *Conversation) deliverAnswer(i *openRequest, a agent.Answer) (taken bool) {
 	err := c.reply(i, a)
 	if err != nil {
-		c.tell(c.draft(events.InteractionUndelivered, undeliveredPayload{i.InteractionID, clip.Head(err.Error(), session.MaxError)}))
+		c.queueEvent(c.draft(events.InteractionUndelivered, undeliveredPayload{i.InteractionID, clip.Head(err.Error(), session.MaxError)}))
 	}
 	return err == nil
 }
@@ -278,7 +278,7 @@ func (c *Conversation) cancelOpen(reason string, stopping bool) {
 	}
 	silent := c.driver == nil || reason == interaction.TurnEnded // the agent is not informed
 	if silent {
-		c.s.Recorder.Tell(drafts...)
+		c.s.Recorder.QueueEvents(drafts...)
 	} else if c.s.Recorder.Commit(drafts...) != nil {
 		return
 	}
@@ -286,7 +286,7 @@ func (c *Conversation) cancelOpen(reason string, stopping bool) {
 		cancelled := agent.Answer{State: agent.Cancelled, Stopping: stopping}
 		switch {
 		case i.resolved != nil:
-			i.hear(cancelled)
+			i.answerTool(cancelled)
 		case !silent && c.driver.Answer(i.request.Key, cancelled) != nil:
 			silent = true // an agent that does not read is ending, or the next write notices it
 		}
@@ -297,7 +297,7 @@ func (c *Conversation) cancelOpen(reason string, stopping bool) {
 func (c *Conversation) Withdrawn(request string) {
 	for _, i := range slices.Clone(c.open) {
 		if i.resolved == nil && i.request.Key == request {
-			c.tell(c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: interaction.Withdrawn}))
+			c.queueEvent(c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: interaction.Withdrawn}))
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 type command struct{ c *Conversation }
 
 func (d *command) Start(h agent.Host, _ agent.Start) error {
-	h.Conversation(agent.Conversation{
+	h.HandshakeSucceeded(agent.Conversation{
 		Name: filepath.Base(d.c.order.Template[0]), Capabilities: agent.Capabilities{Interrupt: true, Modes: []string{}},
 	})
 	return nil
@@ -70,8 +70,8 @@ func (c *Conversation) TakeProgram() (call *provider.Call) {
 	return call
 }
 
-// Ran handles the end of a turn's process. It reports whether there is another turn.
-func (c *Conversation) Ran(exit *guard.Exit, err error) (again bool) {
+// HandleTurnExit handles the end of a turn's process. It reports whether there is another turn.
+func (c *Conversation) HandleTurnExit(exit *guard.Exit, err error) (again bool) {
 	c.Await(func() {
 		select {
 		case <-c.halt: // the process ended by itself
@@ -87,9 +87,9 @@ func (c *Conversation) Ran(exit *guard.Exit, err error) (again bool) {
 		switch {
 		case c.verdict != nil:
 		case len(c.waiting) == 0:
-			c.close(c.byLastTurn())
+			c.close(c.lastTurnVerdict())
 		default:
-			if err := c.renew(); err != nil {
+			if err := c.prepareDigest(); err != nil {
 				c.fail("", err)
 			}
 			again = c.verdict == nil

@@ -22,7 +22,7 @@ import (
 
 // compact queues a compaction. The request is durable on return.
 func (c *Conversation) compact(p session.CompactRequest) (session.CompactResult, error) {
-	if err := c.notLive(); err != nil {
+	if err := c.checkLive(); err != nil {
 		return session.CompactResult{}, err
 	}
 	if !c.opened && !c.s.Order.PerTurn() {
@@ -38,7 +38,7 @@ func (c *Conversation) compact(p session.CompactRequest) (session.CompactResult,
 		return session.CompactResult{}, fault.New(fault.IO, "the wish could not be recorded: %w", err)
 	}
 	if c.s.Order.PerTurn() { // each of its processes begins with a digest
-		c.tell(c.draft(events.Compacted, session.CompactedPayload{How: session.CompactDigest, OK: true}))
+		c.queueEvent(c.draft(events.Compacted, session.CompactedPayload{How: session.CompactDigest, OK: true}))
 		return result, nil
 	}
 	// It is queued like a text that has a turn of its own.
@@ -51,35 +51,35 @@ func (c *Conversation) compact(p session.CompactRequest) (session.CompactResult,
 
 // beginCompact compacts an idle conversation.
 func (c *Conversation) beginCompact(how string) {
-	c.callOff("idle")
+	c.cancelTimer("idle")
 	if how == session.CompactDigest {
-		c.startAnew()
+		c.restartWithDigest()
 		return
 	}
 	c.turn = &turn{number: c.turns, began: c.s.Workspace.Env.Clock.Now(), compacting: true}
 	id := fmt.Sprintf("compact_%s_%s", c.s.Order.RunID, c.s.Workspace.Env.IDs.New("compact"))
 	switch err := c.driver.Compact(agent.Prompt{ID: id}); {
 	case errors.Is(err, agent.ErrQueue): // it no longer can
-		c.compacted(session.CompactProvider, err)
+		c.recordCompacted(session.CompactProvider, err)
 		c.next()
 	case err != nil:
-		c.stuck(err)
+		c.handleSendError(err)
 	}
 }
 
-// compacted records the outcome of a compaction.
-func (c *Conversation) compacted(how string, err error) {
+// recordCompacted records the outcome of a compaction.
+func (c *Conversation) recordCompacted(how string, err error) {
 	c.turn = nil
 	p := session.CompactedPayload{How: how, OK: err == nil}
 	if err != nil {
 		p.Error = clip.Head(c.masked(err.Error()), session.MaxError)
 	}
-	c.tell(c.draft(events.Compacted, p))
+	c.queueEvent(c.draft(events.Compacted, p))
 }
 
-// startAnew restarts the agent, for a conversation that begins with a digest. A session with
+// restartWithDigest restarts the agent, for a conversation that begins with a digest. A session with
 // nothing more to send ends instead, and the next session begins that way.
-func (c *Conversation) startAnew() {
+func (c *Conversation) restartWithDigest() {
 	if err := c.s.Recorder.Commit(c.draft(events.Compacted, session.CompactedPayload{How: session.CompactDigest, OK: true})); err != nil {
 		return // the recorder stops the session
 	}
@@ -87,7 +87,7 @@ func (c *Conversation) startAnew() {
 		c.next()
 		return
 	}
-	if err := c.renew(); err != nil {
+	if err := c.prepareDigest(); err != nil {
 		c.fail("", err)
 		return
 	}
@@ -101,8 +101,8 @@ func (c *Conversation) startAnew() {
 	c.endProcess()
 }
 
-// renew makes the session's next conversation begin with a digest of the run.
-func (c *Conversation) renew() error {
+// prepareDigest makes the session's next conversation begin with a digest of the run.
+func (c *Conversation) prepareDigest() error {
 	fold, seq := transcript.NewBrief(c.s.Order.ProjectID), int64(0)
 	err := session.EachEvent(c.s.Workspace, workspace.LogFile(c.s.Order.ProjectID, c.s.Order.RunID), func(_ string, line []byte) {
 		seq++
@@ -114,7 +114,7 @@ func (c *Conversation) renew() error {
 	o := c.order
 	o.Prompt, o.ClientMessageID, o.Display, o.Cause = "", "", session.Display{}, causeSteer
 	o.Thread, o.MustResume, o.Baseline = "", false, nil
-	o.Lead = fold.Digest(c.s.Order.RunID)
+	o.Preamble = fold.Digest(c.s.Order.RunID)
 	o.Digest = path.Join("runs", c.s.Order.RunID, "outputs", fmt.Sprintf("digest-turn-%d.md", c.turns+1))
 	return nil
 }

@@ -28,9 +28,9 @@ import (
 )
 
 const (
-	handshakeWithin = 60 * time.Second
-	sendWithin      = 5 * time.Second
-	interruptWithin = 10 * time.Second
+	handshakeTimeout = 60 * time.Second
+	sendTimeout      = 5 * time.Second
+	interruptTimeout = 10 * time.Second
 )
 
 // Conversation is a session's exchange with its agent. The goroutine that runs the inbox owns its
@@ -48,28 +48,28 @@ type Conversation struct {
 	halt  chan struct{} // has a value when a turn's process should end
 	ended chan struct{} // closed when the inbox goroutine has ended
 
-	talk    agent.Conversation
-	opened  bool   // the handshake is done
-	closing bool   // the agent gets nothing new
-	restart bool   // restart the agent once its process has exited
-	lost    string // why the earlier conversation could not be resumed
-	resumed string
-	timers  map[string]*clock.Alarm
+	talk        agent.Conversation
+	opened      bool   // the handshake is done
+	closing     bool   // the agent gets nothing new
+	restart     bool   // restart the agent once its process has exited
+	resumeError string // why the earlier conversation could not be resumed
+	resumed     string
+	timers      map[string]*clock.Alarm
 
-	policy  doc.RunPolicy
-	turns   int   // turns begun, over the whole run
-	turn    *turn // the current turn, nil for none
-	last    TurnEnd
-	waiting []*steer
-	came    map[string]bool // ids of the waiting texts read from the log
-	open    []*openRequest
-	closed  map[string]interaction.Record // recently resolved
-	said    map[string]saidBefore         // by the client's id
-	units   int64                         // UTF-16 code units sent to the agent
-	used    usage.Report                  // by the session so far
-	spent   usage.Report                  // by the agent's earlier processes
-	lead    string                        // precedes the next text, for the agent only
-	program *provider.Call                // of the next turn of a per-turn agent
+	policy      doc.RunPolicy
+	turns       int   // turns begun, over the whole run
+	turn        *turn // the current turn, nil for none
+	last        TurnEnd
+	waiting     []*steer
+	takenTexts  map[string]bool // ids of the waiting texts read from the log
+	open        []*openRequest
+	closed      map[string]interaction.Record // recently resolved
+	sentReplies map[string]textReplies        // by the client's id
+	units       int64                         // UTF-16 code units sent to the agent
+	used        usage.Report                  // by the session so far
+	spent       usage.Report                  // by the agent's earlier processes
+	preamble    string                        // precedes the next text, for the agent only
+	program     *provider.Call                // of the next turn of a per-turn agent
 
 	verdict *Verdict // how the session ends; nil while undecided
 }
@@ -85,15 +85,15 @@ type Verdict struct {
 type Session struct {
 	Supervisor
 
-	Workspace *workspace.Workspace
-	Order     *session.Order // Argv may change for each process
-	OutDir    string         // relative to the workspace
-	Workdir   string
-	Secrets   *redact.Values // values to mask
-	Recorder  *output.Recorder
-	Reading   *output.Reading
-	Lent      []string // environment entries that a model profile adds
-	Lacks     []string // notices on MCP servers that the agent does not get
+	Workspace           *workspace.Workspace
+	Order               *session.Order // Argv may change for each process
+	OutDir              string         // relative to the workspace
+	Workdir             string
+	Secrets             *redact.Values // values to mask
+	Recorder            *output.Recorder
+	Reading             *output.Reading
+	ProfileEnv          []string // environment entries that a model profile adds
+	MissingServerErrors []string // notices on MCP servers that the agent does not get
 }
 
 // Supervisor is the conversation's interface to the supervisor of its agent. Its methods are safe
@@ -110,7 +110,7 @@ type Supervisor interface {
 	// requested one, Stopped whether a caller did.
 	Stop()
 	Stopping() bool
-	Stopped() bool
+	StoppedByCaller() bool
 	// Folders returns a command line with this machine's folders in place of their marks.
 	Folders(words []string) ([]string, error)
 	// Servers returns the MCP servers that the agent is given.
@@ -123,7 +123,7 @@ func NewConversation(ctx context.Context, s Session) *Conversation {
 	root, err := policy.NewRoot(s.Workdir, policy.ReadLink)
 	c := &Conversation{
 		s: s, ctx: ctx, order: s.Order.Live, inbox: newInbox(), root: root, policy: s.Order.Live.Policy, turns: s.Order.Live.Turns,
-		over: make(chan struct{}), halt: make(chan struct{}, 1), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, said: map[string]saidBefore{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
+		over: make(chan struct{}), halt: make(chan struct{}, 1), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, sentReplies: map[string]textReplies{}, closed: map[string]interaction.Record{}, takenTexts: map[string]bool{},
 	}
 	if err == nil {
 		err = c.recall()
@@ -131,7 +131,7 @@ func NewConversation(ctx context.Context, s Session) *Conversation {
 	if err == nil {
 		err = c.takeWaiting()
 	}
-	for _, why := range s.Lacks {
+	for _, why := range s.MissingServerErrors {
 		c.Notice(why + ": the agent does not have it")
 	}
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *Conversation) guarded(do func()) {
 		if r := recover(); r != nil {
 			c.fail("", fmt.Errorf("internal fault: %v\n%s", r, debug.Stack()))
 		}
-		c.show()
+		c.updateActivity()
 	}()
 	do()
 }
@@ -208,10 +208,10 @@ func (c *Conversation) endProcess() {
 	}
 }
 
-// after runs a function later, unless callOff cancels it by name. Time during which the machine
+// startTimer runs a function later, unless cancelTimer cancels it by name. Time during which the machine
 // is suspended counts.
-func (c *Conversation) after(name string, d time.Duration, do func()) {
-	c.callOff(name)
+func (c *Conversation) startTimer(name string, d time.Duration, do func()) {
+	c.cancelTimer(name)
 	var timer *clock.Alarm
 	timer = clock.After(d, func() {
 		c.post(func() {
@@ -224,7 +224,7 @@ func (c *Conversation) after(name string, d time.Duration, do func()) {
 	c.timers[name] = timer
 }
 
-func (c *Conversation) callOff(name string) {
+func (c *Conversation) cancelTimer(name string) {
 	if timer, ok := c.timers[name]; ok {
 		timer.Stop()
 		delete(c.timers, name)
@@ -234,34 +234,34 @@ func (c *Conversation) callOff(name string) {
 // Begin starts the handshake with an agent whose process has started.
 func (c *Conversation) Begin(stdin *os.File) {
 	c.post(func() {
-		c.callOff("input") // left from the previous process
+		c.cancelTimer("input") // left from the previous process
 		c.stdin, c.driver = stdin, c.driverOf(c.order.Driver)
-		c.after("handshake", handshakeWithin, func() {
-			c.fail(agent.ReasonHandshake, fmt.Errorf("the agent did not finish its handshake within %s", handshakeWithin))
+		c.startTimer("handshake", handshakeTimeout, func() {
+			c.fail(agent.ReasonHandshake, fmt.Errorf("the agent did not finish its handshake within %s", handshakeTimeout))
 		})
 		if err := c.driver.Start(c, c.start()); err != nil {
-			c.stuck(err)
+			c.handleSendError(err)
 		}
 	})
 }
 
 // Send writes a frame to the agent, as one write.
 func (c *Conversation) Send(frame []byte) error {
-	if err := c.stdin.SetWriteDeadline(time.Now().Add(sendWithin)); err != nil {
+	if err := c.stdin.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 		return err
 	}
 	return durable.WriteAll(c.stdin, append(frame, '\n'))
 }
 
-// stuck fails the session of an agent that does not accept a frame. A dead agent's stdin is
+// handleSendError fails the session of an agent that does not accept a frame. A dead agent's stdin is
 // closed as well, so stuck then waits a grace period for its exit, which explains more.
-func (c *Conversation) stuck(err error) {
+func (c *Conversation) handleSendError(err error) {
 	fail := func() { c.fail(agent.ReasonStuck, fmt.Errorf("the agent does not read its input: %w", err)) }
 	switch {
 	case c.closing: // the session is already ending
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed):
 		if c.timers["input"] == nil { // counted from the first rejected frame
-			c.after("input", CloseAfter, func() {
+			c.startTimer("input", CloseGrace, func() {
 				if !c.closing {
 					fail()
 				}
@@ -272,15 +272,15 @@ func (c *Conversation) stuck(err error) {
 	}
 }
 
-// tell queues an event, after the lines that caused it.
-func (c *Conversation) tell(d events.Draft) { c.s.Recorder.Tell(d) }
+// queueEvent queues an event, after the lines that caused it.
+func (c *Conversation) queueEvent(d events.Draft) { c.s.Recorder.QueueEvents(d) }
 
 // Used records what the session has used so far.
 func (c *Conversation) Used(r usage.Report) { c.s.Recorder.QueueUsage([]usage.Report{c.sum(r)}, nil) }
 
 // Notice records an informational message for people.
 func (c *Conversation) Notice(text string) {
-	c.tell(c.draft(events.RunNotice, noticePayload{clip.Head(c.masked(text), session.MaxError)}))
+	c.queueEvent(c.draft(events.RunNotice, noticePayload{clip.Head(c.masked(text), session.MaxError)}))
 }
 
 // Cycled records signs that the agent compacted its context.
@@ -301,8 +301,8 @@ func (c *Conversation) Stop() {
 // OutputEnded handles the end of the agent's stdout: the process should end.
 func (c *Conversation) OutputEnded() { c.post(c.endProcess) }
 
-// GoesOn reports, once the agent's process has exited, whether to start another one in its place.
-func (c *Conversation) GoesOn() (again bool) {
+// PrepareRestart reports, once the agent's process has exited, whether to start another one in its place.
+func (c *Conversation) PrepareRestart() (again bool) {
 	c.Await(func() {
 		if !c.restart || c.verdict != nil || c.s.Stopping() {
 			return
@@ -318,18 +318,18 @@ func (c *Conversation) GoesOn() (again bool) {
 func (c *Conversation) Finish() {
 	c.post(func() {
 		for name := range c.timers {
-			c.callOff(name)
+			c.cancelTimer(name)
 		}
 		c.closing, c.driver = true, nil
-		c.leave()
+		c.closeOpenEnds()
 	})
 	c.inbox.close()
 	<-c.ended
 }
 
-// leave writes the closing events for everything open.
-func (c *Conversation) leave() {
-	reason, stopped := interaction.SessionEnded, c.s.Stopped()
+// closeOpenEnds writes the closing events for everything open.
+func (c *Conversation) closeOpenEnds() {
+	reason, stopped := interaction.SessionEnded, c.s.StoppedByCaller()
 	if stopped {
 		reason = interaction.Stopped
 	}
@@ -350,23 +350,23 @@ func (c *Conversation) leave() {
 	for _, s := range c.waiting {
 		switch {
 		case s.compacts != "":
-			c.compacted(s.compacts, errors.New("the session ended"))
+			c.recordCompacted(s.compacts, errors.New("the session ended"))
 		default:
-			c.tell(c.draft(events.SteerDiscarded, session.SteerDiscardedPayload{SteerID: s.ID, Reason: reason}))
+			c.queueEvent(c.draft(events.SteerDiscarded, session.SteerDiscardedPayload{SteerID: s.ID, Reason: reason}))
 		}
 	}
 	c.waiting = nil
 }
 
-// Begun returns how many turns of the run were begun. Begun, Model and Length may be called on
+// TurnCount returns how many turns of the run were begun. Begun, Model and Length may be called on
 // the conversation's goroutine, or by anybody once it has ended.
-func (c *Conversation) Begun() int { return c.turns }
+func (c *Conversation) TurnCount() int { return c.turns }
 
 // Model returns the model that the agent named in its handshake.
 func (c *Conversation) Model() string { return c.talk.Model }
 
-// Length returns how much text the agent was sent, in UTF-16 code units.
-func (c *Conversation) Length() int64 { return c.units }
+// SentLength returns how much text the agent was sent, in UTF-16 code units.
+func (c *Conversation) SentLength() int64 { return c.units }
 
 // LastTurn returns how the newest turn ended. Call it after the conversation has ended.
 func (c *Conversation) LastTurn() TurnEnd { return c.last }
@@ -377,9 +377,9 @@ func (c *Conversation) ProcessEnds() <-chan struct{} { return c.over }
 // TurnEnds returns a channel that has a value when a turn's process should end.
 func (c *Conversation) TurnEnds() <-chan struct{} { return c.halt }
 
-// EndsAs returns how the session ends. stopped means that it was stopped, exited that its process
+// FinalVerdict returns how the session ends. stopped means that it was stopped, exited that its process
 // exited with code 0.
-func (c *Conversation) EndsAs(stopped, exited bool) Verdict {
+func (c *Conversation) FinalVerdict(stopped, exited bool) Verdict {
 	switch {
 	case stopped:
 		return Verdict{Status: doc.StatusStopped}
@@ -395,5 +395,5 @@ func (c *Conversation) EndsAs(stopped, exited bool) Verdict {
 	return Verdict{doc.StatusFailed, agent.ReasonEnded, errors.New("the agent ended by itself")}
 }
 
-// CloseAfter is the grace period after the agent's stdin is closed.
-const CloseAfter = 2 * time.Second
+// CloseGrace is the grace period after the agent's stdin is closed.
+const CloseGrace = 2 * time.Second

@@ -70,9 +70,9 @@ func (c *Conversation) draft(kind string, payload any) events.Draft {
 // masked returns a text with its secrets masked.
 func (c *Conversation) masked(text string) string { return c.s.Secrets.String(text) }
 
-// written returns a text as its event shows it. If that is truncated, the full text is durable in
+// storeText returns a text as its event shows it. If that is truncated, the full text is durable in
 // an output file on return.
-func (c *Conversation) written(text, file string) (shown string, size int, cut bool, err error) {
+func (c *Conversation) storeText(text, file string) (shown string, size int, cut bool, err error) {
 	whole := c.masked(text)
 	shown = clip.Head(whole, session.MaxText)
 	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // prompt.txt already exists
@@ -118,8 +118,8 @@ func (c *Conversation) activity() string {
 	return "idle"
 }
 
-// show updates the activity hint in the session's record. The log is authoritative.
-func (c *Conversation) show() {
+// updateActivity updates the activity hint in the session's record. The log is authoritative.
+func (c *Conversation) updateActivity() {
 	activity, number := c.activity(), c.turns
 	if was := c.s.Snapshot(); was.Activity == activity && was.Turn == number || doc.Terminal(was.Status) {
 		return

@@ -12,12 +12,12 @@ const maxWaitingLines = 8 << 20
 type inbox struct {
 	mu      sync.Mutex
 	changed sync.Cond
-	queue   []errand
+	queue   []inboxTask
 	bytes   int
 	closed  bool
 }
 
-type errand struct {
+type inboxTask struct {
 	do    func()
 	bytes int
 }
@@ -29,12 +29,12 @@ func newInbox() *inbox {
 }
 
 // post queues a function. It reports whether the function will run: after close, none does.
-func (b *inbox) post(do func()) bool { return b.put(errand{do: do}, false) }
+func (b *inbox) post(do func()) bool { return b.put(inboxTask{do: do}, false) }
 
 // line queues the function for a line of n bytes. It blocks while too many bytes are queued.
-func (b *inbox) line(n int, do func()) { b.put(errand{do, n}, true) }
+func (b *inbox) line(n int, do func()) { b.put(inboxTask{do, n}, true) }
 
-func (b *inbox) put(e errand, patient bool) bool {
+func (b *inbox) put(e inboxTask, patient bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for patient && b.bytes > maxWaitingLines && !b.closed {

@@ -39,22 +39,22 @@ func (c *Conversation) policyChanged(by string, after doc.RunPolicy, cause strin
 // setPolicy changes the policy. On return, the change is durable, and it has been applied to the
 // open requests.
 func (c *Conversation) setPolicy(p session.PolicyRequest) (session.PolicyResult, error) {
-	if err := c.notLive(); err != nil {
+	if err := c.checkLive(); err != nil {
 		return session.PolicyResult{}, err
 	}
-	after, err := policy.Changed(c.policy, policy.Change{Mode: p.Mode, Level: p.Level, Rules: p.Rules, First: p.First}, p.Raise)
+	after, err := policy.ApplyChange(c.policy, policy.Change{Mode: p.Mode, Level: p.Level, Rules: p.Rules, First: p.First}, p.Raise)
 	if err != nil {
 		return session.PolicyResult{}, err
 	}
 	if err := c.s.Recorder.Commit(c.policyChanged(cmp.Or(p.Actor, "human"), after, causeSet)); err != nil {
 		return session.PolicyResult{}, fault.New(fault.IO, "the policy could not be recorded: %w", err)
 	}
-	c.adopt(after)
+	c.applyPolicy(after)
 	return session.PolicyResult{Policy: after, Resolved: c.rejudge(cmp.Or(p.Actor, "human"))}, nil
 }
 
-// adopt puts a policy into force. The caller has already recorded or queued its event.
-func (c *Conversation) adopt(after doc.RunPolicy) {
+// applyPolicy puts a policy into force. The caller has already recorded or queued its event.
+func (c *Conversation) applyPolicy(after doc.RunPolicy) {
 	before := c.policy.Mode
 	c.policy = after
 	c.s.Note(c.ctx, func(run *doc.Run) {
@@ -64,19 +64,19 @@ func (c *Conversation) adopt(after doc.RunPolicy) {
 	})
 	if before != after.Mode && c.driver != nil && c.opened {
 		if err := c.driver.Mode(string(after.Mode)); err != nil {
-			c.stuck(err)
+			c.handleSendError(err)
 		}
 	}
 }
 
-// planAllowed ends the plan mode of an agent whose plan was allowed.
-func (c *Conversation) planAllowed(i *openRequest, by string) {
+// endPlanMode ends the plan mode of an agent whose plan was allowed.
+func (c *Conversation) endPlanMode(i *openRequest, by string) {
 	if i.request.Kind != agent.Plan {
 		return
 	}
 	if after, ok := policy.AfterPlan(c.policy); ok {
-		c.tell(c.policyChanged(by, after, causeAnswer))
-		c.adopt(after)
+		c.queueEvent(c.policyChanged(by, after, causeAnswer))
+		c.applyPolicy(after)
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *Conversation) rejudge(by string) (ids []string) {
 		if c.s.Recorder.Commit(c.resolve(i, state, interaction.Outcome{By: by, Scope: interaction.Once, Reason: interaction.PolicyChanged})) != nil {
 			return ids // the recorder stops the session
 		}
-		c.hand(i, told)
+		c.deliverAnswer(i, told)
 		ids = append(ids, i.InteractionID)
 	}
 	return ids

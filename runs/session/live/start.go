@@ -30,7 +30,7 @@ func (c *Conversation) driverOf(name string) agent.Driver {
 func (c *Conversation) start() agent.Start {
 	o := c.order
 	s := agent.Start{
-		Version: o.Version, Dir: c.s.Workdir, Model: o.Model, Named: c.named(), Sandbox: provider.Sandbox(string(c.policy.PermissionLevel)), Asked: o.Asked(),
+		Version: o.Version, Dir: c.s.Workdir, Model: o.Model, Named: c.named(), Sandbox: provider.Sandbox(string(c.policy.PermissionLevel)), HasApprover: o.HasApprover(),
 		Mode: string(c.policy.Mode), Thread: o.Thread, MustResume: o.MustResume, Baseline: baselineOf(o.Baseline),
 	}
 	if c.policy.Mode == doc.ModePlan {
@@ -47,7 +47,7 @@ func (c *Conversation) start() agent.Start {
 func (c *Conversation) named() bool {
 	model := c.order.Model
 	return model != "" && (slices.ContainsFunc(c.s.Order.Argv, func(word string) bool { return strings.Contains(word, model) }) ||
-		slices.ContainsFunc(c.s.Lent, func(entry string) bool { return strings.HasSuffix(entry, "="+model) }))
+		slices.ContainsFunc(c.s.ProfileEnv, func(entry string) bool { return strings.HasSuffix(entry, "="+model) }))
 }
 
 // spentOf returns what a session has used so far, in the form of its record.

@@ -45,8 +45,8 @@ type turnData struct {
 	ActiveTurn *int `json:"active_turn"`
 }
 
-// expect returns an error if the request is for another turn than the current one.
-func (c *Conversation) expect(number int) error {
+// checkTurn returns an error if the request is for another turn than the current one.
+func (c *Conversation) checkTurn(number int) error {
 	var active *int
 	if c.turn != nil {
 		active = &c.turn.number
@@ -57,8 +57,8 @@ func (c *Conversation) expect(number int) error {
 	return nil
 }
 
-// notLive returns an error if the session is ending.
-func (c *Conversation) notLive() error {
+// checkLive returns an error if the session is ending.
+func (c *Conversation) checkLive() error {
 	if c.closing && !c.restart { // a restarted agent gets it afterwards
 		return fault.New(fault.RunNotLive, "the session of run %s is ending", c.s.Order.RunID)
 	}
@@ -68,13 +68,13 @@ func (c *Conversation) notLive() error {
 // steer queues or sends a text. On return, its event is durable, and a text for immediate
 // delivery was sent.
 func (c *Conversation) steer(p session.SteerRequest) (session.SteerResult, error) {
-	if before, ok := c.said[p.ClientMessageID]; ok {
+	if before, ok := c.sentReplies[p.ClientMessageID]; ok {
 		return before.steer, nil
 	}
-	if err := c.notLive(); err != nil {
+	if err := c.checkLive(); err != nil {
 		return session.SteerResult{}, err
 	}
-	if err := c.expect(p.ExpectedTurn); err != nil {
+	if err := c.checkTurn(p.ExpectedTurn); err != nil {
 		return session.SteerResult{}, err
 	}
 	if len(c.waiting) >= session.MaxSteers {
@@ -84,7 +84,7 @@ func (c *Conversation) steer(p session.SteerRequest) (session.SteerResult, error
 	s.ID, s.Mode, s.Display, s.ClientMessageID = c.s.Workspace.Env.IDs.New("steer"), cmp.Or(p.Mode, session.ModeNextTurn), p.Display, p.ClientMessageID
 	s.Delivery = c.delivery(s.Mode)
 	var err error
-	if s.Text, s.TextBytes, s.Truncated, err = c.written(p.Text, s.ID+".txt"); err != nil {
+	if s.Text, s.TextBytes, s.Truncated, err = c.storeText(p.Text, s.ID+".txt"); err != nil {
 		return session.SteerResult{}, err
 	}
 	result := session.SteerResult{Accepted: true, SteerID: s.ID, Turn: c.turns, Delivery: s.Delivery}
@@ -112,13 +112,13 @@ type busyData struct {
 
 // prompt starts a turn of an idle session. On return, the turn is durable and was sent.
 func (c *Conversation) prompt(p session.PromptRequest) (session.PromptResult, error) {
-	if err := c.notLive(); err != nil {
+	if err := c.checkLive(); err != nil {
 		return session.PromptResult{}, err
 	}
-	if before, ok := c.said[p.ClientMessageID]; ok {
+	if before, ok := c.sentReplies[p.ClientMessageID]; ok {
 		return before.prompt, nil
 	}
-	if !c.opened || c.turn != nil || c.unsettled() {
+	if !c.opened || c.turn != nil || c.hasUnsettledText() {
 		return session.PromptResult{}, fault.New(fault.RunBusy, "run %s is in a turn", c.s.Order.RunID).With(busyData{c.turns})
 	}
 	if err := c.beginTurn(opening{
@@ -127,20 +127,20 @@ func (c *Conversation) prompt(p session.PromptRequest) (session.PromptResult, er
 		return session.PromptResult{}, fault.New(fault.IO, "the prompt could not be recorded: %w", err)
 	}
 	result := session.PromptResult{Turn: c.turns, ThreadID: c.s.Snapshot().ThreadID}
-	c.remember(p.ClientMessageID, session.SaidAsPrompt(result.Turn), result)
+	c.remember(p.ClientMessageID, session.SteerResultForPrompt(result.Turn), result)
 	return result, nil
 }
 
-// saidBefore holds the replies to a text under a client's id, one for each verb that can send it.
-type saidBefore struct {
+// textReplies holds the replies to a text under a client's id, one for each verb that can send it.
+type textReplies struct {
 	steer  session.SteerResult
 	prompt session.PromptResult
 }
 
 // remember stores the replies to a text under a client's id, "" for none. The first one wins.
 func (c *Conversation) remember(client string, steer session.SteerResult, prompt session.PromptResult) {
-	if _, known := c.said[client]; !known && client != "" {
-		c.said[client] = saidBefore{steer, prompt}
+	if _, known := c.sentReplies[client]; !known && client != "" {
+		c.sentReplies[client] = textReplies{steer, prompt}
 	}
 }
 
@@ -157,11 +157,11 @@ func (c *Conversation) recall() error {
 		}
 		result := e.Payload.Result()
 		if kind == events.TurnStarted {
-			result = session.SaidAsPrompt(e.Payload.Turn)
+			result = session.SteerResultForPrompt(e.Payload.Turn)
 		}
 		c.remember(e.Payload.ClientMessageID, result, session.PromptResult{Turn: e.Payload.Turn})
 	})
-	c.remember(c.order.ClientMessageID, session.SaidAsPrompt(c.order.Turns+1), session.PromptResult{Turn: c.order.Turns + 1})
+	c.remember(c.order.ClientMessageID, session.SteerResultForPrompt(c.order.Turns+1), session.PromptResult{Turn: c.order.Turns + 1})
 	return err
 }
 
@@ -172,7 +172,7 @@ func (c *Conversation) delivery(mode string) string {
 		return session.DeliveryNextLaunch // a running command accepts no text
 	case !c.opened:
 		return session.DeliveryNextTurn
-	case c.turn == nil && !c.unsettled() && len(c.waiting) == 0:
+	case c.turn == nil && !c.hasUnsettledText() && len(c.waiting) == 0:
 		return session.DeliveryNewTurn
 	case mode == session.ModeAfterTurn || c.turn == nil || c.turn.compacting:
 		return session.DeliveryNextTurn
@@ -187,7 +187,7 @@ func (c *Conversation) delivery(mode string) string {
 // queue sends or queues a text, according to its delivery.
 func (c *Conversation) queue(s *steer) error {
 	if s.Delivery == session.DeliveryNextLaunch {
-		c.came[s.ID] = true // it is not for this session
+		c.takenTexts[s.ID] = true // it is not for this session
 		return nil
 	}
 	if s.Delivery == session.DeliveryInterrupt {
@@ -204,7 +204,7 @@ func (c *Conversation) queue(s *steer) error {
 			s.sent, err = false, nil
 		}
 		if err != nil {
-			c.stuck(err)
+			c.handleSendError(err)
 		}
 	case session.DeliveryNewTurn:
 		c.next()
@@ -222,10 +222,10 @@ func (c *Conversation) interruptTurn(actor, steerID string) error {
 	c.turn.interrupting = true
 	c.cancelOpen(interaction.Interrupted, false)
 	if err := c.driver.Interrupt(); err != nil {
-		c.stuck(err)
+		c.handleSendError(err)
 		return nil
 	}
-	c.after("interrupt", interruptWithin, func() {
+	c.startTimer("interrupt", interruptTimeout, func() {
 		if c.turn != nil {
 			c.endTurn(agent.Outcome{Status: agent.Failed, Error: "the agent did not end its turn when it was asked to"}, agent.ReasonInterrupt)
 			c.fail(agent.ReasonInterrupt, errInterrupt)
@@ -237,20 +237,20 @@ func (c *Conversation) interruptTurn(actor, steerID string) error {
 // interrupt stops the current turn.
 func (c *Conversation) interrupt(p session.InterruptRequest) (session.InterruptResult, error) {
 	switch {
-	case c.notLive() != nil:
-		return session.InterruptResult{}, c.notLive()
+	case c.checkLive() != nil:
+		return session.InterruptResult{}, c.checkLive()
 	case c.turn == nil:
 		return session.InterruptResult{}, fault.New(fault.NoActiveTurn, "run %s has no turn under way", c.s.Order.RunID)
 	}
-	if err := c.expect(p.ExpectedTurn); err != nil {
+	if err := c.checkTurn(p.ExpectedTurn); err != nil {
 		return session.InterruptResult{}, err
 	}
 	number := c.turn.number
 	return session.InterruptResult{Interrupted: true, Turn: number}, c.interruptTurn(p.Actor, "")
 }
 
-// unsettled reports whether the agent has yet to report the outcome of a text.
-func (c *Conversation) unsettled() bool {
+// hasUnsettledText reports whether the agent has yet to report the outcome of a text.
+func (c *Conversation) hasUnsettledText() bool {
 	return slices.ContainsFunc(c.waiting, func(s *steer) bool { return s.sent })
 }
 
@@ -286,8 +286,8 @@ func (c *Conversation) take(id string) *steer {
 	return s
 }
 
-func (c *Conversation) applied(s *steer, turn int, how agent.How) {
-	c.tell(c.draft(events.SteerApplied, session.SteerAppliedPayload{SteerID: s.ID, Turn: turn, How: string(how)}))
+func (c *Conversation) recordApplied(s *steer, turn int, how agent.How) {
+	c.queueEvent(c.draft(events.SteerApplied, session.SteerAppliedPayload{SteerID: s.ID, Turn: turn, How: string(how)}))
 }
 
 // SteerTaken records that the agent read a text.
@@ -296,7 +296,7 @@ func (c *Conversation) SteerTaken(id string, how agent.How) {
 	if s == nil {
 		return
 	}
-	c.applied(s, c.turns, how)
+	c.recordApplied(s, c.turns, how)
 	c.next()
 }
 
@@ -319,7 +319,7 @@ func (c *Conversation) SteerReturned(id string) {
 // SteerRefused discards a text that the agent refused.
 func (c *Conversation) SteerRefused(id, why string) {
 	if s := c.take(id); s != nil {
-		c.tell(c.draft(events.SteerDiscarded, session.SteerDiscardedPayload{SteerID: id, Reason: session.DiscardRefused, Error: clip.Head(c.masked(why), session.MaxError)}))
+		c.queueEvent(c.draft(events.SteerDiscarded, session.SteerDiscardedPayload{SteerID: id, Reason: session.DiscardRefused, Error: clip.Head(c.masked(why), session.MaxError)}))
 		c.next()
 	}
 }
@@ -329,8 +329,8 @@ func (c *Conversation) SteerRefused(id, why string) {
 func (c *Conversation) takeWaiting() error {
 	list, err := session.WaitingTexts(c.s.Workspace, c.s.Order.ProjectID, c.s.Order.RunID)
 	for _, text := range list {
-		if !c.came[text.ID] {
-			c.came[text.ID] = true
+		if !c.takenTexts[text.ID] {
+			c.takenTexts[text.ID] = true
 			c.remember(text.ClientMessageID, text.Result(), session.PromptResult{Turn: text.Turn})
 			c.waiting = append(c.waiting, &steer{SteerEvent: text.SteerEvent, full: text.Full, actor: text.Actor, before: true})
 		}
@@ -338,9 +338,9 @@ func (c *Conversation) takeWaiting() error {
 	return err
 }
 
-// more queues texts that were added to the log while the session was starting.
-func (c *Conversation) more(struct{}) (struct{}, error) {
-	if err := c.notLive(); err != nil {
+// queueMoreTexts queues texts that were added to the log while the session was starting.
+func (c *Conversation) queueMoreTexts(struct{}) (struct{}, error) {
+	if err := c.checkLive(); err != nil {
 		return struct{}{}, err
 	}
 	if err := c.takeWaiting(); err != nil {

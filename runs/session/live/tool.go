@@ -14,8 +14,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// hear passes an answer to the tool that asked.
-func (i *openRequest) hear(a agent.Answer) {
+// answerTool passes an answer to the tool that asked.
+func (i *openRequest) answerTool(a agent.Answer) {
 	record := i.Record
 	if i.State == interaction.Answered {
 		record.Answers = a.Answers
@@ -50,25 +50,25 @@ func (c *Conversation) AskTool(r interaction.Request, expires time.Duration, res
 		return interaction.Record{}, fault.New(fault.IO, "the question could not be recorded: %w", err)
 	}
 	if expires > 0 {
-		c.after(r.InteractionID, expires, func() { c.expire(i) })
+		c.startTimer(r.InteractionID, expires, func() { c.expire(i) })
 	}
 	c.open = append(c.open, i)
-	c.callOff("idle") // restarts after the answer
+	c.cancelTimer("idle") // restarts after the answer
 	return i.Record, nil
 }
 
-// Holds returns the current policy, and whether the session is ending.
-func (c *Conversation) Holds() (doc.RunPolicy, bool) { return c.policy, c.closing }
+// CurrentPolicy returns the current policy, and whether the session is ending.
+func (c *Conversation) CurrentPolicy() (doc.RunPolicy, bool) { return c.policy, c.closing }
 
 // waitsForTool reports whether a tool's question is unanswered.
 func (c *Conversation) waitsForTool() bool {
 	return slices.ContainsFunc(c.open, func(i *openRequest) bool { return i.resolved != nil })
 }
 
-// rest starts the idle timer of a session that may stay open. An open question of a tool counts
+// startIdleTimer starts the idle timer of a session that may stay open. An open question of a tool counts
 // as work.
-func (c *Conversation) rest() {
+func (c *Conversation) startIdleTimer() {
 	if c.order.KeepOpen && c.opened && !c.closing && c.turn == nil && !c.waitsForTool() {
-		c.after("idle", time.Duration(c.order.IdleMS)*time.Millisecond, c.idled)
+		c.startTimer("idle", time.Duration(c.order.IdleMS)*time.Millisecond, c.closeIdle)
 	}
 }

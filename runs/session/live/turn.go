@@ -51,20 +51,20 @@ const (
 	causeSteer  = "steer"
 )
 
-// Conversation handles the end of the handshake.
-func (c *Conversation) Conversation(talk agent.Conversation) {
-	c.callOff("handshake")
+// HandshakeSucceeded handles the end of the handshake.
+func (c *Conversation) HandshakeSucceeded(talk agent.Conversation) {
+	c.cancelTimer("handshake")
 	c.talk, c.opened = talk, true
 	c.resumed = resumedNo
 	switch {
 	case talk.Resumed:
 		c.resumed = resumedProvider
-	case c.order.Lead != "":
+	case c.order.Preamble != "":
 		c.resumed = resumedDigest
 	}
-	c.tell(c.draft(events.AgentStarted, agentStartedPayload{
+	c.queueEvent(c.draft(events.AgentStarted, agentStartedPayload{
 		Driver: c.order.Driver, AgentName: clipped(talk.Name), AgentVersion: clipped(talk.Version), ProtocolVersion: talk.Protocol,
-		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.lost)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
+		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.resumeError)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
 	}))
 	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
@@ -79,7 +79,7 @@ func (c *Conversation) Conversation(talk agent.Conversation) {
 	// Write this after the first turn began: clients that wait for the conversation also need its
 	// turn.
 	c.s.Amend(true, func(r *doc.Session) {
-		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
+		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.resumeError))
 		r.Turn = c.turns
 	})
 }
@@ -87,8 +87,8 @@ func (c *Conversation) Conversation(talk agent.Conversation) {
 // first starts the first turn of the session, if there is anything to send.
 func (c *Conversation) first() {
 	o := opening{cause: c.order.Cause, text: c.order.Prompt, actor: c.order.ActorID, Display: c.order.Display, client: c.order.ClientMessageID}
-	if c.lead = ""; !c.talk.Resumed {
-		c.lead = c.order.Lead
+	if c.preamble = ""; !c.talk.Resumed {
+		c.preamble = c.order.Preamble
 	}
 	blank := strings.TrimSpace(o.text) == ""
 	if blank && (len(c.waiting) == 0 || c.waiting[0].compacts != "") {
@@ -100,7 +100,7 @@ func (c *Conversation) first() {
 		o.actor = o.steers[0].actor
 	}
 	if blank && c.turns == c.order.Turns { // they are the session's prompt
-		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, "prompt.txt"), []byte(c.masked(whole(o.steers))), 0o644); err != nil {
+		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, "prompt.txt"), []byte(c.masked(joinTexts(o.steers))), 0o644); err != nil {
 			c.fail("", err)
 			return
 		}
@@ -108,8 +108,8 @@ func (c *Conversation) first() {
 	_ = c.beginTurn(o) // a failure has ended the session
 }
 
-// whole returns the full texts, joined.
-func whole(steers []*steer) string {
+// joinTexts returns the full texts, joined.
+func joinTexts(steers []*steer) string {
 	said := make([]string, len(steers))
 	for i, s := range steers {
 		said[i] = s.full
@@ -117,11 +117,11 @@ func whole(steers []*steer) string {
 	return strings.Join(said, "\n\n")
 }
 
-// Broke handles a failed handshake.
-func (c *Conversation) Broke(b agent.Broken) {
-	c.callOff("handshake")
-	if b.Again {
-		c.restart, c.lost = true, b.Error
+// HandshakeFailed handles a failed handshake.
+func (c *Conversation) HandshakeFailed(b agent.HandshakeFailure) {
+	c.cancelTimer("handshake")
+	if b.Restart {
+		c.restart, c.resumeError = true, b.Error
 		c.order.Thread, c.order.Baseline = "", nil
 		c.endProcess()
 		return
@@ -131,9 +131,9 @@ func (c *Conversation) Broke(b agent.Broken) {
 
 // beginTurn records the start of a turn and then sends its text to the agent.
 func (c *Conversation) beginTurn(o opening) error {
-	c.callOff("idle")
+	c.cancelTimer("idle")
 	number := c.turns + 1
-	text, size, cut, err := c.written(o.text, c.turnFile(o.cause, number))
+	text, size, cut, err := c.storeText(o.text, c.turnFile(o.cause, number))
 	if err != nil {
 		return err
 	}
@@ -145,9 +145,9 @@ func (c *Conversation) beginTurn(o opening) error {
 		ids, said = append(ids, s.ID), append(said, s.full)
 	}
 	digest := ""
-	if c.lead != "" {
+	if c.preamble != "" {
 		digest = c.order.Digest
-		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, path.Base(digest)), []byte(c.masked(c.lead)), 0o644); err != nil {
+		if err := c.s.Workspace.Replace(path.Join(c.s.OutDir, path.Base(digest)), []byte(c.masked(c.preamble)), 0o644); err != nil {
 			c.fail("", err)
 			return err
 		}
@@ -163,12 +163,12 @@ func (c *Conversation) beginTurn(o opening) error {
 	c.turns, c.turn = number, &turn{number: number, began: c.s.Workspace.Env.Clock.Now()}
 	c.s.Reading.BeginTurn()
 	whole := strings.Join(said, "\n\n")
-	if c.lead != "" {
-		whole, c.lead = c.lead+"\n---\n"+whole, ""
+	if c.preamble != "" {
+		whole, c.preamble = c.preamble+"\n---\n"+whole, ""
 	}
 	c.units += output.Length(whole)
 	for _, s := range o.steers {
-		c.applied(s, number, s.fresh())
+		c.recordApplied(s, number, s.fresh())
 	}
 	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Live != nil {
@@ -176,7 +176,7 @@ func (c *Conversation) beginTurn(o opening) error {
 		}
 	})
 	if err := c.driver.Prompt(agent.Prompt{ID: fmt.Sprintf("turn_%s_%d", c.s.Order.RunID, number), Text: whole, Model: o.model}); err != nil {
-		c.stuck(err)
+		c.handleSendError(err)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (c *Conversation) Accepted(id string) {
 		return
 	}
 	c.turn.provider = id
-	c.tell(c.draft(events.TurnAccepted, turnAcceptedPayload{c.turn.number, id}))
+	c.queueEvent(c.draft(events.TurnAccepted, turnAcceptedPayload{c.turn.number, id}))
 	c.s.Amend(true, func(r *doc.Session) { r.TurnID = id })
 	c.s.Note(c.ctx, func(run *doc.Run) {
 		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
@@ -209,8 +209,8 @@ func (c *Conversation) TurnBegan(id string) {
 	if c.turn != nil {
 		return
 	}
-	c.callOff("idle")
-	c.callOff("settling")
+	c.cancelTimer("idle")
+	c.cancelTimer("settling")
 	c.turns++
 	c.turn = &turn{number: c.turns, began: c.s.Workspace.Env.Clock.Now()}
 	c.s.Reading.BeginTurn()
@@ -221,9 +221,9 @@ func (c *Conversation) TurnBegan(id string) {
 	}
 	d := c.draft(events.TurnStarted, session.TurnStartedPayload{Turn: c.turns, Cause: causeSteer, SteerIDs: ids})
 	d.Actor, d.Visibility = actor, events.VisibilityTeam
-	c.tell(d)
+	c.queueEvent(d)
 	if s != nil {
-		c.applied(s, c.turns, agent.NextTurn)
+		c.recordApplied(s, c.turns, agent.NextTurn)
 	}
 }
 
@@ -255,7 +255,7 @@ func (c *Conversation) TurnEnded(o agent.Outcome) {
 
 // endTurn records the end of the turn, and writes the agent's last message.
 func (c *Conversation) endTurn(o agent.Outcome, reason string) {
-	c.callOff("interrupt")
+	c.cancelTimer("interrupt")
 	t := c.turn
 	c.turn = nil
 	if t.compacting {
@@ -263,12 +263,12 @@ func (c *Conversation) endTurn(o agent.Outcome, reason string) {
 		if o.Status != agent.Completed {
 			err = errors.New(cmp.Or(o.Error, o.Status))
 		}
-		c.compacted(session.CompactProvider, err)
+		c.recordCompacted(session.CompactProvider, err)
 		return
 	}
 	o.Error = clip.Head(c.masked(o.Error), session.MaxError)
 	c.last = TurnEnd{o, reason}
-	c.tell(c.draft(events.TurnEnded, session.TurnEndedPayload{
+	c.queueEvent(c.draft(events.TurnEnded, session.TurnEndedPayload{
 		Turn: t.number, Status: o.Status, StopReason: o.StopReason, Error: o.Error, ErrorKind: c.kindOf(o), Reason: reason,
 		DurationMS: c.s.Workspace.Env.Clock.Since(t.began).Milliseconds(), ProviderTurnID: t.provider,
 	}))
@@ -288,8 +288,8 @@ func (c *Conversation) next() {
 	if c.closing || c.turn != nil || !c.opened {
 		return
 	}
-	if c.unsettled() {
-		c.after("settling", interruptWithin, func() {
+	if c.hasUnsettledText() {
+		c.startTimer("settling", interruptTimeout, func() {
 			for _, s := range c.waiting {
 				if s.sent {
 					c.SteerRefused(s.ID, "the agent did not say what became of it")
@@ -305,16 +305,16 @@ func (c *Conversation) next() {
 	case len(batch) > 0:
 		_ = c.beginTurn(opening{cause: causeSteer, steers: batch, actor: batch[0].actor, model: batch[0].model}) // a failure has ended the session
 	case c.order.KeepOpen:
-		c.rest()
+		c.startIdleTimer()
 	default:
-		c.close(c.byLastTurn())
+		c.close(c.lastTurnVerdict())
 	}
 }
 
-func (c *Conversation) idled() { c.close(c.byLastTurn()) }
+func (c *Conversation) closeIdle() { c.close(c.lastTurnVerdict()) }
 
-// byLastTurn returns how a session ends that has nothing more to do.
-func (c *Conversation) byLastTurn() Verdict {
+// lastTurnVerdict returns how a session ends that has nothing more to do.
+func (c *Conversation) lastTurnVerdict() Verdict {
 	if c.last.Status == agent.Failed {
 		return Verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.last.Error, "the turn failed"))}
 	}

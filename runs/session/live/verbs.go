@@ -13,8 +13,8 @@ import (
 // Verb executes one request of a client.
 type Verb func(c *Conversation, params []byte) (any, error)
 
-// taking converts a function with typed params into a Verb.
-func taking[P, R any](do func(*Conversation, P) (R, error)) Verb {
+// typedVerb converts a function with typed params into a Verb.
+func typedVerb[P, R any](do func(*Conversation, P) (R, error)) Verb {
 	return func(c *Conversation, params []byte) (any, error) {
 		var p P
 		if len(params) > 0 {
@@ -29,14 +29,14 @@ func taking[P, R any](do func(*Conversation, P) (R, error)) Verb {
 // Verbs returns the verbs of a live session, by name.
 func Verbs() map[string]Verb {
 	return map[string]Verb{
-		session.VerbSteer:     taking((*Conversation).steer),
-		session.VerbAnswer:    taking((*Conversation).answer),
-		session.VerbPolicy:    taking((*Conversation).setPolicy),
-		session.VerbInterrupt: taking((*Conversation).interrupt),
-		session.VerbLive:      taking((*Conversation).state),
-		session.VerbPrompt:    taking((*Conversation).prompt),
-		session.VerbMore:      taking((*Conversation).more),
-		session.VerbCompact:   taking((*Conversation).compact),
+		session.VerbSteer:     typedVerb((*Conversation).steer),
+		session.VerbAnswer:    typedVerb((*Conversation).answer),
+		session.VerbPolicy:    typedVerb((*Conversation).setPolicy),
+		session.VerbInterrupt: typedVerb((*Conversation).interrupt),
+		session.VerbLive:      typedVerb((*Conversation).state),
+		session.VerbPrompt:    typedVerb((*Conversation).prompt),
+		session.VerbMore:      typedVerb((*Conversation).queueMoreTexts),
+		session.VerbCompact:   typedVerb((*Conversation).compact),
 	}
 }
 

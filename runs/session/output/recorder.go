@@ -38,8 +38,8 @@ const (
 	logPatience = 2 * time.Second
 )
 
-// Recording holds the destination, callbacks and settings of a Recorder.
-type Recording struct {
+// RecorderConfig holds the destination, callbacks and settings of a Recorder.
+type RecorderConfig struct {
 	Log    *events.Log
 	Source events.Source
 	Base   events.Draft
@@ -62,7 +62,7 @@ type Recording struct {
 // Recorder records the output of one session in its log. Any goroutine may add to it; one
 // goroutine writes.
 type Recorder struct {
-	with Recording
+	with RecorderConfig
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -77,7 +77,7 @@ type Recorder struct {
 }
 
 // NewRecorder starts recording. Finish ends it.
-func NewRecorder(with Recording) *Recorder {
+func NewRecorder(with RecorderConfig) *Recorder {
 	r := &Recorder{with: with, done: make(chan struct{})}
 	r.changed = sync.NewCond(&r.mu)
 	go r.run()
@@ -115,8 +115,8 @@ func (r *Recorder) enqueue(draft events.Draft) {
 	r.changed.Broadcast()
 }
 
-// Tell queues events after everything already queued.
-func (r *Recorder) Tell(drafts ...events.Draft) {
+// QueueEvents queues events after everything already queued.
+func (r *Recorder) QueueEvents(drafts ...events.Draft) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, draft := range drafts {
@@ -242,15 +242,15 @@ func (r *Recorder) fail(err error) {
 	}
 }
 
-// Recorded returns how many UTF-16 code units of output there were, in all streams.
-func (r *Recorder) Recorded() int64 {
+// RecordedUnits returns how many UTF-16 code units of output there were, in all streams.
+func (r *Recorder) RecordedUnits() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.units
 }
 
-// Lost reports whether writing the log failed: later events are not in it.
-func (r *Recorder) Lost() bool {
+// HasFailed reports whether writing the log failed: later events are not in it.
+func (r *Recorder) HasFailed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err != nil
@@ -262,7 +262,7 @@ func (r *Recorder) write(batch []events.Draft) error {
 	for {
 		var err error
 		for err == nil && len(batch) > 0 {
-			n := piece(batch)
+			n := writeCount(batch)
 			if err = r.with.Log.Write(context.Background(), batch[:n]...); err == nil {
 				batch = batch[n:]
 			}
@@ -280,8 +280,8 @@ func (r *Recorder) write(batch []events.Draft) error {
 	}
 }
 
-// piece returns how many drafts of a batch to write at once.
-func piece(batch []events.Draft) int {
+// writeCount returns how many drafts of a batch to write at once.
+func writeCount(batch []events.Draft) int {
 	size := 0
 	for i := range batch {
 		if size += len(batch[i].Payload); size >= maxWrite {
@@ -327,7 +327,7 @@ func (r *Recorder) Pump(name string, from *os.File, to durable.File) error {
 		if err == nil {
 			continue
 		}
-		r.take(s, s.mask.Rest())
+		r.take(s, s.mask.Flush())
 		r.text(s, s.decoder.rest())
 		s.lines.End(func(line []byte) { r.line(s.name, line) })
 		if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -27,23 +27,23 @@ type cyclePayload struct {
 	Source     string `json:"source"`
 }
 
-// news returns drafts for what an output line reports for the first time.
-func (s *supervisor) news(line []byte) ([]events.Draft, error) {
-	return s.tell(s.collector.Line(line))
+// lineEvents returns drafts for what an output line reports for the first time.
+func (s *supervisor) lineEvents(line []byte) ([]events.Draft, error) {
+	return s.newsEvents(s.collector.Line(line))
 }
 
-// notified is news for a notification.
-func (s *supervisor) notified(reports []usage.Report, found []usage.Cycle) ([]events.Draft, error) {
-	return s.tell(s.collector.Take(reports, found))
+// notificationEvents is news for a notification.
+func (s *supervisor) notificationEvents(reports []usage.Report, found []usage.Cycle) ([]events.Draft, error) {
+	return s.newsEvents(s.collector.Take(reports, found))
 }
 
-func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
+func (s *supervisor) newsEvents(told usage.News) ([]events.Draft, error) {
 	if len(told.Reports) > 0 {
 		s.budget.reported(s.collector.Best().Usage(s.order.Provider), s.prior)
 	}
 	turn := 0
 	if s.talk != nil && !s.order.PerTurn() {
-		turn = s.talk.Begun() // called on the conversation's goroutine
+		turn = s.talk.TurnCount() // called on the conversation's goroutine
 	}
 	var drafts []events.Draft
 	for _, c := range told.Cycles {
@@ -109,7 +109,7 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 		}
 	}
 	best := s.collector.Best()
-	if r, ok := s.noted(c); ok && (best == nil || r.Total > best.Total) {
+	if r, ok := s.rolloutUsage(c); ok && (best == nil || r.Total > best.Total) {
 		if err := tell(events.UsageReported, s.reported(r, 0)); err != nil {
 			return nil, err
 		}
@@ -118,8 +118,8 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 	if best != nil {
 		c.Usage = best.Usage(s.order.Provider)
 	} else {
-		said := s.recorder.Recorded()
-		if s.talk != nil && s.talk.Begun() == s.order.Live.Turns {
+		said := s.recorder.RecordedUnits()
+		if s.talk != nil && s.talk.TurnCount() == s.order.Live.Turns {
 			return drafts, nil // no turn began
 		}
 		if s.isAgent() {
@@ -130,8 +130,8 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 				said = s.facts.Said // excludes the protocol's overhead
 			}
 		}
-		c.Usage = usage.Estimate(s.order.Provider, s.given(), said)
-		if err := tell(events.UsageEstimated, usedPayload{Usage: *c.Usage, Model: s.modelName(s.told())}); err != nil {
+		c.Usage = usage.Estimate(s.order.Provider, s.inputLength(), said)
+		if err := tell(events.UsageEstimated, usedPayload{Usage: *c.Usage, Model: s.modelName(s.handshakeModel())}); err != nil {
 			return nil, err
 		}
 	}
@@ -146,17 +146,17 @@ func (s *supervisor) accounting(c *session.Closing) ([]events.Draft, error) {
 	return drafts, s.w.Replace(path.Join(s.outDir, "token_usage.json"), append(text, '\n'), 0o644)
 }
 
-// told returns the model that the agent named in its handshake, "" if the launch named one.
-func (s *supervisor) told() string {
+// handshakeModel returns the model that the agent named in its handshake, "" if the launch named one.
+func (s *supervisor) handshakeModel() string {
 	if s.talk == nil || s.order.Live.Model != "" {
 		return ""
 	}
 	return s.talk.Model() // the conversation's goroutine has ended
 }
 
-// noted returns the usage from codex's own rollout files. They hold more than codex printed if
+// rolloutUsage returns the usage from codex's own rollout files. They hold more than codex printed if
 // the session ended early or other agents worked for it.
-func (s *supervisor) noted(c *session.Closing) (r usage.Report, ok bool) {
+func (s *supervisor) rolloutUsage(c *session.Closing) (r usage.Report, ok bool) {
 	if !s.isAgent() || provider.DriverOf(s.order.Provider) != provider.Codex {
 		return r, false
 	}
@@ -165,11 +165,11 @@ func (s *supervisor) noted(c *session.Closing) (r usage.Report, ok bool) {
 	return usage.Rollout(home, s.facts.Conversation, time.UnixMilli(c.Record.StartedAtMS))
 }
 
-// given returns the length of the provider's input.
-func (s *supervisor) given() int64 {
+// inputLength returns the length of the provider's input.
+func (s *supervisor) inputLength() int64 {
 	switch {
 	case s.talk != nil:
-		return s.talk.Length() // the conversation's goroutine has ended
+		return s.talk.SentLength() // the conversation's goroutine has ended
 	case s.order.Stdin != nil:
 		return output.Length(*s.order.Stdin)
 	}

@@ -16,10 +16,10 @@ import (
 // call the watch with their lock held, since the watch calls them with its own lock held.
 type allowance struct {
 	mu      sync.Mutex
-	may     *budget.Allowance
+	current *budget.Allowance
 	before  budget.Spend // baseline: what was already spent when the allowance was set
 	spent   budget.Spend // by this session, as last reported
-	holds   bool
+	inForce bool
 	timer   *time.Timer // runs until the allowance holds
 	changed func()      // the watch's callback; nil without a watch
 	closed  bool
@@ -27,7 +27,7 @@ type allowance struct {
 
 // set replaces the allowance.
 func (a *allowance) set(p session.LimitsRequest) (session.LimitsResult, error) {
-	if p.HoldsAfterMS < 0 {
+	if p.InForceAfterMS < 0 {
 		return session.LimitsResult{}, fault.InvalidField("holds_after_ms", "must not be negative")
 	}
 	a.mu.Lock()
@@ -35,37 +35,37 @@ func (a *allowance) set(p session.LimitsRequest) (session.LimitsResult, error) {
 		a.timer.Stop()
 		a.timer = nil
 	}
-	a.may, a.before = p.Allowance, a.spent
+	a.current, a.before = p.Allowance, a.spent
 	if p.Allowance != nil && p.Allowance.Counted != nil {
 		a.before = p.Allowance.Counted.Spend()
 	}
-	a.holds = p.Allowance != nil && p.HoldsAfterMS == 0
-	if p.Allowance != nil && !a.holds && !a.closed {
+	a.inForce = p.Allowance != nil && p.InForceAfterMS == 0
+	if p.Allowance != nil && !a.inForce && !a.closed {
 		var timer *time.Timer
-		timer = time.AfterFunc(time.Duration(p.HoldsAfterMS)*time.Millisecond, func() { a.hold(&timer) })
+		timer = time.AfterFunc(time.Duration(p.InForceAfterMS)*time.Millisecond, func() { a.activate(&timer) })
 		a.timer = timer
 	}
-	result := session.LimitsResult{Holds: a.holds}
+	result := session.LimitsResult{InForce: a.inForce}
 	a.mu.Unlock()
-	a.tell()
+	a.notifyWatch()
 	return result, nil
 }
 
-// hold puts the allowance into force, unless another one has just replaced it. It reads the timer
+// activate puts the allowance into force, unless another one has just replaced it. It reads the timer
 // under the lock that set holds while creating it.
-func (a *allowance) hold(timer **time.Timer) {
+func (a *allowance) activate(timer **time.Timer) {
 	a.mu.Lock()
 	mine := a.timer == *timer && !a.closed
 	if mine {
-		a.holds, a.timer = true, nil
+		a.inForce, a.timer = true, nil
 	}
 	a.mu.Unlock()
 	if mine {
-		a.tell()
+		a.notifyWatch()
 	}
 }
 
-func (a *allowance) tell() {
+func (a *allowance) notifyWatch() {
 	a.mu.Lock()
 	changed := a.changed
 	a.mu.Unlock()
@@ -92,7 +92,7 @@ func (a *allowance) count(spent budget.Spend) {
 func (a *allowance) exceeded() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.holds && a.may.Exceeded(a.before, a.spent)
+	return a.inForce && a.current.Exceeded(a.before, a.spent)
 }
 
 // close stops the timer and ends the callbacks.

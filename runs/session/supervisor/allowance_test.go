@@ -20,18 +20,18 @@ func TestLimits(t *testing.T) {
 	s.launch(order)
 	s.until("the usage is reported", func() bool { return strings.Contains(strings.Join(s.log(order), "\n"), "usage.reported") })
 	record := s.record(order)
-	_, err := session.Limit(t.Context(), s.w, record, session.LimitsRequest{HoldsAfterMS: -1})
+	_, err := session.Limit(t.Context(), s.w, record, session.LimitsRequest{InForceAfterMS: -1})
 	if !fault.Is(err, fault.InvalidParams) {
 		t.Errorf("a negative wait: %v", err)
 	}
-	told, err := session.Limit(t.Context(), s.w, record, session.LimitsRequest{Allowance: &budget.Allowance{Tokens: new(int64(0))}, HoldsAfterMS: 600_000})
-	if err != nil || told.Holds {
+	told, err := session.Limit(t.Context(), s.w, record, session.LimitsRequest{Allowance: &budget.Allowance{Tokens: new(int64(0))}, InForceAfterMS: 600_000})
+	if err != nil || told.InForce {
 		t.Errorf("%+v: %v", told, err)
 	}
 	told, err = session.Limit(t.Context(), s.w, record, session.LimitsRequest{
 		Allowance: &budget.Allowance{Tokens: new(int64(150)), Counted: &budget.Counted{}},
 	})
-	if err != nil || !told.Holds {
+	if err != nil || !told.InForce {
 		t.Errorf("%+v: %v", told, err)
 	}
 	if record := s.collect(order); record.Status != doc.StatusFailed || !strings.Contains(record.Error, "stopped in mid-run, budget exceeded") {

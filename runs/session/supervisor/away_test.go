@@ -16,11 +16,11 @@ func (s *stage) away(words ...string) session.Order {
 	s.t.Helper()
 	order := s.order(words...)
 	dir := s.t.TempDir()
-	order.Away = &session.Away{
+	order.Worker = &session.WorkerOrder{
 		WorkerID: "wkr_01ARZ3NDEKTSV4RRFFQ69G5FAV", Permit: workspace.TempDir + "/" + order.RunID, Dir: dir, Context: "/context", Secrets: []string{"HARMLESS"},
 	}
 	order.Env = map[string]string{"HARMLESS": "not-to-be-seen", "AC_RUN": "theirs"}
-	if err := s.w.Replace(order.Away.Permit, nil, 0o600); err != nil {
+	if err := s.w.Replace(order.Worker.Permit, nil, 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	return order
@@ -32,7 +32,7 @@ func TestAwaySessionKnowsItsWorkerAndNoWorkspace(t *testing.T) {
 	order := s.away("env")
 	s.execute(order)
 	out := s.output(order, "stdout.txt")
-	if !strings.Contains(out, "AC_WORKER_ID="+order.Away.WorkerID) || !strings.Contains(out, "AC_CONTEXT_DIR=/context") || !strings.Contains(out, "PWD="+order.Away.Dir) {
+	if !strings.Contains(out, "AC_WORKER_ID="+order.Worker.WorkerID) || !strings.Contains(out, "AC_CONTEXT_DIR=/context") || !strings.Contains(out, "PWD="+order.Worker.Dir) {
 		t.Errorf("the environment lacks something: %s", out)
 	}
 	for _, name := range []string{"AC_WORKSPACE=", "AC_PROJECT=", "AC_RUN=", "AC_ACTOR="} {
@@ -49,7 +49,7 @@ func TestAwaySessionWithoutPermitNeverStarts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	order := s.away("env")
-	if err := s.w.FS.Remove(order.Away.Permit); err != nil {
+	if err := s.w.FS.Remove(order.Worker.Permit); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.launcher.Launch(s.ctx, order); !fault.Is(err, fault.Conflict) {

@@ -20,13 +20,13 @@ const budgetPatience = 5 * time.Second
 // budgetWatch stops a provider whose reported usage stays over a hard limit. It is safe for
 // concurrent use. A nil watch ignores reports.
 type budgetWatch struct {
-	limits   budget.Limits
-	sums     *budget.Sums
-	cards    map[string]doc.RateCard
-	patience time.Duration
-	stop     func()
-	summing  sync.WaitGroup
-	may      *allowance // set by the hub that counts for all runs
+	limits    budget.Limits
+	sums      *budget.Sums
+	cards     map[string]doc.RateCard
+	patience  time.Duration
+	stop      func()
+	summing   sync.WaitGroup
+	allowance *allowance // set by the hub that counts for all runs
 
 	mu      sync.Mutex
 	others  *budget.Totals // what other runs had spent at the start; nil until known
@@ -41,9 +41,9 @@ type budgetWatch struct {
 func (s *supervisor) watchBudget() *budgetWatch {
 	b := &budgetWatch{
 		limits: budget.LimitsOf(s.w, s.order.Budget, s.order.Subject()), sums: budget.NewSums(s.w),
-		patience: budgetPatience, stop: func() { s.requestStop(false) }, may: s.may,
+		patience: budgetPatience, stop: func() { s.requestStop(false) }, allowance: s.allowance,
 	}
-	s.may.watch(b.again)
+	s.allowance.watch(b.recheck)
 	if s.host.BudgetPatience > 0 {
 		b.patience = s.host.BudgetPatience
 	}
@@ -70,7 +70,7 @@ func (b *budgetWatch) reported(u, prior *doc.Usage) {
 		return
 	}
 	usage.Price(u, b.cards)
-	b.may.count(budget.Of(u))
+	b.allowance.count(budget.Of(u))
 	u = session.SumUsage(prior, u)
 	spent := budget.Of(u)
 	b.mu.Lock()
@@ -79,8 +79,8 @@ func (b *budgetWatch) reported(u, prior *doc.Usage) {
 	b.compare()
 }
 
-// again repeats the comparison.
-func (b *budgetWatch) again() {
+// recheck repeats the comparison.
+func (b *budgetWatch) recheck() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.compare()
@@ -95,7 +95,7 @@ func (b *budgetWatch) compare() {
 	if b.others != nil {
 		limits, others = b.limits, *b.others
 	}
-	over := len(budget.Over(limits.Decide(*b.spent, others))) > 0 || b.may.exceeded()
+	over := len(budget.Over(limits.Decide(*b.spent, others))) > 0 || b.allowance.exceeded()
 	switch {
 	case over && b.timer == nil:
 		var timer *time.Timer
@@ -121,7 +121,7 @@ func (b *budgetWatch) expire(timer **time.Timer) {
 
 // close ends the watch. It stops nothing afterwards.
 func (b *budgetWatch) close() {
-	b.may.close()
+	b.allowance.close()
 	b.mu.Lock()
 	b.closed = true
 	if b.timer != nil {

@@ -13,8 +13,8 @@ import (
 
 func watchOf(limits budget.Limits, cards map[string]doc.RateCard) (b *budgetWatch, stops *atomic.Int32) {
 	stops = new(atomic.Int32)
-	b = &budgetWatch{limits: limits, cards: cards, patience: budgetPatience, stop: func() { stops.Add(1) }, may: &allowance{}}
-	b.may.watch(b.again)
+	b = &budgetWatch{limits: limits, cards: cards, patience: budgetPatience, stop: func() { stops.Add(1) }, allowance: &allowance{}}
+	b.allowance.watch(b.recheck)
 	return b, stops
 }
 
@@ -23,7 +23,7 @@ func tokens(n int64) *doc.Usage { return &doc.Usage{Provider: "cmd", TotalTokens
 // allow says what the session of a watch may still spend.
 func (b *budgetWatch) allow(t *testing.T, may budget.Allowance, after time.Duration) {
 	t.Helper()
-	if _, err := b.may.set(session.LimitsRequest{Allowance: &may, HoldsAfterMS: after.Milliseconds()}); err != nil {
+	if _, err := b.allowance.set(session.LimitsRequest{Allowance: &may, InForceAfterMS: after.Milliseconds()}); err != nil {
 		t.Error(err)
 	}
 }
@@ -87,10 +87,10 @@ func TestBudgetWatch(t *testing.T) {
 			for range 3 {
 				b.allow(t, budget.Allowance{Tokens: new(int64(10))}, 20*time.Second)
 				time.Sleep(19 * time.Second)
-				b.reported(tokens(b.may.spent.Tokens+20), tokens(1000))
+				b.reported(tokens(b.allowance.spent.Tokens+20), tokens(1000))
 			}
 			b.allow(t, budget.Allowance{Tokens: new(int64(10))}, 20*time.Second)
-			b.reported(tokens(b.may.spent.Tokens+9), nil)
+			b.reported(tokens(b.allowance.spent.Tokens+9), nil)
 		}, 0},
 		"an allowance that nobody replaced": {budget.Limits{}, nil, func(b *budgetWatch) {
 			b.reported(tokens(50), nil)
@@ -105,7 +105,7 @@ func TestBudgetWatch(t *testing.T) {
 			b.reported(tokens(50), nil)
 			b.allow(t, budget.Allowance{Tokens: new(int64(0))}, 0)
 			time.Sleep(4 * time.Second)
-			if _, err := b.may.set(session.LimitsRequest{}); err != nil {
+			if _, err := b.allowance.set(session.LimitsRequest{}); err != nil {
 				t.Error(err)
 			}
 		}, 0},

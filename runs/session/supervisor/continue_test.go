@@ -201,7 +201,7 @@ func TestContinuesBehindItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	released := make(chan error, 1)
-	time.AfterFunc(300*time.Millisecond, func() { released <- held.Retire() })
+	time.AfterFunc(300*time.Millisecond, func() { released <- held.RemoveAndRelease() })
 	next, _, err := k.goOn("say two", nil)
 	if err := errors.Join(err, <-released); err != nil {
 		t.Fatal(err)

@@ -97,25 +97,25 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 // lostEnds returns closing events for what the log of a finished conversation left open. Their
 // real ones were lost while the log could not be written. It returns none if no write failed.
 func (s *supervisor) lostEnds(record doc.Session) ([]events.Draft, error) {
-	if s.talk == nil || !s.recorder.Lost() {
+	if s.talk == nil || !s.recorder.HasFailed() {
 		return nil, nil
 	}
-	open, err := session.LeftOpen(s.w, record)
+	open, err := session.ReadOpenEnds(s.w, record)
 	if err != nil {
 		return nil, err
 	}
 	return open.Closings(s.w.Events, events.Draft{RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem})
 }
 
-// leaveReason stores why the end could not be recorded, if a reader will find a record without
+// storeEndFailure stores why the end could not be recorded, if a reader will find a record without
 // its end. A removed workspace has no such record. If storing fails, it joins that error to
 // cause.
-func (s *supervisor) leaveReason(cause error) error {
+func (s *supervisor) storeEndFailure(cause error) error {
 	told, err := session.Read(s.w, s.order.SessionRef)
 	if err != nil || s.socket == nil || told.Socket != s.socket.name {
 		return cause // nobody would read the reason
 	}
-	return errors.Join(cause, session.LeaveUnrecorded(told, s.secrets.String(cause.Error())))
+	return errors.Join(cause, session.StoreUnrecordedReason(told, s.secrets.String(cause.Error())))
 }
 
 // refusedTexts discards the texts that wait for turns of their own, because the session that was
@@ -126,7 +126,7 @@ func (s *supervisor) refusedTexts(why string) (drafts []events.Draft, err error)
 		if text.Mode != session.ModeAfterTurn {
 			continue
 		}
-		d, draftErr := session.Refused(s.w.Events, s.order.RunID, text.ID, errors.New(why))
+		d, draftErr := session.RefusedTextEvent(s.w.Events, s.order.RunID, text.ID, errors.New(why))
 		drafts, err = append(drafts, d), errors.Join(err, draftErr)
 	}
 	return drafts, err

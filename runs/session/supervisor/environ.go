@@ -9,11 +9,11 @@ import (
 	"ac/runs/session"
 )
 
-// placed adds the variables that name the session's workspace, project, run and agent, so that an
+// withSessionEnv adds the variables that name the session's workspace, project, run and agent, so that an
 // ac process started by the agent knows them.
-func placed(environ []string, order session.Order) []string {
-	if order.Away != nil {
-		return placedAway(environ, *order.Away)
+func withSessionEnv(environ []string, order session.Order) []string {
+	if order.Worker != nil {
+		return withWorkerEnv(environ, *order.Worker)
 	}
 	ours := []string{
 		"AC_WORKSPACE=" + order.WorkspaceDir, "AC_PROJECT=" + order.ProjectID, "AC_RUN=" + order.RunID, "AC_ACTOR=" + order.AgentID,
@@ -25,9 +25,9 @@ func placed(environ []string, order session.Order) []string {
 	return append(environ, ours...)
 }
 
-// placedAway adds the variables that name the worker. It removes those that would lead ac to a
+// withWorkerEnv adds the variables that name the worker. It removes those that would lead ac to a
 // workspace: the agent's workspace is on another machine.
-func placedAway(environ []string, away session.Away) []string {
+func withWorkerEnv(environ []string, away session.WorkerOrder) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains([]string{"AC_WORKSPACE", "AC_PROJECT", "AC_RUN", "AC_ACTOR", "AC_WORKER_ID", "AC_CONTEXT_DIR"}, name)

@@ -23,12 +23,12 @@ import (
 // equip reads the workspace's MCP servers for a live session's agent, and the session's model
 // profile. Their secrets are masked in everything recorded of the session.
 func (s *supervisor) equip() error {
-	machine, err := s.belongings()
+	machine, err := s.agentConfig()
 	if err != nil || s.order.ModelProfile == "" && (s.order.Live == nil || len(machine.MCPServers) == 0) {
 		return err
 	}
 	secrets := doc.Secrets{} // an order from another machine carries no secrets
-	if s.order.Away == nil {
+	if s.order.Worker == nil {
 		if secrets, err = s.w.Secrets(); err != nil {
 			return err
 		}
@@ -36,8 +36,8 @@ func (s *supervisor) equip() error {
 	environ := session.EnvironOf(s.order)
 	get := func(name string) string { return session.EnvironValue(environ, name) }
 	if s.order.Live != nil {
-		if s.order.Away != nil {
-			machine.MCPServers = s.able(machine.MCPServers, get)
+		if s.order.Worker != nil {
+			machine.MCPServers = s.serversWithEnv(machine.MCPServers, get)
 		}
 		handed, err := mcpserver.For(s.order.Live.Driver, machine, secrets, get)
 		if err != nil {
@@ -49,14 +49,14 @@ func (s *supervisor) equip() error {
 	if s.order.ModelProfile == "" {
 		return nil
 	}
-	return s.borrow(machine, secrets, get)
+	return s.applyProfile(machine, secrets, get)
 }
 
-// belongings returns the MCP servers and model profiles of the agent's workspace. If that is on
+// agentConfig returns the MCP servers and model profiles of the agent's workspace. If that is on
 // another machine, they come with the order.
-func (s *supervisor) belongings() (doc.Machine, error) {
+func (s *supervisor) agentConfig() (doc.Machine, error) {
 	machine, err := s.w.Machine()
-	if away := s.order.Away; err == nil && away != nil {
+	if away := s.order.Worker; err == nil && away != nil {
 		machine.MCPServers, machine.ModelProfiles = away.Servers, nil
 		if away.Profile != nil {
 			machine.ModelProfiles = map[string]doc.ModelProfile{s.order.ModelProfile: *away.Profile}
@@ -65,22 +65,22 @@ func (s *supervisor) belongings() (doc.Machine, error) {
 	return machine, err
 }
 
-// able returns the servers of another machine whose environment variables exist here. It drops
+// serversWithEnv returns the servers of another machine whose environment variables exist here. It drops
 // the others and adds a notice for each.
-func (s *supervisor) able(servers map[string]doc.MCPServer, get func(string) string) map[string]doc.MCPServer {
+func (s *supervisor) serversWithEnv(servers map[string]doc.MCPServer, get func(string) string) map[string]doc.MCPServer {
 	able := maps.Clone(servers)
 	for _, id := range slices.Sorted(maps.Keys(servers)) {
 		one := doc.Machine{MCPServers: map[string]doc.MCPServer{id: servers[id]}}
 		if _, err := mcpserver.For(s.order.Live.Driver, one, doc.Secrets{}, get); fault.Is(err, fault.EnvMissing) {
-			s.lacks = append(s.lacks, err.Error())
+			s.missingServerErrors = append(s.missingServerErrors, err.Error())
 			delete(able, id)
 		}
 	}
 	return able
 }
 
-// borrow resolves the session's model profile and applies it.
-func (s *supervisor) borrow(machine doc.Machine, secrets doc.Secrets, get func(name string) string) error {
+// applyProfile resolves the session's model profile and applies it.
+func (s *supervisor) applyProfile(machine doc.Machine, secrets doc.Secrets, get func(name string) string) error {
 	name, profile, err := modelprofile.Find(machine, s.order.ModelProfile)
 	if err != nil {
 		return err
@@ -96,13 +96,13 @@ func (s *supervisor) borrow(machine doc.Machine, secrets doc.Secrets, get func(n
 	if s.order.Live == nil && kind == modelprofile.FamilyCodex && !strings.Contains(filepath.Base(s.order.Argv[0]), kind) {
 		kind = modelprofile.FamilyCommand // the profile's options are those of codex itself
 	}
-	if !slices.Contains(modelprofile.Shown(name, profile).Applies, kind) { // the resolved values may rule it out
+	if !slices.Contains(modelprofile.ProfileOf(name, profile).Applies, kind) { // the resolved values may rule it out
 		return fault.InvalidField("model_profile", "%s does not apply to agents of provider %s", name, s.order.Provider)
 	}
-	s.lent = modelprofile.For(kind, profile)
-	s.learn(s.lent.Secrets)
+	s.profile = modelprofile.For(kind, profile)
+	s.learn(s.profile.Secrets)
 	if s.order.Live == nil {
-		s.order.Argv = s.withLent(s.order.Argv)
+		s.order.Argv = s.withProfileArgs(s.order.Argv)
 	}
 	return nil
 }
@@ -113,18 +113,18 @@ func (s *supervisor) learn(secrets []string) {
 	}
 }
 
-// withLent inserts the model profile's arguments after the program.
-func (s *supervisor) withLent(argv []string) []string {
-	if len(argv) == 0 || len(s.lent.Words) == 0 {
+// withProfileArgs inserts the model profile's arguments after the program.
+func (s *supervisor) withProfileArgs(argv []string) []string {
+	if len(argv) == 0 || len(s.profile.Words) == 0 {
 		return argv
 	}
-	return slices.Concat(argv[:1], s.lent.Words, argv[1:])
+	return slices.Concat(argv[:1], s.profile.Words, argv[1:])
 }
 
 // environ returns the provider's environment, including the model profile's variables.
 func (s *supervisor) environ() []string {
 	environ := session.EnvironOf(s.order)
-	for _, entry := range s.lent.Environ {
+	for _, entry := range s.profile.Environ {
 		name, _, _ := strings.Cut(entry, "=")
 		environ = slices.DeleteFunc(environ, func(other string) bool { return strings.HasPrefix(other, name+"=") })
 		environ = append(environ, entry)
@@ -164,13 +164,13 @@ func (s *supervisor) serverConfig() (string, error) {
 	return grant.WriteConfig(s.socket.dir, s.socket.name, text)
 }
 
-// learnAway registers the secret values of an order from another machine for masking.
-func (s *supervisor) learnAway() {
-	if s.order.Away == nil {
+// learnWorkerSecrets registers the secret values of an order from another machine for masking.
+func (s *supervisor) learnWorkerSecrets() {
+	if s.order.Worker == nil {
 		return
 	}
 	environ := session.EnvironOf(s.order)
-	for _, name := range s.order.Away.Secrets {
+	for _, name := range s.order.Worker.Secrets {
 		s.secrets.Learn(session.EnvironValue(environ, name))
 	}
 }

@@ -26,10 +26,10 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	defer s.budget.close()
 	for {
 		exit, err := s.process(ctx, pipes)
-		if s.talk == nil || !s.talk.GoesOn() {
+		if s.talk == nil || !s.talk.PrepareRestart() {
 			return s.conclude(exit, err)
 		}
-		if pipes, err = s.again(ctx, s.prepareAgain); err != nil {
+		if pipes, err = s.startProcess(ctx, s.prepareAgain); err != nil {
 			return s.conclude(nil, err)
 		}
 	}
@@ -46,9 +46,9 @@ func (s *supervisor) openRecorder(ctx context.Context) {
 	s.reading = s.newReading(ctx)
 	log := events.OpenLog(s.w.FS, logFile)
 	s.watch(ctx, log, logFile)
-	with := output.Recording{
+	with := output.RecorderConfig{
 		Log: log, Source: s.w.Events, Base: base,
-		Secrets: s.secrets, Read: s.reading.Line, News: s.news, Notified: s.notified, Failed: func() { s.requestStop(false) },
+		Secrets: s.secrets, Read: s.reading.Line, News: s.lineEvents, Notified: s.notificationEvents, Failed: func() { s.requestStop(false) },
 	}
 	if s.order.Live != nil && !s.order.PerTurn() {
 		with.Divert = func(line []byte) { s.talk.Line(line) }
@@ -105,14 +105,14 @@ func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 	}
 	err = errors.Join(err, s.recorder.Finish(), s.maskWritten())
 	s.facts = s.reading.End()
-	s.learning.Wait()
+	s.noteWrites.Wait()
 	if s.overdue {
 		err = errors.Join(fmt.Errorf(session.OverLimit+" of %s and was ended", s.order.Limit()), err)
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {
 		end.err = errors.Join(end.err, talk.WriteLast(s.facts.Answer))
-		end = end.spoken(talk)
+		end = end.withConversation(talk)
 	}
 	return end
 }
@@ -121,7 +121,7 @@ func (s *supervisor) conclude(exit *guard.Exit, err error) outcome {
 // provider may hold them open.
 func (s *supervisor) drain(pipes *pipes, drained <-chan error) error {
 	patience := drainAfter
-	if s.stopRequested() {
+	if s.isStoppedByCaller() {
 		patience = drainStopped
 	}
 	timer := time.NewTimer(patience)
@@ -148,7 +148,7 @@ func (s *supervisor) outcome(exit *guard.Exit, err error) outcome {
 	}
 	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), session.StopMarker(s.order.RunID))
 	switch {
-	case s.stopRequested() || s.w.Exists(marker):
+	case s.isStoppedByCaller() || s.w.Exists(marker):
 		end.status, end.stopped = doc.StatusStopped, true
 	case end.exitCode != nil && *end.exitCode == 0 && err == nil:
 		end.status = doc.StatusEnded

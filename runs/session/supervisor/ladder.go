@@ -18,19 +18,19 @@ const (
 	termAfter = 100 * time.Millisecond
 )
 
-// rungs are the timers of a running stop ladder.
-type rungs struct {
+// ladderTimers are the timers of a running stop ladder.
+type ladderTimers struct {
 	term, kill <-chan time.Time
 	timers     []*time.Timer
 }
 
-func (r *rungs) after(d time.Duration) <-chan time.Time {
+func (r *ladderTimers) after(d time.Duration) <-chan time.Time {
 	timer := time.NewTimer(d)
 	r.timers = append(r.timers, timer)
 	return timer.C
 }
 
-func (r *rungs) close() {
+func (r *ladderTimers) close() {
 	for _, timer := range r.timers {
 		timer.Stop()
 	}
@@ -48,7 +48,7 @@ func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *g
 	if talk != nil {
 		over = talk.ProcessEnds()
 	}
-	var r rungs
+	var r ladderTimers
 	defer r.close()
 	if s.order.LimitMS > 0 && s.timeUp == nil {
 		s.timeUp = time.After(s.order.Limit())
@@ -82,7 +82,7 @@ func (s *supervisor) awaitExit(talk *live.Conversation, stdin *os.File) (exit *g
 			over = nil
 			_ = stdin.Close() // the provider may be gone
 			if r.term == nil && r.kill == nil {
-				r.term = r.after(live.CloseAfter)
+				r.term = r.after(live.CloseGrace)
 			}
 		case <-r.term:
 			r.term = nil

@@ -33,8 +33,8 @@ func TestLimitOfSession(t *testing.T) {
 					}()
 					s.awaitExit(nil, nil)
 				}
-				if s.overdue != c.overdue || s.asked() != c.overdue {
-					t.Errorf("overdue: %v, stopped: %v", s.overdue, s.asked())
+				if s.overdue != c.overdue || s.isStopRequested() != c.overdue {
+					t.Errorf("overdue: %v, stopped: %v", s.overdue, s.isStopRequested())
 				}
 			})
 		})

@@ -40,9 +40,9 @@ type liveEndedPayload struct {
 	Reason           string  `json:"reason,omitempty"`
 }
 
-// spoken returns the outcome of a live session, from the state of its conversation.
-func (o outcome) spoken(talk *live.Conversation) outcome {
-	v := talk.EndsAs(o.stopped, o.exitCode != nil && *o.exitCode == 0)
+// withConversation returns the outcome of a live session, from the state of its conversation.
+func (o outcome) withConversation(talk *live.Conversation) outcome {
+	v := talk.FinalVerdict(o.stopped, o.exitCode != nil && *o.exitCode == 0)
 	if o.err != nil && v.Status == doc.StatusEnded {
 		v.Status = doc.StatusFailed
 	}
@@ -67,10 +67,10 @@ func (o outcome) lastPayload(p endedPayload) any {
 // prepareLive writes the first prompt and determines the command line.
 func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	live := s.order.Live
-	if s.words == nil {
-		s.words = append([]string{}, s.order.Argv...)
+	if s.baseArgv == nil {
+		s.baseArgv = append([]string{}, s.order.Argv...)
 		if s.order.PerTurn() {
-			s.words = append([]string{}, live.Template...)
+			s.baseArgv = append([]string{}, live.Template...)
 		}
 		var err error
 		if s.config, err = s.serverConfig(); err != nil {
@@ -80,7 +80,7 @@ func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	if err := s.w.Replace(path.Join(s.outDir, "prompt.txt"), []byte(s.secrets.String(live.Prompt)), 0o644); err != nil {
 		return err
 	}
-	if err := s.word(machine); err != nil {
+	if err := s.buildArgv(machine); err != nil {
 		return err
 	}
 	if spec.Argv = s.safeArgv(); live.Driver != session.DriverCodex {
@@ -92,16 +92,16 @@ func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	return nil
 }
 
-// word determines the command line of a live session's agent, as far as the working directory is
+// buildArgv determines the command line of a live session's agent, as far as the working directory is
 // known.
-func (s *supervisor) word(machine doc.Machine) (err error) {
+func (s *supervisor) buildArgv(machine doc.Machine) (err error) {
 	live := s.order.Live
 	call := provider.LiveCall{
-		Provider: s.order.Provider, Driver: live.Driver, Argv: s.words, Model: live.Model, Mode: string(live.Policy.Mode), Resume: live.Thread,
+		Provider: s.order.Provider, Driver: live.Driver, Argv: s.baseArgv, Model: live.Model, Mode: string(live.Policy.Mode), Resume: live.Thread,
 		Trusted: s.trusted(), Servers: s.config,
 	}
 	s.order.Argv, err = call.Words(machine)
-	s.order.Argv = s.withLent(s.order.Argv)
+	s.order.Argv = s.withProfileArgs(s.order.Argv)
 	return err
 }
 
@@ -133,8 +133,8 @@ func (s *supervisor) trusted() bool {
 	return slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == s.order.RepoID })
 }
 
-// executing returns the run.executing event.
-func (s *supervisor) executing(spec *doc.Spec) (events.Draft, error) {
+// executingEvent returns the run.executing event.
+func (s *supervisor) executingEvent(spec *doc.Spec) (events.Draft, error) {
 	live := s.order.Live
 	if live != nil && live.Driver == session.DriverCodex {
 		return s.draft(events.RunExecuting, appServerPayload{
@@ -177,10 +177,10 @@ func (s *supervisor) converse(ctx context.Context) {
 	if s.order.Live != nil {
 		s.talk = live.NewConversation(ctx, live.Session{
 			Supervisor: (*talkHost)(s), Workspace: s.w, Order: &s.order, OutDir: s.outDir, Workdir: s.workdir, Secrets: s.secrets,
-			Recorder: s.recorder, Reading: s.reading, Lent: s.lent.Environ, Lacks: s.lacks,
+			Recorder: s.recorder, Reading: s.reading, ProfileEnv: s.profile.Environ, MissingServerErrors: s.missingServerErrors,
 		})
 	}
-	close(s.spoken)
+	close(s.talkReady)
 }
 
 // talkHost is the supervisor as seen by its conversation.
@@ -208,10 +208,10 @@ func (h *talkHost) Snapshot() doc.Session { return (*supervisor)(h).snapshot() }
 func (h *talkHost) Stop() { (*supervisor)(h).requestStop(false) }
 
 // Stopping reports whether anybody requested a stop.
-func (h *talkHost) Stopping() bool { return (*supervisor)(h).asked() }
+func (h *talkHost) Stopping() bool { return (*supervisor)(h).isStopRequested() }
 
-// Stopped reports whether a caller requested a stop.
-func (h *talkHost) Stopped() bool { return (*supervisor)(h).stopRequested() }
+// StoppedByCaller reports whether a caller requested a stop.
+func (h *talkHost) StoppedByCaller() bool { return (*supervisor)(h).isStoppedByCaller() }
 
 // Folders returns a command line with this machine's folders in place of their marks.
 func (h *talkHost) Folders(words []string) ([]string, error) {

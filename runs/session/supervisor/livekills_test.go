@@ -237,7 +237,7 @@ func (k *killed) check() {
 	}
 }
 
-// goesOn checks that the run has a next session.
+// continues checks that the run has a next session.
 func (k *killed) goesOn() {
 	k.t.Helper()
 	run, err := runs.Load(k.w, k.project, k.order.RunID)

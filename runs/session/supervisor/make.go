@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// make writes the run and its session's record as one unit.
-func (s *supervisor) make(ctx context.Context) error {
+// createRun writes the run and its session's record as one unit.
+func (s *supervisor) createRun(ctx context.Context) error {
 	made := s.order.New
 	record, err := doc.SessionCodec.Encode(s.record)
 	if err != nil {

@@ -47,7 +47,7 @@ func (s *stage) agentNamed(name, provider string) string {
 	return id
 }
 
-func (s *stage) start(starter runs.Starter, spec runs.StartSpec) (runs.Started, error) {
+func (s *stage) start(starter runs.Starter, spec runs.StartSpec) (runs.StartResult, error) {
 	return runs.Start(s.ctx, s.w, runs.NewAdmission(s.w, lane.Limits{Workspace: 4, Provider: 4, Team: 4}), starter, spec)
 }
 
@@ -236,7 +236,7 @@ func TestStartsAtOnce(t *testing.T) {
 	s := newStage(t)
 	agent := s.agentNamed("Shell", "cmd")
 	var wg sync.WaitGroup
-	made := make([]runs.Started, 6)
+	made := make([]runs.StartResult, 6)
 	for i := range made {
 		wg.Go(func() {
 			var err error
@@ -331,7 +331,7 @@ func TestStartByPlan(t *testing.T) {
 	if run, err := runs.Load(s.w, s.project, made.RunID); err != nil || run.Title != "say out" {
 		t.Errorf("%+v: %v", run, err)
 	}
-	again, err := runs.Again(s.ctx, s.w, s.project, made.RunID, nil)
+	again, err := runs.RetrySpec(s.ctx, s.w, s.project, made.RunID, nil)
 	if err != nil || again.Title != "say out" || again.AgentID != agent || again.RetryOf != made.RunID || strings.Join(again.Argv, " ") != strings.Join(spec.Argv, " ") {
 		t.Errorf("%+v: %v", again, err)
 	}

@@ -27,8 +27,8 @@ const (
 func (s *supervisor) watchMarker(ctx context.Context) (done func()) {
 	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), session.StopMarker(s.order.RunID))
 	folder := watch.Folder{
-		Dir: filepath.Join(s.w.Dir(), filepath.FromSlash(path.Dir(marker))), Name: path.Base(marker), Made: true,
-		Often: markerEvery, Seldom: markerWatched,
+		Dir: filepath.Join(s.w.Dir(), filepath.FromSlash(path.Dir(marker))), Name: path.Base(marker), OnlyNew: true,
+		PollUnwatched: markerEvery, PollWatched: markerWatched,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s.watching.Go(func() {

@@ -30,7 +30,7 @@ func (s *supervisor) note(ctx context.Context, change func(*doc.Run)) {
 	s.notes.pending = append(s.notes.pending, change)
 	if !s.notes.writing {
 		s.notes.writing = true
-		s.learning.Go(func() { s.writeNotes(ctx) })
+		s.noteWrites.Go(func() { s.writeNotes(ctx) })
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *supervisor) amend(durable bool, change func(*doc.Session)) {
 	if durable {
 		_ = s.w.Replace(workspace.SessionFile(record.Ref), text, 0o600) // best effort: the log has it
 	} else {
-		_ = s.w.Hint(workspace.SessionFile(record.Ref), text, 0o600) // best effort: the log has it
+		_ = s.w.ReplaceUnsynced(workspace.SessionFile(record.Ref), text, 0o600) // best effort: the log has it
 	}
 }
 

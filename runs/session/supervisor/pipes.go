@@ -31,7 +31,7 @@ func (s *supervisor) pipes() (*pipes, error) {
 		p.stdout, p.childStdout, err = os.Pipe()
 	}
 	if err == nil && provider.DriverOf(s.order.Provider) == provider.Gemini {
-		pipe.Grow(p.stdout, s.echoed())
+		pipe.Grow(p.stdout, s.maxEcho())
 	}
 	if err == nil {
 		p.stderr, p.childStderr, err = os.Pipe()
@@ -42,9 +42,9 @@ func (s *supervisor) pipes() (*pipes, error) {
 	return p, nil
 }
 
-// echoed returns how much gemini may print at once. It repeats its prompt as JSON and, at exit,
+// maxEcho returns how much gemini may print at once. It repeats its prompt as JSON and, at exit,
 // drops what does not fit into its pipe, including its usage.
-func (s *supervisor) echoed() int {
+func (s *supervisor) maxEcho() int {
 	longest := 0
 	if s.order.Stdin != nil {
 		longest = len(*s.order.Stdin)

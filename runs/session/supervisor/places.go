@@ -16,10 +16,10 @@ import (
 // outputsMark stands in an agent's template for the folder of the files to bring back.
 const outputsMark = "@{outputs}"
 
-// madeWords returns an order's command line. In one built by ac, the marks become this machine's
+// expandedArgv returns an order's command line. In one built by ac, the marks become this machine's
 // folders.
-func (s *supervisor) madeWords() ([]string, error) {
-	if !s.order.Made {
+func (s *supervisor) expandedArgv() ([]string, error) {
+	if !s.order.ArgvHasMarks {
 		return s.order.Argv, nil
 	}
 	words, err := s.withFolders(s.order.Argv)
@@ -54,8 +54,8 @@ func (s *supervisor) withFolders(template []string) ([]string, error) {
 
 // contextFolder returns the directory of the run's context pack on this machine.
 func (s *supervisor) contextFolder() (string, error) {
-	if s.order.Away != nil {
-		return s.order.Away.Context, nil
+	if s.order.Worker != nil {
+		return s.order.Worker.Context, nil
 	}
 	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID))
 	if err != nil {

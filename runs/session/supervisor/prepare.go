@@ -28,8 +28,8 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		return err
 	}
 	open := s.create
-	if s.goesOn() {
-		open = s.appended
+	if s.continues() {
+		open = s.openAppend
 	}
 	if s.stdout, err = open("stdout.txt"); err != nil {
 		return err
@@ -52,12 +52,12 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		}
 		spec.StdinRelpath = path.Join("runs", s.order.RunID, "outputs", "stdin.txt")
 	}
-	if s.workdir = s.w.Dir(); s.order.Away != nil {
-		s.workdir = s.order.Away.Dir
+	if s.workdir = s.w.Dir(); s.order.Worker != nil {
+		s.workdir = s.order.Worker.Dir
 	}
 	switch {
-	case s.goesOn() && s.order.Worktree == nil && !s.order.Live.Fresh:
-		err = s.enterAgain(machine, spec)
+	case s.continues() && s.order.Worktree == nil && !s.order.Live.Fresh:
+		err = s.restoreWorkdir(machine, spec)
 	case s.order.RepoID != "":
 		err = s.enterRepo(ctx, machine, spec)
 	}
@@ -65,7 +65,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		return err
 	}
 	if s.spec = spec; s.order.Live != nil && spec.Kind == doc.KindCommand {
-		if err := s.word(machine); err != nil { // now that the working directory is known
+		if err := s.buildArgv(machine); err != nil { // now that the working directory is known
 			return err
 		}
 		spec.Argv = s.safeArgv()
@@ -77,7 +77,7 @@ func (s *supervisor) prepare(ctx context.Context) error {
 func (s *supervisor) prepareAgain(ctx context.Context) error {
 	machine, err := s.w.Machine()
 	if err == nil {
-		err = s.word(machine)
+		err = s.buildArgv(machine)
 	}
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *supervisor) prepareAgain(ctx context.Context) error {
 	if s.spec.Kind == doc.KindCommand {
 		s.spec.Argv = s.safeArgv()
 	}
-	draft, err := s.executing(s.spec)
+	draft, err := s.executingEvent(s.spec)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func orNull(text string) *string {
 
 // announce writes the spec and the run.executing event as one unit.
 func (s *supervisor) announce(ctx context.Context, spec *doc.Spec) error {
-	draft, err := s.executing(spec)
+	draft, err := s.executingEvent(spec)
 	if err != nil {
 		return err
 	}
@@ -170,9 +170,9 @@ func (s *supervisor) draft(kind string, payload any) (events.Draft, error) {
 	}, payload)
 }
 
-// inDirectory returns the environment with PWD set to the working directory. Some agents trust
+// withPWD returns the environment with PWD set to the working directory. Some agents trust
 // PWD over the kernel.
-func inDirectory(environ []string, dir string) []string {
+func withPWD(environ []string, dir string) []string {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		return strings.HasPrefix(entry, "PWD=") || strings.HasPrefix(entry, "OLDPWD=")
 	})

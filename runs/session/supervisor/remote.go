@@ -46,9 +46,9 @@ type Remote struct {
 
 	gone chan struct{} // closed when the hub releases the session
 
-	mu   sync.Mutex // guards the fields below and host's WorkerID and Epoch
-	told bool       // the hub was notified of the stop
-	note string
+	mu           sync.Mutex // guards the fields below and host's WorkerID and Epoch
+	stopNotified bool       // the hub was notified of the stop
+	note         string
 }
 
 // AcceptRemote takes a session's locks, writes its record and the events placed as one unit, and
@@ -58,7 +58,7 @@ func AcceptRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, 
 	if err := order.Check(); err != nil {
 		return nil, err
 	}
-	hold, err := takeSoon(ctx, w, order)
+	hold, err := takeClaimWithRetry(ctx, w, order)
 	if errors.Is(err, lock.ErrBusy) {
 		reason := fault.Conflict
 		if order.Continues() {
@@ -93,7 +93,7 @@ func ResumeRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, 
 		return nil, errors.Join(err, hold.Release())
 	}
 	record, err := session.Read(w, order.SessionRef)
-	if err == nil && (record.WorkerID != host.WorkerID || record.Epoch != host.Epoch) && !isBefore(record, host) {
+	if err == nil && (record.WorkerID != host.WorkerID || record.Epoch != host.Epoch) && !isEarlierAttempt(record, host) {
 		err = fault.New(fault.Conflict, "the record of session %s is of another attempt", order.SessionRef)
 	}
 	if err != nil {
@@ -123,24 +123,24 @@ func ResumeRemote(ctx context.Context, w *workspace.Workspace, host RemoteHost, 
 	return r, nil
 }
 
-// isBefore reports whether a record is of an earlier epoch than the attempt: the session was
+// isEarlierAttempt reports whether a record is of an earlier epoch than the attempt: the session was
 // being placed again, and PlaceAgain did not complete.
-func isBefore(record doc.Session, host RemoteHost) bool {
+func isEarlierAttempt(record doc.Session, host RemoteHost) bool {
 	return record.WorkerID != "" && record.Epoch < host.Epoch && !doc.Terminal(record.Status)
 }
 
-// Before returns the attempt that the session's record names. due reports whether PlaceAgain
+// RecordedAttempt returns the attempt that the session's record names. due reports whether PlaceAgain
 // still has to run for the host's attempt.
-func (r *Remote) Before() (workerID string, epoch int, due bool) {
+func (r *Remote) RecordedAttempt() (workerID string, epoch int, due bool) {
 	record := r.s.snapshot()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return record.WorkerID, record.Epoch, isBefore(record, r.host)
+	return record.WorkerID, record.Epoch, isEarlierAttempt(record, r.host)
 }
 
 func newRemote(w *workspace.Workspace, host RemoteHost, order session.Order, hold *session.Claim) *Remote {
-	s := &supervisor{w: w, order: order, secrets: redact.FromEnviron(session.EnvironOf(order)), may: &allowance{},
-		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}),
+	s := &supervisor{w: w, order: order, secrets: redact.FromEnviron(session.EnvironOf(order)), allowance: &allowance{},
+		stop: make(chan struct{}), ended: make(chan struct{}), talkReady: make(chan struct{}),
 	}
 	r := &Remote{s: s, host: host, hold: hold, gone: make(chan struct{})}
 	s.remote = r
@@ -201,8 +201,8 @@ func (r *Remote) RequestStop(byCaller bool) {
 	r.s.requestStop(byCaller)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.told || byCaller {
-		r.told = true
+	if !r.stopNotified || byCaller {
+		r.stopNotified = true
 		r.note = r.host.Stop(byCaller)
 	}
 }
@@ -330,9 +330,9 @@ func marker(o session.Order) string {
 // hub was running.
 func (r *Remote) StopMarked() bool { return r.s.w.Exists(marker(r.s.order)) }
 
-// Saw receives an event of the session that is in the log. Usage that the provider reported
+// HandleEvent receives an event of the session that is in the log. Usage that the provider reported
 // counts toward the budgets.
-func (r *Remote) Saw(kind string, payload []byte) {
+func (r *Remote) HandleEvent(kind string, payload []byte) {
 	if kind != events.UsageReported {
 		return
 	}

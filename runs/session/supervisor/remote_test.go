@@ -141,7 +141,7 @@ func TestARemoteSessionIsPlacedWhileOthersLook(t *testing.T) {
 			placing = false
 		default:
 		}
-		if id, epoch, _ := r.Before(); id != workerID || epoch < 1 || epoch > last {
+		if id, epoch, _ := r.RecordedAttempt(); id != workerID || epoch < 1 || epoch > last {
 			t.Error(id, epoch)
 		}
 	}

@@ -65,7 +65,7 @@ func (r *Remote) End(ctx context.Context, e RemoteEnd) error {
 	s := r.s
 	now := s.w.Env.Clock.Now()
 	record := s.snapshot()
-	if e.Status == doc.StatusStopped && s.asked() && !s.stopRequested() {
+	if e.Status == doc.StatusStopped && s.isStopRequested() && !s.isStoppedByCaller() {
 		e.Status, e.Stopped = doc.StatusFailed, false // a budget stopped it, not a caller
 	}
 	record.Status, record.ExitCode, record.Signal, record.EndedAtMS = e.Status, e.ExitCode, e.Signal, new(now.UnixMilli())
@@ -75,7 +75,7 @@ func (r *Remote) End(ctx context.Context, e RemoteEnd) error {
 	c := session.Closing{Record: &record, Status: e.Status, At: now, Usage: e.Usage, Cycles: e.Cycles, Conversation: e.Conversation}
 	before := e.Before
 	if e.Lost {
-		told, err := r.lost(&c)
+		told, err := r.fillFromLog(&c)
 		if err != nil {
 			return err
 		}
@@ -124,9 +124,9 @@ func (r *Remote) Ended() bool {
 	}
 }
 
-// lost fills in, from the log, what a worker would have reported.
-func (r *Remote) lost(c *session.Closing) ([]events.Draft, error) {
-	open, err := session.LeftOpen(r.s.w, *c.Record)
+// fillFromLog fills in, from the log, what a worker would have reported.
+func (r *Remote) fillFromLog(c *session.Closing) ([]events.Draft, error) {
+	open, err := session.ReadOpenEnds(r.s.w, *c.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -197,8 +197,8 @@ type completion struct {
 	Error  *string `json:"completion_error"`
 }
 
-// Completed fills in how the last turn ended, from the closing event of the worker's own log.
-func (e *RemoteEnd) Completed(last json.RawMessage) {
+// SetCompletion fills in how the last turn ended, from the closing event of the worker's own log.
+func (e *RemoteEnd) SetCompletion(last json.RawMessage) {
 	var c completion
 	if json.Unmarshal(last, &c) != nil {
 		return

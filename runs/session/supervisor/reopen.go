@@ -26,8 +26,8 @@ type continuedPayload struct {
 	WorktreeRel string `json:"worktree_relpath,omitempty"`
 }
 
-// goesOn reports whether the session continues a run that was over.
-func (s *supervisor) goesOn() bool { return s.order.Continues() }
+// continues reports whether the session continues a run that was over.
+func (s *supervisor) continues() bool { return s.order.Continues() }
 
 // reopen sets the run to running and writes this session's record as one unit. From then on, the
 // run has an owner.
@@ -75,8 +75,8 @@ func (s *supervisor) reopen(ctx context.Context) error {
 	})
 }
 
-// enterAgain determines the directory where the continued run was, for use by this session.
-func (s *supervisor) enterAgain(machine doc.Machine, spec *doc.Spec) (err error) {
+// restoreWorkdir determines the directory where the continued run was, for use by this session.
+func (s *supervisor) restoreWorkdir(machine doc.Machine, spec *doc.Spec) (err error) {
 	live := s.order.Live
 	var place string
 	switch {
@@ -94,7 +94,7 @@ func (s *supervisor) enterAgain(machine doc.Machine, spec *doc.Spec) (err error)
 	return err
 }
 
-// appended opens an output file for appending to what earlier sessions left.
-func (s *supervisor) appended(name string) (durable.File, error) {
+// openAppend opens an output file for appending to what earlier sessions left.
+func (s *supervisor) openAppend(name string) (durable.File, error) {
 	return s.w.FS.OpenFile(path.Join(s.outDir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 }

@@ -115,7 +115,7 @@ func (s *supervisor) isolate(ctx context.Context, root string, tree session.Work
 	}
 	if tree.Exists {
 		spec.WorktreeRel, spec.WorktreeBranch = location.Rel, location.Branch
-		found, err := worktree.Stands(s.w, location.Rel)
+		found, err := worktree.Exists(s.w, location.Rel)
 		if err == nil && !found {
 			err = fault.New(fault.NotFound, "worktree %s is gone", location.Rel)
 		}
@@ -178,14 +178,14 @@ func (s *supervisor) commitWorktree(ctx context.Context, spec *doc.Spec, tree se
 // recordRepo writes the repository's state into the run's context pack, or a failure event into
 // the log. An interrupted recording is an error.
 func (s *supervisor) recordRepo(ctx context.Context, root string) error {
-	if s.order.Away != nil {
+	if s.order.Worker != nil {
 		return nil // the repository is on another machine, which recorded its state
 	}
 	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID))
 	if err != nil {
 		return err
 	}
-	state, err := worktree.Look(ctx, s.order.Environ, root)
+	state, err := worktree.ReadState(ctx, s.order.Environ, root)
 	if err == nil {
 		err = s.writeSnapshot(ctx, run.ContextPackID, state)
 	}

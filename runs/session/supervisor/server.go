@@ -134,7 +134,7 @@ func (s *socketServer) close() error {
 	err := s.listener.Close()
 	s.mu.Lock()
 	for conn := range s.conns {
-		err = errors.Join(err, conn.SetDeadline(time.Now().Add(lingering)))
+		err = errors.Join(err, conn.SetDeadline(time.Now().Add(finalReplyTimeout)))
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
@@ -166,8 +166,8 @@ func requestLine(from *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// lingering bounds how long the final answers to waiting clients may take.
-const lingering = 500 * time.Millisecond
+// finalReplyTimeout bounds how long the final answers to waiting clients may take.
+const finalReplyTimeout = 500 * time.Millisecond
 
 // answer executes a request, and adds the session's record after it.
 func (s *supervisor) answer(request session.Request) socketReply {
@@ -200,7 +200,7 @@ func (s *supervisor) serve(request session.Request) socketReply {
 		case !known:
 			reply.with(s.limit(request.Params))
 		default:
-			reply.with(s.speak(func(c *live.Conversation) (any, error) { return verb(c, request.Params) }))
+			reply.with(s.runInConversation(func(c *live.Conversation) (any, error) { return verb(c, request.Params) }))
 		}
 	}
 	return reply
@@ -212,13 +212,13 @@ func (s *supervisor) limit(params []byte) (any, error) {
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, fault.New(fault.InvalidParams, "the request is not understood: %w", err)
 	}
-	return s.may.set(p)
+	return s.allowance.set(p)
 }
 
-// speak runs do on the conversation's goroutine, and returns its result.
-func (s *supervisor) speak(do func(*live.Conversation) (any, error)) (result any, err error) {
+// runInConversation runs do on the conversation's goroutine, and returns its result.
+func (s *supervisor) runInConversation(do func(*live.Conversation) (any, error)) (result any, err error) {
 	select {
-	case <-s.spoken:
+	case <-s.talkReady:
 	case <-s.ended:
 	}
 	if s.order.Live == nil {

@@ -79,33 +79,33 @@ type supervisor struct {
 	guard  *session.Guard
 	socket *socketServer
 
-	outDir   string // relative to the workspace
-	workdir  string
-	stdout   durable.File
-	stderr   durable.File
-	recorder *output.Recorder
-	secrets  *redact.Values     // values to mask, from the provider's environment and tools
-	tools    *tools             // nil if the agent gets none
-	servers  []agent.Server     // the workspace's MCP servers for the agent
-	lent     modelprofile.Lent  // what the model profile adds
-	lacks    []string           // notices on MCP servers that the agent does not get
-	talk     *live.Conversation // nil unless the session is live
-	spoken   chan struct{}      // closed once talk is set, or never will be
-	notes    notes
-	reading  *output.Reading // nil until the provider runs
-	learning sync.WaitGroup  // pending writes of notes
-	watching sync.WaitGroup  // the stop marker's watch
-	facts    transcript.Facts
-	witness  *events.Witness // of the log; nil if it could not be watched
+	outDir              string // relative to the workspace
+	workdir             string
+	stdout              durable.File
+	stderr              durable.File
+	recorder            *output.Recorder
+	secrets             *redact.Values             // values to mask, from the provider's environment and tools
+	tools               *tools                     // nil if the agent gets none
+	servers             []agent.Server             // the workspace's MCP servers for the agent
+	profile             modelprofile.AgentSettings // what the model profile adds
+	missingServerErrors []string                   // notices on MCP servers that the agent does not get
+	talk                *live.Conversation         // nil unless the session is live
+	talkReady           chan struct{}              // closed once talk is set, or never will be
+	notes               notes
+	reading             *output.Reading // nil until the provider runs
+	noteWrites          sync.WaitGroup  // pending writes of notes
+	watching            sync.WaitGroup  // the stop marker's watch
+	facts               transcript.Facts
+	witness             *events.Witness // of the log; nil if it could not be watched
 
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
-	may       *allowance
+	allowance *allowance
 
-	prior  *doc.Usage // of the run's earlier sessions
-	words  []string   // the command line that a live session's order gave
-	config string     // path of the MCP configuration file, "" for none
-	spec   *doc.Spec  // of the execution
+	prior    *doc.Usage // of the run's earlier sessions
+	baseArgv []string   // the command line that a live session's order gave
+	config   string     // path of the MCP configuration file, "" for none
+	spec     *doc.Spec  // of the execution
 
 	// timeUp fires once, when the session exceeds its time limit. It starts with the session's
 	// first process; nil before that, and without a limit.
@@ -130,7 +130,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order ses
 		host.tell(session.PhaseRefused, err)
 		return record, err
 	}
-	claim, err := takeSoon(ctx, w, order)
+	claim, err := takeClaimWithRetry(ctx, w, order)
 	if errors.Is(err, lock.ErrBusy) {
 		reason := fault.Conflict
 		if order.Continues() {
@@ -146,24 +146,24 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order ses
 		host.Guards = &session.GuardSet{}
 	}
 	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(session.EnvironOf(order)),
-		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}), may: &allowance{},
+		stop: make(chan struct{}), ended: make(chan struct{}), talkReady: make(chan struct{}), allowance: &allowance{},
 	}
-	s.learnAway()
+	s.learnWorkerSecrets()
 	if order.Limits != nil {
-		if _, err := s.may.set(*order.Limits); err != nil {
+		if _, err := s.allowance.set(*order.Limits); err != nil {
 			host.tell(session.PhaseRefused, err)
 			return record, errors.Join(err, claim.Release())
 		}
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.Release()) }()
 	if err := s.accept(ctx); err != nil {
-		err = s.leaveReason(err) // the record may exist if a later step failed
+		err = s.storeEndFailure(err) // the record may exist if a later step failed
 		host.tell(session.PhaseRefused, err)
 		return record, err
 	}
 	host.tell(session.PhaseAccepted, nil)
 	if err = s.run(ctx); err != nil {
-		err = s.leaveReason(err)
+		err = s.storeEndFailure(err)
 	}
 	close(s.ended)
 	host.tell(session.PhaseTerminal, nil)
@@ -172,7 +172,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order ses
 
 // accept checks the run again, now that nobody else can execute it, and writes the record.
 func (s *supervisor) accept(ctx context.Context) error {
-	if err := s.executable(ctx); err != nil {
+	if err := s.checkExecutable(ctx); err != nil {
 		return err
 	}
 	if s.remote == nil { // a session on a worker is equipped there
@@ -206,8 +206,8 @@ func (s *supervisor) accept(ctx context.Context) error {
 	}
 	switch {
 	case s.order.New != nil:
-		err = s.make(ctx)
-	case s.goesOn():
+		err = s.createRun(ctx)
+	case s.continues():
 		err = s.reopen(ctx)
 	case s.remote != nil:
 		err = s.place(ctx)
@@ -221,9 +221,9 @@ func (s *supervisor) accept(ctx context.Context) error {
 	return nil
 }
 
-// executable returns an error if the run cannot be executed, or no longer can.
-func (s *supervisor) executable(ctx context.Context) error {
-	if err := s.order.Permitted(s.w); err != nil {
+// checkExecutable returns an error if the run cannot be executed, or no longer can.
+func (s *supervisor) checkExecutable(ctx context.Context) error {
+	if err := s.order.CheckPermit(s.w); err != nil {
 		return err
 	}
 	file := workspace.RunFile(s.order.ProjectID, s.order.RunID)
@@ -240,20 +240,20 @@ func (s *supervisor) executable(ctx context.Context) error {
 		return nil // creating it fails if it exists
 	}
 	run, err := load()
-	if err == nil && doc.Terminal(run.Status) != s.goesOn() {
+	if err == nil && doc.Terminal(run.Status) != s.continues() {
 		err = fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
 	}
 	if err == nil {
-		err = s.hasText()
+		err = s.checkWaitingTexts()
 	}
 	return err
 }
 
-// hasText refuses a session launched only for waiting texts, if another session has sent them
+// checkWaitingTexts refuses a session launched only for waiting texts, if another session has sent them
 // since it was ordered. A worker skips the check, because the log is on the hub.
-func (s *supervisor) hasText() error {
+func (s *supervisor) checkWaitingTexts() error {
 	live := s.order.Live
-	if live == nil || !live.Waits || strings.TrimSpace(live.Prompt) != "" || s.order.Away != nil {
+	if live == nil || !live.HasWaitingTexts || strings.TrimSpace(live.Prompt) != "" || s.order.Worker != nil {
 		return nil
 	}
 	waiting, err := session.WaitingTexts(s.w, s.order.ProjectID, s.order.RunID)
@@ -320,8 +320,8 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	return s.follow(ctx, pipes), nil
 }
 
-// again starts another process of the provider in the same session.
-func (s *supervisor) again(ctx context.Context, prepare func(context.Context) error) (*pipes, error) {
+// startProcess starts another process of the provider in the same session.
+func (s *supervisor) startProcess(ctx context.Context, prepare func(context.Context) error) (*pipes, error) {
 	pipes, err := s.pipes()
 	if err != nil {
 		return nil, err
@@ -341,11 +341,11 @@ func (s *supervisor) again(ctx context.Context, prepare func(context.Context) er
 
 // begin records the execution and then has the guard start the provider.
 func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guard.Report, error) {
-	environ := placed(session.Marked(s.environ(), s.snapshot()), s.order)
+	environ := withSessionEnv(session.WithMark(s.environ(), s.snapshot()), s.order)
 	if err := prepare(ctx); err != nil {
 		return guard.Report{}, err
 	}
-	argv, err := s.madeWords()
+	argv, err := s.expandedArgv()
 	if err != nil {
 		return guard.Report{}, err
 	}
@@ -353,7 +353,7 @@ func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) er
 	if err != nil {
 		return guard.Report{}, err
 	}
-	environ = inDirectory(environ, s.workdir)
+	environ = withPWD(environ, s.workdir)
 	// If the order does not reach the guard, the reports end.
 	_ = s.guard.Order(guard.Order{Start: &guard.Start{Path: program, Argv: argv, Env: environ, Dir: s.workdir}})
 	first, ok := <-s.guard.Reports
@@ -398,8 +398,8 @@ func (s *supervisor) requestStop(byCaller bool) {
 	}
 }
 
-// asked reports whether anybody requested a stop.
-func (s *supervisor) asked() bool {
+// isStopRequested reports whether anybody requested a stop.
+func (s *supervisor) isStopRequested() bool {
 	select {
 	case <-s.stop:
 		return true
@@ -408,7 +408,7 @@ func (s *supervisor) asked() bool {
 	}
 }
 
-func (s *supervisor) stopRequested() bool {
+func (s *supervisor) isStoppedByCaller() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopped

@@ -43,7 +43,7 @@ func (s *supervisor) closeTools() { grant.Remove(s.socket.dir, s.socket.name) }
 // the session's tools or, in a job without commands, tools that read files.
 func (s *supervisor) toolServer() (agent.Server, bool) {
 	files := s.order.Live.Files
-	if files != nil && s.order.Away != nil { // the order's paths are those of another machine
+	if files != nil && s.order.Worker != nil { // the order's paths are those of another machine
 		files = provider.FilesFor(provider.Patch, s.host.Executable, s.workdir)
 	}
 	switch {
@@ -62,8 +62,8 @@ type toolHost supervisor
 func (h *toolHost) Identity() (id grant.Identity, err error) {
 	s := (*supervisor)(h)
 	o := &s.order // a pointer, because its Argv may change meanwhile
-	_, err = s.speak(func(c *live.Conversation) (any, error) {
-		policy, ending := c.Holds()
+	_, err = s.runInConversation(func(c *live.Conversation) (any, error) {
+		policy, ending := c.CurrentPolicy()
 		if ending {
 			return nil, fault.New(fault.RunNotLive, "the session of run %s is over", o.RunID)
 		}
@@ -72,8 +72,8 @@ func (h *toolHost) Identity() (id grant.Identity, err error) {
 			TaskID: o.TaskID, MilestoneID: o.MilestoneID, PermissionLevel: string(policy.PermissionLevel), Mode: string(policy.Mode),
 			Interactive: o.Live.Interactive, LaunchJobs: o.Live.LaunchJobs,
 		}
-		if o.Away != nil {
-			id.Self = o.Away.Self
+		if o.Worker != nil {
+			id.Self = o.Worker.Self
 		}
 		return struct{}{}, nil
 	})
@@ -87,7 +87,7 @@ func (h *toolHost) Mask(value []byte) []byte {
 
 // Ask forwards to people what the agent asks through its tools.
 func (h *toolHost) Ask(r interaction.Request, expires time.Duration, resolved func(interaction.Record)) (record interaction.Record, err error) {
-	_, err = (*supervisor)(h).speak(func(c *live.Conversation) (any, error) {
+	_, err = (*supervisor)(h).runInConversation(func(c *live.Conversation) (any, error) {
 		record, err = c.AskTool(r, expires, resolved)
 		return struct{}{}, err
 	})

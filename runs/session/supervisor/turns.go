@@ -19,8 +19,8 @@ func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 	for {
 		s.talk.Begin(nil)
 		exit, err := s.executeTurn(ctx)
-		if !s.talk.Ran(exit, err) {
-			if !s.asked() {
+		if !s.talk.HandleTurnExit(exit, err) {
+			if !s.isStopRequested() {
 				err = nil // the turn records it
 			}
 			return s.conclude(exit, err), nil
@@ -39,7 +39,7 @@ func (s *supervisor) executeTurn(ctx context.Context) (*guard.Exit, error) {
 		return nil, nil //nolint:nilnil // neither ran nor failed
 	}
 	s.order.Argv, s.order.Stdin = call.Argv, call.Stdin
-	pipes, err := s.again(ctx, func(context.Context) error { return nil })
+	pipes, err := s.startProcess(ctx, func(context.Context) error { return nil })
 	if err != nil {
 		return nil, err
 	}

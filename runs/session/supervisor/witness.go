@@ -30,7 +30,7 @@ func (s *supervisor) integrity() (*events.Integrity, error) {
 	if s.witness == nil {
 		return nil, nil
 	}
-	broken, lost := s.witness.Broken()
+	broken, lost := s.witness.Loss()
 	if broken == nil || len(lost) == 0 {
 		return broken, nil
 	}

@@ -84,7 +84,7 @@ func copyMasked(to io.Writer, from io.Reader, secrets *redact.Values) (found boo
 			return false, writeErr
 		}
 		if errors.Is(err, io.EOF) {
-			_, err := to.Write(mask.Rest())
+			_, err := to.Write(mask.Flush())
 			return mask.Found(), err
 		}
 		if err != nil {

@@ -85,7 +85,7 @@ run:answer.`,
 			if err := cli.Require(cmd, "project", "agent"); err != nil {
 				return err
 			}
-			prompt, err := a.SaidText(given[1:])
+			prompt, err := a.TextOrStdin(given[1:])
 			if err != nil {
 				return err
 			}
@@ -219,7 +219,7 @@ is given.`,
 			if err := on.find(cmd.Context(), a, given); err != nil {
 				return err
 			}
-			prompt, err := a.SaidText(given[2:])
+			prompt, err := a.TextOrStdin(given[2:])
 			if err != nil {
 				return err
 			}

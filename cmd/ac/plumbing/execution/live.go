@@ -80,7 +80,7 @@ may be "last".`,
 			if err := on.find(cmd.Context(), a, given); err != nil {
 				return err
 			}
-			if p.Text, err = a.SaidText(given[2:]); err != nil {
+			if p.Text, err = a.TextOrStdin(given[2:]); err != nil {
 				return err
 			}
 			if p.Mode = "next_turn"; interrupt {

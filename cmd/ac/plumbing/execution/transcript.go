@@ -180,17 +180,17 @@ func watchToEnd(ctx context.Context, a *cli.App, given []string, o watchOptions)
 func watch(ctx context.Context, a *cli.App, given []string, o watchOptions) (orchestration.WatchRunResult, error) {
 	named := namedRun(given, o.project)
 	if o.raw {
-		return cli.Ask(ctx, a, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, Since: o.since, NoFollow: o.noFollow, Told: a.PassOn})
+		return cli.Ask(ctx, a, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, Since: o.since, NoFollow: o.noFollow, Deliver: a.PassOn})
 	}
 	p := orchestration.WatchRunParams{NamedRunParams: named, Since: new(o.since), Tail: WatchedItems, NoFollow: o.noFollow}
 	if o.all || o.whole {
 		p.Tail = 0
 	}
 	live := NewLiveText(a.Stdout, RunAnswer(given[0], given[1]), o.all)
-	p.Told = live.Take
+	p.Deliver = live.Take
 	if o.answer != nil {
 		live.answer = nil
-		p.Told = func(n feed.TranscriptNotification) error {
+		p.Deliver = func(n feed.TranscriptNotification) error {
 			err := live.Take(n)
 			if i := n.Item; err != nil || i == nil || i.Interaction == nil || i.Interaction.State != interaction.Open || n.Op != transcript.Open && n.Op != transcript.Update {
 				return err
@@ -199,7 +199,7 @@ func watch(ctx context.Context, a *cli.App, given []string, o watchOptions) (orc
 		}
 	}
 	if o.json {
-		p.Told = func(n feed.TranscriptNotification) error { return a.PrintLine(n) }
+		p.Deliver = func(n feed.TranscriptNotification) error { return a.PrintLine(n) }
 	}
 	result, err := cli.Ask(ctx, a, orchestration.Operations.WatchRun, p)
 	return result, errors.Join(err, live.out.Flush())

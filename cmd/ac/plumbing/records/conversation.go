@@ -221,7 +221,7 @@ func conversationFollowCommand(a *cli.App) *cobra.Command {
 				writeMessage(out, m)
 				return out.Flush()
 			}
-			_, err := cli.Ask(ctx, a, workforce.Operations.FollowMessages, workforce.FollowMessagesParams{MessagesParams: p, Told: told})
+			_, err := cli.Ask(ctx, a, workforce.Operations.FollowMessages, workforce.FollowMessagesParams{MessagesParams: p, Deliver: told})
 			return err
 		},
 	}

@@ -53,7 +53,7 @@ func CostRows(report *snapshot.UsageReport, by string) (rows []CostRow) {
 // the tokens if nothing has a price.
 func CostTable(by string, rows []CostRow, report *snapshot.UsageReport, width int, unicode bool) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{Title: strings.ToUpper(by), Most: 20}, {Title: "RUNS", Right: true}, {Title: "TOKENS", Right: true}, {Title: "COST", Right: true},
+		{Title: strings.ToUpper(by), MaxWidth: 20}, {Title: "RUNS", Right: true}, {Title: "TOKENS", Right: true}, {Title: "COST", Right: true},
 		{Title: "UNPRICED", Right: true, Drop: 1}, {Title: "", Text: true},
 	}}
 	size := func(s *snapshot.UsageSum) float64 {
@@ -80,7 +80,7 @@ func CostTable(by string, rows []CostRow, report *snapshot.UsageReport, width in
 			unpriced = strconv.Itoa(s.UnpricedRecords)
 		}
 		return []terminal.Cell{
-			{Text: name}, {Text: strconv.Itoa(s.Sessions)}, {Text: estimate(s) + terminal.Tokens(s.Total)}, {Text: terminal.Cost(s.CostUSD)}, {Text: unpriced}, {Text: end, Colour: terminal.Cyan},
+			{Text: name}, {Text: strconv.Itoa(s.Sessions)}, {Text: estimate(s) + terminal.FormatTokens(s.Total)}, {Text: terminal.FormatCost(s.CostUSD)}, {Text: unpriced}, {Text: end, Colour: terminal.Cyan},
 		}
 	}
 	for i := range rows {

@@ -92,19 +92,19 @@ func printReport(a *cli.App, report doctor.Report, asText bool) error {
 }
 
 // PrintMended prints what a repair did.
-func PrintMended(a *cli.App, m doctor.MendResult, asJSON bool) error {
+func PrintMended(a *cli.App, m doctor.RepairResult, asJSON bool) error {
 	if asJSON {
 		if err := a.PrintJSON(m); err != nil {
 			return err
 		}
 	} else {
-		for _, mend := range m.Mends {
+		for _, mend := range m.Repairs {
 			fmt.Fprintf(a.Stdout, "%s: %s: %s\n", mend.Outcome, terminal.Quote(mend.Path), terminal.Quote(mend.What))
 			for _, line := range mend.Details {
 				fmt.Fprintf(a.Stdout, "        %s\n", terminal.Quote(line))
 			}
 		}
-		if len(m.Mends) == 0 {
+		if len(m.Repairs) == 0 {
 			fmt.Fprintln(a.Stdout, "Nothing to mend.")
 		}
 	}

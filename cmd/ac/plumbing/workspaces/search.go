@@ -62,7 +62,7 @@ title and what was found. With --json the result is that of search.query.`,
 func HitRows(hits []search.Hit, now time.Time) [][]string {
 	rows := make([][]string, len(hits))
 	for i, h := range hits {
-		rows[i] = []string{h.Ref, h.Kind, terminal.Age(time.UnixMilli(h.At), now), h.Title, h.Snippet}
+		rows[i] = []string{h.Ref, h.Kind, terminal.FormatAge(time.UnixMilli(h.At), now), h.Title, h.Snippet}
 	}
 	return rows
 }

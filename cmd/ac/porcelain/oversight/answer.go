@@ -37,7 +37,7 @@ terminal, everything that is asked is shown one by one. An empty answer leaves i
 		}
 		words := strings.TrimSpace(strings.Join(given[1:], " "))
 		if words == "" {
-			if !c.Asks() {
+			if !c.CanAsk() {
 				return cli.UsageError{Message: "missing argument <word>"}
 			}
 			seen, err := Proof(c, n)
@@ -55,7 +55,7 @@ terminal, everything that is asked is shown one by one. An empty answer leaves i
 
 // answerAll asks for the answers to all open requests, one by one.
 func answerAll(c *cli.Call) error {
-	if !c.Asks() {
+	if !c.CanAsk() {
 		return cli.UsageError{Message: "missing argument <id>"}
 	}
 	found, err := company.Do(c.Ctx, c.All, decisions.Operations.ListNeeds, decisions.ListNeedsParams{

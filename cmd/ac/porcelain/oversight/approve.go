@@ -93,7 +93,7 @@ func decide(c *cli.Call, d Decision, n needs.Need) (row cli.DoneRow, decided boo
 	if why := Undecidable(n); why != "" {
 		return cli.FailedRow(n.Ref(), n.Kind, fault.New(fault.Unsupported, "%s", why)), true
 	}
-	asks := d.Approve && !d.yes && !c.AsJSON && c.Asks()
+	asks := d.Approve && !d.yes && !c.AsJSON && c.CanAsk()
 	for {
 		proof, err := Proof(c, n)
 		if err != nil {
@@ -104,7 +104,7 @@ func decide(c *cli.Call, d Decision, n needs.Need) (row cli.DoneRow, decided boo
 			if err := ShowNeed(c, proof); err != nil {
 				return cli.FailedRow(n.Ref(), n.Kind, err), true
 			}
-			switch c.Asked("Approve? [y]es, [n]o, [d]eny, [s]kip: ") {
+			switch c.AskLine("Approve? [y]es, [n]o, [d]eny, [s]kip: ") {
 			case "y", "yes":
 			case "d", "deny":
 				sure.Approve = false

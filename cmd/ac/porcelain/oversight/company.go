@@ -47,7 +47,7 @@ In a pipe a row has the id, the name, the role, the team, the provider and the s
 // agentTable returns the table of agents for a terminal.
 func agentTable(rows []workforce.RosterAgent) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{Title: "AGENT", Most: 14}, {Title: "ROLE", Drop: 3}, {Title: "TEAM", Most: 14, Drop: 2}, {Title: "PROVIDER", Most: 18, Drop: 1}, {Title: "STATE"}, {Title: "NOW", Text: true},
+		{Title: "AGENT", MaxWidth: 14}, {Title: "ROLE", Drop: 3}, {Title: "TEAM", MaxWidth: 14, Drop: 2}, {Title: "PROVIDER", MaxWidth: 18, Drop: 1}, {Title: "STATE"}, {Title: "NOW", Text: true},
 	}}
 	for _, r := range rows {
 		word, why, _ := strings.Cut(r.State, ": ") // "cannot start: REASON"
@@ -168,7 +168,7 @@ somebody's word, how many tasks are open, and their repositories.`,
 // projectTable returns the table of projects for a terminal.
 func projectTable(rows []workforce.ProjectCounts) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{Title: "PROJECT", Most: 30}, {Title: "RUNS", Right: true}, {Title: "WAITING", Right: true, Drop: 2}, {Title: "TASKS", Right: true, Drop: 1}, {Title: "REPOSITORY", Text: true},
+		{Title: "PROJECT", MaxWidth: 30}, {Title: "RUNS", Right: true}, {Title: "WAITING", Right: true, Drop: 2}, {Title: "TASKS", Right: true, Drop: 1}, {Title: "REPOSITORY", Text: true},
 	}}
 	for _, r := range rows {
 		waiting := count(r.Waiting)

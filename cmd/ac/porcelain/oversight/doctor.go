@@ -73,13 +73,13 @@ func diagnose(c *cli.Call, fix, everything bool) error {
 		if err != nil {
 			return err
 		}
-		if fix && !c.AsJSON && len(mended.Mends) > 0 {
+		if fix && !c.AsJSON && len(mended.Repairs) > 0 {
 			if err := workspaces.PrintMended(c.App, mended, false); err != nil {
 				return err
 			}
 		}
 		if !fix {
-			found.mends = len(mended.Mends)
+			found.mends = len(mended.Repairs)
 		}
 		report, err := company.Do(c.Ctx, c.All, maintenance.Folder.Doctor, maintenance.DoctorParams{Dir: c.DirParam()})
 		if err != nil {

@@ -57,7 +57,7 @@ wrong: runs that failed or went over a budget, and damaged logs.`,
 		Example: "  ac inbox\n  ac inbox -a --json",
 	}
 	a.Listing(cmd, func(c *cli.Call, _ []string) error {
-		kinds := needs.Words()
+		kinds := needs.DecisionKinds()
 		if everything {
 			kinds = needs.Kinds()
 		}
@@ -116,7 +116,7 @@ func printInbox(c *cli.Call, rows []inboxRow, total int) error {
 		return err
 	}
 	if more := total - len(rows); more > 0 && c.OnTerminal() {
-		c.Note("… %s more", terminal.Grouped(more))
+		c.Note("… %s more", terminal.FormatGrouped(more))
 	}
 	return nil
 }
@@ -136,11 +136,11 @@ const mostFrom = 14
 // inboxTable returns the table of needs for a terminal.
 func inboxTable(c *cli.Call, rows []inboxRow) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{Title: "ID"}, {Title: "KIND"}, {Title: "FROM", Most: mostFrom, Drop: 3}, {Title: "TITLE", Text: true}, {Title: "AGE", Right: true, Drop: 1},
+		{Title: "ID"}, {Title: "KIND"}, {Title: "FROM", MaxWidth: mostFrom, Drop: 3}, {Title: "TITLE", Text: true}, {Title: "AGE", Right: true, Drop: 1},
 	}}
 	severalProjects := c.Project == ""
 	if severalProjects {
-		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", Most: 14, Drop: 2})
+		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", MaxWidth: 14, Drop: 2})
 	}
 	ids := make([]string, len(rows))
 	for i := range rows {
@@ -151,7 +151,7 @@ func inboxTable(c *cli.Call, rows []inboxRow) terminal.Table {
 		r := &rows[i]
 		at, _ := clock.Parse(r.At)
 		row := []terminal.Cell{
-			{Text: short[r.ID], Link: needLink(c, r)}, {Text: r.Kind, Colour: kindColour(r.Kind)}, {Text: r.from()}, {Text: cmp.Or(r.Title, terminal.Unknown)}, {Text: terminal.Age(at, c.Now)},
+			{Text: short[r.ID], Link: needLink(c, r)}, {Text: r.Kind, Colour: kindColour(r.Kind)}, {Text: r.from()}, {Text: cmp.Or(r.Title, terminal.Unknown)}, {Text: terminal.FormatAge(at, c.Now)},
 		}
 		if severalProjects {
 			row = append(row, terminal.Cell{Text: cmp.Or(c.ProjectNamed(cli.OrEmpty(r.ProjectID)), terminal.Unknown)})

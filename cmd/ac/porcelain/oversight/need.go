@@ -41,7 +41,7 @@ func Need(c *cli.Call, word string, kinds ...string) (n needs.Need, err error) {
 		}
 		return n, cli.Ambiguous("item", word, known)
 	}
-	if over, err := settled(c, word); over != nil || err != nil {
+	if over, err := settledError(c, word); over != nil || err != nil {
 		return n, errors.Join(over, err)
 	}
 	return n, fault.New(fault.NotFound, "nothing named %s needs you in %s (ac inbox -a)", word, c.Company)
@@ -65,8 +65,8 @@ func needsNamed(c *cli.Call, word string, kinds []string) (hits []needs.Need, er
 	return hits, nil
 }
 
-// settled returns the error for a settled need that a word names, nil if there is none.
-func settled(c *cli.Call, word string) (over, err error) {
+// settledError returns the error for a settled need that a word names, nil if there is none.
+func settledError(c *cli.Call, word string) (over, err error) {
 	asked, err := company.Do(c.Ctx, c.All, orchestration.Operations.ListInteractions, orchestration.ListInteractionsParams{
 		Dir: c.DirParam(), State: snapshot.InteractionsResolved, Limit: math.MaxInt32,
 	})
@@ -102,7 +102,7 @@ func overError(c *cli.Call, id, how, by, at string) error {
 
 // howLongAgo returns how long ago a time was, in words.
 func howLongAgo(c *cli.Call, at time.Time) string {
-	if age := terminal.Age(at, c.Now); age != "now" {
+	if age := terminal.FormatAge(at, c.Now); age != "now" {
 		return age + " ago"
 	}
 	return "just now"

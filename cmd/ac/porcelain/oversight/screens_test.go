@@ -76,7 +76,7 @@ func shownPlan(now time.Time, word func() string) pm.Plan {
 	task := func(status, start string, days int) doc.Task {
 		return doc.Task{ID: "task_" + start + status, Title: word(), Status: status, AssigneeAgentID: "agent_1", Schedule: &doc.Schedule{PlannedStart: start, DurationDays: &days}}
 	}
-	return pm.Lay([]doc.Task{task("done", "2026-11-16", 3), task("in_progress", "2026-11-20", 6), task("blocked", "2026-11-24", 2), task("draft", "2026-12-20", 10)}, now)
+	return pm.Schedule([]doc.Task{task("done", "2026-11-16", 3), task("in_progress", "2026-11-20", 6), task("blocked", "2026-11-24", 2), task("draft", "2026-12-20", 10)}, now)
 }
 
 // TestScreens compares the lists with what is recorded, at two widths.

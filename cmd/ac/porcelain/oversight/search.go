@@ -44,10 +44,10 @@ status:failed and after:2026-11-01 filter. With --json the result of search.quer
 
 // searchTable returns the table of search results for a terminal.
 func searchTable(hits []search.Hit, now time.Time) terminal.Table {
-	t := terminal.Table{Columns: []terminal.Column{{Title: "KIND"}, {Title: "ID", Drop: 3}, {Title: "TITLE", Most: 32, Drop: 2}, {Title: "FOUND", Text: true}, {Title: "AGE", Right: true, Drop: 1}}}
+	t := terminal.Table{Columns: []terminal.Column{{Title: "KIND"}, {Title: "ID", Drop: 3}, {Title: "TITLE", MaxWidth: 32, Drop: 2}, {Title: "FOUND", Text: true}, {Title: "AGE", Right: true, Drop: 1}}}
 	for i := range hits {
 		h := &hits[i]
-		t.Rows = append(t.Rows, []terminal.Cell{{Text: h.Kind}, {Text: cli.ShortID(h.Ref)}, {Text: h.Title}, {Text: h.Snippet}, {Text: terminal.Age(time.UnixMilli(h.At), now)}})
+		t.Rows = append(t.Rows, []terminal.Cell{{Text: h.Kind}, {Text: cli.ShortID(h.Ref)}, {Text: h.Title}, {Text: h.Snippet}, {Text: terminal.FormatAge(time.UnixMilli(h.At), now)}})
 	}
 	return t
 }

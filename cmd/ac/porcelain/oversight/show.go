@@ -34,7 +34,7 @@ a project. It is named by its id, the end of its id, or its name.`,
 		Example: "  ac show 4WKKE6\n  ac show B8N4WE --json",
 	}
 	a.Short(cmd, func(c *cli.Call, given []string) error {
-		found, err := anything(c, given[0])
+		found, err := findItem(c, given[0])
 		if err != nil {
 			return err
 		}
@@ -43,26 +43,26 @@ a project. It is named by its id, the end of its id, or its name.`,
 	return cmd
 }
 
-// thing is an item that a word names.
-type thing struct {
+// namedItem is an item that a word names.
+type namedItem struct {
 	cli.Candidate
 
 	kind string
 	show func() error
 }
 
-// anything finds what a word names among all kinds. Matches in several kinds are ambiguous.
-func anything(c *cli.Call, word string) (thing, error) {
-	var hits []thing
+// findItem finds what a word names among all kinds. Matches in several kinds are ambiguous.
+func findItem(c *cli.Call, word string) (namedItem, error) {
+	var hits []namedItem
 	var missing error // the error of the first kind without a match
-	for _, find := range []func(*cli.Call, string) (thing, error){runThing, needThing, agentThing, teamThing, projectThing, taskThing, jobThing} {
+	for _, find := range []func(*cli.Call, string) (namedItem, error){runItem, needItem, agentItem, teamItem, projectItem, taskItem, jobItem} {
 		found, err := find(c, word)
 		choice, isChoice := errors.AsType[cli.ChoiceError](err)
 		switch {
 		case err == nil:
 			hits = append(hits, found)
 		case isChoice && len(choice.Lines) > 0, fault.Is(err, fault.Settled) && len(hits) == 0:
-			return thing{}, err
+			return namedItem{}, err
 		case missing == nil:
 			missing = err
 		}
@@ -71,28 +71,28 @@ func anything(c *cli.Call, word string) (thing, error) {
 	case len(hits) == 1:
 		return hits[0], nil
 	case len(hits) == 0 && word == cli.NewestRun:
-		return thing{}, missing
+		return namedItem{}, missing
 	case len(hits) == 0:
 		if _, wrong := errors.AsType[cli.UsageError](missing); wrong {
-			return thing{}, missing // the word is too short for an id
+			return namedItem{}, missing // the word is too short for an id
 		}
-		return thing{}, fault.New(fault.NotFound, "nothing is named %s in %s (ac ps -a, ac inbox -a)", word, c.Company)
+		return namedItem{}, fault.New(fault.NotFound, "nothing is named %s in %s (ac ps -a, ac inbox -a)", word, c.Company)
 	}
 	e := cli.ChoiceError{Message: word + " names several things; say more of it"}
 	for _, h := range hits {
 		e.Lines = append(e.Lines, strings.TrimSpace(fmt.Sprintf("%s  %s  %s", h.kind, h.ID, h.Name)))
 	}
-	return thing{}, e
+	return namedItem{}, e
 }
 
-func runThing(c *cli.Call, word string) (thing, error) {
+func runItem(c *cli.Call, word string) (namedItem, error) {
 	row, err := c.Run(word)
-	return thing{cli.Candidate{ID: row.RunID}, "run", func() error { return showRun(c, &row) }}, err
+	return namedItem{cli.Candidate{ID: row.RunID}, "run", func() error { return showRun(c, &row) }}, err
 }
 
-func needThing(c *cli.Call, word string) (thing, error) {
-	n, err := Need(c, word, needs.Words()...) // the other kinds concern runs, which runThing finds
-	return thing{cli.Candidate{ID: n.Ref(), Name: n.Title}, n.Kind, func() error {
+func needItem(c *cli.Call, word string) (namedItem, error) {
+	n, err := Need(c, word, needs.DecisionKinds()...) // the other kinds concern runs, which runItem finds
+	return namedItem{cli.Candidate{ID: n.Ref(), Name: n.Title}, n.Kind, func() error {
 		seen, err := Proof(c, n)
 		if err != nil {
 			return err
@@ -142,7 +142,7 @@ func showRun(c *cli.Call, row *company.RunRow) error {
 	s.Field("ended", when(c, cli.OrEmpty(row.EndedAt)))
 	s.Field("took", strings.TrimPrefix(cli.Took(row), terminal.Unknown))
 	if row.Tokens != nil {
-		s.Field("usage", fmt.Sprintf("%s tokens, %s", cli.Tokens(row), terminal.Cost(row.CostUSD)))
+		s.Field("usage", fmt.Sprintf("%s tokens, %s", cli.Tokens(row), terminal.FormatCost(row.CostUSD)))
 	}
 	s.Linked("place", cli.OrEmpty(row.Worktree), c.ChangedLink(row, "."))
 	if changesErr == nil && changed.ChangeRows != nil {
@@ -164,7 +164,7 @@ const shownItems = 10
 
 // lastItems returns the newest transcript items of an agent's run.
 func lastItems(c *cli.Call, row *company.RunRow) ([]*transcript.Item, error) {
-	if !row.Spoken {
+	if !row.IsConversation {
 		return nil, nil
 	}
 	page, err := company.Do(c.Ctx, c.All, orchestration.Operations.Transcript, orchestration.TranscriptParams{
@@ -204,7 +204,7 @@ func ShowNeed(c *cli.Call, seen decisions.NeedResult) error {
 		s.Line("may not be approved by you: %s", rule.RuleID)
 	}
 	if expires, ok := clock.Parse(seen.ExpiresAt); ok {
-		s.Line("%s left", terminal.Took(max(0, expires.Sub(c.Now))))
+		s.Line("%s left", terminal.FormatDuration(max(0, expires.Sub(c.Now))))
 	}
 	c.ProofText(s, seen)
 	short := cli.ShortID(seen.Ref())

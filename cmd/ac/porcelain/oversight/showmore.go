@@ -12,9 +12,9 @@ import (
 	"ac/company/workforce"
 )
 
-func agentThing(c *cli.Call, word string) (thing, error) {
+func agentItem(c *cli.Call, word string) (namedItem, error) {
 	found, err := c.Agent(word)
-	return thing{found, "agent", func() error {
+	return namedItem{found, "agent", func() error {
 		profile, err := company.Do(c.Ctx, c.All, (*company.Company).Profile, company.ProfileParams{Dir: c.DirParam(), AgentID: found.ID, ProjectID: c.Project})
 		if err != nil {
 			return err
@@ -46,17 +46,17 @@ func listRuns(s *cli.Sheet, list company.RunRows) {
 	}
 }
 
-func teamThing(c *cli.Call, word string) (thing, error) {
+func teamItem(c *cli.Call, word string) (namedItem, error) {
 	rows, err := company.Do(c.Ctx, c.All, (*company.Folder).Teams, c.DirParam())
 	if err != nil {
-		return thing{}, err
+		return namedItem{}, err
 	}
 	known := make([]cli.Candidate, len(rows))
 	for i, r := range rows {
 		known[i] = cli.Candidate{ID: r.TeamID, Name: r.Name}
 	}
 	found, err := cli.Lookup("team", word, c.Company, known)
-	return thing{found, "team", func() error {
+	return namedItem{found, "team", func() error {
 		agents, err := company.Do(c.Ctx, c.All, (*company.Folder).Agents, company.AgentsParams{Dir: c.DirParam(), TeamID: found.ID})
 		if err != nil {
 			return err
@@ -74,9 +74,9 @@ func teamThing(c *cli.Call, word string) (thing, error) {
 	}}, err
 }
 
-func projectThing(c *cli.Call, word string) (thing, error) {
+func projectItem(c *cli.Call, word string) (namedItem, error) {
 	found, err := cli.Lookup("project", word, c.Company, c.Projects)
-	return thing{found, "project", func() error {
+	return namedItem{found, "project", func() error {
 		tasks, err := company.Do(c.Ctx, c.All, workforce.Operations.ListTasks, workforce.ListTasksParams{Dir: c.DirParam(), ProjectID: found.ID})
 		if err != nil {
 			return err
@@ -97,13 +97,13 @@ func projectThing(c *cli.Call, word string) (thing, error) {
 	}}, err
 }
 
-func taskThing(c *cli.Call, word string) (thing, error) {
+func taskItem(c *cli.Call, word string) (namedItem, error) {
 	var known []cli.Candidate
 	rows := map[string]workforce.TaskRow{}
 	for _, project := range c.Projects {
 		list, err := company.Do(c.Ctx, c.All, workforce.Operations.ListTasks, workforce.ListTasksParams{Dir: c.DirParam(), ProjectID: project.ID})
 		if err != nil {
-			return thing{}, err
+			return namedItem{}, err
 		}
 		for _, t := range list.Tasks {
 			rows[t.TaskID] = t
@@ -111,7 +111,7 @@ func taskThing(c *cli.Call, word string) (thing, error) {
 		}
 	}
 	found, err := cli.Lookup("task", word, c.Company, known)
-	return thing{found, "task", func() error {
+	return namedItem{found, "task", func() error {
 		t := rows[found.ID]
 		if c.AsJSON {
 			return printShown(c, "task", t)
@@ -129,9 +129,9 @@ func taskThing(c *cli.Call, word string) (thing, error) {
 	}}, err
 }
 
-func jobThing(c *cli.Call, word string) (thing, error) {
+func jobItem(c *cli.Call, word string) (namedItem, error) {
 	if len(strings.TrimPrefix(word, "…")) < cli.LeastEnding {
-		return thing{}, cli.UsageError{Message: fmt.Sprintf("%q is too short for an id; %d letters at least", word, cli.LeastEnding)}
+		return namedItem{}, cli.UsageError{Message: fmt.Sprintf("%q is too short for an id; %d letters at least", word, cli.LeastEnding)}
 	}
 	found, err := c.Jobs(word)
 	if err == nil && len(found) != 1 {
@@ -140,14 +140,14 @@ func jobThing(c *cli.Call, word string) (thing, error) {
 			known[i] = cli.Candidate{ID: j.JobID}
 		}
 		if len(known) > 0 {
-			return thing{}, cli.Ambiguous("job", word, known)
+			return namedItem{}, cli.Ambiguous("job", word, known)
 		}
-		return thing{}, cli.UnknownName("job", word, c.Company, nil)
+		return namedItem{}, cli.UnknownName("job", word, c.Company, nil)
 	}
 	if err != nil {
-		return thing{}, err
+		return namedItem{}, err
 	}
-	return thing{cli.Candidate{ID: found[0].JobID}, "job", func() error {
+	return namedItem{cli.Candidate{ID: found[0].JobID}, "job", func() error {
 		job, err := company.Do(c.Ctx, c.All, (*company.Company).CollectJob, found[0])
 		if err != nil {
 			return err

@@ -147,7 +147,7 @@ func statusText(c *cli.Call, r *statusReport, width int, unicode bool) string {
 	if t.Runs == 1 {
 		runsWord = "run"
 	}
-	line := fmt.Sprintf("\nTODAY    %d %s: %d done, %d failed, %d running   %s tokens   %s", t.Runs, runsWord, t.Done, t.Failed, t.Running, terminal.Tokens(t.Tokens), terminal.Cost(t.CostUSD))
+	line := fmt.Sprintf("\nTODAY    %d %s: %d done, %d failed, %d running   %s tokens   %s", t.Runs, runsWord, t.Done, t.Failed, t.Running, terminal.FormatTokens(t.Tokens), terminal.FormatCost(t.CostUSD))
 	if t.Unpriced > 0 {
 		line += fmt.Sprintf(" (%d unpriced)", t.Unpriced)
 	}
@@ -164,7 +164,7 @@ func healthLine(c *cli.Call, r *statusReport, width int) string {
 		rest = "   heartbeat on"
 	}
 	if at, ok := clock.Parse(cli.OrEmpty(r.Health.SealedAt)); ok {
-		rest += "   last seal " + ago(terminal.Age(at, c.Now))
+		rest += "   last seal " + ago(terminal.FormatAge(at, c.Now))
 	}
 	health := "HEALTH   " + r.Health.Status
 	if at := slices.IndexFunc(r.Health.Findings, func(f statusFinding) bool { return f.Status == r.Health.Status }); at >= 0 {

@@ -95,7 +95,7 @@ func listTalks(c *cli.Call, rows []workforce.TalkRow) error {
 
 // talkTable returns the table of conversations for a terminal.
 func talkTable(c *cli.Call, rows []workforce.TalkRow, names AgentNames) terminal.Table {
-	t := terminal.Table{Columns: []terminal.Column{{Title: "CHANNEL", Text: true}, {Title: "UNREAD", Right: true}, {Title: "LAST", Right: true, Drop: 4}, {Title: "BY", Most: 14, Drop: 6}, {Title: "PROJECT", Most: 14, Drop: 5}}}
+	t := terminal.Table{Columns: []terminal.Column{{Title: "CHANNEL", Text: true}, {Title: "UNREAD", Right: true}, {Title: "LAST", Right: true, Drop: 4}, {Title: "BY", MaxWidth: 14, Drop: 6}, {Title: "PROJECT", MaxWidth: 14, Drop: 5}}}
 	for i := range rows {
 		r := &rows[i]
 		at, _ := clock.Parse(cli.OrEmpty(r.LastAt))
@@ -107,7 +107,7 @@ func talkTable(c *cli.Call, rows []workforce.TalkRow, names AgentNames) terminal
 		if r.ProjectID != nil {
 			project = c.ProjectNamed(*r.ProjectID)
 		}
-		t.Rows = append(t.Rows, []terminal.Cell{{Text: ChannelName(r)}, unread, {Text: terminal.Age(at, c.Now)}, {Text: names.Of(cli.OrEmpty(r.LastBy))}, {Text: project}})
+		t.Rows = append(t.Rows, []terminal.Cell{{Text: ChannelName(r)}, unread, {Text: terminal.FormatAge(at, c.Now)}, {Text: names.Of(cli.OrEmpty(r.LastBy))}, {Text: project}})
 	}
 	return t
 }
@@ -192,7 +192,7 @@ func converse(c *cli.Call, in *os.File, row *workforce.TalkRow, p workforce.Mess
 			_, err := fmt.Fprintln(out, TalkLine(m, names))
 			return err
 		}
-		_, err := company.Do(ctx, c.All, workforce.Operations.FollowMessages, workforce.FollowMessagesParams{MessagesParams: p, Told: told})
+		_, err := company.Do(ctx, c.All, workforce.Operations.FollowMessages, workforce.FollowMessagesParams{MessagesParams: p, Deliver: told})
 		return err
 	}
 	if os.Getenv("TERM") == "dumb" {

@@ -40,7 +40,7 @@ Exit status: 0 if everything is sound, 2 with the place of each fault.`,
 		Example: "  ac verify\n  ac verify 4WKKE6\n  ac verify --json",
 	}
 	a.Short(cmd, func(c *cli.Call, given []string) error {
-		v, err := verified(c, given)
+		v, err := verifyLogs(c, given)
 		if err != nil {
 			return err
 		}
@@ -57,8 +57,8 @@ Exit status: 0 if everything is sound, 2 with the place of each fault.`,
 	return cmd
 }
 
-// verified verifies the requested logs.
-func verified(c *cli.Call, given []string) (v verification, err error) {
+// verifyLogs verifies the requested logs.
+func verifyLogs(c *cli.Call, given []string) (v verification, err error) {
 	v.Faults = []workspaces.VerifyRow{}
 	progress := c.Progress("verifying")
 	defer progress.End()
@@ -135,7 +135,7 @@ func printVerification(c *cli.Call, v *verification) {
 	}
 	if v.Seal.OK {
 		at, _ := clock.Parse(v.Seal.Newest.SealedAt)
-		text = "sealed " + ago(terminal.Age(at, c.Now))
+		text = "sealed " + ago(terminal.FormatAge(at, c.Now))
 	}
 	if newer > 0 {
 		text += fmt.Sprintf("; %s newer than the seal (ac audit:seal)", are(counted(newer, "log"), newer))
@@ -148,7 +148,7 @@ func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return terminal.Grouped(n) + " " + thing
+	return terminal.FormatGrouped(n) + " " + thing
 }
 
 // are appends "is" or "are" to a number of things.

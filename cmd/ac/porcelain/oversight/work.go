@@ -90,9 +90,9 @@ func taskLines(c *cli.Call) ([]taskLine, error) {
 
 // taskTable returns the table of tasks for a terminal.
 func taskTable(c *cli.Call, rows []taskLine) terminal.Table {
-	t := terminal.Table{Columns: []terminal.Column{{Title: "TASK"}, {Title: "STATE"}, {Title: "WHO", Most: 14, Drop: 6}, {Title: "DUE", Most: 10, Drop: 4}, {Title: "TITLE", Text: true}}}
+	t := terminal.Table{Columns: []terminal.Column{{Title: "TASK"}, {Title: "STATE"}, {Title: "WHO", MaxWidth: 14, Drop: 6}, {Title: "DUE", MaxWidth: 10, Drop: 4}, {Title: "TITLE", Text: true}}}
 	if c.Project == "" {
-		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", Most: 14, Drop: 5})
+		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", MaxWidth: 14, Drop: 5})
 	}
 	ids := make([]string, len(rows))
 	for i, r := range rows {
@@ -223,10 +223,10 @@ func jobLines(c *cli.Call) ([]jobLine, error) {
 // jobTable returns the table of jobs for a terminal.
 func jobTable(c *cli.Call, rows []jobLine) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{Title: "JOB"}, {Title: "STATE"}, {Title: "WORKER", Most: 14, Drop: 6}, {Title: "GOAL", Text: true}, {Title: "AGE", Right: true, Drop: 4}, {Title: "ATTEMPT", Right: true, Drop: 2},
+		{Title: "JOB"}, {Title: "STATE"}, {Title: "WORKER", MaxWidth: 14, Drop: 6}, {Title: "GOAL", Text: true}, {Title: "AGE", Right: true, Drop: 4}, {Title: "ATTEMPT", Right: true, Drop: 2},
 	}}
 	if c.Project == "" {
-		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", Most: 14, Drop: 5})
+		t.Columns = append(t.Columns, terminal.Column{Title: "PROJECT", MaxWidth: 14, Drop: 5})
 	}
 	ids := make([]string, len(rows))
 	for i, r := range rows {
@@ -235,7 +235,7 @@ func jobTable(c *cli.Call, rows []jobLine) terminal.Table {
 	for i, id := range idColumn(ids) {
 		r := &rows[i]
 		at, _ := clock.Parse(r.SubmittedAt)
-		row := []terminal.Cell{id, jobState(r.Status), {Text: r.Worker}, {Text: r.Goal}, {Text: terminal.Age(at, c.Now)}, count(r.Attempt)}
+		row := []terminal.Cell{id, jobState(r.Status), {Text: r.Worker}, {Text: r.Goal}, {Text: terminal.FormatAge(at, c.Now)}, count(r.Attempt)}
 		if c.Project == "" {
 			row = append(row, terminal.Cell{Text: c.ProjectNamed(r.project)})
 		}

@@ -53,14 +53,14 @@ Exit status: 0 when the run ended or was left, 3 when it failed or was stopped.`
 		if err != nil {
 			return err
 		}
-		return goOn(c, &row, text)
+		return continueAndFollow(c, &row, text)
 	})
 	return cmd
 }
 
-// goOn continues a run and follows it.
-func goOn(c *cli.Call, row *company.RunRow, text string) error {
-	return continued(c, row, Continuation(c, row, text), false)
+// continueAndFollow continues a run and follows it.
+func continueAndFollow(c *cli.Call, row *company.RunRow, text string) error {
+	return continueRun(c, row, Continuation(c, row, text), false)
 }
 
 // Continuation returns the params that continue a run with a message.
@@ -70,8 +70,8 @@ func Continuation(c *cli.Call, row *company.RunRow, text string) (p orchestratio
 	return p
 }
 
-// continued continues a run, and follows it unless detach is set.
-func continued(c *cli.Call, row *company.RunRow, p orchestration.ContinueParams, detach bool) error {
+// continueRun continues a run, and follows it unless detach is set.
+func continueRun(c *cli.Call, row *company.RunRow, p orchestration.ContinueParams, detach bool) error {
 	before, err := company.Do(c.Ctx, c.All, orchestration.Operations.Transcript, orchestration.TranscriptParams{
 		Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Tail: 1,
 	})
@@ -83,7 +83,7 @@ func continued(c *cli.Call, row *company.RunRow, p orchestration.ContinueParams,
 	case err != nil:
 		return err
 	case detach:
-		return detached(c, &company.RunRow{ProjectID: row.ProjectID, AgentID: row.AgentID}, orchestration.StartRunResult{RunID: row.RunID, SessionRef: gone.SessionRef})
+		return printDetached(c, &company.RunRow{ProjectID: row.ProjectID, AgentID: row.AgentID}, orchestration.StartRunResult{RunID: row.RunID, SessionRef: gone.SessionRef})
 	case !readsTerminal(c.App) || !c.OnTerminal():
 		return untilIdle(c, row, before.HeadSeq, before.Turn)
 	}
@@ -107,7 +107,7 @@ func untilIdle(c *cli.Call, row *company.RunRow, from int64, turn int) error {
 				cancel(errIdle)
 			}
 		},
-		Told: func(n feed.TranscriptNotification) error {
+		Deliver: func(n feed.TranscriptNotification) error {
 			if n.Op == transcript.Status {
 				idle = n.State.Activity == transcript.ActivityIdle && n.State.Turn > turn
 			}
@@ -201,13 +201,13 @@ func (t *attachment) show(ctx context.Context, since int64) (string, error) {
 		tail = execution.WatchedItems
 	}
 	out := &abovePrompt{out: t.Stdout, prompt: t.who, dumb: os.Getenv("TERM") == "dumb"}
-	if !t.row.Spoken {
-		return Shown(ctx, t.Call, t.row, since, tail, out, out)
+	if !t.row.IsConversation {
+		return Show(ctx, t.Call, t.row, since, tail, out, out)
 	}
 	live := execution.NewLiveText(out, func(string) string { return "/allow or /deny" }, false)
 	named := orchestration.NamedRunParams{Dir: t.DirParam(), ProjectID: t.row.ProjectID, RunID: t.row.RunID}
 	result, err := company.Do(ctx, t.All, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
-		NamedRunParams: named, Since: &since, Tail: tail, Told: func(n feed.TranscriptNotification) error {
+		NamedRunParams: named, Since: &since, Tail: tail, Deliver: func(n feed.TranscriptNotification) error {
 			if n.Item != nil && n.Item.Interaction != nil {
 				t.keep(n.Item.Interaction)
 			}
@@ -274,7 +274,7 @@ func (t *attachment) typed(ctx context.Context, line string) (string, error) {
 		return "", t.respond(ctx, answerOf(asked, line))
 	}
 	text, interrupts := strings.CutPrefix(line, "!")
-	return steer(ctx, t.Call, t.row, text, interrupts)
+	return steerInWords(ctx, t.Call, t.row, text, interrupts)
 }
 
 // decide returns the answer that /allow or /deny gives to a request, which is nil if none is open.
@@ -315,17 +315,17 @@ func (t *attachment) interrupt(ctx context.Context) (string, error) {
 	return fmt.Sprintf("interrupted turn %d", done.Turn), err
 }
 
-// steer sends a message to the agent of a run, and returns how it will arrive, in words.
-func steer(ctx context.Context, c *cli.Call, row *company.RunRow, text string, interrupts bool) (string, error) {
-	said, err := Steered(ctx, c, row, text, interrupts)
+// steerInWords sends a message to the agent of a run, and returns how it will arrive, in words.
+func steerInWords(ctx context.Context, c *cli.Call, row *company.RunRow, text string, interrupts bool) (string, error) {
+	said, err := Steer(ctx, c, row, text, interrupts)
 	if err != nil {
 		return "", err
 	}
 	return "said (" + Arrival(said) + ")", nil
 }
 
-// Steered sends a message to the agent of a run, and returns how it will arrive.
-func Steered(ctx context.Context, c *cli.Call, row *company.RunRow, text string, interrupts bool) (session.SteerResult, error) {
+// Steer sends a message to the agent of a run, and returns how it will arrive.
+func Steer(ctx context.Context, c *cli.Call, row *company.RunRow, text string, interrupts bool) (session.SteerResult, error) {
 	p := orchestration.SteerParams{Text: text, Mode: session.ModeNextTurn}
 	if interrupts {
 		p.Mode = session.ModeInterrupt

@@ -61,7 +61,7 @@ func begin(c *cli.Call, o *RunFlags, start func(dry bool) (orchestration.StartRu
 	case err != nil:
 		return err
 	case o.detach:
-		return detached(c, &row, made)
+		return printDetached(c, &row, made)
 	}
 	return (&follower{Call: c, row: row, ref: made.SessionRef, raw: o.raw}).follow(signals)
 }
@@ -81,8 +81,8 @@ type detachedRun struct {
 	AgentID    string `json:"agent_id"`
 }
 
-// detached prints the id of a started run. It returns an error if the run failed to start.
-func detached(c *cli.Call, row *company.RunRow, made orchestration.StartRunResult) error {
+// printDetached prints the id of a started run. It returns an error if the run failed to start.
+func printDetached(c *cli.Call, row *company.RunRow, made orchestration.StartRunResult) error {
 	if row.Status == doc.StatusFailed && row.ExitCode == nil && row.Signal == nil {
 		return fmt.Errorf("run %s did not start: %s", cli.ShortID(row.RunID), cli.OrEmpty(row.Error))
 	}
@@ -123,7 +123,7 @@ func (f *follower) follow(signals <-chan os.Signal) error {
 			if err != nil {
 				return err
 			}
-			return f.ended(stopped)
+			return f.printEnd(stopped)
 		case s := <-signals:
 			p := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: f.Dir}, SessionRef: f.ref}
 			switch {
@@ -150,12 +150,12 @@ func (f *follower) named() orchestration.NamedRunParams {
 
 // stream prints the output or transcript of the run until it is over.
 func (f *follower) stream(ctx context.Context) error {
-	if !f.row.Spoken || f.raw {
+	if !f.row.IsConversation || f.raw {
 		told := f.PassOn
 		if f.AsJSON {
 			told = func(stream string, chunk []byte) error { return f.PrintLine(streamedChunk{stream, string(chunk)}) }
 		}
-		_, err := company.Do(ctx, f.All, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: f.named(), Told: told})
+		_, err := company.Do(ctx, f.All, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: f.named(), Deliver: told})
 		return err
 	}
 	shown := func(feed.TranscriptNotification) error { return nil }
@@ -166,12 +166,12 @@ func (f *follower) stream(ctx context.Context) error {
 		live := execution.NewLiveText(f.Stdout, f.answerWith, false)
 		shown = live.Take
 	}
-	if f.Asks() {
+	if f.CanAsk() {
 		f.asks = newAsker(f.Call, f.row.ProjectID, f.row.RunID)
 		defer f.asks.close()
 	}
 	_, err := company.Do(ctx, f.All, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
-		NamedRunParams: f.named(), Since: new(int64(0)), Told: func(n feed.TranscriptNotification) error {
+		NamedRunParams: f.named(), Since: new(int64(0)), Deliver: func(n feed.TranscriptNotification) error {
 			err := shown(n)
 			f.question(n)
 			return err
@@ -211,13 +211,13 @@ type followedRun struct {
 	Run company.RunRow `json:"run"`
 }
 
-// ended prints how the run ended, and returns its exit status.
-func (f *follower) ended(stopped os.Signal) error {
+// printEnd prints how the run ended, and returns its exit status.
+func (f *follower) printEnd(stopped os.Signal) error {
 	p := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: f.Dir}, SessionRef: f.ref}
 	if _, err := company.Do(f.Ctx, f.All, (*company.Host).CollectSession, p); err != nil {
 		return err
 	}
-	spoken := f.row.Spoken
+	spoken := f.row.IsConversation
 	row, err := f.Run(f.row.RunID)
 	if err != nil {
 		return err
@@ -264,10 +264,10 @@ func (f *follower) lastLine(spoken bool) string {
 		parts = append(parts, cli.Took(row))
 	}
 	if spoken && row.Tokens != nil && !row.TokensEstimated {
-		parts = append(parts, terminal.Tokens(*row.Tokens)+" tokens")
+		parts = append(parts, terminal.FormatTokens(*row.Tokens)+" tokens")
 	}
 	if row.CostUSD != nil {
-		parts = append(parts, terminal.Cost(row.CostUSD))
+		parts = append(parts, terminal.FormatCost(row.CostUSD))
 	}
 	line := fmt.Sprintf("run %s  %s  %s", cli.ShortID(row.RunID), cli.OrUnknown(row.Agent, row.AgentID), strings.Join(parts, ", "))
 	if row.Worktree != nil {

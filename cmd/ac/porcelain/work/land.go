@@ -76,7 +76,7 @@ func Land(c *cli.Call, row *company.RunRow, l Landing) error {
 	p := l.p
 	p.Dir, p.ProjectID, p.RunID = c.DirParam(), row.ProjectID, row.RunID
 	p.FilesActor = company.FilesActor{ActorID: c.Actor, ActorRole: c.Role, ActorTeamID: c.Team}
-	if row.Landed == nil && !p.DryRun && !l.Yes && c.Asks() {
+	if row.Landed == nil && !p.DryRun && !l.Yes && c.CanAsk() {
 		if agreed, err := agreesToLand(c, row, p); err != nil || !agreed {
 			return err
 		}

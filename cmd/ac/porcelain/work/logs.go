@@ -73,11 +73,11 @@ func printLog(ctx context.Context, c *cli.Call, row *company.RunRow, o logsOptio
 		out.passOn()
 		errs.passOn()
 	}
-	if row.Spoken && !o.raw && !o.stderr {
+	if row.IsConversation && !o.raw && !o.stderr {
 		live := execution.NewLiveText(out, execution.RunAnswer(c.Dir, row.RunID), false)
-		p := orchestration.WatchRunParams{NamedRunParams: named, Since: new(int64(0)), NoFollow: !o.follow, Settled: settled, Told: live.Take}
+		p := orchestration.WatchRunParams{NamedRunParams: named, Since: new(int64(0)), NoFollow: !o.follow, Settled: settled, Deliver: live.Take}
 		if c.AsJSON {
-			p.Told = func(n feed.TranscriptNotification) error { return c.PrintLine(n) }
+			p.Deliver = func(n feed.TranscriptNotification) error { return c.PrintLine(n) }
 		}
 		_, err = company.Do(ctx, c.All, orchestration.Operations.WatchRun, p)
 		settled() // the watch may have ended before it was settled
@@ -98,7 +98,7 @@ func printLog(ctx context.Context, c *cli.Call, row *company.RunRow, o logsOptio
 		_, err := out.Write(chunk)
 		return err
 	}
-	_, err = company.Do(ctx, c.All, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, NoFollow: !o.follow, Settled: settled, Told: told})
+	_, err = company.Do(ctx, c.All, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, NoFollow: !o.follow, Settled: settled, Deliver: told})
 	settled()
 	return printed, errors.Join(err, out.err, errs.err)
 }

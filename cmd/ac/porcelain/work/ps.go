@@ -102,7 +102,7 @@ func printRuns(c *cli.Call, list company.RunRows) error {
 		return err
 	}
 	if list.More > 0 && c.OnTerminal() {
-		c.Note("… %s more: ac ps -a", terminal.Grouped(list.More))
+		c.Note("… %s more: ac ps -a", terminal.FormatGrouped(list.More))
 	}
 	return nil
 }

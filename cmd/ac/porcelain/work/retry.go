@@ -161,7 +161,7 @@ Without a text it is read from stdin; a terminal is asked for it.`,
 		if p.Placement, err = live.Placement(cmd.Flags()); err != nil {
 			return err
 		}
-		return continued(c, &row, p, detach)
+		return continueRun(c, &row, p, detach)
 	})
 	cmd.Flags().BoolVarP(&detach, "detach", "d", false, "do not follow it: print its id")
 	live.Add(cmd.Flags())
@@ -174,7 +174,7 @@ func textToSay(c *cli.Call, given []string, prompt string) (text string, err err
 	switch {
 	case len(given) > 0 && given[0] != "-":
 		text = given[0]
-	case len(given) == 0 && c.Asks():
+	case len(given) == 0 && c.CanAsk():
 		fmt.Fprint(c.Stderr, prompt)
 		text, err = bufio.NewReader(c.Stdin).ReadString('\n')
 		if errors.Is(err, io.EOF) {
@@ -183,7 +183,7 @@ func textToSay(c *cli.Call, given []string, prompt string) (text string, err err
 	case readsTerminal(c.App) && len(given) == 0:
 		return "", cli.UsageError{Message: "missing argument <text>"}
 	default:
-		text, err = c.SaidText(nil)
+		text, err = c.TextOrStdin(nil)
 	}
 	if text = strings.TrimRight(text, "\n"); err == nil && strings.TrimSpace(text) == "" {
 		err = cli.UsageError{Message: "the text must not be blank"}

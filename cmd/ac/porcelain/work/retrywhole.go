@@ -67,11 +67,11 @@ func retryJob(c *cli.Call, p orchestration.RetryParams, detach bool) error {
 	}
 	made, err := company.Do(c.Ctx, c.All, orchestration.Operations.RetryJob, p)
 	if err != nil || detach {
-		return printBegun(c, made.JobID, made, err)
+		return printStart(c, made.JobID, made, err)
 	}
 	c.Note("job %s", cli.ShortID(made.JobID))
 	job := company.JobParams{Dir: p.Dir, ProjectID: p.ProjectID, JobID: made.JobID}
-	end, by, err := attended(c, signals, func(ctx context.Context) (company.CollectedJob, error) {
+	end, by, err := awaitEnd(c, signals, func(ctx context.Context) (company.CollectedJob, error) {
 		return company.Do(ctx, c.All, (*company.Company).AwaitJob, job)
 	}, func() error {
 		_, err := company.Do(c.Ctx, c.All, (*company.Company).CancelJob, job)
@@ -88,7 +88,7 @@ func retryJob(c *cli.Call, p orchestration.RetryParams, detach bool) error {
 	if end.Result != nil {
 		word, text = end.Result.Status, end.Result.Summary
 	}
-	return ended(c, fmt.Sprintf("job %s  %s", cli.ShortID(made.JobID), word), text, end, word == doc.ResultSucceeded, by)
+	return printEnd(c, fmt.Sprintf("job %s  %s", cli.ShortID(made.JobID), word), text, end, word == doc.ResultSucceeded, by)
 }
 
 func retryFlow(c *cli.Call, p orchestration.RetryParams, detach bool) error {
@@ -99,11 +99,11 @@ func retryFlow(c *cli.Call, p orchestration.RetryParams, detach bool) error {
 	}
 	made, err := company.Do(c.Ctx, c.All, orchestration.Operations.RetryWorkflow, p)
 	if err != nil || detach {
-		return printBegun(c, made.RunID, made, err)
+		return printStart(c, made.RunID, made, err)
 	}
 	c.Note("run %s", cli.ShortID(made.RunID))
 	steps := &execution.StepWriter{Out: c.Stderr, Dir: c.Dir, Seen: map[string]string{}}
-	end, by, err := attended(c, signals, func(ctx context.Context) (orchestration.WorkflowStatus, error) {
+	end, by, err := awaitEnd(c, signals, func(ctx context.Context) (orchestration.WorkflowStatus, error) {
 		return company.Do(ctx, c.All, orchestration.Operations.AwaitWorkflow, orchestration.AwaitWorkflowParams{
 			WorkflowStatusParams: orchestration.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: made.RunID}, Each: steps.Write,
 		})
@@ -118,7 +118,7 @@ func retryFlow(c *cli.Call, p orchestration.RetryParams, detach bool) error {
 		c.Note("left running; ac watch %s", cli.ShortID(made.RunID))
 		return nil
 	}
-	return ended(c, fmt.Sprintf("run %s  %s%s", cli.ShortID(made.RunID), end.Status, execution.WhyOf(end.Error)), end.Text, end, end.Status == doc.FlowSucceeded, by)
+	return printEnd(c, fmt.Sprintf("run %s  %s%s", cli.ShortID(made.RunID), end.Status, execution.WhyOf(end.Error)), end.Text, end, end.Status == doc.FlowSucceeded, by)
 }
 
 // endingSignals returns the signals that end a follower. The first two also stop what it follows.
@@ -126,9 +126,9 @@ func endingSignals() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP}
 }
 
-// attended waits for the end of something. SIGINT and SIGTERM cancel it. SIGQUIT and SIGHUP leave
+// awaitEnd waits for the end of something. SIGINT and SIGTERM cancel it. SIGQUIT and SIGHUP leave
 // it running and end the wait. by is the signal that arrived, 0 if none did.
-func attended[R any](c *cli.Call, signals <-chan os.Signal, wait func(context.Context) (R, error), cancel func() error) (end R, by syscall.Signal, err error) {
+func awaitEnd[R any](c *cli.Call, signals <-chan os.Signal, wait func(context.Context) (R, error), cancel func() error) (end R, by syscall.Signal, err error) {
 	ctx, leave := context.WithCancel(c.Ctx)
 	defer leave()
 	ended := make(chan struct{})
@@ -157,8 +157,8 @@ func attended[R any](c *cli.Call, signals <-chan os.Signal, wait func(context.Co
 	return end, by, err
 }
 
-// printBegun prints the id of a detached job or run.
-func printBegun(c *cli.Call, id string, made any, err error) error {
+// printStart prints the id of a detached job or run.
+func printStart(c *cli.Call, id string, made any, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -171,8 +171,8 @@ func printBegun(c *cli.Call, id string, made any, err error) error {
 	return nil
 }
 
-// ended prints the result of a followed job or run, and how it ended.
-func ended(c *cli.Call, line, text string, end any, succeeded bool, by syscall.Signal) error {
+// printEnd prints the result of a followed job or run, and how it ended.
+func printEnd(c *cli.Call, line, text string, end any, succeeded bool, by syscall.Signal) error {
 	switch text = strings.TrimSpace(text); {
 	case c.AsJSON:
 		if err := c.PrintJSON(end); err != nil {

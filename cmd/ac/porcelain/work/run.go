@@ -181,7 +181,7 @@ func Shape(c *cli.Call, p *orchestration.StartRunParams, o *RunFlags) (err error
 		return nil
 	}
 	p.Change("", doc.Mode(o.mode), doc.Level(o.level), o.keepOpen, 0)
-	p.Interactive = new(o.detach || c.Asks())
+	p.Interactive = new(o.detach || c.CanAsk())
 	return nil
 }
 

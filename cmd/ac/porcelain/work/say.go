@@ -50,7 +50,7 @@ func sayToRun(c *cli.Call, word, text string, interrupts bool) error {
 	if err != nil {
 		return err
 	}
-	said, err := Steered(c.Ctx, c, &row, text, interrupts)
+	said, err := Steer(c.Ctx, c, &row, text, interrupts)
 	switch {
 	case err != nil:
 		return err

@@ -59,11 +59,11 @@ func stopAll(c *cli.Call, yes bool) error {
 		c.Note("No run lives.")
 		return c.PrintDone([]cli.DoneRow{})
 	}
-	if !yes && c.Asks() {
+	if !yes && c.CanAsk() {
 		for _, line := range c.RunTable(list, terminal.Unicode(os.Getenv)).Lines(c.Width(), false)[1:] {
 			fmt.Fprintln(c.Stderr, line)
 		}
-		if !c.Confirmed(fmt.Sprintf("Stop %d runs? [y/N] ", len(list.Rows))) {
+		if !c.Confirm(fmt.Sprintf("Stop %d runs? [y/N] ", len(list.Rows))) {
 			return nil
 		}
 	}

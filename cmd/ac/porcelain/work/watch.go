@@ -58,7 +58,7 @@ func watchOne(ctx context.Context, c *cli.Call, word string) error {
 	if err != nil {
 		return err
 	}
-	status, err := Shown(ctx, c, &row, 0, execution.WatchedItems, c.Stdout, c.Stderr)
+	status, err := Show(ctx, c, &row, 0, execution.WatchedItems, c.Stdout, c.Stderr)
 	if err != nil {
 		return err
 	}
@@ -73,14 +73,14 @@ func statusError(status string) error {
 	return nil
 }
 
-// Shown prints what a run does after a line of its log, to its end.
-func Shown(ctx context.Context, c *cli.Call, row *company.RunRow, since int64, tail int, out, errs io.Writer) (status string, err error) {
+// Show prints what a run does after a line of its log, to its end.
+func Show(ctx context.Context, c *cli.Call, row *company.RunRow, since int64, tail int, out, errs io.Writer) (status string, err error) {
 	named := orchestration.NamedRunParams{Dir: c.DirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
-	if row.Spoken {
+	if row.IsConversation {
 		live := execution.NewLiveText(out, func(id string) string { return "ac answer " + cli.ShortID(id) }, false)
-		p := orchestration.WatchRunParams{NamedRunParams: named, Since: &since, Tail: tail, Told: live.Take, Settled: c.All.ForgetTranscripts}
+		p := orchestration.WatchRunParams{NamedRunParams: named, Since: &since, Tail: tail, Deliver: live.Take, Settled: c.All.ForgetTranscripts}
 		if c.AsJSON {
-			p.Told = func(n feed.TranscriptNotification) error { return c.PrintLine(n) }
+			p.Deliver = func(n feed.TranscriptNotification) error { return c.PrintLine(n) }
 		}
 		result, err := company.Do(ctx, c.All, orchestration.Operations.WatchRun, p)
 		return result.Status, err
@@ -96,7 +96,7 @@ func Shown(ctx context.Context, c *cli.Call, row *company.RunRow, since int64, t
 		}
 		return err
 	}
-	result, err := company.Do(ctx, c.All, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, Since: since, Told: told, Pace: c.Pace})
+	result, err := company.Do(ctx, c.All, orchestration.Operations.WatchRaw, orchestration.RawRunParams{NamedRunParams: named, Since: since, Deliver: told, Pace: c.Pace})
 	return result.Status, err
 }
 
@@ -209,7 +209,7 @@ func (w *allRuns) follow(ctx context.Context, run string) error {
 	}
 	who := fmt.Sprintf("%s %s %s ", terminal.Printable(cli.OrUnknown(row.Agent, row.AgentID)), cli.ShortID(run), bar())
 	out, errs := &markedLines{out: w.Stdout, mark: who}, &markedLines{out: w.Stdout, mark: who}
-	_, err = Shown(ctx, w.Call, &row, since, 0, out, errs)
+	_, err = Show(ctx, w.Call, &row, since, 0, out, errs)
 	end, endErr := company.Do(context.WithoutCancel(ctx), w.All, orchestration.Operations.LogEnd, named)
 	w.mu.Lock()
 	w.at[run] = max(end, 1)

@@ -1,0 +1,35 @@
+package worker
+
+import (
+	"testing"
+
+	"ac/fleet"
+)
+
+// TestMessagesBehindAHello: a message that arrives before the answer to a hello was read waits
+// for it, and without a hello under way an unknown process of the hub is refused at once.
+func TestMessagesBehindAHello(t *testing.T) {
+	t.Parallel()
+	w := &Worker{}
+	stamp := fleet.Stamp{Boot: "second", Seq: 1}
+	if w.acceptStamp(t.Context(), stamp) {
+		t.Error("a message of an unknown process was taken")
+	}
+	over := w.beginHello()
+	taken := make(chan bool)
+	go func() { taken <- w.acceptStamp(t.Context(), stamp) }()
+	w.listenTo("second")
+	over()
+	if !<-taken {
+		t.Error("the message behind the answer was lost")
+	}
+	if w.acceptStamp(t.Context(), stamp) {
+		t.Error("it was taken twice")
+	}
+	over = w.beginHello()
+	go func() { taken <- w.acceptStamp(t.Context(), fleet.Stamp{Boot: "third", Seq: 1}) }()
+	over() // refused
+	if <-taken {
+		t.Error("a message of a process that did not answer was taken")
+	}
+}
