@@ -7,7 +7,6 @@ package carrier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -21,29 +20,35 @@ import (
 // whose reply was lost with the connection, and a chunk that does not arrive.
 const (
 	requestWithin = 5 * time.Second
+	openWithin    = 10 * time.Second
 	pieceWithin   = 60 * time.Second
 	lookAfter     = 5 * time.Second // without a chunk, before checking whether the object was replaced
 )
 
+// maxSilentReads is how many times in a row a read may time out although the server answers
+// requests. A chunk that is on its way arrives before such an answer, even on a slow connection,
+// so the server does not send any: in a cluster, the server that was to send it may have died.
+const maxSilentReads = 3
+
 // Reasons why a transfer ended early.
 var (
 	errChanged  = errors.New("it was replaced while it was read")
-	errStalled  = fmt.Errorf("nothing of it came for %s", pieceWithin)
+	errStalled  = errors.New("nothing of it came for too long")
 	errConnLost = errors.New("the connection was lost meanwhile")
 )
 
-// transferContext is the context of one object's transfer. The library uses a context's deadline as the
-// timeout of a single read, so the deadline is always near. Cancellation ends the transfer.
+// transferContext is the context of one object's transfer. The library uses a context's deadline as
+// the timeout of a single read, so the deadline is always near. Cancellation ends the transfer.
 type transferContext struct{ context.Context } //nolint:containedctx // it is one
 
 // Deadline returns lookAfter from now.
 func (transferContext) Deadline() (time.Time, bool) { return time.Now().Add(lookAfter), true }
 
-// newTransferContext returns the context of a transfer. It ends with ctx, when done is called, or when progress
-// was not called for pieceWithin.
-func newTransferContext(ctx context.Context) (m transferContext, progress, done func()) {
+// newTransferContext returns the context of a transfer. It ends with ctx, when done is called, or
+// when progress was not called, the first time for first and then for pieceWithin.
+func newTransferContext(ctx context.Context, first time.Duration) (m transferContext, progress, done func()) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	timer := time.AfterFunc(pieceWithin, func() { cancel(errStalled) })
+	timer := time.AfterFunc(first, func() { cancel(errStalled) })
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	return transferContext{inner}, func() { timer.Reset(pieceWithin) }, func() {
 		stop()
@@ -127,7 +132,7 @@ func (o *objects) put(ctx context.Context, bucket, name string, from io.Reader) 
 // write stores an object. If the connection was lost meanwhile, chunks without a reply may be
 // missing. So an object is complete only if one connection carried all of it.
 func (o *objects) write(ctx context.Context, bucket, name string, there *jetstream.ObjectInfo, from io.Reader) error {
-	m, progress, done := newTransferContext(ctx)
+	m, progress, done := newTransferContext(ctx, pieceWithin)
 	defer done()
 	connection := o.js.Conn().Stats().Reconnects
 	err := put(m.Context, o.js.Conn(), bucket, name, there, from, progress)
@@ -217,8 +222,9 @@ func (o *objects) has(ctx context.Context, bucket, name string) (bool, error) {
 	return true, nil
 }
 
-// get writes an object to a writer. If the object was replaced or the connection lost before the
-// first byte, get retries. After that it fails, and to has received part of the object.
+// get writes an object to a writer. If the object was replaced, the connection lost or the transfer
+// stalled before the first byte, get retries. After that it fails, and to has received part of the
+// object.
 func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) error {
 	for {
 		written, err := o.getOnce(ctx, bucket, name, to)
@@ -229,7 +235,7 @@ func (o *objects) get(ctx context.Context, bucket, name string, to io.Writer) er
 			return fault.New(fault.NotFound, "the object %s does not exist", name)
 		case fault.Is(err, fault.Denied):
 			return err
-		case written == 0 && (errors.Is(err, errChanged) || errors.Is(err, errConnLost)):
+		case written == 0 && (errors.Is(err, errChanged) || errors.Is(err, errConnLost) || errors.Is(err, errStalled)):
 		default:
 			return unavailable("read the object "+name, err)
 		}
@@ -246,7 +252,7 @@ func (o *objects) getOnce(ctx context.Context, bucket, name string, to io.Writer
 	if there.Opts != nil && there.Opts.Link != nil { // the library would follow it to its target
 		return 0, fault.New(fault.Denied, "the object %s is a link", name)
 	}
-	m, progress, done := newTransferContext(ctx)
+	m, progress, done := newTransferContext(ctx, openWithin)
 	defer done()
 	written, err = read(m, store, there.NUID, name, to, progress)
 	if errors.Is(err, jetstream.ErrDigestMismatch) { // chunks of it are missing
@@ -255,17 +261,20 @@ func (o *objects) getOnce(ctx context.Context, bucket, name string, to io.Writer
 	return written, m.why(err)
 }
 
-// read writes an object to a writer, in one try. id is the NUID that the name had.
+// read writes an object to a writer, in one try. It calls progress once the object is open, and
+// for each chunk. id is the NUID that the name had.
 func read(ctx context.Context, store jetstream.ObjectStore, id, name string, to io.Writer, progress func()) (written int64, err error) {
 	object, err := store.Get(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, object.Close()) }()
+	progress()
 	buffer := make([]byte, chunkSize)
-	for {
+	for silent := 0; ; {
 		n, readErr := object.Read(buffer)
 		if n > 0 {
+			silent = 0
 			progress()
 			wrote, err := to.Write(buffer[:n])
 			if written += int64(wrote); err != nil {
@@ -290,6 +299,12 @@ func read(ctx context.Context, store jetstream.ObjectStore, id, name string, to 
 			return written, errChanged
 		case ctx.Err() != nil:
 			return written, ctx.Err()
+		case err != nil:
+			silent = 0
+		default:
+			if silent++; silent == maxSilentReads {
+				return written, errStalled
+			}
 		}
 	}
 }
