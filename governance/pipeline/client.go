@@ -137,7 +137,7 @@ func (c *client) prepare() (err error) {
 			return err
 		}
 	}
-	text, found := redact.RedactAndCount(c.Text)
+	text, found := redact.WithMatches(c.Text)
 	c.Text, c.made.Redactions = text, found.Total()
 	if strings.TrimSpace(c.Text) == "" {
 		c.Text = noIntake

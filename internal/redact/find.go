@@ -43,13 +43,13 @@ func (m Matches) Add(other Matches) {
 
 // Find counts the secrets in a text.
 func Find(text string) Matches {
-	_, found := RedactAndCount(text)
+	_, found := WithMatches(text)
 	return found
 }
 
-// RedactAndCount redacts a text and counts the secrets in it. Unlike Redactor.Text it keeps short
+// WithMatches redacts a text and counts the secrets in it. Unlike Redactor.Text it keeps short
 // numbers, whatever their name.
-func RedactAndCount(text string) (string, Matches) {
+func WithMatches(text string) (string, Matches) {
 	found := NoMatches()
 	take := func(kind string, replace func(string) string) {
 		after := replace(text)
