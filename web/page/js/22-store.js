@@ -167,7 +167,7 @@ class RowReader {
     // Before the first rows all that is drawn says that it waits for them.
     if (frame.full) changed();
     else if (touched(changes)) drawSoon();
-    noticeRows(changes, frame.full);
+    noticeRows(changes, !frame.more);
   }
 }
 

@@ -65,23 +65,27 @@ const notifyKinds = () => {
 };
 const notifies = () => memory.get('notify') === 'on' && 'Notification' in globalThis && Notification.permission === 'granted';
 
-// noticeRows looks at what a frame changed: a need that is new calls.
+// noticeRows looks at what a frame changed: a need that is new calls, also one that came while
+// the page had no stream, or another one. complete says that no frame of the same set follows;
+// the needs of the first set are known.
 const knownNeeds = new Set();
+let knowsNeeds = false;
 
-function noticeRows(changes, full) {
+function noticeRows(changes, complete) {
   const fresh = [];
   for (const [table, key, gone] of changes) {
     if (table !== 'needs') continue;
     const row = tableOf('needs').get(key);
     if (row && !knownNeeds.has(key)) {
       knownNeeds.add(key);
-      if (!full) fresh.push([key, row]);
+      if (knowsNeeds) fresh.push([key, row]);
     } else if (!row) {
       knownNeeds.delete(key);
       closeNotification(key);
       if (gone && inProject(gone)) strikeGone(key, gone);
     }
   }
+  knowsNeeds ||= complete;
   showTitle();
   showIcon();
   if (!fresh.length) return;
