@@ -103,6 +103,9 @@ func (c Operations) Changes(ctx context.Context, p ChangesParams) (RunChanges, e
 		return known, nil
 	}
 	result, err := c.readChanges(ctx, p)
+	if reason := fault.ReasonOf(err); err != nil && (reason == fault.Internal || reason == fault.IO) && ctx.Err() == nil {
+		result, err = c.readChanges(ctx, p) // a landing may have removed the worktree while git read it
+	}
 	if err == nil && result.Patch == nil { // a patch may be large
 		keep(result, c.Workspace().Env.Clock.Now())
 	}
