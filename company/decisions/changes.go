@@ -103,9 +103,6 @@ func (c Operations) Changes(ctx context.Context, p ChangesParams) (RunChanges, e
 		return known, nil
 	}
 	result, err := c.readChanges(ctx, p)
-	if reason := fault.ReasonOf(err); err != nil && (reason == fault.Internal || reason == fault.IO) && ctx.Err() == nil {
-		result, err = c.readChanges(ctx, p) // a landing may have removed the worktree while git read it
-	}
 	if err == nil && result.Patch == nil { // a patch may be large
 		keep(result, c.Workspace().Env.Clock.Now())
 	}
@@ -119,11 +116,15 @@ func (c Operations) readChanges(ctx context.Context, p ChangesParams) (result Ru
 	}
 	ctx, cancel := context.WithTimeout(ctx, changesLimit)
 	defer cancel()
-	set, err := s.Changes(ctx, p.ProjectID, p.RunID)
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, set.Close()) }()
+	err = s.ReadChanges(ctx, p.ProjectID, p.RunID, func(set *changes.Set) (err error) {
+		result, err = c.changesOf(ctx, p, set)
+		return err
+	})
+	return result, err
+}
+
+// changesOf builds the result from a run's changes.
+func (c Operations) changesOf(ctx context.Context, p ChangesParams, set *changes.Set) (result RunChanges, err error) {
 	result = RunChanges{RunID: p.RunID, State: set.State, BaseCommit: set.Base}
 	if p.Form == "patch" {
 		patch, err := set.Patch(ctx, changesPatch)

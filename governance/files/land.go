@@ -160,7 +160,7 @@ func (l *landing) again(ctx context.Context) (result Landing, err error) {
 
 // open finds the repository and the base commit of the run's work.
 func (l *landing) open(ctx context.Context, use func(*changes.Set) error) (err error) {
-	set, err := l.s.Changes(ctx, l.o.ProjectID, l.o.RunID)
+	set, err := l.s.changesOf().Open(ctx, l.o.ProjectID, l.o.RunID)
 	if err != nil {
 		return err
 	}

@@ -67,19 +67,29 @@ func (s *Service) of(ctx context.Context, project string, source checkpoint.Sour
 	return s.ofRun(ctx, project, source.RunID, nil)
 }
 
-// Changes opens the changes of a run.
-func (s *Service) Changes(ctx context.Context, project, run string) (*changes.Set, error) {
-	reader := changes.Reader{Workspace: s.Workspace, Machine: s.Machine, Environ: s.Environ, Alive: s.Alive}
-	return reader.Open(ctx, project, run)
+// changesOf returns a reader of the changes of runs.
+func (s *Service) changesOf() changes.Reader {
+	return changes.Reader{Workspace: s.Workspace, Machine: s.Machine, Environ: s.Environ, Alive: s.Alive}
+}
+
+// ReadChanges calls use with the changes of a run, again from the start if the run is landed
+// meanwhile.
+func (s *Service) ReadChanges(ctx context.Context, project, run string, use func(*changes.Set) error) error {
+	return s.changesOf().Read(ctx, project, run, use)
 }
 
 // ofRun reads the files that a run changed. If wanted is not nil, it selects some of them by id.
 func (s *Service) ofRun(ctx context.Context, project, run string, wanted func(id string) bool) (o origin, err error) {
-	set, err := s.Changes(ctx, project, run)
-	if err != nil {
-		return o, err
-	}
-	defer func() { err = errors.Join(err, set.Close()) }()
+	err = s.ReadChanges(ctx, project, run, func(set *changes.Set) (err error) {
+		o, err = fromRun(ctx, set, wanted)
+		return err
+	})
+	return o, err
+}
+
+// fromRun reads the files of a run's changes.
+func fromRun(ctx context.Context, set *changes.Set, wanted func(id string) bool) (o origin, err error) {
+	run := set.Run.ID
 	o.repo = set.RepoID
 	chosen := set.Files
 	if wanted != nil {
