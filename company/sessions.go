@@ -249,7 +249,8 @@ func ReconcileForList(ctx context.Context, w *workspace.Workspace, record doc.Se
 	return record, nil
 }
 
-// launchedRecords reads the records of the sessions that this process launched, reconciled as by Listed.
+// launchedRecords reads the records of the sessions that this process launched, reconciled as by
+// ReconcileForList.
 func (cs *Host) launchedRecords(ctx context.Context) (records []doc.Session, dirs []string, err error) {
 	cs.mu.Lock()
 	all := slices.Clone(cs.launched)

@@ -48,7 +48,7 @@ type RepairResult struct {
 	Repairs      []Repair `json:"mends"`
 }
 
-// RepairOptions are the options of Mend.
+// RepairOptions are the options of Repair.
 type RepairOptions struct {
 	DryRun bool
 	// Checks lists the ids of the checks whose findings to repair. If empty, all are

@@ -111,7 +111,7 @@ func (s *subscription) source(p logRef) *watcher {
 // log's end as of when the subscription began.
 func (s *subscription) at(p logRef) (*workspace.Workspace, *cursor) {
 	w := s.source(p)
-	// If the log grows now, mark gives it its own cursor. Until then its front does not change.
+	// If the log grows now, mark attaches a cursor of its own. Until then its front stays the same.
 	front := w.at(p.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 package feed
 
-// Detecting changes of documents, whoever makes them. The operating system's file events are used
+// Detecting changes of documents by any program. The operating system's file events are used
 // where they work, polling elsewhere.
 
 import (

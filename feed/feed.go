@@ -1,4 +1,4 @@
-// Package feed delivers the events of run logs to subscribers, whoever appended them: each complete
+// Package feed delivers the events of run logs to subscribers, from any program: each complete
 // line once, in the order of its file.
 //
 // The log is the queue. A subscription is a filter, a sink, and a cursor for each log that grew
@@ -50,8 +50,8 @@ type Spec struct {
 	// Deliver, if set, receives the events instead of the hub's sink. Like the sink, it blocks
 	// while its reader is slow, and fails when the reader is gone or ctx ends.
 	Deliver func(ctx context.Context, e Event) error
-	// OnGrowth, if set, is called whenever a watched log grew, whoever wrote it. The subscription then
-	// sends no events from logs. Grown must not block.
+	// OnGrowth, if set, is called whenever any program appended to a watched log. The subscription then
+	// sends no events from logs. OnGrowth must not block.
 	OnGrowth func(project, run string)
 
 	// background, if set, runs from the start of the subscription. The subscription ends when it
@@ -91,7 +91,7 @@ type Hub struct {
 
 	grown func(dir string) // called when a log of a workspace grew; may be nil
 
-	knowing sync.Mutex // held while Know registers a workspace
+	knowing sync.Mutex // held while Register registers a workspace
 
 	mu       sync.Mutex
 	known    map[string]*workspace.Workspace // by directory
@@ -109,7 +109,7 @@ func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 	}
 }
 
-// OnGrowth sets the callback for growth of the logs of a known workspace, whoever wrote them. The
+// OnGrowth sets the callback for growth of a known workspace's logs, by any program. The
 // callback must not block. Call OnGrowth before using the hub.
 func (h *Hub) OnGrowth(told func(dir string)) { h.grown = told }
 

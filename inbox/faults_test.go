@@ -223,7 +223,7 @@ func TestDecidedStaysDecided(t *testing.T) {
 func TestKilledDecisions(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("starts many processes")
+		t.Skip("SKIPPED: starts many processes")
 	}
 	base := newStage(t, 1)
 	for _, i := range base.items {

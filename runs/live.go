@@ -108,7 +108,7 @@ func Launching(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Q
 	return policy.Question{Action: policy.Launch, Resource: resource(w, run), Actor: actor, RunID: run.ID}
 }
 
-// requireLiveSession is Living for callers that need a live session: without one, the error is
+// requireLiveSession is LiveSession for callers that need a live session: without one, the error is
 // fault.RunNotLive.
 func requireLiveSession(ctx context.Context, w *workspace.Workspace, project, runID string) (doc.Run, doc.Session, error) {
 	run, record, ok, err := LiveSession(ctx, w, project, runID)

@@ -163,7 +163,7 @@ func TestIPv6(t *testing.T) {
 	o.Host = "::1"
 	s, err := Listen(t.Context(), o)
 	if err != nil && strings.Contains(err.Error(), "assign") {
-		t.Skip("this machine has no IPv6: ", err)
+		t.Skip("SKIPPED: this machine has no IPv6: ", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ const (
 	MessagesFile     = "messages.jsonl"
 )
 
-// Leader names the actors who lead the conversations of a project. If Given is set, only that
+// Leader names the actors who lead the conversations of a project. If ActorID is set, only that
 // actor leads. Otherwise each conversation keeps its leaders, and a new one gets the leaders
 // of the project's home, else FallbackID, else DefaultCEO.
 type Leader struct {

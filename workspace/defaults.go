@@ -64,7 +64,7 @@ func homeOf(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 	return home, CheckID(file, HomeID, home.ID)
 }
 
-// workspaceDefaults creates the missing defaults. With Enrols, an existing home gets its due
+// workspaceDefaults creates the missing defaults. With EnrolMembers, an existing home gets its due
 // members; otherwise it is unchanged. Members are never removed.
 func (u *Unit) workspaceDefaults(leader Leader) error {
 	if !u.Exists(AgentFile(GlobalManagerID)) {
@@ -81,7 +81,7 @@ func (u *Unit) workspaceDefaults(leader Leader) error {
 	return u.executiveOffice(leader)
 }
 
-// home creates the home if it is missing. If Enrols is set, it adds due members to an
+// home creates the home if it is missing. If EnrolMembers is set, it adds due members to an
 // existing one.
 func (u *Unit) home(leader Leader) error {
 	staff, err := u.staff()

@@ -82,7 +82,7 @@ func TestBestEffortNeverDropsUnit(t *testing.T) {
 func TestRemovedDocumentKeepsItsMode(t *testing.T) {
 	t.Parallel()
 	if !proc.HasModes {
-		t.Skip("this system has no modes")
+		t.Skip("SKIPPED: this system has no modes")
 	}
 	w := newWorkspaceDir(t, SystemEnv())
 	for name, perm := range map[string]fs.FileMode{"company/private": 0o600, "company/public": 0o644} {

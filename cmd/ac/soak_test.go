@@ -138,7 +138,7 @@ type soak struct {
 // TestSoak needs /proc to count descriptors.
 func TestSoak(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
-		t.Skip("descriptors are counted in /proc, which is not here")
+		t.Skip("SKIPPED: descriptors are counted in /proc, which is not here")
 	}
 	t.Parallel()
 	s := newSoak(t)

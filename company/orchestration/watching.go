@@ -93,7 +93,7 @@ type WatchRunResult struct{ Status string }
 // supervisor.
 const reconcileEvery = 2 * time.Second
 
-// WatchRun follows the transcript of a run until the run is over, ctx ends, or Told fails. It
+// WatchRun follows the transcript of a run until the run is over, ctx ends, or Deliver fails. It
 // reconciles a session whose supervisor died.
 func (c Operations) WatchRun(ctx context.Context, p WatchRunParams) (result WatchRunResult, err error) {
 	run, err := c.FindRun(ctx, p.NamedRunParams)
@@ -214,14 +214,14 @@ type RawRunParams struct {
 	NoFollow bool  `json:"-"` // end after the output so far
 	// Settled, if not nil, is called once everything recorded so far has been delivered.
 	Settled func() `json:"-"`
-	// Deliver receives what the agent printed, in order per stream. A chunk is valid until Told
+	// Deliver receives what the agent printed, in order per stream. A chunk is valid until Deliver
 	// returns. Its error ends the watch.
 	Deliver func(stream string, chunk []byte) error `json:"-"`
 	// Pace is how long new output is collected before each read, 0 for not at all.
 	Pace time.Duration `json:"-"`
 }
 
-// WatchRaw follows the raw output of a run's agent until the run is over, ctx ends, or Told
+// WatchRaw follows the raw output of a run's agent until the run is over, ctx ends, or Deliver
 // fails. It reconciles a session whose supervisor died.
 func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRunResult, err error) {
 	run, err := c.FindRun(ctx, p.NamedRunParams)

@@ -155,8 +155,8 @@ type FollowMessagesParams struct {
 	Deliver func(doc.Message) error `json:"-"`
 }
 
-// FollowMessages calls Told with each message sent to a conversation from now on, until ctx ends
-// or Told fails.
+// FollowMessages calls Deliver with each message sent to a conversation from now on, until ctx ends
+// or Deliver fails.
 func (c Operations) FollowMessages(ctx context.Context, p FollowMessagesParams) (company.OK, error) {
 	return company.OK{OK: true}, conversation.Follow(ctx, c.Workspace(), p.space(), p.ConversationID, p.Limit, p.Deliver)
 }

@@ -237,7 +237,7 @@ func watches(pid int) bool {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("this system has no table of context switches")
+		t.Skip("SKIPPED: this system has no table of context switches")
 	}
 	release := filepath.Join(t.TempDir(), "release")
 	s := newStage(t)

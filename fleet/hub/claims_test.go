@@ -131,7 +131,7 @@ func (s *withdrawal) placedOnce() {
 	}
 }
 
-// TestWithdrawnTwiceAtOnce: while the clocks withdraw an attempt, its worker gives it up twice,
+// TestWithdrawnTwiceAtOnce: a worker gives an attempt up twice while the hub's timeouts withdraw it,
 // and claims it. The session is placed once more, and the claim is refused.
 func TestWithdrawnTwiceAtOnce(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ func CanRunJobs(agent doc.Agent) bool {
 	return doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd || len(template(agent)) > 0
 }
 
-// EnqueueStep is Enter for a workflow step, whose job id is derived from the step. If that job
+// EnqueueStep is Enqueue for a workflow step, whose job id is derived from the step. If that job
 // already exists, the error is fault.Conflict. EnqueueStep does not check whether the order's place
 // is available: the job itself ends as blocked if not.
 func EnqueueStep(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (string, func(context.Context) error, error) {

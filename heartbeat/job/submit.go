@@ -113,7 +113,7 @@ func enqueue(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.J
 	}, nil
 }
 
-// Start starts the runner of a job that another process entered (Enter) but may not start, because
+// Start starts the runner of a job that another process enqueued (Enqueue) but may not start, because
 // the runner would end with that process. It is a no-op if the job is over or has a runner.
 func Start(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error {
 	p := jobRef{project, id}

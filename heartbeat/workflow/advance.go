@@ -1,7 +1,7 @@
 package workflow
 
 // Advancing a run: one unit records the results of its jobs, what comes next and all effects. Every
-// process that polls a run with Look may do this.
+// process that polls a run with Advance may do this.
 
 import (
 	"context"
@@ -327,7 +327,7 @@ func (f Flows) jobOf(record doc.WorkflowRun, a Assignment) (doc.JobSpec, doc.Job
 }
 
 // carryOut starts the jobs of a decision and cancels those that are no longer needed. A start that
-// fails ends its job; the next Look records that.
+// fails ends its job; the next Advance records that.
 func (f Flows) carryOut(ctx context.Context, record doc.WorkflowRun, after afterCommit) (err error) {
 	for i, start := range after.starts {
 		if f.Launched != nil {
@@ -371,7 +371,7 @@ func (f Flows) Advance(ctx context.Context, project, run string) (doc.WorkflowRu
 		return nil, nil
 	})
 	if fault.Is(err, fault.Locked) {
-		return view, nil // the next Look does it
+		return view, nil // the next Advance does it
 	}
 	return record, err
 }
@@ -413,7 +413,7 @@ func AfterJob(ctx context.Context, w *workspace.Workspace, starter *job.Starter,
 	return err
 }
 
-// AdvanceAll calls Look for every unfinished workflow run, as a server does when it first opens a
+// AdvanceAll calls Advance for every unfinished workflow run, as a server does when it first opens a
 // workspace. A failure with one run does not affect the others.
 func (f Flows) AdvanceAll(ctx context.Context) (err error) {
 	projects, err := workspace.Dirs(f.Workspace.FS, workspace.ProjectsDir)

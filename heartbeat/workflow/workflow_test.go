@@ -300,7 +300,7 @@ func TestRunnerDiesBeforeTheNextStep(t *testing.T) {
 // worker was killed at its work.
 func TestKilledRunners(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it starts many processes")
+		t.Skip("SKIPPED: it starts many processes")
 	}
 	t.Parallel()
 	s := newStage(t)

@@ -137,7 +137,7 @@ func (d *Dir) Lstat(name string) (Version, fs.FileMode, error) {
 	return d.lstatAt(name)
 }
 
-// LstatEach is Look for many entries. It calls seen for each entry that exists, with its index
+// LstatEach is Lstat for many entries. It calls seen for each entry that exists, with its index
 // in names. One descriptor serves all of them, so that each costs only one system call.
 func (d *Dir) LstatEach(names []string, seen func(i int, v Version, kind fs.FileMode)) {
 	if d.file != nil {

@@ -121,7 +121,7 @@ func TestKernelWalk(t *testing.T) {
 	t.Parallel()
 	above := t.TempDir()
 	if !hasKernelWalk(above) {
-		t.Skip("this kernel has no openat2")
+		t.Skip("SKIPPED: this kernel has no openat2")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp(above, "") //nolint:usetesting // one for each example

@@ -44,7 +44,7 @@ func TestOrigins(t *testing.T) {
 func TestPeer(t *testing.T) {
 	t.Parallel()
 	if !ChecksPeers() {
-		t.Skip("this system does not tell whose a connection is")
+		t.Skip("SKIPPED: this system does not tell whose a connection is")
 	}
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -79,7 +79,7 @@ func TestPeer(t *testing.T) {
 func TestAnotherUser(t *testing.T) {
 	t.Parallel()
 	if !ChecksPeers() {
-		t.Skip("this system does not tell whose a connection is")
+		t.Skip("SKIPPED: this system does not tell whose a connection is")
 	}
 	local, remote := netip.MustParseAddrPort("127.0.0.1:9876"), netip.MustParseAddrPort("127.0.0.1:40000")
 	open := New(Options{Host: "127.0.0.1", At: local})

@@ -163,12 +163,12 @@ func (s *SharedFile) read() (Owner, fs.FileInfo, error) {
 	}
 	var owner Owner
 	if json.Unmarshal(text, &owner) != nil {
-		return Owner{}, st, nil //nolint:nilerr // a file without an owner counts as that of a dead one, see Judge
+		return Owner{}, st, nil //nolint:nilerr // a file without an owner counts as that of a dead one, see Inspect
 	}
 	return owner, st, nil
 }
 
-// Inspection is what Judge found out about a lock file.
+// Inspection is what Inspect found out about a lock file.
 type Inspection struct {
 	Owner Owner
 	// Present reports that there is a lock file.

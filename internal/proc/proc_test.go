@@ -146,7 +146,7 @@ func TestExists(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	if _, err := Children(os.Getpid()); errors.Is(err, ErrUnsupported) {
-		t.Skip("children cannot be listed on this system")
+		t.Skip("SKIPPED: children cannot be listed on this system")
 	}
 	cmd := exec.Command(os.Args[0], sweepCommand)
 	out, err := cmd.Output()

@@ -225,7 +225,7 @@ func TestManyProcesses(t *testing.T) {
 func TestHandOverTime(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("starts forty processes")
+		t.Skip("SKIPPED: starts forty processes")
 	}
 	w := newWorkspace(t)
 	log := filepath.Join(t.TempDir(), "log")

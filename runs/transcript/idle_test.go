@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestIdlesAsTheFold compares Idles, which reads the end of a log, with a fold of the whole log,
+// TestIdlesAsTheFold compares IsIdle, which reads the end of a log, with a fold of the whole log,
 // at each event of all logs.
 func TestIdlesAsTheFold(t *testing.T) {
 	t.Parallel()

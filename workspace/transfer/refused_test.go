@@ -106,7 +106,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 func TestReadOnlyTarget(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {
-		t.Skip("root may write everywhere")
+		t.Skip("SKIPPED: root may write everywhere")
 	}
 	dir := t.TempDir()
 	from := made(t, filepath.Join(dir, "a"))

@@ -107,7 +107,7 @@ type Supervisor interface {
 	Amend(durable bool, change func(*doc.Session))
 	Snapshot() doc.Session
 	// Stop requests the end of the session, as a failure. Stopping reports whether anybody
-	// requested one, Stopped whether a caller did.
+	// requested one, StoppedByCaller whether a caller did.
 	Stop()
 	Stopping() bool
 	StoppedByCaller() bool
@@ -358,8 +358,8 @@ func (c *Conversation) closeOpenEnds() {
 	c.waiting = nil
 }
 
-// TurnCount returns how many turns of the run were begun. Begun, Model and Length may be called on
-// the conversation's goroutine, or by anybody once it has ended.
+// TurnCount returns how many turns of the run were begun. TurnCount, Model and SentLength may be
+// called on the conversation's goroutine, or by anybody once it has ended.
 func (c *Conversation) TurnCount() int { return c.turns }
 
 // Model returns the model that the agent named in its handshake.

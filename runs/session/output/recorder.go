@@ -124,7 +124,7 @@ func (r *Recorder) QueueEvents(drafts ...events.Draft) {
 	}
 }
 
-// Commit is Tell, but returns once the events, and everything queued before them, are durable.
+// Commit is QueueEvents, but returns once the events, and everything queued before them, are durable.
 func (r *Recorder) Commit(drafts ...events.Draft) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -216,7 +216,7 @@ func (s *stage) processes() (pids []int) {
 	s.t.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		s.t.Skip("this system has no /proc to look for survivors in: ", err)
+		s.t.Skip("SKIPPED: this system has no /proc to look for survivors in: ", err)
 	}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())

@@ -277,7 +277,7 @@ func (t *attachment) typed(ctx context.Context, line string) (string, error) {
 	return steerInWords(ctx, t.Call, t.row, text, interrupts)
 }
 
-// decide returns the answer that /allow or /deny gives to a request, which is nil if none is open.
+// decide builds the response for /allow or /deny. asked is the open request, nil if there is none.
 func decide(asked *interaction.Record, word, rest string) (p orchestration.RespondParams, err error) {
 	switch {
 	case asked == nil:
