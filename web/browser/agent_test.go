@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // agent does steps, parted by semicolons: "say X", "run X", which asks for permission,
-// "question X", with the choices Red and Blue, "pulse X", and "hold", until it is steered or stopped.
+// "question X", with the choices Red and Blue, "write NAMES X", "pulse X", and "hold", until it is steered or stopped.
 type agent struct {
 	out         *json.Encoder
 	steps       []string
@@ -64,14 +64,18 @@ func (a *agent) say(text string) {
 	a.item("completed", object{"type": "agentMessage", "text": text})
 }
 
-// writeFile writes a file and says so.
-func (a *agent) writeFile(name, text string, _ bool) {
+// writeFiles writes files, named with commas between, with the same text and reports them as one change.
+func (a *agent) writeFiles(names, text string, _ bool) {
 	a.items++
-	change := object{"type": "fileChange", "status": "completed", "changes": []object{{"path": name, "kind": object{"type": "add"}, "diff": "@@ -0,0 +1 @@\n+" + text + "\n"}}}
-	if err := os.WriteFile(name, []byte(text+"\n"), 0o600); err != nil {
-		change["status"] = "failed"
+	status := "completed"
+	var changes []object
+	for name := range strings.SplitSeq(names, ",") {
+		changes = append(changes, object{"path": name, "kind": object{"type": "add"}, "diff": text + "\n"})
+		if err := os.WriteFile(name, []byte(text+"\n"), 0o600); err != nil {
+			status = "failed"
+		}
 	}
-	a.item("completed", change)
+	a.item("completed", object{"type": "fileChange", "status": status, "changes": changes})
 }
 
 // advance does steps until one waits for somebody.
@@ -95,7 +99,7 @@ func (a *agent) advance() {
 				time.Sleep(pulse)
 			}
 		case "write":
-			a.writeFile(strings.Cut(rest, " "))
+			a.writeFiles(strings.Cut(rest, " "))
 		case "hold":
 			a.say("I hold.")
 			return

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -102,6 +103,24 @@ func TestConflicts(t *testing.T) {
 		t.Error("it can be landed")
 	}
 	p.allow("409")
+}
+
+// TestLinesLikeHeaders counts and shows lines that begin like the headers of a file, in a change
+// of two files.
+func TestLinesLikeHeaders(t *testing.T) {
+	r := inRepository(t)
+	run := r.launch("write a.sql,b.sql ++ first;say Done.", "--repo", r.repo(), "--level", "patch", "--mode", "accept_edits")
+	r.serve("--project", r.project)
+	p := launch(t).open(t, 1440, 900, false)
+	p.goTo(r.url)
+	p.lives()
+	p.openRun(run, "transcript", "")
+	p.shows("[data-kind=file_change] .entry-note", "+2 −0")
+	var signs []string
+	p.eval(`[...document.querySelectorAll('[data-kind=file_change] [data-sign]')].map((e) => e.dataset.sign + e.querySelector('.diff-text').textContent)`, &signs)
+	if want := []string{"+++ first", "+++ first"}; !slices.Equal(signs, want) {
+		t.Errorf("%q are shown, not %q", signs, want)
+	}
 }
 
 // TestReview comments on a line of what a run changed; what was not sent survives a reload,

@@ -172,12 +172,8 @@ function toolOutput(open, item, tool, shown) {
 const pathOfTool = (tool) => ((tool.locations || [])[0] || {}).path || '';
 
 function lineCounts(diff) {
-  let added = 0, removed = 0;
-  for (const line of diff.split('\n')) {
-    if (line[0] === '+' && !line.startsWith('+++')) added++;
-    else if (line[0] === '-' && !line.startsWith('---')) removed++;
-  }
-  return '+' + added + ' −' + removed;
+  const many = (kind) => knownDiff(diff).filter((line) => line.kind === kind).length;
+  return '+' + many('added') + ' −' + many('removed');
 }
 
 function planBody(item) {

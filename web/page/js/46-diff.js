@@ -1,18 +1,23 @@
 // Diffs: the hunk reader, words that changed within pairs of lines, and lines with their
 // signs and numbers. What a line does is told by a sign, not by colour alone.
 
-// readDiff reads a unified diff as lines: {kind, sign, old, now, text}.
+// readDiff reads a unified diff as lines: {kind, sign, old, now, text}. What begins with "---"
+// is a removed line as long as the hunk lacks lines that its header counts, and the header of
+// the next file after that.
 function readDiff(text) {
   const lines = [];
-  let old = 0, now = 0, inside = false;
+  let old = 0, now = 0, oldEnd = 0, nowEnd = 0, inside = false;
   for (const line of text.replace(/\n$/, '').split('\n')) {
-    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)/.exec(line);
+    const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)/.exec(line);
+    const whole = old >= oldEnd && now >= nowEnd;
     if (hunk) {
       old = +hunk[1];
-      now = +hunk[2];
+      now = +hunk[3];
+      oldEnd = old + +(hunk[2] ?? 1);
+      nowEnd = now + +(hunk[4] ?? 1);
       inside = true;
-      lines.push({ kind: 'hunk', text: hunk[3] || '', old, now });
-    } else if (!inside || /^(diff --git|index [0-9a-f]+\.\.)/.test(line)) {
+      lines.push({ kind: 'hunk', text: hunk[5] || '', old, now });
+    } else if (!inside || /^(diff --git|index [0-9a-f]+\.\.)/.test(line) || (whole && line.startsWith('--- '))) {
       inside = false;
       if (/^(Binary|GIT binary|rename|new file|deleted file|old mode|new mode)/.test(line)) lines.push({ kind: 'head', text: line });
     } else if (line[0] === '+') lines.push({ kind: 'added', sign: '+', now: now++, text: line.slice(1) });
