@@ -154,6 +154,16 @@ const (
 // FencedAbandoned is the reason for fencing an attempt that was abandoned.
 const FencedAbandoned = "abandoned"
 
+// FencedPayload is the payload of worker.fenced.
+type FencedPayload struct {
+	WorkerID string `json:"worker_id"`
+	Epoch    int    `json:"epoch"`
+	Reason   string `json:"reason"`
+	By       string `json:"by,omitempty"` // id of the actor who abandoned the session or revoked the worker
+	Sealed   int64  `json:"sealed"`
+	Note     string `json:"note,omitempty"` // reason that the actor gave
+}
+
 // ReasonLost is the reason of a run that failed because its worker was lost.
 const ReasonLost = "worker_lost"
 

@@ -112,6 +112,7 @@ type DrainRequest struct {
 type RevokeRequest struct {
 	WorkerID string `json:"worker_id"`
 	Reason   string `json:"reason,omitempty"`
+	By       string `json:"by,omitempty"` // id of the actor
 }
 
 // RevokeResult lists the refs of the fenced sessions.

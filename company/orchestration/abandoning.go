@@ -84,16 +84,6 @@ func (c Operations) mayAbandon(ctx context.Context, record doc.Session, claimed 
 	return actor, err
 }
 
-// fencedPayload is the payload of worker.fenced.
-type fencedPayload struct {
-	WorkerID string `json:"worker_id"`
-	Epoch    int    `json:"epoch"`
-	Reason   string `json:"reason"`
-	By       string `json:"by,omitempty"`
-	Sealed   int64  `json:"sealed"`
-	Note     string `json:"note,omitempty"`
-}
-
 // abandonUnattended abandons an attempt as the hub would, while no hub is running. It fences the
 // attempt before it ends the run, so that a hub that starts in between accepts nothing from it.
 func (c Operations) abandonUnattended(ctx context.Context, record doc.Session, why, by string) (err error) {
@@ -127,7 +117,9 @@ func (c Operations) abandonUnattended(ctx context.Context, record doc.Session, w
 	err = r.Append(ctx, func(source events.Source) ([]events.Draft, error) {
 		d, err := source.Draft(events.Draft{
 			RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.WorkerFenced,
-		}, fencedPayload{record.WorkerID, record.Epoch, fleet.FencedAbandoned, by, attempt.Checkpoint.N, why})
+		}, fleet.FencedPayload{
+			WorkerID: record.WorkerID, Epoch: record.Epoch, Reason: fleet.FencedAbandoned, By: by, Sealed: attempt.Checkpoint.N, Note: why,
+		})
 		return []events.Draft{d}, err
 	})
 	if err != nil {

@@ -119,16 +119,18 @@ func (c Operations) recordedWorkers() ([]fleet.WorkerRow, error) {
 	return rows, nil
 }
 
-// govern checks whether the policy allows an actor to change the machines. A person or a CEO may.
-// The audit log records the decision.
-func (c Operations) govern(ctx context.Context, actor policy.Actor, kind, id string) error {
-	return governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
-		_, err := g.Enforce("", policy.Question{
-			Action: policy.Approve, Actor: actor,
+// govern checks whether the policy allows an actor to change the machines, and returns the
+// effective actor. A person or a CEO may. The audit log records the decision.
+func (c Operations) govern(ctx context.Context, claimed policy.Actor, kind, id string) (actor policy.Actor, err error) {
+	err = governance.Govern(ctx, c.Workspace(), func(g *governance.PolicyUnit) error {
+		verdict, err := g.Enforce("", policy.Question{
+			Action: policy.Approve, Actor: claimed,
 			Resource: policy.Resource{ID: id, Kind: kind, Visibility: events.VisibilityOrg, Approvers: policy.ExecutivesApprove},
 		})
+		actor = verdict.Actor
 		return err
 	})
+	return actor, err
 }
 
 // HubConfigParams are the params of hub.config.
@@ -141,7 +143,7 @@ type HubConfigParams struct {
 // ConfigureHub changes the given settings and returns all settings. If no hub is running, it
 // changes the file for the next hub.
 func (c Operations) ConfigureHub(ctx context.Context, p HubConfigParams) (settings fleet.Settings, err error) {
-	if err := c.govern(ctx, p.Actor(), "hub", "settings"); err != nil {
+	if _, err := c.govern(ctx, p.Actor(), "hub", "settings"); err != nil {
 		return settings, err
 	}
 	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubConfig, fleet.ConfigRequest{Settings: p.Settings}, &settings)
@@ -215,7 +217,7 @@ func checkWorker(name string, labels []string) (issues []fault.Issue) {
 // InviteWorker creates a worker. A machine becomes that worker by joining with the token, which
 // is stored nowhere. A name in use is fault.Conflict.
 func (c Operations) InviteWorker(ctx context.Context, p InviteWorkerParams) (made fleet.InviteResult, err error) {
-	if err := c.govern(ctx, p.Actor(), "worker", p.Name); err != nil {
+	if _, err := c.govern(ctx, p.Actor(), "worker", p.Name); err != nil {
 		return made, err
 	}
 	return made, fleet.CallHub(ctx, c.Workspace(), fleet.HubInvite, fleet.InviteRequest{
@@ -257,7 +259,7 @@ func (p *UpdateWorkerParams) CheckFields() []fault.Issue {
 
 // UpdateWorker changes the name, the labels or the slots of a worker.
 func (c Operations) UpdateWorker(ctx context.Context, p UpdateWorkerParams) (row fleet.WorkerRow, err error) {
-	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
+	if _, err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return row, err
 	}
 	return row, fleet.CallHub(ctx, c.Workspace(), fleet.HubUpdate, fleet.UpdateRequest{WorkerID: p.WorkerID, Name: p.Name, Labels: p.Labels, Slots: p.Slots}, &row)
@@ -272,7 +274,7 @@ type DrainWorkerParams struct {
 // DrainWorker sets whether a worker is draining. A draining worker accepts no new sessions, and
 // its current ones continue.
 func (c Operations) DrainWorker(ctx context.Context, p DrainWorkerParams) (row fleet.WorkerRow, err error) {
-	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
+	if _, err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
 		return row, err
 	}
 	return row, fleet.CallHub(ctx, c.Workspace(), fleet.HubDrain, fleet.DrainRequest{WorkerID: p.WorkerID, On: p.On}, &row)
@@ -286,10 +288,11 @@ type RevokeWorkerParams struct {
 
 // RevokeWorker revokes a worker for good and ends its sessions.
 func (c Operations) RevokeWorker(ctx context.Context, p RevokeWorkerParams) (result fleet.RevokeResult, err error) {
-	if err := c.govern(ctx, p.Actor(), "worker", p.WorkerID); err != nil {
+	actor, err := c.govern(ctx, p.Actor(), "worker", p.WorkerID)
+	if err != nil {
 		return result, err
 	}
-	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubRevoke, fleet.RevokeRequest{WorkerID: p.WorkerID, Reason: p.Reason}, &result)
+	err = fleet.CallHub(ctx, c.Workspace(), fleet.HubRevoke, fleet.RevokeRequest{WorkerID: p.WorkerID, Reason: p.Reason, By: actor.ID}, &result)
 	if result.Fenced == nil {
 		result.Fenced = []string{}
 	}

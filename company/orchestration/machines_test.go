@@ -2,6 +2,7 @@ package orchestration
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -165,9 +166,15 @@ func TestMachinesWithoutAHub(t *testing.T) {
 func TestMachinesRoles(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	hub := fleettest.Start(t, y.c.Workspace(), func(verb string, _ json.RawMessage) (any, error) {
-		if verb == fleet.HubInvite {
+	hub := fleettest.Start(t, y.c.Workspace(), func(verb string, params json.RawMessage) (any, error) {
+		switch verb {
+		case fleet.HubInvite:
 			return fleet.InviteResult{WorkerID: workerID, Token: "acw1_secret"}, nil
+		case fleet.HubRevoke:
+			var p fleet.RevokeRequest
+			if err := json.Unmarshal(params, &p); err != nil || p.By == "" {
+				return nil, fmt.Errorf("nobody revokes the worker: %s", params)
+			}
 		}
 		return struct{}{}, nil
 	})

@@ -139,22 +139,12 @@ func (h *Hub) conclude(l *launch, end supervisor.RemoteEnd, state string) {
 	h.wakeTick()
 }
 
-// fence says which attempt is fenced, why, and who asked for it.
-type fence struct{ attempt, reason, by string }
+// fence says which attempt is fenced and why; by is the actor who asked for it, if any, and note
+// the reason that the actor gave.
+type fence struct{ attempt, reason, by, note string }
 
-type fencedPayload struct {
-	WorkerID string `json:"worker_id"`
-	Epoch    int    `json:"epoch"`
-	Reason   string `json:"reason"`
-	By       string `json:"by,omitempty"`
-	Sealed   int64  `json:"sealed"`
-}
-
-// Reasons for a fence, in addition to fleet.WhyRevoked.
-const (
-	fencedLease     = "lease_over"
-	fencedAbandoned = "abandoned"
-)
+// fencedLease is a reason for a fence, in addition to fleet.WhyRevoked and fleet.FencedAbandoned.
+const fencedLease = "lease_over"
 
 // workerLost is the reason of a session whose worker was given up.
 const workerLost = "worker_lost"
@@ -173,7 +163,7 @@ func (h *Hub) fence(ctx context.Context, l *launch, why fence) error {
 	}
 	l.ending = true
 	attempt, worker := l.id(), l.at.worker
-	payload := fencedPayload{worker, l.at.epoch, why.reason, why.by, l.sealing.sealed}
+	payload := fleet.FencedPayload{WorkerID: worker, Epoch: l.at.epoch, Reason: why.reason, By: why.by, Sealed: l.sealing.sealed, Note: why.note}
 	err := l.appendEvent(ctx, events.WorkerFenced, payload)
 	l.mu.Unlock()
 	if err != nil {
@@ -207,7 +197,7 @@ func (h *Hub) abandon(ctx context.Context, p fleet.AbandonRequest) error {
 		if live && reach != doc.ReachUnreachable {
 			return fault.New(fault.Conflict, "the worker of session %s can be reached; stop the session instead", p.SessionRef)
 		}
-		return h.fence(ctx, l, fence{attempt, fencedAbandoned, p.By})
+		return h.fence(ctx, l, fence{attempt: attempt, reason: fleet.FencedAbandoned, by: p.By, note: p.Reason})
 	}
 	return fault.New(fault.Conflict, "session %s is none that a worker executes now", p.SessionRef)
 }

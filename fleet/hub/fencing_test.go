@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -267,12 +268,16 @@ func TestARevokedWorkerLosesItsSessions(t *testing.T) {
 	m := s.invite(fleet.InviteRequest{Name: "box"})
 	order := s.run("true")
 	m.started(order)
-	got := must[fleet.RevokeResult](s, fleet.HubRevoke, fleet.RevokeRequest{WorkerID: "box"})
+	got := must[fleet.RevokeResult](s, fleet.HubRevoke, fleet.RevokeRequest{WorkerID: "box", Reason: "it was sold", By: "ada"})
 	if len(got.Fenced) != 1 || got.Fenced[0] != order.SessionRef {
 		t.Errorf("%+v", got)
 	}
 	if final, err := session.Collect(s.ctx, s.w, order.SessionRef); err != nil || final.Status != doc.StatusFailed || final.Reach != doc.ReachLost {
 		t.Errorf("%+v %v", final, err)
+	}
+	types, lines := s.log(order)
+	if i := slices.Index(types, "worker.fenced"); i < 0 || !strings.Contains(lines[i], `"reason":"revoked","by":"ada","sealed":1,"note":"it was sold"`) {
+		t.Errorf("%s", lines)
 	}
 	if _, err := m.c.Ask(s.ctx, fleet.AskBeat, []byte("{}")); err == nil {
 		t.Error("it is answered")

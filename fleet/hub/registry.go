@@ -285,7 +285,7 @@ func (h *Hub) revoke(ctx context.Context, p fleet.RevokeRequest) (result fleet.R
 	result.Fenced = []string{}
 	for l, attempt := range launches {
 		ref := l.order.SessionRef
-		if err := h.fence(ctx, l, fence{attempt: attempt, reason: fleet.WhyRevoked, by: p.Reason}); err != nil {
+		if err := h.fence(ctx, l, fence{attempt: attempt, reason: fleet.WhyRevoked, by: p.By, note: p.Reason}); err != nil {
 			return result, err
 		}
 		result.Fenced = append(result.Fenced, ref)
