@@ -180,11 +180,20 @@ func (r *road) step() {
 	}
 }
 
-func TestShipperModel(dirs *testing.T) {
-	dirs.Parallel()
-	rapid.Check(dirs, func(t *rapid.T) {
-		r := newRoad(t, dirs.TempDir())
-		defer r.fs.Close()
+func TestShipperModel(tt *testing.T) {
+	tt.Parallel()
+	base, examples := tt.TempDir(), 0
+	rapid.Check(tt, func(t *rapid.T) {
+		examples++
+		dir := filepath.Join(base, fmt.Sprint(examples))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r := newRoad(t, dir)
+		defer func() {
+			_ = r.fs.Close()
+			_ = os.RemoveAll(dir) // the end of the test removes what is left
+		}()
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 12).Draw(t, "what") {
 			case 0, 1, 2:

@@ -128,6 +128,7 @@ func TestKernelWalk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the end of the test removes what is left
 		root := filepath.Join(dir, "root")
 		parts := []string{"a", "b", "c", "d"}
 		name := rapid.Custom(func(t *rapid.T) string {
