@@ -47,7 +47,7 @@ func (cs *Host) stopWorkflow(ctx context.Context, w *workspace.Workspace, ref st
 	}
 	run, _ := strings.CutPrefix(ref, session.LocalRef(""))
 	for _, project := range projects {
-		if !workspace.SafeID(run) || session.LocalRef(run) != ref || !workflow.Is(w, project, run) {
+		if !workspace.SafeID(run) || session.LocalRef(run) != ref || !workflow.IsWorkflowRun(w, project, run) {
 			continue
 		}
 		if _, err := (workflow.Flows{Workspace: w, Starter: cs.runners}).Cancel(ctx, project, run); err != nil {

@@ -72,7 +72,7 @@ func (s *subscription) newestIndexed(v *index.View, known map[logKey]logRef) (fo
 		return nil, err
 	}
 	for log, seq := range first {
-		events, err := v.Places(index.EventFilter{ProjectID: log.ProjectID, RunID: log.RunID, Types: s.spec.Types, SinceSeq: seq - 1, Ascending: true})
+		events, err := v.Locations(index.EventFilter{ProjectID: log.ProjectID, RunID: log.RunID, Types: s.spec.Types, SinceSeq: seq - 1, Ascending: true})
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (s *subscription) newestIndexed(v *index.View, known map[logKey]logRef) (fo
 // as old as the oldest of these are included.
 func (s *subscription) firstOfNewest(v *index.View, known map[logKey]logRef) (map[index.RunKey]int64, error) {
 	for limit := s.spec.Backfill + 256; ; limit *= 4 {
-		events, err := v.Places(index.EventFilter{ProjectID: s.spec.Project, Types: s.spec.Types, Limit: limit})
+		events, err := v.Locations(index.EventFilter{ProjectID: s.spec.Project, Types: s.spec.Types, Limit: limit})
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (s *subscription) firstOfNewest(v *index.View, known map[logKey]logRef) (ma
 }
 
 // seen reports whether an event is before the cursor of its log.
-func (s *subscription) seen(known map[logKey]logRef, e index.Place) (logRef, bool) {
+func (s *subscription) seen(known map[logKey]logRef, e index.EventLocation) (logRef, bool) {
 	p, there := known[logKey{e.ProjectID, e.Dir}]
 	if !there {
 		return p, false

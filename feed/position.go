@@ -10,23 +10,23 @@ import (
 	"ac/workspace"
 )
 
-// Place is a position in the log of a run. It is not safe for concurrent use.
-type Place struct {
+// Position is a position in the log of a run. It is not safe for concurrent use.
+type Position struct {
 	project, run string
 	since        int64 // the seq after which lines are wanted
 	at           cursor
 }
 
-// PlaceAfter returns the position after a line of a log, 0 for its beginning.
-func PlaceAfter(project, run string, seq int64) *Place {
-	return &Place{project: project, run: run, since: seq}
+// PositionAfter returns the position after a line of a log, 0 for its beginning.
+func PositionAfter(project, run string, seq int64) *Position {
+	return &Position{project: project, run: run, since: seq}
 }
 
-// Lines visits the lines of the log after the place, and moves the place after them. A line is
+// Lines visits the lines of the log after the position, and moves the position after them. A line is
 // valid until visit returns. An error of visit stops the reading, and that line counts as read. For
-// a run without a log the error is fault.NotFound. For a log that ends before the place it is
+// a run without a log the error is fault.NotFound. For a log that ends before the position it is
 // fault.CursorAhead.
-func (p *Place) Lines(ctx context.Context, ws *workspace.Workspace, visit func(seq int64, line []byte) error) error {
+func (p *Position) Lines(ctx context.Context, ws *workspace.Workspace, visit func(seq int64, line []byte) error) error {
 	key := logKey{p.project, p.run}
 	l, err := openNamed(ctx, ws, key)
 	if err != nil {

@@ -80,7 +80,7 @@ func gate(state doc.HeartbeatState, action doc.Action, c circumstances) (why str
 		return tickCap, true
 	case state.HourlyActionCounters[hourKey(c.now)] >= int64(c.config.MaxAutoActionsPerHour):
 		return hourCap, true
-	case action.Kind == doc.ActionAddComment && Quiet(c.config, c.now):
+	case action.Kind == doc.ActionAddComment && InQuietHours(c.config, c.now):
 		return quietHours, true
 	case action.Kind == doc.ActionCreateApproval, action.NeedsApproval, action.Risk != "low", rights, c.quarantined:
 		return riskGate, true

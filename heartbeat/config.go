@@ -17,9 +17,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// Ticking reports whether any process is running a tick. It returns an error if it cannot read the
-// lock.
-func Ticking(w *workspace.Workspace) (bool, error) { return lock.Busy(w.FS, workspace.HeartbeatLock) }
+// TickRunning reports whether any process is running a tick. It returns an error if it cannot read
+// the lock.
+func TickRunning(w *workspace.Workspace) (bool, error) {
+	return lock.Busy(w.FS, workspace.HeartbeatLock)
+}
 
 // Config returns the effective config. If the file is invalid, Config keeps the valid fields, uses
 // defaults for the rest, and turns the heartbeat off. problem is then the reason.

@@ -267,7 +267,7 @@ func (l *Loop) Status(w *workspace.Workspace, given string) Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	config, state, problem := l.refresh(w)
-	state.Running, _ = Ticking(w) // an unreadable lock counts as free
+	state.Running, _ = TickRunning(w) // an unreadable lock counts as free
 	s := Status{WorkspaceDir: given, Observed: true, Config: config, State: state, Runtime: Runtime{
 		LoopRunning: !l.broken, TickInProgress: l.ticking || state.Running, LastTickSummary: l.last,
 	}}

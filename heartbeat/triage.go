@@ -202,7 +202,7 @@ func judge(g TriageInput, c *Candidate) {
 		OverduePoints:     points(c.Counts.Overdue > 0, overduePoints),
 		StuckPoints:       points(c.Counts.StuckJobs > 0, stuckPoints),
 		RecentOKPenalty:   points(unchanged && recent, recentOKPenalty),
-		QuietHoursPenalty: points(Quiet(g.Config, g.Now), quietHoursPenalty),
+		QuietHoursPenalty: points(InQuietHours(g.Config, g.Now), quietHoursPenalty),
 	}
 	c.Score = c.Components.sum()
 	if until, ok := clock.Parse(known.SuppressedUntil); ok && unchanged && until.After(g.Now) {
@@ -210,8 +210,8 @@ func judge(g TriageInput, c *Candidate) {
 	}
 }
 
-// Quiet reports whether now falls into the quiet hours. The location of now decides the hour.
-func Quiet(config doc.HeartbeatConfig, now time.Time) bool {
+// InQuietHours reports whether now falls into the quiet hours. The location of now decides the hour.
+func InQuietHours(config doc.HeartbeatConfig, now time.Time) bool {
 	from, to, h := config.QuietHoursStartHour, config.QuietHoursEndHour, now.Hour()
 	switch {
 	case from == to:

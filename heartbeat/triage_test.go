@@ -122,7 +122,7 @@ func TestQuietHours(t *testing.T) {
 			}
 			for h := range 24 {
 				config := doc.HeartbeatConfig{QuietHoursStartHour: from, QuietHoursEndHour: to}
-				if got := Quiet(config, time.Date(2026, 1, 1, h, 59, 0, 0, time.UTC)); got != quiet[h] {
+				if got := InQuietHours(config, time.Date(2026, 1, 1, h, 59, 0, 0, time.UTC)); got != quiet[h] {
 					t.Errorf("%d to %d at %d: %v", from, to, h, got)
 				}
 			}

@@ -59,7 +59,7 @@ func TestCompany(t *testing.T) {
 		got := s.tick(t)
 		want := map[outcome]int{}
 		for _, action := range told {
-			if Quiet(got.Config, s.hand.Now()) {
+			if InQuietHours(got.Config, s.hand.Now()) {
 				action.NeedsApproval = true
 			}
 			want[model.decide(action, i, s.hand.Now())]++

@@ -46,9 +46,9 @@ type EventFilter struct {
 	Ascending bool
 }
 
-// Place is the location of an event: Length bytes, without LF, at Offset in the log
+// EventLocation is the location of an event: Length bytes, without LF, at Offset in the log
 // events.jsonl, in directory Dir of its project's runs.
-type Place struct {
+type EventLocation struct {
 	ProjectID string
 	RunID     string
 	Dir       string
@@ -60,15 +60,15 @@ type Place struct {
 }
 
 // At returns the wall-clock time of the event as clock.Nanos, if it has one.
-func (p Place) At() (ns int64, ok bool) { return p.at, p.at != source.NoTime }
+func (p EventLocation) At() (ns int64, ok bool) { return p.at, p.at != source.NoTime }
 
 // Log returns the path of the event's log in the workspace.
-func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
+func (p EventLocation) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
 
 // Events lists events. Those of one run are in log order. Others are in order of time, then
 // seq, then project and run.
 func (v *View) Events(f EventFilter) ([]Event, error) {
-	places, err := v.Places(f)
+	places, err := v.Locations(f)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (v *View) Events(f EventFilter) ([]Event, error) {
 	return list, nil
 }
 
-func rowOf(e *source.Event, p Place, raw []byte) Event {
+func rowOf(e *source.Event, p EventLocation, raw []byte) Event {
 	row := Event{
 		ProjectID: p.ProjectID, RunID: p.RunID, Seq: p.Seq, Type: string(e.Kind.Text), TSWallclock: e.TS.Pointer(), Actor: e.Actor.Pointer(),
 		SessionRef: e.Session.Pointer(), Visibility: e.Visibility.Pointer(), PayloadJSON: source.CompactPayload(e.Payload), RawJSON: string(raw),
@@ -102,15 +102,15 @@ func rowOf(e *source.Event, p Place, raw []byte) Event {
 
 const placeColumns = "r.project_id, r.run_id, r.dir, e.seq, e.offset, e.length, e.at, e.sum"
 
-func scanPlace(rows *sql.Rows, p *Place) error {
+func scanLocation(rows *sql.Rows, p *EventLocation) error {
 	var sum int32
 	err := rows.Scan(&p.ProjectID, &p.RunID, &p.Dir, &p.Seq, &p.Offset, &p.Length, &p.at, &sum)
 	p.sum = uint32(sum)
 	return err
 }
 
-// placesOfRun lists the events of a run ID. Several runs have it if projects share the ID.
-func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
+// locationsOfRun lists the events of a run ID. Several runs have it if projects share the ID.
+func (v *View) locationsOfRun(f EventFilter) ([]EventLocation, error) {
 	var c conditions
 	if len(f.Types) > 0 {
 		args := make([]any, len(f.Types))
@@ -131,7 +131,7 @@ func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
 		slices.Reverse(runs)
 		order = " ORDER BY e.id DESC" + limitClause
 	}
-	found := []Place{}
+	found := []EventLocation{}
 	for _, run := range runs {
 		in := conditions{c.text, slices.Clone(c.args)}
 		in.add("e.id>? AND e.id<?", eventKey(run, f.SinceSeq), eventKey(run+1, 0))
@@ -141,7 +141,7 @@ func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
 				break
 			}
 		}
-		some, err := query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+in.text+order, append(in.args, left), scanPlace)
+		some, err := query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+in.text+order, append(in.args, left), scanLocation)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ type ParseErrorFilter struct {
 }
 
 type faultPlace struct {
-	Place
+	EventLocation
 	fault int64
 }
 
@@ -196,7 +196,7 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 		if p.fault == source.FaultTooLong {
 			length = min(length, events.LongStart)
 		}
-		if raw, ok := logs.text(p.Place, length); ok {
+		if raw, ok := logs.text(p.EventLocation, length); ok {
 			list = append(list, ParseError{p.ProjectID, p.RunID, p.Seq, source.FaultText(p.fault), string(raw[:min(len(raw), source.MaxRaw)])})
 		}
 	}
@@ -257,7 +257,7 @@ func (l *logTexts) open(project, dir string) durable.File {
 
 // text returns the first length bytes of the line at a place, if the line is still the one that
 // was indexed.
-func (l *logTexts) text(p Place, length int64) ([]byte, bool) {
+func (l *logTexts) text(p EventLocation, length int64) ([]byte, bool) {
 	log := l.open(p.ProjectID, p.Dir)
 	if log == nil {
 		return nil, false

@@ -17,29 +17,29 @@ type sequence struct {
 	edge    int64 // time of the first event in the requested order
 }
 
-// Places is Events without the texts of the events.
-func (v *View) Places(f EventFilter) ([]Place, error) {
+// Locations is Events without the texts of the events.
+func (v *View) Locations(f EventFilter) ([]EventLocation, error) {
 	if f.RunID != "" {
-		return v.placesOfRun(f)
+		return v.locationsOfRun(f)
 	}
 	sequences, err := v.sequences(f)
 	if err != nil {
 		return nil, err
 	}
-	order := func(a, b Place) int {
+	order := func(a, b EventLocation) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ProjectID, b.ProjectID), cmp.Compare(a.RunID, b.RunID))
 	}
 	if !f.Ascending {
 		forth := order
-		order = func(a, b Place) int { return forth(b, a) }
+		order = func(a, b EventLocation) int { return forth(b, a) }
 	}
-	found := []Place{}
+	found := []EventLocation{}
 	for _, s := range sequences {
 		full := f.Limit > 0 && len(found) >= f.Limit
 		if full && isAfter(s.edge, found[len(found)-1].at, f.Ascending) {
 			break // the remaining sequences start even later
 		}
-		some, err := v.orderedPlaces(s, f, full, found)
+		some, err := v.orderedLocations(s, f, full, found)
 		if err != nil {
 			return nil, err
 		}
@@ -65,9 +65,9 @@ func isAfter(at, last int64, ascending bool) bool {
 	return at < last
 }
 
-// orderedPlaces lists the first events of a sequence. If found is full, it lists only those that may
+// orderedLocations lists the first events of a sequence. If found is full, it lists only those that may
 // sort before its last event.
-func (v *View) orderedPlaces(s sequence, f EventFilter, full bool, found []Place) ([]Place, error) {
+func (v *View) orderedLocations(s sequence, f EventFilter, full bool, found []EventLocation) ([]EventLocation, error) {
 	var c conditions
 	c.add("e.project=?", s.project)
 	if s.kind != 0 {
@@ -83,7 +83,7 @@ func (v *View) orderedPlaces(s sequence, f EventFilter, full bool, found []Place
 	if full {
 		c.add(until, found[len(found)-1].at)
 	}
-	return query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+c.text+order, append(c.args, limit(f.Limit)), scanPlace)
+	return query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+c.text+order, append(c.args, limit(f.Limit)), scanLocation)
 }
 
 // sequences returns the sequences that a filter selects, ordered by their first event.

@@ -52,12 +52,12 @@ func TestOrderOfTime(t *testing.T) {
 			for _, f.Ascending = range []bool{true, false} {
 				all := f
 				all.Limit = 0
-				want, err := v.Places(all)
+				want, err := v.Locations(all)
 				if err != nil {
 					return err
 				}
 				sorted := slices.Clone(want)
-				slices.SortFunc(sorted, func(a, b Place) int {
+				slices.SortFunc(sorted, func(a, b EventLocation) int {
 					order := cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ProjectID, b.ProjectID), cmp.Compare(a.RunID, b.RunID))
 					if !f.Ascending {
 						order = -order
@@ -71,7 +71,7 @@ func TestOrderOfTime(t *testing.T) {
 					t.Errorf("%+v: nothing found", f)
 				}
 				for _, f.Limit = range []int{1, 2, 7, 50, 119, 120, 121, 5000} {
-					got, err := v.Places(f)
+					got, err := v.Locations(f)
 					if err != nil {
 						return err
 					}
@@ -81,7 +81,7 @@ func TestOrderOfTime(t *testing.T) {
 				}
 			}
 		}
-		every, err := v.Places(EventFilter{})
+		every, err := v.Locations(EventFilter{})
 		if len(every) != 3*3*40 {
 			t.Errorf("%d events in all", len(every))
 		}

@@ -39,11 +39,11 @@ type Interaction struct {
 	RunStatus     string
 	InteractionID string
 	Kind          string
-	OfSession     bool   // a session asked; otherwise a workflow did
-	At            int64  // when it was requested, in Unix nanoseconds
-	ResolvedAt    int64  // 0 while it is open in the log
-	Requested     Place  // position of the requesting event
-	Resolved      *Place // position of the resolving event; nil while it is open in the log
+	OfSession     bool           // a session asked; otherwise a workflow did
+	At            int64          // when it was requested, in Unix nanoseconds
+	ResolvedAt    int64          // 0 while it is open in the log
+	Requested     EventLocation  // location of the requesting event
+	Resolved      *EventLocation // location of the resolving event; nil while it is open in the log
 }
 
 // InteractionFilter selects interactions; empty fields match all. RunID may name a workflow,
@@ -105,7 +105,7 @@ func scanInteraction(rows *sql.Rows, i *Interaction) error {
 	p.sum, p.at = uint32(sum), i.At
 	i.RunKey = RunKey{ProjectID: p.ProjectID, RunID: p.RunID}
 	if ended.Valid {
-		i.Resolved = &Place{
+		i.Resolved = &EventLocation{
 			ProjectID: p.ProjectID, RunID: p.RunID, Dir: p.Dir, Seq: seq.Int64, Offset: offset.Int64, Length: length.Int64,
 			at: i.ResolvedAt, sum: uint32(int32(ended.Int64)),
 		}

@@ -264,7 +264,7 @@ func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy
 		return p, fault.InvalidField("mode", "is above what permission level %s bears", p.PermissionLevel)
 	}
 	if s.Live.Rules != nil {
-		if p.Rules, err = runpolicy.Numbered(p.Rules, *s.Live.Rules); err != nil {
+		if p.Rules, err = runpolicy.NumberRules(p.Rules, *s.Live.Rules); err != nil {
 			return p, err
 		}
 	}

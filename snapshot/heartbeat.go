@@ -30,8 +30,8 @@ func readHeartbeat(w *workspace.Workspace) Heartbeat {
 		Enabled: config.Enabled, TickIntervalMinutes: config.TickIntervalMinutes, TopKWorkers: config.TopKWorkers, MinWakeScore: config.MinWakeScore,
 		HeartbeatHierarchy: config.HeartbeatHierarchy,
 	}
-	h.Running, _ = heartbeat.Ticking(w) // a lock that cannot be read counts as free
-	state, _ := heartbeat.ReadState(w)  // empty if there is a problem
+	h.Running, _ = heartbeat.TickRunning(w) // a lock that cannot be read counts as free
+	state, _ := heartbeat.ReadState(w)      // empty if there is a problem
 	h.LastTickAt, h.NextTickAt, h.Stats = state.LastTickAt, state.NextTickAt, state.Stats
 	return h
 }

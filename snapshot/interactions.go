@@ -101,7 +101,7 @@ func (m *View) unresolved(f index.InteractionFilter) (open, lost []index.Interac
 
 // records reads the records of interactions from their logs. It skips lines that do not parse.
 func (m *View) records(list, lost []index.Interaction) []interaction.Record {
-	gone := make(map[index.Place]bool, len(lost))
+	gone := make(map[index.EventLocation]bool, len(lost))
 	for _, i := range lost {
 		gone[i.Requested] = true
 	}

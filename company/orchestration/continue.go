@@ -93,7 +93,7 @@ func checkPrompt(text *string) []fault.Issue {
 
 // Continue continues a run.
 func (c Operations) Continue(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		return c.continueWorkflow(ctx, p)
 	}
 	inflight.Leave(ctx)

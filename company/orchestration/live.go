@@ -181,7 +181,7 @@ func (c Operations) Steer(ctx context.Context, p SteerParams) (session.SteerResu
 	inflight.Leave(ctx)
 	said := session.SteerRequest{Text: p.Text, Mode: p.Mode, ExpectedTurn: p.ExpectedTurn, ClientMessageID: p.ClientMessageID}
 	said.DisplayText, said.DisplayMeta = p.DisplayText, p.meta()
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		return c.Flows().Steer(ctx, p.act(), said)
 	}
 	if p.Start == nil {
@@ -206,7 +206,7 @@ type InterruptParams struct {
 // Interrupt stops the current turn of a run.
 func (c Operations) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
 	inflight.Leave(ctx)
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		return c.Flows().Interrupt(ctx, p.act(), p.ExpectedTurn)
 	}
 	return runs.Interrupt(ctx, c.Workspace(), p.act(), p.ExpectedTurn)
@@ -255,7 +255,7 @@ func (p *RespondParams) CheckFields() []fault.Issue {
 // Respond answers a request of a run's agent.
 func (c Operations) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
 	inflight.Leave(ctx)
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		return c.answerWorkflow(ctx, p)
 	}
 	launched, err := c.LaunchedBy(p.ProjectID, p.RunID)

@@ -37,7 +37,7 @@ type RunPolicyResult struct {
 
 // RunPolicy returns the policy of a run.
 func (c Operations) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicyResult, error) {
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		record, err := workflow.Load(c.Workspace(), p.ProjectID, p.RunID)
 		if err != nil {
 			return RunPolicyResult{RunID: p.RunID}, err
@@ -85,7 +85,7 @@ type SetRunPolicyResult struct {
 // their own use it.
 func (c Operations) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		inflight.Leave(ctx)
 		changed, err := c.Flows().SetPolicy(ctx, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.Actor()}, p.change())
 		result.Policy, result.Resolved = changed.Policy, append(result.Resolved, changed.Resolved...)

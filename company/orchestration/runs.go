@@ -61,7 +61,7 @@ type DiscardRunResult struct {
 
 // DiscardRun ends a run that was never launched. It cancels a workflow run.
 func (c Operations) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		_, err := c.Flows().Cancel(ctx, p.ProjectID, p.RunID)
 		run, loadErr := runs.Load(c.Workspace(), p.ProjectID, p.RunID)
 		return DiscardRunResult{p.RunID, run.Status}, errors.Join(err, loadErr)

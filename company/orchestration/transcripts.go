@@ -85,7 +85,7 @@ func (c Operations) Transcript(ctx context.Context, p TranscriptParams) (result 
 	}
 	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
 	result.Continuable = c.continuable(run, state, forgets)
-	if workflow.Is(c.Workspace(), p.ProjectID, p.RunID) {
+	if workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, p.RunID) {
 		err = c.asWorkflow(ctx, &result, p.UntilSeq == nil)
 	}
 	return result, err

@@ -244,7 +244,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 	if err := c.reconcile(ctx, run); err != nil {
 		return result, err
 	}
-	r := rawReader{workspace: c.Workspace(), at: feed.PlaceAfter(run.ProjectID, run.RunID, p.Since), deliver: p.Deliver, status: doc.StatusRunning}
+	r := rawReader{workspace: c.Workspace(), at: feed.PositionAfter(run.ProjectID, run.RunID, p.Since), deliver: p.Deliver, status: doc.StatusRunning}
 	for settled := false; ; settled = true {
 		status, over := c.overByRecord(run) // must precede reading the log
 		err := r.read(ctx)
@@ -276,7 +276,7 @@ func (c Operations) WatchRaw(ctx context.Context, p RawRunParams) (result WatchR
 // rawReader reads the raw output of an agent.
 type rawReader struct {
 	workspace *workspace.Workspace
-	at        *feed.Place
+	at        *feed.Position
 	deliver   func(stream string, chunk []byte) error
 	status    string
 	chunk     []byte // buffer for the next chunk

@@ -39,7 +39,7 @@ func (c Operations) answerWorkflow(ctx context.Context, p RespondParams) (sessio
 // rest of the workflow run.
 func (c Operations) keepForWorkflow(ctx context.Context, p RespondParams) error {
 	asked, err := runs.Interaction(ctx, c.Workspace(), p.ProjectID, p.RunID, p.InteractionID)
-	if err != nil || asked.Workflow == nil || !workflow.Is(c.Workspace(), p.ProjectID, asked.Workflow.RunID) {
+	if err != nil || asked.Workflow == nil || !workflow.IsWorkflowRun(c.Workspace(), p.ProjectID, asked.Workflow.RunID) {
 		return err
 	}
 	act := p.act()

@@ -130,7 +130,7 @@ func checkIdle(w *workspace.Workspace) error {
 		found.Cause = errHeld
 		return found
 	}
-	ticking, err := heartbeat.Ticking(w)
+	ticking, err := heartbeat.TickRunning(w)
 	if err != nil {
 		return err
 	}

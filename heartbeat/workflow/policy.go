@@ -79,7 +79,7 @@ func (f Flows) SetPolicy(ctx context.Context, a runs.Act, change runpolicy.Chang
 	record, err := f.changePolicy(ctx, a, verdict.Actor.ID, runpolicy.BySetting, func(r *doc.WorkflowRun) (err error) {
 		r.Mode = cmp.Or(change.Mode, r.Mode)
 		if change.Rules != nil {
-			r.Rules, err = runpolicy.OfWorkflow(r.Rules, *change.Rules)
+			r.Rules, err = runpolicy.NumberWorkflowRules(r.Rules, *change.Rules)
 		}
 		return err
 	})

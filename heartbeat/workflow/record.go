@@ -41,8 +41,8 @@ func Load(w *workspace.Workspace, project, run string) (doc.WorkflowRun, error) 
 	return checked(record, project, run, err)
 }
 
-// Is reports whether a run is a workflow run.
-func Is(w *workspace.Workspace, project, run string) bool {
+// IsWorkflowRun reports whether a run is a workflow run.
+func IsWorkflowRun(w *workspace.Workspace, project, run string) bool {
 	return w.Exists(workspace.WorkflowRunFile(project, run))
 }
 

@@ -11,17 +11,19 @@ type Allowance struct {
 	CostUSD *float64 `json:"cost_usd,omitempty"`
 	// Counted is what the session had spent when the allowance was computed. If nil, the
 	// allowance starts from what the session had reported when it received the allowance.
-	Counted *Counted `json:"counted,omitempty"`
+	Counted *CountedSpend `json:"counted,omitempty"`
 }
 
-// Counted is the serialized form of a Spend.
-type Counted struct {
+// CountedSpend is the serialized form of a Spend.
+type CountedSpend struct {
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"cost_usd"`
 }
 
 // Spend converts the amount.
-func (c Counted) Spend() Spend { return Spend{Tokens: c.Tokens, Billionths: billionths(c.CostUSD)} }
+func (c CountedSpend) Spend() Spend {
+	return Spend{Tokens: c.Tokens, Billionths: billionths(c.CostUSD)}
+}
 
 // Exceeded reports whether a session has used up the allowance. before is its spending at the
 // allowance's start, now its current spending.

@@ -37,17 +37,17 @@ func TestExceeded(t *testing.T) {
 	t.Parallel()
 	tokens := budget.Allowance{Tokens: new(int64(10))}
 	cost := budget.Allowance{CostUSD: new(0.5)}
-	before := budget.Counted{Tokens: 100, CostUSD: 1}.Spend()
+	before := budget.CountedSpend{Tokens: 100, CostUSD: 1}.Spend()
 	for name, c := range map[string]struct {
 		may  budget.Allowance
-		now  budget.Counted
+		now  budget.CountedSpend
 		want bool
 	}{
-		"tokens below": {tokens, budget.Counted{Tokens: 109, CostUSD: 9}, false},
-		"tokens at":    {tokens, budget.Counted{Tokens: 110}, true},
-		"cost below":   {cost, budget.Counted{Tokens: 999, CostUSD: 1.49}, false},
-		"cost at":      {cost, budget.Counted{CostUSD: 1.5}, true},
-		"no limit":     {budget.Allowance{}, budget.Counted{Tokens: 999, CostUSD: 999}, false},
+		"tokens below": {tokens, budget.CountedSpend{Tokens: 109, CostUSD: 9}, false},
+		"tokens at":    {tokens, budget.CountedSpend{Tokens: 110}, true},
+		"cost below":   {cost, budget.CountedSpend{Tokens: 999, CostUSD: 1.49}, false},
+		"cost at":      {cost, budget.CountedSpend{CostUSD: 1.5}, true},
+		"no limit":     {budget.Allowance{}, budget.CountedSpend{Tokens: 999, CostUSD: 999}, false},
 	} {
 		if got := c.may.Exceeded(before, c.now.Spend()); got != c.want {
 			t.Errorf("%s: %v", name, got)

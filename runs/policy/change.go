@@ -76,7 +76,7 @@ func ApplyChange(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) 
 		return p, exceeds(p.PermissionLevel, "mode %s is above what permission level %s bears", p.Mode, p.PermissionLevel)
 	}
 	if c.Rules != nil {
-		rules, err := Numbered(p.Rules, *c.Rules)
+		rules, err := NumberRules(p.Rules, *c.Rules)
 		if err != nil {
 			return p, err
 		}

@@ -48,15 +48,15 @@ const (
 	flowID    = "flow_"
 )
 
-// Numbered assigns ids to the rules that a caller set. Rules that the policy already has, with
+// NumberRules assigns ids to the rules that a caller set. Rules that the policy already has, with
 // the same id and content, keep their ids. All others get new ids and must not be literal.
-func Numbered(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
-	return numbered(ruleID, current, rules)
+func NumberRules(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+	return numberRules(ruleID, current, rules)
 }
 
-// OfWorkflow is Numbered for the rules of a workflow run.
-func OfWorkflow(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
-	return numbered(flowID, current, rules)
+// NumberWorkflowRules is NumberRules for the rules of a workflow run.
+func NumberWorkflowRules(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+	return numberRules(flowID, current, rules)
 }
 
 func ofWorkflow(r doc.PolicyRule) bool { return strings.HasPrefix(r.ID, flowID) }
@@ -77,7 +77,7 @@ func FromAnswers(first []doc.PolicyRule, attempt doc.RunPolicy) []doc.PolicyRule
 	return first
 }
 
-func numbered(prefix string, current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+func numberRules(prefix string, current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
 	if len(rules) > MaxRules {
 		return nil, fault.InvalidField("rules", "must have at most %d items", MaxRules)
 	}

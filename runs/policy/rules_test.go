@@ -96,25 +96,25 @@ func TestPlanEnds(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	given := rule(doc.OpWrite, doc.Allow, "a")
-	set, err := Numbered(nil, []doc.PolicyRule{given, given})
+	set, err := NumberRules(nil, []doc.PolicyRule{given, given})
 	if err != nil || set[0].ID != "rule_1" || set[1].ID != "rule_2" || given.ID == "rule_1" {
 		t.Fatalf("%+v %v", set, err)
 	}
 	answered, _ := WithAnswer(doc.RunPolicy{Rules: set, PermissionLevel: doc.LevelFull}, doc.Allow, write("b"))
-	again, err := Numbered(answered.Rules, append(answered.Rules, rule(doc.OpWrite, doc.Deny, "c")))
+	again, err := NumberRules(answered.Rules, append(answered.Rules, rule(doc.OpWrite, doc.Deny, "c")))
 	if err != nil || !slices.Equal(again[:3], answered.Rules) || again[3].ID != "rule_3" {
 		t.Errorf("what was read and set again: %+v %v", again, err)
 	}
 	changed := answered.Rules[0]
 	changed.Glob = "**"
-	if _, err := Numbered(answered.Rules, []doc.PolicyRule{changed}); !fault.Is(err, fault.InvalidParams) {
+	if _, err := NumberRules(answered.Rules, []doc.PolicyRule{changed}); !fault.Is(err, fault.InvalidParams) {
 		t.Errorf("a literal rule of somebody else's: %v", err)
 	}
-	twice, err := Numbered(set, []doc.PolicyRule{set[0], set[0]})
+	twice, err := NumberRules(set, []doc.PolicyRule{set[0], set[0]})
 	if err != nil || twice[0].ID == twice[1].ID {
 		t.Errorf("a rule given twice: %+v %v", twice, err)
 	}
-	if _, err := Numbered(nil, make([]doc.PolicyRule, MaxRules+1)); !fault.Is(err, fault.InvalidParams) {
+	if _, err := NumberRules(nil, make([]doc.PolicyRule, MaxRules+1)); !fault.Is(err, fault.InvalidParams) {
 		t.Errorf("too many: %v", err)
 	}
 }

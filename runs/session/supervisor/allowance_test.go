@@ -29,7 +29,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%+v: %v", told, err)
 	}
 	told, err = session.Limit(t.Context(), s.w, record, session.LimitsRequest{
-		Allowance: &budget.Allowance{Tokens: new(int64(150)), Counted: &budget.Counted{}},
+		Allowance: &budget.Allowance{Tokens: new(int64(150)), Counted: &budget.CountedSpend{}},
 	})
 	if err != nil || !told.InForce {
 		t.Errorf("%+v: %v", told, err)

@@ -99,7 +99,7 @@ func TestBudgetWatch(t *testing.T) {
 		}, 25 * time.Second},
 		"of what was counted": {budget.Limits{}, nil, func(b *budgetWatch) {
 			b.reported(tokens(50), nil)
-			b.allow(t, budget.Allowance{Tokens: new(int64(10)), Counted: &budget.Counted{Tokens: 40}}, 0)
+			b.allow(t, budget.Allowance{Tokens: new(int64(10)), Counted: &budget.CountedSpend{Tokens: 40}}, 0)
 		}, 5 * time.Second},
 		"lifted in time": {budget.Limits{}, nil, func(b *budgetWatch) {
 			b.reported(tokens(50), nil)
