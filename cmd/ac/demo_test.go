@@ -44,3 +44,22 @@ func TestDemo(t *testing.T) {
 		t.Errorf("only %d sentences of the demo are in the README", lines)
 	}
 }
+
+// TestDemoWithoutAShell says what the demo lacks before it makes anything.
+func TestDemoWithoutAShell(t *testing.T) {
+	t.Parallel()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(executable, "demo")
+	cmd.Env = []string{asProgram + "=1", "PATH=" + dir, "TMPDIR=" + dir, "HOME=" + dir, "GORACE=atexit_sleep_ms=0"}
+	said, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "ERROR: the agents of the demo need sh") {
+		t.Errorf("%v: %s", err, said)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left: %v", left, err)
+	}
+}

@@ -52,6 +52,11 @@ const (
 func Run(ctx context.Context, opts Options) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
+	for _, program := range []string{"sh", "sleep"} { // the agents are shell scripts
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("the agents of the demo need %s: %w", program, err)
+		}
+	}
 	top, err := os.MkdirTemp("", "ac-demo-")
 	if err != nil {
 		return err
