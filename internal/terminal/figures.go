@@ -82,6 +82,14 @@ func FormatCost(usd *float64) string {
 	return "$" + strconv.FormatFloat(*usd, 'f', 2, 64)
 }
 
+// FormatCount formats a number of things, named by a singular with a regular plural: 1 log, 1,214 logs.
+func FormatCount(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return FormatGrouped(n) + " " + thing
+}
+
 // FormatGrouped formats a number with commas between its thousands.
 func FormatGrouped(n int) string {
 	text := strconv.Itoa(n)

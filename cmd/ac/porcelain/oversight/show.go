@@ -146,7 +146,7 @@ func showRun(c *cli.Call, row *company.RunRow) error {
 	}
 	s.Linked("place", cli.OrEmpty(row.Worktree), c.ChangedLink(row, "."))
 	if changesErr == nil && changed.ChangeRows != nil {
-		s.Field("files", fmt.Sprintf("%d files +%d -%d", changed.Totals.Files, changed.Totals.Added, changed.Totals.Removed))
+		s.Field("files", fmt.Sprintf("%s +%d -%d", terminal.FormatCount(changed.Totals.Files, "file"), changed.Totals.Added, changed.Totals.Removed))
 	}
 	s.Field("error", cli.OrEmpty(row.Error))
 	for i, item := range items {

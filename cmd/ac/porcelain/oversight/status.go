@@ -106,7 +106,7 @@ func status(c *cli.Call) (r statusReport, err error) {
 		r.Health.Findings = append(r.Health.Findings, statusFinding{f.ID, f.Status, f.Message})
 	}
 	if now.Lost > 0 {
-		r.Health.found(statusFinding{"sessions", doctor.Warn, are(counted(now.Lost, "run"), now.Lost) + " without a supervisor"})
+		r.Health.found(statusFinding{"sessions", doctor.Warn, are(terminal.FormatCount(now.Lost, "run"), now.Lost) + " without a supervisor"})
 	}
 	if !health.SealedAt.IsZero() {
 		r.Health.SealedAt = new(clock.Stamp(health.SealedAt))
@@ -143,11 +143,7 @@ func statusText(c *cli.Call, r *statusReport, width int, unicode bool) string {
 	b.WriteString("\n" + between(fmt.Sprintf("NEEDS YOU %d", r.needs), "ac inbox", width) + "\n")
 	indent(&b, inboxTable(c, r.NeedsYou[:min(len(r.NeedsYou), most)]), width, c.Colours())
 	t := &r.Today
-	runsWord := "runs"
-	if t.Runs == 1 {
-		runsWord = "run"
-	}
-	line := fmt.Sprintf("\nTODAY    %d %s: %d done, %d failed, %d running   %s tokens   %s", t.Runs, runsWord, t.Done, t.Failed, t.Running, terminal.FormatTokens(t.Tokens), terminal.FormatCost(t.CostUSD))
+	line := fmt.Sprintf("\nTODAY    %s: %d done, %d failed, %d running   %s tokens   %s", terminal.FormatCount(t.Runs, "run"), t.Done, t.Failed, t.Running, terminal.FormatTokens(t.Tokens), terminal.FormatCost(t.CostUSD))
 	if t.Unpriced > 0 {
 		line += fmt.Sprintf(" (%d unpriced)", t.Unpriced)
 	}

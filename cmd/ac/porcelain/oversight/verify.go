@@ -120,7 +120,7 @@ func printVerification(c *cli.Call, v *verification) {
 	if n := len(v.Faults); n > 0 {
 		sound = fmt.Sprintf("%d faulty", n)
 	}
-	fmt.Fprintf(c.Stdout, "%s  %s, %s, %s\n", word(len(v.Faults) == 0), counted(v.Logs, "log"), counted(int(v.Events), "event"), sound)
+	fmt.Fprintf(c.Stdout, "%s  %s, %s, %s\n", word(len(v.Faults) == 0), terminal.FormatCount(v.Logs, "log"), terminal.FormatCount(int(v.Events), "event"), sound)
 	if v.Seal == nil {
 		return
 	}
@@ -138,17 +138,9 @@ func printVerification(c *cli.Call, v *verification) {
 		text = "sealed " + ago(terminal.FormatAge(at, c.Now))
 	}
 	if newer > 0 {
-		text += fmt.Sprintf("; %s newer than the seal (ac audit:seal)", are(counted(newer, "log"), newer))
+		text += fmt.Sprintf("; %s newer than the seal (ac audit:seal)", are(terminal.FormatCount(newer, "log"), newer))
 	}
 	fmt.Fprintf(c.Stdout, "%s  %s\n", word(v.Seal.OK), text)
-}
-
-// counted formats a number of things: 1 log, 1,214 logs.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return terminal.FormatGrouped(n) + " " + thing
 }
 
 // are appends "is" or "are" to a number of things.

@@ -43,7 +43,11 @@ func begin(c *cli.Call, o *RunFlags, start func(dry bool) (orchestration.StartRu
 			return err
 		}
 		if n := planned.Plan.ChangedFiles; n > 0 {
-			c.Note("note: %d changed %s not in the worktree", n, plural(n, "file is", "files are"))
+			verb := "are"
+			if n == 1 {
+				verb = "is"
+			}
+			c.Note("note: %s %s not in the worktree", terminal.FormatCount(n, "changed file"), verb)
 		}
 	}
 	// From here on, a signal finds a run to stop.
@@ -64,13 +68,6 @@ func begin(c *cli.Call, o *RunFlags, start func(dry bool) (orchestration.StartRu
 		return printDetached(c, &row, made)
 	}
 	return (&follower{Call: c, row: row, ref: made.SessionRef, raw: o.raw}).follow(signals)
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
 }
 
 // detachedRun is the JSON output of a detached start.
@@ -288,7 +285,7 @@ func (f *follower) changes() string {
 	for _, file := range changed.Files {
 		added, removed = added+file.Added, removed+file.Removed
 	}
-	return fmt.Sprintf("; %d %s +%d -%d: ac diff %s", len(changed.Files), plural(len(changed.Files), "file", "files"), added, removed, cli.ShortID(f.row.RunID))
+	return fmt.Sprintf("; %s: ac diff %s", sizeOf(len(changed.Files), added, removed), cli.ShortID(f.row.RunID))
 }
 
 // overTime reports whether a run exceeded its time limit.

@@ -130,11 +130,7 @@ func printLanded(c *cli.Call, row *company.RunRow, p decisions.LandRunParams, do
 func shortCommit(commit string) string { return commit[:min(len(commit), 7)] }
 
 func sizeOf(n, added, removed int) string {
-	word := "files"
-	if n == 1 {
-		word = "file"
-	}
-	return fmt.Sprintf("%d %s +%d -%d", n, word, added, removed)
+	return fmt.Sprintf("%s +%d -%d", terminal.FormatCount(n, "file"), added, removed)
 }
 
 // agreesToLand shows the sizes of the changes and asks for confirmation. The answer d shows the
@@ -253,9 +249,9 @@ func landFiles(c *cli.Call, row *company.RunRow, l Landing) error {
 		c.Note("%s changed nothing that is not there", name)
 		return nil
 	case p.DryRun:
-		_, err = fmt.Fprintf(c.Stdout, "would apply %d files of %s as uncommitted changes\n", result.Applied, name)
+		_, err = fmt.Fprintf(c.Stdout, "would apply %s of %s as uncommitted changes\n", terminal.FormatCount(result.Applied, "file"), name)
 	case c.OnTerminal():
-		_, err = fmt.Fprintf(c.Stdout, "applied %d files of %s as uncommitted changes; undo: ac land --undo %s\n", result.Applied, name, *result.CheckpointID)
+		_, err = fmt.Fprintf(c.Stdout, "applied %s of %s as uncommitted changes; undo: ac land --undo %s\n", terminal.FormatCount(result.Applied, "file"), name, *result.CheckpointID)
 	default:
 		_, err = fmt.Fprintf(c.Stdout, "%s\t%s\n", row.RunID, *result.CheckpointID)
 	}
@@ -281,6 +277,6 @@ func undoFiles(c *cli.Call, id string) error {
 	if c.AsJSON {
 		return c.PrintJSON(done)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "put back %d files\n", done.Reverted)
+	_, err = fmt.Fprintf(c.Stdout, "put back %s\n", terminal.FormatCount(done.Reverted, "file"))
 	return err
 }

@@ -63,7 +63,7 @@ func stopAll(c *cli.Call, yes bool) error {
 		for _, line := range c.RunTable(list, terminal.Unicode(os.Getenv)).Lines(c.Width(), false)[1:] {
 			fmt.Fprintln(c.Stderr, line)
 		}
-		if !c.Confirm(fmt.Sprintf("Stop %d runs? [y/N] ", len(list.Rows))) {
+		if !c.Confirm(fmt.Sprintf("Stop %s? [y/N] ", terminal.FormatCount(len(list.Rows), "run"))) {
 			return nil
 		}
 	}
