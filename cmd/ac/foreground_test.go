@@ -89,6 +89,20 @@ func TestAMinute(t *testing.T) {
 	}
 }
 
+// TestEnterDecidesNothing: an empty line is no answer to an agent; it is asked for again.
+func TestEnterDecidesNothing(t *testing.T) {
+	t.Parallel()
+	s := newHome(t, "80")
+	s.types("ac init --agents codex; echo status=$?")
+	s.shows("status=0")
+	s.types(`clear; ac run --agent Codex "write, asking first"; echo status=$?`)
+	s.shows("allow for this [s]ession ›")
+	s.presses("Enter")
+	s.showsTimes("allow for this [s]ession ›", 2)
+	s.presses("a", "Enter")
+	s.shows("status=0")
+}
+
 // TestInitShowsThatItLooks has a program in PATH that takes its time: a line says how many of the
 // programs were looked at, and is gone at the end.
 func TestInitShowsThatItLooks(t *testing.T) {

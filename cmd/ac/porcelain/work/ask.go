@@ -84,18 +84,25 @@ func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 	if q.typed == nil {
 		q.typed = newLines(q.Call)
 	}
-	fmt.Fprint(q.Stderr, q.choices(i))
-	select {
-	case text, ok := <-q.typed.next:
-		if !ok {
+	for {
+		fmt.Fprint(q.Stderr, q.choices(i))
+		select {
+		case text, ok := <-q.typed.next:
+			if !ok {
+				return
+			}
+			if text = strings.TrimSpace(text); text == "" {
+				continue // Enter alone decides nothing
+			}
+			p := answerOf(i, text)
+			p.Act(q.Dir, q.project, q.run, q.Actor, q.Role, q.Team)
+			if _, err := company.Do(ctx, q.All, orchestration.Operations.Respond, p); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(q.Stderr, "ERROR: %s\n", cli.OneLine(err.Error()))
+			}
+			return
+		case <-ctx.Done():
 			return
 		}
-		p := answerOf(i, strings.TrimSpace(text))
-		p.Act(q.Dir, q.project, q.run, q.Actor, q.Role, q.Team)
-		if _, err := company.Do(ctx, q.All, orchestration.Operations.Respond, p); err != nil && ctx.Err() == nil {
-			fmt.Fprintf(q.Stderr, "ERROR: %s\n", cli.OneLine(err.Error()))
-		}
-	case <-ctx.Done():
 	}
 }
 
@@ -133,7 +140,7 @@ func answerOf(i *interaction.Record, line string) (p orchestration.RespondParams
 	case "s", "session":
 		p.Decision, p.Scope = "allow", "session"
 	default:
-		if p.Decision = "deny"; line != "" && line != "d" && line != "deny" && line != "n" && line != "no" {
+		if p.Decision = "deny"; line != "d" && line != "deny" && line != "n" && line != "no" {
 			p.Text = &line
 		}
 	}
