@@ -103,6 +103,34 @@ func TestEnterDecidesNothing(t *testing.T) {
 	s.shows("status=0")
 }
 
+// TestAnswersAreForWhatWasShown: what was typed before a request was shown does not answer it, and
+// one that somebody else answers is not asked any more.
+func TestAnswersAreForWhatWasShown(t *testing.T) {
+	t.Parallel()
+	s := newHome(t, "80")
+	s.types("ac init --agents codex; echo status=$?")
+	s.shows("status=0")
+	s.types(`clear; ac run --agent Codex "delete twice"; echo status=$?`)
+	s.shows("allow for this [s]ession ›")
+	s.presses("a", "Enter", "d", "Enter", "d", "Enter")
+	s.shows("? rm y")
+	s.showsTimes("allow for this [s]ession ›", 2)
+	asked := regexp.MustCompile(`ac answer ([0-9A-Z]{6})`).FindAllStringSubmatch(s.run("capture-pane", "-p"), -1)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := exec.Command(self, "answer", asked[len(asked)-1][1], "allow")
+	elsewhere.Dir, elsewhere.Env = s.dir, s.env
+	if said, err := elsewhere.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	text := s.shows("status=0")
+	if strings.Contains(text, "denied") || strings.Count(text, "allowed by human") != 2 {
+		t.Errorf("answered otherwise:\n%s", text)
+	}
+}
+
 // TestInitShowsThatItLooks has a program in PATH that takes its time: a line says how many of the
 // programs were looked at, and is gone at the end.
 func TestInitShowsThatItLooks(t *testing.T) {

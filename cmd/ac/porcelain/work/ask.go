@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 
@@ -21,21 +23,42 @@ import (
 
 // lines reads a terminal line by line. Its goroutine runs until the process exits, because nothing
 // can interrupt a read from a terminal.
-type lines struct{ next chan string }
+type lines struct {
+	in   io.Reader
+	next chan typedLine
+}
+
+// typedLine is a line, with the time at which it was read.
+type typedLine struct {
+	text string
+	at   time.Time
+}
 
 func newLines(c *cli.Call) *lines {
-	l := &lines{next: make(chan string)}
+	l := &lines{in: c.Stdin, next: make(chan typedLine)}
 	go func() {
 		defer close(l.next)
-		in := bufio.NewScanner(c.Stdin)
+		in := bufio.NewScanner(l.in)
 		for in.Scan() {
-			l.next <- in.Text()
+			l.next <- typedLine{in.Text(), time.Now()}
 		}
 	}()
 	return l
 }
 
-// asker asks about the requests of one run, one after the other, on stderr and stdin.
+// discard discards lines that were typed and not yet taken.
+func (l *lines) discard() {
+	if in, ok := l.in.(cli.Descriptor); ok {
+		_ = terminal.DiscardInput(in.Fd()) // without it, only the line that was read is discarded
+	}
+	select {
+	case <-l.next:
+	default:
+	}
+}
+
+// asker asks about the requests of one run, one after the other, on stderr and stdin. What was
+// typed before a request was shown does not answer it.
 type asker struct {
 	*cli.Call
 	project, run string
@@ -43,6 +66,10 @@ type asker struct {
 	wg           sync.WaitGroup
 	queue        chan *interaction.Record
 	typed        *lines // nil until the first question, because the system stops a background process that reads the terminal
+
+	mu      sync.Mutex
+	waiting map[string]chan struct{} // of each request that waits for an answer; closed if somebody else settles it
+	shown   string                   // id of the request that is asked now, "" if none
 }
 
 // maxQueued is how many requests of a run may wait to be asked. Further ones must be answered with
@@ -51,7 +78,7 @@ const maxQueued = 64
 
 func newAsker(c *cli.Call, project, run string) *asker {
 	ctx, cancel := context.WithCancel(c.Ctx)
-	q := &asker{Call: c, project: project, run: run, cancel: cancel, queue: make(chan *interaction.Record, maxQueued)}
+	q := &asker{Call: c, project: project, run: run, cancel: cancel, queue: make(chan *interaction.Record, maxQueued), waiting: map[string]chan struct{}{}}
 	q.wg.Go(func() {
 		for {
 			select {
@@ -67,9 +94,27 @@ func newAsker(c *cli.Call, project, run string) *asker {
 
 // ask queues a request.
 func (q *asker) ask(i *interaction.Record) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	select {
 	case q.queue <- i:
+		q.waiting[i.InteractionID] = make(chan struct{})
 	default: // it can be answered with ac answer
+	}
+}
+
+// settle withdraws a request that somebody else settled.
+func (q *asker) settle(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	settled, ok := q.waiting[id]
+	if !ok {
+		return
+	}
+	close(settled)
+	delete(q.waiting, id)
+	if q.shown == id {
+		fmt.Fprintln(q.Stderr) // after the prompt
 	}
 }
 
@@ -85,13 +130,18 @@ func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 		q.typed = newLines(q.Call)
 	}
 	for {
-		fmt.Fprint(q.Stderr, q.choices(i))
+		settled, asks := q.show(i)
+		if !asks {
+			return
+		}
+		shown := time.Now()
 		select {
-		case text, ok := <-q.typed.next:
+		case line, ok := <-q.typed.next:
 			if !ok {
 				return
 			}
-			if text = strings.TrimSpace(text); text == "" {
+			text := strings.TrimSpace(line.text)
+			if text == "" || line.at.Before(shown) || !q.take(i.InteractionID) {
 				continue // Enter alone decides nothing
 			}
 			p := answerOf(i, text)
@@ -100,10 +150,35 @@ func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 				fmt.Fprintf(q.Stderr, "ERROR: %s\n", cli.OneLine(err.Error()))
 			}
 			return
+		case <-settled:
+			return
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// show discards what was typed so far, and prints the choices of a request. asks is false if it was
+// settled meanwhile.
+func (q *asker) show(i *interaction.Record) (settled chan struct{}, asks bool) {
+	q.typed.discard()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if settled, asks = q.waiting[i.InteractionID]; asks {
+		q.shown = i.InteractionID
+		fmt.Fprint(q.Stderr, q.choices(i))
+	}
+	return settled, asks
+}
+
+// take reports whether a request still waits. From then on it is no longer asked.
+func (q *asker) take(id string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, waits := q.waiting[id]
+	delete(q.waiting, id)
+	q.shown = ""
+	return waits
 }
 
 // choices returns the prompt with the possible answers.

@@ -168,10 +168,11 @@ func attach(c *cli.Call, row *company.RunRow, since int64) error {
 			}
 			t.report(t.interrupt(ctx))
 		case line, more := <-typed.next:
-			if !more || strings.TrimSpace(line) == "/detach" {
+			text := strings.TrimSpace(line.text)
+			if !more || text == "/detach" {
 				return detached()
 			}
-			t.report(t.typed(ctx, strings.TrimSpace(line)))
+			t.report(t.typed(ctx, text))
 		}
 	}
 }

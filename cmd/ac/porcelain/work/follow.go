@@ -169,6 +169,9 @@ func (f *follower) stream(ctx context.Context) error {
 	}
 	_, err := company.Do(ctx, f.All, orchestration.Operations.WatchRun, orchestration.WatchRunParams{
 		NamedRunParams: f.named(), Since: new(int64(0)), Deliver: func(n feed.TranscriptNotification) error {
+			if n.Item != nil && n.Item.Interaction != nil && n.Item.Interaction.State != interaction.Open && f.asks != nil {
+				f.asks.settle(n.Item.InteractionID)
+			}
 			err := shown(n)
 			f.question(n)
 			return err

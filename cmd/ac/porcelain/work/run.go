@@ -322,6 +322,7 @@ func parseBudgets(texts []string) (*doc.Budget, error) {
 		for unit, n := range map[string]float64{"k": 1e3, "m": 1e6} {
 			if rest, ok := strings.CutSuffix(number, unit); ok && !dollars {
 				number, times = rest, n
+				break // one unit
 			}
 		}
 		amount, err := strconv.ParseFloat(number, 64)
