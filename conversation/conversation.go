@@ -91,7 +91,7 @@ func List(w *workspace.Workspace, p Space) ([]doc.Conversation, error) {
 		return nil, err
 	}
 	collation.SortBy(all, func(c doc.Conversation) string { return c.Name }, func(c doc.Conversation) string { return c.ID })
-	slices.SortStableFunc(all, func(a, b doc.Conversation) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(all, func(a, b doc.Conversation) int { return cmp.Compare(slugRank(a), slugRank(b)) })
 	return all, nil
 }
 
@@ -115,7 +115,7 @@ func list(w *workspace.Workspace, p Space, load func(name string) (doc.Conversat
 	return all, nil
 }
 
-func rank(c doc.Conversation) int {
+func slugRank(c doc.Conversation) int {
 	switch {
 	case c.Slug == slugHome:
 		return 0

@@ -89,15 +89,15 @@ func Checks() (ids []string) {
 // workspace has fewer.
 func (p Target) examinations() []examination {
 	list := []examination{
-		one(p.schema, "workspace.schema"), one(p.machineConfig, "machine.config"), {[]string{"providers.cli", "providers.protocol"}, p.providers}, {[]string{"repos.mappings"}, p.repositories},
+		single(p.schema, "workspace.schema"), single(p.machineConfig, "machine.config"), {[]string{"providers.cli", "providers.protocol"}, p.providers}, {[]string{"repos.mappings"}, p.repositories},
 	}
 	if p.Workspace != nil && p.Index != nil {
-		list = append(list, one(p.Index, "index.rebuild", "index.sync"))
+		list = append(list, single(p.Index, "index.rebuild", "index.sync"))
 	}
 	list = append(list, examination{[]string{"worktrees.references", "worktrees.orphans"}, p.worktrees})
 	if p.Workspace != nil {
 		list = append(list,
-			one(p.references, "references"), one(p.locks, "locks"), one(p.journal, "journal"), one(p.leftovers, "leftovers"), one(p.sessions, "sessions"), one(p.chains, "events.chain"), one(p.heartbeat, "heartbeat.config"),
+			single(p.references, "references"), single(p.locks, "locks"), single(p.journal, "journal"), single(p.leftovers, "leftovers"), single(p.sessions, "sessions"), single(p.chains, "events.chain"), single(p.heartbeat, "heartbeat.config"),
 			examination{[]string{"heartbeat.hierarchy"}, p.hierarchy}, examination{[]string{"usage.statements"}, p.statements}, examination{[]string{"runs.new"}, p.newRuns}, examination{[]string{"sessions.build"}, p.builds},
 			examination{[]string{"hub.files", "hub.attempts", "hub.durability"}, p.machines},
 		)
@@ -151,7 +151,7 @@ func (p Target) runConcurrently(ctx context.Context, examinations []examination)
 	return results
 }
 
-func one(check func(context.Context) Check, ids ...string) examination {
+func single(check func(context.Context) Check, ids ...string) examination {
 	return examination{ids, func(ctx context.Context) []Check { return []Check{check(ctx)} }}
 }
 

@@ -39,13 +39,13 @@ func inspectIndex(ctx context.Context, w *workspace.Workspace, ix *index.Index) 
 		state.syncedMS = at.UnixMilli()
 	}
 	for _, dir := range []string{workspace.ProjectsDir, workspace.ReviewsDir, workspace.HelpRequestsDir} {
-		state.newestMS = max(state.newestMS, newest(w.FS, dir))
+		state.newestMS = max(state.newestMS, newestChange(w.FS, dir))
 	}
 	return state
 }
 
-// newest returns the newest change below a directory in Unix ms, 0 if there is none.
-func newest(fsys durable.FS, dir string) (at int64) {
+// newestChange returns the newest change below a directory in Unix ms, 0 if there is none.
+func newestChange(fsys durable.FS, dir string) (at int64) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return 0
@@ -56,7 +56,7 @@ func newest(fsys durable.FS, dir string) (at int64) {
 			at = max(at, st.ModTime().UnixMilli())
 		}
 		if entry.IsDir() {
-			at = max(at, newest(fsys, name))
+			at = max(at, newestChange(fsys, name))
 		}
 	}
 	return at

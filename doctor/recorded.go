@@ -123,7 +123,7 @@ func (p Target) references(context.Context) Check {
 		return pass(id, "documents match their paths, and their references exist")
 	}
 	c := Check{
-		ID: id, Status: Warn, Message: oddities(len(warnings)),
+		ID: id, Status: Warn, Message: inconsistencies(len(warnings)),
 		Hint: "The workspace still works. unknown_reference: correct the reference, or create what it names. The others: the file is ignored until it is repaired, renamed or removed by hand.",
 	}
 	for _, warning := range warnings {
@@ -133,7 +133,7 @@ func (p Target) references(context.Context) Check {
 	return c
 }
 
-func oddities(n int) string {
+func inconsistencies(n int) string {
 	if n == 1 {
 		return "1 inconsistency in the references of documents"
 	}

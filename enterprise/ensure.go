@@ -72,7 +72,7 @@ func CheckReadiness(w *workspace.Workspace) (r Readiness, err error) {
 		if t.DepartmentKey == "" {
 			continue
 		}
-		d := staffed(t, agents)
+		d := staffOf(t, agents)
 		r.Ready = r.Ready && d.Directors > 0 && d.Workers > 0
 		r.Departments = append(r.Departments, d)
 	}
@@ -97,7 +97,7 @@ func empty(w *workspace.Workspace) (bool, error) {
 	return true, nil
 }
 
-func staffed(t doc.Team, agents []doc.Agent) DepartmentStaff {
+func staffOf(t doc.Team, agents []doc.Agent) DepartmentStaff {
 	d := DepartmentStaff{Key: t.DepartmentKey, Label: cmp.Or(t.DepartmentLabel, t.Name), TeamID: t.ID}
 	for _, a := range agents {
 		switch {

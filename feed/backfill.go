@@ -66,14 +66,14 @@ func (s *subscription) recent() (found []past, err error) {
 		}
 		found = append(found, s.lastOf(p)...)
 		if len(found) > 4*s.spec.Backfill {
-			found = newest(found, s.spec.Backfill)
+			found = newestOf(found, s.spec.Backfill)
 		}
 	}
-	return newest(found, s.spec.Backfill), nil
+	return newestOf(found, s.spec.Backfill), nil
 }
 
-// newest returns the last limit events in order of time. Events of one run keep their order.
-func newest(found []past, limit int) []past {
+// newestOf returns the last limit events in order of time. Events of one run keep their order.
+func newestOf(found []past, limit int) []past {
 	slices.SortStableFunc(found, func(a, b past) int { return cmp.Compare(a.at, b.at) })
 	return slices.Clone(found[max(0, len(found)-limit):])
 }

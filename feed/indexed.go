@@ -58,7 +58,7 @@ func (s *subscription) indexed(places []logRef) (found []past, err error) {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b past) int { return byName(a.place, b.place) })
-	found = newest(found, s.spec.Backfill)
+	found = newestOf(found, s.spec.Backfill)
 	return found, s.texts(found)
 }
 

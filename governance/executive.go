@@ -75,7 +75,7 @@ func ApprovedPlan(w *workspace.Workspace, project, plan string) error {
 	changed := false
 	for _, review := range reviews {
 		about := review.Subject
-		if review.Decision != Approved || about.Kind != KindHeartbeatAction || about.ProjectID != project || !executive(w, review) {
+		if review.Decision != Approved || about.Kind != KindHeartbeatAction || about.ProjectID != project || !byExecutive(w, review) {
 			continue
 		}
 		hash, names := approvalOf(w, project, about.ArtifactID, plan)
@@ -90,9 +90,9 @@ func ApprovedPlan(w *workspace.Workspace, project, plan string) error {
 	return fault.New(fault.ApprovalRequired, "CEO approval required for executive plan %s", plan)
 }
 
-// executive reports whether a CEO or a human decided. The claimed role must be one of these and,
+// byExecutive reports whether a CEO or a human decided. The claimed role must be one of these and,
 // for a recorded agent, the recorded role as well.
-func executive(w *workspace.Workspace, review doc.Review) bool {
+func byExecutive(w *workspace.Workspace, review doc.Review) bool {
 	claimed := review.ActorRole
 	recorded := policy.RecordedRole(w, policy.Actor{ID: review.ActorID, Role: claimed})
 	return (claimed == "ceo" || claimed == "human") && (recorded == "ceo" || recorded == "human")

@@ -36,7 +36,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 		return doc.DefaultHeartbeatConfig(), nil
 	}
 	if err == nil {
-		config, err = salvage(text)
+		config, err = validFields(text)
 	} else {
 		config = doc.DefaultHeartbeatConfig()
 	}
@@ -48,8 +48,8 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	return config, fault.New(fault.InvalidFile, "%s: %w", workspace.HeartbeatConfigFile, err)
 }
 
-// salvage returns the valid fields of a config, and an error that describes the invalid ones.
-func salvage(text []byte) (doc.HeartbeatConfig, error) {
+// validFields returns the valid fields of a config, and an error that describes the invalid ones.
+func validFields(text []byte) (doc.HeartbeatConfig, error) {
 	value, err := yamldoc.Parse(text)
 	if err != nil {
 		return doc.DefaultHeartbeatConfig(), err

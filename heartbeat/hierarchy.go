@@ -133,8 +133,8 @@ func (m *moment) projectFor(c Candidate) string {
 	return defaultProject(m.projects)
 }
 
-// executive is the actor for jobs and actions that no director owns.
-func executive(config doc.HeartbeatConfig) policy.Actor {
+// executiveActor is the actor for jobs and actions that no director owns.
+func executiveActor(config doc.HeartbeatConfig) policy.Actor {
 	if config.Enterprise() && config.ExecutiveManagerAgentID != "" {
 		return policy.Actor{ID: config.ExecutiveManagerAgentID, Role: coordinatorRole}
 	}
@@ -148,7 +148,7 @@ func actorFor(w *workspace.Workspace, config doc.HeartbeatConfig, worker string)
 			return policy.Actor{ID: agent.ID, Role: roleDirector, Team: agent.TeamID}
 		}
 	}
-	return executive(config)
+	return executiveActor(config)
 }
 
 // hardStopMark begins the rationale of an action that a hard stop queued.

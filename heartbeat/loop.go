@@ -85,7 +85,7 @@ func (l *Loop) Observe(w *workspace.Workspace) {
 	first := l.looked.IsZero()
 	l.looked = now
 	found := [2]fs.FileInfo{stat(w, workspace.HeartbeatConfigFile), stat(w, workspace.HeartbeatStateFile)}
-	if first || !same(found[0], l.files[0]) || !same(found[1], l.files[1]) {
+	if first || !sameFile(found[0], l.files[0]) || !sameFile(found[1], l.files[1]) {
 		_, _, _ = l.look(w, found) // Status reads them again and reports problems
 	}
 }
@@ -98,7 +98,7 @@ func stat(w *workspace.Workspace, name string) fs.FileInfo {
 	return st
 }
 
-func same(a, b fs.FileInfo) bool {
+func sameFile(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}

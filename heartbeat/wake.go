@@ -254,7 +254,7 @@ func (t *tick) spec(m moment, project string, c Candidate) doc.JobSpec {
 			"Answer HEARTBEAT_OK only when nothing is to be done.",
 		},
 		Deliverables: []string{"The report as JSON"}, PermissionLevel: "read-only", ContextRefs: refs,
-		WorkerAgentID: c.WorkerAgentID, ManagerActorID: executive(t.Config).ID, ManagerRole: coordinatorRole,
+		WorkerAgentID: c.WorkerAgentID, ManagerActorID: executiveActor(t.Config).ID, ManagerRole: coordinatorRole,
 	}
 }
 

@@ -241,7 +241,7 @@ func (s *ContinueSpec) inherit(w *workspace.Workspace, run doc.Run) (driver stri
 	if before.IdleTimeoutMS != nil && s.Live.IdleMS == 0 && isTrue(s.Live.KeepOpen) {
 		s.Live.IdleMS = *before.IdleTimeoutMS
 	}
-	if level := s.Live.Level; level != "" && run.Live != nil && above(level, before.Policy.PermissionLevel) && !MayRaise(s.Actor.Role) {
+	if level := s.Live.Level; level != "" && run.Live != nil && isHigher(level, before.Policy.PermissionLevel) && !MayRaise(s.Actor.Role) {
 		return "", fault.New(fault.ExceedsPermissionLevel, "permission level %s is above %s, that of the run", level, before.Policy.PermissionLevel).With(levelData{before.Policy.PermissionLevel})
 	}
 	return before.Driver, nil
@@ -268,8 +268,8 @@ func (s *ContinueSpec) inheritNewest(w *workspace.Workspace, run doc.Run) error 
 	return err
 }
 
-// above reports whether level a is higher than level b.
-func above(a, b doc.Level) bool {
+// isHigher reports whether level a is higher than level b.
+func isHigher(a, b doc.Level) bool {
 	order := map[doc.Level]int{doc.LevelReadOnly: 0, doc.LevelPatch: 1, doc.LevelRunCommands: 2, doc.LevelFull: 3}
 	return order[a] > order[b]
 }

@@ -38,7 +38,7 @@ func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor 
 		if status = run.Status; doc.Terminal(status) {
 			return nil
 		}
-		begun, err := began(w, run)
+		begun, err := wasLaunched(w, run)
 		if err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor 
 	return status, err
 }
 
-// began reports whether a run was ever launched.
-func began(w *workspace.Workspace, run doc.Run) (bool, error) {
+// wasLaunched reports whether a run was ever launched.
+func wasLaunched(w *workspace.Workspace, run doc.Run) (bool, error) {
 	if run.Spec != nil || session.RunAlive(w, run.ProjectID, run.ID) {
 		return true, nil
 	}

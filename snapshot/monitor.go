@@ -206,16 +206,16 @@ func (m *View) rowSession(s *doc.Session) *RowSession {
 func sortRows(rows []MonitorRow) {
 	byText := collation.Lazy()
 	slices.SortFunc(rows, func(a, b MonitorRow) int {
-		if c := cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.at, a.at)); c != 0 {
+		if c := cmp.Or(cmp.Compare(rowRank(a), rowRank(b)), cmp.Compare(b.at, a.at)); c != 0 {
 			return c
 		}
 		return cmp.Or(byText(a.RunID, b.RunID), cmp.Compare(a.ProjectID, b.ProjectID), cmp.Compare(refOf(a), refOf(b)))
 	})
 }
 
-// rank returns 0 for rows with a running session, 1 for other runs, 2 for sessions without a known
-// run.
-func rank(r MonitorRow) int {
+// rowRank returns 0 for rows with a running session, 1 for other runs, 2 for sessions without a
+// known run.
+func rowRank(r MonitorRow) int {
 	switch {
 	case r.RowSession != nil && r.LiveStatus == doc.StatusRunning:
 		return 0

@@ -71,22 +71,17 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// sentence returns the message of an error. For invalid params it lists each issue.
-func sentence(err error) string {
-	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e.Reason != fault.InvalidParams {
-		return err.Error()
+// fullMessage returns the message of an error. For invalid params it lists each issue.
+func fullMessage(err error) string {
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.InvalidParams {
+		return e.InFull()
 	}
-	issues := make([]string, len(e.Issues))
-	for i, issue := range e.Issues {
-		issues[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
-	}
-	return "Invalid params: " + strings.Join(issues, "; ")
+	return err.Error()
 }
 
 // fail sends an error.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
-	answer(w, r, statusOf(err), failure{sentence(err)})
+	answer(w, r, statusOf(err), failure{fullMessage(err)})
 }
 
 // answer sends a value as JSON.

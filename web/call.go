@@ -62,7 +62,7 @@ func startable() []string { return []string{"run.start", "run.retry", "workflow.
 // start.
 func classOf(method string, params map[string]json.RawMessage) class {
 	switch {
-	case slices.Contains(startable(), method), method == "run.steer" && given(params["start"]):
+	case slices.Contains(startable(), method), method == "run.steer" && isGiven(params["start"]):
 		return starts
 	case slices.Contains(actions(), method):
 		return acts
@@ -72,8 +72,8 @@ func classOf(method string, params map[string]json.RawMessage) class {
 	return unknown
 }
 
-// given reports whether a param is present and not null.
-func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// isGiven reports whether a param is present and not null.
+func isGiven(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // permit returns an error for a call that this server does not allow this client.
 func (s *Server) permit(r *http.Request, method string, of class) error {

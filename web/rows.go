@@ -94,7 +94,7 @@ func (s *Server) passRows(ctx context.Context, c *company.Company, stream compan
 	cancel()
 	alive.Wait()
 	if err != nil && s.live.Err() == nil {
-		body, _ := rpc.Encode(streamError{sentence(err)}) // a string always encodes
+		body, _ := rpc.Encode(streamError{fullMessage(err)}) // a string always encodes
 		_ = send(fmt.Appendf(nil, "event: error\ndata: %s\n\n", body))
 	}
 }

@@ -201,7 +201,7 @@ func frameOf(taken snapshot.UI, err error) *frame {
 	name := "snapshot"
 	if err != nil {
 		name = "error"
-		body, _ = rpc.Encode(streamError{sentence(err)}) // a string always encodes
+		body, _ = rpc.Encode(streamError{fullMessage(err)}) // a string always encodes
 	}
 	stamp := fmt.Appendf(nil, `"generated_at":%q`, taken.GeneratedAt)
 	sum := sha256.Sum256(bytes.ReplaceAll(body, stamp, nil))

@@ -100,8 +100,8 @@ func (d *defaults) addLed(name, title, slug string, others []string) {
 	s.want.Participants.AgentIDs = distinct(d.leads(s.found), []string{d.executive}, others)
 }
 
-// office reads the executive office of the company.
-func office(load func(name string) (doc.Conversation, error)) (doc.Conversation, error) {
+// readExecutiveOffice reads the executive office of the company.
+func readExecutiveOffice(load func(name string) (doc.Conversation, error)) (doc.Conversation, error) {
 	file := path.Join(ConversationsDir, ExecutiveOfficeID, ConversationFile)
 	found, err := load(file)
 	if err == nil && found.Scope != "workspace" {
@@ -138,7 +138,7 @@ func (w *Workspace) officeIsCurrent(s staff, leader Leader) bool {
 	if s.executive(leader) == "" {
 		return true
 	}
-	found, err := office(func(name string) (doc.Conversation, error) { return Load(w, doc.ConversationCodec, name) })
+	found, err := readExecutiveOffice(func(name string) (doc.Conversation, error) { return Load(w, doc.ConversationCodec, name) })
 	return err == nil && len(s.dueInOffice(&found, nil, leader)) == len(found.Participants.AgentIDs)
 }
 
@@ -148,7 +148,7 @@ func (u *Unit) executiveOffice(leader Leader) error {
 	if err != nil || s.executive(leader) == "" {
 		return err
 	}
-	found, err := office(u.conversation)
+	found, err := readExecutiveOffice(u.conversation)
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidFile):
 		var home *doc.Conversation

@@ -54,7 +54,7 @@ func (c Operations) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, err
 			continue
 		}
 		mapped = append(mapped, RunPlace{RepoID: link.RepoID, Folder: root})
-		rel, inside := within(root, p.Folder)
+		rel, inside := relativeIn(root, p.Folder)
 		if inside && !c.owns(p.Folder) && len(root) > len(deepest) {
 			best, deepest = RunPlace{link.RepoID, rel, filepath.Join(root, filepath.FromSlash(rel))}, root
 		}
@@ -98,9 +98,9 @@ func (c Operations) WorkedIn(_ context.Context, p WorkedInParams) (string, error
 	return filepath.Join(root, filepath.FromSlash(run.Spec.WorkdirRel)), nil
 }
 
-// within returns the relative path of a folder inside root, "" for root itself. ok is false for
+// relativeIn returns the relative path of a folder inside root, "" for root itself. ok is false for
 // other folders.
-func within(root, folder string) (rel string, ok bool) {
+func relativeIn(root, folder string) (rel string, ok bool) {
 	if folder == "" {
 		return "", false
 	}
@@ -117,6 +117,6 @@ func within(root, folder string) (rel string, ok bool) {
 // owns reports whether a folder is inside the workspace. Such a folder, even a worktree, is not a
 // folder of a repository that contains the workspace.
 func (c Operations) owns(folder string) bool {
-	_, ok := within(c.Workspace().Dir(), folder)
+	_, ok := relativeIn(c.Workspace().Dir(), folder)
 	return ok
 }

@@ -197,15 +197,15 @@ func previewArtifacts(ctx context.Context, c *call, p artifactsParams) (any, err
 			return nil, err
 		}
 		for n, row := range found.Files {
-			rows[b.at[n]] = shown(b.sent[b.at[n]].Path, row)
+			rows[b.at[n]] = previewOf(b.sent[b.at[n]].Path, row)
 			c.remember(b.key(n), row.BaseSHA256)
 		}
 	}
 	return previewResult{rows}, nil
 }
 
-// shown converts a row for the client. A row with a problem has the reason instead of a diff.
-func shown(given string, row files.Row) filePreview {
+// previewOf converts a row for the client. A row with a problem has the reason instead of a diff.
+func previewOf(given string, row files.Row) filePreview {
 	p := filePreview{Path: given, Action: row.Action, Diff: row.Diff}
 	if first, rest, _ := strings.Cut(row.Diff, "\n"); strings.HasPrefix(first, "diff --git ") && strings.HasPrefix(rest, "--- ") {
 		p.Diff = rest // clients expect the diff without this header line

@@ -146,7 +146,7 @@ func (c *call) answer(m method, known bool) {
 		}
 	}
 	if err != nil {
-		if text, err = dialect.Encode(failure{c.id, sentence(err)}); err != nil {
+		if text, err = dialect.Encode(failure{c.id, oneLine(err)}); err != nil {
 			c.server.Log.Error("an error cannot be told", "error", err)
 			return
 		}

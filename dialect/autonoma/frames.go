@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"ac/internal/canonjson"
@@ -127,8 +128,8 @@ func logID(run string) string {
 	return text
 }
 
-// sentence returns an error as one line for people.
-func sentence(err error) string {
+// oneLine returns an error as one line for people.
+func oneLine(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		if e.Reason == fault.InvalidParams {
@@ -146,14 +147,13 @@ func sentence(err error) string {
 	return strings.ToValidUTF8(string(runes[:min(len(runes), maxError)]), "\uFFFD")
 }
 
+// issuesOf lists the issues of an error in the words of the protocol.
 func issuesOf(e *fault.Error) string {
-	parts := make([]string, len(e.Issues))
-	for i, issue := range e.Issues {
-		what := issue.Message
-		if rest, found := strings.CutPrefix(what, "must have at most "); found && strings.HasSuffix(rest, " bytes") {
-			what = "must not be longer than " + rest
+	issues := slices.Clone(e.Issues)
+	for i, issue := range issues {
+		if rest, found := strings.CutPrefix(issue.Message, "must have at most "); found && strings.HasSuffix(rest, " bytes") {
+			issues[i].Message = "must not be longer than " + rest
 		}
-		parts[i] = strings.TrimPrefix(issue.Field()+": "+what, ": ")
 	}
-	return strings.Join(parts, "; ")
+	return fault.JoinIssues(issues)
 }

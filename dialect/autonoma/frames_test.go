@@ -245,7 +245,7 @@ func TestReadArtifacts(t *testing.T) {
 		`{"id":["a","b"]}`: "artifacts[0]: must be an artifact", `{"id":["a",1,2]}`: "artifacts[0]: must be an artifact", `{"id":"x"}`: "artifacts[0]: must be an artifact",
 		`[{},{"path":7}]`: "artifacts[1].path: expected string, got number",
 	} {
-		if _, err := readArtifacts(param.Parse([]byte(raw))); err == nil || sentence(err) != "invalid params: "+want {
+		if _, err := readArtifacts(param.Parse([]byte(raw))); err == nil || oneLine(err) != "invalid params: "+want {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
@@ -280,7 +280,7 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 		list, err := readArtifacts(*whole.Get("artifacts"))
-		if err != nil && !strings.HasPrefix(sentence(err), "invalid params: artifacts") {
+		if err != nil && !strings.HasPrefix(oneLine(err), "invalid params: artifacts") {
 			t.Errorf("%v of %q", err, text)
 		}
 		if len(list) > len(whole.Get("artifacts").Items) {

@@ -143,13 +143,13 @@ func (w *phaseWalk) complete(at string) {
 	p := &w.phases[w.now]
 	p.Status, p.Progress = phaseCompleted, 100
 	if !w.idle {
-		p.Duration = between(w.since, at)
+		p.Duration = millisecondsBetween(w.since, at)
 	}
 }
 
-// between returns the time between two timestamps in whole milliseconds, nil if one of them is
-// invalid.
-func between(from, to string) *int64 {
+// millisecondsBetween returns the time between two timestamps in whole milliseconds, nil if one of
+// them is invalid.
+func millisecondsBetween(from, to string) *int64 {
 	a, fine := clock.Parse(from)
 	b, also := clock.Parse(to)
 	if !fine || !also {
@@ -242,5 +242,5 @@ func (w *phaseWalk) end(succeeded bool, at string) {
 		return
 	}
 	p := &w.phases[w.now]
-	p.Status, p.Duration = phaseFailed, between(w.since, at)
+	p.Status, p.Duration = phaseFailed, millisecondsBetween(w.since, at)
 }

@@ -124,7 +124,7 @@ func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
 		if err != nil {
 			return 0, err
 		}
-		rest = sooner(rest, w.tell(ctx, clients, e))
+		rest = earlier(rest, w.tell(ctx, clients, e))
 	}
 	for id := range followedBy(clients) {
 		e, err := s.find(ctx, id)
@@ -134,12 +134,12 @@ func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
 		if err != nil {
 			return rest, err
 		}
-		rest = sooner(rest, w.tell(ctx, clients, e))
+		rest = earlier(rest, w.tell(ctx, clients, e))
 	}
 	return rest, nil
 }
 
-func sooner(a, b time.Duration) time.Duration {
+func earlier(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
@@ -189,7 +189,7 @@ func (w *jobWatch) tell(ctx context.Context, clients []*connection, e execution)
 		told = &toldTask{}
 		w.told[e.id] = told
 	}
-	if since := now.Sub(w.sent[e.id]); since < pace && !e.over && told.status == e.taskStatus() && !news(clients, e) {
+	if since := now.Sub(w.sent[e.id]); since < pace && !e.over && told.status == e.taskStatus() && !hasNews(clients, e) {
 		return pace - since
 	}
 	changed := false
@@ -217,8 +217,8 @@ func (w *jobWatch) tell(ctx context.Context, clients []*connection, e execution)
 	return 0
 }
 
-// news reports whether a follower does not know the status of a phase yet.
-func news(clients []*connection, e execution) bool {
+// hasNews reports whether a follower does not know the status of a phase yet.
+func hasNews(clients []*connection, e execution) bool {
 	for _, c := range clients {
 		c.mu.Lock()
 		f := c.follows[e.id]

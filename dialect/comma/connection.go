@@ -89,7 +89,7 @@ func (c *connection) take(raw []byte) {
 	why, known := errors.AsType[*failed](err)
 	if !known {
 		c.server.Log.Warn("a request failed", "type", r.Type, "error", err)
-		why = fail(codeInternal, "%s", sentence(err))
+		why = fail(codeInternal, "%s", oneLine(err))
 	}
 	c.answer(r.RequestID, frame{"error", errorBody{why.code, why.message}})
 }

@@ -157,7 +157,7 @@ func (c *connection) steerRun(ctx context.Context, r *request) error {
 	p := orchestration.SteerParams{Text: r.Text, Mode: session.ModeNextTurn}
 	s.act(&p, r.RunID)
 	if _, err = dialect.Do(ctx, s.Company, orchestration.Operations.Steer, p); err != nil {
-		return fail("RUN_NOT_STEERABLE", "%s", sentence(err))
+		return fail("RUN_NOT_STEERABLE", "%s", oneLine(err))
 	}
 	return nil
 }
@@ -172,15 +172,11 @@ func (s *server) act(p actor, run string) {
 	p.Act(s.Dir, s.ProjectID, run, s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID)
 }
 
-// sentence returns an error as one line for people.
-func sentence(err error) string {
+// oneLine returns an error as one line for people.
+func oneLine(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.InvalidParams {
-		parts := make([]string, len(e.Issues))
-		for i, issue := range e.Issues {
-			parts[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
-		}
-		text = strings.Join(parts, "; ")
+		text = fault.JoinIssues(e.Issues)
 	}
 	return strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD")
 }

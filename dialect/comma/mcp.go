@@ -120,7 +120,7 @@ func (c *connection) updateMCPServer(ctx context.Context, r *request) error {
 	p := equipment.PutMCPServerParams{Dir: s.In(), Change: mcpserver.Change{ID: r.ServerID, Enabled: &r.Enabled}}
 	p.ActorID, p.ActorRole, p.ActorTeamID = s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID
 	if _, err := dialect.Do(ctx, s.Company, equipment.Operations.PutMCPServer, p); err != nil {
-		return fail(code, "%s", sentence(err))
+		return fail(code, "%s", oneLine(err))
 	}
 	return c.tellMCPServers(ctx, r, code)
 }

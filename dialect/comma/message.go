@@ -73,11 +73,11 @@ type member struct {
 	words    []string
 }
 
-// of returns a required member.
-func of(name string, k kind) member { return member{name: name, kind: k} }
+// required returns a required member.
+func required(name string, k kind) member { return member{name: name, kind: k} }
 
-// maybe returns an optional member.
-func maybe(name string, k kind) member { return member{name: name, kind: k, optional: true} }
+// optional returns an optional member.
+func optional(name string, k kind) member { return member{name: name, kind: k, optional: true} }
 
 func oneOf(name string, words ...string) member { return member{name: name, kind: aWord, words: words} }
 
@@ -100,36 +100,36 @@ type messageType struct {
 // messageTypes returns all known types, in the order in which the error for an unknown type lists
 // them.
 func messageTypes() []messageType {
-	run := of("runId", aFilledText)
+	run := required("runId", aFilledText)
 	return []messageType{
 		{"ping", nil},
-		{"prepare_run", []member{maybe("runId", aFilledText), maybe("strategyPath", aFilledText), maybe("modelOverride", aFilledText), maybe("cwd", aFilledText), maybe("manifestPath", aFilledText)}},
-		{"start_run", []member{run, maybe("input", aText)}},
-		{"continue_run", []member{run, of("input", aText)}},
+		{"prepare_run", []member{optional("runId", aFilledText), optional("strategyPath", aFilledText), optional("modelOverride", aFilledText), optional("cwd", aFilledText), optional("manifestPath", aFilledText)}},
+		{"start_run", []member{run, optional("input", aText)}},
+		{"continue_run", []member{run, required("input", aText)}},
 		{"stop_run", []member{run}},
 		{"list_strategies", nil},
-		{"list_runs", []member{maybe("cwd", aText)}},
-		{"list_providers", []member{maybe("scope", aText), maybe("live", aFlag)}},
-		{"get_available_models", []member{maybe("modelId", aText), maybe("scope", aText)}},
+		{"list_runs", []member{optional("cwd", aText)}},
+		{"list_providers", []member{optional("scope", aText), optional("live", aFlag)}},
+		{"get_available_models", []member{optional("modelId", aText), optional("scope", aText)}},
 		{"subscribe", []member{run}},
 		{"unsubscribe", []member{run}},
-		{"user_input", []member{run, of("agentName", aFilledText), of("text", aText).upTo(maxSaid)}},
-		{"steer_run", []member{run, of("text", aFilledText).upTo(maxSteer)}},
-		{"permission_decision", []member{run, of("permissionRequestId", aFilledText), oneOf("decision", "allow", "deny", "allow-session", "deny-session")}},
-		{"question_response", []member{run, of("questionRequestId", aFilledText), of("response", aText)}},
-		{"update_policy", []member{run, maybe("tool", aText), oneOf("mode", "read", "write"), maybe("allow", someTexts), maybe("deny", someTexts), oneOf("default", "allow", "deny", "ask").orNone()}},
-		{"register_provider", []member{of("providerId", aFilledText)}},
-		{"unregister_provider", []member{of("providerId", aFilledText)}},
-		{"set_credential", []member{of("providerId", aFilledText), oneOf("credentialType", "api", "oauth", "custom"), maybe("apiKey", aFilledText), maybe("oauthToken", aFilledText), maybe("customData", anObject)}},
-		{"list_mcp_servers", []member{maybe("cwd", aFilledText), maybe("runId", aFilledText), maybe("strategyPath", aFilledText)}},
-		{"update_mcp_server", []member{of("serverId", aFilledText), of("enabled", aFlag), oneOf("scope", "default", "run"), maybe("cwd", aFilledText), maybe("runId", aFilledText), maybe("strategyPath", aFilledText)}},
-		{"trash_list", []member{maybe("cwd", aText)}},
-		{"trash_clear", []member{maybe("cwd", aText)}},
-		{"trash_restore", []member{of("cwd", aFilledText), of("trashPath", aFilledText), maybe("targetPath", aText)}},
+		{"user_input", []member{run, required("agentName", aFilledText), required("text", aText).upTo(maxSaid)}},
+		{"steer_run", []member{run, required("text", aFilledText).upTo(maxSteer)}},
+		{"permission_decision", []member{run, required("permissionRequestId", aFilledText), oneOf("decision", "allow", "deny", "allow-session", "deny-session")}},
+		{"question_response", []member{run, required("questionRequestId", aFilledText), required("response", aText)}},
+		{"update_policy", []member{run, optional("tool", aText), oneOf("mode", "read", "write"), optional("allow", someTexts), optional("deny", someTexts), oneOf("default", "allow", "deny", "ask").orNone()}},
+		{"register_provider", []member{required("providerId", aFilledText)}},
+		{"unregister_provider", []member{required("providerId", aFilledText)}},
+		{"set_credential", []member{required("providerId", aFilledText), oneOf("credentialType", "api", "oauth", "custom"), optional("apiKey", aFilledText), optional("oauthToken", aFilledText), optional("customData", anObject)}},
+		{"list_mcp_servers", []member{optional("cwd", aFilledText), optional("runId", aFilledText), optional("strategyPath", aFilledText)}},
+		{"update_mcp_server", []member{required("serverId", aFilledText), required("enabled", aFlag), oneOf("scope", "default", "run"), optional("cwd", aFilledText), optional("runId", aFilledText), optional("strategyPath", aFilledText)}},
+		{"trash_list", []member{optional("cwd", aText)}},
+		{"trash_clear", []member{optional("cwd", aText)}},
+		{"trash_restore", []member{required("cwd", aFilledText), required("trashPath", aFilledText), optional("targetPath", aText)}},
 		{"hub_list", nil},
-		{"hub_install", []member{of("name", aFilledText), maybe("allowCode", aFlag)}},
-		{"hub_update", []member{of("name", aFilledText), maybe("allowCode", aFlag)}},
-		{"hub_remove", []member{of("name", aFilledText)}},
+		{"hub_install", []member{required("name", aFilledText), optional("allowCode", aFlag)}},
+		{"hub_update", []member{required("name", aFilledText), optional("allowCode", aFlag)}},
+		{"hub_remove", []member{required("name", aFilledText)}},
 	}
 }
 
@@ -184,7 +184,7 @@ func readMessage(raw []byte) (r request, err error) {
 func (r *request) fill(members []member, given map[string]json.RawMessage) error {
 	var issues []string
 	plain := []byte{'{'}
-	for _, m := range append([]member{maybe("requestId", aText)}, members...) {
+	for _, m := range append([]member{optional("requestId", aText)}, members...) {
 		value, ok := given[m.name]
 		if found := m.check(value); len(found) > 0 {
 			issues = append(issues, found...)

@@ -61,7 +61,7 @@ func refusal(err error, code string) error {
 	if _, known := errors.AsType[*failed](err); known || err == nil {
 		return err
 	}
-	return fail(code, "%s", sentence(err))
+	return fail(code, "%s", oneLine(err))
 }
 
 // prepare returns the run that a request names: a new run, an active one, or a finished one to
@@ -132,7 +132,7 @@ func (s *server) reassign(ctx context.Context, p *prepared, model string) error 
 		}
 		agent, chosen, chooseErr := choose(v.Get("name").Text, model)
 		err = cmp.Or(err, chooseErr)
-		made = without(made, "agent", "model")
+		made = made.Without("agent", "model")
 		put(&made, "agent", obj("agent_id", str(agent)))
 		if chosen != "" {
 			put(&made, "model", str(chosen))

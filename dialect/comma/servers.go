@@ -9,7 +9,7 @@ type ownServer struct{ id, transport string }
 
 // ownServers reads the MCP servers that a strategy defines.
 func (t *translator) ownServers(v *shape.Value) {
-	if v.Kind != shape.Map && v.Kind != shape.List && given(v) {
+	if v.Kind != shape.Map && v.Kind != shape.List && isGiven(v) {
 		t.refuse("mcpServers", "expected object, got %s", v.Kind)
 	}
 	for i, id := range serverIDs(v) {
@@ -45,7 +45,7 @@ func transportOf(v *shape.Value) string {
 			return kind.Text
 		}
 	}
-	if given(v.Get("url")) {
+	if isGiven(v.Get("url")) {
 		return "http"
 	}
 	return "stdio"

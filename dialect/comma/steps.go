@@ -82,13 +82,13 @@ func (s *server) usageOf(ctx context.Context, job string) (used usage, err error
 	attempts, err := dialect.Do(ctx, s.Company, orchestration.Operations.StepAttempts, orchestration.StepAttemptsParams{Dir: s.In(), ProjectID: s.ProjectID, JobID: job})
 	for _, a := range attempts {
 		if u := a.Usage; u != nil && u.Source == "provider_reported" {
-			used.add(usage{known(u.InputTokens) + known(u.CachedInputTokens), known(u.OutputTokens) + known(u.ReasoningOutputTokens)})
+			used.add(usage{orZero(u.InputTokens) + orZero(u.CachedInputTokens), orZero(u.OutputTokens) + orZero(u.ReasoningOutputTokens)})
 		}
 	}
 	return used, err
 }
 
-func known(n *int64) int64 {
+func orZero(n *int64) int64 {
 	if n == nil {
 		return 0
 	}

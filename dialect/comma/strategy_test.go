@@ -88,7 +88,7 @@ func TestTranslation(t *testing.T) {
 			{"kind": "parallel", "name": "All", "concurrency": 1, "separator": "--", "steps": []object{coder(), judge()}},
 		}},
 	}
-	got := plain(t, without(made.template, strategyMember))
+	got := plain(t, made.template.Without(strategyMember))
 	if diff := cmp.Diff(plain(t, want), got); diff != "" {
 		t.Error(diff)
 	}

@@ -113,9 +113,9 @@ func (t *translator) prepare(a *strategyAgent) {
 	}
 	note("description", a.llm.Description != "")
 	note("maxSteps", a.llm.MaxSteps > 0)
-	note("modelOptions", given(&a.llm.ModelOptions))
-	note("providerOptions", given(&a.llm.ProviderOptions))
-	note("context", given(&a.llm.Context))
+	note("modelOptions", isGiven(&a.llm.ModelOptions))
+	note("providerOptions", isGiven(&a.llm.ProviderOptions))
+	note("context", isGiven(&a.llm.Context))
 	note("mcpServers", len(serverIDs(&a.llm.MCPServers)) > 0)
 	if len(a.llm.Skills) > 0 {
 		t.stop("Agent %q: skills are not served: their texts would be missing", a.key)
@@ -163,7 +163,7 @@ func (t *translator) instructions(a *strategyAgent) string {
 		}
 		text = strings.TrimPrefix(text+"\n\n"+filled, "\n\n")
 	}
-	if schema := &a.llm.OutputSchema; given(schema) {
+	if schema := &a.llm.OutputSchema; isGiven(schema) {
 		wish, err := schema.MarshalJSON()
 		t.take(err, "agents."+a.key+".outputSchema")
 		text = strings.TrimPrefix(text+"\n\nAnswer with JSON that fits this schema, and with nothing else:\n"+string(wish), "\n\n")
@@ -241,7 +241,7 @@ func (t *translator) flow(v *shape.Value, path string, depth int) shape.Value {
 	steps := listOf()
 	for i := range file.Steps {
 		at := fmt.Sprintf("%s.steps[%d]", path, i)
-		if given(file.Steps[i].Get("agent")) {
+		if isGiven(file.Steps[i].Get("agent")) {
 			steps.Items = append(steps.Items, t.step(&file, &file.Steps[i], at))
 		} else {
 			steps.Items = append(steps.Items, t.flow(&file.Steps[i], at, depth+1))
@@ -326,7 +326,7 @@ func (t *translator) cycle(file *flowFile, steps shape.Value, path string) shape
 			signals = []string{"end cycle", "stop", "done"}
 		}
 		put(&node, "break_on", obj("signals", strs(signals), "match", str(file.Match)))
-	case given(&file.Observer):
+	case isGiven(&file.Observer):
 		t.refuse(path+".observer", "must be the name of an agent")
 	}
 	return node

@@ -3,8 +3,6 @@ package comma
 // Building documents of shape values.
 
 import (
-	"slices"
-
 	"ac/internal/shape"
 )
 
@@ -37,16 +35,5 @@ func put(v *shape.Value, name string, value shape.Value) {
 	v.Keys, v.Items = append(v.Keys, name), append(v.Items, value)
 }
 
-// given reports whether a member is present and not null.
-func given(v *shape.Value) bool { return v.Kind != shape.Absent && v.Kind != shape.Null }
-
-// without returns a copy of an object without some members.
-func without(v shape.Value, names ...string) shape.Value {
-	made := shape.Value{Kind: shape.Map}
-	for i, key := range v.Keys {
-		if !slices.Contains(names, key) {
-			put(&made, key, v.Items[i])
-		}
-	}
-	return made
-}
+// isGiven reports whether a member is present and not null.
+func isGiven(v *shape.Value) bool { return v.Kind != shape.Absent && v.Kind != shape.Null }

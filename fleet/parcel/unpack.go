@@ -71,7 +71,7 @@ func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, s
 	if err := u.mkdir(dir); err != nil {
 		return u.done, err
 	}
-	err := each(archive, func(h *tar.Header, name string, content io.Reader) error {
+	err := eachEntry(archive, func(h *tar.Header, name string, content io.Reader) error {
 		switch {
 		case skip(name):
 			u.done.Skipped++
@@ -92,7 +92,7 @@ func Unpack(fsys durable.FS, dir string, archive io.ReadSeeker, limits Limits, s
 // checkArchive reads and checks a whole archive.
 func checkArchive(archive io.Reader, limits Limits) error {
 	seen, entries, size := map[string]byte{}, 0, int64(0)
-	return each(archive, func(h *tar.Header, name string, content io.Reader) error {
+	return eachEntry(archive, func(h *tar.Header, name string, content io.Reader) error {
 		if entries++; entries > limits.Entries {
 			return fmt.Errorf("%w: the archive has more than %d entries", ErrRefused, limits.Entries)
 		}
@@ -122,8 +122,8 @@ func checkArchive(archive io.Reader, limits Limits) error {
 	})
 }
 
-// each calls visit for every entry of an archive.
-func each(archive io.Reader, visit func(h *tar.Header, name string, content io.Reader) error) error {
+// eachEntry calls visit for every entry of an archive.
+func eachEntry(archive io.Reader, visit func(h *tar.Header, name string, content io.Reader) error) error {
 	r := tar.NewReader(archive)
 	for {
 		h, err := r.Next()

@@ -99,7 +99,7 @@ func (a *application) propose(ctx context.Context) error {
 	}
 	for i, d := range decisions {
 		if d.row.Problem == "" {
-			waits.Files = append(waits.Files, kept(a.b.artifacts[i], d))
+			waits.Files = append(waits.Files, pendingFileOf(a.b.artifacts[i], d))
 		}
 	}
 	return a.s.ask(ctx, id, text, waits, a.question(), a.o.ProjectID)
@@ -139,8 +139,8 @@ func (s *Service) ask(ctx context.Context, id string, text []byte, waits pending
 	return fault.New(fault.ApprovalRequired, "a human has to approve this: artifact %s waits in the inbox", id).With(Waiting{id})
 }
 
-// kept converts a proposed file to its stored form.
-func kept(a Artifact, d decision) pendingFile {
+// pendingFileOf converts a proposed file to its stored form.
+func pendingFileOf(a Artifact, d decision) pendingFile {
 	f := pendingFile{ID: a.ID, Path: d.at.path, Content: string(a.Content), Delete: a.Delete, Mode: a.Mode, Source: a.Source, Run: a.Run, Base: d.now.hash}
 	if a.From != nil {
 		f.From = &pendingFrom{Exists: a.From.Exists, Hash: a.From.Hash}

@@ -122,7 +122,7 @@ func (d Diff) hunk(b *strings.Builder, first, last, context, shift int) int {
 	for _, e := range d.edits[first : last+1] {
 		grown += len(e.fresh) - (e.to - e.from)
 	}
-	fmt.Fprintf(b, "@@ -%s +%s @@\n", span(from, to-from), span(from+shift, to-from+grown))
+	fmt.Fprintf(b, "@@ -%s +%s @@\n", hunkRange(from, to-from), hunkRange(from+shift, to-from+grown))
 	at := from
 	for _, e := range d.edits[first : last+1] {
 		write(b, ' ', d.before[at:e.from])
@@ -134,8 +134,8 @@ func (d Diff) hunk(b *strings.Builder, first, last, context, shift int) int {
 	return shift + grown
 }
 
-// span formats a range of lines for the header of a hunk.
-func span(from, n int) string {
+// hunkRange formats a range of lines for the header of a hunk.
+func hunkRange(from, n int) string {
 	switch n {
 	case 0:
 		return fmt.Sprintf("%d,0", from)

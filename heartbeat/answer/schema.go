@@ -31,14 +31,14 @@ func (t types) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(t))
 }
 
-func typed(t ...string) *Schema { return &Schema{Type: types(t)} }
+func ofType(t ...string) *Schema { return &Schema{Type: types(t)} }
 
-func text() *Schema                      { return typed("string") }
-func maybeText() *Schema                 { return typed("string", "null") }
+func text() *Schema                      { return ofType("string") }
+func maybeText() *Schema                 { return ofType("string", "null") }
 func oneOf(words ...string) *Schema      { return &Schema{Type: types{"string"}, Enum: words} }
 func listOf(item *Schema) *Schema        { return &Schema{Type: types{"array"}, Items: item} }
-func maybe(s *Schema) *Schema            { return &Schema{AnyOf: []*Schema{s, typed("null")}} }
-func maybeOneOf(words ...string) *Schema { return maybe(oneOf(words...)) }
+func orNull(s *Schema) *Schema           { return &Schema{AnyOf: []*Schema{s, ofType("null")}} }
+func maybeOneOf(words ...string) *Schema { return orNull(oneOf(words...)) }
 
 // property is a member of an object.
 type property struct {
@@ -59,14 +59,14 @@ func object(properties ...property) *Schema {
 // own and, in a repair, that of the repaired attempt.
 func ResultSchema(id string, runs ...string) *Schema {
 	return object(
-		property{"schema_version", typed("integer")}, property{"type", oneOf("result")},
+		property{"schema_version", ofType("integer")}, property{"type", oneOf("result")},
 		property{"job_id", oneOf(id)}, property{"attempt_run_id", oneOf(runs...)},
 		property{"status", oneOf("succeeded", "needs_input", "blocked", "failed", "canceled")}, property{"summary", text()},
 		property{"files_changed", listOf(object(
 			property{"path", text()}, property{"change_type", maybeOneOf("added", "modified", "deleted", "renamed")}, property{"summary", maybeText()},
 		))},
 		property{"commands_run", listOf(object(
-			property{"command", text()}, property{"exit_code", typed("integer", "null")}, property{"summary", maybeText()},
+			property{"command", text()}, property{"exit_code", ofType("integer", "null")}, property{"summary", maybeText()},
 		))},
 		property{"artifacts", listOf(object(
 			property{"relpath", text()}, property{"artifact_id", maybeText()}, property{"kind", maybeText()}, property{"sha256", maybeText()},
@@ -91,18 +91,18 @@ func ReportSchema() *Schema {
 	noop := actionSchema("noop", property{"reason", text()})
 	approval := actionSchema("create_approval_item",
 		property{"project_id", text()}, property{"title", text()}, property{"rationale", maybeText()},
-		property{"proposed_action", &Schema{AnyOf: []*Schema{launch, comment, noop, typed("null")}}},
+		property{"proposed_action", &Schema{AnyOf: []*Schema{launch, comment, noop, ofType("null")}}},
 	)
 	return object(
-		property{"schema_version", typed("integer")}, property{"type", oneOf("heartbeat_worker_report")},
+		property{"schema_version", ofType("integer")}, property{"type", oneOf("heartbeat_worker_report")},
 		property{"status", oneOf("ok", "actions")}, property{"token", maybeText()}, property{"summary", text()},
-		property{"actions", maybe(listOf(&Schema{AnyOf: []*Schema{launch, comment, approval, noop}}))},
+		property{"actions", orNull(listOf(&Schema{AnyOf: []*Schema{launch, comment, approval, noop}}))},
 	)
 }
 
 func actionSchema(kind string, own ...property) *Schema {
 	return object(append([]property{
-		{"kind", oneOf(kind)}, {"idempotency_key", text()}, {"risk", oneOf("low", "medium", "high")}, {"needs_approval", typed("boolean")},
+		{"kind", oneOf(kind)}, {"idempotency_key", text()}, {"risk", oneOf("low", "medium", "high")}, {"needs_approval", ofType("boolean")},
 		{"visibility", maybeOneOf(doc.Visibilities()...)}, {"summary", maybeText()},
 	}, own...)...)
 }
@@ -118,20 +118,20 @@ func answerMembers(kind string) []property {
 	case doc.AnswerText:
 		return []property{{"text", maybeText()}, {"summary", maybeText()}}
 	case doc.AnswerFiles:
-		return []property{{"files", maybe(listOf(object(
-			property{"path", text()}, property{"content", maybeText()}, property{"selection", maybeText()}, property{"delete", typed("boolean", "null")},
+		return []property{{"files", orNull(listOf(object(
+			property{"path", text()}, property{"content", maybeText()}, property{"selection", maybeText()}, property{"delete", ofType("boolean", "null")},
 			property{"language", maybeText()}, property{"kind", maybeText()}, property{"summary", maybeText()},
 		)))}, {"summary", maybeText()}}
 	case doc.AnswerReview:
-		return []property{{"issues", maybe(listOf(object(
-			property{"severity", oneOf("error", "warning", "info")}, property{"message", text()}, property{"line", typed("integer", "null")},
+		return []property{{"issues", orNull(listOf(object(
+			property{"severity", oneOf("error", "warning", "info")}, property{"message", text()}, property{"line", ofType("integer", "null")},
 			property{"suggestion", maybeText()}, property{"path", maybeText()},
 		)))}, {"summary", maybeText()}}
 	case doc.AnswerVerdict:
-		return []property{{"approved", typed("boolean", "null")}, {"text", maybeText()}}
+		return []property{{"approved", ofType("boolean", "null")}, {"text", maybeText()}}
 	case doc.AnswerPlan:
-		return []property{{"done", typed("boolean", "null")}, {"text", maybeText()},
-			{"tasks", maybe(listOf(object(property{"agent", text()}, property{"goal", text()})))}}
+		return []property{{"done", ofType("boolean", "null")}, {"text", maybeText()},
+			{"tasks", orNull(listOf(object(property{"agent", text()}, property{"goal", text()})))}}
 	}
 	return nil
 }

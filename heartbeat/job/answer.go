@@ -31,7 +31,7 @@ func (job promptRequest) checkAnswers(values []shape.Value, id, run string) (*ac
 		if why := strings.TrimSpace(v.Get("cannot").Text); why != "" {
 			return acceptDecline(why, id, run), nil
 		}
-		answer, err := doc.BindAnswer(kind, new(without(v, "cannot")))
+		answer, err := doc.BindAnswer(kind, new(v.Without("cannot")))
 		if err != nil {
 			return nil, issuesOf(err, "answer")
 		}
@@ -40,18 +40,6 @@ func (job promptRequest) checkAnswers(values []shape.Value, id, run string) (*ac
 		}
 		return acceptAnswer(kind, answer, id, run), nil
 	})
-}
-
-// without returns a copy of an object without one of its members.
-func without(v shape.Value, name string) shape.Value {
-	fresh := v
-	fresh.Keys, fresh.Items = nil, nil
-	for i, key := range v.Keys {
-		if key != name {
-			fresh.Keys, fresh.Items = append(fresh.Keys, key), append(fresh.Items, v.Items[i])
-		}
-	}
-	return fresh
 }
 
 // acceptDecline returns the end for a worker that declined. There is no further attempt.

@@ -301,7 +301,7 @@ func (f Flows) Continue(ctx context.Context, again ContinueRequest) (record doc.
 			return nil, err
 		}
 		if with != nil {
-			template = slices.IndexFunc(r.Templates, func(v shape.Value) bool { return same(v, *with) })
+			template = slices.IndexFunc(r.Templates, func(v shape.Value) bool { return equalDocuments(v, *with) })
 			if template < 0 {
 				template = len(r.Templates)
 				r.Templates = append(slices.Clone(r.Templates), *with)
@@ -351,8 +351,8 @@ func (f Flows) reopen(u *workspace.Unit, project, run string) error {
 	return workspace.Put(u, doc.RunCodec, file, record, 0o644)
 }
 
-// same reports whether two documents are equal.
-func same(a, b shape.Value) bool {
+// equalDocuments reports whether two documents are equal.
+func equalDocuments(a, b shape.Value) bool {
 	x, errX := yamldoc.EncodeValue(a)
 	y, errY := yamldoc.EncodeValue(b)
 	return errX == nil && errY == nil && string(x) == string(y)

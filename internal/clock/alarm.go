@@ -26,9 +26,9 @@ type Alarm struct {
 // After returns an alarm that calls do, in its own goroutine, after d. Time in which the
 // machine is suspended counts: an alarm that became due meanwhile rings within seconds after
 // the machine wakes. Changes of the wall clock do not matter.
-func After(d time.Duration, do func()) *Alarm { return after(stopwatch(), checkInterval, d, do) }
+func After(d time.Duration, do func()) *Alarm { return newAlarm(stopwatch(), checkInterval, d, do) }
 
-func after(elapsed func() time.Duration, every, d time.Duration, do func()) *Alarm {
+func newAlarm(elapsed func() time.Duration, every, d time.Duration, do func()) *Alarm {
 	a := &Alarm{elapsed: elapsed, deadline: elapsed() + d, every: every, do: do}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,9 +14,9 @@ func TestAlarmAfterSuspension(t *testing.T) {
 	start := time.Now()
 	now := func() time.Duration { return time.Since(start) + time.Duration(suspended.Load()) }
 	rang, later := make(chan struct{}), make(chan struct{})
-	alarm := after(now, time.Millisecond, time.Hour, func() { close(rang) }) // a second ring would panic
-	other := after(now, time.Millisecond, 3*time.Hour, func() { close(later) })
-	stopped := after(now, time.Millisecond, time.Hour, func() { t.Error("a stopped alarm rang") })
+	alarm := newAlarm(now, time.Millisecond, time.Hour, func() { close(rang) }) // a second ring would panic
+	other := newAlarm(now, time.Millisecond, 3*time.Hour, func() { close(later) })
+	stopped := newAlarm(now, time.Millisecond, time.Hour, func() { t.Error("a stopped alarm rang") })
 	stopped.Stop()
 	select {
 	case <-rang:

@@ -151,6 +151,18 @@ type Issue struct {
 	Keys      []string `json:"keys,omitempty"`
 }
 
+// String returns the field, if any, and the message.
+func (i Issue) String() string { return strings.TrimPrefix(i.Field()+": "+i.Message, ": ") }
+
+// JoinIssues formats issues for people, in one line unless a message has several.
+func JoinIssues(issues []Issue) string {
+	texts := make([]string, len(issues))
+	for i, issue := range issues {
+		texts[i] = issue.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Field formats the path of the issue for people: repos[1].label.
 func (i Issue) Field() string {
 	var b strings.Builder
@@ -199,14 +211,10 @@ func (e *Error) Error() string { return e.Message }
 
 // InFull returns the message with every issue, for the author of the parameters.
 func (e *Error) InFull() string {
-	issues := make([]string, len(e.Issues))
-	for i, issue := range e.Issues {
-		issues[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
-	}
-	if len(issues) == 0 {
+	if len(e.Issues) == 0 {
 		return e.Message
 	}
-	return e.Message + ": " + strings.Join(issues, "; ")
+	return e.Message + ": " + JoinIssues(e.Issues)
 }
 
 // Unwrap returns the cause, nil if there is none.

@@ -46,7 +46,7 @@ func Check[T any](text []byte, codec yamldoc.Codec[T], due func(T) []string) []I
 // schemaIssues returns an issue for each field that does not match the schema.
 func schemaIssues(issue fault.Issue) []Issue {
 	if len(issue.Keys) == 0 {
-		return []Issue{{"frontmatter_schema", strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")}}
+		return []Issue{{"frontmatter_schema", issue.String()}}
 	}
 	issues := make([]Issue, len(issue.Keys))
 	for i, key := range issue.Keys {

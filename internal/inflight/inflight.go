@@ -28,7 +28,7 @@ func With(ctx context.Context, hooks *Hooks) context.Context {
 	return context.WithValue(ctx, hooksKey{}, hooks)
 }
 
-func from(ctx context.Context) *Hooks {
+func hooksOf(ctx context.Context) *Hooks {
 	hooks, _ := ctx.Value(hooksKey{}).(*Hooks)
 	return hooks
 }
@@ -36,7 +36,7 @@ func from(ctx context.Context) *Hooks {
 // Leave takes the request out of the order of requests, because it only waits from now on. It
 // is idempotent.
 func Leave(ctx context.Context) {
-	if h := from(ctx); h != nil && h.Leave != nil {
+	if h := hooksOf(ctx); h != nil && h.Leave != nil {
 		h.Leave()
 	}
 }
@@ -46,7 +46,7 @@ func Leave(ctx context.Context) {
 // wait is over. The error means that too many requests are waiting already. Outside a server
 // Wait returns ctx itself.
 func Wait(ctx context.Context) (waiting context.Context, done func(), err error) {
-	if h := from(ctx); h != nil && h.Wait != nil {
+	if h := hooksOf(ctx); h != nil && h.Wait != nil {
 		return h.Wait(ctx)
 	}
 	Leave(ctx)
@@ -56,7 +56,7 @@ func Wait(ctx context.Context) (waiting context.Context, done func(), err error)
 // After runs fn once the answer of this request has been queued for output, or
 // at once outside a server.
 func After(ctx context.Context, fn func()) {
-	if h := from(ctx); h != nil && h.After != nil {
+	if h := hooksOf(ctx); h != nil && h.After != nil {
 		h.After(fn)
 		return
 	}
@@ -65,7 +65,7 @@ func After(ctx context.Context, fn func()) {
 
 // ArrivalTime returns when the request was read, or the zero time outside a server.
 func ArrivalTime(ctx context.Context) time.Time {
-	if h := from(ctx); h != nil {
+	if h := hooksOf(ctx); h != nil {
 		return h.ArrivedAt
 	}
 	return time.Time{}

@@ -184,13 +184,13 @@ func hunkHeader(text string) (start, olds, news int, ok bool) {
 	if len(words) < 4 || words[0] != "@@" || words[3] != "@@" {
 		return 0, 0, 0, false
 	}
-	start, olds, okOld := span(words[1], "-")
-	_, news, okNew := span(words[2], "+")
+	start, olds, okOld := parseSpan(words[1], "-")
+	_, news, okNew := parseSpan(words[2], "+")
 	return start, olds, news, okOld && okNew && (olds == 0 || start > 0)
 }
 
-// span parses "-start,count" or "-start".
-func span(word, sign string) (start, count int, ok bool) {
+// parseSpan parses "-start,count" or "-start".
+func parseSpan(word, sign string) (start, count int, ok bool) {
 	word, ok = strings.CutPrefix(word, sign)
 	first, second, both := strings.Cut(word, ",")
 	start, okStart := number(first)

@@ -17,28 +17,28 @@ type surrounding struct {
 	pattern func() *regexp.Regexp
 }
 
-// around compiles a pattern at its first use, because most texts contain no hint.
-func around(pattern string, hints ...string) surrounding {
+// inContext compiles a pattern at its first use, because most texts contain no hint.
+func inContext(pattern string, hints ...string) surrounding {
 	return surrounding{hints, lazyregexp.New(pattern)}
 }
 
 var known = []surrounding{
-	around(`(?i)\b(?:set-)?cookie["']?\s*[:=]\s*["']?([^"'\r\n\\]{4,})`, "cookie"),
-	around(`(?:^|[\s"'\[,])(?:-u|--user|--proxy-user)["']?[ =,]\s*["']?[^\s:"'/]{1,64}:([^\s"'@]{3,})`, "-u", "--user", "--proxy-user"),
-	around(`(?i)--(?:[a-z0-9]+-)*(?:token|password|passwd|passphrase|pass|secret|api-?key|access-key|secret-key|auth|credentials?|pat)["']?[ =,]\s*["']?([^\s"',\]-][^\s"',\]]{3,})`, "--"),
-	around(`(?i)\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n|;&]{0,200}?\s-p["']?([^\s"'-][^\s"']{2,})`, "mysql", "mariadb", "sshpass"),
-	around(`(?i)\blogin\s+\S+\s+(?:account\s+\S+\s+)?password\s+("[^"]+"|\S+)`, "login"),
-	around(`(?i)"(?:auth|identitytoken|registrytoken)"\s*:\s*"([A-Za-z0-9+/=._-]{8,})"`, "auth", "token"),
-	around(`(?i)<(?:[a-z0-9]+:)?[a-z0-9._-]*(?:password|passwd|passphrase|secret|token|api-?key|privatekey|accesskey)[a-z0-9._-]*(?:\s[^>]{0,200})?>\s*([^<\s][^<]*)`, "password", "passwd", "passphrase", "secret", "token", "key"),
-	around(`(?i)[?&;](?:api[_-]?key|key|token|access[_-]?token|refresh[_-]?token|id[_-]?token|auth|sig|signature|x-amz-signature|x-goog-signature|password|passwd|secret|client[_-]?secret|code)=([^&\s"'#<>\\]{6,})`, "="),
-	around(`(?i)\b(?:accountkey|sharedaccesskey|sharedaccesssignature|sharedsecret)\s*=\s*([^;\s"']{8,})`, "accountkey", "sharedaccess", "sharedsecret"),
-	around(`(?i)hooks\.slack\.com/(?:services|workflows|triggers)/([a-z0-9/_+-]{16,})`, "hooks.slack.com"),
-	around(`(?i)discord(?:app)?\.com/api/webhooks/[0-9]+/([a-z0-9_-]{20,})`, "webhooks"),
-	around(`(?i)\.webhook\.office\.com/webhookb2/([^\s"']{20,})`, "webhook.office.com"),
-	around(`\b[0-9]{8,10}:(AA[A-Za-z0-9_-]{33})`, ":aa"),
-	around(`\b([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,})`, "atlasv1"),
-	around(`(?i)\b(?:pwd|passwd|password)\s*[:=]\s*([^\s;"',]{3,});`, "pwd", "passw"),
-	around(`(?i)\b[a-z0-9]+_(?:pwd|pat|creds|credentials|dsn|cookie|auth)["']?\s*[:=]\s*["']?([^\s"',;]{4,})`, "_pwd", "_pat", "_creds", "_credentials", "_dsn", "_cookie", "_auth"),
+	inContext(`(?i)\b(?:set-)?cookie["']?\s*[:=]\s*["']?([^"'\r\n\\]{4,})`, "cookie"),
+	inContext(`(?:^|[\s"'\[,])(?:-u|--user|--proxy-user)["']?[ =,]\s*["']?[^\s:"'/]{1,64}:([^\s"'@]{3,})`, "-u", "--user", "--proxy-user"),
+	inContext(`(?i)--(?:[a-z0-9]+-)*(?:token|password|passwd|passphrase|pass|secret|api-?key|access-key|secret-key|auth|credentials?|pat)["']?[ =,]\s*["']?([^\s"',\]-][^\s"',\]]{3,})`, "--"),
+	inContext(`(?i)\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n|;&]{0,200}?\s-p["']?([^\s"'-][^\s"']{2,})`, "mysql", "mariadb", "sshpass"),
+	inContext(`(?i)\blogin\s+\S+\s+(?:account\s+\S+\s+)?password\s+("[^"]+"|\S+)`, "login"),
+	inContext(`(?i)"(?:auth|identitytoken|registrytoken)"\s*:\s*"([A-Za-z0-9+/=._-]{8,})"`, "auth", "token"),
+	inContext(`(?i)<(?:[a-z0-9]+:)?[a-z0-9._-]*(?:password|passwd|passphrase|secret|token|api-?key|privatekey|accesskey)[a-z0-9._-]*(?:\s[^>]{0,200})?>\s*([^<\s][^<]*)`, "password", "passwd", "passphrase", "secret", "token", "key"),
+	inContext(`(?i)[?&;](?:api[_-]?key|key|token|access[_-]?token|refresh[_-]?token|id[_-]?token|auth|sig|signature|x-amz-signature|x-goog-signature|password|passwd|secret|client[_-]?secret|code)=([^&\s"'#<>\\]{6,})`, "="),
+	inContext(`(?i)\b(?:accountkey|sharedaccesskey|sharedaccesssignature|sharedsecret)\s*=\s*([^;\s"']{8,})`, "accountkey", "sharedaccess", "sharedsecret"),
+	inContext(`(?i)hooks\.slack\.com/(?:services|workflows|triggers)/([a-z0-9/_+-]{16,})`, "hooks.slack.com"),
+	inContext(`(?i)discord(?:app)?\.com/api/webhooks/[0-9]+/([a-z0-9_-]{20,})`, "webhooks"),
+	inContext(`(?i)\.webhook\.office\.com/webhookb2/([^\s"']{20,})`, "webhook.office.com"),
+	inContext(`\b[0-9]{8,10}:(AA[A-Za-z0-9_-]{33})`, ":aa"),
+	inContext(`\b([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,})`, "atlasv1"),
+	inContext(`(?i)\b(?:pwd|passwd|password)\s*[:=]\s*([^\s;"',]{3,});`, "pwd", "passw"),
+	inContext(`(?i)\b[a-z0-9]+_(?:pwd|pat|creds|credentials|dsn|cookie|auth)["']?\s*[:=]\s*["']?([^\s"',;]{4,})`, "_pwd", "_pat", "_creds", "_credentials", "_dsn", "_cookie", "_auth"),
 }
 
 // redactSurrounded redacts the secrets that their surroundings reveal.

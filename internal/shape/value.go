@@ -4,6 +4,7 @@ package shape
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,6 +47,18 @@ func (v *Value) Get(key string) *Value {
 		}
 	}
 	return &Value{}
+}
+
+// Without returns a copy of a map without some of its keys.
+func (v *Value) Without(keys ...string) Value {
+	kept := *v
+	kept.Keys, kept.Items = nil, nil
+	for i, key := range v.Keys {
+		if !slices.Contains(keys, key) {
+			kept.Keys, kept.Items = append(kept.Keys, key), append(kept.Items, v.Items[i])
+		}
+	}
+	return kept
 }
 
 // maxIDBytes bounds ids that become path segments.

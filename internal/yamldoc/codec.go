@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v3"
@@ -28,13 +27,7 @@ func For[T any]() Codec[T] {
 // SchemaError is returned for a document that is YAML but does not match its type.
 type SchemaError struct{ Issues []fault.Issue }
 
-func (e *SchemaError) Error() string {
-	lines := make([]string, len(e.Issues))
-	for i, issue := range e.Issues {
-		lines[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
-	}
-	return strings.Join(lines, "; ")
-}
+func (e *SchemaError) Error() string { return fault.JoinIssues(e.Issues) }
 
 // Decode parses a document. The error is a *SchemaError if the text is YAML but does not match
 // the type.

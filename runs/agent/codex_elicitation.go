@@ -97,12 +97,12 @@ func formContent(fields []field, answers map[string][]string) json.RawMessage {
 			content = append(content, ',')
 		}
 		content = append(canonjson.AppendString(content, f.name), ':')
-		content = append(content, typed(f.kind, texts)...)
+		content = append(content, typedAnswer(f.kind, texts)...)
 	}
 	return append(content, '}')
 }
 
-func typed(kind string, texts []string) []byte {
+func typedAnswer(kind string, texts []string) []byte {
 	text := texts[0]
 	switch kind {
 	case "number", "integer":

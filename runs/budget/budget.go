@@ -69,10 +69,10 @@ func billionths(usd float64) int64 {
 
 // Plus returns the sum, saturating at the largest int64.
 func (s Spend) Plus(other Spend) Spend {
-	return Spend{Tokens: plus(s.Tokens, other.Tokens), Billionths: plus(s.Billionths, other.Billionths)}
+	return Spend{Tokens: addSaturating(s.Tokens, other.Tokens), Billionths: addSaturating(s.Billionths, other.Billionths)}
 }
 
-func plus(a, b int64) int64 {
+func addSaturating(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
@@ -115,7 +115,7 @@ func Decide(scopes ...Scope) (decisions []Decision) {
 		}
 		tokens := func(severity string, threshold *int64) {
 			if threshold != nil {
-				decisions = append(decisions, decide(s.Name, MetricTokens, severity, whole(*threshold), whole(s.Actual.Tokens), s.Actual.Tokens >= *threshold))
+				decisions = append(decisions, decide(s.Name, MetricTokens, severity, integer(*threshold), integer(s.Actual.Tokens), s.Actual.Tokens >= *threshold))
 			}
 		}
 		cost(Soft, s.Budget.SoftCostUSD)
@@ -141,7 +141,7 @@ func dollars(usd float64) json.Number {
 	return json.Number(strconv.FormatFloat(usd, 'g', -1, 64))
 }
 
-func whole(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+func integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 // Over returns the decisions that block.
 func Over(decisions []Decision) (over []Decision) {

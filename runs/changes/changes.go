@@ -290,7 +290,7 @@ func (s *Set) diff(ctx context.Context, known map[string]File, commits ...string
 		if len(meta) != 5 {
 			return fault.New(fault.GitFailed, "git diff: cannot read %q", fields[i])
 		}
-		f := File{Path: path.Clean(fields[i+1]), OldMode: present(meta[0]), NewMode: present(meta[1]), old: meta[2]}
+		f := File{Path: path.Clean(fields[i+1]), OldMode: modeIfAny(meta[0]), NewMode: modeIfAny(meta[1]), old: meta[2]}
 		if s.tree == nil {
 			f.fresh = meta[3]
 		}
@@ -302,7 +302,7 @@ func (s *Set) diff(ctx context.Context, known map[string]File, commits ...string
 	return nil
 }
 
-func present(mode string) string {
+func modeIfAny(mode string) string {
 	if strings.Trim(mode, "0") == "" {
 		return ""
 	}

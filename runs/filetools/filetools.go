@@ -54,7 +54,7 @@ func (d *Dirs) open(name string) (rootedPath, error) {
 	if !filepath.IsAbs(name) {
 		return openIn(d.dirs[0], name)
 	}
-	for _, spelled := range spellings(name) {
+	for _, spelled := range resolvedPaths(name) {
 		for _, dir := range d.dirs {
 			if rel, err := filepath.Rel(dir, spelled); err == nil && filepath.IsLocal(rel) {
 				return openIn(dir, rel)
@@ -69,10 +69,10 @@ func openIn(dir, rel string) (rootedPath, error) {
 	return rootedPath{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
 }
 
-// spellings returns an absolute path as given, with the symlinks in its directory resolved, and
+// resolvedPaths returns an absolute path as given, with the symlinks in its directory resolved, and
 // with all symlinks resolved. They only select the directory. Its root confines the actual open,
 // so a symlink that changes in between (a TOCTOU race) has no effect.
-func spellings(name string) []string {
+func resolvedPaths(name string) []string {
 	all := []string{name}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
 		all = append(all, filepath.Join(dir, filepath.Base(name)))

@@ -52,7 +52,7 @@ func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 	defer done()
 	var out strings.Builder
 	err = p.walk(limited, 0, func(name string, entry fs.DirEntry) error {
-		if !entry.Type().IsRegular() || !chosen(a.Glob, name) {
+		if !entry.Type().IsRegular() || !matchesGlob(a.Glob, name) {
 			return nil
 		}
 		f, err := p.root.OpenFile(name, os.O_RDONLY, 0)
@@ -75,8 +75,8 @@ func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 	return "", plain(a.Path, err)
 }
 
-// chosen reports whether a glob matches a file's name or its whole path.
-func chosen(glob, name string) bool {
+// matchesGlob reports whether a glob matches a file's name or its whole path.
+func matchesGlob(glob, name string) bool {
 	if glob == "" {
 		return true
 	}

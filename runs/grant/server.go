@@ -118,8 +118,8 @@ func (c *Conn) isGranted() bool {
 	return c.granted
 }
 
-// into decodes the parameters of a verb.
-func into(params json.RawMessage, target any) error {
+// decodeParams decodes the parameters of a verb.
+func decodeParams(params json.RawMessage, target any) error {
 	if err := json.Unmarshal(params, target); err != nil {
 		return fault.New(fault.InvalidParams, "the request is not understood: %w", err)
 	}
@@ -131,7 +131,7 @@ func (c *Conn) grant(params json.RawMessage) (Identity, error) {
 	var p struct {
 		Token string `json:"token"`
 	}
-	if err := into(params, &p); err != nil {
+	if err := decodeParams(params, &p); err != nil {
 		return Identity{}, err
 	}
 	if subtle.ConstantTimeCompare([]byte(p.Token), []byte(c.server.token)) != 1 {
@@ -151,7 +151,7 @@ func (c *Conn) call(params json.RawMessage) (Call, error) {
 	var p struct {
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	if err := into(params, &p); err != nil {
+	if err := decodeParams(params, &p); err != nil {
 		return Call{}, err
 	}
 	who, err := c.server.host.Identity()
@@ -181,7 +181,7 @@ func (c *Conn) startJob(params json.RawMessage) error {
 	var p struct {
 		JobID string `json:"job_id"`
 	}
-	if err := into(params, &p); err != nil {
+	if err := decodeParams(params, &p); err != nil {
 		return err
 	}
 	who, err := c.server.host.Identity()
@@ -198,7 +198,7 @@ func (c *Conn) startJob(params json.RawMessage) error {
 // for again to receive the outcome.
 func (c *Conn) ask(params json.RawMessage, again func(interaction.Record)) (interaction.Record, error) {
 	var p Ask
-	err := into(c.server.host.Mask(params), &p) // a foreign client masks nothing
+	err := decodeParams(c.server.host.Mask(params), &p) // a foreign client masks nothing
 	if err == nil && p.InteractionID == "" {
 		err = p.check()
 	}

@@ -61,14 +61,14 @@ func (p Program) Approve(patterns []string) error {
 		return nil
 	}
 	for _, file := range []string{p.Configured, p.Path, p.Resolved} {
-		if file != "" && fits(filepath.Base(file), patterns) {
+		if file != "" && hasApprovedName(filepath.Base(file), patterns) {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s is not named %s: %w", p.Configured, strings.Join(patterns, " or "), ErrNotApproved)
 }
 
-func fits(base string, patterns []string) bool {
+func hasApprovedName(base string, patterns []string) bool {
 	base = strings.ToLower(base)
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		pattern = strings.ToLower(pattern)

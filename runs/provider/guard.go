@@ -131,7 +131,7 @@ func (v Verdict) api(provider string, environ []string) Verdict {
 	if !isGemini(provider) {
 		return v
 	}
-	vertex := truthy(value(environ, "GOOGLE_GENAI_USE_VERTEXAI")) && isSet(environ, "GOOGLE_CLOUD_PROJECT") && isSet(environ, "GOOGLE_CLOUD_LOCATION")
+	vertex := isTrue(value(environ, "GOOGLE_GENAI_USE_VERTEXAI")) && isSet(environ, "GOOGLE_CLOUD_PROJECT") && isSet(environ, "GOOGLE_CLOUD_LOCATION")
 	if !isSet(environ, "GEMINI_API_KEY") && !isSet(environ, "GOOGLE_API_KEY") && !vertex {
 		return v.refuse(ProbeFailed, "no API credentials: set GEMINI_API_KEY or GOOGLE_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI with GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION")
 	}
@@ -193,7 +193,7 @@ func value(environ []string, name string) (text string) {
 
 func isSet(environ []string, name string) bool { return strings.TrimSpace(value(environ, name)) != "" }
 
-func truthy(text string) bool {
+func isTrue(text string) bool {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "1", "true", "yes", "on":
 		return true

@@ -130,7 +130,7 @@ func claudePatch(item *Item, raw []byte) string {
 		if json.Unmarshal(raw, &h) != nil {
 			return ""
 		}
-		b.WriteString("@@ -" + span(h.OldStart, h.OldLines) + " +" + span(h.NewStart, h.NewLines) + " @@\n")
+		b.WriteString("@@ -" + hunkSpan(h.OldStart, h.OldLines) + " +" + hunkSpan(h.NewStart, h.NewLines) + " @@\n")
 		for _, line := range h.Lines {
 			if b.Len() > maxDiff {
 				return b.String()

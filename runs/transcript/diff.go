@@ -60,11 +60,11 @@ func block(mark byte, text string) string {
 }
 
 func hunkHead(before, after int) string {
-	return "@@ -" + span(min(before, 1), before) + " +" + span(min(after, 1), after) + " @@\n"
+	return "@@ -" + hunkSpan(min(before, 1), before) + " +" + hunkSpan(min(after, 1), after) + " @@\n"
 }
 
-// span returns a hunk's start line and number of lines.
-func span(start, n int) string { return strconv.Itoa(start) + "," + strconv.Itoa(n) }
+// hunkSpan returns a hunk's start line and number of lines.
+func hunkSpan(start, n int) string { return strconv.Itoa(start) + "," + strconv.Itoa(n) }
 
 func lines(text string) int { return strings.Count(endLine(text), "\n") }
 

@@ -41,12 +41,12 @@ func noticeOf(e Event) string {
 	case events.InterruptRequested:
 		return "An interrupt was asked for."
 	case events.CompactRequested:
-		return "The conversation is to be compacted" + by(p.How) + "."
+		return "The conversation is to be compacted" + inParentheses(p.How) + "."
 	case events.Compacted:
 		if p.OK != nil && !*p.OK {
 			return strings.TrimSuffix("The conversation could not be compacted: "+p.Error, ": ")
 		}
-		return "The conversation was compacted" + by(p.How) + "."
+		return "The conversation was compacted" + inParentheses(p.How) + "."
 	case events.RunNotice:
 		return p.Message
 	case events.RunAttached:
@@ -60,7 +60,7 @@ func noticeOf(e Event) string {
 	return ""
 }
 
-func by(how string) string {
+func inParentheses(how string) string {
 	if how == "" {
 		return ""
 	}

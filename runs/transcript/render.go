@@ -162,7 +162,7 @@ func renderInteraction(r *interaction.Record) string {
 	case interaction.TimedOut:
 		return text + indented("✗ ", "nobody answered in time")
 	case interaction.Cancelled:
-		return text + indented("✗ ", "cancelled"+by(r.Reason))
+		return text + indented("✗ ", "cancelled"+inParentheses(r.Reason))
 	}
 	return text
 }

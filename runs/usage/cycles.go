@@ -131,7 +131,7 @@ func words(key string) (list []string) {
 func cycles(taken []Cycle) *doc.ContextCycles {
 	c := &doc.ContextCycles{Source: "unavailable"}
 	for _, signal := range taken {
-		c.Count = plus(c.Count, signal.Count)
+		c.Count = addCounts(c.Count, signal.Count)
 		c.SignalTypes = append(c.SignalTypes, signal.Type)
 	}
 	if c.Count > 0 {

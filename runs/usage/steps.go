@@ -163,7 +163,7 @@ func (s *steps) put(id string, c Counters, captured string) (r Report, ok bool) 
 // Plus returns the sum of two sets of counters.
 func (c Counters) Plus(o Counters) Counters {
 	return Counters{
-		sum(c.Input, o.Input), sum(c.Cached, o.Cached), sum(c.Output, o.Output), sum(c.Reasoning, o.Reasoning), plus(c.Total, o.Total),
+		sum(c.Input, o.Input), sum(c.Cached, o.Cached), sum(c.Output, o.Output), sum(c.Reasoning, o.Reasoning), addCounts(c.Total, o.Total),
 		sum(c.CacheWrite, o.CacheWrite),
 	}
 }

@@ -183,17 +183,17 @@ func counters(v *shape.Value) (c Counters, ok bool) {
 // disjointInput subtracts cached tokens from the input. A part larger than its whole must
 // already be separate, so it is not subtracted.
 func (c Counters) disjointInput() Counters {
-	c.Input = without(c.Input, c.Cached)
+	c.Input = subtract(c.Input, c.Cached)
 	return c
 }
 
 // disjointOutput subtracts reasoning tokens from the output, with the same exception.
 func (c Counters) disjointOutput() Counters {
-	c.Output = without(c.Output, c.Reasoning)
+	c.Output = subtract(c.Output, c.Reasoning)
 	return c
 }
 
-func without(whole, part *int64) *int64 {
+func subtract(whole, part *int64) *int64 {
 	if whole == nil || part == nil || *part > *whole {
 		return whole
 	}
@@ -207,7 +207,7 @@ func withTotal(c Counters, total *int64) (Counters, bool) {
 	}
 	for _, n := range []*int64{c.Input, c.Cached, c.Output, c.Reasoning} {
 		if n != nil {
-			c.Total = plus(c.Total, *n)
+			c.Total = addCounts(c.Total, *n)
 		}
 	}
 	return c, c.Total > 0
@@ -226,7 +226,7 @@ func first(v *shape.Value, names ...string) *int64 {
 // maxCount is the largest counter that a run's record can hold. Sums saturate at it.
 const maxCount = 1<<53 - 1
 
-func plus(a, b int64) int64 { return min(a+b, maxCount) }
+func addCounts(a, b int64) int64 { return min(a+b, maxCount) }
 
 // count parses a counter: a finite, non-negative number, rounded down. It returns nil for
 // others.
@@ -244,7 +244,7 @@ func sum(a, b *int64) *int64 {
 	case b == nil:
 		return a
 	}
-	return new(plus(*a, *b))
+	return new(addCounts(*a, *b))
 }
 
 // WholeOutput parses a report from output that is one JSON value, as gemini prints it. It

@@ -199,7 +199,7 @@ func BindHeartbeatReport(v *shape.Value) (HeartbeatReport, error) {
 	var issues []fault.Issue
 	for i := range raw.Actions {
 		action, err := BindHeartbeatAction(&raw.Actions[i])
-		issues = append(issues, below(err, "actions", i)...)
+		issues = append(issues, prefixIssues(err, "actions", i)...)
 		report.Actions = append(report.Actions, action)
 	}
 	if len(issues) > 0 {
@@ -249,15 +249,15 @@ func bindApproval(v *shape.Value) (*ApprovalItemAction, error) {
 		}}}
 	}
 	proposed, err := BindHeartbeatAction(&item.Raw)
-	if issues := below(err, "proposed_action"); len(issues) > 0 {
+	if issues := prefixIssues(err, "proposed_action"); len(issues) > 0 {
 		return nil, &yamldoc.SchemaError{Issues: issues}
 	}
 	item.Proposed = &proposed
 	return item, nil
 }
 
-// below returns the issues of err with a path prefix.
-func below(err error, at ...any) (issues []fault.Issue) {
+// prefixIssues returns the issues of err with a path prefix.
+func prefixIssues(err error, at ...any) (issues []fault.Issue) {
 	if err == nil {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (o Order) checkOverlap() error {
 	if err != nil {
 		return err
 	}
-	if holders[durable.IdentityOf(target)] || (o.Force && target.IsDir() && holds(o.To, source)) {
+	if holders[durable.IdentityOf(target)] || (o.Force && target.IsDir() && containsFolder(o.To, source)) {
 		return overlap(o.From, o.To)
 	}
 	return nil
@@ -71,9 +71,9 @@ func identitiesAbove(dir string) (map[durable.Identity]bool, error) {
 	}
 }
 
-// holds reports whether the sought directory is somewhere below dir, for instance through a
-// bind mount.
-func holds(dir string, sought fs.FileInfo) bool {
+// containsFolder reports whether the sought directory is somewhere below dir, for instance through
+// a bind mount.
+func containsFolder(dir string, sought fs.FileInfo) bool {
 	found := errors.New("found")
 	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {

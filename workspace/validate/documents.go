@@ -54,7 +54,7 @@ func sharePackKind() kind {
 
 func taskKind() kind {
 	return recordKind(doc.TaskCodec, func(d *finding, file string, t doc.Task) []string {
-		d.checkID(file, stem(file), t.ID)
+		d.checkID(file, idOfFile(file), t.ID)
 		d.checkProject(file, projectOf(file), t.ProjectID)
 		d.namesAgent("assignee_agent_id", t.AssigneeAgentID)
 		d.namesTeam("team_id", t.TeamID)
@@ -67,7 +67,7 @@ func taskKind() kind {
 
 func artifactKind() kind {
 	return typedKind(doc.ArtifactCodec, func(d *finding, file string, head []byte, a doc.Artifact) ([]string, func()) {
-		d.checkID(file, stem(file), a.ID)
+		d.checkID(file, idOfFile(file), a.ID)
 		return doc.Headings(a.Type), func() { d.ofType(a.Type, file, head) }
 	})
 }
@@ -95,17 +95,19 @@ func (d *finding) ofType(artifactType, file string, head []byte) {
 
 func helpRequestKind() kind {
 	return recordKind(doc.HelpRequestCodec, func(d *finding, file string, h doc.HelpRequest) []string {
-		d.checkID(file, stem(file), h.ID)
+		d.checkID(file, idOfFile(file), h.ID)
 		return []string{"## Question", "## Response"}
 	})
 }
 
 func reviewKind() kind {
-	return yamlKind(doc.ReviewCodec, func(d *finding, file string, r doc.Review) { d.checkID(file, stem(file), r.ID) })
+	return yamlKind(doc.ReviewCodec, func(d *finding, file string, r doc.Review) { d.checkID(file, idOfFile(file), r.ID) })
 }
 
 func sessionKind() kind {
-	return lenient(yamlKind(doc.SessionCodec, func(d *finding, file string, s doc.Session) { d.checkID(file, stem(file), workspace.EncodeRef(s.Ref)) }))
+	return lenient(yamlKind(doc.SessionCodec, func(d *finding, file string, s doc.Session) {
+		d.checkID(file, idOfFile(file), workspace.EncodeRef(s.Ref))
+	}))
 }
 
 func conversationKind(id, project string) kind {
@@ -128,7 +130,7 @@ type mapping struct{}
 var mappingCodec = yamldoc.For[mapping]()
 
 func commentKind() kind {
-	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.checkID(file, stem(file), c.ID) }))
+	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.checkID(file, idOfFile(file), c.ID) }))
 }
 
 // workflowKind returns the kind of workflow templates. Their problems are only warnings.
@@ -139,7 +141,7 @@ func workflowKind() kind {
 			d.warn("workflow_invalid", file, err.Error())
 			return d
 		}
-		d.checkID(file, path.Base(path.Dir(file))+":"+stem(file), t.ID)
+		d.checkID(file, path.Base(path.Dir(file))+":"+idOfFile(file), t.ID)
 		for _, n := range t.Nodes {
 			if n.Task != nil && n.Task.Agent.AgentID != "" {
 				d.namesAgent("agent_id", n.Task.Agent.AgentID)

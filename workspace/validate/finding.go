@@ -140,8 +140,8 @@ func (d *finding) addReference(n reference) {
 	}
 }
 
-// stem returns the id that a file name implies.
-func stem(file string) string {
+// idOfFile returns the id that a file name implies.
+func idOfFile(file string) string {
 	base := path.Base(file)
 	return strings.TrimSuffix(base, path.Ext(base))
 }

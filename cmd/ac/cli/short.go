@@ -48,9 +48,9 @@ func (o *ShortFlags) Add(given *pflag.FlagSet) {
 	given.AddFlagSet(flags)
 }
 
-// hoist moves leading options of short commands after the command name, where the parser expects
-// them: ac -C acme ps.
-func hoist(given []string) []string {
+// commandFirst moves leading options of short commands after the command name, where the parser
+// expects them: ac -C acme ps.
+func commandFirst(given []string) []string {
 	at := 0
 	for at < len(given) {
 		name, _, valued := strings.Cut(given[at], "=")

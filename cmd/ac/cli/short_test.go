@@ -101,7 +101,7 @@ func TestHoist(t *testing.T) {
 		"-C":                         "-C",
 		"--version":                  "--version",
 	} {
-		if got := strings.Join(hoist(strings.Fields(given)), " "); got != want {
+		if got := strings.Join(commandFirst(strings.Fields(given)), " "); got != want {
 			t.Errorf("%s becomes %s, want %s", given, got, want)
 		}
 	}

@@ -56,7 +56,7 @@ func CommandLineVar(cmd *cobra.Command, into *[]string, name, usage string) {
 
 // Expand rewrites a command line to the form that the parser expects.
 func Expand(root *cobra.Command, given []string) ([]string, error) {
-	return expandMulti(root, hoist(given))
+	return expandMulti(root, commandFirst(given))
 }
 
 // expandMulti repeats the option before each of its values, as the parser expects. It refuses a

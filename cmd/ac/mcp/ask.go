@@ -120,12 +120,12 @@ type launched struct {
 }
 
 func (s *Server) launchJob(ctx context.Context, a launchArguments) (launched, error) {
-	id := who(ctx)
+	id := callerOf(ctx)
 	if !id.LaunchJobs {
 		return launched{}, fault.New(fault.Denied, "launch.session: this session was not launched with mcp_launch_jobs")
 	}
 	job, err := do(ctx, s, decisions.Operations.AgentLaunch, decisions.AgentLaunchParams{
-		AsAgent: as(id), Goal: a.Goal, WorkerAgentID: a.WorkerAgentID, Deliverables: a.Deliverables, Constraints: a.Constraints,
+		AsAgent: agentOf(id), Goal: a.Goal, WorkerAgentID: a.WorkerAgentID, Deliverables: a.Deliverables, Constraints: a.Constraints,
 		PermissionLevel: a.PermissionLevel, Level: doc.Level(id.PermissionLevel),
 	})
 	if err != nil {

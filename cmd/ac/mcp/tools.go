@@ -81,14 +81,14 @@ func (s *Server) admit(ctx context.Context, arguments json.RawMessage) (context.
 	return context.WithValue(ctx, callKey{}, call.Identity), call.Arguments, err
 }
 
-// who returns the identity that a call was admitted with.
-func who(ctx context.Context) grant.Identity {
+// callerOf returns the identity that a call was admitted with.
+func callerOf(ctx context.Context) grant.Identity {
 	id, _ := ctx.Value(callKey{}).(grant.Identity) // Toolbox admits every call
 	return id
 }
 
-// as returns the agent that a call acts as.
-func as(id grant.Identity) company.AsAgent {
+// agentOf returns the agent that a call acts as.
+func agentOf(id grant.Identity) company.AsAgent {
 	return company.AsAgent{Dir: company.Dir{WorkspaceDir: id.WorkspaceDir}, ProjectID: id.ProjectID, RunID: id.RunID, AgentID: id.AgentID}
 }
 
@@ -113,17 +113,17 @@ type self struct {
 }
 
 func (s *Server) whoAmI(ctx context.Context, _ noArguments) (self, error) {
-	id := who(ctx)
+	id := callerOf(ctx)
 	if id.Self != nil {
 		return self{*id.Self, id.TaskID, id.MilestoneID, id.PermissionLevel, id.Mode, id.WorkingDir}, nil
 	}
-	found, err := do(ctx, s, workforce.Operations.AgentSelf, as(id))
+	found, err := do(ctx, s, workforce.Operations.AgentSelf, agentOf(id))
 	return self{found, id.TaskID, id.MilestoneID, id.PermissionLevel, id.Mode, id.WorkingDir}, err
 }
 
 func (s *Server) myTask(ctx context.Context, _ noArguments) (workforce.AgentTask, error) {
-	id := who(ctx)
-	return do(ctx, s, workforce.Operations.AgentTask, workforce.AgentTaskParams{AsAgent: as(id), TaskID: id.TaskID})
+	id := callerOf(ctx)
+	return do(ctx, s, workforce.Operations.AgentTask, workforce.AgentTaskParams{AsAgent: agentOf(id), TaskID: id.TaskID})
 }
 
 type messagesArguments struct {
@@ -135,7 +135,7 @@ type messagesArguments struct {
 
 func (s *Server) myMessages(ctx context.Context, a messagesArguments) (workforce.AgentMessages, error) {
 	return do(ctx, s, workforce.Operations.AgentMessages, workforce.AgentMessagesParams{
-		AsAgent: as(who(ctx)), UnreadOnly: a.UnreadOnly, Limit: a.Limit, MarkRead: a.MarkRead,
+		AsAgent: agentOf(callerOf(ctx)), UnreadOnly: a.UnreadOnly, Limit: a.Limit, MarkRead: a.MarkRead,
 	})
 }
 
@@ -158,9 +158,9 @@ type memoryArguments struct {
 }
 
 func (s *Server) proposeMemory(ctx context.Context, a memoryArguments) (proposed, error) {
-	id := who(ctx)
+	id := callerOf(ctx)
 	made, err := do(ctx, s, decisions.Operations.AgentPropose, decisions.AgentProposeParams{
-		AsAgent: as(id), OfAgent: a.Scope == "agent", TargetAgentID: a.TargetAgentID,
+		AsAgent: agentOf(id), OfAgent: a.Scope == "agent", TargetAgentID: a.TargetAgentID,
 		Title: a.Title, InsertLines: a.InsertLines, Rationale: a.Rationale, UnderHeading: a.UnderHeading,
 	})
 	return waiting(made.ArtifactID), err
@@ -177,9 +177,9 @@ type reportArguments struct {
 }
 
 func (s *Server) reportMilestone(ctx context.Context, a reportArguments) (proposed, error) {
-	id := who(ctx)
+	id := callerOf(ctx)
 	made, err := do(ctx, s, decisions.Operations.AgentReport, decisions.AgentReportParams{
-		AsAgent: as(id), TaskID: cmp.Or(a.TaskID, id.TaskID), MilestoneID: cmp.Or(a.MilestoneID, id.MilestoneID),
+		AsAgent: agentOf(id), TaskID: cmp.Or(a.TaskID, id.TaskID), MilestoneID: cmp.Or(a.MilestoneID, id.MilestoneID),
 		Title: a.Title, Summary: a.Summary, Evidence: a.Evidence, Tests: a.Tests,
 	})
 	return waiting(made.ArtifactID), err
@@ -196,6 +196,6 @@ type jobs struct {
 }
 
 func (s *Server) listJobs(ctx context.Context, a jobsArguments) (jobs, error) {
-	found, err := do(ctx, s, decisions.Operations.AgentJobs, decisions.AgentJobsParams{AsAgent: as(who(ctx)), Status: a.Status, Limit: a.Limit})
+	found, err := do(ctx, s, decisions.Operations.AgentJobs, decisions.AgentJobsParams{AsAgent: agentOf(callerOf(ctx)), Status: a.Status, Limit: a.Limit})
 	return jobs{found}, err
 }

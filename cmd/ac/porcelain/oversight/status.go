@@ -106,7 +106,7 @@ func status(c *cli.Call) (r statusReport, err error) {
 		r.Health.Findings = append(r.Health.Findings, statusFinding{f.ID, f.Status, f.Message})
 	}
 	if now.Lost > 0 {
-		r.Health.found(statusFinding{"sessions", doctor.Warn, are(terminal.FormatCount(now.Lost, "run"), now.Lost) + " without a supervisor"})
+		r.Health.found(statusFinding{"sessions", doctor.Warn, withVerb(terminal.FormatCount(now.Lost, "run"), now.Lost) + " without a supervisor"})
 	}
 	if !health.SealedAt.IsZero() {
 		r.Health.SealedAt = new(clock.Stamp(health.SealedAt))
@@ -136,11 +136,11 @@ func statusText(c *cli.Call, r *statusReport, width int, unicode bool) string {
 		title += " / " + r.Project.Name
 	}
 	left := terminal.Printable(title + "   " + r.WorkspaceDir)
-	b.WriteString(between(left, "as "+c.Actor, width) + "\n\n")
+	b.WriteString(spread(left, "as "+c.Actor, width) + "\n\n")
 	fmt.Fprintf(&b, "RUNNING %d\n", len(r.Running))
 	runs := c.RunTable(company.RunRows{Rows: r.Running[:min(len(r.Running), most)], IDs: runIDs(r.Running)}, unicode)
 	indent(&b, runs, width, c.Colours())
-	b.WriteString("\n" + between(fmt.Sprintf("NEEDS YOU %d", r.needs), "ac inbox", width) + "\n")
+	b.WriteString("\n" + spread(fmt.Sprintf("NEEDS YOU %d", r.needs), "ac inbox", width) + "\n")
 	indent(&b, inboxTable(c, r.NeedsYou[:min(len(r.NeedsYou), most)]), width, c.Colours())
 	t := &r.Today
 	line := fmt.Sprintf("\nTODAY    %s: %d done, %d failed, %d running   %s tokens   %s", terminal.FormatCount(t.Runs, "run"), t.Done, t.Failed, t.Running, terminal.FormatTokens(t.Tokens), terminal.FormatCost(t.CostUSD))
@@ -182,8 +182,8 @@ func runIDs(rows []company.RunRow) []string {
 	return ids
 }
 
-// between returns a line with text at both ends. If both do not fit, it drops the right one.
-func between(left, right string, width int) string {
+// spread returns a line with text at both ends. If both do not fit, it drops the right one.
+func spread(left, right string, width int) string {
 	blanks := width - terminal.Columns(left) - terminal.Columns(right)
 	if blanks < cli.GapToRight {
 		return strings.TrimRight(terminal.Fit(left, min(width, terminal.Columns(left))), " ")

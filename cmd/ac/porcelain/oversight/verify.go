@@ -138,13 +138,13 @@ func printVerification(c *cli.Call, v *verification) {
 		text = "sealed " + ago(terminal.FormatAge(at, c.Now))
 	}
 	if newer > 0 {
-		text += fmt.Sprintf("; %s newer than the seal (ac audit:seal)", are(terminal.FormatCount(newer, "log"), newer))
+		text += fmt.Sprintf("; %s newer than the seal (ac audit:seal)", withVerb(terminal.FormatCount(newer, "log"), newer))
 	}
 	fmt.Fprintf(c.Stdout, "%s  %s\n", word(v.Seal.OK), text)
 }
 
-// are appends "is" or "are" to a number of things.
-func are(things string, n int) string {
+// withVerb appends "is" or "are" to a number of things.
+func withVerb(things string, n int) string {
 	if n == 1 {
 		return things + " is"
 	}

@@ -66,7 +66,7 @@ func Diff(c *cli.Call, row *company.RunRow, paths []string, statOnly bool) error
 	if err != nil {
 		return err
 	}
-	within := func(f decisions.ChangeRow) bool { return chosen(f.Path, paths) }
+	within := func(f decisions.ChangeRow) bool { return isChosen(f.Path, paths) }
 	if c.AsJSON {
 		p.Paths = []string{}
 		for _, f := range changed.Files {
@@ -103,8 +103,8 @@ func Diff(c *cli.Call, row *company.RunRow, paths []string, statOnly bool) error
 	return c.Paged(Stat(c, row, shown) + "\n" + c.Coloured(patch))
 }
 
-// chosen reports whether a file is one of the paths, or in one of the folders.
-func chosen(file string, paths []string) bool {
+// isChosen reports whether a file is one of the paths, or in one of the folders.
+func isChosen(file string, paths []string) bool {
 	return len(paths) == 0 || slices.ContainsFunc(paths, func(path string) bool {
 		return file == path || strings.HasPrefix(file, strings.TrimSuffix(path, "/")+"/")
 	})
@@ -138,7 +138,7 @@ func patchOf(patch string, rows []decisions.ChangeRow) string {
 	keeps := false
 	for line := range strings.SplitAfterSeq(patch, "\n") {
 		if strings.HasPrefix(line, header) {
-			keeps = slices.ContainsFunc(rows, func(f decisions.ChangeRow) bool { return about(line, f.Path) })
+			keeps = slices.ContainsFunc(rows, func(f decisions.ChangeRow) bool { return headerNames(line, f.Path) })
 		}
 		if keeps {
 			b.WriteString(line)
@@ -147,8 +147,8 @@ func patchOf(patch string, rows []decisions.ChangeRow) string {
 	return b.String()
 }
 
-// about reports whether the header in a patch names a file. Git quotes unusual names.
-func about(header, file string) bool {
+// headerNames reports whether the header in a patch names a file. Git quotes unusual names.
+func headerNames(header, file string) bool {
 	words := strings.TrimRight(strings.TrimPrefix(header, "diff --git "), "\n")
 	if at := strings.LastIndex(words, ` "b/`); at >= 0 {
 		name, err := strconv.Unquote(words[at+1:])
