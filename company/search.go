@@ -103,13 +103,7 @@ func (c *Company) Search(ctx context.Context, p SearchParams) (result SearchResu
 // refreshSearch updates the search index for at most patience. behind counts what is not indexed
 // yet.
 func (c *Company) refreshSearch(ctx context.Context, patience time.Duration) (behind int, err error) {
-	sources, err := searchSources{c}.all(ctx)
-	if err != nil {
-		return 0, err
-	}
-	limited, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if behind, err = c.host.entryOf(c.w).search.Update(limited, sources); err == nil {
+	if behind, err = c.host.entryOf(c.w).search.Update(ctx, patience, searchSources{c}.all); err == nil {
 		err = ctx.Err()
 	}
 	return behind, err

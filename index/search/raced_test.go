@@ -27,7 +27,7 @@ func TestDroppedByTwo(t *testing.T) {
 	old := source("old", "", Row{Kind: KindTask, Ref: "task_old", Title: "old"})
 	kept := source("kept", "", Row{Kind: KindTask, Ref: "task_kept", Title: "kept", At: time.Hour.Milliseconds()})
 	fresh := source("fresh", "", Row{Kind: KindTask, Ref: "task_fresh", Title: "fresh"})
-	if behind, err := s.Update(ctx, []Source{old, kept}); err != nil || behind != 0 {
+	if behind, err := s.Update(ctx, time.Minute, listed(old, kept)); err != nil || behind != 0 {
 		t.Fatal(behind, err)
 	}
 	db, err := other.open(ctx)
@@ -44,7 +44,7 @@ func TestDroppedByTwo(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := s.Update(ctx, []Source{kept})
+		_, err := s.Update(ctx, time.Minute, listed(kept))
 		ended <- err
 	}()
 	for waits := false; !waits; time.Sleep(time.Millisecond) {
@@ -76,6 +76,37 @@ func TestDroppedByTwo(t *testing.T) {
 	}
 }
 
+// TestAddedWhileListed adds a source by another process while an update lists what there is: it
+// stays.
+func TestAddedWhileListed(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	other := For(s.w)
+	t.Cleanup(func() {
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	kept := source("kept", "", Row{Kind: KindTask, Ref: "task_kept", Title: "kept"})
+	fresh := source("fresh", "", Row{Kind: KindTask, Ref: "task_fresh", Title: "fresh"})
+	_, err := s.Update(t.Context(), time.Minute, func(ctx context.Context) ([]Source, error) {
+		_, err := other.Update(ctx, time.Minute, listed(kept, fresh))
+		return []Source{kept}, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := refs(s.query(t, "fresh", everybody)); got != "task_fresh" {
+		t.Errorf("%q is found", got)
+	}
+	if _, err := s.Update(t.Context(), time.Minute, listed(kept)); err != nil {
+		t.Fatal(err)
+	}
+	if got := refs(s.query(t, "fresh", everybody)); got != "" {
+		t.Errorf("%q is found after it went", got)
+	}
+}
+
 // TestUnitPanics panics in a transaction of an update, as a request may whose caller recovers:
 // the next update can write.
 func TestUnitPanics(t *testing.T) {
@@ -95,7 +126,7 @@ func TestUnitPanics(t *testing.T) {
 			panic("as planned")
 		})
 	}()
-	if behind, err := s.Update(t.Context(), []Source{source("a", "", Row{Kind: KindTask, Ref: "task_a", Title: "one"})}); err != nil || behind != 0 {
+	if behind, err := s.Update(t.Context(), time.Minute, listed(source("a", "", Row{Kind: KindTask, Ref: "task_a", Title: "one"}))); err != nil || behind != 0 {
 		t.Error(behind, err)
 	}
 }

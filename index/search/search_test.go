@@ -40,6 +40,11 @@ func newStore(t testing.TB) *Store {
 	return s
 }
 
+// listed lists sources for Update.
+func listed(sources ...Source) func(context.Context) ([]Source, error) {
+	return func(context.Context) ([]Source, error) { return sources, nil }
+}
+
 // source is a source with these rows, which are whole.
 func source(name, guard string, rows ...Row) Source {
 	for i := range rows {
@@ -86,7 +91,7 @@ func TestFind(t *testing.T) {
 		source("c", "", Row{Kind: KindMessage, Ref: "msg_c", Title: "general", Body: "queue queue queue", At: now - 12*month}),
 		source("d", "managers", Row{Kind: KindArtifact, Ref: "art_d", Title: "secret queue", Body: "queue", At: now}),
 	}
-	if behind, err := s.Update(t.Context(), sources); err != nil || behind != 0 {
+	if behind, err := s.Update(t.Context(), time.Minute, listed(sources...)); err != nil || behind != 0 {
 		t.Fatal(behind, err)
 	}
 	few := func(_, _, _, guard string) bool { return guard != "managers" }
@@ -135,7 +140,7 @@ func TestUpdate(t *testing.T) {
 	}}
 	update := func(sources ...Source) {
 		t.Helper()
-		if behind, err := s.Update(t.Context(), sources); err != nil || behind != 0 {
+		if behind, err := s.Update(t.Context(), time.Minute, listed(sources...)); err != nil || behind != 0 {
 			t.Fatal(behind, err)
 		}
 	}
@@ -153,7 +158,7 @@ func TestUpdate(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if behind, err := s.Update(over, []Source{source("a", "", row), log}); err != nil || behind == 0 {
+	if behind, err := s.Update(over, time.Minute, listed(source("a", "", row), log)); err != nil || behind == 0 {
 		t.Errorf("%d behind, %v", behind, err)
 	}
 	name := filepath.Join(s.w.Dir(), filepath.FromSlash(workspace.SearchFile))
@@ -182,7 +187,7 @@ func TestUpdate(t *testing.T) {
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
-	if behind, err := s.Update(over, []Source{source("a", "", row)}); err != nil || behind != 1 {
+	if behind, err := s.Update(over, time.Minute, listed(source("a", "", row))); err != nil || behind != 1 {
 		t.Errorf("no file, and no time left: %d behind, %v", behind, err)
 	}
 	update(source("a", "", row))
@@ -193,7 +198,7 @@ func TestMasked(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	secret := "ghp_" + strings.Repeat("Ab1", 12)
-	if _, err := s.Update(t.Context(), []Source{source("a", "", Row{Kind: KindRun, Ref: "run_a", Title: "token " + secret, Body: "a\x01b\x02c key=" + secret + "\u202e"})}); err != nil {
+	if _, err := s.Update(t.Context(), time.Minute, listed(source("a", "", Row{Kind: KindRun, Ref: "run_a", Title: "token " + secret, Body: "a\x01b\x02c key=" + secret + "\u202e"}))); err != nil {
 		t.Fatal(err)
 	}
 	hits := s.query(t, "token", everybody)
@@ -218,7 +223,7 @@ func TestMasked(t *testing.T) {
 func TestEveryQuery(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	if _, err := s.Update(t.Context(), []Source{source("a", "", Row{Kind: KindRun, Ref: "run_a", Title: "x", Body: "y"})}); err != nil {
+	if _, err := s.Update(t.Context(), time.Minute, listed(source("a", "", Row{Kind: KindRun, Ref: "run_a", Title: "x", Body: "y"}))); err != nil {
 		t.Fatal(err)
 	}
 	var texts []string
@@ -269,7 +274,7 @@ func BenchmarkQuery(b *testing.B) {
 		sources = append(sources, source(fmt.Sprint(i), "", rows...))
 	}
 	began := time.Now()
-	if behind, err := s.Update(b.Context(), sources); err != nil || behind != 0 {
+	if behind, err := s.Update(b.Context(), time.Minute, listed(sources...)); err != nil || behind != 0 {
 		b.Fatal(behind, err)
 	}
 	b.Logf("%d rows in %s", n, time.Since(began).Round(time.Millisecond))

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+	"time"
 	"unicode"
 
 	"ac/internal/redact"
@@ -66,17 +67,20 @@ type sourceState struct {
 	seq     int64
 }
 
-// Update writes the changed sources, in their order, and drops those that no longer exist. It
-// stops when ctx is done, and returns how many sources are still behind. Chunks written until
-// then stay.
-func (s *Store) Update(ctx context.Context, sources []Source) (behind int, err error) {
-	db, err := s.open(ctx)
+// Update writes the changed sources that list returns, in their order, and drops those that it does
+// not return. It writes for at most patience, and returns how many sources are still behind then.
+// Chunks written until then stay. It calls list after it has read which sources there are, so that
+// one that another process adds meanwhile is not taken for one that no longer exists.
+func (s *Store) Update(ctx context.Context, patience time.Duration, list func(context.Context) ([]Source, error)) (behind int, err error) {
+	before, db, loadErr := s.sourceStates(ctx)
+	sources, err := list(ctx)
 	if err != nil {
-		return len(sources), ignoreCanceled(ctx, err)
+		return 0, err
 	}
-	before, err := loadSourceStates(ctx, db)
-	if err != nil {
-		return len(sources), ignoreCanceled(ctx, s.removeIfUnusable(err))
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if loadErr != nil {
+		return len(sources), ignoreCanceled(ctx, loadErr)
 	}
 	stale := make([]*Source, 0, len(sources))
 	for i := range sources {
@@ -130,6 +134,19 @@ func (s *Store) removeIfUnusable(err error) error {
 	defer s.mu.Unlock()
 	_ = s.close() // the file is unusable
 	return errors.Join(err, s.remove())
+}
+
+// sourceStates returns the state of each source in the index.
+func (s *Store) sourceStates(ctx context.Context) (map[string]sourceState, *sql.DB, error) {
+	db, err := s.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	states, err := loadSourceStates(ctx, db)
+	if err != nil {
+		return nil, nil, s.removeIfUnusable(err)
+	}
+	return states, db, nil
 }
 
 func loadSourceStates(ctx context.Context, db *sql.DB) (map[string]sourceState, error) {
