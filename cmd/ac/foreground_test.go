@@ -103,8 +103,8 @@ func TestEnterDecidesNothing(t *testing.T) {
 	s.shows("status=0")
 }
 
-// TestAnswersAreForWhatWasShown: what was typed before a request was shown does not answer it, and
-// one that somebody else answers is not asked any more.
+// TestAnswersAreForWhatWasShown: what is typed after the answer to a request does not answer the next
+// one, and one that somebody else answers is not asked any more.
 func TestAnswersAreForWhatWasShown(t *testing.T) {
 	t.Parallel()
 	s := newHome(t, "80")

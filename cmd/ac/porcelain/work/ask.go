@@ -58,7 +58,8 @@ func (l *lines) discard() {
 }
 
 // asker asks about the requests of one run, one after the other, on stderr and stdin. What was
-// typed before a request was shown does not answer it.
+// typed before a request was shown answers it only if it is the first one: afterwards it was meant
+// for the one before.
 type asker struct {
 	*cli.Call
 	project, run string
@@ -114,6 +115,7 @@ func (q *asker) settle(id string) {
 	close(settled)
 	delete(q.waiting, id)
 	if q.shown == id {
+		q.shown = ""
 		fmt.Fprintln(q.Stderr) // after the prompt
 	}
 }
@@ -126,10 +128,8 @@ func (q *asker) close() {
 
 // answer asks about one request and sends the answer.
 func (q *asker) answer(ctx context.Context, i *interaction.Record) {
-	if q.typed == nil {
-		q.typed = newLines(q.Call)
-	}
 	for {
+		first := q.typed == nil
 		settled, asks := q.show(i)
 		if !asks {
 			return
@@ -141,7 +141,7 @@ func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 				return
 			}
 			text := strings.TrimSpace(line.text)
-			if text == "" || line.at.Before(shown) || !q.take(i.InteractionID) {
+			if text == "" || !first && line.at.Before(shown) || !q.take(i.InteractionID) {
 				continue // Enter alone decides nothing
 			}
 			p := answerOf(i, text)
@@ -158,10 +158,14 @@ func (q *asker) answer(ctx context.Context, i *interaction.Record) {
 	}
 }
 
-// show discards what was typed so far, and prints the choices of a request. asks is false if it was
-// settled meanwhile.
+// show discards what was typed since the first request, and prints the choices of a request. asks is
+// false if it was settled meanwhile.
 func (q *asker) show(i *interaction.Record) (settled chan struct{}, asks bool) {
-	q.typed.discard()
+	if q.typed != nil {
+		q.typed.discard()
+	} else {
+		q.typed = newLines(q.Call)
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if settled, asks = q.waiting[i.InteractionID]; asks {
