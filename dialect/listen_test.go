@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// TestListen pins where a dialect listens: on loopback alone, on a port that nobody has.
+// TestListen checks where a dialect may listen: only on loopback, and on a free port.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", "[::]:0", "192.0.2.1:0", ":0"} {
@@ -63,7 +63,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestWithin pins which paths are inside a repository.
+// TestWithin checks which paths are inside a repository.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"a.go": "a.go", "./a/../b.go": "b.go", "/r/a/b.go": "a/b.go"} {

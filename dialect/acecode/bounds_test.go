@@ -1,6 +1,6 @@
 package acecode
 
-// What is refused or ended where a bound of the listener is reached.
+// Tests of what the listener refuses or closes at its bounds.
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 	"ac/dialect/dialecttest"
 )
 
-// raw opens a connection, and asks for a socket on it that it does not read.
+// raw opens a connection. With a path it requests a WebSocket there, and never reads it.
 func (s *stage) raw(path string) net.Conn {
 	s.T.Helper()
 	host := strings.TrimPrefix(s.url, "http://")
@@ -38,7 +38,7 @@ func (s *stage) raw(path string) net.Conn {
 	return conn
 }
 
-// sockets waits until so many sockets are open.
+// sockets waits until the number of open sockets satisfies there.
 func (s *stage) sockets(what string, there func(n int) bool) {
 	s.T.Helper()
 	for began := time.Now(); !there(s.server.open.Count()); time.Sleep(10 * time.Millisecond) {
@@ -48,8 +48,8 @@ func (s *stage) sockets(what string, there func(n int) bool) {
 	}
 }
 
-// TestDeafSockets pins that a socket which takes nothing is cut, of a session and of a console,
-// and that one which reads goes on.
+// TestDeafSockets checks that the server cuts sockets of consoles and sessions whose clients do
+// not read, and keeps those whose clients do.
 func TestDeafSockets(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.Place.Patience = 2 * time.Second })
@@ -75,7 +75,7 @@ func TestDeafSockets(t *testing.T) {
 	deaf = s.raw("/ws/sessions/" + id)
 	s.sockets("the socket of the session", func(n int) bool { return n == 1 })
 	var pings []byte
-	for range 1000 { // more than is taken at once
+	for range 1000 { // more than the server accepts at once
 		ping := `{"type":"ping"}`
 		pings = append(append(pings, 0x81, 0x80|byte(len(ping)), 0, 0, 0, 0), ping...)
 	}
@@ -92,8 +92,8 @@ func TestDeafSockets(t *testing.T) {
 	s.sockets("the end of the socket that nobody reads", func(n int) bool { return n == 0 })
 }
 
-// hearsOfTheEnd reads a connection that was cut: it was reset, so that nothing of it is left
-// with the system.
+// hearsOfTheEnd reads a connection that the server cut. The server must have reset it, which
+// leaves no data queued in the kernel.
 func (s *stage) hearsOfTheEnd(c net.Conn) {
 	s.T.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(dialecttest.Patience)); err != nil {
@@ -104,8 +104,8 @@ func (s *stage) hearsOfTheEnd(c net.Conn) {
 	}
 }
 
-// TestTooManySockets pins that there are 64 sockets, of sessions and of consoles together, and
-// that the end of one makes room.
+// TestTooManySockets checks that sessions and consoles share 64 sockets, and that closing one
+// frees its slot.
 func TestTooManySockets(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -126,8 +126,8 @@ func TestTooManySockets(t *testing.T) {
 	s.dial("/ws/sessions/_multiplex").send(`{"type":"ping"}`)
 }
 
-// TestTooManySessions pins that a socket follows 64 sessions, and that one which it lets go
-// makes room.
+// TestTooManySessions checks that a socket follows at most 64 sessions, and that unsubscribing
+// from one frees its slot.
 func TestTooManySessions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -149,7 +149,7 @@ func TestTooManySessions(t *testing.T) {
 	if f := follow(over); f.Type != "error" || f.text("reason") != "too many sessions" || f.text("code") != "too_many_sessions" {
 		t.Error(f.raw)
 	}
-	if f := follow(last); f.Type != "subscribe_ack" { // it is followed already
+	if f := follow(last); f.Type != "subscribe_ack" { // already followed
 		t.Error(f.raw)
 	}
 	c.send(`{"type":"unsubscribe","payload":{"session_id":"` + first + `"}}`)
@@ -159,8 +159,8 @@ func TestTooManySessions(t *testing.T) {
 	}
 }
 
-// TestTooManyConnections pins that there are 256 connections, that one more is answered and
-// closed, and that the end of one makes room.
+// TestTooManyConnections checks that the listener serves 256 connections, answers one more with
+// an error and closes it, and that closing a connection frees its slot.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -22,8 +22,8 @@ import (
 	"ac/workspace"
 )
 
-// consoleClient looks at a console as the published client does: it counts bytes, and takes
-// the places that the server sends.
+// consoleClient follows a console as the published client does: it counts bytes and adopts the
+// cursors that the server sends.
 type consoleClient struct {
 	t      *testing.T
 	conn   *websocket.Conn
@@ -41,7 +41,7 @@ func (s *stage) newConsole() consoleRow {
 	return made
 }
 
-// look opens the socket of a console from a place on, which is part of the address.
+// look opens the socket of a console. from is the query that sets the starting cursor.
 func (s *stage) look(id, from string) *consoleClient {
 	s.T.Helper()
 	return &consoleClient{t: s.T, conn: s.dial("/ws/pty/" + id + from).conn}
@@ -54,7 +54,7 @@ func (c *consoleClient) typed(text string) {
 	}
 }
 
-// read takes the next frame, and returns the status of the end where there is none.
+// read reads the next frame. If the socket was closed, it returns the close status.
 func (c *consoleClient) read() (end websocket.StatusCode) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), dialecttest.Patience)
@@ -88,7 +88,7 @@ func (c *consoleClient) read() (end websocket.StatusCode) {
 	return 0
 }
 
-// until reads up to a state.
+// until reads frames until there returns true.
 func (c *consoleClient) until(there func() bool) {
 	c.t.Helper()
 	for !there() {
@@ -98,13 +98,13 @@ func (c *consoleClient) until(there func() bool) {
 	}
 }
 
-// shows reads until the output has a text.
+// shows reads until the output contains text.
 func (c *consoleClient) shows(text string) {
 	c.t.Helper()
 	c.until(func() bool { return bytes.Contains(c.out.Bytes(), []byte(text)) })
 }
 
-// ends reads up to the end of the socket, which has a status.
+// ends reads until the socket is closed, and checks the close status.
 func (c *consoleClient) ends(want websocket.StatusCode) {
 	c.t.Helper()
 	for {
@@ -117,8 +117,8 @@ func (c *consoleClient) ends(want websocket.StatusCode) {
 	}
 }
 
-// TestConsole types into a shell and reads what it prints, from two sockets and one that
-// comes back, and follows its exit.
+// TestConsole types into a shell and reads its output from two sockets, one of which reconnects.
+// It then follows the shell's exit.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -184,7 +184,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestConsolePlaces pins where a socket begins, and that the end of the server closes it.
+// TestConsolePlaces checks where a socket starts, and that the server closes it when it stops.
 func TestConsolePlaces(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -218,7 +218,7 @@ func TestConsolePlaces(t *testing.T) {
 	c.ends(websocket.StatusGoingAway)
 }
 
-// TestConsoleFrames pins which frames a piece of output makes.
+// TestConsoleFrames checks how pieces of output are turned into frames.
 func TestConsoleFrames(t *testing.T) {
 	t.Parallel()
 	code := 3
@@ -250,8 +250,8 @@ func TestConsoleFrames(t *testing.T) {
 	}
 }
 
-// TestConsoleFlood pins that a client that reads nothing holds up nobody, and hears what
-// it missed.
+// TestConsoleFlood checks that a client that reads slowly delays no other client, and receives a
+// cursor that skips the output it missed.
 func TestConsoleFlood(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, patient)
@@ -272,8 +272,8 @@ func TestConsoleFlood(t *testing.T) {
 	}
 }
 
-// TestConsoleStalled pins that typing into a program that reads nothing ends the socket, and
-// not the console.
+// TestConsoleStalled checks that typing into a program that does not read its input closes the
+// socket but keeps the console.
 func TestConsoleStalled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -287,7 +287,7 @@ func TestConsoleStalled(t *testing.T) {
 	s.want(http.StatusNoContent, "DELETE", "/api/pty/"+made.ID, "", nil)
 }
 
-// TestConsoleLimit pins that there are sixteen.
+// TestConsoleLimit checks that at most 16 consoles are open.
 func TestConsoleLimit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -301,13 +301,15 @@ func TestConsoleLimit(t *testing.T) {
 		t.Errorf("%d %s", r.code, r.text)
 	}
 	s.want(http.StatusNoContent, "DELETE", "/api/pty/"+made.ID, "", nil)
-	// A process that ends waits a second for them, which is not enough on a busy machine.
+	// Close them here: the server's own shutdown waits one second for them, too short on a busy
+	// machine.
 	for _, c := range append(consoles, s.newConsole()) {
 		s.want(http.StatusNoContent, "DELETE", "/api/pty/"+c.ID, "", nil)
 	}
 }
 
-// TestConsoleRefusals pins what is refused, and that nothing is started by it.
+// TestConsoleRefusals checks which requests are refused, and that a refused request starts
+// nothing.
 func TestConsoleRefusals(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -358,7 +360,7 @@ func TestConsoleRefusals(t *testing.T) {
 			_ = answer.Body.Close()
 		}
 	}
-	// Somebody whom nobody knows, with the token.
+	// A request from an unknown remote address, with the right token.
 	for _, path := range []string{"/api/pty", "/api/pty/shells", "/ws/pty/" + made.ID} {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
 		r.Header.Set(tokenHeader, testToken)
@@ -371,8 +373,8 @@ func TestConsoleRefusals(t *testing.T) {
 	s.want(http.StatusNoContent, "DELETE", "/api/pty/"+made.ID, "", nil)
 }
 
-// TestNoConsoles pins that a listener with that option, and one that other machines reach,
-// has none.
+// TestNoConsoles checks that consoles are unavailable when turned off, and when other machines
+// can reach the listener.
 func TestNoConsoles(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Options){

@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestWhoMayAsk pins the checks of requests, in their order, on the socket, too.
+// TestWhoMayAsk checks the order of the request checks, also for sockets.
 func TestWhoMayAsk(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -67,8 +67,8 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
-// TestOtherMachines pins that a listener that other machines reach needs its token from
-// everybody, and leaves loopback-only routes to this machine.
+// TestOtherMachines checks that a listener reachable from other machines requires its token from
+// every client, and serves loopback-only routes only to this machine.
 func TestOtherMachines(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.Place.Address = "0.0.0.0:0"; o.Place.Names = []string{"box.example"} })

@@ -15,7 +15,7 @@ import (
 	"ac/internal/fault"
 )
 
-// TestServerRoutes has a row for each answer about the server itself.
+// TestServerRoutes checks the answers about the server itself.
 func TestServerRoutes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -97,7 +97,7 @@ func TestServerRoutes(t *testing.T) {
 	}
 }
 
-// TestSessionRoutes goes through the life of a session by HTTP alone.
+// TestSessionRoutes goes through the life of a session, mostly over HTTP.
 func TestSessionRoutes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -180,10 +180,10 @@ func TestSessionRoutes(t *testing.T) {
 	s.want(200, "GET", path+"/messages", "", nil)
 	s.want(200, "POST", path+"/resume", "", nil, `"active":true`)
 	s.want(202, "POST", path+"/messages", `{"text":"and again"}`, nil)
-	c.await("Message", `"role":"assistant"`, "and again") // behind what was said before
+	c.await("Message", `"role":"assistant"`, "and again") // comes after the earlier messages
 }
 
-// TestTurns pins what is said into a running turn, and its interruption.
+// TestTurns checks steering and interrupting a running turn.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -203,7 +203,8 @@ func TestTurns(t *testing.T) {
 	c.await("pong")
 }
 
-// TestAttachments pins how files come to a session, and what its agent gets of them.
+// TestAttachments checks how files are attached to a session, and what its agent receives of
+// them.
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -240,7 +241,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// TestOpening pins which directories may be opened in the file manager.
+// TestOpening checks which directories may be opened in the file manager.
 func TestOpening(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.AllowOpen = true })
@@ -256,8 +257,8 @@ func TestOpening(t *testing.T) {
 	}
 }
 
-// TestPartner: the agent of new sessions is named by its id, or by its name in any case; one
-// that does not exist is refused.
+// TestPartner checks that the agent of new sessions can be named by its id, or by its name in any
+// case. An agent that does not exist is refused.
 func TestPartner(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -273,8 +274,7 @@ func TestPartner(t *testing.T) {
 	}
 }
 
-// TestWithoutAgent pins that sessions are listed and none is made where nobody can be
-// talked with.
+// TestWithoutAgent checks that without a usable agent, sessions can be listed but not created.
 func TestWithoutAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,6 +1,6 @@
 package acecode
 
-// The test binary plays every part: supervisor, guard, and the agents.
+// TestMain lets the test binary act as supervisor, guard and agents.
 
 import (
 	"os"

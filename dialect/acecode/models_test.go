@@ -11,7 +11,7 @@ import (
 	"ac/dialect/dialecttest"
 )
 
-// TestModels has a row for each answer about models; no answer has a key.
+// TestModels checks the answers about models. None may contain a key.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -20,7 +20,7 @@ func TestModels(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 			return
 		}
-		_, _ = w.Write([]byte(`{"data":[{"id":"m-1"},{"id":"m-2"}]}`)) // the client is the test
+		_, _ = w.Write([]byte(`{"data":[{"id":"m-1"},{"id":"m-2"}]}`)) // the client is the test itself
 	}))
 	t.Cleanup(models.Close)
 	for _, c := range []struct {
@@ -60,8 +60,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestSessionModel pins that the agent of a session is started with the model that was
-// chosen, and that a model cannot be changed in a turn.
+// TestSessionModel checks that a session's agent starts with the chosen model, and that the model
+// cannot be changed during a turn.
 func TestSessionModel(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -85,8 +85,8 @@ func TestSessionModel(t *testing.T) {
 	s.want(409, "DELETE", "/api/models/small", "", nil, "MODEL_IN_USE")
 }
 
-// TestUsageOfModels pins that usage is that of a profile only where a session was started with
-// one, whatever profiles there are when it is asked for.
+// TestUsageOfModels checks that usage counts for a profile only if its session was started with
+// that profile, whichever profiles exist at the time of the query.
 func TestUsageOfModels(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

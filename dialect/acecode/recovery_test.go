@@ -1,6 +1,7 @@
 package acecode
 
-// Texts that a listener kept and, as it died, told no session of, though one lives.
+// Tests of texts that a listener queued but did not deliver before it died, though their session
+// lives.
 
 import (
 	"errors"
@@ -16,7 +17,7 @@ import (
 	"ac/workspace"
 )
 
-// leave keeps a text as a listener does that finds no session, and dies then.
+// leave queues a text as a listener does that finds no session and then dies.
 func (s *stage) leave(id, text, client string) {
 	s.T.Helper()
 	w := dialecttest.Must(workspace.Open(workspace.SystemEnv(), s.Dir))
@@ -30,7 +31,7 @@ func (s *stage) leave(id, text, client string) {
 	}
 }
 
-// TestTakenUpByTheLiving pins that the next listener has such a text said.
+// TestTakenUpByTheLiving checks that the next listener delivers such a text.
 func TestTakenUpByTheLiving(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -46,7 +47,7 @@ func TestTakenUpByTheLiving(t *testing.T) {
 	c.await("Message", `"role":"assistant"`, "you said: left behind")
 }
 
-// TestSaidAgainToTheLiving pins that such a text is not said twice when its client says it
+// TestSaidAgainToTheLiving checks that such a text is delivered only once if its client sends it
 // again.
 func TestSaidAgainToTheLiving(t *testing.T) {
 	t.Parallel()
@@ -60,7 +61,7 @@ func TestSaidAgainToTheLiving(t *testing.T) {
 	c.await("Message", `"role":"assistant"`, "you said: left behind")
 	c.await("Done")
 	log := dialecttest.Must(os.ReadFile(filepath.Join(s.Dir, workspace.LogFile(s.Project, id))))
-	if n := strings.Count(string(log), `"type":"run.steer_queued","payload":`); n != 2 { // with the first one
+	if n := strings.Count(string(log), `"type":"run.steer_queued","payload":`); n != 2 { // including the first text
 		t.Errorf("%d texts were kept", n)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"ac/workspace"
 )
 
-// order are the types of frames in their order, texts of one kind once.
+// order returns the types of frames in their order. Consecutive tokens count once.
 func order(list []received) string {
 	var kinds []string
 	for _, f := range list {
@@ -25,9 +25,9 @@ func order(list []received) string {
 	return strings.Join(kinds, " ")
 }
 
-// TestConversation talks with an agent through the socket of the document: events have its
-// names and rising numbers, and what a client missed is replayed, by another start of the
-// daemon, too.
+// TestConversation talks to an agent through a session socket. Events have the documented names
+// and rising numbers. A client gets the events it missed replayed, even after the daemon
+// restarts.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -70,8 +70,8 @@ func TestConversation(t *testing.T) {
 	c.await("Done", `"t3"`)
 }
 
-// TestPermission pins how a permission is asked for, answered, and answered by a switch to
-// yolo.
+// TestPermission checks how a permission is requested and answered, either by a decision or by
+// switching to yolo.
 func TestPermission(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -116,8 +116,8 @@ func TestPermission(t *testing.T) {
 	c.await("done", `"aborted"`)
 }
 
-// TestFailedStarts pins that what was said to a session whose agent could not be started is told
-// once, and that the session stays, to be talked with once the cause is gone.
+// TestFailedStarts checks that when an agent cannot be started, the session reports the failure
+// once and stays usable once the cause is gone.
 func TestFailedStarts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -152,7 +152,7 @@ func TestFailedStarts(t *testing.T) {
 	}
 }
 
-// TestUnreadableLogs pins that a session whose log cannot be read hides no other one.
+// TestUnreadableLogs checks that a session with an unreadable log does not hide other sessions.
 func TestUnreadableLogs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

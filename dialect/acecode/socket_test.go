@@ -17,7 +17,7 @@ import (
 	"ac/workspace"
 )
 
-// TestFrames has a row for each answer to a frame that carries nothing out.
+// TestFrames checks the answers to frames that start no turn.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -50,7 +50,7 @@ func TestFrames(t *testing.T) {
 		{`{"type":"unsubscribe","payload":{"session_id":"` + id + `"}}`, "unsubscribe_ack", id},
 	} {
 		c.send(r.frame)
-		if r.kind == "" { // silence: the next answer is that of another frame
+		if r.kind == "" { // no answer: the next frame read answers the ping
 			c.send(`{"type":"ping"}`)
 			r.kind = "pong"
 		}
@@ -60,7 +60,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestStatuses pins that a list of sessions is kept up to date.
+// TestStatuses checks that subscribers of a session list receive its changes.
 func TestStatuses(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -82,9 +82,8 @@ func TestStatuses(t *testing.T) {
 	c.await("status_unsubscribe_ack")
 }
 
-// TestReadMarks pins the cursors of a session: that of its newest event, which clients send
-// back, and up to where it was read, which never lies behind the newest event and never goes
-// back.
+// TestReadMarks checks a session's cursors. The update cursor is that of its newest event, which
+// clients send back. The read cursor never passes the newest event and never moves back.
 func TestReadMarks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -121,7 +120,7 @@ func TestReadMarks(t *testing.T) {
 	mark(1024, first, 1024, "unread")
 	mark(first, first, first, "read")
 	mark(1024, first, first, "read")
-	mark(first+1<<40, first, first, "read") // nothing is read before it is there
+	mark(first+1<<40, first, first, "read") // events that do not exist yet cannot be read
 	second := turn("two")
 	if second <= first {
 		t.Fatalf("%d, then %d", first, second)
@@ -130,8 +129,8 @@ func TestReadMarks(t *testing.T) {
 	mark(second, second, second, "read")
 }
 
-// TestQuestions pins that questions are answered by their options or in words, and that one
-// which is cancelled is closed as such, while its turn goes on.
+// TestQuestions checks that questions can be answered with options or in free text. A cancelled
+// question is closed as cancelled, and its turn goes on.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, answer, reason, hears string }{
@@ -168,8 +167,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestReplayFromStart pins that a page which begins to show a session that its socket follows
-// already gets what it lacks of it, in order and once.
+// TestReplayFromStart checks that subscribing again to a followed session with replay_from_start
+// replays what the page lacks, in order and once.
 func TestReplayFromStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -197,8 +196,8 @@ func TestReplayFromStart(t *testing.T) {
 	}
 }
 
-// TestDeadAgent pins what is said of an agent that dies in its turn, and that the next text
-// goes on.
+// TestDeadAgent checks what clients receive when an agent dies during its turn, and that the next
+// text is answered.
 func TestDeadAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -213,8 +212,8 @@ func TestDeadAgent(t *testing.T) {
 	c.await("Done", `"t2"`)
 }
 
-// TestSlowReader pins that a client that reads nothing holds up nobody, and gets all of the
-// text in the end.
+// TestSlowReader checks that a client that reads slowly delays no other client, and still
+// receives the whole text.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, patient)
@@ -240,7 +239,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestJoined pins what is left out for a client that is behind: nothing but older states.
+// TestJoined checks that frames queued for a slow client are merged without loss, except for
+// outdated states.
 func TestJoined(t *testing.T) {
 	t.Parallel()
 	c := &socket{bound: map[string]*binding{}}
@@ -269,15 +269,15 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestTakenUp pins that a text which was acknowledged by a listener that died is brought to
-// the agent by the next.
+// TestTakenUp checks that if a listener acknowledged a text and died, the next listener delivers
+// it to the agent.
 func TestTakenUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	id := s.create("")
 	log := filepath.Join(s.Dir, "work/projects", s.Project, "runs", id, "events.jsonl")
 	s.End()
-	// What the dead one wrote: it ended before it could start anything.
+	// What the dead listener wrote: it died before it could start anything.
 	w := dialecttest.Must(workspace.Open(workspace.SystemEnv(), s.Dir))
 	run := dialecttest.Must(runs.Load(w, s.Project, id))
 	_, draft, err := session.QueueText(w, run, session.SteerRequest{Text: "left behind", Mode: session.ModeAfterTurn, Actor: "human"})
@@ -296,7 +296,8 @@ func TestTakenUp(t *testing.T) {
 	c.await("Message", `"role":"assistant"`, "you said: left behind")
 }
 
-// TestGap pins that a client that missed too much gets a notice of that, and nothing of what it missed.
+// TestGap checks that a client that missed too many events receives a gap notice and none of
+// them.
 func TestGap(t *testing.T) {
 	t.Parallel()
 	h := &history{mapper: frames.NewMapper(frames.Place{}, "p")}
@@ -310,7 +311,7 @@ func TestGap(t *testing.T) {
 	if list, gap := h.since(h.head() - 1); gap || len(list) != 1 {
 		t.Errorf("%d events, gap %v", len(list), gap)
 	}
-	for _, beyond := range []int64{5, 1<<31 + 5, 1 << 40} { // more than 32 bits as well
+	for _, beyond := range []int64{5, 1<<31 + 5, 1 << 40} { // also more than 32 bits
 		if list, _ := h.since(h.head() + beyond); len(list) != 0 {
 			t.Errorf("%d events above the head, %d beyond it", len(list), beyond)
 		}

@@ -1,6 +1,6 @@
 package acecode
 
-// What the tests stand on: a company with a repository and an agent, a daemon, and clients.
+// Fixtures of the tests: a company with a repository and an agent, a daemon, and clients.
 
 import (
 	"bytes"
@@ -27,12 +27,12 @@ const testToken = "test-token"
 type stage struct {
 	*dialecttest.Stage
 	agent   string
-	program string // of the agent
+	program string // the agent's
 	url     string
 	server  *server
 }
 
-// newStage makes a company of one agent that speaks, with a daemon.
+// newStage creates a company with one agent, called Speaker, and starts a daemon for it.
 func newStage(t *testing.T, change ...func(*Options)) *stage {
 	t.Helper()
 	s := &stage{Stage: dialecttest.New(t, dialecttest.Agent{Name: "Speaker", Provider: "acp_own"})}
@@ -50,10 +50,10 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 	return s
 }
 
-// patient lets a client read nothing for as long as a busy machine takes.
+// patient lets a client stop reading for as long as a busy machine needs.
 func patient(o *Options) { o.Place.Patience = time.Hour }
 
-// stopAll ends the sessions that the test left.
+// stopAll stops the sessions that the test left running.
 func (s *stage) stopAll() {
 	c, release := dialecttest.Open(s.Dir, s.Project, io.Discard)
 	ctx, cancel := context.WithTimeout(context.Background(), dialecttest.Patience)
@@ -64,15 +64,15 @@ func (s *stage) stopAll() {
 	}
 	for _, one := range live {
 		named := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, SessionRef: one.SessionRef}
-		_, _ = dialect.Do(ctx, c, (*company.Host).StopSession, named)    // it may end by itself
-		_, _ = dialect.Do(ctx, c, (*company.Host).CollectSession, named) // nothing is written any more
+		_, _ = dialect.Do(ctx, c, (*company.Host).StopSession, named)    // it may have ended by itself
+		_, _ = dialect.Do(ctx, c, (*company.Host).CollectSession, named) // nothing writes any more
 	}
 	if err := release(); err != nil {
 		s.T.Error(err)
 	}
 }
 
-// open starts a daemon over the company.
+// open starts a daemon for the company.
 func (s *stage) open(change ...func(*Options)) {
 	s.T.Helper()
 	o := Options{Place: dialect.ListenOptions{Address: "127.0.0.1:0", Token: testToken}, Terminals: true}
@@ -97,7 +97,7 @@ type reply struct {
 	text   string
 }
 
-// do sends a request; header are names and values.
+// do sends a request. header alternates names and values.
 func (s *stage) do(method, path, body string, header ...string) reply {
 	s.T.Helper()
 	r := dialecttest.Must(http.NewRequestWithContext(s.T.Context(), method, s.url+path, strings.NewReader(body)))
@@ -112,12 +112,12 @@ func (s *stage) do(method, path, body string, header ...string) reply {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read
+	defer func() { _ = answer.Body.Close() }() // already read
 	text := dialecttest.Must(io.ReadAll(answer.Body))
 	return reply{answer.StatusCode, answer.Header, strings.TrimSpace(string(text))}
 }
 
-// want sends a request whose answer has a status and holds texts, and decodes it.
+// want sends a request, checks the status and that the answer contains texts, and decodes it.
 func (s *stage) want(code int, method, path, body string, into any, holds ...string) reply {
 	s.T.Helper()
 	r := s.do(method, path, body)
@@ -137,7 +137,7 @@ func (s *stage) want(code int, method, path, body string, into any, holds ...str
 	return r
 }
 
-// create makes a session that says something.
+// create creates a session with an initial message.
 func (s *stage) create(text string) string {
 	s.T.Helper()
 	var made struct {
@@ -148,7 +148,7 @@ func (s *stage) create(text string) string {
 	return made.ID
 }
 
-// received is a frame of the server.
+// received is a frame from the server.
 type received struct {
 	Type    string
 	Seq     int64
@@ -162,10 +162,10 @@ type client struct {
 	t    *testing.T
 	conn *websocket.Conn
 	got  []received
-	kept []received // that hello read and nobody has used
+	kept []received // frames that hello read and no caller has consumed
 }
 
-// dial opens a socket. Without a header it is the document's client.
+// dial opens a socket. Without a header it acts as the documented client.
 func (s *stage) dial(path string, header ...string) *client {
 	s.T.Helper()
 	h := http.Header{}
@@ -192,7 +192,7 @@ func (c *client) send(text string) {
 	}
 }
 
-// read reads the next frame.
+// read returns the next frame, first those that hello kept.
 func (c *client) read() (f received) {
 	c.t.Helper()
 	if len(c.kept) > 0 {
@@ -202,7 +202,7 @@ func (c *client) read() (f received) {
 	return c.receive()
 }
 
-// receive reads the next frame of the connection.
+// receive reads the next frame from the connection.
 func (c *client) receive() received {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), dialecttest.Patience)
@@ -228,7 +228,7 @@ func (c *client) all() string {
 	return b.String()
 }
 
-// await reads up to a frame of a type, in any naming.
+// await reads until a frame of a type that contains all texts. Types are those of either naming.
 func (c *client) await(kind string, holds ...string) received {
 	c.t.Helper()
 next:
@@ -246,7 +246,7 @@ next:
 	}
 }
 
-// text is a member of the payload.
+// text returns a string field of the payload.
 func (f received) text(name string) string {
 	text, _ := f.Payload[name].(string)
 	return text
@@ -261,6 +261,6 @@ func (c *client) hello(id string, since int64) received {
 		if f.Type == "hello_ack" {
 			return f
 		}
-		c.kept = append(c.kept, f) // a replay comes first
+		c.kept = append(c.kept, f) // the replay precedes the acknowledgment
 	}
 }

@@ -21,8 +21,8 @@ func (s *stage) read(name string) string {
 	return string(text)
 }
 
-// TestCode pins the code actions: each is answered by an agent, and what it proposes can
-// be previewed and applied.
+// TestCode checks that an agent answers each code action, and that its proposals can be previewed
+// and applied.
 func TestCode(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -42,7 +42,7 @@ func TestCode(t *testing.T) {
 	if len(tests) != 3 || tests[1].Type != "test" || tests[2].Type != "code" || tests[0].Type != "test" || tests[0].Path != "src/test_x.py" || tests[0].Language != "python" || tests[0].Content != "assert True\n" {
 		t.Errorf("%+v", tests)
 	}
-	// A proposal, previewed and applied.
+	// Preview and apply a proposal.
 	var list []artifact
 	c.do("code.refactor", object{"code": "print(1)", "language": "python", "filePath": filepath.Join(s.Repo, "src/x.py"), "instructions": "print 2"}, &list)
 	if len(list) != 1 || list[0].Path != "src/x.py" || list[0].Content != "print(2)\n" || list[0].Type != "code" || !strings.HasPrefix(list[0].ID, "fa_") {
@@ -63,19 +63,19 @@ func TestCode(t *testing.T) {
 	if done.Applied != 0 || done.Skipped != 1 {
 		t.Errorf("again: %+v", done)
 	}
-	// Where there is nothing to write to.
+	// There is no file to write to.
 	for _, path := range []string{"", "/etc/passwd", "../x.py"} {
 		if why := c.refused("code.refactor", object{"code": "x", "language": "", "filePath": path}); why != path+" is outside the repository" {
 			t.Errorf("%q: %s", path, why)
 		}
 	}
-	// The text is not in the saved file any more.
+	// The saved file no longer contains the text.
 	if why := c.refused("code.refactor", object{"code": "print(7)", "language": "python", "filePath": "src/x.py"}); !strings.Contains(why, "src/x.py: ") || !strings.Contains(why, "not in the saved file") {
 		t.Error(why)
 	}
 }
 
-// TestApply pins what is refused of what is applied, file by file.
+// TestApply checks what preview and apply refuse, file by file.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -102,7 +102,7 @@ func TestApply(t *testing.T) {
 	if got := strings.Join(actions, " "); got != "create skip create skip skip skip skip" {
 		t.Error(got)
 	}
-	// A file that changes between preview and apply is left alone.
+	// Apply leaves a file alone that changed since the preview.
 	dialecttest.Write(t, filepath.Join(s.Repo, "src/new.py"), "somebody's\n")
 	var done applyResult
 	c.do("artifacts.apply", object{"artifacts": all[:3]}, &done)
@@ -126,8 +126,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestStillWorking pins what happens to an answer that takes longer than clients wait: it is
-// put off, joined by the same request, and owed once.
+// TestStillWorking checks an answer that takes longer than clients wait. It is deferred, shared
+// by equal requests, and delivered once.
 func TestStillWorking(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
@@ -143,7 +143,7 @@ func TestStillWorking(t *testing.T) {
 		t.Errorf("another client: %s", again)
 	}
 	dialecttest.Write(t, release, "")
-	// Nobody waits: those who waited in vain hear of the end.
+	// Nobody waits now, so the clients whose requests were deferred are notified of the end.
 	for _, who := range []*client{c, other} {
 		who.Await("the end of the execution", func(f frame) bool {
 			return f.Type == "execution.complete" && strings.Contains(f.raw, id) && strings.Contains(f.raw, `"text":"released"`)
@@ -156,7 +156,7 @@ func TestStillWorking(t *testing.T) {
 	if c.do("background.list", nil, &rows); len(rows) != 1 {
 		t.Errorf("%d jobs for one request", len(rows))
 	}
-	// It was delivered: the next one is a new request.
+	// The answer was delivered, so the next request starts a new job.
 	if text := c.explained(params); text != "released" {
 		t.Errorf("asked once more: %q", text)
 	}
@@ -165,7 +165,7 @@ func TestStillWorking(t *testing.T) {
 	}
 }
 
-// TestStillWorkingAfterRestart pins that a late answer is owed by the next daemon, too.
+// TestStillWorkingAfterRestart checks that the next daemon also delivers a late answer.
 func TestStillWorkingAfterRestart(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
@@ -193,7 +193,7 @@ func TestStillWorkingAfterRestart(t *testing.T) {
 	}
 }
 
-// TestTogether pins that equal requests that come together are one job.
+// TestTogether checks that equal concurrent requests share one job.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
@@ -224,8 +224,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTooManyWait pins how many slow requests of one connection wait, and that others do not
-// wait for them.
+// TestTooManyWait checks how many slow requests of one connection may wait, and that other
+// requests do not wait for them.
 func TestTooManyWait(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")

@@ -15,7 +15,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TestEnds pins how tasks end that do not succeed, and that an end is final.
+// TestEnds checks the ends of cancelled and failed tasks, and that an end is final.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -54,7 +54,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestFleetAndScans pins the methods of later clients.
+// TestFleetAndScans checks the methods that later clients added.
 func TestFleetAndScans(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -98,8 +98,8 @@ func TestFleetAndScans(t *testing.T) {
 	}
 }
 
-// TestWorkflows pins templates and their runs: the answer before the first event, the steps,
-// the phases, the end.
+// TestWorkflows checks templates and their runs: the answer before the first event, the steps,
+// the phases and the end.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -146,8 +146,8 @@ flow: {kind: sequence, steps: [{kind: task, id: one, agent: {agent_id: %s}, goal
 	}
 }
 
-// TestManyClients pins the bound of connections, and that one that reads nothing disturbs
-// nobody.
+// TestManyClients checks the bound on connections, and that a client that does not read disturbs
+// no other client.
 func TestManyClients(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -182,7 +182,7 @@ func TestManyClients(t *testing.T) {
 			t.Errorf("client %d: %s", i, f.raw)
 		}
 	}
-	// Nothing is sent to a client before its first frame.
+	// A client receives nothing before it has sent its first frame.
 	_ = deaf.CloseNow()
 	var quiet *websocket.Conn
 	dialecttest.Until(t, "there is room for a client", func() bool {
@@ -203,8 +203,8 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// TestOrder pins that writes of a connection see each other, and answers have the ids of
-// their requests, however many are under way.
+// TestOrder checks that requests of a connection see its earlier writes, and that each answer has
+// its request's id, however many are in flight.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -222,7 +222,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// daemonProcess starts a daemon in a process of its own, and returns its address and pid.
+// daemonProcess starts a daemon in its own process, and returns its address, its pid and a
+// function that kills it.
 func (s *stage) daemonProcess() (url string, pid int, kill func()) {
 	s.T.Helper()
 	cmd := exec.Command(dialecttest.Must(os.Executable()), dialecttest.Daemon, s.Dir, s.Project)
@@ -247,8 +248,8 @@ func (s *stage) daemonProcess() (url string, pid int, kill func()) {
 	return strings.TrimSpace(line), cmd.Process.Pid, kill
 }
 
-// TestKilled pins that executions outlive a daemon that is killed, and that the next one
-// knows them by the same ids; and that two daemons at once know the same.
+// TestKilled checks that executions outlive a killed daemon, and that another daemon knows them
+// by the same ids. Two concurrent daemons know the same tasks.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
@@ -265,7 +266,7 @@ func TestKilled(t *testing.T) {
 		return len(rows) >= 2
 	})
 	kill()
-	for range doomed.In { // until the connection is over
+	for range doomed.In { // until the connection is closed
 	}
 	var r executionResult
 	if c.do("execution.status", object{"executionId": task.TaskID}, &r); r.Status != "running" && r.Status != "queued" {
@@ -283,8 +284,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestKilledWhileApplying pins that an apply of a daemon that is killed is whole afterwards,
-// or did not happen.
+// TestKilledWhileApplying checks that an apply is atomic even if its daemon is killed.
 func TestKilledWhileApplying(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -296,14 +296,14 @@ func TestKilledWhileApplying(t *testing.T) {
 	}
 	doomed.do("agents.list", nil, nil)
 	doomed.Send(string(dialecttest.Must(json.Marshal(object{"id": "a", "method": "artifacts.apply", "params": object{"artifacts": list}}))))
-	dialecttest.Until(t, "files appear", func() bool { // somewhere within the act, or just behind
+	dialecttest.Until(t, "files appear", func() bool { // during the apply, or just after it
 		found, _ := filepath.Glob(filepath.Join(s.Repo, "many/*"))
 		return len(found) > 0
 	})
 	kill()
 	c := s.dial()
 	var done applyResult
-	// The next writer finishes it first.
+	// The next writer first finishes the interrupted apply.
 	c.do("artifacts.apply", object{"artifacts": []object{{"path": "after.txt", "content": "y\n"}}}, &done)
 	var shown previewResult
 	c.do("artifacts.preview", object{"artifacts": list}, &shown)
@@ -316,7 +316,8 @@ func TestKilledWhileApplying(t *testing.T) {
 	}
 }
 
-// TestShutdown pins that a daemon that ends puts slow requests off, and says goodbye.
+// TestShutdown checks that a daemon that shuts down defers slow requests and answers them with a
+// task id.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")

@@ -20,8 +20,7 @@ import (
 	"ac/internal/shape"
 )
 
-// TestFrames pins requests as clients write them, and what they are answered with, byte for
-// byte.
+// TestFrames checks the answers to requests as clients write them, byte for byte.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -29,7 +28,7 @@ func TestFrames(t *testing.T) {
 	agents := fmt.Sprintf(`[{"id":%q,"name":"Coder","description":"worker (cmd)","status":"available"}]`, s.agent)
 	c.do("agents.list", nil, nil)
 	for i, row := range [][2]string{
-		// No params, in four ways; members in any order; ids as they come.
+		// Missing params, in four ways; members in any order; ids of several forms.
 		{`{"params":[],"method":"agents.list","id":"req_1"}`, `{"id":"req_1","result":` + agents + `}`},
 		{`{"id":"req_1","method":"agents.list","params":null}`, `{"id":"req_1","result":` + agents + `}`},
 		{`{"id":"req_1","method":"agents.list","params":{}}`, `{"id":"req_1","result":` + agents + `}`},
@@ -37,7 +36,7 @@ func TestFrames(t *testing.T) {
 		{` {"jsonrpc":"2.0","id":17,"method":"background.list","params":{"unknown":{}},"more":[]} `, `{"id":17,"result":[]}`},
 		{`{"id":-1.5e3,"method":"workflows.list","params":{"domain":null}}`, `{"id":-1.5e3,"result":[]}`},
 		{`{"id":"a","id":"\u00e9","method":"background.list"}`, `{"id":"\u00e9","result":[]}`},
-		// Errors are texts, and stand alone.
+		// Errors are strings, and exclude a result.
 		{`{"id":1,"method":"nothing.such"}`, `{"id":1,"error":"unknown method: nothing.such"}`},
 		{`{"id":1,"method":""}`, `{"id":1,"error":"unknown method: "}`},
 		{`{"id":1,"method":"agents.list","params":"x"}`, `{"id":1,"error":"invalid params: must be an object"}`},
@@ -61,7 +60,7 @@ func TestFrames(t *testing.T) {
 		{`{"id":1,"method":"fleet.command","params":{"agentId":"Coder","command":" Pause "}}`, `{"id":1,"error":"\"pause\" is no command of this daemon; a task is stopped with background.cancel"}`},
 		{`{"id":1,"method":"artifacts.preview","params":{"artifacts":[7]}}`, `{"id":1,"error":"invalid params: artifacts[0]: must be an artifact"}`},
 		{`{"id":1,"method":"artifacts.preview","params":{"artifacts":"x"}}`, `{"id":1,"error":"invalid params: artifacts: must be an array"}`},
-		// What one client's encoder makes of lists of artifacts: of one, and of two.
+		// How one client encodes a list of artifacts: a list of one, and of two.
 		{
 			`{"id":"req_9","method":"artifacts.preview","params":{"artifacts":{"id":["","type","code","path","src/x.py","content","print(2)\n","language","python"]}}}`,
 			`{"id":"req_9","result":{"files":[{"path":"src/x.py","action":"modify","diff":"--- a/src/x.py\n+++ b/src/x.py\n@@ -1 +1 @@\n-print(1)\n+print(2)\n"}]}}`,
@@ -78,7 +77,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestNoRequests pins which frames are ignored, and that the connection stays.
+// TestNoRequests checks which frames are ignored, and that the connection stays open.
 func TestNoRequests(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -94,7 +93,7 @@ func TestNoRequests(t *testing.T) {
 	if f := <-c.In; f.raw != `{"id":"last","result":[]}` {
 		t.Errorf("%s", f.raw)
 	}
-	// A client may send bytes, and a text in pieces.
+	// A client may send binary frames and fragmented messages.
 	if err := c.Conn.Write(t.Context(), websocket.MessageBinary, []byte(`{"id":2,"method":"background.list"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +113,7 @@ func TestNoRequests(t *testing.T) {
 	c.answer("3")
 }
 
-// TestTooMuch pins the end of a connection whose frame is too long, or nested too deeply.
+// TestTooMuch checks that a frame that is too long or too deeply nested closes the connection.
 func TestTooMuch(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -129,7 +128,7 @@ func TestTooMuch(t *testing.T) {
 		if answer.Body != nil {
 			_ = answer.Body.Close()
 		}
-		_ = conn.Write(t.Context(), websocket.MessageText, []byte(text)) // the daemon may be gone halfway
+		_ = conn.Write(t.Context(), websocket.MessageText, []byte(text)) // the daemon may close it halfway
 		if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -137,8 +136,8 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// raw sends bytes and returns what comes back until the daemon closes, or nothing more
-// comes for the header.
+// raw sends bytes and returns what it reads until the headers are complete or the daemon closes
+// the connection.
 func (s *stage) raw(request string) string {
 	s.T.Helper()
 	conn, err := (&net.Dialer{}).DialContext(s.T.Context(), "tcp", strings.TrimSuffix(strings.TrimPrefix(s.url, "ws://"), "/ws"))
@@ -160,7 +159,7 @@ func (s *stage) raw(request string) string {
 	return got.String()
 }
 
-// TestHandshake pins who is let in, and how.
+// TestHandshake checks which clients are admitted, and the handshake's answer.
 func TestHandshake(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.Origins = []string{"https://ide.example"} })
@@ -202,8 +201,7 @@ func TestHandshake(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestUnmaskedClose pins that a client that says goodbye in a way of its own is gone
-// without a word on stderr.
+// TestUnmaskedClose checks that the server drops clients that close in a nonstandard way.
 func TestUnmaskedClose(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -223,7 +221,7 @@ func TestUnmaskedClose(t *testing.T) {
 	dialecttest.Until(t, "the clients are gone", func() bool { return len(s.server.connections.All()) == 0 })
 }
 
-// TestReadArtifacts pins the forms in which artifacts come.
+// TestReadArtifacts checks the forms in which clients send artifacts.
 func TestReadArtifacts(t *testing.T) {
 	t.Parallel()
 	content := "c"
@@ -251,7 +249,7 @@ func TestReadArtifacts(t *testing.T) {
 	}
 }
 
-// FuzzFrames looks for a frame that breaks the reading of requests or of artifacts.
+// FuzzFrames searches for a frame that breaks the parsing of requests or of artifacts.
 func FuzzFrames(f *testing.F) {
 	for _, text := range []string{
 		`{"id":"req_1","method":"artifacts.apply","params":{"artifacts":[{"id":"a"}]}}`, `{"id":1,"method":"x","params":{"artifacts":{"id":["a","b","c"],"id":null}}}`,
@@ -289,7 +287,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestHomes pins which repository a scan means.
+// TestHomes checks which repository URL a scan matches.
 func TestHomes(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -1,6 +1,6 @@
 package autonoma
 
-// The bounds of the daemon, with a clock of the test where time counts.
+// Tests of the daemon's bounds, with a fake clock where time matters.
 
 import (
 	"context"
@@ -28,8 +28,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// bare is a server without a company, for what needs none: its clock stands still until the
-// test moves it. change runs before anything is served.
+// bare starts a server without a company, for tests that need none. Its clock stands still until
+// the test advances it. change runs before the server starts.
 func bare(t *testing.T, change func(*server)) (s *server, url string, pass func(time.Duration)) {
 	t.Helper()
 	var now atomic.Int64
@@ -41,7 +41,7 @@ func bare(t *testing.T, change func(*server)) (s *server, url string, pass func(
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(ws.Patient(listener, 20*time.Second)) // it is closed below
+		_ = server.Serve(ws.Patient(listener, 20*time.Second)) // closed below
 	}()
 	t.Cleanup(func() {
 		s.connections.Shut((*connection).leave)
@@ -53,8 +53,8 @@ func bare(t *testing.T, change func(*server)) (s *server, url string, pass func(
 	return s, "ws://" + listener.Addr().String(), func(d time.Duration) { now.Add(d.Milliseconds()) }
 }
 
-// TestAnswerTooLarge pins that an answer beyond the bound is an error that says so, and that
-// the connection stays.
+// TestAnswerTooLarge checks that an oversized answer becomes an error that says so, and that the
+// connection stays open.
 func TestAnswerTooLarge(t *testing.T) {
 	t.Parallel()
 	_, url, _ := bare(t, func(s *server) {
@@ -75,7 +75,7 @@ func TestAnswerTooLarge(t *testing.T) {
 	}
 }
 
-// TestPanic pins that a fault of the program fails its own request, and nothing else.
+// TestPanic checks that a panic fails only its own request.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	_, url, _ := bare(t, func(s *server) {
@@ -93,8 +93,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestRoom pins how many active tasks of clients there may be, and that those of others are
-// not counted.
+// TestRoom checks the bound on active tasks of clients. Other tasks do not count.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	of := func(kind string) doc.Job {
@@ -112,13 +111,13 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestPace pins how often clients hear of the progress of an execution: four times a second
-// at most, the newest state when it is due, and statuses at once.
+// TestPace checks how often clients receive an execution's progress: at most four times a second,
+// and always the newest state. Changes of status are sent at once.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	s, url, pass := bare(t, func(*server) {})
 	follower := dial(t, url)
-	// barrier is what a client was sent before the answer of a request.
+	// barrier returns what a client received before the answer to a new request.
 	n := 0
 	barrier := func(c *client) (progress []int, statuses []string) {
 		n++
@@ -167,7 +166,7 @@ func TestPace(t *testing.T) {
 			}
 		}
 	}
-	// A change of status is sent at once, although progress is not due yet.
+	// A change of status is sent at once, although no progress is due yet.
 	s.watch.tell(t.Context(), s.connections.All(), at(76))
 	barrier(follower)
 	w := newPhaseWalk("")
@@ -180,7 +179,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestRefusedByPolicy pins that a task which the policy refuses is an error, and no task.
+// TestRefusedByPolicy checks that a task that the policy refuses returns an error and creates no
+// task.
 func TestRefusedByPolicy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -207,8 +207,8 @@ func TestRefusedByPolicy(t *testing.T) {
 	}
 }
 
-// switches counts the context switches of all threads of a process so far: one that is
-// never switched to never woke up.
+// switches returns the number of context switches of all threads of a process so far. A thread
+// without one never woke up.
 func switches(t *testing.T, pid int) (sum int) {
 	t.Helper()
 	for _, name := range dialecttest.Must(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))) {
@@ -221,8 +221,8 @@ func switches(t *testing.T, pid int) (sum int) {
 	return sum
 }
 
-// watches reports whether a process hears of changes to files, of which a user has a number of
-// instances that other tests may have taken.
+// watches reports whether a process watches files through inotify. Other tests may have used up
+// the user's inotify instances.
 func watches(pid int) bool {
 	for _, file := range dialecttest.Must(filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))) {
 		if to, err := os.Readlink(file); err == nil && to == "anon_inode:inotify" {
@@ -232,8 +232,8 @@ func watches(pid int) bool {
 	return false
 }
 
-// TestIdle pins that a daemon to which nothing happens sleeps, with clients connected, a
-// task that waits, and one of them following it.
+// TestIdle checks that an idle daemon sleeps, even with clients connected and one of them
+// following a waiting task.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -241,7 +241,7 @@ func TestIdle(t *testing.T) {
 	}
 	release := filepath.Join(t.TempDir(), "release")
 	s := newStage(t)
-	s.End() // the other daemon is the one that is looked at
+	s.End() // the test measures the other daemon
 	url, pid, _ := s.daemonProcess()
 	c, other := dial(t, url), dial(t, url)
 	other.do("agents.list", nil, nil)
@@ -251,7 +251,7 @@ func TestIdle(t *testing.T) {
 	least := -1
 	for deadline := time.Now().Add(dialecttest.Patience); least != 0 && time.Now().Before(deadline); {
 		before := switches(t, pid)
-		time.Sleep(3 * time.Second) // what is measured is a span of time
+		time.Sleep(3 * time.Second) // the test measures a time span
 		if woken := switches(t, pid) - before; least < 0 || woken < least {
 			least = woken
 		}

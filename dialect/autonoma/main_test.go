@@ -1,6 +1,6 @@
 package autonoma
 
-// The test binary plays every part: runner, guard, and the worker of each job.
+// TestMain lets the test binary act as runner, guard and the worker of each job.
 
 import (
 	"context"
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// work is a worker. The kind of answer that its prompt asks for, and its goal, say what it
-// does.
+// work is a worker. Its answer depends on the goal and on the kind of answer that the prompt asks
+// for.
 func work() error {
 	text, err := io.ReadAll(os.Stdin)
 	if err != nil {

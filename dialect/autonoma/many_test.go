@@ -1,6 +1,6 @@
 package autonoma
 
-// What a look at the jobs costs where there are many.
+// Tests of what reading the jobs costs when there are many.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace"
 )
 
-// multiply copies a job that is over n times.
+// multiply makes n copies of a finished job.
 func (s *stage) multiply(id string, n int) {
 	s.T.Helper()
 	from := filepath.Join(s.Dir, workspace.JobDir(s.Project, id))
@@ -29,9 +29,9 @@ func (s *stage) multiply(id string, n int) {
 	}
 }
 
-// TestOverIsNotRead pins that jobs which are over cost a look nothing but their place in the
-// listing: a record that was seen to be over is not read again. And that their end is no
-// news to a client that came later.
+// TestOverIsNotRead checks that a poll only lists finished jobs and does not read them: it never
+// rereads a record that it saw finished. A client that connects later is not notified of their
+// end.
 func TestOverIsNotRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -65,8 +65,8 @@ func TestOverIsNotRead(t *testing.T) {
 	}
 }
 
-// TestEndsWhileNobodyIsThere pins that those who were connected then hear of the end of a
-// task, and nobody who comes later.
+// TestEndsWhileNobodyIsThere checks that a client is not notified of a task that ended before it
+// connected.
 func TestEndsWhileNobodyIsThere(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")

@@ -8,9 +8,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestOwedAcrossARestart pins whose answers a new daemon still owes: of jobs that were over
-// after it began, however short they were, since a slow machine makes a job long after its
-// request came; and of those before that which took longer than a client waits.
+// TestOwedAcrossARestart checks which answers a new daemon still owes. It owes those of jobs that
+// ended after it started, however short: a slow machine may create a job long after its request
+// came. Of jobs that ended earlier, it owes those that took longer than a client waits.
 func TestOwedAcrossARestart(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)

@@ -10,7 +10,7 @@ import (
 	"ac/runs/transcript"
 )
 
-// stamp is a time of the test, in seconds.
+// stamp returns a timestamp n seconds into the test.
 func stamp(n int) string { return fmt.Sprintf("2026-01-02T00:%02d:%02d.000Z", n/60%60, n%60) }
 
 func done(kind, tool, text string, at int) *transcript.Item {
@@ -21,7 +21,7 @@ func done(kind, tool, text string, at int) *transcript.Item {
 	return i
 }
 
-// TestPhases pins which phase an execution is in, by what happened.
+// TestPhases checks which phase an execution is in, given its history.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	at := attemptHistory{started: stamp(1), checked: stamp(2), allowed: stamp(3), executing: stamp(4)}
@@ -75,8 +75,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestPhasesOnlyRise looks for a history whose phases fall back when more happens, or that
-// are not in order.
+// TestPhasesOnlyRise searches for a history whose phases go back when more happens, or are out of
+// order.
 func TestPhasesOnlyRise(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -131,7 +131,7 @@ func TestPhasesOnlyRise(t *testing.T) {
 	})
 }
 
-// inOrder holds phases to their order: completed ones, one that runs or failed, pending
+// inOrder checks the order of phases: completed ones, at most one that runs or failed, pending
 // ones.
 func inOrder(t *rapid.T, phases [phaseCount]phase) {
 	rank := map[string]int{phaseCompleted: 0, phaseRunning: 1, phaseFailed: 1, phasePending: 2}
@@ -147,8 +147,7 @@ func inOrder(t *rapid.T, phases [phaseCount]phase) {
 	}
 }
 
-// TestFilesRead pins what counts as a file that an agent looked at: one that a tool read,
-// once.
+// TestFilesRead checks that each file that a tool read successfully counts once.
 func TestFilesRead(t *testing.T) {
 	t.Parallel()
 	tool := func(kind, status string, paths ...string) *transcript.Item {
@@ -167,8 +166,8 @@ func TestFilesRead(t *testing.T) {
 	}
 }
 
-// TestPhaseBetweenTwoLooks: a phase that began and ended since the last look is reported to have
-// run. One in which nothing happened is not.
+// TestPhaseBetweenTwoLooks checks that a phase that began and ended between two polls is reported
+// as completed. A phase in which nothing happened is not reported.
 func TestPhaseBetweenTwoLooks(t *testing.T) {
 	t.Parallel()
 	w := newPhaseWalk(stamp(1))

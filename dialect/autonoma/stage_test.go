@@ -1,6 +1,6 @@
 package autonoma
 
-// What the tests stand on: a company with a repository and a worker, a daemon, and clients.
+// Fixtures of the tests: a company with a repository and a worker, a daemon, and clients.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ type stage struct {
 	server *server
 }
 
-// newStage makes a company of one worker, called Coder, with a daemon.
+// newStage creates a company with one worker, called Coder, and starts a daemon for it.
 func newStage(t *testing.T, change ...func(*Options)) *stage {
 	t.Helper()
 	s := &stage{Stage: dialecttest.New(t, dialecttest.Agent{Name: "Coder", Provider: "cmd", Program: "answerer"})}
@@ -33,7 +33,7 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 	return s
 }
 
-// open starts a daemon over the company.
+// open starts a daemon for the company.
 func (s *stage) open(change ...func(*Options)) {
 	s.T.Helper()
 	o := Options{ListenOptions: dialect.ListenOptions{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin}
@@ -51,7 +51,7 @@ func (s *stage) open(change ...func(*Options)) {
 // client is a connection to the daemon.
 type client struct{ *dialecttest.Client[frame] }
 
-// frame is anything that the daemon sends.
+// frame is any frame that the daemon sends.
 type frame struct {
 	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -75,13 +75,13 @@ func dial(t *testing.T, url string) *client {
 	})}
 }
 
-// answer awaits the answer of a request.
+// answer waits for the answer to a request.
 func (c *client) answer(id string) frame {
 	c.T.Helper()
 	return c.Await("answer of "+id, func(f frame) bool { return string(f.ID) == id })
 }
 
-// ask sends a request and returns the frame of its answer.
+// ask sends a request and returns the frame that answers it.
 func (c *client) ask(method string, params any) frame {
 	c.T.Helper()
 	id := fmt.Sprintf(`"req_%s_%d"`, method, time.Now().UnixNano())
@@ -89,7 +89,7 @@ func (c *client) ask(method string, params any) frame {
 	return c.answer(id)
 }
 
-// do is ask for a request that must succeed. into gets the result, nil for nobody.
+// do is ask for a request that must succeed. It decodes the result into into unless that is nil.
 func (c *client) do(method string, params, into any) frame {
 	c.T.Helper()
 	f := c.ask(method, params)
@@ -104,7 +104,7 @@ func (c *client) do(method string, params, into any) frame {
 	return f
 }
 
-// explained asks code.explain until its answer is not put off, as clients do.
+// explained repeats code.explain until its answer is no longer deferred, as clients do.
 func (c *client) explained(params any) (text string) {
 	c.T.Helper()
 	f := c.ask("code.explain", params)
@@ -117,7 +117,7 @@ func (c *client) explained(params any) (text string) {
 	return text
 }
 
-// refused is ask for a request that must fail.
+// refused is ask for a request that must fail. It returns the error.
 func (c *client) refused(method string, params any) string {
 	c.T.Helper()
 	f := c.ask(method, params)
@@ -129,7 +129,7 @@ func (c *client) refused(method string, params any) string {
 
 type object = map[string]any
 
-// over waits for the end of an execution, by asking.
+// over polls until an execution has ended.
 func (c *client) over(id string) executionResult {
 	c.T.Helper()
 	for deadline := time.Now().Add(dialecttest.Patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

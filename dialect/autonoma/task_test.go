@@ -11,8 +11,8 @@ import (
 	"ac/dialect/dialecttest"
 )
 
-// TestTask pins the way of a task: its agent, its answer before its first event, its phases
-// in order, its end, and what it proposes.
+// TestTask follows a task: its agent, its answer before its first event, its phases in order, its
+// end, and its artifacts.
 func TestTask(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -72,7 +72,7 @@ func TestTask(t *testing.T) {
 			t.Errorf("%s ended as %+v", name, last[name])
 		}
 	}
-	// Another client hears of the task, and of no phase.
+	// Another client is notified of the task, but of none of its phases.
 	other.Await("the task is over", func(f frame) bool {
 		if f.Type == "phase.update" || f.Type == "execution.complete" {
 			t.Errorf("%s to a client that follows nothing", f.raw)

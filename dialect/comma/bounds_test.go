@@ -1,7 +1,7 @@
 package comma
 
-// Where runs work, how much of a conversation a client is sent, and what it hears of a
-// workspace that cannot be read.
+// Tests of where runs work, how much of a conversation clients receive, and what the daemon
+// reports when it cannot read the workspace.
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestIsolation pins where the runs of a repository work: in the repository itself, or, with
-// the isolation of a worktree, in one of their own, whose files are not the repository's.
+// TestIsolation checks where runs of a repository work: in the repository itself or, with
+// worktree isolation, in their own worktree.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []string{doc.IsolationNone, doc.IsolationWorktree} {
@@ -44,8 +44,8 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestConversationBound pins that a prepared run's message stays below its bound: the newest
-// calls and inputs are in it, whole, whatever their characters are in JSON.
+// TestConversationBound checks that run_prepared stays below its size bound. It contains the
+// newest calls and inputs whole, even when JSON escaping expands them.
 func TestConversationBound(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -60,7 +60,7 @@ func TestConversationBound(t *testing.T) {
 		return m, records, inputs
 	}
 	calls, agents := make([]object, 9), object{}
-	for i := range calls { // each with a memory of its own, which stays empty
+	for i := range calls { // each with its own memory, which stays empty
 		name := fmt.Sprint("p", i)
 		calls[i], agents[name] = object{"agent": name}, object{"model": "ac/Printer"}
 	}
@@ -90,8 +90,8 @@ func TestConversationBound(t *testing.T) {
 	}
 }
 
-// TestDegraded pins what the daemon says of its health while the workspace cannot be read,
-// and that it recovers.
+// TestDegraded checks the health that the daemon reports while it cannot read the workspace, and
+// that it recovers.
 func TestDegraded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

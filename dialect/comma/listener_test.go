@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// get asks for a path with some headers.
+// get requests a path with some headers.
 func (s *stage) get(path string, header http.Header) (status int, body string) {
 	s.T.Helper()
 	url := "http" + strings.TrimSuffix(strings.TrimPrefix(s.url, "ws"), "/ws") + path
@@ -35,12 +35,12 @@ func (s *stage) get(path string, header http.Header) (status int, body string) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read
+	defer func() { _ = answer.Body.Close() }() // already read
 	text := dialecttest.Must(io.ReadAll(answer.Body))
 	return answer.StatusCode, string(text)
 }
 
-// TestHandshake pins the paths of the listener, and whom it refuses.
+// TestHandshake checks the listener's paths, and which requests it refuses.
 func TestHandshake(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.Origins = []string{"https://page.example"} })
@@ -78,7 +78,7 @@ func TestHandshake(t *testing.T) {
 	_ = conn.CloseNow()
 }
 
-// TestToken pins that a listener with a token serves nobody without.
+// TestToken checks that a listener with a token refuses requests without it.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.Token = "secret-token" })
@@ -99,9 +99,9 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestFrames pins the frames of clients: binary and fragmented ones, bad ones after which
-// the connection stays, and one that is too large, after which it does not; and the close at
-// the end of the server.
+// TestFrames checks clients' frames: binary and fragmented ones are accepted, a malformed one
+// keeps the connection open, and an oversized one closes it. It also checks the close frame at
+// shutdown.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -137,7 +137,7 @@ func TestFrames(t *testing.T) {
 	}
 	var closed websocket.CloseError
 	conn, _, err := upgrade(t, s.url, nil)
-	if err == nil { // until it was answered the connection may still be one of HTTP, which is cut
+	if err == nil { // before the first answer the server may still treat the connection as HTTP, and cut it
 		err = conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"ping"}`))
 	}
 	if err == nil {
@@ -157,7 +157,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestCrowd pins that one connection too many is refused, and one that left makes room.
+// TestCrowd checks that a connection above the limit is refused, and that closed connections free
+// their slots.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -179,7 +180,7 @@ func TestCrowd(t *testing.T) {
 	s.dial().ask("ping", nil)
 }
 
-// TestLists pins the lists of runs, providers, models and of what ac does not have.
+// TestLists checks the lists of runs, and the faults of prepare_run.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -229,7 +230,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestOthers pins providers, models, MCP servers, and what ac does not have.
+// TestOthers checks providers, models, MCP servers, and the answers for features that ac lacks.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -287,7 +288,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// process starts a listener of its own process, and returns how to kill it.
+// process starts a listener in its own process, and returns its URL and a function that kills it.
 func (s *stage) process() (url string, kill func()) {
 	s.T.Helper()
 	cmd := exec.Command(dialecttest.Must(os.Executable()), dialecttest.Daemon, s.Dir, s.Project) //nolint:gosec // it is this test
@@ -309,8 +310,8 @@ func (s *stage) process() (url string, kill func()) {
 	return strings.TrimSpace(line), kill
 }
 
-// TestKilled pins that runs outlive a listener that is killed: another one knows them, asks
-// again what is open, and tells their end; what was prepared is gone.
+// TestKilled checks that runs outlive a killed listener. Another listener knows them, accepts the
+// answer to an open request, and reports their end. Prepared runs are lost.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -348,8 +349,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestLeft pins a client that goes: its run goes on, what it prepared may be prepared anew by
-// another, which gets every later event by its next command.
+// TestLeft checks what happens when a client disconnects. Its run goes on. Another client can
+// prepare its prepared run again, and is subscribed to the running one by its next command.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -367,7 +368,7 @@ func TestLeft(t *testing.T) {
 	dialecttest.Until(t, "the client has gone", func() bool { return s.server.connections.Count() == 0 })
 	c = s.dial()
 	c.prepare("r", path, nil)
-	m := c.prepare("l", path, nil) // it goes on: attached
+	m := c.prepare("l", path, nil) // already running: attaches to it
 	if !strings.Contains(m.raw, `"records":[]`) {
 		t.Error(m.raw)
 	}
@@ -380,7 +381,7 @@ func TestLeft(t *testing.T) {
 	c.Await("the end", func(m message) bool { return m.is("strategy_completed", "l") })
 }
 
-// TestOnExit pins that a listener which is to stop its runs does.
+// TestOnExit checks that a listener with StopRuns stops its runs when it ends.
 func TestOnExit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(o *Options) { o.StopRuns = true })

@@ -1,7 +1,6 @@
 package comma
 
-// The test binary plays every part: runner, guard, the listener as a process of its own, and
-// the agents.
+// TestMain lets the test binary act as runner, guard, a listener process, and the agents.
 
 import (
 	"context"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// printBack plays a command: it prints its prompt in brackets.
+// printBack acts as a command agent: it prints its prompt in brackets.
 func printBack() error {
 	text, err := io.ReadAll(os.Stdin)
 	fmt.Printf("[%s]\n", strings.TrimSpace(string(text)))

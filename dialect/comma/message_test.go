@@ -9,8 +9,8 @@ import (
 	"ac/dialect/dialecttest"
 )
 
-// TestMessages holds every type of messages to its members: each that is needed is missed,
-// each of another type refused, each that may be absent may be, and what nobody knows is
+// TestMessages checks the members of every message type. A required member must be present, a
+// member of the wrong type is refused, an optional one may be absent, and unknown ones are
 // ignored.
 func TestMessages(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestFaults pins what is said of messages that do not fit.
+// TestFaults checks the errors for malformed messages.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 600) + "1" + strings.Repeat("}", 600)
@@ -93,7 +93,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// FuzzMessage pins that no message breaks the reader.
+// FuzzMessage checks that every message that the parser accepts has a type.
 func FuzzMessage(f *testing.F) {
 	for _, m := range messageTypes() {
 		f.Add(`{"type":"` + m.name + `","runId":"x","allow":["a"],"requestId":"r"}`)

@@ -19,8 +19,8 @@ import (
 	"ac/dialect/dialecttest"
 )
 
-// TestCycle pins a cycle as the outermost flow: its steps are entered each time round, and
-// what its observer says is no step.
+// TestCycle checks a cycle as the outermost flow: each round reports its steps again, and the
+// observer's call is not reported as a step.
 func TestCycle(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -45,7 +45,7 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// TestTooMany pins how many runs one listener starts, and that one that is over makes room.
+// TestTooMany checks how many runs one listener may have, and that a finished run frees its slot.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -78,8 +78,8 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// TestSlow pins that a client which does not read holds nothing up, and misses nothing when
-// it reads again.
+// TestSlow checks that a client that does not read delays nothing, and misses nothing once it
+// reads again.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -121,7 +121,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestMemory pins what is prepared: for how long, and by whom it is started.
+// TestMemory checks how long prepared runs are kept, and who may prepare or take them.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
@@ -160,7 +160,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestServers pins the MCP servers of the workspace: told, named by a strategy, switched.
+// TestServers checks the workspace's MCP servers: listed, named by a strategy, and switched off.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

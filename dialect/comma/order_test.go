@@ -1,6 +1,6 @@
 package comma
 
-// The order of messages, policies and subscriptions of clients.
+// Tests of the order of messages, of policies and of subscriptions.
 
 import (
 	"os"
@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOrder pins that an answer which is held back holds up nothing but what names its run,
-// and that it comes before the events of that run.
+// TestOrder checks that a delayed answer delays only messages that name its run, and that it
+// precedes that run's events.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.server.delay = 2 * time.Second // on a busy machine, too
+	s.server.delay = 2 * time.Second // long enough even on a busy machine
 	c := s.dial()
 	path := s.strategy("user.json", flowOf(object{"user": object{"type": "user"}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "user"}}}))
 	c.send("prepare_run", object{"runId": "o", "strategyPath": path})
@@ -46,7 +46,7 @@ func TestOrder(t *testing.T) {
 	back.Await("it is subscribed by that", func(m message) bool { return m.Type == "request_input" })
 }
 
-// TestPolicy pins rules of a run: they decide what would be asked.
+// TestPolicy checks the policy rules of a run: which it reports, and when they can be set.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -76,7 +76,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestSubscriptions pins who hears of a run: nobody of the past, nobody after unsubscribing.
+// TestSubscriptions checks that a subscriber receives no past events, and none after it
+// unsubscribes.
 func TestSubscriptions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -86,7 +87,7 @@ func TestSubscriptions(t *testing.T) {
 	}
 	release := filepath.Join(t.TempDir(), "go")
 	c.prepare("x", s.one(), nil)
-	other.send("subscribe", object{"runId": "x"}) // prepared runs, too
+	other.send("subscribe", object{"runId": "x"}) // prepared runs can be subscribed to
 	other.ask("ping", nil)
 	c.send("start_run", object{"runId": "x", "input": "hold " + release})
 	other.Await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
@@ -111,7 +112,7 @@ func TestSubscriptions(t *testing.T) {
 		t.Errorf("%s", list[0].raw)
 	}
 	over := s.dial()
-	over.send("subscribe", object{"runId": "x"}) // ended ones, too
+	over.send("subscribe", object{"runId": "x"}) // and ended ones
 	if m := over.ask("ping", nil); len(over.Kept) != 0 || m.Type != "pong" {
 		t.Error(over.Kept)
 	}
@@ -120,7 +121,7 @@ func TestSubscriptions(t *testing.T) {
 	}
 }
 
-// TestIDs pins that ids which are none write nothing, anywhere.
+// TestIDs checks that invalid run ids are refused and create no files.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,8 +10,8 @@ import (
 	"ac/runs/interaction"
 )
 
-// TestQuestions pins questions of an agent: several at once come one after the other and are
-// handed over together; answers by number, by label and in words; a plan.
+// TestQuestions checks an agent's questions. Several are asked one after the other and answered
+// together. Answers may be a number, a label or free text. A plan is asked as a question.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -61,7 +61,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestAnswers pins what a text answers.
+// TestAnswers checks how a text maps to an answer.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	choices := []interaction.Choice{{Label: "Red"}, {Label: "Dark blue"}}

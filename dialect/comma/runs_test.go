@@ -1,6 +1,6 @@
 package comma
 
-// Runs as clients see them: which messages come, and in which order.
+// Tests of runs as clients see them: which messages come, and in which order.
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// words are the messages of a run as short words: types, with the events of streams.
+// words summarizes the messages of a run: their types, and the types of streamed events.
 func words(list []message) (said []string) {
 	for _, m := range list {
 		word := m.Type
@@ -27,7 +27,7 @@ func words(list []message) (said []string) {
 			word += " " + m.StepName
 		}
 		if n := len(said); n > 0 && said[n-1] == word && strings.HasSuffix(word, ":text") {
-			continue // pieces of one text
+			continue // chunks of the same text
 		}
 		said = append(said, word)
 	}
@@ -41,7 +41,7 @@ func wantWords(t *testing.T, list []message, want ...string) {
 	}
 }
 
-// field is a member of a message, by its path.
+// field returns a member of a message by its path.
 func (m message) field(path ...string) any {
 	var v any
 	_ = json.Unmarshal([]byte(m.raw), &v)
@@ -52,8 +52,8 @@ func (m message) field(path ...string) any {
 	return v
 }
 
-// TestRun pins the messages of a run of one call, as they were recorded; its preparation,
-// which is not answered at once; and its continuation, in which the agent remembers.
+// TestRun checks the messages of a run of one call, as recorded. The answer to its preparation is
+// delayed, and its agent remembers when the run is continued.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -104,7 +104,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestUser pins a strategy that begins with its user, and a cycle within a sequence.
+// TestUser checks a strategy that starts with user input and has a cycle within a sequence.
 func TestUser(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -139,7 +139,7 @@ func TestUser(t *testing.T) {
 			t.Errorf("%s\n%s", list[0].raw, list[len(list)-1].raw)
 		}
 	}
-	// Input that comes with the start is not asked for.
+	// Input given at the start is not asked for.
 	c.prepare("v", path, nil)
 	c.send("start_run", object{"runId": "v", "input": "given"})
 	list := c.until("v", "strategy_completed")
@@ -148,7 +148,7 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestBroadcast pins a broadcast: one after the other, each with the same input.
+// TestBroadcast checks a broadcast: its steps run one after the other, each with the same input.
 func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -164,7 +164,7 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// TestStreaming pins thinking and tools, and a failure.
+// TestStreaming checks the events of thinking and of tools, and a failed run.
 func TestStreaming(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -209,8 +209,8 @@ func TestStreaming(t *testing.T) {
 	}
 }
 
-// TestStop pins the end of runs that are stopped: prepared ones at once, live ones when they
-// have stopped, others in silence.
+// TestStop checks stopping runs: prepared ones end at once, and live ones once they have stopped.
+// For any other run the message is ignored.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -243,7 +243,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestSteer pins what is said to runs: prepared, at work, over.
+// TestSteer checks steering of prepared, running and ended runs.
 func TestSteer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -277,12 +277,12 @@ func TestSteer(t *testing.T) {
 	dialecttest.Write(t, release, "")
 	m := c.Await("the end", func(m message) bool { return m.is("strategy_completed", "l") })
 	if m.field("result") != "you said: and greet" {
-		t.Error(m.raw) // it was a further turn of the same call
+		t.Error(m.raw) // the steering text ran as a further turn of the same call
 	}
 }
 
-// TestPermission pins what an agent asks leave for, and each of the answers; and that it is
-// shown again to who subscribes later.
+// TestPermission checks a permission request and each of its answers. A client that subscribes
+// later receives the open request too.
 func TestPermission(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

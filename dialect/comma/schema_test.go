@@ -1,7 +1,7 @@
 package comma
 
-// The closed schema of every message to a client: its members, their types, which of them
-// may be absent. The clients drop what does not fit it.
+// The closed schema of every message to a client: its members, their types, and which are
+// optional. Clients drop messages that do not fit it.
 
 import (
 	"encoding/json"
@@ -12,12 +12,12 @@ import (
 	"ac/internal/clock"
 )
 
-// part is a type in a schema.
+// part is a type in the schema.
 type part struct {
-	kind  string // string, number, boolean, array, object, any
+	kind  string // string, number, boolean, array, object, event
 	words []string
-	each  *part            // of an array
-	has   map[string]*part // of an object; a name with "?" may be absent
+	each  *part            // the elements of an array
+	has   map[string]*part // the members of an object; a trailing "?" marks an optional one
 	null  bool
 }
 
@@ -89,7 +89,7 @@ func schemas() map[string]parts {
 	}
 }
 
-// eventSchemas are those of the events of agent_streaming.
+// eventSchemas returns the schemas of agent_streaming events.
 func eventSchemas() map[string]parts {
 	return map[string]parts{
 		"step-start":     {},
@@ -103,7 +103,7 @@ func eventSchemas() map[string]parts {
 	}
 }
 
-// schemaFaults are what is wrong with a message.
+// schemaFaults returns how a message violates the schema.
 func schemaFaults(text []byte) (faults []string) {
 	var m map[string]any
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -174,7 +174,7 @@ func (p *part) object(path string, got map[string]any) (faults []string) {
 		return []string{path + ": is an object"}
 	}
 	if members == nil {
-		return nil // a tree of the strategy's own
+		return nil // an object of any members
 	}
 	for name, member := range members {
 		plain := strings.TrimSuffix(name, "?")

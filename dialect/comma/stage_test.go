@@ -1,7 +1,7 @@
 package comma
 
-// What the tests stand on: a company with a repository and agents, a listener, and clients
-// that hold every message to its closed schema.
+// Fixtures of the tests: a company with a repository and agents, a listener, and clients that
+// check every message against its closed schema.
 
 import (
 	"context"
@@ -26,8 +26,8 @@ type stage struct {
 	server *server
 }
 
-// newStage makes a company of two agents, Speaker that is spoken with and Printer that is a
-// command, with a listener.
+// newStage creates a company with two agents and starts a listener. Speaker is a conversational
+// agent, Printer a command.
 func newStage(t *testing.T, change ...func(*Options)) *stage {
 	t.Helper()
 	s := &stage{Stage: dialecttest.New(t, dialecttest.Agent{Name: "Speaker", Provider: "acp_own", Program: "speaker"}, dialecttest.Agent{Name: "Printer", Provider: "cmd", Program: "printer"})}
@@ -35,7 +35,7 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 	return s
 }
 
-// open starts a listener over the company.
+// open starts a listener for the company.
 func (s *stage) open(change ...func(*Options)) {
 	s.T.Helper()
 	o := Options{ListenOptions: dialect.ListenOptions{Dialect: Name, Address: "127.0.0.1:0", MaxHeader: maxHeader, Patience: pongWithin}, Level: "run-commands", Isolation: "none"}
@@ -50,7 +50,7 @@ func (s *stage) open(change ...func(*Options)) {
 	})
 }
 
-// strategy writes a strategy into the workspace, and returns its path.
+// strategy writes a strategy into the workspace and returns its path.
 func (s *stage) strategy(name string, doc object) string {
 	s.T.Helper()
 	path := filepath.Join(s.Dir, "strategies", name)
@@ -58,12 +58,12 @@ func (s *stage) strategy(name string, doc object) string {
 	return path
 }
 
-// flowOf is a strategy of agents of one kind, in a flow.
+// flowOf returns a strategy with agents and a flow.
 func flowOf(agents object, flow object) object {
 	return object{"name": "One", "version": "1", "agents": agents, "flow": flow}
 }
 
-// one is a strategy of one call.
+// one writes a strategy of one call, and returns its path.
 func (s *stage) one() string {
 	return s.strategy("one.json", flowOf(object{"speaker": object{"tools": []string{"write_file", "run_command"}}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "speaker"}}}))
 }
@@ -71,7 +71,7 @@ func (s *stage) one() string {
 // client is a connection to the listener.
 type client struct{ *dialecttest.Client[message] }
 
-// message is anything that the listener sends.
+// message is any message that the listener sends.
 type message struct {
 	Type      string          `json:"type"`
 	RunID     string          `json:"runId"`
@@ -89,13 +89,13 @@ func (m message) is(kind, run string) bool { return m.Type == kind && m.RunID ==
 
 func (s *stage) dial() *client { return dial(s.T, s.url) }
 
-// handshake is what a server answers who asks for a connection.
+// handshake is the server's answer to an upgrade request.
 type handshake struct {
 	status int
 	header http.Header
 }
 
-// upgrade asks for a connection.
+// upgrade opens a WebSocket connection.
 func upgrade(t *testing.T, url string, o *websocket.DialOptions) (conn *websocket.Conn, got handshake, err error) {
 	t.Helper()
 	conn, answer, err := websocket.Dial(t.Context(), url, o)
@@ -122,7 +122,7 @@ func dial(t *testing.T, url string) *client {
 	})}
 }
 
-// send sends a message of a type, with a requestId of that name.
+// send sends a message of a type. Its requestId is the type.
 func (c *client) send(kind string, members object) {
 	c.T.Helper()
 	all := object{"type": kind, "requestId": kind}
@@ -132,14 +132,14 @@ func (c *client) send(kind string, members object) {
 	c.Send(string(dialecttest.Must(json.Marshal(all))))
 }
 
-// ask sends a message and returns its answer.
+// ask sends a message and returns the answer.
 func (c *client) ask(kind string, members object) message {
 	c.T.Helper()
 	c.send(kind, members)
 	return c.Await("the answer to "+kind, func(m message) bool { return m.RequestID != nil && *m.RequestID == kind })
 }
 
-// refused is ask for a message that must be refused.
+// refused is ask for a message that must be refused. It returns the error.
 func (c *client) refused(kind string, members object) (code, text string) {
 	c.T.Helper()
 	c.send(kind, members)
@@ -151,7 +151,7 @@ func (c *client) refused(kind string, members object) (code, text string) {
 	return body.Code, body.Message
 }
 
-// prepare prepares a run, which must succeed.
+// prepare prepares a run, which must succeed, and returns the answer.
 func (c *client) prepare(run, path string, more object) message {
 	c.T.Helper()
 	all := object{"runId": run, "strategyPath": path}
@@ -165,7 +165,7 @@ func (c *client) prepare(run, path string, more object) message {
 	return m
 }
 
-// until reads messages of a run, in their order, up to one of a type.
+// until reads the messages of a run up to one of a type, and returns them in order.
 func (c *client) until(run, kind string) (list []message) {
 	c.T.Helper()
 	for {

@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// translateDoc translates a strategy, each agent of which is played by agent_<key>.
+// translateDoc translates a strategy. It assigns agent_<key> to each agent key.
 func translateDoc(t *testing.T, whole object, change ...func(*translator)) (translated, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func plain(t *testing.T, v any) any {
 	return out
 }
 
-// TestTranslation pins what each part of a strategy becomes.
+// TestTranslation checks what each part of a strategy is translated into.
 func TestTranslation(t *testing.T) {
 	t.Parallel()
 	flow := object{"name": "Main", "type": "sequential", "steps": []object{
@@ -111,7 +111,7 @@ func TestTranslation(t *testing.T) {
 	}
 }
 
-// TestLevels pins what the tools of an agent let it do.
+// TestLevels checks which permissions an agent's tools translate into.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -143,8 +143,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestStrategyFaults pins what is said of strategies that do not fit. No value of a file is
-// in it but names of agents and flows.
+// TestStrategyFaults checks the errors for invalid strategies. They may quote names of agents and
+// flows, but no other value of the file.
 func TestStrategyFaults(t *testing.T) {
 	t.Parallel()
 	seq := func(steps ...object) object { return object{"name": "F", "type": "sequential", "steps": steps} }
@@ -180,7 +180,7 @@ func TestStrategyFaults(t *testing.T) {
 	}
 }
 
-// TestDocuments pins the formats of strategies, and what is said of a file that is none.
+// TestDocuments checks the file formats of strategies, and the errors for malformed files.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -218,7 +218,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestFolders pins from where strategies are read.
+// TestFolders checks which folders strategies may be read from.
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -250,7 +250,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestAgents pins who plays the agents of a strategy.
+// TestAgents checks which agents of the company are assigned to a strategy's agents.
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -292,7 +292,7 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestPlaces pins where runs work.
+// TestPlaces checks where runs work.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

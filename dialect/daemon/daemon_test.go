@@ -20,8 +20,8 @@ import (
 
 const testGUID = "0d0cc4ab-0c1f-4f6c-8b1c-5a6f7f0c9d1e"
 
-// TestMain has the test binary play a server: "serve DIR" runs, "stay DIR" does so and ignores
-// that it should end, "fail" ends with status 3, and "hang" never comes up.
+// TestMain lets the test binary act as a server. "serve DIR" runs one, "stay DIR" runs one that
+// ignores SIGTERM, "fail" exits with ExitListen, and "hang" never comes up.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "stay" {
 		signal.Ignore(syscall.SIGTERM)
@@ -80,15 +80,15 @@ func read(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// TestRuntimeFiles pins the files of a server, that a second one is refused, that what a
-// dead one left is replaced, and that a proper end leaves nothing behind.
+// TestRuntimeFiles checks a server's runtime files. A second server is refused, a dead server's
+// files are replaced, and a graceful shutdown leaves only the lock file.
 func TestRuntimeFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "run"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "run", pidFile), []byte("1\n"), 0o644); err != nil { // of a server that died
+	if err := os.WriteFile(filepath.Join(dir, "run", pidFile), []byte("1\n"), 0o644); err != nil { // of a dead server
 		t.Fatal(err)
 	}
 	r, err := Claim(dir, testGUID, NewToken())
@@ -132,8 +132,8 @@ func TestRuntimeFiles(t *testing.T) {
 	}
 }
 
-// TestInheritedLock pins that a server starts though a process that a dead one was just starting
-// has its lock for a moment longer, and that a server that lives is not waited for.
+// TestInheritedLock checks that a server starts although a dead server's child holds the
+// inherited lock for a moment longer. A live server's lock is not waited for.
 func TestInheritedLock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestInheritedLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = root.Close() }() // it was read
+	defer func() { _ = root.Close() }() // it was only read
 	inherited, err := lock.Try(root, lockFile)
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestInheritedLock(t *testing.T) {
 	}
 }
 
-// TestLogTurns pins the bound of the log.
+// TestLogTurns checks that a log beyond its bound is rotated.
 func TestLogTurns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -195,7 +195,7 @@ func TestLogTurns(t *testing.T) {
 	}
 }
 
-// TestControl starts, finds and stops a server, and pins the exit statuses on the way.
+// TestControl starts, finds and stops a server, and checks the exit statuses.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -234,8 +234,8 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestLate pins what is said of a server that does not come up in time, which is killed, and
-// of one that does not end in time, which is left.
+// TestLate checks the errors for a server that does not come up in time, which is killed, and for
+// one that does not stop in time, which keeps running.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -269,12 +269,12 @@ func TestLate(t *testing.T) {
 	if err := r.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if err := stop(t.Context(), dir, time.Minute); err != nil && statusOf(err) != ExitFailed { // it may be gone already
+	if err := stop(t.Context(), dir, time.Minute); err != nil && statusOf(err) != ExitFailed { // may be gone already
 		t.Error(err)
 	}
 }
 
-// TestTokenFiles pins which token files are refused.
+// TestTokenFiles checks which token files are refused.
 func TestTokenFiles(t *testing.T) {
 	t.Parallel()
 	file := func(text string, mode os.FileMode) string {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve serves connections that do as said, and returns the address.
+// serve starts a server that passes each connection to each, and returns its URL.
 func serve(t *testing.T, limits Limits, each func(ctx context.Context, c *Conn)) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
@@ -39,7 +39,7 @@ func serve(t *testing.T, limits Limits, each func(ctx context.Context, c *Conn))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(Patient(listener, 20*time.Second)) // it is closed below
+		_ = server.Serve(Patient(listener, 20*time.Second)) // closed below
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -66,8 +66,8 @@ func dial(t *testing.T, url string) *websocket.Conn {
 
 func roomy() Limits { return Limits{Read: 1 << 20, Crowded: 1 << 10, Full: 1 << 30} }
 
-// TestEcho pins the way of a message through a connection, and the close at the end of
-// the server after everything that was sent.
+// TestEcho sends messages through a connection. At shutdown the close frame follows everything
+// that was sent.
 func TestEcho(t *testing.T) {
 	t.Parallel()
 	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
@@ -101,7 +101,8 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// TestTooLong pins that a message over the limit ends the connection, with the reason.
+// TestTooLong checks that a message over the limit closes the connection with
+// StatusMessageTooBig.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
 	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
@@ -114,7 +115,7 @@ func TestTooLong(t *testing.T) {
 	if _, text, err := client.Read(t.Context()); err != nil || string(text) != strconv.Itoa(1<<20) {
 		t.Fatalf("%q %v", text, err)
 	}
-	_ = client.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", 1<<20+1))) // the server may be gone halfway
+	_ = client.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", 1<<20+1))) // the server may close it halfway
 	if _, _, err := client.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
 		t.Errorf("one byte too long: %v", err)
 	}
@@ -139,13 +140,13 @@ func TestBreach(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, frames, _ := strings.Cut(string(answer), "\r\n\r\n")
-	if want := "\x88\x02\x03\xea"; frames != want { // a close with 1002
+	if want := "\x88\x02\x03\xea"; frames != want { // a close frame with 1002
 		t.Errorf("%q, want %q", frames, want)
 	}
 }
 
-// TestReplaced pins what is dropped for a client that does not read: states that later
-// ones replace, and nothing else, in their order.
+// TestReplaced checks that only messages replaced by a later state are dropped for a client that
+// does not read. The rest keep their order.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	c := &Conn{limits: Limits{Crowded: 100, Full: 1 << 20}, wake: make(chan struct{}, 1), stop: func() {}}
@@ -169,7 +170,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestFull pins that a client that reads nothing is left once too much waits for it.
+// TestFull checks that the connection of a client that does not read is closed once too much
+// output is queued.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
@@ -188,7 +190,7 @@ func TestFull(t *testing.T) {
 	<-over
 }
 
-// TestUpgrade pins which requests ask for a WebSocket.
+// TestUpgrade checks which requests ask for a WebSocket.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	for headers, want := range map[string]bool{
@@ -202,13 +204,13 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestRoom pins that a sender can wait until the client has read.
+// TestRoom checks that a sender can wait until the client has read.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	crowded, roomyAgain := make(chan struct{}), make(chan bool, 1)
 	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
 		big := []byte(strings.Repeat("x", 4<<20))
-		for range 8 { // more than the socket takes
+		for range 8 { // more than the socket buffers hold
 			c.Send(big, "")
 		}
 		var waits sync.WaitGroup
@@ -237,15 +239,15 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestWritten pins that a sender can wait until nothing of what it sent is held.
+// TestWritten checks that a sender can wait until everything it sent has been written.
 func TestWritten(t *testing.T) {
 	t.Parallel()
 	written := make(chan bool, 1)
 	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
-		c.Send([]byte(strings.Repeat("x", 16<<20)), "") // more than the socket takes
+		c.Send([]byte(strings.Repeat("x", 16<<20)), "") // more than the socket buffers hold
 		var waits sync.WaitGroup
 		waits.Go(func() {
-			if c.Room(ctx, 0, 0) { // the queue is empty, since the message is being written
+			if c.Room(ctx, 0, 0) { // the queue is empty while the message is being written
 				written <- c.Written(ctx)
 			}
 		})
@@ -274,7 +276,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestPing pins that clients are pinged, and that one which does not answer is cut off.
+// TestPing checks that clients are pinged, and that one that does not answer is disconnected.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	limits := roomy()
@@ -298,7 +300,7 @@ func TestPing(t *testing.T) {
 	t.Cleanup(func() { _ = c.CloseNow() })
 	reading, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { _, _, _ = c.Read(reading) }) // pings are answered while somebody reads
+	wg.Go(func() { _, _, _ = c.Read(reading) }) // a client answers pings only while it reads
 	<-pinged
 	stop()
 	wg.Wait()
@@ -308,6 +310,6 @@ func TestPing(t *testing.T) {
 		c.Serve(ctx, func([]byte) {})
 		close(ended)
 	})
-	dial(t, url) // nobody reads: no ping is answered
+	dial(t, url) // this client never reads, so it answers no ping
 	<-ended
 }

@@ -9,12 +9,12 @@ import (
 	"ac/dialect/dialecttest"
 )
 
-// TestLongFrames pins that no frame is longer than clients take, and that one which is cut has
-// the members and the kinds that it has whole.
+// TestLongFrames checks that no frame is longer than clients accept, and that a clipped frame has
+// the same fields with the same types as the whole one.
 func TestLongFrames(t *testing.T) {
 	t.Parallel()
 	at := Place{"run_1", "hash", "/r"}
-	text := strings.Repeat("\x01", 300<<10) // six characters each
+	text := strings.Repeat("\x01", 300<<10) // six characters each in JSON
 	said := Message{Role: "assistant", Content: text, ID: "m1", Metadata: &metadata{DisplayText: text}}
 	many := make([]Message, maxMessages)
 	for i := range many {
@@ -61,8 +61,8 @@ func TestLongFrames(t *testing.T) {
 	}
 }
 
-// unlike says where a value that was cut is of another kind than whole, or holds what that
-// does not.
+// unlike reports where a clipped value has another type than the whole one, or contains something
+// that the whole one does not.
 func unlike(whole, cut any) string {
 	switch w := whole.(type) {
 	case map[string]any:
@@ -84,7 +84,7 @@ func unlike(whole, cut any) string {
 			return ""
 		}
 		from := 0
-		if m, is := w[0].(map[string]any); is && m["role"] != nil { // the newest messages
+		if m, is := w[0].(map[string]any); is && m["role"] != nil { // lists of messages keep the newest ones
 			from = len(w) - len(c)
 		}
 		for i := range c {

@@ -15,7 +15,7 @@ import (
 
 type object = map[string]any
 
-// logOf makes the log of a run that speaks ACP: any order of what may happen.
+// logOf generates the log of a run that speaks ACP, with its events in random order.
 func logOf(r *rand.Rand, events int) (lines []string) {
 	n, turn, calls, asks, steers := 0, 0, 0, 0, 0
 	running := false
@@ -88,12 +88,12 @@ func logOf(r *rand.Rand, events int) (lines []string) {
 	return lines
 }
 
-// state is what a snapshot shows, as JSON.
+// state returns what a snapshot shows, as JSON.
 func (v *View) state() string {
 	return string(dialecttest.Must(json.Marshal([]any{v.Messages, v.Events(), v.Busy != nil, v.Todos, v.Title, v.Used})))
 }
 
-// restored is a view made from a snapshot, as a client has it.
+// restored returns the view that a client builds from a snapshot.
 func restored(v *View) *View {
 	made := &View{Todos: v.Todos, Summary: v.Summary, Title: v.Title, First: v.First, Used: v.Used, Turns: v.Turns, Count: v.Count, step: v.step}
 	for _, m := range v.Messages {
@@ -111,9 +111,9 @@ func restored(v *View) *View {
 	return made
 }
 
-// TestLaws pins the laws of the events of any log: numbers that rise and follow from the
-// lines, the order within a turn, tools and requests that begin before they end, and that
-// a snapshot with the events behind it is the later snapshot.
+// TestLaws checks invariants of the events of any log. Sequence numbers rise and derive from the
+// lines. Events of a turn are ordered; tools and requests begin before they end. A snapshot plus
+// the events after it equals a later snapshot.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(120) {
@@ -151,7 +151,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// holdOrder pins the order of events.
+// holdOrder checks the order of events.
 func holdOrder(t *testing.T, seed uint64, all []Frame) {
 	t.Helper()
 	busy, tools, drafted := false, map[string]bool{}, ""
@@ -209,8 +209,8 @@ func holdOrder(t *testing.T, seed uint64, all []Frame) {
 	}
 }
 
-// TestManyEventsOfOneLine pins that a line with more events than there are numbers puts the
-// transcript in the place of the last.
+// TestManyEventsOfOneLine checks that when a line has more events than sequence numbers, the
+// whole transcript replaces the last event.
 func TestManyEventsOfOneLine(t *testing.T) {
 	t.Parallel()
 	m := NewMapper(Place{SessionID: "run_1"}, "p")
@@ -233,7 +233,7 @@ func TestManyEventsOfOneLine(t *testing.T) {
 	}
 }
 
-// FuzzMapper feeds lines that may be anything.
+// FuzzMapper feeds arbitrary lines to a mapper.
 func FuzzMapper(f *testing.F) {
 	f.Add(strings.Join(logOf(rand.New(rand.NewPCG(1, 1)), 60), "\n"))
 	f.Add("null\n{}\n{\"type\":\"run.turn_started\",\"payload\":[]}")
@@ -254,7 +254,7 @@ func FuzzMapper(f *testing.F) {
 	})
 }
 
-// TestHunks pins the hunks of a diff.
+// TestHunks checks the hunks parsed from a diff.
 func TestHunks(t *testing.T) {
 	t.Parallel()
 	got := hunksOf("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n@@ -9 +9,0 @@\n---gone\n")
@@ -267,8 +267,8 @@ func TestHunks(t *testing.T) {
 	}
 }
 
-// TestUsageOfATurn: each turn has one usage frame with its own figures; what was written to
-// a cache is part of the prompt, and told apart.
+// TestUsageOfATurn checks that each turn has one usage frame with its own numbers. Tokens written
+// to a cache count as prompt tokens, and are also reported separately.
 func TestUsageOfATurn(t *testing.T) {
 	t.Parallel()
 	m := NewMapper(Place{SessionID: "run_1"}, "p")
