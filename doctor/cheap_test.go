@@ -7,14 +7,14 @@ import (
 	"ac/workspace"
 )
 
-// TestGlance finds nothing in a healthy workspace, and what is wrong with machine.yaml. A
-// folder that is no workspace fails.
+// TestGlance checks that the cheap checks pass in a healthy workspace and find a broken
+// machine.yaml. Without a workspace only one check runs.
 func TestGlance(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	seen := map[string]bool{}
 	for _, check := range RunCheapChecks(context.Background(), f.patient()) {
-		if seen[check.ID] = true; check.Status != Pass && check.ID != "disk.free" { // the disk of this machine may be full
+		if seen[check.ID] = true; check.Status != Pass && check.ID != "disk.free" { // the disk may be full
 			t.Errorf("%+v", check)
 		}
 	}

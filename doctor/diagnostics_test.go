@@ -15,8 +15,8 @@ import (
 	"ac/workspace"
 )
 
-// TestFiftyCanaries plants fifty secrets where a bundle draws from, and looks for
-// each in every file of it.
+// TestFiftyCanaries plants fifty secrets in the sources of a diagnostics bundle, and searches
+// every file of the bundle for them.
 func TestFiftyCanaries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -26,7 +26,7 @@ func TestFiftyCanaries(t *testing.T) {
 		canaries = append(canaries, secret)
 		return secret
 	}
-	for range 10 { // values of secret-looking variables, found anywhere
+	for range 10 { // values of variables with secret-looking names, redacted wherever they occur
 		secret := plant("plain%dvalue")
 		environ = append(environ, fmt.Sprintf("SERVICE_%d_TOKEN=%s", len(canaries), secret))
 	}
@@ -40,7 +40,7 @@ func TestFiftyCanaries(t *testing.T) {
 		}
 		return b.String()
 	}
-	// Names of agents and teams that warnings repeat, errors of sessions, mappings.
+	// Agent and team names quoted in warnings, session errors, path mappings.
 	f.put("org/teams/team_a/team.yaml", "schema_version: 1\ntype: team\nid: \""+known+secrets(10)+"\"\nname: A\ncreated_at: 2026-01-01T00:00:00Z\n")
 	f.put("company/policy.yaml", "type: policy\n\""+secrets(10)+"\": 1\nvisibility_defaults: {\""+secrets(10)+"\": x}\n")
 	f.put(workspace.MachineFile, "schema_version: 1\ntype: machine\nrepo_roots: {a: \"/srv/"+secrets(5)+"\"}\nprovider_bins: {codex: \"/nowhere/"+secrets(5)+"\"}\n")
@@ -88,8 +88,8 @@ func TestFiftyCanaries(t *testing.T) {
 	}
 }
 
-// TestIndexRepair looks at an index in each state: missing, up to date, behind,
-// spoilt; a spoilt one warns and is made anew.
+// TestIndexRepair checks an index that is missing, up to date or corrupt. A corrupt one causes a
+// warning, and the repair rebuilds it.
 func TestIndexRepair(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -43,8 +43,8 @@ func checkOf(r Report, id string) Check {
 	return r.Checks[i]
 }
 
-// TestMend mends everything at once: the dry run changes nothing and names the
-// same things, a second run finds nothing, and writing works again.
+// TestMend repairs everything at once. The dry run changes nothing and lists the same repairs, a
+// second repair finds nothing, and writing works again.
 func TestMend(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -104,8 +104,8 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// TestMendKilled kills the repair at every n-th call to the file system; the
-// next one ends it, and what was to be kept is there.
+// TestMendKilled kills the repair at every seventh file system call. The next repair completes
+// it, and the torn line is preserved.
 func TestMendKilled(t *testing.T) {
 	t.Parallel()
 	for at := 1; ; at += 7 {
@@ -116,14 +116,14 @@ func TestMendKilled(t *testing.T) {
 		env.OpenFS, env.PID = plan.Open, deadPID
 		w, err := workspace.Open(env, f.dir)
 		if err != nil {
-			continue // killed before it began
+			continue // killed before the repair began
 		}
 		_, _ = Target{Env: env, Dir: f.dir, RequestedDir: f.dir, Workspace: w}.Repair(context.Background(), RepairOptions{})
 		hit := plan.Hit()
 		if err := errors.Join(plan.CloseAll(), w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		// Somebody looks again a minute later.
+		// A minute later, the next repair runs.
 		f.env.Clock = clock.New(func() time.Time { return time.Now().Add(time.Minute) }, 0)
 		torn := `{"schema_version":1,"type":"run.st`
 		if kept, err := filepath.Glob(f.path(workspace.QuarantineDir + "/*.torn")); err != nil || len(kept) == 0 && !strings.HasSuffix(f.read(f.log()), torn) &&
@@ -140,13 +140,13 @@ func TestMendKilled(t *testing.T) {
 			t.Fatalf("killed at call %d (%s): %+v", at, hit, report)
 		}
 		if hit == "" {
-			return // no call was left to fail
+			return // there was no call left to fail
 		}
 	}
 }
 
-// TestMendLeavesTheLiving pins what is never touched: the locks, temporary files
-// and logs of those who live, and what is young.
+// TestMendLeavesTheLiving checks what a repair never touches: locks, temporary files and staging
+// directories of live processes, and recent files.
 func TestMendLeavesTheLiving(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -191,8 +191,8 @@ func TestMendLeavesTheLiving(t *testing.T) {
 	}
 }
 
-// TestMendWhileWriting mends while somebody holds the write lock and others
-// append and write: nothing of theirs is lost.
+// TestMendWhileWriting repairs while other goroutines append and write. None of their data is
+// lost.
 func TestMendWhileWriting(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -239,7 +239,7 @@ func TestMendWhileWriting(t *testing.T) {
 	}
 }
 
-// TestMendTwiceAtOnce: one process mends at a time.
+// TestMendTwiceAtOnce checks that only one process repairs at a time. A dry run needs no lock.
 func TestMendTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -260,7 +260,8 @@ func TestMendTwiceAtOnce(t *testing.T) {
 	mendOf(t, p, false)
 }
 
-// TestOddFolders looks at folders of every kind; none hangs, and nothing is made.
+// TestOddFolders checks paths of every kind that are no workspace. None hangs, and nothing is
+// created.
 func TestOddFolders(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
@@ -284,7 +285,7 @@ func TestOddFolders(t *testing.T) {
 	}
 }
 
-// TestOddThings puts FIFOs, sockets and links where files are due.
+// TestOddThings puts FIFOs and symlinks where files are expected.
 func TestOddThings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

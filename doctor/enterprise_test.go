@@ -9,8 +9,8 @@ import (
 	"ac/workspace"
 )
 
-// TestEnterpriseChecks pins that bills and the executive manager are looked at where
-// they are there, and nowhere else.
+// TestEnterpriseChecks checks that statements and the executive manager are examined only in
+// companies that have them.
 func TestEnterpriseChecks(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ws")

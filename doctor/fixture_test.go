@@ -1,6 +1,6 @@
 package doctor
 
-// A workspace with what a check finds.
+// Fixtures of the tests: a workspace with problems that checks find.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace"
 )
 
-// deadPID is above what any system gives away.
+// deadPID is above any pid that a system assigns.
 const deadPID = 1 << 30
 
 // fixture is a workspace with a project and a run.
@@ -79,7 +79,7 @@ func (f *fixture) put(name, text string) {
 	}
 }
 
-// old makes a file look as if it had been left long ago.
+// old backdates a file by five hours.
 func (f *fixture) old(name string) {
 	f.t.Helper()
 	then := time.Now().Add(-5 * time.Hour)
@@ -108,7 +108,7 @@ func (f *fixture) read(name string) string {
 	return string(text)
 }
 
-// tear leaves half a line at the end of the run's log.
+// tear appends a torn line to the run's log.
 func (f *fixture) tear() {
 	f.t.Helper()
 	f.put(f.log(), f.read(f.log())+`{"schema_version":1,"type":"run.st`)
@@ -116,8 +116,7 @@ func (f *fixture) tear() {
 
 const intent = ".local/journal/unit_01M7WQF4000000000000000000.json"
 
-// messes makes a workspace that has everything to be mended, and tells how many
-// repairs that is.
+// messes creates every problem that a repair can fix, and returns the number of repairs due.
 func (f *fixture) messes() int {
 	f.t.Helper()
 	f.blocked()
@@ -136,7 +135,7 @@ func (f *fixture) messes() int {
 	return 9
 }
 
-// blocked leaves an intent in the journal that can never be finished.
+// blocked leaves a write-ahead intent in the journal that can never be completed.
 func (f *fixture) blocked() {
 	f.t.Helper()
 	f.put("company/aside", "a file in the way\n")
@@ -144,7 +143,8 @@ func (f *fixture) blocked() {
 	f.put(intent, blockingIntent())
 }
 
-// blockingIntent writes a document below a file, and puts a tree in place.
+// blockingIntent returns an intent that writes a document below a regular file and renames a tree
+// into place.
 func blockingIntent() string {
 	content := []byte("b: 1\n")
 	hash := func(text []byte) string { sum := sha256.Sum256(text); return hex.EncodeToString(sum[:]) }
@@ -153,7 +153,7 @@ func blockingIntent() string {
 	return fmt.Sprintf(`{"version":1,"ops":%s,"hash":%q}`+"\n", ops, hash([]byte(ops)))
 }
 
-// snapshotOf is every file of a tree with its size, without the times.
+// snapshotOf returns the names and contents of all files of a tree, without their times.
 func snapshotOf(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

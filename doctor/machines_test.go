@@ -15,7 +15,7 @@ import (
 	"ac/workspace/workspacetest"
 )
 
-// TestMachinesChecks sees each check of the hub warn, and none where there is no hub.
+// TestMachinesChecks makes each check of the hub warn. Without a hub none of them runs.
 func TestMachinesChecks(t *testing.T) {
 	t.Parallel()
 	w := workspacetest.New(t, workspace.SystemEnv())

@@ -11,8 +11,8 @@ import (
 
 var createdAt = regexp.MustCompile(`created_at: \S+`)
 
-// TestNewRuns pins that runs that nobody launched are named once they are old, and
-// that --fix ends them and nothing else.
+// TestNewRuns checks that old runs that were never launched are reported, and that a repair stops
+// them and no other runs.
 func TestNewRuns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestThisMachine looks at machines by their environments: a locale without UTF-8, and shells
+// TestThisMachine checks the machine in several environments: a locale without UTF-8, and shells
 // with and without completion.
 func TestThisMachine(t *testing.T) {
 	t.Parallel()

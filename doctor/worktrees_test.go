@@ -10,8 +10,8 @@ import (
 	"ac/workspace"
 )
 
-// TestWorktrees pins that worktrees of no run are reported whatever became of those
-// that runs name, and that what lies in a named one is not taken for them.
+// TestWorktrees checks that orphaned worktrees are reported even if a run's own worktree is
+// missing, and that folders within a run's worktree do not count as orphans.
 func TestWorktrees(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
