@@ -7,8 +7,8 @@ import (
 	"ac/workspace"
 )
 
-// BenchmarkResolve approves items of all types, one after the other, on the real
-// on the real file system, with all that is synced.
+// BenchmarkResolve approves items of all types, one after the other, on the real file system with
+// every sync.
 func BenchmarkResolve(b *testing.B) {
 	s := newStage(b, 0)
 	w, err := workspace.Open(workspace.SystemEnv(), s.dir)

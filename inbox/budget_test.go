@@ -11,9 +11,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestApprovalLooksAtBudget approves the launch of a job beyond a hard limit. In an
-// enterprise it is refused and stays pending until the limit is raised; in a standard
-// company the launch itself is what looks at the budget.
+// TestApprovalLooksAtBudget approves the launch of a job beyond a hard limit. In an enterprise
+// the approval is refused, and the item stays pending until the limit is raised. In a standard
+// company only the launch itself checks the budget.
 func TestApprovalLooksAtBudget(t *testing.T) {
 	t.Parallel()
 	for mode, refused := range map[string]bool{doc.HierarchyEnterprise: true, doc.HierarchyStandard: false} {

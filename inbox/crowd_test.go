@@ -18,12 +18,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// plans is how often each process of the crowd plans the task.
+// plans is the number of times that each process plans the task.
 const plans = 6
 
-// TestACrowdDecides lets three processes decide on the same items at the same
-// time, each of them approving and denying every one, while each plans the task
-// whose milestones are approved.
+// TestACrowdDecides lets three processes decide on the same items concurrently. Each approves and
+// denies every item, and plans the task whose milestones are approved.
 func TestACrowdDecides(t *testing.T) {
 	t.Parallel()
 	const processes = 3
@@ -45,7 +44,7 @@ func TestACrowdDecides(t *testing.T) {
 	if err := errors.Join(failures...); err != nil {
 		t.Fatal(err)
 	}
-	approvals := map[string]int{} // by item: how many were told that they approved it
+	approvals := map[string]int{} // by item: how many processes saw their approval succeed
 	for p := range processes {
 		var told []string
 		if err := json.Unmarshal(outputs[p].Bytes(), &told); err != nil {
@@ -85,7 +84,7 @@ func artifacts(items []item) (ids []string) {
 	return ids
 }
 
-// plan adds to what the task depends on.
+// plan adds dependencies to the task.
 func (o crowdOrder) plan(w *workspace.Workspace, by string) error {
 	for i := range plans {
 		_, err := pm.ChangeTask(context.Background(), w, o.Project, o.Task, func(task *doc.Task) error {
@@ -103,8 +102,8 @@ func (o crowdOrder) plan(w *workspace.Workspace, by string) error {
 	return nil
 }
 
-// crowd approves and denies every item, side by side, plans the task, and tells
-// which approvals were its own.
+// crowd concurrently approves and denies every item and plans the task. It prints the items that
+// its own approvals decided.
 func crowd(args []string) error {
 	var order crowdOrder
 	if err := json.Unmarshal([]byte(args[0]), &order); err != nil {

@@ -1,8 +1,8 @@
 package inbox
 
-// Decisions under faults: the n-th call to the file system fails, or is the last
-// one of its process. Afterwards an item is decided entirely or not at all, and
-// deciding it again leaves one decision with one effect.
+// Decisions under faults: the n-th file system call fails, or is the last one of its process.
+// Afterwards an item is decided entirely or not at all, and deciding it again leaves one decision
+// with one effect.
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func faults() []faultfs.Kind {
 	return []faultfs.Kind{faultfs.Broken, faultfs.Death}
 }
 
-// Parts that the test binary plays.
+// Roles of the test binary.
 const (
 	dieCommand   = "die"
 	crowdCommand = "crowd"
@@ -70,7 +70,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deadPID is above what any system gives away.
+// deadPID is above any pid that a system assigns.
 const deadPID = 1 << 30
 
 func (s stage) copied(t *testing.T) stage {
@@ -98,7 +98,7 @@ func TestDecisionsUnderFaults(t *testing.T) {
 						}
 						var happened bool
 						if more, happened = s.faultAt(t, i, decision, kind, n); happened {
-							s.dir = "" // the others begin where nothing has happened
+							s.dir = "" // the other faults start from an undecided item
 						}
 					}
 					if n < 8 {
@@ -110,8 +110,8 @@ func TestDecisionsUnderFaults(t *testing.T) {
 	}
 }
 
-// faultAt decides with one call failing. It reports whether there was such a
-// call, and whether the decision was made.
+// faultAt decides on an item while the n-th call fails. It reports whether there was such a call,
+// and whether the decision was made.
 func (s stage) faultAt(t *testing.T, i item, decision string, kind faultfs.Kind, n int) (more, happened bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -143,8 +143,8 @@ func (s stage) faultAt(t *testing.T, i item, decision string, kind faultfs.Kind,
 	return true, s.after(t, kind.String()+" "+hit, i, decision, failure)
 }
 
-// after looks at a workspace in which a decision may have been made, and makes
-// it again. It reports whether it had been made.
+// after checks a workspace in which a decision may have been made, and decides again if it was.
+// It reports whether the decision had been made.
 func (s stage) after(t *testing.T, what string, i item, decision string, failure error) bool {
 	t.Helper()
 	aged(t, s.dir)
@@ -173,7 +173,7 @@ func (s stage) after(t *testing.T, what string, i item, decision string, failure
 	return true
 }
 
-// aged makes a lock file that is left as old as one that counts as stale.
+// aged backdates a leftover lock file, so that it counts as stale.
 func aged(t *testing.T, dir string) {
 	t.Helper()
 	old := time.Now().Add(-3 * time.Minute)
@@ -183,8 +183,8 @@ func aged(t *testing.T, dir string) {
 	}
 }
 
-// TestDecidedStaysDecided decides again what was approved, with calls failing:
-// whatever cannot be read, it is not taken for pending.
+// TestDecidedStaysDecided decides again on approved items while calls fail. Whatever cannot be
+// read, an item never counts as pending again.
 func TestDecidedStaysDecided(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
@@ -218,8 +218,7 @@ func TestDecidedStaysDecided(t *testing.T) {
 	}
 }
 
-// TestKilledDecisions kills a process that decides with SIGKILL, at one call
-// after the other.
+// TestKilledDecisions kills a deciding process with SIGKILL, at one call after the other.
 func TestKilledDecisions(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -260,7 +259,7 @@ func TestKilledDecisions(t *testing.T) {
 	}
 }
 
-// die approves an item and dies at a call to the file system.
+// die approves an item and kills its process at the n-th file system call.
 func die(args []string) error {
 	n, err := strconv.Atoi(args[3])
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"ac/workspace"
 )
 
-// TestDeltasOfOneMemory chooses several deltas for one heading, each with the hash of the
-// preview that was looked at: the approvals of one call move each other's places, and nobody
-// else may.
+// TestDeltasOfOneMemory approves several deltas for one heading in one call, each with its
+// preview's hash. These approvals may move each other's place in the file. Any other change is
+// refused.
 func TestDeltasOfOneMemory(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)
@@ -62,7 +62,7 @@ func TestDeltasOfOneMemory(t *testing.T) {
 	}
 }
 
-// TestOneOfMany pins that a ruling which is refused takes nothing of the others along.
+// TestOneOfMany checks that a refused ruling does not affect the others.
 func TestOneOfMany(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
@@ -83,13 +83,13 @@ func TestOneOfMany(t *testing.T) {
 	}
 }
 
-// TestManyKilled kills the process that decides on several items at one call to the file
-// system after the other: what was decided are the first items, each as a whole, and the rest
-// can be decided afterwards.
+// TestManyKilled kills a process that decides on several items, at one file system call after the
+// other. The decided items are always the first ones, each decided completely, and the rest can
+// be decided afterwards.
 func TestManyKilled(t *testing.T) {
 	t.Parallel()
 	base := newStage(t, 1)
-	seen := map[int]bool{} // by how many items were decided
+	seen := map[int]bool{} // by the number of decided items
 	for n, more := 1, true; more && !t.Failed(); n += step(7) {
 		s := base.copied(t)
 		plan := faultfs.NewPlan(0, faultfs.Death)

@@ -21,14 +21,13 @@ import (
 	"ac/workspace/validate"
 )
 
-// stage is a workspace with items of each type that wait for a decision.
+// stage is a workspace with pending items of each type.
 type stage struct {
 	dir, project, run, task string
 	items                   []item
 }
 
-// item is something that can be decided on. What makes its effect visible is
-// counted by look.
+// item can be decided on. look counts its visible effects.
 type item struct{ kind, artifact, mark string }
 
 const (
@@ -40,7 +39,7 @@ const (
 
 func kindsOfItems() []string { return []string{kindMemory, kindMilestone, kindComment, kindJob} }
 
-// newStage makes a workspace with n items of each type.
+// newStage creates a workspace with n items of each type.
 func newStage(t testing.TB, n int) stage {
 	t.Helper()
 	ctx := t.Context()
@@ -119,7 +118,7 @@ func (s stage) add(t testing.TB, w *workspace.Workspace, kind string, i int) ite
 	return made
 }
 
-// calm is an environment in which nothing is really synced.
+// calm returns an environment in which nothing is really synced.
 func calm() workspace.Env {
 	env := workspace.SystemEnv()
 	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
@@ -156,10 +155,10 @@ func (j jobs) Launch(u *workspace.Unit, action doc.ActionBody) (string, func(con
 	return id, start, u.Write(file, []byte(action.Goal+"\n"), 0o644)
 }
 
-// decided is what was decided on an item, and what came of it.
+// decided counts the decisions on an item and their effects.
 type decided struct{ approvals, denials, told, effects, remembered int }
 
-// look counts what is there of an item.
+// look counts the decisions on an item and their effects.
 func (s stage) look(t *testing.T, w *workspace.Workspace, i item) (d decided) {
 	t.Helper()
 	reviews, err := governance.Reviews(w, 100_000)
@@ -186,7 +185,7 @@ func (s stage) look(t *testing.T, w *workspace.Workspace, i item) (d decided) {
 			}
 		}
 		if json.Unmarshal([]byte(line), &e) != nil {
-			continue // torn
+			continue // torn line
 		}
 		if e.Type == events.ApprovalDecided && (e.Payload.ArtifactID == i.artifact || e.Payload.ReportID == i.artifact) {
 			d.told++
@@ -220,7 +219,7 @@ func (s stage) look(t *testing.T, w *workspace.Workspace, i item) (d decided) {
 	return d
 }
 
-// is checks that what is there of an item fits together, whatever was decided.
+// is checks that the decisions on an item and their effects are consistent, whatever was decided.
 func (d decided) is(t *testing.T, what string, i item) {
 	t.Helper()
 	remembered := 0
@@ -241,7 +240,7 @@ func (s stage) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// count counts the files that have a text in them.
+// count counts the files that contain text.
 func (s stage) count(t *testing.T, pattern, text string) (n int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.dir, filepath.FromSlash(pattern)))
@@ -260,7 +259,7 @@ func (s stage) count(t *testing.T, pattern, text string) (n int) {
 	return n
 }
 
-// whole checks what must hold of the workspace after everything.
+// whole checks the invariants of the workspace.
 func (s stage) whole(t *testing.T, what string, w *workspace.Workspace) {
 	t.Helper()
 	if findings := validate.Folder(calm(), s.dir); len(findings.Issues) > 0 {
